@@ -1,0 +1,3 @@
+module github.com/keywright/keywright
+
+go 1.26.0

@@ -1,0 +1,89 @@
+// Package source is WHAT IS: the facts of one live key (Key), and a Source that
+// yields them in batches, be it a server that is scanned or a snapshot file
+// that is read. It is not the judgement about them: see package audit.
+//
+// API: may change until 1.0.
+package source
+
+import (
+	"context"
+	"time"
+)
+
+// Kind is a Redis data type.
+type Kind uint8
+
+const (
+	Unknown Kind = iota // not asked for, or a type this version does not know
+	String
+	List
+	Set
+	ZSet
+	Hash
+	Stream
+	Module
+)
+
+// NoTTL is the TTL of a key that never expires.
+const NoTTL time.Duration = -1
+
+// Key is what is known of one live key. Name and Value are only valid until
+// the callback that received them returns.
+type Key struct {
+	Name  []byte
+	DB    int
+	Kind  Kind
+	TTL   time.Duration // remaining; NoTTL
+	Bytes int64         // MEMORY USAGE or its estimate; -1 unknown
+	Value *Value        // nil unless Request.Values asked for it
+}
+
+// Value is the content of a key, or a bounded sample of a large one.
+type Value struct {
+	Str      []byte    // string
+	Elements [][]byte  // list, set, zset members; hash: field, value, field, value …; stream: likewise per entry
+	Scores   []float64 // zset
+	Partial  bool      // not everything was read
+}
+
+// Request says what a consumer wants of a Source.
+type Request struct {
+	Bytes    bool                              // measure Bytes
+	Sample   int64                             // stop after about this many keys, spread over the keyspace; 0 = all
+	Match    string                            // SCAN MATCH glob; "" = all
+	Values   func(name []byte, kind Kind) bool // nil: no values
+	Progress func(Progress)                    // called at most a few times per second; may be nil
+}
+
+// Progress is a snapshot of a running scan.
+type Progress struct {
+	Keys    int64 // seen so far
+	Total   int64 // expected, from DBSIZE or the snapshot header; 0 = unknown
+	Elapsed time.Duration
+	Shards  int
+	Paused  bool // throttled because the server got slow
+}
+
+// Summary says how a scan went. Incomplete lists every reason why the keys seen
+// may not be all the keys there are: empty means complete.
+type Summary struct {
+	Server     string // "redis 7.0.15, single", for people
+	Endpoint   string // without credentials
+	Shards     int
+	Databases  int
+	Keys       int64
+	Expected   int64 // DBSIZE at start (sum); 0 unknown
+	Gone       int64 // returned by SCAN but gone before their facts were read
+	MaxRepeats int64 // upper bound on how many keys may have been counted twice; 0 = none possible
+	Elapsed    time.Duration
+	Incomplete []string
+	Notes      []string // e.g. "bytes unknown: user lacks MEMORY USAGE"
+}
+
+// Source yields the facts of keys. Scan calls each from one goroutine at a
+// time, with batches that are only valid during the call. An error of each stops the scan
+// and is returned. When ctx ends, Scan returns ctx.Err() and a Summary that
+// says how far it came.
+type Source interface {
+	Scan(ctx context.Context, req Request, each func([]Key) error) (Summary, error)
+}
