@@ -1,0 +1,177 @@
+// Package live starts throw-away Redis and Valkey servers for benchmarks and
+// reads their counters.
+//
+// It is not keywrighttest: it needs no testing.T, has one configuration
+// (persistence off, one node), and measures CPU and commands.
+package live
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Server is a running server process with an empty data directory.
+type Server struct {
+	Addr string // host:port
+
+	cmd     *exec.Cmd
+	console io.Closer // the watchdog's stdin: closing it, or our death, ends the server
+	dir     string
+}
+
+// startTimeout is generous: a loaded machine starts a server in under a second.
+const startTimeout = 20 * time.Second
+
+// Start runs the binary ("redis-server", "valkey-server") on a free port and
+// waits until it answers. The server dies with this process.
+func Start(ctx context.Context, binary string) (*Server, error) {
+	path, err := exec.LookPath(binary)
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w; install it, the benchmarks need a real server", binary, err)
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "keywright-bench-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Addr: net.JoinHostPort("127.0.0.1", port), dir: dir}
+	s.cmd = exec.Command("sh", "-c", watchdog, "sh", path, "--port", port, "--bind", "127.0.0.1",
+		"--save", "", "--appendonly", "no", "--dir", dir, "--loglevel", "warning")
+	if s.console, err = s.cmd.StdinPipe(); err == nil {
+		err = s.cmd.Start()
+	}
+	if err == nil {
+		err = s.await(ctx)
+	}
+	if err != nil {
+		s.Stop()
+		return nil, fmt.Errorf("start %s on port %s: %w", binary, port, err)
+	}
+	return s, nil
+}
+
+// watchdog ends the server when its own stdin closes, be it by Stop or because
+// the benchmark was killed.
+const watchdog = `"$@" </dev/null & server=$!; cat >/dev/null; kill -9 $server; wait $server 2>/dev/null`
+
+// Stop ends the server and removes its directory.
+func (s *Server) Stop() {
+	s.console.Close()
+	if s.cmd.Process != nil {
+		s.cmd.Wait() // the exit status of a killed server says nothing
+	}
+	os.RemoveAll(s.dir)
+}
+
+func freePort() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	return port, err
+}
+
+func (s *Server) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		_, err := s.Info("server")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no answer: %w", err)
+		case <-tick.C:
+		}
+	}
+}
+
+// Info is one section of INFO as a map.
+func (s *Server) Info(section string) (map[string]string, error) {
+	conn, err := net.DialTimeout("tcp", s.Addr, startTimeout)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(startTimeout))
+	fmt.Fprintf(conn, "*2\r\n$4\r\nINFO\r\n$%d\r\n%s\r\n", len(section), section)
+	r := bufio.NewReader(conn)
+	head, err := r.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	size, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(head, "$")))
+	if err != nil {
+		return nil, fmt.Errorf("INFO answers %q", head)
+	}
+	text := make([]byte, size)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return nil, err
+	}
+	return fields(string(text)), nil
+}
+
+func fields(text string) map[string]string {
+	m := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			m[name] = value
+		}
+	}
+	return m
+}
+
+// CPU is what the main thread has used since the server started. Commands run
+// there, background freeing does not.
+func (s *Server) CPU() (time.Duration, error) {
+	info, err := s.Info("cpu")
+	if err != nil {
+		return 0, err
+	}
+	var sum float64
+	for _, name := range []string{"used_cpu_user_main_thread", "used_cpu_sys_main_thread"} {
+		seconds, err := strconv.ParseFloat(info[name], 64)
+		if err != nil {
+			return 0, fmt.Errorf("INFO cpu has no readable %s: %w", name, err)
+		}
+		sum += seconds
+	}
+	return time.Duration(sum * float64(time.Second)), nil
+}
+
+// Calls is how often each command ran since the server started, by its name in
+// INFO commandstats ("scan", "memory|usage").
+func (s *Server) Calls() (map[string]int64, error) {
+	info, err := s.Info("commandstats")
+	if err != nil {
+		return nil, err
+	}
+	calls := map[string]int64{}
+	for name, stats := range info {
+		command, ok := strings.CutPrefix(name, "cmdstat_")
+		count, _, ok2 := strings.Cut(strings.TrimPrefix(stats, "calls="), ",")
+		n, err := strconv.ParseInt(count, 10, 64)
+		if !ok || !ok2 || err != nil {
+			return nil, errors.New("INFO commandstats has an unknown form: " + name + ":" + stats)
+		}
+		calls[command] = n
+	}
+	return calls, nil
+}
