@@ -1,56 +1,235 @@
+// Package pattern is one key pattern: literal text and typed placeholders, as
+// in `cache:product:{id}` or `coupon:{#{couponId}}:stock`. It parses, prints,
+// builds keys, matches them with captures, derives SCAN and ACL globs and the
+// cluster hash tag, and decides exactly whether two patterns overlap or one
+// contains the other, with a witness key.
+//
+// A pattern is a regular language of bytes that can be read in only one way:
+// for every valid list of values Match(Build(values)) = values, and for every
+// key that matches Build(Match(key)) = key. What would break that (an ambiguous
+// pattern, a value with a separator in it) is an error, never a wrong key.
+//
+// Match here is the simple, allocating specification; to find the entry of
+// millions of keys use package match. The package does no I/O.
+//
+// API: may change until 1.0.
 package pattern
 
-import "github.com/keywright/keywright/keyspace/scalar"
+import (
+	"fmt"
+	"strings"
+	"sync"
 
-// (design stub: the lead is writing this package)
+	"github.com/keywright/keywright/keyspace/internal/automaton"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
 
-type Pattern struct{ text string }
+// Limits of one pattern; a pattern beyond them is refused by Parse.
+const (
+	MaxBytes        = 1024
+	MaxPlaceholders = 16
+	MaxSegments     = 64
+)
 
-// Placeholder is one {name} of a pattern, in order.
+// Pattern is one parsed key pattern. It is immutable and safe for concurrent
+// use.
+type Pattern struct {
+	text   string
+	elems  []Element
+	places []Placeholder
+	tagged bool // a literal hash tag, however written
+	glob   bool
+
+	once sync.Once
+	nfa  *automaton.NFA
+	dfa  *automaton.DFA
+	err  error
+}
+
+// Placeholder is one {name} of a pattern.
 type Placeholder struct {
 	Name   string
 	Type   scalar.Type
 	Offset int // byte offset of '{' in the pattern's text
 }
 
-// Resolve answers the type of a placeholder; ok=false means undeclared, which reads as plain `text`.
-type Resolve func(name string) (scalar.Type, bool)
+// Element is a piece of a pattern: literal bytes, a placeholder, or the
+// wildcard of a glob. The matcher compiles patterns from their elements.
+type Element struct {
+	Literal     string // "" for a placeholder or wildcard
+	Placeholder int    // index into Placeholders, -1 for literals and wildcards
+	Expr        automaton.Expr
+	Crosses     bool // may hold the separator
+	NoBraces    bool // stands before or in the hash tag, so braces would move it
+	lang        *scalar.Language
+}
 
-// SyntaxError is a pattern that cannot be read.
+// Resolve answers the type of a placeholder. ok = false means undeclared, which
+// reads as plain text.
+type Resolve func(name string) (t scalar.Type, ok bool)
+
+// SyntaxError is a pattern that cannot be read, or not in one way only.
 type SyntaxError struct {
 	Text           string
-	Offset, Length int // bytes of Text
-	Message        string
-	Proposal       string
+	Offset, Length int    // the faulty bytes of Text
+	Message        string // what was found and what was expected
+	Proposal       string // what would be right, "" if unknown
+	Ambiguous      []byte // a key that can be read in two ways, nil for other faults
 }
 
 func (e *SyntaxError) Error() string { return e.Message }
 
-// ValueError is a value Build refuses.
-type ValueError struct{ Placeholder, Value, Reason string }
+// ValueError is a value that Build refuses.
+type ValueError struct {
+	Placeholder string
+	Value       string
+	Reason      string
+}
 
-func (e *ValueError) Error() string { return e.Reason }
+func (e *ValueError) Error() string {
+	return fmt.Sprintf("value %q for {%s} %s", e.Value, e.Placeholder, e.Reason)
+}
 
-func Parse(text string, resolve Resolve) (*Pattern, error) { return &Pattern{text}, nil }
+// String is the pattern as it was written.
+func (p *Pattern) String() string { return p.text }
 
-// Glob compiles a Redis glob (`*`, `?`, `[...]`, escapes), used by owns, foreign and cleanup. It is a
-// pattern like any other for the matcher, Overlap and Contains. It has no placeholders and cannot be built.
-func Glob(text string) (*Pattern, error) { return &Pattern{text}, nil }
+// Placeholders are the placeholders in order. Do not change the slice.
+func (p *Pattern) Placeholders() []Placeholder { return p.places }
 
-func (p *Pattern) String() string                                           { return p.text }
-func (p *Pattern) Placeholders() []Placeholder                              { return nil }
-func (p *Pattern) Build(values ...string) ([]byte, error)                   { return nil, nil } // *ValueError
-func (p *Pattern) AppendBuild(dst []byte, values ...string) ([]byte, error) { return dst, nil }
-func (p *Pattern) Match(key []byte) (captures []string, ok bool)            { return nil, false } // slow; the specification of the matcher
-func (p *Pattern) ScanGlob() string                                         { return "*" }        // MATCH argument: matches at least every key of the pattern
-func (p *Pattern) ACLGlob() (glob string, exact bool)                       { return "*", false }
-func (p *Pattern) HashTag() (tag string, ok bool)                           { return "", false }
-func (p *Pattern) SameSlot(q *Pattern) bool                                 { return false } // provably one slot whenever same-named placeholders have equal values
-func (p *Pattern) Derive(role string) *Pattern                              { return p }     // {main}:role or main:role; keeps the slot
-func (p *Pattern) Example() []byte                                          { return nil }   // a plausible key
+// Elements are the pieces of the pattern in order; two literals never stand
+// side by side. Do not change the slice.
+func (p *Pattern) Elements() []Element { return p.elems }
 
-// Overlap: some key matches both; the shortest such key.
-func Overlap(a, b *Pattern) (witness []byte, ok bool) { return nil, false }
+// IsGlob reports whether the pattern was made by Glob.
+func (p *Pattern) IsGlob() bool { return p.glob }
 
-// Contains: every key of inner is a key of outer; otherwise a key of inner that is not.
-func Contains(outer, inner *Pattern) (counterexample []byte, ok bool) { return nil, false }
+// Language is the canonical text of the pattern's language: two patterns with
+// the same Language match the same keys.
+func (p *Pattern) Language() string {
+	var b strings.Builder
+	for _, e := range p.elems {
+		switch {
+		case e.Placeholder >= 0:
+			fmt.Fprintf(&b, "{%s %t}", p.places[e.Placeholder].Type.Definition(), e.NoBraces)
+		case e.Literal != "":
+			fmt.Fprintf(&b, "%q", e.Literal)
+		default:
+			fmt.Fprintf(&b, "%v", e.Expr)
+		}
+	}
+	return b.String()
+}
+
+// Build makes the key for the values of the placeholders, in order. The error
+// is a *ValueError.
+func (p *Pattern) Build(values ...string) ([]byte, error) {
+	return p.AppendBuild(make([]byte, 0, len(p.text)+16*len(values)), values...)
+}
+
+// AppendBuild is Build onto dst.
+func (p *Pattern) AppendBuild(dst []byte, values ...string) ([]byte, error) {
+	if p.glob || len(values) != len(p.places) {
+		return dst, &ValueError{Reason: fmt.Sprintf("cannot be used: %s takes %d values, got %d", p.text, len(p.places), len(values))}
+	}
+	for _, e := range p.elems {
+		if e.Placeholder < 0 {
+			dst = append(dst, e.Literal...)
+			continue
+		}
+		value := values[e.Placeholder]
+		if reason := e.refuse(p.places[e.Placeholder].Type, value); reason != "" {
+			return dst, &ValueError{Placeholder: p.places[e.Placeholder].Name, Value: value, Reason: reason}
+		}
+		dst = append(dst, value...)
+	}
+	return dst, nil
+}
+
+// refuse says why value cannot stand for this element, "" if it can.
+func (e *Element) refuse(t scalar.Type, value string) string {
+	if e.NoBraces && strings.ContainsAny(value, "{}") {
+		return "holds a brace, which would move the key to another cluster slot"
+	}
+	if automaton.Match(e.lang.DFA, value) {
+		return ""
+	}
+	if value == "" {
+		return "is empty"
+	}
+	if !e.Crosses && strings.IndexByte(value, scalar.Separator) >= 0 {
+		return "holds the separator ':'"
+	}
+	return "is not " + t.Describe()
+}
+
+// Match reads the values of the placeholders out of key. It takes time linear
+// in the length of the key.
+func (p *Pattern) Match(key []byte) (captures []string, ok bool) {
+	starts := make([]uint32, len(p.places))
+	ends := make([]uint32, len(p.places))
+	if !p.Split(key, starts, ends) {
+		return nil, false
+	}
+	captures = make([]string, len(p.places))
+	for i := range captures {
+		captures[i] = string(key[starts[i]:ends[i]])
+	}
+	return captures, true
+}
+
+// Example is a plausible key of the pattern.
+func (p *Pattern) Example() []byte {
+	if p.glob {
+		key, _ := automaton.Shortest(p.DFA())
+		return key
+	}
+	values := make([]string, len(p.places))
+	for i, place := range p.places {
+		values[i] = place.Type.Example()
+	}
+	key, err := p.Build(values...)
+	if err != nil {
+		key, _ = automaton.Shortest(p.DFA())
+	}
+	return key
+}
+
+// Overlap finds the shortest key that both patterns match.
+func Overlap(a, b *Pattern) (witness []byte, ok bool) {
+	return automaton.Common(a.DFA(), b.DFA())
+}
+
+// Contains reports whether every key of inner is a key of outer; if not, the
+// counterexample is the shortest key that only inner matches.
+func Contains(outer, inner *Pattern) (counterexample []byte, ok bool) {
+	key, found := automaton.Outside(inner.DFA(), outer.DFA())
+	return key, !found
+}
+
+// NFA is the position automaton of the whole pattern, its tags the indexes of
+// Elements.
+func (p *Pattern) NFA() *automaton.NFA {
+	_ = p.compile()
+	return p.nfa
+}
+
+// DFA is the deterministic automaton of the whole pattern.
+func (p *Pattern) DFA() *automaton.DFA {
+	_ = p.compile()
+	return p.dfa
+}
+
+// compile makes the automata once. Parse calls it for every pattern that could
+// exceed the limits, so that a Pattern in hand always has both.
+func (p *Pattern) compile() error {
+	p.once.Do(func() {
+		parts := make([]automaton.Expr, len(p.elems))
+		for i, e := range p.elems {
+			parts[i] = e.Expr.Tagged(i)
+		}
+		if p.nfa, p.err = automaton.Compile(automaton.Seq(parts...)); p.err == nil {
+			p.dfa, p.err = automaton.Determinize(p.nfa)
+		}
+	})
+	return p.err
+}

@@ -4,13 +4,29 @@
 // same everywhere in a declaration.
 //
 // A Type answers two questions: is this byte string one of its values (Check),
-// and which regular language is it inside a key (Language). It does no I/O: a
-// JSON Schema file is only named here.
+// and which regular language is it inside a key (Key). It does no I/O: a JSON
+// Schema file is only named here.
+//
+// API: may change until 1.0.
 package scalar
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Separator is the byte that divides a key into segments.
+const Separator = ':'
+
+// MaxKeyBytes bounds `text max N` where it stands in a key, and the digits of
+// `hex N`: longer counts would only make automata large.
+const MaxKeyBytes = 1024
 
 // Kind is the first word of a type.
 type Kind uint8
 
+// The kinds of scalar types.
 const (
 	Text Kind = iota
 	Int
@@ -30,34 +46,42 @@ const (
 	JSON
 )
 
-// Type is one scalar type. The zero Type is `text`.
-type Type struct {
-	Kind       Kind
-	Max        int      // text: bytes, 0 = unbounded
-	Rest       bool     // text: may cross separators, last placeholder only
-	HasRange   bool     // int: Min and Max64 hold
-	Min, Max64 int64    // int
-	N          int      // hex: exact number of digits, 0 = any
-	Layout     string   // date: as written, "YYYY-MM-DD" by default
-	Values     []string // enum, in the order written
-	Expr       string   // regexp, without the slashes
-	File       string   // json: schema file relative to the declaring file, "" = any JSON
-	Optional   bool
-	Encrypted  bool
-	Var        string // the var this type was taken from, "" if written in place
+// words are the kinds that are written as a word.
+var words = map[string]Kind{
+	"text": Text, "int": Int, "float": Float, "bool": Bool, "bytes": Bytes, "uuid": UUID, "ulid": ULID, "hex": Hex,
+	"slug": Slug, "date": Date, "timestamp": Timestamp, "unix_s": UnixS, "unix_ms": UnixMS, "json": JSON,
 }
 
-// Parse reads the text of a type. resolve answers the name of a var; it may be
-// nil. The error is a *SyntaxError with the byte offset of the fault.
-func Parse(text string, resolve func(name string) (Type, bool)) (Type, error) { return Type{}, nil } // stub: the lead is writing this
+var names = func() map[Kind]string {
+	m := map[Kind]string{Enum: "enum", Regexp: "regexp"}
+	for w, k := range words {
+		m[k] = w
+	}
+	return m
+}()
 
-// String is the canonical text: Parse(t.String()) == t.
-func (t Type) String() string { return "" }
+// String is the word of the kind.
+func (k Kind) String() string { return names[k] }
 
-// Check says why value (as stored in Redis) is not of this type, nil if it is.
-// A JSON value is only checked for being JSON; encrypted values are not looked
-// into.
-func (t Type) Check(value []byte) error { return nil }
+// DefaultLayout is what `date` means without a layout.
+const DefaultLayout = "YYYY-MM-DD"
+
+// Type is one scalar type. The zero Type is `text`.
+type Type struct {
+	Kind           Kind
+	Max            int      // text: bytes, 0 = unbounded
+	Rest           bool     // text: may cross separators, last placeholder only
+	HasMin, HasMax bool     // int: which of Low and High hold
+	Low, High      int64    // int
+	N              int      // hex: exact number of digits, 0 = any
+	Layout         string   // date
+	Values         []string // enum, in the order written
+	Expr           string   // regexp, without the slashes
+	File           string   // json: schema file relative to the declaring file, "" = any JSON
+	Optional       bool
+	Encrypted      bool
+	Var            string // the var this type was taken from, "" if written in place
+}
 
 // SyntaxError is a type that cannot be read.
 type SyntaxError struct {
@@ -68,3 +92,97 @@ type SyntaxError struct {
 }
 
 func (e *SyntaxError) Error() string { return e.Message }
+
+// String is the canonical text: parsing it gives the same type again. A type
+// taken from a var prints as the name of the var.
+func (t Type) String() string {
+	text := t.Var
+	if text == "" {
+		text = t.body()
+	}
+	if t.Optional {
+		text += " optional"
+	}
+	if t.Encrypted {
+		text += " encrypted"
+	}
+	return text
+}
+
+// Definition is String without the name of a var: what the type really is.
+func (t Type) Definition() string {
+	t.Var = ""
+	return t.String()
+}
+
+func (t Type) body() string {
+	switch t.Kind {
+	case Enum:
+		return strings.Join(t.Values, "|")
+	case Regexp:
+		return "/" + t.Expr + "/"
+	case Text:
+		return t.Kind.String() + suffix(t.Max > 0, "max "+strconv.Itoa(t.Max)) + suffix(t.Rest, "rest")
+	case Int:
+		return t.Kind.String() + suffix(t.HasMin || t.HasMax, t.bounds())
+	case Hex:
+		return t.Kind.String() + suffix(t.N > 0, strconv.Itoa(t.N))
+	case Date:
+		return t.Kind.String() + suffix(t.Layout != DefaultLayout, t.Layout)
+	case JSON:
+		return t.Kind.String() + suffix(t.File != "", t.File)
+	}
+	return t.Kind.String()
+}
+
+func suffix(given bool, text string) string {
+	if !given {
+		return ""
+	}
+	return " " + text
+}
+
+func (t Type) bounds() string {
+	var lo, hi string
+	if t.HasMin {
+		lo = strconv.FormatInt(t.Low, 10)
+	}
+	if t.HasMax {
+		hi = strconv.FormatInt(t.High, 10)
+	}
+	return lo + ".." + hi
+}
+
+// Describe says in words what a value must look like, for error messages.
+func (t Type) Describe() string {
+	switch t.Kind {
+	case Text:
+		if t.Max > 0 {
+			return fmt.Sprintf("text of at most %d bytes", t.Max)
+		}
+		return "text"
+	case Int:
+		if t.HasMin || t.HasMax {
+			return "an integer in " + t.bounds()
+		}
+		return "an integer"
+	case Enum:
+		return "one of " + strings.Join(t.Values, ", ")
+	case Hex:
+		if t.N > 0 {
+			return fmt.Sprintf("%d lower-case hexadecimal digits", t.N)
+		}
+		return "lower-case hexadecimal digits"
+	case Date:
+		return "a date like " + t.Layout
+	case Regexp:
+		return "text that matches /" + t.Expr + "/"
+	}
+	return described[t.Kind]
+}
+
+var described = map[Kind]string{
+	Float: "a number", Bool: "true or false", Bytes: "bytes", UUID: "a lower-case UUID", ULID: "a ULID",
+	Slug: "a slug (a-z, 0-9, _ and -)", Timestamp: "an RFC 3339 timestamp", UnixS: "a Unix time in seconds",
+	UnixMS: "a Unix time in milliseconds", JSON: "JSON",
+}

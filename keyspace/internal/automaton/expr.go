@@ -1,0 +1,247 @@
+package automaton
+
+import "slices"
+
+type op uint8
+
+const (
+	opSet op = iota
+	opSeq
+	opAlt
+	opStar // zero or more
+	opPlus // one or more
+)
+
+// Expr is a regular expression over bytes. The zero Expr is the empty set of
+// bytes, which matches nothing. Exprs are values: the functions below never
+// change their arguments.
+type Expr struct {
+	op  op
+	set Set
+	sub []Expr
+	tag int32
+}
+
+// Epsilon matches the empty string only.
+var Epsilon = Expr{op: opSeq}
+
+// One matches one byte of s.
+func One(s Set) Expr { return Expr{op: opSet, set: s} }
+
+// Literal matches exactly text.
+func Literal(text string) Expr {
+	sub := make([]Expr, len(text))
+	for i := range sub {
+		sub[i] = One(Of(text[i : i+1]))
+	}
+	return Expr{op: opSeq, sub: sub}
+}
+
+// Seq matches its parts one after the other.
+func Seq(parts ...Expr) Expr { return Expr{op: opSeq, sub: parts} }
+
+// Alt matches any one of its parts; with none it matches nothing.
+func Alt(parts ...Expr) Expr { return Expr{op: opAlt, sub: parts} }
+
+// Optional matches e or nothing.
+func Optional(e Expr) Expr { return Alt(e, Epsilon) }
+
+// Plus matches e once or more often.
+func Plus(e Expr) Expr { return Expr{op: opPlus, sub: []Expr{e}} }
+
+// Star matches e any number of times.
+func Star(e Expr) Expr { return Expr{op: opStar, sub: []Expr{e}} }
+
+// Repeat matches e from min to max times; max < 0 means without bound.
+func Repeat(e Expr, min, max int) Expr {
+	parts := make([]Expr, 0, min+1)
+	for range min {
+		parts = append(parts, e)
+	}
+	if max < 0 {
+		return Seq(append(parts, Star(e))...)
+	}
+	tail := Epsilon
+	for range max - min {
+		tail = Optional(Seq(e, tail))
+	}
+	return Seq(append(parts, tail)...)
+}
+
+// Tagged marks every byte of e with tag, so that a run of the automaton tells
+// which part of the expression consumed which byte.
+func (e Expr) Tagged(tag int) Expr {
+	return e.rewrite(func(leaf Expr) Expr { leaf.tag = int32(tag); return leaf })
+}
+
+// Without is the language of e less every string that holds a byte of s.
+func (e Expr) Without(s Set) Expr {
+	return e.rewrite(func(leaf Expr) Expr { leaf.set = leaf.set.Minus(s); return leaf })
+}
+
+// Bytes is the set of all bytes that the expression mentions.
+func (e Expr) Bytes() Set {
+	var all Set
+	e.rewrite(func(leaf Expr) Expr { all = all.Union(leaf.set); return leaf })
+	return all
+}
+
+func (e Expr) rewrite(leaf func(Expr) Expr) Expr {
+	if e.op == opSet {
+		return leaf(e)
+	}
+	out := e
+	out.sub = make([]Expr, len(e.sub))
+	for i, s := range e.sub {
+		out.sub[i] = s.rewrite(leaf)
+	}
+	return out
+}
+
+// NFA is a position automaton without empty moves. State 0 is the start; state
+// i > 0 has just read a byte of Sets[i].
+type NFA struct {
+	Sets   []Set
+	Tags   []int32
+	Follow [][]int32
+	Final  []bool
+}
+
+// Compile makes the position automaton of e.
+func Compile(e Expr) (*NFA, error) {
+	n := &NFA{Sets: make([]Set, 1), Tags: []int32{-1}, Follow: make([][]int32, 1), Final: make([]bool, 1)}
+	root, err := n.build(e)
+	if err != nil {
+		return nil, err
+	}
+	n.Follow[0] = root.first
+	n.Final[0] = root.nullable
+	for _, p := range root.last {
+		n.Final[p] = true
+	}
+	for i, f := range n.Follow {
+		slices.Sort(f)
+		n.Follow[i] = slices.Compact(f)
+	}
+	return n, nil
+}
+
+// part is what Glushkov's construction needs to know of a sub-expression.
+type part struct {
+	first, last []int32
+	nullable    bool
+}
+
+func (n *NFA) build(e Expr) (part, error) {
+	switch e.op {
+	case opSet:
+		return n.leaf(e)
+	case opSeq:
+		return n.seq(e.sub)
+	case opAlt:
+		return n.alt(e.sub)
+	default:
+		p, err := n.build(e.sub[0])
+		n.link(p.last, p.first)
+		p.nullable = p.nullable || e.op == opStar
+		return p, err
+	}
+}
+
+func (n *NFA) leaf(e Expr) (part, error) {
+	if e.set.Empty() {
+		return part{}, nil
+	}
+	id := int32(len(n.Sets))
+	if id > MaxPositions {
+		return part{}, &TooLargeError{"positions", MaxPositions}
+	}
+	n.Sets = append(n.Sets, e.set)
+	n.Tags = append(n.Tags, e.tag)
+	n.Follow = append(n.Follow, nil)
+	n.Final = append(n.Final, false)
+	return part{first: []int32{id}, last: []int32{id}}, nil
+}
+
+func (n *NFA) seq(subs []Expr) (part, error) {
+	all := part{nullable: true}
+	for _, s := range subs {
+		p, err := n.build(s)
+		if err != nil {
+			return part{}, err
+		}
+		n.link(all.last, p.first)
+		if all.nullable {
+			all.first = append(slices.Clone(all.first), p.first...)
+		}
+		if p.nullable {
+			all.last = append(slices.Clone(all.last), p.last...)
+		} else {
+			all.last = p.last
+		}
+		all.nullable = all.nullable && p.nullable
+	}
+	return all, nil
+}
+
+func (n *NFA) alt(subs []Expr) (part, error) {
+	var all part
+	for _, s := range subs {
+		p, err := n.build(s)
+		if err != nil {
+			return part{}, err
+		}
+		all.first = append(slices.Clone(all.first), p.first...)
+		all.last = append(slices.Clone(all.last), p.last...)
+		all.nullable = all.nullable || p.nullable
+	}
+	return all, nil
+}
+
+func (n *NFA) link(from, to []int32) {
+	for _, p := range from {
+		n.Follow[p] = append(n.Follow[p], to...)
+	}
+}
+
+// Ambiguous finds a string which two runs of n read with different tags, that
+// is, in two ways. It returns the shortest one.
+func (n *NFA) Ambiguous() (witness []byte, ok bool) {
+	type pair struct {
+		p, q   int32
+		differ bool
+	}
+	search := newBFS(pair{})
+	for {
+		at, more := search.next()
+		if !more {
+			return nil, false
+		}
+		if at.differ && n.Final[at.p] && n.Final[at.q] {
+			return search.path(), true
+		}
+		for _, p := range n.Follow[at.p] {
+			for _, q := range n.Follow[at.q] {
+				both := n.Sets[p].And(n.Sets[q])
+				if !both.Empty() {
+					search.visit(pair{p, q, at.differ || n.Tags[p] != n.Tags[q]}, both.Pick())
+				}
+			}
+		}
+	}
+}
+
+// Nullable reports whether e matches the empty string.
+func (e Expr) Nullable() bool {
+	switch e.op {
+	case opSet:
+		return false
+	case opStar:
+		return true
+	case opSeq:
+		return !slices.ContainsFunc(e.sub, func(s Expr) bool { return !s.Nullable() })
+	case opAlt:
+		return slices.ContainsFunc(e.sub, Expr.Nullable)
+	}
+	return e.sub[0].Nullable()
+}

@@ -1,0 +1,163 @@
+package pattern
+
+import (
+	"strings"
+
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// ScanGlob is a MATCH argument for SCAN that matches every key of the pattern,
+// and as few others as a glob can say. Everything special is escaped.
+func (p *Pattern) ScanGlob() string {
+	if p.glob {
+		return p.text
+	}
+	var b strings.Builder
+	for _, e := range p.elems {
+		if e.Placeholder >= 0 {
+			star(&b)
+			continue
+		}
+		for i := range len(e.Literal) {
+			if strings.IndexByte(`*?[]\`, e.Literal[i]) >= 0 {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(e.Literal[i])
+		}
+	}
+	return b.String()
+}
+
+// ACLGlob is the key pattern of an ACL rule (without the ~). ACL files and ACL
+// SETUSER cannot carry a space, a quote or a control byte, not even escaped;
+// such a byte becomes a `?`. exact reports whether the glob matches the
+// pattern's keys and nothing else, which is so for literal patterns only.
+func (p *Pattern) ACLGlob() (glob string, exact bool) {
+	exact = len(p.places) == 0 && !p.glob
+	clean := strings.Map(func(r rune) rune {
+		if r <= ' ' || r == '"' || r == '\'' || r == 0x7f {
+			exact = false
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(p.ScanGlob(), "?"))
+	return clean, exact && clean == p.ScanGlob()
+}
+
+func star(b *strings.Builder) {
+	if !strings.HasSuffix(b.String(), "*") || strings.HasSuffix(b.String(), `\*`) {
+		b.WriteByte('*')
+	}
+}
+
+// HashTag is the part of the pattern that decides the cluster slot, in the
+// pattern's own writing without the braces, for example "{couponId}". ok is
+// false when the whole key does.
+func (p *Pattern) HashTag() (tag string, ok bool) {
+	if !p.tagged {
+		return "", false
+	}
+	for _, e := range p.slotElements() {
+		if e.Placeholder >= 0 {
+			tag += "{" + p.places[e.Placeholder].Name + "}"
+		} else {
+			tag += e.Literal
+		}
+	}
+	return tag, true
+}
+
+// SameSlot reports whether the two patterns provably share a cluster slot
+// whenever placeholders of the same name have the same value.
+func (p *Pattern) SameSlot(q *Pattern) bool {
+	a, b := p.slotElements(), q.slotElements()
+	if p.glob || q.glob || len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Literal != b[i].Literal || (a[i].Placeholder < 0) != (b[i].Placeholder < 0) {
+			return false
+		}
+		if a[i].Placeholder < 0 {
+			continue
+		}
+		x, y := p.places[a[i].Placeholder], q.places[b[i].Placeholder]
+		if x.Name != y.Name || x.Type.Definition() != y.Type.Definition() {
+			return false
+		}
+	}
+	return true
+}
+
+// Derive is the pattern of a helper key of this one, in the same cluster slot:
+// main:role if main has a hash tag, else {#main}:role with the whole main key
+// as the tag. role is literal text.
+func (p *Pattern) Derive(role string) (*Pattern, error) {
+	text := p.text + ":" + role
+	if !p.tagged {
+		text = "{#" + p.text + "}:" + role
+	}
+	return Parse(text, p.Types())
+}
+
+// tagBounds are the elements that hold the opening and the closing brace of the
+// hash tag, -1 without one.
+func (p *Pattern) tagBounds() (open, end int) {
+	open = -1
+	for i, e := range p.elems {
+		if e.Literal == "" {
+			continue
+		}
+		rest := e.Literal
+		if open < 0 {
+			at := strings.IndexByte(rest, '{')
+			if at < 0 {
+				continue
+			}
+			open, rest = i, rest[at+1:]
+		}
+		if at := strings.IndexByte(rest, '}'); at == 0 && open == i {
+			return -1, -1 // {} : no tag, and the first brace is the only one that counts
+		} else if at >= 0 {
+			return open, i
+		}
+	}
+	return -1, -1
+}
+
+// slotElements are the elements whose bytes are hashed.
+func (p *Pattern) slotElements() []Element {
+	open, end := p.tagBounds()
+	if open < 0 {
+		return p.elems
+	}
+	tag := append([]Element(nil), p.elems[open:end+1]...)
+	if last := &tag[len(tag)-1]; open != end {
+		last.Literal = last.Literal[:strings.IndexByte(last.Literal, '}')]
+	}
+	first := &tag[0]
+	first.Literal = first.Literal[strings.IndexByte(first.Literal, '{')+1:]
+	if open == end {
+		first.Literal = first.Literal[:strings.IndexByte(first.Literal, '}')]
+	}
+	out := tag[:0]
+	for _, e := range tag {
+		if e.Literal != "" || e.Placeholder >= 0 {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Types resolves the placeholders of this pattern, to parse another one beside
+// it.
+func (p *Pattern) Types() Resolve {
+	return func(name string) (t scalar.Type, ok bool) {
+		for _, place := range p.places {
+			if place.Name == name {
+				return place.Type, true
+			}
+		}
+		return t, false
+	}
+}

@@ -1,0 +1,62 @@
+package scalar
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace/internal/automaton"
+)
+
+// Check says why value, as stored in Redis, is not of this type; nil if it is.
+// A JSON value is only checked for being JSON (its schema file is not read
+// here), and an encrypted value is not looked into. The error never repeats
+// the value.
+func (t Type) Check(value []byte) error {
+	if t.Encrypted || t.valid(value) {
+		return nil
+	}
+	return fmt.Errorf("not %s", t.Describe())
+}
+
+func (t Type) valid(value []byte) bool {
+	switch t.Kind {
+	case Text:
+		return t.Max == 0 || len(value) <= t.Max
+	case Bytes:
+		return true
+	case JSON:
+		return json.Valid(value)
+	case Float:
+		f, err := strconv.ParseFloat(string(value), 64)
+		return err == nil && !math.IsNaN(f)
+	}
+	l, err := t.Value()
+	return err == nil && automaton.Match(l.DFA, value)
+}
+
+// Example is a plausible value of the type, as it would stand in a key.
+func (t Type) Example() string {
+	switch t.Kind {
+	case Date:
+		return exampleDate.Replace(t.Layout)
+	case Text, Bytes, Int, UUID, ULID, Timestamp, UnixS, UnixMS, Slug:
+		if text := examples[t.Kind]; t.Check([]byte(text)) == nil {
+			return text
+		}
+	}
+	if l, err := t.Key(); err == nil {
+		text, _ := automaton.Shortest(l.DFA)
+		return string(text)
+	}
+	return "{}"
+}
+
+var exampleDate = strings.NewReplacer("YYYY", "2026", "MM", "11", "DD", "20", "HH", "09", "mm", "30", "ss", "00")
+
+var examples = map[Kind]string{
+	Text: "abc", Bytes: "abc", Int: "42", UUID: "01932f6e-7c1a-7d3e-8f60-2b1c9a4d5e6f", ULID: "01JD3FKXJQ8Z5N0V7W4T2R6YCB",
+	Timestamp: "2026-11-20T09:30:00Z", UnixS: "1795167000", UnixMS: "1795167000000", Slug: "blue-shirt",
+}

@@ -1,0 +1,223 @@
+package scalar
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/keywright/keywright/keyspace/internal/automaton"
+)
+
+var (
+	separator = automaton.Of(string(Separator))
+	digits    = automaton.Range('0', '9')
+	hexDigits = digits.Union(automaton.Range('a', 'f'))
+	lower     = automaton.Range('a', 'z')
+)
+
+func digit(n int) automaton.Expr { return automaton.Repeat(automaton.One(digits), n, n) }
+
+// Language is a regular language of values with its automaton.
+type Language struct {
+	Expr    automaton.Expr
+	DFA     *automaton.DFA
+	Crosses bool // some value holds the separator
+}
+
+// Key is the language of the type as a placeholder of a key. It never holds
+// the empty string, and the separator only if the type says so: `text rest`,
+// timestamps, a date layout, enum or expression that spells out a colon.
+func (t Type) Key() (*Language, error) {
+	switch {
+	case t.Kind == JSON:
+		return nil, fmt.Errorf("json cannot be part of a key")
+	case t.Encrypted:
+		return nil, fmt.Errorf("an encrypted value cannot be part of a key")
+	case t.Optional:
+		return nil, fmt.Errorf("a placeholder cannot be optional: declare a second entry for the shorter key")
+	case t.Max > MaxKeyBytes:
+		return nil, fmt.Errorf("text in a key is at most %d bytes, not %d", MaxKeyBytes, t.Max)
+	}
+	return language("key "+t.body(), t.keyExpr)
+}
+
+// Value is the language of the type as a stored value. Kinds that are not
+// regular (json) or need none (bytes) have a nil language.
+func (t Type) Value() (*Language, error) {
+	switch t.Kind {
+	case JSON, Bytes, Text, Float:
+		return nil, nil
+	}
+	return language("value "+t.body(), t.expr)
+}
+
+// languages caches by canonical text: a keyspace uses few types very often, and
+// a program few keyspaces.
+var languages sync.Map
+
+func language(name string, expr func() (automaton.Expr, error)) (*Language, error) {
+	if l, ok := languages.Load(name); ok {
+		return l.(*Language), nil
+	}
+	e, err := expr()
+	if err != nil {
+		return nil, err
+	}
+	nfa, err := automaton.Compile(e)
+	if err != nil {
+		return nil, err
+	}
+	dfa, err := automaton.Determinize(nfa)
+	if err != nil {
+		return nil, err
+	}
+	l := &Language{Expr: e, DFA: dfa, Crosses: e.Bytes().Has(Separator)}
+	languages.Store(name, l)
+	return l, nil
+}
+
+func (t Type) keyExpr() (automaton.Expr, error) {
+	e, err := t.expr()
+	if err != nil {
+		return e, err
+	}
+	if t.Kind == Regexp && !spellsColon(t.Expr) || (t.Kind == Text || t.Kind == Bytes) && !t.Rest {
+		e = e.Without(separator)
+	}
+	if e.Nullable() {
+		return e, fmt.Errorf("%s matches the empty text; a placeholder needs at least one byte", t)
+	}
+	return e, nil
+}
+
+// spellsColon reports whether a regular expression names the colon itself,
+// other than in the syntax of a group or a character class.
+func spellsColon(expr string) bool {
+	for _, syntax := range []string{"(?:", "[:", ":]"} {
+		expr = strings.ReplaceAll(expr, syntax, "")
+	}
+	if i := strings.Index(expr, "(?"); i >= 0 { // (?i:…)
+		if j := strings.IndexAny(expr[i:], ":)"); j > 0 && expr[i+j] == ':' {
+			expr = expr[:i] + expr[i+j+1:]
+		}
+	}
+	return strings.ContainsRune(expr, Separator)
+}
+
+func (t Type) expr() (automaton.Expr, error) {
+	one, lit := automaton.One, automaton.Literal
+	switch t.Kind {
+	case Text, Bytes:
+		if t.Max > 0 {
+			return automaton.Repeat(one(automaton.All), 1, t.Max), nil
+		}
+		return automaton.Plus(one(automaton.All)), nil
+	case Int:
+		return t.intExpr(), nil
+	case Float:
+		integer := automaton.Alt(lit("0"), automaton.Seq(one(automaton.Range('1', '9')), automaton.Star(one(digits))))
+		fraction := automaton.Seq(lit("."), automaton.Star(one(digits)), one(automaton.Range('1', '9')))
+		return automaton.Seq(automaton.Optional(lit("-")), integer, automaton.Optional(fraction)), nil
+	case Bool:
+		return automaton.Alt(lit("true"), lit("false")), nil
+	case UUID:
+		h := func(n int) automaton.Expr { return automaton.Repeat(one(hexDigits), n, n) }
+		return automaton.Seq(h(8), lit("-"), h(4), lit("-"), h(4), lit("-"), h(4), lit("-"), h(12)), nil
+	case ULID:
+		crockford := automaton.Of("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+		return automaton.Seq(one(automaton.Range('0', '7')), automaton.Repeat(one(crockford), 25, 25)), nil
+	case Hex:
+		if t.N > 0 {
+			return automaton.Repeat(one(hexDigits), t.N, t.N), nil
+		}
+		return automaton.Plus(one(hexDigits)), nil
+	case Slug:
+		start := lower.Union(digits)
+		return automaton.Seq(one(start), automaton.Star(one(start.Union(automaton.Of("_-"))))), nil
+	case Date:
+		return dateExpr(t.Layout), nil
+	case Timestamp:
+		return timestampExpr(), nil
+	case UnixS:
+		return natural(0, 99_999_999_999), nil
+	case UnixMS:
+		return natural(0, 99_999_999_999_999), nil
+	case Enum:
+		alts := make([]automaton.Expr, len(t.Values))
+		for i, v := range t.Values {
+			alts[i] = lit(v)
+		}
+		return automaton.Alt(alts...), nil
+	case Regexp:
+		return automaton.FromRegexp(t.Expr)
+	}
+	return automaton.Expr{}, fmt.Errorf("%s has no regular language", t)
+}
+
+// intExpr is canonical decimal: no plus, no leading zeros, no negative zero,
+// within 64 bits.
+func (t Type) intExpr() automaton.Expr {
+	lo, hi := int64(-1<<63), int64(1<<63-1)
+	if t.HasMin {
+		lo = t.Low
+	}
+	if t.HasMax {
+		hi = t.High
+	}
+	var alts []automaton.Expr
+	if hi >= 0 {
+		alts = append(alts, natural(uint64(max(lo, 0)), uint64(hi)))
+	}
+	if lo < 0 {
+		least := uint64(1)
+		if hi < 0 {
+			least = uint64(-hi)
+		}
+		alts = append(alts, automaton.Seq(automaton.Literal("-"), natural(least, -uint64(lo))))
+	}
+	return automaton.Alt(alts...)
+}
+
+// natural is the decimal numbers lo to hi without leading zeros: one block of
+// equal length after the other.
+func natural(lo, hi uint64) automaton.Expr {
+	var alts []automaton.Expr
+	for lo <= hi {
+		from := strconv.FormatUint(lo, 10)
+		top := hi
+		if len(from) < 20 {
+			longest, _ := strconv.ParseUint(strings.Repeat("9", min(len(from), 19)), 10, 64)
+			top = min(hi, longest)
+		}
+		alts = append(alts, sameLength(from, strconv.FormatUint(top, 10)))
+		if top == hi {
+			break
+		}
+		lo = top + 1
+	}
+	return automaton.Alt(alts...)
+}
+
+// sameLength is the digit strings from lo to hi, both of one length.
+func sameLength(lo, hi string) automaton.Expr {
+	n := len(lo)
+	if n == 0 {
+		return automaton.Epsilon
+	}
+	if strings.Trim(lo[1:], "0") == "" && strings.Trim(hi[1:], "9") == "" {
+		return automaton.Seq(automaton.One(automaton.Range(lo[0], hi[0])), digit(n-1))
+	}
+	if lo[0] == hi[0] {
+		return automaton.Seq(automaton.Literal(lo[:1]), sameLength(lo[1:], hi[1:]))
+	}
+	zeros, nines := strings.Repeat("0", n-1), strings.Repeat("9", n-1)
+	alts := []automaton.Expr{
+		automaton.Seq(automaton.Literal(lo[:1]), sameLength(lo[1:], nines)),
+		automaton.Seq(automaton.Literal(hi[:1]), sameLength(zeros, hi[1:])),
+	}
+	if lo[0]+1 < hi[0] {
+		alts = append(alts, automaton.Seq(automaton.One(automaton.Range(lo[0]+1, hi[0]-1)), digit(n-1)))
+	}
+	return automaton.Alt(alts...)
+}

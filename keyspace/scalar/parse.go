@@ -1,0 +1,255 @@
+package scalar
+
+import (
+	"regexp/syntax"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Parse reads the text of a type. resolve answers the name of a var; it may be
+// nil. The error is a *SyntaxError.
+func Parse(text string, resolve func(name string) (Type, bool)) (Type, error) {
+	p := parser{text: text, resolve: resolve}
+	t, err := p.parse()
+	if err != nil {
+		return Type{}, err
+	}
+	return t, nil
+}
+
+type parser struct {
+	text    string
+	at      int
+	resolve func(string) (Type, bool)
+}
+
+func (p *parser) parse() (Type, error) {
+	if strings.TrimSpace(p.text) == "" {
+		return Type{}, p.fault(0, "the type is empty; expected one like text, int 1..5, uuid or a|b|c", "text")
+	}
+	t, err := p.head()
+	for err == nil {
+		from, word := p.word()
+		switch word {
+		case "":
+			return t, nil
+		case "optional":
+			t.Optional = true
+		case "encrypted":
+			t.Encrypted = true
+		default:
+			return t, p.fault(from, strconv.Quote(word)+" is not expected after "+strconv.Quote(t.String())+"; only optional and encrypted may follow", nearest(word, []string{"optional", "encrypted"}))
+		}
+	}
+	return Type{}, err
+}
+
+// head reads everything but the suffixes.
+func (p *parser) head() (Type, error) {
+	from, word := p.peek()
+	if strings.HasPrefix(word, "/") {
+		return p.regexp(from)
+	}
+	if strings.Contains(word, "|") {
+		p.word()
+		return p.enum(from, word)
+	}
+	p.word()
+	if _, next := p.peek(); strings.HasPrefix(next, "|") {
+		return Type{}, p.fault(p.at+1, "the values of an enum are written without spaces: a|b|c", "")
+	}
+	if kind, ok := words[word]; ok {
+		return p.arguments(Type{Kind: kind})
+	}
+	if p.resolve != nil {
+		if t, ok := p.resolve(word); ok {
+			t.Var = word
+			return t, nil
+		}
+	}
+	return Type{}, p.fault(from, strconv.Quote(word)+" is neither a type nor a var", nearest(word, keywords()))
+}
+
+func keywords() []string {
+	out := make([]string, 0, len(words))
+	for w := range words {
+		out = append(out, w)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (p *parser) arguments(t Type) (Type, error) {
+	from, word := p.peek()
+	if word == "optional" || word == "encrypted" {
+		word = ""
+	}
+	switch t.Kind {
+	case Text:
+		return p.textArguments(t)
+	case Int:
+		if word == "" {
+			return t, nil
+		}
+		p.word()
+		return p.interval(t, from, word)
+	case Hex:
+		if word == "" {
+			return t, nil
+		}
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || n > MaxKeyBytes {
+			return t, p.fault(from, "hex takes a number of digits from 1 to "+strconv.Itoa(MaxKeyBytes)+", as in hex 8", "hex 8")
+		}
+		p.word()
+		t.N = n
+	case Date:
+		t.Layout = DefaultLayout
+		if word != "" {
+			p.word()
+			t.Layout = word
+		}
+		if err := checkLayout(t.Layout); err != "" {
+			return t, p.fault(from, err, DefaultLayout)
+		}
+	case JSON:
+		if word != "" {
+			p.word()
+			t.File = word
+		}
+	}
+	return t, nil
+}
+
+func (p *parser) textArguments(t Type) (Type, error) {
+	for {
+		_, word := p.peek()
+		switch word {
+		case "rest":
+			p.word()
+			t.Rest = true
+		case "max":
+			p.word()
+			from, digits := p.word()
+			n, err := strconv.Atoi(digits)
+			if err != nil || n < 1 {
+				return t, p.fault(from, "max takes a number of bytes of at least 1, as in text max 64", "max 64")
+			}
+			t.Max = n
+		default:
+			return t, nil
+		}
+	}
+}
+
+func (p *parser) interval(t Type, from int, word string) (Type, error) {
+	lo, hi, ok := strings.Cut(word, "..")
+	if !ok {
+		return t, p.fault(from, strconv.Quote(word)+" is not a range; expected one like 1..5, 0.. or ..9", "0.."+word)
+	}
+	var err1, err2 error
+	if t.HasMin = lo != ""; t.HasMin {
+		t.Low, err1 = strconv.ParseInt(lo, 10, 64)
+	}
+	if t.HasMax = hi != ""; t.HasMax {
+		t.High, err2 = strconv.ParseInt(hi, 10, 64)
+	}
+	switch {
+	case err1 != nil || err2 != nil || !t.HasMin && !t.HasMax:
+		return t, p.fault(from, strconv.Quote(word)+" is not a range of 64-bit integers; expected one like 1..5", "1..5")
+	case t.HasMin && t.HasMax && t.Low > t.High:
+		return t, p.fault(from, "the range "+word+" is empty: its start is above its end", hi+".."+lo)
+	}
+	return t, nil
+}
+
+func (p *parser) enum(from int, word string) (Type, error) {
+	values := strings.Split(word, "|")
+	for i, v := range values {
+		if v == "" {
+			return Type{}, p.fault(from, "an enum has an empty value; write a|b|c without spaces", "")
+		}
+		if slices.Contains(values[:i], v) {
+			return Type{}, p.fault(from, "the enum names "+strconv.Quote(v)+" twice", "")
+		}
+	}
+	return Type{Kind: Enum, Values: values}, nil
+}
+
+// regexp reads /…/; a slash inside is written \/ and spaces are allowed.
+func (p *parser) regexp(from int) (Type, error) {
+	end := from + 1
+	for ; end < len(p.text) && p.text[end] != '/'; end++ {
+		if p.text[end] == '\\' {
+			end++
+		}
+	}
+	if end >= len(p.text) {
+		return Type{}, p.fault(from, "the expression has no closing slash", p.text+"/")
+	}
+	t := Type{Kind: Regexp, Expr: p.text[from+1 : end]}
+	p.at = end + 1
+	if _, err := syntax.Parse(t.Expr, syntax.Perl); err != nil {
+		return t, p.fault(from+1, "the expression is not valid RE2: "+err.Error(), "")
+	}
+	if _, err := t.Value(); err != nil {
+		return t, p.fault(from+1, err.Error(), "")
+	}
+	return t, nil
+}
+
+// peek answers the next word and where it starts without moving on.
+func (p *parser) peek() (from int, word string) {
+	from = p.at
+	for from < len(p.text) && p.text[from] == ' ' {
+		from++
+	}
+	end := from
+	for end < len(p.text) && p.text[end] != ' ' {
+		end++
+	}
+	return from, p.text[from:end]
+}
+
+func (p *parser) word() (from int, word string) {
+	from, word = p.peek()
+	p.at = from + len(word)
+	return from, word
+}
+
+func (p *parser) fault(offset int, message, proposal string) *SyntaxError {
+	return &SyntaxError{Text: p.text, Offset: min(offset, len(p.text)), Message: message, Proposal: proposal}
+}
+
+// nearest is the candidate with the smallest edit distance to word, "" if none
+// is near enough to be meant.
+func nearest(word string, candidates []string) string {
+	best, limit := "", 1+len(word)/3
+	for _, c := range candidates {
+		if d := distance(word, c); d <= limit {
+			best, limit = c, d-1
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
