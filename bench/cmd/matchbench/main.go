@@ -1,0 +1,167 @@
+// Command matchbench measures how many keys a second are assigned to their
+// pattern: keywright's matcher, a list of compiled regexps, and one alternation
+// with captures, on the same keys, interleaved.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/keywright/keywright/bench/matchers"
+	"github.com/keywright/keywright/bench/patternset"
+	"github.com/keywright/keywright/bench/report"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "matchbench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, stdout io.Writer) error {
+	flags := flag.NewFlagSet("matchbench", flag.ContinueOnError)
+	rounds := flags.Int("rounds", 7, "interleaved rounds; figures are medians of the rounds")
+	slice := flags.Duration("slice", 200*time.Millisecond, "least time of one matcher in one round")
+	asJSON := flags.Bool("json", false, "print JSON")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	runtime.LockOSThread() // CPU is counted per thread
+	out := &report.Report{
+		Title: "Matching: one goroutine, captures included, 3 % of the keys match nothing",
+		Notes: []string{"M keys/s is per second of CPU of the one thread; ratios are within a round"},
+	}
+	for _, n := range []int{28, 200, 1000} {
+		if err := measure(out, n, *rounds, *slice); err != nil {
+			return fmt.Errorf("%d patterns: %w", n, err)
+		}
+	}
+	if err := compileCost(out); err != nil {
+		return err
+	}
+	return out.Print(stdout, *asJSON)
+}
+
+// rival is one way of matching and how it fares.
+type rival struct {
+	name   string
+	build  func(*patternset.Set) (matchers.Func, error)
+	keys   int // how many of the keys it runs through before looking at the clock
+	find   matchers.Func
+	rates  []float64 // keys per CPU second, by round
+	allocs float64
+}
+
+func rivals() []*rival {
+	return []*rival{
+		{name: "keywright", build: matchers.Keywright, keys: keyCount},
+		{name: "regexp list", build: matchers.List, keys: 2000},
+		{name: "regexp alternation", build: matchers.Alternation, keys: 200},
+	}
+}
+
+// keyCount keys of about 40 bytes do not fit into a core's own cache, as the
+// keys of a real scan do not either.
+const keyCount = 1 << 16
+
+func measure(out *report.Report, n, rounds int, slice time.Duration) error {
+	set := patternset.New(n)
+	keys := set.Keys(keyCount, 1)
+	all := rivals()
+	for _, r := range all {
+		var err error
+		if r.find, err = r.build(set); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+		if err := r.verify(keys[:r.keys]); err != nil {
+			return err
+		}
+		r.allocs = r.countAllocs(keys[:r.keys])
+	}
+	for round := range rounds {
+		for _, r := range all {
+			r.rates = append(r.rates, r.rate(keys, round, slice))
+		}
+	}
+	tabulate(out, n, set, keys, all)
+	return nil
+}
+
+func (r *rival) verify(keys []patternset.Key) error {
+	for _, key := range keys {
+		if got := r.find(key.Name); got != key.Owner {
+			return fmt.Errorf("%s: %q belongs to pattern %d, not %d", r.name, key.Name, key.Owner, got)
+		}
+	}
+	return nil
+}
+
+func (r *rival) countAllocs(keys []patternset.Key) float64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, key := range keys {
+		r.find(key.Name)
+	}
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs-before.Mallocs) / float64(len(keys))
+}
+
+// rate runs through slices of the keys, another one each time, until the time
+// is up.
+func (r *rival) rate(keys []patternset.Key, round int, slice time.Duration) float64 {
+	done, sum := 0, 0
+	from := round * r.keys % len(keys)
+	start, cpu := time.Now(), threadCPU()
+	for time.Since(start) < slice {
+		for _, key := range keys[from:min(from+r.keys, len(keys))] {
+			sum += r.find(key.Name)
+			done++
+		}
+		if from += r.keys; from >= len(keys) {
+			from = 0
+		}
+	}
+	sink = sum
+	return float64(done) / (threadCPU() - cpu).Seconds()
+}
+
+var sink int // keeps the compiler from dropping the work
+
+func threadCPU() time.Duration {
+	const thread = 1 // RUSAGE_THREAD
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(thread, &usage); err != nil {
+		panic("matchbench: getrusage: " + err.Error()) // cannot fail with these arguments
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+func tabulate(out *report.Report, n int, set *patternset.Set, keys []patternset.Key, all []*rival) {
+	bytes := 0
+	for _, key := range keys {
+		bytes += len(key.Name)
+	}
+	t := report.Table{
+		Title:   fmt.Sprintf("%d patterns, keys of %.1f bytes on average", n, float64(bytes)/float64(len(keys))),
+		Columns: []string{"matcher", "M keys/s", "best", "ns/key", "allocs/key", "keywright is × faster"},
+	}
+	for _, r := range all {
+		ratios := make([]float64, len(r.rates))
+		for i := range ratios {
+			ratios[i] = all[0].rates[i] / r.rates[i]
+		}
+		ratio := report.Median(ratios)
+		goals(out, n, r, ratio)
+		median := report.Median(r.rates) // sorts, so only after the ratios
+		best := r.rates[len(r.rates)-1]
+		t.Add(r.name, fmt.Sprintf("%.4g", median/1e6), fmt.Sprintf("%.4g", best/1e6),
+			fmt.Sprintf("%.4g", 1e9/median), fmt.Sprintf("%.3g", r.allocs), fmt.Sprintf("%.4g", ratio))
+	}
+	out.Tables = append(out.Tables, t)
+}

@@ -1,0 +1,21 @@
+// Package peers are the loops an audit of a live server is measured against:
+// the same commands as the audit, sent by somebody who does nothing with the
+// answers. Rueidis is what a good Go programmer writes with a good client,
+// Floor what the wire allows.
+//
+// They are no auditors and survive nothing: any surprise is an error.
+package peers
+
+// Load is what both loops do.
+type Load struct {
+	Addr    string
+	Count   int // COUNT of SCAN
+	Memory  bool
+	Samples int // SAMPLES of MEMORY USAGE, below 0: the server's default
+}
+
+// Tally is how the loops prove that they read every answer.
+type Tally struct {
+	Keys  int64 `json:"keys"`  // that SCAN returned
+	Bytes int64 `json:"bytes"` // sum of MEMORY USAGE
+}
