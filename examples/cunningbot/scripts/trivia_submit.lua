@@ -1,0 +1,24 @@
+-- trivia_submit: record an answer while the game runs
+-- KEYS: 1 trivia_game  2 trivia_submissions
+-- ARGV: 1 user_id  2 answer
+-- Returns: the number of users that have answered; -1 no such game; -2 the game is over
+-- Round trips: 1
+-- The time is the server's: containers disagree, and users would find out. The
+-- answer is stored as it came. cjson is not used: decoding and encoding a game
+-- would round Discord ids above 2^53 and turn empty lists into objects.
+local ends_at = redis.call('HGET', KEYS[1], 'ends_at')
+if not ends_at then
+  return -1
+end
+if tonumber(redis.call('TIME')[1]) > tonumber(ends_at) then
+  return -2
+end
+local added = redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+local left = redis.call('PTTL', KEYS[1])
+if left > 0 then
+  redis.call('PEXPIRE', KEYS[2], left)
+end
+if added == 0 then
+  return tonumber(redis.call('HGET', KEYS[1], 'submission_count')) or 0
+end
+return redis.call('HINCRBY', KEYS[1], 'submission_count', 1)
