@@ -13,9 +13,9 @@ import (
 type classifier struct {
 	anything bool // every non-empty segment has label 1: no need to look
 	classes  [256]uint8
-	width    int32
-	next     []int32 // state*width + class → state, or dead
-	labels   []int32 // of each state
+	width    int32   // classes
+	next     []int32 // row + class → row of the next state, or dead; a row is state*width
+	labels   []int32 // by row: what the segment is if it ends here
 	reached  [][]reach
 }
 
@@ -40,13 +40,13 @@ func (c *classifier) label(segment []byte) int32 {
 		}
 		return 1
 	}
-	s, width := int32(0), c.width
+	row, next := int32(0), c.next
 	for _, b := range segment {
-		if s = c.next[s*width+int32(c.classes[b])]; s < 0 {
+		if row = next[row+int32(c.classes[b])]; row < 0 {
 			return 0
 		}
 	}
-	return c.labels[s]
+	return c.labels[row]
 }
 
 // newClassifier is the product of the components by the subset construction.
@@ -66,11 +66,12 @@ func newClassifier(components []component) (*classifier, error) {
 		if s > automaton.MaxStates {
 			return nil, &automaton.TooLargeError{What: "states", Limit: automaton.MaxStates}
 		}
-		c.labels = append(c.labels, b.labelOf(b.subsets[s], c))
+		c.labels = append(c.labels, make([]int32, c.width)...)
+		c.labels[int32(s)*c.width] = b.labelOf(b.subsets[s], c)
 		for _, rep := range classes.Rep {
 			to := dead
 			if next := b.step(b.subsets[s], rep.Pick()); len(next) > 0 {
-				to = b.intern(next)
+				to = b.intern(next) * c.width
 			}
 			c.next = append(c.next, to)
 		}
@@ -170,13 +171,13 @@ func (b *classifierBuilder) labelOf(subset []int64, c *classifier) int32 {
 // isAnything reports whether the automaton is the one of a single `text`: any
 // byte but the separator, once or more.
 func (c *classifier) isAnything() bool {
-	if len(c.labels) != 2 || c.labels[0] != 0 || c.labels[1] != 1 {
+	if len(c.labels) != int(2*c.width) || c.labels[0] != 0 || c.labels[c.width] != 1 {
 		return false
 	}
 	for class := range c.width {
 		separator := c.classes[':'] == uint8(class)
 		for s := range int32(2) {
-			if (c.next[s*c.width+class] == 1) == separator {
+			if (c.next[s*c.width+class] == c.width) == separator {
 				return false
 			}
 		}

@@ -293,7 +293,7 @@ func (c *compiler) expand(m *Matcher, s int32) error {
 		}
 		members[i] = append(members[i], cur)
 	}
-	st := state{}
+	st := state{words: len(literals) > 0}
 	if len(components) > 0 {
 		var err error
 		if st.class, err = c.classifier(names, components); err != nil {

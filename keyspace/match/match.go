@@ -66,6 +66,7 @@ const dead int32 = -1
 
 // state is what may stand in one segment, given the segments before it.
 type state struct {
+	words   bool        // some literal segment may stand here
 	class   *classifier // nil: only literal segments may stand here
 	targets []target    // by label of the classifier
 }
@@ -161,6 +162,10 @@ func segmentAt(key []byte, at int) (end int, lo, hi, hash uint64) {
 }
 
 func (m *Matcher) lookup(s int32, segment []byte, lo, hi, hash uint64) target {
+	st := &m.states[s]
+	if !st.words {
+		return st.classify(segment)
+	}
 	length := uint32(len(segment))
 	for i := place(s, length, hash) & m.mask; ; i = (i + 1) & m.mask {
 		w := &m.words[i]
@@ -174,11 +179,14 @@ func (m *Matcher) lookup(s int32, segment []byte, lo, hi, hash uint64) target {
 			return w.target
 		}
 	}
-	st := &m.states[s]
-	if st.class == nil {
+	return st.classify(segment)
+}
+
+func (s *state) classify(segment []byte) target {
+	if s.class == nil {
 		return target{None, dead}
 	}
-	return st.targets[st.class.label(segment)]
+	return s.targets[s.class.label(segment)]
 }
 
 // place is where in the table the search for a word begins.

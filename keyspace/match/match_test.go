@@ -75,8 +75,7 @@ func naiveFrom(p *pattern.Pattern, elems []pattern.Element, key string) ([]strin
 		}
 		return naiveFrom(p, elems[1:], key[len(e.Literal):])
 	}
-	n, _ := automaton.Compile(e.Expr)
-	d, _ := automaton.Determinize(n)
+	d := elementDFA(e)
 	for cut := 0; cut <= len(key); cut++ {
 		if !automaton.Match(d, key[:cut]) {
 			continue
@@ -89,6 +88,18 @@ func naiveFrom(p *pattern.Pattern, elems []pattern.Element, key string) ([]strin
 		}
 	}
 	return nil, false
+}
+
+// elementDFAs saves the naive reader from compiling the same types for hours.
+var elementDFAs = map[string]*automaton.DFA{}
+
+func elementDFA(e pattern.Element) *automaton.DFA {
+	name := fmt.Sprint(e.Expr)
+	if elementDFAs[name] == nil {
+		n, _ := automaton.Compile(e.Expr)
+		elementDFAs[name], _ = automaton.Determinize(n)
+	}
+	return elementDFAs[name]
 }
 
 // slow is the specification of the matcher.
