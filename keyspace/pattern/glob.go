@@ -91,8 +91,14 @@ func (p *Pattern) SameSlot(q *Pattern) bool {
 
 // Derive is the pattern of a helper key of this one, in the same cluster slot:
 // main:role if main has a hash tag, else {#main}:role with the whole main key
-// as the tag. role is literal text.
+// as the tag. role is literal text. It fails for a pattern with a stray literal
+// brace, which cannot stand in a hash tag, and for one near the limits.
 func (p *Pattern) Derive(role string) (*Pattern, error) {
+	for _, e := range p.elems {
+		if !p.tagged && strings.ContainsAny(e.Literal, "{}") {
+			return nil, &SyntaxError{Text: p.text, Length: len(p.text), Message: "a key in the same cluster slot cannot be derived from a pattern with a literal brace outside a hash tag"}
+		}
+	}
 	text := p.text + ":" + role
 	if !p.tagged {
 		text = "{#" + p.text + "}:" + role

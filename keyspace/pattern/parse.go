@@ -153,7 +153,7 @@ func (s *parser) checkName(from int, name string) *SyntaxError {
 	if name == "" {
 		return s.fault(from, length, "a placeholder needs a name, as in {id}", "{id}")
 	}
-	if strings.Trim(name, "YMDHms-_") == "" {
+	if strings.Contains(name, "YYYY") {
 		return s.fault(from, length, fmt.Sprintf("{%s} looks like a date layout; name the placeholder and give it the type in vars", name), fmt.Sprintf("{day} with vars: day: date %s", name))
 	}
 	for i := range len(name) {
@@ -243,11 +243,15 @@ func (s *parser) checkReading() *SyntaxError {
 	if p.plainlyUnambiguous() {
 		return nil
 	}
-	if err := p.compile(); err != nil {
-		return s.fault(0, len(s.text), "the pattern "+err.Error()+"; give its placeholders simpler types", "")
+	var witness []byte
+	ambiguous := false
+	if n := p.NFA(); p.err == nil {
+		witness, ambiguous = n.Ambiguous()
 	}
-	witness, ambiguous := p.nfa.Ambiguous()
 	if !ambiguous {
+		if err := p.compile(); err != nil {
+			return s.fault(0, len(s.text), "the pattern "+err.Error()+"; give its placeholders simpler types", "")
+		}
 		return nil
 	}
 	fault := s.fault(0, len(s.text), fmt.Sprintf("a key like %q can be read in two ways; give the placeholders types that cannot hold what stands between them", witness), s.narrower())

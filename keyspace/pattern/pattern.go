@@ -40,10 +40,10 @@ type Pattern struct {
 	tagged bool // a literal hash tag, however written
 	glob   bool
 
-	once sync.Once
-	nfa  *automaton.NFA
-	dfa  *automaton.DFA
-	err  error
+	onceNFA, onceDFA sync.Once
+	nfa              *automaton.NFA
+	dfa              *automaton.DFA
+	err              error // of making them
 }
 
 // Placeholder is one {name} of a pattern.
@@ -209,27 +209,30 @@ func Contains(outer, inner *Pattern) (counterexample []byte, ok bool) {
 // NFA is the position automaton of the whole pattern, its tags the indexes of
 // Elements.
 func (p *Pattern) NFA() *automaton.NFA {
-	_ = p.compile()
+	p.onceNFA.Do(func() {
+		parts := make([]automaton.Expr, len(p.elems))
+		for i, e := range p.elems {
+			parts[i] = e.Expr.Tagged(i)
+		}
+		p.nfa, p.err = automaton.Compile(automaton.Seq(parts...))
+	})
 	return p.nfa
 }
 
 // DFA is the deterministic automaton of the whole pattern.
 func (p *Pattern) DFA() *automaton.DFA {
-	_ = p.compile()
+	n := p.NFA()
+	p.onceDFA.Do(func() {
+		if p.err == nil {
+			p.dfa, p.err = automaton.Determinize(n)
+		}
+	})
 	return p.dfa
 }
 
-// compile makes the automata once. Parse calls it for every pattern that could
+// compile makes both automata. Parse calls it for every pattern that could
 // exceed the limits, so that a Pattern in hand always has both.
 func (p *Pattern) compile() error {
-	p.once.Do(func() {
-		parts := make([]automaton.Expr, len(p.elems))
-		for i, e := range p.elems {
-			parts[i] = e.Expr.Tagged(i)
-		}
-		if p.nfa, p.err = automaton.Compile(automaton.Seq(parts...)); p.err == nil {
-			p.dfa, p.err = automaton.Determinize(p.nfa)
-		}
-	})
+	p.DFA()
 	return p.err
 }
