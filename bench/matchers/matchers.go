@@ -1,8 +1,9 @@
 // Package matchers puts keywright's matcher and what people use instead behind
 // one function, so that a benchmark can run them side by side on the same keys.
 //
-// The rivals are given every advantage that keeps them honest: compiled once,
-// anchored, and the list need not capture.
+// Those that capture are to be compared with each other, and those that do not:
+// the rivals are compiled once and anchored, which lets Go's regexp reject most
+// keys by their literal prefix.
 package matchers
 
 import (
@@ -27,6 +28,15 @@ func Keywright(s *patternset.Set) (Func, error) {
 	return func(key []byte) int { return m.Match(key, &captures) }, nil
 }
 
+// KeywrightNoCaptures is the automaton asked for the entry only.
+func KeywrightNoCaptures(s *patternset.Set) (Func, error) {
+	m, err := Compile(s)
+	if err != nil {
+		return nil, err
+	}
+	return func(key []byte) int { return m.Match(key, nil) }, nil
+}
+
 // Compile parses the patterns and compiles keywright's matcher.
 func Compile(s *patternset.Set) (*match.Matcher, error) {
 	patterns, err := s.Patterns()
@@ -44,8 +54,33 @@ func Compile(s *patternset.Set) (*match.Matcher, error) {
 	return m, err
 }
 
-// List tries one compiled regexp after the other and does not capture.
+// List tries one compiled regexp after the other, captures included.
 func List(s *patternset.Set) (Func, error) {
+	all, err := compileAll(s)
+	return func(key []byte) int {
+		for i, re := range all {
+			if re.FindSubmatchIndex(key) != nil {
+				return i
+			}
+		}
+		return -1
+	}, err
+}
+
+// ListNoCaptures only asks which regexp matches.
+func ListNoCaptures(s *patternset.Set) (Func, error) {
+	all, err := compileAll(s)
+	return func(key []byte) int {
+		for i, re := range all {
+			if re.Match(key) {
+				return i
+			}
+		}
+		return -1
+	}, err
+}
+
+func compileAll(s *patternset.Set) ([]*regexp.Regexp, error) {
 	var all []*regexp.Regexp
 	for _, text := range s.Regexps() {
 		re, err := regexp.Compile("^(?:" + text + ")$")
@@ -54,14 +89,7 @@ func List(s *patternset.Set) (Func, error) {
 		}
 		all = append(all, re)
 	}
-	return func(key []byte) int {
-		for i, re := range all {
-			if re.Match(key) {
-				return i
-			}
-		}
-		return -1
-	}, nil
+	return all, nil
 }
 
 // Alternation is one regexp of all patterns; which of them matched is told by

@@ -11,7 +11,8 @@ func TestAllAgree(t *testing.T) {
 	s := patternset.New(200)
 	keys := s.Keys(3000, 2)
 	for name, build := range map[string]func(*patternset.Set) (Func, error){
-		"keywright": Keywright, "list": List, "alternation": Alternation,
+		"keywright": Keywright, "keywright without captures": KeywrightNoCaptures,
+		"list": List, "list without captures": ListNoCaptures, "alternation": Alternation,
 	} {
 		find, err := build(s)
 		if err != nil {

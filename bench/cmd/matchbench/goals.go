@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/keywright/keywright/bench/matchers"
@@ -11,22 +10,19 @@ import (
 	"github.com/keywright/keywright/bench/report"
 )
 
-func goals(out *report.Report, n int, r *rival, ratio float64) {
-	goal := func(what string, value, bound float64, atLeast bool) {
-		what = fmt.Sprintf("%d patterns: %s", n, what)
-		out.Goals = append(out.Goals, report.Goal{What: what, Value: value, Bound: bound, AtLeast: atLeast})
+func goals(n int, r *rival, rate, ratio float64) []report.Goal {
+	goal := func(what string, value, bound float64, atLeast bool) report.Goal {
+		return report.Goal{What: fmt.Sprintf("%d patterns: %s", n, what), Value: value, Bound: bound, AtLeast: atLeast}
 	}
-	switch r.name {
-	case "keywright":
-		goal("M keys/s", report.Median(slices.Clone(r.rates))/1e6, 10, true)
-		goal("allocations per key", r.allocs, 0, false)
-	case "regexp list":
-		goal("× a list of regexps", ratio, 10, true)
-	case "regexp alternation":
-		if n == 1000 {
-			goal("× one alternation", ratio, 500, true)
-		}
+	switch {
+	case r.name == ours:
+		return []report.Goal{goal("M keys/s", rate/1e6, 10, true), goal("allocations per key", r.allocs, 0, false)}
+	case r.name == list:
+		return []report.Goal{goal("× a list of regexps", ratio, 10, true)}
+	case r.name == alternation && n == 1000:
+		return []report.Goal{goal("× one alternation", ratio, 500, true)}
 	}
+	return nil
 }
 
 // compileCost measures what a keyspace of 1,000 entries costs before the first

@@ -1,0 +1,46 @@
+package dataset
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Observed is what an audit says about the dataset, whatever form its report
+// has.
+type Observed struct {
+	Keys       int64
+	Undeclared int64
+	Foreign    int64
+	Entries    map[string]EntryTruth
+}
+
+// Diff lists everything in which the audit differs from the truth; nothing
+// when it is exact. An entry without keys may be missing from the report.
+func (m *Manifest) Diff(o Observed) []string {
+	var d differences
+	d.compare("keys", o.Keys, int64(m.Keys))
+	d.compare("undeclared keys", o.Undeclared, m.Undeclared)
+	d.compare("foreign keys", o.Foreign, m.Foreign)
+	unknown := maps.Clone(o.Entries)
+	for _, truth := range m.Entries {
+		got := o.Entries[truth.Name]
+		delete(unknown, truth.Name)
+		d.compare(truth.Name+": keys", got.Keys, truth.Keys)
+		for _, v := range []Violation{WrongType, MissingTTL, TTLTooLong, UnexpectedTTL} {
+			d.compare(truth.Name+": "+string(v), got.Violations[v], truth.Violations[v])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(unknown)) {
+		d = append(d, fmt.Sprintf("%s: reported, but not an entry of the declaration", name))
+	}
+	return d
+}
+
+type differences []string
+
+func (d *differences) compare(what string, got, want int64) {
+	if got != want {
+		*d = append(*d, fmt.Sprintf("%s: reported %d, planted %d", what, got, want))
+	}
+}
