@@ -1,0 +1,9 @@
+//go:build !linux
+
+package demo
+
+import "os/exec"
+
+// dieWithParent can do nothing here: killed with SIGKILL we leave the server
+// behind. Every other end stops it.
+func dieWithParent(*exec.Cmd) {}

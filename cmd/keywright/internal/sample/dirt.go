@@ -1,0 +1,263 @@
+package sample
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// Fault is a way in which a live key breaks its declaration.
+type Fault string
+
+// The faults that Soil plants.
+const (
+	NoTTL         Fault = "ttl missing"     // declared to expire, does not
+	TTLTooLong    Fault = "ttl too long"    // expires later than declared
+	UnexpectedTTL Fault = "unexpected ttl"  // declared never to expire, does
+	WrongType     Fault = "wrong type"      // a list where a string is declared
+	Legacy        Fault = "legacy name"     // written under a name of `was`
+	Typo          Fault = "undeclared name" // a misspelt name under an owned prefix
+	Stray         Fault = "nobody's name"   // a name that no declaration and no owner knows
+	Foreign       Fault = "foreign"         // other software's key: no finding, only counted
+)
+
+// Faults are all of them, in the order they are planted.
+var Faults = []Fault{NoTTL, TTLTooLong, UnexpectedTTL, WrongType, Legacy, Typo, Stray, Foreign}
+
+// Planted is one key that was made wrong on purpose.
+type Planted struct {
+	Fault Fault
+	Entry string // name of the declared key it belongs to, "" when it has none
+	Name  []byte
+}
+
+// Manifest is everything that was planted: what an audit has to find, no more
+// and no less.
+type Manifest []Planted
+
+// Count is how many keys have a fault.
+func (m Manifest) Count(f Fault) int {
+	n := 0
+	for _, p := range m {
+		if p.Fault == f {
+			n++
+		}
+	}
+	return n
+}
+
+// Soil spoils up to each keys per fault: some of the given ones in place, and
+// new ones beside them. No key gets two faults. What a keyspace cannot show (it
+// declares no `was`, say) is not planted.
+func Soil(ks *keyspace.Keyspace, keys []Key, each int, opt Options) ([]Key, Manifest, error) {
+	owner, err := newOwner(ks)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &soil{maker: newMaker("dirt", opt), ks: ks, owner: owner, keys: slices.Clone(keys), taken: map[string]bool{}}
+	for _, k := range keys {
+		s.taken[string(k.Name)] = true
+	}
+	for _, spoil := range []func(int){s.inPlace, s.legacy, s.typos, s.strays, s.foreign} {
+		spoil(each)
+	}
+	return soonestLast(s.keys), s.manifest, nil
+}
+
+type soil struct {
+	*maker
+	ks       *keyspace.Keyspace
+	owner    *owner
+	keys     []Key
+	taken    map[string]bool
+	manifest Manifest
+}
+
+// spoilers change a key, or say false when the fault cannot be shown on it.
+// Keys that would expire while somebody is looking are left alone.
+var spoilers = []struct {
+	fault Fault
+	spoil func(*maker, *Key) bool
+}{
+	{NoTTL, func(_ *maker, k *Key) bool {
+		k.TTL = 0
+		return k.Decl.TTL.Policy == keyspace.TTLExpires
+	}},
+	{TTLTooLong, func(g *maker, k *Key) bool {
+		k.TTL = 3*k.Decl.TTL.Max + time.Duration(1+g.IntN(72))*time.Hour
+		return k.Decl.TTL.Policy == keyspace.TTLExpires
+	}},
+	{UnexpectedTTL, func(g *maker, k *Key) bool {
+		k.TTL = time.Duration(1+g.IntN(72)) * time.Hour
+		return k.Decl.TTL.Policy == keyspace.TTLNone
+	}},
+	{WrongType, func(g *maker, k *Key) bool {
+		k.Kind, k.Rows = keyspace.List, [][][]byte{g.distinct(5, scalar.Type{})}
+		if k.Decl.Kind != keyspace.String {
+			k.Kind, k.Rows = keyspace.String, [][][]byte{{[]byte(g.json())}}
+		}
+		return k.TTL == 0 && k.Decl.TTL.Policy != keyspace.TTLExpires || k.TTL > 5*time.Minute
+	}},
+}
+
+func (s *soil) inPlace(each int) {
+	spoilt := map[int]bool{}
+	for _, sp := range spoilers {
+		left := each
+		for _, i := range s.Perm(len(s.keys)) {
+			if left == 0 {
+				break
+			}
+			k := s.keys[i]
+			if spoilt[i] || !sp.spoil(s.maker, &k) {
+				continue
+			}
+			spoilt[i], s.keys[i] = true, k
+			s.plant(sp.fault, k.Decl.Name, k.Name)
+			left--
+		}
+	}
+}
+
+func (s *soil) plant(f Fault, entry string, name []byte) {
+	s.manifest = append(s.manifest, Planted{Fault: f, Entry: entry, Name: name})
+}
+
+// add plants a new key, if its name is free and belongs where the fault says.
+func (s *soil) add(f Fault, entry string, k Key) bool {
+	if s.taken[string(k.Name)] || s.owner.of(k.Name) != ranks[f] {
+		return false
+	}
+	s.taken[string(k.Name)] = true
+	s.keys = append(s.keys, k)
+	s.plant(f, entry, k.Name)
+	return true
+}
+
+func (s *soil) legacy(each int) {
+	for _, e := range s.ks.Entries {
+		for _, was := range e.Was {
+			old := *e.Keys[0]
+			old.Pattern = was
+			for _, k := range s.plain(&old, each) {
+				k.Decl = e.Keys[0]
+				s.add(Legacy, e.Keys[0].Name, k)
+			}
+		}
+	}
+}
+
+// typos misspells the names of keys that are there.
+func (s *soil) typos(each int) {
+	for _, i := range s.Perm(len(s.keys)) {
+		if each == 0 {
+			return
+		}
+		k := s.keys[i]
+		k.Name = s.misspell(k.Name)
+		k.TTL = max(k.TTL, time.Hour)
+		if s.add(Typo, "", k) {
+			each--
+		}
+	}
+}
+
+// misspell swaps two letters of a name.
+func (s *soil) misspell(key []byte) []byte {
+	key = bytes.Clone(key)
+	for range 20 {
+		i := s.IntN(max(1, len(key)-1))
+		if i+1 < len(key) && lower(key[i]) && lower(key[i+1]) && key[i] != key[i+1] {
+			key[i], key[i+1] = key[i+1], key[i]
+			return key
+		}
+	}
+	return key
+}
+
+func lower(c byte) bool { return 'a' <= c && c <= 'z' }
+
+// strayNames are keys as they are found in every old Redis.
+var strayNames = []func(*maker) string{
+	func(g *maker) string { return fmt.Sprintf("test%d", g.IntN(100_000)) },
+	func(g *maker) string { return fmt.Sprintf("debug/%s/%d", g.word(), g.IntN(100_000)) },
+	func(g *maker) string { return fmt.Sprintf("user:%d:tmp", g.IntN(100_000)) },
+	func(g *maker) string { return fmt.Sprintf("OLD_%s_%d", strings.ToUpper(g.word()), g.IntN(100_000)) },
+	func(g *maker) string { return "\xff\xfe" + string(g.bytes(12)) },
+}
+
+func (s *soil) strays(each int) {
+	for i := range each {
+		name := strayNames[i%len(strayNames)](s.maker)
+		s.add(Stray, "", s.loose(name))
+	}
+}
+
+func (s *soil) foreign(each int) {
+	for i := range each * min(1, len(s.ks.Foreign)) {
+		glob := s.ks.Foreign[i%len(s.ks.Foreign)].Text
+		s.add(Foreign, "", s.loose(strings.ReplaceAll(glob, "*", s.word()+":"+s.uuid())))
+	}
+}
+
+// loose is a string that nobody declared.
+func (s *soil) loose(name string) Key {
+	return Key{Name: []byte(name), Kind: keyspace.String, Rows: [][][]byte{{[]byte(s.text())}}}
+}
+
+// owner tells whose a key is: the rank of the pattern that matches it.
+type owner struct {
+	matcher *match.Matcher
+	ranks   []int
+}
+
+// The ranks of match.Item, and what is in none.
+const (
+	declared = iota
+	legacy
+	foreign
+	owned
+	nobody
+)
+
+var ranks = map[Fault]int{Legacy: legacy, Foreign: foreign, Typo: owned, Stray: nobody}
+
+func newOwner(ks *keyspace.Keyspace) (*owner, error) {
+	var items []match.Item
+	for _, k := range ks.Keys {
+		items = append(items, match.Item{Pattern: k.Pattern, Rank: declared})
+	}
+	for _, e := range ks.Entries {
+		for _, w := range e.Was {
+			items = append(items, match.Item{Pattern: w, Rank: legacy})
+		}
+	}
+	for _, g := range ks.Foreign {
+		items = append(items, match.Item{Pattern: g.Pattern, Rank: foreign})
+	}
+	for _, g := range ks.Owns {
+		items = append(items, match.Item{Pattern: g.Pattern, Rank: owned})
+	}
+	m, _, err := match.Compile(items)
+	if err != nil {
+		return nil, fmt.Errorf("compile the keyspace's patterns: %w", err)
+	}
+	o := &owner{matcher: m}
+	for _, item := range items {
+		o.ranks = append(o.ranks, item.Rank)
+	}
+	return o, nil
+}
+
+func (o *owner) of(key []byte) int {
+	if i := o.matcher.Match(key, nil); i >= 0 {
+		return o.ranks[i]
+	}
+	return nobody
+}

@@ -1,0 +1,121 @@
+package sample
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+)
+
+// entity makes n items of an entity and the indexes that belong to them.
+func (g *maker) entity(e *keyspace.Entry, n int) []Key {
+	main := e.Keys[0]
+	ix := indexer{g: g, entry: e, at: map[string]int{}}
+	var out []Key
+	for _, item := range g.names(main, n) {
+		known := map[string]string{}
+		for i, p := range main.Pattern.Placeholders() {
+			known[p.Name] = item.values[i]
+		}
+		k := Key{Decl: main, Name: item.key, Kind: main.Kind, TTL: g.ttl(main.TTL), Rows: [][][]byte{g.record(main, known)}}
+		out = append(out, k)
+		ix.add(k, known)
+	}
+	return append(out, ix.keys...)
+}
+
+// record is the hash of an item. A field with the name of a placeholder has its
+// value; what was made is added to known.
+func (g *maker) record(main *keyspace.Key, known map[string]string) [][]byte {
+	var row [][]byte
+	for _, f := range main.Fields {
+		v, ok := known[f.Name]
+		if !ok {
+			if f.Type.Optional && g.IntN(3) == 0 {
+				continue
+			}
+			v = string(g.value(f.Type))
+		}
+		known[f.Name] = v
+		row = append(row, []byte(f.Name), []byte(v))
+	}
+	return row
+}
+
+// indexer gathers the members of the index keys.
+type indexer struct {
+	g     *maker
+	entry *keyspace.Entry
+	keys  []Key
+	at    map[string]int // where an index key is in keys
+}
+
+func (ix *indexer) add(item Key, known map[string]string) {
+	for _, index := range ix.entry.Index {
+		key, ok := build(index.Key.Pattern, known)
+		if !ok {
+			continue
+		}
+		row := [][]byte{ix.member(index, known)}
+		if index.Key.Kind == keyspace.ZSet {
+			row = [][]byte{ix.score(index, item, known), row[0]}
+		}
+		ix.append(index.Key, key, item, row)
+	}
+}
+
+func (ix *indexer) append(decl *keyspace.Key, key []byte, item Key, row [][]byte) {
+	i, ok := ix.at[string(key)]
+	if !ok {
+		i = len(ix.keys)
+		ix.at[string(key)] = i
+		ix.keys = append(ix.keys, Key{Decl: decl, Name: key, Kind: decl.Kind, Rows: [][][]byte{nil}})
+	}
+	k := &ix.keys[i]
+	k.Rows[0] = append(k.Rows[0], row...)
+	if decl.TTL.Policy == keyspace.TTLExpires {
+		k.TTL = max(k.TTL, item.TTL) // an index lives as long as its last item
+	}
+}
+
+// member names the item: the placeholders of its key that the index key does
+// not have.
+func (ix *indexer) member(index keyspace.Index, known map[string]string) []byte {
+	var parts []string
+	for _, p := range ix.entry.Keys[0].Pattern.Placeholders() {
+		if !has(index.Key.Pattern, p.Name) {
+			parts = append(parts, known[p.Name])
+		}
+	}
+	return []byte(strings.Join(parts, ":"))
+}
+
+func (ix *indexer) score(index keyspace.Index, item Key, known map[string]string) []byte {
+	if index.Score == "expires" {
+		return strconv.AppendInt(nil, ix.g.now.Add(item.TTL).UnixMilli(), 10)
+	}
+	return []byte(known[index.Score])
+}
+
+// build makes the key from named values; ok = false when one is missing, as of
+// an optional field.
+func build(p *pattern.Pattern, known map[string]string) (key []byte, ok bool) {
+	values := make([]string, len(p.Placeholders()))
+	for i, place := range p.Placeholders() {
+		if values[i], ok = known[place.Name]; !ok {
+			return nil, false
+		}
+	}
+	key, err := p.Build(values...)
+	return key, err == nil
+}
+
+func has(p *pattern.Pattern, name string) bool {
+	for _, place := range p.Placeholders() {
+		if place.Name == name {
+			return true
+		}
+	}
+	return false
+}

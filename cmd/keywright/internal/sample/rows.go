@@ -1,0 +1,132 @@
+package sample
+
+import (
+	"strconv"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// rows makes the content of a key. A key without placeholders is the only one
+// of its kind and holds more.
+func (g *maker) rows(decl *keyspace.Key, only bool) [][][]byte {
+	n := 3 + g.IntN(20)
+	if only {
+		n = 40 + g.IntN(200)
+	}
+	switch decl.Kind {
+	case keyspace.String:
+		return [][][]byte{{g.str(decl)}}
+	case keyspace.Hash:
+		return [][][]byte{g.hash(decl, n)}
+	case keyspace.ZSet:
+		return [][][]byte{g.zset(decl, n)}
+	case keyspace.Stream:
+		return g.stream(decl, n)
+	}
+	return [][][]byte{g.members(decl, n)}
+}
+
+func (g *maker) str(decl *keyspace.Key) []byte {
+	switch {
+	case decl.Value != nil:
+		return g.value(*decl.Value)
+	case len(decl.JSON) > 0:
+		return g.object(decl.JSON)
+	case decl.Entry.Construct == keyspace.Counter, decl.Role == "fence":
+		return strconv.AppendInt(nil, int64(g.IntN(10_000)), 10)
+	case decl.Entry.Construct == keyspace.Lock:
+		return []byte(g.uuid())
+	}
+	return g.value(scalar.Type{})
+}
+
+// object is a JSON object with the declared fields.
+func (g *maker) object(fields []keyspace.Field) []byte {
+	out := []byte{'{'}
+	for i, f := range fields {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(strconv.AppendQuote(out, f.Name), ':')
+		out = append(out, g.jsonValue(f.Type)...)
+	}
+	return append(out, '}')
+}
+
+// bare are the types whose text is a JSON value as it stands.
+var bare = map[scalar.Kind]bool{
+	scalar.Int: true, scalar.Float: true, scalar.Bool: true, scalar.UnixS: true, scalar.UnixMS: true, scalar.JSON: true,
+}
+
+func (g *maker) jsonValue(t scalar.Type) []byte {
+	if t.Kind == scalar.Bytes {
+		t = scalar.Type{}
+	}
+	v := g.value(t)
+	if bare[t.Kind] && !t.Encrypted {
+		return v
+	}
+	return strconv.AppendQuote(nil, string(v))
+}
+
+func (g *maker) hash(decl *keyspace.Key, n int) [][]byte {
+	var row [][]byte
+	for _, f := range decl.Fields {
+		if f.Type.Optional && g.IntN(3) == 0 {
+			continue
+		}
+		row = append(row, []byte(f.Name), g.value(f.Type))
+	}
+	if decl.Field == nil && len(row) > 0 {
+		return row
+	}
+	for _, name := range g.distinct(n, or(decl.Field)) {
+		row = append(row, name, g.value(or(decl.Item)))
+	}
+	return row
+}
+
+func (g *maker) zset(decl *keyspace.Key, n int) [][]byte {
+	score := scalar.Type{Kind: scalar.UnixMS}
+	if decl.Score != nil {
+		score = *decl.Score
+	}
+	var row [][]byte
+	for _, m := range g.distinct(n, or(decl.Member)) {
+		row = append(row, g.value(score), m)
+	}
+	return row
+}
+
+func (g *maker) stream(decl *keyspace.Key, n int) [][][]byte {
+	rows := make([][][]byte, n)
+	for i := range rows {
+		rows[i] = g.hash(decl, 2)
+	}
+	return rows
+}
+
+func (g *maker) members(decl *keyspace.Key, n int) [][]byte { return g.distinct(n, or(decl.Member)) }
+
+// distinct makes up to n different values.
+func (g *maker) distinct(n int, t scalar.Type) [][]byte {
+	seen := map[string]bool{}
+	var out [][]byte
+	for range 2 * n {
+		v := g.value(t)
+		if !seen[string(v)] && len(out) < n {
+			seen[string(v)] = true
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// or is the declared type, text without one.
+func or(t *scalar.Type) scalar.Type {
+	if t == nil {
+		return scalar.Type{}
+	}
+	return *t
+}
