@@ -1,0 +1,258 @@
+package examples
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/lint"
+	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/keyspace/pattern"
+)
+
+// TestDeclarationsAreClean loads and lints every declaration here.
+func TestDeclarationsAreClean(t *testing.T) {
+	files := []string{"all.yaml", "realworld/keyspace.yaml"}
+	for _, team := range teams {
+		files = append(files, team+"/keyspace.yaml")
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(file, "/keyspace.yaml"), func(t *testing.T) {
+			ks, findings := keyspace.Load(os.DirFS("."), file)
+			for _, f := range append(findings, lint.Check(ks)...) {
+				if f.Severity != finding.Note {
+					t.Errorf("%s:%d:%d: %s %s", f.Pos.File, f.Pos.Line, f.Pos.Column, f.Code, f.Message)
+				}
+			}
+			if len(ks.Keys) == 0 {
+				t.Error("it declares no keys")
+			}
+		})
+	}
+}
+
+// TestPagesAreDeclared finds every fact of every page in its declaration.
+func TestPagesAreDeclared(t *testing.T) {
+	for _, team := range teams {
+		t.Run(team, func(t *testing.T) {
+			p := load(t, team)
+			for _, f := range readFacts(t, team) {
+				check, ok := checks[f.kind]
+				if !ok {
+					t.Fatalf("%s/facts.tsv:%d: %q is no kind of fact", team, f.line, f.kind)
+				}
+				if problem := check(p, f); problem != "" {
+					t.Errorf("%s/facts.tsv:%d: %s %s: %s", team, f.line, f.kind, f.example, problem)
+				}
+				if !f.explained() {
+					t.Errorf("%s/facts.tsv:%d: %s differs from the page and the note is empty", team, f.line, f.example)
+				}
+			}
+		})
+	}
+}
+
+// page is a declaration ready to be asked.
+type page struct {
+	ks      *keyspace.Keyspace
+	keys    []*keyspace.Key // by item of the matcher
+	matcher *match.Matcher
+}
+
+func load(t *testing.T, team string) *page {
+	t.Helper()
+	ks, findings := keyspace.Load(os.DirFS("."), team+"/keyspace.yaml")
+	if len(findings) > 0 {
+		t.Fatalf("%s: %s", team, findings[0].Message)
+	}
+	p := &page{ks: ks}
+	var items []match.Item
+	add := func(pat *pattern.Pattern, k *keyspace.Key, rank int) {
+		items, p.keys = append(items, match.Item{Pattern: pat, Rank: rank}), append(p.keys, k)
+	}
+	for _, k := range ks.Keys {
+		add(k.Pattern, k, 0)
+	}
+	for _, e := range ks.Entries {
+		for _, was := range e.Was {
+			add(was, e.Keys[0], 1)
+		}
+	}
+	m, _, err := match.Compile(items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.matcher = m
+	return p
+}
+
+func (p *page) find(key string) *keyspace.Key {
+	if i := p.matcher.Match([]byte(key), nil); i != match.None {
+		return p.keys[i]
+	}
+	return nil
+}
+
+func (p *page) entry(name string) *keyspace.Entry {
+	for _, e := range p.ks.Entries {
+		if e.Name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// checks say for each kind of fact whether the declaration has it; "" is yes.
+var checks = map[string]func(*page, fact) string{
+	"key":          checkKey,
+	"ttl":          checkKey,
+	"pattern":      checkKey,
+	"index":        checkIndex,
+	"lock":         func(p *page, f fact) string { return checkConstruct(p, f, keyspace.Lock) },
+	"queue":        func(p *page, f fact) string { return checkConstruct(p, f, keyspace.Queue) },
+	"legacy":       checkLegacy,
+	"channel":      checkChannel,
+	"emits":        checkEmits,
+	"invalidation": checkInvalidation,
+	"cleanup":      func(p *page, f fact) string { return checkGlobs(f, cleanups(p.ks)) },
+	"prefix":       func(p *page, f fact) string { return checkGlobs(f, p.ks.Owns) },
+	"naming":       checkNaming,
+	"script":       checkScript,
+}
+
+func checkKey(p *page, f fact) string {
+	k := p.find(f.example)
+	switch {
+	case k == nil:
+		return "nobody declares it"
+	case k.Name != f.entry:
+		return "it belongs to " + k.Name + ", not " + f.entry
+	case string(k.Kind) != f.kindOf:
+		return "it is declared as " + string(k.Kind) + ", not " + f.kindOf
+	case f.ttl != "" && k.TTL.Text != f.ttl:
+		return "its TTL is declared as " + k.TTL.Text + ", not " + f.ttl
+	}
+	return ""
+}
+
+func checkIndex(p *page, f fact) string {
+	if k := p.find(f.example); k != nil && !strings.HasPrefix(k.Role, "index.") {
+		return "it is no index"
+	}
+	return checkKey(p, f)
+}
+
+func checkConstruct(p *page, f fact, c keyspace.Construct) string {
+	if k := p.find(f.example); k != nil && k.Entry.Construct != c {
+		return "it is no " + string(c)
+	}
+	return checkKey(p, f)
+}
+
+// checkLegacy: no key of today has this name, a former one does.
+func checkLegacy(p *page, f fact) string {
+	k := p.find(f.example)
+	switch {
+	case k == nil:
+		return "nobody declares it"
+	case k.Name != f.entry:
+		return "it belongs to " + k.Name + ", not " + f.entry
+	}
+	if _, now := k.Pattern.Match([]byte(f.example)); now {
+		return "it is a name of today"
+	}
+	return ""
+}
+
+func checkChannel(p *page, f fact) string {
+	for _, c := range channels(p.ks) {
+		if c.name != f.entry {
+			continue
+		}
+		if _, ok := c.pattern.Match([]byte(f.example)); !ok {
+			return "channel " + c.name + " is " + c.pattern.String()
+		}
+		return ""
+	}
+	return "there is no channel " + f.entry
+}
+
+type named struct {
+	name    string
+	pattern *pattern.Pattern
+}
+
+// channels are the declared ones and those of locks ("coupon_issue.notify").
+func channels(ks *keyspace.Keyspace) []named {
+	var out []named
+	for _, c := range ks.Channels {
+		out = append(out, named{c.Name, c.Pattern})
+	}
+	for _, e := range ks.Entries {
+		if e.Notify != nil {
+			out = append(out, named{e.Name + ".notify", e.Notify.Pattern})
+		}
+	}
+	return out
+}
+
+func checkEmits(p *page, f fact) string {
+	source, channel, _ := strings.Cut(f.entry, ">")
+	name, change, _ := strings.Cut(source, " ")
+	if e := p.entry(name); e == nil || e.Emits[change] != channel {
+		return name + " does not emit " + channel + " on " + change
+	}
+	f.entry = channel
+	return checkChannel(p, f)
+}
+
+func checkInvalidation(p *page, f fact) string {
+	event, target, _ := strings.Cut(f.entry, ">")
+	if k := p.find(f.example); k == nil || k.Name != target {
+		return target + " does not declare it"
+	}
+	for _, e := range p.ks.Events {
+		if e.Name == event && slices.Contains(e.Deletes, target) {
+			return ""
+		}
+	}
+	return "event " + event + " does not delete " + target
+}
+
+func cleanups(ks *keyspace.Keyspace) []keyspace.Glob {
+	var out []keyspace.Glob
+	for _, c := range ks.Cleanup {
+		out = append(out, c.Match)
+	}
+	return out
+}
+
+func checkGlobs(f fact, globs []keyspace.Glob) string {
+	for _, g := range globs {
+		if g.Text != f.entry {
+			continue
+		}
+		if _, ok := pattern.Overlap(g.Pattern, pattern.MustParse(strings.NewReplacer("{", `\{`, "}", `\}`).Replace(f.example), nil)); !ok {
+			return g.Text + " does not match it"
+		}
+		return ""
+	}
+	return f.entry + " is not declared"
+}
+
+func checkNaming(p *page, f fact) string {
+	if p.ks.Shape == nil || p.ks.Shape.Text != f.entry {
+		return "the shape is not " + f.entry
+	}
+	return ""
+}
+
+func checkScript(p *page, f fact) string {
+	if e := p.entry(f.entry); e == nil || e.Script == nil {
+		return "there is no script " + f.entry
+	}
+	return ""
+}
