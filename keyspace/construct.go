@@ -1,0 +1,303 @@
+package keyspace
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+	yaml "go.yaml.in/yaml/v4"
+)
+
+// helperTTL bounds the keys that a construct keeps beside the main one and that
+// may expire without harm: a fencing token is never below the server's clock,
+// so a fence that starts anew still grows.
+const helperTTL = 24 * time.Hour
+
+func atMost(d time.Duration) TTL {
+	return TTL{Policy: TTLExpires, Default: d, Min: d, Max: d, Text: FormatDuration(d)}
+}
+
+// plainString has one value: a scalar type, or a mapping of fields for a JSON
+// object written out.
+func (b *builder) plainString() {
+	k := b.addMain(&Key{})
+	p, ok := b.props["value"]
+	if !ok {
+		return
+	}
+	if p.value.Kind != yaml.MappingNode {
+		k.Value = b.optionalType("value")
+		return
+	}
+	if p.value.Style&yaml.FlowStyle != 0 && len(p.value.Content) == 2 && p.value.Content[1].Tag == "!!null" {
+		b.d.report("KW009", b.d.at(p.value), "put quotes around the whole value, or write the name of a type without braces", "value begins with {, which YAML reads as a mapping")
+		return
+	}
+	k.Value = &scalar.Type{Kind: scalar.JSON}
+	k.JSON = b.fields(b.d, b.props, "value", b.e.Name)
+}
+
+// plainHash has fixed fields, or open ones of a name type and a value type.
+func (b *builder) plainHash() {
+	k := b.addMain(&Key{Fields: b.fields(b.d, b.props, "fields", b.e.Name)})
+	k.Field, k.Item = b.optionalType("field"), b.optionalType("value")
+	if k.Fields != nil && (k.Field != nil || k.Item != nil) {
+		b.d.report("KW302", b.e.At["fields"], "keep one of the two", "%s has fixed fields and open ones", b.e.Name)
+	}
+	if k.Item != nil && k.Field == nil {
+		k.Field = &scalar.Type{}
+	}
+}
+
+func (b *builder) plainCollection() {
+	b.addMain(&Key{Member: b.optionalType("member"), Score: b.optionalType("score")})
+	b.numeric("score", b.e.Keys[0].Score)
+}
+
+// numeric reports a score type that is not a number.
+func (b *builder) numeric(name string, t *scalar.Type) {
+	if t != nil && !isNumber(*t) {
+		b.d.report("KW304", b.e.At[name], "as in score: unix_ms", "a score is a number, and %s is not", t)
+	}
+}
+
+func isNumber(t scalar.Type) bool {
+	return slices.Contains([]scalar.Kind{scalar.Int, scalar.Float, scalar.UnixS, scalar.UnixMS}, t.Kind) && !t.Encrypted
+}
+
+func (b *builder) plainStream() {
+	b.addMain(&Key{Fields: b.fields(b.d, b.props, "fields", b.e.Name)})
+	b.e.MaxLen = b.d.number(b.props, "maxlen", 1)
+	if p, ok := b.props["groups"]; ok {
+		b.e.Groups = b.d.texts(p.value, "groups")
+	}
+}
+
+func (b *builder) counter() {
+	b.addMain(&Key{Value: &scalar.Type{Kind: scalar.Int}})
+}
+
+func (b *builder) rateLimit() {
+	b.addMain(&Key{})
+	p, ok := b.props["rate"]
+	if !ok {
+		return
+	}
+	text, _ := b.d.text(p.value, "rate")
+	words := strings.Fields(text)
+	fail := func() {
+		b.d.report("KW307", b.d.at(p.value), "as in 100 per 1m, or 100 per 1m burst 20", "%q is not a rate", text)
+	}
+	if len(words) != 3 && len(words) != 5 || words[1] != "per" || len(words) == 5 && words[3] != "burst" {
+		fail()
+		return
+	}
+	var err1, err2, err3 error
+	b.e.Rate.Count, err1 = strconv.ParseInt(words[0], 10, 64)
+	b.e.Rate.Per, err2 = ParseDuration(words[2])
+	if len(words) == 5 {
+		b.e.Rate.Burst, err3 = strconv.ParseInt(words[4], 10, 64)
+	}
+	if err1 != nil || err2 != nil || err3 != nil || b.e.Rate.Count < 1 || b.e.Rate.Burst < 0 {
+		fail()
+	}
+}
+
+// lock is a string with the holder's token; beside it the last fencing token,
+// the waiters in order, and the channel on which a release is announced.
+func (b *builder) lock() {
+	b.addMain(&Key{Value: &scalar.Type{}})
+	b.addRole(&Key{Role: "fence", Kind: String, TTL: atMost(helperTTL), Value: &scalar.Type{Kind: scalar.Int}, Doc: "The last fencing token of " + b.e.Name + "."}, b.main, "fence")
+	b.addRole(&Key{Role: "waiters", Kind: List, TTL: atMost(helperTTL), Member: &scalar.Type{}, Doc: "Who waits for " + b.e.Name + ", in order."}, b.main, "waiters")
+	c := &Channel{Name: b.e.Name + "_released", Owner: b.e.Owner, Readers: b.e.Readers, Doc: "Tells the next waiter that " + b.e.Name + " is free.", Pos: b.e.Pos}
+	if p, ok := b.props["notify"]; ok {
+		c.Pattern, c.Pos = b.pattern(b.d, p.value, "the notify channel of "+b.e.Name, nil), b.d.at(p.value)
+	} else {
+		c.Derived = true
+		c.Pattern, _ = b.main.Derive("released")
+	}
+	if c.Pattern != nil {
+		b.e.Notify = c
+		b.ks.Channels = append(b.ks.Channels, c)
+	}
+}
+
+// queue is a list of job ids per lane; beside the lanes one hash per job, its
+// result, and one zset of leases, one of delayed jobs and one list of dead ones
+// for all lanes together.
+func (b *builder) queue() {
+	id := b.jobID()
+	b.addMain(&Key{Member: &id})
+	b.e.Lease, b.e.Retry = b.d.duration(b.props, "lease"), int(b.d.number(b.props, "retry", 0))
+	base := b.main
+	if p, ok := b.props["order"]; ok {
+		b.e.Order, _ = b.d.text(p.value, "order")
+		base = b.withoutOrder(p)
+	}
+	job := "{job}"
+	if slices.ContainsFunc(base.Placeholders(), func(p pattern.Placeholder) bool { return p.Name == "job" }) {
+		job = "{job_id}"
+	}
+	ttl := b.e.TTL
+	payload := b.optionalType("value")
+	of := " of " + b.e.Name + "."
+	b.addRole(&Key{Role: "job", Kind: Hash, TTL: ttl, Item: payload, Doc: "One job" + of}, base, "job:"+job)
+	b.addRole(&Key{Role: "result", Kind: String, TTL: TTL{Policy: TTLAny, Text: "any"}, Doc: "The result of one job" + of}, base, "result:"+job)
+	b.addRole(&Key{Role: "leases", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs being worked on, scored by the end of their lease" + of}, base, "leases")
+	b.addRole(&Key{Role: "delayed", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs not yet due, scored by when they are" + of}, base, "delayed")
+	b.addRole(&Key{Role: "dead", Kind: List, TTL: ttl, Member: &id, Doc: "Jobs given up after their last attempt" + of}, base, "dead")
+	for _, k := range b.e.Keys {
+		if k.Role == "job" && payload == nil {
+			k.Item = nil
+		} else if k.Role == "job" {
+			k.Field = &scalar.Type{}
+		}
+	}
+}
+
+// jobID is the type of the last placeholder of the job key, text if that is
+// derived.
+func (b *builder) jobID() scalar.Type {
+	if p, ok := b.props["job"]; ok && p.value.Kind == yaml.ScalarNode {
+		if job, err := pattern.Parse(p.value.Value, b.useVar); err == nil && len(job.Placeholders()) > 0 {
+			places := job.Placeholders()
+			return places[len(places)-1].Type
+		}
+	}
+	return scalar.Type{}
+}
+
+// withoutOrder is the pattern of a queue without its lane.
+func (b *builder) withoutOrder(p property) *pattern.Pattern {
+	i := slices.IndexFunc(b.main.Placeholders(), func(place pattern.Placeholder) bool { return place.Name == b.e.Order })
+	if i < 0 {
+		var names []string
+		for _, place := range b.main.Placeholders() {
+			names = append(names, place.Name)
+		}
+		fix := "add {" + b.e.Order + "} to the key"
+		if near := nearest(b.e.Order, names); near != "" {
+			fix = proposal(near)
+		}
+		b.d.report("KW303", b.d.at(p.value), fix, "%s is ordered by %q, which is no placeholder of its key", b.e.Name, b.e.Order)
+		return b.main
+	}
+	if t := b.main.Placeholders()[i].Type; t.Kind != scalar.Enum {
+		b.d.report("KW303", b.d.at(p.value), fmt.Sprintf("vars: %s: high|normal|low", b.e.Order), "%s is ordered by {%s}, which is %s; the order of an enum's values is the order lanes are drained in", b.e.Name, b.e.Order, t.Definition())
+	}
+	text, lane := b.main.String(), "{"+b.e.Order+"}"
+	for _, cut := range []string{":" + lane, lane + ":", lane} {
+		if strings.Contains(text, cut) && text != cut {
+			if base, err := pattern.Parse(strings.Replace(text, cut, "", 1), b.main.Types()); err == nil {
+				return base
+			}
+		}
+	}
+	return b.main
+}
+
+// entity is a hash with fixed fields and a set or zset per index.
+func (b *builder) entity() {
+	fields := b.fields(b.d, b.props, "fields", b.e.Name)
+	b.addMain(&Key{Fields: fields})
+	if len(fields) == 0 {
+		b.d.report("KW006", b.e.Pos, "add fields: {name: text}", "the entity %s has no fields", b.e.Name)
+	}
+	if p, ok := b.props["index"]; ok {
+		for _, v := range b.d.mapping(p.value, "the index of "+b.e.Name) {
+			b.index(v)
+		}
+	}
+	if p, ok := b.props["emits"]; ok {
+		for name, v := range b.d.known(p.value, "emits", []string{"create", "update", "delete", "expire"}) {
+			b.e.Emits[name], _ = b.d.text(v.value, name)
+			b.e.At["emits."+name] = b.d.at(v.value)
+		}
+	}
+}
+
+// expires is the field every entity has for its indexes: when it ends.
+const expires = "expires"
+
+// index reads `field: pattern`, `expires: pattern` or `field+score: pattern`.
+func (b *builder) index(v property) {
+	fields := b.e.Keys[0].Fields
+	find := func(name string) (Field, bool) {
+		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
+		if i < 0 {
+			return Field{}, false
+		}
+		return fields[i], true
+	}
+	first, score, compound := strings.Cut(v.name, "+")
+	ok := true
+	for _, name := range strings.Split(v.name, "+") {
+		if _, known := find(name); !known && name != expires {
+			var names []string
+			for _, f := range fields {
+				names = append(names, f.Name)
+			}
+			b.d.report("KW304", b.d.at(v.key), proposal(nearest(name, append(names, expires))), "%s has an index over %q, which is none of its fields", b.e.Name, name)
+			ok = false
+		}
+	}
+	p := b.pattern(b.d, v.value, "the index "+v.name+" of "+b.e.Name, func(name string) (scalar.Type, bool) {
+		f, known := find(name)
+		return f.Type, known
+	})
+	if p == nil || !ok {
+		return
+	}
+	named := slices.ContainsFunc(p.Placeholders(), func(place pattern.Placeholder) bool { return place.Name == first })
+	ix := Index{Name: v.name, Pos: b.d.at(v.value)}
+	k := &Key{Role: "index." + v.name, Kind: Set, TTL: b.indexTTL(), Pattern: p, Pos: ix.Pos, Member: b.idType(), Doc: "Index of " + b.e.Name + " by " + v.name + "."}
+	switch {
+	case compound:
+		ix.Field, ix.Score = first, score
+	case named:
+		ix.Field = first
+	default:
+		ix.Score = first
+	}
+	if compound && !named {
+		b.d.report("KW304", ix.Pos, "add {"+first+"} to the pattern", "the index %s of %s is one zset per value of %s, but its pattern has no {%s}", v.name, b.e.Name, first, first)
+	}
+	if ix.Score != "" {
+		k.Kind, k.Score = ZSet, &scalar.Type{Kind: scalar.UnixMS}
+		if f, known := find(ix.Score); known {
+			k.Score = &f.Type
+			if !isNumber(f.Type) {
+				b.d.report("KW304", b.d.at(v.key), fmt.Sprintf("for a set per value put {%s} into the pattern", ix.Score), "%s is %s and cannot be the score of an index", ix.Score, f.Type)
+			}
+		}
+	}
+	ix.Key = b.add(k)
+	b.e.Index = append(b.e.Index, ix)
+	b.e.At["index."+v.name] = ix.Pos
+}
+
+// indexTTL: an index lives as long as its longest-lived item, renewed with
+// every write, so that it cannot outlive them all.
+func (b *builder) indexTTL() TTL {
+	t := b.e.TTL
+	t.Default, t.Min = t.Max, t.Max
+	if t.Policy == TTLExpires {
+		t.Name, t.Sliding = "", true
+		t.Text = t.canonical()
+	}
+	return t
+}
+
+// idType is the type of an entity's id: that of its only placeholder, text when
+// there are several.
+func (b *builder) idType() *scalar.Type {
+	t := scalar.Type{}
+	if places := b.main.Placeholders(); len(places) == 1 {
+		t = places[0].Type
+	}
+	return &t
+}

@@ -1,0 +1,370 @@
+package keyspace
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+	yaml "go.yaml.in/yaml/v4"
+)
+
+// kind is what a `type` means: the construct, the Redis type of its main key,
+// the properties it has beside the common ones, and how it expands.
+type kind struct {
+	construct Construct
+	main      Kind
+	props     []string
+	expand    func(*builder)
+}
+
+// common are the properties of every entry with a key.
+var common = []string{"doc", "key", "type", "ttl", "owner", "readers", "was", "skip"}
+
+// kinds is the table of types. A new construct is a row here and a function in
+// construct.go.
+var kinds = map[string]kind{
+	"string":    {Plain, String, []string{"value"}, (*builder).plainString},
+	"hash":      {Plain, Hash, []string{"fields", "field", "value"}, (*builder).plainHash},
+	"list":      {Plain, List, []string{"member"}, (*builder).plainCollection},
+	"set":       {Plain, Set, []string{"member"}, (*builder).plainCollection},
+	"zset":      {Plain, ZSet, []string{"member", "score"}, (*builder).plainCollection},
+	"stream":    {Plain, Stream, []string{"fields", "maxlen", "groups"}, (*builder).plainStream},
+	"cache":     {Cache, String, []string{"value"}, (*builder).plainString},
+	"lock":      {Lock, String, []string{"notify", "fence", "waiters"}, (*builder).lock},
+	"queue":     {Queue, List, []string{"order", "value", "job", "result", "leases", "delayed", "dead", "lease", "retry"}, (*builder).queue},
+	"ranking":   {Ranking, ZSet, []string{"member", "score"}, (*builder).plainCollection},
+	"entity":    {Entity, Hash, []string{"fields", "index", "emits"}, (*builder).entity},
+	"counter":   {Counter, String, nil, (*builder).counter},
+	"ratelimit": {RateLimit, String, []string{"rate"}, (*builder).rateLimit},
+	"script":    {Script, "", []string{"file", "keys", "args", "returns"}, nil},
+}
+
+// Types are the words `type` may be, sorted.
+func Types() []string { return sortedKeys(kinds) }
+
+// Properties are the properties an entry of a type may have.
+func Properties(typ string) []string {
+	k, ok := kinds[typ]
+	if !ok {
+		return nil
+	}
+	if k.construct == Script {
+		return append([]string{"doc", "type", "owner", "readers"}, k.props...)
+	}
+	return append(slices.Clone(common), k.props...)
+}
+
+// TopLevel are the sections a file may have.
+func TopLevel() []string { return slices.Clone(topLevel) }
+
+// builder reads one entry.
+type builder struct {
+	*loader
+	d     *document
+	e     *Entry
+	kind  kind
+	props map[string]property
+	main  *pattern.Pattern
+}
+
+func (l *loader) sectionKeys(d *document) {
+	p, ok := d.props["keys"]
+	if !ok {
+		return
+	}
+	for _, v := range d.mapping(p.value, "keys") {
+		if len(l.ks.Entries) >= MaxEntries {
+			d.report("KW008", d.at(v.key), "", "a declaration has at most %d entries", MaxEntries)
+			return
+		}
+		if d.name(v, "an entry", false) && l.take(d, "entry", v) {
+			l.entry(d, v)
+		}
+	}
+}
+
+func (l *loader) entry(d *document, v property) {
+	what := "the entry " + v.name
+	typ, k, ok := l.entryType(d, v, what)
+	if !ok {
+		return
+	}
+	b := &builder{loader: l, d: d, kind: k}
+	b.e = &Entry{Name: v.name, Type: typ, Construct: k.construct, Pos: d.at(v.key), At: map[string]Pos{}, Emits: map[string]string{}}
+	b.props = b.ownProperties(v, what)
+	for name, p := range b.props {
+		b.e.At[name] = d.at(p.value)
+	}
+	b.e.Doc, b.e.Owner, b.e.Readers = d.about(b.props, d.owner)
+	if k.construct == Script {
+		b.script(what)
+		l.ks.Entries = append(l.ks.Entries, b.e)
+		return
+	}
+	if !b.keyAndTTL(what) {
+		return
+	}
+	k.expand(b)
+	l.ks.Entries = append(l.ks.Entries, b.e)
+	l.ks.Keys = append(l.ks.Keys, b.e.Keys...)
+}
+
+func (l *loader) entryType(d *document, v property, what string) (string, kind, bool) {
+	if v.value.Kind != yaml.MappingNode {
+		d.wrongKind(v.value, what, "a mapping with key, type and ttl")
+		return "", kind{}, false
+	}
+	for i := 0; i+1 < len(v.value.Content); i += 2 {
+		n := v.value.Content[i+1]
+		if v.value.Content[i].Value != "type" {
+			continue
+		}
+		typ, ok := d.text(n, "type")
+		k, known := kinds[typ]
+		if ok && !known {
+			fix := "one of: " + strings.Join(Types(), ", ")
+			if near := nearest(typ, Types()); near != "" {
+				fix = proposal(near)
+			}
+			d.report("KW103", d.at(n), fix, "%s: %q is not a type", what, typ)
+		}
+		return typ, k, known
+	}
+	d.report("KW006", d.at(v.key), "add type: one of "+strings.Join(Types(), ", "), "%s has no type", what)
+	return "", kind{}, false
+}
+
+// ownProperties reports properties that belong to other types apart from those
+// that exist nowhere.
+func (b *builder) ownProperties(v property, what string) map[string]property {
+	allowed := Properties(b.e.Type)
+	out := map[string]property{}
+	for _, p := range b.d.mapping(v.value, what) {
+		switch {
+		case slices.Contains(allowed, p.name):
+			out[p.name] = p
+		case len(typesWith(p.name)) > 0:
+			b.d.report("KW302", b.d.at(p.key), b.d.insteadOf(p.name, allowed), "a %s has no %s; it belongs to %s", b.e.Type, p.name, strings.Join(typesWith(p.name), ", "))
+		default:
+			b.d.unknown(p, what, allowed)
+		}
+	}
+	return out
+}
+
+func typesWith(name string) []string {
+	var out []string
+	for _, t := range Types() {
+		if slices.Contains(Properties(t), name) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// insteadOf proposes the property that says for this type what name says for
+// another.
+func (d *document) insteadOf(name string, allowed []string) string {
+	for _, same := range [][]string{{"value", "member"}, {"fields", "value"}} {
+		for i, s := range same {
+			if s == name && slices.Contains(allowed, same[1-i]) {
+				return proposal(same[1-i])
+			}
+		}
+	}
+	return "remove it, or change the type"
+}
+
+func (b *builder) keyAndTTL(what string) bool {
+	p, ok := b.props["key"]
+	if !ok {
+		b.d.report("KW006", b.e.Pos, "add key: …", "%s has no key", what)
+	} else {
+		b.main = b.pattern(b.d, p.value, "the key of "+b.e.Name, nil)
+	}
+	if p, ok := b.props["ttl"]; ok {
+		b.e.TTL = b.ttl(b.d, p.value)
+	} else {
+		b.d.report("KW202", b.e.Pos, "add ttl: a duration like 30s, none (must never expire) or any (undecided)", "%s has no ttl; somebody must decide", what)
+		b.e.TTL = TTL{Policy: TTLAny, Text: "any"}
+	}
+	if p, ok := b.props["was"]; ok {
+		for _, n := range b.d.list(p.value, "was") {
+			if old := b.pattern(b.d, n, "the old key of "+b.e.Name, nil); old != nil {
+				b.e.Was = append(b.e.Was, old)
+			}
+		}
+	}
+	if p, ok := b.props["skip"]; ok {
+		b.e.Skip = b.d.oneOf(p.value, "skip", []string{"shape", "owns"})
+	}
+	return b.main != nil
+}
+
+// oneOf reads a list whose items are words of a fixed set.
+func (d *document) oneOf(n *yaml.Node, what string, words []string) []string {
+	var out []string
+	for _, item := range d.list(n, what) {
+		if !slices.Contains(words, item.Value) {
+			fix := "one of: " + strings.Join(words, ", ")
+			if near := nearest(item.Value, words); near != "" {
+				fix = proposal(near)
+			}
+			d.report("KW301", d.at(item), fix, "%q is nothing that %s knows", item.Value, what)
+			continue
+		}
+		out = append(out, item.Value)
+	}
+	return out
+}
+
+func (d *document) duration(props map[string]property, name string) time.Duration {
+	p, ok := props[name]
+	if !ok {
+		return 0
+	}
+	text, ok := d.text(p.value, name)
+	if !ok {
+		return 0
+	}
+	dur, err := ParseDuration(text)
+	if err != nil {
+		d.report("KW307", d.at(p.value), durationFix(text), "%s: %v", name, err)
+	}
+	return dur
+}
+
+func (d *document) number(props map[string]property, name string, min int64) int64 {
+	p, ok := props[name]
+	if !ok {
+		return 0
+	}
+	n, err := strconv.ParseInt(p.value.Value, 10, 64)
+	if err != nil || n < min || p.value.Kind != yaml.ScalarNode {
+		d.report("KW307", d.at(p.value), "", "%s must be a whole number of at least %d, not %s", name, min, kindName(p.value))
+	}
+	return n
+}
+
+// optionalType reads a property that is a scalar type, nil if it is absent.
+func (b *builder) optionalType(name string) *scalar.Type {
+	p, ok := b.props[name]
+	if !ok {
+		return nil
+	}
+	t, ok := b.typeOf(b.d, p.value, "the "+name+" of "+b.e.Name)
+	if !ok {
+		return nil
+	}
+	return &t
+}
+
+func (b *builder) script(what string) {
+	s := &ScriptSpec{Keys: b.names(b.d, b.props, "keys", what, b.e.At)}
+	b.e.Script = s
+	if p, ok := b.props["file"]; !ok {
+		b.d.report("KW006", b.e.Pos, "add file: scripts/"+b.e.Name+".lua", "%s has no file", what)
+	} else if text, ok := b.d.text(p.value, "file"); ok {
+		if s.File = path.Join(b.d.dir, text); !b.exists(s.File) {
+			b.d.report("KW308", b.d.at(p.value), "create it", "the script %s does not exist", s.File)
+		}
+	}
+	s.Args = b.fields(b.d, b.props, "args", what)
+	if p, ok := b.props["returns"]; ok {
+		s.Returns, _ = b.d.text(p.value, "returns")
+		b.typeOf(b.d, p.value, "what "+b.e.Name+" returns")
+	}
+}
+
+// references checks the names that point from one part of the declaration to
+// another, once all parts are known.
+func (l *loader) references() {
+	r := reader{out: &l.findings}
+	check := func(kind, name string, at Pos, known func(string) bool, all []string) {
+		if known(name) {
+			return
+		}
+		fix := "declare it, or remove the name"
+		if near := nearest(name, all); near != "" {
+			fix = proposal(near)
+		}
+		r.report("KW301", at, fix, "there is no %s %q", kind, name)
+	}
+	entries, channels := l.declared("entry"), l.declared("channel")
+	isEntry := func(n string) bool { return slices.Contains(entries, n) }
+	isChannel := func(n string) bool { return slices.Contains(channels, n) }
+	for _, e := range l.ks.Entries {
+		if e.Script != nil {
+			for _, k := range e.Script.Keys {
+				check("entry", k, e.At["keys."+k], isEntry, entries)
+			}
+		}
+		for _, action := range sortedKeys(e.Emits) {
+			check("channel", e.Emits[action], e.At["emits."+action], isChannel, channels)
+		}
+	}
+	for _, e := range l.ks.Events {
+		for _, name := range e.Deletes {
+			check("entry", name, e.At["deletes."+name], isEntry, entries)
+		}
+		for _, name := range e.Emits {
+			check("channel", name, e.At["emits."+name], isChannel, channels)
+		}
+	}
+}
+
+// declared are the names taken for a kind, also of entries with faults: a
+// reference to one of those is no second fault.
+func (l *loader) declared(kind string) []string {
+	var out []string
+	for _, key := range sortedKeys(l.places) {
+		if name, ok := strings.CutPrefix(key, kind+" "); ok {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// add appends a key to the entry being built.
+func (b *builder) add(k *Key) *Key {
+	k.Entry, k.Name = b.e, b.e.Name
+	if k.Role != "" {
+		k.Name += "." + k.Role
+	}
+	if k.Pos.File == "" {
+		k.Pos = b.e.Pos
+	}
+	b.e.Keys = append(b.e.Keys, k)
+	return k
+}
+
+// addMain appends the main key.
+func (b *builder) addMain(k *Key) *Key {
+	k.Pattern, k.Kind, k.TTL, k.Doc = b.main, b.kind.main, b.e.TTL, b.e.Doc
+	k.Pos = b.e.At["key"]
+	return b.add(k)
+}
+
+// addRole appends a helper key: under the pattern the author gave to the
+// property, else derived from base.
+func (b *builder) addRole(k *Key, base *pattern.Pattern, derive string) *Key {
+	if p, ok := b.props[k.Role]; ok {
+		if k.Pattern = b.pattern(b.d, p.value, fmt.Sprintf("the %s of %s", k.Role, b.e.Name), nil); k.Pattern == nil {
+			return k
+		}
+		k.Pos = b.d.at(p.value)
+		return b.add(k)
+	}
+	derived, err := base.Derive(derive)
+	if err != nil {
+		b.d.report("KW105", b.e.Pos, fmt.Sprintf("name it: %s: …", k.Role), "the %s key of %s cannot be derived: %v", k.Role, b.e.Name, err)
+		return k
+	}
+	k.Pattern, k.Derived = derived, true
+	return b.add(k)
+}

@@ -1,0 +1,75 @@
+package keyspace
+
+import "github.com/keywright/keywright/keyspace/match"
+
+// The ranks of what a key may belong to: a declared key wins over an old name
+// (`was`), that over other software's keys, and the globs of `owns` come last:
+// a key that only they match is undeclared although it lies in our namespace.
+const (
+	RankDeclared = iota
+	RankLegacy
+	RankForeign
+	RankOwned
+)
+
+// Target is what an item of the matcher stands for: exactly one of Key, Legacy,
+// Foreign and Owned is set.
+type Target struct {
+	Key     *Key
+	Legacy  *Entry // the key has an old name of this entry
+	Foreign *Glob
+	Owned   *Glob
+}
+
+// Items are the patterns of the keyspace for match.Compile, and what each of
+// them stands for.
+func (ks *Keyspace) Items() ([]match.Item, []Target) {
+	var items []match.Item
+	var targets []Target
+	for _, k := range ks.Keys {
+		items, targets = append(items, match.Item{Pattern: k.Pattern, Rank: RankDeclared}), append(targets, Target{Key: k})
+	}
+	for _, e := range ks.Entries {
+		for _, p := range e.Was {
+			items, targets = append(items, match.Item{Pattern: p, Rank: RankLegacy}), append(targets, Target{Legacy: e})
+		}
+	}
+	for i := range ks.Foreign {
+		items, targets = append(items, match.Item{Pattern: ks.Foreign[i].Pattern, Rank: RankForeign}), append(targets, Target{Foreign: &ks.Foreign[i]})
+	}
+	for i := range ks.Owns {
+		items, targets = append(items, match.Item{Pattern: ks.Owns[i].Pattern, Rank: RankOwned}), append(targets, Target{Owned: &ks.Owns[i]})
+	}
+	return items, targets
+}
+
+// Lookup finds an entry and one of its keys by name: "tasks" is the entry and
+// its main key, "tasks.job" the entry and its job key. Both are nil for an
+// unknown name; the key is nil for a script.
+func (ks *Keyspace) Lookup(name string) (*Entry, *Key) {
+	for _, e := range ks.Entries {
+		if e.Name == name && len(e.Keys) == 0 {
+			return e, nil
+		}
+		for _, k := range e.Keys {
+			if k.Name == name {
+				return e, k
+			}
+		}
+	}
+	return nil, nil
+}
+
+// Names are the names Lookup knows, in the order of the declaration.
+func (ks *Keyspace) Names() []string {
+	var out []string
+	for _, e := range ks.Entries {
+		if len(e.Keys) == 0 {
+			out = append(out, e.Name)
+		}
+		for _, k := range e.Keys {
+			out = append(out, k.Name)
+		}
+	}
+	return out
+}

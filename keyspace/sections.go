@@ -1,0 +1,351 @@
+package keyspace
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+	yaml "go.yaml.in/yaml/v4"
+)
+
+func (l *loader) sectionVars(d *document) {
+	p, ok := d.props["vars"]
+	if !ok {
+		return
+	}
+	for _, v := range d.mapping(p.value, "vars") {
+		if !d.name(v, "a var", true) || !d.notAType(v) {
+			continue
+		}
+		t, ok := l.typeOf(d, v.value, "the type of "+v.name)
+		if !ok {
+			l.vars[v.name] = &Var{Name: v.name, Pos: d.at(v.key), Used: true}
+			continue
+		}
+		t.Var = ""
+		if known, taken := l.vars[v.name]; taken {
+			if known.Type.Definition() != t.Definition() {
+				d.report("KW004", d.at(v.key), "give the two placeholders different names", "%s means %s at %s:%d; a placeholder means one thing in a declaration", v.name, known.Type.Definition(), known.Pos.File, known.Pos.Line)
+			}
+			continue
+		}
+		l.vars[v.name] = &Var{Name: v.name, Type: t, Pos: d.at(v.key)}
+	}
+}
+
+// notAType keeps a var from hiding a type: `text: uuid` would change the
+// meaning of every `text` in the file.
+func (d *document) notAType(v property) bool {
+	if _, err := scalar.Parse(v.name, nil); err == nil && v.name != "kind" {
+		d.report("KW010", d.at(v.key), "choose another name", "%q is the name of a type", v.name)
+		return false
+	}
+	return true
+}
+
+func (l *loader) sectionTTLs(d *document) {
+	p, ok := d.props["ttls"]
+	if !ok {
+		return
+	}
+	for _, v := range d.mapping(p.value, "ttls") {
+		if !d.name(v, "a ttl", true) {
+			continue
+		}
+		if v.name == "none" || v.name == "any" {
+			d.report("KW010", d.at(v.key), "choose another name", "%q has a meaning of its own as a ttl", v.name)
+			continue
+		}
+		t, ok := d.parseTTL(v.value)
+		if !ok {
+			t = TTL{Policy: TTLAny, Text: "any"}
+		}
+		t.Name = v.name
+		if known, taken := l.ttls[v.name]; taken {
+			if known.TTL.Text != t.Text {
+				d.report("KW004", d.at(v.key), "rename one of them", "the ttl %s is %s at %s:%d", v.name, known.TTL.Text, known.Pos.File, known.Pos.Line)
+			}
+			continue
+		}
+		l.ttls[v.name] = &NamedTTL{Name: v.name, TTL: t, Pos: d.at(v.key), Used: !ok}
+	}
+}
+
+func (d *document) parseTTL(n *yaml.Node) (TTL, bool) {
+	text, ok := d.text(n, "ttl")
+	if !ok {
+		return TTL{}, false
+	}
+	t, err := ParseTTL(text)
+	var fault *TTLError
+	if errors.As(err, &fault) {
+		word := strings.Fields(text[fault.Offset:] + " .")[0]
+		d.report("KW201", d.within(n, fault.Offset, len(word)), fault.Fix, "%s", fault.Message)
+		return TTL{}, false
+	}
+	t.Pos = d.at(n)
+	return t, true
+}
+
+// ttl resolves a `ttl` property: a name or a TTL written in place.
+func (l *loader) ttl(d *document, n *yaml.Node) TTL {
+	if named, ok := l.ttls[n.Value]; ok && n.Kind == yaml.ScalarNode {
+		named.Used = true
+		t := named.TTL
+		t.Pos = d.at(n)
+		return t
+	}
+	if n.Kind == yaml.ScalarNode && n.Value != "" && n.Tag == "!!str" && strings.IndexByte("0123456789-+~", n.Value[0]) < 0 && n.Value != "none" && n.Value != "any" {
+		fix := "declare it under ttls, or write a duration like 30s, none or any"
+		if near := nearest(n.Value, append(sortedKeys(l.ttls), "none", "any")); near != "" {
+			fix = proposal(near)
+		}
+		d.report("KW201", d.at(n), fix, "%q is neither a duration nor a name from ttls", n.Value)
+		return TTL{Policy: TTLAny, Text: "any", Pos: d.at(n)}
+	}
+	t, ok := d.parseTTL(n)
+	if !ok {
+		return TTL{Policy: TTLAny, Text: "any", Pos: d.at(n)}
+	}
+	return t
+}
+
+// pattern parses a key pattern or channel. local answers placeholders before
+// the vars do: the fields of an entity in the patterns of its indexes.
+func (l *loader) pattern(d *document, n *yaml.Node, what string, local func(string) (scalar.Type, bool)) *pattern.Pattern {
+	text, ok := d.text(n, what)
+	if !ok {
+		return nil
+	}
+	p, err := pattern.Parse(text, func(name string) (scalar.Type, bool) {
+		if local != nil {
+			if t, ok := local(name); ok {
+				return t, true
+			}
+		}
+		t, ok := l.useVar(name)
+		return t, ok
+	})
+	var fault *pattern.SyntaxError
+	if errors.As(err, &fault) {
+		code := "KW101"
+		if fault.Ambiguous != nil {
+			code = "KW102"
+		}
+		d.report(code, d.within(n, fault.Offset, fault.Length), proposal(fault.Proposal), "%s: %s", what, fault.Message)
+		return nil
+	}
+	return p
+}
+
+func (d *document) glob(n *yaml.Node) (Glob, bool) {
+	p, err := pattern.Glob(n.Value)
+	if err != nil {
+		d.report("KW104", d.at(n), "", "the glob cannot be used: %v", err)
+		return Glob{}, false
+	}
+	if strings.Contains(n.Value, "{") {
+		d.report("KW104", d.at(n), "write * where the placeholder is, as in poppo:temp:*", "%q is a glob and has no placeholders: { is a literal brace here", n.Value)
+	}
+	return Glob{Text: n.Value, Pattern: p, Pos: d.at(n)}, true
+}
+
+func (l *loader) sectionChannels(d *document) {
+	p, ok := d.props["channels"]
+	if !ok {
+		return
+	}
+	for _, v := range d.mapping(p.value, "channels") {
+		if !d.name(v, "a channel", false) || !l.take(d, "channel", v) {
+			continue
+		}
+		c := &Channel{Name: v.name, Owner: d.owner, Pos: d.at(v.key)}
+		pattern := v.value
+		if v.value.Kind == yaml.MappingNode {
+			what := "the channel " + v.name
+			props := d.known(v.value, what, []string{"channel", "doc", "message", "owner", "readers"})
+			if _, ok := props["channel"]; !ok {
+				d.report("KW006", d.at(v.key), "add channel: …", "%s has no channel", what)
+				continue
+			}
+			pattern = props["channel"].value
+			c.Message = l.fields(d, props, "message", what)
+			c.Doc, c.Owner, c.Readers = d.about(props, d.owner)
+		}
+		if c.Pattern = l.pattern(d, pattern, "the channel "+v.name, nil); c.Pattern != nil {
+			l.ks.Channels = append(l.ks.Channels, c)
+		}
+	}
+}
+
+// about reads the properties that entries and channels share.
+func (d *document) about(props map[string]property, owner string) (doc, own string, readers []string) {
+	own = owner
+	if p, ok := props["doc"]; ok {
+		doc, _ = d.text(p.value, "doc")
+	}
+	if p, ok := props["owner"]; ok {
+		own, _ = d.text(p.value, "owner")
+	}
+	if p, ok := props["readers"]; ok {
+		readers = d.texts(p.value, "readers")
+	}
+	return strings.TrimSpace(doc), own, readers
+}
+
+// fields reads a mapping of names to types.
+func (l *loader) fields(d *document, props map[string]property, name, what string) []Field {
+	p, ok := props[name]
+	if !ok {
+		return nil
+	}
+	var out []Field
+	for _, f := range d.mapping(p.value, name+" of "+what) {
+		if t, ok := l.typeOf(d, f.value, "the type of "+f.name); ok {
+			out = append(out, Field{Name: f.name, Type: t, Pos: d.at(f.key)})
+		}
+	}
+	return out
+}
+
+func (l *loader) sectionEvents(d *document) {
+	p, ok := d.props["events"]
+	if !ok {
+		return
+	}
+	for _, v := range d.mapping(p.value, "events") {
+		if !d.name(v, "an event", false) || !l.take(d, "event", v) {
+			continue
+		}
+		what := "the event " + v.name
+		e := &Event{Name: v.name, Pos: d.at(v.key), At: map[string]Pos{}}
+		props := d.known(v.value, what, []string{"doc", "with", "deletes", "emits"})
+		for name, prop := range props {
+			e.At[name] = d.at(prop.value)
+		}
+		if prop, ok := props["doc"]; ok {
+			e.Doc, _ = d.text(prop.value, "doc")
+		}
+		if prop, ok := props["with"]; ok {
+			e.With = d.texts(prop.value, "with")
+		}
+		e.Deletes = l.names(d, props, "deletes", what, e.At)
+		e.Emits = l.names(d, props, "emits", what, e.At)
+		l.ks.Events = append(l.ks.Events, e)
+	}
+}
+
+// names reads a list of names and notes where each stands.
+func (l *loader) names(d *document, props map[string]property, name, what string, at map[string]Pos) []string {
+	p, ok := props[name]
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, n := range d.list(p.value, name+" of "+what) {
+		out = append(out, n.Value)
+		at[name+"."+n.Value] = d.at(n)
+	}
+	return out
+}
+
+func (l *loader) sectionCleanup(d *document) {
+	p, ok := d.props["cleanup"]
+	if !ok {
+		return
+	}
+	if p.value.Kind != yaml.SequenceNode {
+		d.wrongKind(p.value, "cleanup", "a list of rules like {match: \"temp:*\", idle: 1d}")
+		return
+	}
+	for _, n := range p.value.Content {
+		props := d.known(n, "a cleanup rule", []string{"match", "idle", "older"})
+		c := Cleanup{Pos: d.at(n)}
+		match, ok := props["match"]
+		if !ok {
+			d.report("KW006", d.at(n), `add match: "temp:*"`, "a cleanup rule has no match")
+			continue
+		}
+		if c.Match, ok = d.glob(match.value); !ok {
+			continue
+		}
+		c.Idle, c.Older = d.duration(props, "idle"), d.duration(props, "older")
+		if (c.Idle == 0) == (c.Older == 0) {
+			d.report("KW006", d.at(n), "add idle: 1d (not touched for a day) or older: 1d", "a cleanup rule says either idle or older")
+		}
+		l.ks.Cleanup = append(l.ks.Cleanup, c)
+	}
+}
+
+// sectionShape reads the naming law: segments with their separators, `[…]`
+// around optional ones at the end.
+func (l *loader) sectionShape(d *document) {
+	p, ok := d.props["shape"]
+	if !ok {
+		return
+	}
+	text, ok := d.text(p.value, "shape")
+	if !ok {
+		return
+	}
+	if l.ks.Shape != nil {
+		d.report("KW004", d.at(p.key), "keep one", "the shape is already given at %s:%d", l.ks.Shape.Pos.File, l.ks.Shape.Pos.Line)
+		return
+	}
+	parts, err := l.shapeParts(text)
+	if err != nil {
+		d.report("KW106", d.at(p.value), `as in "{purpose}:{domain}:{resource}[:{id}]"`, "shape: %v", err)
+		return
+	}
+	l.ks.Shape = &Shape{Text: text, Parts: parts, Pos: d.at(p.value)}
+}
+
+func (l *loader) shapeParts(text string) ([]ShapePart, error) {
+	var parts []ShapePart
+	optional := false
+	for rest := text; rest != ""; {
+		part := ShapePart{}
+		if rest[0] == '[' {
+			optional, rest = true, rest[1:]
+		}
+		part.Optional = optional
+		if len(parts) > 0 {
+			if rest == "" || rest[0] != ':' {
+				return nil, fmt.Errorf("expected : before %q", rest)
+			}
+			part.Separator, rest = ":", rest[1:]
+		}
+		end := strings.IndexAny(rest, ":[]")
+		if end < 0 {
+			end = len(rest)
+		}
+		if optional && (end == len(rest) || rest[end] != ']') {
+			return nil, fmt.Errorf("the optional part %q has no closing ]", rest)
+		}
+		segment := rest[:end]
+		rest = rest[end:]
+		if optional {
+			rest = rest[1:]
+			if rest != "" && rest[0] != '[' {
+				return nil, fmt.Errorf("only optional parts may follow an optional one, not %q", rest)
+			}
+		}
+		switch {
+		case segment == "":
+			return nil, fmt.Errorf("a part is empty")
+		case segment[0] == '{' && segment[len(segment)-1] == '}':
+			part.Name = segment[1 : len(segment)-1]
+			if t, ok := l.useVar(part.Name); ok {
+				part.Type = &t
+			}
+		case strings.ContainsAny(segment, "{}"):
+			return nil, fmt.Errorf("a part is either a literal or one {name}, not %q", segment)
+		default:
+			part.Literal = segment
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
