@@ -10,6 +10,13 @@
 // API: may change until 1.0.
 package finding
 
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+)
+
 // Severity says what a finding does to the exit code: an Error or Warning
 // fails a run (see --fail-on), a Note never does.
 type Severity uint8
@@ -58,4 +65,52 @@ type Rule struct {
 	Summary  string // one line for `keywright rules`
 	Explain  string // the text of `keywright explain KW204`: why, example, source
 	Fix      string // general way out
+}
+
+// String is the word for the severity in every output.
+func (s Severity) String() string {
+	return [...]string{"note", "warning", "error"}[min(s, Error)]
+}
+
+// Counts is how many findings there are of each severity.
+type Counts struct {
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+	Notes    int `json:"notes"`
+}
+
+// Count counts findings by severity.
+func Count(findings []Finding) Counts {
+	var c Counts
+	for _, f := range findings {
+		switch f.Severity {
+		case Error:
+			c.Errors++
+		case Warning:
+			c.Warnings++
+		default:
+			c.Notes++
+		}
+	}
+	return c
+}
+
+// Failing reports whether a run with these findings fails when findings of at
+// least the given severity do.
+func (c Counts) Failing(from Severity) bool {
+	return c.Errors > 0 || from <= Warning && c.Warnings > 0 || from <= Note && c.Notes > 0
+}
+
+// Sort orders findings by file, place and code.
+func Sort(findings []Finding) {
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+	})
+}
+
+// Fingerprint identifies a finding across runs: it stays the same when lines
+// move, and changes when the entry or the sentence does.
+func Fingerprint(f Finding) string {
+	sum := sha256.Sum256([]byte(f.Code + "\x00" + f.Pos.File + "\x00" + f.Entry + "\x00" + f.Message))
+	return hex.EncodeToString(sum[:12])
 }
