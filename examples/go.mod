@@ -4,4 +4,6 @@ go 1.26.0
 
 require github.com/keywright/keywright v0.0.0
 
+require go.yaml.in/yaml/v4 v4.0.0 // indirect
+
 replace github.com/keywright/keywright => ../

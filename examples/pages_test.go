@@ -168,35 +168,16 @@ func checkLegacy(p *page, f fact) string {
 }
 
 func checkChannel(p *page, f fact) string {
-	for _, c := range channels(p.ks) {
-		if c.name != f.entry {
+	for _, c := range p.ks.Channels {
+		if c.Name != f.entry {
 			continue
 		}
-		if _, ok := c.pattern.Match([]byte(f.example)); !ok {
-			return "channel " + c.name + " is " + c.pattern.String()
+		if _, ok := c.Pattern.Match([]byte(f.example)); !ok {
+			return "channel " + c.Name + " is " + c.Pattern.String()
 		}
 		return ""
 	}
 	return "there is no channel " + f.entry
-}
-
-type named struct {
-	name    string
-	pattern *pattern.Pattern
-}
-
-// channels are the declared ones and those of locks ("coupon_issue.notify").
-func channels(ks *keyspace.Keyspace) []named {
-	var out []named
-	for _, c := range ks.Channels {
-		out = append(out, named{c.Name, c.Pattern})
-	}
-	for _, e := range ks.Entries {
-		if e.Notify != nil {
-			out = append(out, named{e.Name + ".notify", e.Notify.Pattern})
-		}
-	}
-	return out
 }
 
 func checkEmits(p *page, f fact) string {
