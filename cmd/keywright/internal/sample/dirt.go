@@ -60,7 +60,9 @@ func Soil(ks *keyspace.Keyspace, keys []Key, each int, opt Options) ([]Key, Mani
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &soil{maker: newMaker("dirt", opt), ks: ks, owner: owner, keys: slices.Clone(keys), taken: map[string]bool{}}
+	g := newMaker("dirt", opt)
+	g.pools = newPools(ks, opt)
+	s := &soil{maker: g, ks: ks, owner: owner, keys: slices.Clone(keys), taken: map[string]bool{}}
 	for _, k := range keys {
 		s.taken[string(k.Name)] = true
 	}
@@ -153,32 +155,46 @@ func (s *soil) legacy(each int) {
 	}
 }
 
-// typos misspells the names of keys that are there.
+// perTypo is how many keys one misspelling makes: a typo stands in code, and
+// the code runs more than once.
+const perTypo = 10
+
+// typos misspells a literal of some patterns and writes keys under it.
 func (s *soil) typos(each int) {
 	for _, i := range s.Perm(len(s.keys)) {
+		decl := s.keys[i].Decl
+		right, wrong := s.misspelt(decl)
+		if wrong == "" {
+			continue
+		}
+		for _, k := range s.plain(decl, min(each, perTypo)) {
+			k.Name = bytes.Replace(k.Name, []byte(right), []byte(wrong), 1)
+			k.TTL = max(k.TTL, time.Hour)
+			if s.add(Typo, "", k) {
+				each--
+			}
+		}
 		if each == 0 {
 			return
-		}
-		k := s.keys[i]
-		k.Name = s.misspell(k.Name)
-		k.TTL = max(k.TTL, time.Hour)
-		if s.add(Typo, "", k) {
-			each--
 		}
 	}
 }
 
-// misspell swaps two letters of a name.
-func (s *soil) misspell(key []byte) []byte {
-	key = bytes.Clone(key)
-	for range 20 {
-		i := s.IntN(max(1, len(key)-1))
-		if i+1 < len(key) && lower(key[i]) && lower(key[i+1]) && key[i] != key[i+1] {
-			key[i], key[i+1] = key[i+1], key[i]
-			return key
+// misspelt swaps two letters of a literal of the pattern; "" when it has no two
+// letters to swap.
+func (s *soil) misspelt(decl *keyspace.Key) (right, wrong string) {
+	if decl == nil || len(decl.Pattern.Placeholders()) == 0 {
+		return "", ""
+	}
+	elements := decl.Pattern.Elements()
+	right = elements[s.IntN(len(elements))].Literal
+	for range 4 * len(right) {
+		i := s.IntN(max(1, len(right)-1))
+		if i+1 < len(right) && lower(right[i]) && lower(right[i+1]) && right[i] != right[i+1] {
+			return right, right[:i] + right[i+1:i+2] + right[i:i+1] + right[i+2:]
 		}
 	}
-	return key
+	return "", ""
 }
 
 func lower(c byte) bool { return 'a' <= c && c <= 'z' }

@@ -12,22 +12,39 @@ import (
 func (g *maker) entity(e *keyspace.Entry, n int) []Key {
 	main := e.Keys[0]
 	ix := indexer{g: g, entry: e, at: map[string]int{}}
+	groups := g.groups(e)
 	var out []Key
 	for _, item := range g.names(main, n) {
 		known := map[string]string{}
 		for i, p := range main.Pattern.Placeholders() {
 			known[p.Name] = item.values[i]
 		}
-		k := Key{Decl: main, Name: item.key, Kind: main.Kind, TTL: g.ttl(main.TTL), Rows: [][][]byte{g.record(main, known)}}
+		k := Key{Decl: main, Name: item.key, Kind: main.Kind, TTL: g.ttl(main.TTL), Rows: [][][]byte{g.record(main, known, groups)}}
 		out = append(out, k)
 		ix.add(k, known)
 	}
 	return append(out, ix.keys...)
 }
 
+// groupCount is how many values a field has that an index groups items by.
+const groupCount = 12
+
+// groups are the values of the fields that have a set per value.
+func (g *maker) groups(e *keyspace.Entry) map[string][]string {
+	out := map[string][]string{}
+	for _, index := range e.Index {
+		for _, p := range index.Key.Pattern.Placeholders() {
+			if p.Name == index.Field {
+				out[p.Name] = g.pool(p, groupCount)
+			}
+		}
+	}
+	return out
+}
+
 // record is the hash of an item. A field with the name of a placeholder has its
 // value; what was made is added to known.
-func (g *maker) record(main *keyspace.Key, known map[string]string) [][]byte {
+func (g *maker) record(main *keyspace.Key, known map[string]string, groups map[string][]string) [][]byte {
 	var row [][]byte
 	for _, f := range main.Fields {
 		v, ok := known[f.Name]
@@ -36,6 +53,9 @@ func (g *maker) record(main *keyspace.Key, known map[string]string) [][]byte {
 				continue
 			}
 			v = string(g.value(f.Type))
+			if group := groups[f.Name]; len(group) > 0 {
+				v = group[g.IntN(len(group))]
+			}
 		}
 		known[f.Name] = v
 		row = append(row, []byte(f.Name), []byte(v))

@@ -39,8 +39,10 @@ type Key struct {
 // server has been filled.
 func Generate(ks *keyspace.Keyspace, opt Options) []Key {
 	var out []Key
-	for _, s := range shares(ks, opt) {
+	pools := newPools(ks, opt)
+	for _, s := range shares(ks, opt, pools) {
 		g := newMaker(s.decl.Name, opt)
+		g.pools = pools
 		if s.decl.Entry.Construct == keyspace.Entity && s.decl.Role == "" {
 			out = append(out, g.entity(s.decl.Entry, s.keys)...)
 			continue
@@ -55,7 +57,8 @@ func Generate(ks *keyspace.Keyspace, opt Options) []Key {
 // not change what this one gets.
 type maker struct {
 	*rand.Rand
-	now time.Time
+	now   time.Time
+	pools pools
 }
 
 func newMaker(name string, opt Options) *maker {
@@ -105,6 +108,10 @@ func (g *maker) placeholders(decl *keyspace.Key) []string {
 	places := decl.Pattern.Placeholders()
 	values := make([]string, len(places))
 	for i, p := range places {
+		if pool := g.pools[p.Name]; len(pool) > 0 {
+			values[i] = pool[g.IntN(len(pool))]
+			continue
+		}
 		values[i] = g.inKey(p.Type, decl.TTL)
 	}
 	return values

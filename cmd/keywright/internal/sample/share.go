@@ -27,13 +27,13 @@ var weights = map[keyspace.Construct]float64{
 
 // shares divides opt.Keys over the declarations by weight. What a small pattern
 // cannot take goes to the others.
-func shares(ks *keyspace.Keyspace, opt Options) []share {
+func shares(ks *keyspace.Keyspace, opt Options, pools pools) []share {
 	var all []share
 	for _, decl := range ks.Keys {
 		if ofEntity(decl) {
 			continue // made together with the entity
 		}
-		all = append(all, share{decl: decl, limit: limit(decl), weight: weight(decl)})
+		all = append(all, share{decl: decl, limit: limit(decl, pools), weight: weight(decl)})
 	}
 	slices.SortStableFunc(all, func(a, b share) int {
 		return cmp.Compare(float64(a.limit)/a.weight, float64(b.limit)/b.weight)
@@ -70,9 +70,13 @@ func weight(decl *keyspace.Key) float64 {
 
 // limit is how many keys a pattern can have, or should: nobody keeps more days
 // than the TTL leaves.
-func limit(decl *keyspace.Key) int {
+func limit(decl *keyspace.Key, pools pools) int {
 	n := 1.0
 	for _, p := range decl.Pattern.Placeholders() {
+		if pool := pools[p.Name]; len(pool) > 0 {
+			n *= float64(len(pool))
+			continue
+		}
 		n *= choices(p, decl.TTL)
 	}
 	return int(min(n, math.MaxInt32))
