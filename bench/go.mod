@@ -7,6 +7,9 @@ require (
 	github.com/redis/rueidis v1.0.79
 )
 
-require golang.org/x/sys v0.47.0 // indirect
+require (
+	go.yaml.in/yaml/v4 v4.0.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+)
 
 replace github.com/keywright/keywright => ../

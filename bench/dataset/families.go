@@ -34,31 +34,31 @@ var families = []family{
 	row("session", 90, "sess:{sid}", expires(30*day), "string", rawText),
 	row("product_detail", 80, "cache:product:detail:{productId}", expires(7*day+7*day/10), "string", productJSON),
 	row("user_profile", 60, "cache:user:profile:{userId}", expires(30*day), "string", profileJSON),
-	row("page", 25, "cache:page:{lang}:{slug}", expires(3*day), "string", longText),
+	row("page", 25, "cache:page:{lang}:{name}", expires(3*day), "string", longText),
 	row("user_by_email", 90, "user:by:email:{email}", never, "string", number),
 	row("user_by_handle", 30, "user:by:handle:{handle}", anyTTL, "string", number),
 	row("product_views", 70, "stat:view:{productId}:{day}", expires(35*day), "string", number),
 	row("rate_window", 30, "rate:{ip}:{window}", expires(2*day), "string", number),
 	row("flag", 50, "flag:{flag}:{userId}", never, "string", onOff),
-	row("one_time_code", 30, "auth:otp:{uuid}", expires(2*day), "string", sixDigits),
+	row("one_time_code", 30, "auth:otp:{ref}", expires(2*day), "string", sixDigits),
 	row("issue_lock", 20, "issue_lock_{issueId}", expires(2*day), "string", token),
-	row("visitors", 10, "uv:{day}:{slug}", expires(90*day), "string", hyperLogLog),
-	row("thumbnail", 20, "thumb:{uuid}:{size}", expires(14*day), "string", binary),
-	row("user", 120, "user:{uuid}", never, "hash", userHash),
-	row("cart", 60, "cart:{uuid}", expires(14*day), "hash", profile),
+	row("visitors", 10, "uv:{day}:{name}", expires(90*day), "string", hyperLogLog),
+	row("thumbnail", 20, "thumb:{ref}:{size}", expires(14*day), "string", binary),
+	row("user", 120, "user:{ref}", never, "hash", userHash),
+	row("cart", 60, "cart:{ref}", expires(14*day), "hash", profile),
 	row("order_summary", 40, "order:{orderId}:summary", expires(90*day), "hash", profile),
 	row("job", 30, "queue:job:{job}", expires(7*day), "hash", profile),
 	row("coupon_stock", 10, "coupon:{#{couponId}}:stock", never, "string", number),
-	row("queue", 10, "queue:{slug}", never, "list", shortList),
+	row("queue", 10, "queue:{name}", never, "list", shortList),
 	row("inbox", 20, "inbox:{userId}:unread", expires(30*day), "list", longList),
-	row("tag_products", 25, "tag:{slug}:products", never, "set", intSet),
-	row("friends", 12, "user:{uuid}:friends", never, "set", textSet),
-	row("campaign_seen", 6, "seen:{slug}:{day}", expires(40*day), "set", textSet),
+	row("tag_products", 25, "tag:{name}:products", never, "set", intSet),
+	row("friends", 12, "user:{ref}:friends", never, "set", textSet),
+	row("campaign_seen", 6, "seen:{name}:{day}", expires(40*day), "set", textSet),
 	row("category_ranking", 18, "ranking:category:{category}:{day}", expires(14*day), "zset", shortRanking),
-	row("sales_ranking", 2, "ranking:sales:{slug}:{day}", expires(30*day), "zset", longRanking),
+	row("sales_ranking", 2, "ranking:sales:{name}:{day}", expires(30*day), "zset", longRanking),
 	row("timeline", 25, "timeline:{userId}", never, "zset", shortRanking),
-	row("stores", 5, "geo:store:{slug}", never, "zset", geo),
-	row("events", 12, "events:{slug}:{shard}", never, "stream", stream),
+	row("stores", 5, "geo:store:{name}", never, "zset", geo),
+	row("events", 12, "events:{name}:{shard}", never, "stream", stream),
 }
 
 func row(name string, weight int64, pattern string, ttl lifetimeRule, kind string, fill filler) family {
@@ -79,13 +79,13 @@ var makers = map[string]keygen.Maker{
 	"size":      keygen.OneOf("s", "m", "l"),
 	"flag":      keygen.OneOf("beta", "dark_mode", "new_checkout"),
 	"shard":     keygen.OneOf("0", "1", "2", "3"),
-	"slug":      keygen.Slug,
+	"name":      keygen.Slug,
 	"handle":    keygen.Slug,
 	"email":     keygen.Email,
 	"ip":        keygen.IPv4,
 	"day":       keygen.Day,
 	"window":    keygen.UnixSeconds,
-	"uuid":      keygen.UUID,
+	"ref":       keygen.UUID,
 	"job":       keygen.ULID,
 	"bytes":     notUTF8,
 }
@@ -102,8 +102,8 @@ var strays = []stray{
 	{keygen.MustParse("cart:{productId}", makers), true},                  // a number where a UUID belongs
 	{keygen.MustParse("stat:view:{productId}:2026-02-30", makers), true},  // no such day
 	{keygen.MustParse("user_{userId}", makers), false},                    // the old scheme
-	{keygen.MustParse("celery-task-meta-{uuid}", makers), false},          // a framework
-	{keygen.MustParse("spring:session:sessions:{uuid}", makers), false},   // another one
+	{keygen.MustParse("celery-task-meta-{ref}", makers), false},           // a framework
+	{keygen.MustParse("spring:session:sessions:{ref}", makers), false},    // another one
 	{keygen.MustParse("{bytes}{productId}", makers), false},               // not UTF-8
 }
 

@@ -49,15 +49,6 @@ func (s *Set) Texts() []string {
 	return texts
 }
 
-// Types are the vars the patterns use, in the keyspace language, by name.
-func Types() map[string]string {
-	types := map[string]string{}
-	for name, p := range placeholders {
-		types[name] = p.kind
-	}
-	return types
-}
-
 // Patterns parses the set with its types.
 func (s *Set) Patterns() ([]*pattern.Pattern, error) {
 	types := map[string]scalar.Type{}
@@ -113,18 +104,18 @@ var spoilers = []func(arena []byte, from int) []byte{
 // S is the service, R the resource.
 var shapes = []string{
 	"S:R:detail:{id}",
-	"S:R:{uuid}",
+	"S:R:{ref}",
 	"S:R:stats:{id}:{day}",
 	"S_R_lock_{id}",
-	"S:R:{uuid}:items",
+	"S:R:{ref}:items",
 	"S:R:{#{id}}:stock",
 	"S:R:by:email:{name}",
-	"S:R:page:{lang}:{slug}",
-	"S:R:{ulid}:events",
+	"S:R:page:{lang}:{label}",
+	"S:R:{serial}:events",
 	"S:R:session:{hash}",
 	"S:R:ranking:{day}",
 	"S:R:window:{id}:{at}",
-	"S:R:idx:label:{slug}",
+	"S:R:idx:label:{label}",
 }
 
 // No service begins with the letter after another's first letter (a spoiler
@@ -147,15 +138,15 @@ type placeholder struct {
 }
 
 var placeholders = map[string]placeholder{
-	"id":   {"int", `0|-?[1-9][0-9]*`, keygen.ID},
-	"uuid": {"uuid", `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, keygen.UUID},
-	"ulid": {"ulid", `[0-7][0-9A-HJKMNP-TV-Z]{25}`, keygen.ULID},
-	"hash": {"hex 32", `[0-9a-f]{32}`, keygen.Hex32},
-	"day":  {"date", `[0-9]{4}-[0-9]{2}-[0-9]{2}`, keygen.Day},
-	"slug": {"slug", `[a-z0-9][a-z0-9_-]*`, keygen.Slug},
-	"name": {"text", `[^:]+`, keygen.Email},
-	"lang": {"ja|en|ko", `ja|en|ko`, keygen.OneOf("ja", "en", "ko")},
-	"at":   {"unix_s", `0|[1-9][0-9]*`, keygen.UnixSeconds},
+	"id":     {"int", `0|-?[1-9][0-9]*`, keygen.ID},
+	"ref":    {"uuid", `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, keygen.UUID},
+	"serial": {"ulid", `[0-7][0-9A-HJKMNP-TV-Z]{25}`, keygen.ULID},
+	"hash":   {"hex 32", `[0-9a-f]{32}`, keygen.Hex32},
+	"day":    {"date", `[0-9]{4}-[0-9]{2}-[0-9]{2}`, keygen.Day},
+	"label":  {"slug", `[a-z0-9][a-z0-9_-]*`, keygen.Slug},
+	"name":   {"text", `[^:]+`, keygen.Email},
+	"lang":   {"ja|en|ko", `ja|en|ko`, keygen.OneOf("ja", "en", "ko")},
+	"at":     {"unix_s", `0|[1-9][0-9]*`, keygen.UnixSeconds},
 }
 
 var makers = func() map[string]keygen.Maker {

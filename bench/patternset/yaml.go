@@ -11,9 +11,11 @@ import (
 func (s *Set) YAML() []byte {
 	var b strings.Builder
 	b.WriteString("keywright: 1\npackage: generated\nowner: bench\n\nvars:\n")
-	types := Types()
-	for _, name := range slices.Sorted(maps.Keys(types)) {
-		fmt.Fprintf(&b, "  %s: %s\n", name, types[name])
+	all := strings.Join(s.Texts(), "\n")
+	for _, name := range slices.Sorted(maps.Keys(placeholders)) {
+		if strings.Contains(all, "{"+name+"}") { // an unused var is a finding
+			fmt.Fprintf(&b, "  %s: %s\n", name, placeholders[name].kind)
+		}
 	}
 	b.WriteString("\nkeys:\n")
 	for i, t := range s.templates {
