@@ -121,6 +121,8 @@ var checks = map[string]func(*page, fact) string{
 	"prefix":       func(p *page, f fact) string { return checkGlobs(f, p.ks.Owns) },
 	"naming":       checkNaming,
 	"script":       checkScript,
+	"var":          checkVar,
+	"field":        checkField,
 }
 
 func checkKey(p *page, f fact) string {
@@ -236,4 +238,31 @@ func checkScript(p *page, f fact) string {
 		return "there is no script " + f.entry
 	}
 	return ""
+}
+
+func checkVar(p *page, f fact) string {
+	for _, v := range p.ks.Vars {
+		if v.Name == f.example && v.Type.Definition() == f.kindOf {
+			return ""
+		}
+	}
+	return "there is no var " + f.example + ": " + f.kindOf
+}
+
+// checkField: the entry has the field; without an entry no key has it, and the
+// note says why.
+func checkField(p *page, f fact) string {
+	for _, k := range p.ks.Keys {
+		has := slices.ContainsFunc(k.Fields, func(field keyspace.Field) bool { return field.Name == f.example })
+		switch {
+		case f.entry == k.Name && has:
+			return ""
+		case f.entry == "" && has:
+			return k.Name + " has it"
+		}
+	}
+	if f.entry == "" && f.note != "" {
+		return ""
+	}
+	return f.entry + " has no such field, or there is no note"
 }
