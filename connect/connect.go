@@ -1,0 +1,374 @@
+// Package connect is how keywright reaches a server, once for the whole
+// product: URLs of single servers, clusters and sentinels, TLS, login, timeouts,
+// and errors that say what to do. What it gives is a logged-in wire.Conn.
+//
+// It is not a client and keeps no pool; it does not know which commands follow.
+// Secrets never leave a Config: it prints without them, and no error holds one.
+//
+// API: may change until 1.0.
+package connect
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DefaultURL is where keywright looks when nobody says otherwise.
+const DefaultURL = "redis://127.0.0.1:6379"
+
+// Mode is how the addresses of a Config are to be understood.
+type Mode uint8
+
+// The modes. Auto asks the server whether it is part of a cluster.
+const (
+	Auto Mode = iota
+	Cluster
+	Sentinel
+)
+
+// Config is a server, or the way to find it.
+type Config struct {
+	Network   string   // "tcp" or "unix"
+	Addresses []string // host:port, or one path
+	Mode      Mode
+	Master    string // sentinel: the name of the primary
+	DB        int
+	User      string
+	Password  Secret
+
+	SentinelUser     string
+	SentinelPassword Secret
+
+	TLS     *tls.Config   // nil: plain
+	Timeout time.Duration // of dialling and of each wait; 0: 5 s
+	Name    string        // CLIENT SETNAME, "" for none
+}
+
+// Secret is text that does not print.
+type Secret string
+
+// String implements fmt.Stringer without giving the secret away.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "***"
+}
+
+// GoString implements fmt.GoStringer.
+func (s Secret) GoString() string { return strconv.Quote(s.String()) }
+
+// MarshalText implements encoding.TextMarshaler, and so JSON.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// LogValue implements slog.LogValuer.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// Options are what a user may say beside the URL.
+type Options struct {
+	URL         string // from a flag; "" means: look into the environment
+	CAFile      string
+	CertFile    string
+	KeyFile     string
+	ServerName  string
+	Insecure    bool // do not verify the server's certificate
+	Timeout     time.Duration
+	Getenv      func(string) string // nil: no environment
+	DefaultUser string
+}
+
+// New makes a Config: the URL from the flag, else KEYWRIGHT_URL, else REDIS_URL,
+// else DefaultURL; a password that the URL lacks from REDISCLI_AUTH. The errors
+// are *ConfigError.
+func New(o Options) (Config, error) {
+	env := o.Getenv
+	if env == nil {
+		env = func(string) string { return "" }
+	}
+	c, err := Parse(cmp.Or(o.URL, env("KEYWRIGHT_URL"), env("REDIS_URL"), DefaultURL))
+	if err != nil {
+		return c, err
+	}
+	if c.Password == "" {
+		c.Password = Secret(env("REDISCLI_AUTH"))
+	}
+	c.Timeout = cmp.Or(o.Timeout, c.Timeout, 5*time.Second)
+	return c, c.secure(o)
+}
+
+// ConfigError is a URL or TLS setting that cannot be used.
+type ConfigError struct {
+	What string
+	Hint string
+}
+
+func (e *ConfigError) Error() string {
+	if e.Hint == "" {
+		return e.What
+	}
+	return e.What + "; " + e.Hint
+}
+
+// schemes are the URL schemes: what they mean for TLS and for the mode.
+var schemes = map[string]struct {
+	tls  bool
+	mode Mode
+	unix bool
+}{
+	"redis": {}, "valkey": {}, "rediss": {tls: true}, "valkeys": {tls: true}, "unix": {unix: true}, "redis+unix": {unix: true},
+	"redis+cluster": {mode: Cluster}, "rediss+cluster": {tls: true, mode: Cluster},
+	"redis+sentinel": {mode: Sentinel}, "rediss+sentinel": {tls: true, mode: Sentinel},
+}
+
+// Parse reads a URL:
+//
+//	redis://[user[:password]@]host[:port][/db]        rediss:// with TLS
+//	unix:///path/to/socket[?db=N]
+//	redis+cluster://host:port[,host:port…]            any nodes of the cluster
+//	redis+sentinel://host:port[,host:port…]/master[/db][?sentinel_user=…&sentinel_password=…]
+//
+// The error never repeats the password.
+func Parse(text string) (Config, error) {
+	c := Config{Network: "tcp"}
+	name, rest, ok := strings.Cut(text, "://")
+	scheme, known := schemes[name]
+	if !ok || !known {
+		return c, &ConfigError{fmt.Sprintf("%q is not a server URL", redact(text)), "write redis://host:port, rediss:// for TLS, unix:///path, redis+cluster:// or redis+sentinel://"}
+	}
+	if scheme.tls {
+		c.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	c.Mode = scheme.mode
+	rest, rawQuery, _ := strings.Cut(rest, "?")
+	query, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return c, &ConfigError{"the part of the URL behind ? cannot be read", "percent-encode what is special"}
+	}
+	if scheme.unix {
+		c.Network, c.Addresses = "unix", []string{rest}
+		return c, c.settings(query)
+	}
+	login, hosts := "", rest
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		login, hosts = rest[:at], rest[at+1:]
+	}
+	if err := c.login(login); err != nil {
+		return c, err
+	}
+	hosts, path, _ := strings.Cut(hosts, "/")
+	if err := c.hosts(hosts); err != nil {
+		return c, err
+	}
+	if err := c.path(path); err != nil {
+		return c, err
+	}
+	return c, c.settings(query)
+}
+
+// redact keeps a text that may be a URL from showing what stands before the @.
+func redact(text string) string {
+	if at := strings.LastIndexByte(text, '@'); at >= 0 {
+		return "***" + text[at:]
+	}
+	return text
+}
+
+func (c *Config) login(text string) error {
+	user, password, colon := strings.Cut(text, ":")
+	var err1, err2 error
+	c.User, err1 = url.PathUnescape(user)
+	password, err2 = url.PathUnescape(password)
+	if err1 != nil || err2 != nil {
+		return &ConfigError{"the login in the URL is not percent-encoded", "write %25 for %, %40 for @, %2F for /, %3A for :"}
+	}
+	c.Password = Secret(password)
+	_ = colon
+	return nil
+}
+
+func (c *Config) hosts(text string) error {
+	if text == "" {
+		text = "127.0.0.1"
+	}
+	port := "6379"
+	if c.Mode == Sentinel {
+		port = "26379"
+	}
+	for _, h := range strings.Split(text, ",") {
+		host, p, err := net.SplitHostPort(h)
+		if err != nil {
+			host, p = strings.Trim(h, "[]"), port
+		}
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 1 || n > 65535 || host == "" || strings.ContainsAny(host, " \t\r\n") {
+			return &ConfigError{fmt.Sprintf("%q is not a host and port", h), "write host:port, an IPv6 address as [::1]:6379"}
+		}
+		c.Addresses = append(c.Addresses, net.JoinHostPort(strings.TrimSuffix(host, "."), p))
+	}
+	return nil
+}
+
+func (c *Config) path(text string) error {
+	if c.Mode == Sentinel {
+		c.Master, text, _ = strings.Cut(text, "/")
+		if c.Master == "" {
+			return &ConfigError{"a sentinel URL names the primary", "write redis+sentinel://host:26379/mymaster"}
+		}
+	}
+	return c.db(text)
+}
+
+func (c *Config) db(text string) error {
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > 1<<20 {
+		return &ConfigError{fmt.Sprintf("%q is not the number of a database", text), "write redis://host:port/0"}
+	}
+	if c.Mode == Cluster && n != 0 {
+		return &ConfigError{"a cluster has database 0 only", "remove the number"}
+	}
+	c.DB = n
+	return nil
+}
+
+// settings are the query parameters of a URL.
+func (c *Config) settings(query url.Values) error {
+	for name, values := range query {
+		v := values[0]
+		var err error
+		switch name {
+		case "db":
+			err = c.db(v)
+		case "cluster":
+			if v == "true" {
+				c.Mode = Cluster
+			}
+		case "sentinel_user", "sentinel_username":
+			c.SentinelUser = v
+		case "sentinel_password":
+			c.SentinelPassword = Secret(v)
+		case "timeout":
+			if c.Timeout, err = time.ParseDuration(v); err != nil || c.Timeout <= 0 {
+				err = &ConfigError{"the timeout in the URL is not a duration", "write timeout=5s"}
+			}
+		default:
+			return &ConfigError{fmt.Sprintf("the URL has an unknown setting %q", name), "known are db, cluster, timeout, sentinel_user, sentinel_password"}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// secure applies the TLS options.
+func (c *Config) secure(o Options) error {
+	if o.CAFile == "" && o.CertFile == "" && o.KeyFile == "" && o.ServerName == "" && !o.Insecure {
+		return nil
+	}
+	if c.TLS == nil {
+		return &ConfigError{"TLS options are given, but the URL is not one for TLS", "write rediss:// instead of redis://"}
+	}
+	c.TLS.ServerName, c.TLS.InsecureSkipVerify = o.ServerName, o.Insecure
+	if o.CAFile != "" {
+		pem, err := os.ReadFile(o.CAFile)
+		if err != nil {
+			return &ConfigError{"the CA file cannot be read: " + err.Error(), ""}
+		}
+		c.TLS.RootCAs = x509.NewCertPool()
+		if !c.TLS.RootCAs.AppendCertsFromPEM(pem) {
+			return &ConfigError{"the CA file " + o.CAFile + " holds no certificate", "it must be PEM"}
+		}
+	}
+	if (o.CertFile == "") != (o.KeyFile == "") {
+		return &ConfigError{"a client certificate needs both a certificate and a key", "give --tls-cert and --tls-key"}
+	}
+	if o.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
+		if err != nil {
+			return &ConfigError{"the client certificate cannot be used: " + err.Error(), ""}
+		}
+		c.TLS.Certificates = []tls.Certificate{pair}
+	}
+	return nil
+}
+
+// HasPassword reports whether a URL carries a password, which a process list
+// shows to everybody when it stands in the arguments.
+func HasPassword(text string) bool {
+	c, err := Parse(text)
+	return err == nil && (c.Password != "" || c.SentinelPassword != "")
+}
+
+// String is the server without any secret.
+func (c Config) String() string {
+	switch {
+	case c.Network == "unix":
+		return "unix://" + c.Addresses[0]
+	case c.Mode == Sentinel:
+		return c.Master + " by sentinel " + strings.Join(c.Addresses, ",")
+	}
+	return strings.Join(c.Addresses, ",")
+}
+
+// GoString implements fmt.GoStringer.
+func (c Config) GoString() string { return "connect.Config(" + c.String() + ")" }
+
+// LogValue implements slog.LogValuer.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// At is the same login for another address: a member of the cluster or the
+// primary a sentinel names.
+func (c Config) At(address string) Config {
+	c.Network, c.Addresses, c.Mode, c.Master = "tcp", []string{address}, Auto, ""
+	return c
+}
+
+// Kind says what went wrong in reaching a server.
+type Kind uint8
+
+// The kinds of errors.
+const (
+	Unreachable Kind = iota + 1 // refused, no such host, timeout, TLS
+	Denied                      // no or wrong login, missing permission
+	Unsupported                 // too old, or not a Redis at all
+	Broken                      // the connection or the protocol failed in between
+)
+
+// Error is a server that could not be used.
+type Error struct {
+	Kind   Kind
+	Server string
+	Err    error
+	Hint   string
+}
+
+func (e *Error) Error() string {
+	text := e.Server + ": " + e.Err.Error()
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	return text
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// IsKind reports whether err is an Error of one of the kinds.
+func IsKind(err error, kinds ...Kind) bool {
+	var e *Error
+	return errors.As(err, &e) && slices.Contains(kinds, e.Kind)
+}

@@ -1,0 +1,88 @@
+package server
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/wire"
+	"github.com/keywright/keywright/slot"
+	"github.com/keywright/keywright/source"
+)
+
+// Facts are what the server knows of one key.
+type Facts struct {
+	Exists   bool
+	Type     string
+	Encoding string
+	TTL      time.Duration // source.NoTTL for none
+	Bytes    int64         // -1 unknown
+	Node     string
+}
+
+// Inspect looks one key up, in a cluster at the node that holds it. It takes
+// four round trips.
+func Inspect(ctx context.Context, c connect.Config, key []byte) (Facts, error) {
+	t, err := discover(ctx, c, Primary)
+	if err != nil {
+		return Facts{}, err
+	}
+	defer t.close()
+	sh := t.shards[0]
+	if t.cluster {
+		if sh, err = t.holder(ctx, key); err != nil {
+			return Facts{}, err
+		}
+	} else if _, err := sh.conn.ask(ctx, "SELECT", itoa(c.DB)); err != nil {
+		return Facts{}, err
+	}
+	f := Facts{Node: sh.address, TTL: source.NoTTL, Bytes: -1}
+	kind, err := sh.conn.ask(ctx, "TYPE", string(key))
+	if err != nil {
+		return f, err
+	}
+	f.Type, _ = kind.(string)
+	if f.Exists = f.Type != "none"; !f.Exists {
+		return f, nil
+	}
+	if ttl, err := sh.conn.ask(ctx, "PTTL", string(key)); err != nil {
+		return f, err
+	} else if ms, ok := ttl.(int64); ok && ms >= 0 {
+		f.TTL = time.Duration(ms) * time.Millisecond
+	}
+	if n, err := sh.conn.ask(ctx, "MEMORY", "USAGE", string(key)); err == nil {
+		if bytes, ok := n.(int64); ok {
+			f.Bytes = bytes
+		}
+	}
+	if e, err := sh.conn.ask(ctx, "OBJECT", "ENCODING", string(key)); err == nil {
+		f.Encoding, _ = e.(string)
+	}
+	return f, nil
+}
+
+// holder is the shard that has the slot of key.
+func (t *topology) holder(ctx context.Context, key []byte) (*shard, error) {
+	nodes, err := t.shards[0].conn.nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	want := int(slot.Of(key))
+	for _, n := range nodes {
+		for _, s := range n.slots {
+			lo, hi, ranged := strings.Cut(s, "-")
+			if !ranged {
+				hi = lo
+			}
+			if atoi(lo) <= want && want <= atoi(hi) && !strings.HasPrefix(s, "[") {
+				for _, sh := range t.shards {
+					if sh.address == n.address {
+						return sh, nil
+					}
+				}
+			}
+		}
+	}
+	return nil, connect.Explain(t.shards[0].address, &wire.ServerError{Code: "CLUSTERDOWN", Message: "no node holds the slot of the key"})
+}

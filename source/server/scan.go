@@ -1,0 +1,409 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/wire"
+	"github.com/keywright/keywright/source"
+)
+
+// shard scans all databases of one shard and compares what the server was with
+// what it is.
+func (r *run) shard(ctx context.Context, sh *shard) error {
+	dbs := make([]int, 0, len(sh.dbs))
+	for db := range sh.dbs {
+		if r.options.OnlyDB < 0 || r.options.OnlyDB == db {
+			dbs = append(dbs, db)
+		}
+	}
+	slices.Sort(dbs)
+	for _, db := range dbs {
+		w := &walk{run: r, sh: sh, db: db, count: r.options.Count, bytes: r.req.Bytes}
+		if err := w.all(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walk scans one database of one shard.
+type walk struct {
+	*run
+	sh     *shard
+	db     int
+	bytes  bool
+	count  int // of SCAN
+	cursor string
+	pages  int
+	seen   int64 // keys that SCAN returned
+	gone   int64
+	denied int64
+	dice   *rand.Rand // sampling
+
+	facts  *page // whose facts were asked for and are not yet read
+	batch  []source.Key
+	asleep time.Duration
+}
+
+// page is what one SCAN returned: names in one slab.
+type page struct {
+	slab   []byte
+	ends   []int
+	next   string // the cursor behind it
+	from   string // the cursor it was read with
+	sample bool
+}
+
+func (p *page) name(i int) []byte {
+	start := 0
+	if i > 0 {
+		start = p.ends[i-1]
+	}
+	return p.slab[start:p.ends[i]:p.ends[i]]
+}
+
+// retries bounds how often a broken connection is opened anew in one database.
+const retries = 5
+
+// all walks the database; a broken connection is opened anew and the walk goes
+// on from the last page that was delivered, if the server is still the same.
+func (w *walk) all(ctx context.Context) error {
+	w.cursor = "0"
+	if w.req.Sample > 0 {
+		w.dice = rand.New(rand.NewPCG(w.options.Seed, uint64(w.db)))
+		w.cursor = w.randomCursor()
+	}
+	for attempt := 0; ; attempt++ {
+		err := w.through(ctx)
+		switch {
+		case err == nil:
+			w.finish()
+			return nil
+		case ctx.Err() != nil:
+			return nil
+		case errors.As(err, new(*consumerError)):
+			return err.(*consumerError).err
+		}
+		if attempt == retries || !w.reconnect(ctx, err) {
+			w.note(fmt.Sprintf("%s, database %d: %v", w.sh.address, w.db, err))
+			return nil
+		}
+	}
+}
+
+// consumerError tells an error of the callback from one of the server.
+type consumerError struct{ err error }
+
+func (e *consumerError) Error() string { return e.err.Error() }
+
+func (w *walk) reconnect(ctx context.Context, cause error) bool {
+	var answered *wire.ServerError
+	if errors.As(cause, &answered) || connect.IsKind(cause, connect.Unsupported, connect.Denied) {
+		return false
+	}
+	w.sh.conn.close()
+	conn, err := dial(ctx, w.sh.config)
+	if err != nil {
+		return false
+	}
+	w.sh.conn = conn
+	if w.sh.replica && w.topology.cluster {
+		if _, err := conn.ask(ctx, "READONLY"); err != nil {
+			return false
+		}
+	}
+	info, err := conn.info(ctx)
+	if err != nil || len(differences(w.sh.address, w.sh.before, identify(info))) > 0 {
+		return false
+	}
+	w.mu.Lock()
+	w.notes = appendNew(w.notes, "a connection to "+w.sh.address+" broke and was opened anew; the scan went on where it was")
+	w.mu.Unlock()
+	return true
+}
+
+// through walks from w.cursor to the end. While the facts of one page are read,
+// the server already works on the next SCAN and the facts behind it.
+func (w *walk) through(ctx context.Context) error {
+	conn := w.sh.conn
+	stop := context.AfterFunc(ctx, conn.Interrupt)
+	defer stop()
+	conn.Command("SELECT", strconv.Itoa(w.db))
+	w.askPage(w.cursor)
+	if err := conn.Flush(); err != nil {
+		return err
+	}
+	if _, err := conn.Any(); err != nil {
+		return connect.Explain(w.sh.address, err)
+	}
+	w.facts = nil
+	current, err := w.readPage(w.cursor)
+	if err != nil {
+		return err
+	}
+	for {
+		more := w.goesOn(current)
+		if more {
+			w.askPage(current.next)
+		}
+		w.askFacts(current)
+		if err := conn.Flush(); err != nil {
+			return err
+		}
+		if w.facts != nil {
+			if err := w.readFacts(w.facts); err != nil {
+				return err
+			}
+		}
+		w.facts = current
+		if !more {
+			return w.readFacts(current)
+		}
+		if current, err = w.readPage(current.next); err != nil {
+			return err
+		}
+		if err := w.breathe(ctx, &current); err != nil {
+			return err
+		}
+	}
+}
+
+// maxKeysPerExpected bounds a scan whose cursor never comes back to 0: a
+// hostile or broken server. Rehashing repeats keys, but not this often.
+const maxKeysPerExpected = 8
+
+// goesOn decides whether there is a page behind this one.
+func (w *walk) goesOn(p *page) bool {
+	if w.dice != nil {
+		share := w.req.Sample * max(w.sh.dbs[w.db], 1) / max(w.topology.size(), 1)
+		if w.seen >= share || int64(w.pages) > 4*share/int64(w.count)+64 {
+			return false
+		}
+		p.next = w.randomCursor()
+		return true
+	}
+	if p.next == "0" {
+		return false
+	}
+	if w.seen > maxKeysPerExpected*(w.sh.dbs[w.db]+1_000_000) {
+		w.note(fmt.Sprintf("%s, database %d: SCAN does not come to an end", w.sh.address, w.db))
+		return false
+	}
+	return true
+}
+
+// randomCursor is a place in the hash table: a cursor is a bucket index with
+// its bits reversed, and the server ignores the bits beyond its table.
+func (w *walk) randomCursor() string { return strconv.FormatUint(w.dice.Uint64()>>8, 10) }
+
+func (w *walk) askPage(cursor string) {
+	c := w.sh.conn
+	n := 4
+	if w.req.Match != "" {
+		n = 6
+	}
+	c.Header(n)
+	c.Arg("SCAN")
+	c.Arg(cursor)
+	if w.req.Match != "" {
+		c.Arg("MATCH")
+		c.Arg(w.req.Match)
+	}
+	c.Arg("COUNT")
+	c.Arg(strconv.Itoa(w.count))
+}
+
+func (w *walk) readPage(from string) (*page, error) {
+	c := w.sh.conn
+	wrong := func(err error) (*page, error) { return nil, connect.Explain(w.sh.address, err) }
+	if n, err := c.Array(); err != nil || n != 2 {
+		if err == nil {
+			err = &wire.ProtocolError{Got: fmt.Sprintf("%d elements", n), Want: "the two of a SCAN reply"}
+		}
+		return wrong(err)
+	}
+	cursor, ok, err := c.Bulk()
+	if err != nil || !ok {
+		return wrong(err)
+	}
+	p := &page{from: from, next: string(cursor)}
+	if _, err := strconv.ParseUint(p.next, 10, 64); err != nil {
+		return wrong(&wire.ProtocolError{Got: strconv.Quote(p.next), Want: "a cursor"})
+	}
+	n, err := c.Array()
+	if err != nil {
+		return wrong(err)
+	}
+	p.ends = make([]int, 0, min(max(n, 0), 4096))
+	for range n {
+		name, ok, err := c.Bulk()
+		if err != nil || !ok {
+			return wrong(err)
+		}
+		p.slab = append(p.slab, name...)
+		p.ends = append(p.ends, len(p.slab))
+	}
+	w.pages++
+	w.seen += int64(n)
+	return p, nil
+}
+
+const (
+	typeCommand   = "*2\r\n$4\r\nTYPE\r\n"
+	pttlCommand   = "*2\r\n$4\r\nPTTL\r\n"
+	memoryCommand = "*3\r\n$6\r\nMEMORY\r\n$5\r\nUSAGE\r\n"
+)
+
+func (w *walk) askFacts(p *page) {
+	c := w.sh.conn
+	p.sample = w.bytes
+	for i := range p.ends {
+		name := p.name(i)
+		c.Raw(typeCommand)
+		c.ArgBytes(name)
+		c.Raw(pttlCommand)
+		c.ArgBytes(name)
+		if w.bytes {
+			c.Raw(memoryCommand)
+			c.ArgBytes(name)
+		}
+	}
+}
+
+// readFacts reads what askFacts asked for and delivers the page.
+func (w *walk) readFacts(p *page) error {
+	w.batch = w.batch[:0]
+	gone := 0
+	for i := range p.ends {
+		k := source.Key{Name: p.name(i), DB: w.db, Bytes: -1}
+		there, err := w.readKey(&k, p.sample)
+		if err != nil {
+			return connect.Explain(w.sh.address, err)
+		}
+		if there {
+			w.batch = append(w.batch, k)
+		} else {
+			gone++
+		}
+	}
+	w.gone += int64(gone)
+	if w.req.Values != nil {
+		if err := w.values(w.batch); err != nil {
+			return connect.Explain(w.sh.address, err)
+		}
+	}
+	if err := w.deliver(w.batch, gone); err != nil {
+		return &consumerError{err}
+	}
+	w.cursor = p.next
+	w.facts = nil
+	return nil
+}
+
+// readKey reads the replies about one key. Keys that are gone, or out of the
+// user's reach, are not there.
+func (w *walk) readKey(k *source.Key, sized bool) (there bool, err error) {
+	c := w.sh.conn
+	there = true
+	kind, err := c.Status()
+	if no, err := refused(err); err != nil {
+		return false, err
+	} else if no {
+		w.denied++
+		there = false
+	}
+	if k.Kind = kindOf(kind); there && string(kind) == "none" {
+		there = false
+	}
+	ttl, _, err := c.Int()
+	if no, err := refused(err); err != nil {
+		return false, err
+	} else if no {
+		there = false
+	}
+	switch {
+	case ttl == -2:
+		there = false
+	case ttl == -1:
+		k.TTL = source.NoTTL
+	default:
+		k.TTL = time.Duration(ttl) * time.Millisecond
+	}
+	if !sized {
+		return there, nil
+	}
+	n, ok, err := c.Int()
+	var answer *wire.ServerError
+	if errors.As(err, &answer) {
+		if there {
+			w.withoutBytes(answer)
+		}
+		return there, nil
+	}
+	if ok {
+		k.Bytes = n
+	} else {
+		there = false
+	}
+	return there, err
+}
+
+// refused tells "you may not" about one key from other errors, which end the
+// walk.
+func refused(err error) (bool, error) {
+	var answer *wire.ServerError
+	if errors.As(err, &answer) && answer.Code == "NOPERM" {
+		return true, nil
+	}
+	return false, err
+}
+
+// withoutBytes goes on without MEMORY USAGE where the server does not give it.
+func (w *walk) withoutBytes(answer *wire.ServerError) {
+	w.bytes = false
+	w.mu.Lock()
+	w.notes = appendNew(w.notes, "bytes are unknown: MEMORY USAGE is not to be had ("+answer.Code+")")
+	w.mu.Unlock()
+}
+
+func kindOf(name []byte) source.Kind {
+	switch string(name) {
+	case "string":
+		return source.String
+	case "hash":
+		return source.Hash
+	case "list":
+		return source.List
+	case "set":
+		return source.Set
+	case "zset":
+		return source.ZSet
+	case "stream":
+		return source.Stream
+	case "", "none":
+		return source.Unknown
+	}
+	return source.Module
+}
+
+// finish notes what is only known at the end of a database.
+func (w *walk) finish() {
+	if w.denied > 0 {
+		w.note(denied(w.denied))
+	}
+	if w.dice != nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if over := w.seen - w.sh.dbs[w.db]; over > 0 && w.req.Match == "" {
+		w.repeats += over
+	}
+}

@@ -1,0 +1,245 @@
+// Package server is a source.Source over a live Redis or Valkey: it finds the
+// shards and their replicas, scans every database of each with SCAN, reads the
+// facts of the keys in the same pipeline, and watches whether it can still be
+// sure to have seen everything.
+//
+// It only reads: every command it can send is a row of Commands, and the ACL
+// user that ACL renders may run them and nothing else. It never uses KEYS or
+// Lua. It does not judge keys, and it cannot make a snapshot: keys written
+// while it runs may or may not be seen, as SCAN's guarantee says
+// (https://redis.io/docs/latest/commands/scan/).
+//
+// API: may change until 1.0.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/source"
+)
+
+// Role is which member of a shard is scanned.
+type Role string
+
+// Auto takes a replica in step with its primary where there is one.
+const (
+	Auto    Role = "auto"
+	Primary Role = "primary"
+	Replica Role = "replica"
+)
+
+// Options tune a scan.
+type Options struct {
+	Role       Role
+	Rate       int           // keys per second over all shards, 0 = as fast as the server answers
+	MaxLatency time.Duration // pause while the server answers a PING more slowly, 0 = never
+	Count      int           // first COUNT of SCAN; 0: 500. It adapts between 10 and 1000
+	OnlyDB     int           // scan this database only; -1 = all
+	Seed       uint64        // of sampling
+}
+
+// stepBudget is how long one SCAN may hold the server.
+const stepBudget = 2 * time.Millisecond
+
+// Scanner is the Source.
+type Scanner struct {
+	config  connect.Config
+	options Options
+}
+
+// New makes a Scanner. It connects when Scan is called.
+func New(config connect.Config, options Options) *Scanner {
+	if options.Role == "" {
+		options.Role = Auto
+	}
+	if options.Count == 0 {
+		options.Count = 500
+	}
+	return &Scanner{config, options}
+}
+
+// Scan implements source.Source. A server that cannot be reached at all is an
+// error; one that fails in between makes the summary incomplete.
+func (s *Scanner) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary, error) {
+	started := time.Now()
+	t, err := discover(ctx, s.config, s.options.Role)
+	if err != nil {
+		return source.Summary{}, err
+	}
+	defer t.close()
+	run := &run{Scanner: s, req: req, topology: t, each: each, started: started}
+	run.pace = newPacer(s.options.Rate, len(t.shards))
+	err = run.all(ctx)
+	sum := run.summary()
+	if ctx.Err() != nil {
+		sum.Incomplete = append(sum.Incomplete, "interrupted")
+		return sum, ctx.Err()
+	}
+	return sum, err
+}
+
+// run is one scan over all shards. Its fields below the mutex are shared.
+type run struct {
+	*Scanner
+	req      source.Request
+	topology *topology
+	each     func([]source.Key) error
+	started  time.Time
+	pace     *pacer
+
+	mu         sync.Mutex
+	keys, gone int64
+	incomplete []string
+	notes      []string
+	reported   time.Time
+	paused     bool
+	repeats    int64
+}
+
+// all scans the shards in parallel and compares the topology before and after.
+func (r *run) all(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var group sync.WaitGroup
+	for _, sh := range r.topology.shards {
+		group.Go(func() {
+			if err := r.shard(ctx, sh); err != nil {
+				stop(err)
+			}
+		})
+	}
+	group.Wait()
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	if ctx.Err() == nil {
+		r.note(r.topology.changes(ctx)...)
+	}
+	return nil
+}
+
+// note records reasons for incompleteness, each once.
+func (r *run) note(reasons ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.incomplete = appendNew(r.incomplete, reasons...)
+}
+
+func appendNew(list []string, more ...string) []string {
+next:
+	for _, m := range more {
+		for _, known := range list {
+			if known == m {
+				continue next
+			}
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// deliver hands a batch to the consumer, one shard at a time.
+func (r *run) deliver(batch []source.Key, gone int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.gone += int64(gone)
+	r.keys += int64(len(batch))
+	if len(batch) > 0 {
+		if err := r.each(batch); err != nil {
+			return err
+		}
+	}
+	r.progress(false)
+	return nil
+}
+
+// progress reports at most five times a second.
+func (r *run) progress(paused bool) {
+	if r.req.Progress == nil || paused == r.paused && time.Since(r.reported) < 200*time.Millisecond {
+		return
+	}
+	r.reported, r.paused = time.Now(), paused
+	r.req.Progress(source.Progress{Keys: r.keys, Total: r.expected(), Elapsed: time.Since(r.started), Shards: len(r.topology.shards), Paused: paused})
+}
+
+func (r *run) expected() int64 {
+	if r.req.Sample > 0 {
+		return min(r.req.Sample, r.topology.size())
+	}
+	return r.topology.size()
+}
+
+func (r *run) pausedNow(paused bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress(paused)
+}
+
+func (r *run) summary() source.Summary {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.topology
+	return source.Summary{
+		Server: t.describe(), Endpoint: r.config.String(), Shards: len(t.shards), Databases: t.databases(), Keys: r.keys, Expected: t.size(), Gone: r.gone,
+		MaxRepeats: r.repeats, Elapsed: time.Since(r.started), Incomplete: r.incomplete, Notes: append(t.notes, r.notes...),
+	}
+}
+
+// Command is a row of the list of commands a scan may send.
+type Command struct {
+	Name string // as ACL writes it: "memory|usage"
+	Why  string
+}
+
+// Commands is everything the audit, `doctor` and `explain --key` send. AUTH
+// needs no permission. Anything else is refused before it reaches the network.
+func Commands() []Command {
+	return []Command{
+		{"ping", "is the server there, and how quickly does it answer"},
+		{"select", "every database is scanned"},
+		{"info", "version, role, replicas, size; whether the server restarted, failed over or was flushed"},
+		{"dbsize", "how many keys to expect"},
+		{"readonly", "a cluster replica answers for its own keys"},
+		{"cluster|nodes", "shards, replicas, and whether slots move"},
+		{"scan", "the names"},
+		{"type", "the type of a key"},
+		{"pttl", "the TTL of a key"},
+		{"memory|usage", "the bytes of a key"},
+		{"object|encoding", "explain --key"},
+		{"getrange", "--values: strings, up to 1 MiB"},
+		{"lrange", "--values: lists"},
+		{"hscan", "--values: hashes"},
+		{"sscan", "--values: sets"},
+		{"zscan", "--values: sorted sets"},
+		{"xrange", "--values: streams"},
+		{"config|get", "doctor: persistence, eviction, binding"},
+		{"acl|whoami", "doctor: who we are"},
+		{"time", "doctor: the server's clock"},
+	}
+}
+
+// ACL is the line that makes a least-privilege user for the audit, as ACL
+// SETUSER takes it behind the name and an ACL file behind `user NAME`. It loads
+// on Redis from 6.2 and Valkey from 7.2: a subcommand an old server does not
+// know would keep it from starting, so only ones that all know are named.
+func ACL(values bool) string {
+	line := "on ~* resetchannels -@all"
+	for _, c := range Commands() {
+		switch {
+		case !values && len(c.Why) > 8 && c.Why[:8] == "--values":
+		default:
+			line += " +" + c.Name
+		}
+	}
+	return line
+}
+
+// denied is how many keys the user may not look at, as a reason.
+func denied(n int64) string {
+	return fmt.Sprintf("%d keys are out of the user's reach (NOPERM)", n)
+}
