@@ -1,0 +1,300 @@
+// Package audit is THE DIFFERENCE between what should be and what is: a fold
+// over the facts of live keys that yields findings, figures per entry and
+// suggestions for keys nobody declared.
+//
+// It is pure: it asks no server and no clock, and it does not know where keys
+// come from. Memory is bounded whatever the number of keys: counters per entry,
+// a few examples and the largest keys, a histogram of TTLs, and a sketch of
+// undeclared keys with a fixed number of nodes. It never keeps or shows values.
+//
+// API: may change until 1.0.
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/source"
+)
+
+// Options say what to look at and how much to keep.
+type Options struct {
+	Include  []string // entry names, names of an entry's keys, or key globs; none: everything
+	Exclude  []string // likewise
+	Examples int      // keys kept per finding; 0: 5
+	Top      int      // largest keys kept; 0: 10
+	Values   bool     // check values against their declared types
+	// Schema answers the check of a JSON Schema file; nil: JSON is only checked
+	// for being JSON.
+	Schema func(file string) (func([]byte) error, error)
+	// Grace is how much longer than allowed a TTL may be, for clocks and
+	// rounding; 0: one second.
+	Grace time.Duration
+}
+
+// Audit is one fold. It is not safe for concurrent use.
+type Audit struct {
+	ks      *keyspace.Keyspace
+	opt     Options
+	matcher *match.Matcher
+	targets []keyspace.Target
+	stats   []*stat // per item of the matcher
+	stray   stat    // undeclared keys outside of owns
+	filter  filter
+	sketch  *sketch
+	top     topList
+	total   figures
+	skipped int64
+	checks  map[*keyspace.Key]*valueCheck
+	notes   []string
+	caps    match.Captures
+}
+
+// New prepares the audit of a keyspace.
+func New(ks *keyspace.Keyspace, opt Options) (*Audit, error) {
+	if opt.Examples == 0 {
+		opt.Examples = 5
+	}
+	if opt.Top == 0 {
+		opt.Top = 10
+	}
+	if opt.Grace == 0 {
+		opt.Grace = time.Second
+	}
+	a := &Audit{ks: ks, opt: opt, checks: map[*keyspace.Key]*valueCheck{}}
+	var items []match.Item
+	items, a.targets = ks.Items()
+	var err error
+	if a.matcher, _, err = match.Compile(items); err != nil {
+		return nil, err
+	}
+	if a.filter, err = newFilter(ks, opt); err != nil {
+		return nil, err
+	}
+	a.stats = make([]*stat, len(items))
+	for i := range a.stats {
+		a.stats[i] = &stat{}
+		if k := a.targets[i].Key; k != nil {
+			a.stats[i].kind = kinds[k.Kind]
+			a.stats[i].ttl = limits(k.TTL, opt.Grace)
+		}
+	}
+	a.sketch = newSketch(ks)
+	a.top.size = opt.Top
+	if opt.Values {
+		a.prepareValues()
+	}
+	return a, nil
+}
+
+// kinds translates the declared type to the observed one.
+var kinds = map[keyspace.Kind]source.Kind{
+	keyspace.String: source.String, keyspace.Hash: source.Hash, keyspace.List: source.List,
+	keyspace.Set: source.Set, keyspace.ZSet: source.ZSet, keyspace.Stream: source.Stream,
+}
+
+// Run feeds everything src yields into the audit and reports. When src fails or
+// ctx ends, the report covers what was seen, and says so.
+func (a *Audit) Run(ctx context.Context, src source.Source, req source.Request) (*Report, error) {
+	if a.opt.Values {
+		req.Values = a.WantsValue
+	}
+	sum, err := src.Scan(ctx, req, func(keys []source.Key) error {
+		a.Add(keys)
+		return nil
+	})
+	if sum.Endpoint == "" && err != nil {
+		return nil, err
+	}
+	return a.Report(sum, req.Sample > 0), err
+}
+
+// Add judges a batch of keys.
+func (a *Audit) Add(keys []source.Key) {
+	for i := range keys {
+		a.add(&keys[i])
+	}
+}
+
+func (a *Audit) add(k *source.Key) {
+	id := a.matcher.Match(k.Name, nil)
+	if !a.filter.all && !a.filter.wants(a.targets, id, k.Name) {
+		a.skipped++
+		return
+	}
+	a.total.add(k)
+	a.top.offer(k, id)
+	if id == match.None {
+		a.stray.figures.add(k)
+		a.stray.example(undeclaredKey, k.Name, a.opt.Examples)
+		a.sketch.add(k)
+		return
+	}
+	s := a.stats[id]
+	s.figures.add(k)
+	t := &a.targets[id]
+	switch {
+	case t.Key != nil:
+		s.judge(k, a.opt.Examples)
+		if k.Value != nil {
+			a.checkValue(t.Key, s, k)
+		}
+	case t.Legacy != nil:
+		s.example(legacyKey, k.Name, a.opt.Examples)
+	case t.Owned != nil:
+		s.example(ownedKey, k.Name, a.opt.Examples)
+		a.sketch.add(k)
+	}
+}
+
+// stat is what is kept per item.
+type stat struct {
+	figures
+	kind  source.Kind
+	ttl   ttlLimits
+	wrong [source.Module + 1]int64 // by found kind
+	marks [violations]mark
+	value []valueFault
+}
+
+// mark is one kind of violation of one entry.
+type mark struct {
+	count    int64
+	examples [][]byte
+}
+
+// violation numbers the judgements; codes gives their codes.
+type violation int
+
+const (
+	undeclaredKey violation = iota
+	ownedKey
+	legacyKey
+	wrongType
+	ttlMissing
+	ttlTooLong
+	ttlUnexpected
+	violations
+)
+
+// ttlLimits is a TTL declaration made ready for comparing.
+type ttlLimits struct {
+	policy keyspace.Policy
+	max    time.Duration
+}
+
+func limits(t keyspace.TTL, grace time.Duration) ttlLimits {
+	return ttlLimits{t.Policy, t.LiveMax() + grace}
+}
+
+// judge compares one key with its declaration. A key of the wrong type is not
+// judged further: nothing else about it means anything.
+func (s *stat) judge(k *source.Key, keep int) {
+	if k.Kind != s.kind && k.Kind != source.Unknown {
+		s.wrong[k.Kind]++
+		s.example(wrongType, k.Name, keep)
+		return
+	}
+	switch {
+	case s.ttl.policy == keyspace.TTLExpires && k.TTL == source.NoTTL:
+		s.example(ttlMissing, k.Name, keep)
+	case s.ttl.policy == keyspace.TTLExpires && k.TTL > s.ttl.max:
+		s.example(ttlTooLong, k.Name, keep)
+	case s.ttl.policy == keyspace.TTLNone && k.TTL != source.NoTTL:
+		s.example(ttlUnexpected, k.Name, keep)
+	}
+}
+
+// example counts a violation and keeps its smallest keys, so that the report
+// does not depend on the order in which keys come.
+func (s *stat) example(v violation, name []byte, keep int) {
+	m := &s.marks[v]
+	m.count++
+	m.examples = keepSmallest(m.examples, name, keep)
+}
+
+func keepSmallest(list [][]byte, name []byte, keep int) [][]byte {
+	if len(list) == keep && slices.Compare(name, list[keep-1]) >= 0 {
+		return list
+	}
+	i, known := slices.BinarySearchFunc(list, name, func(a, b []byte) int { return slices.Compare(a, b) })
+	if known {
+		return list
+	}
+	if len(list) == keep {
+		list = list[:keep-1]
+	}
+	return slices.Insert(list, i, slices.Clone(name))
+}
+
+// filter is --include and --exclude.
+type filter struct {
+	all              bool
+	include, exclude criteria
+}
+
+type criteria struct {
+	names map[string]bool
+	globs *match.Matcher
+	none  bool
+}
+
+func newFilter(ks *keyspace.Keyspace, opt Options) (filter, error) {
+	f := filter{all: len(opt.Include)+len(opt.Exclude) == 0}
+	var err error
+	if f.include, err = newCriteria(ks, opt.Include); err != nil {
+		return f, err
+	}
+	f.exclude, err = newCriteria(ks, opt.Exclude)
+	return f, err
+}
+
+// newCriteria tells entry names from globs: a word that is the name of an entry
+// is one, anything with a special character or a separator is a glob.
+func newCriteria(ks *keyspace.Keyspace, words []string) (criteria, error) {
+	c := criteria{names: map[string]bool{}, none: len(words) == 0}
+	var globs []match.Item
+	for _, w := range words {
+		if e, k := ks.Lookup(w); e != nil {
+			c.names[w] = true
+			if k == nil || k.Role == "" {
+				for _, k := range e.Keys {
+					c.names[k.Name] = true
+				}
+			}
+			continue
+		}
+		if !strings.ContainsAny(w, "*?[:\\") {
+			return c, fmt.Errorf("there is no entry %q, and it is no glob; globs have a * or a : in them", w)
+		}
+		p, err := pattern.Glob(w)
+		if err != nil {
+			return c, err
+		}
+		globs = append(globs, match.Item{Pattern: p})
+	}
+	var err error
+	c.globs, _, err = match.Compile(globs)
+	return c, err
+}
+
+func (f *filter) wants(targets []keyspace.Target, id int, name []byte) bool {
+	return (f.include.none || f.include.holds(targets, id, name)) && !f.exclude.holds(targets, id, name)
+}
+
+func (c *criteria) holds(targets []keyspace.Target, id int, name []byte) bool {
+	if id != match.None && targets[id].Key != nil && c.names[targets[id].Key.Name] {
+		return true
+	}
+	return c.globs.Match(name, nil) != match.None
+}
+
+// Rules are the findings of an audit.
+func Rules() []finding.Rule { return rules }

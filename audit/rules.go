@@ -1,0 +1,54 @@
+package audit
+
+import "github.com/keywright/keywright/finding"
+
+var rules = []finding.Rule{
+	{Code: "KW501", Name: "undeclared-owned-key", Severity: finding.Error, Summary: "A key under owns that no entry declares",
+		Explain: "The declaration says that everything under this glob is ours, so a key that no pattern matches is a typo, a leftover of an older version, or something somebody forgot to declare. `poppo:isue:1` beside `poppo:issue:{number}` is found here. The report groups such keys into patterns that would declare them.",
+		Fix:     "declare it, rename it (was: keeps the old name known), or delete it"},
+	{Code: "KW502", Name: "undeclared-key", Severity: finding.Warning, Summary: "A key that neither an entry nor owns nor foreign knows",
+		Explain: "On a shared server these are other teams' keys or lost ones. Keys of other software belong under `foreign`, where they are counted and not judged.",
+		Fix:     "declare it, or put its glob under foreign"},
+	{Code: "KW503", Name: "legacy-key", Severity: finding.Warning, Summary: "A key that still has an old name of its entry",
+		Explain: "`was` names the pattern an entry had before. Keys under it are known, but are not the ones the code reads now.",
+		Fix:     "rename or delete them, then remove was"},
+	{Code: "KW504", Name: "wrong-type", Severity: finding.Error, Summary: "A key of another Redis type than declared",
+		Explain: "Commands for the declared type fail on it with WRONGTYPE. Usually two services use one name for two things. Source: https://redis.io/docs/latest/commands/type/.",
+		Fix:     "find who writes it; one of the two uses needs another name"},
+	{Code: "KW505", Name: "missing-ttl", Severity: finding.Error, Summary: "A key that should expire and never will",
+		Explain: "SET without EX on an existing key removes its TTL, and HSET, LPUSH and ZADD on a new key give it none. Such keys stay for ever. Source: https://redis.io/docs/latest/commands/expire/.",
+		Fix:     "set the TTL where the key is written, in the same command or script; give the living ones a TTL or delete them"},
+	{Code: "KW506", Name: "ttl-too-long", Severity: finding.Error, Summary: "A key that lives longer than its declaration allows",
+		Explain: "The remaining TTL is above the upper bound, jitter included: seconds and milliseconds were mixed up, or a writer does not know the policy. The remaining TTL only ever shrinks, so one that is above the bound was written wrong.",
+		Fix:     "correct the writer, or the bound in the declaration"},
+	{Code: "KW507", Name: "unexpected-ttl", Severity: finding.Error, Summary: "A key that must never expire and will",
+		Explain: "The declaration says `ttl: none`: the key holds something whose silent loss is a fault. RENAME and RESTORE carry a TTL along, and a lock helper used on the wrong key sets one.",
+		Fix:     "PERSIST it and correct the writer, or declare a TTL"},
+	{Code: "KW508", Name: "bad-value", Severity: finding.Error, Summary: "A value that is not of its declared type",
+		Explain: "Found with --values, on the value or on a field. The message names the field and the type, never the value. Large values are looked at in part: up to 1 MiB of a string, about 100 elements of a collection.",
+		Fix:     "correct the writer, or the type in the declaration"},
+	{Code: "KW509", Name: "undeclared-field", Severity: finding.Warning, Summary: "A field that is not declared",
+		Explain: "Found with --values. Nobody who reads the declaration knows of this field, and generated code drops it on the next full write.",
+		Fix:     "declare the field, or stop writing it"},
+	{Code: "KW510", Name: "missing-field", Severity: finding.Error, Summary: "A field that is declared and not optional, but absent",
+		Explain: "Found with --values. A reader gets an empty string or nil where it expects a value.",
+		Fix:     "write the field, or declare it optional"},
+	{Code: "KW511", Name: "bad-member", Severity: finding.Error, Summary: "A member that is not of its declared type",
+		Explain: "Found with --values, in lists, sets and sorted sets: an element of another kind, often the id of something else.",
+		Fix:     "correct the writer, or the type in the declaration"},
+	{Code: "KW512", Name: "bad-score", Severity: finding.Error, Summary: "A score that is not of its declared type",
+		Explain: "Found with --values. Scores are doubles: a Unix time in milliseconds where seconds are declared sorts all others to the end. Source: https://redis.io/docs/latest/commands/zadd/.",
+		Fix:     "correct the writer, or the type in the declaration"},
+}
+
+// codes are the codes of the judgements.
+var codes = [violations]string{"KW502", "KW501", "KW503", "KW504", "KW505", "KW506", "KW507"}
+
+func severityOf(code string) finding.Severity {
+	for _, r := range rules {
+		if r.Code == code {
+			return r.Severity
+		}
+	}
+	return finding.Error
+}

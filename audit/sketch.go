@@ -1,0 +1,365 @@
+package audit
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/scalar"
+	"github.com/keywright/keywright/source"
+)
+
+// The bounds of the sketch: children of one node, and nodes in all. Beyond the
+// first a node's children become one placeholder, beyond the second new keys
+// are only counted at the last node they reach.
+const (
+	maxFanOut = 24
+	maxNodes  = 20_000
+	maxDepth  = 12
+)
+
+// sketch groups undeclared keys into patterns that would declare them: a tree
+// of segments in which a segment that looks like an id (a number, a UUID …) is
+// a placeholder, and a node with too many different children turns them into
+// one. Which words stay literal can depend on the order of keys only where a
+// node is near its bound.
+type sketch struct {
+	root  *branch
+	nodes int
+	known []string // declared patterns, for "did you mean"
+}
+
+// branch is one segment in the tree; group is what ends here.
+type branch struct {
+	children  map[string]*branch
+	collapsed bool // its children are one text placeholder
+	group     *group
+}
+
+type group struct {
+	figures
+	kinds   [source.Module + 1]int64
+	example []byte
+}
+
+func newSketch(ks *keyspace.Keyspace) *sketch {
+	s := &sketch{root: &branch{}}
+	for _, k := range ks.Keys {
+		if !k.Derived {
+			s.known = append(s.known, k.Pattern.String())
+		}
+	}
+	return s
+}
+
+func (s *sketch) add(k *source.Key) {
+	b := s.root
+	rest := k.Name
+	for depth := 0; ; depth++ {
+		segment, tail, more := bytes.Cut(rest, []byte(":"))
+		if depth == maxDepth {
+			segment, more = rest, false
+		}
+		b = s.child(b, segmentName(segment, depth == maxDepth && more))
+		if !more {
+			break
+		}
+		rest = tail
+	}
+	if b.group == nil {
+		b.group = &group{}
+	}
+	g := b.group
+	g.add(k)
+	g.kinds[k.Kind]++
+	if g.example == nil || slices.Compare(k.Name, g.example) < 0 {
+		g.example = append(g.example[:0], k.Name...)
+	}
+}
+
+func (s *sketch) child(b *branch, name string) *branch {
+	if b.collapsed && !strings.HasPrefix(name, "{") {
+		name = "{text}"
+	}
+	if c := b.children[name]; c != nil {
+		return c
+	}
+	if !b.collapsed && (len(b.children) >= maxFanOut || s.nodes >= maxNodes) {
+		s.collapse(b)
+		return s.child(b, name)
+	}
+	if b.children == nil {
+		b.children = map[string]*branch{}
+	}
+	c := &branch{}
+	b.children[name] = c
+	s.nodes++
+	return c
+}
+
+// collapse merges the literal children of b into one placeholder.
+func (s *sketch) collapse(b *branch) {
+	b.collapsed = true
+	merged := &branch{}
+	for name, c := range b.children {
+		if !strings.HasPrefix(name, "{") {
+			s.merge(merged, c)
+			delete(b.children, name)
+			s.nodes--
+		}
+	}
+	if b.children == nil {
+		b.children = map[string]*branch{}
+	}
+	b.children["{text}"] = merged
+	s.nodes++
+}
+
+func (s *sketch) merge(into, from *branch) {
+	if from.group != nil {
+		if into.group == nil {
+			into.group = &group{}
+		}
+		into.group.merge(from.group)
+	}
+	for name, c := range from.children {
+		if into.collapsed && !strings.HasPrefix(name, "{") {
+			name = "{text}"
+		}
+		if into.children == nil {
+			into.children = map[string]*branch{}
+		}
+		if into.children[name] == nil {
+			into.children[name] = c
+		} else {
+			s.nodes--
+			s.merge(into.children[name], c)
+		}
+		if !into.collapsed && len(into.children) > maxFanOut {
+			s.collapse(into)
+		}
+	}
+}
+
+func (g *group) merge(o *group) {
+	g.keys, g.bytes, g.blind, g.noTTL = g.keys+o.keys, g.bytes+o.bytes, g.blind+o.blind, g.noTTL+o.noTTL
+	for i, n := range o.kinds {
+		g.kinds[i] += n
+	}
+	if g.example == nil || slices.Compare(o.example, g.example) < 0 {
+		g.example = o.example
+	}
+}
+
+// looks are the types a segment is tried for, the narrowest first.
+var looks = func() []scalar.Type {
+	var out []scalar.Type
+	for _, text := range []string{"uuid", "ulid", "unix_ms 13", "int", "date", "hex 40", "hex 32", "hex 16"} {
+		t, err := scalar.Parse(strings.Fields(text)[0], nil)
+		if strings.HasPrefix(text, "hex") {
+			t, err = scalar.Parse(text, nil)
+		}
+		if err == nil {
+			out = append(out, t)
+		}
+	}
+	return out
+}()
+
+// segmentName is the segment as it stands in a suggested pattern. Within a
+// segment, words are divided by _, - and . and looked at one by one.
+func segmentName(segment []byte, rest bool) string {
+	if rest {
+		return "{rest}"
+	}
+	if len(segment) > 64 {
+		return "{text}"
+	}
+	if name, ok := look(segment); ok {
+		return name
+	}
+	var out strings.Builder
+	for start := 0; start <= len(segment); {
+		end := start
+		for end < len(segment) && segment[end] != '_' && segment[end] != '-' && segment[end] != '.' {
+			end++
+		}
+		word := segment[start:end]
+		if name, ok := look(word); ok {
+			out.WriteString(name)
+		} else {
+			literal(&out, word)
+		}
+		if end < len(segment) {
+			out.WriteByte(segment[end])
+		}
+		start = end + 1
+	}
+	return out.String()
+}
+
+func look(segment []byte) (string, bool) {
+	if len(segment) == 0 {
+		return "", false
+	}
+	digit := bytes.ContainsAny(segment, "0123456789")
+	if !digit {
+		return "", false
+	}
+	if len(segment) == 13 && looks[2].Check(segment) == nil {
+		return "{unix_ms}", true
+	}
+	for _, t := range looks {
+		if t.Kind != scalar.UnixMS && t.Check(segment) == nil {
+			return "{" + strings.Fields(t.String())[0] + "}", true
+		}
+	}
+	return "", false
+}
+
+// literal writes bytes as a pattern has them.
+func literal(out *strings.Builder, word []byte) {
+	for _, b := range word {
+		switch {
+		case b == '{' || b == '}' || b == '\\':
+			out.WriteByte('\\')
+			out.WriteByte(b)
+		case b < ' ' || b >= 0x7f:
+			const digits = "0123456789abcdef"
+			out.WriteString(`\x`)
+			out.WriteByte(digits[b>>4])
+			out.WriteByte(digits[b&15])
+		default:
+			out.WriteByte(b)
+		}
+	}
+}
+
+// suggestion is a group with the pattern that would declare it.
+type suggestion struct {
+	pattern string
+	near    string
+	*group
+}
+
+// suggestions are the groups, the largest first.
+func (s *sketch) suggestions() []suggestion {
+	var out []suggestion
+	var walk func(b *branch, prefix string)
+	walk = func(b *branch, prefix string) {
+		if b.group != nil && b.group.keys > 0 {
+			out = append(out, suggestion{pattern: number(prefix), near: s.near(prefix), group: b.group})
+		}
+		for name, c := range b.children {
+			p := name
+			if b != s.root {
+				p = prefix + ":" + name
+			}
+			walk(c, p)
+		}
+	}
+	walk(s.root, "")
+	slices.SortFunc(out, func(a, b suggestion) int {
+		if a.keys != b.keys {
+			return int(min(max(b.keys-a.keys, -1), 1))
+		}
+		return strings.Compare(a.pattern, b.pattern)
+	})
+	return out
+}
+
+// number makes the placeholders of a suggested pattern differ: {int}, {int_2}.
+func number(p string) string {
+	seen := map[string]int{}
+	var out strings.Builder
+	for p != "" {
+		open := strings.IndexByte(p, '{')
+		if open < 0 || open > 0 && p[open-1] == '\\' {
+			cut := len(p)
+			if open >= 0 {
+				cut = open + 1
+			}
+			out.WriteString(p[:cut])
+			p = p[cut:]
+			continue
+		}
+		end := strings.IndexByte(p, '}')
+		if end < open {
+			break
+		}
+		name := p[open+1 : end]
+		seen[name]++
+		out.WriteString(p[:open+1] + name)
+		if n := seen[name]; n > 1 {
+			out.WriteString("_" + string(rune('0'+min(n, 9))))
+		}
+		out.WriteByte('}')
+		p = p[end+1:]
+	}
+	return out.String() + p
+}
+
+// near is the declared pattern whose literal segments are almost these: a typo,
+// a segment too many or too few.
+func (s *sketch) near(p string) string {
+	best, limit := "", 3
+	mine := strings.Split(p, ":")
+	for _, k := range s.known {
+		if d := segmentDistance(mine, strings.Split(k, ":")); d < limit {
+			best, limit = k, d
+		}
+	}
+	return best
+}
+
+// segmentDistance compares two patterns segment by segment: 0 for equal or
+// placeholder against placeholder, the letters that differ between literals, 2
+// for a segment too many; large when they have too little in common.
+func segmentDistance(a, b []string) int {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > 1 {
+		return 99
+	}
+	total, same := 2*(len(b)-len(a)), 0
+	for i := range a {
+		x, y := strings.HasPrefix(a[i], "{"), strings.HasPrefix(b[i], "{")
+		switch {
+		case a[i] == b[i] && !x:
+			same++
+		case x && y:
+		case x != y:
+			total += 3
+		default:
+			total += editDistance(a[i], b[i])
+		}
+	}
+	if same == 0 {
+		return 99
+	}
+	return total
+}
+
+func editDistance(a, b string) int {
+	if len(a) > len(b)+2 || len(b) > len(a)+2 {
+		return 99
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
