@@ -51,7 +51,6 @@ func TestKeysMatchTheirEntries(t *testing.T) {
 	g := &generator{rand: keygen.New(5), commands: newCommands(&bytes.Buffer{}),
 		serials: make([]uint64, len(families)), manifest: want}
 	got := Observed{Keys: 100_000, Entries: map[string]EntryTruth{}}
-	var owned int64
 	for range want.Keys {
 		g.next()
 		switch i := m.Match(g.key, nil); {
@@ -65,7 +64,7 @@ func TestKeysMatchTheirEntries(t *testing.T) {
 		case i < len(ks.Keys)+len(ks.Foreign):
 			got.Foreign++
 		default:
-			owned++
+			got.UndeclaredOwned++
 			got.Undeclared++
 		}
 	}
@@ -74,9 +73,6 @@ func TestKeysMatchTheirEntries(t *testing.T) {
 	}
 	for _, difference := range want.Diff(got) {
 		t.Error(difference)
-	}
-	if owned != want.UndeclaredOwned {
-		t.Errorf("%d undeclared keys under an owns glob, want %d", owned, want.UndeclaredOwned)
 	}
 }
 

@@ -9,10 +9,11 @@ import (
 // Observed is what an audit says about the dataset, whatever form its report
 // has.
 type Observed struct {
-	Keys       int64
-	Undeclared int64
-	Foreign    int64
-	Entries    map[string]EntryTruth
+	Keys            int64
+	Undeclared      int64
+	UndeclaredOwned int64
+	Foreign         int64
+	Entries         map[string]EntryTruth
 }
 
 // Diff lists everything in which the audit differs from the truth; nothing
@@ -21,13 +22,18 @@ func (m *Manifest) Diff(o Observed) []string {
 	var d differences
 	d.compare("keys", o.Keys, int64(m.Keys))
 	d.compare("undeclared keys", o.Undeclared, m.Undeclared)
+	d.compare("undeclared keys under owns", o.UndeclaredOwned, m.UndeclaredOwned)
 	d.compare("foreign keys", o.Foreign, m.Foreign)
 	unknown := maps.Clone(o.Entries)
 	for _, truth := range m.Entries {
 		got := o.Entries[truth.Name]
 		delete(unknown, truth.Name)
 		d.compare(truth.Name+": keys", got.Keys, truth.Keys)
-		for _, v := range []Violation{WrongType, MissingTTL, TTLTooLong, UnexpectedTTL} {
+		found := map[Violation]bool{WrongType: true, MissingTTL: true, TTLTooLong: true, UnexpectedTTL: true}
+		for v := range got.Violations {
+			found[v] = true // also what was never planted
+		}
+		for _, v := range slices.Sorted(maps.Keys(found)) {
 			d.compare(truth.Name+": "+string(v), got.Violations[v], truth.Violations[v])
 		}
 	}

@@ -9,15 +9,41 @@ import (
 	"os"
 	"runtime/pprof"
 	"slices"
+	"testing/fstest"
 
+	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/bench/dataset"
 	"github.com/keywright/keywright/bench/peers"
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server"
 )
 
 // children are the contestants that run inside this binary, one per process so
 // that CPU and memory are theirs alone.
 var children = map[string]func(ctx context.Context, o options) (any, error){
+	"audit":   func(ctx context.Context, o options) (any, error) { return auditInProcess(ctx, o.addr) },
 	"rueidis": func(ctx context.Context, o options) (any, error) { return peers.Rueidis(ctx, o.load()) },
 	"floor":   func(ctx context.Context, o options) (any, error) { return peers.Floor(ctx, o.load()) },
+}
+
+// auditInProcess is the audit as a Go program would do it.
+func auditInProcess(ctx context.Context, addr string) (*audit.Report, error) {
+	ks, findings := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: dataset.Declaration}}, "keyspace.yaml")
+	if len(findings) > 0 {
+		return nil, fmt.Errorf("the dataset's declaration has faults: %s", findings[0].Message)
+	}
+	a, err := audit.New(ks, audit.Options{})
+	if err != nil {
+		return nil, err
+	}
+	config, err := connect.Parse("redis://" + addr)
+	if err != nil {
+		return nil, err
+	}
+	scanner := server.New(config, server.Options{OnlyDB: -1})
+	return a.Run(ctx, scanner, source.Request{Bytes: true})
 }
 
 func childNames() []string { return slices.Sorted(maps.Keys(children)) }

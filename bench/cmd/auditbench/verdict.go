@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/keywright/keywright/bench/dataset"
+)
+
+// auditReport is what the benchmark reads of the audit's JSON report. It is
+// written out here, not shared with package audit, so that a change of the
+// report's names is noticed.
+type auditReport struct {
+	Complete   bool     `json:"complete"`
+	Incomplete []string `json:"incomplete"`
+	Total      figures  `json:"total"`
+	Entries    []struct {
+		Name       string           `json:"name"`
+		Violations map[string]int64 `json:"violations"`
+		figures
+	} `json:"entries"`
+	Foreign    []figures `json:"foreign"`
+	Undeclared struct {
+		Owned int64 `json:"owned"`
+		Other int64 `json:"other"`
+	} `json:"undeclared"`
+	Findings []struct {
+		Code  string `json:"code"`
+		Count int64  `json:"count"`
+	} `json:"findings"`
+}
+
+type figures struct {
+	Keys int64 `json:"keys"`
+}
+
+// codes are the audit's for what the dataset plants.
+var codes = map[string]dataset.Violation{
+	"KW504": dataset.WrongType,
+	"KW505": dataset.MissingTTL,
+	"KW506": dataset.TTLTooLong,
+	"KW507": dataset.UnexpectedTTL,
+}
+
+// verifyReport fails on any difference between report and truth, in the rows
+// of the entries or in the sums of the findings.
+func verifyReport(stdout []byte, truth *dataset.Manifest) error {
+	var r auditReport
+	if err := json.Unmarshal(stdout, &r); err != nil {
+		return fmt.Errorf("the report is not the JSON this benchmark knows: %w", err)
+	}
+	if !r.Complete {
+		return fmt.Errorf("the audit is incomplete: %s", strings.Join(r.Incomplete, "; "))
+	}
+	differences := truth.Diff(r.observed())
+	for code, n := range r.byCode() {
+		if want := planted(truth, code); n != want {
+			differences = append(differences, fmt.Sprintf("findings %s: %d keys, planted %d", code, n, want))
+		}
+	}
+	if len(differences) > 0 {
+		return errors.New("the report differs from the truth:\n  " + strings.Join(differences, "\n  "))
+	}
+	return nil
+}
+
+func (r *auditReport) observed() dataset.Observed {
+	o := dataset.Observed{
+		Keys: r.Total.Keys, Undeclared: r.Undeclared.Owned + r.Undeclared.Other, UndeclaredOwned: r.Undeclared.Owned,
+		Entries: map[string]dataset.EntryTruth{},
+	}
+	for _, glob := range r.Foreign {
+		o.Foreign += glob.Keys
+	}
+	for _, row := range r.Entries {
+		entry := dataset.EntryTruth{Name: row.Name, Keys: row.Keys, Violations: map[dataset.Violation]int64{}}
+		for code, n := range row.Violations {
+			v, known := codes[code]
+			if !known {
+				v = dataset.Violation(code)
+			}
+			entry.Violations[v] = n
+		}
+		o.Entries[row.Name] = entry
+	}
+	return o
+}
+
+// byCode sums the findings; every code that must occur is there, if with 0.
+func (r *auditReport) byCode() map[string]int64 {
+	sums := map[string]int64{"KW501": 0, "KW502": 0}
+	for code := range codes {
+		sums[code] = 0
+	}
+	for _, f := range r.Findings {
+		sums[f.Code] += f.Count
+	}
+	return sums
+}
+
+func planted(truth *dataset.Manifest, code string) int64 {
+	switch code {
+	case "KW501":
+		return truth.UndeclaredOwned
+	case "KW502":
+		return truth.Undeclared - truth.UndeclaredOwned
+	}
+	return truth.Total(codes[code])
+}
