@@ -58,7 +58,7 @@ func TestPagesAreDeclared(t *testing.T) {
 // page is a declaration ready to be asked.
 type page struct {
 	ks      *keyspace.Keyspace
-	keys    []*keyspace.Key // by item of the matcher
+	targets []keyspace.Target
 	matcher *match.Matcher
 }
 
@@ -68,39 +68,18 @@ func load(t *testing.T, team string) *page {
 	if len(findings) > 0 {
 		t.Fatalf("%s: %s", team, findings[0].Message)
 	}
-	p := &page{ks: ks}
-	var items []match.Item
-	add := func(pat *pattern.Pattern, k *keyspace.Key, rank int) {
-		items, p.keys = append(items, match.Item{Pattern: pat, Rank: rank}), append(p.keys, k)
-	}
-	for _, k := range ks.Keys {
-		add(k.Pattern, k, 0)
-	}
-	for _, e := range ks.Entries {
-		for _, was := range e.Was {
-			add(was, e.Keys[0], 1)
-		}
-	}
+	items, targets := ks.Items()
 	m, _, err := match.Compile(items)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.matcher = m
-	return p
+	return &page{ks, targets, m}
 }
 
+// find is the declared key that key belongs to, nil without one.
 func (p *page) find(key string) *keyspace.Key {
 	if i := p.matcher.Match([]byte(key), nil); i != match.None {
-		return p.keys[i]
-	}
-	return nil
-}
-
-func (p *page) entry(name string) *keyspace.Entry {
-	for _, e := range p.ks.Entries {
-		if e.Name == name {
-			return e
-		}
+		return p.targets[i].Key
 	}
 	return nil
 }
@@ -156,15 +135,12 @@ func checkConstruct(p *page, f fact, c keyspace.Construct) string {
 
 // checkLegacy: no key of today has this name, a former one does.
 func checkLegacy(p *page, f fact) string {
-	k := p.find(f.example)
-	switch {
-	case k == nil:
-		return "nobody declares it"
-	case k.Name != f.entry:
-		return "it belongs to " + k.Name + ", not " + f.entry
+	i := p.matcher.Match([]byte(f.example), nil)
+	if i == match.None || p.targets[i].Legacy == nil {
+		return "it is no former name"
 	}
-	if _, now := k.Pattern.Match([]byte(f.example)); now {
-		return "it is a name of today"
+	if e := p.targets[i].Legacy; e.Name != f.entry {
+		return "it is a former name of " + e.Name + ", not " + f.entry
 	}
 	return ""
 }
@@ -185,7 +161,7 @@ func checkChannel(p *page, f fact) string {
 func checkEmits(p *page, f fact) string {
 	source, channel, _ := strings.Cut(f.entry, ">")
 	name, change, _ := strings.Cut(source, " ")
-	if e := p.entry(name); e == nil || e.Emits[change] != channel {
+	if e, _ := p.ks.Lookup(name); e == nil || e.Emits[change] != channel {
 		return name + " does not emit " + channel + " on " + change
 	}
 	f.entry = channel
@@ -234,7 +210,7 @@ func checkNaming(p *page, f fact) string {
 }
 
 func checkScript(p *page, f fact) string {
-	if e := p.entry(f.entry); e == nil || e.Script == nil {
+	if e, _ := p.ks.Lookup(f.entry); e == nil || e.Script == nil {
 		return "there is no script " + f.entry
 	}
 	return ""

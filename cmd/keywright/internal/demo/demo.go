@@ -77,19 +77,19 @@ func load(dir string) (*keyspace.Keyspace, error) {
 	return ks, nil
 }
 
-func announce(opt Options, s *server) {
+func announce(opt Options, s *throwaway) {
 	fmt.Fprintf(opt.Out, "Started a throw-away %s on %s.\n", s.name, s.addr)
 	if s.name != Embedded {
 		return
 	}
 	fmt.Fprintln(opt.Err, "Neither valkey-server nor redis-server is used, so this is missing:")
-	for _, l := range s.lacking {
+	for _, l := range lacking {
 		fmt.Fprintf(opt.Err, "  - %s\n", l)
 	}
 }
 
 // stock fills the server and says with what.
-func stock(ctx context.Context, opt Options, ks *keyspace.Keyspace, s *server) error {
+func stock(ctx context.Context, opt Options, ks *keyspace.Keyspace, s *throwaway) error {
 	begin := time.Now()
 	keys, manifest, err := data(ks, opt, begin)
 	if err != nil {
@@ -110,7 +110,7 @@ func data(ks *keyspace.Keyspace, opt Options, now time.Time) ([]sample.Key, samp
 	return sample.Soil(ks, sample.Generate(ks, o), faultsEach, o)
 }
 
-func show(ctx context.Context, opt Options, s *server) error {
+func show(ctx context.Context, opt Options, s *throwaway) error {
 	file := filepath.Join(opt.Dir, File)
 	fmt.Fprintf(opt.Out, "\n$ keywright audit -f %s -u %s\n\n", file, s.url())
 	if err := opt.Audit(ctx, s.url(), file); err != nil {

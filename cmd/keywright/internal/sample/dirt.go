@@ -148,7 +148,7 @@ func (s *soil) legacy(each int) {
 			old := *e.Keys[0]
 			old.Pattern = was
 			for _, k := range s.plain(&old, each) {
-				k.Decl = e.Keys[0]
+				k.Decl, k.TTL = e.Keys[0], max(k.TTL, time.Hour)
 				s.add(Legacy, e.Keys[0].Name, k)
 			}
 		}
@@ -230,50 +230,29 @@ func (s *soil) loose(name string) Key {
 // owner tells whose a key is: the rank of the pattern that matches it.
 type owner struct {
 	matcher *match.Matcher
-	ranks   []int
+	items   []match.Item
 }
 
-// The ranks of match.Item, and what is in none.
-const (
-	declared = iota
-	legacy
-	foreign
-	owned
-	nobody
-)
+// nobody is the rank of a key that no pattern matches.
+const nobody = -1
 
-var ranks = map[Fault]int{Legacy: legacy, Foreign: foreign, Typo: owned, Stray: nobody}
+// ranks is where the name of a planted key belongs.
+var ranks = map[Fault]int{
+	Legacy: keyspace.RankLegacy, Foreign: keyspace.RankForeign, Typo: keyspace.RankOwned, Stray: nobody,
+}
 
 func newOwner(ks *keyspace.Keyspace) (*owner, error) {
-	var items []match.Item
-	for _, k := range ks.Keys {
-		items = append(items, match.Item{Pattern: k.Pattern, Rank: declared})
-	}
-	for _, e := range ks.Entries {
-		for _, w := range e.Was {
-			items = append(items, match.Item{Pattern: w, Rank: legacy})
-		}
-	}
-	for _, g := range ks.Foreign {
-		items = append(items, match.Item{Pattern: g.Pattern, Rank: foreign})
-	}
-	for _, g := range ks.Owns {
-		items = append(items, match.Item{Pattern: g.Pattern, Rank: owned})
-	}
+	items, _ := ks.Items()
 	m, _, err := match.Compile(items)
 	if err != nil {
 		return nil, fmt.Errorf("compile the keyspace's patterns: %w", err)
 	}
-	o := &owner{matcher: m}
-	for _, item := range items {
-		o.ranks = append(o.ranks, item.Rank)
-	}
-	return o, nil
+	return &owner{m, items}, nil
 }
 
 func (o *owner) of(key []byte) int {
-	if i := o.matcher.Match(key, nil); i >= 0 {
-		return o.ranks[i]
+	if i := o.matcher.Match(key, nil); i != match.None {
+		return o.items[i].Rank
 	}
 	return nobody
 }

@@ -48,11 +48,11 @@ func TestEveryFaultIsPlanted(t *testing.T) {
 // faults looks at a key as an auditor would.
 func faults(ks *keyspace.Keyspace, o *owner, k Key) []Fault {
 	switch o.of(k.Name) {
-	case legacy:
+	case keyspace.RankLegacy:
 		return []Fault{Legacy}
-	case foreign:
+	case keyspace.RankForeign:
 		return []Fault{Foreign}
-	case owned:
+	case keyspace.RankOwned:
 		return []Fault{Typo}
 	case nobody:
 		return []Fault{Stray}
