@@ -1,0 +1,405 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+func (c *context) overlaps() { c.conflict(false) }
+
+func (c *context) identical() { c.conflict(true) }
+
+// conflict reports the conflicts of declared patterns; between globs there is
+// nothing to decide.
+func (c *context) conflict(equal bool) {
+	for _, x := range c.conflicts {
+		a, b := c.targets[x.A].Key, c.targets[x.B].Key
+		if a == nil || b == nil || x.Equal != equal {
+			continue
+		}
+		if equal {
+			c.report(b.Pos, b.Name, "", "%s and %s match the same keys: %s and %s", a.Name, b.Name, a.Pattern, b.Pattern).Related = here(a)
+			continue
+		}
+		f := c.report(b.Pos, b.Name, "", "the key %s belongs to %s (%s) as well as to %s (%s)", finding.Key(x.Witness), b.Name, b.Pattern, a.Name, a.Pattern)
+		f.Related = here(a)
+	}
+}
+
+func here(k *keyspace.Key) []finding.Related {
+	return []finding.Related{{Pos: k.Pos, Message: k.Name + " is declared here"}}
+}
+
+func (c *context) unusedVars() {
+	for _, v := range c.Vars {
+		if !v.Used {
+			c.report(v.Pos, "", "", "nothing refers to the var %s", v.Name)
+		}
+	}
+}
+
+func (c *context) nearVars() {
+	for _, k := range c.Keys {
+		if k.Derived || strings.HasPrefix(k.Role, "index.") {
+			continue
+		}
+		for _, p := range k.Pattern.Placeholders() {
+			if p.Type.Var != "" {
+				continue
+			}
+			for _, v := range c.Vars {
+				if v.Name != p.Name && fold(v.Name) == fold(p.Name) {
+					c.report(k.Pos, k.Name, "write {"+v.Name+"}", "{%s} is declared nowhere and means text, but there is a var %s", p.Name, v.Name)
+				}
+			}
+		}
+	}
+}
+
+// fold is a name without what people vary: case and underscores.
+func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+
+func (c *context) owned() {
+	if len(c.Owns) == 0 {
+		return
+	}
+	for _, k := range c.Keys {
+		if k.Derived || slices.Contains(k.Entry.Skip, "owns") {
+			continue
+		}
+		if key, ok := c.outside(k.Pattern); ok {
+			c.report(k.Pos, k.Name, "", "%s lies outside of owns: %s is under none of its globs", k.Pattern, finding.Key(key))
+		}
+	}
+}
+
+// outside finds a key of p that no single glob of owns covers p for.
+func (c *context) outside(p *pattern.Pattern) ([]byte, bool) {
+	var key []byte
+	for _, g := range c.Owns {
+		counter, inside := pattern.Contains(g.Pattern, p)
+		if inside {
+			return nil, false
+		}
+		key = counter
+	}
+	return key, len(c.Owns) > 0
+}
+
+func (c *context) shape() {
+	if c.Shape == nil {
+		return
+	}
+	for _, k := range c.Keys {
+		if k.Derived || slices.Contains(k.Entry.Skip, "shape") {
+			continue
+		}
+		if reason := misshapen(c.Shape, k.Pattern); reason != "" {
+			c.report(k.Pos, k.Name, "", "%s does not have the shape %s: %s", k.Pattern, c.Shape.Text, reason).Related = []finding.Related{{Pos: c.Shape.Pos, Message: "the shape"}}
+		}
+	}
+}
+
+// misshapen says how a pattern departs from the shape, "" if it does not.
+func misshapen(shape *keyspace.Shape, p *pattern.Pattern) string {
+	segments := strings.Split(p.String(), ":")
+	required := 0
+	for _, part := range shape.Parts {
+		if !part.Optional {
+			required++
+		}
+	}
+	switch {
+	case len(segments) < required:
+		return "it has fewer parts"
+	case len(segments) > len(shape.Parts):
+		return "it has more parts"
+	}
+	for i, segment := range segments {
+		part := shape.Parts[i]
+		literal := !strings.Contains(segment, "{")
+		switch {
+		case part.Literal != "" && segment != part.Literal:
+			return "part " + segment + " must be " + part.Literal
+		case part.Type != nil && part.Type.Kind == scalar.Enum && literal && !slices.Contains(part.Type.Values, segment):
+			return segment + " is no " + part.Name + " (" + strings.Join(part.Type.Values, ", ") + ")"
+		case part.Type != nil && part.Type.Kind == scalar.Enum && !literal && !placeholderOf(p, segment, part):
+			return "the " + part.Name + " must be one of " + strings.Join(part.Type.Values, ", ")
+		case segment == "":
+			return "a part is empty"
+		}
+	}
+	return ""
+}
+
+// placeholderOf: a placeholder may stand for a part whose values it stays in.
+func placeholderOf(p *pattern.Pattern, segment string, part keyspace.ShapePart) bool {
+	for _, place := range p.Placeholders() {
+		if strings.Contains(segment, "{"+place.Name+"}") && place.Type.Kind == scalar.Enum {
+			return !slices.ContainsFunc(place.Type.Values, func(v string) bool { return !slices.Contains(part.Type.Values, v) })
+		}
+	}
+	return false
+}
+
+func (c *context) lookalikes() {
+	seen := map[string]*keyspace.Key{}
+	for _, k := range c.Keys {
+		folded := strings.ToLower(literals(k.Pattern))
+		if other, ok := seen[folded]; ok && literals(other.Pattern) != literals(k.Pattern) {
+			c.report(k.Pos, k.Name, "", "%s and %s differ in upper and lower case only", k.Pattern, other.Pattern).Related = here(other)
+		}
+		seen[folded] = k
+	}
+}
+
+// literals is a pattern with its placeholders blanked out.
+func literals(p *pattern.Pattern) string {
+	var b strings.Builder
+	for _, e := range p.Elements() {
+		if e.Literal != "" {
+			b.WriteString(e.Literal)
+		} else {
+			b.WriteByte(0)
+		}
+	}
+	return b.String()
+}
+
+func (c *context) oddLiterals() {
+	for _, k := range c.Keys {
+		if strings.ContainsFunc(strings.ReplaceAll(literals(k.Pattern), "\x00", ""), func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' }) && !k.Derived {
+			c.report(k.Pos, k.Name, "", "%s has a space, a control character or a byte that is not text in it", k.Pattern)
+		}
+	}
+}
+
+func (c *context) foreignOverlap() {
+	if len(c.Foreign) == 0 {
+		return
+	}
+	for _, g := range c.Foreign {
+		for _, k := range c.Keys {
+			if key, ok := pattern.Overlap(g.Pattern, k.Pattern); ok {
+				c.report(g.Pos, k.Name, "", "foreign %s covers keys of %s, such as %s", g.Text, k.Name, finding.Key(key)).Related = here(k)
+			}
+		}
+		for _, o := range c.Owns {
+			if _, ok := pattern.Contains(g.Pattern, o.Pattern); ok {
+				c.report(g.Pos, "", "", "foreign %s covers all of owns %s", g.Text, o.Text)
+			}
+		}
+	}
+}
+
+// reservedNames are keywords of the languages that code is generated in, as far
+// as they can be names of entries, and what means something else to JavaScript.
+var reservedNames = strings.Fields(`break case chan const continue default defer else fallthrough for func go goto if import interface map package range return
+	select struct switch type var and as assert async await class def del elif except finally from global in is lambda nonlocal not or pass raise try while with yield
+	delete do enum export extends false function instanceof new null super this throw true typeof void let static constructor __proto__ prototype hasownproperty`)
+
+func (c *context) reserved() {
+	for _, e := range c.Entries {
+		if slices.Contains(reservedNames, e.Name) {
+			c.report(e.Pos, e.Name, "", "%q is a keyword in a language that code is generated in", e.Name)
+		}
+		for _, k := range e.Keys {
+			for _, f := range slices.Concat(k.Fields, k.JSON) {
+				if f.Name == "__proto__" || f.Name == "constructor" || f.Name == "prototype" {
+					c.report(f.Pos, e.Name, "", "a field named %s changes objects in JavaScript", f.Name)
+				}
+			}
+		}
+	}
+}
+
+// of are the entries of a construct.
+func (c *context) of(construct keyspace.Construct) []*keyspace.Entry {
+	return slices.DeleteFunc(slices.Clone(c.Entries), func(e *keyspace.Entry) bool { return e.Construct != construct })
+}
+
+func (c *context) cacheTTL() {
+	for _, e := range c.of(keyspace.Cache) {
+		if e.TTL.Policy == keyspace.TTLNone {
+			c.report(e.At["ttl"], e.Name, "", "the cache %s never expires", e.Name)
+		}
+	}
+}
+
+func (c *context) lockTTL() {
+	for _, e := range c.of(keyspace.Lock) {
+		if e.TTL.Policy != keyspace.TTLExpires {
+			c.report(e.At["ttl"], e.Name, "", "the lock %s does not expire: if its holder dies it is held for ever", e.Name)
+		}
+	}
+}
+
+func (c *context) lockLong() {
+	for _, e := range c.of(keyspace.Lock) {
+		if e.TTL.Policy == keyspace.TTLExpires && e.TTL.Max.Hours() > 24 {
+			c.report(e.At["ttl"], e.Name, "", "the lock %s is kept for a dead holder for %s", e.Name, keyspace.FormatDuration(e.TTL.Max))
+		}
+	}
+}
+
+func (c *context) unusedTTLs() {
+	for _, t := range c.TTLs {
+		if !t.Used {
+			c.report(t.Pos, "", "", "no entry uses the ttl %s", t.Name)
+		}
+	}
+}
+
+func (c *context) lockJitter() {
+	for _, e := range c.of(keyspace.Lock) {
+		if e.TTL.Jitter > 0 {
+			c.report(e.At["ttl"], e.Name, "", "the lock %s expires at random", e.Name)
+		}
+	}
+}
+
+func (c *context) rateTTL() {
+	for _, e := range c.of(keyspace.RateLimit) {
+		if e.TTL.Policy == keyspace.TTLExpires && e.Rate.Per > 0 && e.TTL.Max < e.Rate.Per {
+			c.report(e.At["ttl"], e.Name, "", "%s counts over %s, but its key expires after %s", e.Name, keyspace.FormatDuration(e.Rate.Per), keyspace.FormatDuration(e.TTL.Max))
+		}
+	}
+}
+
+func (c *context) streams() {
+	for _, e := range c.Entries {
+		if e.Type == "stream" && e.TTL.Policy == keyspace.TTLNone && e.MaxLen == 0 {
+			c.report(e.Pos, e.Name, "", "the stream %s never expires and has no maxlen", e.Name)
+		}
+	}
+}
+
+func (c *context) encryptedIndex() {
+	for _, e := range c.of(keyspace.Entity) {
+		for _, ix := range e.Index {
+			for _, f := range e.Keys[0].Fields {
+				if (f.Name == ix.Field || f.Name == ix.Score) && f.Type.Encrypted {
+					c.report(ix.Pos, e.Name, "", "the index %s of %s shows the encrypted field %s", ix.Name, e.Name, f.Name)
+				}
+			}
+		}
+	}
+}
+
+// slots holds the keys that change together against each other, in a cluster.
+func (c *context) slots() {
+	if !c.Cluster {
+		return
+	}
+	for _, e := range c.Entries {
+		if e.Construct == keyspace.Plain || len(e.Keys) < 2 {
+			continue
+		}
+		for _, k := range e.Keys[1:] {
+			if k.Role != "result" && !e.Keys[0].Pattern.SameSlot(k.Pattern) {
+				c.report(k.Pos, k.Name, "", "%s and %s change together, but %s and %s are not always in one slot", e.Keys[0].Name, k.Name, e.Keys[0].Pattern, k.Pattern)
+			}
+		}
+	}
+	for _, e := range c.of(keyspace.Script) {
+		c.scriptSlots(e)
+	}
+}
+
+func (c *context) scriptSlots(e *keyspace.Entry) {
+	var first *keyspace.Key
+	for _, name := range e.Script.Keys {
+		_, k := c.Lookup(name)
+		switch {
+		case k == nil:
+		case first == nil:
+			first = k
+		case !first.Pattern.SameSlot(k.Pattern):
+			c.report(e.At["keys."+name], e.Name, "", "the script %s gets keys of %s and %s, which are not always in one slot", e.Name, first.Name, k.Name)
+		}
+	}
+}
+
+func (c *context) eventReach() {
+	for _, ev := range c.Events {
+		for _, name := range ev.Deletes {
+			_, k := c.Lookup(name)
+			if k == nil {
+				continue
+			}
+			for _, p := range k.Pattern.Placeholders() {
+				if !slices.Contains(ev.With, p.Name) {
+					c.report(ev.At["deletes."+name], name, "add "+p.Name+" to with", "the event %s deletes %s (%s), but does not carry %s", ev.Name, name, k.Pattern, p.Name)
+				}
+			}
+		}
+	}
+}
+
+func (c *context) idleEvents() {
+	for _, ev := range c.Events {
+		if len(ev.Deletes)+len(ev.Emits) == 0 {
+			c.report(ev.Pos, "", "", "the event %s deletes nothing and emits nothing", ev.Name)
+		}
+	}
+}
+
+func (c *context) cleanupPermanent() {
+	for _, rule := range c.Cleanup {
+		for _, k := range c.Keys {
+			if k.TTL.Policy != keyspace.TTLNone {
+				continue
+			}
+			if key, ok := pattern.Overlap(rule.Match.Pattern, k.Pattern); ok {
+				c.report(rule.Match.Pos, k.Name, "", "cleaning up %s takes keys of %s, such as %s, which must never go", rule.Match.Text, k.Name, finding.Key(key)).Related = here(k)
+			}
+		}
+	}
+}
+
+func (c *context) cleanupOwned() {
+	for _, rule := range c.Cleanup {
+		if key, ok := c.outside(rule.Match.Pattern); ok {
+			c.report(rule.Match.Pos, "", "", "cleaning up %s reaches outside of owns, for example %s", rule.Match.Text, finding.Key(key))
+		}
+	}
+}
+
+func (c *context) channels() {
+	items := make([]match.Item, len(c.Channels))
+	for i, ch := range c.Channels {
+		items[i].Pattern = ch.Pattern
+	}
+	_, conflicts, err := match.Compile(items)
+	if err != nil {
+		return
+	}
+	for _, x := range conflicts {
+		a, b := c.Channels[x.A], c.Channels[x.B]
+		if !a.Derived && !b.Derived {
+			c.report(b.Pos, "", "", "the channels %s and %s have %s in common", a.Name, b.Name, finding.Key(x.Witness))
+		}
+	}
+}
+
+func (c *context) owners() {
+	for _, e := range c.Entries {
+		if e.Owner == "" {
+			c.report(e.Pos, e.Name, "", "%s has no owner", e.Name)
+		}
+	}
+}
+
+func (c *context) ownerReads() {
+	for _, e := range c.Entries {
+		if e.Owner != "" && slices.Contains(e.Readers, e.Owner) {
+			c.report(e.At["readers"], e.Name, "", "%s owns %s and is listed as its reader", e.Owner, e.Name)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+// Package lint says what is legal but unwise, or cannot work, in a declared
+// keyspace: rules as rows of a table, each with a stable code, over the resolved
+// model. It needs no server.
+//
+// It does not read files (package keyspace does, with findings of its own) and
+// does not look at live keys (package audit does).
+//
+// API: may change until 1.0.
+package lint
+
+import (
+	"fmt"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/match"
+)
+
+// rule is a row of the table: what the code says, and the check behind it.
+type rule struct {
+	finding.Rule
+	check func(*context)
+}
+
+// context is what the checks share. Checks report through it.
+type context struct {
+	*keyspace.Keyspace
+	items     []match.Item
+	targets   []keyspace.Target
+	conflicts []match.Conflict
+	current   finding.Rule
+	out       []finding.Finding
+}
+
+// report adds a finding of the current rule.
+func (c *context) report(pos keyspace.Pos, entry, fix, format string, args ...any) *finding.Finding {
+	c.out = append(c.out, finding.Finding{Code: c.current.Code, Severity: c.current.Severity, Pos: pos, Entry: entry, Fix: fix, Message: fmt.Sprintf(format, args...)})
+	return &c.out[len(c.out)-1]
+}
+
+// Run checks a keyspace that loaded without errors. The findings are sorted.
+func Run(ks *keyspace.Keyspace) []finding.Finding {
+	c := &context{Keyspace: ks}
+	c.items, c.targets = ks.Items()
+	var err error
+	if _, c.conflicts, err = match.Compile(c.items); err != nil {
+		c.current = rules[0].Rule
+		c.report(keyspace.Pos{}, "", "use fewer wildcards and simpler expressions", "the patterns together are too complex to be compared: %v", err)
+	}
+	for _, r := range rules {
+		c.current = r.Rule
+		r.check(c)
+	}
+	finding.Sort(c.out)
+	return c.out
+}
+
+// Rules are the rows without their checks.
+func Rules() []finding.Rule {
+	out := make([]finding.Rule, len(rules))
+	for i, r := range rules {
+		out[i] = r.Rule
+	}
+	return out
+}
