@@ -23,18 +23,18 @@ import (
 // children are the contestants that run inside this binary, one per process so
 // that CPU and memory are theirs alone.
 var children = map[string]func(ctx context.Context, o options) (any, error){
-	"audit":   func(ctx context.Context, o options) (any, error) { return auditInProcess(ctx, o.addr) },
+	"audit":   func(ctx context.Context, o options) (any, error) { return auditInProcess(ctx, o.addr, audit.Options{}) },
 	"rueidis": func(ctx context.Context, o options) (any, error) { return peers.Rueidis(ctx, o.load()) },
 	"floor":   func(ctx context.Context, o options) (any, error) { return peers.Floor(ctx, o.load()) },
 }
 
 // auditInProcess is the audit as a Go program would do it.
-func auditInProcess(ctx context.Context, addr string) (*audit.Report, error) {
+func auditInProcess(ctx context.Context, addr string, options audit.Options) (*audit.Report, error) {
 	ks, findings := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: dataset.Declaration}}, "keyspace.yaml")
 	if len(findings) > 0 {
 		return nil, fmt.Errorf("the dataset's declaration has faults: %s", findings[0].Message)
 	}
-	a, err := audit.New(ks, audit.Options{})
+	a, err := audit.New(ks, options)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/bench/dataset"
+	"github.com/keywright/keywright/bench/live"
 )
 
 // The real audit of 100,000 keys says exactly what was planted, on both
@@ -17,6 +22,31 @@ func TestAuditIsExact(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report does not mention %s:\n%s", want, out.String())
 		}
+	}
+}
+
+// With --values, what was planted is still all there is: every value of the
+// dataset is as keyspace.yaml declares it.
+func TestAuditOfValuesIsExact(t *testing.T) {
+	server, err := live.Start(t.Context(), "redis-server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	truth, err := dataset.Load(t.Context(), server.Addr, dataset.Options{Keys: 50_000, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := auditInProcess(t.Context(), server.Addr, audit.Options{Values: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := verifyReport(text, truth); err != nil {
+		t.Error(err)
 	}
 }
 
