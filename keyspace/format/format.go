@@ -1,0 +1,216 @@
+// Package format lays a declaration out in the canonical way: two spaces of
+// indentation per level, one space after a colon, no trailing blanks, at most
+// one empty line in a row, LF line ends and one at the end of the file.
+//
+// It edits lines by the positions of the YAML nodes instead of printing a tree
+// anew, so comments, quotes, empty lines and the order of things stay as their
+// author wrote them. What a file means never changes: the result is parsed
+// again and compared, and an edit that would change anything is not made.
+//
+// API: may change until 1.0.
+package format
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	yaml "go.yaml.in/yaml/v4"
+)
+
+// Format returns the canonical layout of src. It fails for text that is not one
+// YAML document.
+func Format(src []byte) ([]byte, error) {
+	text := strings.ReplaceAll(strings.TrimPrefix(string(src), "\ufeff"), "\r\n", "\n")
+	before, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(text, "\n")
+	l := layout{lines: lines, scalar: make([]bool, len(lines)), depth: map[int]int{}}
+	l.walk(before, 0, false)
+	for _, out := range []string{l.render(true), l.render(false), text} {
+		if after, err := parse(out); err == nil && same(before, after) {
+			return []byte(out), nil
+		}
+	}
+	return nil, errors.New("this cannot happen, please report it: the text does not parse like itself")
+}
+
+func parse(text string) (node *yaml.Node, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the YAML parser failed: %v", p)
+		}
+	}()
+	d := yaml.NewDecoder(bytes.NewReader([]byte(text)))
+	var doc, more yaml.Node
+	if err := d.Decode(&doc); err != nil {
+		return nil, err
+	}
+	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is more than one document in the file")
+	}
+	return &doc, nil
+}
+
+// same compares what two trees mean.
+func same(a, b *yaml.Node) bool {
+	if a.Kind != b.Kind || a.Value != b.Value || a.Tag != b.Tag || a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
+		return false
+	}
+	for i := range a.Content {
+		if !same(a.Content[i], b.Content[i]) {
+			return false
+		}
+	}
+	return comments(a) == comments(b)
+}
+
+func comments(n *yaml.Node) string {
+	all := n.HeadComment + "\n" + n.LineComment + "\n" + n.FootComment
+	return strings.Join(strings.Fields(all), " ")
+}
+
+// layout is what is known of the lines of a file.
+type layout struct {
+	lines  []string
+	scalar []bool      // inside a block scalar: blanks mean something
+	depth  map[int]int // line → depth of the block mapping whose key begins there
+	gaps   []gap
+}
+
+// gap is the blank between a key and its value on one line.
+type gap struct {
+	line, from, to int // bytes
+}
+
+// walk notes where the keys of block mappings stand. Inside a sequence depths
+// are left alone: its lines move with the key above them.
+func (l *layout) walk(n *yaml.Node, depth int, inSequence bool) {
+	switch n.Kind {
+	case yaml.DocumentNode:
+		for _, c := range n.Content {
+			l.walk(c, depth, inSequence)
+		}
+	case yaml.SequenceNode:
+		for _, c := range n.Content {
+			l.walk(c, depth, true)
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			k, v := n.Content[i], n.Content[i+1]
+			flow := n.Style&yaml.FlowStyle != 0
+			if !flow && !inSequence {
+				l.depth[k.Line-1] = depth
+			}
+			if !flow {
+				l.gap(k, v)
+			}
+			l.walk(v, depth+1, inSequence || flow)
+		}
+	case yaml.ScalarNode:
+		if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+			l.block(n)
+		}
+	}
+}
+
+// block marks the lines of a block scalar.
+func (l *layout) block(n *yaml.Node) {
+	header := indent(l.lines[n.Line-1])
+	for i := n.Line; i < len(l.lines); i++ {
+		if strings.TrimSpace(l.lines[i]) != "" && indent(l.lines[i]) <= header {
+			return
+		}
+		l.scalar[i] = true
+	}
+}
+
+// gap notes a wide blank between a key and its value.
+func (l *layout) gap(k, v *yaml.Node) {
+	if k.Line != v.Line || v.Kind == yaml.AliasNode || v.Value == "" && v.Kind == yaml.ScalarNode && v.Style == 0 || v.Anchor != "" || v.Style&yaml.TaggedStyle != 0 {
+		return
+	}
+	line := l.lines[k.Line-1]
+	to := byteOf(line, v.Column-1)
+	from := to
+	for from > 0 && line[from-1] == ' ' {
+		from--
+	}
+	if from > 0 && line[from-1] == ':' && to-from > 1 {
+		l.gaps = append(l.gaps, gap{k.Line - 1, from, to})
+	}
+}
+
+// byteOf is the byte offset of a character column.
+func byteOf(line string, column int) int {
+	at := 0
+	for range column {
+		_, n := utf8.DecodeRuneInString(line[at:])
+		at += n
+	}
+	return min(at, len(line))
+}
+
+// render writes the lines anew, with or without touching the indentation.
+func (l *layout) render(reindent bool) string {
+	lines := append([]string(nil), l.lines...)
+	for _, g := range l.gaps {
+		lines[g.line] = lines[g.line][:g.from] + " " + lines[g.line][g.to:]
+	}
+	shift := 0
+	var out []string
+	for i, line := range lines {
+		if depth, ok := l.depth[i]; ok {
+			shift = 2*depth - indent(line)
+		}
+		if reindent {
+			line = move(line, l.shiftOf(lines, i, shift))
+		}
+		if !l.scalar[i] {
+			line = strings.TrimRight(line, " \t")
+		}
+		if line == "" && !l.scalar[i] && (len(out) == 0 || out[len(out)-1] == "") {
+			continue
+		}
+		out = append(out, line)
+	}
+	for len(out) > 0 && strings.TrimSpace(out[len(out)-1]) == "" {
+		out = out[:len(out)-1]
+	}
+	return strings.Join(out, "\n") + "\n"
+}
+
+// shiftOf: a comment moves with the key below it, everything else with the key
+// above.
+func (l *layout) shiftOf(lines []string, i, above int) int {
+	if l.scalar[i] || !strings.HasPrefix(strings.TrimSpace(lines[i]), "#") {
+		return above
+	}
+	for j := i + 1; j < len(lines); j++ {
+		text := strings.TrimSpace(lines[j])
+		if depth, ok := l.depth[j]; ok {
+			return 2*depth - indent(lines[i])
+		}
+		if text != "" && !strings.HasPrefix(text, "#") {
+			return above
+		}
+	}
+	return -indent(lines[i])
+}
+
+func move(line string, by int) string {
+	switch {
+	case strings.TrimSpace(line) == "" || by == 0:
+		return line
+	case by > 0:
+		return strings.Repeat(" ", by) + line
+	}
+	return line[min(-by, indent(line)):]
+}
+
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
