@@ -22,7 +22,7 @@ func TestDeclarationsAreClean(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(file, "/keyspace.yaml"), func(t *testing.T) {
 			ks, findings := keyspace.Load(os.DirFS("."), file)
-			for _, f := range append(findings, lint.Check(ks)...) {
+			for _, f := range append(findings, lint.Run(ks)...) {
 				if f.Severity != finding.Note {
 					t.Errorf("%s:%d:%d: %s %s", f.Pos.File, f.Pos.Line, f.Pos.Column, f.Code, f.Message)
 				}
