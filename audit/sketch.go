@@ -14,9 +14,10 @@ import (
 // first a node's children become one placeholder, beyond the second new keys
 // are only counted at the last node they reach.
 const (
-	maxFanOut = 24
-	maxNodes  = 20_000
-	maxDepth  = 12
+	maxFanOut     = 24
+	maxNamespaces = 500 // children of the root: first segments are names, seldom ids
+	maxNodes      = 20_000
+	maxDepth      = 12
 )
 
 // sketch groups undeclared keys into patterns that would declare them: a tree
@@ -85,7 +86,11 @@ func (s *sketch) child(b *branch, name string) *branch {
 	if c := b.children[name]; c != nil {
 		return c
 	}
-	if !b.collapsed && (len(b.children) >= maxFanOut || s.nodes >= maxNodes) {
+	limit := maxFanOut
+	if b == s.root {
+		limit = maxNamespaces
+	}
+	if !b.collapsed && (len(b.children) >= limit || s.nodes >= maxNodes) {
 		s.collapse(b)
 		return s.child(b, name)
 	}
@@ -155,12 +160,8 @@ func (g *group) merge(o *group) {
 // looks are the types a segment is tried for, the narrowest first.
 var looks = func() []scalar.Type {
 	var out []scalar.Type
-	for _, text := range []string{"uuid", "ulid", "unix_ms 13", "int", "date", "hex 40", "hex 32", "hex 16"} {
-		t, err := scalar.Parse(strings.Fields(text)[0], nil)
-		if strings.HasPrefix(text, "hex") {
-			t, err = scalar.Parse(text, nil)
-		}
-		if err == nil {
+	for _, text := range []string{"uuid", "ulid", "unix_ms", "int", "date", "hex 40", "hex 32", "hex 16"} {
+		if t, err := scalar.Parse(text, nil); err == nil {
 			out = append(out, t)
 		}
 	}
@@ -203,9 +204,11 @@ func look(segment []byte) (string, bool) {
 	if len(segment) == 0 {
 		return "", false
 	}
-	digit := bytes.ContainsAny(segment, "0123456789")
-	if !digit {
+	if !bytes.ContainsAny(segment, "0123456789") {
 		return "", false
+	}
+	if len(bytes.Trim(segment, "0123456789")) == 0 && segment[0] == '0' && len(segment) > 1 {
+		return "{digits}", true
 	}
 	if len(segment) == 13 && looks[2].Check(segment) == nil {
 		return "{unix_ms}", true

@@ -203,7 +203,7 @@ func checkGlobs(f fact, globs []keyspace.Glob) string {
 }
 
 func checkNaming(p *page, f fact) string {
-	if p.ks.Shape == nil || p.ks.Shape.Text != f.entry {
+	if len(p.ks.Shapes) != 1 || p.ks.Shapes[0].Text != f.entry {
 		return "the shape is not " + f.entry
 	}
 	return ""

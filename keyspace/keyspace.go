@@ -32,7 +32,7 @@ type Keyspace struct {
 	Keys     []*Key // every pattern of every entry, expanded; the matcher's order
 	Channels []*Channel
 	Events   []*Event
-	Shape    *Shape // nil when the file has none
+	Shapes   []*Shape // at most one per file, for the entries of that file
 	Cleanup  []Cleanup
 	Files    []File // root first; needed to show excerpts and to read ignore comments
 }

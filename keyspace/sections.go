@@ -290,16 +290,12 @@ func (l *loader) sectionShape(d *document) {
 	if !ok {
 		return
 	}
-	if l.ks.Shape != nil {
-		d.report("KW004", d.at(p.key), "keep one", "the shape is already given at %s:%d", l.ks.Shape.Pos.File, l.ks.Shape.Pos.Line)
-		return
-	}
 	parts, err := l.shapeParts(text)
 	if err != nil {
 		d.report("KW106", d.at(p.value), `as in "{purpose}:{domain}:{resource}[:{id}]"`, "shape: %v", err)
 		return
 	}
-	l.ks.Shape = &Shape{Text: text, Parts: parts, Pos: d.at(p.value)}
+	l.ks.Shapes = append(l.ks.Shapes, &Shape{Text: text, Parts: parts, Pos: d.at(p.value)})
 }
 
 func (l *loader) shapeParts(text string) ([]ShapePart, error) {

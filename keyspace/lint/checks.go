@@ -66,9 +66,6 @@ func (c *context) nearVars() {
 func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
 func (c *context) owned() {
-	if len(c.Owns) == 0 {
-		return
-	}
 	for _, k := range c.Keys {
 		if k.Derived || slices.Contains(k.Entry.Skip, "owns") {
 			continue
@@ -79,29 +76,34 @@ func (c *context) owned() {
 	}
 }
 
-// outside finds a key of p that no single glob of owns covers p for.
+// outside finds a key of p that is under none of the globs of owns.
 func (c *context) outside(p *pattern.Pattern) ([]byte, bool) {
-	var key []byte
-	for _, g := range c.Owns {
-		counter, inside := pattern.Contains(g.Pattern, p)
-		if inside {
-			return nil, false
-		}
-		key = counter
+	if len(c.Owns) == 0 {
+		return nil, false
 	}
-	return key, len(c.Owns) > 0
+	if c.ours == nil {
+		globs := make([]*pattern.Pattern, len(c.Owns))
+		for i, g := range c.Owns {
+			globs[i] = g.Pattern
+		}
+		var err error
+		if c.ours, err = pattern.Join(globs...); err != nil {
+			return nil, false // reported as too complex already
+		}
+	}
+	key, inside := c.ours.Contains(p)
+	return key, !inside
 }
 
 func (c *context) shape() {
-	if c.Shape == nil {
-		return
-	}
-	for _, k := range c.Keys {
-		if k.Derived || slices.Contains(k.Entry.Skip, "shape") {
-			continue
-		}
-		if reason := misshapen(c.Shape, k.Pattern); reason != "" {
-			c.report(k.Pos, k.Name, "", "%s does not have the shape %s: %s", k.Pattern, c.Shape.Text, reason).Related = []finding.Related{{Pos: c.Shape.Pos, Message: "the shape"}}
+	for _, shape := range c.Shapes {
+		for _, k := range c.Keys {
+			if k.Derived || k.Entry.Pos.File != shape.Pos.File || slices.Contains(k.Entry.Skip, "shape") {
+				continue
+			}
+			if reason := misshapen(shape, k.Pattern); reason != "" {
+				c.report(k.Pos, k.Name, "", "%s does not have the shape %s: %s", k.Pattern, shape.Text, reason).Related = []finding.Related{{Pos: shape.Pos, Message: "the shape"}}
+			}
 		}
 	}
 }

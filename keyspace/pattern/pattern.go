@@ -206,6 +206,35 @@ func Contains(outer, inner *Pattern) (counterexample []byte, ok bool) {
 	return key, !found
 }
 
+// Union is several patterns taken together.
+type Union struct{ dfa *automaton.DFA }
+
+// Join makes the union of patterns. The error is an
+// *automaton.TooLargeError.
+func Join(patterns ...*Pattern) (*Union, error) {
+	alts := make([]automaton.Expr, len(patterns))
+	for i, p := range patterns {
+		parts := make([]automaton.Expr, len(p.elems))
+		for j, e := range p.elems {
+			parts[j] = e.Expr
+		}
+		alts[i] = automaton.Seq(parts...)
+	}
+	nfa, err := automaton.Compile(automaton.Alt(alts...))
+	if err != nil {
+		return nil, err
+	}
+	dfa, err := automaton.Determinize(nfa)
+	return &Union{dfa}, err
+}
+
+// Contains reports whether every key of p is a key of some pattern of the
+// union; if not, the counterexample is the shortest key that is none.
+func (u *Union) Contains(p *Pattern) (counterexample []byte, ok bool) {
+	key, found := automaton.Outside(p.DFA(), u.dfa)
+	return key, !found
+}
+
 // NFA is the position automaton of the whole pattern, its tags the indexes of
 // Elements.
 func (p *Pattern) NFA() *automaton.NFA {
