@@ -203,10 +203,12 @@ func checkGlobs(f fact, globs []keyspace.Glob) string {
 }
 
 func checkNaming(p *page, f fact) string {
-	if len(p.ks.Shapes) != 1 || p.ks.Shapes[0].Text != f.entry {
-		return "the shape is not " + f.entry
+	for _, shape := range p.ks.Shapes {
+		if shape.Text == f.entry {
+			return ""
+		}
 	}
-	return ""
+	return "the shape is not " + f.entry
 }
 
 func checkScript(p *page, f fact) string {
