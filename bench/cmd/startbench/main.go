@@ -72,7 +72,7 @@ type contestant struct {
 
 func contestants(cli, dir string, entries int) ([]*contestant, error) {
 	all := []*contestant{{name: "a process that does nothing (true)", args: []string{"true"}},
-		{name: "keywright --version", args: []string{cli, "--version"}}}
+		{name: "keywright --help", args: []string{cli, "--help"}}}
 	for _, n := range []int{1, entries} {
 		file := filepath.Join(dir, fmt.Sprintf("%d.yaml", n))
 		if err := os.WriteFile(file, patternset.New(n).YAML(), 0o644); err != nil {
