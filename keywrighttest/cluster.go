@@ -1,0 +1,162 @@
+package keywrighttest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Cluster is a running cluster: Nodes[:Primaries] begin as primaries, the
+// others as their replicas.
+type Cluster struct {
+	t         testing.TB
+	Nodes     []*Server
+	Primaries int
+}
+
+const slotCount = 16384
+
+// StartCluster starts a cluster with so many primaries and replicas of each.
+func StartCluster(t testing.TB, brand Brand, primaries, replicas int) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, Primaries: primaries}
+	for range primaries * (1 + replicas) {
+		c.Nodes = append(c.Nodes, Start(t, brand, Config("cluster-enabled", "yes"), Config("cluster-node-timeout", "2000"), Config("cluster-config-file", "nodes.conf"),
+			Config("cluster-require-full-coverage", "no"), busPort))
+	}
+	for i, n := range c.Nodes[:primaries] {
+		n.Do("CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(i*slotCount/primaries), strconv.Itoa((i+1)*slotCount/primaries-1))
+		n.Do("CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1))
+	}
+	for _, n := range c.Nodes[1:] {
+		n.Do("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(c.Nodes[0].Port), strconv.Itoa(c.Nodes[0].Port+1000))
+	}
+	c.await("the nodes do not know each other", func(n *Server) bool {
+		return strings.Count(fmt.Sprint(n.Do("CLUSTER", "NODES")), " connected") == len(c.Nodes)
+	})
+	for i, n := range c.Nodes[primaries:] {
+		n.Do("CLUSTER", "REPLICATE", c.ID(i%primaries))
+		n.Await("master_link_status", "up")
+	}
+	c.await("the cluster is not ok", func(n *Server) bool {
+		return strings.Contains(fmt.Sprint(n.Do("CLUSTER", "INFO")), "cluster_state:ok") && strings.Count(fmt.Sprint(n.Do("CLUSTER", "NODES")), "slave") == len(c.Nodes)-primaries
+	})
+	return c
+}
+
+// busPort keeps the bus below the ephemeral ports.
+func busPort(s *Server) {
+	s.late = append(s.late, func(s *Server) []string { return []string{"--cluster-port", strconv.Itoa(s.Port + 1000)} })
+}
+
+func (c *Cluster) await(what string, ok func(*Server) bool) {
+	c.t.Helper()
+	err := within(30*time.Second, what, func() bool {
+		for _, n := range c.Nodes {
+			if !ok(n) {
+				return false
+			}
+		}
+		return true
+	})
+	if err != nil {
+		c.t.Fatalf("%v\n%s", err, c.Nodes[0].Log())
+	}
+}
+
+// ID is the node id of a node.
+func (c *Cluster) ID(node int) string { return fmt.Sprint(c.Nodes[node].Do("CLUSTER", "MYID")) }
+
+// URL names the cluster by its first node.
+func (c *Cluster) URL() string { return "redis+cluster://" + c.Nodes[0].Addr() }
+
+// MoveSlots moves n slots from one primary to another, with the keys in them.
+func (c *Cluster) MoveSlots(from, to, n int) {
+	c.t.Helper()
+	first := from * slotCount / c.Primaries
+	for slot := first; slot < first+n; slot++ {
+		s := strconv.Itoa(slot)
+		c.Nodes[to].Do("CLUSTER", "SETSLOT", s, "IMPORTING", c.ID(from))
+		c.Nodes[from].Do("CLUSTER", "SETSLOT", s, "MIGRATING", c.ID(to))
+		for {
+			keys, _ := c.Nodes[from].Do("CLUSTER", "GETKEYSINSLOT", s, "100").([]any)
+			if len(keys) == 0 {
+				break
+			}
+			for _, k := range keys {
+				c.Nodes[from].Do("MIGRATE", "127.0.0.1", strconv.Itoa(c.Nodes[to].Port), fmt.Sprint(k), "0", "5000")
+			}
+		}
+		for _, node := range []int{to, from} {
+			c.Nodes[node].Do("CLUSTER", "SETSLOT", s, "NODE", c.ID(to))
+		}
+	}
+	c.await("the nodes do not agree on the slots", func(n *Server) bool { return assignment(n) == assignment(c.Nodes[to]) })
+}
+
+// assignment is who holds which slots, as a node sees it.
+func assignment(n *Server) string {
+	var lines []string
+	for _, line := range strings.Split(fmt.Sprint(n.Do("CLUSTER", "NODES")), "\n") {
+		if f := strings.Fields(line); len(f) > 8 {
+			lines = append(lines, f[0]+" "+strings.Join(f[8:], " "))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// Failover makes a replica the primary of its shard, in agreement with the old
+// one.
+func (c *Cluster) Failover(replica int) {
+	c.t.Helper()
+	c.Nodes[replica].Do("CLUSTER", "FAILOVER")
+	c.Nodes[replica].Await("role", "master")
+}
+
+// Sentinels is a primary with replicas under sentinels.
+type Sentinels struct {
+	Primary   *Server
+	Replicas  []*Server
+	Sentinels []*Server
+}
+
+// StartSentinel starts a primary called mymaster with replicas and sentinels
+// that agree on it.
+func StartSentinel(t testing.TB, brand Brand, replicas, sentinels int) *Sentinels {
+	t.Helper()
+	s := &Sentinels{Primary: Start(t, brand)}
+	for range replicas {
+		r := Start(t, brand, ReplicaOf(s.Primary))
+		r.Await("master_link_status", "up")
+		s.Replicas = append(s.Replicas, r)
+	}
+	for range sentinels {
+		s.Sentinels = append(s.Sentinels, Start(t, brand, sentinelMode(s.Primary.Port, sentinels/2+1)))
+	}
+	for _, n := range s.Sentinels {
+		line := fmt.Sprintf("name=mymaster,status=ok,address=127.0.0.1:%d,slaves=%d,sentinels=%d", s.Primary.Port, replicas, sentinels)
+		n.Await("master0", line)
+	}
+	return s
+}
+
+// sentinelMode turns the server into a sentinel. It reads its settings from a
+// file, which it also writes to.
+func sentinelMode(port, quorum int) Option {
+	return func(s *Server) {
+		s.sentinel = fmt.Sprintf("sentinel monitor mymaster 127.0.0.1 %d %d\nsentinel down-after-milliseconds mymaster 1000\nsentinel failover-timeout mymaster 5000\n", port, quorum)
+	}
+}
+
+// URL names the primary by its sentinels.
+func (s *Sentinels) URL() string {
+	addrs := make([]string, len(s.Sentinels))
+	for i, n := range s.Sentinels {
+		addrs[i] = n.Addr()
+	}
+	return "redis+sentinel://" + strings.Join(addrs, ",") + "/mymaster"
+}

@@ -1,0 +1,112 @@
+package keywrighttest
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Proxy stands between a client and a server and does harm as its Rules say.
+type Proxy struct {
+	listener net.Listener
+	target   string
+	rules    Rules
+	taken    atomic.Int64 // connections so far
+	mu       sync.Mutex
+	conns    []net.Conn
+	workers  sync.WaitGroup
+}
+
+// Rules is the harm. The zero Rules do none.
+type Rules struct {
+	CutAfter     int64         // close a connection after so many bytes of replies, 0 = never
+	CutTimes     int64         // cut only the first so many connections, 0 = all
+	Delay        time.Duration // hold back every piece of a reply
+	SwallowAfter int64         // pass no more bytes of replies after so many, but keep the connection open; 0 = pass all
+}
+
+// NewProxy starts a proxy before addr; it ends with the test.
+func NewProxy(t testing.TB, addr string, rules Rules) *Proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	p := &Proxy{listener: l, target: addr, rules: rules}
+	p.workers.Go(p.accept)
+	t.Cleanup(p.close)
+	return p
+}
+
+// Addr is where the proxy listens.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Connections is how many connections have been made.
+func (p *Proxy) Connections() int { return int(p.taken.Load()) }
+
+func (p *Proxy) close() {
+	p.listener.Close()
+	p.mu.Lock()
+	for _, c := range p.conns {
+		c.Close()
+	}
+	p.mu.Unlock()
+	p.workers.Wait()
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", p.target)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		p.mu.Lock()
+		p.conns = append(p.conns, client, server)
+		p.mu.Unlock()
+		n := p.taken.Add(1)
+		p.workers.Go(func() { p.requests(server, client) })
+		p.workers.Go(func() { p.replies(client, server, n) })
+	}
+}
+
+func (p *Proxy) requests(server, client net.Conn) {
+	defer server.Close()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := client.Read(buf)
+		if _, werr := server.Write(buf[:n]); err != nil || werr != nil {
+			return
+		}
+	}
+}
+
+func (p *Proxy) replies(client, server net.Conn, connection int64) {
+	defer client.Close()
+	harmless := p.rules.CutTimes > 0 && connection > p.rules.CutTimes
+	var passed int64
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := server.Read(buf)
+		passed += int64(n)
+		switch {
+		case !harmless && p.rules.SwallowAfter > 0 && passed > p.rules.SwallowAfter:
+		case !harmless && p.rules.CutAfter > 0 && passed > p.rules.CutAfter:
+			return
+		default:
+			if p.rules.Delay > 0 {
+				<-time.After(p.rules.Delay)
+			}
+			if _, werr := client.Write(buf[:n]); werr != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}

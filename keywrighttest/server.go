@@ -1,0 +1,368 @@
+// Package keywrighttest gives tests real servers: redis-server and
+// valkey-server on free ports, alone, with replicas, as a cluster, under
+// sentinels, with TLS; and a proxy between test and server that cuts, delays and
+// swallows. A server dies with the test process and leaves nothing behind.
+//
+// It never mocks a server, and it never skips: a server that is not installed
+// fails the test. It is for tests, and imports testing.
+//
+// API: may change until 1.0.
+package keywrighttest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/internal/wire"
+)
+
+// Brand is the program of a server.
+type Brand string
+
+// The brands that keywright supports.
+const (
+	Redis  Brand = "redis-server"
+	Valkey Brand = "valkey-server"
+)
+
+// Brands are all of them: run a test for each.
+func Brands() []Brand { return []Brand{Redis, Valkey} }
+
+// Server is a running server.
+type Server struct {
+	t        testing.TB
+	Brand    Brand
+	Port     int
+	Dir      string
+	args     []string
+	tls      *Certificates
+	sentinel string // the settings of a sentinel, "" for a server
+	password string
+	late     []func(*Server) []string // arguments that depend on the port
+	process  *exec.Cmd
+	lifeline io.WriteCloser
+}
+
+// Option changes how a server is started.
+type Option func(*Server)
+
+// Config appends settings as redis.conf has them, one argument a word:
+// Config("maxmemory", "20mb").
+func Config(words ...string) Option {
+	return func(s *Server) {
+		s.args = append(s.args, "--"+words[0])
+		s.args = append(s.args, words[1:]...)
+	}
+}
+
+// Password sets requirepass.
+func Password(p string) Option {
+	return func(s *Server) { s.password = p; Config("requirepass", p)(s) }
+}
+
+// ReplicaOf makes the server a replica.
+func ReplicaOf(primary *Server) Option {
+	return Config("replicaof", "127.0.0.1", strconv.Itoa(primary.Port))
+}
+
+// Start starts a server and stops it when the test ends.
+func Start(t testing.TB, brand Brand, options ...Option) *Server {
+	t.Helper()
+	if _, err := exec.LookPath(string(brand)); err != nil {
+		t.Fatalf("%s is not installed: run scripts/install-test-deps.sh", brand)
+	}
+	s := &Server{t: t, Brand: brand, Dir: t.TempDir()}
+	for _, o := range options {
+		o(s)
+	}
+	for attempt := 0; ; attempt++ {
+		s.Port = freePort(t)
+		err := s.launch()
+		if err == nil {
+			break
+		}
+		if attempt == 5 {
+			t.Fatalf("start %s: %v\n%s", brand, err, s.Log())
+		}
+	}
+	t.Cleanup(s.Kill)
+	return s
+}
+
+var nextPort atomic.Int64
+
+// freePort tries ports below the range of ephemeral ones, so that no outgoing
+// connection can take it in between; the cluster bus takes port+1000.
+func freePort(t testing.TB) int {
+	t.Helper()
+	if nextPort.Load() == 0 {
+		nextPort.CompareAndSwap(0, int64(20000+os.Getpid()*37%8000))
+	}
+	for range 5000 {
+		port := 20000 + int(nextPort.Add(1))%9000
+		if bindable(port) && bindable(port+1000) {
+			return port
+		}
+	}
+	t.Fatal("there is no free port between 20000 and 30000")
+	return 0
+}
+
+func bindable(port int) bool {
+	l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
+}
+
+// launch starts the process and waits until it answers. A shell in between ends
+// the server when the pipe from the test process breaks, however that ends.
+func (s *Server) launch() error {
+	args := []string{"-c", `"$@" & p=$!; echo $p >pid; cat >/dev/null; kill -9 $p; wait $p`, "sh", string(s.Brand)}
+	if s.sentinel != "" {
+		conf := filepath.Join(s.Dir, "sentinel.conf")
+		if err := os.WriteFile(conf, []byte(s.sentinel), 0o600); err != nil {
+			return err
+		}
+		args = append(args, conf, "--sentinel")
+	}
+	args = append(args, "--bind", "127.0.0.1", "--dir", s.Dir, "--logfile", filepath.Join(s.Dir, "log"), "--unixsocket", s.Socket())
+	if s.sentinel == "" {
+		args = append(args, "--save", "", "--enable-debug-command", "yes", "--repl-diskless-sync-delay", "0")
+	}
+	if s.tls == nil {
+		args = append(args, "--port", strconv.Itoa(s.Port))
+	} else {
+		args = append(args, "--port", "0", "--tls-port", strconv.Itoa(s.Port))
+	}
+	for _, late := range s.late {
+		args = append(args, late(s)...)
+	}
+	s.process = exec.Command("sh", append(args, s.args...)...)
+	s.process.Dir = s.Dir
+	s.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var err error
+	if s.lifeline, err = s.process.StdinPipe(); err != nil {
+		return err
+	}
+	if err := s.process.Start(); err != nil {
+		return err
+	}
+	return within(10*time.Second, "the server does not answer", func() bool { return s.alive() })
+}
+
+// within polls until ok.
+func within(limit time.Duration, what string, ok func() bool) error {
+	deadline := time.Now().Add(limit)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s after %s", what, limit)
+		}
+		<-tick.C
+	}
+	return nil
+}
+
+func (s *Server) alive() bool {
+	c, err := s.dial()
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	_, err = ask(c, "PING")
+	var answer *wire.ServerError
+	return err == nil || errors.As(err, &answer) && answer.Code != "LOADING"
+}
+
+// Addr is host:port.
+func (s *Server) Addr() string { return "127.0.0.1:" + strconv.Itoa(s.Port) }
+
+// Socket is the path of the Unix socket.
+func (s *Server) Socket() string { return filepath.Join(s.Dir, "s") }
+
+// URL is the address for clients, without the password.
+func (s *Server) URL() string {
+	if s.tls != nil {
+		return "rediss://" + s.Addr()
+	}
+	return "redis://" + s.Addr()
+}
+
+// Log is what the server has written to its log.
+func (s *Server) Log() string {
+	text, _ := os.ReadFile(filepath.Join(s.Dir, "log"))
+	return string(text)
+}
+
+// PID is the process id of the server itself.
+func (s *Server) PID() int {
+	text, _ := os.ReadFile(filepath.Join(s.Dir, "pid"))
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		s.t.Fatalf("the server's pid is unknown: %v", err)
+	}
+	return pid
+}
+
+// Kill ends the server at once, as kill -9 does. It may be called twice.
+func (s *Server) Kill() {
+	if s.process == nil {
+		return
+	}
+	_ = syscall.Kill(s.PID(), syscall.SIGCONT)
+	_ = syscall.Kill(s.PID(), syscall.SIGKILL)
+	_ = s.lifeline.Close()
+	_ = s.process.Wait()
+	s.process = nil
+}
+
+// Restart kills the server and starts it anew on the same port and folder.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.Kill()
+	if err := s.launch(); err != nil {
+		s.t.Fatalf("restart: %v\n%s", err, s.Log())
+	}
+}
+
+// Stop freezes the server (SIGSTOP) until Continue.
+func (s *Server) Stop() { _ = syscall.Kill(s.PID(), syscall.SIGSTOP) }
+
+// Continue thaws a frozen server.
+func (s *Server) Continue() { _ = syscall.Kill(s.PID(), syscall.SIGCONT) }
+
+func (s *Server) dial() (*wire.Conn, error) {
+	nc, err := net.DialTimeout("unix", s.Socket(), time.Second)
+	if err != nil {
+		return nil, err
+	}
+	c := wire.New(nc, 20*time.Second)
+	if s.password != "" {
+		if _, err := ask(c, "AUTH", s.password); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func ask(c *wire.Conn, args ...string) (any, error) {
+	c.Command(args...)
+	if err := c.Flush(); err != nil {
+		return nil, err
+	}
+	return c.Any()
+}
+
+// Do sends a command and returns its reply; an error reply fails the test.
+func (s *Server) Do(args ...string) any {
+	s.t.Helper()
+	reply, err := s.Try(args...)
+	if err != nil {
+		s.t.Fatalf("%s: %v", strings.Join(args, " "), err)
+	}
+	return reply
+}
+
+// Try is Do that returns the error.
+func (s *Server) Try(args ...string) (any, error) {
+	c, err := s.dial()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return ask(c, args...)
+}
+
+// Pipe sends many commands at once; an error reply fails the test.
+func (s *Server) Pipe(commands ...[]string) {
+	s.t.Helper()
+	c, err := s.dial()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer c.Close()
+	for len(commands) > 0 {
+		n := min(len(commands), 1000)
+		for _, args := range commands[:n] {
+			c.Command(args...)
+		}
+		if err := c.Flush(); err != nil {
+			s.t.Fatal(err)
+		}
+		for _, args := range commands[:n] {
+			if _, err := c.Any(); err != nil {
+				s.t.Fatalf("%s: %v", strings.Join(args, " "), err)
+			}
+		}
+		commands = commands[n:]
+	}
+}
+
+// Info is one field of INFO, "" if there is none.
+func (s *Server) Info(field string) string {
+	text, _ := s.Try("INFO", "everything")
+	for _, line := range strings.Split(fmt.Sprint(text), "\r\n") {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// Await polls until a field of INFO has a value.
+func (s *Server) Await(field, value string) {
+	s.t.Helper()
+	if err := within(20*time.Second, fmt.Sprintf("%s is %q, not %q", field, s.Info(field), value), func() bool { return s.Info(field) == value }); err != nil {
+		s.t.Fatalf("%v\n%s", err, s.Log())
+	}
+}
+
+// Monitor records the commands that reach the server until the returned
+// function is called, which gives them as MONITOR prints them.
+func (s *Server) Monitor() (stop func() []string) {
+	s.t.Helper()
+	c, err := s.dial()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := ask(c, "MONITOR"); err != nil {
+		s.t.Fatal(err)
+	}
+	done := make(chan []string)
+	go func() {
+		var lines []string
+		for {
+			line, err := c.Status()
+			if err != nil {
+				break
+			}
+			lines = append(lines, string(line))
+			if strings.Contains(lines[len(lines)-1], `"keywrighttest:end-of-monitor"`) {
+				lines = lines[:len(lines)-1]
+				break
+			}
+		}
+		done <- lines
+	}()
+	return func() []string {
+		s.Do("EXISTS", "keywrighttest:end-of-monitor")
+		lines := <-done
+		c.Close()
+		return lines
+	}
+}
