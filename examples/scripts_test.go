@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keywrighttest"
 )
 
 // TestScriptHeaders: what a script says in its header about KEYS and ARGV is
@@ -73,4 +75,86 @@ func highest(list, text string) int {
 		top = max(top, n)
 	}
 	return top
+}
+
+// TestScripts runs them on real servers: what they answer, and what must not
+// happen to the data.
+func TestScripts(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			s := keywrighttest.Start(t, brand)
+			t.Run("update_item", func(t *testing.T) { updateItem(t, s) })
+			t.Run("trivia_submit", func(t *testing.T) { triviaSubmit(t, s) })
+			t.Run("batch_add_seen", func(t *testing.T) { batchAddSeen(t, s) })
+			t.Run("cleanup_history", func(t *testing.T) { cleanupHistory(t, s) })
+		})
+	}
+}
+
+func updateItem(t *testing.T, s *keywrighttest.Server) {
+	run := script(t, s, "harca/scripts/update_item.lua", 1)
+	s.Do("HSET", "item", "version", "1", "content", "old")
+	s.Do("PEXPIRE", "item", "60000")
+	expect(t, "the version read", run("item", "1", "new"), int64(2))
+	expect(t, "a version that has passed", run("item", "1", "newer"), int64(0))
+	expect(t, "an item that is gone", run("gone", "1", "new"), int64(-1))
+	expect(t, "the content", s.Do("HGET", "item", "content"), "new")
+	expect(t, "nothing comes back to life", s.Do("EXISTS", "gone"), int64(0))
+	if left := s.Do("PTTL", "item").(int64); left < 1 || left > 60000 {
+		t.Errorf("the TTL of the item is %d ms", left)
+	}
+}
+
+func triviaSubmit(t *testing.T, s *keywrighttest.Server) {
+	run := script(t, s, "cunningbot/scripts/trivia_submit.lua", 2)
+	s.Do("HSET", "game", "ends_at", "99999999999", "submission_count", "0", "channel_id", "844003671334977607")
+	s.Do("PEXPIRE", "game", "60000")
+	expect(t, "the first answer", run("game", "answers", "1", `{"options":[]}`), int64(1))
+	expect(t, "a second one of the same user", run("game", "answers", "1", `{"options":[2]}`), int64(1))
+	expect(t, "another user's", run("game", "answers", "2", `{}`), int64(2))
+	expect(t, "no such game", run("none", "answers", "2", `{}`), int64(-1))
+	expect(t, "the last answer counts", s.Do("HGET", "answers", "1"), `{"options":[2]}`)
+	expect(t, "an id above 2^53", s.Do("HGET", "game", "channel_id"), "844003671334977607")
+	for _, key := range []string{"game", "answers"} {
+		if left := s.Do("PTTL", key).(int64); left < 1 || left > 60000 {
+			t.Errorf("the TTL of %s is %d ms", key, left)
+		}
+	}
+	s.Do("HSET", "game", "ends_at", "1")
+	expect(t, "a game that is over", run("game", "answers", "3", `{}`), int64(-2))
+}
+
+func batchAddSeen(t *testing.T, s *keywrighttest.Server) {
+	run := script(t, s, "cunningbot/scripts/batch_add_seen.lua", 1)
+	s.Do("ZADD", "seen", "1", "oldest", "2", "older")
+	expect(t, "new and known items", run("seen", "3", `["older","a","b"]`), `["a","b"]`)
+	expect(t, "known items only", run("seen", "3", `["a"]`), "[]")
+	expect(t, "the oldest went", s.Do("ZSCORE", "seen", "oldest"), nil)
+	expect(t, "the first time counts", s.Do("ZSCORE", "seen", "older"), "2")
+}
+
+func cleanupHistory(t *testing.T, s *keywrighttest.Server) {
+	run := script(t, s, "cunningbot/scripts/cleanup_history.lua", 1)
+	s.Do("ZADD", "stories", "1", "old", "99999999999", "new")
+	expect(t, "one is old", run("stories", "24"), int64(1))
+	expect(t, "the new one stays", s.Do("ZSCORE", "stories", "new"), "99999999999")
+}
+
+// script makes a function that runs a script with its first words as keys.
+func script(t *testing.T, s *keywrighttest.Server, file string, keys int) func(...string) any {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(words ...string) any {
+		return s.Do(append([]string{"EVAL", string(text), strconv.Itoa(keys)}, words...)...)
+	}
+}
+
+func expect(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
 }
