@@ -108,6 +108,9 @@ func (c Config) handshake(ctx context.Context, nc net.Conn, address string, time
 	secure := tls.Client(nc, conf)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		nc.Close()
+		if isTimeout(err) || errors.Is(err, context.DeadlineExceeded) {
+			return nil, &Error{Unreachable, address, errors.New("no answer to the TLS handshake in time"), "does the server speak TLS there? if not, write redis:// instead of rediss://"}
+		}
 		return nil, unreachable(address, err)
 	}
 	return secure, nil
@@ -171,12 +174,19 @@ func Explain(server string, err error) error {
 		if strings.Contains(reply.Message, "AUTH") && reply.Code == "ERR" {
 			known.kind, known.hint = Denied, "the server knows no such login"
 		}
-		return &Error{known.kind, server, fmt.Errorf("the server answers %q", reply.Message), known.hint}
+		return &Error{known.kind, server, &answer{reply}, known.hint}
 	case errors.As(err, &protocol):
 		return &Error{Unsupported, server, err, "is this the port of a Redis or Valkey, and is TLS on at both ends (rediss://) or at none (redis://)?"}
 	}
 	return unreachable(server, err)
 }
+
+// answer is an error reply in a sentence; the reply itself is unwrapped.
+type answer struct{ reply *wire.ServerError }
+
+func (a *answer) Error() string { return fmt.Sprintf("the server answers %q", a.reply.Message) }
+
+func (a *answer) Unwrap() error { return a.reply }
 
 // unreachable explains an error of the network.
 func unreachable(server string, err error) error {

@@ -150,6 +150,7 @@ func (s *Server) launch() error {
 	for _, late := range s.late {
 		args = append(args, late(s)...)
 	}
+	_ = os.Remove(filepath.Join(s.Dir, "pid"))
 	s.process = exec.Command("sh", append(args, s.args...)...)
 	s.process.Dir = s.Dir
 	s.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -210,10 +211,14 @@ func (s *Server) Log() string {
 
 // PID is the process id of the server itself.
 func (s *Server) PID() int {
-	text, _ := os.ReadFile(filepath.Join(s.Dir, "pid"))
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	pid := 0
+	err := within(5*time.Second, "the server's pid is unknown", func() bool {
+		text, _ := os.ReadFile(filepath.Join(s.Dir, "pid"))
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		return pid > 0
+	})
 	if err != nil {
-		s.t.Fatalf("the server's pid is unknown: %v", err)
+		s.t.Fatal(err)
 	}
 	return pid
 }

@@ -43,7 +43,7 @@ type walk struct {
 	cursor string
 	pages  int
 	seen   int64 // keys that SCAN returned
-	gone   int64
+	looked int64 // keys whose facts were read
 	denied int64
 	dice   *rand.Rand // sampling
 
@@ -293,7 +293,7 @@ func (w *walk) readFacts(p *page) error {
 			gone++
 		}
 	}
-	w.gone += int64(gone)
+	w.looked += int64(len(p.ends))
 	if w.req.Values != nil {
 		if err := w.values(w.batch); err != nil {
 			return connect.Explain(w.sh.address, err)
@@ -403,7 +403,7 @@ func (w *walk) finish() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if over := w.seen - w.sh.dbs[w.db]; over > 0 && w.req.Match == "" {
+	if over := w.looked - w.sh.dbs[w.db]; over > 0 && w.req.Match == "" {
 		w.repeats += over
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/wire"
@@ -406,9 +407,16 @@ func differences(address string, a, b identity) []string {
 	return out
 }
 
+// settle is how long the nodes of a cluster are given to tell each other of a
+// failover before they are asked for the last time.
+const settle = 250 * time.Millisecond
+
 // changes compares the whole topology with what it was.
 func (t *topology) changes(ctx context.Context) []string {
 	var out []string
+	if t.cluster {
+		_ = sleep(ctx, settle)
+	}
 	for _, s := range t.shards {
 		info, err := s.conn.info(ctx)
 		if err != nil {
@@ -418,19 +426,24 @@ func (t *topology) changes(ctx context.Context) []string {
 		out = append(out, differences(s.address, s.before, identify(info))...)
 	}
 	if t.cluster && len(out) == 0 {
-		nodes, err := t.shards[0].conn.nodes(ctx)
-		after, moving, _ := digest(nodes)
-		if moving {
-			after += "\nmoving"
-		}
-		switch {
-		case err != nil:
-			out = append(out, "the slots could not be compared at the end: "+err.Error())
-		case after != t.slots || moving:
-			out = append(out, "slots moved between the shards of the cluster")
-		}
+		out = t.moved(ctx)
 	}
 	return out
+}
+
+// moved compares who holds which slots, as every shard sees it: the one that
+// was deposed is the last to know.
+func (t *topology) moved(ctx context.Context) []string {
+	for _, s := range t.shards {
+		nodes, err := s.conn.nodes(ctx)
+		if err != nil {
+			return []string{"the slots could not be compared at the end: " + err.Error()}
+		}
+		if after, moving, _ := digest(nodes); moving || after != t.slots {
+			return []string{"slots moved between the nodes of the cluster: a failover or a reshard"}
+		}
+	}
+	return nil
 }
 
 // link is a connection that only sends what Commands lists.

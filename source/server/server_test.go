@@ -1,0 +1,521 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/connect"
+	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/source"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func each(t *testing.T, f func(*testing.T, kt.Brand)) {
+	for _, b := range kt.Brands() {
+		t.Run(string(b), func(t *testing.T) { t.Parallel(); f(t, b) })
+	}
+}
+
+func config(t testing.TB, url string) connect.Config {
+	t.Helper()
+	c, err := connect.New(connect.Options{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// scan gathers what a scan yields by database and name; a name that comes twice
+// fails the test.
+func scan(t testing.TB, c connect.Config, o Options, req source.Request) (map[string]source.Key, source.Summary, error) {
+	t.Helper()
+	if o.OnlyDB == 0 {
+		o.OnlyDB = -1
+	}
+	got := map[string]source.Key{}
+	sum, err := New(c, o).Scan(t.Context(), req, func(keys []source.Key) error {
+		for _, k := range keys {
+			name := fmt.Sprintf("%d/%s", k.DB, k.Name)
+			if _, twice := got[name]; twice {
+				t.Errorf("%q came twice", name)
+			}
+			k.Name = slices.Clone(k.Name)
+			got[name] = k
+		}
+		return nil
+	})
+	return got, sum, err
+}
+
+// everyType writes a key of each type, in two databases, with and without TTL,
+// and names that are not text.
+func everyType(s *kt.Server) {
+	for _, c := range [][]string{
+		{"SET", "string", "v", "PX", "3600000"}, {"HSET", "hash", "f", "1", "g", "2"}, {"RPUSH", "list", "a", "b"}, {"SADD", "set", "1", "2", "x"},
+		{"ZADD", "zset", "1.5", "m", "2", "n"}, {"XADD", "stream", "1-1", "f", "v"}, {"SET", "bin\xff\x00\r\n key", "v"}, {"SET", "", "empty name"},
+		{"PFADD", "hll", "a"}, {"GEOADD", "geo", "13.3", "38.1", "p"}, {"SET", strings.Repeat("long", 20_000), "v"},
+	} {
+		s.Do(c...)
+	}
+}
+
+func TestEveryTypeAndDatabase(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b)
+		everyType(s)
+		other, err := dial(t.Context(), config(t, s.URL()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.close()
+		for _, args := range [][]string{{"SELECT", "9"}, {"SET", "elsewhere", "v"}} {
+			if _, err := connect.Ask(other.Conn, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, sum, err := scan(t, config(t, s.URL()), Options{}, source.Request{Bytes: true, Values: func([]byte, source.Kind) bool { return true }})
+		if err != nil || len(sum.Incomplete) > 0 {
+			t.Fatalf("%v %+v", err, sum)
+		}
+		want := map[string]source.Kind{"0/string": source.String, "0/hash": source.Hash, "0/list": source.List, "0/set": source.Set, "0/zset": source.ZSet, "0/stream": source.Stream,
+			"0/bin\xff\x00\r\n key": source.String, "0/": source.String, "0/hll": source.String, "0/geo": source.ZSet, "0/" + strings.Repeat("long", 20_000): source.String, "9/elsewhere": source.String}
+		if len(got) != len(want) {
+			t.Errorf("got %d keys, want %d", len(got), len(want))
+		}
+		for name, kind := range want {
+			k := got[name]
+			if k.Kind != kind || k.Bytes <= 0 || k.Value == nil {
+				t.Errorf("%.40q = %+v, want kind %d", name, k, kind)
+			}
+		}
+		if ttl := got["0/string"].TTL; ttl < 59*time.Minute || ttl > time.Hour {
+			t.Errorf("TTL %s", ttl)
+		}
+		if got["0/hash"].TTL != source.NoTTL {
+			t.Errorf("TTL %s", got["0/hash"].TTL)
+		}
+		if z := got["0/zset"].Value; len(z.Elements) != 2 || z.Scores[0] != 1.5 || z.Partial {
+			t.Errorf("zset value %+v", z)
+		}
+		if sum.Databases != 2 || sum.Keys != int64(len(want)) || sum.Expected != int64(len(want)) || sum.MaxRepeats != 0 {
+			t.Errorf("summary %+v", sum)
+		}
+	})
+}
+
+// TestReadOnly proves by MONITOR that a run sends only listed commands, and by
+// the ACL that it needs no others.
+func TestReadOnly(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b)
+		everyType(s)
+		s.Do(append([]string{"ACL", "SETUSER", "auditor", ">secret"}, strings.Fields(ACL(true))...)...)
+		c := config(t, "redis://auditor:secret@"+s.Addr())
+		stop := s.Monitor()
+		got, sum, err := scan(t, c, Options{}, source.Request{Bytes: true, Values: func([]byte, source.Kind) bool { return true }})
+		if err != nil || len(sum.Incomplete) > 0 || len(sum.Notes) > 0 || len(got) != 11 {
+			t.Fatalf("%v %+v, %d keys", err, sum, len(got))
+		}
+		if _, err := Diagnose(t.Context(), c, time.Now); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := Inspect(t.Context(), c, []byte("zset")); err != nil || f.Type != "zset" || f.Bytes <= 0 || f.Encoding == "" {
+			t.Fatalf("%+v %v", f, err)
+		}
+		seen := map[string]int{}
+		for _, line := range stop() {
+			words := strings.Split(line, `"`)
+			if len(words) < 2 {
+				continue
+			}
+			name := strings.ToLower(words[1])
+			if !allowed[name] && len(words) > 3 {
+				name += "|" + strings.ToLower(words[3])
+			}
+			if !allowed[name] && !strings.HasPrefix(name, "auth") {
+				t.Errorf("not listed: %s", line)
+			}
+			seen[name]++
+		}
+		if seen["scan"] == 0 || seen["memory|usage"] < 11 {
+			t.Errorf("the monitor saw %v", seen)
+		}
+	})
+}
+
+func TestRefusesOtherCommands(t *testing.T) {
+	s := kt.Start(t, kt.Redis)
+	l, err := dial(t.Context(), config(t, s.URL()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	for _, args := range [][]string{{"DEL", "a"}, {"KEYS", "*"}, {"CONFIG", "SET", "maxmemory", "1"}, {"MEMORY", "PURGE"}, {"EVAL", "return 1", "0"}} {
+		if _, err := l.ask(t.Context(), args...); err == nil || !strings.Contains(err.Error(), "not a command this package may send") {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
+
+// fill writes n keys.
+func fill(s *kt.Server, n int) {
+	commands := make([][]string, n)
+	for i := range commands {
+		commands[i] = []string{"SET", "key:" + strconv.Itoa(i), "v"}
+	}
+	s.Pipe(commands...)
+}
+
+func TestManyKeysOnceEach(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b)
+		fill(s, 20_000)
+		got, sum, err := scan(t, config(t, s.URL()), Options{Count: 10}, source.Request{})
+		if err != nil || len(got) != 20_000 || len(sum.Incomplete) > 0 {
+			t.Errorf("%d keys, %v, %+v", len(got), err, sum)
+		}
+		few, sum, err := scan(t, config(t, s.URL()), Options{}, source.Request{Match: "key:1999?"})
+		if err != nil || len(few) != 10 || sum.MaxRepeats != 0 {
+			t.Errorf("MATCH gave %d keys, %v, %+v", len(few), err, sum)
+		}
+		seen := 0
+		_, err = New(config(t, s.URL()), Options{OnlyDB: -1, Count: 50}).Scan(t.Context(), source.Request{Sample: 500}, func(k []source.Key) error { seen += len(k); return nil })
+		if err != nil || seen < 400 || seen > 1000 {
+			t.Errorf("a sample of 500 gave %d keys, %v", seen, err)
+		}
+	})
+}
+
+func TestReplicaIsPreferred(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b)
+		fill(s, 100)
+		r := kt.Start(t, b, kt.ReplicaOf(s))
+		r.Await("master_link_status", "up")
+		for !strings.Contains(s.Info("slave0"), "state=online") {
+			s.Do("PING")
+		}
+		primaryScans := func() string { return s.Info("cmdstat_scan") }
+		got, sum, err := scan(t, config(t, s.URL()), Options{}, source.Request{})
+		if err != nil || len(got) != 100 || len(sum.Incomplete) > 0 || !strings.Contains(sum.Server, "replica") {
+			t.Fatalf("%d keys, %v, %+v", len(got), err, sum)
+		}
+		if primaryScans() != "" {
+			t.Error("the primary was scanned")
+		}
+		if _, _, err := scan(t, config(t, s.URL()), Options{Role: Primary}, source.Request{}); err != nil || primaryScans() == "" {
+			t.Errorf("the primary was not scanned: %v", err)
+		}
+	})
+}
+
+func TestClusterAllShards(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		c := kt.StartCluster(t, b, 3, 1)
+		want := 0
+		for i, n := range c.Nodes[:3] {
+			for k := range 2000 {
+				if _, err := n.Try("SET", fmt.Sprintf("key:%d", k), "v"); err == nil {
+					want++
+				} else if i == 99 {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, role := range []Role{Auto, Primary} {
+			got, sum, err := scan(t, config(t, c.URL()), Options{Role: role}, source.Request{Bytes: true})
+			if err != nil || len(got) != want || want != 2000 || sum.Shards != 3 || len(sum.Incomplete) > 0 {
+				t.Errorf("%s: %d of %d keys, %v, %+v", role, len(got), want, err, sum)
+			}
+		}
+		if f, err := Inspect(t.Context(), config(t, c.URL()), []byte("key:7")); err != nil || !f.Exists {
+			t.Errorf("Inspect: %+v %v", f, err)
+		}
+	})
+}
+
+func TestSentinelTLSAndSocket(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		sen := kt.StartSentinel(t, b, 1, 3)
+		fill(sen.Primary, 10)
+		if got, sum, err := scan(t, config(t, sen.URL()), Options{Role: Primary}, source.Request{}); err != nil || len(got) != 10 {
+			t.Errorf("sentinel: %d keys, %v, %+v", len(got), err, sum)
+		}
+		s := kt.Start(t, b)
+		fill(s, 10)
+		if got, _, err := scan(t, config(t, "unix://"+s.Socket()), Options{}, source.Request{}); err != nil || len(got) != 10 {
+			t.Errorf("unix: %d keys, %v", len(got), err)
+		}
+		certs := kt.NewCertificates(t)
+		secure := kt.Start(t, b, kt.TLS(certs))
+		fill(secure, 10)
+		for _, c := range []struct {
+			name string
+			o    connect.Options
+			hint string // "" works
+		}{
+			{"right", connect.Options{CAFile: certs.CA, CertFile: certs.ClientCert, KeyFile: certs.ClientKey}, ""},
+			{"foreign CA", connect.Options{CAFile: certs.OtherCA, CertFile: certs.ClientCert, KeyFile: certs.ClientKey}, "--tls-ca"},
+			{"no client certificate", connect.Options{CAFile: certs.CA}, "client certificate"},
+		} {
+			c.o.URL = secure.URL()
+			conf, err := connect.New(c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _, err := scan(t, conf, Options{}, source.Request{})
+			if c.hint == "" && (err != nil || len(got) != 10) || c.hint != "" && (err == nil || !strings.Contains(err.Error(), c.hint)) {
+				t.Errorf("TLS, %s: %d keys, %v", c.name, len(got), err)
+			}
+		}
+		if _, _, err := scan(t, config(t, "redis://"+secure.Addr()), Options{}, source.Request{}); err == nil {
+			t.Error("plain text to a TLS port is no error")
+		}
+		plain := config(t, "rediss://"+s.Addr())
+		plain.Timeout = 300 * time.Millisecond
+		if _, _, err := scan(t, plain, Options{}, source.Request{}); err == nil || !strings.Contains(err.Error(), "redis://") {
+			t.Errorf("TLS to a plain port: %v", err)
+		}
+	})
+}
+
+// TestNeverFalselyComplete does harm in the middle of a run. Whatever is done,
+// the summary must not look complete.
+func TestNeverFalselyComplete(t *testing.T) {
+	harms := map[string]func(*kt.Server){
+		"restart":  func(s *kt.Server) { s.Restart() },
+		"kill":     func(s *kt.Server) { s.Kill() },
+		"flushall": func(s *kt.Server) { s.Do("FLUSHALL") },
+		"flushdb":  func(s *kt.Server) { s.Do("FLUSHDB") },
+		"swapdb":   func(s *kt.Server) { s.Do("SWAPDB", "0", "1") },
+		"demotion": func(s *kt.Server) { s.Do("REPLICAOF", "127.0.0.1", "1") },
+	}
+	each(t, func(t *testing.T, b kt.Brand) {
+		for _, name := range slices.Sorted(maps.Keys(harms)) {
+			for round := range 3 {
+				s := kt.Start(t, b)
+				fill(s, 3000)
+				first := true
+				sum, err := New(config(t, s.URL()), Options{OnlyDB: -1, Count: 10 + 40*round}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
+					if first {
+						first = false
+						harms[name](s)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				if len(sum.Incomplete) == 0 {
+					t.Errorf("%s, round %d: falsely complete with %d keys", name, round, sum.Keys)
+				}
+			}
+		}
+	})
+}
+
+func TestClusterHarm(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		c := kt.StartCluster(t, b, 3, 1)
+		for _, n := range c.Nodes[:3] {
+			for k := range 1500 {
+				_, _ = n.Try("SET", fmt.Sprintf("key:%d", k), "v")
+			}
+		}
+		during := func(what string, role Role, harm func()) {
+			first := true
+			sum, err := New(config(t, c.URL()), Options{OnlyDB: -1, Count: 10, Role: role}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
+				if first {
+					first = false
+					harm()
+				}
+				return nil
+			})
+			if err != nil || len(sum.Incomplete) == 0 {
+				t.Errorf("%s: falsely complete with %d keys, %v", what, sum.Keys, err)
+			}
+		}
+		during("slots moved", Primary, func() { c.MoveSlots(0, 1, 2) })
+		during("failover", Primary, func() { c.Failover(3) })
+		during("failover, read from replicas", Auto, func() { c.Failover(4) })
+	})
+}
+
+// TestCutConnectionGoesOn: a broken connection to the same server loses nothing
+// and counts nothing twice.
+func TestCutConnectionGoesOn(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b)
+		fill(s, 5000)
+		p := kt.NewProxy(t, s.Addr(), kt.Rules{CutAfter: 60_000, CutTimes: 3})
+		got, sum, err := scan(t, config(t, "redis://"+p.Addr()), Options{Count: 100}, source.Request{Bytes: true})
+		if err != nil || len(got) != 5000 || len(sum.Incomplete) > 0 || p.Connections() < 3 {
+			t.Errorf("%d keys over %d connections, %v, %+v", len(got), p.Connections(), err, sum)
+		}
+	})
+}
+
+func TestSilentServerEndsTheRun(t *testing.T) {
+	s := kt.Start(t, kt.Redis)
+	fill(s, 5000)
+	p := kt.NewProxy(t, s.Addr(), kt.Rules{SwallowAfter: 16_000})
+	c := config(t, "redis://"+p.Addr())
+	c.Timeout = 300 * time.Millisecond
+	_, sum, err := scan(t, c, Options{Count: 100}, source.Request{})
+	if err != nil || len(sum.Incomplete) == 0 {
+		t.Errorf("%v %+v", err, sum)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	s := kt.Start(t, kt.Valkey)
+	fill(s, 5000)
+	ctx, cancel := context.WithCancel(t.Context())
+	sum, err := New(config(t, s.URL()), Options{OnlyDB: -1, Count: 10}).Scan(ctx, source.Request{}, func([]source.Key) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) || len(sum.Incomplete) == 0 || sum.Keys == 0 {
+		t.Errorf("%v %+v", err, sum)
+	}
+}
+
+func TestConsumerErrorStops(t *testing.T) {
+	s := kt.Start(t, kt.Redis)
+	fill(s, 100)
+	enough := errors.New("enough")
+	if _, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Scan(t.Context(), source.Request{}, func([]source.Key) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestRate(t *testing.T) {
+	s := kt.Start(t, kt.Redis)
+	fill(s, 1000)
+	started := time.Now()
+	if _, sum, err := scan(t, config(t, s.URL()), Options{Rate: 2000, Count: 100}, source.Request{}); err != nil || sum.Keys != 1000 {
+		t.Fatalf("%v %+v", err, sum)
+	}
+	if took := time.Since(started); took < 350*time.Millisecond { // 1000 keys at 2000/s, less the first and last page
+		t.Errorf("1000 keys at 2000/s took %s only", took)
+	}
+}
+
+func TestRestrictedUsers(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b)
+		fill(s, 50)
+		s.Do("SET", "mine", "v")
+		for _, c := range []struct{ rules, note, incomplete string }{
+			{"on >pw ~* -@all +ping +select +scan +type +pttl +info +dbsize", "MEMORY USAGE", ""},
+			{"on >pw ~* -@all +ping +select +scan +type +pttl +dbsize +memory|usage", "INFO is forbidden", "INFO"},
+			{"on >pw ~mine -@all +ping +select +scan +type +pttl +info +dbsize +memory|usage", "", "out of the user's reach"},
+		} {
+			s.Do(append([]string{"ACL", "SETUSER", "u", "reset"}, strings.Fields(c.rules)...)...)
+			_, sum, err := scan(t, config(t, "redis://u:pw@"+s.Addr()), Options{}, source.Request{Bytes: true})
+			if err != nil || !strings.Contains(strings.Join(sum.Notes, ";"), c.note) || (c.incomplete == "") != (len(sum.Incomplete) == 0) || !strings.Contains(strings.Join(sum.Incomplete, ";"), c.incomplete) {
+				t.Errorf("%s: %v %+v", c.rules, err, sum)
+			}
+		}
+		s.Do("ACL", "SETUSER", "u", "reset", "on", ">pw", "~*", "-@all", "+ping", "+select")
+		if _, sum, err := scan(t, config(t, "redis://u:pw@"+s.Addr()), Options{}, source.Request{}); err == nil && len(sum.Incomplete) == 0 {
+			t.Errorf("a user who may not SCAN sees a complete server: %+v", sum)
+		}
+	})
+}
+
+// TestACLFileLoads starts servers with the rendered line in an ACL file.
+func TestACLFileLoads(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		file := t.TempDir() + "/users.acl"
+		if err := os.WriteFile(file, []byte("user default on nopass ~* &* +@all\nuser keywright "+ACL(true)+" >pw\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := kt.Start(t, b, kt.Config("aclfile", file))
+		if got := fmt.Sprint(s.Do("ACL", "USERS")); !strings.Contains(got, "keywright") {
+			t.Errorf("users: %s", got)
+		}
+	})
+}
+
+// TestErrorsSayWhatToDo: each way of not reaching a server has its kind and
+// hint, at once, and none shows the password.
+func TestErrorsSayWhatToDo(t *testing.T) {
+	s := kt.Start(t, kt.Redis, kt.Password("hunter2"))
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	for _, c := range []struct {
+		url  string
+		kind connect.Kind
+		hint string
+	}{
+		{"redis://" + closed.Addr().String(), connect.Unreachable, "nothing listens"},
+		{"redis://" + s.Addr(), connect.Denied, "REDISCLI_AUTH"},
+		{"redis://:wrong-hunter3@" + s.Addr(), connect.Denied, "check the user"},
+		{"unix:///no/such/socket", connect.Unreachable, "socket does not exist"},
+		{"redis+cluster://:hunter2@" + s.Addr(), connect.Unsupported, "redis://"},
+	} {
+		_, _, err := scan(t, config(t, c.url), Options{}, source.Request{})
+		if !connect.IsKind(err, c.kind) || !strings.Contains(err.Error(), c.hint) || strings.Contains(err.Error(), "hunter") {
+			t.Errorf("%s: %v", c.url, err)
+		}
+	}
+	if _, _, err := scan(t, config(t, "redis://:hunter2@"+s.Addr()), Options{}, source.Request{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDiagnose(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b, kt.Config("maxmemory-policy", "allkeys-lru"), kt.Config("maxmemory", "100mb"))
+		d, err := Diagnose(t.Context(), config(t, s.URL()), time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprint(d)
+		for _, want := range []string{"primary with 0 replicas", "allkeys-lru", "nothing is written to disk", "ahead of ours", "may evict keys"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is missing in %s", want, text)
+			}
+		}
+		s.Do("ACL", "SETUSER", "u", "on", ">pw", "~*", "-@all", "+ping", "+select", "+scan")
+		d, err = Diagnose(t.Context(), config(t, "redis://u:pw@"+s.Addr()), time.Now)
+		if err != nil || !strings.Contains(fmt.Sprint(d), "MEMORY USAGE") || strings.Contains(fmt.Sprint(d), "SCAN 0") {
+			t.Errorf("%v %v", d, err)
+		}
+	})
+}
+
+func TestOlder(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{{"6.0.16", "6.2", true}, {"6.2.0", "6.2", false}, {"7.0.15", "6.2", false}, {"10.1", "7.2", false}, {"7.2.11", "7.2.9", false}, {"x", "6.2", false}} {
+		if older(c.a, c.b) != c.want {
+			t.Errorf("older(%s, %s) = %v", c.a, c.b, !c.want)
+		}
+	}
+}
+
+func TestNextCount(t *testing.T) {
+	for _, c := range []struct {
+		count int
+		held  time.Duration
+		want  int
+	}{{500, 500 * time.Microsecond, 1000}, {500, 10 * time.Millisecond, 66}, {10, time.Second, 10}, {1000, 0, 1000}, {100, 2 * time.Millisecond, 66}} {
+		if got := nextCount(c.count, c.held); got != c.want {
+			t.Errorf("nextCount(%d, %s) = %d, want %d", c.count, c.held, got, c.want)
+		}
+	}
+}
