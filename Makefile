@@ -1,0 +1,46 @@
+.DEFAULT_GOAL := help
+.PHONY: help demo test unit fmt lint gen fuzz soak bench tidy install-tools
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+demo: ## fill a throw-away server with the examples and some dirt, and audit it (needs only Go)
+	go run ./cmd/keywright demo
+
+test: ## install what is missing and run everything, as CI does
+	.ci/run
+
+unit: ## the tests that need no server
+	go test -short ./audit/... ./finding/... ./keyspace/... ./slot/... ./connect/... ./internal/...
+
+fmt: ## format Go code and the example declarations
+	git ls-files '*.go' | xargs gofmt -s -w
+	go run ./cmd/keywright fmt -w examples bench
+
+lint: ## vet and staticcheck
+	go vet ./... ./cmd/keywright/...
+	.bin/staticcheck ./... ./cmd/keywright/...
+
+gen: ## write the generated documents
+	go generate ./... ./cmd/keywright/...
+
+FUZZTIME ?= 10m
+fuzz: ## fuzz every target for FUZZTIME (10m)
+	@for t in $$(grep -rhoE --include=*_test.go '^func Fuzz\w+' . | awk '{print $$2}' | sort -u); do \
+	  for p in $$(grep -rlE --include=*_test.go "^func $$t\(" . | xargs -n1 dirname | sort -u); do \
+	    echo "== $$p $$t"; (cd $$p && go test -run '^$$' -fuzz "^$$t$$" -fuzztime $(FUZZTIME) .) || exit 1; done; done
+
+soak: ## the tests that do harm to servers, fifty times
+	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
+
+bench: ## the figures of bench/README.md
+	cd bench && GOWORK=off go run ./cmd/matchbench && GOWORK=off go run ./cmd/auditbench
+
+tidy: ## tidy every module
+	GOWORK=off go mod tidy
+	cd cmd/keywright && go mod edit -replace github.com/keywright/keywright=../.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright
+	cd bench && GOWORK=off go mod tidy
+	cd examples && GOWORK=off go mod tidy
+
+install-tools: ## install redis, valkey, staticcheck and the YAML language server
+	scripts/install-test-deps.sh

@@ -1,0 +1,109 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/wire"
+)
+
+// link is a connection that only sends what Commands lists.
+type link struct {
+	*wire.Conn
+	address string
+}
+
+func dial(ctx context.Context, c connect.Config) (*link, error) {
+	conn, err := connect.Dial(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &link{conn, c.Addresses[0]}, nil
+}
+
+func (l *link) close() {
+	if l != nil && l.Conn != nil {
+		l.Conn.Close()
+	}
+}
+
+// allowed are the commands as they begin on the wire.
+var allowed = func() map[string]bool {
+	m := map[string]bool{}
+	for _, c := range Commands() {
+		m[c.Name] = true
+	}
+	return m
+}()
+
+// ask sends one command of the list and reads its reply.
+func (l *link) ask(ctx context.Context, args ...string) (any, error) {
+	name := strings.ToLower(args[0])
+	if !allowed[name] && (len(args) < 2 || !allowed[name+"|"+strings.ToLower(args[1])]) {
+		return nil, fmt.Errorf("%s is not a command this package may send: this is a bug in keywright, please report it", args[0])
+	}
+	stop := context.AfterFunc(ctx, l.Interrupt)
+	defer stop()
+	reply, err := connect.Ask(l.Conn, args...)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return reply, connect.Explain(l.address, err)
+}
+
+// info reads all of INFO that the scan needs as one map; empty if forbidden.
+func (l *link) info(ctx context.Context) (map[string]string, error) {
+	all := map[string]string{}
+	for _, section := range []string{"default", "commandstats"} {
+		reply, err := l.ask(ctx, "INFO", section)
+		var refused *wire.ServerError
+		if errors.As(err, &refused) && refused.Code == "NOPERM" {
+			return map[string]string{}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		text, ok := reply.(string)
+		if !ok {
+			return nil, connect.Explain(l.address, &wire.ProtocolError{Got: fmt.Sprintf("%T", reply), Want: "the text of INFO"})
+		}
+		maps.Copy(all, parseInfo(text))
+	}
+	return all, nil
+}
+
+func parseInfo(text string) map[string]string {
+	out := map[string]string{}
+	for _, line := range strings.Split(text, "\n") {
+		if name, value, ok := strings.Cut(strings.TrimRight(line, "\r"), ":"); ok && !strings.HasPrefix(name, "#") {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func (l *link) nodes(ctx context.Context) ([]node, error) {
+	reply, err := l.ask(ctx, "CLUSTER", "NODES")
+	if err != nil {
+		return nil, err
+	}
+	text, _ := reply.(string)
+	host, _, _ := net.SplitHostPort(l.address)
+	return parseNodes(text, host), nil
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func atoi(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return -1
+	}
+	return n
+}
