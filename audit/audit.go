@@ -54,7 +54,6 @@ type Audit struct {
 	skipped int64
 	checks  map[*keyspace.Key]*valueCheck
 	notes   []string
-	caps    match.Captures
 }
 
 // New prepares the audit of a keyspace.

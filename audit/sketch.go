@@ -210,11 +210,11 @@ func look(segment []byte) (string, bool) {
 	if len(bytes.Trim(segment, "0123456789")) == 0 && segment[0] == '0' && len(segment) > 1 {
 		return "{digits}", true
 	}
-	if len(segment) == 13 && looks[2].Check(segment) == nil {
+	if len(segment) == 13 && looks[2].Is(segment) {
 		return "{unix_ms}", true
 	}
 	for _, t := range looks {
-		if t.Kind != scalar.UnixMS && t.Check(segment) == nil {
+		if t.Kind != scalar.UnixMS && t.Is(segment) {
 			return "{" + strings.Fields(t.String())[0] + "}", true
 		}
 	}

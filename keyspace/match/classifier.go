@@ -49,6 +49,10 @@ func (c *classifier) label(segment []byte) int32 {
 	return c.labels[row]
 }
 
+// maxSegmentStates bounds one classifier. It is above the bound of a single
+// pattern: many patterns may mix literals and placeholders in one segment.
+const maxSegmentStates = 5 * automaton.MaxStates
+
 // newClassifier is the product of the components by the subset construction.
 // A subset holds (component, position) pairs, packed.
 func newClassifier(components []component) (*classifier, error) {
@@ -63,8 +67,8 @@ func newClassifier(components []component) (*classifier, error) {
 	}
 	b.intern(start)
 	for s := 0; s < len(b.subsets); s++ {
-		if s > automaton.MaxStates {
-			return nil, &automaton.TooLargeError{What: "states", Limit: automaton.MaxStates}
+		if s > maxSegmentStates {
+			return nil, &automaton.TooLargeError{What: "states in one segment", Limit: maxSegmentStates}
 		}
 		c.labels = append(c.labels, make([]int32, c.width)...)
 		c.labels[int32(s)*c.width] = b.labelOf(b.subsets[s], c)

@@ -79,6 +79,9 @@ func language(name string, expr func() (automaton.Expr, error)) (*Language, erro
 
 func (t Type) keyExpr() (automaton.Expr, error) {
 	e, err := t.expr()
+	if t.Kind == Int {
+		e = t.intExpr(false)
+	}
 	if err != nil {
 		return e, err
 	}
@@ -114,7 +117,7 @@ func (t Type) expr() (automaton.Expr, error) {
 		}
 		return automaton.Plus(one(automaton.All)), nil
 	case Int:
-		return t.intExpr(), nil
+		return t.intExpr(true), nil
 	case Float:
 		integer := automaton.Alt(lit("0"), automaton.Seq(one(automaton.Range('1', '9')), automaton.Star(one(digits))))
 		fraction := automaton.Seq(lit("."), automaton.Star(one(digits)), one(automaton.Range('1', '9')))
@@ -155,29 +158,41 @@ func (t Type) expr() (automaton.Expr, error) {
 	return automaton.Expr{}, fmt.Errorf("%s has no regular language", t)
 }
 
-// intExpr is canonical decimal: no plus, no leading zeros, no negative zero,
-// within 64 bits.
-func (t Type) intExpr() automaton.Expr {
-	lo, hi := int64(-1<<63), int64(1<<63-1)
-	if t.HasMin {
-		lo = t.Low
-	}
-	if t.HasMax {
-		hi = t.High
-	}
+// intExpr is canonical decimal: no plus, no leading zeros, no negative zero. A
+// stored value is within 64 bits, as INCR wants it. In a key an open end of the
+// range is open: a bound of 64 bits would cost an automaton of sixty states
+// where three do, and a longer number is no less a number.
+func (t Type) intExpr(within64 bool) automaton.Expr {
 	var alts []automaton.Expr
-	if hi >= 0 {
-		alts = append(alts, natural(uint64(max(lo, 0)), uint64(hi)))
-	}
-	if lo < 0 {
-		least := uint64(1)
-		if hi < 0 {
-			least = uint64(-hi)
+	if !t.HasMax || t.High >= 0 {
+		low, high := uint64(0), unbounded
+		if t.HasMin {
+			low = uint64(max(t.Low, 0))
 		}
-		alts = append(alts, automaton.Seq(automaton.Literal("-"), natural(least, -uint64(lo))))
+		if t.HasMax {
+			high = uint64(t.High)
+		} else if within64 {
+			high = 1<<63 - 1
+		}
+		alts = append(alts, natural(low, high))
+	}
+	if !t.HasMin || t.Low < 0 {
+		least, most := uint64(1), unbounded
+		if t.HasMax && t.High < 0 {
+			least = uint64(-t.High)
+		}
+		if t.HasMin {
+			most = -uint64(t.Low)
+		} else if within64 {
+			most = 1 << 63
+		}
+		alts = append(alts, automaton.Seq(automaton.Literal("-"), natural(least, most)))
 	}
 	return automaton.Alt(alts...)
 }
+
+// unbounded is the upper end of a range that has none.
+const unbounded = ^uint64(0)
 
 // natural is the decimal numbers lo to hi without leading zeros: one block of
 // equal length after the other.
@@ -185,12 +200,16 @@ func natural(lo, hi uint64) automaton.Expr {
 	var alts []automaton.Expr
 	for lo <= hi {
 		from := strconv.FormatUint(lo, 10)
-		top := hi
-		if len(from) < 20 {
-			longest, _ := strconv.ParseUint(strings.Repeat("9", min(len(from), 19)), 10, 64)
-			top = min(hi, longest)
+		nines, err := strconv.ParseUint(strings.Repeat("9", len(from)), 10, 64)
+		if err != nil {
+			nines = hi
 		}
+		top := min(hi, nines)
 		alts = append(alts, sameLength(from, strconv.FormatUint(top, 10)))
+		if hi == unbounded {
+			more := automaton.Seq(automaton.One(automaton.Range('1', '9')), digit(len(from)), automaton.Star(automaton.One(digits)))
+			return automaton.Alt(append(alts, more)...)
+		}
 		if top == hi {
 			break
 		}

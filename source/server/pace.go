@@ -83,7 +83,7 @@ func (w *walk) calibrate(ctx context.Context, rtt time.Duration, p **page) error
 	if err := w.sh.conn.Flush(); err != nil {
 		return err
 	}
-	following, err := w.readPage((*p).next)
+	following, err := w.readPage((*p).next) // the ring has room: no facts are on the wire
 	if err != nil {
 		return err
 	}

@@ -47,9 +47,9 @@ type walk struct {
 	denied int64
 	dice   *rand.Rand // sampling
 
-	facts  *page // whose facts were asked for and are not yet read
-	batch  []source.Key
-	asleep time.Duration
+	facts *page   // whose facts were asked for and are not yet read
+	ring  [3]page // one being read, one whose facts are on the wire, one delivered
+	batch []source.Key
 }
 
 // page is what one SCAN returned: names in one slab.
@@ -148,10 +148,14 @@ func (w *walk) through(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Values are asked for once the type is known, so with them nothing may be
+	// on the wire already.
+	ahead := w.req.Values == nil
 	for {
 		more := w.goesOn(current)
-		if more {
-			w.askPage(current.next)
+		next := current.next
+		if more && ahead {
+			w.askPage(next)
 		}
 		w.askFacts(current)
 		if err := conn.Flush(); err != nil {
@@ -163,10 +167,16 @@ func (w *walk) through(ctx context.Context) error {
 			}
 		}
 		w.facts = current
-		if !more {
-			return w.readFacts(current)
+		if !more || !ahead {
+			if err := w.readFacts(current); err != nil || !more {
+				return err
+			}
+			w.askPage(next)
+			if err := conn.Flush(); err != nil {
+				return err
+			}
 		}
-		if current, err = w.readPage(current.next); err != nil {
+		if current, err = w.readPage(next); err != nil {
 			return err
 		}
 		if err := w.breathe(ctx, &current); err != nil {
@@ -233,7 +243,8 @@ func (w *walk) readPage(from string) (*page, error) {
 	if err != nil || !ok {
 		return wrong(err)
 	}
-	p := &page{from: from, next: string(cursor)}
+	p := &w.ring[w.pages%len(w.ring)]
+	*p = page{from: from, next: string(cursor), slab: p.slab[:0], ends: p.ends[:0]}
 	if _, err := strconv.ParseUint(p.next, 10, 64); err != nil {
 		return wrong(&wire.ProtocolError{Got: strconv.Quote(p.next), Want: "a cursor"})
 	}
@@ -241,7 +252,6 @@ func (w *walk) readPage(from string) (*page, error) {
 	if err != nil {
 		return wrong(err)
 	}
-	p.ends = make([]int, 0, min(max(n, 0), 4096))
 	for range n {
 		name, ok, err := c.Bulk()
 		if err != nil || !ok {
@@ -340,24 +350,23 @@ func (w *walk) readKey(k *source.Key, sized bool) (there bool, err error) {
 		return there, nil
 	}
 	n, ok, err := c.Int()
-	var answer *wire.ServerError
-	if errors.As(err, &answer) {
-		if there {
-			w.withoutBytes(answer)
-		}
-		return there, nil
+	if err != nil {
+		return there, w.withoutBytes(err, there)
 	}
 	if ok {
 		k.Bytes = n
 	} else {
 		there = false
 	}
-	return there, err
+	return there, nil
 }
 
 // refused tells "you may not" about one key from other errors, which end the
 // walk.
 func refused(err error) (bool, error) {
+	if err == nil {
+		return false, nil
+	}
 	var answer *wire.ServerError
 	if errors.As(err, &answer) && answer.Code == "NOPERM" {
 		return true, nil
@@ -366,11 +375,20 @@ func refused(err error) (bool, error) {
 }
 
 // withoutBytes goes on without MEMORY USAGE where the server does not give it.
-func (w *walk) withoutBytes(answer *wire.ServerError) {
+// About a key that is out of reach it says nothing of the command.
+func (w *walk) withoutBytes(err error, there bool) error {
+	var answer *wire.ServerError
+	if !errors.As(err, &answer) {
+		return err
+	}
+	if !there {
+		return nil
+	}
 	w.bytes = false
 	w.mu.Lock()
 	w.notes = appendNew(w.notes, "bytes are unknown: MEMORY USAGE is not to be had ("+answer.Code+")")
 	w.mu.Unlock()
+	return nil
 }
 
 func kindOf(name []byte) source.Kind {

@@ -64,7 +64,7 @@ func everyType(s *kt.Server) {
 	for _, c := range [][]string{
 		{"SET", "string", "v", "PX", "3600000"}, {"HSET", "hash", "f", "1", "g", "2"}, {"RPUSH", "list", "a", "b"}, {"SADD", "set", "1", "2", "x"},
 		{"ZADD", "zset", "1.5", "m", "2", "n"}, {"XADD", "stream", "1-1", "f", "v"}, {"SET", "bin\xff\x00\r\n key", "v"}, {"SET", "", "empty name"},
-		{"PFADD", "hll", "a"}, {"GEOADD", "geo", "13.3", "38.1", "p"}, {"SET", strings.Repeat("long", 20_000), "v"},
+		{"PFADD", "hll", "a"}, {"GEOADD", "geo", "13.3", "38.1", "p"}, {"SET", strings.Repeat("long", 10_000), "v"},
 	} {
 		s.Do(c...)
 	}
@@ -89,7 +89,7 @@ func TestEveryTypeAndDatabase(t *testing.T) {
 			t.Fatalf("%v %+v", err, sum)
 		}
 		want := map[string]source.Kind{"0/string": source.String, "0/hash": source.Hash, "0/list": source.List, "0/set": source.Set, "0/zset": source.ZSet, "0/stream": source.Stream,
-			"0/bin\xff\x00\r\n key": source.String, "0/": source.String, "0/hll": source.String, "0/geo": source.ZSet, "0/" + strings.Repeat("long", 20_000): source.String, "9/elsewhere": source.String}
+			"0/bin\xff\x00\r\n key": source.String, "0/": source.String, "0/hll": source.String, "0/geo": source.ZSet, "0/" + strings.Repeat("long", 10_000): source.String, "9/elsewhere": source.String}
 		if len(got) != len(want) {
 			t.Errorf("got %d keys, want %d", len(got), len(want))
 		}
@@ -193,6 +193,24 @@ func TestManyKeysOnceEach(t *testing.T) {
 		_, err = New(config(t, s.URL()), Options{OnlyDB: -1, Count: 50}).Scan(t.Context(), source.Request{Sample: 500}, func(k []source.Key) error { seen += len(k); return nil })
 		if err != nil || seen < 400 || seen > 1000 {
 			t.Errorf("a sample of 500 gave %d keys, %v", seen, err)
+		}
+	})
+}
+
+// TestValuesOfManyPages: value commands must not run into the pages that are
+// read ahead.
+func TestValuesOfManyPages(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b)
+		fill(s, 5000)
+		got, sum, err := scan(t, config(t, s.URL()), Options{Count: 100}, source.Request{Bytes: true, Values: func(name []byte, _ source.Kind) bool { return name[len(name)-1] != '7' }})
+		if err != nil || len(got) != 5000 || len(sum.Incomplete) > 0 {
+			t.Fatalf("%d keys, %v, %+v", len(got), err, sum)
+		}
+		for name, k := range got {
+			if want := name[len(name)-1] != '7'; want != (k.Value != nil) || want && string(k.Value.Str) != "v" {
+				t.Fatalf("%s = %+v", name, k.Value)
+			}
 		}
 	})
 }

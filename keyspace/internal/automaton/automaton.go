@@ -24,7 +24,7 @@ const (
 // TooLargeError is returned when a language needs a larger automaton than the
 // limits of this package allow.
 type TooLargeError struct {
-	What  string // "positions" or "states"
+	What  string // "positions", "states" …
 	Limit int
 }
 
