@@ -175,7 +175,7 @@ func (m *Matcher) lookup(s int32, segment []byte, lo, hi, hash uint64) target {
 		if w.state != s || w.length != length {
 			continue
 		}
-		if length <= 16 && w.lo == lo && w.hi == hi || length > 16 && w.hi == hash && string(m.long[w.lo:w.lo+uint64(length)]) == string(segment) {
+		if length <= 16 && w.lo == lo && w.hi == hi || length > 16 && string(m.long[w.lo:w.lo+uint64(length)]) == string(segment) {
 			return w.target
 		}
 	}
