@@ -302,6 +302,9 @@ func (c *compiler) expand(m *Matcher, s int32) error {
 		for _, got := range st.class.reached {
 			st.targets = append(st.targets, c.resolve(nil, got, members))
 		}
+		if len(st.targets) > 1 {
+			st.first = st.targets[1]
+		}
 	}
 	m.states = append(m.states, st)
 	c.addWords(s, st.class, literals, members)

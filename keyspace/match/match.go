@@ -66,8 +66,9 @@ const dead int32 = -1
 
 // state is what may stand in one segment, given the segments before it.
 type state struct {
-	words   bool        // some literal segment may stand here
 	class   *classifier // nil: only literal segments may stand here
+	first   target      // of label 1: most states have no other
+	words   bool        // some literal segment may stand here
 	targets []target    // by label of the classifier
 }
 
@@ -186,7 +187,11 @@ func (s *state) classify(segment []byte) target {
 	if s.class == nil {
 		return target{None, dead}
 	}
-	return s.targets[s.class.label(segment)]
+	label := s.class.label(segment)
+	if label == 1 {
+		return s.first
+	}
+	return s.targets[label]
 }
 
 // place is where in the table the search for a word begins.
