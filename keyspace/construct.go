@@ -1,6 +1,7 @@
 package keyspace
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -135,8 +136,10 @@ func (b *builder) queue() {
 	b.e.Lease, b.e.Retry = b.d.duration(b.props, "lease"), int(b.d.number(b.props, "retry", 0))
 	base := b.main
 	if p, ok := b.props["order"]; ok {
-		b.e.Order, _ = b.d.text(p.value, "order")
-		base = b.withoutOrder(p)
+		var ok bool
+		if b.e.Order, ok = b.d.text(p.value, "order"); ok {
+			base = b.withoutOrder(p)
+		}
 	}
 	job := "{job}"
 	if slices.ContainsFunc(base.Placeholders(), func(p pattern.Placeholder) bool { return p.Name == "job" }) {
@@ -179,10 +182,7 @@ func (b *builder) withoutOrder(p property) *pattern.Pattern {
 		for _, place := range b.main.Placeholders() {
 			names = append(names, place.Name)
 		}
-		fix := "add {" + b.e.Order + "} to the key"
-		if near := nearest(b.e.Order, names); near != "" {
-			fix = proposal(near)
-		}
+		fix := cmp.Or(b.d.near(b.e.Order, names), "add {"+b.e.Order+"} to the key")
 		b.d.report("KW303", b.d.at(p.value), fix, "%s is ordered by %q, which is no placeholder of its key", b.e.Name, b.e.Order)
 		return b.main
 	}
@@ -214,8 +214,10 @@ func (b *builder) entity() {
 	}
 	if p, ok := b.props["emits"]; ok {
 		for name, v := range b.d.known(p.value, "emits", []string{"create", "update", "delete", "expire"}) {
-			b.e.Emits[name], _ = b.d.text(v.value, name)
-			b.e.At["emits."+name] = b.d.at(v.value)
+			if channel, ok := b.d.text(v.value, name); ok {
+				b.e.Emits[name] = channel
+				b.e.At["emits."+name] = b.d.at(v.value)
+			}
 		}
 	}
 }
@@ -241,7 +243,7 @@ func (b *builder) index(v property) {
 			for _, f := range fields {
 				names = append(names, f.Name)
 			}
-			b.d.report("KW304", b.d.at(v.key), proposal(nearest(name, append(names, expires))), "%s has an index over %q, which is none of its fields", b.e.Name, name)
+			b.d.report("KW304", b.d.at(v.key), b.d.near(name, append(names, expires)), "%s has an index over %q, which is none of its fields", b.e.Name, name)
 			ok = false
 		}
 	}

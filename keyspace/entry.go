@@ -1,6 +1,7 @@
 package keyspace
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -127,10 +128,7 @@ func (l *loader) entryType(d *document, v property, what string) (string, kind, 
 		typ, ok := d.text(n, "type")
 		k, known := kinds[typ]
 		if ok && !known {
-			fix := "one of: " + strings.Join(Types(), ", ")
-			if near := nearest(typ, Types()); near != "" {
-				fix = proposal(near)
-			}
+			fix := cmp.Or(d.near(typ, Types()), "one of: "+strings.Join(Types(), ", "))
 			d.report("KW103", d.at(n), fix, "%s: %q is not a type", what, typ)
 		}
 		return typ, k, known
@@ -211,10 +209,7 @@ func (d *document) oneOf(n *yaml.Node, what string, words []string) []string {
 	var out []string
 	for _, item := range d.list(n, what) {
 		if !slices.Contains(words, item.Value) {
-			fix := "one of: " + strings.Join(words, ", ")
-			if near := nearest(item.Value, words); near != "" {
-				fix = proposal(near)
-			}
+			fix := cmp.Or(d.near(item.Value, words), "one of: "+strings.Join(words, ", "))
 			d.report("KW301", d.at(item), fix, "%q is nothing that %s knows", item.Value, what)
 			continue
 		}
@@ -232,9 +227,9 @@ func (d *document) duration(props map[string]property, name string) time.Duratio
 	if !ok {
 		return 0
 	}
-	dur, err := ParseDuration(text)
-	if err != nil {
-		d.report("KW307", d.at(p.value), durationFix(text), "%s: %v", name, err)
+	dur, fault := duration(word{text, 0})
+	if fault != nil {
+		d.report("KW307", d.within(p.value, fault.Offset, fault.Length), fault.Fix, "%s: %s", name, fault.Message)
 	}
 	return dur
 }
@@ -270,9 +265,8 @@ func (b *builder) script(what string) {
 	if p, ok := b.props["file"]; !ok {
 		b.d.report("KW006", b.e.Pos, "add file: scripts/"+b.e.Name+".lua", "%s has no file", what)
 	} else if text, ok := b.d.text(p.value, "file"); ok {
-		if s.File = path.Join(b.d.dir, text); !b.exists(s.File) {
-			b.d.report("KW308", b.d.at(p.value), "create it", "the script %s does not exist", s.File)
-		}
+		s.File = path.Join(b.d.dir, text)
+		b.mustExist(b.d, p.value, s.File, "the script "+s.File, "create it")
 	}
 	s.Args = b.fields(b.d, b.props, "args", what)
 	if p, ok := b.props["returns"]; ok {
@@ -289,11 +283,7 @@ func (l *loader) references() {
 		if known(name) {
 			return
 		}
-		fix := "declare it, or remove the name"
-		if near := nearest(name, all); near != "" {
-			fix = proposal(near)
-		}
-		r.report("KW301", at, fix, "there is no %s %q", kind, name)
+		r.report("KW301", at, cmp.Or(r.near(name, all), "declare it, or remove the name"), "there is no %s %q", kind, name)
 	}
 	entries, channels := l.declared("entry"), l.declared("channel")
 	isEntry := func(n string) bool { return slices.Contains(entries, n) }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -29,7 +30,7 @@ const (
 // holds what could be read and is only to be relied on when no finding is an
 // error.
 func Load(fsys fs.FS, name string) (*Keyspace, []finding.Finding) {
-	l := &loader{fsys: fsys, ks: &Keyspace{}, vars: map[string]*Var{}, ttls: map[string]*NamedTTL{}, places: map[string]Pos{}}
+	l := &loader{fsys: fsys, ks: &Keyspace{}, pending: map[string]pendingVar{}, vars: map[string]*Var{}, ttls: map[string]*NamedTTL{}, places: map[string]Pos{}}
 	l.read(path.Clean(name), nil, Pos{})
 	l.resolve()
 	slices.SortStableFunc(l.findings, func(a, b finding.Finding) int {
@@ -45,9 +46,16 @@ type loader struct {
 	ks       *Keyspace
 	docs     []*document
 	findings []finding.Finding
+	pending  map[string]pendingVar // vars whose type has not been read yet
 	vars     map[string]*Var
 	ttls     map[string]*NamedTTL
 	places   map[string]Pos // where each entry, channel and event name was taken
+}
+
+// pendingVar is a var as it stands in its file.
+type pendingVar struct {
+	property
+	d *document
 }
 
 // document is one parsed file.
@@ -82,11 +90,16 @@ func (l *loader) read(name string, via []string, from Pos) {
 		return
 	}
 	l.ks.Files = append(l.ks.Files, File{Name: name, Text: text})
+	r.lines = strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n")
 	root := r.parse(text)
 	if root == nil {
 		return
 	}
 	r.refuse(root)
+	if root.Kind != yaml.MappingNode {
+		r.wrongKind(root, "the file", "a mapping of sections, beginning with keywright: 1")
+		return
+	}
 	d := &document{reader: r, root: root, props: r.known(root, "the file", topLevel)}
 	l.docs = append(l.docs, d)
 	l.imports(d, append(via, name))
@@ -116,10 +129,10 @@ func readFile(fsys fs.FS, name string) ([]byte, string) {
 
 // parse turns text into the root node, nil if it is not one YAML mapping.
 func (r *reader) parse(text []byte) *yaml.Node {
-	if at := invalidByte(text); at >= 0 {
+	if at, what := notText(text); what != "" {
 		line := 1 + bytes.Count(text[:at], []byte("\n"))
 		column := 1 + utf8.RuneCount(text[bytes.LastIndexByte(text[:at], '\n')+1:at])
-		r.report("KW001", Pos{File: r.file, Line: line, Column: column}, "save the file as UTF-8 without control characters", "byte 0x%02x is not text", text[at])
+		r.report("KW001", Pos{File: r.file, Line: line, Column: column}, "save the file as UTF-8 with LF or CRLF line ends and without control characters", "%s is not text", what)
 		return nil
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -129,11 +142,11 @@ func (r *reader) parse(text []byte) *yaml.Node {
 		r.report("KW006", Pos{File: r.file, Line: 1, Column: 1}, "begin with keywright: 1", "the file is empty")
 		return nil
 	case err != nil:
-		r.syntax(err, text)
+		r.syntax(err)
 		return nil
 	}
 	if err := decode(decoder, &second); !errors.Is(err, io.EOF) {
-		pos := Pos{File: r.file, Line: 1, Column: 1}
+		pos, _ := r.place(err)
 		if err == nil {
 			pos = r.at(&second)
 		}
@@ -152,47 +165,67 @@ func decode(d *yaml.Decoder, into *yaml.Node) (err error) {
 	return d.Decode(into)
 }
 
-// invalidByte is the offset of the first byte that is not UTF-8 text, -1 if all
-// is well.
-func invalidByte(text []byte) int {
+// notText finds the first byte or character that is no part of a text file: what
+// is not UTF-8, control characters, line ends that editors do not agree on, and
+// a byte order mark that is not at the beginning, which nobody can see.
+func notText(text []byte) (at int, what string) {
 	for i := 0; i < len(text); {
 		c, size := utf8.DecodeRune(text[i:])
-		if c == utf8.RuneError && size == 1 || c < ' ' && c != '\n' && c != '\r' && c != '\t' {
-			return i
+		switch {
+		case c == utf8.RuneError && size == 1 || c < ' ' && c != '\n' && c != '\r' && c != '\t':
+			return i, fmt.Sprintf("byte 0x%02x", text[i])
+		case c == '\r' && (i+1 == len(text) || text[i+1] != '\n'):
+			return i, "a carriage return without a line feed"
+		case c >= 0x7f && c <= 0x9f || c == '\u2028' || c == '\u2029' || c == '\ufeff' && i > 0:
+			return i, fmt.Sprintf("the character %U", c)
 		}
 		i += size
 	}
-	return -1
+	return 0, ""
+}
+
+// traps are the mistakes behind most syntax errors, each known by what the
+// parser says and what the line looks like.
+var traps = []struct {
+	says               string         // part of the parser's message
+	line               *regexp.Regexp // what the line looks like, nil for any
+	code, message, fix string
+}{
+	{"cannot start any token", regexp.MustCompile(`^ *\t`), "KW002", "a tab cannot indent YAML", "indent with spaces"},
+	{"cannot start any token", nil, "KW002", "a value cannot begin with @, ` or %", "put quotes around it"},
+	{"directive", nil, "KW002", "a line cannot begin with %", "put quotes around it"},
+	{"unknown anchor", nil, "KW002", "a value that begins with * is an alias to YAML", `put quotes around it, as in "poppo:*"`},
+	{"expected alphabetic or numeric character", nil, "KW002", "a value that begins with * or & is an alias to YAML", `put quotes around it, as in "poppo:*"`},
+	{"", regexp.MustCompile(`[\[{].*[^\s"'{\[]:\{`), "KW009", "a pattern inside [ ] or { } is not read as text", `put quotes around it, as in ["x:{id}"]`},
+	{"", regexp.MustCompile(`(: +|- +)\{[^}"']*\}[^\s,}\]]`), "KW009", "a value that begins with { is not read as text", `put quotes around it, as in "{id}:x"`},
+	{"mapping values are not allowed", nil, "KW002", "a colon and a space inside a value begin a mapping", "put quotes around the value"},
+	{"unexpected end of stream", nil, "KW002", "a quote is not closed", "close it"},
+	{"expected ',' or", nil, "KW002", "a [ or { is not closed, or a comma is missing", "close it"},
+	{"unknown escape", nil, "KW002", `a backslash in "…" begins an escape that does not exist`, "use '…' or no quotes: a backslash is itself there"},
+	{"expected key", nil, "KW002", "the line does not fit the indentation of the lines above", "indent it like its neighbours"},
+	{"exceeded max depth", nil, "KW002", "the file is nested deeper than 10000 levels", "a declaration needs six"},
 }
 
 // syntax reports what the YAML parser refused and explains the usual traps.
-func (r *reader) syntax(err error, text []byte) {
-	pos := Pos{File: r.file, Line: 1, Column: 1}
-	message := err.Error()
-	var fault *yaml.LoadError
-	if errors.As(err, &fault) {
-		pos.Line, pos.Column = max(1, fault.Mark.Line), max(1, fault.Mark.Column)
-		message = fault.Message
+func (r *reader) syntax(err error) {
+	pos, message := r.place(err)
+	line := r.line(pos.Line)
+	for _, trap := range traps {
+		if strings.Contains(message, trap.says) && (trap.line == nil || len(line) <= maxLine && trap.line.MatchString(line)) {
+			r.report(trap.code, pos, trap.fix, "%s", trap.message)
+			return
+		}
 	}
-	line := lineOf(text, pos.Line)
-	code, fix := "KW002", ""
-	switch {
-	case strings.Contains(line, "\t") && strings.Contains(message, "cannot start any token"):
-		message, fix = "a tab cannot indent YAML", "indent with spaces"
-	case strings.Contains(message, "unknown anchor"):
-		message, fix = "a value that begins with * is an alias to YAML", `put quotes around it, as in "poppo:*"`
-	case strings.ContainsAny(line, "[{") && strings.Contains(line, ":{"):
-		code, message, fix = "KW009", "a pattern inside [ ] or { } is not read as text", `put quotes around it, as in ["x:{id}"]`
-	}
-	r.report(code, pos, fix, "%s", message)
+	r.report("KW002", pos, "", "%s", message)
 }
 
-func lineOf(text []byte, n int) string {
-	lines := bytes.SplitN(text, []byte("\n"), n+1)
-	if n < 1 || len(lines) < n {
-		return ""
+// place is where the parser stopped, and why.
+func (r *reader) place(err error) (Pos, string) {
+	var fault *yaml.LoadError
+	if errors.As(err, &fault) {
+		return Pos{File: r.file, Line: max(1, fault.Mark.Line), Column: max(1, fault.Mark.Column)}, fault.Message
 	}
-	return string(lines[n-1])
+	return Pos{File: r.file, Line: 1, Column: 1}, fmt.Sprint(err)
 }
 
 func (l *loader) imports(d *document, via []string) {
@@ -220,8 +253,8 @@ func (l *loader) resolve() {
 	for i, d := range l.docs {
 		l.header(d, i == 0)
 	}
+	l.sectionVars()
 	for _, d := range l.docs {
-		l.sectionVars(d)
 		l.sectionTTLs(d)
 	}
 	for _, d := range l.docs {
@@ -301,7 +334,13 @@ func (l *loader) globs(d *document, section string) []Glob {
 	return out
 }
 
-// typeOf resolves the text of a scalar type; use marks the var as used.
+// otherNames are types as other languages call them.
+var otherNames = map[string]string{
+	"string": "text", "str": "text", "varchar": "text", "integer": "int", "number": "int", "int64": "int", "long": "int", "double": "float", "decimal": "float",
+	"boolean": "bool", "binary": "bytes", "guid": "uuid", "datetime": "timestamp", "time": "timestamp", "object": "json", "map": "json", "any": "text", "enum": "a|b|c",
+}
+
+// typeOf resolves the text of a scalar type and marks its var as used.
 func (l *loader) typeOf(d *document, n *yaml.Node, what string) (scalar.Type, bool) {
 	text, ok := d.text(n, what)
 	if !ok {
@@ -312,30 +351,50 @@ func (l *loader) typeOf(d *document, n *yaml.Node, what string) (scalar.Type, bo
 	if errors.As(err, &fault) {
 		word := strings.Fields(text[fault.Offset:] + " .")[0]
 		fix := proposal(fault.Proposal)
-		if near := nearest(word, sortedKeys(l.vars)); fix == "" && near != "" {
-			fix = proposal(near)
+		if fault.Offset == 0 { // the name of the type itself
+			fix = cmp.Or(proposal(otherNames[strings.ToLower(word)]), nearKey(&d.reader, word, l.vars, scalarNames...), fix)
 		}
 		d.report("KW103", d.within(n, fault.Offset, len(word)), fix, "%s: %s", what, fault.Message)
 		return t, false
 	}
 	if t.Kind == scalar.JSON && t.File != "" {
-		target := path.Join(d.dir, strings.SplitN(t.File, "#", 2)[0])
-		if !l.exists(target) {
-			d.report("KW308", d.at(n), "create it, or write json without a file", "%s: the schema file %s does not exist", what, target)
-		}
+		file, _, _ := strings.Cut(t.File, "#")
+		target := path.Join(d.dir, file)
+		l.mustExist(d, n, target, what+": the schema file "+target, "create it, or write json without a file")
 		t.File = path.Join(d.dir, t.File)
 	}
 	return t, true
 }
 
-func proposal(text string) string {
-	if text == "" {
-		return ""
+// scalarNames are the words a scalar type may begin with.
+var scalarNames = func() []string {
+	var names []string
+	for k := scalar.Text; k <= scalar.JSON; k++ {
+		if k != scalar.Enum && k != scalar.Regexp {
+			names = append(names, k.String())
+		}
 	}
-	return fmt.Sprintf("did you mean %s?", text)
+	return names
+}()
+
+// mustExist reports a file beside the declaration that is not there.
+func (l *loader) mustExist(d *document, n *yaml.Node, target, what, fix string) {
+	if !fs.ValidPath(target) {
+		d.report("KW308", d.at(n), "name a file below the folder of the first file, relative to this one", "%s leads outside of the declaration's folder", what)
+		return
+	}
+	if _, err := fs.Stat(l.fsys, target); err != nil {
+		d.report("KW308", d.at(n), fix, "%s does not exist", what)
+	}
 }
 
+// useVar answers what a name stands for. A var may be declared after its use,
+// also in another file; one that refers to itself stays unknown.
 func (l *loader) useVar(name string) (scalar.Type, bool) {
+	if p, ok := l.pending[name]; ok {
+		delete(l.pending, name)
+		l.declare(p.d, p.property)
+	}
 	v, ok := l.vars[name]
 	if !ok {
 		return scalar.Type{}, false
@@ -344,14 +403,6 @@ func (l *loader) useVar(name string) (scalar.Type, bool) {
 	t := v.Type
 	t.Var = name
 	return t, true
-}
-
-func (l *loader) exists(name string) bool {
-	if !fs.ValidPath(name) {
-		return false
-	}
-	_, err := fs.Stat(l.fsys, name)
-	return err == nil
 }
 
 // take claims a name; two things of one kind cannot share it.

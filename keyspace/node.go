@@ -1,8 +1,10 @@
 package keyspace
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -14,41 +16,14 @@ import (
 // never stops at a fault: what can be read is read, so that one run reports
 // everything.
 type reader struct {
-	file string
-	dir  string // the file's folder, for the files it names
-	out  *[]finding.Finding
+	file  string
+	dir   string // the file's folder, for the files it names
+	lines []string
+	out   *[]finding.Finding
 }
 
 func (r *reader) report(code string, pos Pos, fix, format string, args ...any) {
 	*r.out = append(*r.out, finding.Finding{Code: code, Severity: finding.Error, Pos: pos, Message: fmt.Sprintf(format, args...), Fix: fix})
-}
-
-// at is the position of a node; a scalar on one line also has an end.
-func (r *reader) at(n *yaml.Node) Pos {
-	p := Pos{File: r.file, Line: n.Line, Column: n.Column}
-	if n.Kind == yaml.ScalarNode && !strings.Contains(n.Value, "\n") {
-		p.EndColumn = n.Column + utf8.RuneCountInString(n.Value) + 2*quotes(n)
-	}
-	return p
-}
-
-// within is the position of some bytes of a scalar's value. It is exact for
-// scalars on one line without escapes; of others it is the start.
-func (r *reader) within(n *yaml.Node, offset, length int) Pos {
-	p := r.at(n)
-	if p.EndColumn == 0 || offset > len(n.Value) {
-		return p
-	}
-	p.Column += quotes(n) + utf8.RuneCountInString(n.Value[:offset])
-	p.EndColumn = p.Column + max(1, utf8.RuneCountInString(n.Value[offset:min(offset+length, len(n.Value))]))
-	return p
-}
-
-func quotes(n *yaml.Node) int {
-	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
-		return 1
-	}
-	return 0
 }
 
 // property is one key of a mapping with its value.
@@ -65,6 +40,7 @@ func (r *reader) mapping(n *yaml.Node, what string) []property {
 		return nil
 	}
 	var out []property
+	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k := n.Content[i]
 		switch {
@@ -72,9 +48,10 @@ func (r *reader) mapping(n *yaml.Node, what string) []property {
 			r.report("KW005", r.at(k), "write a plain name", "a name in %s must be text", what)
 		case k.Value == "<<":
 			r.report("KW007", r.at(k), "write the properties out", "merge keys are not supported")
-		case slices.ContainsFunc(out, func(p property) bool { return p.name == k.Value }):
+		case seen[k.Value]:
 			r.report("KW004", r.at(k), "remove one of them", "%q stands twice in %s", k.Value, what)
 		default:
+			seen[k.Value] = true
 			out = append(out, property{k.Value, k, n.Content[i+1]})
 		}
 	}
@@ -96,10 +73,7 @@ func (r *reader) known(n *yaml.Node, what string, allowed []string) map[string]p
 }
 
 func (r *reader) unknown(p property, what string, allowed []string) {
-	fix := "one of: " + strings.Join(allowed, ", ")
-	if near := nearest(p.name, allowed); near != "" {
-		fix = fmt.Sprintf("did you mean %q?", near)
-	}
+	fix := cmp.Or(r.near(p.name, allowed), "one of: "+strings.Join(allowed, ", "))
 	r.report("KW003", r.at(p.key), fix, "%s has no property %q", what, p.name)
 }
 
@@ -116,6 +90,9 @@ func (r *reader) text(n *yaml.Node, what string) (string, bool) {
 // is a mapping to YAML.
 func (r *reader) wrongKind(n *yaml.Node, what, want string) {
 	pos := r.at(n)
+	if n.Kind == yaml.AliasNode {
+		return // reported by refuse
+	}
 	if n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0 && want == "text" {
 		r.report("KW009", pos, "put quotes around the whole value", "%s begins with {, which YAML reads as a mapping", what)
 		return
@@ -129,8 +106,6 @@ func kindName(n *yaml.Node) string {
 		return "a mapping"
 	case n.Kind == yaml.SequenceNode:
 		return "a list"
-	case n.Kind == yaml.AliasNode:
-		return "an alias"
 	case n.Tag == "!!null":
 		return "empty"
 	}
@@ -166,22 +141,55 @@ func (r *reader) texts(n *yaml.Node, what string) []string {
 // name checks the name of something declared: it becomes an identifier in
 // generated code, an anchor in documents and a label in metrics.
 func (r *reader) name(p property, what string, camel bool) bool {
+	style := "lower-case letters, digits and _"
+	if camel {
+		style = "letters, digits and _"
+	}
+	if p.name == "" || len(p.name) > maxName {
+		r.report("KW010", r.at(p.key), "", "the name of %s has 1 to %d characters", what, maxName)
+		return false
+	}
 	for i, c := range p.name {
 		lower := c == '_' || c >= 'a' && c <= 'z' || camel && c >= 'A' && c <= 'Z'
-		if !lower && (i == 0 || c < '0' || c > '9') {
-			style := "lower-case letters, digits and _"
-			if camel {
-				style = "letters, digits and _"
-			}
-			r.report("KW010", r.at(p.key), "", "%q cannot name %s: %s, not beginning with a digit", p.name, what, style)
-			return false
+		if lower || i > 0 && c >= '0' && c <= '9' {
+			continue
 		}
-	}
-	if len(p.name) > 64 || p.name == "" {
-		r.report("KW010", r.at(p.key), "", "the name of %s has 1 to 64 characters", what)
+		shown := strconv.QuoteRune(c)
+		if c >= utf8.RuneSelf {
+			shown += fmt.Sprintf(" (%U)", c) // it may look like a letter of ours
+		}
+		fix := ""
+		if id := identifier(p.name, camel); id != "" {
+			fix = proposal(id)
+		}
+		r.report("KW010", r.at(p.key), fix, "%q cannot name %s because of %s: %s, not beginning with a digit", p.name, what, shown, style)
 		return false
 	}
 	return true
+}
+
+const maxName = 64
+
+// identifier is the nearest valid name to what somebody wrote, "" if too little
+// of it remains: `user-name` and `userName` become user_name.
+func identifier(name string, camel bool) string {
+	var b strings.Builder
+	for i, c := range name {
+		switch {
+		case c >= 'A' && c <= 'Z' && !camel:
+			if i > 0 && name[i-1] >= 'a' && name[i-1] <= 'z' {
+				b.WriteByte('_')
+			}
+			b.WriteRune(c - 'A' + 'a')
+		case c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' && i > 0:
+			b.WriteRune(c)
+		case strings.ContainsRune("-. :/", c):
+			b.WriteByte('_')
+		default:
+			return ""
+		}
+	}
+	return b.String()
 }
 
 // refuse reports YAML that the language does without: anchors, aliases and
@@ -201,11 +209,42 @@ func (r *reader) refuse(n *yaml.Node) {
 	}
 }
 
-// nearest is the candidate that word was probably meant to be, "" if none is
+// maxProposals ends the search for near names in a file that is wrong all
+// over: comparing everything with everything would take minutes.
+const maxProposals = 100
+
+// near proposes the candidate that word was probably meant to be, "" if none is
 // near.
+func (r *reader) near(word string, candidates []string) string {
+	if len(*r.out) > maxProposals {
+		return ""
+	}
+	return proposal(nearest(word, candidates))
+}
+
+// nearKey is near over the keys of a map and more.
+func nearKey[V any](r *reader, word string, m map[string]V, more ...string) string {
+	if len(*r.out) > maxProposals {
+		return ""
+	}
+	return r.near(word, append(sortedKeys(m), more...))
+}
+
+func proposal(text string) string {
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %s?", text)
+}
+
+// nearest is the candidate within a third of the word's letters, the first one
+// of the nearest.
 func nearest(word string, candidates []string) string {
-	best, limit := "", 1+len(word)/3
+	best, limit := "", min(max(1, len(word)/3), len(word)-1)
 	for _, c := range candidates {
+		if len(c)-len(word) > limit || len(word)-len(c) > limit {
+			continue
+		}
 		if d := distance(strings.ToLower(word), strings.ToLower(c)); d <= limit {
 			best, limit = c, d-1
 		}
@@ -213,22 +252,26 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
-// distance is the Levenshtein distance in bytes.
+// distance is the number of letters to add, remove, change or swap with their
+// neighbour, in bytes.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
 			}
-			diagonal, row[j+1] = row[j+1], cost
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
+		before, last, row = last, row, before
 	}
-	return row[len(b)]
+	return last[len(b)]
 }

@@ -1,6 +1,7 @@
 package keyspace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,35 +11,57 @@ import (
 	yaml "go.yaml.in/yaml/v4"
 )
 
-func (l *loader) sectionVars(d *document) {
-	p, ok := d.props["vars"]
-	if !ok {
-		return
-	}
-	for _, v := range d.mapping(p.value, "vars") {
-		if !d.name(v, "a var", true) || !d.notAType(v) {
-			continue
-		}
-		t, ok := l.typeOf(d, v.value, "the type of "+v.name)
+// sectionVars notes the vars of all files before it reads the types, since one
+// may refer to another. The first declaration of a name counts; a later one
+// must say the same.
+func (l *loader) sectionVars() {
+	var again []pendingVar
+	var names []string
+	for _, d := range l.docs {
+		p, ok := d.props["vars"]
 		if !ok {
-			l.vars[v.name] = &Var{Name: v.name, Pos: d.at(v.key), Used: true}
 			continue
 		}
-		t.Var = ""
-		if known, taken := l.vars[v.name]; taken {
-			if known.Type.Definition() != t.Definition() {
-				d.report("KW004", d.at(v.key), "give the two placeholders different names", "%s means %s at %s:%d; a placeholder means one thing in a declaration", v.name, known.Type.Definition(), known.Pos.File, known.Pos.Line)
+		for _, v := range d.mapping(p.value, "vars") {
+			if !d.name(v, "a var", true) || !d.notAType(v) {
+				continue
 			}
-			continue
+			if _, taken := l.pending[v.name]; taken {
+				again = append(again, pendingVar{v, d})
+				continue
+			}
+			l.pending[v.name] = pendingVar{v, d}
+			names = append(names, v.name)
 		}
-		l.vars[v.name] = &Var{Name: v.name, Type: t, Pos: d.at(v.key)}
+	}
+	for _, name := range names {
+		if p, ok := l.pending[name]; ok {
+			delete(l.pending, name)
+			l.declare(p.d, p.property)
+		}
+	}
+	for _, p := range again {
+		l.sameVar(p.d, p.property)
+	}
+}
+
+func (l *loader) declare(d *document, v property) {
+	t, ok := l.typeOf(d, v.value, "the type of "+v.name)
+	t.Var = ""
+	l.vars[v.name] = &Var{Name: v.name, Type: t, Pos: d.at(v.key), Used: !ok}
+}
+
+func (l *loader) sameVar(d *document, v property) {
+	t, ok := l.typeOf(d, v.value, "the type of "+v.name)
+	if known := l.vars[v.name]; ok && known.Type.Definition() != t.Definition() {
+		d.report("KW004", d.at(v.key), "give the two placeholders different names", "%s means %s at %s:%d; a placeholder means one thing in a declaration", v.name, known.Type.Definition(), known.Pos.File, known.Pos.Line)
 	}
 }
 
 // notAType keeps a var from hiding a type: `text: uuid` would change the
 // meaning of every `text` in the file.
 func (d *document) notAType(v property) bool {
-	if _, err := scalar.Parse(v.name, nil); err == nil && v.name != "kind" {
+	if _, err := scalar.Parse(v.name, nil); err == nil {
 		d.report("KW010", d.at(v.key), "choose another name", "%q is the name of a type", v.name)
 		return false
 	}
@@ -81,8 +104,7 @@ func (d *document) parseTTL(n *yaml.Node) (TTL, bool) {
 	t, err := ParseTTL(text)
 	var fault *TTLError
 	if errors.As(err, &fault) {
-		word := strings.Fields(text[fault.Offset:] + " .")[0]
-		d.report("KW201", d.within(n, fault.Offset, len(word)), fault.Fix, "%s", fault.Message)
+		d.report("KW201", d.within(n, fault.Offset, fault.Length), fault.Fix, "%s", fault.Message)
 		return TTL{}, false
 	}
 	t.Pos = d.at(n)
@@ -97,12 +119,8 @@ func (l *loader) ttl(d *document, n *yaml.Node) TTL {
 		t.Pos = d.at(n)
 		return t
 	}
-	if n.Kind == yaml.ScalarNode && n.Value != "" && n.Tag == "!!str" && strings.IndexByte("0123456789-+~", n.Value[0]) < 0 && n.Value != "none" && n.Value != "any" {
-		fix := "declare it under ttls, or write a duration like 30s, none or any"
-		if near := nearest(n.Value, append(sortedKeys(l.ttls), "none", "any")); near != "" {
-			fix = proposal(near)
-		}
-		d.report("KW201", d.at(n), fix, "%q is neither a duration nor a name from ttls", n.Value)
+	if first, rest, _ := strings.Cut(n.Value, " "); n.Kind == yaml.ScalarNode && isName(first) && n.Tag == "!!str" && n.Value != "none" && n.Value != "any" {
+		l.unknownTTL(d, n, first, rest)
 		return TTL{Policy: TTLAny, Text: "any", Pos: d.at(n)}
 	}
 	t, ok := d.parseTTL(n)
@@ -110,6 +128,20 @@ func (l *loader) ttl(d *document, n *yaml.Node) TTL {
 		return TTL{Policy: TTLAny, Text: "any", Pos: d.at(n)}
 	}
 	return t
+}
+
+// isName: a duration begins with a digit, a name does not.
+func isName(text string) bool {
+	return text != "" && strings.IndexByte("0123456789-+~.", text[0]) < 0
+}
+
+func (l *loader) unknownTTL(d *document, n *yaml.Node, name, rest string) {
+	if _, named := l.ttls[name]; named || name == "none" || name == "any" {
+		d.report("KW201", d.within(n, len(name)+1, len(rest)), "declare another one under ttls that says so", "nothing may follow %s", name)
+		return
+	}
+	fix := cmp.Or(nearKey(&d.reader, n.Value, l.ttls, "none", "any"), "declare it under ttls, or write a duration like 30s, none or any")
+	d.report("KW201", d.at(n), fix, "%q is neither a duration nor a name from ttls", n.Value)
 }
 
 // pattern parses a key pattern or channel. local answers placeholders before
@@ -134,14 +166,22 @@ func (l *loader) pattern(d *document, n *yaml.Node, what string, local func(stri
 		if fault.Ambiguous != nil {
 			code = "KW102"
 		}
-		d.report(code, d.within(n, fault.Offset, fault.Length), proposal(fault.Proposal), "%s: %s", what, fault.Message)
+		fix := proposal(fault.Proposal)
+		if strings.Contains(fault.Proposal, "{}") || strings.Trim(fault.Proposal, "{}_") == "" {
+			fix = "" // nothing of a name was there to propose
+		}
+		d.report(code, d.within(n, fault.Offset, fault.Length), fix, "%s: %s", what, fault.Message)
 		return nil
 	}
 	return p
 }
 
 func (d *document) glob(n *yaml.Node) (Glob, bool) {
-	p, err := pattern.Glob(n.Value)
+	text, ok := d.text(n, "a glob")
+	if !ok {
+		return Glob{}, false
+	}
+	p, err := pattern.Glob(text)
 	if err != nil {
 		d.report("KW104", d.at(n), "", "the glob cannot be used: %v", err)
 		return Glob{}, false
@@ -264,6 +304,9 @@ func (l *loader) sectionCleanup(d *document) {
 		props := d.known(n, "a cleanup rule", []string{"match", "idle", "older"})
 		c := Cleanup{Pos: d.at(n)}
 		match, ok := props["match"]
+		if n.Kind != yaml.MappingNode {
+			continue
+		}
 		if !ok {
 			d.report("KW006", d.at(n), `add match: "temp:*"`, "a cleanup rule has no match")
 			continue
@@ -272,7 +315,8 @@ func (l *loader) sectionCleanup(d *document) {
 			continue
 		}
 		c.Idle, c.Older = d.duration(props, "idle"), d.duration(props, "older")
-		if (c.Idle == 0) == (c.Older == 0) {
+		_, idle := props["idle"]
+		if _, older := props["older"]; idle == older {
 			d.report("KW006", d.at(n), "add idle: 1d (not touched for a day) or older: 1d", "a cleanup rule says either idle or older")
 		}
 		l.ks.Cleanup = append(l.ks.Cleanup, c)

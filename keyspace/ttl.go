@@ -1,6 +1,7 @@
 package keyspace
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -14,7 +15,11 @@ const MaxTTL = 290 * 365 * 24 * time.Hour
 // LiveMax is the longest remaining TTL a live key may have: the upper bound and
 // the jitter on top of it.
 func (t TTL) LiveMax() time.Duration {
-	return t.Max + time.Duration(float64(t.Max)*t.Jitter)
+	extra := time.Duration(float64(t.Max) * t.Jitter)
+	if extra > math.MaxInt64-t.Max {
+		return math.MaxInt64
+	}
+	return t.Max + extra
 }
 
 // String is the canonical text of the declaration, or the name it came by.
@@ -25,76 +30,124 @@ func (t TTL) String() string {
 	return t.Text
 }
 
-// TTLError is a `ttl` that cannot be read.
+// TTLError is a `ttl` or a duration that cannot be read.
 type TTLError struct {
-	Offset  int // byte offset in the text
-	Message string
-	Fix     string
+	Offset, Length int // the faulty bytes of the text
+	Message        string
+	Fix            string
 }
 
 func (e *TTLError) Error() string { return e.Message }
+
+// word is one word of a `ttl`, with its place in the text.
+type word struct {
+	text string
+	at   int
+}
+
+func (w word) fault(fix, format string, args ...any) *TTLError {
+	return &TTLError{w.at, len(w.text), fmt.Sprintf(format, args...), fix}
+}
+
+func split(text string) []word {
+	var words []word
+	for at := 0; at < len(text); {
+		next := strings.TrimLeft(text[at:], " \t\n")
+		at = len(text) - len(next)
+		end := strings.IndexAny(next+" ", " \t\n")
+		if end > 0 {
+			words = append(words, word{next[:end], at})
+		}
+		at += end + 1
+	}
+	return words
+}
 
 // ParseTTL reads the text of a TTL: `30s`, `15m in 1m..24h`, `10m ~10%`,
 // `30m sliding`, `none`, `any`. Names of `ttls` are resolved by the loader. The
 // error is a *TTLError.
 func ParseTTL(text string) (TTL, error) {
-	words := strings.Fields(text)
+	words := split(text)
 	switch {
 	case len(words) == 0:
-		return TTL{}, &TTLError{0, "the ttl is empty", "write a duration like 30s, or none, or any"}
+		return TTL{}, &TTLError{0, 0, "the ttl is empty", "write a duration like 30s, or none, or any"}
 	case text == "none":
 		return TTL{Policy: TTLNone, Text: "none"}, nil
 	case text == "any":
 		return TTL{Policy: TTLAny, Text: "any"}, nil
 	}
-	offset := func(i int) int { return strings.Index(text, words[i]) }
 	t := TTL{Policy: TTLExpires}
-	var err error
-	if t.Default, err = ParseDuration(words[0]); err != nil {
-		return TTL{}, &TTLError{offset(0), err.Error(), durationFix(words[0])}
+	d, fault := duration(words[0])
+	t.Default, t.Min, t.Max = d, d, d
+	for rest := words[1:]; fault == nil && len(rest) > 0; {
+		rest, fault = t.modify(rest)
 	}
-	t.Min, t.Max = t.Default, t.Default
-	for i := 1; i < len(words); i++ {
-		switch w := words[i]; {
-		case w == "sliding":
-			t.Sliding = true
-		case w == "in" && i+1 < len(words):
-			i++
-			if err := t.bounds(words[i]); err != nil {
-				return TTL{}, &TTLError{offset(i), err.Error(), "as in 15m in 1m..24h"}
-			}
-		case strings.HasPrefix(w, "~"):
-			percent, err := strconv.ParseFloat(strings.TrimSuffix(w[1:], "%"), 64)
-			if err != nil || !strings.HasSuffix(w, "%") || percent <= 0 || percent > 50 {
-				return TTL{}, &TTLError{offset(i), fmt.Sprintf("%q is not a jitter of above 0%% and at most 50%%", w), "as in 10m ~10%"}
-			}
-			t.Jitter = percent / 100
-		default:
-			return TTL{}, &TTLError{offset(i), fmt.Sprintf("%q is not expected in a ttl", w), "after the duration come `in 1m..24h`, `~10%` or `sliding`"}
-		}
+	if fault != nil {
+		return TTL{}, fault
 	}
 	t.Text = t.canonical()
 	return t, nil
 }
 
-func (t *TTL) bounds(text string) error {
-	lo, hi, ok := strings.Cut(text, "..")
-	if !ok {
-		return fmt.Errorf("%q is not a range of durations", text)
+// modify reads one of `in 1m..24h`, `~10%` and `sliding`, each at most once.
+func (t *TTL) modify(words []word) ([]word, *TTLError) {
+	w := words[0]
+	twice := false
+	switch {
+	case w.text == "sliding":
+		twice, t.Sliding = t.Sliding, true
+	case w.text == "in" && len(words) == 1:
+		return nil, w.fault("as in 15m in 1m..24h", "a range of durations is missing behind in")
+	case w.text == "in":
+		twice = t.Min != t.Default || t.Max != t.Default
+		if fault := t.bounds(words[1]); fault != nil {
+			return nil, fault
+		}
+		words = words[1:]
+	case w.text[0] == '~':
+		twice = t.Jitter > 0
+		if fault := t.jitter(w); fault != nil {
+			return nil, fault
+		}
+	case unitSize(w.text) > 0:
+		return nil, w.fault("write number and unit without a space, as in 30"+w.text, "a unit stands alone")
+	default:
+		return nil, w.fault("after the duration come `in 1m..24h`, `~10%` or `sliding`", "%q is not expected in a ttl", w.text)
 	}
-	var err error
-	if t.Min, err = ParseDuration(lo); err != nil {
-		return err
+	if twice {
+		return nil, w.fault("remove one of them", "%q stands twice", w.text)
 	}
-	if t.Max, err = ParseDuration(hi); err != nil {
-		return err
+	return words[1:], nil
+}
+
+func (t *TTL) bounds(w word) *TTLError {
+	lo, hi, ok := strings.Cut(w.text, "..")
+	if !ok || lo == "" || hi == "" {
+		return w.fault("as in 15m in 1m..24h", "%q is not a range of durations", w.text)
+	}
+	var fault *TTLError
+	if t.Min, fault = duration(word{lo, w.at}); fault != nil {
+		return fault
+	}
+	if t.Max, fault = duration(word{hi, w.at + len(lo) + len("..")}); fault != nil {
+		return fault
 	}
 	switch {
 	case t.Min > t.Max:
-		return fmt.Errorf("the range %s is empty: its start is above its end", text)
+		return w.fault(fmt.Sprintf("%s..%s?", hi, lo), "the range %s is empty: its start is above its end", w.text)
 	case t.Default < t.Min || t.Default > t.Max:
-		return fmt.Errorf("the default %s is outside of %s", FormatDuration(t.Default), text)
+		return w.fault("widen the range, or move the default", "the default %s is outside of %s", FormatDuration(t.Default), w.text)
 	}
+	return nil
+}
+
+func (t *TTL) jitter(w word) *TTLError {
+	digits, ok := strings.CutSuffix(w.text[1:], "%")
+	percent, err := strconv.ParseFloat(digits, 64)
+	if !ok || err != nil || strings.Trim(digits, "0123456789.") != "" || percent <= 0 || percent > 50 {
+		return w.fault("as in 10m ~10%", "%q is not a jitter of above 0%% and at most 50%%", w.text)
+	}
+	t.Jitter = percent / 100
 	return nil
 }
 
@@ -119,27 +172,56 @@ var units = []struct {
 	size time.Duration
 }{{"w", 7 * 24 * time.Hour}, {"d", 24 * time.Hour}, {"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}}
 
-// ParseDuration reads a duration of whole numbers with units ms, s, m, h, d, w:
-// `30s`, `1h30m`, `7d`. It is positive and at most MaxTTL.
+// strangers are units people write that are none, and what to write instead.
+var strangers = map[string]string{
+	"mo": "a month has no fixed length; write 30d", "M": "write m for minutes, 30d for a month", "y": "write 365d",
+	"ns": "Redis counts in milliseconds: 1ms is the least", "us": "Redis counts in milliseconds: 1ms is the least",
+	"sec": "write s", "min": "write m", "hr": "write h", "day": "write d", "days": "write d", "week": "write w",
+}
+
+// ParseDuration reads a duration of whole numbers with units ms, s, m, h, d, w,
+// the larger unit first: `30s`, `1h30m`, `7d`. It is positive and at most
+// MaxTTL. The error is a *TTLError.
 func ParseDuration(text string) (time.Duration, error) {
+	d, fault := duration(word{text, 0})
+	if fault != nil {
+		return 0, fault
+	}
+	return d, nil
+}
+
+func duration(w word) (time.Duration, *TTLError) {
 	var total time.Duration
-	rest := text
-	for rest != "" {
+	last := MaxTTL
+	for rest := w.text; rest != ""; {
 		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-		letters := len(rest[digits:]) - len(strings.TrimLeft(rest[digits:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+		after := strings.IndexAny(rest[digits:]+"0", "0123456789")
+		unit := rest[digits : digits+after]
+		size := unitSize(unit)
+		switch {
+		case rest[0] == '-' && digits == 0:
+			return 0, w.fault("write a duration like 30s", "%q is negative", w.text)
+		case digits == 0:
+			return 0, w.fault("write a duration like 30s, 15m, 24h or 7d", "%q is not a duration", w.text)
+		case strings.Trim(w.text, "0") == "":
+			return 0, w.fault("write a duration like 30s, or none for a key that must never expire", "%q is no time at all", w.text)
+		case unit == "":
+			return 0, w.fault(fmt.Sprintf("%ss for seconds? %sms for milliseconds?", w.text, w.text), "%q has no unit", w.text)
+		case unit == "." || unit == ",":
+			return 0, w.fault("use a smaller unit, as in 90m for one hour and a half", "%q is not a whole number of a unit", w.text)
+		case size == 0:
+			return 0, w.fault(cmp.Or(strangers[unit], "the units are ms, s, m, h, d, w"), "%q has no unit %q", w.text, unit)
+		case size >= last:
+			return 0, w.fault("write the larger unit first, each once, as in 1h30m", "%q has its units out of order", w.text)
+		}
 		n, err := strconv.ParseInt(rest[:digits], 10, 64)
-		unit := unitSize(rest[digits : digits+letters])
-		if err != nil || unit == 0 {
-			return 0, fmt.Errorf("%q is not a duration: whole numbers with the units ms, s, m, h, d, w", text)
+		if err != nil || n > int64(MaxTTL/size) || total+time.Duration(n)*size > MaxTTL {
+			return 0, w.fault("write none for a key that must never expire", "%q is longer than 290 years", w.text)
 		}
-		if n > int64(MaxTTL/unit) || total+time.Duration(n)*unit > MaxTTL {
-			return 0, fmt.Errorf("%q is longer than 290 years", text)
-		}
-		total += time.Duration(n) * unit
-		rest = rest[digits+letters:]
+		total, last, rest = total+time.Duration(n)*size, size, rest[digits+after:]
 	}
 	if total <= 0 {
-		return 0, fmt.Errorf("%q is no time at all", text)
+		return 0, w.fault("write a duration like 30s, or none for a key that must never expire", "%q is no time at all", w.text)
 	}
 	return total, nil
 }
@@ -151,13 +233,6 @@ func unitSize(name string) time.Duration {
 		}
 	}
 	return 0
-}
-
-func durationFix(text string) string {
-	if _, err := strconv.Atoi(text); err == nil && text != "0" && text[0] != '-' {
-		return fmt.Sprintf("add a unit: %ss?", text)
-	}
-	return "write a duration like 30s, 15m, 24h or 7d, or none, or any, or a name from ttls"
 }
 
 // FormatDuration is the shortest text that ParseDuration reads back: "90m" for
