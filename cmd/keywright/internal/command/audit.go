@@ -321,8 +321,8 @@ func closing(w io.Writer, r *audit.Report) error {
 	}
 	if r.Sampled {
 		fmt.Fprintf(w, "sample: figures are of %s keys from random places, not of all %s\n", terminal.Count(r.Total.Keys), terminal.Count(r.Expected))
-	} else if r.MaxRepeats > 0 {
-		fmt.Fprintf(w, "SCAN may repeat a key: at most %s (%s) are counted twice, if none was deleted meanwhile\n", terminal.Count(r.MaxRepeats), terminal.Percent(float64(r.MaxRepeats)/float64(max(r.Total.Keys, 1))))
+	} else {
+		fmt.Fprintf(w, "SCAN may repeat a key: at most %s of these (%s) are counted twice, if none was deleted meanwhile\n", terminal.Count(r.MaxRepeats), terminal.Percent(float64(r.MaxRepeats)/float64(max(r.Total.Keys, 1))))
 	}
 	if r.Gone > 0 {
 		fmt.Fprintf(w, "%s expired or were deleted while they were looked at\n", plural(int(r.Gone), "key"))
