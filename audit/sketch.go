@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/source"
@@ -180,6 +182,9 @@ func segmentName(segment []byte, rest bool) string {
 	if name, ok := look(segment); ok {
 		return name
 	}
+	if !utf8.Valid(segment) || finding.Printable(string(segment)) != string(segment) {
+		return "{bytes}"
+	}
 	var out strings.Builder
 	for start := 0; start <= len(segment); {
 		end := start
@@ -221,21 +226,13 @@ func look(segment []byte) (string, bool) {
 	return "", false
 }
 
-// literal writes bytes as a pattern has them.
+// literal writes text as a pattern has it.
 func literal(out *strings.Builder, word []byte) {
 	for _, b := range word {
-		switch {
-		case b == '{' || b == '}' || b == '\\':
+		if b == '{' || b == '}' || b == '\\' {
 			out.WriteByte('\\')
-			out.WriteByte(b)
-		case b < ' ' || b >= 0x7f:
-			const digits = "0123456789abcdef"
-			out.WriteString(`\x`)
-			out.WriteByte(digits[b>>4])
-			out.WriteByte(digits[b&15])
-		default:
-			out.WriteByte(b)
 		}
+		out.WriteByte(b)
 	}
 }
 
@@ -252,7 +249,7 @@ func (s *sketch) suggestions() []suggestion {
 	var walk func(b *branch, prefix string)
 	walk = func(b *branch, prefix string) {
 		if b.group != nil && b.group.keys > 0 {
-			out = append(out, suggestion{pattern: number(prefix), near: s.near(prefix), group: b.group})
+			out = append(out, suggestion{pattern: prefix, group: b.group})
 		}
 		for name, c := range b.children {
 			p := name
@@ -263,6 +260,7 @@ func (s *sketch) suggestions() []suggestion {
 		}
 	}
 	walk(s.root, "")
+	out = s.gather(out)
 	slices.SortFunc(out, func(a, b suggestion) int {
 		if a.keys != b.keys {
 			return int(min(max(b.keys-a.keys, -1), 1))
@@ -270,6 +268,49 @@ func (s *sketch) suggestions() []suggestion {
 		return strings.Compare(a.pattern, b.pattern)
 	})
 	return out
+}
+
+// alike is how many groups must differ in words beside placeholders only to
+// become one: delta-{int}, maple-{int} and oak-{int} are {text}-{int}.
+const alike = 3
+
+// gather merges groups that are alike, and finishes the patterns.
+func (s *sketch) gather(groups []suggestion) []suggestion {
+	families := map[string][]suggestion{}
+	for _, g := range groups {
+		name := skeleton(g.pattern)
+		families[name] = append(families[name], g)
+	}
+	var out []suggestion
+	for name, family := range families {
+		if len(family) < alike {
+			out = append(out, family...)
+			continue
+		}
+		merged := &group{}
+		for _, g := range family {
+			merged.merge(g.group)
+		}
+		out = append(out, suggestion{pattern: name, group: merged})
+	}
+	for i := range out {
+		out[i].near = s.near(out[i].pattern)
+		out[i].pattern = number(out[i].pattern)
+	}
+	return out
+}
+
+// skeleton replaces the words in segments that also hold a placeholder.
+func skeleton(p string) string {
+	segments := strings.Split(p, ":")
+	for i, segment := range segments {
+		if strings.Contains(segment, "{") && !strings.Contains(segment, `\`) && segment[0] != '{' {
+			if end := strings.IndexAny(segment, "_-."); end > 0 && !strings.Contains(segment[:end], "{") {
+				segments[i] = "{text}" + segment[end:]
+			}
+		}
+	}
+	return strings.Join(segments, ":")
 }
 
 // number makes the placeholders of a suggested pattern differ: {int}, {int_2}.
@@ -328,7 +369,7 @@ func segmentDistance(a, b []string) int {
 	}
 	total, same := 2*(len(b)-len(a)), 0
 	for i := range a {
-		x, y := strings.HasPrefix(a[i], "{"), strings.HasPrefix(b[i], "{")
+		x, y := strings.Contains(a[i], "{"), strings.Contains(b[i], "{")
 		switch {
 		case a[i] == b[i] && !x:
 			same++
