@@ -170,8 +170,11 @@ var looks = func() []scalar.Type {
 	return out
 }()
 
-// segmentName is the segment as it stands in a suggested pattern. Within a
-// segment, words are divided by _, - and . and looked at one by one.
+// dividers stand between the words of a segment.
+const dividers = "_-./|,="
+
+// segmentName is the segment as it stands in a suggested pattern. The words
+// within a segment are looked at one by one.
 func segmentName(segment []byte, rest bool) string {
 	if rest {
 		return "{rest}"
@@ -188,7 +191,7 @@ func segmentName(segment []byte, rest bool) string {
 	var out strings.Builder
 	for start := 0; start <= len(segment); {
 		end := start
-		for end < len(segment) && segment[end] != '_' && segment[end] != '-' && segment[end] != '.' {
+		for end < len(segment) && !strings.ContainsRune(dividers, rune(segment[end])) {
 			end++
 		}
 		word := segment[start:end]
@@ -305,7 +308,7 @@ func skeleton(p string) string {
 	segments := strings.Split(p, ":")
 	for i, segment := range segments {
 		if strings.Contains(segment, "{") && !strings.Contains(segment, `\`) && segment[0] != '{' {
-			if end := strings.IndexAny(segment, "_-."); end > 0 && !strings.Contains(segment[:end], "{") {
+			if end := strings.IndexAny(segment, dividers); end > 0 && !strings.Contains(segment[:end], "{") {
 				segments[i] = "{text}" + segment[end:]
 			}
 		}

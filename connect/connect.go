@@ -324,6 +324,9 @@ func (c Config) String() string {
 	return strings.Join(c.Addresses, ",")
 }
 
+// MarshalText implements encoding.TextMarshaler, and so JSON, without secrets.
+func (c Config) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
 // GoString implements fmt.GoStringer.
 func (c Config) GoString() string { return "connect.Config(" + c.String() + ")" }
 
