@@ -105,18 +105,23 @@ func (l *loader) read(name string, via []string, from Pos) {
 	l.imports(d, append(via, name))
 }
 
+// readFile asks what the name leads to before it opens it: opening a pipe would
+// wait for a writer.
 func readFile(fsys fs.FS, name string) ([]byte, string) {
+	info, err := fs.Stat(fsys, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "does not exist"
+	case err != nil:
+		return nil, "cannot be read: " + err.Error()
+	case !info.Mode().IsRegular():
+		return nil, "is not a regular file"
+	}
 	f, err := fsys.Open(name)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, "does not exist"
-		}
 		return nil, "cannot be read: " + err.Error()
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, "is not a regular file"
-	}
 	text, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
 	switch {
 	case err != nil:

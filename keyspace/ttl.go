@@ -215,7 +215,7 @@ func duration(w word) (time.Duration, *TTLError) {
 			return 0, w.fault("write the larger unit first, each once, as in 1h30m", "%q has its units out of order", w.text)
 		}
 		n, err := strconv.ParseInt(rest[:digits], 10, 64)
-		if err != nil || n > int64(MaxTTL/size) || total+time.Duration(n)*size > MaxTTL {
+		if err != nil || n > int64((MaxTTL-total)/size) {
 			return 0, w.fault("write none for a key that must never expire", "%q is longer than 290 years", w.text)
 		}
 		total, last, rest = total+time.Duration(n)*size, size, rest[digits+after:]

@@ -1,0 +1,209 @@
+package keyspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/keywright/keywright/finding"
+)
+
+// load reads one file from memory.
+func load(text string) (*Keyspace, []finding.Finding) {
+	return Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+}
+
+const head = "keywright: 1\n"
+
+// entry is a file with one entry whose key is written as given.
+func entry(key string) string {
+	return head + "keys:\n  a:\n    key: " + key + "\n    type: string\n    ttl: 1d\n"
+}
+
+// What the YAML parser refuses, one at a time: it stops at the first.
+var syntaxFaults = []struct{ name, text, want string }{
+	{"empty", "", "k.yaml:1:1: KW006 the file is empty"},
+	{"comment only", "# x\n", "k.yaml:1:1: KW006 the file is empty"},
+	{"list", "- a\n", "k.yaml:1:1: KW005 the file must be a mapping of sections"},
+	{"text", "hello\n", "k.yaml:1:1: KW005 the file must be a mapping of sections"},
+	{"no version", "doc: x\n", "k.yaml:1:1: KW006 the file does not say which version"},
+	{"NUL", head + "doc: a\x00b\n", "k.yaml:2:7: KW001 byte 0x00 is not text"},
+	{"invalid UTF-8 behind CJK", head + "doc: 가\xff\n", "k.yaml:2:7: KW001 byte 0xff is not text"},
+	{"UTF-16", "\xff\xfek\x00", "k.yaml:1:1: KW001 byte 0xff is not text"},
+	{"bell", head + "doc: \x07\n", "k.yaml:2:6: KW001 byte 0x07 is not text"},
+	{"escape sequence", head + "doc: \x1b[31m\n", "k.yaml:2:6: KW001 byte 0x1b is not text"},
+	{"delete", head + "doc: \x7f\n", "k.yaml:2:6: KW001 the character U+007F is not text"},
+	{"next line", head + "doc: a\u0085b\n", "k.yaml:2:7: KW001 the character U+0085 is not text"},
+	{"line separator", head + "doc: a\u2028b\n", "k.yaml:2:7: KW001 the character U+2028 is not text"},
+	{"byte order mark inside", head + "doc: \ufeffx\n", "k.yaml:2:6: KW001 the character U+FEFF is not text"},
+	{"carriage returns", "keywright: 1\rdoc: x\r", "k.yaml:1:13: KW001 a carriage return without a line feed is not text"},
+	{"tab", head + "keys:\n\ta: b\n", "k.yaml:3:1: KW002 a tab cannot indent YAML (indent with spaces)"},
+	{"tab deeper", head + "keys:\n  a:\n\t\tkey: b\n", "k.yaml:4:1: KW002 a tab cannot indent YAML"},
+	{"pattern in a flow list", head + "owns: [x:{id}]\n", `k.yaml:2:10: KW009 a pattern inside [ ] or { } is not read as text (put quotes around it, as in ["x:{id}"])`},
+	{"pattern in a flow mapping", head + "keys:\n  a: {key: x:{id}, type: string, ttl: 1d}\n", "k.yaml:3:14: KW009"},
+	{"key begins with a brace", entry("{id}:x"), "k.yaml:4:14: KW009 a value that begins with { is not read as text"},
+	{"key is a placeholder", entry("{id}"), "k.yaml:4:10: KW009 the key of a begins with {, which YAML reads as a mapping"},
+	{"glob begins with a star", head + "owns: *foo\n", "k.yaml:2:7: KW002 a value that begins with * is an alias to YAML"},
+	{"glob is a star", head + "owns: *\n", "k.yaml:2:8: KW002 a value that begins with * or & is an alias to YAML"},
+	{"star in a flow list", head + "owns: [*:x]\n", "k.yaml:2:8: KW002 a value that begins with * is an alias to YAML"},
+	{"at sign", head + "doc: @x\n", "k.yaml:2:6: KW002 a value cannot begin with @, ` or %"},
+	{"backtick", head + "doc: `x`\n", "k.yaml:2:6: KW002 a value cannot begin with @, ` or %"},
+	{"colon and space", head + "doc: a: b\n", "k.yaml:2:7: KW002 a colon and a space inside a value begin a mapping"},
+	{"open quote", head + "doc: \"abc\n", "k.yaml:3:1: KW002 a quote is not closed"},
+	{"open bracket", head + "owns: [a\n", "k.yaml:3:1: KW002 a [ or { is not closed"},
+	{"unknown escape", head + `doc: "\q"` + "\n", "k.yaml:2:7: KW002 a backslash"},
+	{"lone surrogate", head + `doc: "\ud800"` + "\n", "k.yaml:2:9: KW002 found invalid Unicode"},
+	{"indentation", head + "keys:\n  a:\n    key: b\n   type: c\n", "k.yaml:5:4: KW002 the line does not fit the indentation"},
+	{"second document", head + "---\nkeywright: 1\n", "k.yaml:2:1: KW007 the file has a second document"},
+	{"broken second document", head + "---\nfoo: [\n", "KW007 the file has a second document"},
+	{"anchor on itself", head + "doc: &a [*a]\n", "k.yaml:2:10: KW007 aliases (*a) are not supported"},
+	{"billion laughs", head + "a: &a [x,x]\nb: &b [*a,*a]\nc: &c [*b,*b]\n", "k.yaml:4:8: KW007 aliases (*b) are not supported"},
+	{"merge key", head + "<<: {doc: x}\n", "k.yaml:2:1: KW007 merge keys are not supported"},
+	{"100,000 brackets", head + "doc: " + strings.Repeat("[", 100_000), "KW002 the file is nested deeper than 10000 levels"},
+	{"20,000 mappings", head + "doc: " + strings.Repeat("{a: ", 20_000), "KW002 the file is nested deeper than 10000 levels"},
+	{"1 MiB and a byte", head + "#" + strings.Repeat("x", MaxFileBytes-len(head)), "k.yaml is larger than 1024 KiB; divide it and use imports"},
+}
+
+func TestSyntaxFaults(t *testing.T) {
+	for _, test := range syntaxFaults {
+		t.Run(test.name, func(t *testing.T) {
+			ks, findings := load(test.text)
+			if got := print(ks.Files, findings); !strings.Contains(got, test.want) {
+				t.Errorf("got\n%swant\n%s", got, test.want)
+			}
+		})
+	}
+}
+
+// What looks wrong and is not.
+func TestAccepted(t *testing.T) {
+	for name, text := range map[string]string{
+		"byte order mark":         "\ufeff" + entry("a:{id}"),
+		"CRLF":                    strings.ReplaceAll(entry("a:{id}"), "\n", "\r\n"),
+		"exactly 1 MiB":           head + "#" + strings.Repeat("x", MaxFileBytes-len(head)-1),
+		"plain pattern":           entry("a:{#{id}}:b"),
+		"quoted pattern":          entry(`"{id}:b"`),
+		"block pattern":           entry(">-\n      a:{id}"),
+		"one document in marks":   "---\n" + head + "...\n",
+		"a space, an emoji":       entry(`"a b:🔑:{id}"`),
+		"a byte":                  entry(`a:\xff:{id}`),
+		"a NUL":                   entry(`'a:\x00:{id}'`),
+		"globs in a flow list":    head + "owns: [a:*, b:*]\n",
+		"one text for a list":     head + "owns: a:*\n",
+		"on, off, yes, no":        head + "vars: {v: on|off|yes|no|null|true}\n",
+		"numbers as enum":         head + "vars: {v: 1|2|3}\n",
+		"a var of a later var":    head + "vars: {a: b, b: c, c: int}\n",
+		"ttl with several units":  strings.ReplaceAll(entry("a"), "1d", "1h30m"),
+		"text that needs escapes": head + `doc: "</script> */ \u202e \" ' back` + "`" + `tick \e[31m"` + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if ks, findings := load(text); len(findings) > 0 {
+				t.Error(print(ks.Files, findings))
+			}
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	files := fstest.MapFS{}
+	for i := range MaxFiles + 1 {
+		files[fmt.Sprintf("%d.yaml", i)] = &fstest.MapFile{Data: fmt.Appendf(nil, "%simports: %d.yaml\n", head, i+1)}
+	}
+	_, findings := Load(files, "0.yaml")
+	if got := print(nil, findings); !strings.Contains(got, "99.yaml:2:10: KW008 a declaration has at most 100 files") {
+		t.Error(got)
+	}
+	var b strings.Builder
+	b.WriteString(head + "keys:\n")
+	for i := range MaxEntries + 1 {
+		fmt.Fprintf(&b, "  e%d: {key: k%d, type: string, ttl: any}\n", i, i)
+	}
+	ks, findings := load(b.String())
+	if got := print(nil, findings); len(ks.Entries) != MaxEntries || !strings.Contains(got, "k.yaml:10003:3: KW008 a declaration has at most 10000 entries") {
+		t.Errorf("%d entries, %s", len(ks.Entries), got)
+	}
+}
+
+// A file of 1 MiB that is wrong all over is read in time that grows with its
+// size, not with the square of it.
+func TestHostileFilesAreReadInLinearTime(t *testing.T) {
+	var unknown, misspelt strings.Builder
+	for i := range 40_000 {
+		fmt.Fprintf(&unknown, "  v%d: xx%d\n", i, i)
+		fmt.Fprintf(&misspelt, "  e%d: {deletes: x%d}\n", i, i)
+	}
+	for name, text := range map[string]string{
+		"one line of duplicates": head + "vars: {" + strings.Repeat("a: int, ", 120_000) + "}\n",
+		"unknown types":          head + "vars:\n" + unknown.String(),
+		"unknown entries":        head + "keys: {x: {key: a, type: string, ttl: 1d}}\nevents:\n" + misspelt.String(),
+		"unknown properties":     head + strings.Repeat("a: 1\n", 200_000),
+		"deep but legal":         head + "doc: " + strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			_, findings := load(text)
+			if took := time.Since(start); took > 10*time.Second || len(findings) == 0 {
+				t.Errorf("%v for %d findings", took, len(findings))
+			}
+		})
+	}
+}
+
+// Files that are none: what a path may lead to on a disk.
+func TestSpecialFiles(t *testing.T) {
+	dir := t.TempDir()
+	outside := filepath.Join(t.TempDir(), "secret.yaml")
+	must(t, os.WriteFile(outside, []byte(head+"doc: secret\n"), 0o600))
+	must(t, os.Mkdir(filepath.Join(dir, "folder"), 0o700))
+	must(t, os.Symlink(outside, filepath.Join(dir, "link.yaml")))
+	must(t, os.WriteFile(filepath.Join(dir, "k.yaml"), []byte(head+"imports: [folder, link.yaml, missing.yaml]\n"), 0o600))
+	root, err := os.OpenRoot(dir)
+	must(t, err)
+	defer root.Close()
+	ks, findings := Load(root.FS(), "k.yaml")
+	got := print(ks.Files, findings)
+	for _, want := range []string{
+		"k.yaml:2:11: KW001 folder is not a regular file",
+		"k.yaml:2:19: KW001 link.yaml cannot be read",
+		"k.yaml:2:30: KW001 missing.yaml does not exist",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s lacks %s", got, want)
+		}
+	}
+	if len(ks.Files) != 1 {
+		t.Errorf("read %d files", len(ks.Files))
+	}
+}
+
+// brokenFS fails while a file is read.
+type brokenFS struct{ fs.FS }
+
+type brokenFile struct{ fs.File }
+
+func (f brokenFS) Open(name string) (fs.File, error) {
+	file, err := f.FS.Open(name)
+	return brokenFile{file}, err
+}
+
+func (brokenFile) Read([]byte) (int, error) { return 0, errors.New("the disk is gone") }
+
+func TestReadFails(t *testing.T) {
+	_, findings := Load(brokenFS{fstest.MapFS{"k.yaml": {Data: []byte(head)}}}, "k.yaml")
+	if got := print(nil, findings); !strings.Contains(got, "KW001 k.yaml cannot be read: the disk is gone") {
+		t.Error(got)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
