@@ -213,7 +213,7 @@ func (b *builder) entity() {
 		}
 	}
 	if p, ok := b.props["emits"]; ok {
-		for name, v := range b.d.known(p.value, "emits", []string{"create", "update", "delete", "expire"}) {
+		for name, v := range b.d.known(p.value, "emits", childProperties["emits"]) {
 			if channel, ok := b.d.text(v.value, name); ok {
 				b.e.Emits[name] = channel
 				b.e.At["emits."+name] = b.d.at(v.value)

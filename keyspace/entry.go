@@ -63,6 +63,18 @@ func Properties(typ string) []string {
 // TopLevel are the sections a file may have.
 func TopLevel() []string { return slices.Clone(topLevel) }
 
+// childProperties are the properties of the mappings that are no entries.
+var childProperties = map[string][]string{
+	"channels": {"channel", "doc", "message", "owner", "readers"},
+	"events":   {"doc", "with", "deletes", "emits"},
+	"cleanup":  {"match", "idle", "older"},
+	"emits":    {"create", "update", "delete", "expire"},
+}
+
+// ChildProperties are the properties of one channel, event or clean-up rule, or
+// of `emits`.
+func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
+
 // builder reads one entry.
 type builder struct {
 	*loader

@@ -205,7 +205,7 @@ func (l *loader) sectionChannels(d *document) {
 		pattern := v.value
 		if v.value.Kind == yaml.MappingNode {
 			what := "the channel " + v.name
-			props := d.known(v.value, what, []string{"channel", "doc", "message", "owner", "readers"})
+			props := d.known(v.value, what, childProperties["channels"])
 			if _, ok := props["channel"]; !ok {
 				d.report("KW006", d.at(v.key), "add channel: …", "%s has no channel", what)
 				continue
@@ -261,7 +261,7 @@ func (l *loader) sectionEvents(d *document) {
 		}
 		what := "the event " + v.name
 		e := &Event{Name: v.name, Pos: d.at(v.key), At: map[string]Pos{}}
-		props := d.known(v.value, what, []string{"doc", "with", "deletes", "emits"})
+		props := d.known(v.value, what, childProperties["events"])
 		for name, prop := range props {
 			e.At[name] = d.at(prop.value)
 		}
@@ -301,7 +301,7 @@ func (l *loader) sectionCleanup(d *document) {
 		return
 	}
 	for _, n := range p.value.Content {
-		props := d.known(n, "a cleanup rule", []string{"match", "idle", "older"})
+		props := d.known(n, "a cleanup rule", childProperties["cleanup"])
 		c := Cleanup{Pos: d.at(n)}
 		match, ok := props["match"]
 		if n.Kind != yaml.MappingNode {
