@@ -282,18 +282,6 @@ func (c *context) streams() {
 	}
 }
 
-func (c *context) encryptedIndex() {
-	for _, e := range c.of(keyspace.Entity) {
-		for _, ix := range e.Index {
-			for _, f := range e.Keys[0].Fields {
-				if (f.Name == ix.Field || f.Name == ix.Score) && f.Type.Encrypted {
-					c.report(ix.Pos, e.Name, "", "the index %s of %s shows the encrypted field %s", ix.Name, e.Name, f.Name)
-				}
-			}
-		}
-	}
-}
-
 // slots holds the keys that change together against each other, in a cluster.
 func (c *context) slots() {
 	if !c.Cluster {

@@ -1,0 +1,142 @@
+package lint
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+)
+
+// cases has, for each rule, entries (or whole sections) in which it finds
+// something and ones in which it must not. A text without `keys:` is the inside
+// of keys.
+var cases = map[string]struct{ bad, good []string }{
+	"KW120": {bad: []string{"a: {key: \"x:{p}\", type: string, ttl: 1d}\nb: {key: \"{q}:y\", type: string, ttl: 1d}"},
+		good: []string{"a: {key: \"x:{p}\", type: string, ttl: 1d}\nb: {key: \"x:y\", type: string, ttl: 1d}", "a: {key: \"q:{p}\", type: string, ttl: 1d}\nb: {key: \"q:job:{i}\", type: string, ttl: 1d}"}},
+	"KW121": {bad: []string{"a: {key: \"x:{p}\", type: string, ttl: 1d}\nb: {key: \"x:{q}\", type: set, ttl: 1d}"}, good: []string{"a: {key: \"x:{p}\", type: string, ttl: 1d}\nb: {key: \"y:{p}\", type: string, ttl: 1d}"}},
+	"KW123": {bad: []string{"vars: {id: int}\nkeys:\n  a: {key: x, type: string, ttl: 1d}"}, good: []string{"vars: {id: int}\nkeys:\n  a: {key: \"x:{id}\", type: string, ttl: 1d}", "vars: {id: int}\nkeys:\n  a: {key: x, type: set, member: id, ttl: 1d}"}},
+	"KW124": {bad: []string{"vars: {user_id: int}\nkeys:\n  a: {key: \"x:{userId}\", type: set, member: user_id, ttl: 1d}"}, good: []string{"vars: {user_id: int}\nkeys:\n  a: {key: \"x:{user}\", type: set, member: user_id, ttl: 1d}"}},
+	"KW125": {bad: []string{"owns: [\"a:*\", \"b:*\"]\nkeys:\n  a: {key: \"c:{x}\", type: string, ttl: 1d}", "owns: [\"a:*\"]\nkeys:\n  a: {key: \"{x}:a\", type: string, ttl: 1d}"},
+		good: []string{"owns: [\"a:*\"]\nkeys:\n  a: {key: \"a:{x}\", type: lock, ttl: 1m}", "owns: [\"a:*\", \"b:*\"]\nvars: {ab: a|b}\nkeys:\n  a: {key: \"{ab}:x\", type: string, ttl: 1d}", "owns: [\"a:*\"]\nkeys:\n  a: {key: c, type: string, ttl: 1d, skip: [owns]}"}},
+	"KW126": {bad: []string{"shape: \"{p}:{x}[:{y}]\"\nvars: {p: cache|lock}\nkeys:\n  a: {key: \"tmp:x\", type: string, ttl: 1d}", "shape: \"a:{x}\"\nkeys:\n  a: {key: \"b:x\", type: string, ttl: 1d}", "shape: \"{a}:{b}\"\nkeys:\n  a: {key: x, type: string, ttl: 1d}", "shape: \"{a}\"\nkeys:\n  a: {key: \"x:y\", type: string, ttl: 1d}"},
+		good: []string{"shape: \"{p}:{x}[:{y}]\"\nvars: {p: cache|lock}\nkeys:\n  a: {key: \"cache:x:{z}\", type: string, ttl: 1d}\n  b: {key: \"{p}:{z}\", type: string, ttl: 1d}", "shape: \"a:{x}\"\nkeys:\n  a: {key: b, type: string, ttl: 1d, skip: [shape]}"}},
+	"KW127": {bad: []string{"a: {key: \"User:{x}\", type: string, ttl: 1d}\nb: {key: \"user:{x}\", type: string, ttl: 1d}"}, good: []string{"a: {key: \"user:{x}\", type: string, ttl: 1d}\nb: {key: \"users:{x}\", type: string, ttl: 1d}"}},
+	"KW128": {bad: []string{"a: {key: \"x y\", type: string, ttl: 1d}", "a: {key: \"x\\\\x01\", type: string, ttl: 1d}"}, good: []string{"a: {key: \"상품:{x}\", type: string, ttl: 1d}"}},
+	"KW129": {bad: []string{"foreign: [\"a*\"]\nkeys:\n  a: {key: \"ab:{x}\", type: string, ttl: 1d}", "owns: [\"a:*\"]\nforeign: [\"*\"]\nkeys:\n  a: {key: \"a:{x}\", type: string, ttl: 1d}"}, good: []string{"foreign: [\"bull:*\"]\nkeys:\n  a: {key: \"ab:{x}\", type: string, ttl: 1d}"}},
+	"KW130": {bad: []string{"class: {key: x, type: string, ttl: 1d}", "a: {key: x, type: hash, ttl: 1d, fields: {__proto__: int}}"}, good: []string{"classes: {key: x, type: string, ttl: 1d}"}},
+	"KW210": {bad: []string{"a: {key: x, type: cache, ttl: none}"}, good: []string{"a: {key: x, type: cache, ttl: any}", "a: {key: x, type: string, ttl: none}"}},
+	"KW211": {bad: []string{"a: {key: x, type: lock, ttl: none}", "a: {key: x, type: lock, ttl: any}"}, good: []string{"a: {key: x, type: lock, ttl: 30s}"}},
+	"KW212": {bad: []string{"a: {key: x, type: lock, ttl: 2d}"}, good: []string{"a: {key: x, type: lock, ttl: 1d}"}},
+	"KW213": {bad: []string{"ttls: {short: 1m}\nkeys:\n  a: {key: x, type: string, ttl: 1d}"}, good: []string{"ttls: {short: 1m}\nkeys:\n  a: {key: x, type: string, ttl: short}"}},
+	"KW214": {bad: []string{"a: {key: x, type: lock, ttl: 1m ~10%}"}, good: []string{"a: {key: x, type: cache, ttl: 1m ~10%}"}},
+	"KW215": {bad: []string{"a: {key: x, type: ratelimit, ttl: 1m, rate: 100 per 1h}"}, good: []string{"a: {key: x, type: ratelimit, ttl: 1h, rate: 100 per 1h}"}},
+	"KW216": {bad: []string{"a: {key: x, type: stream, ttl: none}"}, good: []string{"a: {key: x, type: stream, ttl: none, maxlen: 10}", "a: {key: x, type: stream, ttl: 1d}"}},
+	"KW321": {bad: []string{"cluster: true\nvars: {p: a|b}\nkeys:\n  q: {key: \"q:{p}\", type: queue, order: p, ttl: none}", "cluster: true\nkeys:\n  a: {key: \"x:{i}\", type: string, ttl: 1d}\n  b: {key: \"y:{i}\", type: string, ttl: 1d}\n  s: {type: script, file: s.lua, keys: [a, b]}"},
+		good: []string{"cluster: true\nvars: {p: a|b}\nkeys:\n  q: {key: \"{#q}:{p}\", type: queue, order: p, ttl: none}", "vars: {p: a|b}\nkeys:\n  q: {key: \"q:{p}\", type: queue, order: p, ttl: none}", "cluster: true\nkeys:\n  l: {key: \"l:{i}\", type: lock, ttl: 1m}", "cluster: true\nkeys:\n  a: {key: \"x:{#{i}}\", type: string, ttl: 1d}\n  b: {key: \"y:{#{i}}:z\", type: string, ttl: 1d}\n  s: {type: script, file: s.lua, keys: [a, b]}"}},
+	"KW322": {bad: []string{"keys:\n  a: {key: \"x:{i}:{j}\", type: cache, ttl: 1d}\nevents:\n  e: {with: [i], deletes: [a]}"}, good: []string{"keys:\n  a: {key: \"x:{i}:{j}\", type: cache, ttl: 1d}\nevents:\n  e: {with: [i, j], deletes: [a]}"}},
+	"KW323": {bad: []string{"keys: {}\nevents:\n  e: {with: [i]}"}, good: []string{"keys: {}\nchannels: {c: x}\nevents:\n  e: {with: [i], emits: [c]}"}},
+	"KW324": {bad: []string{"keys:\n  a: {key: \"tmp:{x}\", type: string, ttl: none}\ncleanup:\n  - {match: \"tmp:*\", idle: 1d}"}, good: []string{"keys:\n  a: {key: \"tmp:{x}\", type: string, ttl: 1d}\ncleanup:\n  - {match: \"tmp:*\", idle: 1d}"}},
+	"KW325": {bad: []string{"owns: [\"a:*\"]\nkeys: {}\ncleanup:\n  - {match: \"*:tmp\", idle: 1d}"}, good: []string{"owns: [\"a:*\"]\nkeys: {}\ncleanup:\n  - {match: \"a:tmp:*\", idle: 1d}"}},
+	"KW326": {bad: []string{"keys: {}\nchannels: {a: \"e:{x}\", b: \"{y}:f\"}"}, good: []string{"keys: {}\nchannels: {a: \"e:{x}\", b: \"f:{y}\", c: \"e:g\"}"}},
+	"KW401": {bad: []string{"keywright: 1\nkeys:\n  a: {key: x, type: string, ttl: 1d}"}, good: []string{"a: {key: x, type: string, ttl: 1d}"}},
+	"KW402": {bad: []string{"a: {key: x, type: string, ttl: 1d, readers: [o]}"}, good: []string{"a: {key: x, type: string, ttl: 1d, readers: [p]}"}},
+}
+
+// declare makes a whole file of a case.
+func declare(text string) string {
+	if strings.HasPrefix(text, "keywright:") {
+		return text
+	}
+	if !strings.Contains(text, "keys:") || !strings.Contains("\n"+text, "\nkeys:") {
+		text = "keys:\n  " + strings.ReplaceAll(text, "\n", "\n  ")
+	}
+	return "keywright: 1\nowner: o\n" + text + "\n"
+}
+
+func run(t testing.TB, text string) []finding.Finding {
+	t.Helper()
+	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}, "s.lua": {}}, "k.yaml")
+	if c := finding.Count(found); c.Errors > 0 {
+		t.Fatalf("%s\ndoes not load: %+v", text, found)
+	}
+	return Run(ks)
+}
+
+func has(findings []finding.Finding, code string) bool {
+	return slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Code == code })
+}
+
+func TestEveryRule(t *testing.T) {
+	for _, r := range Rules() {
+		c, ok := cases[r.Code]
+		if !ok || len(c.bad) == 0 || len(c.good) == 0 {
+			t.Errorf("%s has no case that it finds and one that it must not", r.Code)
+		}
+		for _, text := range c.bad {
+			found := run(t, declare(text))
+			if !has(found, r.Code) {
+				t.Errorf("%s does not find\n%s%+v", r.Code, declare(text), found)
+			}
+			for _, f := range found {
+				if f.Code == r.Code && (f.Severity != r.Severity || f.Message == "" || f.Pos.Line == 0 || strings.HasSuffix(f.Message, ".")) {
+					t.Errorf("%s: %+v", r.Code, f)
+				}
+			}
+		}
+		for _, text := range c.good {
+			if found := run(t, declare(text)); has(found, r.Code) {
+				t.Errorf("%s wrongly finds %+v in\n%s", r.Code, found, declare(text))
+			}
+		}
+	}
+	for code := range cases {
+		if !slices.ContainsFunc(Rules(), func(r finding.Rule) bool { return r.Code == code }) {
+			t.Errorf("there is a case for %s, but no rule", code)
+		}
+	}
+}
+
+func TestOverlapShowsAWitness(t *testing.T) {
+	for _, f := range run(t, declare(cases["KW120"].bad[0])) {
+		if f.Code == "KW120" && (!strings.Contains(f.Message, "the key x:y belongs to b") || len(f.Related) != 1) {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// TestExamplesAreClean: a sound page lints without errors and warnings.
+func TestExamplesAreClean(t *testing.T) {
+	files, err := filepath.Glob("../../examples/*/keyspace.yaml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%v %v", files, err)
+	}
+	for _, path := range append(files, "../../examples/all.yaml") {
+		ks, found := keyspace.Load(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+		for _, f := range append(found, Run(ks)...) {
+			if f.Severity > finding.Note {
+				t.Errorf("%s:%d: %s %s", path, f.Pos.Line, f.Code, f.Message)
+			}
+		}
+	}
+}
+
+func BenchmarkThousandEntries(b *testing.B) {
+	var text strings.Builder
+	text.WriteString("keywright: 1\nowner: o\nowns: [\"s*\"]\nvars: {id: int}\nkeys:\n")
+	for i := range 1000 {
+		fmt.Fprintf(&text, "  e%d: {key: \"s%d:thing:{id}:part_{name}\", type: hash, ttl: 1d}\n", i, i)
+	}
+	ks, _ := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text.String())}}, "k.yaml")
+	b.ReportAllocs()
+	for b.Loop() {
+		if found := Run(ks); len(found) != 0 {
+			b.Fatal(found[0])
+		}
+	}
+}
