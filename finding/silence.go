@@ -104,7 +104,7 @@ func readIgnores(file string, text []byte, known []Rule) (found []*ignore, fault
 
 func parseIgnore(body string, known []Rule) (*ignore, string) {
 	m := ignoreBody.FindStringSubmatch(body)
-	if m == nil {
+	if m == nil || m[2] == "" && strings.HasPrefix(m[3], "until ") {
 		return nil, "an ignore names one or more codes and a reason"
 	}
 	ig := &ignore{}

@@ -1,0 +1,202 @@
+package finding
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-update writes it anew):\n%s", name, diff)
+	}
+}
+
+const source = "keywright: 1\nkeys:\n  상품: {key: \"캐시:{상품}:x\", ttl: 7}\n\ttab: \"x\"\nlast line"
+
+// hostile are key names that try to steer a terminal.
+var hostile = [][]byte{[]byte("plain:1"), []byte("\x1b[31mred"), []byte("\u202eabc"), []byte("line\nbreak"), {0xff, 0xfe}, []byte("with space"), []byte(`"quoted\`), []byte("키:1"), {}}
+
+func samples() []Finding {
+	return []Finding{
+		{Code: "KW201", Severity: Error, Pos: Position{"k.yaml", 3, 31, 32}, Message: "\"7\" has no unit", Fix: "7s?"},
+		{Code: "KW101", Severity: Warning, Pos: Position{"k.yaml", 3, 14, 25}, Message: "wide", Related: []Related{{Position{"k.yaml", 1, 1, 10}, "declared here"}}},
+		{Code: "KW102", Severity: Note, Pos: Position{"k.yaml", 4, 2, 0}, Message: "behind a tab"},
+		{Code: "KW103", Severity: Error, Pos: Position{"k.yaml", 5, 6, 99}, Message: "beyond the end"},
+		{Code: "KW104", Severity: Error, Pos: Position{"k.yaml", 99, 1, 2}, Message: "no such line"},
+		{Code: "KW501", Severity: Error, Entry: "e", Message: "keys, 100%: a,b\nc", Count: 12, Examples: hostile},
+		{Code: "KW502", Severity: Warning, Pos: Position{File: "k.yaml"}, Message: "a file only", Count: 1, Examples: [][]byte{[]byte("a")}},
+	}
+}
+
+var rules = []Rule{{"KW101", "one", Warning, "One", "Why.", "general fix"}, {"KW501", "two", Error, "Two", "Why.", "declare it"}}
+
+func options(color bool) Options {
+	return Options{Rules: rules, Color: color, Source: func(f string) []byte {
+		if f == "k.yaml" {
+			return []byte(source)
+		}
+		return nil
+	}}
+}
+
+func TestPrinters(t *testing.T) {
+	for name, print := range map[string]func(*bytes.Buffer) error{
+		"text.golden":   func(b *bytes.Buffer) error { return Text(b, samples(), options(false)) },
+		"color.golden":  func(b *bytes.Buffer) error { return Text(b, samples()[:2], options(true)) },
+		"json.golden":   func(b *bytes.Buffer) error { return JSON(b, samples(), options(false)) },
+		"github.golden": func(b *bytes.Buffer) error { return GitHub(b, samples(), options(false)) },
+		"sarif.golden":  func(b *bytes.Buffer) error { return SARIF(b, samples(), options(false)) },
+		"empty.golden":  func(b *bytes.Buffer) error { return JSON(b, nil, Options{}) },
+	} {
+		var out bytes.Buffer
+		if err := print(&out); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, out.String())
+	}
+}
+
+func TestJSONKeepsEveryByteOfAKey(t *testing.T) {
+	for _, k := range hostile {
+		text, err := json.Marshal(JSONKey(k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back any
+		if err := json.Unmarshal(text, &back); err != nil {
+			t.Fatal(err)
+		}
+		switch v := back.(type) {
+		case string:
+			if v != string(k) {
+				t.Errorf("%q became %q", k, v)
+			}
+		case map[string]any:
+			var raw []byte
+			if err := json.Unmarshal([]byte(`"`+v["base64"].(string)+`"`), &raw); err != nil || !bytes.Equal(raw, k) {
+				t.Errorf("%q became %q", k, raw)
+			}
+		}
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, k := range hostile {
+		f.Add(k, "message", "source \x1b line")
+	}
+	f.Fuzz(func(t *testing.T, key []byte, message, line string) {
+		var out bytes.Buffer
+		finding := Finding{Code: "KW501", Pos: Position{"f\x1b", 1, 3, 7}, Message: message, Fix: message, Count: 1, Examples: [][]byte{key}, Related: []Related{{Position{"f\x1b", 1, 1, 2}, message}}}
+		if err := Text(&out, []Finding{finding}, Options{Source: func(string) []byte { return []byte(line) }}); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range out.String() {
+			if r < ' ' && r != '\n' || r == 0x7f || r == 0x202e || r == 0x9b {
+				t.Fatalf("%U reaches the terminal in %q", r, out.String())
+			}
+		}
+	})
+}
+
+func TestWidth(t *testing.T) {
+	for text, want := range map[string]int{"abc": 3, "가나": 4, "カナ": 4, "ｶﾅ": 2, "漢": 2, "é": 1, "e\u0301": 1, "😀": 2, "": 0, "Ａ": 2} {
+		if got := Width(text); got != want {
+			t.Errorf("Width(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestIgnore(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	file := func(lines ...string) map[string][]byte {
+		return map[string][]byte{"k.yaml": []byte(strings.Join(lines, "\n"))}
+	}
+	at := func(line int) Finding {
+		return Finding{Code: "KW101", Severity: Warning, Pos: Position{File: "k.yaml", Line: line, Column: 1}, Message: "m"}
+	}
+	for name, c := range map[string]struct {
+		files map[string][]byte
+		in    Finding
+		want  string // codes that remain
+	}{
+		"used":                 {file("# keywright:ignore KW101 because", "a: b"), at(2), ""},
+		"over a comment":       {file("# keywright:ignore KW101 because", "# more", "", "a: b"), at(4), ""},
+		"several codes":        {file("# keywright:ignore KW501, KW101 because", "a: b"), at(2), ""},
+		"a block":              {file("  # keywright:ignore KW101 because", "  e:", "    key: x", "", "    ttl: 1", "  f:"), at(5), ""},
+		"after the block":      {file("  # keywright:ignore KW101 because", "  e:", "    key: x", "  f:"), at(4), "KW090 KW101"},
+		"other code":           {file("# keywright:ignore KW501 because", "a: b"), at(2), "KW090 KW101"},
+		"not yet expired":      {file("# keywright:ignore KW101 until 2026-11-21 because", "a: b"), at(2), ""},
+		"expired":              {file("# keywright:ignore KW101 until 2026-11-20 because", "a: b"), at(2), "KW091 KW101"},
+		"no reason":            {file("# keywright:ignore KW101", "a: b"), at(2), "KW092 KW101"},
+		"no reason but a date": {file("# keywright:ignore KW101 until 2027-01-01", "a: b"), at(2), "KW092 KW101"},
+		"bad date":             {file("# keywright:ignore KW101 until soon because", "a: b"), at(2), "KW092 KW101"},
+		"unknown code":         {file("# keywright:ignore KW999 because", "a: b"), at(2), "KW092 KW101"},
+		"no comment":           {file("a: \"# keywright:ignore KW101 because\"", "b: c"), at(2), "KW101"},
+		"at the end":           {file("a: b", "# keywright:ignore KW101 because"), at(1), "KW101 KW090"},
+	} {
+		var codes []string
+		for _, f := range Ignore([]Finding{c.in}, c.files, rules, now) {
+			codes = append(codes, f.Code)
+		}
+		if got := strings.Join(codes, " "); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestBaseline(t *testing.T) {
+	all := samples()
+	var file bytes.Buffer
+	if err := NewBaseline(append(all[:3:3], all[0])).Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	b, err := ReadBaseline(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := all[0]
+	moved.Pos.Line, moved.Count = 500, 7
+	fresh, known, gone := b.Apply([]Finding{moved, all[1], all[4]})
+	if len(known) != 2 || len(fresh) != 1 || fresh[0].Code != "KW104" || len(gone) != 2 {
+		t.Errorf("fresh %v, known %v, gone %v", fresh, known, gone)
+	}
+	for _, text := range []string{"", "{", `{"what":1}`, "[]"} {
+		if _, err := ReadBaseline(strings.NewReader(text)); err == nil {
+			t.Errorf("%q is taken for a baseline", text)
+		}
+	}
+}
+
+func TestCounts(t *testing.T) {
+	c := Count(samples())
+	if c != (Counts{4, 2, 1}) || Summary(c) != "4 errors, 2 warnings, 1 note" {
+		t.Errorf("%+v %s", c, Summary(c))
+	}
+	for from, want := range map[Severity]bool{Error: false, Warning: true, Note: true} {
+		if (Counts{Warnings: 1}).Failing(from) != want {
+			t.Errorf("one warning, failing from %s: %v", from, !want)
+		}
+	}
+}
