@@ -1,10 +1,9 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -16,7 +15,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-type auditOptions struct {
+// auditing are the flags of audit.
+type auditing struct {
 	judging
 	audit    audit.Options
 	scan     server.Options
@@ -24,10 +24,12 @@ type auditOptions struct {
 	noBytes  bool
 	sample   int64
 	progress string
+	top      int
+	examples int
 }
 
 func (a *app) auditCommand() *cobra.Command {
-	var o auditOptions
+	var o auditing
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Compare a live server with the declaration",
@@ -47,16 +49,34 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
   keywright audit --rate 20000 --max-latency 5ms --values
   keywright audit --include 'product_*' --include product_detail -o json`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.audit(cmd.Context(), &o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			form, err := a.form(c, o.output, auditForms...)
+			if err != nil {
+				return err
+			}
+			o.output = form
+			return a.audit(c.Context(), &o)
+		},
 	}
+	a.serverFlags(c)
+	o.flags(c, auditForms...)
+	o.auditFlags(c)
+	for _, name := range []string{"include", "exclude"} {
+		_ = c.RegisterFlagCompletionFunc(name, a.completeEntries)
+	}
+	return c
+}
+
+// auditForms are the forms of an audit's report.
+var auditForms = []string{"table", "json", "jsonl", "csv", "sarif", "github"}
+
+func (o *auditing) auditFlags(c *cobra.Command) {
 	f := c.Flags()
-	a.serverFlags(f)
-	o.flags(f, "table, json, jsonl, csv, sarif or github")
 	f.StringSliceVar(&o.audit.Include, "include", nil, "only these entries or key globs")
 	f.StringSliceVar(&o.audit.Exclude, "exclude", nil, "all but these entries or key globs")
 	f.BoolVar(&o.audit.Values, "values", false, "read values, and check them against their types, fields and members")
-	f.IntVar(&o.audit.Top, "top", 10, "how many of the largest keys to list")
-	f.IntVar(&o.audit.Examples, "examples", 5, "how many keys to show per finding")
+	f.IntVar(&o.top, "top", 10, "how many of the largest keys to list")
+	f.IntVar(&o.examples, "examples", 5, "how many keys to show per finding")
 	f.Int64Var(&o.sample, "sample", 0, "look at about so many keys from random places only")
 	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
 	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
@@ -64,97 +84,106 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: all)")
 	f.BoolVar(&o.noBytes, "no-bytes", false, "do not ask for MEMORY USAGE: a third less work for the server")
 	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	for _, name := range []string{"include", "exclude"} {
-		_ = c.RegisterFlagCompletionFunc(name, a.completeEntries)
-	}
-	return c
-}
-
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return usage("run `"+cmd.CommandPath()+" --help`", "%s takes no argument, but got %q", cmd.CommandPath(), args[0])
+	choices(c, "read-from", "auto", "primary", "replica")
+	choices(c, "progress", "auto", "plain", "none")
 }
 
 // prepare checks what flags cannot check themselves.
-func (o *auditOptions) prepare() error {
+func (o *auditing) prepare() error {
 	o.scan.Role = server.Role(o.role)
-	switch {
-	case !slices.Contains([]string{"auto", "primary", "replica"}, o.role):
-		return usage("write auto, primary or replica", "--read-from %q is nothing keywright knows", o.role)
-	case !slices.Contains([]string{"auto", "plain", "none"}, o.progress):
-		return usage("write auto, plain or none", "--progress %q is nothing keywright knows", o.progress)
-	case o.scan.Rate < 0 || o.sample < 0 || o.scan.MaxLatency < 0 || o.audit.Top < 0 || o.audit.Examples < 0:
-		return usage("", "a rate, a sample, a latency and a number of keys cannot be negative")
-	case slices.Contains(o.audit.Include, "") || slices.Contains(o.audit.Exclude, ""):
-		return usage("", "--include and --exclude take an entry or a glob, not an empty text")
+	o.audit.Top, o.audit.Examples = o.top, o.examples
+	if err := cmp.Or(oneOf("read-from", o.role, "auto", "primary", "replica"), oneOf("progress", o.progress, "auto", "plain", "none")); err != nil {
+		return err
+	}
+	for name, n := range map[string]int64{"rate": int64(o.scan.Rate), "sample": o.sample, "max-latency": int64(o.scan.MaxLatency), "top": int64(o.top), "examples": int64(o.examples)} {
+		if n < 0 {
+			return usage("write a positive number, or leave it out", "--%s cannot be negative", name)
+		}
+	}
+	if max(o.top, o.examples) > maxKept {
+		return usage("the form json with --include shows more of less", "--top and --examples keep at most %s keys", terminal.Count(maxKept))
+	}
+	if slices.Contains(o.audit.Include, "") || slices.Contains(o.audit.Exclude, "") {
+		return usage("write the name of an entry, or a glob like 'cache:*'", "--include and --exclude take no empty text")
 	}
 	return o.check()
 }
 
-func (a *app) audit(ctx context.Context, o *auditOptions) error {
-	form, err := a.form(o.output, "table", "json", "jsonl", "csv", "sarif", "github")
-	if err != nil {
-		return err
-	}
+// maxKept bounds the keys a report keeps, and so its memory.
+const maxKept = 10_000
+
+func (a *app) audit(ctx context.Context, o *auditing) error {
 	if err := o.prepare(); err != nil {
 		return err
 	}
-	path, err := a.find()
+	d, path, err := a.usable()
 	if err != nil {
 		return err
 	}
-	d, err := a.usable(path)
+	o.audit.Schema = schemaChecker(path)
+	fold, err := audit.New(d.Keyspace, o.audit)
 	if err != nil {
-		return err
+		return a.badFilter(d, o, err)
 	}
 	config, err := a.server()
 	if err != nil {
 		return err
 	}
 	config.Name = "keywright"
-	return a.auditServer(ctx, o, d, path, form, server.New(config, o.scan))
-}
-
-// auditServer runs the audit over any source and prints its report.
-func (a *app) auditServer(ctx context.Context, o *auditOptions, d *declaration, path, form string, src source.Source) error {
-	o.audit.Schema = schemaChecker(path)
-	fold, err := audit.New(d.Keyspace, o.audit)
-	if err != nil {
-		return usage("run `keywright explain ENTRY` for the entries", "%v", err)
-	}
 	mode := o.progress
 	if a.quiet {
 		mode = "none"
 	}
-	bar := terminal.NewProgress(mode, a.Err, a.now())
+	bar := terminal.NewProgress(mode, a.err, a.now())
 	req := source.Request{Bytes: !o.noBytes, Sample: o.sample, Progress: func(p source.Progress) {
-		note := ""
+		state := terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}
 		if p.Paused {
-			note = "waiting for the server to get quicker"
+			state.Note = "waiting for the server to get quicker"
 		}
-		bar.Show("keys", p.Keys, p.Total, p.Elapsed, note, a.now())
+		bar.Show(state, a.now())
 	}}
-	report, err := fold.Run(ctx, src, req)
+	report, err := fold.Run(ctx, server.New(config, o.scan), req)
 	bar.Clear()
 	if report == nil {
 		return err
 	}
-	return a.conclude(ctx, o, d, form, report, err)
+	return a.conclude(ctx, o, d, report, err)
+}
+
+// badFilter proposes the entry that was meant by --include or --exclude.
+func (a *app) badFilter(d *declaration, o *auditing, err error) error {
+	for _, word := range slices.Concat(o.audit.Include, o.audit.Exclude) {
+		if e, _ := d.Lookup(word); e != nil {
+			continue
+		}
+		if near := nearest(word, d.Names()); near != "" {
+			return usage("did you mean "+near+"?", "%v", err)
+		}
+	}
+	return usage("the entries are: "+strings.Join(entryNames(d.Keyspace), ", "), "%v", err)
 }
 
 // conclude silences what is to be silenced, prints the report and picks the
-// exit code. An interrupted or incomplete run is never taken for a complete one.
-func (a *app) conclude(ctx context.Context, o *auditOptions, d *declaration, form string, r *audit.Report, scanErr error) error {
+// exit code. An interrupted or incomplete run is never taken for a complete one,
+// and does not become a baseline.
+func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audit.Report, scanErr error) error {
 	kept := finding.Ignore(d.moved(r.Findings), d.sources, AllRules(), a.now())
-	kept = slices.DeleteFunc(kept, func(f finding.Finding) bool { return strings.HasPrefix(f.Code, "KW09") }) // lint's to say
-	var err error
-	if r.Findings, err = o.settle(a, kept); err != nil {
-		return err
+	r.Findings = slices.DeleteFunc(kept, func(f finding.Finding) bool { return strings.HasPrefix(f.Code, "KW09") }) // lint's to say
+	if scanErr != nil {
+		r.Complete = false
+		if len(r.Incomplete) == 0 {
+			r.Incomplete = []string{scanErr.Error()}
+		}
 	}
+	if r.Complete || !o.updateBaseline {
+		var err error
+		if r.Findings, err = o.settle(a, r.Findings); err != nil {
+			return err
+		}
+	}
+	o.cut(r)
 	r.Judge()
-	if err := a.printReport(form, d, r); err != nil {
+	if err := a.printReport(o, d, r); err != nil {
 		return err
 	}
 	switch {
@@ -168,171 +197,29 @@ func (a *app) conclude(ctx context.Context, o *auditOptions, d *declaration, for
 	return o.verdict(r.Summary)
 }
 
-func (a *app) printReport(form string, d *declaration, r *audit.Report) error {
-	switch form {
+// cut takes out what --top 0 and --examples 0 do not want; the fold takes zero
+// for its default.
+func (o *auditing) cut(r *audit.Report) {
+	if o.top == 0 {
+		r.Largest = nil
+	}
+	for i := range r.Findings {
+		if o.examples == 0 {
+			r.Findings[i].Examples = nil
+		}
+	}
+}
+
+func (a *app) printReport(o *auditing, d *declaration, r *audit.Report) error {
+	switch o.output {
 	case "json":
-		return r.JSON(a.Out)
+		return r.JSON(a.out)
 	case "jsonl":
-		return r.JSONLines(a.Out)
+		return r.JSONLines(a.out)
 	case "csv":
-		return r.CSV(a.Out)
+		return r.CSV(a.out)
 	case "table":
-		return a.printTable(a.Out, d, r)
+		return (&reportTable{a.out, r, !o.noBytes}).print(a.printing(d, a.out))
 	}
-	return printers[form](a.Out, r.Findings, a.printing(d, a.Out))
-}
-
-// printTable is the report for people.
-func (a *app) printTable(w io.Writer, d *declaration, r *audit.Report) error {
-	fmt.Fprintf(w, "%s at %s\n", r.Server, r.Endpoint)
-	fmt.Fprintf(w, "%s keys in %s, %s, read in %s (%s keys/s)\n\n", terminal.Count(r.Total.Keys), plural(r.Databases, "database"), terminal.Bytes(r.Total.Bytes),
-		terminal.Duration(audit.Duration(r.Seconds)), terminal.Count(int64(float64(r.Total.Keys)/max(r.Seconds, 0.001))))
-	steps := []func(io.Writer, *audit.Report) error{tableOfEntries, tableOfForeign, tableOfSuggestions, tableOfLargest}
-	for _, step := range steps {
-		if err := step(w, r); err != nil {
-			return err
-		}
-	}
-	if len(r.Findings) > 0 {
-		fmt.Fprintf(w, "Findings\n\n")
-		if err := finding.Text(w, r.Findings, a.printing(d, w)); err != nil {
-			return err
-		}
-		fmt.Fprintln(w)
-	}
-	return closing(w, r)
-}
-
-func tableOfEntries(w io.Writer, r *audit.Report) error {
-	var rows [][]string
-	empty := 0
-	for _, e := range r.Entries {
-		if e.Keys == 0 {
-			empty++
-			continue
-		}
-		rows = append(rows, append([]string{e.Name, shorten(e.Pattern, 44), e.Type}, append(figures(e.Figures), violations(e.Violations))...))
-	}
-	if len(rows) > 0 {
-		if err := terminal.Table(w, []string{"entry", "pattern", "type", "keys", "bytes", "share", "no ttl", "ttl p50 … max", "violations"}, rows, 3, 4, 5, 6); err != nil {
-			return err
-		}
-	}
-	if empty > 0 {
-		fmt.Fprintf(w, "%s without keys\n", plural(empty, "declared pattern"))
-	}
-	_, err := fmt.Fprintln(w)
-	return err
-}
-
-// shorten cuts a long pattern in the middle; its ends tell most.
-func shorten(s string, width int) string {
-	if finding.Width(s) <= width {
-		return s
-	}
-	r := []rune(s)
-	half := (width - 1) / 2
-	return string(r[:half]) + "…" + string(r[len(r)-half:])
-}
-
-func figures(f audit.Figures) []string {
-	ttl := ""
-	if f.TTL != nil {
-		ttl = terminal.Duration(audit.Duration(f.TTL.P50)) + " … " + terminal.Duration(audit.Duration(f.TTL.Max))
-	}
-	none := ""
-	if f.NoTTL > 0 {
-		none = terminal.Count(f.NoTTL)
-	}
-	return []string{terminal.Count(f.Keys), terminal.Bytes(f.Bytes), terminal.Percent(f.Share), none, ttl}
-}
-
-func violations(v map[string]int64) string {
-	var out []string
-	for code, n := range v {
-		out = append(out, code+" "+terminal.Count(n))
-	}
-	slices.Sort(out)
-	return strings.Join(out, ", ")
-}
-
-func tableOfForeign(w io.Writer, r *audit.Report) error {
-	var rows [][]string
-	for _, g := range r.Foreign {
-		rows = append(rows, append([]string{g.Glob}, figures(g.Figures)...))
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	if err := terminal.Table(w, []string{"foreign, not judged", "keys", "bytes", "share", "no ttl", "ttl p50 … max"}, rows, 1, 2, 3, 4); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w)
-	return err
-}
-
-// shownSuggestions is how many groups of undeclared keys the table lists.
-const shownSuggestions = 15
-
-func tableOfSuggestions(w io.Writer, r *audit.Report) error {
-	var rows [][]string
-	for i, s := range r.Undeclared.Suggestions {
-		if i == shownSuggestions {
-			rows = append(rows, []string{fmt.Sprintf("and %d more groups", len(r.Undeclared.Suggestions)-i)})
-			break
-		}
-		kinds := make([]string, 0, len(s.Types))
-		for k := range s.Types {
-			kinds = append(kinds, k)
-		}
-		slices.Sort(kinds)
-		f := figures(s.Figures)
-		rows = append(rows, []string{shorten(s.Pattern, 44), strings.Join(kinds, ","), f[0], f[1], f[3], shorten(finding.Key(s.Example), 36), s.Near})
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	if err := terminal.Table(w, []string{"undeclared, as patterns", "type", "keys", "bytes", "no ttl", "example", "meant?"}, rows, 2, 3, 4); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w)
-	return err
-}
-
-func tableOfLargest(w io.Writer, r *audit.Report) error {
-	var rows [][]string
-	for _, k := range r.Largest {
-		rows = append(rows, []string{shorten(finding.Key(k.Key), 60), k.Type, terminal.Bytes(k.Bytes), k.Entry})
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	if err := terminal.Table(w, []string{"largest keys", "type", "bytes", "entry"}, rows, 2); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(w)
-	return err
-}
-
-// closing says what the figures are worth, and the verdict.
-func closing(w io.Writer, r *audit.Report) error {
-	for _, n := range r.Notes {
-		fmt.Fprintf(w, "note: %s\n", finding.Printable(n))
-	}
-	if r.Sampled {
-		fmt.Fprintf(w, "sample: figures are of %s keys from random places, not of all %s\n", terminal.Count(r.Total.Keys), terminal.Count(r.Expected))
-	} else {
-		fmt.Fprintf(w, "SCAN may repeat a key: at most %s of these (%s) are counted twice, if none was deleted meanwhile\n", terminal.Count(r.MaxRepeats), terminal.Percent(float64(r.MaxRepeats)/float64(max(r.Total.Keys, 1))))
-	}
-	if r.Gone > 0 {
-		fmt.Fprintf(w, "%s expired or were deleted while they were looked at\n", plural(int(r.Gone), "key"))
-	}
-	switch r.Verdict {
-	case "incomplete":
-		fmt.Fprintf(w, "INCOMPLETE: %s\n", finding.Printable(strings.Join(r.Incomplete, "; ")))
-	case "clean":
-		fmt.Fprintf(w, "Clean: %s keys are as declared.\n", terminal.Count(r.Total.Keys))
-	}
-	_, err := fmt.Fprintf(w, "%s\n", finding.Summary(r.Summary))
-	return err
+	return printers[o.output](a.out, r.Findings, a.printing(d, a.out))
 }

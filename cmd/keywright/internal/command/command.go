@@ -7,37 +7,20 @@
 package command
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-)
-
-// The exit codes of every verb.
-const (
-	exitClean       = 0
-	exitFindings    = 1
-	exitUsage       = 2
-	exitUnreachable = 3
-	exitRefused     = 4
-	exitPartial     = 5
-	exitInterrupted = 130
 )
 
 // Streams is the world a command lives in.
@@ -47,81 +30,60 @@ type Streams struct {
 	Getenv   func(string) string
 }
 
-// exit is an error that carries an exit code; without a message it has been
-// said already.
-type exit struct {
-	code    int
-	message string
-	hint    string
-}
-
-func (e *exit) Error() string { return e.message }
-
-func usage(hint, format string, args ...any) error {
-	return &exit{exitUsage, fmt.Sprintf(format, args...), hint}
-}
-
 // app is what the verbs share: the streams and the persistent flags.
 type app struct {
-	Streams
+	In       io.Reader
+	out, err *terminal.Screen
+	Getenv   func(string) string
+	args     []string
+
 	file    string
 	url     string
 	color   string
 	quiet   bool
+	verbose bool
 	connect connect.Options
 	now     func() time.Time
 }
 
+func newApp(args []string, s Streams) *app {
+	return &app{In: s.In, out: terminal.NewScreen(s.Out, s.Getenv), err: terminal.NewScreen(s.Err, s.Getenv), Getenv: s.Getenv, args: args, now: time.Now}
+}
+
 // Main runs the command line and returns the exit code.
 func Main(ctx context.Context, args []string, s Streams) int {
-	a := &app{Streams: s, now: time.Now}
-	root := a.root()
-	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	a := newApp(args, s)
+	err := a.run(ctx)
 	return a.finish(ctx, err)
+}
+
+// run executes the command. What cannot happen is an error too, and so is a
+// result that could not be written.
+func (a *app) run(ctx context.Context) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &bug{r}
+			if a.verbose {
+				fmt.Fprintf(a.err, "%s\n", debug.Stack())
+			}
+		}
+	}()
+	root := a.root()
+	root.SetArgs(a.args)
+	if err := root.ExecuteContext(ctx); err != nil {
+		return err
+	}
+	if err := a.out.Err(); err != nil {
+		return fmt.Errorf("the result cannot be written: %w", err)
+	}
+	return nil
 }
 
 // New is the tree of commands, for documentation.
 func New() *cobra.Command {
-	return (&app{Streams: Streams{Getenv: func(string) string { return "" }}, now: time.Now}).root()
-}
-
-// finish says what went wrong, once, with a way out, and picks the exit code.
-func (a *app) finish(ctx context.Context, err error) int {
-	var e *exit
-	var refused *connect.Error
-	var config *connect.ConfigError
-	say := func(message, hint string) {
-		if message != "" {
-			fmt.Fprintf(a.Err, "keywright: %s\n", finding.Printable(message))
-		}
-		if hint != "" {
-			fmt.Fprintf(a.Err, "hint: %s\n", finding.Printable(hint))
-		}
-	}
-	switch {
-	case err == nil:
-		return exitClean
-	case errors.As(err, &e):
-		say(e.message, e.hint)
-		return e.code
-	case ctx.Err() != nil:
-		say("interrupted", "")
-		return exitInterrupted
-	case errors.Is(err, syscall.EPIPE):
-		return exitClean // whoever reads has seen enough
-	case errors.As(err, &refused):
-		say("cannot use the server "+refused.Server+": "+refused.Err.Error(), refused.Hint)
-		if refused.Kind == connect.Denied {
-			return exitRefused
-		}
-		return exitUnreachable
-	case errors.As(err, &config):
-		say(config.What, config.Hint)
-		return exitUsage
-	}
-	say(err.Error(), "")
-	return exitUsage
+	root := newApp(nil, Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, Getenv: func(string) string { return "" }}).root()
+	root.InitDefaultCompletionCmd()
+	return root
 }
 
 func (a *app) root() *cobra.Command {
@@ -129,187 +91,153 @@ func (a *app) root() *cobra.Command {
 		Use:   "keywright",
 		Short: "Schema as code for Redis and Valkey keyspaces",
 		Long: `keywright checks that the keys on a Redis or Valkey server are what one YAML
-file says they should be: their names, types, TTLs, sizes and values.`,
-		SilenceUsage: true, SilenceErrors: true,
+file says they should be: their names, types, TTLs, sizes and values.
+
+Begin with ` + "`keywright init`" + `, or look at it work with ` + "`keywright demo`" + `.`,
+		Version:       version().Version,
+		SilenceErrors: true, SilenceUsage: true,
 		SuggestionsMinimumDistance: 2,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
 			}
-			hint := "run `keywright help` for the list"
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				hint = "did you mean `keywright " + near[0] + "`?"
-			}
-			return usage(hint, "there is no command %q", args[0])
+			return a.unknownCommand(cmd, args[0])
 		},
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.environment(cmd) },
 	}
 	root.SetIn(a.In)
-	root.SetOut(a.Out)
-	root.SetErr(a.Err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("run `"+cmd.CommandPath()+" --help` for its flags", "%v", err)
-	})
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetFlagErrorFunc(a.flagError)
+	root.SetHelpCommand(a.helpCommand())
 	f := root.PersistentFlags()
 	f.StringVarP(&a.file, "file", "f", "", "the declaration (default: keyspace.yaml here or in a folder above)")
 	f.StringVar(&a.color, "color", "auto", "colour: auto, always or never")
-	f.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but results")
+	f.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but results and errors")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "say which file and which server are used")
+	choices(root, "color", "auto", "always", "never")
 	root.AddCommand(a.initCommand(), a.lintCommand(), a.fmtCommand(), a.rulesCommand(), a.explainCommand(), a.matchCommand(), a.auditCommand(),
 		a.doctorCommand(), a.aclCommand(), a.demoCommand(), a.schemaCommand(), a.versionCommand())
 	return root
 }
 
-// environment fills flags that were not given from KEYWRIGHT_<FLAG>.
+// helpCommand is cobra's, except that a topic there is not is an error.
+func (a *app) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Show the help of a command",
+		RunE: func(c *cobra.Command, args []string) error {
+			cmd, rest, err := c.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return a.unknownCommand(cmp.Or(cmd, c.Root()), rest[0])
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
+}
+
+// environment fills flags that were not given from KEYWRIGHT_<FLAG>, and checks
+// the persistent ones.
 func (a *app) environment(cmd *cobra.Command) error {
 	var failed error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		name := "KEYWRIGHT_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		name := Variable(f.Name)
 		value := a.Getenv(name)
-		if f.Changed || value == "" || f.Name == "url" || failed != nil {
+		if f.Changed || value == "" || f.Name == "help" || f.Name == "version" || failed != nil {
 			return
 		}
-		if err := f.Value.Set(value); err != nil {
-			failed = usage("", "%s: %v", name, err)
+		if f.Name == "url" { // connect reads it, and it must not look like an argument
+			f.Changed = true
+			return
+		}
+		if err := cmd.Flags().Set(f.Name, value); err != nil {
+			failed = usage("correct or unset "+name, "%v", err)
 		}
 	})
-	if a.color != "auto" && a.color != "always" && a.color != "never" {
-		return usage("write --color auto, always or never", "--color %q is nothing keywright knows", a.color)
+	if failed != nil {
+		return failed
 	}
-	return failed
+	if err := oneOf("color", a.color, "auto", "always", "never"); err != nil {
+		return err
+	}
+	a.out.SetColor(a.color, a.Getenv)
+	a.err.SetColor(a.color, a.Getenv)
+	return nil
 }
 
-// serverFlags are the flags of the verbs that need a server.
-func (a *app) serverFlags(f *pflag.FlagSet) {
-	f.StringVarP(&a.url, "url", "u", "", "the server (default: $KEYWRIGHT_URL, $REDIS_URL, "+connect.DefaultURL+"); a password belongs into the environment")
-	f.StringVar(&a.connect.CAFile, "tls-ca", "", "PEM file with the CA of the server's certificate")
-	f.StringVar(&a.connect.CertFile, "tls-cert", "", "PEM file with the client certificate")
-	f.StringVar(&a.connect.KeyFile, "tls-key", "", "PEM file with the key of the client certificate")
-	f.StringVar(&a.connect.ServerName, "tls-server-name", "", "the name in the server's certificate, if it is not the host's")
-	f.BoolVar(&a.connect.Insecure, "tls-insecure", false, "do not verify the server's certificate")
-	f.DurationVar(&a.connect.Timeout, "timeout", 5*time.Second, "how long to wait for the server, each time")
+// Variable is the environment variable of a flag.
+func Variable(flag string) string {
+	return "KEYWRIGHT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// server makes the Config from flags and environment.
-func (a *app) server() (connect.Config, error) {
-	o := a.connect
-	o.URL, o.Getenv = a.url, a.Getenv
-	if a.url != "" && connect.HasPassword(a.url) {
-		fmt.Fprintln(a.Err, "warning: a password in the arguments is seen by everybody who can list processes; put the URL into KEYWRIGHT_URL, or the password into REDISCLI_AUTH")
+// oneOf checks a flag that takes a word of a list.
+func oneOf(flag, value string, words ...string) error {
+	if slices.Contains(words, value) {
+		return nil
 	}
-	if o.Timeout <= 0 {
-		return connect.Config{}, usage("write --timeout 5s", "--timeout must be above zero")
+	list := strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+	hint := "write " + list
+	if near := nearest(value, words); near != "" {
+		hint = fmt.Sprintf("did you mean --%s %s? It takes %s", flag, near, list)
 	}
-	return connect.New(o)
+	return usage(hint, "--%s %q is nothing this command knows", flag, value)
 }
 
-// declarationName is the file that is looked for.
-const declarationName = "keyspace.yaml"
-
-// find is the declaration to use: --file, else the nearest keyspace.yaml.
-func (a *app) find() (string, error) {
-	if a.file != "" {
-		return a.file, nil
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for at := dir; ; at = filepath.Dir(at) {
-		path := filepath.Join(at, declarationName)
-		if _, err := os.Stat(path); err == nil {
-			if rel, err := filepath.Rel(dir, path); err == nil {
-				return rel, nil
-			}
-			return path, nil
-		}
-		if at == filepath.Dir(at) {
-			return "", usage("write one with `keywright init`, or name it with --file", "there is no %s here or in a folder above", declarationName)
-		}
-	}
+// choices makes the shell complete the words of a flag.
+func choices(c *cobra.Command, flag string, words ...string) {
+	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// declaration is a loaded file with the findings of loading it. Positions in
-// the model are relative to the folder of the first file; findings and sources
-// have the names of files as the user would write them.
-type declaration struct {
-	*keyspace.Keyspace
-	prefix   string // from here to that folder
-	findings []finding.Finding
-	sources  map[string][]byte
+// outputs defines --output of a command.
+func outputs(c *cobra.Command, to *string, forms ...string) {
+	list := strings.Join(forms[:len(forms)-1], ", ") + " or " + forms[len(forms)-1]
+	if slices.Contains(forms, "github") {
+		list += "; github is the default in GitHub Actions"
+	}
+	c.Flags().StringVarP(to, "output", "o", forms[0], "form of the result: "+list)
+	choices(c, "output", forms...)
 }
 
-// load reads a declaration. Files are opened below the folder of the first one.
-func load(path string) (*declaration, error) {
-	dir, name := filepath.Split(path)
-	if dir == "" {
-		dir = "."
+// form checks the chosen output; the surroundings may choose where the user has
+// not.
+func (a *app) form(c *cobra.Command, given string, known ...string) (string, error) {
+	if !c.Flags().Changed("output") && a.Getenv("GITHUB_ACTIONS") == "true" && slices.Contains(known, "github") {
+		return "github", nil
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, usage("", "the folder of the declaration cannot be opened: %v", err)
-	}
-	defer root.Close()
-	if info, err := root.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return nil, usage("write one with `keywright init`", "%s does not exist", path)
-	} else if err == nil && info.IsDir() {
-		return nil, usage("name the file in it", "%s is a folder", path)
-	}
-	ks, found := keyspace.Load(root.FS(), name)
-	d := &declaration{Keyspace: ks, sources: map[string][]byte{}}
-	if prefix := filepath.ToSlash(filepath.Clean(dir)); prefix != "." {
-		d.prefix = prefix + "/"
-	}
-	for _, f := range ks.Files {
-		d.sources[d.prefix+f.Name] = f.Text
-	}
-	d.findings = d.moved(found)
-	return d, nil
+	return given, oneOf("output", given, known...)
 }
 
-// moved are findings with file names as seen from here.
-func (d *declaration) moved(findings []finding.Finding) []finding.Finding {
-	move := func(p *finding.Position) {
-		if p.File != "" {
-			p.File = d.prefix + p.File
-		}
+func noArgs(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case strings.Contains(args[0], "://") && cmd.Flags().Lookup("url") != nil:
+		return usage("write `"+cmd.CommandPath()+" -u "+shellWord(args[0])+"`", "a server goes behind -u")
+	case cmd.Flags().Lookup("file") != nil && strings.HasSuffix(args[0], ".yaml"):
+		return usage("write `"+cmd.CommandPath()+" -f "+shellWord(args[0])+"`", "a declaration goes behind -f")
 	}
-	out := slices.Clone(findings)
-	for i := range out {
-		move(&out[i].Pos)
-		out[i].Related = slices.Clone(out[i].Related)
-		for j := range out[i].Related {
-			move(&out[i].Related[j].Pos)
-		}
-	}
-	return out
+	return usage("run `"+cmd.CommandPath()+" --help`", "%s takes no argument, but got %q", cmd.CommandPath(), args[0])
 }
 
-// usable refuses a declaration with errors: nothing may be concluded from it.
-func (a *app) usable(path string) (*declaration, error) {
-	d, err := load(path)
-	if err != nil {
-		return nil, err
-	}
-	if c := finding.Count(d.findings); c.Errors > 0 {
-		_ = finding.Text(a.Err, d.findings, a.printing(d, a.Err))
-		return nil, usage("mend them first; `keywright lint` shows them too", "%s has %s", path, finding.Summary(c))
-	}
-	return d, nil
-}
-
-// printing are the options of the printers of findings.
-func (a *app) printing(d *declaration, w io.Writer) finding.Options {
-	return finding.Options{
-		Source: func(file string) []byte { return d.sources[file] },
-		Rules:  AllRules(),
-		Color:  terminal.Color(a.color, w, a.Getenv),
+// say tells something that is no result, unless the user wants quiet.
+func (a *app) say(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.err, "%s\n", a.discreet(fmt.Sprintf(format, args...)))
 	}
 }
 
-// AllRules is every rule of the product, in the order of the codes.
-func AllRules() []finding.Rule {
-	all := append(append(append(append([]finding.Rule(nil), keyspace.Rules()...), finding.Rules()...), lint.Rules()...), audit.Rules()...)
-	sortRules(all)
-	return all
+// detail tells what only --verbose wants to know.
+func (a *app) detail(format string, args ...any) {
+	if a.verbose {
+		a.say(format, args...)
+	}
+}
+
+func (a *app) json(v any) error {
+	e := json.NewEncoder(a.out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
 }

@@ -16,21 +16,20 @@ import (
 // maxSchema bounds a JSON Schema file.
 const maxSchema = 4 << 20
 
+// schemaScheme is the scheme of the files beside a declaration, so that no
+// other place can be meant by a relative $ref.
+const schemaScheme = "keyspace"
+
 // schemaChecker makes checks of values from the JSON Schema files beside a
-// declaration. Nothing is ever loaded over the network.
+// declaration. Nothing is loaded over the network, and nothing from outside of
+// the declaration's folder.
 func schemaChecker(declaration string) func(file string) (func([]byte) error, error) {
-	dir := filepath.Dir(declaration)
 	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(localLoader{})
+	compiler.UseLoader(folder(filepath.Dir(declaration)))
 	compiler.AssertFormat()
 	return func(file string) (func([]byte) error, error) {
 		path, fragment, _ := strings.Cut(file, "#")
-		abs, err := filepath.Abs(filepath.Join(dir, path))
-		if err != nil {
-			return nil, err
-		}
-		location := (&url.URL{Scheme: "file", Path: abs, Fragment: fragment}).String()
-		schema, err := compiler.Compile(location)
+		schema, err := compiler.Compile((&url.URL{Scheme: schemaScheme, Path: "/" + filepath.ToSlash(path), Fragment: fragment}).String())
 		if err != nil {
 			return nil, err
 		}
@@ -44,19 +43,32 @@ func schemaChecker(declaration string) func(file string) (func([]byte) error, er
 	}
 }
 
-// localLoader opens files and nothing else.
-type localLoader struct{}
+// folder opens files in it and nothing else.
+type folder string
 
 // Load implements jsonschema.URLLoader.
-func (localLoader) Load(location string) (any, error) {
+func (f folder) Load(location string) (any, error) {
 	u, err := url.Parse(location)
-	if err != nil || u.Scheme != "file" {
-		return nil, fmt.Errorf("%s is not a local file, and nothing is loaded over the network", location)
+	if err != nil || u.Scheme != schemaScheme || u.Host != "" {
+		return nil, fmt.Errorf("%s is not a file beside the declaration; nothing is loaded from elsewhere", location)
 	}
-	f, err := os.Open(u.Path)
+	root, err := os.OpenRoot(string(f))
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return jsonschema.UnmarshalJSON(io.LimitReader(f, maxSchema))
+	defer root.Close()
+	name := filepath.FromSlash(strings.TrimPrefix(u.Path, "/"))
+	info, err := root.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > maxSchema:
+		return nil, fmt.Errorf("%s is no regular file of at most %d MiB", name, maxSchema>>20)
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return jsonschema.UnmarshalJSON(io.LimitReader(file, maxSchema))
 }

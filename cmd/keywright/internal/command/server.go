@@ -3,13 +3,48 @@ package command
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/demo"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )
+
+// serverFlags are the flags of the verbs that need a server.
+func (a *app) serverFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVarP(&a.url, "url", "u", "", "the server (default: $KEYWRIGHT_URL, $REDIS_URL, "+connect.DefaultURL+"); a password belongs into the environment")
+	f.StringVar(&a.connect.CAFile, "tls-ca", "", "PEM file with the CA of the server's certificate")
+	f.StringVar(&a.connect.CertFile, "tls-cert", "", "PEM file with the client certificate")
+	f.StringVar(&a.connect.KeyFile, "tls-key", "", "PEM file with the key of the client certificate")
+	f.StringVar(&a.connect.ServerName, "tls-server-name", "", "the name in the server's certificate, if it is not the host's")
+	f.BoolVar(&a.connect.Insecure, "tls-insecure", false, "do not verify the server's certificate")
+	f.DurationVar(&a.connect.Timeout, "timeout", 5*time.Second, "how long to wait for the server, each time")
+}
+
+// server makes the Config from flags and environment.
+func (a *app) server() (connect.Config, error) {
+	o := a.connect
+	o.URL, o.Getenv = a.url, a.Getenv
+	if connect.HasPassword(a.url) {
+		a.say("warning: a password in the arguments is seen by everybody who can list processes; put the URL into KEYWRIGHT_URL, or the password into REDISCLI_AUTH")
+	}
+	if o.Timeout <= 0 {
+		return connect.Config{}, usage("write --timeout 5s", "--timeout must be above zero")
+	}
+	if o.Insecure {
+		a.say("warning: the server's certificate is not verified (--tls-insecure): whoever sits in between can pose as it")
+	}
+	config, err := connect.New(o)
+	if err == nil {
+		a.detail("server: %s", config)
+	}
+	return config, err
+}
 
 func (a *app) doctorCommand() *cobra.Command {
 	var output string
@@ -22,18 +57,22 @@ and permissions, and says what is missing for an audit and what is dangerous.
 Exit codes: 0 nothing dangerous, 1 something is, 2 usage, 3 the server cannot be
 reached, 4 it refuses.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context(), output) },
+		Example: `  keywright doctor -u redis://localhost:6379
+  keywright doctor -o json`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			form, err := a.form(c, output, "table", "json")
+			if err != nil {
+				return err
+			}
+			return a.doctor(c.Context(), form)
+		},
 	}
-	a.serverFlags(c.Flags())
-	c.Flags().StringVarP(&output, "output", "o", "", "form of the result: table or json")
+	a.serverFlags(c)
+	outputs(c, &output, "table", "json")
 	return c
 }
 
-func (a *app) doctor(ctx context.Context, output string) error {
-	form, err := a.form(output, "table", "json")
-	if err != nil {
-		return err
-	}
+func (a *app) doctor(ctx context.Context, form string) error {
 	config, err := a.server()
 	if err != nil {
 		return err
@@ -53,22 +92,39 @@ func (a *app) doctor(ctx context.Context, output string) error {
 	return err
 }
 
+// levels are the styles of doctor's advice.
+var levels = map[string]terminal.Style{"danger": terminal.Red, "warning": terminal.Yellow}
+
 func (a *app) printDiagnosis(d server.Diagnosis) error {
 	var rows [][]string
 	for _, f := range d.Facts {
 		rows = append(rows, []string{f.Name, f.Value})
 	}
-	if err := terminal.Table(a.Out, []string{"what", "found"}, rows); err != nil {
+	if err := terminal.Table(a.out, []terminal.Column{{Title: "what"}, {Title: "found", Least: 20, Wrap: true}}, rows); err != nil {
 		return err
 	}
 	for _, w := range d.Advice {
-		fmt.Fprintf(a.Out, "\n%s: %s\n  %s\n  fix: %s\n", w.Level, finding.Printable(w.What), finding.Printable(w.Why), finding.Printable(w.Fix))
+		fmt.Fprintf(a.out, "\n%s %s\n  %s\n  fix: %s\n", a.out.Paint(levels[w.Level], w.Level+":"), finding.Printable(w.What), finding.Printable(w.Why), finding.Printable(w.Fix))
+	}
+	if len(d.Advice) == 0 {
+		fmt.Fprintf(a.out, "\n%s\n", a.out.Paint(terminal.Green, "Nothing dangerous."))
 	}
 	return nil
 }
 
 func (a *app) aclCommand() *cobra.Command {
-	c := &cobra.Command{Use: "acl", Short: "ACL users of the keyspace", Args: noArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	c := &cobra.Command{
+		Use:   "acl",
+		Short: "ACL users of the keyspace",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return a.unknownCommand(c, args[0])
+		},
+		SuggestionsMinimumDistance: 2,
+		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
 	var self, values bool
 	var user string
 	p := &cobra.Command{
@@ -84,7 +140,10 @@ without the first word. A password is not in it: add one with >password.`,
 			if !self {
 				return usage("run `keywright acl print --self`", "acl print knows --self only so far")
 			}
-			_, err := fmt.Fprintf(a.Out, "user %s %s\n", user, server.ACL(values))
+			if user == "" || strings.ContainsFunc(user, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+				return usage("write --user keywright", "%q is no name for an ACL user", user)
+			}
+			_, err := fmt.Fprintf(a.out, "user %s %s\n", user, server.ACL(values))
 			return err
 		},
 	}
@@ -103,11 +162,15 @@ func (a *app) demoCommand() *cobra.Command {
 		Long: `Starts valkey-server or redis-server from PATH on a free port, else an embedded
 server that can do less, fills it with data made from the five example
 declarations and with planted faults, and audits it. Run it in the root of
-keywright's source. Nothing is left behind.`,
+keywright's source. Nothing is left behind.
+
+Exit codes: 0 shown, 2 usage or no examples, 130 interrupted.`,
+		Example: `  keywright demo
+  keywright demo --keys 1000000 --serve`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Out, o.Err = a.Out, a.Err
-			o.Audit = func(ctx context.Context, url, file string) error { return a.auditDemo(ctx, url, file) }
+			o.Out, o.Err = a.out, a.err
+			o.Audit = a.auditDemo
 			return demo.Run(cmd.Context(), o)
 		},
 	}
@@ -117,6 +180,7 @@ keywright's source. Nothing is left behind.`,
 	f.Uint64Var(&o.Seed, "seed", 1, "the same seed makes the same data")
 	f.StringVar(&o.Server, "server", "", "valkey-server, redis-server or miniredis (default: the first there is)")
 	f.BoolVar(&o.Serve, "serve", false, "leave the server running until ctrl-C")
+	choices(c, "server", "valkey-server", "redis-server", "miniredis")
 	return c
 }
 
@@ -125,9 +189,8 @@ keywright's source. Nothing is left behind.`,
 func (a *app) auditDemo(ctx context.Context, url, file string) error {
 	inner := *a
 	inner.file, inner.url = file, url
-	inner.connect.Timeout = 10_000_000_000
-	o := auditOptions{judging: judging{failOn: "never", output: "table"}, role: "auto", progress: "none"}
+	inner.connect.Timeout = 10 * time.Second
+	o := auditing{judging: judging{failOn: "never", output: "table"}, role: "auto", progress: "none", top: 5, examples: 2}
 	o.scan.OnlyDB = -1
-	o.audit.Examples, o.audit.Top = 2, 5
 	return inner.audit(ctx, &o)
 }

@@ -2,59 +2,89 @@ package terminal
 
 import (
 	"fmt"
-	"io"
+	"strings"
 	"time"
 )
 
 // Progress shows how far something is: one line that is drawn anew on a
 // terminal, one line every ten seconds elsewhere.
 type Progress struct {
-	w     io.Writer
-	live  bool
+	s     *Screen
+	bar   bool
 	last  time.Time
 	shown bool
 }
 
-// NewProgress makes a Progress. mode is auto, plain or none; auto is a live line
-// on a terminal and plain elsewhere. It returns nil for none, and a nil Progress
+// State is how far it is.
+type State struct {
+	What        string // of what, "keys"
+	Done, Total int64  // Total 0: unknown
+	Elapsed     time.Duration
+	Note        string
+}
+
+// plainEvery is how often a line is printed where there is no terminal.
+const plainEvery = 10 * time.Second
+
+// NewProgress makes a Progress. mode is auto, plain or none; auto is a bar on a
+// terminal and plain elsewhere. It returns nil for none, and a nil Progress
 // shows nothing.
-func NewProgress(mode string, w io.Writer, now time.Time) *Progress {
+func NewProgress(mode string, s *Screen, now time.Time) *Progress {
 	if mode == "none" {
 		return nil
 	}
-	return &Progress{w: w, live: mode == "auto" && IsTTY(w), last: now}
+	return &Progress{s: s, bar: mode == "auto" && s.Live, last: now}
 }
 
-// Show draws the state: done of total (0 = unknown) after elapsed.
-func (p *Progress) Show(what string, done, total int64, elapsed time.Duration, note string, now time.Time) {
-	if p == nil || !p.live && now.Sub(p.last) < 10*time.Second {
-		return
-	}
-	p.last = now
-	rate := float64(done) / max(elapsed.Seconds(), 0.001)
-	line := fmt.Sprintf("%s %s", Count(done), what)
-	if total > 0 {
-		line = fmt.Sprintf("%s of %s %s (%.0f%%)", Count(done), Count(total), what, min(100, 100*float64(done)/float64(total)))
-	}
-	line += fmt.Sprintf(", %s/s", Count(int64(rate)))
-	if left := total - done; total > 0 && left > 0 && rate > 1 {
-		line += ", " + Duration(time.Duration(float64(left)/rate*float64(time.Second))) + " left"
-	}
-	if note != "" {
-		line += ", " + note
-	}
-	if p.live {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
+// Show draws the state.
+func (p *Progress) Show(state State, now time.Time) {
+	switch {
+	case p == nil || !p.bar && now.Sub(p.last) < plainEvery:
+	case p.bar:
+		line := state.bar() + state.String()
+		if p.s.Width > 0 {
+			line = Shorten(line, p.s.Width-1) // a line that wraps could not be drawn over
+		}
+		fmt.Fprintf(p.s, "\r\x1b[K%s", line)
 		p.shown = true
-		return
+	default:
+		p.last = now
+		fmt.Fprintln(p.s, state.String())
 	}
-	fmt.Fprintln(p.w, line)
 }
 
-// Clear removes the live line.
+// Clear removes the bar.
 func (p *Progress) Clear() {
 	if p != nil && p.shown {
-		fmt.Fprint(p.w, "\r\x1b[K")
+		fmt.Fprint(p.s, "\r\x1b[K")
 		p.shown = false
 	}
+}
+
+// barWidth is how many columns the bar has.
+const barWidth = 20
+
+func (s State) bar() string {
+	if s.Total <= 0 {
+		return ""
+	}
+	full := int(min(barWidth, barWidth*s.Done/s.Total))
+	return strings.Repeat("━", full) + strings.Repeat("┄", barWidth-full) + "  "
+}
+
+// String is the state in words: how much, how fast, how long still.
+func (s State) String() string {
+	rate := float64(s.Done) / max(s.Elapsed.Seconds(), 0.001)
+	line := Count(s.Done) + " " + s.What
+	if s.Total > 0 {
+		line = fmt.Sprintf("%s of %s %s (%.0f%%)", Count(s.Done), Count(s.Total), s.What, min(100, 100*float64(s.Done)/float64(s.Total)))
+	}
+	line += ", " + Count(int64(rate)) + "/s"
+	if left := s.Total - s.Done; s.Total > 0 && left > 0 && rate > 1 {
+		line += ", " + Duration(time.Duration(float64(left)/rate*float64(time.Second))) + " left"
+	}
+	if s.Note != "" {
+		line += ", " + s.Note
+	}
+	return line
 }

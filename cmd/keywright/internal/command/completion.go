@@ -1,0 +1,48 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// completeEntries offers the names of entries from the declaration.
+func (a *app) completeEntries(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	path, err := a.find()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	d, err := load(path)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, e := range d.Entries {
+		out = append(out, cobra.CompletionWithDesc(e.Name, firstLine(e.Doc)))
+		for _, k := range e.Keys {
+			if k.Name != e.Name {
+				out = append(out, cobra.CompletionWithDesc(k.Name, k.Pattern.String()))
+			}
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+func firstLine(text string) string {
+	for i, r := range text {
+		if r == '\n' || i > 60 {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// completeExplain offers entries and rules.
+func (a *app) completeExplain(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, directive := a.completeEntries(c, args, word)
+	for _, r := range AllRules() {
+		names = append(names, cobra.CompletionWithDesc(r.Code, r.Summary))
+	}
+	return names, directive
+}

@@ -1,0 +1,229 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/lint"
+)
+
+// declarationName is the file that is looked for.
+const declarationName = "keyspace.yaml"
+
+// find is the declaration to use: --file, else the nearest keyspace.yaml.
+func (a *app) find() (string, error) {
+	if a.file != "" {
+		return a.file, nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		path := filepath.Join(at, declarationName)
+		if _, err := os.Stat(path); err == nil {
+			if rel, err := filepath.Rel(dir, path); err == nil {
+				path = rel
+			}
+			a.detail("declaration: %s", path)
+			return path, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", usage("write one with `keywright init`, or name it with --file", "there is no %s here or in a folder above", declarationName)
+		}
+	}
+}
+
+// declaration is a loaded file with the findings of loading it. Positions in
+// the model are relative to the folder of the first file; findings and sources
+// have the names of files as the user would write them.
+type declaration struct {
+	*keyspace.Keyspace
+	prefix   string // from here to that folder
+	findings []finding.Finding
+	sources  map[string][]byte
+}
+
+// load reads a declaration. Files are opened below the folder of the first one.
+func load(path string) (*declaration, error) {
+	dir, name := filepath.Split(path)
+	if dir == "" {
+		dir = "."
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, usage("", "the folder of the declaration cannot be opened: %v", err)
+	}
+	defer root.Close()
+	switch info, err := root.Stat(name); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, usage("write one with `keywright init`", "%s does not exist", path)
+	case err != nil:
+		return nil, usage("", "%v", err)
+	case info.IsDir():
+		return nil, usage("name the file in it: --file "+shellWord(filepath.Join(path, declarationName)), "%s is a folder", path)
+	case !info.Mode().IsRegular():
+		return nil, usage("name a file", "%s is no regular file", path)
+	}
+	ks, found := keyspace.Load(root.FS(), name)
+	d := &declaration{Keyspace: ks, sources: map[string][]byte{}}
+	if prefix := filepath.ToSlash(filepath.Clean(dir)); prefix != "." {
+		d.prefix = strings.TrimSuffix(prefix, "/") + "/"
+	}
+	for _, f := range ks.Files {
+		d.sources[d.prefix+f.Name] = f.Text
+	}
+	d.findings = d.moved(found)
+	return d, nil
+}
+
+// moved are findings with file names as seen from here.
+func (d *declaration) moved(findings []finding.Finding) []finding.Finding {
+	move := func(p *finding.Position) {
+		if p.File != "" {
+			p.File = d.prefix + p.File
+		}
+	}
+	out := slices.Clone(findings)
+	for i := range out {
+		move(&out[i].Pos)
+		out[i].Related = slices.Clone(out[i].Related)
+		for j := range out[i].Related {
+			move(&out[i].Related[j].Pos)
+		}
+	}
+	return out
+}
+
+// usable finds and loads the declaration, and refuses one with errors: nothing
+// may be concluded from it.
+func (a *app) usable() (*declaration, string, error) {
+	path, err := a.find()
+	if err != nil {
+		return nil, "", err
+	}
+	d, err := load(path)
+	if err != nil {
+		return nil, "", err
+	}
+	if c := finding.Count(d.findings); c.Errors > 0 {
+		_ = finding.Text(a.err, d.findings, a.printing(d, a.err))
+		return nil, "", usage("mend them first; `keywright lint` shows them too", "%s has %s", path, finding.Summary(c))
+	}
+	return d, path, nil
+}
+
+// printing are the options of the printers of findings.
+func (a *app) printing(d *declaration, s *terminal.Screen) finding.Options {
+	return finding.Options{Source: func(file string) []byte { return d.sources[file] }, Rules: AllRules(), Color: s.Color}
+}
+
+// AllRules is every rule of the product, in the order of the codes.
+func AllRules() []finding.Rule {
+	all := slices.Concat(keyspace.Rules(), finding.Rules(), lint.Rules(), audit.Rules())
+	slices.SortFunc(all, func(a, b finding.Rule) int { return strings.Compare(a.Code, b.Code) })
+	return all
+}
+
+// declarations are the files that arguments name.
+func (a *app) declarations(args []string) ([]string, error) {
+	if len(args) == 0 {
+		p, err := a.find()
+		return []string{p}, err
+	}
+	var out []string
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if err != nil {
+			return nil, usage("name a declaration, or a folder with some", "%s cannot be read: %v", arg, errors.Unwrap(err))
+		}
+		if !info.IsDir() {
+			out = append(out, arg)
+			continue
+		}
+		found, err := below(arg)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, usage("name the file itself", "there is no %s below %s", declarationName, arg)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// below is every keyspace.yaml in a folder and the folders in it.
+func below(dir string) ([]string, error) {
+	var out []string
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (e.Name() == "node_modules" || e.Name() == ".git"):
+			return fs.SkipDir
+		case e.Name() == declarationName:
+			out = append(out, path)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// readText reads a regular file; a device or pipe could go on for ever.
+func readText(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f, path)
+}
+
+// readAll reads as much as a declaration may have.
+func readAll(r io.Reader, name string) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, keyspace.MaxFileBytes+1))
+	if err == nil && len(text) > keyspace.MaxFileBytes {
+		err = fmt.Errorf("%s is larger than %d KiB; divide it and use imports", name, keyspace.MaxFileBytes>>10)
+	}
+	return text, err
+}
+
+// replaceText puts text in the place of a file at once: whoever reads it sees
+// the old or the new text, never a half. A link stays a link, and the mode stays.
+func replaceText(path string, text []byte) error {
+	mode := fs.FileMode(0o644)
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

@@ -1,0 +1,143 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/finding"
+)
+
+// The exit codes of every verb.
+const (
+	exitClean       = 0
+	exitFindings    = 1
+	exitUsage       = 2
+	exitUnreachable = 3
+	exitRefused     = 4
+	exitPartial     = 5
+	exitInterrupted = 130
+)
+
+// exit is an error that carries an exit code; without a message it has been
+// said already.
+type exit struct {
+	code    int
+	message string
+	hint    string
+}
+
+func (e *exit) Error() string { return e.message }
+
+func usage(hint, format string, args ...any) error {
+	return &exit{exitUsage, fmt.Sprintf(format, args...), hint}
+}
+
+// bug is what cannot happen. It is ours, not the user's.
+type bug struct{ what any }
+
+func (b *bug) Error() string {
+	return fmt.Sprintf("this is a bug in keywright: %v", b.what)
+}
+
+// finish says what went wrong, once, with a way out, and picks the exit code.
+func (a *app) finish(ctx context.Context, err error) int {
+	message, hint, code := judge(ctx, err)
+	if message != "" {
+		fmt.Fprintf(a.err, "%s %s\n", a.err.Paint("31", "keywright:"), finding.Printable(a.discreet(message)))
+	}
+	if hint != "" {
+		fmt.Fprintf(a.err, "hint: %s\n", finding.Printable(a.discreet(hint)))
+	}
+	return code
+}
+
+func judge(ctx context.Context, err error) (message, hint string, code int) {
+	var e *exit
+	var refused *connect.Error
+	var config *connect.ConfigError
+	var ours *bug
+	switch {
+	case err == nil:
+		return "", "", exitClean
+	case errors.As(err, &e):
+		return e.message, e.hint, e.code
+	case ctx.Err() != nil:
+		return "interrupted", "", exitInterrupted
+	case errors.As(err, &refused):
+		code = exitUnreachable
+		if refused.Kind == connect.Denied {
+			code = exitRefused
+		}
+		return "cannot use the server " + refused.Server + ": " + refused.Err.Error(), refused.Hint, code
+	case errors.As(err, &config):
+		return config.What, config.Hint, exitUsage
+	case errors.As(err, &ours):
+		return ours.Error(), "please report it with the command that led to it", exitUsage
+	}
+	return err.Error(), "", exitUsage
+}
+
+// discreet takes the secrets out of a text that is shown: what a URL has before
+// its @ or as a password setting, wherever the URL stood, and the secrets of
+// this run even where a mistake tore the URL apart.
+func (a *app) discreet(text string) string {
+	for _, s := range a.secrets() {
+		text = strings.ReplaceAll(text, s, "***")
+	}
+	var out strings.Builder
+	for {
+		i := strings.Index(text, "://")
+		if i < 0 {
+			out.WriteString(text)
+			return out.String()
+		}
+		i += len("://")
+		end := i + endOfURL(text[i:])
+		out.WriteString(text[:i] + withoutLogin(text[i:end]))
+		text = text[end:]
+	}
+}
+
+func endOfURL(text string) int {
+	if i := strings.IndexAny(text, " \t\n\"'`"); i >= 0 {
+		return i
+	}
+	return len(text)
+}
+
+func withoutLogin(url string) string {
+	if at := strings.LastIndexByte(url, '@'); at >= 0 {
+		url = "***" + url[at:]
+	}
+	if before, rest, ok := strings.Cut(url, "password="); ok {
+		_, rest, more := strings.Cut(rest, "&")
+		url = before + "password=***"
+		if more {
+			url += "&" + rest
+		}
+	}
+	return url
+}
+
+// secrets are the pieces of the passwords this run was given. A piece shorter
+// than three bytes gives nothing away and may be part of any word.
+func (a *app) secrets() []string {
+	var out []string
+	for _, u := range []string{a.url, a.Getenv("KEYWRIGHT_URL"), a.Getenv("REDIS_URL")} {
+		at := strings.LastIndexByte(u, '@')
+		if at < 0 {
+			continue
+		}
+		_, login, _ := strings.Cut(u[:at], "://")
+		_, password, _ := strings.Cut(login, ":")
+		for _, piece := range strings.FieldsFunc(password, func(r rune) bool { return strings.ContainsRune("?/#&:,", r) }) {
+			if len(piece) > 2 {
+				out = append(out, piece)
+			}
+		}
+	}
+	return out
+}

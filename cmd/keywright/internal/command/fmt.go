@@ -1,0 +1,96 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/keywright/keywright/keyspace/format"
+	"github.com/spf13/cobra"
+)
+
+// formatting are the flags of fmt.
+type formatting struct{ write, check bool }
+
+func (a *app) fmtCommand() *cobra.Command {
+	var o formatting
+	c := &cobra.Command{
+		Use:   "fmt [file or folder…]",
+		Short: "Lay declarations out in the canonical way, comments kept",
+		Long: `Prints the declaration in its canonical layout; comments and blank lines stay.
+A folder stands for every keyspace.yaml below it; - is standard input.
+
+Exit codes: 0 done, 1 with --check: a file would change, 2 usage or a file that
+is not YAML.`,
+		Example: `  keywright fmt -w
+  keywright fmt --check examples/
+  keywright fmt - < draft.yaml`,
+		RunE: func(_ *cobra.Command, args []string) error { return a.format(args, o) },
+	}
+	c.Flags().BoolVarP(&o.write, "write", "w", false, "write the result back to the file")
+	c.Flags().BoolVar(&o.check, "check", false, "print the names of files that would change, and change nothing")
+	return c
+}
+
+func (a *app) format(args []string, o formatting) error {
+	stdin := len(args) == 1 && args[0] == "-"
+	switch {
+	case o.write && o.check:
+		return usage("use one of them", "--write and --check exclude each other")
+	case stdin && o.write:
+		return usage("write `keywright fmt -` for the result on standard output", "standard input cannot be written to")
+	}
+	paths := args
+	if !stdin {
+		var err error
+		if paths, err = a.declarations(args); err != nil {
+			return err
+		}
+	}
+	changed := 0
+	for _, p := range paths {
+		differs, err := a.formatOne(p, o)
+		if err != nil {
+			return err
+		}
+		if differs {
+			changed++
+		}
+	}
+	if o.check && changed > 0 {
+		return &exit{code: exitFindings, hint: "run `keywright fmt -w`"}
+	}
+	return nil
+}
+
+// formatOne formats one file and reports whether that changes it.
+func (a *app) formatOne(path string, o formatting) (bool, error) {
+	var text []byte
+	var err error
+	if path == "-" {
+		text, err = readAll(a.In, "standard input")
+	} else {
+		text, err = readText(path)
+	}
+	if err != nil {
+		return false, err
+	}
+	out, err := format.Format(text)
+	if err != nil {
+		return false, usage("`keywright lint` shows where", "%s: %v", path, err)
+	}
+	differs := !bytes.Equal(out, text)
+	switch {
+	case o.check:
+		if differs {
+			_, err = fmt.Fprintln(a.out, path)
+		}
+	case o.write:
+		if differs {
+			err = replaceText(path, out)
+			a.say("formatted %s", path)
+		}
+	default:
+		_, err = a.out.Write(out)
+	}
+	return differs, err
+}

@@ -1,0 +1,211 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+)
+
+// reportTable is the report of an audit for people: what was read, a table of
+// the entries, what nobody declared, the largest keys, the findings, and last
+// what the figures are worth and the verdict.
+type reportTable struct {
+	s     *terminal.Screen
+	r     *audit.Report
+	bytes bool // sizes were asked for
+}
+
+func (t *reportTable) print(o finding.Options) error {
+	t.head()
+	for _, step := range []func() error{t.entries, t.foreign, t.suggestions, t.largest} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if len(t.r.Findings) > 0 {
+		fmt.Fprintf(t.s, "%s\n\n", t.s.Paint(terminal.Bold, "Findings"))
+		if err := finding.Text(t.s, t.r.Findings, o); err != nil {
+			return err
+		}
+		fmt.Fprintln(t.s)
+	}
+	t.worth()
+	return t.verdict()
+}
+
+func (t *reportTable) head() {
+	r := t.r
+	fmt.Fprintf(t.s, "%s at %s\n", finding.Printable(r.Server), finding.Printable(r.Endpoint))
+	size := ""
+	if t.bytes {
+		size = ", " + terminal.Bytes(r.Total.Bytes)
+	}
+	fmt.Fprintf(t.s, "%s in %s%s, read in %s (%s keys/s)\n\n", terminal.Plural(r.Total.Keys, "key"), terminal.Plural(int64(r.Databases), "database"), size,
+		terminal.Duration(audit.Duration(r.Seconds)), terminal.Count(int64(float64(r.Total.Keys)/max(r.Seconds, 0.001))))
+}
+
+// table prints a table and a blank line, or nothing when there are no rows.
+func (t *reportTable) table(columns []terminal.Column, rows [][]string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if !t.bytes {
+		columns, rows = without(columns, rows, "bytes")
+	}
+	if err := terminal.Table(t.s, columns, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(t.s)
+	return err
+}
+
+func without(columns []terminal.Column, rows [][]string, title string) ([]terminal.Column, [][]string) {
+	i := slices.IndexFunc(columns, func(c terminal.Column) bool { return c.Title == title })
+	if i < 0 {
+		return columns, rows
+	}
+	for j := range rows {
+		rows[j] = slices.Delete(rows[j], i, i+1)
+	}
+	return slices.Delete(columns, i, i+1), rows
+}
+
+// figureColumns are the columns of figures.
+func figureColumns() []terminal.Column {
+	return []terminal.Column{{Title: "keys", Right: true}, {Title: "bytes", Right: true}, {Title: "share", Right: true, Drop: 1}, {Title: "no ttl", Right: true}, {Title: "ttl p50–max"}}
+}
+
+func figures(f audit.Figures) []string {
+	ttl, none := "", ""
+	if f.TTL != nil {
+		ttl = terminal.Duration(audit.Duration(f.TTL.P50))
+		if last := terminal.Duration(audit.Duration(f.TTL.Max)); last != ttl {
+			ttl += "–" + last
+		}
+	}
+	if f.NoTTL > 0 {
+		none = terminal.Count(f.NoTTL)
+	}
+	return []string{terminal.Count(f.Keys), terminal.Bytes(f.Bytes), terminal.Percent(f.Share), none, ttl}
+}
+
+func (t *reportTable) entries() error {
+	var rows [][]string
+	empty := 0
+	for _, e := range t.r.Entries {
+		if e.Keys == 0 {
+			empty++
+			continue
+		}
+		rows = append(rows, slices.Concat([]string{e.Name, e.Pattern, e.Type}, figures(e.Figures), []string{violations(e.Violations)}))
+	}
+	columns := slices.Concat([]terminal.Column{{Title: "entry", Least: 24}, {Title: "pattern", Least: 18, Drop: 3}, {Title: "type", Drop: 2}},
+		figureColumns(), []terminal.Column{{Title: "violations", Least: 10, Wrap: true, Style: terminal.Red}})
+	if err := t.table(columns, rows); err != nil {
+		return err
+	}
+	if empty > 0 {
+		fmt.Fprintf(t.s, "%s without keys\n\n", terminal.Plural(int64(empty), "declared pattern"))
+	}
+	return nil
+}
+
+func violations(v map[string]int64) string {
+	var out []string
+	for _, code := range slices.Sorted(maps.Keys(v)) {
+		out = append(out, code+"×"+terminal.Count(v[code]))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (t *reportTable) foreign() error {
+	var rows [][]string
+	for _, g := range t.r.Foreign {
+		if g.Keys > 0 {
+			rows = append(rows, append([]string{g.Glob}, figures(g.Figures)...))
+		}
+	}
+	return t.table(append([]terminal.Column{{Title: "foreign, not judged", Least: 20}}, figureColumns()...), rows)
+}
+
+// shownSuggestions is how many groups of undeclared keys the table lists.
+const shownSuggestions = 15
+
+func (t *reportTable) suggestions() error {
+	all := t.r.Undeclared.Suggestions
+	var rows [][]string
+	for _, s := range all[:min(len(all), shownSuggestions)] {
+		f := figures(s.Figures)
+		rows = append(rows, []string{s.Pattern, strings.Join(slices.Sorted(maps.Keys(s.Types)), ","), f[0], f[1], f[3], finding.Key(s.Example), s.Near})
+	}
+	columns := []terminal.Column{{Title: "undeclared, as patterns", Least: 24}, {Title: "type", Drop: 1}, {Title: "keys", Right: true}, {Title: "bytes", Right: true}, {Title: "no ttl", Right: true, Drop: 2},
+		{Title: "example", Least: 16, Drop: 3}, {Title: "meant?", Least: 16, Style: terminal.Yellow}}
+	if err := t.table(columns, rows); err != nil {
+		return err
+	}
+	if more := all[len(rows):]; len(more) > 0 {
+		var keys int64
+		for _, s := range more {
+			keys += s.Keys
+		}
+		fmt.Fprintf(t.s, "and %s in %s, which -o json lists\n\n", terminal.Plural(keys, "key"), terminal.Plural(int64(len(more)), "more group"))
+	}
+	return nil
+}
+
+func (t *reportTable) largest() error {
+	var rows [][]string
+	for _, k := range t.r.Largest {
+		rows = append(rows, []string{finding.Key(k.Key), k.Type, terminal.Bytes(k.Bytes), k.Entry})
+	}
+	if !t.bytes {
+		return nil
+	}
+	return t.table([]terminal.Column{{Title: "largest keys", Least: 24}, {Title: "type"}, {Title: "bytes", Right: true}, {Title: "entry", Least: 16}}, rows)
+}
+
+// worth says what the figures are worth.
+func (t *reportTable) worth() {
+	r, p := t.r, func(format string, args ...any) { fmt.Fprintf(t.s, format+"\n", args...) }
+	for _, n := range r.Notes {
+		p("note: %s", finding.Printable(n))
+	}
+	switch {
+	case r.Sampled:
+		p("sample: the figures are of %s from random places, not of all %s", terminal.Plural(r.Total.Keys, "key"), terminal.Count(r.Expected))
+	case r.MaxRepeats > 0:
+		share := float64(r.MaxRepeats) / float64(max(r.Total.Keys, 1))
+		p("SCAN may repeat a key: at most %s (%s) are counted twice, if none was deleted meanwhile", terminal.Count(r.MaxRepeats), terminal.Percent(share))
+	case r.Complete:
+		p("no key was counted twice")
+	}
+	if r.Gone > 0 {
+		p("%s expired or were deleted while they were looked at", terminal.Plural(r.Gone, "key"))
+	}
+	if r.Filtered > 0 {
+		p("%s left out by --include and --exclude", terminal.Plural(r.Filtered, "key"))
+	}
+}
+
+// verdict is the last line: it alone says whether all is well.
+func (t *reportTable) verdict() error {
+	r := t.r
+	var line string
+	switch {
+	case r.Verdict == "incomplete":
+		line = t.s.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(strings.Join(r.Incomplete, "; ")))
+		line += "\nseen so far: " + finding.Summary(r.Summary)
+	case r.Verdict == "clean":
+		line = t.s.Paint(terminal.Green, fmt.Sprintf("Clean: %s as declared.", terminal.Plural(r.Total.Keys, "key")))
+	default:
+		line = t.s.Paint(terminal.Bold, "Complete: "+finding.Summary(r.Summary))
+	}
+	_, err := io.WriteString(t.s, line+"\n")
+	return err
+}

@@ -1,0 +1,75 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) rulesCommand() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "rules",
+		Short: "List every rule with its code",
+		Long: `Lists the rules of loading, linting and auditing. ` + "`keywright explain CODE`" + ` says
+more about one.`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			form, err := a.form(c, output, "table", "json")
+			if err != nil {
+				return err
+			}
+			return a.rules(form)
+		},
+	}
+	outputs(c, &output, "table", "json")
+	return c
+}
+
+func (a *app) rules(form string) error {
+	if form == "json" {
+		out := []ruleAnswer{}
+		for _, r := range AllRules() {
+			out = append(out, answerRule(r))
+		}
+		return a.json(out)
+	}
+	var rows [][]string
+	for _, r := range AllRules() {
+		rows = append(rows, []string{r.Code, r.Severity.String(), r.Name, r.Summary})
+	}
+	return terminal.Table(a.out, []terminal.Column{{Title: "code"}, {Title: "severity"}, {Title: "name"}, {Title: "what it says", Least: 20, Wrap: true}}, rows)
+}
+
+// ruleAnswer is a rule as JSON; its names are stable.
+type ruleAnswer struct {
+	Code     string `json:"code"`
+	Name     string `json:"name"`
+	Severity string `json:"severity"`
+	Summary  string `json:"summary"`
+	Explain  string `json:"explain"`
+	Fix      string `json:"fix"`
+}
+
+func answerRule(r finding.Rule) ruleAnswer {
+	return ruleAnswer{r.Code, r.Name, r.Severity.String(), r.Summary, r.Explain, r.Fix}
+}
+
+// findRule finds a rule by its code or name.
+func findRule(word string) (finding.Rule, bool) {
+	for _, r := range AllRules() {
+		if strings.EqualFold(r.Code, word) || r.Name == word {
+			return r, true
+		}
+	}
+	return finding.Rule{}, false
+}
+
+func (a *app) printRule(r finding.Rule) error {
+	_, err := fmt.Fprintf(a.out, "%s\n%s.\n\n%s\n\nfix: %s\n", a.out.Paint(terminal.Bold, fmt.Sprintf("%s %s (%s)", r.Code, r.Name, r.Severity)),
+		r.Summary, strings.Join(terminal.Wrap(r.Explain, 80), "\n"), r.Fix)
+	return err
+}

@@ -1,0 +1,74 @@
+package terminal
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Count is a number with its thousands apart.
+func Count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Plural is a count of things.
+func Plural(n int64, word string) string {
+	if n != 1 {
+		word += "s"
+	}
+	return Count(n) + " " + word
+}
+
+// Bytes is a size in binary units.
+func Bytes(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	f := float64(n)
+	for _, unit := range []string{"KiB", "MiB", "GiB"} {
+		if f /= 1024; f < 999.95 {
+			return fmt.Sprintf("%.1f %s", f, unit)
+		}
+	}
+	return fmt.Sprintf("%.1f TiB", f/1024)
+}
+
+var units = []struct {
+	size time.Duration
+	name string
+}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}}
+
+// Duration is a time as people say it: two units at most.
+func Duration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < 10*time.Second:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", d.Seconds()), ".0") + "s"
+	}
+	i := 0
+	for d < units[i].size {
+		i++
+	}
+	n := d / units[i].size
+	out := fmt.Sprintf("%d%s", n, units[i].name)
+	if i+1 < len(units) && n < 10 {
+		if rest := d % units[i].size / units[i+1].size; rest > 0 {
+			out += fmt.Sprintf("%d%s", rest, units[i+1].name)
+		}
+	}
+	return out
+}
+
+// Percent is a share of one.
+func Percent(share float64) string {
+	if share > 0 && share < 0.0005 {
+		return "<0.1%"
+	}
+	return fmt.Sprintf("%.1f%%", 100*share)
+}
