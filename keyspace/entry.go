@@ -95,9 +95,10 @@ func (l *loader) sectionKeys(d *document) {
 			d.report("KW008", d.at(v.key), "", "a declaration has at most %d entries", MaxEntries)
 			return
 		}
-		if d.name(v, "an entry", false) && l.take(d, "entry", v) {
-			l.entry(d, v)
+		if d.name(v, "an entry", false) {
+			l.take(d, "entry", v)
 		}
+		l.entry(d, v) // also one of a bad name: what is wrong in it is to be seen
 	}
 }
 

@@ -411,12 +411,11 @@ func (l *loader) useVar(name string) (scalar.Type, bool) {
 }
 
 // take claims a name; two things of one kind cannot share it.
-func (l *loader) take(d *document, kind string, p property) bool {
+func (l *loader) take(d *document, kind string, p property) {
 	key := kind + " " + p.name
 	if at, taken := l.places[key]; taken {
 		d.report("KW004", d.at(p.key), "rename one of them", "the %s %q is already declared at %s:%d", kind, p.name, at.File, at.Line)
-		return false
+		return
 	}
 	l.places[key] = d.at(p.key)
-	return true
 }

@@ -198,8 +198,8 @@ func (l *loader) sectionChannels(d *document) {
 		return
 	}
 	for _, v := range d.mapping(p.value, "channels") {
-		if !d.name(v, "a channel", false) || !l.take(d, "channel", v) {
-			continue
+		if d.name(v, "a channel", false) {
+			l.take(d, "channel", v)
 		}
 		c := &Channel{Name: v.name, Owner: d.owner, Pos: d.at(v.key)}
 		pattern := v.value
@@ -256,8 +256,8 @@ func (l *loader) sectionEvents(d *document) {
 		return
 	}
 	for _, v := range d.mapping(p.value, "events") {
-		if !d.name(v, "an event", false) || !l.take(d, "event", v) {
-			continue
+		if d.name(v, "an event", false) {
+			l.take(d, "event", v)
 		}
 		what := "the event " + v.name
 		e := &Event{Name: v.name, Pos: d.at(v.key), At: map[string]Pos{}}
