@@ -1,0 +1,3 @@
+package main
+
+//go:generate go run ./internal/ruledoc ../../docs/rules.md

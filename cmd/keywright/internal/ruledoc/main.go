@@ -1,0 +1,58 @@
+// Command ruledoc writes docs/rules.md from the tables of rules. It is run by
+// go generate and is not part of what users install.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/command"
+)
+
+// families are the headings, by the first digit of a code.
+var families = map[byte]string{
+	'0': "KW0xx: the file", '1': "KW1xx: patterns", '2': "KW2xx: TTLs and policies", '3': "KW3xx: structure", '4': "KW4xx: ownership", '5': "KW5xx: live keys",
+}
+
+func main() {
+	if err := os.WriteFile(os.Args[1], []byte(document()), 0o644); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func document() string {
+	var b strings.Builder
+	b.WriteString(`# Rules
+
+<!-- Written by go generate from the tables of rules. Do not edit. -->
+
+Every finding has a code that never changes its meaning. ` + "`keywright explain KW204`" + ` prints what stands here; ` + "`keywright rules`" + ` lists all.
+An error or warning fails a run (` + "`--fail-on`" + `), a note never does. A finding is silenced by a comment on the line above what it points to, or above
+the name of an entry for all of it:
+
+` + "```yaml\n# keywright:ignore KW216 until 2027-03-01 trimmed by the consumer\n```" + `
+
+The reason is mandatory, the date is not. KW0xx to KW4xx are found by ` + "`lint`" + `, KW5xx by ` + "`audit`" + `.
+`)
+	family := byte(0)
+	for _, r := range command.AllRules() {
+		if r.Code[2] != family {
+			family = r.Code[2]
+			fmt.Fprintf(&b, "\n## %s\n", families[family])
+		}
+		fmt.Fprintf(&b, "\n### %s %s\n\n*%s.* %s.\n\n%s\n\nFix: %s.\n", r.Code, r.Name, strings.ToUpper(r.Severity.String()[:1])+r.Severity.String()[1:], escape(r.Summary), escape(r.Explain), escape(r.Fix))
+	}
+	return b.String()
+}
+
+// escape keeps Markdown from reading placeholders and globs as markup; what
+// stands between backquotes is left alone.
+func escape(text string) string {
+	parts := strings.Split(text, "`")
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = strings.NewReplacer("*", `\*`, "_", `\_`, "<", "&lt;").Replace(parts[i])
+	}
+	return strings.Join(parts, "`")
+}
