@@ -55,15 +55,18 @@ func (h *histogram) add(d time.Duration) {
 
 // stepOf is the index of the step that ms lies in: four per doubling.
 func stepOf(ms uint64) int {
-	power := bits.Len64(ms) - 1
-	if power < 2 {
-		return power * 4
+	if ms < 4 {
+		return int(ms)
 	}
+	power := bits.Len64(ms) - 1
 	return power*4 + int(ms>>(power-2)&3)
 }
 
 // stepMiddle is the middle of a step in milliseconds.
 func stepMiddle(i int) float64 {
+	if i < 4 {
+		return float64(i)
+	}
 	power := i / 4
 	low := float64(uint64(1)<<power) * (1 + float64(i%4)/4)
 	return low * 1.125

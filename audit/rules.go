@@ -15,7 +15,7 @@ var rules = []finding.Rule{
 	{Code: "KW504", Name: "wrong-type", Severity: finding.Error, Summary: "A key of another Redis type than declared",
 		Explain: "Commands for the declared type fail on it with WRONGTYPE. Usually two services use one name for two things. Source: https://redis.io/docs/latest/commands/type/.",
 		Fix:     "find who writes it; one of the two uses needs another name"},
-	{Code: "KW505", Name: "missing-ttl", Severity: finding.Error, Summary: "A key that should expire and never will",
+	{Code: "KW505", Name: "live-key-without-ttl", Severity: finding.Error, Summary: "A key that should expire and never will",
 		Explain: "SET without EX on an existing key removes its TTL, and HSET, LPUSH and ZADD on a new key give it none. Such keys stay for ever. Source: https://redis.io/docs/latest/commands/expire/.",
 		Fix:     "set the TTL where the key is written, in the same command or script; give the living ones a TTL or delete them"},
 	{Code: "KW506", Name: "ttl-too-long", Severity: finding.Error, Summary: "A key that lives longer than its declaration allows",

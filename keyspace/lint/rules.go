@@ -40,7 +40,7 @@ var rules = []rule{
 	{finding.Rule{Code: "KW130", Name: "reserved-name", Severity: warning, Summary: "A name that is a keyword where code is generated",
 		Explain: "Entries become functions and fields. A keyword of Go, TypeScript or Python would have to be changed there, and `__proto__` or `constructor` as a field of a JavaScript object changes the object instead.",
 		Fix:     "choose another name"}, (*context).reserved},
-	{finding.Rule{Code: "KW210", Name: "cache-never-expires", Severity: warning, Summary: "A cache that never expires",
+	{finding.Rule{Code: "KW204", Name: "cache-never-expires", Severity: warning, Summary: "A cache that never expires",
 		Explain: "An invalidation that is lost once leaves a stale value for ever, and values of things that no longer exist are never freed. Even a TTL of a day bounds both.",
 		Fix:     "give it a TTL"}, (*context).cacheTTL},
 	{finding.Rule{Code: "KW211", Name: "lock-never-expires", Severity: errorLevel, Summary: "A lock without an expiry",
