@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,6 +26,13 @@ import (
 // YAML document.
 func Format(src []byte) ([]byte, error) {
 	text := strings.ReplaceAll(strings.TrimPrefix(string(src), "\ufeff"), "\r\n", "\n")
+	if !utf8.ValidString(text) {
+		return nil, errors.New("the text is not UTF-8")
+	}
+	if i := strings.IndexAny(text, invisible); i >= 0 {
+		c, _ := utf8.DecodeRuneInString(text[i:])
+		return nil, fmt.Errorf("the text holds the character %U, which some programs take for a line end or skip; remove it", c)
+	}
 	before, err := parse(text)
 	if err != nil {
 		return nil, err
@@ -39,6 +47,10 @@ func Format(src []byte) ([]byte, error) {
 	}
 	return nil, errors.New("this cannot happen, please report it: the text does not parse like itself")
 }
+
+// invisible characters make it unsure where a line ends; the loader refuses them
+// too.
+const invisible = "\r\u0085\u2028\u2029\ufeff"
 
 func parse(text string) (node *yaml.Node, err error) {
 	defer func() {
@@ -57,22 +69,25 @@ func parse(text string) (node *yaml.Node, err error) {
 	return &doc, nil
 }
 
-// same compares what two trees mean.
+// same compares what two trees mean, and that no comment was lost: to which node
+// the parser hands a comment depends on empty lines, so they are compared all
+// together.
 func same(a, b *yaml.Node) bool {
-	if a.Kind != b.Kind || a.Value != b.Value || a.Tag != b.Tag || a.Anchor != b.Anchor || len(a.Content) != len(b.Content) {
-		return false
-	}
-	for i := range a.Content {
-		if !same(a.Content[i], b.Content[i]) {
-			return false
-		}
-	}
-	return comments(a) == comments(b)
+	return equal(a, b) && slices.Equal(comments(a), comments(b))
 }
 
-func comments(n *yaml.Node) string {
-	all := n.HeadComment + "\n" + n.LineComment + "\n" + n.FootComment
-	return strings.Join(strings.Fields(all), " ")
+func equal(a, b *yaml.Node) bool {
+	return a.Kind == b.Kind && a.Value == b.Value && a.Tag == b.Tag && a.Anchor == b.Anchor && slices.EqualFunc(a.Content, b.Content, equal)
+}
+
+// comments are the words of all comments, sorted.
+func comments(n *yaml.Node) []string {
+	out := strings.Fields(n.HeadComment + "\n" + n.LineComment + "\n" + n.FootComment)
+	for _, c := range n.Content {
+		out = append(out, comments(c)...)
+	}
+	slices.Sort(out)
+	return out
 }
 
 // layout is what is known of the lines of a file.
@@ -159,7 +174,7 @@ func byteOf(line string, column int) int {
 // render writes the lines anew, with or without touching the indentation.
 func (l *layout) render(reindent bool) string {
 	lines := append([]string(nil), l.lines...)
-	for _, g := range l.gaps {
+	for _, g := range slices.Backward(l.gaps) { // of two on one line the right one first
 		lines[g.line] = lines[g.line][:g.from] + " " + lines[g.line][g.to:]
 	}
 	shift := 0
