@@ -140,7 +140,7 @@ func (r *rival) rate(keys []patternset.Key, round int, slice time.Duration) floa
 		}
 	}
 	sink = sum
-	return float64(done) / (threadCPU() - cpu).Seconds()
+	return float64(done) / max(threadCPU()-cpu, time.Microsecond).Seconds() // the CPU clock may tick in steps
 }
 
 var sink int // keeps the compiler from dropping the work
