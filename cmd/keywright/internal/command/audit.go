@@ -55,6 +55,11 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 				return err
 			}
 			o.output = form
+			for _, name := range []string{"include", "exclude"} {
+				if f := c.Flags().Lookup(name); f.Changed && f.Value.String() == "[]" {
+					return usage("write the name of an entry, or a glob like 'cache:*'", "--%s takes no empty text", name)
+				}
+			}
 			return a.audit(c.Context(), &o)
 		},
 	}

@@ -70,13 +70,11 @@ func (a *app) run(ctx context.Context) (err error) {
 	}()
 	root := a.root()
 	root.SetArgs(a.args)
-	if err := root.ExecuteContext(ctx); err != nil {
-		return err
+	err = root.ExecuteContext(ctx)
+	if failed := a.out.Err(); failed != nil {
+		return fmt.Errorf("the result cannot be written: %w", failed)
 	}
-	if err := a.out.Err(); err != nil {
-		return fmt.Errorf("the result cannot be written: %w", err)
-	}
-	return nil
+	return err
 }
 
 // New is the tree of commands, for documentation.

@@ -29,7 +29,7 @@ func (a *app) find() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for at := dir; ; at = filepath.Dir(at) {
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
 		path := filepath.Join(at, declarationName)
 		if _, err := os.Stat(path); err == nil {
 			if rel, err := filepath.Rel(dir, path); err == nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/keywright/keywright/audit"
@@ -189,7 +190,7 @@ func (a *app) printLocated(l *located) {
 	a.line("ttl", l.TTL)
 	a.line("owner", l.Owner)
 	a.line("doc", l.Doc)
-	a.line("slot", terminal.Count(int64(l.Slot)))
+	a.line("slot", strconv.Itoa(int(l.Slot)))
 	if l.Live != nil {
 		a.line("live", l.Live.String())
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/finding"
 )
 
 // Progress shows how far something is: one line that is drawn anew on a
@@ -41,11 +43,7 @@ func (p *Progress) Show(state State, now time.Time) {
 	switch {
 	case p == nil || !p.bar && now.Sub(p.last) < plainEvery:
 	case p.bar:
-		line := state.bar() + state.String()
-		if p.s.Width > 0 {
-			line = Shorten(line, p.s.Width-1) // a line that wraps could not be drawn over
-		}
-		fmt.Fprintf(p.s, "\r\x1b[K%s", line)
+		fmt.Fprintf(p.s, "\r\x1b[K%s", state.within(p.s.Width))
 		p.shown = true
 	default:
 		p.last = now
@@ -59,6 +57,20 @@ func (p *Progress) Clear() {
 		fmt.Fprint(p.s, "\r\x1b[K")
 		p.shown = false
 	}
+}
+
+// within is the state on a line of a screen: one that wraps could not be drawn
+// over, so a narrow screen gets no bar, and at worst the beginning of the words.
+func (s State) within(width int) string {
+	words := s.String()
+	line := s.bar() + words
+	switch {
+	case width == 0 || finding.Width(line) < width:
+		return line
+	case finding.Width(words) < width:
+		return words
+	}
+	return string([]rune(words)[:min(max(width-1, 0), len([]rune(words)))])
 }
 
 // barWidth is how many columns the bar has.

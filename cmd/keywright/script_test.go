@@ -1,0 +1,247 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"keywright": main})
+}
+
+// TestScripts runs testdata/script/<verb>/*.txtar. KEYWRIGHT_UPDATE=1 rewrites
+// the golden files in them.
+func TestScripts(t *testing.T) {
+	verbs, err := filepath.Glob("testdata/script/*")
+	if err != nil || len(verbs) < 12 {
+		t.Fatalf("%d folders of scripts, %v", len(verbs), err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range verbs {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			testscript.Run(t, testscript.Params{
+				Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: os.Getenv("KEYWRIGHT_UPDATE") != "",
+				Setup: func(env *testscript.Env) error {
+					env.Setenv("ROOT", root)
+					env.Values["tb"], env.Values["values"] = env.T().(testing.TB), env.Values
+					return nil
+				},
+				Cmds: commands,
+			})
+		})
+	}
+}
+
+// commands are what the scripts can say beside testscript's own words.
+var commands = map[string]func(*testscript.TestScript, bool, []string){
+	"server":    startServer,
+	"redis":     askServer,
+	"fill":      fillServer,
+	"exits":     exits,
+	"mask":      mask,
+	"absent":    absent,
+	"interrupt": interrupt,
+	"terminal":  onTerminal,
+}
+
+func server(ts *testscript.TestScript) *keywrighttest.Server {
+	s, ok := ts.Value("server").(*keywrighttest.Server)
+	if !ok {
+		ts.Fatalf("the script has started no server")
+	}
+	return s
+}
+
+// values are the values of a script, so that a command can keep one.
+func values(ts *testscript.TestScript) map[any]any { return ts.Value("values").(map[any]any) }
+
+// startServer is `server redis|valkey [password PW] [tls] [config NAME VALUE…]`:
+// it starts one for the script and sets URL, ADDR, SOCKET and, with tls, CA, OTHERCA,
+// CERT and KEY.
+func startServer(ts *testscript.TestScript, _ bool, args []string) {
+	tb := ts.Value("tb").(testing.TB)
+	brand := keywrighttest.Brand(args[0] + "-server")
+	var options []keywrighttest.Option
+	for i := 1; i < len(args); i++ {
+		switch args[i] {
+		case "password":
+			i++
+			options = append(options, keywrighttest.Password(args[i]))
+		case "tls":
+			c := keywrighttest.NewCertificates(tb)
+			for name, file := range map[string]string{"CA": c.CA, "CERT": c.ClientCert, "KEY": c.ClientKey, "OTHERCA": c.OtherCA} {
+				ts.Setenv(name, file)
+			}
+			options = append(options, keywrighttest.TLS(c))
+		case "config":
+			options = append(options, keywrighttest.Config(args[i+1:]...))
+			i = len(args)
+		}
+	}
+	s := keywrighttest.Start(tb, brand, options...)
+	values(ts)["server"] = s
+	ts.Setenv("URL", s.URL())
+	ts.Setenv("ADDR", s.Addr())
+	ts.Setenv("SOCKET", s.Socket())
+}
+
+// askServer is `redis COMMAND ARG…`; an ARG may be a Go string in quotes, the
+// last one @stdout: the rules of the ACL line that was printed last.
+func askServer(ts *testscript.TestScript, _ bool, args []string) {
+	for i, a := range args {
+		if raw, err := strconv.Unquote(a); err == nil {
+			args[i] = raw
+		}
+	}
+	if last := len(args) - 1; args[last] == "@stdout" { // an ACL line: user NAME RULE…
+		args = append(args[:last], strings.Fields(ts.ReadFile("stdout"))[2:]...)
+	}
+	_, err := server(ts).Try(args...)
+	ts.Check(err)
+}
+
+// fillServer is `fill N PREFIX [SECONDS]`: N strings PREFIX0, PREFIX1, …
+func fillServer(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	var list [][]string
+	for i := range n {
+		list = append(list, append([]string{"SET", args[1] + strconv.Itoa(i), "x"}, ttl(args[2:])...))
+	}
+	server(ts).Pipe(list...)
+}
+
+func ttl(args []string) []string {
+	if len(args) == 0 {
+		return nil
+	}
+	return []string{"EX", args[0]}
+}
+
+// exits is `exits CODE PROGRAM ARG…`: exec, and the very exit code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	if got := codeOf(ts.Exec(args[1], args[2:]...)); got != want {
+		ts.Fatalf("%s exits with %d, not %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+func codeOf(err error) int {
+	var e *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e):
+		return e.ExitCode()
+	}
+	return -1
+}
+
+var masks = []struct {
+	what *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "HOST:PORT"},
+	{regexp.MustCompile(`(redis|valkey) \d+\.\d+\.\d+`), "BRAND VERSION"},
+	{regexp.MustCompile(`read in \S+ \([\d,]+ keys/s\)`), "read in TIME (RATE keys/s)"},
+	{regexp.MustCompile(`[\d.]+ [KM]?i?B\b`), "SIZE"},
+	{regexp.MustCompile(`"(seconds|bytes|share|min|p50|p90|max)": [\d.e+-]+`), `"$1": N`},
+	{regexp.MustCompile(`[ ─]{2,}`), "  "},
+	{regexp.MustCompile(`(\d+[dhms])+(–(\d+[dhms])+)?`), "TIME"},
+	{regexp.MustCompile(`[\d.]+%`), "N%"},
+}
+
+// mask is `mask stdout|stderr|FILE`: it writes the file masked, with what
+// differs from run to run replaced.
+func mask(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	for _, m := range masks {
+		text = m.what.ReplaceAllString(text, m.with)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("masked"), []byte(text), 0o666))
+}
+
+// absent is `absent TEXT`: neither output of the last exec holds TEXT, nor any
+// piece of it of five bytes.
+func absent(ts *testscript.TestScript, _ bool, args []string) {
+	for _, file := range []string{"stdout", "stderr"} {
+		text := ts.ReadFile(file)
+		for i := 0; i+5 <= len(args[0]); i++ {
+			if strings.Contains(text, args[0][i:i+5]) {
+				ts.Fatalf("%s holds %q of %q:\n%s", file, args[0][i:i+5], args[0], text)
+			}
+		}
+	}
+}
+
+// environment is what a script has set and a program started by a command needs.
+func environment(ts *testscript.TestScript) []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "TERM", "NO_COLOR", "KEYWRIGHT_URL", "GOCOVERDIR"} {
+		if v := ts.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+func program(ts *testscript.TestScript, args []string) *exec.Cmd {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		path := filepath.Join(dir, args[0])
+		if _, err := os.Stat(path); err == nil {
+			return &exec.Cmd{Path: path, Args: args, Dir: ts.MkAbs("."), Env: environment(ts)}
+		}
+	}
+	ts.Fatalf("there is no %s in PATH", args[0])
+	return nil
+}
+
+// interrupt is `interrupt CODE PROGRAM ARG…`: it starts the program, sends it
+// SIGINT when it has asked the server for its fourth page of keys, and puts what
+// it wrote into out and err.
+func interrupt(ts *testscript.TestScript, _ bool, args []string) {
+	s := server(ts)
+	s.Do("CONFIG", "RESETSTAT")
+	c := program(ts, args[1:])
+	var out, errs strings.Builder
+	c.Stdout, c.Stderr = &out, &errs
+	ts.Check(c.Start())
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(20 * time.Second); scans(s) < 4; <-tick.C {
+		if time.Now().After(deadline) {
+			_ = c.Process.Kill()
+			ts.Fatalf("the program asks the server nothing:\n%s", errs.String())
+		}
+	}
+	ts.Check(c.Process.Signal(syscall.SIGINT))
+	code := codeOf(c.Wait())
+	ts.Check(os.WriteFile(ts.MkAbs("out"), []byte(out.String()), 0o666))
+	ts.Check(os.WriteFile(ts.MkAbs("err"), []byte(errs.String()), 0o666))
+	if fmt.Sprint(code) != args[0] {
+		ts.Fatalf("exits with %d, not %s\n%s", code, args[0], errs.String())
+	}
+}
+
+// scans is how often the server was asked to SCAN.
+func scans(s *keywrighttest.Server) int {
+	n := 0
+	_, _ = fmt.Sscanf(s.Info("cmdstat_scan"), "calls=%d", &n)
+	return n
+}
