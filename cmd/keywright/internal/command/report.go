@@ -183,7 +183,7 @@ func (t *reportTable) worth() {
 		share := float64(r.MaxRepeats) / float64(max(r.Total.Keys, 1))
 		p("SCAN may repeat a key: at most %s (%s) are counted twice, if none was deleted meanwhile", terminal.Count(r.MaxRepeats), terminal.Percent(share))
 	case r.Complete:
-		p("no key was counted twice")
+		p("no key was counted twice, if none was deleted meanwhile")
 	}
 	if r.Gone > 0 {
 		p("%s expired or were deleted while they were looked at", terminal.Plural(r.Gone, "key"))
