@@ -106,6 +106,7 @@ func (l *loader) entry(d *document, v property) {
 	what := "the entry " + v.name
 	typ, k, ok := l.entryType(d, v, what)
 	if !ok {
+		l.untyped(d, v, what)
 		return
 	}
 	b := &builder{loader: l, d: d, kind: k}
@@ -148,6 +149,21 @@ func (l *loader) entryType(d *document, v property, what string) (string, kind, 
 	}
 	d.report("KW006", d.at(v.key), "add type: one of "+strings.Join(Types(), ", "), "%s has no type", what)
 	return "", kind{}, false
+}
+
+// untyped looks at what can be judged in an entry without a valid type.
+func (l *loader) untyped(d *document, v property, what string) {
+	if v.value.Kind != yaml.MappingNode {
+		return
+	}
+	for _, p := range d.mapping(v.value, what) {
+		switch p.name {
+		case "key":
+			l.pattern(d, p.value, "the key of "+v.name, nil)
+		case "ttl":
+			l.ttl(d, p.value)
+		}
+	}
 }
 
 // ownProperties reports properties that belong to other types apart from those
@@ -286,51 +302,6 @@ func (b *builder) script(what string) {
 		s.Returns, _ = b.d.text(p.value, "returns")
 		b.typeOf(b.d, p.value, "what "+b.e.Name+" returns")
 	}
-}
-
-// references checks the names that point from one part of the declaration to
-// another, once all parts are known.
-func (l *loader) references() {
-	r := reader{out: &l.findings}
-	check := func(kind, name string, at Pos, known func(string) bool, all []string) {
-		if known(name) {
-			return
-		}
-		r.report("KW301", at, cmp.Or(r.near(name, all), "declare it, or remove the name"), "there is no %s %q", kind, name)
-	}
-	entries, channels := l.declared("entry"), l.declared("channel")
-	isEntry := func(n string) bool { return slices.Contains(entries, n) }
-	isChannel := func(n string) bool { return slices.Contains(channels, n) }
-	for _, e := range l.ks.Entries {
-		if e.Script != nil {
-			for _, k := range e.Script.Keys {
-				check("entry", k, e.At["keys."+k], isEntry, entries)
-			}
-		}
-		for _, action := range sortedKeys(e.Emits) {
-			check("channel", e.Emits[action], e.At["emits."+action], isChannel, channels)
-		}
-	}
-	for _, e := range l.ks.Events {
-		for _, name := range e.Deletes {
-			check("entry", name, e.At["deletes."+name], isEntry, entries)
-		}
-		for _, name := range e.Emits {
-			check("channel", name, e.At["emits."+name], isChannel, channels)
-		}
-	}
-}
-
-// declared are the names taken for a kind, also of entries with faults: a
-// reference to one of those is no second fault.
-func (l *loader) declared(kind string) []string {
-	var out []string
-	for _, key := range sortedKeys(l.places) {
-		if name, ok := strings.CutPrefix(key, kind+" "); ok {
-			out = append(out, name)
-		}
-	}
-	return out
 }
 
 // add appends a key to the entry being built.

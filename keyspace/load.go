@@ -312,6 +312,9 @@ func (l *loader) header(d *document, first bool) {
 	read("owner", &d.owner)
 	if first {
 		read("package", &l.ks.Package)
+		if p, ok := d.props["package"]; ok && l.ks.Package != "" {
+			d.name(property{l.ks.Package, p.value, nil}, "a package", false)
+		}
 		read("doc", &l.ks.Doc)
 		l.ks.Owner = d.owner
 	}

@@ -375,7 +375,7 @@ func (l *loader) shapeParts(text string) ([]ShapePart, error) {
 		switch {
 		case segment == "":
 			return nil, fmt.Errorf("a part is empty")
-		case segment[0] == '{' && segment[len(segment)-1] == '}':
+		case segment[0] == '{' && strings.IndexAny(segment[1:], "{}") == len(segment)-2:
 			part.Name = segment[1 : len(segment)-1]
 			if t, ok := l.useVar(part.Name); ok {
 				part.Type = &t
