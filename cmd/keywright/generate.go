@@ -1,3 +1,4 @@
 package main
 
 //go:generate go run ./internal/ruledoc ../../docs/rules.md
+//go:generate go run ./internal/clidoc ../../docs/cli.md

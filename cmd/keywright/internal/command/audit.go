@@ -47,7 +47,7 @@ Exit codes: 0 clean, 1 findings, 2 usage or a bad file, 3 the server cannot be
 reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 		Example: `  keywright audit -u redis://localhost:6379
   keywright audit --rate 20000 --max-latency 5ms --values
-  keywright audit --include 'product_*' --include product_detail -o json`,
+  keywright audit --include product_detail --include 'cache:tmp:*' -o json`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			form, err := a.form(c, o.output, auditForms...)
