@@ -1,7 +1,6 @@
 package arch
 
 import (
-	"bufio"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -11,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -21,45 +21,67 @@ type file struct {
 	path    string // from the root of the project
 	dir     string
 	test    bool
+	set     *token.FileSet
 	ast     *ast.File
 	text    string
 	imports []string
 }
 
-// load parses every Go file once.
+// load gives every Go file of the project.
 func load(t *testing.T) []file {
 	t.Helper()
+	files, err := parsed()
+	if err != nil || len(files) < 40 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	return files
+}
+
+// parsed reads the project once for all laws.
+var parsed = sync.OnceValues(func() ([]file, error) {
 	var out []file
-	root := os.DirFS("../..")
-	err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+	err := walk(func(path, text string) error {
+		if !strings.HasSuffix(path, ".go") || strings.Contains(path, "testdata/") {
+			return nil
+		}
+		set := token.NewFileSet()
+		tree, err := parser.ParseFile(set, path, text, parser.ParseComments)
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != "." || d.Name() == "node_modules" || d.Name() == "testdata") {
-			return fs.SkipDir
+		f := file{path: path, dir: filepath.Dir(path), test: strings.HasSuffix(path, "_test.go"), set: set, ast: tree, text: text}
+		for _, imp := range tree.Imports {
+			f.imports = append(f.imports, strings.Trim(imp.Path.Value, `"`))
 		}
-		if !strings.HasSuffix(path, ".go") {
+		out = append(out, f)
+		return nil
+	})
+	return out, err
+})
+
+// walk visits every file of text that people write.
+func walk(visit func(path, text string) error) error {
+	root := os.DirFS("../..")
+	return fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains([]string{".git", ".bin", ".cache", "node_modules"}, d.Name()) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		written := []string{".go", ".md", ".yaml", ".json", ".lua", ".sh", ".tsv", ".txt", ".txtar", ".golden", ".mod"}
+		if !slices.Contains(written, filepath.Ext(path)) && path != "Makefile" && path != ".ci/run" {
 			return nil
 		}
 		text, err := fs.ReadFile(root, path)
 		if err != nil {
 			return err
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ParseComments)
-		if err != nil {
-			return err
-		}
-		f := file{path: path, dir: filepath.Dir(path), test: strings.HasSuffix(path, "_test.go"), ast: parsed, text: string(text)}
-		for _, imp := range parsed.Imports {
-			f.imports = append(f.imports, strings.Trim(imp.Path.Value, `"`))
-		}
-		out = append(out, f)
-		return nil
+		return visit(path, string(text))
 	})
-	if err != nil || len(out) < 40 {
-		t.Fatalf("%d files, %v", len(out), err)
-	}
-	return out
 }
 
 // within reports whether dir is one of the folders, or below one.
@@ -99,6 +121,7 @@ func TestWhoMayImportWhom(t *testing.T) {
 			return strings.Contains(first, ".") && !strings.HasPrefix(p, module) && p != "go.yaml.in/yaml/v4"
 		}},
 		{"testing is for tests", "it registers flags in every program", func(dir string) bool { return !within(dir, "keywrighttest") }, func(p string) bool { return p == "testing" }},
+		{"programs do not start test servers", "they would inherit testing's flags", func(dir string) bool { return true }, func(p string) bool { return p == module+"/keywrighttest" }},
 	}
 	for _, f := range load(t) {
 		if f.test {
@@ -146,6 +169,9 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 				}
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
+					if s, ok := spec.(*ast.ValueSpec); ok && !d.Lparen.IsValid() && s.Names[0].IsExported() && d.Doc == nil {
+						t.Errorf("%s: %s is not documented", f.path, s.Names[0].Name)
+					}
 					if s, ok := spec.(*ast.TypeSpec); ok && s.Name.IsExported() && d.Doc == nil && s.Doc == nil {
 						t.Errorf("%s: %s is not documented", f.path, s.Name.Name)
 					}
@@ -177,15 +203,14 @@ func TestWhatNoFileDoes(t *testing.T) {
 		applies         func(file) bool
 	}{
 		{`\btime\.Sleep\(`, "a sleep in a test hopes; wait for what you wait for", func(f file) bool { return f.test }},
-		{`\bt\.Skip(f|Now)?\(`, "a skip hides a missing server", func(f file) bool { return f.test }},
+		{`\b(t|b|f|tb)\.Skip(f|Now)?\(`, "a skip hides a missing server", func(f file) bool { return f.test }},
 		{`"KEYS"`, "KEYS stops the server for as long as it runs; SCAN", func(f file) bool { return !f.test && f.dir != "internal/arch" }},
 		{`"FLUSH(ALL|DB)"`, "nothing here may empty a server", func(f file) bool { return !f.test }},
-		{`\btime\.Now\(`, "time is an argument in the domain", func(f file) bool { return !f.test && isPure(f.dir) }},
+		{`\btime\.(Now|Since|Until)\b`, "time is an argument in the domain", func(f file) bool { return !f.test && isPure(f.dir) }},
 		{`\bpanic\(`, "input never ends in a panic; only MustParse, for tables", func(f file) bool {
 			return !f.test && within(f.dir, append(pure, "connect", "internal", "cmd")...) && f.path != "keyspace/pattern/parse.go"
 		}},
 		{`\bTODO\b|\bFIXME\b|\bXXX\b`, "what is left to do is an issue", func(f file) bool { return f.dir != "internal/arch" }},
-		{"/work" + "/", "no path of a private machine", func(file) bool { return true }},
 	}
 	for _, f := range load(t) {
 		for _, ban := range bans {
@@ -201,38 +226,126 @@ func TestWhatNoFileDoes(t *testing.T) {
 
 func TestCodesAreLiteralsAndUnique(t *testing.T) {
 	declared := map[string]string{}
-	declaration := regexp.MustCompile(`(?:Code: |\{)"(KW\d{3})"`)
 	for _, f := range load(t) {
 		if f.test || within(f.dir, "bench", "examples", "cmd") {
 			continue
 		}
-		scanner := bufio.NewScanner(strings.NewReader(f.text))
-		scanner.Buffer(nil, 1<<20)
-		for scanner.Scan() {
-			line := scanner.Text()
-			m := declaration.FindStringSubmatch(line)
-			if m == nil || !strings.Contains(line, "Name: ") && !strings.Contains(line, `", "`) || strings.Contains(line, "Finding{") {
-				continue
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			row, ok := n.(*ast.CompositeLit)
+			if !ok {
+				return true
 			}
-			if other, taken := declared[m[1]]; taken && other != f.path {
-				t.Errorf("%s is declared in %s and in %s", m[1], other, f.path)
+			code := declaredCode(row)
+			if other, taken := declared[code]; taken && code != "" {
+				t.Errorf("%s is declared in %s and in %s", code, other, f.path)
 			}
-			declared[m[1]] = f.path
-		}
+			declared[code] = f.path
+			return true
+		})
 	}
 	if len(declared) < 50 {
 		t.Errorf("only %d codes were found: the search is broken", len(declared))
 	}
 }
 
-func TestInstallableModulesHaveNoReplace(t *testing.T) {
-	for _, path := range []string{"../../go.mod", "../../cmd/keywright/go.mod"} {
-		text, err := os.ReadFile(path)
+var codeLiteral = regexp.MustCompile(`^"(KW\d{3})"$`)
+
+// declaredCode is the code of a row in a table of rules: a literal with a Code
+// and a Name, or with a code and then something else; "" if it is no such row.
+func declaredCode(row *ast.CompositeLit) string {
+	fields := map[string]string{}
+	for i, e := range row.Elts {
+		name := []string{"Code", "Name"}[min(i, 1)]
+		if pair, ok := e.(*ast.KeyValueExpr); ok {
+			id, _ := pair.Key.(*ast.Ident)
+			if id == nil {
+				return ""
+			}
+			name, e = id.Name, pair.Value
+		} else if i > 1 {
+			break
+		}
+		if lit, ok := e.(*ast.BasicLit); ok {
+			fields[name] = lit.Value
+		}
+	}
+	m := codeLiteral.FindStringSubmatch(fields["Code"])
+	if m == nil || fields["Name"] == "" || codeLiteral.MatchString(fields["Name"]) {
+		return ""
+	}
+	return m[1]
+}
+
+// TestFunctionsAreShort: a long function is rare, and then a table or a story.
+func TestFunctionsAreShort(t *testing.T) {
+	var lengths []int
+	for _, f := range load(t) {
+		for _, d := range f.ast.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok && !f.test && d.Body != nil {
+				lengths = append(lengths, f.set.Position(d.End()).Line-f.set.Position(d.Pos()).Line+1)
+			}
+		}
+	}
+	slices.Sort(lengths)
+	if median, p90 := lengths[len(lengths)/2], lengths[len(lengths)*9/10]; median > 12 || p90 > 40 {
+		t.Errorf("of %d functions half have more than %d lines (12 at most), a tenth more than %d (40 at most)", len(lengths), median, p90)
+	}
+}
+
+func TestWhatNoTextSays(t *testing.T) {
+	bans := []struct {
+		pattern *regexp.Regexp
+		ext     string
+		reason  string
+	}{
+		{regexp.MustCompile(`(?m)(^|[\s"'(=:])/(work|home|root|Users)/\w`), "", "a path of somebody's machine means nothing on another"},
+		{regexp.MustCompile(`(?i)\bp?call\s*\(\s*['"]KEYS['"]`), ".lua", "KEYS stops the server for as long as it runs; pass the keys"},
+		{regexp.MustCompile(`(?i)\bp?call\s*\(\s*['"]FLUSH(ALL|DB)['"]`), ".lua", "nothing here may empty a server"},
+	}
+	seen := 0
+	err := walk(func(path, text string) error {
+		seen++
+		for _, ban := range bans {
+			if strings.HasSuffix(path, ban.ext) {
+				if found := ban.pattern.FindString(text); found != "" {
+					t.Errorf("%s has %q: %s", path, strings.TrimSpace(found), ban.reason)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || seen < 100 {
+		t.Errorf("%d files, %v", seen, err)
+	}
+}
+
+// TestModules: whoever imports the library gets exactly what is listed here, and
+// `go install …@latest` refuses a go.mod with a replace.
+func TestModules(t *testing.T) {
+	modules := []struct {
+		path     string
+		requires []string // all that may be required directly; nil: whatever it needs
+	}{
+		{"../../go.mod", []string{"go.yaml.in/yaml/v4", "github.com/google/go-cmp", "go.uber.org/goleak", "pgregory.net/rapid"}},
+		{"../../cmd/keywright/go.mod", nil},
+	}
+	require := regexp.MustCompile(`(?m)^(?:require )?\s*(\S+\.\S+/\S+) v\S+(?: // indirect)?$`)
+	for _, m := range modules {
+		text, err := os.ReadFile(m.path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(text), "replace") {
-			t.Errorf("%s has a replace: `go install …@latest` refuses it", path)
+		if regexp.MustCompile(`(?m)^\s*replace\b|=>`).Match(text) {
+			t.Errorf("%s has a replace", m.path)
+		}
+		found := require.FindAllStringSubmatch(string(text), -1)
+		if len(found) == 0 {
+			t.Errorf("%s: no requirement was found: the search is broken", m.path)
+		}
+		for _, r := range found {
+			if m.requires != nil && !slices.Contains(m.requires, r[1]) {
+				t.Errorf("%s requires %s: everybody who imports the library would get it", m.path, r[1])
+			}
 		}
 	}
 }
