@@ -1,0 +1,87 @@
+package command
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestNearest(t *testing.T) {
+	words := []string{"fail-on", "baseline", "file", "include", "tls-ca", "tls-key"}
+	for _, c := range []struct{ word, want string }{
+		{"fail-onn", "fail-on"}, {"fial-on", "fail-on"}, {"inclde", "include"}, {"INCLUDE", "include"}, {"tls-cs", "tls-ca"}, {"zzz", ""}, {"", ""}, {"something", ""},
+	} {
+		if got := nearest(c.word, words); got != c.want {
+			t.Errorf("nearest(%q) = %q, not %q", c.word, got, c.want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "axc", 1}, {"ca", "abc", 3}, {"kitten", "sitting", 3}} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("distance(%q, %q) = %d, not %d", c.a, c.b, got, c.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.StringMatching(`[ab:]{0,8}`).Draw(t, "a"), rapid.StringMatching(`[ab:]{0,8}`).Draw(t, "b")
+		d := distance(a, b)
+		if d != distance(b, a) || (d == 0) != (a == b) || d > max(len(a), len(b)) || d < max(len(a), len(b))-min(len(a), len(b)) {
+			t.Fatalf("distance(%q, %q) = %d", a, b, d)
+		}
+	})
+}
+
+func TestShellWord(t *testing.T) {
+	for _, c := range []struct{ word, want string }{
+		{"lint", "lint"}, {"", "''"}, {"a b", "'a b'"}, {"cache:*", "'cache:*'"}, {"it's", `'it'\''s'`}, {"redis://h:1/0", "redis://h:1/0"}, {"$(rm)", "'$(rm)'"}, {"상품", "상품"},
+	} {
+		if got := shellWord(c.word); got != c.want {
+			t.Errorf("shellWord(%q) = %s, not %s", c.word, got, c.want)
+		}
+	}
+}
+
+// TestDiscreet: whatever stands around a URL, its password is not shown, and
+// what is no secret is.
+func TestDiscreet(t *testing.T) {
+	a := newApp(nil, Streams{Getenv: func(name string) string {
+		return map[string]string{"REDIS_URL": "redis://user:vogel?kanarien@h"}[name]
+	}})
+	for _, c := range []struct{ text, want string }{
+		{"no URL", "no URL"},
+		{"redis://h:1/0 is down", "redis://h:1/0 is down"},
+		{`got "redis://:pw@h:1"; and rediss://u:p@w@x/3`, `got "redis://***@h:1"; and rediss://***@x/3`},
+		{"redis+sentinel://h/m?sentinel_password=pw&db=1 x", "redis+sentinel://h/m?sentinel_password=***&db=1 x"},
+		{"no host kanarien, no vogel", "no host ***, no ***"},
+	} {
+		if got := a.discreet(c.text); got != c.want {
+			t.Errorf("%q, not %q", got, c.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.StringMatching(`[a-zA-Z0-9@:/?#%&=.-]{6,20}`).Draw(t, "secret")
+		before := rapid.StringMatching(`[ a-z"]{0,10}`).Draw(t, "before")
+		if got := a.discreet(before + "redis://:~" + secret + "~@h:1"); strings.Contains(got, "~") {
+			t.Fatal(got)
+		}
+	})
+}
+
+func TestSegmentDistance(t *testing.T) {
+	for _, c := range []struct {
+		pattern, key string
+		near         bool
+	}{
+		{"cache:product:detail:{id}", "cache:produc:detail:42", true}, {"cache:product:detail:{id}", "cache:product:detail", false},
+		{"{id}", "x", false}, {"issue_lock_{id}", "isue_lock_7", true}, {"app:a:{id}", "bpp:z:1", false}, {"", "", false},
+	} {
+		if _, near := segmentDistance(c.pattern, c.key); near != c.near {
+			t.Errorf("%q and %q: near is %v", c.pattern, c.key, near)
+		}
+	}
+}
