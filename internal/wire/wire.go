@@ -26,6 +26,7 @@ const (
 	MaxItems = 1 << 20   // elements of one array
 	MaxDepth = 32
 	MaxLine  = 64 << 10
+	MaxReply = 256 << 20 // bytes of all strings of one reply
 )
 
 // Conn is one connection. It is not safe for concurrent use.
@@ -226,16 +227,19 @@ func (c *Conn) Array() (int, error) {
 // Any reads a reply of any type into Go values: string, int64, []any, nil or
 // *ServerError (as a value when nested, as the error at the top).
 func (c *Conn) Any() (any, error) {
-	budget := MaxItems
-	v, err := c.any(0, &budget)
+	left := budget{items: MaxItems, bytes: MaxReply}
+	v, err := c.any(0, &left)
 	if e, ok := v.(*ServerError); ok && err == nil {
 		return nil, e
 	}
 	return v, err
 }
 
-func (c *Conn) any(depth int, budget *int) (any, error) {
-	if *budget--; depth > MaxDepth || *budget < 0 {
+// budget is what is left of the limits of one reply.
+type budget struct{ items, bytes int }
+
+func (c *Conn) any(depth int, left *budget) (any, error) {
+	if left.items--; depth > MaxDepth || left.items < 0 || left.bytes < 0 {
 		return nil, c.protocol("a reply within the limits of depth and size", []byte("more"))
 	}
 	line, err := c.line()
@@ -258,6 +262,7 @@ func (c *Conn) any(depth int, budget *int) (any, error) {
 		if err != nil || !ok {
 			return nil, err
 		}
+		left.bytes -= len(b)
 		return string(b), nil
 	case '*':
 		n, err := parseInt(line[1:])
@@ -269,7 +274,7 @@ func (c *Conn) any(depth int, budget *int) (any, error) {
 		}
 		list := []any{}
 		for range n {
-			v, err := c.any(depth+1, budget)
+			v, err := c.any(depth+1, left)
 			if err != nil {
 				return nil, err
 			}

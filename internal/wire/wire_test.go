@@ -132,6 +132,27 @@ func TestSilenceEnds(t *testing.T) {
 	}
 }
 
+// TestReplyAsAWholeIsBounded: many strings within the limit are not.
+func TestReplyAsAWholeIsBounded(t *testing.T) {
+	client, server := net.Pipe()
+	defer client.Close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		piece := []byte("$16777216\r\n" + strings.Repeat("x", 16<<20) + "\r\n")
+		_, err := server.Write([]byte("*1000\r\n"))
+		for err == nil {
+			_, err = server.Write(piece)
+		}
+	}()
+	c := New(client, 5*time.Second)
+	if _, err := c.Any(); !errors.As(err, new(*ProtocolError)) {
+		t.Errorf("%v", err)
+	}
+	server.Close()
+	<-done
+}
+
 func TestLimitBulk(t *testing.T) {
 	c := served(t, "$5\r\nabcde\r\n", true)
 	c.LimitBulk(4)

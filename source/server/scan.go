@@ -257,6 +257,9 @@ func (w *walk) readPage(from string) (*page, error) {
 		if err != nil || !ok {
 			return wrong(err)
 		}
+		if len(p.slab)+len(name) > wire.MaxReply {
+			return wrong(&wire.ProtocolError{Got: fmt.Sprintf("%d keys with more", n), Want: fmt.Sprintf("a page of at most %d bytes", wire.MaxReply)})
+		}
 		p.slab = append(p.slab, name...)
 		p.ends = append(p.ends, len(p.slab))
 	}
