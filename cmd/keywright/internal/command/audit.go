@@ -191,6 +191,7 @@ func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audi
 	if err := a.printReport(o, d, r); err != nil {
 		return err
 	}
+	a.annotated(o.output, r.Summary)
 	switch {
 	case errors.Is(scanErr, context.Canceled) || ctx.Err() != nil:
 		return &exit{exitInterrupted, "interrupted: the report covers what was seen until then", ""}

@@ -138,7 +138,16 @@ func (a *app) lint(c *cobra.Command, j *judging, args []string) error {
 		}
 		fmt.Fprintf(a.out, "%s in %s\n", finding.Summary(counts), terminal.Plural(int64(len(paths)), "declaration"))
 	}
+	a.annotated(form, counts)
 	return j.verdict(counts)
+}
+
+// annotated says beside annotations, which GitHub takes out of the log, how many
+// there are.
+func (a *app) annotated(form string, counts finding.Counts) {
+	if form == "github" {
+		a.say("%s", finding.Summary(counts))
+	}
 }
 
 // lintOne checks one declaration, and adds its texts to all.
