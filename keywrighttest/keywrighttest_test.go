@@ -1,13 +1,23 @@
 package keywrighttest
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
+	"os/exec"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/keywright/keywright/slot"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,10 +50,128 @@ func TestServer(t *testing.T) {
 	})
 }
 
+func TestPersistencePasswordReplica(t *testing.T) {
+	each(t, func(t *testing.T, b Brand) {
+		s := Start(t, b, Password("secret"), Config("appendonly", "yes"), Config("appendfsync", "always"))
+		if strings.Contains(s.URL(), "secret") {
+			t.Error("the address has the password")
+		}
+		s.Do("SET", "a", "1")
+		s.Restart()
+		if got := s.Do("GET", "a"); fmt.Sprint(got) != "1" {
+			t.Errorf("after a restart a is %v", got)
+		}
+		r := Start(t, b, ReplicaOf(s), Config("masterauth", "secret"))
+		r.Await("master_link_status", "up")
+		if got := r.Do("GET", "a"); fmt.Sprint(got) != "1" {
+			t.Errorf("on the replica a is %v", got)
+		}
+	})
+}
+
+func TestStopAndContinue(t *testing.T) {
+	each(t, func(t *testing.T, b Brand) {
+		s := Start(t, b)
+		c, err := net.Dial("tcp", s.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		s.Stop()
+		fmt.Fprint(c, "PING\r\n")
+		if got := read(c, 1, 100*time.Millisecond); got != 0 {
+			t.Error("a frozen server answers")
+		}
+		s.Continue()
+		if got := read(c, 7, 10*time.Second); got != 7 {
+			t.Error("a thawed server does not answer")
+		}
+		s.Stop() // Kill ends a frozen server too
+	})
+}
+
+func TestTLS(t *testing.T) {
+	each(t, func(t *testing.T, b Brand) {
+		certs := NewCertificates(t)
+		s := Start(t, b, TLS(certs))
+		client, err := tls.LoadX509KeyPair(certs.ClientCert, certs.ClientKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			name, ca string
+			certs    []tls.Certificate
+			ok       bool
+		}{
+			{"its CA", certs.CA, []tls.Certificate{client}, true},
+			{"another CA", certs.OtherCA, []tls.Certificate{client}, false},
+			{"no client certificate", certs.CA, nil, false},
+		} {
+			pem, err := os.ReadFile(c.ca)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool := x509.NewCertPool()
+			pool.AppendCertsFromPEM(pem)
+			conn, err := tls.Dial("tcp", s.Addr(), &tls.Config{RootCAs: pool, Certificates: c.certs})
+			if err == nil {
+				fmt.Fprint(conn, "PING\r\n")
+				err = errors.New("no answer")
+				if read(conn, 7, 10*time.Second) == 7 {
+					err = nil
+				}
+				conn.Close()
+			}
+			if (err == nil) != c.ok {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+	})
+}
+
+// TestServerDiesWithTheTest runs this binary again, as a test that starts a
+// server and is then killed: no Cleanup runs, and still no server is left.
+func TestServerDiesWithTheTest(t *testing.T) {
+	if os.Getenv("KEYWRIGHTTEST_VICTIM") != "" {
+		fmt.Println("pid", Start(t, Redis).PID())
+		select {}
+	}
+	victim := exec.Command(os.Args[0], "-test.run=^TestServerDiesWithTheTest$")
+	victim.Env = append(os.Environ(), "KEYWRIGHTTEST_VICTIM=1", "TMPDIR="+t.TempDir())
+	out, err := victim.StdoutPipe()
+	if err == nil {
+		err = victim.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := 0
+	_, scanErr := fmt.Fscanf(out, "pid %d\n", &pid)
+	if err := victim.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = victim.Wait()
+	if scanErr != nil {
+		t.Fatal(scanErr)
+	}
+	if err := within(5*time.Second, "the server outlives its test", func() bool { return syscall.Kill(pid, 0) != nil }); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCluster(t *testing.T) {
 	each(t, func(t *testing.T, b Brand) {
 		c := StartCluster(t, b, 3, 1)
+		key := 0
+		for slot.Of([]byte(strconv.Itoa(key))) >= 3 {
+			key++
+		}
+		name := strconv.Itoa(key)
+		c.Nodes[0].Do("SET", name, "moved")
 		c.MoveSlots(0, 1, 3)
+		if got := c.Nodes[1].Do("GET", name); fmt.Sprint(got) != "moved" {
+			t.Errorf("the slot of %s went without it: %v", name, got)
+		}
 		c.Failover(3)
 	})
 }
@@ -57,31 +185,50 @@ func TestSentinel(t *testing.T) {
 	})
 }
 
-func TestProxyCuts(t *testing.T) {
+func TestProxy(t *testing.T) {
 	s := Start(t, Redis)
 	s.Do("SET", "big", strings.Repeat("x", 100_000))
-	p := NewProxy(t, s.Addr(), Rules{CutAfter: 1000, CutTimes: 1})
-	get := func() int {
-		c, err := net.Dial("tcp", p.Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		fmt.Fprint(c, "GET big\r\n")
-		total, buf := 0, make([]byte, 65536)
-		for total < 100_000 {
-			n, err := c.Read(buf)
-			total += n
+	const whole = 100_011 // with its length and line ends
+	cases := []struct {
+		name   string
+		rules  Rules
+		passed []func(int) bool // for each connection in turn
+	}{
+		{"no rules", Rules{}, []func(int) bool{all}},
+		{"cut once", Rules{CutAfter: 1000, CutTimes: 1}, []func(int) bool{part, all}},
+		{"cut always", Rules{CutAfter: 1000}, []func(int) bool{part, part}},
+		{"delay", Rules{Delay: time.Millisecond}, []func(int) bool{all}},
+		{"swallow", Rules{SwallowAfter: 1000}, []func(int) bool{part}},
+	}
+	for _, c := range cases {
+		p := NewProxy(t, s.Addr(), c.rules)
+		for i, ok := range c.passed {
+			conn, err := net.Dial("tcp", p.Addr())
 			if err != nil {
-				break
+				t.Fatal(err)
 			}
+			fmt.Fprint(conn, "GET big\r\n")
+			limit := 10 * time.Second
+			if c.rules.SwallowAfter > 0 {
+				limit = 100 * time.Millisecond
+			}
+			if n := read(conn, whole, limit); !ok(n) {
+				t.Errorf("%s: connection %d passed %d bytes", c.name, i, n)
+			}
+			conn.Close()
 		}
-		return total
+		if p.Connections() != len(c.passed) {
+			t.Errorf("%s: %d connections", c.name, p.Connections())
+		}
 	}
-	if n := get(); n >= 100_000 {
-		t.Errorf("the first connection passed %d bytes", n)
-	}
-	if n := get(); n < 100_000 {
-		t.Errorf("the second connection passed %d bytes only", n)
-	}
+}
+
+func all(n int) bool  { return n > 100_000 }
+func part(n int) bool { return n < 100_000 }
+
+// read reads so many bytes, or until the end or the limit, and says how many.
+func read(c net.Conn, want int, limit time.Duration) int {
+	_ = c.SetReadDeadline(time.Now().Add(limit))
+	n, _ := io.ReadFull(c, make([]byte, want))
+	return n
 }

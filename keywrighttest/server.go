@@ -92,8 +92,10 @@ func Start(t testing.TB, brand Brand, options ...Option) *Server {
 		if err == nil {
 			break
 		}
+		log := s.Log()
+		s.Kill()
 		if attempt == 5 {
-			t.Fatalf("start %s: %v\n%s", brand, err, s.Log())
+			t.Fatalf("start %s: %v\n%s", brand, err, log)
 		}
 	}
 	t.Cleanup(s.Kill)
