@@ -149,7 +149,8 @@ func (r *rival) rate(keys []patternset.Key, round int, slice time.Duration) floa
 	return float64(done) / max(threadCPU()-cpu, time.Microsecond).Seconds() // the CPU clock may tick in steps
 }
 
-var sink int // keeps the compiler from dropping the work
+//lint:ignore U1000 it is written only: that keeps the compiler from dropping the work
+var sink int
 
 func threadCPU() time.Duration {
 	const thread = 1 // RUSAGE_THREAD
