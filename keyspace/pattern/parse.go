@@ -125,7 +125,11 @@ func (s *parser) placeholder() *SyntaxError {
 	from := s.at
 	length := strings.IndexByte(s.text[from:], '}')
 	if length < 0 {
-		return s.fault(from, len(s.text)-from, "the placeholder has no closing }; a literal brace is written \\{", s.text+"}")
+		proposal := ""
+		if identifier(s.text[from+1:]) == s.text[from+1:] {
+			proposal = s.text + "}"
+		}
+		return s.fault(from, len(s.text)-from, "the placeholder has no closing }; a literal brace is written \\{", proposal)
 	}
 	name := s.text[from+1 : from+length]
 	if fault := s.checkName(from, name); fault != nil {
@@ -160,7 +164,11 @@ func (s *parser) checkName(from int, name string) *SyntaxError {
 		c := name[i]
 		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 		if !letter && (i == 0 || c < '0' || c > '9') {
-			return s.fault(from, length, fmt.Sprintf("{%s} is not a name: letters, digits and _ only, not beginning with a digit", name), "{"+identifier(name)+"}")
+			proposal := ""
+			if better := identifier(name); better != "" {
+				proposal = "{" + better + "}"
+			}
+			return s.fault(from, length, fmt.Sprintf("{%s} is not a name: letters, digits and _ only, not beginning with a digit", name), proposal)
 		}
 	}
 	for _, p := range s.out.places {
@@ -171,7 +179,8 @@ func (s *parser) checkName(from int, name string) *SyntaxError {
 	return nil
 }
 
-// identifier turns what somebody wrote into the nearest name.
+// identifier turns what somebody wrote into the nearest name, "" if there is
+// nothing to make one of.
 func identifier(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -179,8 +188,11 @@ func identifier(name string) string {
 		}
 		return '_'
 	}, name)
-	if clean[0] >= '0' && clean[0] <= '9' {
-		clean = "_" + clean
+	switch {
+	case strings.Trim(clean, "_") == "":
+		return ""
+	case clean[0] >= '0' && clean[0] <= '9':
+		return "_" + clean
 	}
 	return clean
 }
