@@ -67,8 +67,8 @@ func (c *classifier) label(segment []byte) int32 {
 	return c.labels[s]
 }
 
-// maxPairs bounds the table of steps over two bytes: it must stay in the cache.
-const maxPairs = 4096
+// maxPairs bounds the table of steps over two bytes: it must stay in a core's cache.
+const maxPairs = 1 << 15
 
 // pair makes the table of steps over two bytes at once. The time of a step is
 // that of one dependent load, so it halves the time of long segments.
