@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit fmt lint gen fuzz soak bench tidy install-tools
+.PHONY: help demo test unit integration fmt lint gen fuzz soak bench tidy install-tools
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -13,11 +13,15 @@ test: ## install what is missing and run everything, as CI does
 unit: ## the tests that need no server
 	go test -short ./audit/... ./finding/... ./keyspace/... ./slot/... ./connect/... ./internal/...
 
+integration: ## the tests on real servers: redis and valkey, alone, as clusters, under sentinels
+	go test -race -shuffle=on ./keywrighttest ./source/server ./cmd/keywright/...
+
 fmt: ## format Go code and the example declarations
 	git ls-files '*.go' | xargs gofmt -s -w
 	go run ./cmd/keywright fmt -w examples bench
 
-lint: ## vet and staticcheck
+lint: ## vet, staticcheck and the laws of the house
+	go test ./internal/arch
 	go vet ./... ./cmd/keywright/...
 	.bin/staticcheck ./... ./cmd/keywright/...
 

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 staticcheck_version=v0.8.2
 
-as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo --non-interactive env DEBIAN_FRONTEND=noninteractive "$@"; fi; }
 
 missing=()
 for tool in redis-server redis-cli valkey-server; do command -v "$tool" >/dev/null || missing+=("$tool"); done
@@ -26,10 +26,12 @@ if [ ${#missing[@]} -gt 0 ]; then
     as_root chmod +x "$policy"
     trap 'as_root rm -f "$policy"' EXIT
   fi
-  if ! apt-cache policy valkey-server 2>/dev/null | grep -q 'Candidate: [0-9]'; then
-    echo "deb http://deb.debian.org/debian ${VERSION_CODENAME}-backports main" | as_root tee /etc/apt/sources.list.d/keywright-backports.list >/dev/null
-  fi
   as_root apt-get update -qq
+  # Debian 12 has valkey in its backports only.
+  if [ "$ID" = debian ] && ! apt-cache policy valkey-server | grep -q 'Candidate: [0-9]'; then
+    echo "deb http://deb.debian.org/debian ${VERSION_CODENAME}-backports main" | as_root tee /etc/apt/sources.list.d/keywright-backports.list >/dev/null
+    as_root apt-get update -qq
+  fi
   as_root apt-get install -y -qq redis-server redis-tools >/dev/null
   as_root apt-get install -y -qq valkey-server >/dev/null || as_root apt-get install -y -qq -t "${VERSION_CODENAME}-backports" valkey-server >/dev/null
 fi

@@ -137,6 +137,46 @@ func TestWhoMayImportWhom(t *testing.T) {
 	}
 }
 
+// TestLayers: what a package of the library may import of the library. A new
+// package, or a new edge, is a decision: write it here.
+func TestLayers(t *testing.T) {
+	engine := []string{"keyspace/scalar", "keyspace/pattern", "keyspace/match"}
+	declared := append([]string{"keyspace", "finding"}, engine...)
+	layers := map[string][]string{
+		"slot":                        nil,
+		"finding":                     nil,
+		"source":                      nil,
+		"keyspace/internal/automaton": nil,
+		"keyspace/scalar":             {"keyspace/internal/automaton"},
+		"keyspace/pattern":            {"keyspace/internal/automaton", "keyspace/scalar", "slot"},
+		"keyspace/match":              {"keyspace/internal/automaton", "keyspace/scalar", "keyspace/pattern"},
+		"keyspace":                    append([]string{"finding", "slot"}, engine...),
+		"keyspace/format":             {"finding"},
+		"keyspace/schema":             nil,
+		"keyspace/lint":               append([]string{"slot"}, declared...),
+		"audit":                       append([]string{"source", "slot"}, declared...),
+		"internal/arch":               nil,
+		"internal/wire":               nil,
+		"connect":                     {"internal/wire"},
+		"source/server":               {"internal/wire", "connect", "slot", "source"},
+		"keywrighttest":               {"internal/wire", "slot"},
+	}
+	for _, f := range load(t) {
+		if f.test || within(f.dir, "cmd", "bench", "examples") {
+			continue
+		}
+		allowed, known := layers[f.dir]
+		if !known {
+			t.Errorf("%s: package %s is in no layer: which packages may it import?", f.path, f.dir)
+		}
+		for _, imp := range f.imports {
+			if path, ours := strings.CutPrefix(imp, module+"/"); ours && !slices.Contains(allowed, path) {
+				t.Errorf("%s imports %s, which its layer does not know", f.path, path)
+			}
+		}
+	}
+}
+
 func TestPackagesAreDocumentedAndNamed(t *testing.T) {
 	documented, names := map[string]bool{}, map[string]string{}
 	for _, f := range load(t) {
