@@ -31,6 +31,11 @@ func (f *figures) add(k *source.Key) {
 	}
 }
 
+func (f *figures) merge(o *figures) {
+	f.keys, f.bytes, f.blind, f.noTTL = f.keys+o.keys, f.bytes+o.bytes, f.blind+o.blind, f.noTTL+o.noTTL
+	f.ttls.merge(&o.ttls)
+}
+
 // histogram counts TTLs in steps of a quarter of a power of two, from a
 // millisecond to centuries: a quantile is right to 12.5 %.
 type histogram struct {
@@ -51,6 +56,23 @@ func (h *histogram) add(d time.Duration) {
 		h.steps = append(h.steps, make([]int64, i+1-len(h.steps))...)
 	}
 	h.steps[i]++
+}
+
+func (h *histogram) merge(o *histogram) {
+	if o.n == 0 {
+		return
+	}
+	if h.n == 0 || o.min < h.min {
+		h.min = o.min
+	}
+	h.max = max(h.max, o.max)
+	h.n += o.n
+	if len(o.steps) > len(h.steps) {
+		h.steps = append(h.steps, make([]int64, len(o.steps)-len(h.steps))...)
+	}
+	for i, n := range o.steps {
+		h.steps[i] += n
+	}
 }
 
 // stepOf is the index of the step that ms lies in: four per doubling.

@@ -192,7 +192,7 @@ func (a *Audit) keyFindings(k *keyspace.Key, s *stat) []finding.Finding {
 	var out []finding.Finding
 	add := func(code string, m mark, pos finding.Position, message string) {
 		if m.count > 0 {
-			out = append(out, finding.Finding{Code: code, Severity: severityOf(code), Pos: pos, Entry: k.Name, Message: message, Count: m.count, Examples: m.examples})
+			out = append(out, finding.Finding{Code: code, Severity: severityOf(code), Pos: pos, Entry: k.Name, Message: message, Count: m.count, Examples: slices.Clone(m.examples)})
 		}
 	}
 	ttl := k.TTL.Pos
@@ -233,7 +233,7 @@ func (a *Audit) legacy(e *keyspace.Entry, s *stat) []finding.Finding {
 	if m.count == 0 {
 		return nil
 	}
-	return []finding.Finding{{Code: "KW503", Severity: severityOf("KW503"), Pos: e.At["was"], Entry: e.Name, Message: "keys still have an old name of " + e.Name, Count: m.count, Examples: m.examples}}
+	return []finding.Finding{{Code: "KW503", Severity: severityOf("KW503"), Pos: e.At["was"], Entry: e.Name, Message: "keys still have an old name of " + e.Name, Count: m.count, Examples: slices.Clone(m.examples)}}
 }
 
 func undeclared(s *stat, v violation, pos finding.Position, message string) []finding.Finding {
@@ -241,16 +241,13 @@ func undeclared(s *stat, v violation, pos finding.Position, message string) []fi
 	if m.count == 0 {
 		return nil
 	}
-	return []finding.Finding{{Code: codes[v], Severity: severityOf(codes[v]), Pos: pos, Message: message, Count: m.count, Examples: m.examples}}
+	return []finding.Finding{{Code: codes[v], Severity: severityOf(codes[v]), Pos: pos, Message: message, Count: m.count, Examples: slices.Clone(m.examples)}}
 }
 
 func (a *Audit) suggestions() []Suggestion {
 	var out []Suggestion
 	for _, g := range a.sketch.suggestions() {
-		if len(out) == maxSuggestions {
-			break
-		}
-		s := Suggestion{Pattern: g.pattern, Types: map[string]int64{}, Example: g.example, Near: g.near, Figures: a.figures(&g.figures)}
+		s := Suggestion{Pattern: g.pattern, Types: map[string]int64{}, Example: slices.Clone(g.example), Near: g.near, Figures: a.figures(&g.figures)}
 		for kind, n := range g.kinds {
 			if n > 0 {
 				s.Types[kindNames[kind]] = n

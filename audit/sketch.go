@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -14,7 +15,7 @@ import (
 
 // The bounds of the sketch: children of one node, and nodes in all. Beyond the
 // first a node's children become one placeholder, beyond the second new keys
-// are only counted at the last node they reach.
+// end as {rest} at the last node they reach.
 const (
 	maxFanOut     = 24
 	maxNamespaces = 500 // children of the root: first segments are names, seldom ids
@@ -64,8 +65,8 @@ func (s *sketch) add(k *source.Key) {
 		if depth == maxDepth {
 			segment, more = rest, false
 		}
-		b = s.child(b, segmentName(segment, depth == maxDepth && more))
-		if !more {
+		var known bool
+		if b, known = s.child(b, segmentName(segment, depth == maxDepth && more)); !known || !more {
 			break
 		}
 		rest = tail
@@ -81,46 +82,65 @@ func (s *sketch) add(k *source.Key) {
 	}
 }
 
-func (s *sketch) child(b *branch, name string) *branch {
-	if b.collapsed && !strings.HasPrefix(name, "{") {
-		name = "{text}"
-	}
+// child is the node of a segment below b. It is false where the sketch is full
+// and the key ends here, as {rest}: a node has one of these at most, so that
+// there are never more than twice maxNodes.
+func (s *sketch) child(b *branch, name string) (*branch, bool) {
+	name = b.nameOf(name)
 	if c := b.children[name]; c != nil {
-		return c
+		return c, true
+	}
+	if s.nodes >= maxNodes {
+		return s.leaf(b, "{rest}"), false
 	}
 	limit := maxFanOut
 	if b == s.root {
 		limit = maxNamespaces
 	}
-	if !b.collapsed && (len(b.children) >= limit || s.nodes >= maxNodes) {
+	if !b.collapsed && len(b.children) >= limit {
 		s.collapse(b)
 		return s.child(b, name)
 	}
+	return s.leaf(b, name), true
+}
+
+// leaf is the child of that name, made if there is none.
+func (s *sketch) leaf(b *branch, name string) *branch {
 	if b.children == nil {
 		b.children = map[string]*branch{}
 	}
-	c := &branch{}
-	b.children[name] = c
-	s.nodes++
-	return c
+	if b.children[name] == nil {
+		b.children[name] = &branch{}
+		s.nodes++
+	}
+	return b.children[name]
+}
+
+// nameOf is what a segment is called below b.
+func (b *branch) nameOf(name string) string {
+	if b.collapsed && !isPlaceholder(name) {
+		return "{text}"
+	}
+	return name
+}
+
+// isPlaceholder: nothing but one placeholder. There are a dozen of these;
+// {int}_word is one of any number of names.
+func isPlaceholder(name string) bool {
+	return strings.HasPrefix(name, "{") && strings.IndexByte(name, '}') == len(name)-1
 }
 
 // collapse merges the literal children of b into one placeholder.
 func (s *sketch) collapse(b *branch) {
 	b.collapsed = true
-	merged := &branch{}
+	merged := s.leaf(b, "{text}")
 	for name, c := range b.children {
-		if !strings.HasPrefix(name, "{") {
-			s.merge(merged, c)
+		if !isPlaceholder(name) {
 			delete(b.children, name)
 			s.nodes--
+			s.merge(merged, c)
 		}
 	}
-	if b.children == nil {
-		b.children = map[string]*branch{}
-	}
-	b.children["{text}"] = merged
-	s.nodes++
 }
 
 func (s *sketch) merge(into, from *branch) {
@@ -131,18 +151,9 @@ func (s *sketch) merge(into, from *branch) {
 		into.group.merge(from.group)
 	}
 	for name, c := range from.children {
-		if into.collapsed && !strings.HasPrefix(name, "{") {
-			name = "{text}"
-		}
-		if into.children == nil {
-			into.children = map[string]*branch{}
-		}
-		if into.children[name] == nil {
-			into.children[name] = c
-		} else {
-			s.nodes--
-			s.merge(into.children[name], c)
-		}
+		name = into.nameOf(name)
+		s.nodes--
+		s.merge(s.leaf(into, name), c)
 		if !into.collapsed && len(into.children) > maxFanOut {
 			s.collapse(into)
 		}
@@ -150,12 +161,12 @@ func (s *sketch) merge(into, from *branch) {
 }
 
 func (g *group) merge(o *group) {
-	g.keys, g.bytes, g.blind, g.noTTL = g.keys+o.keys, g.bytes+o.bytes, g.blind+o.blind, g.noTTL+o.noTTL
+	g.figures.merge(&o.figures)
 	for i, n := range o.kinds {
 		g.kinds[i] += n
 	}
 	if g.example == nil || slices.Compare(o.example, g.example) < 0 {
-		g.example = o.example
+		g.example = slices.Clone(o.example)
 	}
 }
 
@@ -246,8 +257,25 @@ type suggestion struct {
 	*group
 }
 
-// suggestions are the groups, the largest first.
+// suggestions are the largest groups, the largest first. Only these are compared
+// with what is declared: that costs a walk over all patterns.
 func (s *sketch) suggestions() []suggestion {
+	out := s.groups()
+	slices.SortFunc(out, func(a, b suggestion) int {
+		if a.keys != b.keys {
+			return int(min(max(b.keys-a.keys, -1), 1))
+		}
+		return strings.Compare(a.pattern, b.pattern)
+	})
+	out = out[:min(len(out), maxSuggestions)]
+	for i := range out {
+		out[i].near = s.near(out[i].pattern)
+	}
+	return out
+}
+
+// groups are the groups of the tree, those alike made one.
+func (s *sketch) groups() []suggestion {
 	var out []suggestion
 	var walk func(b *branch, prefix string)
 	walk = func(b *branch, prefix string) {
@@ -263,14 +291,7 @@ func (s *sketch) suggestions() []suggestion {
 		}
 	}
 	walk(s.root, "")
-	out = s.gather(out)
-	slices.SortFunc(out, func(a, b suggestion) int {
-		if a.keys != b.keys {
-			return int(min(max(b.keys-a.keys, -1), 1))
-		}
-		return strings.Compare(a.pattern, b.pattern)
-	})
-	return out
+	return gather(out)
 }
 
 // alike is how many groups must differ in words beside placeholders only to
@@ -278,7 +299,7 @@ func (s *sketch) suggestions() []suggestion {
 const alike = 3
 
 // gather merges groups that are alike, and finishes the patterns.
-func (s *sketch) gather(groups []suggestion) []suggestion {
+func gather(groups []suggestion) []suggestion {
 	families := map[string][]suggestion{}
 	for _, g := range groups {
 		name := skeleton(g.pattern)
@@ -297,7 +318,6 @@ func (s *sketch) gather(groups []suggestion) []suggestion {
 		out = append(out, suggestion{pattern: name, group: merged})
 	}
 	for i := range out {
-		out[i].near = s.near(out[i].pattern)
 		out[i].pattern = number(out[i].pattern)
 	}
 	return out
@@ -339,7 +359,7 @@ func number(p string) string {
 		seen[name]++
 		out.WriteString(p[:open+1] + name)
 		if n := seen[name]; n > 1 {
-			out.WriteString("_" + string(rune('0'+min(n, 9))))
+			out.WriteString("_" + strconv.Itoa(n))
 		}
 		out.WriteByte('}')
 		p = p[end+1:]

@@ -1,0 +1,162 @@
+package audit
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/keyspace/scalar"
+	"github.com/keywright/keywright/source"
+	"pgregory.net/rapid"
+)
+
+// fill feeds names to a sketch, each with a TTL of a minute.
+func fill(t testing.TB, names ...string) *sketch {
+	t.Helper()
+	s := newSketch(load(t, declaration))
+	for _, name := range names {
+		k := key(name, source.String, time.Minute)
+		s.add(&k)
+	}
+	return s
+}
+
+// TestNoKeyIsLostByGrouping: whatever is merged, every key stands in one group,
+// with its TTL.
+func TestNoKeyIsLostByGrouping(t *testing.T) {
+	segments := rapid.OneOf(
+		rapid.StringMatching(`[a-z]{1,3}`), rapid.StringMatching(`[0-9]{1,13}`), rapid.StringMatching(`[0-9]{1,3}_[a-z]{1,3}`),
+		rapid.StringMatching(`[a-z]{1,2}[-_][0-9]{1,2}`), rapid.Just(strings.Repeat("long", 20)), rapid.Just("\xff"), rapid.Just(""))
+	rapid.Check(t, func(t *rapid.T) {
+		s := newSketch(load(&testing.T{}, declaration))
+		list := rapid.SliceOfN(rapid.SliceOfN(segments, 1, 4), 1, 120).Draw(t, "names")
+		for _, parts := range list {
+			k := key(strings.Join(parts, ":"), source.String, time.Minute)
+			s.add(&k)
+		}
+		var keys, ttls int64
+		for _, g := range s.groups() {
+			keys, ttls = keys+g.keys, ttls+g.ttls.n
+		}
+		if n := int64(len(list)); keys != n || ttls != n {
+			t.Fatalf("%d keys in, %d in groups, %d with TTL", n, keys, ttls)
+		}
+	})
+}
+
+func TestLongSegmentsSurviveACollapse(t *testing.T) {
+	names := []string{"p:" + strings.Repeat("x", 80)}
+	for i := range 2 * maxFanOut {
+		names = append(names, "p:"+strings.Repeat(string(rune('a'+i%26)), 1+i/26))
+	}
+	got := fill(t, names...).suggestions()
+	if len(got) != 1 || got[0].pattern != "p:{text}" || got[0].keys != int64(len(names)) || got[0].ttls.n != got[0].keys {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestMixedSegmentsAreBounded: a number before a word is no placeholder alone,
+// and every word is another one.
+func TestMixedSegmentsAreBounded(t *testing.T) {
+	s := newSketch(load(t, declaration))
+	letters := func(n int) string {
+		return string([]byte{byte('a' + n%26), byte('a' + n/26%26), byte('a' + n/676%26), byte('a' + n/17576%26)})
+	}
+	for i := range 60_000 {
+		k := key(fmt.Sprintf("%d_%s:%d_%s", i, letters(i), i, letters(i*7)), source.String, no)
+		s.add(&k)
+	}
+	if s.nodes > 2*maxNodes || size(s.root) != s.nodes+1 {
+		t.Errorf("%d nodes counted, %d there", s.nodes, size(s.root))
+	}
+}
+
+// TestPlaceholdersOfEveryKindAreBounded: all types at all depths would be a tree
+// of twelve to the power of twelve.
+func TestPlaceholdersOfEveryKindAreBounded(t *testing.T) {
+	kinds := []string{"7", "007", "1700000000000", "2026-11-20", "0193aaaa-7c1a-7d3e-8f60-2b1c9a4d5e6f", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "deadbeefdeadbe11", "\xff", "word"}
+	s := newSketch(load(t, declaration))
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 60_000 {
+		parts := make([]string, 1+r.IntN(14))
+		for i := range parts {
+			parts[i] = kinds[r.IntN(len(kinds))]
+		}
+		k := key(strings.Join(parts, ":"), source.String, no)
+		s.add(&k)
+	}
+	if s.nodes > 2*maxNodes || size(s.root) != s.nodes+1 {
+		t.Errorf("%d nodes counted, %d there", s.nodes, size(s.root))
+	}
+}
+
+func size(b *branch) int {
+	n := 1
+	for _, c := range b.children {
+		n += size(c)
+	}
+	return n
+}
+
+// TestReportsStandAlone: keys added after a report do not change it.
+func TestReportsStandAlone(t *testing.T) {
+	a := newAudit(t, Options{})
+	a.Add([]source.Key{key("zz_9", source.String, no), key("app:c:9", source.String, no)})
+	r := a.Report(source.Summary{}, false)
+	var before, after bytes.Buffer
+	if err := r.JSON(&before); err != nil {
+		t.Fatal(err)
+	}
+	a.Add([]source.Key{key("zz_1", source.String, no), key("app:c:1", source.String, no), key("zz_5", source.String, no)})
+	if err := r.JSON(&after); err != nil || before.String() != after.String() {
+		t.Errorf("%v\n%s\n%s", err, before.String(), after.String())
+	}
+}
+
+// TestNoTypeTellsTheValue: reasons stand in reports, values must not.
+func TestNoTypeTellsTheValue(t *testing.T) {
+	const secret = "sEcReT value!"
+	c := &valueCheck{}
+	for _, text := range []string{"text max 3", "int", "int 1..5", "float", "bool", "uuid", "ulid", "hex 4", "slug", "date", "date YYYYMM", "timestamp", "unix_s", "unix_ms", "a|b", "/x+/", "json", "text encrypted"} {
+		typ, err := scalar.Parse(text, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		for _, value := range []string{secret, secret + "\xff", "[" + secret, "2026-13-" + secret} {
+			reason := c.reason(typ, nil, []byte(value))
+			if reason == "" && typ.Kind != scalar.Text && !typ.Encrypted {
+				t.Errorf("%s takes %q", text, value)
+			}
+			if strings.Contains(reason, "sEcReT") || strings.Contains(reason, "value!") {
+				t.Errorf("%s: %s", text, reason)
+			}
+		}
+	}
+}
+
+// TestManyGroupsReportQuickly: a thousand patterns are compared with the groups
+// that are shown, not with all of them.
+func TestManyGroupsReportQuickly(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("keywright: 1\npackage: t\nowner: o\nvars: {n: int}\nkeys:\n")
+	for i := range 1000 {
+		fmt.Fprintf(&text, "  e%d: {key: \"kind%d:part:{n}:more\", type: string, ttl: any}\n", i, i)
+	}
+	s := newSketch(load(t, text.String()))
+	for i := range 400 {
+		for j := range 20 {
+			k := key(fmt.Sprintf("w%cx%d:part%c:%d", 'a'+i%26, i, 'a'+j, j), source.String, no)
+			s.add(&k)
+		}
+	}
+	start := time.Now()
+	s.suggestions()
+	if d := time.Since(start); d > 2*time.Second {
+		t.Errorf("suggestions took %s", d)
+	}
+	runtime.KeepAlive(s)
+}
