@@ -127,6 +127,9 @@ func TestRules(t *testing.T) {
 // canary stands in values; it must never stand in a report.
 const canary = "hunter2-canary"
 
+// sealed is as long as the shortest ciphertext: a nonce and a tag.
+const sealed = "\x01nonce--nonc\xfftag-tag-tag-ta\xff"
+
 func TestValues(t *testing.T) {
 	pairs := func(words ...string) *source.Value {
 		v := &source.Value{}
@@ -146,12 +149,14 @@ func TestValues(t *testing.T) {
 		{"app:c:1", source.String, str("42"), ""},
 		{"app:c:1", source.String, str(canary), "KW508"},
 		{"app:c:1", source.String, partial(str(canary)), ""},
-		{"app:f:1", source.Hash, pairs("a", "1", "s", "\x01\x02\xff"), ""},
-		{"app:f:1", source.Hash, pairs("a", canary, "s", "\x01\xff"), "KW508"},
+		{"app:f:1", source.Hash, pairs("a", "1", "s", sealed), ""},
+		{"app:f:1", source.Hash, pairs("a", canary, "s", sealed), "KW508"},
 		{"app:f:1", source.Hash, pairs("a", "1"), "KW510"},
 		{"app:f:1", source.Hash, partial(pairs("a", "1")), ""},
-		{"app:f:1", source.Hash, pairs("a", "1", "s", "\x01\xff", "extra", canary), "KW509"},
+		{"app:f:1", source.Hash, pairs("a", "1", "s", sealed, "extra", canary), "KW509"},
 		{"app:f:1", source.Hash, pairs("a", "1", "s", "plain "+canary), "KW508"},
+		{"app:f:1", source.Hash, pairs("a", "1", "s", canary), "KW508"},
+		{"app:f:1", source.Hash, pairs("a", "1", "s", "a longer text, readable, "+canary), "KW508"},
 		{"app:e:1", source.Set, pairs("1", "2"), ""},
 		{"app:e:1", source.Set, pairs("1", canary), "KW511"},
 		{"app:z", source.ZSet, &source.Value{Elements: [][]byte{[]byte("1")}, Scores: []float64{1.7e9}}, ""},

@@ -160,3 +160,22 @@ func TestManyGroupsReportQuickly(t *testing.T) {
 	}
 	runtime.KeepAlive(s)
 }
+
+// TestFieldsFromTheDataAreBounded: a hash of names nobody declared is some
+// findings, and hides no fault of another code.
+func TestFieldsFromTheDataAreBounded(t *testing.T) {
+	a := newAudit(t, Options{Values: true})
+	for i := range 200 {
+		k := key(fmt.Sprintf("app:f:%d", i), source.Hash, no)
+		k.Value = &source.Value{Elements: [][]byte{[]byte("s"), []byte(sealed), fmt.Appendf(nil, "x%d", i), nil, fmt.Appendf(nil, "y%d", i), nil}}
+		a.Add([]source.Key{k})
+	}
+	r := a.Report(source.Summary{}, false)
+	most := map[string]int64{}
+	for _, f := range r.Findings {
+		most[f.Code] = max(most[f.Code], f.Count)
+	}
+	if len(r.Findings) > maxValueFaults+5 || most["KW510"] != 200 || most["KW509"] < 180 {
+		t.Errorf("%d findings, %v", len(r.Findings), most)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/match"
@@ -34,8 +33,11 @@ type valueFault struct {
 }
 
 // maxValueFaults bounds the different faults kept per entry: field names come
-// from the data.
-const maxValueFaults = 20
+// from the data. Others are counted as moreFaults, once per code.
+const (
+	maxValueFaults = 20
+	moreFaults     = "there are more kinds of such faults than are listed"
+)
 
 func (a *Audit) prepareValues() {
 	for _, k := range a.ks.Keys {
@@ -133,9 +135,13 @@ func (c *valueCheck) reason(t scalar.Type, schema func([]byte) error, value []by
 	return ""
 }
 
-// looksPlain: ciphertext is neither JSON nor a short readable word.
+// sealOverhead is the least an encrypted value has: the nonce and the tag of
+// AES-GCM.
+const sealOverhead = 12 + 16
+
+// looksPlain: ciphertext is neither short, nor JSON, nor words.
 func looksPlain(t scalar.Type, value []byte) bool {
-	if len(value) == 0 {
+	if len(value) < sealOverhead {
 		return true
 	}
 	if t.Kind == scalar.JSON {
@@ -250,11 +256,8 @@ func (s *stat) fault(code, message string, name []byte, keep int) {
 			return
 		}
 	}
-	if len(s.value) >= maxValueFaults {
-		if !strings.HasPrefix(s.value[maxValueFaults-1].message, "more") {
-			s.value[maxValueFaults-1] = valueFault{code: "KW508", message: "more kinds of faults than are listed"}
-		}
-		s.value[maxValueFaults-1].count++
+	if len(s.value) >= maxValueFaults && message != moreFaults {
+		s.fault(code, moreFaults, name, keep)
 		return
 	}
 	s.value = append(s.value, valueFault{code: code, message: message, last: bytes.Clone(name), mark: mark{1, [][]byte{bytes.Clone(name)}}})
