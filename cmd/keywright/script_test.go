@@ -38,6 +38,7 @@ func TestScripts(t *testing.T) {
 				Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: os.Getenv("KEYWRIGHT_UPDATE") != "",
 				Setup: func(env *testscript.Env) error {
 					env.Setenv("ROOT", root)
+					env.Setenv("GORACE", "atexit_sleep_ms=0") // else every run with -race ends with a second of sleep
 					env.Values["tb"], env.Values["values"] = env.T().(testing.TB), env.Values
 					return nil
 				},
@@ -193,7 +194,7 @@ func absent(ts *testscript.TestScript, _ bool, args []string) {
 // environment is what a script has set and a program started by a command needs.
 func environment(ts *testscript.TestScript) []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "TERM", "NO_COLOR", "KEYWRIGHT_URL", "GOCOVERDIR"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "TERM", "NO_COLOR", "KEYWRIGHT_URL", "GOCOVERDIR", "GORACE"} {
 		if v := ts.Getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}
