@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/typo"
 	yaml "go.yaml.in/yaml/v4"
 )
 
@@ -219,7 +220,7 @@ func (r *reader) near(word string, candidates []string) string {
 	if len(*r.out) > maxProposals {
 		return ""
 	}
-	return proposal(nearest(word, candidates))
+	return proposal(typo.Nearest(word, candidates))
 }
 
 // nearKey is near over the keys of a map and more.
@@ -235,43 +236,4 @@ func proposal(text string) string {
 		return ""
 	}
 	return fmt.Sprintf("did you mean %s?", text)
-}
-
-// nearest is the candidate within a third of the word's letters, the first one
-// of the nearest.
-func nearest(word string, candidates []string) string {
-	best, limit := "", min(max(1, len(word)/3), len(word)-1)
-	for _, c := range candidates {
-		if len(c)-len(word) > limit || len(word)-len(c) > limit {
-			continue
-		}
-		if d := distance(strings.ToLower(word), strings.ToLower(c)); d <= limit {
-			best, limit = c, d-1
-		}
-	}
-	return best
-}
-
-// distance is the number of letters to add, remove, change or swap with their
-// neighbour, in bytes.
-func distance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/keywright/keywright/internal/typo"
 )
 
 // Parse reads the text of a type. resolve answers the name of a var; it may be
@@ -39,7 +41,7 @@ func (p *parser) parse() (Type, error) {
 		case "encrypted":
 			t.Encrypted = true
 		default:
-			return t, p.fault(from, strconv.Quote(word)+" is not expected after "+strconv.Quote(t.String())+"; only optional and encrypted may follow", nearest(word, []string{"optional", "encrypted"}))
+			return t, p.fault(from, strconv.Quote(word)+" is not expected after "+strconv.Quote(t.String())+"; only optional and encrypted may follow", typo.Nearest(word, []string{"optional", "encrypted"}))
 		}
 	}
 	return Type{}, err
@@ -68,7 +70,7 @@ func (p *parser) head() (Type, error) {
 			return t, nil
 		}
 	}
-	return Type{}, p.fault(from, strconv.Quote(word)+" is neither a type nor a var", nearest(word, keywords()))
+	return Type{}, p.fault(from, strconv.Quote(word)+" is neither a type nor a var", typo.Nearest(word, keywords()))
 }
 
 func keywords() []string {
@@ -220,36 +222,4 @@ func (p *parser) word() (from int, word string) {
 
 func (p *parser) fault(offset int, message, proposal string) *SyntaxError {
 	return &SyntaxError{Text: p.text, Offset: min(offset, len(p.text)), Message: message, Proposal: proposal}
-}
-
-// nearest is the candidate with the smallest edit distance to word, "" if none
-// is near enough to be meant.
-func nearest(word string, candidates []string) string {
-	best, limit := "", 1+len(word)/3
-	for _, c := range candidates {
-		if d := distance(word, c); d <= limit {
-			best, limit = c, d-1
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
@@ -161,7 +162,7 @@ func (a *app) badFilter(d *declaration, o *auditing, err error) error {
 		if e, _ := d.Lookup(word); e != nil {
 			continue
 		}
-		if near := nearest(word, d.Names()); near != "" {
+		if near := typo.Nearest(word, d.Names()); near != "" {
 			return usage("did you mean "+near+"?", "%v", err)
 		}
 	}

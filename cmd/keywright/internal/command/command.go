@@ -19,6 +19,7 @@ import (
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/typo"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -177,7 +178,7 @@ func oneOf(flag, value string, words ...string) error {
 	}
 	list := strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 	hint := "write " + list
-	if near := nearest(value, words); near != "" {
+	if near := typo.Nearest(value, words); near != "" {
 		hint = fmt.Sprintf("did you mean --%s %s? It takes %s", flag, near, list)
 	}
 	return usage(hint, "--%s %q is nothing this command knows", flag, value)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/spf13/cobra"
 )
@@ -91,7 +92,7 @@ func (a *app) explainEntry(o *explaining, name string) error {
 // noEntry proposes what may have been meant.
 func (a *app) noEntry(d *declaration, path, name string) error {
 	hint := ""
-	switch near := nearest(name, d.Names()); {
+	switch near := typo.Nearest(name, d.Names()); {
 	case near != "":
 		hint = "did you mean `" + a.corrected(name, near) + "`?"
 	case strings.ContainsAny(name, ":/{}"):

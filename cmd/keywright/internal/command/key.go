@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/slot"
@@ -250,10 +251,10 @@ func segmentDistance(pattern, key string) (int, bool) {
 	for i, w := range want {
 		switch before, _, placeholder := strings.Cut(w, "{"); {
 		case !placeholder:
-			sum += distance(w, have[i])
+			sum += typo.Distance(w, have[i])
 			literal += len(w)
 		case !strings.HasPrefix(have[i], before):
-			sum += distance(before, have[i][:min(len(before), len(have[i]))])
+			sum += typo.Distance(before, have[i][:min(len(before), len(have[i]))])
 			literal += len(before)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/keywright/keywright/internal/typo"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -30,7 +31,7 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := nearest(word, names); near != "" {
+	if near := typo.Nearest(word, names); near != "" {
 		hint = "did you mean `" + a.corrected(given, "--"+near) + "`?"
 	}
 	return usage(hint, "%s has no flag %s", cmd.CommandPath(), given)
@@ -57,39 +58,4 @@ func shellWord(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// nearest is the candidate that is least mistyped, "" if none comes near.
-func nearest(word string, candidates []string) string {
-	best, least := "", 1+max(1, len(word)/3)
-	for _, c := range candidates {
-		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < least {
-			best, least = c, d
-		}
-	}
-	return best
-}
-
-// distance is how many bytes must be changed, added, removed or swapped with
-// their neighbour (Damerau's distance, of adjacent swaps).
-func distance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before, last, row = last, row, before
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(row[j]+1, last[j+1]+1, last[j]+cost)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-	}
-	return row[len(b)]
 }

@@ -7,35 +7,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestNearest(t *testing.T) {
-	words := []string{"fail-on", "baseline", "file", "include", "tls-ca", "tls-key"}
-	for _, c := range []struct{ word, want string }{
-		{"fail-onn", "fail-on"}, {"fial-on", "fail-on"}, {"inclde", "include"}, {"INCLUDE", "include"}, {"tls-cs", "tls-ca"}, {"zzz", ""}, {"", ""}, {"something", ""},
-	} {
-		if got := nearest(c.word, words); got != c.want {
-			t.Errorf("nearest(%q) = %q, not %q", c.word, got, c.want)
-		}
-	}
-}
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "axc", 1}, {"ca", "abc", 3}, {"kitten", "sitting", 3}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("distance(%q, %q) = %d, not %d", c.a, c.b, got, c.want)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := rapid.StringMatching(`[ab:]{0,8}`).Draw(t, "a"), rapid.StringMatching(`[ab:]{0,8}`).Draw(t, "b")
-		d := distance(a, b)
-		if d != distance(b, a) || (d == 0) != (a == b) || d > max(len(a), len(b)) || d < max(len(a), len(b))-min(len(a), len(b)) {
-			t.Fatalf("distance(%q, %q) = %d", a, b, d)
-		}
-	})
-}
-
 func TestShellWord(t *testing.T) {
 	for _, c := range []struct{ word, want string }{
 		{"lint", "lint"}, {"", "''"}, {"a b", "'a b'"}, {"cache:*", "'cache:*'"}, {"it's", `'it'\''s'`}, {"redis://h:1/0", "redis://h:1/0"}, {"$(rm)", "'$(rm)'"}, {"상품", "상품"},
