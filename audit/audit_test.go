@@ -460,3 +460,31 @@ func BenchmarkAdd(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(batch)), "ns/key")
 }
+
+// TestAddWithoutAllocating: a declared key costs no memory, with or without a
+// filter, faulty or not.
+func TestAddWithoutAllocating(t *testing.T) {
+	keys := []source.Key{key("app:c:1", source.String, time.Hour), key("app:c:2", source.String, no), key("app:f:1", source.String, no), key("bull:1", source.List, no), key("old:m:1", source.String, no)}
+	for _, o := range []Options{{}, {Include: []string{"cached"}, Exclude: []string{"bull:*"}}} {
+		a := newAudit(t, o)
+		a.Add(keys)
+		if n := testing.AllocsPerRun(100, func() { a.Add(keys) }); n != 0 {
+			t.Errorf("%v allocations in %d keys, options %+v", n, len(keys), o)
+		}
+	}
+}
+
+// BenchmarkAddUndeclared: a server full of keys nobody declared is slower, but
+// not the bottleneck either.
+func BenchmarkAddUndeclared(b *testing.B) {
+	a := newAudit(b, Options{})
+	var batch []source.Key
+	for i := range 1000 {
+		batch = append(batch, key(fmt.Sprintf("session:%d:user_%d", i%7, i*7919), source.String, time.Hour))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		a.Add(batch)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(batch)), "ns/key")
+}

@@ -170,16 +170,42 @@ func (g *group) merge(o *group) {
 	}
 }
 
-// looks are the types a segment is tried for, the narrowest first.
-var looks = func() []scalar.Type {
-	var out []scalar.Type
-	for _, text := range []string{"uuid", "ulid", "unix_ms", "int", "date", "hex 40", "hex 32", "hex 16"} {
-		if t, err := scalar.Parse(text, nil); err == nil {
-			out = append(out, t)
-		}
+// guess is a type a segment is tried for. Length and alphabet are looked at
+// first: a type that refuses builds a reason nobody reads here.
+type guess struct {
+	text              string
+	shortest, longest int
+	alphabet          string
+	typ               scalar.Type
+	name              string // of the placeholder
+}
+
+const digits = "0123456789"
+
+// looks are the guesses, the narrowest first.
+var looks = func() []guess {
+	list := []guess{
+		{text: "uuid", shortest: 36, longest: 36, alphabet: digits + "abcdef-"},
+		{text: "ulid", shortest: 26, longest: 26, alphabet: digits + "ABCDEFGHJKMNPQRSTVWXYZ"},
+		{text: "unix_ms", shortest: 13, longest: 13, alphabet: digits},
+		{text: "int", shortest: 1, longest: 20, alphabet: digits + "-"},
+		{text: "date", shortest: 10, longest: 10, alphabet: digits + "-"},
+		{text: "hex 40", shortest: 40, longest: 40, alphabet: digits + "abcdef"},
+		{text: "hex 32", shortest: 32, longest: 32, alphabet: digits + "abcdef"},
+		{text: "hex 16", shortest: 16, longest: 16, alphabet: digits + "abcdef"},
 	}
-	return out
+	for i := range list {
+		g := &list[i]
+		g.typ, _ = scalar.Parse(g.text, nil) // held by TestLooks
+		g.name = "{" + strings.Fields(g.text)[0] + "}"
+	}
+	return list
 }()
+
+func (g *guess) fits(segment []byte) bool {
+	n := len(segment)
+	return g.shortest <= n && n <= g.longest && len(bytes.Trim(segment, g.alphabet)) == 0 && g.typ.Is(segment)
+}
 
 // dividers stand between the words of a segment.
 const dividers = "_-./|,="
@@ -200,6 +226,7 @@ func segmentName(segment []byte, rest bool) string {
 		return "{bytes}"
 	}
 	var out strings.Builder
+	out.Grow(len(segment) + len("{int}"))
 	for start := 0; start <= len(segment); {
 		end := start
 		for end < len(segment) && !strings.ContainsRune(dividers, rune(segment[end])) {
@@ -220,24 +247,15 @@ func segmentName(segment []byte, rest bool) string {
 }
 
 func look(segment []byte) (string, bool) {
-	if len(segment) == 0 {
+	if !bytes.ContainsAny(segment, digits) {
 		return "", false
 	}
-	if !bytes.ContainsAny(segment, "0123456789") {
-		return "", false
-	}
-	if len(bytes.Trim(segment, "0123456789")) == 0 && segment[0] == '0' && len(segment) > 1 {
-		return "{digits}", true
-	}
-	if len(segment) == 13 && looks[2].Is(segment) {
-		return "{unix_ms}", true
-	}
-	for _, t := range looks {
-		if t.Kind != scalar.UnixMS && t.Is(segment) {
-			return "{" + strings.Fields(t.String())[0] + "}", true
+	for i := range looks {
+		if looks[i].fits(segment) {
+			return looks[i].name, true
 		}
 	}
-	return "", false
+	return "{digits}", len(bytes.Trim(segment, digits)) == 0
 }
 
 // literal writes text as a pattern has it.

@@ -179,3 +179,22 @@ func TestFieldsFromTheDataAreBounded(t *testing.T) {
 		t.Errorf("%d findings, %v", len(r.Findings), most)
 	}
 }
+
+// TestLooks: what a segment is called, and that every guess is a type.
+func TestLooks(t *testing.T) {
+	for segment, want := range map[string]string{
+		"7": "{int}", "-7": "{int}", "007": "{digits}", "0": "{int}", "1700000000000": "{unix_ms}", "123456789012345678901234567890": "{digits}",
+		"2026-11-20": "{date}", "2026-13-20": "{int}-{int}-{int}", "0193aaaa-7c1a-7d3e-8f60-2b1c9a4d5e6f": "{uuid}", "01ARZ3NDEKTSV4RRFFQ69G5FAV": "{ulid}",
+		"deadbeefdeadbe11": "{hex}", strings.Repeat("a1", 16): "{hex}", strings.Repeat("a1", 20): "{hex}", "v2": "v2", "user_7": "user_{int}", "7_user": "{int}_user",
+		"": "", "a{b}": `a\{b\}`, "\xff": "{bytes}", "\x1b[31m": "{bytes}", "한글": "한글",
+	} {
+		if got := segmentName([]byte(segment), false); got != want {
+			t.Errorf("%q: %s, want %s", segment, got, want)
+		}
+	}
+	for _, g := range looks {
+		if typ, err := scalar.Parse(g.text, nil); err != nil || typ.String() != g.typ.String() {
+			t.Errorf("%s: %v", g.text, err)
+		}
+	}
+}
