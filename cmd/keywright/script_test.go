@@ -51,6 +51,7 @@ func TestScripts(t *testing.T) {
 // commands are what the scripts can say beside testscript's own words.
 var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"server":    startServer,
+	"cluster":   startCluster,
 	"redis":     askServer,
 	"fill":      fillServer,
 	"exits":     exits,
@@ -99,6 +100,24 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("URL", s.URL())
 	ts.Setenv("ADDR", s.Addr())
 	ts.Setenv("SOCKET", s.Socket())
+}
+
+// startCluster is `cluster redis|valkey KEY…`: three primaries with those keys
+// as strings that expire in a minute; it sets URL.
+func startCluster(ts *testscript.TestScript, _ bool, args []string) {
+	c := keywrighttest.StartCluster(ts.Value("tb").(testing.TB), keywrighttest.Brand(args[0]+"-server"), 3, 0)
+	ts.Setenv("URL", c.URL())
+	for _, key := range args[1:] {
+		stored := 0
+		for _, node := range c.Nodes {
+			if _, err := node.Try("SET", key, "x", "EX", "60"); err == nil {
+				stored++
+			}
+		}
+		if stored != 1 {
+			ts.Fatalf("%d nodes took %s", stored, key)
+		}
+	}
 }
 
 // askServer is `redis COMMAND ARG…`; an ARG may be a Go string in quotes, the
