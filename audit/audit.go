@@ -289,8 +289,11 @@ func (f *filter) wants(targets []keyspace.Target, id int, name []byte) bool {
 }
 
 func (c *criteria) holds(targets []keyspace.Target, id int, name []byte) bool {
-	if id != match.None && targets[id].Key != nil && c.names[targets[id].Key.Name] {
-		return true
+	if id != match.None {
+		t := &targets[id]
+		if t.Key != nil && c.names[t.Key.Name] || t.Legacy != nil && c.names[t.Legacy.Name] {
+			return true
+		}
 	}
 	return c.globs.Match(name, nil) != match.None
 }

@@ -198,3 +198,20 @@ func TestLooks(t *testing.T) {
 		}
 	}
 }
+
+// TestNear: a letter wrong, a segment too many, and what is no misspelling.
+func TestNear(t *testing.T) {
+	const text = "keywright: 1\npackage: t\nowner: o\nvars: {n: int}\nkeys:\n" +
+		"  issue: {key: \"poppo:issue:{n}\", type: string, ttl: any}\n  profile: {key: \"cache:user:profile:{n}\", type: string, ttl: any}\n"
+	for name, want := range map[string]string{
+		"poppo:isue:1": "poppo:issue:{n}", "popo:issue:1": "poppo:issue:{n}", "cache:user:profile:7:v2": "cache:user:profile:{n}", "cache:profile:7": "",
+		"user_7": "", "billing:invoice:7": "", "poppo": "",
+	} {
+		s := newSketch(load(t, text))
+		k := key(name, source.String, no)
+		s.add(&k)
+		if got := s.suggestions()[0].near; got != want {
+			t.Errorf("%s: near %q, want %q", name, got, want)
+		}
+	}
+}
