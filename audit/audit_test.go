@@ -249,7 +249,7 @@ func genKeys(t *rapid.T) []source.Key {
 		}
 		seen[name] = true
 		k := key(name, source.Kind(rapid.IntRange(1, 6).Draw(t, "kind")), time.Duration(rapid.SampledFrom([]int64{-1, 1000, 3600e9, 1e15}).Draw(t, "ttl")))
-		k.Bytes = int64(i + 1)
+		k.Bytes = int64(1 + i%3)
 		out = append(out, k)
 	}
 	return out

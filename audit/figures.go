@@ -122,8 +122,14 @@ type topKey struct {
 }
 
 func (t *topList) offer(k *source.Key, item int) {
-	if k.Bytes < 0 || len(t.list) == t.size && k.Bytes <= t.list[len(t.list)-1].bytes {
+	if k.Bytes < 0 || t.size == 0 {
 		return
+	}
+	if len(t.list) == t.size { // full: of keys of one size the smaller names stay, in whatever order they come
+		least := &t.list[t.size-1]
+		if k.Bytes < least.bytes || k.Bytes == least.bytes && slices.Compare(k.Name, least.name) >= 0 {
+			return
+		}
 	}
 	for _, known := range t.list { // SCAN may repeat a key
 		if known.db == k.DB && string(known.name) == string(k.Name) {

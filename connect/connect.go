@@ -151,6 +151,9 @@ func Parse(text string) (Config, error) {
 	}
 	c.Mode = scheme.mode
 	rest, rawQuery, _ := strings.Cut(rest, "?")
+	if strings.Contains(rawQuery, "@") && !strings.Contains(rest, "@") {
+		return c, &ConfigError{"the URL has a ? before its @", "percent-encode what is special: %3F for ? in a password, %40 for @ behind the ?"}
+	}
 	query, err := url.ParseQuery(rawQuery)
 	if err != nil {
 		return c, &ConfigError{"the part of the URL behind ? cannot be read", "percent-encode what is special"}

@@ -74,7 +74,7 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 			t.Errorf("%s shows the password: %s", name, text)
 		}
 	}
-	for _, url := range []string{"nonsense://u:" + canary + "@h", "redis://u:" + canary + "%zz@h", "redis://:" + canary + "@h:x", canary + "@h"} {
+	for _, url := range []string{"nonsense://u:" + canary + "@h", "redis://u:" + canary + "%zz@h", "redis://:" + canary + "@h:x", canary + "@h", "redis://:" + canary + "?x@h", "redis://:x?" + canary + "@h", "redis://:" + canary + "/x@h:y", "redis://u:" + canary + "#x@h:y"} {
 		if _, err := Parse(url); err == nil || strings.Contains(err.Error(), canary) {
 			t.Errorf("%v", err)
 		}

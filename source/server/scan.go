@@ -19,11 +19,12 @@ import (
 func (r *run) shard(ctx context.Context, sh *shard) error {
 	dbs := make([]int, 0, len(sh.dbs))
 	for db := range sh.dbs {
-		if r.options.OnlyDB < 0 || r.options.OnlyDB == db {
-			dbs = append(dbs, db)
-		}
+		dbs = append(dbs, db)
 	}
 	slices.Sort(dbs)
+	if r.options.OnlyDB >= 0 { // also one without keys: SELECT tells whether it exists
+		dbs = []int{r.options.OnlyDB}
+	}
 	for _, db := range dbs {
 		w := &walk{run: r, sh: sh, db: db, count: r.options.Count, bytes: r.req.Bytes}
 		if err := w.all(ctx); err != nil {

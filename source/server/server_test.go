@@ -396,6 +396,16 @@ func TestSilentServerEndsTheRun(t *testing.T) {
 	}
 }
 
+func TestDatabaseThatDoesNotExist(t *testing.T) {
+	s := kt.Start(t, kt.Redis)
+	fill(s, 10)
+	for db, complete := range map[int]bool{7: true, 99: false} {
+		if _, sum, err := scan(t, config(t, s.URL()), Options{OnlyDB: db}, source.Request{}); err != nil || (len(sum.Incomplete) == 0) != complete || sum.Keys != 0 {
+			t.Errorf("database %d: %v %+v", db, err, sum)
+		}
+	}
+}
+
 func TestCancel(t *testing.T) {
 	s := kt.Start(t, kt.Valkey)
 	fill(s, 5000)
