@@ -157,11 +157,29 @@ func TestIgnore(t *testing.T) {
 		"at the end":           {file("a: b", "# keywright:ignore KW101 because"), at(1), "KW101 KW090"},
 	} {
 		var codes []string
-		for _, f := range Ignore([]Finding{c.in}, c.files, rules, now) {
+		for _, f := range Ignore([]Finding{c.in}, c.files, rules, rules, now) {
 			codes = append(codes, f.Code)
 		}
 		if got := strings.Join(codes, " "); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestIgnoreOfWhatWasNotLookedFor: lint cannot call a comment unused that
+// silences an audit, and neither can a run that stopped at a faulty file.
+func TestIgnoreOfWhatWasNotLookedFor(t *testing.T) {
+	files := map[string][]byte{"k.yaml": []byte("# keywright:ignore KW501 because\na: b\n# keywright:ignore KW101,KW501 because\nc: d\n# keywright:ignore KW501 until 2026-01-01 because\ne: f")}
+	found := Ignore(nil, files, rules, rules[:1], time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
+	if len(found) != 1 || found[0].Code != "KW091" {
+		t.Errorf("%+v", found)
+	}
+}
+
+func TestSARIFNamesFilesAsURIs(t *testing.T) {
+	for file, want := range map[string]string{"a/k.yaml": "a/k.yaml", "my keys.yaml": "my%20keys.yaml", "100%.yaml": "100%25.yaml", "a:b.yaml": "./a:b.yaml", "상품.yaml": "%EC%83%81%ED%92%88.yaml"} {
+		if got := physical(Position{File: file}).Artifact.URI; got != want {
+			t.Errorf("%s: %s, want %s", file, got, want)
 		}
 	}
 }

@@ -2,8 +2,10 @@ package finding
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // The parts of SARIF 2.1.0 that findings need
@@ -123,9 +125,27 @@ func physical(p Position) *sarifPhysical {
 	if p.File == "" {
 		return nil
 	}
-	out := &sarifPhysical{Artifact: sarifArtifact{p.File}}
+	out := &sarifPhysical{Artifact: sarifArtifact{reference(p.File)}}
 	if p.Line > 0 {
 		out.Region = &sarifRegion{StartLine: p.Line, StartColumn: max(1, p.Column), EndColumn: p.EndColumn}
 	}
 	return out
+}
+
+// reference is a path as a URI reference (RFC 3986). It is written here because
+// package net/url is not for the domain.
+func reference(path string) string {
+	var b strings.Builder
+	if first, _, _ := strings.Cut(path, "/"); strings.Contains(first, ":") {
+		b.WriteString("./") // else it would be a scheme
+	}
+	for i := range len(path) {
+		c := path[i]
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~/:@!$&'()*+,;=", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
 }

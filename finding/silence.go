@@ -33,9 +33,10 @@ type ignore struct {
 }
 
 // Ignore removes the findings that comments in their files silence and adds
-// those about the comments themselves. known are the codes there are; now
-// decides what has expired.
-func Ignore(findings []Finding, files map[string][]byte, known []Rule, now time.Time) []Finding {
+// those about the comments themselves. known are the codes there are; ran are
+// those that were looked for, because only of these can a comment be called
+// unused: lint cannot know what an audit finds. now decides what has expired.
+func Ignore(findings []Finding, files map[string][]byte, known, ran []Rule, now time.Time) []Finding {
 	var ignores []*ignore
 	var out []Finding
 	for _, name := range sortedNames(files) {
@@ -52,7 +53,7 @@ func Ignore(findings []Finding, files map[string][]byte, known []Rule, now time.
 		switch {
 		case ig.expired(now):
 			out = append(out, Finding{Code: "KW091", Severity: Warning, Pos: ig.pos, Message: fmt.Sprintf("the ignore of %s has expired on %s", strings.Join(ig.codes, ", "), ig.until.Format(time.DateOnly))})
-		case !ig.used:
+		case !ig.used && !slices.ContainsFunc(ig.codes, func(code string) bool { return !hasCode(ran, code) }):
 			out = append(out, Finding{Code: "KW090", Severity: Warning, Pos: ig.pos, Message: fmt.Sprintf("the ignore of %s silences nothing", strings.Join(ig.codes, ", "))})
 		}
 	}
@@ -78,6 +79,10 @@ func silenced(f Finding, ignores []*ignore, now time.Time) bool {
 		}
 	}
 	return hit
+}
+
+func hasCode(rules []Rule, code string) bool {
+	return slices.ContainsFunc(rules, func(r Rule) bool { return r.Code == code })
 }
 
 func (ig *ignore) expired(now time.Time) bool { return !ig.until.IsZero() && !now.Before(ig.until) }
@@ -110,7 +115,7 @@ func parseIgnore(body string, known []Rule) (*ignore, string) {
 	ig := &ignore{}
 	for _, code := range strings.Split(m[1], ",") {
 		code = strings.TrimSpace(code)
-		if !slices.ContainsFunc(known, func(r Rule) bool { return r.Code == code }) {
+		if !hasCode(known, code) {
 			return nil, fmt.Sprintf("there is no rule %s", code)
 		}
 		ig.codes = append(ig.codes, code)

@@ -173,7 +173,7 @@ func (a *app) badFilter(d *declaration, o *auditing, err error) error {
 // exit code. An interrupted or incomplete run is never taken for a complete one,
 // and does not become a baseline.
 func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audit.Report, scanErr error) error {
-	kept := finding.Ignore(d.moved(r.Findings), d.sources, AllRules(), a.now())
+	kept := finding.Ignore(d.moved(r.Findings), d.sources, AllRules(), nil, a.now())
 	r.Findings = slices.DeleteFunc(kept, func(f finding.Finding) bool { return strings.HasPrefix(f.Code, "KW09") }) // lint's to say
 	if scanErr != nil {
 		r.Complete = false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/spf13/cobra"
 )
@@ -156,12 +157,13 @@ func (a *app) lintOne(path string, all *declaration) ([]finding.Finding, error) 
 	if err != nil {
 		return nil, err
 	}
-	found := d.findings
+	found, ran := d.findings, keyspace.Rules()
 	if finding.Count(found).Errors == 0 {
+		ran = append(ran, lint.Rules()...)
 		found = append(found, d.moved(lint.Run(d.Keyspace))...)
 	}
 	for name, text := range d.sources {
 		all.sources[name] = text
 	}
-	return finding.Ignore(found, d.sources, AllRules(), a.now()), nil
+	return finding.Ignore(found, d.sources, AllRules(), ran, a.now()), nil
 }
