@@ -40,6 +40,8 @@ type Captures struct {
 	N     int
 	Start [pattern.MaxPlaceholders]uint32
 	End   [pattern.MaxPlaceholders]uint32
+
+	ends [pattern.MaxSegments]uint32 // of the segments; here so that no key pays for clearing it
 }
 
 // Of is the i-th capture.
@@ -86,12 +88,11 @@ func (m *Matcher) Match(key []byte, c *Captures) int {
 	if len(m.states) == 0 {
 		return None
 	}
-	var ends [pattern.MaxSegments]uint32
 	at, segment, to := 0, 0, target{next: 0}
 	for {
 		end, lo, hi, hash := segmentAt(key, at)
-		if segment < len(ends) {
-			ends[segment] = uint32(end)
+		if c != nil && segment < len(c.ends) {
+			c.ends[segment] = uint32(end)
 		}
 		to = m.lookup(to.next, key[at:end], lo, hi, hash)
 		if end == len(key) {
@@ -103,7 +104,7 @@ func (m *Matcher) Match(key []byte, c *Captures) int {
 		at, segment = end+1, segment+1
 	}
 	if c != nil && to.item != None {
-		m.plans[to.item].read(key, &ends, c)
+		m.plans[to.item].read(key, c)
 	}
 	return int(to.item)
 }
@@ -215,7 +216,7 @@ type spot struct {
 	rest        bool   // runs to the end of the key
 }
 
-func (p *plan) read(key []byte, ends *[pattern.MaxSegments]uint32, c *Captures) {
+func (p *plan) read(key []byte, c *Captures) {
 	if p.split != nil {
 		c.N = len(p.split.Placeholders())
 		p.split.Split(key, c.Start[:], c.End[:])
@@ -225,10 +226,10 @@ func (p *plan) read(key []byte, ends *[pattern.MaxSegments]uint32, c *Captures) 
 	for i, s := range p.spots {
 		start := uint32(0)
 		if s.segment > 0 {
-			start = ends[s.segment-1] + 1
+			start = c.ends[s.segment-1] + 1
 		}
 		c.Start[i] = start + s.left
-		c.End[i] = ends[s.segment] - s.right
+		c.End[i] = c.ends[s.segment] - s.right
 		if s.rest {
 			c.End[i] = uint32(len(key))
 		}
