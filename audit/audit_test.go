@@ -229,6 +229,11 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%v less %v: %d keys, %d filtered", c.include, c.exclude, r.Total.Keys, r.Filtered)
 		}
 	}
+	a := newAudit(t, Options{Include: []string{"nothing:*"}})
+	a.Add(keys)
+	if r := a.Report(source.Summary{}, false); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "none of the 5 keys") {
+		t.Errorf("%q", r.Notes)
+	}
 	if _, err := New(load(t, declaration), Options{Include: []string{"cachd"}}); err == nil {
 		t.Error("an unknown entry is accepted")
 	}

@@ -113,6 +113,9 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 		Seconds: sum.Elapsed.Seconds(), Sampled: sampled, Expected: sum.Expected, Gone: sum.Gone, MaxRepeats: sum.MaxRepeats, Filtered: a.skipped,
 		Notes: append(slices.Clone(sum.Notes), a.notes...), Total: a.figures(&a.total), Entries: []EntryRow{}, Findings: []finding.Finding{},
 	}
+	if !a.filter.all && a.total.keys == 0 && a.skipped > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("what is included and not excluded matches none of the %d keys: is the glob right?", a.skipped))
+	}
 	for i, t := range a.targets {
 		s := a.stats[i]
 		switch {

@@ -75,7 +75,7 @@ func TestSARIFIsValid(t *testing.T) {
 	rules := append(append(keyspace.Rules(), lint.Rules()...), audit.Rules()...)
 	for name, some := range map[string][]finding.Finding{"many": findings, "none": nil} {
 		var out bytes.Buffer
-		if err := finding.SARIF(&out, some, finding.Options{Rules: rules}); err != nil {
+		if err := finding.SARIF(&out, some, finding.Options{Rules: rules, Failed: "was flushed"}); err != nil {
 			t.Fatal(err)
 		}
 		doc, err := jsonschema.UnmarshalJSON(&out)

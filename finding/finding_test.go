@@ -195,10 +195,18 @@ func TestBaseline(t *testing.T) {
 		t.Fatal(err)
 	}
 	moved := all[0]
-	moved.Pos.Line, moved.Count = 500, 7
+	moved.Pos.Line = 500
 	fresh, known, gone := b.Apply([]Finding{moved, all[1], all[4]})
 	if len(known) != 2 || len(fresh) != 1 || fresh[0].Code != "KW104" || len(gone) != 2 {
 		t.Errorf("fresh %v, known %v, gone %v", fresh, known, gone)
+	}
+	many := all[5]
+	accepted := NewBaseline([]Finding{many})
+	for count, known := range map[int64]int{3: 1, 12: 1, 13: 0} {
+		many.Count = count
+		if _, got, _ := accepted.Apply([]Finding{many}); len(got) != known {
+			t.Errorf("%d keys where 12 were accepted: %d known", count, len(got))
+		}
 	}
 	for _, text := range []string{"", "{", `{"what":1}`, "[]"} {
 		if _, err := ReadBaseline(strings.NewReader(text)); err == nil {

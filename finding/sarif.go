@@ -19,7 +19,16 @@ type (
 	sarifRun struct {
 		Tool       sarifTool     `json:"tool"`
 		ColumnKind string        `json:"columnKind"`
+		Calls      []sarifCall   `json:"invocations,omitempty"`
 		Results    []sarifResult `json:"results"`
+	}
+	sarifCall struct {
+		Successful    bool          `json:"executionSuccessful"`
+		Notifications []sarifNotice `json:"toolExecutionNotifications"`
+	}
+	sarifNotice struct {
+		Level   string    `json:"level"`
+		Message sarifText `json:"message"`
 	}
 	sarifTool struct {
 		Driver sarifDriver `json:"driver"`
@@ -79,6 +88,9 @@ type (
 // SARIF prints one SARIF 2.1.0 log with the rules that the findings refer to.
 func SARIF(w io.Writer, findings []Finding, o Options) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}, Tool: sarifTool{sarifDriver{Name: "keywright", InformationURI: "https://github.com/keywright/keywright", Rules: []sarifRule{}}}}
+	if o.Failed != "" {
+		run.Calls = []sarifCall{{false, []sarifNotice{{"error", sarifText{o.Failed}}}}}
+	}
 	index := map[string]int{}
 	for _, r := range o.Rules {
 		if !slices.ContainsFunc(findings, func(f Finding) bool { return f.Code == r.Code }) {

@@ -169,6 +169,7 @@ type BaselineEntry struct {
 	Entry       string `json:"entry,omitempty"`
 	Message     string `json:"message"`
 	Times       int    `json:"times"`
+	Keys        int64  `json:"keys,omitempty"` // audit: how many keys were accepted; more are a new finding
 }
 
 // NewBaseline accepts all of findings.
@@ -180,7 +181,7 @@ func NewBaseline(findings []Finding) Baseline {
 			b.Findings[i].Times++
 			continue
 		}
-		b.Findings = append(b.Findings, BaselineEntry{print, f.Code, f.Entry, f.Message, 1})
+		b.Findings = append(b.Findings, BaselineEntry{print, f.Code, f.Entry, f.Message, 1, f.Count})
 	}
 	slices.SortFunc(b.Findings, func(x, y BaselineEntry) int {
 		return strings.Compare(x.Code+x.Entry+x.Message, y.Code+y.Entry+y.Message)
@@ -214,12 +215,13 @@ func (b Baseline) Write(w io.Writer) error {
 // Apply divides findings into new ones and known ones, and returns what the
 // baseline still holds although it is gone: entries to remove.
 func (b Baseline) Apply(findings []Finding) (fresh, known []Finding, gone []BaselineEntry) {
-	left := map[string]int{}
+	left, keys := map[string]int{}, map[string]int64{}
 	for _, e := range b.Findings {
 		left[e.Fingerprint] += e.Times
+		keys[e.Fingerprint] = e.Keys
 	}
 	for _, f := range findings {
-		if print := Fingerprint(f); left[print] > 0 {
+		if print := Fingerprint(f); left[print] > 0 && f.Count <= keys[print] {
 			left[print]--
 			known = append(known, f)
 		} else {

@@ -15,6 +15,7 @@ type Options struct {
 	Source func(file string) []byte // text of a file, nil if unknown
 	Rules  []Rule                   // for general fixes and SARIF
 	Color  bool
+	Failed string // why the run that made the findings is not whole; SARIF says so
 }
 
 // colours of the text output; empty without colour.

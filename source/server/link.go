@@ -17,6 +17,7 @@ import (
 type link struct {
 	*wire.Conn
 	address string
+	db      int // the database that is selected
 }
 
 func dial(ctx context.Context, c connect.Config) (*link, error) {
@@ -24,7 +25,7 @@ func dial(ctx context.Context, c connect.Config) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &link{conn, c.Addresses[0]}, nil
+	return &link{conn, c.Addresses[0], 0}, nil
 }
 
 func (l *link) close() {

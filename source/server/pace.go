@@ -92,8 +92,9 @@ func (w *walk) calibrate(ctx context.Context, rtt time.Duration, p **page) error
 	if w.options.Rate > 0 {
 		w.count = min(w.count, max(10, w.options.Rate/10))
 	}
+	more := len(following.ends)
 	merge(*p, following)
-	return nil
+	return sleep(ctx, w.pace.wait(more))
 }
 
 // nextCount is the COUNT for a server that was held for so long by the last.

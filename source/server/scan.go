@@ -92,6 +92,9 @@ func (w *walk) all(ctx context.Context) error {
 		case errors.As(err, new(*consumerError)):
 			return err.(*consumerError).err
 		}
+		if connect.IsKind(err, connect.Denied) && w.looked == 0 {
+			return err // a command that is needed is not permitted: nothing can be said
+		}
 		if attempt == retries || !w.reconnect(ctx, err) {
 			w.note(fmt.Sprintf("%s, database %d: %v", w.sh.address, w.db, err))
 			return nil
@@ -136,13 +139,15 @@ func (w *walk) through(ctx context.Context) error {
 	conn := w.sh.conn
 	stop := context.AfterFunc(ctx, conn.Interrupt)
 	defer stop()
-	conn.Command("SELECT", strconv.Itoa(w.db))
+	if conn.db != w.db {
+		if _, err := connect.Ask(conn.Conn, "SELECT", strconv.Itoa(w.db)); err != nil {
+			return connect.Explain(w.sh.address, err)
+		}
+		conn.db = w.db
+	}
 	w.askPage(w.cursor)
 	if err := conn.Flush(); err != nil {
 		return err
-	}
-	if _, err := conn.Any(); err != nil {
-		return connect.Explain(w.sh.address, err)
 	}
 	w.facts = nil
 	current, err := w.readPage(w.cursor)
@@ -294,7 +299,7 @@ func (w *walk) askFacts(p *page) {
 // readFacts reads what askFacts asked for and delivers the page.
 func (w *walk) readFacts(p *page) error {
 	w.batch = w.batch[:0]
-	gone := 0
+	gone, before := 0, w.denied
 	for i := range p.ends {
 		k := source.Key{Name: p.name(i), DB: w.db, Bytes: -1}
 		there, err := w.readKey(&k, p.sample)
@@ -307,6 +312,7 @@ func (w *walk) readFacts(p *page) error {
 			gone++
 		}
 	}
+	gone -= int(w.denied - before) // out of reach is not gone
 	w.looked += int64(len(p.ends))
 	if w.req.Values != nil {
 		if err := w.values(w.batch); err != nil {
@@ -340,7 +346,10 @@ func (w *walk) readKey(k *source.Key, sized bool) (there bool, err error) {
 	if no, err := refused(err); err != nil {
 		return false, err
 	} else if no {
-		there = false
+		if there {
+			w.denied++
+		}
+		return false, w.skipSize(sized)
 	}
 	switch {
 	case ttl == -2:
@@ -363,6 +372,16 @@ func (w *walk) readKey(k *source.Key, sized bool) (there bool, err error) {
 		there = false
 	}
 	return there, nil
+}
+
+// skipSize reads past the reply to MEMORY USAGE of a key that does not count.
+func (w *walk) skipSize(sized bool) error {
+	if !sized {
+		return nil
+	}
+	_, _, err := w.sh.conn.Int()
+	_, err = refused(err)
+	return err
 }
 
 // refused tells "you may not" about one key from other errors, which end the

@@ -39,7 +39,7 @@ type Options struct {
 	Rate       int           // keys per second over all shards, 0 = as fast as the server answers
 	MaxLatency time.Duration // pause while the server answers a PING more slowly, 0 = never
 	Count      int           // first COUNT of SCAN; 0: 500. It adapts between 10 and 1000
-	OnlyDB     int           // scan this database only; -1 = all
+	OnlyDB     int           // scan this database only; -1 = the one the URL names, all if it names none or 0
 	Seed       uint64        // of sampling
 }
 
@@ -59,6 +59,9 @@ func New(config connect.Config, options Options) *Scanner {
 	}
 	if options.Count == 0 {
 		options.Count = 500
+	}
+	if options.OnlyDB < 0 && config.DB > 0 {
+		options.OnlyDB = config.DB
 	}
 	return &Scanner{config, options}
 }

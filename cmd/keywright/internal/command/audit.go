@@ -87,7 +87,7 @@ func (o *auditing) auditFlags(c *cobra.Command) {
 	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
 	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
-	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: all)")
+	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
 	f.BoolVar(&o.noBytes, "no-bytes", false, "do not ask for MEMORY USAGE: a third less work for the server")
 	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
 	choices(c, "read-from", "auto", "primary", "replica")
@@ -105,6 +105,9 @@ func (o *auditing) prepare() error {
 		if n < 0 {
 			return usage("write a positive number, or leave it out", "--%s cannot be negative", name)
 		}
+	}
+	if o.scan.OnlyDB < -1 {
+		return usage("write --db 0, or leave it out for all", "--db %d is no database", o.scan.OnlyDB)
 	}
 	if max(o.top, o.examples) > maxKept {
 		return usage("the form json with --include shows more of less", "--top and --examples keep at most %s keys", terminal.Count(maxKept))
@@ -228,5 +231,7 @@ func (a *app) printReport(o *auditing, d *declaration, r *audit.Report) error {
 	case "table":
 		return (&reportTable{a.out, r, !o.noBytes}).print(a.printing(d, a.out))
 	}
-	return printers[o.output](a.out, r.Findings, a.printing(d, a.out))
+	how := a.printing(d, a.out)
+	how.Failed = strings.Join(r.Incomplete, "; ")
+	return printers[o.output](a.out, r.Findings, how)
 }

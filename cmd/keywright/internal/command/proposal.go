@@ -11,7 +11,14 @@ import (
 
 // unknownCommand proposes the command that was meant.
 func (a *app) unknownCommand(cmd *cobra.Command, word string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
 	near := cmd.SuggestionsFor(word)
+	if best := typo.Nearest(word, names); best != "" {
+		near = []string{best}
+	}
 	if len(near) == 0 {
 		return usage("run `"+cmd.CommandPath()+" --help` for the list", "there is no command %q", word)
 	}

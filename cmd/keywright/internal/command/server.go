@@ -170,6 +170,9 @@ Exit codes: 0 shown, 2 usage or no examples, 130 interrupted.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Out, o.Err = a.out, a.err
+			if o.Keys < 1 {
+				return usage("write --keys 50000", "--keys must be above zero")
+			}
 			o.Audit = a.auditDemo
 			return demo.Run(cmd.Context(), o)
 		},
@@ -189,6 +192,12 @@ Exit codes: 0 shown, 2 usage or no examples, 130 interrupted.`,
 func (a *app) auditDemo(ctx context.Context, url, file string) error {
 	inner := *a
 	inner.file, inner.url = file, url
+	inner.Getenv = func(name string) string { // the demo's server has no password
+		if name == "REDISCLI_AUTH" {
+			return ""
+		}
+		return a.Getenv(name)
+	}
 	inner.connect.Timeout = 10 * time.Second
 	o := auditing{judging: judging{failOn: "never", output: "table"}, role: "auto", progress: "none", top: 5, examples: 2}
 	o.scan.OnlyDB = -1
