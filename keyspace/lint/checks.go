@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -178,6 +179,17 @@ func (c *context) oddLiterals() {
 	for _, k := range c.Keys {
 		if strings.ContainsFunc(strings.ReplaceAll(literals(k.Pattern), "\x00", ""), func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' }) && !k.Derived {
 			c.report(k.Pos, k.Name, "", "%s has a space, a control character or a byte that is not text in it", k.Pattern)
+		}
+	}
+}
+
+// notation is how other tools write placeholders; a zero byte stands for ours.
+var notation = regexp.MustCompile(`<[^<>:]+>|\*|%[sdv]|\$\x00`)
+
+func (c *context) foreignPlaceholders() {
+	for _, k := range c.Keys {
+		if found := notation.FindString(literals(k.Pattern)); found != "" && !k.Derived {
+			c.report(k.Pos, k.Name, "", "%s in %s is literal text", strings.ReplaceAll(found, "\x00", "{…}"), k.Pattern)
 		}
 	}
 }

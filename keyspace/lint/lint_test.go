@@ -30,6 +30,8 @@ var cases = map[string]struct{ bad, good []string }{
 	"KW128": {bad: []string{"a: {key: \"x y\", type: string, ttl: 1d}", "a: {key: \"x\\\\x01\", type: string, ttl: 1d}"}, good: []string{"a: {key: \"상품:{x}\", type: string, ttl: 1d}"}},
 	"KW129": {bad: []string{"foreign: [\"a*\"]\nkeys:\n  a: {key: \"ab:{x}\", type: string, ttl: 1d}", "owns: [\"a:*\"]\nforeign: [\"*\"]\nkeys:\n  a: {key: \"a:{x}\", type: string, ttl: 1d}"}, good: []string{"foreign: [\"bull:*\"]\nkeys:\n  a: {key: \"ab:{x}\", type: string, ttl: 1d}"}},
 	"KW130": {bad: []string{"class: {key: x, type: string, ttl: 1d}", "a: {key: x, type: hash, ttl: 1d, fields: {__proto__: int}}"}, good: []string{"classes: {key: x, type: string, ttl: 1d}"}},
+	"KW131": {bad: []string{"a: {key: \"x:<id>\", type: string, ttl: 1d}", "a: {key: \"x:${id}\", type: string, ttl: 1d}", "a: {key: \"x:%s\", type: string, ttl: 1d}", "a: {key: \"x:*\", type: string, ttl: 1d}"},
+		good: []string{"a: {key: \"x:{id}\", type: string, ttl: 1d}", "a: {key: \"x$y:<:{id}\", type: string, ttl: 1d}"}},
 	"KW204": {bad: []string{"a: {key: x, type: cache, ttl: none}"}, good: []string{"a: {key: x, type: cache, ttl: any}", "a: {key: x, type: string, ttl: none}"}},
 	"KW211": {bad: []string{"a: {key: x, type: lock, ttl: none}", "a: {key: x, type: lock, ttl: any}"}, good: []string{"a: {key: x, type: lock, ttl: 30s}"}},
 	"KW212": {bad: []string{"a: {key: x, type: lock, ttl: 2d}"}, good: []string{"a: {key: x, type: lock, ttl: 1d}"}},

@@ -165,7 +165,9 @@ func (s *parser) checkName(from int, name string) *SyntaxError {
 		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 		if !letter && (i == 0 || c < '0' || c > '9') {
 			proposal := ""
-			if better := identifier(name); better != "" {
+			if bare, typ, typed := strings.Cut(name, ":"); typed {
+				proposal = fmt.Sprintf("{%s} with vars: %s: %s", bare, bare, typ)
+			} else if better := identifier(name); better != "" {
 				proposal = "{" + better + "}"
 			}
 			return s.fault(from, length, fmt.Sprintf("{%s} is not a name: letters, digits and _ only, not beginning with a digit", name), proposal)
