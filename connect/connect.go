@@ -52,7 +52,6 @@ type Config struct {
 
 	TLS     *tls.Config   // nil: plain
 	Timeout time.Duration // of dialling and of each wait; 0: 5 s
-	Name    string        // CLIENT SETNAME, "" for none
 }
 
 // Secret is text that does not print.
@@ -77,15 +76,14 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // Options are what a user may say beside the URL.
 type Options struct {
-	URL         string // from a flag; "" means: look into the environment
-	CAFile      string
-	CertFile    string
-	KeyFile     string
-	ServerName  string
-	Insecure    bool // do not verify the server's certificate
-	Timeout     time.Duration
-	Getenv      func(string) string // nil: no environment
-	DefaultUser string
+	URL        string // from a flag; "" means: look into the environment
+	CAFile     string
+	CertFile   string
+	KeyFile    string
+	ServerName string
+	Insecure   bool // do not verify the server's certificate
+	Timeout    time.Duration
+	Getenv     func(string) string // nil: no environment
 }
 
 // New makes a Config: the URL from the flag, else KEYWRIGHT_URL, else REDIS_URL,
@@ -188,7 +186,7 @@ func redact(text string) string {
 }
 
 func (c *Config) login(text string) error {
-	user, password, colon := strings.Cut(text, ":")
+	user, password, _ := strings.Cut(text, ":")
 	var err1, err2 error
 	c.User, err1 = url.PathUnescape(user)
 	password, err2 = url.PathUnescape(password)
@@ -196,7 +194,6 @@ func (c *Config) login(text string) error {
 		return &ConfigError{"the login in the URL is not percent-encoded", "write %25 for %, %40 for @, %2F for /, %3A for :"}
 	}
 	c.Password = Secret(password)
-	_ = colon
 	return nil
 }
 

@@ -16,7 +16,7 @@ type pacer struct {
 	next time.Time
 }
 
-func newPacer(rate, _ int) *pacer { return &pacer{rate: float64(rate), next: time.Now()} }
+func newPacer(rate int) *pacer { return &pacer{rate: float64(rate), next: time.Now()} }
 
 // wait is how long to wait before n more keys.
 func (p *pacer) wait(n int) time.Duration {
@@ -83,7 +83,7 @@ func (w *walk) calibrate(ctx context.Context, rtt time.Duration, p **page) error
 	if err := w.sh.conn.Flush(); err != nil {
 		return err
 	}
-	following, err := w.readPage((*p).next) // the ring has room: no facts are on the wire
+	following, err := w.readPage() // the ring has room: no facts are on the wire
 	if err != nil {
 		return err
 	}

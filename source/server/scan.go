@@ -58,7 +58,6 @@ type page struct {
 	slab   []byte
 	ends   []int
 	next   string // the cursor behind it
-	from   string // the cursor it was read with
 	sample bool
 }
 
@@ -150,7 +149,7 @@ func (w *walk) through(ctx context.Context) error {
 		return err
 	}
 	w.facts = nil
-	current, err := w.readPage(w.cursor)
+	current, err := w.readPage()
 	if err != nil {
 		return err
 	}
@@ -182,7 +181,7 @@ func (w *walk) through(ctx context.Context) error {
 				return err
 			}
 		}
-		if current, err = w.readPage(next); err != nil {
+		if current, err = w.readPage(); err != nil {
 			return err
 		}
 		if err := w.breathe(ctx, &current); err != nil {
@@ -236,7 +235,7 @@ func (w *walk) askPage(cursor string) {
 	c.Arg(strconv.Itoa(w.count))
 }
 
-func (w *walk) readPage(from string) (*page, error) {
+func (w *walk) readPage() (*page, error) {
 	c := w.sh.conn
 	wrong := func(err error) (*page, error) { return nil, connect.Explain(w.sh.address, err) }
 	if n, err := c.Array(); err != nil || n != 2 {
@@ -250,7 +249,7 @@ func (w *walk) readPage(from string) (*page, error) {
 		return wrong(err)
 	}
 	p := &w.ring[w.pages%len(w.ring)]
-	*p = page{from: from, next: string(cursor), slab: p.slab[:0], ends: p.ends[:0]}
+	*p = page{next: string(cursor), slab: p.slab[:0], ends: p.ends[:0]}
 	if _, err := strconv.ParseUint(p.next, 10, 64); err != nil {
 		return wrong(&wire.ProtocolError{Got: strconv.Quote(p.next), Want: "a cursor"})
 	}

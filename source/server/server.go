@@ -76,7 +76,7 @@ func (s *Scanner) Scan(ctx context.Context, req source.Request, each func([]sour
 	}
 	defer t.close()
 	run := &run{Scanner: s, req: req, topology: t, each: each, started: started}
-	run.pace = newPacer(s.options.Rate, len(t.shards))
+	run.pace = newPacer(s.options.Rate)
 	err = run.all(ctx)
 	sum := run.summary()
 	if ctx.Err() != nil {

@@ -138,7 +138,6 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 	if err != nil {
 		return err
 	}
-	config.Name = "keywright"
 	mode := o.progress
 	if a.quiet {
 		mode = "none"
