@@ -71,6 +71,31 @@ func (c *Conn) LimitBulk(n int) { c.bulk = min(n, MaxBulk) }
 // Close closes the connection.
 func (c *Conn) Close() error { return c.nc.Close() }
 
+// Stream ends the decoding of replies, for the one answer that is none: it reads
+// what has arrived and was not decoded, then the connection itself. Each wait for
+// bytes is bounded by silence.
+func (c *Conn) Stream(silence time.Duration) io.Reader { return &stream{c, silence} }
+
+type stream struct {
+	*Conn
+	silence time.Duration
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	if s.broken != nil {
+		return 0, s.broken
+	}
+	if s.r < s.w {
+		n := copy(p, s.in[s.r:s.w])
+		s.r += n
+		return n, nil
+	}
+	if err := s.nc.SetReadDeadline(time.Now().Add(s.silence)); err != nil {
+		return 0, err
+	}
+	return s.nc.Read(p)
+}
+
 // Interrupt makes every wait end at once, from any goroutine.
 func (c *Conn) Interrupt() { _ = c.nc.SetDeadline(time.Unix(1, 0)) }
 

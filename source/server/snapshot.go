@@ -1,0 +1,353 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/wire"
+	"github.com/keywright/keywright/source"
+)
+
+// SnapshotOptions tune a Snapshot.
+type SnapshotOptions struct {
+	Role     Role          // Auto: a replica in step where there is one; Replica: never a primary
+	MaxForks int           // how many servers may make a snapshot at the same time; 0: 1
+	OnlyDB   int           // as in Options
+	Silence  time.Duration // how long a server may say nothing while it sends; 0: 60 s
+	Parse    Parse
+}
+
+// Parse reads the keys out of the bytes of one snapshot, as the Scan of a
+// source.Source does. It reads to the end of the snapshot unless req.Sample lets
+// it stop before. onlyDB is a database, -1 for all.
+type Parse func(ctx context.Context, r io.Reader, onlyDB int, req source.Request, each func([]source.Key) error) (source.Summary, error)
+
+// Snapshot is a source.Source over what servers send to their replicas. It costs
+// a server a fork and next to nothing of its only thread. The keys are those of
+// one moment, on a cluster those of one moment for each shard.
+type Snapshot struct {
+	scanner *Scanner
+	options SnapshotOptions
+}
+
+// NewSnapshot makes a Snapshot. It connects when Scan is called.
+func NewSnapshot(config connect.Config, options SnapshotOptions) *Snapshot {
+	options.MaxForks = max(options.MaxForks, 1)
+	options.Role = cmp.Or(options.Role, Auto)
+	return &Snapshot{New(config, Options{Role: options.Role, OnlyDB: options.OnlyDB}), options}
+}
+
+// Scan implements source.Source. A server that sends nothing at all is an error;
+// one that fails in between makes the summary incomplete.
+func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary, error) {
+	started := time.Now()
+	t, err := discover(ctx, s.scanner.config, Primary)
+	if err != nil {
+		return source.Summary{}, err
+	}
+	defer t.close()
+	r := &snapshotRun{run: &run{Scanner: s.scanner, req: req, topology: t, each: each, started: started}, options: s.options}
+	r.forks = make(chan struct{}, s.options.MaxForks)
+	r.restrict(ctx)
+	err = r.all(ctx)
+	sum := r.summary()
+	if ctx.Err() != nil {
+		sum.Incomplete = append(sum.Incomplete, "interrupted")
+		return sum, ctx.Err()
+	}
+	return sum, err
+}
+
+// SnapshotACL is the line that makes a user who may take snapshots and nothing
+// else, as ACL is for a scan. Such a user sees every key, though it names none.
+func SnapshotACL() string {
+	return "on resetkeys resetchannels -@all +ping +info +dbsize +cluster|nodes +replconf +psync +sync"
+}
+
+// snapshotRun is one run over all shards. What run guards by its mutex it guards
+// here too, and so the fields below.
+type snapshotRun struct {
+	*run
+	options  SnapshotOptions
+	forks    chan struct{} // one place for each fork
+	whole    int           // shards that were read
+	expected int64         // keys that the snapshots announce
+}
+
+// restrict leaves only the database that is wanted in what is expected, and notes
+// one that does not exist: a snapshot would not tell.
+func (r *snapshotRun) restrict(ctx context.Context) {
+	db := r.Scanner.options.OnlyDB
+	if db < 0 {
+		return
+	}
+	for _, sh := range r.topology.shards {
+		sh.dbs = map[int]int64{db: sh.dbs[db]}
+		var refused *wire.ServerError
+		if _, err := sh.conn.ask(ctx, "SELECT", strconv.Itoa(db)); db > 0 && errors.As(err, &refused) && refused.Code != "NOPERM" {
+			r.note(fmt.Sprintf("%s, database %d: %v", sh.address, db, err))
+		}
+	}
+}
+
+// all reads the shards and then looks whether keys can have moved meanwhile.
+func (r *snapshotRun) all(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var group sync.WaitGroup
+	for _, sh := range r.topology.shards {
+		group.Go(func() {
+			if err := r.shard(ctx, sh); err != nil {
+				stop(err)
+			}
+		})
+	}
+	group.Wait()
+	if cause := context.Cause(ctx); cause != nil && cause != ctx.Err() {
+		return cause
+	}
+	if ctx.Err() == nil {
+		r.note(r.changes(ctx)...)
+	}
+	return nil
+}
+
+// shard reads one snapshot when its turn has come.
+func (r *snapshotRun) shard(ctx context.Context, sh *shard) error {
+	select {
+	case r.forks <- struct{}{}:
+		defer func() { <-r.forks }()
+	case <-ctx.Done():
+		return nil
+	}
+	stream, err := r.open(ctx, sh)
+	if err != nil {
+		return r.missed(ctx, sh, err)
+	}
+	defer stream.Close()
+	var consumer error
+	sum, err := r.options.Parse(ctx, stream, r.Scanner.options.OnlyDB, r.share(sh), func(batch []source.Key) error {
+		consumer = r.deliver(batch, 0)
+		return consumer
+	})
+	switch {
+	case consumer != nil:
+		return consumer
+	case ctx.Err() != nil:
+		return nil
+	}
+	r.finished(sh, sum, stream.verdict(err, r.req.Sample > 0))
+	return nil
+}
+
+// missed is a shard of which nothing could be read: an error if that holds for
+// all of them so far.
+func (r *snapshotRun) missed(ctx context.Context, sh *shard, err error) error {
+	r.mu.Lock()
+	first := r.whole == 0
+	r.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil
+	}
+	if first {
+		return err
+	}
+	r.note(fmt.Sprintf("shard %s is missing: %v", sh.address, err))
+	return nil
+}
+
+// share is the request for one shard: its part of a sample, and no progress,
+// which is told for all shards together.
+func (r *snapshotRun) share(sh *shard) source.Request {
+	req := r.req
+	req.Progress = nil
+	if req.Sample > 0 {
+		var keys int64
+		for _, n := range sh.dbs {
+			keys += n
+		}
+		req.Sample = max(1, req.Sample*max(keys, 1)/max(r.topology.size(), 1))
+	}
+	return req
+}
+
+// finished takes over what the parser says of one snapshot.
+func (r *snapshotRun) finished(sh *shard, sum source.Summary, err error) {
+	prefixed := func(lines []string) []string {
+		out := make([]string, len(lines))
+		for i, l := range lines {
+			out[i] = sh.address + ": " + l
+		}
+		return out
+	}
+	incomplete := prefixed(sum.Incomplete)
+	if err != nil { // it says more than what the parser makes of it
+		incomplete = []string{err.Error()}
+		if !connect.IsKind(err, connect.Broken) {
+			incomplete = []string{sh.address + ": " + err.Error()}
+		}
+	}
+	r.note(incomplete...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.whole++
+	r.expected += sum.Expected
+	r.gone += sum.Gone
+	r.notes = appendNew(r.notes, prefixed(sum.Notes)...)
+}
+
+// verdict says whether all of a snapshot was read. A parser that is done before
+// the stream has read something else than the server sent.
+func (s *SnapshotStream) verdict(parsed error, sample bool) error {
+	switch {
+	case s.err != nil && s.err != io.EOF:
+		return s.err // whatever the parser makes of it, this is the cause
+	case parsed != nil || sample:
+		return parsed
+	}
+	n, err := io.Copy(io.Discard, io.LimitReader(s, 1<<20))
+	if err == nil && n > 0 {
+		return fmt.Errorf("%d bytes or more follow the end of the snapshot", n)
+	}
+	return err
+}
+
+// open begins the snapshot of a shard, at a replica where that is possible. The
+// replicas are looked up now: the turn may come long after the run began.
+func (r *snapshotRun) open(ctx context.Context, sh *shard) (*SnapshotStream, error) {
+	if r.options.Role != Primary && !sh.replica {
+		if stream := r.openReplica(ctx, sh); stream != nil {
+			return stream, nil
+		}
+		if r.options.Role == Replica {
+			return nil, &connect.Error{Kind: connect.Unreachable, Server: sh.address, Err: errors.New("there is no replica in step that makes a snapshot"), Hint: "take the primary: its memory grows by what is written during the snapshot"}
+		}
+	}
+	return OpenSnapshot(ctx, sh.config, r.options.Silence)
+}
+
+func (r *snapshotRun) openReplica(ctx context.Context, sh *shard) *SnapshotStream {
+	info, err := sh.again(ctx)
+	if err != nil || info["role"] != "master" {
+		return nil
+	}
+	for _, address := range slices.DeleteFunc(replicasOf(info), notListening) {
+		replica := sh.config.At(address)
+		err := reaches(ctx, replica, info["master_repl_offset"])
+		var stream *SnapshotStream
+		if err == nil {
+			stream, err = OpenSnapshot(ctx, replica, r.options.Silence)
+		}
+		if err != nil {
+			r.remark(fmt.Sprintf("no snapshot from a replica: %v", err))
+			continue
+		}
+		r.remark("read from replicas: keys that expired are counted until their primary has deleted them")
+		r.mu.Lock()
+		sh.replica = true
+		r.mu.Unlock()
+		return stream
+	}
+	return nil
+}
+
+func (r *snapshotRun) remark(note string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notes = appendNew(r.notes, note)
+}
+
+// patience is how long a replica is given to reach what its primary has.
+const patience = 2 * time.Second
+
+// reaches waits until a replica has all that its primary had when it named its
+// offset. What is in step for a scan may, in a small server, lack every key.
+func reaches(ctx context.Context, replica connect.Config, offset string) error {
+	conn, err := dial(ctx, replica)
+	if err != nil {
+		return err
+	}
+	defer conn.close()
+	want, _ := strconv.ParseInt(offset, 10, 64)
+	for end := time.Now().Add(patience); ; {
+		info, err := conn.info(ctx)
+		if err != nil {
+			return err
+		}
+		if has, err := strconv.ParseInt(info["master_repl_offset"], 10, 64); err == nil && has >= want {
+			return nil
+		}
+		if time.Now().After(end) {
+			return &connect.Error{Kind: connect.Unreachable, Server: conn.address, Err: errors.New("it is behind its primary, or does not let us read INFO")}
+		}
+		if err := sleep(ctx, patience/200); err != nil {
+			return err
+		}
+	}
+}
+
+// notListening are those who only pose as replicas, as we do.
+func notListening(address string) bool {
+	_, port, _ := net.SplitHostPort(address)
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err != nil || n == 0
+}
+
+// again asks a shard anew over a new connection: the last one was idle for as
+// long as the snapshot took, and may have been closed for that.
+func (s *shard) again(ctx context.Context) (map[string]string, error) {
+	conn, err := dial(ctx, s.config)
+	if err != nil {
+		return nil, err
+	}
+	s.conn.close()
+	s.conn = conn
+	return conn.info(ctx)
+}
+
+// changes are the reasons why keys can have slipped between the snapshots. What
+// happens to a server behind the moment of its snapshot is none: a flush, other
+// replicas. Nor is a new replication id: the first replica of a server, which we
+// may be, gives it one.
+func (r *snapshotRun) changes(ctx context.Context) []string {
+	var out []string
+	if r.topology.cluster {
+		_ = sleep(ctx, settle)
+	}
+	for _, sh := range r.topology.shards {
+		info, err := sh.again(ctx)
+		if err != nil {
+			out = append(out, sh.address+" could not be asked at the end: "+err.Error())
+			continue
+		}
+		now := identify(info)
+		now.flushes, now.replID, now.loads = sh.before.flushes, sh.before.replID, sh.before.loads
+		out = append(out, differences(sh.address, sh.before, now)...)
+	}
+	if r.topology.cluster && len(out) == 0 {
+		out = r.topology.moved(ctx)
+	}
+	return out
+}
+
+func (r *snapshotRun) summary() source.Summary {
+	sum := r.run.summary()
+	if r.topology.shards[0].before.version == "" { // INFO is forbidden
+		sum.Expected = r.expected
+	}
+	sum.Server = strings.Replace(sum.Server, ", read from", ", snapshots from", 1)
+	if sum.Shards > 1 {
+		sum.Notes = append(sum.Notes, "each shard is shown as it was at its own moment")
+	}
+	return sum
+}

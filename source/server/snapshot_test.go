@@ -1,0 +1,591 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/keywright/keywright/connect"
+	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/source"
+)
+
+// transfers are the two ways in which a server sends a snapshot.
+var transfers = map[string][]kt.Option{
+	"disk":     {kt.Config("repl-diskless-sync", "no")},
+	"diskless": {kt.Config("repl-diskless-sync", "yes"), kt.Config("repl-diskless-sync-delay", "0")},
+}
+
+// transfer runs f over both brands and both ways.
+func transfer(t *testing.T, f func(*testing.T, kt.Brand, []kt.Option)) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		for name, options := range transfers {
+			t.Run(name, func(t *testing.T) { f(t, b, options) })
+		}
+	})
+}
+
+// slow makes the server take its time: 20,000 keys last four seconds.
+var slow = kt.Config("rdb-key-save-delay", "200")
+
+func with(options []kt.Option, more ...kt.Option) []kt.Option { return slices.Concat(options, more) }
+
+// snapshot gathers what a snapshot yields; a name that comes twice fails the test.
+func snapshot(t testing.TB, c connect.Config, o SnapshotOptions, req source.Request) (map[string]source.Key, source.Summary, error) {
+	t.Helper()
+	if o.OnlyDB == 0 {
+		o.OnlyDB = -1
+	}
+	if o.Parse == nil {
+		o.Parse = parseStrings
+	}
+	got := map[string]source.Key{}
+	sum, err := NewSnapshot(c, o).Scan(t.Context(), req, func(keys []source.Key) error {
+		for _, k := range keys {
+			name := fmt.Sprintf("%d/%s", k.DB, k.Name)
+			if _, twice := got[name]; twice {
+				t.Errorf("%q came twice", name)
+			}
+			got[name] = k
+		}
+		return nil
+	})
+	return got, sum, err
+}
+
+// parseStrings reads snapshots that hold short strings only.
+func parseStrings(_ context.Context, r io.Reader, onlyDB int, _ source.Request, each func([]source.Key) error) (sum source.Summary, err error) {
+	in := &reader{Reader: bufio.NewReader(r)}
+	in.take(9)
+	for db := 0; in.err == nil; {
+		switch op := in.take(1)[0]; op {
+		case 0xfa:
+			in.text()
+			in.text()
+		case 0xfb:
+			sum.Expected += int64(in.length())
+			in.length()
+		case 0xfe:
+			db = in.length()
+		case 0xfc:
+			in.take(8)
+		case 0xff:
+			in.take(8)
+			return sum, in.err
+		case 0:
+			k := source.Key{Name: in.text(), DB: db, Kind: source.String, TTL: source.NoTTL}
+			in.text()
+			if in.err == nil && (onlyDB < 0 || db == onlyDB) {
+				if err := each([]source.Key{k}); err != nil {
+					return sum, err
+				}
+			}
+		default:
+			in.err = fmt.Errorf("type %d", op)
+		}
+	}
+	return sum, in.err
+}
+
+type reader struct {
+	*bufio.Reader
+	err error
+}
+
+func (r *reader) take(n int) []byte {
+	b := make([]byte, n)
+	if r.err == nil {
+		_, r.err = io.ReadFull(r, b)
+	}
+	return b
+}
+
+func (r *reader) length() int {
+	first := int(r.take(1)[0])
+	switch first >> 6 {
+	case 0:
+		return first
+	case 1:
+		return first&63<<8 | int(r.take(1)[0])
+	case 2:
+		return int(binary.BigEndian.Uint32(r.take(4)))
+	}
+	return -1 << (first & 63) // an integer of 1, 2 or 4 bytes
+}
+
+func (r *reader) text() []byte {
+	n := r.length()
+	if n < 0 {
+		n = -n
+	}
+	return r.take(n)
+}
+
+func TestSnapshot(t *testing.T) {
+	transfer(t, func(t *testing.T, b kt.Brand, options []kt.Option) {
+		s := kt.Start(t, b, options...)
+		got, sum, err := snapshot(t, config(t, s.URL()), SnapshotOptions{}, source.Request{})
+		if err != nil || len(got) != 0 || len(sum.Incomplete) > 0 || sum.Shards != 1 {
+			t.Fatalf("empty: %d keys, %v, %+v", len(got), err, sum)
+		}
+		fill(s, 20_000)
+		got, sum, err = snapshot(t, config(t, s.URL()), SnapshotOptions{}, source.Request{})
+		if err != nil || len(got) != 20_000 || len(sum.Incomplete) > 0 || sum.Keys != 20_000 || sum.Expected != 20_000 || sum.Databases != 1 || !strings.Contains(sum.Server, "single server") || sum.Endpoint != s.Addr() {
+			t.Fatalf("%d keys, %v, %+v", len(got), err, sum)
+		}
+		s.Await("connected_slaves", "0")
+	})
+}
+
+// TestSnapshotBytes: what a stream yields is what the server itself would write
+// into a file, whoever reads it in what pieces.
+func TestSnapshotBytes(t *testing.T) {
+	transfer(t, func(t *testing.T, b kt.Brand, options []kt.Option) {
+		s := kt.Start(t, b, options...)
+		fill(s, 3000)
+		for name, pieces := range map[string]func(io.Reader) io.Reader{"whole": func(r io.Reader) io.Reader { return r }, "bytes": iotest.OneByteReader, "halves": iotest.HalfReader} {
+			stream, err := OpenSnapshot(t.Context(), config(t, s.URL()), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := io.ReadAll(pieces(stream))
+			if err != nil || len(all) < 30_000 || !strings.HasPrefix(string(all), "REDIS00") || all[len(all)-9] != 0xff || len(stream.ReplID) != 40 {
+				t.Errorf("%s: %d bytes, %v, %q", name, len(all), err, stream.ReplID)
+			}
+			if n, err := stream.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+				t.Errorf("behind the end: %d %v", n, err)
+			}
+			if err := stream.Close(); err != nil {
+				t.Error(err)
+			}
+			s.Await("connected_slaves", "0")
+		}
+	})
+}
+
+func TestSnapshotOfOneDatabase(t *testing.T) {
+	s := kt.Start(t, kt.Redis, transfers["diskless"]...)
+	fill(s, 10)
+	s.Do("COPY", "key:1", "other", "DB", "3")
+	for db, want := range map[int]int64{3: 1, 5: 0} {
+		got, sum, err := snapshot(t, config(t, s.URL()), SnapshotOptions{OnlyDB: db}, source.Request{})
+		if err != nil || int64(len(got)) != want || sum.Expected != want || len(sum.Incomplete) > 0 || sum.Databases != 1 {
+			t.Errorf("database %d: %d keys, %v, %+v", db, len(got), err, sum)
+		}
+	}
+	if _, sum, err := snapshot(t, config(t, s.URL()), SnapshotOptions{OnlyDB: 99}, source.Request{}); err != nil || len(sum.Incomplete) == 0 {
+		t.Errorf("a database that does not exist: %v %+v", err, sum)
+	}
+	if got, _, err := snapshot(t, config(t, s.URL()+"/3"), SnapshotOptions{OnlyDB: -1}, source.Request{}); err != nil || len(got) != 1 {
+		t.Errorf("the database of the URL: %d keys, %v", len(got), err)
+	}
+}
+
+func TestSnapshotTLSAndPassword(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		certs := kt.NewCertificates(t)
+		secure := kt.Start(t, b, with(transfers["diskless"], kt.TLS(certs))...)
+		fill(secure, 20_000)
+		c, err := connect.New(connect.Options{URL: secure.URL(), CAFile: certs.CA, CertFile: certs.ClientCert, KeyFile: certs.ClientKey})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, sum, err := snapshot(t, c, SnapshotOptions{}, source.Request{}); err != nil || len(got) != 20_000 || len(sum.Incomplete) > 0 {
+			t.Errorf("TLS: %d keys, %v, %+v", len(got), err, sum)
+		}
+		s := kt.Start(t, b, with(transfers["diskless"], kt.Password("hunter2"))...)
+		fill(s, 10)
+		if got, _, err := snapshot(t, config(t, "redis://:hunter2@"+s.Addr()), SnapshotOptions{}, source.Request{}); err != nil || len(got) != 10 {
+			t.Errorf("password: %d keys, %v", len(got), err)
+		}
+		for _, url := range []string{"redis://" + s.Addr(), "redis://:hunter3@" + s.Addr()} {
+			if _, _, err := snapshot(t, config(t, url), SnapshotOptions{}, source.Request{}); !connect.IsKind(err, connect.Denied) || strings.Contains(err.Error(), "hunter") {
+				t.Errorf("%v", err)
+			}
+		}
+	})
+}
+
+// TestSnapshotPermissions: exactly SnapshotACL is enough, and what is less is
+// refused with the way out.
+func TestSnapshotPermissions(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b, transfers["diskless"]...)
+		fill(s, 50)
+		for _, c := range []struct {
+			rules string
+			works bool
+		}{
+			{SnapshotACL(), true},
+			{SnapshotACL() + " -psync", true},
+			{SnapshotACL() + " -replconf", true}, // then from a file
+			{SnapshotACL() + " -sync -psync", false},
+			{ACL(true), false},
+		} {
+			s.Do(append([]string{"ACL", "SETUSER", "u", "reset", ">secret"}, strings.Fields(c.rules)...)...)
+			got, sum, err := snapshot(t, config(t, "redis://u:secret@"+s.Addr()), SnapshotOptions{}, source.Request{})
+			if c.works && (err != nil || len(got) != 50 || len(sum.Incomplete) > 0) {
+				t.Errorf("%s: %d keys, %v, %+v", c.rules, len(got), err, sum)
+			}
+			if !c.works && (!connect.IsKind(err, connect.Denied) || !strings.Contains(err.Error(), "+psync") || !strings.Contains(err.Error(), "--snapshot")) {
+				t.Errorf("%s: %v", c.rules, err)
+			}
+		}
+	})
+}
+
+// TestSnapshotWithoutPSYNC: managed services take commands away by renaming them.
+func TestSnapshotWithoutPSYNC(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b, with(transfers["diskless"], kt.Config("rename-command", "PSYNC", ""))...)
+		fill(s, 50)
+		if got, sum, err := snapshot(t, config(t, s.URL()), SnapshotOptions{}, source.Request{}); err != nil || len(got) != 50 || len(sum.Incomplete) > 0 {
+			t.Errorf("SYNC: %d keys, %v, %+v", len(got), err, sum)
+		}
+		s = kt.Start(t, b, kt.Config("rename-command", "PSYNC", ""), kt.Config("rename-command", "SYNC", ""))
+		if _, _, err := snapshot(t, config(t, s.URL()), SnapshotOptions{}, source.Request{}); !connect.IsKind(err, connect.Denied) || !strings.Contains(err.Error(), "--snapshot") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestSnapshotFromReplicas(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		c := kt.StartCluster(t, b, 3, 1)
+		for _, n := range c.Nodes {
+			n.Do("CONFIG", "SET", "repl-diskless-sync-delay", "0")
+		}
+		for _, n := range c.Nodes[:3] {
+			for k := range 2000 {
+				_, _ = n.Try("SET", fmt.Sprintf("key:%d", k), "v")
+			}
+			until(t, "its replica is in step", func() bool { return strings.Contains(n.Info("slave0"), "state=online") })
+		}
+		forks := func() (n int) {
+			for _, p := range c.Nodes[:3] {
+				full, _ := strconv.Atoi(p.Info("sync_full"))
+				n += full
+			}
+			return n
+		}
+		before := forks()
+		for _, role := range []Role{Auto, Replica, Primary} {
+			got, sum, err := snapshot(t, config(t, c.URL()), SnapshotOptions{Role: role, MaxForks: 2}, source.Request{})
+			if err != nil || len(got) != 2000 || sum.Shards != 3 || len(sum.Incomplete) > 0 || !strings.Contains(fmt.Sprint(sum.Notes), "own moment") {
+				t.Errorf("%s: %d keys, %v, %+v", role, len(got), err, sum)
+			}
+			if fromReplicas := strings.Contains(sum.Server, "from 3 replicas"); fromReplicas != (role != Primary) || fromReplicas != (forks() == before) {
+				t.Errorf("%s: %s, %d snapshots of primaries", role, sum.Server, forks()-before)
+			}
+		}
+	})
+}
+
+// TestSnapshotClusterHarm: a slot that moves between two snapshots is in both or
+// in none.
+func TestSnapshotClusterHarm(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		c := kt.StartCluster(t, b, 3, 0)
+		for _, n := range c.Nodes {
+			n.Do("CONFIG", "SET", "repl-diskless-sync-delay", "0")
+			for k := range 300 {
+				_, _ = n.Try("SET", fmt.Sprintf("key:%d", k), "v")
+			}
+		}
+		during := func(what string, harm func()) {
+			var once sync.Once
+			sum, err := NewSnapshot(config(t, c.URL()), SnapshotOptions{OnlyDB: -1, Parse: parseStrings}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
+				once.Do(harm)
+				return nil
+			})
+			if err != nil || len(sum.Incomplete) == 0 {
+				t.Errorf("%s: falsely complete with %d keys, %v", what, sum.Keys, err)
+			}
+		}
+		during("slots moved", func() { c.MoveSlots(0, 1, 2) })
+		during("a primary is gone", func() { c.Nodes[2].Kill(); c.Nodes[0].Kill() })
+	})
+}
+
+// TestSnapshotForks: as many at the same time as wanted, and no more.
+func TestSnapshotForks(t *testing.T) {
+	c := kt.StartCluster(t, kt.Redis, 3, 0)
+	for _, n := range c.Nodes {
+		n.Do("CONFIG", "SET", "repl-diskless-sync-delay", "0")
+	}
+	for _, forks := range []int{1, 3} {
+		var now, most atomic.Int64
+		reached := make(chan struct{})
+		_, sum, err := snapshot(t, config(t, c.URL()), SnapshotOptions{MaxForks: forks, Parse: func(_ context.Context, r io.Reader, _ int, _ source.Request, _ func([]source.Key) error) (source.Summary, error) {
+			n := now.Add(1)
+			defer now.Add(-1)
+			most.Store(max(most.Load(), n))
+			if n == int64(forks) && forks > 1 {
+				close(reached)
+			} else if forks > 1 {
+				<-reached
+			}
+			_, err := io.Copy(io.Discard, r)
+			return source.Summary{}, err
+		}}, source.Request{})
+		if err != nil || len(sum.Incomplete) > 0 || most.Load() != int64(forks) {
+			t.Errorf("%d at the same time, want %d: %v %+v", most.Load(), forks, err, sum)
+		}
+	}
+}
+
+// TestSnapshotUnderSentinels: the primary is found, and no sentinel takes us for
+// a replica that it might promote.
+func TestSnapshotUnderSentinels(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		sen := kt.StartSentinel(t, b, 1, 1)
+		p, s := sen.Primary, sen.Sentinels[0]
+		p.Do("CONFIG", "SET", "repl-diskless-sync-delay", "0")
+		fill(p, 20_000)
+		for _, role := range []Role{Auto, Primary} {
+			until(t, "the replica is in step", func() bool { return len(replicasOf(parseInfo(fmt.Sprint(p.Do("INFO", "replication"))))) == 1 })
+			got, sum, err := snapshot(t, config(t, sen.URL()), SnapshotOptions{Role: role}, source.Request{})
+			if err != nil || len(got) != 20_000 || len(sum.Incomplete) > 0 || !strings.Contains(sum.Endpoint, "mymaster") {
+				t.Errorf("%d keys, %v, %+v", len(got), err, sum)
+			}
+		}
+		p.Do("CONFIG", "SET", "rdb-key-save-delay", "200")
+		s.Do("SENTINEL", "DEBUG", "info-period", "50")
+		stream, err := OpenSnapshot(t.Context(), config(t, "redis://"+p.Addr()), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Close()
+		until(t, "we are listed", func() bool { return p.Info("connected_slaves") == "2" })
+		last, looks := 0, 0
+		until(t, "the sentinel has looked at the primary", func() bool {
+			fields, _ := s.Do("SENTINEL", "MASTER", "mymaster").([]any)
+			age, _ := strconv.Atoi(fmt.Sprint(fields[slices.Index(fields, any("info-refresh"))+1]))
+			if age < last {
+				looks++
+			}
+			last = age
+			return looks == 5
+		})
+		if known, _ := s.Do("SENTINEL", "REPLICAS", "mymaster").([]any); len(known) != 1 {
+			t.Errorf("the sentinel knows %d replicas: %v", len(known), known)
+		}
+		stream.Close()
+		p.Await("connected_slaves", "1")
+	})
+}
+
+// TestSnapshotNeverFalselyComplete cuts streams in the middle in every way.
+func TestSnapshotNeverFalselyComplete(t *testing.T) {
+	child := regexp.MustCompile(`Background (?:saving|RDB transfer) started by pid (\d+)`)
+	harms := map[string]func(*kt.Server){
+		"child killed": func(s *kt.Server) {
+			all := child.FindAllStringSubmatch(s.Log(), -1)
+			pid, _ := strconv.Atoi(all[len(all)-1][1])
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		},
+		"killed":     func(s *kt.Server) { s.Kill() },
+		"flushed":    func(s *kt.Server) { s.Do("FLUSHALL") },
+		"demoted":    func(s *kt.Server) { s.Do("REPLICAOF", "127.0.0.1", "1") },
+		"thrown out": func(s *kt.Server) { s.Do("CLIENT", "KILL", "TYPE", "replica") },
+		"frozen":     func(s *kt.Server) { s.Stop() },
+		"shut down":  func(s *kt.Server) { _, _ = s.Try("SHUTDOWN", "NOSAVE", "NOW", "FORCE") },
+		"no harm":    nil,
+	}
+	each(t, func(t *testing.T, b kt.Brand) {
+		for name, harm := range harms {
+			s := kt.Start(t, b, with(transfers["diskless"], slow)...)
+			fill(s, 4000)
+			c := config(t, s.URL())
+			c.Timeout = time.Second
+			var once sync.Once
+			sum, err := NewSnapshot(c, SnapshotOptions{OnlyDB: -1, Parse: parseStrings, Silence: 2 * time.Second}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
+				if harm != nil {
+					once.Do(func() { harm(s) })
+				}
+				return nil
+			})
+			if err != nil || sum.Keys == 0 || (len(sum.Incomplete) == 0) != (harm == nil) {
+				t.Errorf("%s: %d keys, %v, %q", name, sum.Keys, err, sum.Incomplete)
+			}
+		}
+	})
+}
+
+func TestSnapshotThroughABadNetwork(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b, with(transfers["diskless"], slow)...)
+		fill(s, 12_000)
+		for says, rules := range map[string]kt.Rules{"was cut after": {CutAfter: 40_000}, "fell silent after": {SwallowAfter: 40_000}} {
+			p := kt.NewProxy(t, s.Addr(), rules)
+			got, sum, err := snapshot(t, config(t, "redis://"+p.Addr()), SnapshotOptions{Silence: time.Second}, source.Request{})
+			if err != nil || len(got) == 0 || len(got) >= 12_000 || !strings.Contains(fmt.Sprint(sum.Incomplete), says) {
+				t.Errorf("%s: %d keys, %v, %+v", says, len(got), err, sum)
+			}
+			stream, err := OpenSnapshot(t.Context(), config(t, "redis://"+p.Addr()), time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.Copy(io.Discard, stream); !errors.Is(err, io.ErrUnexpectedEOF) || !connect.IsKind(err, connect.Broken) {
+				t.Errorf("%s: %v", says, err)
+			}
+			stream.Close()
+		}
+		s.Await("connected_slaves", "0")
+	})
+}
+
+func TestSnapshotOfALonelyReplica(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b, kt.Config("replicaof", "127.0.0.1", "1"))
+		if _, _, err := snapshot(t, config(t, s.URL()), SnapshotOptions{}, source.Request{}); !connect.IsKind(err, connect.Unreachable) || !strings.Contains(err.Error(), "lost its primary") {
+			t.Errorf("%v", err)
+		}
+		alone := kt.Start(t, b)
+		if _, _, err := snapshot(t, config(t, alone.URL()), SnapshotOptions{Role: Replica}, source.Request{}); !connect.IsKind(err, connect.Unreachable) || !strings.Contains(err.Error(), "no replica in step") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestSnapshotCancel(t *testing.T) {
+	s := kt.Start(t, kt.Valkey, with(transfers["diskless"], slow)...)
+	fill(s, 20_000)
+	ctx, cancel := context.WithCancel(t.Context())
+	sum, err := NewSnapshot(config(t, s.URL()), SnapshotOptions{OnlyDB: -1, Parse: parseStrings}).Scan(ctx, source.Request{}, func([]source.Key) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) || len(sum.Incomplete) == 0 || sum.Keys == 0 {
+		t.Errorf("%v %+v", err, sum)
+	}
+	s.Await("connected_slaves", "0")
+	enough := errors.New("enough")
+	if _, err := NewSnapshot(config(t, s.URL()), SnapshotOptions{OnlyDB: -1, Parse: parseStrings}).Scan(t.Context(), source.Request{}, func([]source.Key) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("%v", err)
+	}
+	s.Await("connected_slaves", "0")
+	ctx, cancel = context.WithCancel(t.Context())
+	cancel()
+	if _, err := OpenSnapshot(ctx, config(t, s.URL()), 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// mark is an end mark; end is a small snapshot.
+const (
+	mark = "0123456789abcdef0123456789abcdef01234567"
+	tiny = "REDIS0011\xff12345678"
+)
+
+// TestSnapshotOfHostileServers: what no server should send is an error with a
+// reason, at once or as soon as the silence is long enough.
+func TestSnapshotOfHostileServers(t *testing.T) {
+	full := "+FULLRESYNC " + mark + " 7\r\n"
+	for _, c := range []struct {
+		name, sent string
+		stay       bool // instead of closing
+		says       string
+	}{
+		{"measured", full + "\n\n$18\r\n" + tiny, true, ""},
+		{"measured, and the changes", full + "$18\r\n" + tiny + "*1\r\n$4\r\nPING\r\n", true, ""},
+		{"marked", "\n\n" + full + "\n$EOF:" + mark + "\r\n" + tiny + mark, true, ""},
+		{"the mark begins within the data", full + "$EOF:" + mark + "\r\n" + mark[:39] + mark[:20] + mark, false, ""},
+		{"nothing", "", true, "no answer in time"},
+		{"closed at once", "", false, "before the snapshot began"},
+		{"newlines only", strings.Repeat("\n", 100), false, "before the snapshot began"},
+		{"loading", "-LOADING Redis is loading the dataset in memory\r\n", true, "try again"},
+		{"no link", "-NOMASTERLINK Can't SYNC while not connected with my master\r\n", true, "lost its primary"},
+		{"failed fork", full + "-ERR BGSAVE failed, replication can't continue\r\n", true, "memory for the fork"},
+		{"continue", "+CONTINUE\r\n", true, "length of a snapshot"},
+		{"no offset", "+FULLRESYNC x\r\n", true, "an id and an offset"},
+		{"another mark", full + "$EOF:" + mark + "\r\n" + tiny + mark[1:] + "x", false, "was cut after"},
+		{"no mark", full + "$EOF:" + mark + "\r\n" + tiny, false, "was cut after"},
+		{"half of the mark", full + "$EOF:" + mark + "\r\n" + tiny + mark[:20], true, "fell silent"},
+		{"garbage", full + "$EOF:" + mark + "\r\n" + strings.Repeat("x", 300_000), false, "was cut after"},
+		{"short mark", full + "$EOF:abc\r\n" + tiny, true, "mark of 40 bytes"},
+		{"beyond 64 bits", full + "$18446744073709551615\r\n" + tiny, true, "length of a snapshot"},
+		{"negative", full + "$-1\r\n", true, "length of a snapshot"},
+		{"no bytes", full + "$0\r\n", true, "length of a snapshot"},
+		{"too short", full + "$19\r\n" + tiny, false, "was cut after"},
+		{"huge", full + "$9223372036854775807\r\n" + tiny, false, "was cut after"},
+		{"endless line", full + strings.Repeat("x", 300_000), false, "wanted a line"},
+		{"http", "HTTP/1.1 400 Bad Request\r\n\r\n", true, "length of a snapshot"},
+	} {
+		got, err := streamed(t, pretender(t, c.sent, c.stay))
+		if c.says == "" && (err != nil || len(got) == 0) || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %d bytes, %v", c.name, len(got), err)
+		}
+	}
+}
+
+func streamed(t *testing.T, address string) ([]byte, error) {
+	stream, err := OpenSnapshot(t.Context(), config(t, "redis://"+address), 200*time.Millisecond)
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close()
+	return io.ReadAll(stream)
+}
+
+// pretender greets like a server and answers PSYNC with anything.
+func pretender(t *testing.T, sent string, stay bool) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var workers sync.WaitGroup
+	t.Cleanup(func() { l.Close(); workers.Wait() })
+	workers.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			workers.Go(func() { defer c.Close(); pretend(c, sent, stay) })
+		}
+	})
+	return l.Addr().String()
+}
+
+func pretend(c net.Conn, sent string, stay bool) {
+	lines := bufio.NewScanner(c)
+	for lines.Scan() {
+		reply := "+OK\r\n"
+		switch lines.Text() {
+		case "PSYNC":
+			_, _ = io.WriteString(c, sent)
+			if !stay {
+				return
+			}
+			continue
+		case "PING", "REPLCONF":
+		default:
+			continue
+		}
+		_, _ = io.WriteString(c, reply)
+	}
+}
+
+// until polls a condition.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
