@@ -183,27 +183,29 @@ func (r *snapshotRun) share(sh *shard) source.Request {
 
 // finished takes over what the parser says of one snapshot.
 func (r *snapshotRun) finished(sh *shard, sum source.Summary, err error) {
-	prefixed := func(lines []string) []string {
-		out := make([]string, len(lines))
-		for i, l := range lines {
-			out[i] = sh.address + ": " + l
-		}
-		return out
+	switch {
+	case connect.IsKind(err, connect.Broken): // it names the server
+		r.note(err.Error())
+	case err != nil:
+		r.note(sh.address + ": " + err.Error())
+	default:
+		r.note(about(sh, sum.Incomplete)...)
 	}
-	incomplete := prefixed(sum.Incomplete)
-	if err != nil { // it says more than what the parser makes of it
-		incomplete = []string{err.Error()}
-		if !connect.IsKind(err, connect.Broken) {
-			incomplete = []string{sh.address + ": " + err.Error()}
-		}
-	}
-	r.note(incomplete...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.whole++
 	r.expected += sum.Expected
 	r.gone += sum.Gone
-	r.notes = appendNew(r.notes, prefixed(sum.Notes)...)
+	r.notes = appendNew(r.notes, about(sh, sum.Notes)...)
+}
+
+// about says of which server lines are.
+func about(sh *shard, lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = sh.address + ": " + line
+	}
+	return out
 }
 
 // verdict says whether all of a snapshot was read. A parser that is done before
@@ -252,7 +254,6 @@ func (r *snapshotRun) openReplica(ctx context.Context, sh *shard) *SnapshotStrea
 			r.remark(fmt.Sprintf("no snapshot from a replica: %v", err))
 			continue
 		}
-		r.remark("read from replicas: keys that expired are counted until their primary has deleted them")
 		r.mu.Lock()
 		sh.replica = true
 		r.mu.Unlock()

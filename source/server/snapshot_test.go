@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -224,8 +225,15 @@ func TestSnapshotTLSAndPassword(t *testing.T) {
 // refused with the way out.
 func TestSnapshotPermissions(t *testing.T) {
 	each(t, func(t *testing.T, b kt.Brand) {
-		s := kt.Start(t, b, transfers["diskless"]...)
+		file := t.TempDir() + "/users.acl"
+		if err := os.WriteFile(file, []byte("user default on nopass ~* &* +@all\nuser file "+SnapshotACL()+" >secret\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := kt.Start(t, b, with(transfers["diskless"], kt.Config("aclfile", file))...)
 		fill(s, 50)
+		if got, _, err := snapshot(t, config(t, "redis://file:secret@"+s.Addr()), SnapshotOptions{}, source.Request{}); err != nil || len(got) != 50 {
+			t.Errorf("of an ACL file: %d keys, %v", len(got), err)
+		}
 		for _, c := range []struct {
 			rules string
 			works bool
@@ -446,6 +454,24 @@ func TestSnapshotThroughABadNetwork(t *testing.T) {
 			stream.Close()
 		}
 		s.Await("connected_slaves", "0")
+	})
+}
+
+// TestSnapshotReadTooSlowly: the server drops a replica that does not read, and
+// the reason is named.
+func TestSnapshotReadTooSlowly(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b, with(transfers["diskless"], kt.Config("repl-timeout", "1"), kt.Config("rdbcompression", "no"), kt.Config("enable-debug-command", "yes"))...)
+		s.Do("DEBUG", "POPULATE", "20000", "key", "4000")
+		stream, err := OpenSnapshot(t.Context(), config(t, s.URL()), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Close()
+		s.Await("connected_slaves", "0")
+		if n, err := io.Copy(io.Discard, stream); n == 0 || !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "too slowly") {
+			t.Errorf("%d bytes, %v", n, err)
+		}
 	})
 }
 
