@@ -158,7 +158,7 @@ type stat struct {
 	figures
 	kind  source.Kind
 	ttl   ttlLimits
-	wrong [source.Module + 1]int64 // by found kind
+	wrong [source.Kinds]int64 // by found kind
 	marks [violations]mark
 	value []valueFault
 }

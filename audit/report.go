@@ -136,7 +136,7 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 	r.Findings = append(r.Findings, undeclared(&a.stray, undeclaredKey, finding.Position{}, "keys are declared by no entry, and lie under neither owns nor foreign")...)
 	r.Undeclared.Suggestions = a.suggestions()
 	for _, k := range a.top.list {
-		r.Largest = append(r.Largest, LargeKey{k.name, k.db, kindNames[k.kind], k.bytes, a.itemName(k.item)})
+		r.Largest = append(r.Largest, LargeKey{k.name, k.db, k.kind.String(), k.bytes, a.itemName(k.item)})
 	}
 	finding.Sort(r.Findings)
 	r.Judge()
@@ -223,13 +223,12 @@ func (s *stat) wrongKinds() string {
 	var out []string
 	for kind, n := range s.wrong {
 		if n > 0 {
-			out = append(out, kindNames[kind])
+			out = append(out, source.Kind(kind).String())
 		}
 	}
 	return strings.Join(out, ", ")
 }
 
-var kindNames = [...]string{source.Unknown: "unknown", source.String: "string", source.List: "list", source.Set: "set", source.ZSet: "zset", source.Hash: "hash", source.Stream: "stream", source.Module: "a module's type"}
 
 func (a *Audit) legacy(e *keyspace.Entry, s *stat) []finding.Finding {
 	m := s.marks[legacyKey]
@@ -253,7 +252,7 @@ func (a *Audit) suggestions() []Suggestion {
 		s := Suggestion{Pattern: g.pattern, Types: map[string]int64{}, Example: slices.Clone(g.example), Near: g.near, Figures: a.figures(&g.figures)}
 		for kind, n := range g.kinds {
 			if n > 0 {
-				s.Types[kindNames[kind]] = n
+				s.Types[source.Kind(kind).String()] = n
 			}
 		}
 		out = append(out, s)

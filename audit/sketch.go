@@ -43,7 +43,7 @@ type branch struct {
 
 type group struct {
 	figures
-	kinds   [source.Module + 1]int64
+	kinds   [source.Kinds]int64
 	example []byte
 }
 

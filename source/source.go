@@ -22,7 +22,17 @@ const (
 	Hash
 	Stream
 	Module
+	Array // Redis 8.8
+	kinds
 )
+
+// Kinds is how many there are: the length of an array by Kind.
+const Kinds = int(kinds)
+
+// String is the name TYPE gives the kind.
+func (k Kind) String() string { return kindNames[k] }
+
+var kindNames = [...]string{Unknown: "unknown", String: "string", List: "list", Set: "set", ZSet: "zset", Hash: "hash", Stream: "stream", Module: "a module's type", Array: "array"}
 
 // NoTTL is the TTL of a key that never expires.
 const NoTTL time.Duration = -1
@@ -36,6 +46,16 @@ type Key struct {
 	TTL   time.Duration // remaining; NoTTL
 	Bytes int64         // MEMORY USAGE or its estimate; -1 unknown
 	Value *Value        // nil unless Request.Values asked for it
+	Facts *Facts        // nil where keys are not read from a snapshot
+}
+
+// Facts are what only a snapshot tells of every key at no cost.
+type Facts struct {
+	Encoding string // as OBJECT ENCODING names it, or the name of the module's type
+	Elements int64  // fields, members, entries; bytes of a string; -1 unknown
+	Stored   int64  // bytes in the snapshot: name, value and what lies before them
+	Idle     int64  // seconds since the last access; -1 unknown
+	Freq     int    // logarithmic counter of accesses (LFU); -1 unknown
 }
 
 // Value is the content of a key, or a bounded sample of a large one.
@@ -74,6 +94,7 @@ type Summary struct {
 	Keys       int64
 	Expected   int64 // DBSIZE at start (sum); 0 unknown
 	Gone       int64 // returned by SCAN but gone before their facts were read
+	Expired    int64 // in the snapshot, but expired when it was made: not counted
 	MaxRepeats int64 // upper bound on how many keys may have been counted twice; 0 = none possible
 	Elapsed    time.Duration
 	Incomplete []string

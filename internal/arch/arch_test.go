@@ -159,7 +159,8 @@ func TestLayers(t *testing.T) {
 		"internal/arch":               nil,
 		"internal/wire":               nil,
 		"connect":                     {"internal/wire"},
-		"source/server":               {"internal/wire", "connect", "slot", "source"},
+		"source/server":               {"internal/wire", "connect", "slot", "source", "source/rdb"},
+		"source/rdb":                  {"source"},
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
 	for _, f := range load(t) {

@@ -427,6 +427,8 @@ func kindOf(name []byte) source.Kind {
 		return source.ZSet
 	case "stream":
 		return source.Stream
+	case "array":
+		return source.Array
 	case "", "none":
 		return source.Unknown
 	}

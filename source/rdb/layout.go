@@ -1,0 +1,346 @@
+package rdb
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/keywright/keywright/source"
+)
+
+// layout is how values of one type byte are stored. read passes the value,
+// fills in the facts, puts it into r.want if that is not nil, and tells the
+// estimated bytes of the value in the server's memory, -1 if they are unknown.
+type layout struct {
+	kind     source.Kind
+	encoding string
+	read     func(*reader, *layout, *source.Facts) int64
+	per      uint64 // strings per element of a table, entries per element of a packed value
+	score    scoreForm
+	version  int // of streams, of packed hashes with TTLs
+}
+
+// scoreForm is how the score of a sorted set's member is written.
+type scoreForm int
+
+const (
+	noScore scoreForm = iota
+	textScore
+	binaryScore
+)
+
+// layouts are the types of Redis. What a later table says takes precedence.
+var layouts = [256]layout{
+	0: {kind: source.String, read: (*reader).str},
+	1: {kind: source.List, encoding: "quicklist", read: (*reader).oldList, per: 1},
+	2: {kind: source.Set, encoding: "hashtable", read: (*reader).table, per: 1},
+	3: {kind: source.ZSet, encoding: "skiplist", read: (*reader).table, per: 1, score: textScore},
+	4: {kind: source.Hash, encoding: "hashtable", read: (*reader).table, per: 2},
+	5: {kind: source.ZSet, encoding: "skiplist", read: (*reader).table, per: 1, score: binaryScore},
+	6: {kind: source.Module, read: (*reader).oldModule},
+	7: {kind: source.Module, read: (*reader).moduleType},
+
+	9:  {kind: source.Hash, encoding: "zipmap", read: (*reader).packed, per: 2},
+	10: {kind: source.List, encoding: "ziplist", read: (*reader).packed, per: 1},
+	11: {kind: source.Set, encoding: "intset", read: (*reader).packed, per: 1},
+	12: {kind: source.ZSet, encoding: "ziplist", read: (*reader).packed, per: 2, score: binaryScore},
+	13: {kind: source.Hash, encoding: "ziplist", read: (*reader).packed, per: 2},
+	14: {kind: source.List, encoding: "quicklist", read: (*reader).quicklist, version: 1},
+	15: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 1},
+	16: {kind: source.Hash, encoding: "listpack", read: (*reader).packed, per: 2},
+	17: {kind: source.ZSet, encoding: "listpack", read: (*reader).packed, per: 2, score: binaryScore},
+	18: {kind: source.List, encoding: "quicklist", read: (*reader).quicklist, version: 2},
+	19: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 2},
+	20: {kind: source.Set, encoding: "listpack", read: (*reader).packed, per: 1},
+	21: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 3},
+	22: {kind: source.Hash, encoding: "hashtable", read: (*reader).expiringTable},
+	23: {kind: source.Hash, encoding: "listpackex", read: (*reader).expiringPacked, per: 3},
+	24: {kind: source.Hash, encoding: "hashtable", read: (*reader).expiringTable, version: 2},
+	25: {kind: source.Hash, encoding: "listpackex", read: (*reader).expiringPacked, per: 3, version: 2},
+	26: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 4},
+	27: {kind: source.Stream, encoding: "stream", read: (*reader).stream, version: 5},
+	28: {kind: source.Array, encoding: "sliced-array", read: (*reader).array},
+	29: {kind: source.Hash, encoding: "template-listpack", read: (*reader).templateListpack},
+	30: {kind: source.Hash, encoding: "template-listpack", read: (*reader).templateListpack, version: 2},
+	31: {kind: source.Hash, encoding: "template-array", read: (*reader).templateArray},
+	32: {kind: source.Hash, encoding: "template-array", read: (*reader).templateArray, version: 2},
+}
+
+// valkeyLayouts are what Valkey's own versions mean differently: they share
+// numbers up to 21 with Redis, and no more.
+var valkeyLayouts = func() [256]layout {
+	own := layouts
+	clear(own[22:])
+	own[22] = layout{kind: source.Hash, encoding: "hashtable", read: (*reader).expiringTable, version: 3}
+	return own
+}()
+
+func layoutsOf(valkey bool) *[256]layout {
+	if valkey {
+		return &valkeyLayouts
+	}
+	return &layouts
+}
+
+// str is a string. Which encoding the server gives it depends on its bytes.
+func (r *reader) str(_ *layout, f *source.Facts) int64 {
+	t := r.text()
+	f.Elements = int64(t.size)
+	bytes := r.model.robj
+	integer := t.encoding < encodedLZF
+	if t.encoding == plain && t.stored <= 20 && r.need(int(t.stored)) {
+		integer = isInteger(r.buf[r.pos : r.pos+int(t.stored)])
+	}
+	switch {
+	case integer:
+		f.Encoding = "int"
+	case t.size <= maxEmbedded:
+		f.Encoding = "embstr"
+		bytes = class(r.model.robj + 3 + int64(t.size) + 1)
+	default:
+		f.Encoding = "raw"
+		bytes += sds(t.size)
+	}
+	if r.want != nil {
+		r.want.Str = r.values.text(&r.window, t, maxString)
+		r.want.Partial = t.size > maxString
+		return bytes
+	}
+	r.skip(t.stored)
+	return bytes
+}
+
+// maxEmbedded is the longest string that lies in one piece with its object.
+const maxEmbedded = 44
+
+// isInteger is string2l of the server: what Redis stores as a number.
+func isInteger(p []byte) bool {
+	if len(p) == 0 || len(p) > 20 {
+		return false
+	}
+	negative := p[0] == '-'
+	if negative {
+		p = p[1:]
+	}
+	if len(p) == 0 || p[0] == '0' && (len(p) > 1 || negative) || len(p) > 19 {
+		return false
+	}
+	var n uint64
+	for _, c := range p {
+		if c < '0' || c > '9' {
+			return false
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	limit := uint64(1) << 63
+	if negative {
+		return n <= limit
+	}
+	return n < limit
+}
+
+// table is a set, hash or sorted set that is stored element by element.
+func (r *reader) table(l *layout, f *source.Facts) int64 {
+	n := r.count()
+	f.Elements = clamp(n)
+	bytes := r.model.table(l.kind, n)
+	for i := uint64(0); i < n && r.err == nil; i++ {
+		keep := r.keeps(i)
+		for range l.per {
+			bytes += sds(r.element(keep))
+		}
+		if l.score != noScore {
+			if score := r.score(l.score); keep {
+				r.want.Scores = append(r.want.Scores, score)
+			}
+		}
+	}
+	return bytes
+}
+
+// keeps says whether element i of a table goes into the value.
+func (r *reader) keeps(i uint64) bool {
+	if r.want == nil {
+		return false
+	}
+	if i >= maxElements {
+		r.want.Partial = true
+		return false
+	}
+	return true
+}
+
+// element passes a string, or takes it into the value, and tells its size.
+func (r *reader) element(keep bool) uint64 {
+	t := r.text()
+	if keep {
+		r.want.Elements = append(r.want.Elements, r.values.text(&r.window, t, maxElement))
+		return t.size
+	}
+	r.skip(t.stored)
+	return t.size
+}
+
+// oldList is a list as Redis before 3.2 wrote long ones.
+func (r *reader) oldList(_ *layout, f *source.Facts) int64 {
+	n := r.count()
+	f.Elements = clamp(n)
+	var sum uint64
+	for i := uint64(0); i < n && r.err == nil; i++ {
+		sum += r.element(r.keeps(i)) + 2
+	}
+	return r.model.list([]uint64{sum})
+}
+
+// expiringTable is a hash some of whose fields expire. Version 1 writes the
+// expiry before the field, 2 relative to the least of them, which comes first;
+// 3 is Valkey's: it stands behind the value.
+func (r *reader) expiringTable(l *layout, f *source.Facts) int64 {
+	if l.version == 2 {
+		r.skip(8)
+	}
+	n := r.count()
+	f.Elements = clamp(n)
+	bytes := r.model.table(source.Hash, n)
+	for i := uint64(0); i < n && r.err == nil; i++ {
+		keep := r.keeps(i)
+		if l.version < 3 {
+			r.count()
+		}
+		bytes += sds(r.element(keep)) + sds(r.element(keep))
+		if l.version == 3 {
+			r.skip(8)
+		}
+	}
+	return bytes
+}
+
+func (r *reader) expiringPacked(l *layout, f *source.Facts) int64 {
+	if l.version == 2 {
+		r.skip(8)
+	}
+	return r.packed(l, f)
+}
+
+// oldModule is what the release candidates of Redis 4 wrote: without framing.
+func (r *reader) oldModule(*layout, *source.Facts) int64 {
+	r.fail(fmt.Errorf("a module's value of type 6, which has no length and is %w", ErrUnknown))
+	return -1
+}
+
+func (r *reader) moduleType(_ *layout, f *source.Facts) int64 {
+	f.Encoding = r.moduleName(r.count())
+	start := r.offset()
+	r.moduleValue()
+	return r.model.robj + r.offset() - start
+}
+
+// Tags of an array's elements.
+const (
+	arrayText = iota
+	arrayInt
+	arrayFloat
+	arrayShort
+)
+
+// array is the type of Redis 8.8: a sparse sequence of strings.
+func (r *reader) array(_ *layout, f *source.Facts) int64 {
+	start := r.offset()
+	n := r.count()
+	f.Elements = clamp(n)
+	switch cursor := r.count(); cursor {
+	case 0:
+	case 1:
+		r.count()
+	default:
+		r.failf("an array whose flag of an insert cursor is %d", cursor)
+	}
+	for i := uint64(0); i < n && r.err == nil; i++ {
+		r.count() // index
+		switch tag := r.count(); tag {
+		case arrayText, arrayShort:
+			r.skipText()
+		case arrayInt, arrayFloat:
+			r.skip(8)
+		default:
+			r.failf("an array's element with tag %d, which is %w", tag, ErrUnknown)
+		}
+	}
+	return r.model.robj + r.offset() - start
+}
+
+// templateListpack is a hash whose field names lie in a template: in one of the
+// snapshot's (version 2, whose listpack begins with its id), or before it.
+func (r *reader) templateListpack(l *layout, f *source.Facts) int64 {
+	var names []string
+	if l.version != 2 {
+		for n := r.count(); n > 0 && r.err == nil; n-- {
+			names = append(names, string(r.body(r.text(), nil, maxElement)))
+			if len(names) > maxTemplates/16 {
+				r.failf("a hash template of more than %d fields", maxTemplates/16)
+			}
+		}
+	}
+	blob, bytes := r.blob(source.Hash, f, maxString)
+	if r.err != nil {
+		return bytes
+	}
+	entries := uint64(1)<<16 - 1
+	if len(blob) >= listpackHead {
+		entries = uint64(binary.LittleEndian.Uint16(blob[4:]))
+	}
+	if l.version == 2 {
+		entries-- // the id
+	}
+	f.Elements = int64(entries)
+	if r.want != nil {
+		r.templateValues(blob, names, l.version == 2)
+	}
+	return bytes
+}
+
+func (r *reader) templateValues(blob []byte, names []string, byID bool) {
+	i := 0
+	walkListpack(blob, func(v []byte) bool {
+		if byID {
+			byID = false
+			id, _ := parseUint(v)
+			names = r.templates[id]
+			return true
+		}
+		if i < len(names) {
+			r.want.Elements = append(r.want.Elements, r.values.copy([]byte(names[i])), r.values.copy(v))
+		}
+		i++
+		return i < maxPacked
+	})
+}
+
+// templateArray is a hash whose values stand one by one.
+func (r *reader) templateArray(l *layout, f *source.Facts) int64 {
+	if l.version != 2 {
+		n := r.count()
+		f.Elements = clamp(n)
+		bytes := r.model.table(source.Hash, n)
+		for i := uint64(0); i < n && r.err == nil; i++ {
+			keep := r.keeps(i)
+			bytes += sds(r.element(keep)) + sds(r.element(keep))
+		}
+		return bytes
+	}
+	id := r.count()
+	names, known := r.templates[id]
+	if !known {
+		r.failf("a hash of template %d, which the snapshot does not have", id)
+		return -1
+	}
+	f.Elements = int64(len(names))
+	bytes := r.model.robj
+	for i, name := range names {
+		keep := r.keeps(uint64(i))
+		if keep {
+			r.want.Elements = append(r.want.Elements, r.values.copy([]byte(name)))
+		}
+		bytes += sds(r.element(keep))
+	}
+	return bytes
+}

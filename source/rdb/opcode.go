@@ -1,0 +1,259 @@
+package rdb
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/keywright/keywright/source"
+)
+
+// Two opcodes whose meaning depends on the family: 242 is a hash template in
+// Redis from version 15, 243 what modules keep of the next key in Redis from
+// version 13, and the import of slots in Valkey.
+const (
+	opcode242 = 242
+	opcode243 = 243
+)
+
+// opcodes are what may stand where a value's type could.
+var opcodes = [256]func(*reader){
+	opcode242: (*reader).hashTemplate,
+	opcode243: (*reader).keyMeta,
+	244:       (*reader).slotInfo,
+	245:       (*reader).function,
+	246:       (*reader).oldFunction,
+	247:       (*reader).moduleAux,
+	248:       func(r *reader) { r.idle = clamp(r.count()) },
+	249:       func(r *reader) { r.freq = int(r.byte()) },
+	250:       (*reader).auxiliary,
+	251:       (*reader).sizes,
+	252:       (*reader).expiryMS,
+	253:       func(r *reader) { r.expiry = int64(int32(r.uint32())) * 1000 },
+	254:       (*reader).selectDB,
+	255:       (*reader).finish,
+}
+
+func clamp(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
+
+// expiryMS is little endian since version 9; before, it was in the order of
+// the machine that wrote it, which was little endian too wherever it mattered.
+func (r *reader) expiryMS() {
+	if r.expiry = int64(r.uint64()); r.expiry < 0 {
+		r.expiry = 0 // long past
+	}
+}
+
+func (r *reader) selectDB() {
+	db := r.count()
+	if db > math.MaxInt32 {
+		r.failf("database %d", db)
+		return
+	}
+	r.db = int(db)
+	r.dbs++
+	r.skipsDB = r.options.OnlyDB >= 0 && r.db != r.options.OnlyDB
+	r.attributes = noAttributes
+}
+
+// sizes are how many keys the database has: a hint, which a file may lie about.
+func (r *reader) sizes() {
+	keys := r.count()
+	r.count() // with a TTL
+	r.attributes = noAttributes
+	if r.skipsDB || keys > 1<<40 {
+		return
+	}
+	r.expected += int64(keys)
+	if s := r.req.Sample; s > 0 {
+		r.every = max(1, r.expected/s)
+	}
+}
+
+// maxAux bounds the auxiliary fields kept.
+const maxAux = 64
+
+// auxiliary is a field about the snapshot itself, made by the server or by
+// modules; ones that nobody here knows are passed.
+func (r *reader) auxiliary() {
+	name := string(r.body(r.text(), nil, maxAux))
+	value := string(r.body(r.text(), nil, maxAux))
+	r.attributes = noAttributes
+	if r.err != nil || len(r.aux) == maxAux {
+		return
+	}
+	r.aux[name] = value
+	switch name {
+	case "ctime":
+		if seconds, err := strconv.ParseInt(value, 10, 64); err == nil && seconds > 0 && seconds < math.MaxInt64/1000 {
+			r.now = seconds * 1000
+		}
+	case "redis-ver", "valkey-ver":
+		r.model = modelOf(name, value)
+	}
+}
+
+func (r *reader) slotInfo() {
+	for range 3 { // the slot, its keys, those with a TTL
+		r.count()
+	}
+	r.attributes = noAttributes
+}
+
+// slotImport: keys of these slots are on their way in and not served yet.
+func (r *reader) slotImport() {
+	r.skipText()
+	for n := r.count(); n > 0 && r.err == nil; n-- {
+		r.count()
+		r.count()
+	}
+	r.note("slots were being imported when the snapshot was made: their keys are counted, though not served yet")
+}
+
+func (r *reader) note(text string) {
+	r.notes = append(r.notes, text)
+}
+
+// function is a library of functions, as its source.
+func (r *reader) function() { r.skipText() }
+
+// oldFunction is what the release candidates of Redis 7.0 wrote.
+func (r *reader) oldFunction() {
+	r.skipText() // name
+	r.skipText() // engine
+	if r.count() > 0 {
+		r.skipText() // description
+	}
+	r.skipText() // code
+}
+
+func (r *reader) moduleAux() {
+	r.moduleName(r.count())
+	if op := r.count(); op != moduleUint {
+		r.failf("a module's auxiliary data that begin with %d, not with when they are for", op)
+		return
+	}
+	r.count()
+	r.moduleValue()
+}
+
+// keyMeta is what modules keep of the key that follows: classes, each with a
+// number and a value in the framing of modules.
+func (r *reader) keyMeta() {
+	start := r.start
+	for n := r.count(); n > 0 && r.err == nil; n-- {
+		r.uint32()
+		r.moduleValue()
+	}
+	r.start = start
+}
+
+// maxTemplates bounds the bytes of all field names of hash templates.
+const maxTemplates = 16 << 20
+
+// hashTemplate is a list of field names that hashes of the snapshot refer to.
+func (r *reader) hashTemplate() {
+	id := r.count()
+	fields := []string{}
+	for n := r.count(); n > 0 && r.err == nil; n-- {
+		name := string(r.body(r.text(), nil, maxTemplates))
+		if r.templated += len(name) + 16; r.templated > maxTemplates {
+			r.failf("hash templates of more than %d bytes", maxTemplates)
+			return
+		}
+		fields = append(fields, name)
+	}
+	if r.templates == nil {
+		r.templates = map[uint64][]string{}
+	}
+	r.templates[id] = fields
+	r.attributes = noAttributes
+}
+
+// finish reads the checksum, and says what follows it.
+func (r *reader) finish() {
+	r.done = true
+	if r.version < 5 {
+		r.trailing()
+		return
+	}
+	r.sum()
+	want := r.crc
+	sums := r.sums
+	r.sums = false
+	p := r.take(8)
+	if p == nil {
+		return
+	}
+	// 0 stands for a server that was told to write none.
+	if got := binary.LittleEndian.Uint64(p); sums && got != 0 && got != want {
+		r.err = &Error{Offset: r.offset() - 8, Err: fmt.Errorf("%w (it says %016x, the bytes give %016x)", ErrChecksum, got, want)}
+		return
+	} else if sums && got == 0 {
+		r.note("the snapshot has no checksum (rdbchecksum no): damage would not be noticed")
+	}
+	r.trailing()
+}
+
+// trailing says what comes behind the snapshot.
+func (r *reader) trailing() {
+	err := r.deliver()
+	r.stick(err)
+	if err != nil || !r.more() {
+		return
+	}
+	if r.aux["aof-preamble"] == "1" || r.aux["aof-base"] == "1" {
+		r.incomplete = append(r.incomplete, "the file goes on with commands (it is an AOF), which are not read: what they changed is missing")
+		return
+	}
+	r.incomplete = append(r.incomplete, "the file goes on behind the end of the snapshot")
+}
+
+// Opcodes in a module's values, which frame them for those who lack the module.
+const (
+	moduleEnd = iota
+	moduleInt
+	moduleUint
+	moduleFloat
+	moduleDouble
+	moduleString
+)
+
+// moduleValue passes a value by its own framing.
+func (r *reader) moduleValue() {
+	for r.err == nil {
+		switch op := r.count(); op {
+		case moduleEnd:
+			return
+		case moduleInt, moduleUint:
+			r.count()
+		case moduleFloat:
+			r.skip(4)
+		case moduleDouble:
+			r.skip(8)
+		case moduleString:
+			r.skipText()
+		default:
+			r.failf("opcode %d in a module's value, which no version writes", op)
+		}
+	}
+}
+
+const moduleAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+// moduleName is the name in a module's id: nine letters of six bits, and ten
+// bits of version. See https://redis.io/docs/latest/develop/reference/modules/modules-native-types/.
+func (r *reader) moduleName(id uint64) string {
+	if id == r.moduleID && r.module != "" {
+		return r.module
+	}
+	name := make([]byte, 9)
+	for i := range name {
+		name[i] = moduleAlphabet[id>>(58-6*i)&63]
+	}
+	r.module, r.moduleID = string(name), id
+	return r.module
+}
+
+var _ source.Source = (*Source)(nil)

@@ -1,0 +1,372 @@
+package rdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/source"
+)
+
+// batchSize is how many keys are handed over at once, at most: a batch also
+// ends when the window moves, since names lie in it.
+const batchSize = 256
+
+// reader is the parse of one snapshot.
+type reader struct {
+	window
+	ctx     context.Context
+	options Options
+	req     source.Request
+	each    func([]source.Key) error
+
+	valkey  bool
+	version int
+	layouts *[256]layout
+	model   *model
+	aux     map[string]string
+	now     int64 // Unix milliseconds that TTLs are judged against
+
+	db      int
+	dbs     int
+	skipsDB bool
+	attributes
+	templates map[uint64][]string // hash templates by id: field names
+	templated int                 // bytes of these names
+	module    string              // type of the last module value
+	moduleID  uint64
+
+	batch       []source.Key
+	facts       []source.Facts // of the keys in batch
+	fact        source.Facts   // of the key being read
+	key         []byte         // the name of the key being read, nil between keys
+	held, spare []byte         // where key is moved to when the window moves, in turns
+	names       []byte         // where names that are not plain are put
+	values      sink
+	packedHead  [maxHead]byte // of the packed value being read
+	want        *source.Value // where the value being read goes; nil: skipped
+
+	keys, expired, expected int64
+	every, nth              int64 // sampling: one key of so many
+	done                    bool
+	notes                   []string
+	incomplete              []string
+	started, reported       time.Time
+}
+
+// attributes stand before a key and are about it only.
+type attributes struct {
+	expiry int64 // Unix milliseconds; -1 never
+	idle   int64
+	freq   int
+	start  int64 // offset of the first of them; -1 none yet
+}
+
+var noAttributes = attributes{-1, -1, -1, -1}
+
+func newReader(ctx context.Context, in io.Reader, options Options, req source.Request, each func([]source.Key) error) *reader {
+	r := &reader{window: newWindow(in, !options.NoCRC), ctx: ctx, options: options, req: req, each: each, db: 0, attributes: noAttributes, aux: map[string]string{}, model: &models[0]}
+	r.moving = r.move
+	r.batch = make([]source.Key, 0, batchSize)
+	r.facts = make([]source.Facts, batchSize)
+	r.values.arena = make([]byte, 0, 1<<10)
+	r.skipsDB = options.OnlyDB > 0
+	r.every = 1
+	if options.Clock != nil {
+		r.started = options.Clock()
+		r.reported = r.started
+	}
+	r.now = options.Taken.UnixMilli()
+	return r
+}
+
+// errEnough ends a sample.
+var errEnough = errors.New("enough")
+
+func (r *reader) run() error {
+	r.header()
+	for r.err == nil && !r.done {
+		r.record()
+	}
+	if r.err == nil || errors.Is(r.err, errEnough) {
+		r.err = nil
+		return r.deliver()
+	}
+	// what came before the error is right, and is told
+	if err := r.deliver(); err != nil {
+		return err
+	}
+	if e := (*Error)(nil); errors.As(r.err, &e) && e.Key == nil && r.key != nil {
+		e.Key = slices.Clone(r.key)
+	}
+	return r.err
+}
+
+type magic struct {
+	text   string
+	valkey bool
+}
+
+// magics are what snapshots begin with, and the digits of the version behind.
+var magics = []magic{{"REDIS", false}, {"VALKEY", true}}
+
+const headerSize = 9
+
+// newest are the last versions of each family this package was made for. A
+// higher one is read as far as its types and opcodes are known.
+const (
+	newestRedis  = 15
+	newestValkey = 80
+)
+
+func (r *reader) header() {
+	p := r.take(headerSize)
+	if p == nil {
+		if !mayBecomeRDB(string(r.buf[:r.end])) && r.ctx.Err() == nil {
+			r.err = &Error{Err: ErrNotRDB}
+		}
+		return
+	}
+	for _, m := range magics {
+		digits, is := strings.CutPrefix(string(p), m.text)
+		if !is {
+			continue
+		}
+		version, err := strconv.Atoi(digits)
+		if err != nil || version < 1 {
+			r.fail(fmt.Errorf("%w %q: not a version", ErrNotRDB, digits))
+			return
+		}
+		r.begin(m.valkey, version)
+		return
+	}
+	r.err = &Error{Err: ErrNotRDB}
+}
+
+// mayBecomeRDB: it was cut, but what there is of it is right.
+func mayBecomeRDB(got string) bool {
+	return got != "" && slices.ContainsFunc(magics, func(m magic) bool {
+		n := min(len(got), len(m.text))
+		return got[:n] == m.text[:n]
+	})
+}
+
+func (r *reader) begin(valkey bool, version int) {
+	r.valkey, r.version = valkey, version
+	r.layouts = layoutsOf(valkey)
+	if newest := map[bool]int{false: newestRedis, true: newestValkey}[valkey]; version > newest {
+		r.notes = append(r.notes, fmt.Sprintf("the snapshot's version %d is newer than %d, the last this keywright was made for", version, newest))
+	}
+	if version < 5 {
+		r.sums = false // checksums came with version 5
+	}
+}
+
+// record reads one opcode, or one key with its value.
+func (r *reader) record() {
+	if r.start < 0 {
+		r.start = r.offset()
+	}
+	code := r.byte()
+	if r.err != nil {
+		return
+	}
+	if l := &r.layouts[code]; l.read != nil {
+		r.entry(l)
+		return
+	}
+	read := opcodes[code]
+	if code == opcode243 && r.valkey {
+		read = (*reader).slotImport
+	}
+	if code == opcode242 && r.valkey {
+		read = nil
+	}
+	if read == nil {
+		r.pos--
+		r.fail(fmt.Errorf("type or opcode %d of %s is %w", code, r.format(), ErrUnknown))
+		return
+	}
+	read(r)
+}
+
+func (r *reader) format() string {
+	family := "Redis"
+	if r.valkey {
+		family = "Valkey"
+	}
+	return fmt.Sprintf("%s' RDB version %d", family, r.version)
+}
+
+// entry reads a key and its value.
+func (r *reader) entry(l *layout) {
+	r.key = r.name(r.text())
+	if r.err != nil {
+		return
+	}
+	k := source.Key{DB: r.db, Kind: l.kind, TTL: source.NoTTL, Bytes: -1}
+	r.fact = source.Facts{Encoding: l.encoding, Elements: -1, Idle: r.idle, Freq: r.freq}
+	wanted := r.wanted()
+	r.want = nil
+	if wanted && r.req.Values != nil && r.req.Values(r.key, l.kind) {
+		if len(r.values.arena) > maxArena { // many values that expand
+			r.stick(r.move())
+		}
+		r.want = r.values.next()
+	}
+	bytes := l.read(r, l, &r.fact)
+	if r.err != nil {
+		return
+	}
+	k.Name, k.Value = r.key, r.want
+	r.fact.Stored = r.offset() - r.start
+	expiry := r.expiry
+	r.attributes = noAttributes
+	r.key = nil
+	if !wanted {
+		return
+	}
+	if expiry >= 0 {
+		if expiry < r.now {
+			r.expired++
+			return
+		}
+		k.TTL = time.Duration(expiry-r.now) * time.Millisecond
+		if expiry-r.now > int64(maxTTL/time.Millisecond) {
+			k.TTL = maxTTL
+		}
+	}
+	if r.req.Bytes && bytes >= 0 {
+		k.Bytes = bytes + r.model.key(len(k.Name))
+	}
+	r.add(k)
+}
+
+// maxTTL is the longest a time.Duration holds, some 292 years.
+const maxTTL = time.Duration(1<<63 - 1)
+
+func (r *reader) add(k source.Key) {
+	i := len(r.batch)
+	r.facts[i] = r.fact
+	k.Facts = &r.facts[i]
+	r.batch = append(r.batch, k)
+	r.keys++
+	if len(r.batch) == batchSize {
+		r.stick(r.deliver())
+	}
+	if r.req.Sample > 0 && r.keys >= r.req.Sample {
+		r.stick(errEnough)
+	}
+}
+
+func (r *reader) stick(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// wanted says whether the key being read is to be told.
+func (r *reader) wanted() bool {
+	if r.skipsDB {
+		return false
+	}
+	if r.every > 1 {
+		if r.nth++; r.nth%r.every != 0 {
+			return false
+		}
+	}
+	return r.req.Match == "" || glob([]byte(r.req.Match), r.key)
+}
+
+// name is a key's name: where it lies in the window, or expanded.
+func (r *reader) name(t text) []byte {
+	if t.size > maxContiguous {
+		r.failf("a key of %d bytes is longer than the %d this reader takes", t.size, maxContiguous)
+		return nil
+	}
+	if t.encoding == plain {
+		return r.take(int(t.size))
+	}
+	from := len(r.names)
+	r.names = r.body(t, r.names, int(t.size))
+	return r.names[from:len(r.names):len(r.names)]
+}
+
+// move is called before the window moves: the keys in the batch are handed
+// over, and the key being read is taken to where it stays.
+func (r *reader) move() error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	// copied first: what holds the name may be needed for the next one
+	r.spare = append(r.spare[:0], r.key...)
+	err := r.deliver()
+	if r.key != nil {
+		r.key = r.spare
+		r.held, r.spare = r.spare, r.held
+	}
+	r.progress()
+	return err
+}
+
+// deliver hands over the batch.
+func (r *reader) deliver() error {
+	var err error
+	if len(r.batch) > 0 {
+		err = r.each(r.batch)
+	}
+	r.batch = r.batch[:0]
+	if r.want == nil {
+		r.values.reset()
+	}
+	if r.key == nil {
+		r.names = r.names[:0]
+	}
+	return err
+}
+
+func (r *reader) progress() {
+	if r.options.Clock == nil || r.req.Progress == nil {
+		return
+	}
+	now := r.options.Clock()
+	if now.Sub(r.reported) < 200*time.Millisecond {
+		return
+	}
+	r.reported = now
+	r.req.Progress(source.Progress{Keys: r.keys, Total: r.expected, Elapsed: now.Sub(r.started), Shards: 1})
+}
+
+func (r *reader) summary() source.Summary {
+	sum := source.Summary{
+		Server: r.server(), Endpoint: r.options.Name, Shards: 1, Databases: r.dbs, Keys: r.keys, Expected: r.expected,
+		Expired: r.expired, Notes: r.notes, Incomplete: r.incomplete,
+	}
+	if r.options.Clock != nil {
+		sum.Elapsed = r.options.Clock().Sub(r.started)
+	}
+	return sum
+}
+
+// server is who wrote the snapshot, for people.
+func (r *reader) server() string {
+	name := "snapshot"
+	for _, brand := range []string{"valkey", "redis"} {
+		if v := r.aux[brand+"-ver"]; v != "" {
+			name = brand + " " + v + " snapshot"
+			break
+		}
+	}
+	if r.version > 0 {
+		name += fmt.Sprintf(" (RDB %d)", r.version)
+	}
+	if taken := r.aux["ctime"]; taken != "" {
+		name += " of " + time.UnixMilli(r.now).UTC().Format(time.RFC3339)
+	}
+	return name
+}

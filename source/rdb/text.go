@@ -1,0 +1,163 @@
+package rdb
+
+import (
+	"encoding/binary"
+	"strconv"
+)
+
+// text is a string of the snapshot whose head has been read and whose body
+// comes next: plain bytes, an integer, or compressed bytes.
+type text struct {
+	encoding int
+	stored   uint64 // bytes in the file
+	size     uint64 // bytes of the string
+	integer  int64  // its value, if it is one
+}
+
+// text reads the head of a string.
+func (w *window) text() text {
+	n, encoding := w.length()
+	switch encoding {
+	case plain:
+		return text{plain, n, n, 0}
+	case encodedLZF:
+		stored := w.count()
+		size := w.count()
+		if size == 0 || stored == 0 || size/maxRatio > stored {
+			w.failf("a compressed string of %d bytes that claims to become %d", stored, size)
+		}
+		return text{encodedLZF, stored, size, 0}
+	case encodedInt8:
+		v := int64(int8(w.byte()))
+		return text{encodedInt8, 0, digits(v), v}
+	case encodedInt16:
+		if p := w.take(2); p != nil {
+			v := int64(int16(binary.LittleEndian.Uint16(p)))
+			return text{encodedInt16, 0, digits(v), v}
+		}
+	default:
+		v := int64(int32(w.uint32()))
+		return text{encodedInt32, 0, digits(v), v}
+	}
+	return text{}
+}
+
+// maxRatio is more than LZF can do: three bytes become 264 at most.
+const maxRatio = 264/3 + 1
+
+// digits is the length of a number in decimal.
+func digits(v int64) uint64 {
+	n := uint64(1)
+	u := uint64(v)
+	if v < 0 {
+		n, u = 2, -u
+	}
+	for ; u >= 10; u /= 10 {
+		n++
+	}
+	return n
+}
+
+// skipText passes a string and tells its size.
+func (w *window) skipText() uint64 {
+	t := w.text()
+	w.skip(t.stored)
+	return t.size
+}
+
+// head gives up to len(dst) of a string's first bytes, and passes it.
+func (w *window) head(t text, dst []byte) []byte {
+	dst = w.first(t, dst)
+	w.skip(t.stored)
+	return dst
+}
+
+// first gives up to len(dst) of a string's first bytes without passing it.
+func (w *window) first(t text, dst []byte) []byte {
+	switch t.encoding {
+	case plain:
+		n := int(min(t.stored, uint64(len(dst))))
+		if !w.need(n) {
+			return nil
+		}
+		return dst[:copy(dst, w.buf[w.pos:w.pos+n])]
+	case encodedLZF:
+		// n bytes out of LZF need no more than n plus one in 32 of its own, and
+		// what a match refers to lies in them.
+		n := int(min(t.stored, uint64(len(dst))+uint64(len(dst))/32+4))
+		if !w.need(n) {
+			return nil
+		}
+		n, ok := expand(dst, w.buf[w.pos:w.pos+n])
+		if !ok || n < int(min(uint64(len(dst)), t.size)) {
+			w.failf("a compressed string that cannot be expanded")
+			return nil
+		}
+		return dst[:n]
+	default:
+		return strconv.AppendInt(dst[:0], t.integer, 10)
+	}
+}
+
+// body appends a string's first limit bytes to dst, and passes it.
+func (w *window) body(t text, dst []byte, limit int) []byte {
+	n := int(min(t.size, uint64(limit)))
+	from := len(dst)
+	if t.encoding != plain && t.encoding != encodedLZF {
+		return strconv.AppendInt(dst, t.integer, 10)
+	}
+	if t.encoding == encodedLZF && !w.need(int(min(t.stored, uint64(n)+uint64(n)/32+4))) || t.encoding == plain && !w.need(n) {
+		return dst // the bytes did not come: nothing was allocated for them
+	}
+	dst = grow(dst, n)
+	got := w.head(t, dst[from:from+n])
+	return dst[:from+len(got)]
+}
+
+// grow makes dst n bytes longer.
+func grow(dst []byte, n int) []byte {
+	if cap(dst)-len(dst) < n {
+		bigger := make([]byte, len(dst), len(dst)+max(n, 64<<10)) // what is cut from dst stays where it is
+		copy(bigger, dst)
+		dst = bigger
+	}
+	return dst[:len(dst)+n]
+}
+
+// expand decompresses LZF until dst is full or src ends: a prefix of the input
+// gives a prefix of the output. It is false for input that no compressor made.
+// See http://oldhome.schmorp.de/marc/liblzf.html.
+func expand(dst, src []byte) (int, bool) {
+	out := 0
+	for i := 0; i < len(src) && out < len(dst); {
+		c := int(src[i])
+		i++
+		if c < 32 {
+			out += copy(dst[out:], src[i:min(i+c+1, len(src))])
+			i += c + 1
+			continue
+		}
+		length := c>>5 + 2
+		if length == 9 {
+			if i >= len(src) {
+				break
+			}
+			length += int(src[i])
+			i++
+		}
+		if i >= len(src) {
+			break
+		}
+		from := out - (c&31)<<8 - int(src[i]) - 1
+		i++
+		if from < 0 {
+			return out, false
+		}
+		length = min(length, len(dst)-out)
+		for range length { // byte by byte: a match may overlap itself
+			dst[out] = dst[from]
+			out, from = out+1, from+1
+		}
+	}
+	return out, true
+}
