@@ -2,7 +2,9 @@ package wire
 
 import (
 	"errors"
+	"io"
 	"net"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -157,6 +159,21 @@ func TestLimitBulk(t *testing.T) {
 	c := served(t, "$5\r\nabcde\r\n", true)
 	c.LimitBulk(4)
 	if _, _, err := c.Bulk(); !errors.As(err, new(*ProtocolError)) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestStreamTakesOver(t *testing.T) {
+	c := served(t, "+OK\r\nanything\n$", true)
+	if got, err := c.Any(); got != "OK" || err != nil {
+		t.Fatalf("%v %v", got, err)
+	}
+	in := c.Stream(50 * time.Millisecond)
+	got := make([]byte, 10)
+	if _, err := io.ReadFull(in, got); string(got) != "anything\n$" || err != nil {
+		t.Errorf("%q %v", got, err)
+	}
+	if _, err := in.Read(got); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
 }

@@ -208,22 +208,6 @@ func about(sh *shard, lines []string) []string {
 	return out
 }
 
-// verdict says whether all of a snapshot was read. A parser that is done before
-// the stream has read something else than the server sent.
-func (s *SnapshotStream) verdict(parsed error, sample bool) error {
-	switch {
-	case s.err != nil && s.err != io.EOF:
-		return s.err // whatever the parser makes of it, this is the cause
-	case parsed != nil || sample:
-		return parsed
-	}
-	n, err := io.Copy(io.Discard, io.LimitReader(s, 1<<20))
-	if err == nil && n > 0 {
-		return fmt.Errorf("%d bytes or more follow the end of the snapshot", n)
-	}
-	return err
-}
-
 // open begins the snapshot of a shard, at a replica where that is possible. The
 // replicas are looked up now: the turn may come long after the run began.
 func (r *snapshotRun) open(ctx context.Context, sh *shard) (*SnapshotStream, error) {

@@ -99,6 +99,22 @@ func (s *SnapshotStream) Close() error {
 	return s.conn.Close()
 }
 
+// verdict says whether all of a snapshot was read. A parser that is done before
+// the stream has read something else than the server sent.
+func (s *SnapshotStream) verdict(parsed error, sample bool) error {
+	switch {
+	case s.err != nil && s.err != io.EOF:
+		return s.err // whatever the parser makes of it, this is the cause
+	case parsed != nil || sample:
+		return parsed
+	}
+	n, err := io.Copy(io.Discard, io.LimitReader(s, 1<<20))
+	if err == nil && n > 0 {
+		return fmt.Errorf("%d bytes or more follow the end of the snapshot", n)
+	}
+	return err
+}
+
 // measured reads a snapshot whose length was announced.
 func (s *SnapshotStream) measured(p []byte) (int, error) {
 	if s.left == 0 {

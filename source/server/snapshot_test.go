@@ -23,6 +23,7 @@ import (
 	"github.com/keywright/keywright/connect"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
+	"pgregory.net/rapid"
 )
 
 // transfers are the two ways in which a server sends a snapshot.
@@ -509,9 +510,9 @@ func TestSnapshotCancel(t *testing.T) {
 	}
 }
 
-// mark is an end mark; end is a small snapshot.
+// mark is an end mark that does not overlap with itself; tiny is a snapshot.
 const (
-	mark = "0123456789abcdef0123456789abcdef01234567"
+	mark = "f0123456789abcde0123456789abcde012345678"
 	tiny = "REDIS0011\xff12345678"
 )
 
@@ -554,6 +555,49 @@ func TestSnapshotOfHostileServers(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", c.name, len(got), err)
 		}
 	}
+}
+
+// TestSnapshotMark: whatever the data, the pieces in which it arrives and those
+// in which it is read, what lies before the mark comes out, and nothing else.
+func TestSnapshotMark(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		piece := rapid.OneOf(rapid.Map(rapid.IntRange(0, markLength-1), func(n int) string { return mark[:n] }), rapid.StringN(0, 30, -1))
+		data := strings.ReplaceAll(strings.Join(rapid.SliceOf(piece).Draw(t, "data"), ""), mark, "")
+		sizes := rapid.SliceOfN(rapid.IntRange(1, 100), 1, 10)
+		s := &SnapshotStream{ctx: context.Background(), mark: []byte(mark)}
+		s.in = bufio.NewReaderSize(&pieces{rest: data + mark, sizes: sizes.Draw(t, "arrives")}, 64)
+		got, err := io.ReadAll(&pieces{in: s, sizes: sizes.Draw(t, "read")})
+		if err != nil || string(got) != data {
+			t.Fatalf("%q %v, want %q", got, err, data)
+		}
+		s = &SnapshotStream{ctx: context.Background(), mark: []byte(mark)}
+		cut := rapid.IntRange(0, len(data)+markLength-1).Draw(t, "cut")
+		s.in = bufio.NewReader(strings.NewReader((data + mark)[:cut]))
+		if got, err := io.ReadAll(s); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.HasPrefix(data, string(got)) {
+			t.Fatalf("cut at %d: %q %v", cut, got, err)
+		}
+	})
+}
+
+// pieces reads at most so many bytes at once, from in or else from rest.
+type pieces struct {
+	in    io.Reader
+	rest  string
+	sizes []int
+	turn  int
+}
+
+func (p *pieces) Read(to []byte) (int, error) {
+	p.turn++
+	to = to[:min(len(to), p.sizes[p.turn%len(p.sizes)])]
+	if p.in != nil {
+		return p.in.Read(to)
+	}
+	n := copy(to, p.rest)
+	if p.rest = p.rest[n:]; n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
 }
 
 func streamed(t *testing.T, address string) ([]byte, error) {
