@@ -16,6 +16,7 @@ import (
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb"
 )
 
 // SnapshotOptions tune a Snapshot.
@@ -24,13 +25,7 @@ type SnapshotOptions struct {
 	MaxForks int           // how many servers may make a snapshot at the same time; 0: 1
 	OnlyDB   int           // as in Options
 	Silence  time.Duration // how long a server may say nothing while it sends; 0: 60 s
-	Parse    Parse
 }
-
-// Parse reads the keys out of the bytes of one snapshot, as the Scan of a
-// source.Source does. It reads to the end of the snapshot unless req.Sample lets
-// it stop before. onlyDB is a database, -1 for all.
-type Parse func(ctx context.Context, r io.Reader, onlyDB int, req source.Request, each func([]source.Key) error) (source.Summary, error)
 
 // Snapshot is a source.Source over what servers send to their replicas. It costs
 // a server a fork and next to nothing of its only thread. The keys are those of
@@ -38,13 +33,17 @@ type Parse func(ctx context.Context, r io.Reader, onlyDB int, req source.Request
 type Snapshot struct {
 	scanner *Scanner
 	options SnapshotOptions
+	parse   func(in io.Reader, address string) source.Source
 }
 
 // NewSnapshot makes a Snapshot. It connects when Scan is called.
 func NewSnapshot(config connect.Config, options SnapshotOptions) *Snapshot {
 	options.MaxForks = max(options.MaxForks, 1)
 	options.Role = cmp.Or(options.Role, Auto)
-	return &Snapshot{New(config, Options{Role: options.Role, OnlyDB: options.OnlyDB}), options}
+	scanner := New(config, Options{Role: options.Role, OnlyDB: options.OnlyDB})
+	return &Snapshot{scanner, options, func(in io.Reader, address string) source.Source {
+		return rdb.New(in, rdb.Options{Name: address, OnlyDB: scanner.options.OnlyDB, Clock: time.Now})
+	}}
 }
 
 // Scan implements source.Source. A server that sends nothing at all is an error;
@@ -56,7 +55,7 @@ func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]sou
 		return source.Summary{}, err
 	}
 	defer t.close()
-	r := &snapshotRun{run: &run{Scanner: s.scanner, req: req, topology: t, each: each, started: started}, options: s.options}
+	r := &snapshotRun{Snapshot: s, run: &run{Scanner: s.scanner, req: req, topology: t, each: each, started: started}}
 	r.forks = make(chan struct{}, s.options.MaxForks)
 	r.restrict(ctx)
 	err = r.all(ctx)
@@ -77,17 +76,18 @@ func SnapshotACL() string {
 // snapshotRun is one run over all shards. What run guards by its mutex it guards
 // here too, and so the fields below.
 type snapshotRun struct {
+	*Snapshot
 	*run
-	options  SnapshotOptions
 	forks    chan struct{} // one place for each fork
 	whole    int           // shards that were read
 	expected int64         // keys that the snapshots announce
+	expired  int64
 }
 
 // restrict leaves only the database that is wanted in what is expected, and notes
 // one that does not exist: a snapshot would not tell.
 func (r *snapshotRun) restrict(ctx context.Context) {
-	db := r.Scanner.options.OnlyDB
+	db := r.scanner.options.OnlyDB
 	if db < 0 {
 		return
 	}
@@ -136,7 +136,7 @@ func (r *snapshotRun) shard(ctx context.Context, sh *shard) error {
 	}
 	defer stream.Close()
 	var consumer error
-	sum, err := r.options.Parse(ctx, stream, r.Scanner.options.OnlyDB, r.share(sh), func(batch []source.Key) error {
+	sum, err := r.parse(stream, sh.address).Scan(ctx, r.share(sh), func(batch []source.Key) error {
 		consumer = r.deliver(batch, 0)
 		return consumer
 	})
@@ -195,7 +195,7 @@ func (r *snapshotRun) finished(sh *shard, sum source.Summary, err error) {
 	defer r.mu.Unlock()
 	r.whole++
 	r.expected += sum.Expected
-	r.gone += sum.Gone
+	r.expired += sum.Expired
 	r.notes = appendNew(r.notes, about(sh, sum.Notes)...)
 }
 
@@ -211,15 +211,15 @@ func about(sh *shard, lines []string) []string {
 // open begins the snapshot of a shard, at a replica where that is possible. The
 // replicas are looked up now: the turn may come long after the run began.
 func (r *snapshotRun) open(ctx context.Context, sh *shard) (*SnapshotStream, error) {
-	if r.options.Role != Primary && !sh.replica {
+	if r.Snapshot.options.Role != Primary && !sh.replica {
 		if stream := r.openReplica(ctx, sh); stream != nil {
 			return stream, nil
 		}
-		if r.options.Role == Replica {
+		if r.Snapshot.options.Role == Replica {
 			return nil, &connect.Error{Kind: connect.Unreachable, Server: sh.address, Err: errors.New("there is no replica in step that makes a snapshot"), Hint: "take the primary: its memory grows by what is written during the snapshot"}
 		}
 	}
-	return OpenSnapshot(ctx, sh.config, r.options.Silence)
+	return OpenSnapshot(ctx, sh.config, r.Snapshot.options.Silence)
 }
 
 func (r *snapshotRun) openReplica(ctx context.Context, sh *shard) *SnapshotStream {
@@ -232,7 +232,7 @@ func (r *snapshotRun) openReplica(ctx context.Context, sh *shard) *SnapshotStrea
 		err := reaches(ctx, replica, info["master_repl_offset"])
 		var stream *SnapshotStream
 		if err == nil {
-			stream, err = OpenSnapshot(ctx, replica, r.options.Silence)
+			stream, err = OpenSnapshot(ctx, replica, r.Snapshot.options.Silence)
 		}
 		if err != nil {
 			r.remark(fmt.Sprintf("no snapshot from a replica: %v", err))
@@ -330,6 +330,7 @@ func (r *snapshotRun) summary() source.Summary {
 	if r.topology.shards[0].before.version == "" { // INFO is forbidden
 		sum.Expected = r.expected
 	}
+	sum.Expired = r.expired
 	sum.Server = strings.Replace(sum.Server, ", read from", ", snapshots from", 1)
 	if sum.Shards > 1 {
 		sum.Notes = append(sum.Notes, "each shard is shown as it was at its own moment")

@@ -3,7 +3,6 @@ package server
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/iotest"
@@ -52,9 +50,6 @@ func snapshot(t testing.TB, c connect.Config, o SnapshotOptions, req source.Requ
 	if o.OnlyDB == 0 {
 		o.OnlyDB = -1
 	}
-	if o.Parse == nil {
-		o.Parse = parseStrings
-	}
 	got := map[string]source.Key{}
 	sum, err := NewSnapshot(c, o).Scan(t.Context(), req, func(keys []source.Key) error {
 		for _, k := range keys {
@@ -67,74 +62,6 @@ func snapshot(t testing.TB, c connect.Config, o SnapshotOptions, req source.Requ
 		return nil
 	})
 	return got, sum, err
-}
-
-// parseStrings reads snapshots that hold short strings only.
-func parseStrings(_ context.Context, r io.Reader, onlyDB int, _ source.Request, each func([]source.Key) error) (sum source.Summary, err error) {
-	in := &reader{Reader: bufio.NewReader(r)}
-	in.take(9)
-	for db := 0; in.err == nil; {
-		switch op := in.take(1)[0]; op {
-		case 0xfa:
-			in.text()
-			in.text()
-		case 0xfb:
-			sum.Expected += int64(in.length())
-			in.length()
-		case 0xfe:
-			db = in.length()
-		case 0xfc:
-			in.take(8)
-		case 0xff:
-			in.take(8)
-			return sum, in.err
-		case 0:
-			k := source.Key{Name: in.text(), DB: db, Kind: source.String, TTL: source.NoTTL}
-			in.text()
-			if in.err == nil && (onlyDB < 0 || db == onlyDB) {
-				if err := each([]source.Key{k}); err != nil {
-					return sum, err
-				}
-			}
-		default:
-			in.err = fmt.Errorf("type %d", op)
-		}
-	}
-	return sum, in.err
-}
-
-type reader struct {
-	*bufio.Reader
-	err error
-}
-
-func (r *reader) take(n int) []byte {
-	b := make([]byte, n)
-	if r.err == nil {
-		_, r.err = io.ReadFull(r, b)
-	}
-	return b
-}
-
-func (r *reader) length() int {
-	first := int(r.take(1)[0])
-	switch first >> 6 {
-	case 0:
-		return first
-	case 1:
-		return first&63<<8 | int(r.take(1)[0])
-	case 2:
-		return int(binary.BigEndian.Uint32(r.take(4)))
-	}
-	return -1 << (first & 63) // an integer of 1, 2 or 4 bytes
-}
-
-func (r *reader) text() []byte {
-	n := r.length()
-	if n < 0 {
-		n = -n
-	}
-	return r.take(n)
 }
 
 func TestSnapshot(t *testing.T) {
@@ -150,6 +77,43 @@ func TestSnapshot(t *testing.T) {
 			t.Fatalf("%d keys, %v, %+v", len(got), err, sum)
 		}
 		s.Await("connected_slaves", "0")
+	})
+}
+
+// TestSnapshotAgreesWithScan: the same keys, types, TTLs and values from both.
+func TestSnapshotAgreesWithScan(t *testing.T) {
+	transfer(t, func(t *testing.T, b kt.Brand, options []kt.Option) {
+		s := kt.Start(t, b, with(options, kt.Config("enable-debug-command", "yes"))...)
+		everyType(s)
+		s.Do("COPY", "hash", "elsewhere", "DB", "9")
+		s.Do("DEBUG", "SET-ACTIVE-EXPIRE", "0")
+		s.Do("SET", "expired", "v", "PX", "1")
+		seconds := func() int { return atoi(fmt.Sprint(s.Do("TIME").([]any)[0])) }
+		was := seconds()
+		until(t, "the key has expired, by a clock that counts whole seconds", func() bool { return seconds() > was+1 })
+		if got, sum, err := snapshot(t, config(t, s.URL()), SnapshotOptions{}, source.Request{}); err != nil || len(got) != 12 || sum.Expired != 1 || sum.Expected != 13 {
+			t.Errorf("%d keys, %v, %+v", len(got), err, sum)
+		}
+		s.Do("DEL", "expired")
+		for name, req := range map[string]source.Request{
+			"all":   {Values: func([]byte, source.Kind) bool { return true }},
+			"match": {Match: "*s*", Values: func(_ []byte, k source.Kind) bool { return k == source.Hash }},
+		} {
+			live, a, err1 := scan(t, config(t, s.URL()), Options{}, req)
+			snap, b, err2 := snapshot(t, config(t, s.URL()), SnapshotOptions{}, req)
+			if err1 != nil || err2 != nil || len(live) < 5 || len(live) != len(snap) || len(b.Incomplete) > 0 || a.Databases != b.Databases || a.Server != b.Server || a.Endpoint != b.Endpoint || a.Keys != b.Keys {
+				t.Errorf("%s: %v %v\n%+v\n%+v", name, err1, err2, a, b)
+			}
+			for name, l := range live {
+				if s := snap[name]; s.Kind != l.Kind || (s.Value == nil) != (l.Value == nil) || (s.TTL == source.NoTTL) != (l.TTL == source.NoTTL) || (s.TTL-l.TTL).Abs() > 10*time.Second {
+					t.Errorf("%.40q: %+v, live %+v", name, s, l)
+				}
+			}
+		}
+		few, sum, err := snapshot(t, config(t, s.URL()), SnapshotOptions{}, source.Request{Sample: 3})
+		if err != nil || len(few) < 3 || len(few) == 12 || len(sum.Incomplete) > 0 {
+			t.Errorf("a sample of 3: %d keys, %v, %+v", len(few), err, sum)
+		}
 	})
 }
 
@@ -317,7 +281,7 @@ func TestSnapshotClusterHarm(t *testing.T) {
 		}
 		during := func(what string, harm func()) {
 			var once sync.Once
-			sum, err := NewSnapshot(config(t, c.URL()), SnapshotOptions{OnlyDB: -1, Parse: parseStrings}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
+			sum, err := NewSnapshot(config(t, c.URL()), SnapshotOptions{OnlyDB: -1}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
 				once.Do(harm)
 				return nil
 			})
@@ -337,24 +301,46 @@ func TestSnapshotForks(t *testing.T) {
 		n.Do("CONFIG", "SET", "repl-diskless-sync-delay", "0")
 	}
 	for _, forks := range []int{1, 3} {
-		var now, most atomic.Int64
-		reached := make(chan struct{})
-		_, sum, err := snapshot(t, config(t, c.URL()), SnapshotOptions{MaxForks: forks, Parse: func(_ context.Context, r io.Reader, _ int, _ source.Request, _ func([]source.Key) error) (source.Summary, error) {
-			n := now.Add(1)
-			defer now.Add(-1)
-			most.Store(max(most.Load(), n))
-			if n == int64(forks) && forks > 1 {
-				close(reached)
-			} else if forks > 1 {
-				<-reached
-			}
-			_, err := io.Copy(io.Discard, r)
-			return source.Summary{}, err
-		}}, source.Request{})
-		if err != nil || len(sum.Incomplete) > 0 || most.Load() != int64(forks) {
-			t.Errorf("%d at the same time, want %d: %v %+v", most.Load(), forks, err, sum)
+		snap := NewSnapshot(config(t, c.URL()), SnapshotOptions{MaxForks: forks, OnlyDB: -1})
+		var open meeting
+		open.all = make(chan struct{})
+		snap.parse = func(in io.Reader, _ string) source.Source { return &meeter{in, &open, forks} }
+		sum, err := snap.Scan(t.Context(), source.Request{}, nil)
+		if err != nil || len(sum.Incomplete) > 0 || open.most != forks {
+			t.Errorf("%d at the same time, want %d: %v %+v", open.most, forks, err, sum)
 		}
 	}
+}
+
+// meeting is where snapshots wait until as many are open as can be.
+type meeting struct {
+	mu        sync.Mutex
+	now, most int
+	all       chan struct{}
+}
+
+type meeter struct {
+	io.Reader
+	*meeting
+	forks int
+}
+
+func (m *meeter) Scan(context.Context, source.Request, func([]source.Key) error) (sum source.Summary, err error) {
+	m.mu.Lock()
+	m.now++
+	m.most = max(m.most, m.now)
+	if m.now == m.forks && m.most == m.now && m.forks > 1 {
+		close(m.all)
+	}
+	m.mu.Unlock()
+	if m.forks > 1 {
+		<-m.all
+	}
+	_, err = io.Copy(io.Discard, m.Reader)
+	m.mu.Lock()
+	m.now--
+	m.mu.Unlock()
+	return sum, err
 }
 
 // TestSnapshotUnderSentinels: the primary is found, and no sentinel takes us for
@@ -422,7 +408,7 @@ func TestSnapshotNeverFalselyComplete(t *testing.T) {
 			c := config(t, s.URL())
 			c.Timeout = time.Second
 			var once sync.Once
-			sum, err := NewSnapshot(c, SnapshotOptions{OnlyDB: -1, Parse: parseStrings, Silence: 2 * time.Second}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
+			sum, err := NewSnapshot(c, SnapshotOptions{OnlyDB: -1, Silence: 2 * time.Second}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
 				if harm != nil {
 					once.Do(func() { harm(s) })
 				}
@@ -493,13 +479,13 @@ func TestSnapshotCancel(t *testing.T) {
 	s := kt.Start(t, kt.Valkey, with(transfers["diskless"], slow)...)
 	fill(s, 20_000)
 	ctx, cancel := context.WithCancel(t.Context())
-	sum, err := NewSnapshot(config(t, s.URL()), SnapshotOptions{OnlyDB: -1, Parse: parseStrings}).Scan(ctx, source.Request{}, func([]source.Key) error { cancel(); return nil })
+	sum, err := NewSnapshot(config(t, s.URL()), SnapshotOptions{OnlyDB: -1}).Scan(ctx, source.Request{}, func([]source.Key) error { cancel(); return nil })
 	if !errors.Is(err, context.Canceled) || len(sum.Incomplete) == 0 || sum.Keys == 0 {
 		t.Errorf("%v %+v", err, sum)
 	}
 	s.Await("connected_slaves", "0")
 	enough := errors.New("enough")
-	if _, err := NewSnapshot(config(t, s.URL()), SnapshotOptions{OnlyDB: -1, Parse: parseStrings}).Scan(t.Context(), source.Request{}, func([]source.Key) error { return enough }); !errors.Is(err, enough) {
+	if _, err := NewSnapshot(config(t, s.URL()), SnapshotOptions{OnlyDB: -1}).Scan(t.Context(), source.Request{}, func([]source.Key) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("%v", err)
 	}
 	s.Await("connected_slaves", "0")
