@@ -82,8 +82,8 @@ func TestSnapshot(t *testing.T) {
 
 // TestSnapshotAgreesWithScan: the same keys, types, TTLs and values from both.
 func TestSnapshotAgreesWithScan(t *testing.T) {
-	transfer(t, func(t *testing.T, b kt.Brand, options []kt.Option) {
-		s := kt.Start(t, b, with(options, kt.Config("enable-debug-command", "yes"))...)
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b, with(transfers["diskless"], kt.Config("enable-debug-command", "yes"))...)
 		everyType(s)
 		s.Do("COPY", "hash", "elsewhere", "DB", "9")
 		s.Do("DEBUG", "SET-ACTIVE-EXPIRE", "0")
@@ -236,7 +236,7 @@ func TestSnapshotWithoutPSYNC(t *testing.T) {
 	})
 }
 
-func TestSnapshotFromReplicas(t *testing.T) {
+func TestSnapshotCluster(t *testing.T) {
 	each(t, func(t *testing.T, b kt.Brand) {
 		c := kt.StartCluster(t, b, 3, 1)
 		for _, n := range c.Nodes {
@@ -265,51 +265,39 @@ func TestSnapshotFromReplicas(t *testing.T) {
 				t.Errorf("%s: %s, %d snapshots of primaries", role, sum.Server, forks()-before)
 			}
 		}
+		clusterForks(t, config(t, c.URL()))
+		clusterHarm(t, c)
 	})
 }
 
-// TestSnapshotClusterHarm: a slot that moves between two snapshots is in both or
-// in none.
-func TestSnapshotClusterHarm(t *testing.T) {
-	each(t, func(t *testing.T, b kt.Brand) {
-		c := kt.StartCluster(t, b, 3, 0)
-		for _, n := range c.Nodes {
-			n.Do("CONFIG", "SET", "repl-diskless-sync-delay", "0")
-			for k := range 300 {
-				_, _ = n.Try("SET", fmt.Sprintf("key:%d", k), "v")
-			}
-		}
-		during := func(what string, harm func()) {
-			var once sync.Once
-			sum, err := NewSnapshot(config(t, c.URL()), SnapshotOptions{OnlyDB: -1}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
-				once.Do(harm)
-				return nil
-			})
-			if err != nil || len(sum.Incomplete) == 0 {
-				t.Errorf("%s: falsely complete with %d keys, %v", what, sum.Keys, err)
-			}
-		}
-		during("slots moved", func() { c.MoveSlots(0, 1, 2) })
-		during("a primary is gone", func() { c.Nodes[2].Kill(); c.Nodes[0].Kill() })
-	})
-}
-
-// TestSnapshotForks: as many at the same time as wanted, and no more.
-func TestSnapshotForks(t *testing.T) {
-	c := kt.StartCluster(t, kt.Redis, 3, 0)
-	for _, n := range c.Nodes {
-		n.Do("CONFIG", "SET", "repl-diskless-sync-delay", "0")
-	}
+// clusterForks: as many at the same time as wanted, and no more.
+func clusterForks(t *testing.T, c connect.Config) {
 	for _, forks := range []int{1, 3} {
-		snap := NewSnapshot(config(t, c.URL()), SnapshotOptions{MaxForks: forks, OnlyDB: -1})
-		var open meeting
-		open.all = make(chan struct{})
+		snap := NewSnapshot(c, SnapshotOptions{MaxForks: forks, OnlyDB: -1})
+		open := meeting{all: make(chan struct{})}
 		snap.parse = func(in io.Reader, _ string) source.Source { return &meeter{in, &open, forks} }
 		sum, err := snap.Scan(t.Context(), source.Request{}, nil)
 		if err != nil || len(sum.Incomplete) > 0 || open.most != forks {
 			t.Errorf("%d at the same time, want %d: %v %+v", open.most, forks, err, sum)
 		}
 	}
+}
+
+// clusterHarm: a slot that moves between two snapshots is in both or in none.
+func clusterHarm(t *testing.T, c *kt.Cluster) {
+	during := func(what string, harm func()) {
+		var once sync.Once
+		sum, err := NewSnapshot(config(t, c.URL()), SnapshotOptions{OnlyDB: -1, Role: Primary}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
+			once.Do(harm)
+			return nil
+		})
+		if err != nil || len(sum.Incomplete) == 0 {
+			t.Errorf("%s: falsely complete with %d keys, %v", what, sum.Keys, err)
+		}
+	}
+	during("slots moved", func() { c.MoveSlots(0, 1, 2) })
+	during("failover", func() { c.Failover(3) })
+	during("primaries are gone", func() { c.Nodes[1].Kill(); c.Nodes[2].Kill() })
 }
 
 // meeting is where snapshots wait until as many are open as can be.
@@ -406,9 +394,9 @@ func TestSnapshotNeverFalselyComplete(t *testing.T) {
 			s := kt.Start(t, b, with(transfers["diskless"], slow)...)
 			fill(s, 4000)
 			c := config(t, s.URL())
-			c.Timeout = time.Second
+			c.Timeout = 300 * time.Millisecond
 			var once sync.Once
-			sum, err := NewSnapshot(c, SnapshotOptions{OnlyDB: -1, Silence: 2 * time.Second}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
+			sum, err := NewSnapshot(c, SnapshotOptions{OnlyDB: -1, Silence: time.Second}).Scan(t.Context(), source.Request{}, func([]source.Key) error {
 				if harm != nil {
 					once.Do(func() { harm(s) })
 				}
@@ -431,14 +419,6 @@ func TestSnapshotThroughABadNetwork(t *testing.T) {
 			if err != nil || len(got) == 0 || len(got) >= 12_000 || !strings.Contains(fmt.Sprint(sum.Incomplete), says) {
 				t.Errorf("%s: %d keys, %v, %+v", says, len(got), err, sum)
 			}
-			stream, err := OpenSnapshot(t.Context(), config(t, "redis://"+p.Addr()), time.Second)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.Copy(io.Discard, stream); !errors.Is(err, io.ErrUnexpectedEOF) || !connect.IsKind(err, connect.Broken) {
-				t.Errorf("%s: %v", says, err)
-			}
-			stream.Close()
 		}
 		s.Await("connected_slaves", "0")
 	})
@@ -539,6 +519,9 @@ func TestSnapshotOfHostileServers(t *testing.T) {
 		got, err := streamed(t, pretender(t, c.sent, c.stay))
 		if c.says == "" && (err != nil || len(got) == 0) || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %d bytes, %v", c.name, len(got), err)
+		}
+		if within := strings.HasSuffix(c.says, " after") || strings.HasPrefix(c.says, "fell"); within && (!errors.Is(err, io.ErrUnexpectedEOF) || !connect.IsKind(err, connect.Broken)) {
+			t.Errorf("%s: a cut that is none: %v", c.name, err)
 		}
 	}
 }
