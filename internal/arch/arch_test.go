@@ -90,7 +90,7 @@ func within(dir string, folders ...string) bool {
 }
 
 // pure are the folders of the domain.
-var pure = []string{"keyspace", "audit", "finding", "slot", "source"}
+var pure = []string{"keyspace", "audit", "infer", "finding", "slot", "source"}
 
 func isPure(dir string) bool { return within(dir, pure...) && !within(dir, "source/server") }
 
@@ -161,6 +161,9 @@ func TestLayers(t *testing.T) {
 		"connect":                     {"internal/wire"},
 		"source/server":               {"internal/wire", "connect", "slot", "source", "source/rdb"},
 		"source/rdb":                  {"source"},
+		"infer":                       append([]string{"source", "keyspace/lint", "infer/software"}, declared...),
+		"infer/page":                  {"keyspace/pattern", "keyspace/scalar"},
+		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
 	for _, f := range load(t) {

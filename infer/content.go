@@ -1,0 +1,447 @@
+package infer
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/keywright/keywright/source"
+)
+
+// content is what is known of the values of a group's keys.
+type content struct {
+	whole   sketch // of a string
+	member  sketch // of a list, set or zset
+	fields  fields // of a hash, a stream, or a JSON object
+	scores  scores // of a zset
+	largest int    // bytes of the longest string
+	objects int    // strings that are JSON objects
+}
+
+// fields are the fields of hashes or of JSON objects.
+type fields struct {
+	values int // hashes or objects seen
+	byName map[string]*field
+	open   bool // too many different ones to be fixed
+	whole  int  // of the values: seen in full
+	any    sketch
+	names  sketch
+}
+
+type field struct {
+	n      int
+	nulls  int
+	nested bool // a JSON object or array
+	sketch
+}
+
+// maxFields is how many different fields may be written out.
+const maxFields = 40
+
+// add takes one value.
+func (c *content) add(kind source.Kind, v *source.Value) {
+	switch kind {
+	case source.String:
+		c.whole.add(v.Str)
+		c.largest = max(c.largest, len(v.Str))
+		c.object(v)
+	case source.Hash, source.Stream:
+		c.fields.add(v)
+	default:
+		for _, e := range v.Elements {
+			c.member.add(e)
+		}
+		for _, s := range v.Scores {
+			c.scores.add(s)
+		}
+	}
+}
+
+// object looks into a string that is a JSON object.
+func (c *content) object(v *source.Value) {
+	if v.Partial || len(v.Str) < 2 || v.Str[0] != '{' || len(v.Str) > 64<<10 || c.objects >= firstValues {
+		return
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(v.Str, &object) != nil {
+		return
+	}
+	c.objects++
+	c.fields.values++
+	c.fields.whole++
+	names := make([]string, 0, len(object))
+	for name := range object {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		raw := object[name]
+		f := c.fields.get(name)
+		if f == nil {
+			return
+		}
+		f.n++
+		var s string
+		switch {
+		case string(raw) == "null":
+			f.nulls++
+		case raw[0] == '"' && json.Unmarshal(raw, &s) == nil:
+			f.add([]byte(s))
+		case raw[0] == '{' || raw[0] == '[':
+			f.nested = true
+			f.add(raw)
+		default:
+			f.add(raw)
+		}
+	}
+}
+
+func (f *fields) add(v *source.Value) {
+	f.values++
+	if !v.Partial {
+		f.whole++
+	}
+	for i := 0; i+1 < len(v.Elements); i += 2 {
+		f.names.add(v.Elements[i])
+		f.any.add(v.Elements[i+1])
+		if one := f.get(string(v.Elements[i])); one != nil {
+			one.n++
+			one.add(v.Elements[i+1])
+		}
+	}
+}
+
+// get is the field of that name, nil when there are too many.
+func (f *fields) get(name string) *field {
+	if f.open {
+		return nil
+	}
+	if f.byName == nil {
+		f.byName = map[string]*field{}
+	}
+	one := f.byName[name]
+	if one == nil {
+		if len(f.byName) >= maxFields {
+			f.open, f.byName = true, nil
+			return nil
+		}
+		one = &field{}
+		f.byName[name] = one
+	}
+	return one
+}
+
+func (c *content) merge(o *content) {
+	c.whole.merge(&o.whole)
+	c.member.merge(&o.member)
+	c.largest = max(c.largest, o.largest)
+	c.objects += o.objects
+	c.scores.merge(&o.scores)
+	c.fields.merge(&o.fields)
+}
+
+func (f *fields) merge(o *fields) {
+	f.values += o.values
+	f.whole += o.whole
+	f.names.merge(&o.names)
+	f.any.merge(&o.any)
+	if o.open {
+		f.open, f.byName = true, nil
+	}
+	for name, one := range o.byName {
+		mine := f.get(name)
+		if mine == nil {
+			return
+		}
+		mine.n += one.n
+		mine.nulls += one.nulls
+		mine.nested = mine.nested || one.nested
+		mine.merge(&one.sketch)
+	}
+}
+
+// fixed reports whether the fields are a set that somebody decided on: most
+// values have most of them, and they are names.
+func (f *fields) fixed() bool {
+	if f.open || len(f.byName) == 0 || f.values < 2 && len(f.byName) > 12 {
+		return false
+	}
+	common := 0
+	for name, one := range f.byName {
+		if !isName(name) {
+			return false
+		}
+		if 2*one.n >= f.values {
+			common++
+		}
+	}
+	return 2*common >= len(f.byName)
+}
+
+// isName: what a developer calls a field.
+func isName(s string) bool {
+	if s == "" || len(s) > 40 || !(kinds[s[0]]&(isLower|isUpper) != 0 || s[0] == '_') {
+		return false
+	}
+	numbers := 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case kinds[c]&isDigit != 0:
+			numbers++
+		case kinds[c]&(isLower|isUpper) == 0 && c != '_' && c != '-' && c != '.':
+			return false
+		}
+	}
+	return numbers <= 3
+}
+
+// scores are what is known of the scores of sorted sets.
+type scores struct {
+	n        int
+	min, max float64
+	fraction bool
+}
+
+func (s *scores) add(v float64) {
+	if math.IsNaN(v) {
+		return
+	}
+	if s.n == 0 || v < s.min {
+		s.min = v
+	}
+	if s.n == 0 || v > s.max {
+		s.max = v
+	}
+	s.n++
+	s.fraction = s.fraction || v != math.Trunc(v)
+}
+
+func (s *scores) merge(o *scores) {
+	if o.n == 0 {
+		return
+	}
+	n, fraction := s.n+o.n, s.fraction || o.fraction
+	s.add(o.min)
+	s.add(o.max)
+	s.n, s.fraction = n, fraction
+}
+
+// Unix seconds and milliseconds of the years 2014 to 2096: what is between them
+// is taken for a time.
+const (
+	early = 1.4e9
+	late  = 4e9
+)
+
+// typ is the type of the scores, as a declaration writes it.
+func (s *scores) typ() string {
+	switch {
+	case s.n == 0:
+		return ""
+	case s.min >= early && s.max <= late && !s.fraction:
+		return "unix_s"
+	case s.min >= early*1000 && s.max <= late*1000 && !s.fraction:
+		return "unix_ms"
+	case s.fraction || math.IsInf(s.min, 0) || math.IsInf(s.max, 0) || math.Abs(s.max) >= 1<<53 || math.Abs(s.min) >= 1<<53:
+		return "float"
+	}
+	return "int"
+}
+
+// look is one form a value may have; a value may have several.
+type look uint16
+
+const (
+	lookInt look = 1 << iota
+	lookFloat
+	lookBool
+	lookUUID
+	lookULID
+	lookHex
+	lookDate
+	lookTimestamp
+	lookSeconds
+	lookMillis
+	lookJSON
+	lookText
+)
+
+// sketch is what is known of many scalar values.
+type sketch struct {
+	n        int
+	all      look // what every value was
+	lens     uint64
+	negative bool
+	spaced   bool
+	distinct []string // few short ones; nil beyond
+	many     bool
+}
+
+// maxDistinct is how many different values may be an enumeration.
+const maxDistinct = 8
+
+func (s *sketch) add(v []byte) {
+	l := looksLike(v)
+	if s.n == 0 {
+		s.all = l
+	}
+	s.all &= l
+	s.n++
+	s.lens |= 1 << min(len(v), 63)
+	s.negative = s.negative || len(v) > 0 && v[0] == '-'
+	s.spaced = s.spaced || bytes.IndexByte(v, ' ') >= 0
+	s.remember(string(v[:min(len(v), 25)]))
+}
+
+func (s *sketch) remember(v string) {
+	if s.many || slices.Contains(s.distinct, v) {
+		return
+	}
+	if len(s.distinct) == maxDistinct || len(v) > 24 {
+		s.many, s.distinct = true, nil
+		return
+	}
+	s.distinct = append(s.distinct, v)
+}
+
+func (s *sketch) merge(o *sketch) {
+	if o.n == 0 {
+		return
+	}
+	if s.n == 0 {
+		s.all = o.all
+	}
+	s.all &= o.all
+	s.n += o.n
+	s.lens |= o.lens
+	s.negative, s.spaced = s.negative || o.negative, s.spaced || o.spaced
+	s.many = s.many || o.many
+	for _, v := range o.distinct {
+		s.remember(v)
+	}
+	if s.many {
+		s.distinct = nil
+	}
+}
+
+// looksLike are the forms of a value.
+func looksLike(v []byte) look {
+	if len(v) == 0 {
+		return lookText
+	}
+	all, or := byte(0xff), byte(0)
+	for _, c := range v {
+		all &= kinds[c]
+		or |= kinds[c]
+	}
+	if or&isOdd != 0 && (!utf8.Valid(v) || bytes.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' && r != '\r' })) {
+		return 0
+	}
+	l := lookText
+	switch {
+	case all&isDigit != 0 || v[0] == '-' && len(v) > 1 && allDigits(v[1:]):
+		l |= numberLooks(v)
+	case string(v) == "true" || string(v) == "false":
+		l |= lookBool
+	case isFloat(v):
+		l |= lookFloat
+	case v[0] == '{' || v[0] == '[':
+		if json.Valid(v) {
+			l |= lookJSON
+		}
+	case len(v) == 36 && isUUID(v) && or&isUpper == 0:
+		l |= lookUUID
+	case len(v) == 26 && isULID(v):
+		l |= lookULID
+	case len(v) == 10 && isDate(v):
+		l |= lookDate
+	case len(v) >= 20 && len(v) <= 35 && v[10] == 'T' && isDate(v[:10]) && isTimestamp(v):
+		l |= lookTimestamp
+	}
+	if all&isHex != 0 && or&isUpper == 0 && len(v) >= 8 && len(v)%2 == 0 {
+		l |= lookHex
+	}
+	return l
+}
+
+func numberLooks(v []byte) look {
+	n, err := strconv.ParseInt(string(v), 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != string(v) {
+		return 0
+	}
+	l := lookInt | lookFloat
+	if float64(n) >= early && float64(n) <= late {
+		l |= lookSeconds
+	}
+	if float64(n) >= early*1000 && float64(n) <= late*1000 {
+		l |= lookMillis
+	}
+	return l
+}
+
+func isFloat(v []byte) bool {
+	if kinds[v[0]]&isDigit == 0 && v[0] != '-' {
+		return false
+	}
+	_, err := strconv.ParseFloat(string(v), 64)
+	return err == nil && !bytes.ContainsAny(v, "xX_pP")
+}
+
+func isTimestamp(v []byte) bool {
+	last := v[len(v)-1]
+	return v[13] == ':' && v[16] == ':' && (last == 'Z' || v[len(v)-6] == '+' || v[len(v)-6] == '-')
+}
+
+// types are the forms, the narrowest first, and what a declaration calls them.
+var types = []struct {
+	look look
+	name string
+}{
+	{lookUUID, "uuid"}, {lookULID, "ulid"}, {lookTimestamp, "timestamp"}, {lookDate, "date"}, {lookBool, "bool"},
+	{lookSeconds, "unix_s"}, {lookMillis, "unix_ms"}, {lookInt, "int"}, {lookFloat, "float"}, {lookJSON, "json"}, {lookText, "text"},
+}
+
+// typ is the type of the values, as a declaration writes it; "" if there are
+// none. enough is how many values make an enumeration of them.
+func (s *sketch) typ(enough int) string {
+	if s.n == 0 {
+		return ""
+	}
+	if words := s.words(); enough > 0 && s.n >= enough && len(words) >= 2 {
+		return join(words)
+	}
+	for _, t := range types {
+		if s.all&t.look != 0 {
+			if t.look == lookInt && s.fixedHex() {
+				continue
+			}
+			if t.look == lookText && s.fixedHex() {
+				return "hex " + strconv.Itoa(s.length())
+			}
+			return t.name
+		}
+	}
+	return "bytes"
+}
+
+// fixedHex: all of one length, 16 digits or more.
+func (s *sketch) fixedHex() bool { return s.all&lookHex != 0 && s.length() >= 16 && s.n > 2 }
+
+// length is the one length all values have; 0 if they differ or are long.
+func (s *sketch) length() int { return oneBit(s.lens) }
+
+// words are the values of an enumeration, sorted; nil if it is none.
+func (s *sketch) words() []string {
+	if s.many || len(s.distinct) < 2 || s.n < 3*len(s.distinct) {
+		return nil
+	}
+	for _, v := range s.distinct {
+		if !isName(v) || v == "true" || v == "false" {
+			return nil
+		}
+	}
+	return slices.Sorted(slices.Values(s.distinct))
+}

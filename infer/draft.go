@@ -1,0 +1,374 @@
+package infer
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/source"
+)
+
+// Draft is a drafted declaration. YAML writes it.
+type Draft struct {
+	Package string
+	Keys    int64 // looked at
+	Known   int64 // of these, declared already
+	Vars    []Var
+	Entries []*Entry
+	Foreign []Foreign
+	Left    []string // patterns that are not declared, and why
+}
+
+// Var is the type of a placeholder.
+type Var struct{ Name, Type string }
+
+// Foreign is a glob of other software's keys.
+type Foreign struct {
+	Glob, Software, URL string
+	Keys                int64
+}
+
+// Entry is a drafted entry.
+type Entry struct {
+	Name    string
+	Pattern string
+	Type    string
+	Props   []Prop // value, fields, member … in the order they are written
+	TTL     string
+	Keys    int64
+	Bytes   int64
+	Example []byte
+	Guesses []string // what is guessed, for a comment
+
+	tokens   []token
+	path     *path
+	reserved bool // its name would be a keyword somewhere
+}
+
+// Prop is a property of an entry; one with Fields is a mapping.
+type Prop struct {
+	Name, Value string
+	Fields      []Var
+}
+
+// maxEntries bounds a draft: nobody reads more. What is left out is said.
+const maxEntries = 300
+
+// Draft drafts a declaration of what has been added so far.
+func (in *Infer) Draft() *Draft {
+	d := &Draft{Package: in.options.Package, Keys: in.keys, Known: in.covered}
+	paths := generalise(gather(generalise(in.tree.paths())))
+	unite(paths)
+	slices.SortStableFunc(paths, func(a, b *path) int { return cmp.Compare(b.keys, a.keys) })
+	paths = d.foreign(paths)
+	for _, p := range paths {
+		d.entry(p)
+	}
+	d.vars(in.options)
+	d.names(in.options)
+	d.settle(in.options)
+	slices.SortStableFunc(d.Entries, func(a, b *Entry) int { return cmp.Compare(a.Pattern, b.Pattern) })
+	return d
+}
+
+// unite gives all enumerations of one vocabulary the same words: a placeholder
+// means one thing.
+func unite(paths []*path) {
+	words := map[string][]string{}
+	for _, p := range paths {
+		for _, s := range p.segments {
+			if s.vocab != "" {
+				words[s.vocab] = append(words[s.vocab], s.words...)
+			}
+		}
+	}
+	for _, p := range paths {
+		for i := range p.segments {
+			if s := &p.segments[i]; s.vocab != "" {
+				s.words = slices.Compact(slices.Sorted(slices.Values(words[s.vocab])))
+			}
+		}
+	}
+}
+
+func (d *Draft) entry(p *path) {
+	if len(d.Entries) == maxEntries {
+		if len(d.Left) < maxEntries {
+			d.Left = append(d.Left, fmt.Sprintf("%s (%d keys)", spell(p.tokens()), p.keys))
+		}
+		return
+	}
+	if len(p.example) == 0 {
+		d.Left = append(d.Left, "the key without a name")
+		return
+	}
+	e := newEntry(p)
+	if !e.describe() {
+		d.Left = append(d.Left, fmt.Sprintf("%s: keys of type %s, which cannot be declared", spell(e.tokens), p.kind()))
+		return
+	}
+	d.Entries = append(d.Entries, e)
+}
+
+func newEntry(p *path) *Entry {
+	e := &Entry{Keys: p.keys, Bytes: p.size, Example: p.example, path: p, tokens: p.tokens()}
+	nameTokens(e.tokens)
+	return e
+}
+
+// describe fills in type, TTL and values. It is false for types that the
+// language does not have.
+func (e *Entry) describe() bool {
+	e.TTL = e.path.ttl.text(e)
+	describe, known := describers[e.path.kind()]
+	if !known {
+		return false
+	}
+	if e.path.values == nil {
+		e.path.values = &content{}
+	}
+	describe(e, e.path.values)
+	for k, n := range e.path.kinds {
+		if n > 0 && source.Kind(k) != e.path.kind() {
+			e.guess("%d of the keys are of type %s: they belong to something else", n, source.Kind(k))
+		}
+	}
+	return true
+}
+
+var describers = map[source.Kind]func(*Entry, *content){
+	source.String: (*Entry).str, source.Hash: (*Entry).hash, source.Stream: (*Entry).stream,
+	source.List: (*Entry).list, source.Set: (*Entry).set, source.ZSet: (*Entry).zset,
+}
+
+func (e *Entry) guess(format string, args ...any) {
+	e.Guesses = append(e.Guesses, fmt.Sprintf(format, args...))
+}
+
+func (e *Entry) prop(name, value string) {
+	if value != "" {
+		e.Props = append(e.Props, Prop{Name: name, Value: value})
+	}
+}
+
+// says reports whether one of the pattern's words is in the set.
+func (e *Entry) says(words map[string]bool) bool {
+	for _, t := range e.tokens {
+		if slices.ContainsFunc(wordsOf(t.literal), func(w string) bool { return words[w] }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Entry) expires() bool { return e.path.ttl.none == 0 && e.path.ttl.some > 0 }
+
+// longestToken is the longest value that a lock's token would have.
+const longestToken = 128
+
+func (e *Entry) str(c *content) {
+	e.Type = "string"
+	typ := c.whole.typ(0)
+	switch {
+	case isLock(e.path) && e.path.ttl.max <= 24*time.Hour && c.largest <= longestToken && typ != "json" && !e.derived():
+		e.Type = "lock"
+		e.guess("a lock, by its name and its TTL")
+		return
+	case typ == "int" && !c.whole.negative && e.says(countWords) && !e.expires():
+		e.Type = "counter"
+		e.guess("a counter, by its name and its numbers")
+		return
+	case e.expires() && e.says(cacheWords):
+		e.Type = "cache"
+		e.guess("a cache, by its name and its TTL")
+	case e.expires() && e.says(limitWords) && (typ == "int" || typ == "float"):
+		e.guess("a rate limit? `type: ratelimit` says how many are allowed")
+	}
+	if c.objects > 0 && c.objects == min(c.whole.n, firstValues) && typ == "json" && c.fields.fixed() {
+		e.Props = append(e.Props, Prop{Name: "value", Fields: c.fields.vars()})
+		return
+	}
+	e.prop("value", typ)
+}
+
+// derived: a key that a construct keeps beside its own.
+func (e *Entry) derived() bool {
+	last := e.tokens[len(e.tokens)-1]
+	for _, role := range []string{"fence", "waiters", "released", "leases", "delayed", "dead"} {
+		if strings.HasSuffix(last.literal, "}:"+role) {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Entry) hash(c *content) {
+	e.Type = "hash"
+	if c.fields.fixed() {
+		e.Props = append(e.Props, Prop{Name: "fields", Fields: c.fields.vars()})
+		return
+	}
+	e.prop("field", c.fields.names.typ(0))
+	e.prop("value", c.fields.any.typ(0))
+}
+
+// vars are fixed fields with their types.
+func (f *fields) vars() []Var {
+	var out []Var
+	for _, name := range slices.Sorted(maps.Keys(f.byName)) {
+		one := f.byName[name]
+		typ := one.typ(30)
+		if one.nested {
+			typ = "json"
+		}
+		if typ == "" {
+			typ = "text"
+		}
+		if one.n < f.values || one.nulls > 0 {
+			typ += " optional"
+		}
+		out = append(out, Var{name, typ})
+	}
+	return out
+}
+
+func (e *Entry) stream(c *content) {
+	e.Type = "stream"
+	if c.fields.fixed() {
+		e.Props = append(e.Props, Prop{Name: "fields", Fields: c.fields.vars()})
+	}
+	e.prop("maxlen", strconv.FormatInt(roundUp(max(e.path.most, 1000)), 10))
+	e.guess("maxlen: nothing in the data bounds it, the longest has %d entries", e.path.most)
+}
+
+func (e *Entry) list(c *content) {
+	e.Type = "list"
+	if e.path.ttl.some == 0 && e.says(queueWords) && !e.derived() {
+		e.guess("a queue? `type: queue` gives its jobs leases, retries and a place for the dead")
+	}
+	e.prop("member", c.member.typ(0))
+}
+
+func (e *Entry) set(c *content) {
+	e.Type = "set"
+	e.guessIndex()
+	e.prop("member", c.member.typ(0))
+}
+
+func (e *Entry) zset(c *content) {
+	e.Type = "zset"
+	if e.says(rankWords) && c.scores.typ() != "unix_s" && c.scores.typ() != "unix_ms" {
+		e.Type = "ranking"
+		e.guess("a ranking, by its name")
+	}
+	e.guessIndex()
+	e.prop("member", c.member.typ(0))
+	e.prop("score", c.scores.typ())
+}
+
+func (e *Entry) guessIndex() {
+	if e.says(indexWords) {
+		e.guess("an index, by its name: `type: entity` keeps it in step with its items")
+	}
+}
+
+// roundUp is the next number that a person would write: 1, 2 or 5 and zeros.
+func roundUp(n int64) int64 {
+	for step := int64(1); ; step *= 10 {
+		for _, m := range []int64{1, 2, 5} {
+			if m*step >= n || step > math.MaxInt64/100 {
+				return m * step
+			}
+		}
+	}
+}
+
+// steps are the TTLs that people write, in seconds: also those that are no round
+// number of a larger unit.
+var steps = []int64{
+	1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 600, 900, 1200, 1800, 2700,
+	hour, 3 * hour / 2, 2 * hour, 3 * hour, 4 * hour, 6 * hour, 8 * hour, 12 * hour, 18 * hour,
+	day24, 3 * day24 / 2, 2 * day24, 3 * day24, 4 * day24, 5 * day24, 7 * day24, 10 * day24, 14 * day24, 15 * day24, 21 * day24,
+	30 * day24, 45 * day24, 60 * day24, 90 * day24, 180 * day24, 365 * day24, 730 * day24, 1095 * day24, 1825 * day24, 3650 * day24,
+}
+
+const (
+	hour  = 3600
+	day24 = 24 * hour
+)
+
+// spread is how far the middle of many TTLs lies below the longest before they
+// are taken for chosen, and not for one TTL of which some is used up.
+const (
+	spread   = 5
+	manyTTLs = 30
+	// outlier: of so many keys, TTLs that much longer than the others' are slips
+	outlier    = 8
+	enoughTTLs = 500
+)
+
+// slip is the share of keys whose TTL is taken for a mistake of theirs and not
+// for the rule: the draft says so, and an audit will list them.
+const slip = 0.02
+
+// text is the TTL of an entry, as a declaration writes it.
+func (t *ttls) text(e *Entry) string {
+	all := float64(t.none + t.some)
+	switch {
+	case t.some == 0:
+		return "none"
+	case float64(t.some) <= slip*all:
+		e.guess("%d of %d keys expire, the others never do: is that meant?", t.some, t.none+t.some)
+		return "none"
+	case float64(t.none) > slip*all:
+		e.guess("%d of %d keys never expire, the others do: somebody must decide", t.none, t.none+t.some)
+		return "any"
+	case t.none > 0:
+		e.guess("%d of %d keys never expire: they leak, or this is wrong", t.none, t.none+t.some)
+	}
+	longest := roundTTL(t.max)
+	if usual := roundTTL(t.below(1 - slip/2)); t.some >= enoughTTLs && usual*outlier <= longest {
+		e.guess("a few keys have a TTL of up to %s", duration(longest))
+		longest = usual
+	}
+	if t.some >= manyTTLs && t.below(0.5)*spread < longest {
+		usual := roundTTL(t.below(0.9))
+		if least := roundTTL(max(t.min, time.Second)); least < usual && usual < longest {
+			e.guess("TTLs differ widely: the bounds are what was seen")
+			return fmt.Sprintf("%s in %s..%s", duration(usual), duration(min(least, time.Minute)), duration(longest))
+		}
+	}
+	return duration(longest)
+}
+
+// roundTTL is the next TTL that people write.
+func roundTTL(d time.Duration) time.Duration {
+	for _, s := range steps {
+		if s := time.Duration(s) * time.Second; d <= s {
+			return s
+		}
+	}
+	const year = 365 * 24 * time.Hour
+	return (d + year - 1) / year * year
+}
+
+// duration writes a TTL in its largest unit.
+func duration(d time.Duration) string {
+	for _, u := range []struct {
+		unit time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}} {
+		if d%u.unit == 0 {
+			return strconv.FormatInt(int64(d/u.unit), 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(max(d/time.Second, 1)), 10) + "s"
+}
+
+// foreign takes out the keys of software that is known by its keys.
+func (d *Draft) foreign(paths []*path) []*path { return paths }

@@ -1,0 +1,291 @@
+package infer
+
+import "unicode/utf8"
+
+// class is what a word of a key looks like. In a shape it stands as one byte
+// below ' ', which no literal word has.
+type class byte
+
+const (
+	number class = iota + 1 // digits, no leading zero
+	digits                  // digits with a leading zero
+	seconds
+	millis
+	uuid
+	ulid
+	hex
+	day     // 2006-01-02
+	dayHour // 2006-01-02-15
+	month   // 2006-01
+	compact // 20060102
+	address // 10.0.0.1
+	text
+	binary
+	rest
+	classes
+)
+
+func isClass(b byte) bool { return 0 < b && b < byte(classes) }
+
+// kinds of bytes, as bits.
+const (
+	isDigit = 1 << iota
+	isLower
+	isUpper
+	isHex
+	isDivider
+	isOdd // control characters and beyond ASCII
+)
+
+// divider are the bytes between words of one segment.
+const dividers = "_-.,=@#~+ {}[]();&?%"
+
+var kinds = func() (t [256]byte) {
+	for i := range t {
+		c := byte(i)
+		switch {
+		case '0' <= c && c <= '9':
+			t[i] = isDigit | isHex
+		case 'a' <= c && c <= 'f':
+			t[i] = isLower | isHex
+		case 'a' <= c && c <= 'z':
+			t[i] = isLower
+		case 'A' <= c && c <= 'Z':
+			t[i] = isUpper
+		case c < ' ' || c > '~':
+			t[i] = isOdd
+		}
+	}
+	for _, c := range []byte(dividers + separators) {
+		t[c] = isDivider
+	}
+	return t
+}()
+
+// separators part a key into segments; the first one a key has is its own.
+const separators = ":/|"
+
+// separatorOf is the separator of a key, 0 if it has none.
+func separatorOf(name []byte) byte {
+	best := byte(0)
+	for _, c := range name {
+		switch c {
+		case ':':
+			return ':'
+		case '/':
+			best = '/'
+		case '|':
+			if best == 0 {
+				best = '|'
+			}
+		}
+	}
+	return best
+}
+
+// Bounds of what is taken for words: a longer segment is a text, and so is what
+// follows the last segment that is told apart.
+const (
+	maxSegment = 72
+	maxDepth   = 14
+)
+
+// scratch is space for the shape of a segment.
+type scratch struct {
+	buf  [2*maxSegment + 8]byte
+	name [4 * maxSegment]byte
+}
+
+// shape writes the shape of a segment: its words, those that look like data as
+// their class. fixed is true if it is all words.
+func (s *scratch) shape(segment []byte) (shape []byte, fixed bool) {
+	all, or := byte(0xff), byte(0)
+	for _, c := range segment {
+		k := kinds[c]
+		all &= k
+		or |= k
+	}
+	switch {
+	case or&isOdd != 0 && (!utf8.Valid(segment) || hasControl(segment)):
+		return s.one(binary), false
+	case len(segment) > maxSegment:
+		return s.one(text), false
+	case or&isDigit == 0 && len(segment) <= 40:
+		return segment, true
+	case len(segment) == 0:
+		return segment, true
+	}
+	if c := whole(segment, all); c != 0 {
+		return s.one(c), false
+	}
+	return s.split(segment)
+}
+
+func (s *scratch) one(c class) []byte {
+	s.buf[0] = byte(c)
+	return s.buf[:1]
+}
+
+func hasControl(p []byte) bool {
+	for _, c := range p {
+		if c < ' ' || c == 0x7f {
+			return true
+		}
+	}
+	return false
+}
+
+// whole is the class of a segment or word as one, 0 if it is several words or
+// none.
+func whole(p []byte, all byte) class {
+	switch {
+	case all&isDigit != 0:
+		return numeric(p)
+	case len(p) == 36 && isUUID(p):
+		return uuid
+	case len(p) == 10 && isDate(p):
+		return day
+	case len(p) == 13 && p[10] == '-' && isDate(p[:10]) && allDigits(p[11:]) && string(p[11:]) < "24":
+		return dayHour
+	case len(p) == 7 && p[4] == '-' && allDigits(p[:4]) && allDigits(p[5:]) && "01" <= string(p[5:]) && string(p[5:]) <= "12" && (p[0] == '1' || p[0] == '2'):
+		return month
+	case len(p) >= 7 && len(p) <= 15 && isAddress(p):
+		return address
+	case all&isHex != 0 && len(p) >= 8 && len(p)%2 == 0:
+		return hex
+	case len(p) == 26 && isULID(p):
+		return ulid
+	}
+	return 0
+}
+
+func numeric(p []byte) class {
+	switch {
+	case len(p) == 8 && isCompactDate(p):
+		return compact
+	case len(p) > 1 && p[0] == '0' || len(p) > 18:
+		return digits
+	case len(p) == 10 && (p[0] == '1' && p[1] >= '4' && p[1] <= '9'):
+		return seconds
+	case len(p) == 13 && (p[0] == '1' && p[1] >= '4' && p[1] <= '9'):
+		return millis
+	}
+	return number
+}
+
+func allDigits(p []byte) bool {
+	for _, c := range p {
+		if kinds[c]&isDigit == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func isUUID(p []byte) bool {
+	for i, c := range p {
+		if i == 8 || i == 13 || i == 18 || i == 23 {
+			if c != '-' {
+				return false
+			}
+		} else if kinds[c]&isHex == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func isDate(p []byte) bool {
+	return p[4] == '-' && p[7] == '-' && allDigits(p[:4]) && allDigits(p[5:7]) && allDigits(p[8:]) &&
+		(p[0] == '1' || p[0] == '2') && string(p[5:7]) <= "12" && string(p[8:]) <= "31" && string(p[5:7]) > "00" && string(p[8:]) > "00"
+}
+
+// isAddress: four numbers with dots between them.
+func isAddress(p []byte) bool {
+	dots, run := 0, 0
+	for _, c := range p {
+		switch {
+		case c == '.' && run > 0:
+			dots, run = dots+1, 0
+		case kinds[c]&isDigit != 0 && run < 3:
+			run++
+		default:
+			return false
+		}
+	}
+	return dots == 3 && run > 0
+}
+
+func isCompactDate(p []byte) bool {
+	return (string(p[:2]) == "19" || string(p[:2]) == "20") && "01" <= string(p[4:6]) && string(p[4:6]) <= "12" && "01" <= string(p[6:8]) && string(p[6:8]) <= "31"
+}
+
+func isULID(p []byte) bool {
+	if p[0] > '7' {
+		return false
+	}
+	for _, c := range p {
+		if kinds[c]&(isDigit|isUpper) == 0 || c == 'I' || c == 'L' || c == 'O' || c == 'U' {
+			return false
+		}
+	}
+	return true
+}
+
+// split looks at the words of a segment one by one.
+func (s *scratch) split(segment []byte) ([]byte, bool) {
+	out := s.buf[:0]
+	fixed := true
+	for start := 0; start <= len(segment); {
+		end, all, or := start, byte(0xff), byte(0)
+		for end < len(segment) && kinds[segment[end]] != isDivider {
+			all &= kinds[segment[end]]
+			or |= kinds[segment[end]]
+			end++
+		}
+		word := segment[start:end]
+		switch {
+		case or&isDigit == 0 && len(word) <= 40:
+			out = append(out, word...)
+		default:
+			var varies bool
+			out, varies = appendWord(out, word, all)
+			fixed = fixed && !varies
+		}
+		if end < len(segment) {
+			out = append(out, segment[end])
+		}
+		start = end + 1
+	}
+	return out, fixed
+}
+
+// appendWord writes the shape of a word with digits in it: a class, letters and
+// a number behind them, or the word itself if it is one like v2 or utf8.
+func appendWord(out, word []byte, all byte) ([]byte, bool) {
+	if c := whole(word, all); c != 0 {
+		return append(out, byte(c)), true
+	}
+	letters := 0
+	for letters < len(word) && kinds[word[letters]]&(isLower|isUpper) != 0 {
+		letters++
+	}
+	if n := len(word) - letters; letters > 0 && n > 0 && allDigits(word[letters:]) {
+		if n <= 2 && letters < 3 || isTechnical(word) {
+			return append(out, word...), false
+		}
+		if letters >= 3 {
+			return append(append(out, word[:letters]...), byte(number)), true
+		}
+	}
+	return append(out, byte(text)), true
+}
+
+// isTechnical: words with a number that are names all the same.
+func isTechnical(word []byte) bool {
+	switch string(word) {
+	case "sha256", "sha512", "sha1", "utf8", "h264", "mp3", "md5", "oauth2", "base64", "s3", "ipv4", "ipv6":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,455 @@
+package infer
+
+import (
+	"bytes"
+	"cmp"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/lint"
+	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/keyspace/pattern"
+)
+
+// vars gives every placeholder name one meaning: the first pattern, which has
+// the most keys, keeps the name, others with another type get another one.
+func (d *Draft) vars(options Options) {
+	types := map[string]string{}
+	if options.Known != nil {
+		for _, v := range options.Known.Vars {
+			types[v.Name] = v.Type.String()
+		}
+	}
+	for _, e := range d.Entries {
+		for i := range e.tokens {
+			if t := &e.tokens[i]; t.class != 0 {
+				t.typ = t.scalarType()
+				t.name = freeName(types, t.name, t.typ)
+				types[t.name] = t.typ
+			}
+		}
+		e.Pattern = spell(e.tokens)
+	}
+	d.listVars(types, options)
+}
+
+// freeName is the name itself, or one made from it, that has this type or none.
+func freeName(types map[string]string, name, typ string) string {
+	base := strings.TrimSuffix(name, "_id")
+	for _, s := range []string{"", suffix(typ)} {
+		try := base + s
+		if s == "" {
+			try = name
+		}
+		if old, taken := types[try]; !taken || old == typ {
+			return try
+		}
+	}
+	for n := 2; ; n++ {
+		try := name + "_" + strconv.Itoa(n)
+		if old, taken := types[try]; !taken || old == typ {
+			return try
+		}
+	}
+}
+
+// suffix tells a placeholder from another that is called the same.
+func suffix(typ string) string {
+	first, _, _ := strings.Cut(typ, " ")
+	switch {
+	case typ == "":
+		return "_name"
+	case first == "int" || strings.HasPrefix(first, "/[0-9]"):
+		return "_no"
+	case first == "hex":
+		return "_hash"
+	case isName(first):
+		return "_" + first
+	}
+	return "_key"
+}
+
+func (d *Draft) listVars(types map[string]string, options Options) {
+	d.Vars = nil
+	used := map[string]bool{}
+	for _, e := range d.Entries {
+		for _, t := range e.tokens {
+			if t.class != 0 && t.typ != "" && !used[t.name] && !isKnown(options, t.name) {
+				used[t.name] = true
+				d.Vars = append(d.Vars, Var{t.name, types[t.name]})
+			}
+		}
+	}
+	slices.SortFunc(d.Vars, func(a, b Var) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+func isKnown(options Options, name string) bool {
+	return options.Known != nil && slices.ContainsFunc(options.Known.Vars, func(v keyspace.Var) bool { return v.Name == name })
+}
+
+// names gives every entry a name: the words of its pattern, without the one
+// that all begin with.
+func (d *Draft) names(options Options) {
+	taken := map[string]bool{}
+	if options.Known != nil {
+		for _, e := range options.Known.Entries {
+			taken[e.Name] = true
+		}
+	}
+	prefix := d.prefix()
+	for _, e := range d.Entries {
+		words := e.entryWords(prefix)
+		if e.reserved {
+			words = append(words, "key")
+		}
+		e.Name = uniqueName(words, e, taken)
+		taken[e.Name] = true
+	}
+	if d.Package == "" {
+		d.Package = packageName(prefix)
+	}
+}
+
+// prefix is the word that all patterns begin with, "" if there is none.
+func (d *Draft) prefix() string {
+	prefix := ""
+	for i, e := range d.Entries {
+		words := wordsOf(e.tokens[0].literal)
+		if len(words) == 0 || i > 0 && words[0] != prefix {
+			return ""
+		}
+		prefix = words[0]
+	}
+	return prefix
+}
+
+func packageName(prefix string) string {
+	if prefix = clean(prefix); prefix == "" || kinds[prefix[0]]&isDigit != 0 {
+		return "appkeys"
+	}
+	return strings.ReplaceAll(prefix, "_", "") + "keys"
+}
+
+func (e *Entry) entryWords(prefix string) []string {
+	var words []string
+	for _, t := range e.tokens {
+		for _, w := range wordsOf(t.literal) {
+			if w = clean(w); w != "" && !slices.Contains(words, w) {
+				words = append(words, w)
+			}
+		}
+	}
+	if len(words) > 1 && words[0] == prefix {
+		words = words[1:]
+	}
+	return words
+}
+
+// maxName is how long a name may be, with room for a number behind it.
+const maxName = 56
+
+func uniqueName(words []string, e *Entry, taken map[string]bool) string {
+	name := strings.Join(words, "_")
+	if name == "" {
+		name = "key"
+	}
+	if kinds[name[0]]&isDigit != 0 {
+		name = "k" + name
+	}
+	name = name[:min(len(name), maxName)]
+	if !taken[name] {
+		return name
+	}
+	for i := len(e.tokens) - 1; i >= 0; i-- {
+		if t := e.tokens[i]; t.class != 0 {
+			if try := name + "_by_" + strings.TrimSuffix(t.name, "_id"); len(try) <= maxName+4 && !taken[try] {
+				return try
+			}
+			break
+		}
+	}
+	for n := 2; ; n++ {
+		if try := name + "_" + strconv.Itoa(n); !taken[try] {
+			return try
+		}
+	}
+}
+
+// settle loads the draft as anybody would and mends what is wrong with it:
+// patterns that can be read in two ways or overlap, names that are keywords,
+// keys that a construct brings along. What cannot be mended is left out, and
+// said.
+func (d *Draft) settle(options Options) {
+	for range 20 {
+		text, lines := d.write(true)
+		ks, findings := keyspace.Load(oneFile{bytes.NewReader(text), int64(len(text))}, draftName)
+		changed := false
+		for _, f := range findings {
+			if e := d.at(lines, f.Pos.Line); e != nil && f.Severity.String() == "error" && e.Name != "" {
+				d.simplify(e)
+				changed = true
+			}
+		}
+		if !changed {
+			changed = d.mend(ks)
+		}
+		if !changed {
+			return
+		}
+		d.Entries = slices.DeleteFunc(d.Entries, func(e *Entry) bool { return e.Name == "" })
+		d.vars(options)
+		d.names(options)
+	}
+}
+
+// at is the entry that a line of the text belongs to.
+func (d *Draft) at(lines []int, line int) *Entry {
+	i, found := slices.BinarySearch(lines, line)
+	if !found {
+		i--
+	}
+	if i < 0 || i >= len(d.Entries) {
+		return nil
+	}
+	return d.Entries[i]
+}
+
+// drop leaves an entry out.
+func (d *Draft) drop(e *Entry, why string) {
+	d.Left = append(d.Left, e.Pattern+": "+why)
+	e.Name = ""
+}
+
+// simplify makes one text of a segment with several placeholders.
+func (d *Draft) simplify(e *Entry) {
+	for i, s := range e.path.segments {
+		if n := strings.Count(skeletonClasses(s.shape), "c"); n > 1 {
+			s.shape, s.words = string(textShape), nil
+			e.path.segments[i] = s
+			e.tokens = e.path.tokens()
+			nameTokens(e.tokens)
+			return
+		}
+	}
+	d.drop(e, "its pattern cannot be declared as it is")
+}
+
+func skeletonClasses(shape string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 && isClass(byte(r)) {
+			return 'c'
+		}
+		return 'x'
+	}, shape)
+}
+
+// mend looks at what the linter would say.
+func (d *Draft) mend(ks *keyspace.Keyspace) bool {
+	items, targets := ks.Items()
+	_, conflicts, err := match.Compile(items)
+	if err != nil {
+		return false
+	}
+	for _, c := range conflicts {
+		a, b := targets[c.A].Key, targets[c.B].Key
+		if a == nil || b == nil {
+			continue
+		}
+		if d.part(a, b) {
+			return true
+		}
+	}
+	changed := d.takeDerived(ks)
+	for _, f := range lint.Run(ks) {
+		e := d.named(f.Entry)
+		switch {
+		case f.Code == "KW130" && e != nil:
+			e.reserved = true
+			changed = true
+		case f.Code == "KW124" && e != nil:
+			changed = d.declareTexts(e) || changed
+		}
+	}
+	return changed
+}
+
+// takeDerived leaves out entries whose keys a construct brings along.
+func (d *Draft) takeDerived(ks *keyspace.Keyspace) bool {
+	changed := false
+	for _, part := range d.Entries {
+		if part.Name == "" || !part.derived() {
+			continue
+		}
+		_, own := ks.Lookup(part.Name)
+		for _, k := range ks.Keys {
+			if own == nil || !k.Derived || k.Kind != own.Kind {
+				continue
+			}
+			if _, all := pattern.Contains(k.Pattern, own.Pattern); all {
+				if e := d.named(k.Entry.Name); e != nil && e != part {
+					d.take(e, part)
+					changed = true
+					break
+				}
+			}
+		}
+	}
+	return changed
+}
+
+func (d *Draft) named(name string) *Entry {
+	for _, e := range d.Entries {
+		if e.Name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// part settles which of two keys that overlap stays: one that a construct
+// brings along, then the one with more keys; the other is made narrower first.
+func (d *Draft) part(a, b *keyspace.Key) bool {
+	x, y := d.named(a.Entry.Name), d.named(b.Entry.Name)
+	if x == nil || y == nil || x == y {
+		return false
+	}
+	switch {
+	case a.Derived && !b.Derived:
+		d.take(x, y)
+	case b.Derived && !a.Derived:
+		d.take(y, x)
+	case a.Derived:
+		d.plain(x)
+		d.plain(y)
+	case d.unite(x, y):
+	case x.Keys < y.Keys:
+		d.narrow(x, "it overlaps with "+y.Pattern)
+	default:
+		d.narrow(y, "it overlaps with "+x.Pattern)
+	}
+	return true
+}
+
+// unite makes one entry of two that are of one kind: where they differ it takes
+// the values of both.
+func (d *Draft) unite(x, y *Entry) bool {
+	a, b := x.path, y.path
+	if a.sep != b.sep || len(a.segments) != len(b.segments) || a.kind() != b.kind() || !sameTTLs([]*path{a, b}) {
+		return false
+	}
+	joined := make([]segment, len(a.segments))
+	for i := range a.segments {
+		s, ok := joint(a.segments[i], b.segments[i])
+		if !ok {
+			return false
+		}
+		joined[i] = s
+	}
+	a.absorb(b)
+	for i := range joined {
+		joined[i].seen = a.segments[i].seen
+	}
+	a.segments = joined
+	if *x = *newEntry(a); !x.describe() {
+		return false
+	}
+	x.Name = a.kind().String() // any: named anew
+	y.Name = ""
+	return true
+}
+
+// joint is a segment that has the values of both; false where the braces differ.
+func joint(a, b segment) (segment, bool) {
+	if a.open != b.open || a.shut != b.shut {
+		return a, false
+	}
+	words := func(s segment) []string {
+		if word(s.shape) {
+			return []string{s.shape}
+		}
+		return s.words
+	}
+	out := segment{open: a.open, shut: a.shut, shape: string(textShape), vocab: a.vocab}
+	switch {
+	case a.shape == b.shape && slices.Equal(a.words, b.words):
+		return a, true
+	case words(a) != nil && words(b) != nil:
+		out.words = slices.Compact(slices.Sorted(slices.Values(slices.Concat(words(a), words(b)))))
+		out.vocab = orElse(a.vocab, b.vocab)
+	}
+	return out, true
+}
+
+// take makes e the construct that has these keys too.
+func (d *Draft) take(e, part *Entry) {
+	e.Keys += part.Keys
+	e.Bytes += part.Bytes
+	part.Name = ""
+}
+
+// plain makes a construct a string again.
+func (d *Draft) plain(e *Entry) { e.Type = "string" }
+
+// narrow gives texts the bytes that were seen in them.
+func (d *Draft) narrow(e *Entry, why string) {
+	done := false
+	for i := range e.path.segments {
+		s := &e.path.segments[i]
+		if s.shape == string(textShape) && len(s.words) == 0 && s.seen.bytes&(isOdd|isDivider) == 0 && s.seen.bytes != 0 {
+			s.words = []string{"/[" + alphabet(s.seen.bytes) + "]+/"}
+			done = true
+		}
+	}
+	if !done {
+		d.drop(e, why)
+		return
+	}
+	e.tokens = e.path.tokens()
+	nameTokens(e.tokens)
+}
+
+// declareTexts writes out that a placeholder is a text, where its name is close
+// to another's.
+func (d *Draft) declareTexts(e *Entry) bool {
+	changed := false
+	for i := range e.path.segments {
+		s := &e.path.segments[i]
+		if s.shape == string(textShape) && len(s.words) == 0 {
+			s.words = []string{"text"}
+			changed = true
+		}
+	}
+	if changed {
+		e.tokens = e.path.tokens()
+		nameTokens(e.tokens)
+	}
+	return changed
+}
+
+// oneFile is a file system of one file, read once.
+type oneFile struct {
+	*bytes.Reader
+	size int64
+}
+
+const draftName = "keyspace.yaml"
+
+func (f oneFile) Open(name string) (fs.File, error) {
+	if name != draftName {
+		return nil, fs.ErrNotExist
+	}
+	return f, nil
+}
+
+func (f oneFile) Stat() (fs.FileInfo, error) { return f, nil }
+func (f oneFile) Close() error               { return nil }
+func (f oneFile) Name() string               { return draftName }
+func (f oneFile) Size() int64                { return f.size }
+func (f oneFile) Mode() fs.FileMode          { return 0o444 }
+func (f oneFile) ModTime() time.Time         { return time.Time{} }
+func (f oneFile) IsDir() bool                { return false }
+func (f oneFile) Sys() any                   { return nil }

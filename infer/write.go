@@ -1,0 +1,235 @@
+package infer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/finding"
+)
+
+// YAML is the draft as a declaration, with what was seen as comments.
+func (d *Draft) YAML() []byte {
+	text, _ := d.write(true)
+	return text
+}
+
+// write gives the text, and the line each entry begins at.
+func (d *Draft) write(head bool) ([]byte, []int) {
+	w := &writer{}
+	if head {
+		d.head(w)
+	}
+	if len(d.Vars) > 0 {
+		w.line("")
+		w.line("vars:")
+		for _, v := range d.Vars {
+			w.line("  %s: %s", v.Name, scalarText(v.Type))
+		}
+	}
+	w.line("")
+	if len(d.Entries) == 0 {
+		w.line("keys: {}")
+	} else {
+		w.line("keys:")
+	}
+	lines := d.entries(w)
+	d.left(w)
+	return []byte(w.String()), lines
+}
+
+func (d *Draft) head(w *writer) {
+	w.line("# A draft, drawn from %s: what is there, not what should be.", plural(d.Keys-d.Known, "key"))
+	w.line("# Read every line; those with a guess above all. Then keywright lint and audit.")
+	w.line("keywright: 1")
+	w.line("package: %s", orElse(d.Package, "appkeys"))
+	w.line("owner: app                           # who writes these keys")
+	if prefix := d.prefix(); prefix != "" && d.ownsAll(prefix) {
+		w.line("owns: [%q]", prefix+":*")
+	}
+	if len(d.Foreign) > 0 {
+		w.line("foreign:")
+		for _, f := range d.Foreign {
+			w.line("  - %-30s # %s, %s (%s)", quoted(f.Glob), f.Software, plural(f.Keys, "key"), f.URL)
+		}
+	}
+}
+
+// ownsAll: every pattern lies under the word and the separator.
+func (d *Draft) ownsAll(prefix string) bool {
+	return !slices.ContainsFunc(d.Entries, func(e *Entry) bool { return !strings.HasPrefix(e.Pattern, prefix+":") })
+}
+
+func (d *Draft) entries(w *writer) []int {
+	var lines []int
+	section := ""
+	many := d.sections() > 1
+	for _, e := range d.Entries {
+		if s := e.section(); many && s != section {
+			w.line("")
+			w.line("  # ---- %s ----", finding.Printable(s))
+			section = s
+		}
+		w.line("")
+		lines = append(lines, w.lines+1)
+		e.write(w)
+	}
+	return lines
+}
+
+func (d *Draft) sections() int {
+	seen := map[string]bool{}
+	for _, e := range d.Entries {
+		seen[e.section()] = true
+	}
+	return len(seen)
+}
+
+// section is the first word of a pattern.
+func (e *Entry) section() string {
+	for _, t := range e.tokens {
+		if words := wordsOf(t.literal); len(words) > 0 {
+			return words[0]
+		}
+	}
+	return "other"
+}
+
+func (e *Entry) write(w *writer) {
+	size := ""
+	if e.Bytes > 0 {
+		size = ", " + bytesText(e.Bytes)
+	}
+	if e.Keys > 0 {
+		w.line("  # %s%s, like %s", plural(e.Keys, "key"), size, finding.Key(e.Example[:min(len(e.Example), 100)]))
+	}
+	for _, g := range e.Guesses {
+		w.line("  # guess: %s", finding.Printable(g))
+	}
+	w.line("  %s:", e.Name)
+	w.line("    key: %s", scalarText(e.Pattern))
+	w.line("    type: %s", e.Type)
+	for _, p := range e.Props {
+		if len(p.Fields) == 0 {
+			w.line("    %s: %s", p.Name, propText(p.Value))
+			continue
+		}
+		w.line("    %s:", p.Name)
+		for _, f := range p.Fields {
+			w.line("      %s: %s", scalarText(f.Name), scalarText(f.Type))
+		}
+	}
+	w.line("    ttl: %s", e.TTL)
+}
+
+func (d *Draft) left(w *writer) {
+	if len(d.Left) == 0 {
+		return
+	}
+	w.line("")
+	w.line("# Not declared:")
+	for _, l := range d.Left {
+		w.line("#   %s", finding.Printable(l))
+	}
+}
+
+// writer counts the lines it writes.
+type writer struct {
+	strings.Builder
+	lines int
+}
+
+func (w *writer) line(format string, args ...any) {
+	fmt.Fprintf(w, format+"\n", args...)
+	w.lines++
+}
+
+// scalarText is a text as YAML has it: plain where that is safe.
+func scalarText(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	return quoted(s)
+}
+
+// propText is a property's value; a number stays one.
+func propText(s string) string {
+	if allDigits([]byte(s)) {
+		return s
+	}
+	return scalarText(s)
+}
+
+// reserved are plain words that YAML reads as something else.
+var reserved = set("true false null yes no on off y n ~")
+
+func isPlain(s string) bool {
+	if s == "" || reserved[strings.ToLower(s)] || strings.HasSuffix(s, ":") || strings.HasSuffix(s, " ") || strings.Contains(s, ": ") || strings.Contains(s, " #") {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		letter := kinds[c]&(isLower|isUpper) != 0 || c == '_' || c == '/'
+		if i == 0 && !letter || kinds[c]&isOdd != 0 || c == '"' || c == '\'' || c == '\\' && i == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// quoted is a text between double quotes.
+func quoted(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteString(`\` + string(r))
+		case r < ' ' || r == 0x7f || r >= 0x80 && finding.Printable(string(r)) != string(r):
+			if r > 0xffff {
+				fmt.Fprintf(&b, `\U%08x`, r)
+			} else {
+				fmt.Fprintf(&b, `\u%04x`, r)
+			}
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func plural(n int64, what string) string {
+	s := grouped(n) + " " + what
+	if n != 1 {
+		s += "s"
+	}
+	return s
+}
+
+func grouped(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func bytesText(n int64) string {
+	unit, names := float64(n), []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	i := 0
+	for ; unit >= 1024 && i < len(names)-1; i++ {
+		unit /= 1024
+	}
+	if i == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %s", unit, names[i])
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
