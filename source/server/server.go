@@ -3,10 +3,14 @@
 // facts of the keys in the same pipeline, and watches whether it can still be
 // sure to have seen everything.
 //
-// It only reads: every command it can send is a row of Commands, and the ACL
-// user that ACL renders may run them and nothing else. It never uses KEYS or
-// Lua. It does not judge keys, and it cannot make a snapshot: keys written
-// while it runs may or may not be seen, as SCAN's guarantee says
+// A Snapshot is another Source over the same servers: it reads what each sends a
+// replica, the keys of one moment, at the cost of a fork and next to nothing of
+// the server's only thread.
+//
+// It only reads: every command a scan can send is a row of Commands, and the ACL
+// user that ACL renders may run them and nothing else; a snapshot needs what
+// SnapshotACL renders. It never uses KEYS or Lua. It does not judge keys. Keys
+// written while a scan runs may or may not be seen, as SCAN's guarantee says
 // (https://redis.io/docs/latest/commands/scan/).
 //
 // API: may change until 1.0.

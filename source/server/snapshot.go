@@ -229,7 +229,7 @@ func (r *snapshotRun) openReplica(ctx context.Context, sh *shard) *SnapshotStrea
 	}
 	for _, address := range slices.DeleteFunc(replicasOf(info), notListening) {
 		replica := sh.config.At(address)
-		err := reaches(ctx, replica, info["master_repl_offset"])
+		err := inStep(ctx, replica, info["master_repl_offset"])
 		var stream *SnapshotStream
 		if err == nil {
 			stream, err = OpenSnapshot(ctx, replica, r.Snapshot.options.Silence)
@@ -255,17 +255,22 @@ func (r *snapshotRun) remark(note string) {
 // patience is how long a replica is given to reach what its primary has.
 const patience = 2 * time.Second
 
-// reaches waits until a replica has all that its primary had when it named its
-// offset. What is in step for a scan may, in a small server, lack every key.
-func reaches(ctx context.Context, replica connect.Config, offset string) error {
+func inStep(ctx context.Context, replica connect.Config, offset string) error {
 	conn, err := dial(ctx, replica)
 	if err != nil {
 		return err
 	}
 	defer conn.close()
+	return conn.reaches(ctx, offset)
+}
+
+// reaches waits until a replica has all that its primary had when it named its
+// offset. One that INFO of the primary lists as in step may, in a small server,
+// lack every key.
+func (c *link) reaches(ctx context.Context, offset string) error {
 	want, _ := strconv.ParseInt(offset, 10, 64)
 	for end := time.Now().Add(patience); ; {
-		info, err := conn.info(ctx)
+		info, err := c.info(ctx)
 		if err != nil {
 			return err
 		}
@@ -273,7 +278,7 @@ func reaches(ctx context.Context, replica connect.Config, offset string) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return &connect.Error{Kind: connect.Unreachable, Server: conn.address, Err: errors.New("it is behind its primary, or does not let us read INFO")}
+			return &connect.Error{Kind: connect.Unreachable, Server: c.address, Err: errors.New("it is behind its primary, or does not let us read INFO")}
 		}
 		if err := sleep(ctx, patience/200); err != nil {
 			return err

@@ -174,6 +174,11 @@ func (t *topology) preferReplica(ctx context.Context, sh *shard, info map[string
 			t.notes = append(t.notes, fmt.Sprintf("replica %s cannot be reached, its primary is read", address))
 			continue
 		}
+		if err := conn.reaches(ctx, info["master_repl_offset"]); err != nil {
+			conn.close()
+			t.notes = append(t.notes, fmt.Sprintf("replica %s is not read: %v", address, err))
+			continue
+		}
 		sh.conn.close()
 		sh.conn, sh.address, sh.replica, sh.config = conn, address, true, sh.config.At(address)
 		return
