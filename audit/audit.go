@@ -11,6 +11,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -30,6 +31,8 @@ type Options struct {
 	Exclude  []string // likewise
 	Examples int      // keys kept per finding; 0: 5
 	Top      int      // largest keys kept; 0: 10
+	By       Rank     // what is large; "": ByBytes
+	Plain    bool     // no suggestions for undeclared keys
 	Values   bool     // check values against their declared types
 	// Schema answers the check of a JSON Schema file; nil: JSON is only checked
 	// for being JSON.
@@ -86,7 +89,10 @@ func New(ks *keyspace.Keyspace, opt Options) (*Audit, error) {
 		}
 	}
 	a.sketch = newSketch(ks)
-	a.top.size = opt.Top
+	a.top.size, a.top.rank = opt.Top, ranks[cmp.Or(opt.By, ByBytes)]
+	if a.top.rank == nil {
+		return nil, fmt.Errorf("keys cannot be ranked by %q", opt.By)
+	}
 	if opt.Values {
 		a.prepareValues()
 	}
@@ -133,7 +139,7 @@ func (a *Audit) add(k *source.Key) {
 	if id == match.None {
 		a.stray.figures.add(k)
 		a.stray.example(undeclaredKey, k.Name, a.opt.Examples)
-		a.sketch.add(k)
+		a.suggest(k)
 		return
 	}
 	s := a.stats[id]
@@ -149,6 +155,12 @@ func (a *Audit) add(k *source.Key) {
 		s.example(legacyKey, k.Name, a.opt.Examples)
 	case t.Owned != nil:
 		s.example(ownedKey, k.Name, a.opt.Examples)
+		a.suggest(k)
+	}
+}
+
+func (a *Audit) suggest(k *source.Key) {
+	if !a.opt.Plain {
 		a.sketch.add(k)
 	}
 }

@@ -107,43 +107,75 @@ func (h *histogram) quantile(q float64) time.Duration {
 	return h.max
 }
 
-// topList keeps the largest keys.
+// topList keeps the keys that rank highest.
 type topList struct {
 	size int
+	rank func(*source.Key) int64
 	list []topKey
 }
 
 type topKey struct {
-	name  []byte
-	db    int
-	kind  source.Kind
-	bytes int64
-	item  int
+	source.Key // without its value
+	facts      source.Facts
+	rank       int64
+	item       int
+}
+
+// Rank is what keys are ordered by in the list of the largest; -1 keeps a key
+// out of it.
+type Rank string
+
+// The ranks. All but Bytes need a snapshot, which alone tells them.
+const (
+	ByBytes    Rank = "bytes"
+	ByElements Rank = "elements"
+	ByStored   Rank = "stored" // bytes in the snapshot
+	ByIdle     Rank = "idle"
+)
+
+var ranks = map[Rank]func(*source.Key) int64{
+	ByBytes:    func(k *source.Key) int64 { return k.Bytes },
+	ByElements: func(k *source.Key) int64 { return fact(k, func(f *source.Facts) int64 { return f.Elements }) },
+	ByStored:   func(k *source.Key) int64 { return fact(k, func(f *source.Facts) int64 { return f.Stored }) },
+	ByIdle:     func(k *source.Key) int64 { return fact(k, func(f *source.Facts) int64 { return f.Idle }) },
+}
+
+func fact(k *source.Key, of func(*source.Facts) int64) int64 {
+	if k.Facts == nil {
+		return -1
+	}
+	return of(k.Facts)
 }
 
 func (t *topList) offer(k *source.Key, item int) {
-	if k.Bytes < 0 || t.size == 0 {
+	rank := t.rank(k)
+	if rank < 0 || t.size == 0 {
 		return
 	}
-	if len(t.list) == t.size { // full: of keys of one size the smaller names stay, in whatever order they come
+	if len(t.list) == t.size { // full: of keys of one rank the smaller names stay, in whatever order they come
 		least := &t.list[t.size-1]
-		if k.Bytes < least.bytes || k.Bytes == least.bytes && slices.Compare(k.Name, least.name) >= 0 {
+		if rank < least.rank || rank == least.rank && slices.Compare(k.Name, least.Name) >= 0 {
 			return
 		}
 	}
 	for _, known := range t.list { // SCAN may repeat a key
-		if known.db == k.DB && string(known.name) == string(k.Name) {
+		if known.DB == k.DB && string(known.Name) == string(k.Name) {
 			return
 		}
 	}
 	i, _ := slices.BinarySearchFunc(t.list, k, func(a topKey, k *source.Key) int {
-		if a.bytes != k.Bytes {
-			return int(min(max(k.Bytes-a.bytes, -1), 1))
+		if a.rank != rank {
+			return int(min(max(rank-a.rank, -1), 1))
 		}
-		return slices.Compare(a.name, k.Name)
+		return slices.Compare(a.Name, k.Name)
 	})
 	if len(t.list) == t.size {
 		t.list = t.list[:t.size-1]
 	}
-	t.list = slices.Insert(t.list, i, topKey{slices.Clone(k.Name), k.DB, k.Kind, k.Bytes, item})
+	top := topKey{Key: *k, rank: rank, item: item, facts: source.Facts{Elements: -1, Stored: -1, Idle: -1, Freq: -1}}
+	if k.Facts != nil {
+		top.facts = *k.Facts
+	}
+	top.Name, top.Value, top.Facts = slices.Clone(k.Name), nil, nil
+	t.list = slices.Insert(t.list, i, top)
 }

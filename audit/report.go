@@ -26,10 +26,12 @@ type Report struct {
 	Shards     int               `json:"shards"`
 	Databases  int               `json:"databases"`
 	Seconds    float64           `json:"seconds"`
-	Sampled    bool              `json:"sampled,omitempty"` // figures are of the sample, not of all keys
-	Expected   int64             `json:"expected_keys"`     // by DBSIZE at the start
-	Gone       int64             `json:"gone_keys"`         // vanished between SCAN and their facts
-	MaxRepeats int64             `json:"max_repeats"`       // at most so many keys may be counted twice, if none was deleted meanwhile
+	Sampled    bool              `json:"sampled,omitempty"`         // figures are of the sample, not of all keys
+	Expected   int64             `json:"expected_keys"`             // by DBSIZE at the start
+	Gone       int64             `json:"gone_keys"`                 // vanished between SCAN and their facts
+	Expired    int64             `json:"expired_keys,omitempty"`    // in a snapshot, but expired when it was made
+	Estimated  bool              `json:"estimated_bytes,omitempty"` // bytes are computed from a snapshot
+	MaxRepeats int64             `json:"max_repeats"`               // at most so many keys may be counted twice, if none was deleted meanwhile
 	Filtered   int64             `json:"filtered_keys,omitempty"`
 	Notes      []string          `json:"notes,omitempty"`
 	Total      Figures           `json:"total"`
@@ -101,6 +103,28 @@ type LargeKey struct {
 	Type  string          `json:"type"`
 	Bytes int64           `json:"bytes"`
 	Entry string          `json:"entry,omitempty"`
+	TTL   *float64        `json:"ttl,omitempty"` // seconds that are left; absent: never expires
+	*Facts
+}
+
+// Facts are what a snapshot alone tells of a key.
+type Facts struct {
+	Encoding string `json:"encoding"`
+	Elements int64  `json:"elements"`     // -1: unknown
+	Stored   int64  `json:"stored_bytes"` // in the snapshot
+	Idle     int64  `json:"idle_seconds"` // since the last access; -1: the snapshot does not tell
+}
+
+func largeKey(k *topKey, entry string) LargeKey {
+	out := LargeKey{Key: k.Name, DB: k.DB, Type: k.Kind.String(), Bytes: k.Bytes, Entry: entry}
+	if k.TTL != source.NoTTL {
+		left := k.TTL.Seconds()
+		out.TTL = &left
+	}
+	if f := k.facts; f.Stored >= 0 {
+		out.Facts = &Facts{f.Encoding, f.Elements, f.Stored, f.Idle}
+	}
+	return out
 }
 
 // maxSuggestions bounds the groups of undeclared keys in a report.
@@ -110,7 +134,7 @@ const maxSuggestions = 50
 func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 	r := &Report{
 		Complete: len(sum.Incomplete) == 0, Incomplete: sum.Incomplete, Server: sum.Server, Endpoint: sum.Endpoint, Shards: sum.Shards, Databases: sum.Databases,
-		Seconds: sum.Elapsed.Seconds(), Sampled: sampled, Expected: sum.Expected, Gone: sum.Gone, MaxRepeats: sum.MaxRepeats, Filtered: a.skipped,
+		Seconds: sum.Elapsed.Seconds(), Sampled: sampled, Expected: sum.Expected, Gone: sum.Gone, Expired: sum.Expired, Estimated: sum.Estimated, MaxRepeats: sum.MaxRepeats, Filtered: a.skipped,
 		Notes: append(slices.Clone(sum.Notes), a.notes...), Total: a.figures(&a.total), Entries: []EntryRow{}, Findings: []finding.Finding{},
 	}
 	if !a.filter.all && a.total.keys == 0 && a.skipped > 0 {
@@ -136,7 +160,7 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 	r.Findings = append(r.Findings, undeclared(&a.stray, undeclaredKey, finding.Position{}, "keys are declared by no entry, and lie under neither owns nor foreign")...)
 	r.Undeclared.Suggestions = a.suggestions()
 	for _, k := range a.top.list {
-		r.Largest = append(r.Largest, LargeKey{k.name, k.db, k.kind.String(), k.bytes, a.itemName(k.item)})
+		r.Largest = append(r.Largest, largeKey(&k, a.itemName(k.item)))
 	}
 	finding.Sort(r.Findings)
 	r.Judge()
@@ -228,7 +252,6 @@ func (s *stat) wrongKinds() string {
 	}
 	return strings.Join(out, ", ")
 }
-
 
 func (a *Audit) legacy(e *keyspace.Entry, s *stat) []finding.Finding {
 	m := s.marks[legacyKey]

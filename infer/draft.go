@@ -42,6 +42,7 @@ type Entry struct {
 	TTL     string
 	Keys    int64
 	Bytes   int64
+	NoTTL   int64 // of Keys, those that never expire
 	Example []byte
 	Guesses []string // what is guessed, for a comment
 
@@ -108,6 +109,10 @@ func (d *Draft) entry(p *path) {
 		return
 	}
 	e := newEntry(p)
+	if e.nameless() {
+		d.Left = append(d.Left, fmt.Sprintf("%s (%d keys): names with nothing in common, a pattern of them would be a pattern of any key", spell(e.tokens), p.keys))
+		return
+	}
 	if !e.describe() {
 		d.Left = append(d.Left, fmt.Sprintf("%s: keys of type %s, which cannot be declared", spell(e.tokens), p.kind()))
 		return
@@ -116,9 +121,21 @@ func (d *Draft) entry(p *path) {
 }
 
 func newEntry(p *path) *Entry {
-	e := &Entry{Keys: p.keys, Bytes: p.size, Example: p.example, path: p, tokens: p.tokens()}
+	e := &Entry{Keys: p.keys, Bytes: p.size, NoTTL: p.ttl.none, Example: p.example, path: p, tokens: p.tokens()}
 	nameTokens(e.tokens)
 	return e
+}
+
+// nameless: a pattern without a word, of texts that may be anything.
+func (e *Entry) nameless() bool {
+	loose := false
+	for _, t := range e.tokens {
+		if len(wordsOf(t.literal)) > 0 || len(t.words) > 0 {
+			return false
+		}
+		loose = loose || t.class == text || t.class == binary || t.class == rest
+	}
+	return loose
 }
 
 // describe fills in type, TTL and values. It is false for types that the
@@ -243,7 +260,7 @@ func (e *Entry) stream(c *content) {
 		e.Props = append(e.Props, Prop{Name: "fields", Fields: c.fields.vars()})
 	}
 	e.prop("maxlen", strconv.FormatInt(roundUp(max(e.path.most, 1000)), 10))
-	e.guess("maxlen: nothing in the data bounds it, the longest has %d entries", e.path.most)
+	e.guess("maxlen: nothing in the data bounds it")
 }
 
 func (e *Entry) list(c *content) {

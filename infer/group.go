@@ -15,7 +15,7 @@ type group struct {
 	kinds   [source.Kinds]int64
 	example []byte // the smallest key
 	ttl     ttls
-	most    int64 // elements of the largest key
+	most    int64 // elements of the largest key, as far as the source tells
 	asked   int
 	values  *content
 }
@@ -65,7 +65,6 @@ func (g *group) add(k *source.Key) {
 			g.values = &content{}
 		}
 		g.values.add(k.Kind, k.Value)
-		g.most = max(g.most, int64(len(k.Value.Elements)))
 	}
 }
 

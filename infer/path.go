@@ -202,6 +202,9 @@ func numbers(family []*path, at int) merge {
 // texts: different kinds of data are a text, hex that happens to be a number is
 // hex.
 func texts(family []*path, at int) merge {
+	if settled(family, at) {
+		return merge{}
+	}
 	return pick(family, at, func(s segment) bool {
 		return pure(s.shape) || len(s.words) == 0 && mixed(s.shape) && hasText(family, at)
 	}, func(members []*path, at int) segment {
@@ -210,6 +213,9 @@ func texts(family []*path, at int) merge {
 		for _, p := range members {
 			only[p.segments[at].shape] = true
 			lens |= p.segments[at].seen.lens
+		}
+		if len(only) == 1 {
+			return segment{shape: members[0].segments[at].shape}
 		}
 		delete(only, string(rune(number)))
 		delete(only, string(rune(digits)))
@@ -220,15 +226,34 @@ func texts(family []*path, at int) merge {
 	})
 }
 
+// settled: nearly all keys have one narrow class there; the others are slips, and
+// stay apart.
+func settled(family []*path, at int) bool {
+	var all, most int64
+	shape := ""
+	for _, p := range family {
+		if all += p.keys; p.keys > most {
+			most, shape = p.keys, p.segments[at].shape
+		}
+	}
+	return all >= 50 && float64(most) >= (1-slip)*float64(all) && pure(shape) && shape != string(textShape) && shape != string(rune(hex))
+}
+
 func mixed(shape string) bool { return hasClass(shape) && !pure(shape) }
 
 func hasText(family []*path, at int) bool {
 	return slices.ContainsFunc(family, func(p *path) bool { return p.segments[at].shape == string(textShape) })
 }
 
-// alike is how many shapes must differ in words only to be one text: amber-12,
-// birch-7 and cedar-9.
-const alike = 3
+// How many shapes must differ in words only to be one text (amber-12, birch-7
+// and cedar-9): some where each has few keys, more where they may be families of
+// keys (user_12, order_7), and many at the beginning of keys, where names stand.
+const (
+	alike      = 3
+	manyAlike  = 12
+	mostAlike  = 64
+	fewPerWord = 4
+)
 
 // mixtures: words beside numbers, of which there are several, are data too.
 func mixtures(family []*path, at int) merge {
@@ -239,7 +264,12 @@ func mixtures(family []*path, at int) merge {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(bySkeleton)) {
-		if members := bySkeleton[name]; len(members) >= alike {
+		members := bySkeleton[name]
+		var keys int64
+		for _, p := range members {
+			keys += p.keys
+		}
+		if n := len(members); n >= mostAlike || at > 0 && (n >= manyAlike || n >= alike && keys <= int64(fewPerWord*n)) {
 			return merge{members, segment{shape: string(textShape)}}
 		}
 	}

@@ -237,6 +237,14 @@ func (s *scratch) split(segment []byte) ([]byte, bool) {
 	out := s.buf[:0]
 	fixed := true
 	for start := 0; start <= len(segment); {
+		if c, n := divided(segment[start:]); n > 0 {
+			out, fixed = append(out, byte(c)), false
+			if start += n; start < len(segment) {
+				out = append(out, segment[start])
+			}
+			start++
+			continue
+		}
 		end, all, or := start, byte(0xff), byte(0)
 		for end < len(segment) && kinds[segment[end]] != isDivider {
 			all &= kinds[segment[end]]
@@ -258,6 +266,28 @@ func (s *scratch) split(segment []byte) ([]byte, bool) {
 		start = end + 1
 	}
 	return out, fixed
+}
+
+// divided is the class of data at the beginning of p that has dividers in it: a
+// UUID, a day, an address. n is its length, 0 if there is none.
+func divided(p []byte) (c class, n int) {
+	end := func(n int) bool { return len(p) == n || len(p) > n && kinds[p[n]] == isDivider }
+	switch {
+	case len(p) < 7 || kinds[p[0]]&isHex == 0:
+	case end(36) && isUUID(p[:36]):
+		return uuid, 36
+	case end(10) && isDate(p[:10]):
+		return day, 10
+	case kinds[p[0]]&isDigit != 0:
+		n := 0
+		for n < len(p) && (p[n] == '.' || kinds[p[n]]&isDigit != 0) {
+			n++
+		}
+		if n >= 7 && n <= 15 && end(n) && isAddress(p[:n]) {
+			return address, n
+		}
+	}
+	return 0, 0
 }
 
 // appendWord writes the shape of a word with digits in it: a class, letters and

@@ -388,6 +388,7 @@ func joint(a, b segment) (segment, bool) {
 func (d *Draft) take(e, part *Entry) {
 	e.Keys += part.Keys
 	e.Bytes += part.Bytes
+	e.NoTTL += part.NoTTL
 	part.Name = ""
 }
 

@@ -30,6 +30,7 @@ type node struct {
 	seen     values
 	visits   int64 // keys that came through
 	group    *group
+	first    bool // below it are the first segments of keys: names more often than data
 	texts    bool // words are taken for text
 	mixes    bool // and so is what is mixed
 }
@@ -48,6 +49,7 @@ func (t *tree) insert(name []byte, s *scratch) *group {
 	n := &t.root
 	sep := separatorOf(name)
 	n = t.child(n, place{shape: append(s.buf[:0], '<', sep), fixed: true}, s)
+	n.first = true
 	remaining := name
 	for depth := 0; ; depth++ {
 		segment, tail, more := remaining, []byte(nil), false
@@ -130,18 +132,18 @@ func textual(name string) string {
 }
 
 func (t *tree) add(n *node, name string, fixed bool) *node {
-	limit := maxWords
-	if t.nodes < 4 || n == &t.root {
-		limit = maxRoots
+	limit, limitMixed := maxWords, maxMixed
+	if n.first {
+		limit, limitMixed = maxRoots, maxWords
 	}
 	switch mixed := isMixed(name); {
 	case fixed && n.words >= limit:
 		n.texts = true
 		t.collapse(n, func(s string) bool { return !hasClass(s) && !n.stands(s) })
 		return t.leaf(n, textual(name))
-	case mixed && n.mixed >= maxMixed:
+	case mixed && n.mixed >= limitMixed:
 		n.mixes = true
-		t.collapse(n, isMixed)
+		t.collapse(n, func(s string) bool { return isMixed(s) && !n.stands(s) })
 		return t.leaf(n, textual(name))
 	case fixed:
 		n.words++

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -59,6 +64,9 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"absent":    absent,
 	"interrupt": interrupt,
 	"terminal":  onTerminal,
+	"dump":      dumpServer,
+	"cut":       cutFile,
+	"alike":     alike,
 }
 
 func server(ts *testscript.TestScript) *keywrighttest.Server {
@@ -151,6 +159,79 @@ func ttl(args []string) []string {
 		return nil
 	}
 	return []string{"EX", args[0]}
+}
+
+// dumpServer is `dump FILE`: what the server saves, as a file of the script.
+func dumpServer(ts *testscript.TestScript, _ bool, args []string) {
+	s := server(ts)
+	s.Await("rdb_bgsave_in_progress", "0") // the child of a snapshot that was just sent
+	s.Do("SAVE")
+	p, err := os.ReadFile(filepath.Join(s.Dir, "dump.rdb"))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), p, 0o666))
+}
+
+// cutFile is `cut FILE gzip|zstd|N|flip OUT`: the file compressed, its first N
+// bytes, or with one bit in the middle turned.
+func cutFile(ts *testscript.TestScript, _ bool, args []string) {
+	p := []byte(ts.ReadFile(args[0]))
+	var out bytes.Buffer
+	switch args[1] {
+	case "gzip":
+		z := gzip.NewWriter(&out)
+		_, err := z.Write(p)
+		ts.Check(errors.Join(err, z.Close()))
+	case "zstd":
+		z, err := zstd.NewWriter(&out)
+		ts.Check(err)
+		_, err = z.Write(p)
+		ts.Check(errors.Join(err, z.Close()))
+	case "flip":
+		p[len(p)/2] ^= 1
+		out.Write(p)
+	default:
+		n, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		if n < 0 {
+			n += len(p)
+		}
+		out.Write(p[:n])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), out.Bytes(), 0o666))
+}
+
+// alike is `alike A B`: two JSON reports agree on keys, types, classes of TTLs
+// and findings. What differs between a scan and a snapshot is left out: where and
+// how it was read, bytes of tables, and the seconds that TTLs lost meanwhile.
+func alike(ts *testscript.TestScript, _ bool, args []string) {
+	var reports [2]any
+	for i := range reports {
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[i])), &reports[i]))
+		reports[i] = stripped(reports[i])
+	}
+	if d := cmp.Diff(reports[0], reports[1]); d != "" {
+		ts.Fatalf("%s and %s differ:\n%s", args[0], args[1], d)
+	}
+}
+
+// differing are the fields of a report that two sources need not agree on.
+var differing = []string{"server", "endpoint", "seconds", "max_repeats", "notes", "estimated_bytes", "bytes", "share", "largest", "encoding", "elements", "stored_bytes", "idle_seconds", "min", "p50", "p90", "max"}
+
+func stripped(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range differing {
+			delete(v, name)
+		}
+		for name := range v {
+			v[name] = stripped(v[name])
+		}
+	case []any:
+		for i := range v {
+			v[i] = stripped(v[i])
+		}
+	}
+	return v
 }
 
 // exits is `exits CODE PROGRAM ARG…`: exec, and the very exit code.

@@ -54,6 +54,7 @@ type reader struct {
 	keys, expired, expected int64
 	every, nth              int64 // sampling: one key of so many
 	done                    bool
+	expires                 bool // some key does
 	notes                   []string
 	incomplete              []string
 	started, reported       time.Time
@@ -127,7 +128,7 @@ const (
 func (r *reader) header() {
 	p := r.take(headerSize)
 	if p == nil {
-		if !mayBecomeRDB(string(r.buf[:r.end])) && r.ctx.Err() == nil {
+		if errors.Is(r.err, ErrTruncated) && !mayBecomeRDB(string(r.buf[:r.end])) {
 			r.err = &Error{Err: ErrNotRDB}
 		}
 		return
@@ -232,6 +233,7 @@ func (r *reader) entry(l *layout) {
 		return
 	}
 	if expiry >= 0 {
+		r.expires = true
 		if expiry < r.now {
 			r.expired++
 			return
@@ -345,7 +347,10 @@ func (r *reader) progress() {
 func (r *reader) summary() source.Summary {
 	sum := source.Summary{
 		Server: r.server(), Endpoint: r.options.Name, Shards: 1, Databases: r.dbs, Keys: r.keys, Expected: r.expected,
-		Expired: r.expired, Notes: r.notes, Incomplete: r.incomplete,
+		Expired: r.expired, Estimated: r.req.Bytes, Notes: r.notes, Incomplete: r.incomplete,
+	}
+	if r.expires && r.aux["ctime"] == "" {
+		sum.Notes = append(sum.Notes, "the snapshot does not say when it was made: TTLs are what is left at "+time.UnixMilli(r.now).UTC().Format(time.RFC3339))
 	}
 	if r.options.Clock != nil {
 		sum.Elapsed = r.options.Clock().Sub(r.started)

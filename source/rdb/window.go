@@ -126,8 +126,11 @@ func (w *window) more() bool {
 		return true
 	}
 	w.shift()
-	n, _ := io.ReadAtLeast(w.in, w.buf, 1)
+	n, err := io.ReadAtLeast(w.in, w.buf, 1)
 	w.end += n
+	if n == 0 && err != io.EOF { // a decompressor's own checksum
+		w.fail(err)
+	}
 	return n > 0
 }
 

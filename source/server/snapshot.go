@@ -267,10 +267,10 @@ func inStep(ctx context.Context, replica connect.Config, offset string) error {
 // reaches waits until a replica has all that its primary had when it named its
 // offset. One that INFO of the primary lists as in step may, in a small server,
 // lack every key.
-func (c *link) reaches(ctx context.Context, offset string) error {
+func (l *link) reaches(ctx context.Context, offset string) error {
 	want, _ := strconv.ParseInt(offset, 10, 64)
 	for end := time.Now().Add(patience); ; {
-		info, err := c.info(ctx)
+		info, err := l.info(ctx)
 		if err != nil {
 			return err
 		}
@@ -278,7 +278,7 @@ func (c *link) reaches(ctx context.Context, offset string) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return &connect.Error{Kind: connect.Unreachable, Server: c.address, Err: errors.New("it is behind its primary, or does not let us read INFO")}
+			return &connect.Error{Kind: connect.Unreachable, Server: l.address, Err: errors.New("it is behind its primary, or does not let us read INFO")}
 		}
 		if err := sleep(ctx, patience/200); err != nil {
 			return err
@@ -335,7 +335,7 @@ func (r *snapshotRun) summary() source.Summary {
 	if r.topology.shards[0].before.version == "" { // INFO is forbidden
 		sum.Expected = r.expected
 	}
-	sum.Expired = r.expired
+	sum.Expired, sum.Estimated = r.expired, r.run.req.Bytes
 	sum.Server = strings.Replace(sum.Server, ", read from", ", snapshots from", 1)
 	if sum.Shards > 1 {
 		sum.Notes = append(sum.Notes, "each shard is shown as it was at its own moment")

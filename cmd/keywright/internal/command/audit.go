@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -11,20 +10,15 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
-	"github.com/keywright/keywright/source"
-	"github.com/keywright/keywright/source/server"
+	"github.com/keywright/keywright/source/rdb"
 	"github.com/spf13/cobra"
 )
 
 // auditing are the flags of audit.
 type auditing struct {
 	judging
+	sourcing
 	audit    audit.Options
-	scan     server.Options
-	role     string
-	noBytes  bool
-	sample   int64
-	progress string
 	top      int
 	examples int
 }
@@ -32,25 +26,29 @@ type auditing struct {
 func (a *app) auditCommand() *cobra.Command {
 	var o auditing
 	c := &cobra.Command{
-		Use:   "audit",
-		Short: "Compare a live server with the declaration",
+		Use:   "audit [snapshot file | - | URL]",
+		Short: "Compare a live server or a snapshot with the declaration",
 		Long: `Reads every key of a server and compares it with the declaration: keys nobody
 declared, wrong types, TTLs that are missing, too long or should not be there,
 and what each entry costs in keys and bytes. It only reads, and of a primary
 with a replica in step it reads the replica. All shards of a cluster and all
 databases are read.
 
+` + sourceHelp + `
+
 A run during which the server restarted, failed over, was flushed, or moved
-slots is incomplete: it exits with 5 and says why. Ctrl-C prints what has been
-found so far.
+slots is incomplete, and so is one over a file that is cut or damaged: it exits
+with 5 and says why. Ctrl-C prints what has been found so far.
 
 Exit codes: 0 clean, 1 findings, 2 usage or a bad file, 3 the server cannot be
 reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 		Example: `  keywright audit -u redis://localhost:6379
+  keywright audit --snapshot
+  keywright audit /var/lib/redis/dump.rdb
   keywright audit --rate 20000 --max-latency 5ms --values
   keywright audit --include product_detail --include 'cache:tmp:*' -o json`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
+		Args: oneSource,
+		RunE: func(c *cobra.Command, args []string) error {
 			form, err := a.form(c, o.output, auditForms...)
 			if err != nil {
 				return err
@@ -61,11 +59,13 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 					return usage("write the name of an entry, or a glob like 'cache:*'", "--%s takes no empty text", name)
 				}
 			}
+			o.name = append(args, "")[0]
 			return a.audit(c.Context(), &o)
 		},
 	}
 	a.serverFlags(c)
-	o.flags(c, auditForms...)
+	o.judging.flags(c, auditForms...)
+	o.sourcing.flags(c)
 	o.auditFlags(c)
 	for _, name := range []string{"include", "exclude"} {
 		_ = c.RegisterFlagCompletionFunc(name, a.completeEntries)
@@ -83,31 +83,13 @@ func (o *auditing) auditFlags(c *cobra.Command) {
 	f.BoolVar(&o.audit.Values, "values", false, "read values, and check them against their types, fields and members")
 	f.IntVar(&o.top, "top", 10, "how many of the largest keys to list")
 	f.IntVar(&o.examples, "examples", 5, "how many keys to show per finding")
-	f.Int64Var(&o.sample, "sample", 0, "look at about so many keys from random places only")
-	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
-	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
-	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
-	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
-	f.BoolVar(&o.noBytes, "no-bytes", false, "do not ask for MEMORY USAGE: a third less work for the server")
-	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
-	choices(c, "read-from", "auto", "primary", "replica")
-	choices(c, "progress", "auto", "plain", "none")
 }
 
 // prepare checks what flags cannot check themselves.
 func (o *auditing) prepare() error {
-	o.scan.Role = server.Role(o.role)
 	o.audit.Top, o.audit.Examples = o.top, o.examples
-	if err := cmp.Or(oneOf("read-from", o.role, "auto", "primary", "replica"), oneOf("progress", o.progress, "auto", "plain", "none")); err != nil {
-		return err
-	}
-	for name, n := range map[string]int64{"rate": int64(o.scan.Rate), "sample": o.sample, "max-latency": int64(o.scan.MaxLatency), "top": int64(o.top), "examples": int64(o.examples)} {
-		if n < 0 {
-			return usage("write a positive number, or leave it out", "--%s cannot be negative", name)
-		}
-	}
-	if o.scan.OnlyDB < -1 {
-		return usage("write --db 0, or leave it out for all", "--db %d is no database", o.scan.OnlyDB)
+	if o.top < 0 || o.examples < 0 {
+		return usage("write a positive number, or leave it out", "--top and --examples cannot be negative")
 	}
 	if max(o.top, o.examples) > maxKept {
 		return usage("the form json with --include shows more of less", "--top and --examples keep at most %s keys", terminal.Count(maxKept))
@@ -134,25 +116,14 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 	if err != nil {
 		return a.badFilter(d, o, err)
 	}
-	config, err := a.server()
+	src, req, done, err := a.source(&o.sourcing)
 	if err != nil {
 		return err
 	}
-	mode := o.progress
-	if a.quiet {
-		mode = "none"
-	}
-	bar := terminal.NewProgress(mode, a.err, a.now())
-	req := source.Request{Bytes: !o.noBytes, Sample: o.sample, Progress: func(p source.Progress) {
-		state := terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}
-		if p.Paused {
-			state.Note = "waiting for the server to get quicker"
-		}
-		bar.Show(state, a.now())
-	}}
-	report, err := fold.Run(ctx, server.New(config, o.scan), req)
-	bar.Clear()
-	if report == nil {
+	defer done()
+	report, err := fold.Run(ctx, src, req)
+	done()
+	if report == nil || errors.Is(err, rdb.ErrNotRDB) {
 		return err
 	}
 	return a.conclude(ctx, o, d, report, err)
@@ -201,7 +172,7 @@ func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audi
 	case scanErr != nil:
 		return scanErr
 	case !r.Complete:
-		return &exit{exitPartial, "the audit is incomplete: " + strings.Join(r.Incomplete, "; "), "run it again when the server is at rest"}
+		return &exit{exitPartial, "the audit is incomplete: " + strings.Join(r.Incomplete, "; "), o.again()}
 	}
 	return o.verdict(r.Summary)
 }

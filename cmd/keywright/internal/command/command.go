@@ -116,7 +116,7 @@ Begin with ` + "`keywright init`" + `, or look at it work with ` + "`keywright d
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing but results and errors")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "say which file and which server are used")
 	choices(root, "color", "auto", "always", "never")
-	root.AddCommand(a.initCommand(), a.lintCommand(), a.fmtCommand(), a.rulesCommand(), a.explainCommand(), a.matchCommand(), a.auditCommand(),
+	root.AddCommand(a.initCommand(), a.lintCommand(), a.fmtCommand(), a.rulesCommand(), a.explainCommand(), a.matchCommand(), a.auditCommand(), a.topCommand(), a.inferCommand(),
 		a.doctorCommand(), a.aclCommand(), a.demoCommand(), a.schemaCommand(), a.versionCommand())
 	return root
 }
@@ -226,6 +226,9 @@ func (a *app) say(format string, args ...any) {
 		fmt.Fprintf(a.err, "%s\n", a.discreet(fmt.Sprintf(format, args...)))
 	}
 }
+
+// tell writes one line of a result.
+func (a *app) tell(format string, args ...any) { fmt.Fprintf(a.out, format+"\n", args...) }
 
 // detail tells what only --verbose wants to know.
 func (a *app) detail(format string, args ...any) {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/source/rdb"
 )
 
 // The exit codes of every verb.
@@ -59,6 +61,8 @@ func judge(ctx context.Context, err error) (message, hint string, code int) {
 	var refused *connect.Error
 	var config *connect.ConfigError
 	var ours *bug
+	var file *dumpfile.Error
+	var damaged *rdb.Error
 	switch {
 	case err == nil:
 		return "", "", exitClean
@@ -74,6 +78,14 @@ func judge(ctx context.Context, err error) (message, hint string, code int) {
 		return "cannot use the server " + refused.Server + ": " + refused.Err.Error(), refused.Hint, code
 	case errors.As(err, &config):
 		return config.What, config.Hint, exitUsage
+	case errors.As(err, &file):
+		return file.Err.Error(), file.Hint, exitUsage
+	case errors.Is(err, rdb.ErrNotRDB):
+		return err.Error(), "an RDB file is what BGSAVE writes, dump.rdb; it may be compressed with gzip or zstd", exitUsage
+	case errors.Is(err, rdb.ErrUnknown):
+		return err.Error(), "a newer keywright may know it; a scan of the server itself reads any version", exitPartial
+	case errors.As(err, &damaged):
+		return err.Error(), "let the server write it anew (BGSAVE), and copy it when it is done; redis-check-rdb looks at it in detail", exitPartial
 	case errors.As(err, &ours):
 		return ours.Error(), "please report it with the command that led to it", exitUsage
 	}

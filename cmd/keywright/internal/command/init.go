@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -15,11 +16,12 @@ import (
 // schemaFile is where editors find the JSON Schema of the language.
 const schemaFile = ".keywright/keyspace.schema.json"
 
-// starter is the declaration that init writes. The first two lines are for
-// editors: yaml-language-server and JetBrains read different ones.
-const starter = `# yaml-language-server: $schema=./` + schemaFile + `
-# $schema: ./` + schemaFile + `
-keywright: 1
+// schemaLines are for editors: yaml-language-server and JetBrains read different
+// ones.
+const schemaLines = "# yaml-language-server: $schema=./" + schemaFile + "\n# $schema: ./" + schemaFile + "\n"
+
+// starter is the declaration that init writes.
+const starter = schemaLines + `keywright: 1
 package: shopkeys                    # the name of the generated package
 owner: shop                          # who writes these keys
 owns: ["shop:*"]                     # an undeclared key under these is an error in an audit
@@ -45,42 +47,73 @@ keys:
 `
 
 func (a *app) initCommand() *cobra.Command {
-	return &cobra.Command{
+	var o sourcing
+	var from string
+	c := &cobra.Command{
 		Use:   "init [folder]",
 		Short: "Write a first declaration, and the JSON Schema beside it for editors",
 		Long: `Writes keyspace.yaml with two entries to start from, and
 ` + schemaFile + `, with which editors complete and check it. A keyspace.yaml
 that is there already is left alone; the schema is brought up to date.
 
-Exit codes: 0 written, 2 usage or a folder that cannot be written to, 4 there is
-a keyspace.yaml already.`,
+With --from the entries are drawn from the keys of a server or a snapshot, as
+keywright infer draws them.
+
+Exit codes: 0 written, 2 usage or a folder that cannot be written to, 3 the
+server cannot be reached, 4 it refuses, or there is a keyspace.yaml already, 5
+written, but not everything was seen.`,
 		Example: `  keywright init
-  keywright init services/shop`,
+  keywright init services/shop
+  keywright init --from dump.rdb
+  keywright init --from redis://localhost:6379`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage("name one folder", "init takes one folder, but got %d", len(args))
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.initialise(append(args, ".")[0])
+		RunE: func(c *cobra.Command, args []string) error {
+			dir := append(args, ".")[0]
+			if from == "" && !c.Flags().Changed("from") {
+				return a.initialise(dir, starter)
+			}
+			if _, err := os.Lstat(filepath.Join(dir, declarationName)); err == nil {
+				return exists(filepath.Join(dir, declarationName))
+			}
+			if o.name = from; from == "" {
+				return usage("name a file or a server: --from dump.rdb", "--from takes no empty text")
+			}
+			draft, err := a.draft(c.Context(), &inferring{sourcing: o})
+			if draft == nil {
+				return err
+			}
+			return cmp.Or(a.initialise(dir, schemaLines+string(draft)), err)
 		},
 	}
+	a.serverFlags(c)
+	o.flags(c)
+	c.Flags().StringVar(&from, "from", "", "draw the entries from the keys of this snapshot file, - or URL")
+	return c
 }
 
-func (a *app) initialise(dir string) error {
+// exists is the refusal to overwrite a declaration.
+func exists(path string) error {
+	return &exit{exitRefused, path + " exists already and is left as it is", "edit it, add to it with `keywright infer --merge " + path + "`, or remove it first"}
+}
+
+func (a *app) initialise(dir, text string) error {
 	if err := a.writeSchema(filepath.Join(dir, schemaFile)); err != nil {
 		return err
 	}
 	path := filepath.Join(dir, declarationName)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return &exit{exitRefused, path + " exists already and is left as it is", "edit it, or remove it first"}
+		return exists(path)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(f, starter)
+	_, err = io.WriteString(f, text)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}

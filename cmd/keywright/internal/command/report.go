@@ -182,11 +182,19 @@ func (t *reportTable) worth() {
 	case r.MaxRepeats > 0:
 		share := float64(r.MaxRepeats) / float64(max(r.Total.Keys, 1))
 		p("SCAN may repeat a key: at most %s (%s) are counted twice, if none was deleted meanwhile", terminal.Count(r.MaxRepeats), terminal.Percent(share))
+	case r.Complete && r.Estimated:
+		p("a snapshot: the keys of one moment, each once")
 	case r.Complete:
 		p("no key was counted twice, if none was deleted meanwhile")
 	}
 	if r.Gone > 0 {
 		p("%s expired or were deleted while they were looked at", terminal.Plural(r.Gone, "key"))
+	}
+	if r.Expired > 0 {
+		p("%s had expired when the snapshot was made, and are not counted", terminal.Plural(r.Expired, "key"))
+	}
+	if r.Estimated && t.bytes {
+		p("bytes are an estimate of what MEMORY USAGE says")
 	}
 	if r.Filtered > 0 {
 		p("%s left out by --include and --exclude", terminal.Plural(r.Filtered, "key"))

@@ -125,7 +125,7 @@ func (a *app) aclCommand() *cobra.Command {
 		SuggestionsMinimumDistance: 2,
 		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	var self, values bool
+	var self, values, snapshot bool
 	var user string
 	p := &cobra.Command{
 		Use:   "print --self",
@@ -143,11 +143,16 @@ without the first word. A password is not in it: add one with >password.`,
 			if user == "" || strings.ContainsFunc(user, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 				return usage("write --user keywright", "%q is no name for an ACL user", user)
 			}
-			_, err := fmt.Fprintf(a.out, "user %s %s\n", user, server.ACL(values))
+			rules := server.ACL(values)
+			if snapshot {
+				rules = server.SnapshotACL()
+			}
+			_, err := fmt.Fprintf(a.out, "user %s %s\n", user, rules)
 			return err
 		},
 	}
 	p.Flags().BoolVar(&self, "self", false, "the user keywright itself needs")
+	p.Flags().BoolVar(&snapshot, "snapshot", false, "what --snapshot needs instead of a scan")
 	p.Flags().BoolVar(&values, "values", true, "with what --values needs")
 	p.Flags().StringVar(&user, "user", "keywright", "name of the user")
 	c.AddCommand(p)
@@ -199,7 +204,7 @@ func (a *app) auditDemo(ctx context.Context, url, file string) error {
 		return a.Getenv(name)
 	}
 	inner.connect.Timeout = 10 * time.Second
-	o := auditing{judging: judging{failOn: "never", output: "table"}, role: "auto", progress: "none", top: 5, examples: 2}
+	o := auditing{judging: judging{failOn: "never", output: "table"}, sourcing: sourcing{role: "auto", progress: "none"}, top: 5, examples: 2}
 	o.scan.OnlyDB = -1
 	return inner.audit(ctx, &o)
 }

@@ -1,0 +1,152 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing/fstest"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/infer"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/source/rdb"
+	"github.com/spf13/cobra"
+)
+
+// inferring are the flags of infer.
+type inferring struct {
+	sourcing
+	merge string
+	to    string
+}
+
+func (a *app) inferCommand() *cobra.Command {
+	var o inferring
+	c := &cobra.Command{
+		Use:   "infer [snapshot file | - | URL]",
+		Short: "Draft a declaration from the keys of a server or a snapshot",
+		Long: `Draws a declaration from live keys: patterns with typed placeholders, types, TTLs
+rounded to what a person would write, value shapes from a sample of values, and
+guesses about locks, caches, counters and indexes, marked as such. Keys of
+well-known software go under foreign. It is a draft: it says what is there, not
+what should be. Read it, then run lint and audit.
+
+With --merge the keys that a declaration does not declare are drafted, and added
+to it; what is in it stays as it is.
+
+` + sourceHelp + `
+
+Exit codes: 0 drafted, 2 usage or a bad file, 3 the server cannot be reached, 4
+the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
+		Example: `  keywright infer dump.rdb > keyspace.yaml
+  keywright infer -u redis://localhost:6379 --snapshot
+  keywright infer dump.rdb --merge keyspace.yaml --to keyspace.yaml`,
+		Args: oneSource,
+		RunE: func(c *cobra.Command, args []string) error {
+			o.name = append(args, "")[0]
+			text, err := a.draft(c.Context(), &o)
+			if text == nil {
+				return err
+			}
+			return cmp.Or(a.deliver(&o, text), err)
+		},
+	}
+	a.serverFlags(c)
+	o.sourcing.flags(c)
+	c.Flags().StringVar(&o.merge, "merge", "", "a declaration: draft what it does not declare, and add it")
+	c.Flags().StringVar(&o.to, "to", "", "write the result to this file instead of standard output")
+	return c
+}
+
+// draft reads the keys and drafts. Without a text nothing could be read; with
+// both a text and an error not everything was.
+func (a *app) draft(ctx context.Context, o *inferring) ([]byte, error) {
+	known, original, err := a.toMerge(o.merge)
+	if err != nil {
+		return nil, err
+	}
+	src, req, done, err := a.source(&o.sourcing)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	in, err := infer.New(infer.Options{Known: known})
+	if err != nil {
+		return nil, err
+	}
+	d, sum, err := in.Run(ctx, src, req)
+	done()
+	if sum.Endpoint == "" && err != nil || errors.Is(err, rdb.ErrNotRDB) {
+		return nil, err
+	}
+	text := d.YAML()
+	if known != nil {
+		if text, err = a.merged(d, original, err); text == nil {
+			return nil, err
+		}
+	}
+	a.say("drafted %d entries from %d keys of %s", len(d.Entries), d.Keys-d.Known, sum.Server)
+	switch {
+	case ctx.Err() != nil:
+		return text, &exit{exitInterrupted, "interrupted: the draft covers what was seen until then", ""}
+	case err != nil:
+		return text, err
+	case len(sum.Incomplete) > 0:
+		return text, &exit{exitPartial, "not everything was seen: " + strings.Join(sum.Incomplete, "; "), o.again()}
+	}
+	return text, nil
+}
+
+// toMerge loads the declaration that is added to.
+func (a *app) toMerge(path string) (*keyspace.Keyspace, []byte, error) {
+	if path == "" {
+		return nil, nil, nil
+	}
+	inner := *a
+	inner.file = path
+	d, _, err := inner.usable()
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := readText(path)
+	return d.Keyspace, text, err
+}
+
+// merged adds the draft to a declaration, and makes sure that it can be loaded.
+func (a *app) merged(d *infer.Draft, original []byte, seen error) ([]byte, error) {
+	text, err := d.Merge(original)
+	if err != nil {
+		return nil, usage("", "the draft cannot be added: %v", err)
+	}
+	_, findings := keyspace.Load(fstest.MapFS{declarationName: {Data: text}}, declarationName)
+	for _, f := range findings {
+		if f.Code == "KW008" || f.Severity.String() != "error" { // imports are not there
+			continue
+		}
+		if !importsAnything(original) {
+			return nil, &bug{fmt.Sprintf("the merged declaration cannot be loaded: %v", finding.Finding(f))}
+		}
+	}
+	return text, seen
+}
+
+func importsAnything(text []byte) bool { return strings.Contains("\n"+string(text), "\nimports:") }
+
+// deliver writes the draft.
+func (a *app) deliver(o *inferring, text []byte) error {
+	if o.to == "" {
+		_, err := a.out.Write(text)
+		return err
+	}
+	if _, err := os.Lstat(o.to); err == nil && o.to != o.merge {
+		return &exit{exitRefused, o.to + " exists already and is left as it is", "name another file, or merge into it with --merge " + o.to}
+	}
+	if err := replaceText(o.to, text); err != nil {
+		return err
+	}
+	a.say("wrote %s", o.to)
+	return nil
+}

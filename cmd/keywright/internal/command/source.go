@@ -1,0 +1,176 @@
+package command
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/source/server"
+	"github.com/spf13/cobra"
+)
+
+// sourcing are the flags of verbs that read keys, wherever they are.
+type sourcing struct {
+	name     string // a file, "-", or a URL; "": the server of the flags
+	scan     server.Options
+	role     string
+	snapshot bool
+	forks    int
+	noCRC    bool
+	noBytes  bool
+	sample   int64
+	progress string
+}
+
+// sourceHelp explains them.
+const sourceHelp = `With --snapshot a server is not scanned but sends what it would send a replica:
+the keys of one moment, for a fork and next to nothing of its only thread. The
+user needs +psync, +sync and +replconf (keywright acl print --self --snapshot).
+A file is an RDB file of any version, compressed or not, or the RDB part of an
+AOF; - is standard input. Bytes of a snapshot are an estimate, TTLs are what was
+left when it was made.`
+
+func (o *sourcing) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.BoolVar(&o.snapshot, "snapshot", false, "read what the server sends a replica instead of scanning it")
+	f.IntVar(&o.forks, "forks", 1, "with --snapshot: how many servers of a cluster may make a snapshot at the same time")
+	f.BoolVar(&o.noCRC, "no-crc", false, "do not verify the checksum of a snapshot file")
+	f.Int64Var(&o.sample, "sample", 0, "look at about so many keys from random places only")
+	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
+	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
+	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
+	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
+	f.BoolVar(&o.noBytes, "no-bytes", false, "do not ask for MEMORY USAGE: a third less work for the server")
+	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
+	choices(c, "read-from", "auto", "primary", "replica")
+	choices(c, "progress", "auto", "plain", "none")
+}
+
+// oneSource takes at most one argument.
+func oneSource(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) > 1:
+		return usage("name one file or server", "%s takes one source, but got %d", cmd.CommandPath(), len(args))
+	case len(args) == 1 && (strings.HasSuffix(args[0], ".yaml") || strings.HasSuffix(args[0], ".yml")):
+		return usage("write `"+cmd.CommandPath()+" -f "+shellWord(args[0])+"`", "a declaration goes behind -f")
+	case len(args) == 1 && args[0] == "":
+		return usage("name a file, or leave it out for the server", "the name of a file cannot be empty")
+	}
+	return nil
+}
+
+func (o *sourcing) isURL() bool { return strings.Contains(o.name, "://") }
+
+func (o *sourcing) isFile() bool { return o.name != "" && !o.isURL() }
+
+// notFor are the flags that say nothing about a kind of source.
+func (o *sourcing) notFor() (flags []string, what string) {
+	if o.isFile() {
+		return []string{"snapshot", "forks", "rate", "max-latency", "read-from", "url", "-u", "timeout", "tls-ca", "tls-cert", "tls-key", "tls-server-name", "tls-insecure"}, "a file"
+	}
+	if o.snapshot {
+		return []string{"rate", "max-latency", "no-crc"}, "a snapshot of a server"
+	}
+	return []string{"forks", "no-crc"}, "a scan"
+}
+
+// checkSource checks what flags cannot check themselves.
+func (a *app) checkSource(o *sourcing) error {
+	o.scan.Role = server.Role(o.role)
+	if err := cmp.Or(oneOf("read-from", o.role, "auto", "primary", "replica"), oneOf("progress", o.progress, "auto", "plain", "none")); err != nil {
+		return err
+	}
+	for name, n := range map[string]int64{"rate": int64(o.scan.Rate), "sample": o.sample, "max-latency": int64(o.scan.MaxLatency)} {
+		if n < 0 {
+			return usage("write a positive number, or leave it out", "--%s cannot be negative", name)
+		}
+	}
+	if o.scan.OnlyDB < -1 {
+		return usage("write --db 0, or leave it out for all", "--db %d is no database", o.scan.OnlyDB)
+	}
+	if o.forks < 1 && o.snapshot {
+		return usage("write --forks 1", "--forks must be above zero")
+	}
+	flags, what := o.notFor()
+	for _, f := range flags {
+		if a.given(f) {
+			return usage("leave it out", "%s says nothing about %s", dashed(f), what)
+		}
+	}
+	if o.isURL() && a.given("url", "-u") {
+		return usage("name it once", "a server is named twice, as an argument and behind -u")
+	}
+	return nil
+}
+
+func dashed(flag string) string {
+	if strings.HasPrefix(flag, "-") {
+		return flag
+	}
+	return "--" + flag
+}
+
+// given says whether a flag stands in the arguments; one from the environment is
+// meant for commands that it concerns.
+func (a *app) given(flags ...string) bool {
+	return slices.ContainsFunc(a.args, func(arg string) bool {
+		return slices.ContainsFunc(flags, func(f string) bool {
+			return arg == dashed(f) || strings.HasPrefix(arg, dashed(f)+"=") || len(f) == 2 && f[0] == '-' && strings.HasPrefix(arg, f)
+		})
+	})
+}
+
+// source opens what the flags name, with a request that shows progress. done
+// closes it and clears the progress; it may be called twice.
+func (a *app) source(o *sourcing) (src source.Source, req source.Request, done func(), err error) {
+	if err := a.checkSource(o); err != nil {
+		return nil, req, nil, err
+	}
+	mode := o.progress
+	if a.quiet {
+		mode = "none"
+	}
+	bar := terminal.NewProgress(mode, a.err, a.now())
+	req = source.Request{Bytes: !o.noBytes, Sample: o.sample, Progress: func(p source.Progress) {
+		state := terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}
+		if p.Paused {
+			state.Note = "waiting for the server to get quicker"
+		}
+		bar.Show(state, a.now())
+	}}
+	if o.isFile() {
+		f, err := dumpfile.Open(o.name, a.In)
+		if err != nil {
+			return nil, req, nil, err
+		}
+		options := rdb.Options{Name: f.Name, NoCRC: o.noCRC, OnlyDB: o.scan.OnlyDB, Taken: f.Modified, Clock: a.now}
+		if options.Taken.IsZero() {
+			options.Taken = a.now()
+		}
+		return rdb.New(f, options), req, func() { bar.Clear(); f.Close() }, nil
+	}
+	if o.isURL() {
+		a.url = o.name
+	}
+	config, err := a.server()
+	if err != nil {
+		return nil, req, nil, err
+	}
+	src = server.New(config, o.scan)
+	if o.snapshot {
+		src = server.NewSnapshot(config, server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB})
+	}
+	return src, req, bar.Clear, nil
+}
+
+// again is what to do about a run that did not see everything.
+func (o *sourcing) again() string {
+	if o.isFile() {
+		return "let the server write the file anew (BGSAVE), and copy it when it is done"
+	}
+	return "run it again when the server is at rest"
+}

@@ -1,0 +1,248 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/infer"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb"
+	"github.com/spf13/cobra"
+)
+
+// topping are the flags of top.
+type topping struct {
+	sourcing
+	by     string
+	limit  int
+	output string
+}
+
+func (a *app) topCommand() *cobra.Command {
+	var o topping
+	c := &cobra.Command{
+		Use:   "top [snapshot file | - | URL]",
+		Short: "Say which keys and which groups of keys cost most",
+		Long: `Lists the groups of keys that take most memory, and the largest keys. With a
+declaration the groups are its entries; keys it does not declare, and all keys
+where there is none, are grouped by patterns drawn from their names.
+
+` + sourceHelp + `
+
+Only a snapshot tells elements, bytes on disk and idle time; --by idle lists the
+keys nobody has touched for longest, if the server keeps LRU times.
+
+Exit codes: 0 shown, 2 usage or a bad file, 3 the server cannot be reached, 4 the
+server refuses, 5 incomplete, 130 interrupted.`,
+		Example: `  keywright top -u redis://localhost:6379
+  keywright top dump.rdb --limit 50
+  keywright top dump.rdb --by elements -o json`,
+		Args: oneSource,
+		RunE: func(c *cobra.Command, args []string) error {
+			o.name = append(args, "")[0]
+			form, err := a.form(c, o.output, "table", "json")
+			if err != nil {
+				return err
+			}
+			o.output = form
+			return a.top(c.Context(), &o)
+		},
+	}
+	a.serverFlags(c)
+	o.flags(c)
+	outputs(c, &o.output, "table", "json")
+	c.Flags().StringVar(&o.by, "by", "bytes", "what is large: bytes, elements, stored (bytes in the snapshot) or idle")
+	c.Flags().IntVar(&o.limit, "limit", 20, "how many groups and keys to list")
+	choices(c, "by", rankNames...)
+	return c
+}
+
+var rankNames = []string{string(audit.ByBytes), string(audit.ByElements), string(audit.ByStored), string(audit.ByIdle)}
+
+// topReport is what top found; its JSON names are stable.
+type topReport struct {
+	Server     string           `json:"server"`
+	Endpoint   string           `json:"endpoint"`
+	Complete   bool             `json:"complete"`
+	Incomplete []string         `json:"incomplete,omitempty"`
+	Sampled    bool             `json:"sampled,omitempty"`
+	Estimated  bool             `json:"estimated_bytes,omitempty"`
+	Keys       int64            `json:"keys"`
+	Bytes      int64            `json:"bytes"`
+	By         string           `json:"by"`
+	Groups     []topGroup       `json:"groups"`
+	Others     int              `json:"other_groups"` // that are not listed
+	Largest    []audit.LargeKey `json:"largest"`
+}
+
+// topGroup is an entry, or a pattern of keys that no entry declares.
+type topGroup struct {
+	Entry   string  `json:"entry,omitempty"`
+	Pattern string  `json:"pattern"`
+	Type    string  `json:"type"`
+	Keys    int64   `json:"keys"`
+	Bytes   int64   `json:"bytes"`
+	Share   float64 `json:"share"` // of all bytes; of all keys where bytes are unknown
+	NoTTL   int64   `json:"no_ttl"`
+}
+
+func (a *app) top(ctx context.Context, o *topping) error {
+	if err := oneOf("by", o.by, rankNames...); err != nil {
+		return err
+	}
+	if o.limit < 1 || o.limit > maxKept {
+		return usage("write --limit 20", "--limit %d: it takes 1 to %s", o.limit, terminal.Count(maxKept))
+	}
+	ks, err := a.declaredOrNot()
+	if err != nil {
+		return err
+	}
+	src, req, done, err := a.source(&o.sourcing)
+	if err != nil {
+		return err
+	}
+	defer done()
+	fold, err := audit.New(ks, audit.Options{Top: o.limit, By: audit.Rank(o.by), Plain: true})
+	if err != nil {
+		return err
+	}
+	groups, err := infer.New(infer.Options{Known: ks})
+	if err != nil {
+		return err
+	}
+	sum, err := src.Scan(ctx, req, func(keys []source.Key) error {
+		fold.Add(keys)
+		groups.Add(keys)
+		return nil
+	})
+	done()
+	if sum.Endpoint == "" && err != nil || errors.Is(err, rdb.ErrNotRDB) {
+		return err
+	}
+	report := topOf(fold.Report(sum, req.Sample > 0), groups.Draft(), o)
+	if o.output == "json" {
+		err = cmp.Or(a.json(report), err)
+	} else {
+		err = cmp.Or(a.printTop(report, o), err)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return &exit{exitInterrupted, "interrupted: what is listed was seen until then", ""}
+	case err != nil:
+		return err
+	case !report.Complete:
+		return &exit{exitPartial, "the list is incomplete: " + strings.Join(report.Incomplete, "; "), o.again()}
+	}
+	return nil
+}
+
+// declaredOrNot is the declaration, an empty one where there is none.
+func (a *app) declaredOrNot() (*keyspace.Keyspace, error) {
+	if _, err := a.find(); err != nil && a.file == "" {
+		return &keyspace.Keyspace{}, nil
+	}
+	d, _, err := a.usable()
+	if err != nil {
+		return nil, err
+	}
+	return d.Keyspace, nil
+}
+
+func topOf(r *audit.Report, draft *infer.Draft, o *topping) *topReport {
+	t := &topReport{Server: r.Server, Endpoint: r.Endpoint, Complete: r.Complete, Incomplete: r.Incomplete, Sampled: r.Sampled, Estimated: r.Estimated,
+		Keys: r.Total.Keys, Bytes: r.Total.Bytes, By: o.by, Groups: []topGroup{}, Largest: append([]audit.LargeKey{}, r.Largest...)}
+	for _, e := range r.Entries {
+		t.group(topGroup{Entry: e.Name, Pattern: e.Pattern, Type: e.Type, Keys: e.Keys, Bytes: e.Bytes, NoTTL: e.NoTTL})
+	}
+	for _, g := range r.Foreign {
+		t.group(topGroup{Entry: "foreign", Pattern: g.Glob, Keys: g.Keys, Bytes: g.Bytes, NoTTL: g.NoTTL})
+	}
+	for _, e := range draft.Entries {
+		t.group(topGroup{Pattern: e.Pattern, Type: e.Type, Keys: e.Keys, Bytes: e.Bytes, NoTTL: e.NoTTL})
+	}
+	slices.SortStableFunc(t.Groups, func(a, b topGroup) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Keys, a.Keys), cmp.Compare(a.Pattern, b.Pattern))
+	})
+	t.Others = max(0, len(t.Groups)-o.limit)
+	t.Groups = t.Groups[:len(t.Groups)-t.Others]
+	return t
+}
+
+func (t *topReport) group(g topGroup) {
+	if g.Keys == 0 {
+		return
+	}
+	switch {
+	case t.Bytes > 0:
+		g.Share = float64(g.Bytes) / float64(t.Bytes)
+	case t.Keys > 0:
+		g.Share = float64(g.Keys) / float64(t.Keys)
+	}
+	t.Groups = append(t.Groups, g)
+}
+
+func (a *app) printTop(t *topReport, o *topping) error {
+	p := &reportTable{a.out, &audit.Report{}, !o.noBytes}
+	a.tell("%s at %s", finding.Printable(t.Server), finding.Printable(t.Endpoint))
+	a.tell("%s, %s\n", terminal.Plural(t.Keys, "key"), terminal.Bytes(t.Bytes))
+	var rows [][]string
+	for _, g := range t.Groups {
+		rows = append(rows, []string{cmp.Or(g.Entry, "–"), g.Pattern, g.Type, terminal.Count(g.Keys), terminal.Bytes(g.Bytes), terminal.Percent(g.Share), terminal.Bytes(g.Bytes / g.Keys), countOrNone(g.NoTTL)})
+	}
+	columns := []terminal.Column{{Title: "group", Least: 10, Drop: 3}, {Title: "pattern", Least: 24}, {Title: "type", Drop: 2}, {Title: "keys", Right: true}, {Title: "bytes", Right: true},
+		{Title: "share", Right: true}, {Title: "mean", Right: true, Drop: 1}, {Title: "no ttl", Right: true, Drop: 4}}
+	if err := p.table(columns, rows); err != nil {
+		return err
+	}
+	if t.Others > 0 {
+		a.tell("and %s, which --limit %d leaves out\n", terminal.Plural(int64(t.Others), "more group"), o.limit)
+	}
+	if err := a.printLargest(t, p); err != nil {
+		return err
+	}
+	if t.Estimated && !o.noBytes {
+		a.tell("bytes are an estimate of what MEMORY USAGE says")
+	}
+	if t.Sampled {
+		a.tell("sample: the figures are of %s, not of all", terminal.Plural(t.Keys, "key"))
+	}
+	return nil
+}
+
+func (a *app) printLargest(t *topReport, p *reportTable) error {
+	var rows [][]string
+	for _, k := range t.Largest {
+		row := []string{finding.Key(k.Key), k.Type, "", "", terminal.Bytes(k.Bytes), "", "never", k.Entry}
+		if k.Facts != nil {
+			row[2], row[3] = k.Encoding, countOrNone(max(k.Elements, 0))
+			if k.Idle >= 0 {
+				row[5] = terminal.Duration(time.Duration(k.Idle) * time.Second)
+			}
+		}
+		if k.TTL != nil {
+			row[6] = terminal.Duration(audit.Duration(*k.TTL))
+		}
+		rows = append(rows, row)
+	}
+	title := map[string]string{"bytes": "largest keys", "idle": "keys idle for longest", "elements": "keys with most elements", "stored": "keys with most bytes on disk"}[t.By]
+	if len(rows) == 0 && t.Keys > 0 {
+		a.tell("no key tells its %s here: only a snapshot does, and idle times only where the server keeps them\n", t.By)
+	}
+	return p.table([]terminal.Column{{Title: title, Least: 24}, {Title: "type"}, {Title: "encoding", Drop: 1}, {Title: "elements", Right: true, Drop: 2}, {Title: "bytes", Right: true},
+		{Title: "idle", Right: true, Drop: 3}, {Title: "ttl", Right: true, Drop: 4}, {Title: "entry", Drop: 5}}, rows)
+}
+
+func countOrNone(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return terminal.Count(n)
+}

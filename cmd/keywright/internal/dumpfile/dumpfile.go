@@ -1,0 +1,149 @@
+// Package dumpfile opens snapshot files: RDB files as they are, compressed with
+// gzip or zstd, or from standard input. What a file is is told by its first
+// bytes, not by its name.
+//
+// It does not read snapshots (package source/rdb does); it only gives their
+// bytes, in one pass and in bounded memory, whatever they expand to.
+package dumpfile
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// File is an open snapshot.
+type File struct {
+	io.Reader           // the bytes of the snapshot
+	Name      string    // as it was given; "standard input"
+	Modified  time.Time // of the file; zero for standard input
+	close     []func()
+}
+
+// Stdin is the name of standard input.
+const Stdin = "-"
+
+// Error is a file that cannot be opened, and a way out.
+type Error struct {
+	Err  error
+	Hint string
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap gives the reason.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Open opens a file, or stdin for "-".
+func Open(name string, stdin io.Reader) (*File, error) {
+	f := &File{Name: name}
+	in := stdin
+	if name == Stdin {
+		f.Name = "standard input"
+	} else {
+		file, err := f.open(name)
+		if err != nil {
+			return nil, err
+		}
+		in = file
+	}
+	if err := f.decompress(bufio.NewReaderSize(in, 64<<10)); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Close closes what was opened.
+func (f *File) Close() {
+	for _, c := range f.close {
+		c()
+	}
+	f.close = nil
+}
+
+func (f *File) open(name string) (*os.File, error) {
+	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &Error{fmt.Errorf("there is no file %s", name), "the server tells where its snapshot is: `redis-cli CONFIG GET dir` and `CONFIG GET dbfilename`"}
+	}
+	if err != nil {
+		return nil, &Error{err, ""}
+	}
+	f.close = append(f.close, func() { _ = file.Close() })
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		f.Close()
+		return nil, &Error{fmt.Errorf("%s is a folder", name), inFolder(name)}
+	}
+	if err == nil {
+		f.Modified = info.ModTime()
+	}
+	return file, nil
+}
+
+// inFolder names the snapshot that lies in a folder.
+func inFolder(name string) string {
+	for _, pattern := range []string{"*.rdb", "appendonlydir/*.base.rdb"} {
+		if found, _ := filepath.Glob(filepath.Join(name, pattern)); len(found) > 0 {
+			return "did you mean " + found[0] + "?"
+		}
+	}
+	return "name the snapshot in it, dump.rdb"
+}
+
+// forms are what a file may begin with that is no snapshot itself.
+var forms = []struct {
+	magic string
+	open  func(*File, io.Reader) error
+}{
+	{"\x1f\x8b", (*File).gzip},
+	{"\x28\xb5\x2f\xfd", (*File).zstd},
+	{"*", func(*File, io.Reader) error {
+		return &Error{errors.New("this is an AOF without a snapshot in it: commands, not keys"), "let the server write one with BGSAVE, or audit the server itself"}
+	}},
+}
+
+func (f *File) decompress(in *bufio.Reader) error {
+	head, _ := in.Peek(4)
+	for _, form := range forms {
+		if bytes.HasPrefix(head, []byte(form.magic)) {
+			return form.open(f, in)
+		}
+	}
+	f.Reader = in
+	return nil
+}
+
+func (f *File) gzip(in io.Reader) error {
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return &Error{fmt.Errorf("%s: %w", f.Name, err), "it begins like gzip and is none"}
+	}
+	f.Reader = z
+	f.close = append(f.close, func() { _ = z.Close() })
+	return nil
+}
+
+// maxFrame bounds what a zstd file may ask for; its own tool refuses more than
+// 128 MiB too.
+const maxFrame = 128 << 20
+
+func (f *File) zstd(in io.Reader) error {
+	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxFrame))
+	if err != nil {
+		return &Error{fmt.Errorf("%s: %w", f.Name, err), "it begins like zstd and is none"}
+	}
+	f.Reader = z
+	f.close = append(f.close, z.Close)
+	return nil
+}
