@@ -22,6 +22,8 @@ type Draft struct {
 	Entries []*Entry
 	Foreign []Foreign
 	Left    []string // patterns that are not declared, and why
+
+	page bool // it comes from a page
 }
 
 // Var is the type of a placeholder.
@@ -45,6 +47,8 @@ type Entry struct {
 	NoTTL   int64 // of Keys, those that never expire
 	Example []byte
 	Guesses []string // what is guessed, for a comment
+	Doc     string   // from a page
+	Source  string   // where a page names it
 
 	tokens   []token
 	path     *path

@@ -37,8 +37,13 @@ func (d *Draft) vars(options Options) {
 	d.listVars(types, options)
 }
 
+var typeNames = set("text int float bool bytes uuid ulid hex slug date timestamp unix_s unix_ms json")
+
 // freeName is the name itself, or one made from it, that has this type or none.
 func freeName(types map[string]string, name, typ string) string {
+	if typ != "" && typeNames[name] { // a var cannot be called like a type
+		name += "_value"
+	}
 	base := strings.TrimSuffix(name, "_id")
 	for _, s := range []string{"", suffix(typ)} {
 		try := base + s

@@ -28,7 +28,7 @@ func (d *Draft) write(head bool) ([]byte, []int) {
 		}
 	}
 	w.line("")
-	if len(d.Entries) == 0 {
+	if len(d.Entries) == 0 || d.Entries[0].Type == channel {
 		w.line("keys: {}")
 	} else {
 		w.line("keys:")
@@ -39,7 +39,11 @@ func (d *Draft) write(head bool) ([]byte, []int) {
 }
 
 func (d *Draft) head(w *writer) {
-	w.line("# A draft, drawn from %s: what is there, not what should be.", plural(d.Keys-d.Known, "key"))
+	if d.page {
+		w.line("# A draft, read from a page: %s.", plural(int64(len(d.Entries)), "pattern"))
+	} else {
+		w.line("# A draft, drawn from %s: what is there, not what should be.", plural(d.Keys-d.Known, "key"))
+	}
 	w.line("# Read every line; those with a guess above all. Then keywright lint and audit.")
 	w.line("keywright: 1")
 	w.line("package: %s", orElse(d.Package, "appkeys"))
@@ -64,7 +68,17 @@ func (d *Draft) entries(w *writer) []int {
 	var lines []int
 	section := ""
 	many := d.sections() > 1
-	for _, e := range d.Entries {
+	for i, e := range d.Entries {
+		if e.Type == channel {
+			if i == 0 || d.Entries[i-1].Type != channel {
+				w.line("")
+				w.line("channels:")
+			}
+			w.line("")
+			lines = append(lines, w.lines+1)
+			e.writeChannel(w)
+			continue
+		}
 		if s := e.section(); many && s != section {
 			w.line("")
 			w.line("  # ---- %s ----", finding.Printable(s))
@@ -106,7 +120,13 @@ func (e *Entry) write(w *writer) {
 	for _, g := range e.Guesses {
 		w.line("  # guess: %s", finding.Printable(g))
 	}
+	if e.Source != "" {
+		w.line("  # %s", finding.Printable(e.Source))
+	}
 	w.line("  %s:", e.Name)
+	if e.Doc != "" {
+		w.line("    doc: %s", scalarText(e.Doc))
+	}
 	w.line("    key: %s", scalarText(e.Pattern))
 	w.line("    type: %s", e.Type)
 	for _, p := range e.Props {
@@ -120,6 +140,20 @@ func (e *Entry) write(w *writer) {
 		}
 	}
 	w.line("    ttl: %s", e.TTL)
+}
+
+// channel is the type of an entry that is no key.
+const channel = "channel"
+
+func (e *Entry) writeChannel(w *writer) {
+	if e.Source != "" {
+		w.line("  # %s", finding.Printable(e.Source))
+	}
+	w.line("  %s:", e.Name)
+	if e.Doc != "" {
+		w.line("    doc: %s", scalarText(e.Doc))
+	}
+	w.line("    channel: %s", scalarText(e.Pattern))
 }
 
 func (d *Draft) left(w *writer) {

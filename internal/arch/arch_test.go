@@ -161,7 +161,7 @@ func TestLayers(t *testing.T) {
 		"connect":                     {"internal/wire"},
 		"source/server":               {"internal/wire", "connect", "slot", "source", "source/rdb"},
 		"source/rdb":                  {"source"},
-		"infer":                       append([]string{"source", "keyspace/lint", "infer/software"}, declared...),
+		"infer":                       append([]string{"source", "keyspace/lint", "infer/page", "infer/software"}, declared...),
 		"infer/page":                  {"keyspace/pattern", "keyspace/scalar"},
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},

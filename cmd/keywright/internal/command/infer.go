@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing/fstest"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer"
 	"github.com/keywright/keywright/keyspace"
@@ -21,6 +23,7 @@ type inferring struct {
 	sourcing
 	merge string
 	to    string
+	page  string
 }
 
 func (a *app) inferCommand() *cobra.Command {
@@ -34,6 +37,9 @@ guesses about locks, caches, counters and indexes, marked as such. Keys of
 well-known software go under foreign. It is a draft: it says what is there, not
 what should be. Read it, then run lint and audit.
 
+With --from-doc the draft is of the keys that a Markdown page documents: tables,
+code, lists, in most ways to write a placeholder and in several languages.
+
 With --merge the keys that a declaration does not declare are drafted, and added
 to it; what is in it stays as it is.
 
@@ -43,11 +49,16 @@ Exit codes: 0 drafted, 2 usage or a bad file, 3 the server cannot be reached, 4
 the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
 		Example: `  keywright infer dump.rdb > keyspace.yaml
   keywright infer -u redis://localhost:6379 --snapshot
+  keywright infer --from-doc wiki/redis-keys.md
   keywright infer dump.rdb --merge keyspace.yaml --to keyspace.yaml`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = append(args, "")[0]
-			text, err := a.draft(c.Context(), &o)
+			read := a.draft
+			if c.Flags().Changed("from-doc") {
+				read = a.draftPage
+			}
+			text, err := read(c.Context(), &o)
 			if text == nil {
 				return err
 			}
@@ -57,6 +68,7 @@ the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
 	a.serverFlags(c)
 	o.sourcing.flags(c)
 	c.Flags().StringVar(&o.merge, "merge", "", "a declaration: draft what it does not declare, and add it")
+	c.Flags().StringVar(&o.page, "from-doc", "", "a Markdown page (or -) that documents keys, instead of a source")
 	c.Flags().StringVar(&o.to, "to", "", "write the result to this file instead of standard output")
 	return c
 }
@@ -96,6 +108,60 @@ func (a *app) draft(ctx context.Context, o *inferring) ([]byte, error) {
 		return text, err
 	case len(sum.Incomplete) > 0:
 		return text, &exit{exitPartial, "not everything was seen: " + strings.Join(sum.Incomplete, "; "), o.again()}
+	}
+	return text, nil
+}
+
+// draftPage drafts the keys that a page documents.
+func (a *app) draftPage(_ context.Context, o *inferring) ([]byte, error) {
+	if o.name != "" {
+		return nil, usage("name one of them", "--from-doc and a source exclude each other")
+	}
+	known, original, err := a.toMerge(o.merge)
+	if err != nil {
+		return nil, err
+	}
+	page, err := a.readPage(o.page)
+	if err != nil {
+		return nil, err
+	}
+	d := infer.FromPage(page, infer.Options{Known: known})
+	if len(d.Entries) == 0 && d.Known == 0 {
+		return nil, usage("keys are found in tables, code blocks, lists and `inline code`", "%s documents no key", orStdin(o.page))
+	}
+	a.say("drafted %d entries from %s", len(d.Entries), orStdin(o.page))
+	if known == nil {
+		return d.YAML(), nil
+	}
+	return a.merged(d, original, nil)
+}
+
+func orStdin(path string) string {
+	if path == dumpfile.Stdin {
+		return "standard input"
+	}
+	return path
+}
+
+// maxPage bounds a page.
+const maxPage = 4 << 20
+
+func (a *app) readPage(path string) ([]byte, error) {
+	in := a.In
+	if path != dumpfile.Stdin {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, usage("name a Markdown file", "the page cannot be read: %v", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxPage+1))
+	if err != nil {
+		return nil, usage("name a Markdown file", "the page cannot be read: %v", err)
+	}
+	if len(text) > maxPage {
+		return nil, usage("split it", "%s is longer than %d bytes", orStdin(path), maxPage)
 	}
 	return text, nil
 }

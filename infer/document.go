@@ -1,0 +1,151 @@
+package infer
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/infer/page"
+	"github.com/keywright/keywright/keyspace"
+)
+
+// FromPage drafts a declaration of the keys that a page documents. What the page
+// does not say is said so; nothing is looked up.
+func FromPage(text []byte, options Options) *Draft {
+	d := &Draft{Package: options.Package, page: true}
+	for _, k := range page.Read(text) {
+		if options.Known != nil && declares(options.Known, k.Pattern) {
+			d.Known++
+			continue
+		}
+		d.Entries = append(d.Entries, documented(k))
+	}
+	slices.SortStableFunc(d.Entries, func(a, b *Entry) int {
+		return cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(a.Pattern, b.Pattern))
+	})
+	d.vars(options)
+	d.names(options)
+	d.keepWhatLoads(options)
+	return d
+}
+
+// rankOf puts channels behind keys.
+func rankOf(e *Entry) int {
+	if e.Type == channel {
+		return 1
+	}
+	return 0
+}
+
+// declares reports whether a keyspace has the pattern already, whatever its
+// placeholders are called.
+func declares(ks *keyspace.Keyspace, text string) bool {
+	shape := func(p string) string {
+		var b strings.Builder
+		for _, t := range tokensOf(p, nil) {
+			b.WriteString(orElse(t.literal, "\x00"))
+		}
+		return b.String()
+	}
+	for _, k := range ks.Keys {
+		if shape(k.Pattern.String()) == shape(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// documented is the entry of a key as a page tells it.
+func documented(k page.Key) *Entry {
+	e := &Entry{Pattern: k.Pattern, Type: k.Type, TTL: k.TTL, Doc: k.Doc, tokens: tokensOf(k.Pattern, k.Types)}
+	e.Source = fmt.Sprintf("line %d", k.Line)
+	if k.Section != "" {
+		e.Source += ", " + k.Section
+	}
+	if k.Example != "" {
+		e.Source += ", like " + k.Example
+	}
+	if e.Type == channel {
+		return e
+	}
+	if e.TTL == "" {
+		e.TTL = "any"
+		e.guess("the page gives no TTL: somebody must decide")
+	}
+	switch {
+	case e.Type == "":
+		e.Type = "string"
+		e.guess("the page gives no type")
+	case e.Type == "lock" && !isShort(e.TTL):
+		e.Type = "string"
+		e.guess("a lock; `type: lock` needs a TTL of a day at most, so that a dead holder does not keep it")
+	case e.Type == "stream":
+		e.prop("maxlen", "10000")
+		e.guess("maxlen: a stream grows for ever without one")
+	}
+	return e
+}
+
+// isShort: a time of a day at most.
+func isShort(ttl string) bool {
+	d, err := keyspace.ParseDuration(ttl)
+	return err == nil && d <= 24*time.Hour
+}
+
+// tokensOf takes a pattern apart again. types are those of its placeholders.
+func tokensOf(pattern string, types map[string]string) []token {
+	var out []token
+	literal := func(s string) {
+		if n := len(out); n > 0 && out[n-1].class == 0 {
+			out[n-1].literal += s
+		} else {
+			out = append(out, token{literal: s})
+		}
+	}
+	for p := pattern; p != ""; {
+		end := strings.IndexByte(p, '}')
+		switch {
+		case strings.HasPrefix(p, "{#"):
+			literal("{")
+			p = p[2:]
+		case p[0] == '\\' && len(p) > 1:
+			literal(p[1:2])
+			p = p[2:]
+		case p[0] == '{' && end > 0:
+			t := token{class: text, name: p[1:end]}
+			if typ := types[t.name]; typ != "" {
+				t.words = []string{typ}
+			}
+			out = append(out, t)
+			p = p[end+1:]
+		default:
+			literal(p[:1])
+			p = p[1:]
+		}
+	}
+	return out
+}
+
+// keepWhatLoads leaves out what the language does not take, and says so.
+func (d *Draft) keepWhatLoads(options Options) {
+	for range len(d.Entries) + 1 {
+		text, lines := d.write(true)
+		_, findings := keyspace.Load(oneFile{bytes.NewReader(text), int64(len(text))}, draftName)
+		dropped := false
+		for _, f := range findings {
+			if e := d.at(lines, f.Pos.Line); e != nil && e.Name != "" && f.Severity.String() == "error" {
+				d.drop(e, f.Message)
+				dropped = true
+			}
+		}
+		if !dropped {
+			return
+		}
+		d.Entries = slices.DeleteFunc(d.Entries, func(e *Entry) bool { return e.Name == "" })
+		d.vars(options)
+		d.names(options)
+	}
+}

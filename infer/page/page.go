@@ -1,0 +1,306 @@
+// Package page reads a Markdown page that documents Redis keys, as teams keep
+// them on a wiki, and tells which keys it names: in tables, code, lists and
+// prose, in any of a dozen ways to write a placeholder and in several languages.
+//
+// It is no Markdown renderer and understands no prose: it collects what looks
+// like a key where keys are written, weighs it by where it stood, and merges the
+// ways in which one key is written. What is not plainly a key is left out; a
+// page that documents none gives none.
+//
+// API: may change until 1.0.
+package page
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Key is a key that a page documents.
+type Key struct {
+	Pattern string            // as keyspace files write it: user:{user_id}:posts
+	Types   map[string]string // placeholder → scalar type, where the page tells one
+	Type    string            // string hash list set zset stream lock channel; "" unknown
+	TTL     string            // 15m, 7d, none; "" when the page does not say
+	Doc     string            // the page's line about it
+	Section string            // the heading it stands under
+	Example string            // a concrete key on the page
+	Line    int               // where it is named first
+}
+
+// maxPage bounds what is read of a page.
+const maxPage = 4 << 20
+
+// Read finds the keys that a page documents.
+func Read(text []byte) []Key {
+	text = text[:min(len(text), maxPage)]
+	c := &collector{}
+	for _, b := range blocks(string(text)) {
+		c.block(b)
+	}
+	return c.keys()
+}
+
+// place is where a candidate stood, which says how sure it is a key.
+type place int
+
+const (
+	inProse   place = iota // inline code, a string of code: must look like a key
+	inListing              // a line of its own in a code block
+	inCommand              // argument of a Redis command or client call, or assigned to a key
+	inColumn               // in the key column of a table
+)
+
+// candidate is one mention of what may be a key.
+type candidate struct {
+	shape
+	place
+	line    int
+	typ     string
+	ttl     string
+	doc     string
+	section string
+}
+
+// collector gathers candidates of a page.
+type collector struct {
+	found []candidate
+	ttls  []labelled // TTLs that tables give by a label
+}
+
+// labelled is a TTL of something that a table names in words.
+type labelled struct{ label, ttl string }
+
+// maxCandidates bounds the mentions that are kept.
+const maxCandidates = 20_000
+
+func (c *collector) add(raw string, at candidate) {
+	if len(c.found) >= maxCandidates || len(raw) > 300 {
+		return
+	}
+	s, ok := parse(raw)
+	if !ok {
+		return
+	}
+	at.shape = s
+	if !at.plausible() {
+		return
+	}
+	c.found = append(c.found, at)
+}
+
+// plausible decides by the place whether a shape is taken for a key.
+func (c *candidate) plausible() bool {
+	s := &c.shape
+	if s.meta() || s.notAKey() || c.place < inColumn && len(s.parts) > 1 && s.genericHoles() == len(s.parts)-1 {
+		return false
+	}
+	switch c.place {
+	case inColumn:
+		return s.hasWord()
+	case inCommand:
+		return s.hasWord() && !s.glob
+	case inListing:
+		return !s.glob && s.colons() > 0 && s.rooted()
+	}
+	return !s.glob && s.colons() > 0 && s.rooted() && (s.holes() > 0 || s.colons() > 1)
+}
+
+// keys merges the mentions.
+func (c *collector) keys() []Key {
+	c.dropStrays()
+	groups := map[string]*merged{}
+	var order []string
+	for _, m := range c.found {
+		name := m.shape.signature()
+		g := groups[name]
+		if g == nil {
+			g = &merged{}
+			groups[name] = g
+			order = append(order, name)
+		}
+		g.add(m)
+	}
+	var list []*merged
+	for _, name := range order {
+		list = append(list, groups[name])
+	}
+	list = withoutSchemes(enumerate(absorb(list)))
+	var out []Key
+	for _, g := range list {
+		k, ok := g.key()
+		if !ok {
+			continue
+		}
+		if k.TTL == "" && k.Type != "channel" {
+			k.TTL = c.labelledTTL(k.Doc)
+		}
+		out = append(out, k)
+	}
+	slices.SortStableFunc(out, func(a, b Key) int { return cmp.Compare(a.Line, b.Line) })
+	return out
+}
+
+// dropStrays drops mentions in prose and code that share their first word with
+// nothing that is surely a key: on a page that has such keys they are something
+// else.
+func (c *collector) dropStrays() {
+	roots := map[string]bool{}
+	for _, m := range c.found {
+		if m.place > inProse {
+			roots[m.shape.root()] = true
+		}
+	}
+	if len(roots) == 0 {
+		return
+	}
+	c.found = slices.DeleteFunc(c.found, func(m candidate) bool {
+		return m.place == inProse && !roots[m.shape.root()] && m.shape.holes() == 0
+	})
+}
+
+// labelledTTL is the TTL that a table gives to a label which the line about a
+// key begins with.
+func (c *collector) labelledTTL(doc string) string {
+	best := labelled{}
+	for _, l := range c.ttls {
+		if len(l.label) > len(best.label) && strings.HasPrefix(plainText(doc), l.label) {
+			best = l
+		}
+	}
+	return best.ttl
+}
+
+// merged is one key in all its mentions.
+type merged struct {
+	shape
+	candidate // the best mention's facts
+	seen      bool
+	values    map[int][]string // of placeholders, by place
+	example   string
+}
+
+func (g *merged) add(m candidate) {
+	if !g.seen {
+		g.seen, g.shape, g.candidate = true, m.shape, m
+		g.values = map[int][]string{}
+	}
+	g.shape.nameHoles(&m.shape)
+	if m.place > g.place {
+		g.place = m.place
+		if m.place == inColumn {
+			g.doc = cmp.Or(m.doc, g.doc)
+		}
+	}
+	g.typ = betterType(g.typ, m.typ)
+	g.ttl = cmp.Or(g.ttl, m.ttl)
+	g.doc = cmp.Or(g.doc, m.doc)
+	g.line = min(g.line, m.line)
+	if g.example == "" && m.shape.concrete() {
+		g.example = m.shape.raw
+	}
+}
+
+// betterType: a lock is a string that is known better.
+func betterType(a, b string) string {
+	if a == "" || a == "string" && b != "" {
+		return b
+	}
+	return a
+}
+
+// absorb takes a mention with an example value into the key that has a
+// placeholder there: task:info:task-1 into task:info:{id}.
+func absorb(list []*merged) []*merged {
+	var out []*merged
+	for _, g := range list {
+		into := -1
+		for i, h := range list {
+			if h != g && h.shape.covers(&g.shape) {
+				into = i
+				break
+			}
+		}
+		if into < 0 {
+			out = append(out, g)
+			continue
+		}
+		h := list[into]
+		g.candidate.shape = h.shape
+		h.typ, h.ttl, h.doc = betterType(h.typ, g.typ), cmp.Or(h.ttl, g.ttl), cmp.Or(h.doc, g.doc)
+		h.line = min(h.line, g.line)
+		h.example = cmp.Or(h.example, g.example, concreteOf(&g.shape))
+	}
+	return out
+}
+
+func concreteOf(s *shape) string {
+	if s.holes() == 0 || s.concrete() {
+		return s.raw
+	}
+	return ""
+}
+
+// withoutSchemes drops what stands for keys that the page names one by one:
+// app:issue:{type}:{number} beside app:issue:status:{n} and app:issue:meta:{n}.
+func withoutSchemes(list []*merged) []*merged {
+	return slices.DeleteFunc(slices.Clone(list), func(h *merged) bool {
+		generic := h.shape.genericHoles()
+		if generic == 0 {
+			return false
+		}
+		instances := 0
+		for _, g := range list {
+			if g != h && g.shape.instanceOf(&h.shape) {
+				instances++
+			}
+		}
+		return instances >= 2 || instances > 0 && generic >= 2
+	})
+}
+
+// enumerate makes one key of several that differ in the last word where another
+// key has a placeholder: queue:high, queue:low and queue:{priority}.
+func enumerate(list []*merged) []*merged {
+	gone := map[*merged]bool{}
+	for _, h := range list {
+		for at, p := range h.shape.parts {
+			if !p.isHole() || at < len(h.shape.parts)-1 {
+				continue
+			}
+			var values []*merged
+			for _, g := range list {
+				if g != h && !gone[g] && g.shape.differsAt(&h.shape, at) {
+					values = append(values, g)
+				}
+			}
+			if len(values) < 2 {
+				continue
+			}
+			for _, g := range values {
+				gone[g] = true
+				h.values[at] = append(h.values[at], g.shape.parts[at].text())
+				h.typ, h.ttl, h.doc = betterType(h.typ, g.typ), cmp.Or(h.ttl, g.ttl), cmp.Or(h.doc, g.doc)
+				h.line = min(h.line, g.line)
+				h.example = cmp.Or(h.example, g.shape.raw)
+			}
+		}
+	}
+	return slices.DeleteFunc(list, func(g *merged) bool { return gone[g] })
+}
+
+func (g *merged) key() (Key, bool) {
+	pattern, types := g.shape.print(g.values)
+	if !loads(pattern, types) {
+		return Key{}, false
+	}
+	typ := g.typ
+	if typ == "" || typ == "string" {
+		if g.shape.says(lockWords) && (typ == "string" || g.shape.rootIs(lockWords)) {
+			typ = "lock"
+		} else if g.shape.says(channelWords) || saysAny(g.section, channelTitles) {
+			typ = "channel"
+		}
+	}
+	return Key{Pattern: pattern, Types: types, Type: typ, TTL: g.ttl, Doc: g.doc, Section: g.section, Example: g.example, Line: g.line}, true
+}

@@ -1,0 +1,122 @@
+package page_test
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/keywright/keywright/infer/page"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// Pages in other styles and languages than each other, with what a reader would
+// write down: PATTERN TYPE TTL, ? where the page does not say.
+func TestPages(t *testing.T) {
+	pages, err := filepath.Glob("testdata/*.md")
+	if err != nil || len(pages) < 7 {
+		t.Fatal(pages, err)
+	}
+	for _, path := range pages {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := os.ReadFile(strings.TrimSuffix(path, ".md") + ".golden")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			for _, k := range page.Read(text) {
+				got.WriteString(k.Pattern + " " + cmp.Or(k.Type, "?") + " " + cmp.Or(k.TTL, "?") + "\n")
+			}
+			if d := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); d != "" {
+				t.Errorf("want - got +\n%s", d)
+			}
+		})
+	}
+}
+
+// Every way to write a placeholder is one.
+func TestPlaceholders(t *testing.T) {
+	for written, want := range map[string]string{
+		"user:{id}:cart": "user:{id}:cart", "user:${id}:cart": "user:{id}:cart", "user:${user.id}:cart": "user:{id}:cart", "user:#{id}:cart": "user:{id}:cart",
+		"user:{{id}}:cart": "user:{id}:cart", "user:<id>:cart": "user:{id}:cart", "user:<user id>:cart": "user:{user_id}:cart", "user:[id]:cart": "user:{id}:cart",
+		"user:%s:cart": "user:{user_id}:cart", "user:%d:cart": "user:{user_id}:cart", "user:$id:cart": "user:{id}:cart", "user:1234:cart": "user:{user_id}:cart",
+		"user:USER_ID:cart": "user:{user_id}:cart", "user:7e7590d0-9e23-4763-b774-ee8514e10d0c:cart": "user:{user_id}:cart", "user:xxx:cart": "user:{user_id}:cart",
+		"user:{id:int}:cart": "user:{id}:cart", "users:{}:cart": "users:{user_id}:cart", "report:YYYY-MM-DD": "report:{day}", "report:2026-01-31": "report:{day}",
+		"report:{YYYYMMDD}": "report:{day}", "用户:{编号}:cart": "用户:{id}:cart", "job-{id}": "job-{id}", "catalog/product/{id}": "catalog/product/{id}", "{jobs}:ready": "{jobs}:ready",
+	} {
+		keys := page.Read([]byte("| key | ttl |\n|---|---|\n| `" + written + "` | 1h |\n"))
+		if len(keys) != 1 || keys[0].Pattern != want || keys[0].TTL != "1h" {
+			t.Errorf("%s: %+v, want %s", written, keys, want)
+		}
+	}
+}
+
+// Times as people of several languages write them.
+func TestTTLs(t *testing.T) {
+	for written, want := range map[string]string{
+		"24h": "1d", "1 hour": "1h", "30分": "30m", "7日": "7d", "5분": "5m", "1일": "1d", "3 days": "3d", "3600": "1h", "600秒": "10m", "3초": "3s", "30天": "30d", "2小时": "2h", "10 Minuten": "10m",
+		"1 semaine": "7d", "90 segundos": "90s", "2週間": "14d", "60 * 60 * 24": "1d", "86400 (1 day)": "1d", "15m": "15m", "none": "none", "なし": "none", "없음": "none", "永久": "none", "-": "none", "-1": "none",
+		"never": "none", "keine": "none", "500 ms": "", "soon": "", "1 month": "30d", "1-24 hours": "1d", "なし（手動削除）": "none", "10 min (sliding)": "10m",
+	} {
+		keys := page.Read([]byte("| key | TTL |\n|---|---|\n| `user:{id}:x` | " + written + " |\n"))
+		if len(keys) != 1 || keys[0].TTL != want {
+			t.Errorf("%q: %+v, want %q", written, keys, want)
+		}
+	}
+}
+
+// A page of a megabyte of anything takes a moment.
+func TestHostilePages(t *testing.T) {
+	for name, piece := range map[string]string{
+		"braces": "{", "backticks": "`", "bars": "|", "fences": "```\n", "headings": "#", "keys": "`a:{b}:c` ", "colons": "a:", "stars": "*", "rows": "| `k:{a}` | 1h |\n", "tags": "<td>", "quotes": `"a:" + b + `, "dashes": "-|-\n", "tables": "<table",
+		"different": "",
+	} {
+		text := strings.Repeat(piece, (1<<20)/max(len(piece), 1))
+		if piece == "" {
+			var b strings.Builder
+			for i := range 40_000 {
+				b.WriteString("- `app:" + strings.Repeat("x", i%50+2) + ":{id}:y" + strings.Repeat("z", i%777) + "`\n")
+			}
+			text = b.String()[:1<<20]
+		}
+		start := time.Now()
+		page.Read([]byte(text))
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("%s: %v", name, took)
+		}
+	}
+}
+
+// FuzzRead: no panic, and every pattern is one of the language.
+func FuzzRead(f *testing.F) {
+	pages, err := filepath.Glob("testdata/*.md")
+	if err != nil || len(pages) == 0 {
+		f.Fatal("no pages", err)
+	}
+	for _, path := range pages {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, k := range page.Read(text) {
+			_, err := pattern.Parse(k.Pattern, func(name string) (scalar.Type, bool) {
+				typ, err := scalar.Parse(k.Types[name], nil)
+				return typ, err == nil && k.Types[name] != ""
+			})
+			if err != nil {
+				t.Fatalf("%s: %v", k.Pattern, err)
+			}
+		}
+	})
+}

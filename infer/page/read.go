@@ -1,0 +1,289 @@
+package page
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// block reads one piece of the page.
+func (c *collector) block(b block) {
+	switch {
+	case b.rows != nil:
+		c.table(b)
+	case b.code != nil:
+		c.codeBlock(b)
+	default:
+		c.prose(b)
+	}
+}
+
+// columns of a table, by what is in them; -1: there is none.
+type columns struct{ key, typ, ttl, doc, label int }
+
+// table reads a table.
+func (c *collector) table(b block) {
+	if len(b.rows) < 2 {
+		c.cells(b)
+		return
+	}
+	col := columnsOf(b.rows)
+	if col.key < 0 {
+		c.labels(b, col)
+		c.cells(b)
+		return
+	}
+	milliseconds := col.ttl >= 0 && strings.Contains(strings.ToLower(b.rows[0].cells[col.ttl]), "ms")
+	for _, r := range b.rows[1:] {
+		at := candidate{place: inColumn, line: r.line, section: b.section}
+		if t := r.cell(col.typ); t != "" {
+			at.typ = typeIn(t)
+		}
+		if t := r.cell(col.ttl); t != "" {
+			at.ttl = ttlIn(t, true, milliseconds)
+		}
+		at.doc = plainText(r.cell(col.doc))
+		if at.ttl == "" {
+			for i, cell := range r.cells {
+				if i != col.key && at.ttl == "" {
+					at.ttl = ttlIn(cell, false, false)
+				}
+			}
+		}
+		if at.typ == "" && col.typ < 0 {
+			at.typ = typeIn(at.doc)
+		}
+		key := r.cell(col.key)
+		list := spans(key)
+		if len(list) == 0 {
+			list = regexp.MustCompile(`\s*(?:,|、|\s/\s|\s)\s*`).Split(plainKey(key), -1)
+		}
+		for _, raw := range list {
+			c.add(raw, at)
+		}
+		for i, cell := range r.cells { // examples, and keys that are named beside it
+			if i != col.key {
+				c.inline(cell, r.line, b.section)
+			}
+		}
+	}
+}
+
+func plainKey(cell string) string { return strings.Trim(unescape(cell), " *_\"'") }
+
+func (r *row) cell(i int) string {
+	if i < 0 || i >= len(r.cells) {
+		return ""
+	}
+	return r.cells[i]
+}
+
+// columnsOf finds the columns: the key's by what is in it, the others by their
+// titles first.
+func columnsOf(rows []row) columns {
+	col := columns{-1, -1, -1, -1, -1}
+	best := 0
+	for i := range rows[0].cells {
+		title := strings.ToLower(plainText(rows[0].cells[i]))
+		score := 2 * keysIn(rows[1:], i)
+		if score > 0 && saysAny(title, keyTitles) {
+			score += len(rows)
+		}
+		if saysAny(title, exampleTitles) {
+			score = min(score, 1)
+		}
+		if score > best && score >= len(rows)-1 {
+			best, col.key = score, i
+		}
+	}
+	for i := range rows[0].cells {
+		title := strings.ToLower(plainText(rows[0].cells[i]))
+		switch {
+		case i == col.key:
+		case col.ttl < 0 && saysAny(title, ttlTitles):
+			col.ttl = i
+		case col.typ < 0 && saysAny(title, typeTitles):
+			col.typ = i
+		case col.doc < 0 && saysAny(title, docTitles):
+			col.doc = i
+		}
+	}
+	return col
+}
+
+// keysIn counts the rows whose cell is a key and nothing else.
+func keysIn(rows []row, i int) int {
+	n := 0
+	for _, r := range rows {
+		cell := r.cell(i)
+		list := spans(cell)
+		if len(list) == 0 {
+			list = []string{plainKey(cell)}
+		}
+		s, ok := parse(list[0])
+		if ok && s.hasWord() && !s.notAKey() && !s.meta() && (s.colons() > 0 || s.holes() > 0 && strings.ContainsAny(s.raw, "_-/.")) && !strings.Contains(list[0], "://") {
+			n++
+		}
+	}
+	return n
+}
+
+// labels are TTLs of things that a table names in words.
+func (c *collector) labels(b block, col columns) {
+	if col.ttl < 0 {
+		return
+	}
+	for _, r := range b.rows[1:] {
+		if ttl := ttlIn(r.cell(col.ttl), true, false); ttl != "" && col.ttl > 0 {
+			c.ttls = append(c.ttls, labelled{plainText(r.cells[0]), ttl})
+		}
+	}
+}
+
+func (c *collector) cells(b block) {
+	for _, r := range b.rows {
+		for _, cell := range r.cells {
+			c.inline(cell, r.line, b.section)
+		}
+	}
+}
+
+// inline reads the code in a line of text.
+func (c *collector) inline(l string, line int, section string) {
+	rest := l
+	for _, s := range spans(l) {
+		at := candidate{line: line, section: section}
+		before, behind, _ := strings.Cut(rest, s)
+		if rest = behind; saysAny(before[max(0, len(before)-24):], channelTitles) {
+			at.typ = "channel"
+		}
+		if name, args := command(s); name != "" {
+			c.command(name, args, candidate{line: line, section: section})
+			continue
+		}
+		c.add(s, at)
+	}
+}
+
+var listItem = regexp.MustCompile("^\\s*(?:[-*+]|\\d+[.)])\\s+(?:\\*\\*)?`([^`]+)`(?:\\*\\*)?\\s*(.*)$")
+
+// prose reads lines of text. A list item that begins with a key and explains it
+// is as good as a row of a table.
+func (c *collector) prose(b block) {
+	for i, l := range b.text {
+		line := b.line + i
+		if m := listItem.FindStringSubmatch(l); m != nil {
+			if s, ok := parse(m[1]); ok && (s.colons() > 0 && s.rooted() || s.holes() > 0 && s.rooted()) && !s.glob {
+				doc := strings.TrimLeft(plainText(m[2]), "-–—:→> ")
+				c.add(m[1], candidate{place: inListing, line: line, section: b.section, doc: doc, typ: typeIn(codeSpan.ReplaceAllString(m[2], "")), ttl: ttlIn(doc, false, false)})
+				l = m[2]
+			}
+		}
+		c.inline(l, line, b.section)
+	}
+}
+
+// isLog: what is written to a log or thrown is no key, even if it begins like one.
+var isLog = regexp.MustCompile(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|console|print(f|ln)?|panic|error|errorf|warn|debug|info|assert\w*|describe|it|test)\s*[.(]|System\.out|\bimport\b|\brequire\(|\bfrom\s+['"]|^\s*(FROM|image:|RUN|COPY|ENV|EXPOSE)\b|ports:`)
+
+// codeBlock reads a code block: keys with comments, Redis commands, or a program.
+func (c *collector) codeBlock(b block) {
+	sure := false
+	pending := "" // a comment above
+	for i, l := range b.code {
+		line := b.line + i
+		t := strings.TrimSpace(l)
+		at := candidate{line: line, section: b.section, doc: pending}
+		if isComment(t) {
+			pending = strings.TrimLeft(t, "#/-*; ")
+			c.comment(t, at)
+			continue
+		}
+		if name, args := command(t); name != "" {
+			c.command(name, args, at)
+			continue
+		}
+		if t == "" {
+			pending = ""
+			continue
+		}
+		if key, rest, ok := listed(t); ok && !isProgram(b.lang) {
+			at.place, at.doc = inListing, orElse(plainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), pending)
+			at.doc = strings.TrimSuffix(at.doc, ")")
+			at.typ, at.ttl = typeIn(rest), ttlIn(rest, false, false)
+			c.add(key, at)
+			sure = true
+			continue
+		}
+		if isLog.MatchString(t) {
+			continue
+		}
+		c.strings(l, at)
+	}
+	_ = sure
+}
+
+func orElse(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// isProgram: languages whose lines are not lists of keys.
+func isProgram(lang string) bool {
+	return slices.Contains([]string{"js", "javascript", "ts", "typescript", "python", "py", "java", "kotlin", "go", "golang", "ruby", "rb", "php", "csharp", "cs", "c#", "rust", "lua", "jsx", "tsx", "scala", "yaml", "yml", "json", "toml", "dockerfile", "css", "html", "sql", "xml", "properties", "ini", "nginx"}, lang)
+}
+
+func isComment(t string) bool {
+	return strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "#{") || strings.HasPrefix(t, "//") || strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "* ")
+}
+
+var inComment = regexp.MustCompile("(?:=>|→|->|e\\.g\\.|例[:：]?|예[:：]?|example:?)\\s*[\"'`]?([^\\s\"'`,]+)")
+
+// comment reads a key that a comment gives as the result: // => 'cache:product:1'.
+func (c *collector) comment(t string, at candidate) {
+	at.doc = ""
+	for _, m := range inComment.FindAllStringSubmatch(t, -1) {
+		c.add(m[1], at)
+	}
+}
+
+var treeMarks = strings.NewReplacer("├──", "", "└──", "", "│", "", "├─", "", "└─", "")
+
+// listed is a line that begins with a key and goes on with a comment, or ends.
+func listed(t string) (key, rest string, ok bool) {
+	t = strings.TrimSpace(treeMarks.Replace(t))
+	t = strings.TrimLeft(t, "-*+• ")
+	t = strings.Trim(t, "\"'")
+	end := 0
+	depth := 0
+	for end < len(t) {
+		switch t[end] {
+		case '{', '<':
+			depth++
+		case '}', '>':
+			depth--
+		case ' ', '\t', '"', '\'', '`', ',':
+			if depth <= 0 {
+				key, rest = t[:end], strings.TrimSpace(t[end:])
+				rest = strings.TrimLeft(rest, "\"',`")
+				return strings.TrimSuffix(key, ":"), rest, keyLine(key, rest)
+			}
+		}
+		end++
+	}
+	return t, "", keyLine(t, "")
+}
+
+// keyLine: a key alone, or with what a comment or a description begins with.
+func keyLine(key, rest string) bool {
+	s, ok := parse(strings.TrimSuffix(key, ":"))
+	if !ok || s.colons() == 0 || !s.rooted() || s.notAKey() {
+		return false
+	}
+	rest = strings.TrimSpace(rest)
+	return rest == "" || strings.HasPrefix(rest, "#") || strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "--") || strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "→") ||
+		strings.HasPrefix(rest, "=>") || strings.HasPrefix(rest, "->") || strings.HasPrefix(rest, "–") || strings.HasPrefix(rest, "—") || strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, ";") || strings.HasPrefix(rest, "|") ||
+		strings.HasPrefix(rest, ":") || typeIn(rest) != "" || strings.HasPrefix(rest, "=")
+}

@@ -1,0 +1,304 @@
+package page
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// shape is a key as it is written, taken apart: segments between colons (or
+// slashes), each of literal text and holes.
+type shape struct {
+	raw   string
+	sep   string
+	parts []part
+	glob  bool // it has a * in it
+}
+
+// part is a segment.
+type part []piece
+
+// piece is literal text, or a hole: a placeholder, or an example value.
+type piece struct {
+	lit   string
+	hole  bool
+	name  string // "" if it has none
+	typ   string // date …
+	value bool   // the page writes a value, not a placeholder
+}
+
+func (p part) isHole() bool { return len(p) == 1 && p[0].hole }
+
+func (p part) hasHole() bool { return slices.ContainsFunc(p, func(x piece) bool { return x.hole }) }
+
+func (p part) text() string {
+	var b strings.Builder
+	for _, x := range p {
+		b.WriteString(x.lit)
+	}
+	return b.String()
+}
+
+// holeForms are the ways to write a placeholder. The first submatch is its name.
+var holeForms = []*regexp.Regexp{
+	regexp.MustCompile(`^\$\{\s*([^{}]*?)\s*\}`),
+	regexp.MustCompile(`^#\{\s*([^{}]*?)\s*\}`),
+	regexp.MustCompile(`^%\{\s*([^{}]*?)\s*\}`),
+	regexp.MustCompile(`^\{\{\s*([^{}]*?)\s*\}\}`),
+	regexp.MustCompile(`^\{([^{}:]*(?::[^{}:]*)?)\}`),
+	regexp.MustCompile(`^<([\p{L}][\p{L}\p{N}_ .-]*)>`),
+	regexp.MustCompile(`^\[([A-Za-z][A-Za-z0-9_]*)\]`),
+	regexp.MustCompile(`^%(?:\(([a-z_]+)\))?[sdvi]`),
+	regexp.MustCompile(`^\$([A-Za-z_][A-Za-z0-9_]*)`),
+	regexp.MustCompile(`^(\*+)`),
+}
+
+// dateForms are placeholders that say how a date is written.
+var dateForms = map[string]string{
+	"yyyy-mm-dd": "date", "yyyymmdd": "date YYYYMMDD", "yyyy-mm": "date YYYY-MM", "yyyymm": "date YYYYMM", "yyyy-mm-dd-hh": "date YYYY-MM-DD-HH",
+	"yyyymmddhh": "date YYYYMMDDHH", "yyyy": "date YYYY",
+}
+
+// values are words that are examples and not names.
+var values = []struct {
+	form *regexp.Regexp
+	typ  string
+}{
+	{regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`), "uuid"},
+	{regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`), "date"},
+	{regexp.MustCompile(`^20\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])$`), "date YYYYMMDD"},
+	{regexp.MustCompile(`^\d{1,3}(\.\d{1,3}){3}$`), ""},
+	{regexp.MustCompile(`^\d+$`), ""},
+	{regexp.MustCompile(`^[0-9a-f]*\d[0-9a-f]*$`), "hex"},
+	{regexp.MustCompile(`^(x{2,}|X{2,}|…|\.{3})$`), ""},
+	{regexp.MustCompile(`^(abc|xyz|foo|bar|uuid|UUID)\d*(-\d+)?$`), ""},
+}
+
+// parse takes a key apart. It is false for what cannot be one.
+func parse(raw string) (shape, bool) {
+	raw = strings.TrimSpace(raw)
+	s := shape{raw: raw}
+	pieces, ok := s.pieces(raw)
+	if !ok || len(pieces) == 0 {
+		return s, false
+	}
+	s.split(pieces)
+	for _, p := range s.parts {
+		if len(p) == 0 {
+			return s, false // a:, :a or a::b
+		}
+	}
+	s.findValues()
+	return s, true
+}
+
+// forbidden are bytes that no documented key has outside of a placeholder.
+const forbidden = " \t\"'`()[]<>=;,!?&|^~\\$"
+
+func (s *shape) pieces(raw string) ([]piece, bool) {
+	var out []piece
+	literal := func(t string) {
+		if n := len(out); n > 0 && !out[n-1].hole {
+			out[n-1].lit += t
+		} else {
+			out = append(out, piece{lit: t})
+		}
+	}
+scan:
+	for i := 0; i < len(raw); {
+		for _, form := range holeForms {
+			m := form.FindStringSubmatch(raw[i:])
+			if m == nil {
+				continue
+			}
+			name := m[1]
+			if strings.HasPrefix(m[0], "{") && !strings.HasPrefix(m[0], "{{") && strings.ContainsRune(name, ':') && !isFormat(name) {
+				continue // a hash tag
+			}
+			p := piece{hole: true, name: holeName(name), typ: dateForms[strings.ToLower(name)]}
+			if strings.HasPrefix(m[0], "*") {
+				p.name, s.glob = "", true
+			}
+			out = append(out, p)
+			i += len(m[0])
+			continue scan
+		}
+		if raw[i] == '{' || raw[i] == '}' { // a hash tag's braces
+			literal(raw[i : i+1])
+			i++
+			continue
+		}
+		if strings.IndexByte(forbidden, raw[i]) >= 0 {
+			return nil, false
+		}
+		literal(raw[i : i+1])
+		i++
+	}
+	return out, true
+}
+
+// isFormat: {id:int}, {n:03d}.
+func isFormat(name string) bool {
+	_, format, _ := strings.Cut(name, ":")
+	return regexp.MustCompile(`^(int|str|string|uuid|\d*[ds]|[.\d]*f)$`).MatchString(format)
+}
+
+var identifier = regexp.MustCompile(`[\p{L}_][\p{L}\p{N}_]*`)
+
+// holeName is the name in an expression: the last part of item.contextId ||
+// 'global', what is asked of user.getId().
+func holeName(expr string) string {
+	if dateForms[strings.ToLower(expr)] != "" {
+		return "date"
+	}
+	expr, _, _ = strings.Cut(expr, "||")
+	expr, _, _ = strings.Cut(expr, "??")
+	expr, _, _ = strings.Cut(expr, ":")
+	expr, _, _ = strings.Cut(expr, "(")
+	expr = strings.TrimSpace(expr)
+	if i := strings.LastIndexByte(expr, '.'); i >= 0 {
+		expr = expr[i+1:]
+	}
+	expr = strings.ReplaceAll(strings.ReplaceAll(expr, "-", "_"), " ", "_")
+	name := identifier.FindString(expr)
+	for _, prefix := range []string{"get", "to"} {
+		if rest := strings.TrimPrefix(name, prefix); rest != name && rest != "" && rest[0] >= 'A' && rest[0] <= 'Z' {
+			name = strings.ToLower(rest[:1]) + rest[1:]
+		}
+	}
+	for i := range len(name) {
+		if name[i] >= 0x80 { // a placeholder in another script: named after the word before
+			return ""
+		}
+	}
+	return name
+}
+
+// split cuts the pieces at the separator: the colon, the slash where there is no
+// colon.
+func (s *shape) split(pieces []piece) {
+	s.sep = ""
+	for _, sep := range []string{":", "/"} {
+		if slices.ContainsFunc(pieces, func(p piece) bool { return strings.Contains(p.lit, sep) }) {
+			s.sep = sep
+			break
+		}
+	}
+	current := part{}
+	for _, p := range pieces {
+		if p.hole || s.sep == "" {
+			current = append(current, p)
+			continue
+		}
+		for i, t := range strings.Split(p.lit, s.sep) {
+			if i > 0 {
+				s.parts = append(s.parts, current)
+				current = part{}
+			}
+			if t != "" {
+				current = append(current, piece{lit: t})
+			}
+		}
+	}
+	s.parts = append(s.parts, current)
+}
+
+// findValues takes example values for holes.
+func (s *shape) findValues() {
+	lower := 0
+	for _, p := range s.parts {
+		if t := p.text(); t != "" && t == strings.ToLower(t) {
+			lower++
+		}
+	}
+	for i, p := range s.parts {
+		if len(p) != 1 || p[0].hole {
+			s.parts[i] = valuesWithin(p)
+			continue
+		}
+		t := p[0].lit
+		if typ, ok := valueType(t); ok && (i > 0 || len(s.parts) == 1) {
+			s.parts[i] = part{{hole: true, value: true, typ: typ, lit: t}}
+		} else if d := dateForms[strings.ToLower(t)]; d != "" {
+			s.parts[i] = part{{hole: true, name: "date", typ: d}}
+		} else if inner := strings.Trim(t, "{}"); inner != t && isValue(inner) {
+			open, shut, _ := strings.Cut(t, inner)
+			s.parts[i] = part{{hole: true, value: true, lit: inner}}
+			if open != "" {
+				s.parts[i] = append(part{{lit: open}}, s.parts[i]...)
+			}
+			if shut != "" {
+				s.parts[i] = append(s.parts[i], piece{lit: shut})
+			}
+		} else if i > 0 && lower > 0 && isShouted(t) {
+			s.parts[i] = part{{hole: true, name: strings.ToLower(t)}}
+		} else {
+			s.parts[i] = valuesWithin(p)
+		}
+	}
+}
+
+func valueType(t string) (string, bool) {
+	for _, v := range values {
+		if !v.form.MatchString(t) {
+			continue
+		}
+		if v.typ == "hex" {
+			if len(t) < 6 || len(t)%2 > 0 || !strings.ContainsAny(t, "abcdef") {
+				continue
+			}
+			return "", true
+		}
+		return v.typ, true
+	}
+	return "", false
+}
+
+func isValue(t string) bool {
+	_, ok := valueType(t)
+	return ok
+}
+
+// isShouted: USER_ID where other segments are in lower case.
+func isShouted(t string) bool {
+	return len(t) >= 2 && t == strings.ToUpper(t) && strings.ToLower(t) != t && identifier.FindString(t) == t
+}
+
+// valuesWithin takes numbers within a word for holes: issue-123, user_42.
+func valuesWithin(p part) part {
+	if len(p) != 1 || p[0].hole {
+		return p
+	}
+	t := p[0].lit
+	words := strings.FieldsFunc(t, func(r rune) bool { return r == '-' || r == '_' || r == '.' })
+	if len(words) < 2 {
+		return p
+	}
+	var out part
+	rest := t
+	for _, w := range words {
+		i := strings.Index(rest, w)
+		if i > 0 {
+			out = appendLiteral(out, rest[:i])
+		}
+		rest = rest[i+len(w):]
+		if _, err := strconv.ParseUint(w, 10, 64); err == nil {
+			out = append(out, piece{hole: true, value: true, lit: w})
+		} else {
+			out = appendLiteral(out, w)
+		}
+	}
+	if rest != "" {
+		out = appendLiteral(out, rest)
+	}
+	return out
+}
+
+func appendLiteral(p part, t string) part {
+	if n := len(p); n > 0 && !p[n-1].hole {
+		p[n-1].lit += t
+		return p
+	}
+	return append(p, piece{lit: t})
+}

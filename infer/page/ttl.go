@@ -1,0 +1,180 @@
+package page
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// units are the words for units of time, in the languages of teams that were
+// seen to keep such pages; longer words first.
+var units = []struct {
+	unit  time.Duration
+	words string
+}{
+	{time.Millisecond, `milliseconds?|millis|msecs?|ms|ミリ秒|밀리초|毫秒`},
+	{time.Minute, `minutes?|mins?|minuten|minutos?|minute|分钟|分鐘|分間|分|분간|분`},
+	{30 * 24 * time.Hour, `months?|monate?n?|mois|mes(?:es)?|か月|ヶ月|カ月|个月|個月|개월|달`},
+	{7 * 24 * time.Hour, `weeks?|wks?|wochen?|semaines?|semanas?|週間|週|周|星期|주일|주|w`},
+	{365 * 24 * time.Hour, `years?|yrs?|jahre?n?|ans?|années?|años?|年間|年|년`},
+	{time.Hour, `hours?|hrs?|hr|stunden?|std|heures?|horas?|時間|小时|小時|시간|h`},
+	{24 * time.Hour, `days?|tage?n?|jours?|d[ií]as?|日間|日|天|일간|일|d`},
+	{time.Second, `seconds?|secs?|sekunden?|segundos?|secondes?|seg|秒間|秒|초간|초|s`},
+	{time.Minute, `m`},
+}
+
+var (
+	durations = func() (out []*regexp.Regexp) {
+		for _, u := range units {
+			out = append(out, regexp.MustCompile(`(?i)(\d+(?:[.,]\d+)?)\s*-?\s*(?:`+u.words+`)(?:[^\p{L}\p{N}]|$|[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}])`))
+		}
+		return out
+	}()
+	product   = regexp.MustCompile(`^\d+(?:\s*\*\s*\d+)+$`)
+	number    = regexp.MustCompile(`^[\d_,]+$`)
+	endless   = regexp.MustCompile(`(?i)^\s*(?:none|no|n/?a|never|permanent(?:ly)?|persistent|no (?:ttl|expiry|expiration|expire)|not set|unlimited|forever|infinite|∞|-1|[-–—]+|なし|無し|無期限|永続|永久|恒久|無制限|없음|영구|무기한|만료 ?없음|无|無|不过期|永不过期|永久有效|keine?r?|unbegrenzt|nie|aucune?|jamais|illimité|ninguno|nunca|sin (?:ttl|expiración|caducidad))\b?`)
+	endlessIn = regexp.MustCompile(`(?i)(?:no|without(?: a)?|never) (?:ttl|expir\w*)|ttl\s*[:=]?\s*(?:none|なし|없음|无|-1)|永続|無期限|永久|만료 ?없음|영구|不过期|永不过期|ttlなし|ohne (?:ttl|ablauf)|läuft nie ab|sin (?:ttl|caducidad)|sans (?:ttl|expiration)`)
+	aboutTime = regexp.MustCompile(`(?i)\bttl\b|expir|\bex\b|lifetime|lives? for|retention|kept for|有効期限|期限|保持|保存期間|失効|自動削除|만료|유지|유효|过期|過期|有效期|保留|失效|ablauf|läuft|verfällt|gültig|lebensdauer|expira|caduca|vida|durée|expire`)
+)
+
+// ttlIn is the TTL that a text gives. In a TTL column any time is one; elsewhere
+// the text must speak of expiry, or be a comment that is nothing but a time.
+func ttlIn(text string, column, milliseconds bool) string {
+	text = plainText(text)
+	if column && endless.MatchString(text) && !regexp.MustCompile(`\d{2,}|\d\s*\p{L}`).MatchString(strings.TrimPrefix(strings.TrimSpace(text), "-1")) {
+		return "none"
+	}
+	if !column {
+		if endlessIn.MatchString(text) {
+			return "none"
+		}
+		at := aboutTime.FindStringIndex(text)
+		if at == nil {
+			return ""
+		}
+		if t := duration(text[at[0]:]); t != "" {
+			return t
+		}
+		return duration(text)
+	}
+	if t := duration(text); t != "" {
+		return t
+	}
+	first := strings.TrimSpace(strings.FieldsFunc(text+" ", func(r rune) bool { return r == '(' || r == '（' || r == ';' })[0])
+	per := int64(1)
+	if milliseconds {
+		per = 1000
+	}
+	return seconds(first, per)
+}
+
+// duration is the longest time a text names.
+func duration(text string) string {
+	var best time.Duration
+	for i, form := range durations {
+		for _, m := range form.FindAllStringSubmatch(text+" ", -1) {
+			n, err := strconv.ParseFloat(strings.ReplaceAll(m[1], ",", "."), 64)
+			if err == nil && n > 0 && n < 1e9 {
+				best = max(best, time.Duration(n*float64(units[i].unit)))
+			}
+		}
+		if best > 0 && units[i].unit == time.Millisecond {
+			break
+		}
+	}
+	return write(best)
+}
+
+// seconds reads a number, or a product of numbers.
+func seconds(text string, per int64) string {
+	text = strings.Trim(strings.TrimSpace(text), ");,")
+	total := int64(1)
+	switch {
+	case number.MatchString(text):
+		n, err := strconv.ParseInt(strings.NewReplacer(",", "", "_", "").Replace(text), 10, 64)
+		if err != nil {
+			return ""
+		}
+		total = n
+	case product.MatchString(text):
+		for _, f := range strings.Split(text, "*") {
+			n, err := strconv.ParseInt(strings.TrimSpace(f), 10, 64)
+			if err != nil || n <= 0 || total > 1e12/n {
+				return ""
+			}
+			total *= n
+		}
+	default:
+		return ""
+	}
+	if total <= 0 || total > 1e12 {
+		return ""
+	}
+	return write(time.Duration(total) * time.Second / time.Duration(per))
+}
+
+// write is a duration as a declaration has it, "" below a second.
+func write(d time.Duration) string {
+	if d < time.Second {
+		return ""
+	}
+	for _, u := range []struct {
+		unit time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}} {
+		if d%u.unit == 0 {
+			return strconv.FormatInt(int64(d/u.unit), 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(d/time.Second), 10) + "s"
+}
+
+var (
+	goTime   = regexp.MustCompile(`(\d+)\s*\*\s*time\.(Second|Minute|Hour)|time\.(Second|Minute|Hour)(?:\s*\*\s*(\d+))?`)
+	javaTime = regexp.MustCompile(`Duration\.of(Seconds|Minutes|Hours|Days)\(\s*(\d+)|(\d+),\s*TimeUnit\.(SECONDS|MINUTES|HOURS|DAYS)|timedelta\(\s*(seconds|minutes|hours|days)\s*=\s*(\d+)|(\d+)\.(second|minute|hour|day|week)s?\b`)
+	exOption = regexp.MustCompile(`(?i)['"]?\b(EX|PX)['"]?\s*[:=,]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)|(?:ttl|expire|ex|timeout)\w*\s*[=:]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)`)
+	firstArg = regexp.MustCompile(`^\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
+)
+
+var goUnits = map[string]time.Duration{"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour}
+
+// ttlInCall is the TTL among the arguments behind a key.
+func ttlInCall(verb, rest string) string {
+	if m := goTime.FindStringSubmatch(rest); m != nil {
+		n, unit := m[1]+m[4], strings.ToLower(m[2]+m[3])
+		if n == "" {
+			n = "1"
+		}
+		return times(n, goUnits[unit])
+	}
+	if m := javaTime.FindStringSubmatch(rest); m != nil {
+		unit := strings.TrimSuffix(strings.ToLower(m[1]+m[4]+m[5]+m[8]), "s")
+		return times(m[2]+m[3]+m[6]+m[7], goUnits[unit])
+	}
+	if m := exOption.FindStringSubmatch(rest); m != nil {
+		if strings.EqualFold(m[1], "px") {
+			return seconds(m[2], 1000)
+		}
+		return seconds(m[2]+m[3], 1)
+	}
+	switch verb {
+	case "SETEX", "EXPIRE":
+		if m := firstArg.FindStringSubmatch(rest); m != nil {
+			return seconds(m[1], 1)
+		}
+	case "PSETEX", "PEXPIRE":
+		if m := firstArg.FindStringSubmatch(rest); m != nil {
+			return seconds(m[1], 1000)
+		}
+	}
+	return ""
+}
+
+func times(n string, unit time.Duration) string {
+	v, err := strconv.ParseInt(n, 10, 32)
+	if err != nil {
+		return ""
+	}
+	return write(time.Duration(v) * unit)
+}
