@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/infer/software"
 	"github.com/keywright/keywright/source"
 )
 
@@ -392,4 +393,37 @@ func duration(d time.Duration) string {
 }
 
 // foreign takes out the keys of software that is known by its keys.
-func (d *Draft) foreign(paths []*path) []*path { return paths }
+func (d *Draft) foreign(paths []*path) []*path {
+	seen := make([]software.Observation, len(paths))
+	for i, p := range paths {
+		seen[i] = software.Observation{Key: p.example, Kind: p.kind(), Fields: p.fieldNames()}
+	}
+	found := software.Found(seen)
+	globs := map[string]*Foreign{}
+	kept := slices.DeleteFunc(slices.Clone(paths), func(p *path) bool {
+		for i := range found {
+			if glob, ok := found[i].Has(p.example); ok {
+				f := globs[glob]
+				if f == nil {
+					f = &Foreign{Glob: glob, Software: found[i].Name, URL: found[i].URL}
+					globs[glob] = f
+				}
+				f.Keys += p.keys
+				return true
+			}
+		}
+		return false
+	})
+	for _, glob := range slices.Sorted(maps.Keys(globs)) {
+		d.Foreign = append(d.Foreign, *globs[glob])
+	}
+	return kept
+}
+
+// fieldNames are the fields of hashes or JSON objects that were seen.
+func (g *group) fieldNames() []string {
+	if g.values == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(g.values.fields.byName))
+}

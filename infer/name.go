@@ -215,7 +215,7 @@ func (t *token) scalarType() string {
 			return ""
 		}
 	case text:
-		if n >= 16 && t.seen.bytes&(isDivider|isOdd) == 0 && t.seen.bytes&isDigit != 0 {
+		if n >= 16 && t.seen.bytes&(isDivider|isOdd|isOther) == 0 && t.seen.bytes&isDigit != 0 {
 			return "/[" + alphabet(t.seen.bytes) + "]{" + strconv.Itoa(n) + "}/"
 		}
 	}
@@ -223,7 +223,8 @@ func (t *token) scalarType() string {
 }
 
 var classTypes = map[class]string{seconds: "unix_s", millis: "unix_ms", uuid: "uuid", ulid: "ulid", day: "date", dayHour: "date YYYY-MM-DD-HH",
-	month: "date YYYY-MM", compact: "date YYYYMMDD", rest: "text rest"}
+	address: `/[0-9]{1,3}([.][0-9]{1,3}){3}/`,
+	month:   "date YYYY-MM", compact: "date YYYYMMDD", rest: "text rest"}
 
 func alphabet(bytes byte) string {
 	s := ""

@@ -34,7 +34,8 @@ const (
 	isUpper
 	isHex
 	isDivider
-	isOdd // control characters and beyond ASCII
+	isOdd   // control characters and beyond ASCII
+	isOther // the rest of ASCII
 )
 
 // divider are the bytes between words of one segment.
@@ -54,6 +55,8 @@ var kinds = func() (t [256]byte) {
 			t[i] = isUpper
 		case c < ' ' || c > '~':
 			t[i] = isOdd
+		default:
+			t[i] = isOther
 		}
 	}
 	for _, c := range []byte(dividers + separators) {

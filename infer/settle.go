@@ -405,7 +405,7 @@ func (d *Draft) narrow(e *Entry, why string) {
 	done := false
 	for i := range e.path.segments {
 		s := &e.path.segments[i]
-		if s.shape == string(textShape) && len(s.words) == 0 && s.seen.bytes&(isOdd|isDivider) == 0 && s.seen.bytes != 0 {
+		if s.shape == string(textShape) && len(s.words) == 0 && s.seen.bytes&(isOdd|isDivider|isOther) == 0 && s.seen.bytes != 0 {
 			s.words = []string{"/[" + alphabet(s.seen.bytes) + "]+/"}
 			done = true
 		}

@@ -282,7 +282,7 @@ func (r *reader) wanted() bool {
 			return false
 		}
 	}
-	return r.req.Match == "" || glob([]byte(r.req.Match), r.key)
+	return r.req.Match == "" || source.Glob([]byte(r.req.Match), r.key)
 }
 
 // name is a key's name: where it lies in the window, or expanded.

@@ -1,8 +1,8 @@
-package rdb
+package source
 
-// glob matches a name as SCAN MATCH does: * ? [abc] [^a] [a-z] and \ before a
+// Glob matches a name as SCAN MATCH does: * ? [abc] [^a] [a-z] and \ before a
 // special character. See https://redis.io/docs/latest/commands/keys/.
-func glob(pattern, name []byte) bool {
+func Glob(pattern, name []byte) bool {
 	for len(pattern) > 0 {
 		if pattern[0] == '*' {
 			for len(pattern) > 0 && pattern[0] == '*' {
