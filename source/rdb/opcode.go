@@ -178,19 +178,16 @@ func (r *reader) finish() {
 		r.trailing()
 		return
 	}
-	r.sum()
-	want := r.crc
-	sums := r.sums
-	r.sums = false
+	want := r.sum()
 	p := r.take(8)
 	if p == nil {
 		return
 	}
 	// 0 stands for a server that was told to write none.
-	if got := binary.LittleEndian.Uint64(p); sums && got != 0 && got != want {
+	if got := binary.LittleEndian.Uint64(p); r.sums && got != 0 && got != want {
 		r.err = &Error{Offset: r.offset() - 8, Err: fmt.Errorf("%w (it says %016x, the bytes give %016x)", ErrChecksum, got, want)}
 		return
-	} else if sums && got == 0 {
+	} else if r.sums && got == 0 {
 		r.note("the snapshot has no checksum (rdbchecksum no): damage would not be noticed")
 	}
 	r.trailing()

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
@@ -208,7 +209,7 @@ func compare(t *testing.T, s *keywrighttest.Server, name string, live, snapshot 
 	if live.Kind == source.List && live.value.Partial {
 		live.value.Partial = len(live.value.Elements) < int(snapshot.Elements)
 	}
-	if d := cmp.Diff(live.value, snapshot.value); d != "" {
+	if d := cmp.Diff(live.value, snapshot.value, cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("%s (%s): live - snapshot +\n%s", name, snapshot.Encoding, d)
 	}
 }

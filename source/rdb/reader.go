@@ -1,6 +1,7 @@
 package rdb
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ type reader struct {
 	req     source.Request
 	each    func([]source.Key) error
 
+	sums    bool // the checksum is verified
 	valkey  bool
 	version int
 	layouts *[256]layout
@@ -41,15 +43,15 @@ type reader struct {
 	module    string              // type of the last module value
 	moduleID  uint64
 
-	batch       []source.Key
-	facts       []source.Facts // of the keys in batch
-	fact        source.Facts   // of the key being read
-	key         []byte         // the name of the key being read, nil between keys
-	held, spare []byte         // where key is moved to when the window moves, in turns
-	names       []byte         // where names that are not plain are put
-	values      sink
-	packedHead  [maxHead]byte // of the packed value being read
-	want        *source.Value // where the value being read goes; nil: skipped
+	batch      *batch
+	values     *sink // of batch, or loose
+	loose      sink  // what is looked into without being a value
+	nameSpace  []byte
+	consumer   *handover     // nil: the consumer is called in between
+	fact       source.Facts  // of the key being read
+	key        []byte        // the name of the key being read, nil between keys
+	packedHead [maxHead]byte // of the packed value being read
+	want       *source.Value // where the value being read goes; nil: skipped
 
 	keys, expired, expected int64
 	every, nth              int64 // sampling: one key of so many
@@ -71,11 +73,16 @@ type attributes struct {
 var noAttributes = attributes{-1, -1, -1, -1}
 
 func newReader(ctx context.Context, in io.Reader, options Options, req source.Request, each func([]source.Key) error) *reader {
-	r := &reader{window: newWindow(in, !options.NoCRC), ctx: ctx, options: options, req: req, each: each, db: 0, attributes: noAttributes, aux: map[string]string{}, model: &models[0]}
+	r := &reader{window: window{blocks: readAhead(in, !options.NoCRC)}, sums: !options.NoCRC, ctx: ctx, options: options, req: req, each: each, db: 0, attributes: noAttributes, aux: map[string]string{}, model: &models[0]}
 	r.moving = r.move
-	r.batch = make([]source.Key, 0, batchSize)
-	r.facts = make([]source.Facts, batchSize)
-	r.values.arena = make([]byte, 0, 1<<10)
+	if req.Values == nil { // who is asked about values must not work on keys meanwhile
+		r.consumer = hand(each, r.blocks.free)
+		r.release = func(buf []byte) { r.consumer.work <- job{block: buf} }
+		r.collect(<-r.consumer.idle)
+	} else {
+		r.release = func(buf []byte) { r.blocks.free <- buf }
+		r.collect(newBatch())
+	}
 	r.skipsDB = options.OnlyDB > 0
 	r.every = 1
 	if options.Clock != nil {
@@ -86,10 +93,30 @@ func newReader(ctx context.Context, in io.Reader, options Options, req source.Re
 	return r
 }
 
+// collect makes b the batch that is filled.
+func (r *reader) collect(b *batch) {
+	r.batch, r.values = b, &b.values
+	if r.consumer != nil { // there are no values, and b may be gone while one is looked into
+		r.values = &r.loose
+	}
+}
+
 // errEnough ends a sample.
 var errEnough = errors.New("enough")
 
 func (r *reader) run() error {
+	err := r.parse()
+	r.blocks.end()
+	if r.consumer == nil {
+		return err
+	}
+	if failed := r.consumer.end(); err == nil {
+		err = failed
+	}
+	return err
+}
+
+func (r *reader) parse() error {
 	r.header()
 	for r.err == nil && !r.done {
 		r.record()
@@ -128,7 +155,7 @@ const (
 func (r *reader) header() {
 	p := r.take(headerSize)
 	if p == nil {
-		if errors.Is(r.err, ErrTruncated) && !mayBecomeRDB(string(r.buf[:r.end])) {
+		if errors.Is(r.err, ErrTruncated) && !mayBecomeRDB(string(r.buf[r.pos:r.end])) {
 			r.err = &Error{Err: ErrNotRDB}
 		}
 		return
@@ -206,6 +233,7 @@ func (r *reader) format() string {
 
 // entry reads a key and its value.
 func (r *reader) entry(l *layout) {
+	r.loose.arena = r.loose.arena[:0]
 	r.key = r.name(r.text())
 	if r.err != nil {
 		return
@@ -253,12 +281,13 @@ func (r *reader) entry(l *layout) {
 const maxTTL = time.Duration(1<<63 - 1)
 
 func (r *reader) add(k source.Key) {
-	i := len(r.batch)
-	r.facts[i] = r.fact
-	k.Facts = &r.facts[i]
-	r.batch = append(r.batch, k)
+	b := r.batch
+	i := len(b.keys)
+	b.facts[i] = r.fact
+	k.Facts = &b.facts[i]
+	b.keys = append(b.keys, k)
 	r.keys++
-	if len(r.batch) == batchSize {
+	if len(b.keys) == batchSize {
 		r.stick(r.deliver())
 	}
 	if r.req.Sample > 0 && r.keys >= r.req.Sample {
@@ -294,9 +323,11 @@ func (r *reader) name(t text) []byte {
 	if t.encoding == plain {
 		return r.take(int(t.size))
 	}
-	from := len(r.names)
-	r.names = r.body(t, r.names, int(t.size))
-	return r.names[from:len(r.names):len(r.names)]
+	r.nameSpace = r.body(t, r.nameSpace[:0], int(t.size))
+	b := r.batch // now: the window may have moved
+	from := len(b.names)
+	b.names = append(b.names, r.nameSpace...)
+	return b.names[from:len(b.names):len(b.names)]
 }
 
 // move is called before the window moves: the keys in the batch are handed
@@ -305,30 +336,26 @@ func (r *reader) move() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	// copied first: what holds the name may be needed for the next one
-	r.spare = append(r.spare[:0], r.key...)
-	err := r.deliver()
 	if r.key != nil {
-		r.key = r.spare
-		r.held, r.spare = r.spare, r.held
+		r.key = bytes.Clone(r.key) // what it lies in may be needed for the next one
 	}
+	err := r.deliver()
 	r.progress()
 	return err
 }
 
 // deliver hands over the batch.
 func (r *reader) deliver() error {
-	var err error
-	if len(r.batch) > 0 {
-		err = r.each(r.batch)
+	if len(r.batch.keys) == 0 {
+		return nil
 	}
-	r.batch = r.batch[:0]
-	if r.want == nil {
-		r.values.reset()
+	if r.consumer != nil {
+		next, err := r.consumer.give(r.batch)
+		r.collect(next)
+		return err
 	}
-	if r.key == nil {
-		r.names = r.names[:0]
-	}
+	err := r.each(r.batch.keys)
+	r.batch.reset(r.want)
 	return err
 }
 

@@ -2,6 +2,7 @@ package rdb
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/keywright/keywright/source"
@@ -37,8 +38,17 @@ func (s *sink) next() *source.Value {
 	return v
 }
 
-// reset forgets everything: the batch is over.
-func (s *sink) reset() { s.used, s.arena = 0, s.arena[:0] }
+// reset forgets everything, the batch is over, but for the value that is being
+// read.
+func (s *sink) reset(reading *source.Value) {
+	if s.used = 0; reading == nil {
+		s.arena = s.arena[:0]
+		return
+	}
+	i := slices.Index(s.list, reading)
+	s.list[0], s.list[i] = s.list[i], s.list[0]
+	s.used = 1
+}
 
 // text reads the body of a string, up to limit bytes of it, and passes it.
 func (s *sink) text(w *window, t text, limit int) []byte {

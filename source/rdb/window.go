@@ -2,39 +2,33 @@ package rdb
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
 
-// windowSize is how much is read at a time: it stays in the cache between the
-// read, the parse and the checksum. maxContiguous bounds what must lie in one
-// piece, which is a key's name: a longer one is refused.
-const (
-	firstWindow   = 8 << 10 // doubled while the input fills it
-	windowSize    = 256 << 10
-	maxContiguous = 64 << 20
-)
+// maxContiguous bounds what must lie in one piece, which is a key's name: a
+// longer one is refused.
+const maxContiguous = 64 << 20
 
 // window is the part of the input that is in memory. The first error sticks:
 // every later read gives zeros, so that a parser may check once per record.
 type window struct {
-	in     io.Reader
+	blocks *ahead
 	buf    []byte
+	held   []byte // the block that buf is, nil if it is none
 	pos    int    // next byte
 	end    int    // of what was read
-	base   int64  // offset of buf[0]
-	summed int    // buf[:summed] is in crc
-	crc    uint64 //
-	sums   bool   // keep crc
-	tables *crcTables
+	base   int64  // what to add to an index for its offset in the input
+	fresh  int    // where the bytes of the newest block begin
+	crc    uint64
+	last   error // of the newest block: there is none behind it
 	err    error
 	// moving is called before bytes in the window move, while they are still
 	// where they were.
 	moving func() error
-}
-
-func newWindow(in io.Reader, sums bool) window {
-	return window{in: in, buf: make([]byte, firstWindow), sums: sums, tables: tables()}
+	// release gives a block back when nothing refers to it any more.
+	release func([]byte)
 }
 
 func (w *window) offset() int64 { return w.base + int64(w.pos) }
@@ -62,51 +56,58 @@ func (w *window) fill(n int) bool {
 		w.err = err
 		return false
 	}
-	w.shift()
-	for w.end < n {
-		if w.end == len(w.buf) { // grows with what came, not with what was promised
-			w.buf = append(w.buf, make([]byte, len(w.buf))...)
-		}
-		if !w.read() {
+	for w.end-w.pos < n {
+		if !w.advance() {
 			return false
 		}
 	}
 	return true
 }
 
-// shift moves what is not read yet to the front.
-func (w *window) shift() {
-	w.sum()
-	w.base += int64(w.pos)
-	rest := w.buf[w.pos:w.end]
-	if w.end == len(w.buf) && w.end < windowSize {
-		w.buf = make([]byte, 2*w.end)
+// advance appends the next block to what is left of the window.
+func (w *window) advance() bool {
+	b, ok := block{}, false
+	if w.last == nil {
+		b, ok = <-w.blocks.ready
 	}
-	w.end = copy(w.buf, rest)
-	w.pos, w.summed = 0, 0
+	if !ok || b.end == headroom {
+		if b.err != nil {
+			w.last = b.err
+		}
+		if w.last == nil || w.last == io.EOF {
+			w.fail(ErrTruncated)
+		} else {
+			w.fail(w.last)
+		}
+		return false
+	}
+	left, at, held := w.buf[w.pos:w.end], w.offset(), w.held
+	if len(left) <= headroom {
+		w.pos = headroom - len(left)
+		copy(b.buf[w.pos:], left)
+		w.buf, w.end, w.fresh, w.held = b.buf, b.end, headroom, b.buf
+	} else { // grows with what came, not with what was promised
+		data := b.buf[headroom:b.end]
+		if held != nil || cap(w.buf)-w.end < len(data) {
+			w.buf = append(make([]byte, 0, 2*(len(left)+len(data))), left...)
+			w.pos = 0
+		} else {
+			w.buf = w.buf[:w.end]
+		}
+		w.fresh = len(w.buf)
+		w.buf = append(w.buf, data...)
+		w.end, w.held = len(w.buf), nil
+		w.release(b.buf)
+	}
+	if held != nil {
+		w.release(held)
+	}
+	w.base, w.crc, w.last = at-int64(w.pos), b.crc, b.err
+	return true
 }
 
-// sum takes what was read so far into the checksum.
-func (w *window) sum() {
-	if w.sums {
-		w.crc = w.tables.update(w.crc, w.buf[w.summed:w.pos])
-		w.summed = w.pos
-	}
-}
-
-func (w *window) read() bool {
-	n, err := io.ReadAtLeast(w.in, w.buf[w.end:], 1)
-	w.end += n
-	switch {
-	case n > 0:
-		return true
-	case err == io.EOF:
-		w.fail(ErrTruncated)
-	default:
-		w.fail(err)
-	}
-	return false
-}
+// sum is the checksum of all up to here.
+func (w *window) sum() uint64 { return tables().update(w.crc, w.buf[w.fresh:w.pos]) }
 
 // skip passes n bytes, however many.
 func (w *window) skip(n uint64) {
@@ -125,13 +126,13 @@ func (w *window) more() bool {
 	if w.end > w.pos {
 		return true
 	}
-	w.shift()
-	n, err := io.ReadAtLeast(w.in, w.buf, 1)
-	w.end += n
-	if n == 0 && err != io.EOF { // a decompressor's own checksum
-		w.fail(err)
+	if w.advance() {
+		return true
 	}
-	return n > 0
+	if e := (*Error)(nil); errors.As(w.err, &e) && e.Err == ErrTruncated {
+		w.err = nil // it ends where it should
+	}
+	return false
 }
 
 // take gives the next n bytes, valid until the window moves.

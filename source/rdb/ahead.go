@@ -1,0 +1,77 @@
+package rdb
+
+import "io"
+
+// Blocks are read ahead, and summed while they are in the cache of who read
+// them: reading, the checksum and the parse go on side by side. A block grows
+// from the first size to the last while the input fills it. Before its bytes
+// there is room for what the parser had left of the block before.
+const (
+	firstBlock = 8 << 10
+	lastBlock  = 256 << 10
+	headroom   = 4 << 10
+	buffers    = 3 // one is parsed, one is ready, one is filled
+)
+
+// block is a piece of the input: buf[headroom:end].
+type block struct {
+	buf []byte
+	end int
+	crc uint64 // of all that came before it
+	err error  // why there is none behind it
+}
+
+// ahead reads blocks until the input ends or it is stopped.
+type ahead struct {
+	in    io.Reader
+	sums  bool
+	ready chan block
+	free  chan []byte
+	stop  chan struct{}
+	done  chan struct{}
+}
+
+// readAhead starts reading. end must be called, and waits until the reading has
+// stopped: nobody uses in behind it.
+func readAhead(in io.Reader, sums bool) *ahead {
+	a := &ahead{in, sums, make(chan block, buffers), make(chan []byte, buffers), make(chan struct{}), make(chan struct{})}
+	for range buffers {
+		a.free <- nil
+	}
+	go a.run()
+	return a
+}
+
+func (a *ahead) end() {
+	close(a.stop)
+	<-a.done
+}
+
+func (a *ahead) run() {
+	defer close(a.done)
+	defer close(a.ready)
+	crc, size := uint64(0), firstBlock
+	for {
+		var b block
+		select {
+		case b.buf = <-a.free:
+		case <-a.stop:
+			return
+		}
+		if len(b.buf) < headroom+size {
+			b.buf = make([]byte, headroom+size)
+		}
+		n, err := io.ReadAtLeast(a.in, b.buf[headroom:headroom+size], 1)
+		b.end, b.crc, b.err = headroom+n, crc, err
+		if a.sums {
+			crc = tables().update(crc, b.buf[headroom:b.end])
+		}
+		a.ready <- b // there is room: as many places as buffers
+		if err != nil {
+			return
+		}
+		if n == size {
+			size = min(2*size, lastBlock)
+		}
+	}
+}
