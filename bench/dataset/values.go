@@ -24,16 +24,22 @@ var (
 	sixDigits   = set(func(b []byte, r *keygen.Rand) []byte { return strconv.AppendInt(b, r.Between(100000, 999999), 10) })
 	onOff       = set(func(b []byte, r *keygen.Rand) []byte { return keygen.OneOf("enabled", "disabled")(b, r, 0) })
 	token       = set(func(b []byte, r *keygen.Rand) []byte { return keygen.UUID(b, r, r.Uint64()) })
-	rawText     = set(func(b []byte, r *keygen.Rand) []byte { return sentence(b, r, 60+int(r.Below(120))) })
-	longText    = set(func(b []byte, r *keygen.Rand) []byte { return sentence(b, r, 400+int(r.Below(800))) })
+	rawText     = set(func(b []byte, r *keygen.Rand) []byte { return sentence(b, r, 120+int(r.Below(300))) })
+	longText    = set(func(b []byte, r *keygen.Rand) []byte { return sentence(b, r, 800+int(r.Below(1600))) })
 	binary      = set(noise)
 	productJSON = set(product)
 	profileJSON = set(person)
 )
 
+// sentence is text that compresses about as well as prose does: every other
+// word is one of few, the rest are letters by chance.
 func sentence(b []byte, r *keygen.Rand, atLeast int) []byte {
 	for start := len(b); len(b)-start < atLeast; {
 		b = append(keygen.Word(b, r, 0), ' ')
+		for word := r.Uint64(); word > 1<<52; word /= 26 {
+			b = append(b, 'a'+byte(word%26))
+		}
+		b = append(b, ' ')
 	}
 	return b
 }
@@ -50,13 +56,13 @@ func product(b []byte, r *keygen.Rand) []byte {
 	b = strconv.AppendInt(append(b, `{"id":`...), r.Below(1e8), 10)
 	b = strconv.AppendInt(append(b, `,"price":`...), r.Below(1e5), 10)
 	b = sentence(append(b, `,"title":"`...), r, 20)
-	b = sentence(append(b, `","description":"`...), r, int(r.Between(50, 200)))
+	b = sentence(append(b, `","description":"`...), r, int(r.Between(200, 600)))
 	return append(b, `","tags":["new","sale"]}`...)
 }
 
 func person(b []byte, r *keygen.Rand) []byte {
 	b = keygen.Word(append(b, `{"name":"`...), r, 0)
-	b = sentence(append(b, `","bio":"`...), r, int(r.Between(10, 80)))
+	b = sentence(append(b, `","bio":"`...), r, int(r.Between(40, 200)))
 	return append(b, `","locale":"ja"}`...)
 }
 
@@ -78,11 +84,11 @@ func userHash(c *commands, key []byte, r *keygen.Rand) {
 	var buf [256]byte
 	c.start(10).text("HSET").bytes(key).text("email").bytes(keygen.Email(buf[:0], r, r.Uint64())).
 		text("name").bytes(keygen.Word(buf[:0], r, 0)).text("created_at").int(1767225600000 + r.Below(3e10)).
-		text("bio").bytes(sentence(buf[:0], r, int(r.Between(70, 180))))
+		text("bio").bytes(sentence(buf[:0], r, int(r.Between(80, 220))))
 }
 
 func shortList(c *commands, key []byte, r *keygen.Rand) { list(c, key, r, int(r.Between(1, 12))) }
-func longList(c *commands, key []byte, r *keygen.Rand)  { list(c, key, r, int(r.Between(20, 60))) }
+func longList(c *commands, key []byte, r *keygen.Rand)  { list(c, key, r, int(r.Between(20, 90))) }
 
 func list(c *commands, key []byte, r *keygen.Rand, n int) {
 	var buf [64]byte
@@ -141,7 +147,7 @@ func geo(c *commands, key []byte, r *keygen.Rand) {
 // stream writes explicit IDs, has a group, and leaves one entry pending.
 func stream(c *commands, key []byte, r *keygen.Rand) {
 	at := 1767225600000 + r.Below(3e10)
-	for i := range r.Between(3, 12) {
+	for i := range r.Between(3, 12) * r.Between(1, 30) { // some have several nodes
 		c.start(7).text("XADD").bytes(key).text(strconv.FormatInt(at+i, 10) + "-1").
 			text("kind").text("created").text("id").int(r.Below(1e8))
 	}

@@ -32,8 +32,9 @@ type Server struct {
 const startTimeout = 20 * time.Second
 
 // Start runs the binary ("redis-server", "valkey-server") on a free port and
-// waits until it answers. The server dies with this process.
-func Start(ctx context.Context, binary string) (*Server, error) {
+// waits until it answers. settings are further arguments: "--name", "value". The
+// server dies with this process.
+func Start(ctx context.Context, binary string, settings ...string) (*Server, error) {
 	path, err := exec.LookPath(binary)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w; install it, the benchmarks need a real server", binary, err)
@@ -47,8 +48,8 @@ func Start(ctx context.Context, binary string) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{Addr: net.JoinHostPort("127.0.0.1", port), dir: dir}
-	s.cmd = exec.Command("sh", "-c", watchdog, "sh", path, "--port", port, "--bind", "127.0.0.1",
-		"--save", "", "--appendonly", "no", "--dir", dir, "--loglevel", "warning")
+	s.cmd = exec.Command("sh", append([]string{"-c", watchdog, "sh", path, "--port", port, "--bind", "127.0.0.1",
+		"--save", "", "--appendonly", "no", "--dir", dir, "--loglevel", "warning"}, settings...)...)
 	if s.console, err = s.cmd.StdinPipe(); err == nil {
 		err = s.cmd.Start()
 	}
@@ -91,8 +92,8 @@ func (s *Server) await(ctx context.Context) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		_, err := s.Info("server")
-		if err == nil {
+		info, err := s.Info("persistence")
+		if err == nil && info["loading"] == "0" {
 			return nil
 		}
 		select {
@@ -102,6 +103,28 @@ func (s *Server) await(ctx context.Context) error {
 		}
 	}
 }
+
+// Do sends one command and waits until it is answered. An error reply is an
+// error.
+func (s *Server) Do(args ...string) error {
+	conn, err := net.Dial("tcp", s.Addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "*%d\r\n", len(args))
+	for _, a := range args {
+		fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(a), a)
+	}
+	reply, err := bufio.NewReader(conn).ReadString('\n')
+	if err == nil && strings.HasPrefix(reply, "-") {
+		err = errors.New(strings.TrimSpace(reply))
+	}
+	return err
+}
+
+// Dir is where the server keeps its files.
+func (s *Server) Dir() string { return s.dir }
 
 // Info is one section of INFO as a map.
 func (s *Server) Info(section string) (map[string]string, error) {

@@ -1,4 +1,6 @@
-package main
+// Package verdict compares the JSON report of an audit with the ground truth of
+// the dataset: one difference is an error. It measures nothing.
+package verdict
 
 import (
 	"encoding/json"
@@ -44,9 +46,9 @@ var codes = map[string]dataset.Violation{
 	"KW507": dataset.UnexpectedTTL,
 }
 
-// verifyReport fails on any difference between report and truth, in the rows
+// Audit fails on any difference between report and truth, in the rows
 // of the entries or in the sums of the findings.
-func verifyReport(stdout []byte, truth *dataset.Manifest) error {
+func Audit(stdout []byte, truth *dataset.Manifest) error {
 	var r auditReport
 	if err := json.Unmarshal(stdout, &r); err != nil {
 		return fmt.Errorf("the report is not the JSON this benchmark knows: %w", err)

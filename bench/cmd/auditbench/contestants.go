@@ -14,6 +14,7 @@ import (
 	"github.com/keywright/keywright/bench/dataset"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/peers"
+	"github.com/keywright/keywright/bench/verdict"
 )
 
 // contestant is one way through the whole keyspace, as a process.
@@ -66,8 +67,8 @@ func (t *tools) remove() { os.RemoveAll(t.dir) }
 
 func (t *tools) contestants() []*contestant {
 	return []*contestant{
-		{name: auditCLI, exit: 1, verify: verifyReport, command: t.audit},
-		{name: auditChild, verify: verifyReport, command: t.child("audit")},
+		{name: auditCLI, exit: 1, verify: verdict.Audit, command: t.audit},
+		{name: auditChild, verify: verdict.Audit, command: t.child("audit")},
 		{name: rueidis, verify: verifyTally, command: t.child("rueidis")},
 		{name: floor, verify: verifyTally, command: t.child("floor")},
 		{name: memkeys, verify: verifyMemkeys, command: redisCLI},

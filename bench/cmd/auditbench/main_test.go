@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/bench/dataset"
 	"github.com/keywright/keywright/bench/live"
+	"github.com/keywright/keywright/bench/verdict"
 )
 
 // TestMain lets the test binary be its own contestants, as the command is.
@@ -55,7 +56,7 @@ func TestAuditOfValuesIsExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := verifyReport(text, truth); err != nil {
+	if err := verdict.Audit(text, truth); err != nil {
 		t.Error(err)
 	}
 }

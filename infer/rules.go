@@ -1,0 +1,304 @@
+package infer
+
+import (
+	"maps"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/source"
+)
+
+// merge is some members of a family, and the segment they share from now on.
+type merge struct {
+	members []*path
+	segment segment
+}
+
+// rule says which of a family are one, if any.
+type rule func(family []*path, at int) merge
+
+// rules decide what is data. The first that applies is taken.
+var rules = []rule{numbers, texts, mixtures, standIns, vocabulary, strays, collections}
+
+// numbers: digits of any kind are one number; a date among them is not.
+func numbers(family []*path, at int) merge {
+	return pick(family, at, func(s segment) bool { return pure(s.shape) && isNumber(class(s.shape[0])) && len(s.words) == 0 }, func(members []*path, at int) segment {
+		shape := members[0].segments[at].shape
+		for _, p := range members {
+			if s := p.segments[at].shape; s != shape {
+				shape = widest(shape, s)
+			}
+		}
+		return segment{shape: shape}
+	})
+}
+
+// texts: different kinds of data are a text, hex that happens to be a number is
+// hex.
+func texts(family []*path, at int) merge {
+	if settled(family, at) {
+		return merge{}
+	}
+	return pick(family, at, func(s segment) bool {
+		return pure(s.shape) || len(s.words) == 0 && mixed(s.shape) && hasText(family, at)
+	}, func(members []*path, at int) segment {
+		only := map[string]bool{}
+		lens := uint64(0)
+		for _, p := range members {
+			only[p.segments[at].shape] = true
+			lens |= p.segments[at].seen.lens
+		}
+		if len(only) == 1 {
+			return segment{shape: members[0].segments[at].shape}
+		}
+		delete(only, string(rune(number)))
+		delete(only, string(rune(digits)))
+		if len(only) == 1 && only[string(rune(hex))] && bits.OnesCount64(lens) == 1 {
+			return segment{shape: string(rune(hex))}
+		}
+		return segment{shape: string(textShape)}
+	})
+}
+
+// settled: nearly all keys have one narrow class there; the others are slips, and
+// stay apart.
+func settled(family []*path, at int) bool {
+	var all, most int64
+	shape := ""
+	for _, p := range family {
+		if all += p.keys; p.keys > most {
+			most, shape = p.keys, p.segments[at].shape
+		}
+	}
+	return all >= 50 && float64(most) >= (1-slip)*float64(all) && pure(shape) && shape != string(textShape) && shape != string(rune(hex))
+}
+
+func mixed(shape string) bool { return hasClass(shape) && !pure(shape) }
+
+func hasText(family []*path, at int) bool {
+	return slices.ContainsFunc(family, func(p *path) bool { return p.segments[at].shape == string(textShape) })
+}
+
+// How many shapes must differ in words only to be one text (amber-12, birch-7
+// and cedar-9): some where each has few keys, more where they may be families of
+// keys (user_12, order_7), and many at the beginning of keys, where names stand.
+const (
+	alike      = 3
+	manyAlike  = 12
+	mostAlike  = 64
+	fewPerWord = 4
+)
+
+// mixtures: words beside numbers, of which there are several, are data too.
+func mixtures(family []*path, at int) merge {
+	bySkeleton := map[string][]*path{}
+	for _, p := range family {
+		if s := p.segments[at].shape; mixed(s) {
+			bySkeleton[skeleton(s)] = append(bySkeleton[skeleton(s)], p)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(bySkeleton)) {
+		members := bySkeleton[name]
+		var keys int64
+		for _, p := range members {
+			keys += p.keys
+		}
+		if n := len(members); n >= mostAlike || at > 0 && (n >= manyAlike || n >= alike && keys <= int64(fewPerWord*n)) {
+			return merge{members, segment{shape: string(textShape)}}
+		}
+	}
+	return merge{}
+}
+
+// skeleton has one letter for each word.
+func skeleton(shape string) string {
+	var b strings.Builder
+	in := false
+	for i := range len(shape) {
+		c := shape[i]
+		letter := !isClass(c) && kinds[c] != isDivider
+		if letter && !in {
+			b.WriteByte('w')
+		}
+		if in = letter; !letter {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// standIns: words that stand where an id would.
+func standIns(family []*path, at int) merge {
+	if !slices.ContainsFunc(family, func(p *path) bool { return pure(p.segments[at].shape) }) {
+		return merge{}
+	}
+	return pick(family, at, func(s segment) bool {
+		return pure(s.shape) || len(s.words) == 0 && insteadOfID[strings.ToLower(s.shape)]
+	}, func(members []*path, at int) segment {
+		for _, p := range members {
+			if s := &p.segments[at]; word(s.shape) {
+				s.seen.add([]byte(s.shape))
+			}
+		}
+		return segment{shape: string(textShape)}
+	})
+}
+
+// rare is the share of a text's keys that a word beside it has at most to be one
+// of its values that happens to look like a name.
+const rare = 0.01
+
+// strays: words with a key or two each beside a text with many.
+func strays(family []*path, at int) merge {
+	i := slices.IndexFunc(family, func(p *path) bool {
+		return p.segments[at].shape == string(textShape) && len(p.segments[at].words) == 0
+	})
+	if i < 0 {
+		return merge{}
+	}
+	wide := family[i]
+	members := []*path{wide}
+	for _, p := range family {
+		if s := p.segments[at]; word(s.shape) && s.shape != "" && float64(p.keys) <= max(1, rare*float64(wide.keys)) && p.mostlyExpires() == wide.mostlyExpires() && few*p.keys <= wide.keys {
+			members = append(members, p)
+		}
+	}
+	if len(members) <= fewWords {
+		return merge{}
+	}
+	s := wide.segments[at]
+	for _, p := range members[1:] {
+		s.seen.add([]byte(p.segments[at].shape))
+	}
+	return merge{members, s}
+}
+
+func (g *group) mostlyExpires() bool { return g.ttl.some > g.ttl.none }
+
+// vocabulary: words that are known to go together.
+func vocabulary(family []*path, at int) merge {
+	for _, v := range vocabularies {
+		m := pick(family, at, func(s segment) bool {
+			if len(s.words) > 0 {
+				return s.vocab == v.name
+			}
+			return word(s.shape) && v.has[s.shape]
+		}, enumeration(v.name))
+		if len(m.members) >= 2 && (!v.weak && sameTTLs(m.members) || sameContent(m.members)) && (!v.weak || at == len(family[0].segments)-1 && len(m.segment.words) >= fewWords) {
+			return m
+		}
+	}
+	return merge{}
+}
+
+func enumeration(vocab string) func([]*path, int) segment {
+	return func(members []*path, at int) segment {
+		var words []string
+		for _, p := range members {
+			if s := p.segments[at]; len(s.words) > 0 {
+				words = append(words, s.words...)
+			} else {
+				words = append(words, s.shape)
+			}
+		}
+		slices.Sort(words)
+		return segment{shape: string(textShape), words: slices.Compact(words), vocab: vocab}
+	}
+}
+
+// How many words, alike in all they lead to, are taken for values of one
+// placeholder: few at the end of collections and within locks, many elsewhere,
+// where they are more likely names of different things.
+const (
+	fewWords  = 3
+	manyWords = 8
+	mostWords = 16
+)
+
+// collections: many words in the same place that lead to the same things.
+func collections(family []*path, at int) merge {
+	last := at == len(family[0].segments)-1
+	kind := family[0].kind()
+	enough := mostWords
+	switch {
+	case at == 0:
+		return merge{}
+	case last && kind != source.String && kind != source.Hash:
+		enough = fewWords
+	case last, isLock(family[0]):
+		enough = manyWords
+	}
+	if isLock(family[0]) && !last {
+		enough = fewWords
+	}
+	m := pick(family, at, func(s segment) bool { return word(s.shape) && s.shape != "" }, enumeration(""))
+	if len(m.segment.words) < enough || !sameContent(m.members) {
+		return merge{}
+	}
+	if len(m.segment.words) > mostWords {
+		for _, w := range m.segment.words {
+			m.segment.seen.add([]byte(w))
+		}
+		m.segment.words = nil
+	}
+	return m
+}
+
+// sameTTLs: all of them expire, or none.
+func sameTTLs(family []*path) bool {
+	return !slices.ContainsFunc(family, func(p *path) bool { return (p.ttl.none == 0) != (family[0].ttl.none == 0) })
+}
+
+// sameContent: TTLs of one kind, and values of one kind.
+func sameContent(family []*path) bool {
+	for _, p := range family[1:] {
+		if p.signature() != family[0].signature() {
+			return false
+		}
+	}
+	return true
+}
+
+// signature is what the keys of a group have in common besides their names.
+func (g *group) signature() string {
+	s := g.kind().String()
+	switch {
+	case g.ttl.none == 0:
+		s += " expires"
+	case g.ttl.some > 0:
+		s += " either"
+	}
+	if g.values == nil {
+		return s
+	}
+	switch g.kind() {
+	case source.String:
+		s += " " + g.values.whole.typ(0)
+	case source.Hash:
+		if f := &g.values.fields; f.fixed() {
+			s += " " + strings.Join(slices.Sorted(maps.Keys(f.byName)), ",")
+		}
+	case source.List, source.Set, source.ZSet:
+		s += " " + g.values.member.typ(0) + " " + g.values.scores.typ()
+	}
+	return s
+}
+
+// pick takes the members of a family whose segment is such, if there are two.
+func pick(family []*path, at int, such func(segment) bool, then func([]*path, int) segment) merge {
+	var members []*path
+	for _, p := range family {
+		if such(p.segments[at]) {
+			members = append(members, p)
+		}
+	}
+	if len(members) < 2 {
+		return merge{}
+	}
+	s := then(members, at)
+	for _, p := range members {
+		s.seen.merge(&p.segments[at].seen)
+	}
+	return merge{members, s}
+}
