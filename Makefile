@@ -11,10 +11,10 @@ test: ## install what is missing and run everything, as CI does
 	.ci/run
 
 unit: ## the tests that need no server
-	go test -short ./audit/... ./finding/... ./keyspace/... ./slot/... ./connect/... ./internal/...
+	go test -short ./audit/... ./finding/... ./keyspace/... ./slot/... ./connect/... ./infer/... ./internal/...
 
 integration: ## the tests on real servers: redis and valkey, alone, as clusters, under sentinels
-	go test -race -shuffle=on ./keywrighttest ./source/server ./cmd/keywright/...
+	go test -race -shuffle=on ./keywrighttest ./source/... ./cmd/keywright/...
 
 fmt: ## format Go code and the example declarations
 	git ls-files '*.go' | xargs gofmt -s -w
@@ -32,13 +32,13 @@ FUZZTIME ?= 10m
 fuzz: ## fuzz every target for FUZZTIME (10m)
 	@for t in $$(grep -rhoE --include=*_test.go '^func Fuzz\w+' . | awk '{print $$2}' | sort -u); do \
 	  for p in $$(grep -rlE --include=*_test.go "^func $$t\(" . | xargs -n1 dirname | sort -u); do \
-	    echo "== $$p $$t"; (cd $$p && go test -run '^$$' -fuzz "^$$t$$" -fuzztime $(FUZZTIME) .) || exit 1; done; done
+	    echo "== $$p $$t"; (cd $$p && go test -run '^$$' -fuzz "^$$t$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s .) || exit 1; done; done
 
 soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
 
 bench: ## the figures of bench/README.md
-	cd bench && GOWORK=off go run ./cmd/matchbench && GOWORK=off go run ./cmd/auditbench
+	cd bench && for c in matchbench auditbench rdbbench snapbench startbench; do GOWORK=off go run ./cmd/$$c || exit 1; done
 
 tidy: ## tidy every module
 	GOWORK=off go mod tidy
