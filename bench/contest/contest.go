@@ -145,9 +145,13 @@ func Ratio(a, b *Contestant, of func(Sample) time.Duration) float64 {
 	return report.Median(all)
 }
 
-// Figures of a sample.
-func Wall(s Sample) time.Duration   { return s.Wall }
-func CPU(s Sample) time.Duration    { return s.CPU }
+// Wall is the time from start to end.
+func Wall(s Sample) time.Duration { return s.Wall }
+
+// CPU is what the contestant used.
+func CPU(s Sample) time.Duration { return s.CPU }
+
+// Server is what was metered beside it.
 func Server(s Sample) time.Duration { return s.Server }
 
 // Table lists the runs; keys is how many each of them went through.
