@@ -295,8 +295,10 @@ func lastWord(lit string) string {
 	return ""
 }
 
+var notName = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+
 func cleanName(name string) string {
-	name = strings.Trim(regexp.MustCompile(`[^A-Za-z0-9_]+`).ReplaceAllString(name, "_"), "_")
+	name = strings.Trim(notName.ReplaceAllString(name, "_"), "_")
 	if name == "" || name[0] >= '0' && name[0] <= '9' {
 		return ""
 	}

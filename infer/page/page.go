@@ -71,8 +71,12 @@ type collector struct {
 // labelled is a TTL of something that a table names in words.
 type labelled struct{ label, ttl string }
 
-// maxCandidates bounds the mentions that are kept.
-const maxCandidates = 20_000
+// Bounds of what is kept: mentions, and different keys, which are compared with
+// each other. No page that people read comes near.
+const (
+	maxCandidates = 10_000
+	maxKeys       = 1_500
+)
 
 func (c *collector) add(raw string, at candidate) {
 	if len(c.found) >= maxCandidates || len(raw) > 300 {
@@ -115,6 +119,9 @@ func (c *collector) keys() []Key {
 		name := m.shape.signature()
 		g := groups[name]
 		if g == nil {
+			if len(order) == maxKeys {
+				continue
+			}
 			g = &merged{}
 			groups[name] = g
 			order = append(order, name)

@@ -56,7 +56,7 @@ func (c *collector) table(b block) {
 		key := r.cell(col.key)
 		list := spans(key)
 		if len(list) == 0 {
-			list = regexp.MustCompile(`\s*(?:,|、|\s/\s|\s)\s*`).Split(plainKey(key), -1)
+			list = between.Split(plainKey(key), -1)
 		}
 		for _, raw := range list {
 			c.add(raw, at)
@@ -68,6 +68,9 @@ func (c *collector) table(b block) {
 		}
 	}
 }
+
+// between stands between several keys in one cell.
+var between = regexp.MustCompile(`\s*(?:,|、|\s/\s|\s)\s*`)
 
 func plainKey(cell string) string { return strings.Trim(unescape(cell), " *_\"'") }
 

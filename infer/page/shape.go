@@ -141,8 +141,10 @@ scan:
 // isFormat: {id:int}, {n:03d}.
 func isFormat(name string) bool {
 	_, format, _ := strings.Cut(name, ":")
-	return regexp.MustCompile(`^(int|str|string|uuid|\d*[ds]|[.\d]*f)$`).MatchString(format)
+	return formatForm.MatchString(format)
 }
+
+var formatForm = regexp.MustCompile(`^(int|str|string|uuid|\d*[ds]|[.\d]*f)$`)
 
 var identifier = regexp.MustCompile(`[\p{L}_][\p{L}\p{N}_]*`)
 

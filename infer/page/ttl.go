@@ -38,11 +38,14 @@ var (
 	aboutTime = regexp.MustCompile(`(?i)\bttl\b|expir|\bex\b|lifetime|lives? for|retention|kept for|有効期限|期限|保持|保存期間|失効|自動削除|만료|유지|유효|过期|過期|有效期|保留|失效|ablauf|läuft|verfällt|gültig|lebensdauer|expira|caduca|vida|durée|expire`)
 )
 
+// someTime: a number that may be a time, whatever stands before it.
+var someTime = regexp.MustCompile(`\d{2,}|\d\s*\p{L}`)
+
 // ttlIn is the TTL that a text gives. In a TTL column any time is one; elsewhere
 // the text must speak of expiry, or be a comment that is nothing but a time.
 func ttlIn(text string, column, milliseconds bool) string {
 	text = plainText(text)
-	if column && endless.MatchString(text) && !regexp.MustCompile(`\d{2,}|\d\s*\p{L}`).MatchString(strings.TrimPrefix(strings.TrimSpace(text), "-1")) {
+	if column && endless.MatchString(text) && !someTime.MatchString(strings.TrimPrefix(strings.TrimSpace(text), "-1")) {
 		return "none"
 	}
 	if !column {
