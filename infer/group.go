@@ -18,6 +18,7 @@ type group struct {
 	most    int64 // elements of the largest key, as far as the source tells
 	asked   int
 	values  *content
+	sampled *int // groups of the tree whose values are sampled
 }
 
 // ttls is what is known of remaining TTLs.
@@ -34,12 +35,19 @@ func newGroup() *group { return &group{} }
 const (
 	firstValues = 64
 	maxValues   = 400
+	maxSampled  = 4000 // groups with a sample: beyond, shapes are told without one
 )
 
 // wantsValue says whether the value of the group's next key is to be read.
 func (g *group) wantsValue() bool {
 	if g.asked >= maxValues {
 		return false
+	}
+	if g.asked == 0 && g.sampled != nil {
+		if *g.sampled >= maxSampled {
+			return false
+		}
+		*g.sampled++
 	}
 	g.asked++
 	return g.asked <= firstValues || g.keys&1023 == 0

@@ -18,8 +18,9 @@ const (
 
 // tree groups keys by the shapes of their segments.
 type tree struct {
-	root  node
-	nodes int
+	root    node
+	nodes   int
+	sampled int // groups with a sample of values
 }
 
 // node is one segment of a key; group is what ends here.
@@ -73,6 +74,7 @@ func (t *tree) insert(name []byte, s *scratch) *group {
 	}
 	if n.group == nil {
 		n.group = newGroup()
+		n.group.sampled = &t.sampled
 	}
 	return n.group
 }
