@@ -338,16 +338,24 @@ const (
 // for the rule: the draft says so, and an audit will list them.
 const slip = 0.02
 
+// slipPassing is that share where the name says that nothing should stay: a
+// cache, a session, a lock.
+const slipPassing = 0.2
+
 // text is the TTL of an entry, as a declaration writes it.
 func (t *ttls) text(e *Entry) string {
 	all := float64(t.none + t.some)
+	leak := slip
+	if e.says(passing) {
+		leak = slipPassing
+	}
 	switch {
 	case t.some == 0:
 		return "none"
 	case float64(t.some) <= slip*all:
 		e.guess("%d of %d keys expire, the others never do: is that meant?", t.some, t.none+t.some)
 		return "none"
-	case float64(t.none) > slip*all:
+	case float64(t.none) > leak*all:
 		e.guess("%d of %d keys never expire, the others do: somebody must decide", t.none, t.none+t.some)
 		return "any"
 	case t.none > 0:

@@ -214,6 +214,7 @@ const (
 	fewWords  = 3
 	manyWords = 8
 	mostWords = 16
+	maxEnum   = 6 // more words that nobody has a name for are some of any
 )
 
 // collections: many words in the same place that lead to the same things.
@@ -226,7 +227,7 @@ func collections(family []*path, at int) merge {
 		return merge{}
 	case last && kind != source.String && kind != source.Hash:
 		enough = fewWords
-	case last, isLock(family[0]):
+	case last, isLock(family[0]), kind != source.String && kind != source.Hash:
 		enough = manyWords
 	}
 	if isLock(family[0]) && !last {
@@ -236,7 +237,7 @@ func collections(family []*path, at int) merge {
 	if len(m.segment.words) < enough || !sameContent(m.members) {
 		return merge{}
 	}
-	if len(m.segment.words) > mostWords {
+	if len(m.segment.words) > maxEnum {
 		for _, w := range m.segment.words {
 			m.segment.seen.add([]byte(w))
 		}

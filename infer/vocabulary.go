@@ -28,7 +28,7 @@ func vocabOf(name string, weak bool, words string) vocab {
 }
 
 var vocabularies = []vocab{
-	vocabOf("priority", false, "critical urgent high normal medium low lowest highest background default bulk immediate"),
+	vocabOf("priority", false, "critical immediate urgent highest high normal medium default low lowest background bulk"),
 	vocabOf("lang", false, "en ja ko zh de fr es it pt ru nl pl sv tr ar hi id th vi en-US en-GB ja-JP ko-KR zh-CN zh-TW pt-BR en_US ja_JP ko_KR zh_CN"),
 	vocabOf("env", false, "dev development staging stage prod production test qa sandbox local"),
 	vocabOf("platform", false, "ios android web desktop mobile pc windows macos linux"),
@@ -51,6 +51,7 @@ var (
 	queueWords = set("queue queues jobs tasks todo inbox outbox mailbox worklist backlog")
 	indexWords = set("idx index indexes indices by")
 	limitWords = set("rate ratelimit limit limiter limits throttle attempts quota")
+	passing    = set("cache caches cached session sessions sess token tokens otp code temp tmp lock locks presence heartbeat captcha")
 	rankWords  = set("ranking rank leaderboard scoreboard top popular")
 	countWords = set("count counter counts total views hits seq sequence visits likes pageviews num")
 )
