@@ -114,7 +114,7 @@ func TestPatterns(t *testing.T) {
 		"hex":                         {hexes("sess:@ string 30m", 32), []string{"sess:{sess_id} string 30m"}, []string{"sess_id hex 32"}},
 		"hex that may be a number":    {append(hexes("tag:@ set", 8), "tag:12345678 set"), []string{"tag:{tag_id} set none"}, []string{"tag_id hex 8"}},
 		"addresses":                   {[]string{"rate:10.0.0.1 string 1m", "rate:192.168.1.20 string 50s"}, []string{"rate:{ip} string 1m"}, nil},
-		"people":                      {people("inbox:@ list"), []string{"inbox:{inbox} list none"}, nil},
+		"people":                      {people("inbox:@ list"), []string{"inbox:{inbox_id} list none"}, nil},
 		"names of different things":   {[]string{"config:timeout", "config:retries", "config:limit"}, []string{"config:limit string none", "config:retries string none", "config:timeout string none"}, nil},
 		"things of one user":          {slices.Concat(repeat(5, "user:#:name"), repeat(5, "user:#:roles set")), []string{"user:{user_id}:name string none", "user:{user_id}:roles set none"}, nil},
 		"different things of an id":   {slices.Concat(repeat(5, "cache:product:detail:# string 1h"), repeat(5, "cache:product:options:# string 1h")), []string{"cache:product:detail:{product_id} cache 1h", "cache:product:options:{product_id} cache 1h"}, nil},
