@@ -59,8 +59,6 @@ func (s *shape) rooted() bool {
 	return len(s.parts) > 0 && !s.parts[0][0].hole && rootForm.MatchString(s.parts[0][0].lit) && len(strings.TrimLeft(s.parts[0][0].lit, "{")) > 1
 }
 
-func (s *shape) rootIs(words map[string]bool) bool { return words[strings.ToLower(s.root())] }
-
 // says reports whether one of the words is a segment, or in one.
 func (s *shape) says(words map[string]bool) bool {
 	for _, p := range s.parts {

@@ -303,7 +303,7 @@ func (g *merged) key() (Key, bool) {
 	}
 	typ := g.typ
 	if typ == "" || typ == "string" {
-		if g.shape.says(lockWords) && (typ == "string" || g.shape.rootIs(lockWords)) {
+		if g.shape.says(lockWords) {
 			typ = "lock"
 		} else if g.shape.says(channelWords) || saysAny(g.section, channelTitles) {
 			typ = "channel"

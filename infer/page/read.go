@@ -170,6 +170,22 @@ func (c *collector) inline(l string, line int, section string) {
 
 var listItem = regexp.MustCompile("^\\s*(?:[-*+]|\\d+[.)])\\s+(?:\\*\\*)?`([^`]+)`(?:\\*\\*)?\\s*(.*)$")
 
+var bullet = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s+`)
+
+// only is the one key in a line of text, "" if there is none or more.
+func only(l string) string {
+	found := ""
+	for _, t := range spans(l) {
+		if s, ok := parse(t); ok && s.colons() > 0 && s.rooted() && s.holes() > 0 && !s.glob && !s.notAKey() {
+			if found != "" {
+				return ""
+			}
+			found = t
+		}
+	}
+	return found
+}
+
 // prose reads lines of text. A list item that begins with a key and explains it
 // is as good as a row of a table.
 func (c *collector) prose(b block) {
@@ -181,6 +197,14 @@ func (c *collector) prose(b block) {
 				c.add(m[1], candidate{place: inListing, line: line, section: b.section, doc: doc, typ: typeIn(codeSpan.ReplaceAllString(m[2], "")), ttl: ttlIn(doc, false, false)})
 				l = m[2]
 			}
+		} else if s := only(l); s != "" { // a line about one key
+			about := codeSpan.ReplaceAllString(l, "")
+			at := candidate{line: line, section: b.section, ttl: ttlIn(about, false, false)}
+			if bullet.MatchString(l) {
+				at.place, at.typ = inListing, typeIn(about)
+				at.doc = strings.Trim(plainText(bullet.ReplaceAllString(about, "")), "-–—:→> ")
+			}
+			c.add(s, at)
 		}
 		c.inline(l, line, b.section)
 	}

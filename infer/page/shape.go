@@ -148,11 +148,17 @@ var formatForm = regexp.MustCompile(`^(int|str|string|uuid|\d*[ds]|[.\d]*f)$`)
 
 var identifier = regexp.MustCompile(`[\p{L}_][\p{L}\p{N}_]*`)
 
+// conversion is a call that only changes the form of what it is given.
+var conversion = regexp.MustCompile(`^(?:str|string|String|int|Number|repr|Long\.toString|Integer\.toString|String\.valueOf|strconv\.Itoa|fmt\.Sprint|encodeURIComponent|quote)\(([^()]+)\)?`)
+
 // holeName is the name in an expression: the last part of item.contextId ||
 // 'global', what is asked of user.getId().
 func holeName(expr string) string {
 	if dateForms[strings.ToLower(expr)] != "" {
 		return "date"
+	}
+	if m := conversion.FindStringSubmatch(expr); m != nil {
+		expr = m[1]
 	}
 	expr, _, _ = strings.Cut(expr, "||")
 	expr, _, _ = strings.Cut(expr, "??")

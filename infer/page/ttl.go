@@ -35,7 +35,7 @@ var (
 	number    = regexp.MustCompile(`^[\d_,]+$`)
 	endless   = regexp.MustCompile(`(?i)^\s*(?:none|no|n/?a|never|permanent(?:ly)?|persistent|no (?:ttl|expiry|expiration|expire)|not set|unlimited|forever|infinite|∞|-1|[-–—]+|なし|無し|無期限|永続|永久|恒久|無制限|없음|영구|무기한|만료 ?없음|无|無|不过期|永不过期|永久有效|keine?r?|unbegrenzt|nie|aucune?|jamais|illimité|ninguno|nunca|sin (?:ttl|expiración|caducidad))\b?`)
 	endlessIn = regexp.MustCompile(`(?i)(?:no|without(?: a)?|never) (?:ttl|expir\w*)|ttl\s*[:=]?\s*(?:none|なし|없음|无|-1)|永続|無期限|永久|만료 ?없음|영구|不过期|永不过期|ttlなし|ohne (?:ttl|ablauf)|läuft nie ab|sin (?:ttl|caducidad)|sans (?:ttl|expiration)`)
-	aboutTime = regexp.MustCompile(`(?i)\bttl\b|expir|\bex\b|lifetime|lives? for|retention|kept for|有効期限|期限|保持|保存期間|失効|自動削除|만료|유지|유효|过期|過期|有效期|保留|失效|ablauf|läuft|verfällt|gültig|lebensdauer|expira|caduca|vida|durée|expire`)
+	aboutTime = regexp.MustCompile(`(?i)\bttl\b|expir|\bex\b|lifetime|lives? for|retention|kept for|\bfor \d|\bafter \d|有効期限|期限|保持|保存期間|失効|自動削除|만료|유지|유효|过期|過期|有效期|保留|失效|ablauf|läuft|verfällt|gültig|lebensdauer|expira|caduca|vida|durée|expire`)
 )
 
 // someTime: a number that may be a time, whatever stands before it.
