@@ -9,7 +9,7 @@ import (
 
 // maxContiguous bounds what must lie in one piece, which is a key's name: a
 // longer one is refused.
-const maxContiguous = 64 << 20
+const maxContiguous = 16 << 20
 
 // window is the part of the input that is in memory. The first error sticks:
 // every later read gives zeros, so that a parser may check once per record.
