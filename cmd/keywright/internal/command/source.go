@@ -28,8 +28,9 @@ type sourcing struct {
 
 // sourceHelp explains them.
 const sourceHelp = `With --snapshot a server is not scanned but sends what it would send a replica:
-the keys of one moment, for a fork and next to nothing of its only thread. The
-user needs +psync, +sync and +replconf (keywright acl print --self --snapshot).
+the keys of one moment, for a fork and next to nothing of its only thread. By
+default a server waits 5 s before it begins (repl-diskless-sync-delay). The user
+needs +psync, +sync and +replconf (keywright acl print --self --snapshot).
 A file is an RDB file of any version, compressed or not, or the RDB part of an
 AOF; - is standard input. Bytes of a snapshot are an estimate, TTLs are what was
 left when it was made.`
