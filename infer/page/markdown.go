@@ -116,8 +116,8 @@ func tableBlock(lines []string, i int) (block, int) {
 		switch {
 		case l == "" && i-last < 2:
 			continue
-		case !strings.Contains(l, "|"):
-			return b, last
+		case !strings.Contains(l, "|"), last < i-1 && isTableRow(lines, i) && len(b.rows) > 1 && dashes.MatchString(strings.TrimSpace(lines[min(i+1, len(lines)-1)])):
+			return b, last // the end, or the head of another table
 		}
 		last = i
 		if !dashes.MatchString(l) {

@@ -59,6 +59,9 @@ func (c *collector) table(b block) {
 			list = between.Split(plainKey(key), -1)
 		}
 		for _, raw := range list {
+			if whole := r.prefixed(raw, col.key); whole != "" {
+				raw = whole
+			}
 			c.add(raw, at)
 		}
 		for i, cell := range r.cells { // examples, and keys that are named beside it
@@ -71,6 +74,27 @@ func (c *collector) table(b block) {
 
 // between stands between several keys in one cell.
 var between = regexp.MustCompile(`\s*(?:,|、|\s/\s|\s)\s*`)
+
+// prefixed is the key of a row that gives a prefix (login:) and, in another
+// column, an example: the example, or the prefix and a placeholder where the
+// example does not show what varies. Without an example a prefix is no key.
+func (r *row) prefixed(prefix string, at int) string {
+	if !strings.HasSuffix(prefix, ":") || len(prefix) < 3 {
+		return ""
+	}
+	for i, cell := range r.cells {
+		for _, t := range append(spans(cell), plainKey(cell)) {
+			if i == at || !strings.HasPrefix(t, prefix) || len(t) == len(prefix) || strings.ContainsAny(t, " *") {
+				continue
+			}
+			if s, ok := parse(t); ok && s.holes() > 0 {
+				return t
+			}
+			return prefix + "{}"
+		}
+	}
+	return ""
+}
 
 func plainKey(cell string) string { return strings.Trim(unescape(cell), " *_\"'") }
 
@@ -122,6 +146,9 @@ func keysIn(rows []row, i int) int {
 		list := spans(cell)
 		if len(list) == 0 {
 			list = []string{plainKey(cell)}
+		}
+		if whole := r.prefixed(list[0], i); whole != "" {
+			list[0] = whole
 		}
 		s, ok := parse(list[0])
 		if ok && s.hasWord() && !s.notAKey() && !s.meta() && (s.colons() > 0 || s.holes() > 0 && strings.ContainsAny(s.raw, "_-/.")) && !strings.Contains(list[0], "://") {
