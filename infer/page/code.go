@@ -137,7 +137,7 @@ var (
 	joined  = regexp.MustCompile(`^\s*[+.]\s*([A-Za-z_$][\w.$]*(?:\([^()]*\))?)`)
 	joiner  = regexp.MustCompile(`^\s*[+.]\s*`)
 	called  = regexp.MustCompile(`\.?\b([A-Za-z_]\w*)\s*\(\s*(?:(?:ctx|context|c\.Context\(\)|context\.Background\(\)|redis_client|client|conn)\s*,\s*)?(?:[A-Za-z_.]+\()?$`)
-	named   = regexp.MustCompile(`(?i)(?:key|prefix|channel|topic|name|lock|cache)\w*["']?\s*(?::=|=>|[:=]|\()\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
+	named   = regexp.MustCompile(`(?i)(?:key|prefix|pattern|channel|topic|name|lock|cache)\w*["']?\s*(?::=|=>|[:=]|\()\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
 	returns = regexp.MustCompile(`(?:\breturn\b|=>|->)\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
 	formats = regexp.MustCompile(`%[-+0-9.]*[sdvi]`)
 )

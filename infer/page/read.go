@@ -6,6 +6,34 @@ import (
 	"strings"
 )
 
+// Labels of lines that go on about the key named just before.
+var (
+	typeLabel = regexp.MustCompile(`(?i)^\W*(?:data ?|redis ?)?(?:type|structure|型|データ構造|타입|자료구조|类型|数据结构|typ|tipo)\W*[:：=]\s*(.+)$`)
+	ttlLabel  = regexp.MustCompile(`(?i)^\W*(?:ttl|expir\w*|有効期限|만료 ?(?:시간)?|过期时间|过期|ablauf|lebensdauer|caducidad|durée)\W*[:：=]\s*(.+)$`)
+)
+
+// attributeLines is how many lines behind a key its labels may stand.
+const attributeLines = 6
+
+// attribute takes a line like "TTL: 30 minutes" for the key named before it.
+func (c *collector) attribute(l string, line int) bool {
+	n := len(c.found)
+	if n == 0 || line <= c.found[n-1].line || line-c.found[n-1].line > attributeLines {
+		return false
+	}
+	last := &c.found[n-1]
+	l = strings.NewReplacer("*", "", "`", "", `"`, "", "'", "", "_", " ").Replace(l)
+	if m := typeLabel.FindStringSubmatch(l); m != nil && typeIn(m[1]) != "" {
+		last.typ = orElse(last.typ, typeIn(m[1]))
+		return true
+	}
+	if m := ttlLabel.FindStringSubmatch(l); m != nil && ttlIn(strings.TrimRight(m[1], ","), true, false) != "" {
+		last.ttl = orElse(last.ttl, ttlIn(strings.TrimRight(m[1], ","), true, false))
+		return true
+	}
+	return false
+}
+
 // block reads one piece of the page.
 func (c *collector) block(b block) {
 	switch {
@@ -218,6 +246,9 @@ func only(l string) string {
 func (c *collector) prose(b block) {
 	for i, l := range b.text {
 		line := b.line + i
+		if c.attribute(l, line) {
+			continue
+		}
 		if m := listItem.FindStringSubmatch(l); m != nil {
 			if s, ok := parse(m[1]); ok && (s.colons() > 0 && s.rooted() || s.holes() > 0 && s.rooted()) && !s.glob {
 				doc := strings.TrimLeft(plainText(m[2]), "-–—:→> ")
@@ -248,6 +279,9 @@ func (c *collector) codeBlock(b block) {
 		line := b.line + i
 		t := strings.TrimSpace(l)
 		at := candidate{line: line, section: b.section, doc: pending}
+		if c.attribute(t, line) {
+			continue
+		}
 		if isComment(t) {
 			pending = strings.TrimLeft(t, "#/-*; ")
 			c.comment(t, at)
