@@ -71,7 +71,7 @@ type Request struct {
 	Bytes    bool                              // measure Bytes
 	Sample   int64                             // stop after about this many keys, spread over the keyspace; 0 = all
 	Match    string                            // SCAN MATCH glob; "" = all
-	Values   func(name []byte, kind Kind) bool // nil: no values
+	Values   func(name []byte, kind Kind) bool // nil: no values; asked by one goroutine at a time, and not while each runs
 	Progress func(Progress)                    // called at most a few times per second; may be nil
 }
 

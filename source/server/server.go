@@ -79,7 +79,7 @@ func (s *Scanner) Scan(ctx context.Context, req source.Request, each func([]sour
 		return source.Summary{}, err
 	}
 	defer t.close()
-	run := &run{Scanner: s, req: req, topology: t, each: each, started: started}
+	run := newRun(s, req, t, each, started)
 	run.pace = newPacer(s.options.Rate)
 	err = run.all(ctx)
 	sum := run.summary()
@@ -106,6 +106,20 @@ type run struct {
 	reported   time.Time
 	paused     bool
 	repeats    int64
+}
+
+// newRun makes a run. Values is asked by several shards: one at a time, and not
+// while the consumer has a batch.
+func newRun(s *Scanner, req source.Request, t *topology, each func([]source.Key) error, started time.Time) *run {
+	r := &run{Scanner: s, req: req, topology: t, each: each, started: started}
+	if ask := req.Values; ask != nil {
+		r.req.Values = func(name []byte, kind source.Kind) bool {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return ask(name, kind)
+		}
+	}
+	return r
 }
 
 // all scans the shards in parallel and compares the topology before and after.

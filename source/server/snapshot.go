@@ -55,7 +55,7 @@ func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]sou
 		return source.Summary{}, err
 	}
 	defer t.close()
-	r := &snapshotRun{Snapshot: s, run: &run{Scanner: s.scanner, req: req, topology: t, each: each, started: started}}
+	r := &snapshotRun{Snapshot: s, run: newRun(s.scanner, req, t, each, started)}
 	r.forks = make(chan struct{}, s.options.MaxForks)
 	r.restrict(ctx)
 	err = r.all(ctx)

@@ -628,3 +628,31 @@ func until(t *testing.T, what string, ok func() bool) {
 		}
 	}
 }
+
+// Shards are read side by side, but whoever is asked about values and given keys
+// need not be safe for that: the race detector watches.
+func TestValuesAreAskedOneAtATime(t *testing.T) {
+	c := kt.StartCluster(t, kt.Redis, 3, 0)
+	for i := range 3000 {
+		key := fmt.Sprintf("key:%d", i)
+		for _, node := range c.Nodes {
+			if _, err := node.Try("SET", key, "x"); err == nil {
+				break
+			}
+		}
+	}
+	parsed, err := connect.Parse(c.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, src := range map[string]source.Source{"scan": New(parsed, Options{OnlyDB: -1}), "snapshot": NewSnapshot(parsed, SnapshotOptions{MaxForks: 3, OnlyDB: -1})} {
+		asked, given := 0, 0
+		sum, err := src.Scan(t.Context(), source.Request{Values: func([]byte, source.Kind) bool { asked += 1 + 0*given; return true }}, func(batch []source.Key) error {
+			given += len(batch)
+			return nil
+		})
+		if err != nil || len(sum.Incomplete) > 0 || asked != 3000 || given != 3000 {
+			t.Errorf("%s: %d asked, %d given, %v, %+v", name, asked, given, err, sum)
+		}
+	}
+}
