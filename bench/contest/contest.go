@@ -27,6 +27,11 @@ type Contestant struct {
 	Samples []Sample
 }
 
+// Program is a Command that runs the same program each time.
+func Program(name string, args ...string) func(context.Context) *exec.Cmd {
+	return func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, name, args...) }
+}
+
 // Sample is one run.
 type Sample struct {
 	Wall, CPU time.Duration

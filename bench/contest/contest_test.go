@@ -9,9 +9,7 @@ import (
 	"time"
 )
 
-func command(script string) func(context.Context) *exec.Cmd {
-	return func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, "sh", "-c", script) }
-}
+func command(script string) func(context.Context) *exec.Cmd { return Program("sh", "-c", script) }
 
 func TestRun(t *testing.T) {
 	meter := time.Duration(0)

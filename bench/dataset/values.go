@@ -62,7 +62,7 @@ func product(b []byte, r *keygen.Rand) []byte {
 
 func person(b []byte, r *keygen.Rand) []byte {
 	b = keygen.Word(append(b, `{"name":"`...), r, 0)
-	b = sentence(append(b, `","bio":"`...), r, int(r.Between(40, 200)))
+	b = sentence(append(b, `","bio":"`...), r, int(r.Between(120, 400)))
 	return append(b, `","locale":"ja"}`...)
 }
 
@@ -88,7 +88,15 @@ func userHash(c *commands, key []byte, r *keygen.Rand) {
 }
 
 func shortList(c *commands, key []byte, r *keygen.Rand) { list(c, key, r, int(r.Between(1, 12))) }
-func longList(c *commands, key []byte, r *keygen.Rand)  { list(c, key, r, int(r.Between(20, 90))) }
+
+// longList fits into one node of a quicklist, 8 KiB; one in ten takes several.
+func longList(c *commands, key []byte, r *keygen.Rand) {
+	n := r.Between(20, 90)
+	if r.Chance(100) {
+		n *= 12
+	}
+	list(c, key, r, int(n))
+}
 
 func list(c *commands, key []byte, r *keygen.Rand, n int) {
 	var buf [64]byte
@@ -144,14 +152,29 @@ func geo(c *commands, key []byte, r *keygen.Rand) {
 	}
 }
 
-// stream writes explicit IDs, has a group, and leaves one entry pending.
+// stream writes explicit IDs. Its group leaves one entry pending; every third
+// stream has a second group, whose two consumers leave some more.
 func stream(c *commands, key []byte, r *keygen.Rand) {
 	at := 1767225600000 + r.Below(3e10)
 	for i := range r.Between(3, 12) * r.Between(1, 30) { // some have several nodes
 		c.start(7).text("XADD").bytes(key).text(strconv.FormatInt(at+i, 10) + "-1").
 			text("kind").text("created").text("id").int(r.Below(1e8))
 	}
-	c.start(5).text("XGROUP").text("CREATE").bytes(key).text("workers").text("0")
-	c.start(9).text("XREADGROUP").text("GROUP").text("workers").text("worker-1").
-		text("COUNT").text("1").text("STREAMS").bytes(key).text(">")
+	group(c, key, "workers")
+	pend(c, key, "workers", "worker-1", 1)
+	if r.Chance(333) {
+		group(c, key, "mailers")
+		pend(c, key, "mailers", "mailer-1", r.Between(1, 3))
+		pend(c, key, "mailers", "mailer-2", r.Between(1, 40))
+	}
+}
+
+func group(c *commands, key []byte, name string) {
+	c.start(5).text("XGROUP").text("CREATE").bytes(key).text(name).text("0")
+}
+
+// pend delivers up to n entries, which nobody acknowledges.
+func pend(c *commands, key []byte, group, consumer string, n int64) {
+	c.start(9).text("XREADGROUP").text("GROUP").text(group).text(consumer).
+		text("COUNT").int(n).text("STREAMS").bytes(key).text(">")
 }

@@ -90,6 +90,12 @@ func (t *tally) ratio() float64 { return float64(t.estimated) / float64(t.real) 
 // exactKinds are the encodings whose estimate is to be right for every key.
 var exactKinds = []string{"string int", "string embstr", "string raw", "hash listpack", "zset listpack", "set listpack", "set intset", "list listpack"}
 
+// errorBounds say how far sums of estimates may lie from the truth.
+var errorBounds = []struct {
+	name  string
+	bound float64
+}{{"all", 0.02}, {"stream stream", 0.10}}
+
 func tabulate(out *report.Report, binary string, tallies map[string]*tally) {
 	table := report.Table{Title: "Estimated memory ÷ MEMORY USAGE SAMPLES 0 of a freshly loaded " + binary, Columns: []string{"type and encoding", "keys", "MB", "ratio of sums", "exact keys %"}}
 	for _, name := range slices.Sorted(maps.Keys(tallies)) {
@@ -101,9 +107,9 @@ func tabulate(out *report.Report, binary string, tallies map[string]*tally) {
 		}
 	}
 	out.Tables = append(out.Tables, table)
-	for name, bound := range map[string]float64{"all": 0.02, "stream stream": 0.10} {
-		if t := tallies[name]; t != nil {
-			out.Goals = append(out.Goals, report.Goal{What: binary + ": error of the estimate, " + name, Value: max(t.ratio()-1, 1-t.ratio()), Bound: bound})
+	for _, e := range errorBounds {
+		if t := tallies[e.name]; t != nil {
+			out.Goals = append(out.Goals, report.Goal{What: binary + ": error of the estimate, " + e.name, Value: max(t.ratio()-1, 1-t.ratio()), Bound: e.bound})
 		}
 	}
 }

@@ -5,23 +5,19 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
 
-	"github.com/keywright/keywright/bench/contest"
 	"github.com/keywright/keywright/bench/dataset"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
-	"github.com/keywright/keywright/bench/verdict"
 )
 
 func main() {
@@ -39,6 +35,8 @@ type options struct {
 	rounds  int
 	servers string
 	asJSON  bool
+
+	read string // this process is the bare reader of that file
 }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
@@ -49,25 +47,37 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags.IntVar(&o.rounds, "rounds", 5, "interleaved rounds")
 	flags.StringVar(&o.servers, "servers", "redis-server,valkey-server", "server binaries for the estimate; the first one's file is raced on")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
+	flags.StringVar(&o.read, "read", "", "be the bare reader of this snapshot: a contestant, not a race")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if o.read != "" {
+		return bareRead(ctx, o.read, stdout)
+	}
+	return compare(ctx, o, stdout)
+}
+
+func compare(ctx context.Context, o options, stdout io.Writer) error {
 	dir, err := os.MkdirTemp("", "keywright-rdbbench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	cli, declaration := filepath.Join(dir, "keywright"), filepath.Join(dir, "keyspace.yaml")
-	if err := errors.Join(os.WriteFile(declaration, dataset.Declaration, 0o644), live.BuildCLI(ctx, cli)); err != nil {
+	t := &track{keys: o.keys, rounds: o.rounds, cli: filepath.Join(dir, "keywright"), declaration: filepath.Join(dir, "keyspace.yaml")}
+	if err := errors.Join(os.WriteFile(t.declaration, dataset.Declaration, 0o644), live.BuildCLI(ctx, t.cli)); err != nil {
 		return err
 	}
 	out := &report.Report{Title: fmt.Sprintf("Audit of a snapshot file: %d keys, %d interleaved rounds", o.keys, o.rounds),
-		Notes: []string{"every contestant is a process of its own; wall includes its start", "ratios are medians of the rounds' ratios"}}
+		Notes: []string{
+			"every contestant is a process of its own; wall includes its start",
+			"the file is in the page cache; ratios are medians of the rounds' ratios",
+			"the system shows no child's peak RSS below that of this program, some 12 MiB",
+		}}
 	for i, binary := range strings.Split(o.servers, ",") {
 		file := filepath.Join(dir, binary+".rdb")
 		truth, err := save(ctx, binary, file, o)
 		if err == nil && i == 0 {
-			err = race(ctx, out, cli, declaration, file, truth, o)
+			err = t.race(ctx, out, file, truth)
 		}
 		if err == nil {
 			err = estimate(ctx, out, binary, file)
@@ -94,55 +104,4 @@ func save(ctx context.Context, binary, file string, o options) (*dataset.Manifes
 		return nil, err
 	}
 	return truth, os.Rename(filepath.Join(server.Dir(), "dump.rdb"), file)
-}
-
-// race runs everybody on one file.
-func race(ctx context.Context, out *report.Report, cli, declaration, file string, truth *dataset.Manifest, o options) error {
-	program := func(name string, args ...string) func(context.Context) *exec.Cmd {
-		return func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, name, args...) }
-	}
-	verify := func(stdout []byte) error { return verdict.Audit(stdout, truth) }
-	audit := &contest.Contestant{Name: "keywright audit", Exit: 1, Verify: verify, Command: program(cli, "audit", file, "-f", declaration, "-o", "json", "--progress", "none")}
-	quick := &contest.Contestant{Name: "keywright audit --no-crc", Exit: 1, Verify: verify, Command: program(cli, "audit", file, "-f", declaration, "-o", "json", "--progress", "none", "--no-crc")}
-	infer := &contest.Contestant{Name: "keywright infer", Verify: drafted(truth), Command: program(cli, "infer", file, "--progress", "none")}
-	check := &contest.Contestant{Name: "redis-check-rdb", Discard: true, Command: program("redis-check-rdb", file)}
-	cat := &contest.Contestant{Name: "cat, the floor", Discard: true, Command: program("cat", file)}
-	c := &contest.Contest{All: []*contest.Contestant{audit, quick, infer, check, cat}}
-	if err := c.Run(ctx, o.rounds); err != nil {
-		return err
-	}
-	info, err := os.Stat(file)
-	if err != nil {
-		return err
-	}
-	out.Tables = append(out.Tables, c.Table(fmt.Sprintf("One file of %.1f MB", float64(info.Size())/1e6), o.keys))
-	goal := func(what string, value, bound float64, atLeast bool) {
-		out.Goals = append(out.Goals, report.Goal{What: what, Value: value, Bound: bound, AtLeast: atLeast})
-	}
-	speed := func(who *contest.Contestant) float64 { return float64(o.keys) / who.Best().Seconds() / 1e6 }
-	goal("audit, million keys per second, checksum verified", speed(audit), 3, true)
-	goal("audit --no-crc, million keys per second", speed(quick), 4, true)
-	goal("redis-check-rdb ÷ audit, wall", contest.Ratio(check, audit, contest.Wall), 4.5, true)
-	goal("audit, peak RSS MiB", audit.PeakRSS(), 64, false)
-	goal("infer ÷ audit, wall", contest.Ratio(infer, audit, contest.Wall), 3, false)
-	goal("infer, peak RSS MiB", infer.PeakRSS(), 128, false)
-	return nil
-}
-
-// drafted makes sure that infer went through all keys.
-func drafted(truth *dataset.Manifest) func([]byte) error {
-	return func(stdout []byte) error {
-		if want := fmt.Sprintf("drawn from %s keys", grouped(truth.Keys)); !bytes.Contains(stdout, []byte(want)) {
-			return fmt.Errorf("the draft does not say %q", want)
-		}
-		return nil
-	}
-}
-
-func grouped(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
