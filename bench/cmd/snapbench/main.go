@@ -12,7 +12,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -63,7 +62,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	out := &report.Report{Title: fmt.Sprintf("Snapshot of a live server: %d keys, %d interleaved rounds", o.keys, o.rounds),
-		Notes: []string{"diskless, repl-diskless-sync-delay 0; by default a server waits 5 s first", "server CPU is that of its main thread: the child that writes the snapshot is not in it"}}
+		Notes: []string{"repl-diskless-sync-delay is 0; by default a server waits 5 s before it sends a snapshot diskless", "server CPU is that of its main thread: the child that writes the snapshot is not in it"}}
 	for binary := range strings.SplitSeq(o.servers, ",") {
 		if err := onServer(ctx, out, binary, cli, declaration, o); err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", binary, err), out.Print(stdout, o.asJSON))
@@ -72,8 +71,11 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	return out.Print(stdout, o.asJSON)
 }
 
+// ways a server sends its snapshot to a replica, by repl-diskless-sync.
+var ways = []struct{ name, diskless string }{{"diskless", "yes"}, {"from disk", "no"}}
+
 func onServer(ctx context.Context, out *report.Report, binary, cli, declaration string, o options) error {
-	server, err := live.Start(ctx, binary, "--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0")
+	server, err := live.Start(ctx, binary, "--repl-diskless-sync-delay", "0")
 	if err != nil {
 		return err
 	}
@@ -82,24 +84,46 @@ func onServer(ctx context.Context, out *report.Report, binary, cli, declaration 
 	if err != nil {
 		return err
 	}
-	program := func(name string, args ...string) func(context.Context) *exec.Cmd {
-		return func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, name, args...) }
+	for _, way := range ways {
+		if err := server.Do("CONFIG", "SET", "repl-diskless-sync", way.diskless); err != nil {
+			return err
+		}
+		f := enter(server.Addr, cli, declaration, truth)
+		c := &contest.Contest{All: []*contest.Contestant{f.snapshot, f.dump, f.scan}, Meter: server.CPU, After: func() error { return idle(ctx, server) }}
+		if err := c.Run(ctx, o.rounds); err != nil {
+			return fmt.Errorf("%s: %w", way.name, err)
+		}
+		title := binary + ", " + way.name
+		out.Tables = append(out.Tables, c.Table(title, o.keys))
+		out.Goals = append(out.Goals, f.goals(title)...)
 	}
-	host, port, _ := net.SplitHostPort(server.Addr)
-	verify := func(stdout []byte) error { return verdict.Audit(stdout, truth) }
-	url := "redis://" + server.Addr
-	snapshot := &contest.Contestant{Name: "keywright audit --snapshot", Exit: 1, Verify: verify, Command: program(cli, "audit", "--snapshot", url, "-f", declaration, "-o", "json", "--progress", "none")}
-	scan := &contest.Contestant{Name: "keywright audit", Exit: 1, Verify: verify, Command: program(cli, "audit", url, "-f", declaration, "-o", "json", "--progress", "none")}
-	dump := &contest.Contestant{Name: "redis-cli --rdb -", Discard: true, Command: program("redis-cli", "-h", host, "-p", port, "--rdb", "-")}
-	c := &contest.Contest{All: []*contest.Contestant{snapshot, dump, scan}, Meter: server.CPU, After: func() error { return idle(ctx, server) }}
-	if err := c.Run(ctx, o.rounds); err != nil {
-		return err
-	}
-	out.Tables = append(out.Tables, c.Table(binary, o.keys))
-	out.Goals = append(out.Goals,
-		report.Goal{What: binary + ": wall, snapshot audit ÷ redis-cli --rdb", Value: contest.Ratio(snapshot, dump, contest.Wall), Bound: 1.2},
-		report.Goal{What: binary + ": server's main thread, snapshot audit ÷ SCAN audit", Value: contest.Ratio(snapshot, scan, contest.Server), Bound: 0.2})
 	return nil
+}
+
+// field is who runs.
+type field struct{ snapshot, dump, scan *contest.Contestant }
+
+// enter makes the contestants. An audit finds the planted violations, so its
+// exit status is 1.
+func enter(addr, cli, declaration string, truth *dataset.Manifest) field {
+	host, port, _ := net.SplitHostPort(addr)
+	audit := func(name string, more ...string) *contest.Contestant {
+		args := append([]string{"audit", "redis://" + addr, "-f", declaration, "-o", "json", "--progress", "none"}, more...)
+		return &contest.Contestant{Name: name, Exit: 1, Command: contest.Program(cli, args...),
+			Verify: func(stdout []byte) error { return verdict.Audit(stdout, truth) }}
+	}
+	return field{
+		snapshot: audit("keywright audit --snapshot", "--snapshot"),
+		dump:     &contest.Contestant{Name: "redis-cli --rdb -", Discard: true, Command: contest.Program("redis-cli", "-h", host, "-p", port, "--rdb", "-")},
+		scan:     audit("keywright audit"),
+	}
+}
+
+func (f field) goals(title string) []report.Goal {
+	return []report.Goal{
+		{What: title + ": wall, snapshot audit ÷ redis-cli --rdb", Value: contest.Ratio(f.snapshot, f.dump, contest.Wall), Bound: 1.2},
+		{What: title + ": server's main thread, snapshot audit ÷ SCAN audit", Value: contest.Ratio(f.snapshot, f.scan, contest.Server), Bound: 0.2},
+	}
 }
 
 // idle waits until the server has no child left: the next snapshot would wait

@@ -3,6 +3,9 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/keywright/keywright/bench/contest"
 )
 
 // The audit by snapshot says exactly what was planted, as the one by SCAN does.
@@ -11,7 +14,40 @@ func TestSnapshotIsExact(t *testing.T) {
 	if err := run(t.Context(), []string{"-keys", "50000", "-rounds", "1"}, &out); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), "keywright audit --snapshot") {
-		t.Error(out.String())
+	for _, want := range []string{"keywright audit --snapshot", "redis-server, diskless", "redis-server, from disk", "valkey-server, diskless", "valkey-server, from disk"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestWrongArguments(t *testing.T) {
+	for want, args := range map[string][]string{
+		"-no-such":       {"-no-such"},
+		"no-such-server": {"-servers", "no-such-server"},
+	} {
+		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
+
+// Time is judged by redis-cli, the main thread by the SCAN audit.
+func TestGoals(t *testing.T) {
+	runs := func(wall, server time.Duration) *contest.Contestant {
+		return &contest.Contestant{Samples: []contest.Sample{{Wall: wall, Server: server}}}
+	}
+	for _, tc := range []struct {
+		snapshot *contest.Contestant
+		reached  [2]bool
+	}{
+		{runs(110, 19), [2]bool{true, true}},
+		{runs(130, 19), [2]bool{false, true}},
+		{runs(110, 21), [2]bool{true, false}},
+	} {
+		goals := field{snapshot: tc.snapshot, dump: runs(100, 300), scan: runs(900, 100)}.goals("server")
+		if got := [2]bool{goals[0].Reached(), goals[1].Reached()}; got != tc.reached {
+			t.Errorf("%+v: %v, want %v", tc.snapshot.Samples, got, tc.reached)
+		}
 	}
 }
