@@ -90,7 +90,7 @@ func within(dir string, folders ...string) bool {
 }
 
 // pure are the folders of the domain.
-var pure = []string{"keyspace", "audit", "infer", "finding", "slot", "source"}
+var pure = []string{"keyspace", "gen", "audit", "infer", "finding", "slot", "source"}
 
 func isPure(dir string) bool { return within(dir, pure...) && !within(dir, "source/server") }
 
@@ -155,6 +155,14 @@ func TestLayers(t *testing.T) {
 		"keyspace/format":             {"finding"},
 		"keyspace/schema":             nil,
 		"keyspace/lint":               append([]string{"slot"}, declared...),
+		"keyspace/breaking":           append([]string{"slot"}, declared...),
+		"gen":                         nil,
+		"gen/golang":                  append([]string{"gen"}, declared...),
+		"gen/typescript":              append([]string{"gen"}, declared...),
+		"gen/python":                  append([]string{"gen"}, declared...),
+		"gen/conformance":             append([]string{"gen"}, declared...),
+		"gen/markdown":                append([]string{"gen"}, declared...),
+		"gen/acl":                     append([]string{"gen"}, declared...),
 		"audit":                       append([]string{"source", "slot", "internal/typo"}, declared...),
 		"internal/arch":               nil,
 		"internal/wire":               nil,
