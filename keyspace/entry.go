@@ -3,6 +3,7 @@ package keyspace
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -42,7 +43,7 @@ var kinds = map[string]kind{
 	"entity":    {Entity, Hash, []string{"fields", "index", "emits"}, (*builder).entity},
 	"counter":   {Counter, String, nil, (*builder).counter},
 	"ratelimit": {RateLimit, String, []string{"rate"}, (*builder).rateLimit},
-	"script":    {Script, "", []string{"file", "keys", "args", "returns"}, nil},
+	"script":    {Script, "", []string{"file", "keys", "args", "returns", "effect"}, nil},
 }
 
 // Types are the words `type` may be, sorted.
@@ -295,13 +296,35 @@ func (b *builder) script(what string) {
 		b.d.report("KW006", b.e.Pos, "add file: scripts/"+b.e.Name+".lua", "%s has no file", what)
 	} else if text, ok := b.d.text(p.value, "file"); ok {
 		s.File = path.Join(b.d.dir, text)
-		b.mustExist(b.d, p.value, s.File, "the script "+s.File, "create it")
+		s.Text = b.scriptText(p.value, s.File)
 	}
 	s.Args = b.fields(b.d, b.props, "args", what)
 	if p, ok := b.props["returns"]; ok {
-		s.Returns, _ = b.d.text(p.value, "returns")
-		b.typeOf(b.d, p.value, "what "+b.e.Name+" returns")
+		if t, ok := b.typeOf(b.d, p.value, "what "+b.e.Name+" returns"); ok {
+			s.Returns = &t
+		}
 	}
+	s.Effect = Writes
+	if p, ok := b.props["effect"]; ok {
+		text, _ := b.d.text(p.value, "effect")
+		if s.Effect = Effect(text); !slices.Contains([]Effect{Reads, Idempotent, Writes}, s.Effect) {
+			b.d.report("KW103", b.d.at(p.value), cmp.Or(b.d.near(text, []string{"reads", "idempotent", "writes"}), "write reads, idempotent or writes"), "%s: %q is not what a script can do", what, text)
+		}
+	}
+}
+
+// scriptText reads a script: what is declared about it is checked against what
+// it does.
+func (b *builder) scriptText(n *yaml.Node, file string) string {
+	if !fs.ValidPath(file) {
+		b.mustExist(b.d, n, file, "the script "+file, "create it")
+		return ""
+	}
+	text, problem := readFile(b.fsys, file)
+	if problem != "" {
+		b.d.report("KW308", b.d.at(n), "create it", "the script %s %s", file, problem)
+	}
+	return string(text)
 }
 
 // add appends a key to the entry being built.

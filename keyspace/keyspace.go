@@ -34,7 +34,8 @@ type Keyspace struct {
 	Events   []*Event
 	Shapes   []*Shape // at most one per file, for the entries of that file
 	Cleanup  []Cleanup
-	Files    []File // root first; needed to show excerpts and to read ignore comments
+	Outputs  []Output // what `keywright gen` writes without arguments
+	Files    []File   // root first; needed to show excerpts and to read ignore comments
 }
 
 // File is the text of one declaration file.
@@ -197,9 +198,30 @@ type Rate struct {
 // ScriptSpec is a Lua script with declared keys and typed arguments.
 type ScriptSpec struct {
 	File    string
-	Keys    []string // entry names, in KEYS order
-	Args    []Field  // in ARGV order
-	Returns string
+	Text    string       // of the file; "" if it could not be read
+	Keys    []string     // entry names, in KEYS order
+	Args    []Field      // in ARGV order
+	Returns *scalar.Type // nil: nothing that is of use
+	Effect  Effect
+}
+
+// Effect is what a script does to its keys, and so whether it may be sent again
+// when its reply was lost.
+type Effect string
+
+// The effects of a script.
+const (
+	Reads      Effect = "reads"      // writes nothing; the server holds it to that
+	Idempotent Effect = "idempotent" // twice has the same result as once
+	Writes     Effect = "writes"     // what nothing is said about
+)
+
+// Output is one line of `gen`: a target and the folder its files go to,
+// slash-separated, relative to the first file.
+type Output struct {
+	Target string
+	Folder string
+	Pos    Pos
 }
 
 // Channel is a pub/sub channel: a pattern and the message on it.

@@ -71,7 +71,7 @@ func (l *loader) order(file string) int {
 }
 
 // topLevel are the sections of a file.
-var topLevel = []string{"keywright", "package", "doc", "owner", "cluster", "owns", "foreign", "imports", "vars", "ttls", "keys", "channels", "events", "shape", "cleanup"}
+var topLevel = []string{"keywright", "package", "doc", "owner", "cluster", "owns", "foreign", "imports", "vars", "ttls", "keys", "channels", "events", "shape", "cleanup", "gen"}
 
 // read loads one file and what it imports, depth first. via are the files that
 // led here, to name a cycle.
@@ -317,6 +317,7 @@ func (l *loader) header(d *document, first bool) {
 		}
 		read("doc", &l.ks.Doc)
 		l.ks.Owner = d.owner
+		l.outputs(d)
 	}
 	if p, ok := d.props["cluster"]; ok {
 		l.ks.Cluster = l.ks.Cluster || p.value.Value == "true"

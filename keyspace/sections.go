@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/keyspace/pattern"
@@ -388,4 +390,30 @@ func (l *loader) shapeParts(text string) ([]ShapePart, error) {
 		parts = append(parts, part)
 	}
 	return parts, nil
+}
+
+// targets are what `gen` can name.
+var targets = []string{"go", "ts", "py", "docs", "acl", "conformance"}
+
+// Targets are the words `gen` may have.
+func Targets() []string { return slices.Clone(targets) }
+
+// outputs reads `gen`, of the first file only: an imported file is part of
+// somebody else's output.
+func (l *loader) outputs(d *document) {
+	p, ok := d.props["gen"]
+	if !ok {
+		return
+	}
+	for _, v := range d.mapping(p.value, "gen") {
+		folder, _ := d.text(v.value, "the folder of "+v.name)
+		switch {
+		case !slices.Contains(targets, v.name):
+			d.report("KW003", d.at(v.key), cmp.Or(d.near(v.name, targets), "one of: "+strings.Join(targets, ", ")), "gen: %q is nothing that can be generated", v.name)
+		case folder == "" || path.IsAbs(folder) || strings.ContainsAny(folder, "\\:"):
+			d.report("KW308", d.at(v.value), "as in go: internal/keys", "gen: %q is not a folder relative to this file", folder)
+		default:
+			l.ks.Outputs = append(l.ks.Outputs, Output{v.name, path.Clean(folder), d.at(v.value)})
+		}
+	}
 }

@@ -104,9 +104,12 @@ func TestWhoMayImportWhom(t *testing.T) {
 			return p == "net" || p == "os" || p == "os/exec" || strings.HasPrefix(p, "net/") || p == "log"
 		}},
 		{"only the edge knows a connection", "what is not in these folders can be tested without a server", func(dir string) bool {
-			return !within(dir, "connect", "internal/wire", "source/server", "keywrighttest", "cmd", "bench", "examples")
+			return dir != "." && !within(dir, "connect", "internal/wire", "source/server", "keywrighttest", "cmd", "bench", "examples")
 		}, func(p string) bool { return p == "net" || p == module+"/internal/wire" || p == module+"/connect" }},
 		{"nothing imports the command line", "the library must not inherit what the command line needs", func(dir string) bool { return !within(dir, "cmd") }, func(p string) bool { return strings.HasPrefix(p, module+"/cmd") }},
+		{"the domain knows no client", "what should be does not depend on how it is reached", isPure, func(p string) bool {
+			return strings.HasPrefix(p, "github.com/redis/") || p == module || p == module+"/typed"
+		}},
 		{"the pattern engine stands alone", "patterns, types and matching know no declaration", func(dir string) bool {
 			return within(dir, "keyspace/internal", "keyspace/scalar", "keyspace/pattern", "keyspace/match", "slot")
 		}, func(p string) bool {
@@ -116,9 +119,9 @@ func TestWhoMayImportWhom(t *testing.T) {
 			return strings.HasPrefix(p, module+"/keyspace") || p == module+"/audit" || p == module+"/finding"
 		}},
 		{"an audit knows no server", "the same audit runs over a snapshot", func(dir string) bool { return within(dir, "audit") }, func(p string) bool { return p == module+"/source/server" || p == module+"/connect" }},
-		{"the library has one dependency", "who imports the matcher must not get a command line's versions", func(dir string) bool { return !within(dir, "cmd", "bench", "examples") }, func(p string) bool {
+		{"the library has two dependencies", "who imports the matcher must not get a command line's versions", func(dir string) bool { return !within(dir, "cmd", "bench", "examples") }, func(p string) bool {
 			first, _, _ := strings.Cut(p, "/")
-			return strings.Contains(first, ".") && !strings.HasPrefix(p, module) && p != "go.yaml.in/yaml/v4"
+			return strings.Contains(first, ".") && !strings.HasPrefix(p, module) && p != "go.yaml.in/yaml/v4" && p != "github.com/redis/rueidis"
 		}},
 		{"testing is for tests", "it registers flags in every program", func(dir string) bool { return !within(dir, "keywrighttest") }, func(p string) bool { return p == "testing" }},
 		{"programs do not start test servers", "they would inherit testing's flags", func(dir string) bool { return true }, func(p string) bool { return p == module+"/keywrighttest" }},
@@ -156,6 +159,11 @@ func TestLayers(t *testing.T) {
 		"keyspace/schema":             nil,
 		"keyspace/lint":               append([]string{"slot"}, declared...),
 		"keyspace/breaking":           append([]string{"slot"}, declared...),
+		".":                           {"connect"},
+		"key":                         {"keyspace/pattern", "keyspace/scalar"},
+		"value":                       {"key", "keyspace/scalar"},
+		"typed":                       {"value"},
+		"guard":                       append([]string{"keyspace/lint"}, declared...),
 		"gen":                         nil,
 		"gen/golang":                  append([]string{"gen"}, declared...),
 		"gen/typescript":              append([]string{"gen"}, declared...),
@@ -174,6 +182,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
+	runtime := []string{"typed"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, "cmd", "bench", "examples") {
 			continue
@@ -183,6 +192,9 @@ func TestLayers(t *testing.T) {
 			t.Errorf("%s: package %s is in no layer: which packages may it import?", f.path, f.dir)
 		}
 		for _, imp := range f.imports {
+			if imp == module && !slices.Contains(runtime, f.dir) {
+				t.Errorf("%s imports the runtime, which its layer does not know", f.path)
+			}
 			if path, ours := strings.CutPrefix(imp, module+"/"); ours && !slices.Contains(allowed, path) {
 				t.Errorf("%s imports %s, which its layer does not know", f.path, path)
 			}
@@ -379,7 +391,7 @@ func TestModules(t *testing.T) {
 		path     string
 		requires []string // all that may be required directly; nil: whatever it needs
 	}{
-		{"../../go.mod", []string{"go.yaml.in/yaml/v4", "github.com/google/go-cmp", "go.uber.org/goleak", "pgregory.net/rapid"}},
+		{"../../go.mod", []string{"go.yaml.in/yaml/v4", "github.com/redis/rueidis", "golang.org/x/sys", "github.com/google/go-cmp", "go.uber.org/goleak", "pgregory.net/rapid"}},
 		{"../../cmd/keywright/go.mod", nil},
 	}
 	require := regexp.MustCompile(`(?m)^(?:require )?\s*(\S+\.\S+/\S+) v\S+(?: // indirect)?$`)

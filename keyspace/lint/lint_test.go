@@ -46,8 +46,30 @@ var cases = map[string]struct{ bad, good []string }{
 	"KW324": {bad: []string{"keys:\n  a: {key: \"tmp:{x}\", type: string, ttl: none}\ncleanup:\n  - {match: \"tmp:*\", idle: 1d}"}, good: []string{"keys:\n  a: {key: \"tmp:{x}\", type: string, ttl: 1d}\ncleanup:\n  - {match: \"tmp:*\", idle: 1d}"}},
 	"KW325": {bad: []string{"owns: [\"a:*\"]\nkeys: {}\ncleanup:\n  - {match: \"*:tmp\", idle: 1d}"}, good: []string{"owns: [\"a:*\"]\nkeys: {}\ncleanup:\n  - {match: \"a:tmp:*\", idle: 1d}"}},
 	"KW326": {bad: []string{"keys: {}\nchannels: {a: \"e:{x}\", b: \"{y}:f\"}"}, good: []string{"keys: {}\nchannels: {a: \"e:{x}\", b: \"f:{y}\", c: \"e:g\"}"}},
+	"KW327": {bad: []string{scriptCase("beyond.lua", ""), scriptCase("literal.lua", ""), scriptCase("scans.lua", "")}, good: []string{scriptCase("fine.lua", ""), scriptCase("all.lua", "")}},
+	"KW328": {bad: []string{scriptCase("argless.lua", ""), scriptCase("fine.lua", ", args: {n: int, m: int}"), scriptCase("literal.lua", "")}, good: []string{scriptCase("fine.lua", ""), scriptCase("all.lua", ", args: {n: int, m: int}")}},
+	"KW329": {bad: []string{scriptCase("fine.lua", ", effect: reads")}, good: []string{scriptCase("fine.lua", ", effect: idempotent"), scriptCase("reads.lua", ", effect: reads")}},
 	"KW401": {bad: []string{"keywright: 1\nkeys:\n  a: {key: x, type: string, ttl: 1d}"}, good: []string{"a: {key: x, type: string, ttl: 1d}"}},
 	"KW402": {bad: []string{"a: {key: x, type: string, ttl: 1d, readers: [o]}"}, good: []string{"a: {key: x, type: string, ttl: 1d, readers: [p]}"}},
+}
+
+// scripts are the files of the cases about scripts.
+var scripts = map[string]string{
+	"s.lua":       "",
+	"fine.lua":    "-- KEYS[9] in a comment\nreturn redis.call('INCRBY', KEYS[1], ARGV[1])",
+	"beyond.lua":  "return redis.call('GET', KEYS[2]) .. KEYS[1] .. ARGV[1]",
+	"literal.lua": "return redis.call(\"GET\", \"other:key\")",
+	"scans.lua":   "--[[ long\ncomment ]] redis.pcall('SCAN', '0') return KEYS[1] .. ARGV[1]",
+	"argless.lua": "redis.call('SET', KEYS[1], ARGV[2]) return ARGV[1]",
+	"all.lua":     "for i = 1, #KEYS do redis.call('SET', KEYS[i], ARGV[i]) end",
+	"reads.lua":   "redis.call('TIME') return redis.call('BITFIELD_RO', KEYS[1], 'GET', 'u8', ARGV[1])",
+}
+
+func scriptCase(file, more string) string {
+	if !strings.Contains(more, "args") {
+		more += ", args: {n: int}"
+	}
+	return "a: {key: x, type: counter, ttl: none}\ns: {type: script, file: " + file + ", keys: [a]" + more + "}"
 }
 
 // declare makes a whole file of a case.
@@ -63,7 +85,11 @@ func declare(text string) string {
 
 func run(t testing.TB, text string) []finding.Finding {
 	t.Helper()
-	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}, "s.lua": {}}, "k.yaml")
+	files := fstest.MapFS{"k.yaml": {Data: []byte(text)}}
+	for name, lua := range scripts {
+		files[name] = &fstest.MapFile{Data: []byte(lua)}
+	}
+	ks, found := keyspace.Load(files, "k.yaml")
 	if c := finding.Count(found); c.Errors > 0 {
 		t.Fatalf("%s\ndoes not load: %+v", text, found)
 	}

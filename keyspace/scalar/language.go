@@ -25,6 +25,9 @@ type Language struct {
 	Crosses bool // some value holds the separator
 }
 
+// Accepts reports whether text is in the language. It does not allocate.
+func (l *Language) Accepts(text string) bool { return automaton.Match(l.DFA, text) }
+
 // Key is the language of the type as a placeholder of a key. It never holds
 // the empty string, and the separator only if the type says so: `text rest`,
 // timestamps, a date layout, enum or expression that spells out a colon.

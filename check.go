@@ -1,0 +1,109 @@
+package keywright
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// Health is how the servers of a client are doing.
+type Health struct {
+	Servers []ServerHealth
+}
+
+// ServerHealth is one server. Sizes are bytes.
+type ServerHealth struct {
+	Address   string
+	Role      string // "master" or "slave"
+	Version   string
+	Latency   time.Duration // of one PING
+	Memory    int64         // used_memory
+	MaxMemory int64         // 0: unbounded
+	Clients   int
+	Uptime    time.Duration
+	Keys      int64 // over all databases; expired ones that nobody touched count
+	Err       error // this server could not be asked
+}
+
+// OK reports whether every server answered.
+func (h Health) OK() bool {
+	return len(h.Servers) > 0 && !slices.ContainsFunc(h.Servers, func(s ServerHealth) bool { return s.Err != nil })
+}
+
+// Check asks every server of the topology how it is: two round trips each, one
+// after the other. The error joins those of all servers; what the others said is
+// in the Health nevertheless. It needs +ping and +info.
+func (c *Client) Check(ctx context.Context) (Health, error) {
+	var h Health
+	var errs []error
+	nodes := c.raw.Nodes()
+	for _, address := range slices.Sorted(maps.Keys(nodes)) {
+		s := checkServer(ctx, nodes[address])
+		s.Address = address
+		if s.Err != nil {
+			class, _, hint := judge(s.Err, false)
+			s.Err = &Error{Class: class, Op: "check", Server: address, Attempts: 1, Err: s.Err, Hint: hint}
+			errs = append(errs, s.Err)
+		}
+		h.Servers = append(h.Servers, s)
+	}
+	if len(nodes) == 0 {
+		errs = append(errs, &Error{Class: Retryable, Op: "check", Server: c.server, Err: errors.New("no server is known")})
+	}
+	return h, errors.Join(errs...)
+}
+
+func checkServer(ctx context.Context, c rueidis.Client) (s ServerHealth) {
+	began := time.Now()
+	if s.Err = c.Do(ctx, c.B().Ping().Build()).Error(); s.Err != nil {
+		return s
+	}
+	s.Latency = time.Since(began)
+	text, err := c.Do(ctx, c.B().Info().Build()).ToString()
+	if err != nil {
+		s.Err = err
+		return s
+	}
+	info := parseInfo(text)
+	number := func(name string) int64 {
+		n, _ := strconv.ParseInt(info[name], 10, 64)
+		return n
+	}
+	s.Role, s.Version = info["role"], info["redis_version"]
+	if v := info["valkey_version"]; v != "" {
+		s.Version = v
+	}
+	s.Memory, s.MaxMemory = number("used_memory"), number("maxmemory")
+	s.Clients, s.Uptime = int(number("connected_clients")), time.Duration(number("uptime_in_seconds"))*time.Second
+	s.Keys = keys(info)
+	return s
+}
+
+func parseInfo(text string) map[string]string {
+	info := map[string]string{}
+	for line := range strings.SplitSeq(text, "\n") {
+		if name, value, ok := strings.Cut(strings.TrimSuffix(line, "\r"), ":"); ok {
+			info[name] = value
+		}
+	}
+	return info
+}
+
+// keys adds up the databases: db0:keys=12,expires=3,avg_ttl=0.
+func keys(info map[string]string) (n int64) {
+	for name, value := range info {
+		if db, ok := strings.CutPrefix(name, "db"); !ok || strings.Trim(db, "0123456789") != "" || db == "" {
+			continue
+		}
+		count, _, _ := strings.Cut(strings.TrimPrefix(value, "keys="), ",")
+		k, _ := strconv.ParseInt(count, 10, 64)
+		n += k
+	}
+	return n
+}

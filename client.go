@@ -1,0 +1,163 @@
+// Package keywright is the runtime that generated code stands on: a client of
+// Redis and Valkey that knows what an entry of a declared keyspace is, with its
+// TTL policy, its errors and its hooks. The typed handles are in typed, the
+// values in value, the keys in key; users call the package that `keywright gen
+// go` has made for them and see this one when they open a client, group
+// operations in a Batch or a Transact, or ask what kind of error they have.
+//
+// It is a thin layer over rueidis (automatic pipelining, client-side caching,
+// cluster, sentinel) and not a general client: there is no way to write a key
+// without its declared TTL here. Raw gives the client below for what is missing.
+//
+// What is retried: reads and scripts that are known to be idempotent, after any
+// transient failure; other writes only after a reply that proves that they were
+// not applied (LOADING, READONLY, CLUSTERDOWN, TRYAGAIN, MASTERDOWN). A write
+// whose reply was lost is never sent again; its error says UnknownOutcome.
+//
+// API: may change until 1.0.
+package keywright
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/keywright/keywright/connect"
+	"github.com/redis/rueidis"
+)
+
+// Options of a client. The zero value is a good choice.
+type Options struct {
+	Name string // CLIENT SETNAME; shows in CLIENT LIST
+
+	CAFile, CertFile, KeyFile, ServerName string // TLS, with a rediss:// URL
+
+	// Timeout bounds dialling, and how long a command may wait for its reply
+	// before the connection is given up; 0: 5 s. With client-side caching it
+	// also bounds how stale a cached value can be while a network partition
+	// drops packets without closing the connection (about 1.2 times this).
+	Timeout time.Duration
+	// Attempts is how often a read or an idempotent script is sent at most, and
+	// a write that was refused without being applied; 0: 8. 1 turns retries off.
+	Attempts int
+	// Backoff is the wait before the second attempt; it doubles up to a second,
+	// half of it at random. 0: 10 ms.
+	Backoff time.Duration
+	// NoCache does without client-side caching, which needs RESP3.
+	NoCache bool
+	// Connections per server for pipelined commands, as a power of two: 2 means
+	// four. 0: rueidis' choice; -1: one.
+	Connections int
+	// MaxFlushDelay lets the writer gather commands for so long: fewer system
+	// calls under load, a later reply for a single caller. 0: none; 20 µs is a
+	// sensible value for a busy server.
+	MaxFlushDelay time.Duration
+
+	Hooks  []Hook       // called around every operation, in order
+	Logger *slog.Logger // retries and failures at Debug and Warn, with names of entries and never keys or values; nil: nothing
+
+	// Wrap may put something between this client and rueidis, such as a guard.
+	Wrap func(rueidis.Client) rueidis.Client
+
+	Getenv func(string) string // for KEYWRIGHT_URL, REDIS_URL and REDISCLI_AUTH; nil: no environment
+}
+
+// Client is a connection to a server, a cluster, or a primary that sentinels
+// name. It is safe for concurrent use.
+type Client struct {
+	raw    rueidis.Client
+	server string
+	retry  retryPolicy
+	hooks  []Hook
+	log    *slog.Logger
+	now    func() time.Time
+}
+
+// Open connects: redis://[user:password@]host:port/db, rediss:// with TLS,
+// unix:///path, redis+cluster://host:port,…, redis+sentinel://host:port,…/name.
+// An empty url is taken from the environment (Options.Getenv), else
+// redis://127.0.0.1:6379. It fails when the server cannot be reached now; later
+// a lost connection is made anew, with backoff and jitter per address.
+func Open(ctx context.Context, url string, o Options) (*Client, error) {
+	config, err := connect.New(connect.Options{URL: url, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile, ServerName: o.ServerName, Timeout: o.Timeout, Getenv: o.Getenv})
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	raw, err := rueidis.NewClient(clientOption(ctx, config, o))
+	if err != nil {
+		return nil, &Error{Class: NotApplied, Op: "open", Server: config.String(), Err: err, Hint: openHint(err)}
+	}
+	if o.Wrap != nil {
+		raw = o.Wrap(raw)
+	}
+	return newClient(raw, config.String(), o), nil
+}
+
+// New makes a client of a rueidis client that exists already. That client
+// should have DisableRetry set: what it retries is not this package's to answer
+// for.
+func New(raw rueidis.Client, o Options) *Client {
+	if o.Wrap != nil {
+		raw = o.Wrap(raw)
+	}
+	return newClient(raw, "", o)
+}
+
+func newClient(raw rueidis.Client, server string, o Options) *Client {
+	return &Client{raw: raw, server: server, hooks: o.Hooks, log: o.Logger, now: time.Now,
+		retry: retryPolicy{attempts: cmp.Or(max(o.Attempts, 0), 8), backoff: cmp.Or(max(o.Backoff, 0), 10*time.Millisecond)}}
+}
+
+func clientOption(ctx context.Context, c connect.Config, o Options) rueidis.ClientOption {
+	gate := newDialGate(c.Network, c.Timeout)
+	option := rueidis.ClientOption{
+		InitAddress: c.Addresses, Username: c.User, Password: string(c.Password), SelectDB: c.DB, TLSConfig: c.TLS,
+		ClientName: o.Name, DisableRetry: true, DisableCache: o.NoCache, ConnWriteTimeout: c.Timeout,
+		Dialer: net.Dialer{Timeout: c.Timeout, KeepAlive: time.Second},
+		DialCtxFn: func(dial context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+			return gate.dial(dial, addr, d, t)
+		},
+		PipelineMultiplex: o.Connections, MaxFlushDelay: o.MaxFlushDelay,
+		ForceSingleClient: c.Mode == connect.Auto && c.DB != 0,
+		// A reader that waits half a minute for a moved slot is no reader.
+		ClusterOption: rueidis.ClusterOption{ShardsRefreshInterval: 10 * time.Second},
+	}
+	if c.Mode == connect.Sentinel {
+		option.Sentinel = rueidis.SentinelOption{MasterSet: c.Master, Username: c.SentinelUser, Password: string(c.SentinelPassword), TLSConfig: c.TLS, ClientName: o.Name, Dialer: option.Dialer, TopologyRefreshInterval: time.Second}
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		gate.opening(deadline)
+	}
+	return option
+}
+
+func openHint(err error) string {
+	switch {
+	case errors.Is(err, rueidis.ErrNoCache):
+		return "set Options.NoCache: this server has no client-side caching"
+	case refusal(err) != "":
+		return "check the login and its ACL rules; `keywright acl print` shows what a component needs"
+	}
+	return "check the URL, and that the server is up: `keywright doctor`"
+}
+
+// Close ends every connection. Operations under way fail.
+func (c *Client) Close() { c.raw.Close() }
+
+// Raw is the rueidis client below, for commands that no handle has. What is
+// written through it has no TTL policy.
+func (c *Client) Raw() rueidis.Client { return c.raw }
+
+// Server is the server as it was given, without secrets.
+func (c *Client) Server() string { return c.server }
+
+// String implements fmt.Stringer.
+func (c *Client) String() string { return fmt.Sprintf("keywright.Client(%s)", c.server) }

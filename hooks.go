@@ -1,0 +1,94 @@
+package keywright
+
+import (
+	"context"
+	"time"
+)
+
+// Call is one operation as hooks see it. It has the names of the declaration and
+// never a key or a value.
+type Call struct {
+	Entry string // "product_detail", "" for operations without one
+	Op    string // "get", "set", "batch" …
+	Write bool
+	Size  int // operations in a batch or transaction, else 1
+}
+
+// Outcome is how a call ended.
+type Outcome struct {
+	Elapsed  time.Duration // over all attempts
+	Attempts int
+	Err      error // nil, ErrNotFound, or an *Error or *DecodeError
+}
+
+// Hook is called around every operation. Start may return a context of its own
+// (with a span in it, say) that the operation then runs under; Done gets the
+// same context. Either may be nil. They are called by the goroutine of the
+// caller and should be quick.
+type Hook struct {
+	Start func(ctx context.Context, call Call) context.Context
+	Done  func(ctx context.Context, call Call, outcome Outcome)
+}
+
+// observed is a call under way: what the hooks need at its end.
+type observed struct {
+	c     *Client
+	ctx   context.Context
+	call  Call
+	began time.Time
+}
+
+// observe begins a call. Without hooks and logger it costs two comparisons.
+func (c *Client) observe(ctx context.Context, call Call) observed {
+	o := observed{c: c, ctx: ctx, call: call}
+	if len(c.hooks) == 0 && c.log == nil {
+		return o
+	}
+	o.began = c.now()
+	for _, h := range c.hooks {
+		if h.Start != nil {
+			o.ctx = h.Start(o.ctx, call)
+		}
+	}
+	return o
+}
+
+func (o observed) done(attempts int, err error) {
+	if o.began.IsZero() {
+		return
+	}
+	outcome := Outcome{Elapsed: o.c.now().Sub(o.began), Attempts: attempts, Err: err}
+	for i := len(o.c.hooks) - 1; i >= 0; i-- {
+		if h := o.c.hooks[i]; h.Done != nil {
+			h.Done(o.ctx, o.call, outcome)
+		}
+	}
+	o.c.logOutcome(o.ctx, o.call, outcome)
+}
+
+func (c *Client) logOutcome(ctx context.Context, call Call, o Outcome) {
+	if c.log == nil {
+		return
+	}
+	if o.Err == nil || o.Err == ErrNotFound {
+		c.log.DebugContext(ctx, "keyspace operation", "entry", call.Entry, "op", call.Op, "elapsed", o.Elapsed, "attempts", o.Attempts, "found", o.Err == nil)
+		return
+	}
+	class, _ := ClassOf(o.Err)
+	c.log.WarnContext(ctx, "keyspace operation failed", "entry", call.Entry, "op", call.Op, "elapsed", o.Elapsed, "attempts", o.Attempts, "class", class.String(), "error", loggable(o.Err))
+}
+
+// loggable is an error without what a log must not hold: the key of a
+// DecodeError. Error replies of a server may quote arguments of a script, so of
+// those only the code is told.
+func loggable(err error) string {
+	switch e := err.(type) {
+	case *DecodeError:
+		return e.Entry + " does not decode"
+	case *Error:
+		if word := refusal(e.Err); word != "" {
+			return word
+		}
+	}
+	return err.Error()
+}

@@ -1,0 +1,59 @@
+package keywright
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+
+	"github.com/redis/rueidis"
+)
+
+// Script is a Lua script. It is sent as EVALSHA; a server that does not know it
+// (NOSCRIPT, after a restart or a failover) has run nothing and gets the text,
+// which it then keeps. In batches and transactions the text goes each time: a
+// NOSCRIPT in the middle would let the rest run without it.
+type Script struct {
+	name     string
+	text     string
+	sha      string
+	readOnly bool
+}
+
+// NewScript makes a script. The name is for errors and hooks.
+func NewScript(name, text string) *Script { return newScript(name, text, false) }
+
+// NewReadOnlyScript makes a script that writes nothing: the server holds it to
+// that (EVALSHA_RO), and it is retried like any read. It needs Redis 7.0.
+func NewReadOnlyScript(name, text string) *Script { return newScript(name, text, true) }
+
+func newScript(name, text string, readOnly bool) *Script {
+	sum := sha1.Sum([]byte(text))
+	return &Script{name: name, text: text, sha: hex.EncodeToString(sum[:]), readOnly: readOnly}
+}
+
+// Name is the script's name.
+func (s *Script) Name() string { return s.name }
+
+func (s *Script) run(ctx context.Context, c rueidis.CoreClient, keys, args []string) rueidis.RedisResult {
+	result := c.Do(ctx, s.bySHA(c.B(), keys, args))
+	if reply, ok := rueidis.IsRedisErr(result.Error()); ok && reply.IsNoScript() {
+		return c.Do(ctx, s.byText(c.B(), keys, args))
+	}
+	return result
+}
+
+func (s *Script) bySHA(b rueidis.Builder, keys, args []string) rueidis.Completed {
+	n := int64(len(keys))
+	if s.readOnly {
+		return b.EvalshaRo().Sha1(s.sha).Numkeys(n).Key(keys...).Arg(args...).Build()
+	}
+	return b.Evalsha().Sha1(s.sha).Numkeys(n).Key(keys...).Arg(args...).Build()
+}
+
+func (s *Script) byText(b rueidis.Builder, keys, args []string) rueidis.Completed {
+	n := int64(len(keys))
+	if s.readOnly {
+		return b.EvalRo().Script(s.text).Numkeys(n).Key(keys...).Arg(args...).Build()
+	}
+	return b.Eval().Script(s.text).Numkeys(n).Key(keys...).Arg(args...).Build()
+}

@@ -1,0 +1,140 @@
+package keywright
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/rueidis"
+)
+
+// ErrConflict is a transaction whose keys were changed by others each time it
+// was tried. Nothing of it was applied.
+var ErrConflict = errors.New("others changed the keys in between")
+
+// Tx is a transaction under way: what it reads with Watch is watched, what is
+// queued runs at its end, all or nothing.
+type Tx struct {
+	ctx    context.Context
+	client *Client
+	conn   rueidis.DedicatedClient
+	ops    []queued
+}
+
+func (t *Tx) enqueue(q queued) { t.ops = append(t.ops, q) }
+
+// Watch reads in a transaction: the key of the operation is watched first, so
+// that a change by somebody else between this read and the end lets the
+// transaction begin anew. Two commands, one round trip.
+func Watch[T any](t *Tx, op Op[T]) (T, error) {
+	var zero T
+	if op.err != nil {
+		return zero, op.fail(0, op.err)
+	}
+	if op.effect != Reads {
+		return zero, &Error{Class: Invalid, Op: op.name, Entry: op.call().Entry, Err: errors.New("Watch takes operations that read"), Hint: "queue writes with Queue: they run when the function returns"}
+	}
+	p := Pending[T]{op: op}
+	watch := t.conn.B().Watch().Key(op.key).Build()
+	results := t.conn.DoMulti(t.ctx, watch, p.command(t.conn.B()))
+	if err := results[0].Error(); err != nil {
+		return zero, op.fail(1, err)
+	}
+	p.settle(results[1])
+	return p.Result()
+}
+
+// Transact runs fn and then what fn has queued, as MULTI … EXEC on one
+// connection. If a watched key was changed meanwhile, nothing is applied and fn
+// runs again, up to the client's Attempts with backoff between; then the error
+// is an *Error with ErrConflict. fn must be free of side effects: it may run
+// several times. In a cluster all keys must share a slot.
+//
+// WATCH also notices that a watched key expired or was evicted
+// (https://redis.io/docs/latest/develop/interact/transactions/).
+func (c *Client) Transact(ctx context.Context, fn func(*Tx) error) error {
+	seen := c.observe(ctx, Call{Op: "transact", Write: true, Size: 1})
+	attempts := 0
+	for {
+		attempts++
+		applied, err := c.transactOnce(seen.ctx, fn)
+		switch {
+		case err == nil && applied:
+			seen.done(attempts, nil)
+			return nil
+		case err == nil:
+			err = &Error{Class: NotApplied, Op: "transact", Server: c.server, Attempts: attempts, Err: ErrConflict, Hint: "try again later, or use one script for what is contended"}
+			if attempts < c.retry.attempts && sleep(ctx, c.retry.delay(attempts)) == nil {
+				continue
+			}
+		}
+		seen.done(attempts, err)
+		return err
+	}
+}
+
+func (c *Client) transactOnce(ctx context.Context, fn func(*Tx) error) (applied bool, err error) {
+	err = c.raw.Dedicated(func(conn rueidis.DedicatedClient) error {
+		tx := &Tx{ctx: ctx, client: c, conn: conn}
+		if err := errors.Join(fn(tx), check(tx.ops)); err != nil {
+			for _, op := range tx.ops {
+				op.abandon(err)
+			}
+			return errors.Join(err, tx.unwatch())
+		}
+		applied, err = tx.exec()
+		return err
+	})
+	return applied, err
+}
+
+// unwatch frees the connection of its watches; it goes back to a pool.
+func (t *Tx) unwatch() error {
+	return t.conn.Do(context.WithoutCancel(t.ctx), t.conn.B().Unwatch().Build()).Error()
+}
+
+func (t *Tx) exec() (applied bool, err error) {
+	if len(t.ops) == 0 {
+		return true, t.unwatch()
+	}
+	commands := make([]rueidis.Completed, 0, len(t.ops)+2)
+	commands = append(commands, t.conn.B().Multi().Build())
+	for _, op := range t.ops {
+		commands = append(commands, op.command(t.conn.B()))
+	}
+	commands = append(commands, t.conn.B().Exec().Build())
+	results := t.conn.DoMulti(t.ctx, commands...)
+	replies, err := results[len(results)-1].ToArray()
+	if rueidis.IsRedisNil(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, t.failed(results, err)
+	}
+	if len(replies) != len(t.ops) {
+		return false, &Error{Class: UnknownOutcome, Op: "transact", Server: t.client.server, Err: fmt.Errorf("EXEC answered %d of %d commands", len(replies), len(t.ops))}
+	}
+	var errs []error
+	for i, op := range t.ops {
+		op.settle(rueidis.NewResult(replies[i], nil))
+		errs = append(errs, failure(op))
+	}
+	return true, errors.Join(errs...)
+}
+
+// failed is the error of an EXEC that was refused or whose reply was lost: a
+// refused command before it says why.
+func (t *Tx) failed(results []rueidis.RedisResult, err error) error {
+	for _, r := range results[:len(results)-1] {
+		if cause := r.Error(); refusal(cause) != "" {
+			err = fmt.Errorf("%w: %w", err, cause)
+			break
+		}
+	}
+	out := &Error{Op: "transact", Server: t.client.server, Attempts: 1, Err: err}
+	out.Class, _, out.Hint = judge(err, true)
+	for _, op := range t.ops {
+		op.abandon(out)
+	}
+	return out
+}

@@ -1,0 +1,96 @@
+package typed
+
+import (
+	"strconv"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/value"
+	"github.com/redis/rueidis"
+)
+
+// Call is what a generated function passes to a declared script.
+type Call struct {
+	Client *keywright.Client
+	Entry  *keywright.Entry
+	Script *keywright.Script
+	Effect keywright.Effect
+	Keys   []string
+	Args   []string
+	Err    error // of building a key or an argument
+}
+
+// NewCall makes the operation of a script; generated code calls it.
+func NewCall[T any](c Call, reply func(rueidis.RedisResult) (T, error)) keywright.Op[T] {
+	key := ""
+	if len(c.Keys) > 0 {
+		key = c.Keys[0]
+	}
+	return keywright.NewOp(keywright.Spec[T]{Client: c.Client, Name: "run", Entry: c.Entry, Effect: c.Effect, Err: invalid(c.Err), Key: key, Script: c.Script, Keys: c.Keys, Args: c.Args, Decode: reply})
+}
+
+// Arg encodes one argument of a script.
+func Arg[T any](args []string, c *value.Codec[T], name string, v T, err error) ([]string, error) {
+	if err != nil {
+		return args, err
+	}
+	text, err := encode(c, v)
+	if err != nil {
+		return args, value.In(name, unwrapped(err))
+	}
+	return append(args, text), nil
+}
+
+func unwrapped(err error) error {
+	if e, ok := err.(*keywright.Error); ok {
+		return e.Err
+	}
+	return err
+}
+
+// Reply decodes what a script returns: text, a number, or a list of one of
+// them; nil is ErrNotFound.
+func Reply[T any](c *value.Codec[T]) func(rueidis.RedisResult) (T, error) {
+	return func(r rueidis.RedisResult) (v T, err error) {
+		m, err := r.ToMessage()
+		if err != nil {
+			return v, missing(err)
+		}
+		if m.IsInt64() {
+			n, err := m.ToInt64()
+			if err != nil {
+				return v, err
+			}
+			return decoded(c, strconv.FormatInt(n, 10))
+		}
+		text, err := m.ToString()
+		if err != nil {
+			return v, decodeError(value.Bad("is a list, and the script is declared to return one value"))
+		}
+		return decoded(c, text)
+	}
+}
+
+// ReplyBool decodes a bool: Lua's true is 1 to a client, false is nil.
+func ReplyBool(r rueidis.RedisResult) (bool, error) {
+	m, err := r.ToMessage()
+	switch {
+	case rueidis.IsRedisNil(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	case m.IsInt64():
+		n, err := m.ToInt64()
+		return n != 0, err
+	}
+	text, err := m.ToString()
+	return text == "true" || text == "1", err
+}
+
+// ReplyNone passes over what a script returns.
+func ReplyNone(r rueidis.RedisResult) (struct{}, error) {
+	err := r.Error()
+	if rueidis.IsRedisNil(err) {
+		err = nil
+	}
+	return struct{}{}, err
+}

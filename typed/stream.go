@@ -1,0 +1,187 @@
+package typed
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/value"
+	"github.com/redis/rueidis"
+)
+
+// Stream is a stream of entries with fixed fields.
+type Stream[T any] struct {
+	Removable
+	fields *value.Fields[T]
+	maxLen int64
+}
+
+// NewStream makes a handle; generated code calls it. maxLen is about how many
+// entries are kept, 0 for all.
+func NewStream[T any](k Key, f *value.Fields[T], maxLen int64) Stream[T] {
+	return Stream[T]{Removable{k}, f, maxLen}
+}
+
+// Message is one entry of a stream.
+type Message[T any] struct {
+	ID    string // 1795167000000-0: the server's clock in ms, and a number
+	Value T
+}
+
+// Add appends an entry, drops the oldest beyond the declared maxlen (about: whole
+// nodes of a hundred are dropped at once), and gives the id.
+func (s Stream[T]) Add(ctx context.Context, v T, options ...keywright.WriteOption) (id string, err error) {
+	return s.LaterAdd(v, options...).Do(ctx)
+}
+
+// LaterAdd is Add to be queued.
+func (s Stream[T]) LaterAdd(v T, options ...keywright.WriteOption) keywright.Op[string] {
+	var args []string
+	if s.maxLen > 0 {
+		args = append(args, "MAXLEN", "~", strconv.FormatInt(s.maxLen, 10))
+	}
+	args, err := s.fields.Append(append(args, "*"), &v)
+	text := value.Text(0)
+	return change(s.Key, "append", one(&text), writing{command: "XADD", args: args, mode: add, options: options, err: invalid(err)})
+}
+
+// Range reads at most n entries from one id to another, both included; - is the
+// first and + the last.
+func (s Stream[T]) Range(ctx context.Context, from, to string, n int64) ([]Message[T], error) {
+	op := read(s.Key, "range", s.messages, "XRANGE", from, to, "COUNT", strconv.FormatInt(n, 10))
+	return failing(op, some(int(n))).Do(ctx)
+}
+
+// Last reads the newest n entries, the newest first.
+func (s Stream[T]) Last(ctx context.Context, n int64) ([]Message[T], error) {
+	op := read(s.Key, "last", s.messages, "XREVRANGE", "+", "-", "COUNT", strconv.FormatInt(n, 10))
+	return failing(op, some(int(n))).Do(ctx)
+}
+
+// Len is how many entries there are.
+func (s Stream[T]) Len(ctx context.Context) (int64, error) {
+	return read(s.Key, "len", asInt, "XLEN").Do(ctx)
+}
+
+// Remove removes entries by id and gives how many were there.
+func (s Stream[T]) Remove(ctx context.Context, ids ...string) (int64, error) {
+	return failing(plain(s.Key, "remove", keywright.Idempotent, asInt, "XDEL", ids...), some(len(ids))).Do(ctx)
+}
+
+func (s Stream[T]) messages(r rueidis.RedisResult) ([]Message[T], error) {
+	rows, err := r.AsXRange()
+	if rueidis.IsRedisNil(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.decode(rows)
+}
+
+// decode: an entry that is pending but has been trimmed away has no fields and is
+// left out.
+func (s Stream[T]) decode(rows []rueidis.XRangeEntry) ([]Message[T], error) {
+	out := make([]Message[T], 0, len(rows))
+	for _, row := range rows {
+		if row.FieldValues == nil {
+			continue
+		}
+		v, err := s.fields.Parse(row.FieldValues)
+		if err != nil {
+			return nil, decodeError(err)
+		}
+		out = append(out, Message[T]{row.ID, v})
+	}
+	return out, nil
+}
+
+// Group is a consumer group of a stream.
+type Group[T any] struct {
+	stream Stream[T]
+	name   string
+}
+
+// NewGroup makes a handle; generated code calls it for declared groups.
+func NewGroup[T any](s Stream[T], name string) Group[T] { return Group[T]{s, name} }
+
+// Ensure makes the group if it is not there, and the stream too, which then has
+// no TTL before its first entry. A new group gets every entry that the stream
+// holds.
+func (g Group[T]) Ensure(ctx context.Context) error {
+	k := g.stream.Key
+	o := spec(k, "ensure group", keywright.Idempotent, groupMade)
+	name := g.name
+	o.Build = func(b rueidis.Builder) rueidis.Completed {
+		return b.XgroupCreate().Key(k.key).Group(name).Id("0").Mkstream().Build()
+	}
+	_, err := keywright.NewOp(o).Do(ctx)
+	return err
+}
+
+func groupMade(r rueidis.RedisResult) (struct{}, error) {
+	err := r.Error()
+	if e, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(e.Error(), "BUSYGROUP") {
+		err = nil // it is there
+	}
+	return struct{}{}, err
+}
+
+// Read takes at most n entries that no consumer of the group has had, waiting up
+// to wait for the first. They are this consumer's until it acknowledges them.
+// Without any it is empty. A read whose reply was lost (UnknownOutcome) leaves
+// its entries pending: Pending and Claim find them.
+func (g Group[T]) Read(ctx context.Context, consumer string, n int64, wait time.Duration) ([]Message[T], error) {
+	s := g.stream
+	o := spec(s.Key, "read group", keywright.Writes, func(r rueidis.RedisResult) ([]Message[T], error) {
+		streams, err := r.AsXRead()
+		if rueidis.IsRedisNil(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return s.decode(streams[s.key])
+	})
+	o.Build = func(b rueidis.Builder) rueidis.Completed {
+		read := b.Xreadgroup().Group(g.name, consumer).Count(n)
+		if wait > 0 {
+			return read.Block(wait.Milliseconds()).Streams().Key(s.key).Id(">").Build()
+		}
+		return read.Streams().Key(s.key).Id(">").Build()
+	}
+	return failing(keywright.NewOp(o), some(int(n))).Do(ctx)
+}
+
+// Ack says that entries have been dealt with, and gives how many were pending.
+func (g Group[T]) Ack(ctx context.Context, ids ...string) (int64, error) {
+	op := plain(g.stream.Key, "ack", keywright.Idempotent, asInt, "XACK", append([]string{g.name}, ids...)...)
+	return failing(op, some(len(ids))).Do(ctx)
+}
+
+// Claim takes over at most n entries that other consumers have had for longer
+// than idle without acknowledging them: those of dead ones.
+func (g Group[T]) Claim(ctx context.Context, consumer string, idle time.Duration, n int64) ([]Message[T], error) {
+	s := g.stream
+	op := plain(s.Key, "claim", keywright.Writes, func(r rueidis.RedisResult) ([]Message[T], error) {
+		parts, err := r.ToArray()
+		if err != nil || len(parts) < 2 {
+			return nil, err
+		}
+		return s.messages(rueidis.NewResult(parts[1], nil))
+	}, "XAUTOCLAIM", g.name, consumer, strconv.FormatInt(idle.Milliseconds(), 10), "0", "COUNT", strconv.FormatInt(n, 10))
+	return failing(op, some(int(n))).Do(ctx)
+}
+
+// Pending is how many entries have been read and not acknowledged.
+func (g Group[T]) Pending(ctx context.Context) (int64, error) {
+	return plain(g.stream.Key, "pending", keywright.Reads, func(r rueidis.RedisResult) (int64, error) {
+		parts, err := r.ToArray()
+		if err != nil || len(parts) == 0 {
+			return 0, err
+		}
+		return parts[0].AsInt64()
+	}, "XPENDING", g.name).Do(ctx)
+}

@@ -1,0 +1,238 @@
+// Package typed is the handles that generated code gives out: one type per Redis
+// type, with the operations that type has and no others. A handle is one key of
+// one entry; it knows the entry's TTL policy and applies it in the same step as
+// every write, and the types of what is stored.
+//
+// Each method is one round trip unless it says otherwise. Errors are those of
+// package keywright: a missing string or hash is ErrNotFound, a missing
+// collection is empty. Later gives the same operations to queue in a Batch or a
+// transaction.
+//
+// It is not a client: what no declaration can describe (SCAN over keys, pub/sub,
+// administration) is not here. Locks, queues and other constructs are packages
+// of their own.
+//
+// API: may change until 1.0.
+package typed
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/value"
+	"github.com/redis/rueidis"
+)
+
+// Key is one key of an entry: what every handle can do.
+type Key struct {
+	client *keywright.Client
+	entry  *keywright.Entry
+	key    string
+	err    error
+}
+
+// NewKey makes a handle. An err of building the key is what every operation
+// then gives.
+func NewKey(c *keywright.Client, e *keywright.Entry, key string, err error) Key {
+	if err != nil {
+		err = &keywright.Error{Class: keywright.Invalid, Entry: e.Name, Err: err}
+	}
+	return Key{c, e, key, err}
+}
+
+// Name is the key itself, "" if it could not be built: see Err.
+func (k Key) Name() string { return k.key }
+
+// Err is why the key could not be built, nil if it could.
+func (k Key) Err() error { return k.err }
+
+// Entry is what the declaration says of the key.
+func (k Key) Entry() *keywright.Entry { return k.entry }
+
+// Exists reports whether the key is there.
+func (k Key) Exists(ctx context.Context) (bool, error) {
+	return plain(k, "exists", keywright.Reads, asBool, "EXISTS").Do(ctx)
+}
+
+// TTL is how long the key still lives; expires is false for one that never
+// does. A missing key is ErrNotFound.
+func (k Key) TTL(ctx context.Context) (left time.Duration, expires bool, err error) {
+	ms, err := plain(k, "ttl", keywright.Reads, asInt, "PTTL").Do(ctx)
+	switch {
+	case err != nil:
+		return 0, false, err
+	case ms == -2:
+		return 0, false, keywright.ErrNotFound
+	}
+	return time.Duration(max(ms, 0)) * time.Millisecond, ms >= 0, nil
+}
+
+// Removable is a key that may be deleted and renewed by hand, as all are but
+// those of constructs.
+type Removable struct{ Key }
+
+// Delete removes the key, and reports whether it was there. Its memory is freed
+// in the background (UNLINK).
+func (k Removable) Delete(ctx context.Context) (bool, error) { return k.LaterDelete().Do(ctx) }
+
+// LaterDelete is Delete to be queued.
+func (k Removable) LaterDelete() keywright.Op[bool] {
+	return plain(k.Key, "delete", keywright.Idempotent, asBool, "UNLINK")
+}
+
+// Renew gives the key a new TTL: the declared default, or what ExpiresIn asks
+// for within its bounds. A missing key is ErrNotFound.
+func (k Removable) Renew(ctx context.Context, options ...keywright.WriteOption) error {
+	_, err := k.LaterRenew(options...).Do(ctx)
+	return err
+}
+
+// LaterRenew is Renew to be queued.
+func (k Removable) LaterRenew(options ...keywright.WriteOption) keywright.Op[struct{}] {
+	ms, _, err := k.entry.Choose(options)
+	if err == nil && ms == 0 {
+		err = &keywright.Error{Class: keywright.Invalid, Entry: k.entry.Name, Err: errors.New("there is no TTL to renew: the declaration says " + k.entry.TTL.Text)}
+	}
+	o := spec(k.Key, "renew", keywright.Idempotent, found)
+	o.Err = errors.Join(o.Err, err)
+	if o.Err != nil {
+		o.Err = firstOf(k.err, err)
+	}
+	o.Build = arbitrary("PEXPIRE", k.key, strconv.FormatInt(ms, 10))
+	return keywright.NewOp(o)
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spec begins an operation on k.
+func spec[T any](k Key, name string, effect keywright.Effect, decode func(rueidis.RedisResult) (T, error)) keywright.Spec[T] {
+	return keywright.Spec[T]{Client: k.client, Name: name, Entry: k.entry, Effect: effect, Err: k.err, Key: k.key, Decode: decode}
+}
+
+// plain is an operation that is one command and needs no TTL.
+func plain[T any](k Key, name string, effect keywright.Effect, decode func(rueidis.RedisResult) (T, error), command string, args ...string) keywright.Op[T] {
+	o := spec(k, name, effect, decode)
+	o.Build = arbitrary(command, k.key, args...)
+	return keywright.NewOp(o)
+}
+
+func arbitrary(command, key string, args ...string) func(rueidis.Builder) rueidis.Completed {
+	return func(b rueidis.Builder) rueidis.Completed { return b.Arbitrary(command).Keys(key).Args(args...).Build() }
+}
+
+// read is an operation that reads; on an entry that slides it renews the TTL in
+// the same step.
+func read[T any](k Key, name string, decode func(rueidis.RedisResult) (T, error), command string, args ...string) keywright.Op[T] {
+	if !k.entry.TTL.Sliding {
+		return plain(k, name, keywright.Reads, decode, command, args...)
+	}
+	o := spec(k, name, keywright.Idempotent, decode)
+	ms, _, err := k.entry.Choose(nil)
+	o.Err = firstOf(o.Err, err)
+	o.Script, o.Keys = readScript, []string{k.key}
+	o.Args = append([]string{strconv.FormatInt(ms, 10), command}, args...)
+	return keywright.NewOp(o)
+}
+
+//go:embed read.lua
+var readText string
+
+//go:embed write.lua
+var writeText string
+
+var (
+	readScript  = keywright.NewScript("read", readText)
+	writeScript = keywright.NewScript("write", writeText)
+)
+
+// mode is what a write does about what is there already.
+type mode string
+
+const (
+	add      mode = "add"
+	replace  mode = "replace"  // the old value goes in the same step
+	existing mode = "existing" // only if the key is there, else ErrNotFound
+)
+
+// MaxElements is how many elements one write takes: a script holds up the server
+// while it runs.
+const MaxElements = 10_000
+
+// chunk is how many arguments one command inside the script gets; Lua's stack
+// holds about 8,000.
+const chunk = 1000
+
+// writing is a write of a collection.
+type writing struct {
+	command string
+	heads   []string // before the elements, as in ZADD key NX …
+	args    []string // the elements
+	width   int      // arguments of one element, 0: not to be divided
+	mode    mode
+	effect  keywright.Effect
+	options []keywright.WriteOption
+	err     error
+}
+
+// change is the operation of a write: the command and its TTL in one step.
+func change[T any](k Key, name string, decode func(rueidis.RedisResult) (T, error), w writing) keywright.Op[T] {
+	o := spec(k, name, max(w.effect, keywright.Writes), decode)
+	ms, asked, err := k.entry.Choose(w.options)
+	if w.width > 0 && len(w.args) > MaxElements*w.width {
+		err = firstOf(err, &keywright.Error{Class: keywright.Invalid, Err: errors.New(strconv.Itoa(len(w.args)/w.width) + " elements at once; at most " + strconv.Itoa(MaxElements) + " are written in one step"), Hint: "divide them"})
+	}
+	o.Err = firstOf(o.Err, w.err, err)
+	if ms == 0 && w.mode == add && len(w.args) <= chunk {
+		o.Build = arbitrary(w.command, k.key, append(append([]string{}, w.heads...), w.args...)...)
+		return keywright.NewOp(o)
+	}
+	rule := "new"
+	if asked || k.entry.TTL.Sliding {
+		rule = "renew"
+	}
+	o.Script, o.Keys = writeScript, []string{k.key}
+	o.Args = append([]string{strconv.FormatInt(ms, 10), rule, string(w.mode), strconv.Itoa(w.width * (chunk / max(w.width, 1))), w.command, strconv.Itoa(len(w.heads))}, w.heads...)
+	o.Args = append(o.Args, w.args...)
+	return keywright.NewOp(o)
+}
+
+func invalid(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &keywright.Error{Class: keywright.Invalid, Err: err}
+}
+
+// encode is one value as text.
+func encode[T any](c *value.Codec[T], v T) (string, error) {
+	var buffer [64]byte
+	b, err := c.Append(buffer[:0], v)
+	return string(b), invalid(err)
+}
+
+// decoded is one stored text as a value.
+func decoded[T any](c *value.Codec[T], text string) (T, error) {
+	v, err := c.Parse(text)
+	if err != nil {
+		return v, decodeError(err)
+	}
+	return v, nil
+}
+
+func decodeError(err error) error {
+	if e, ok := errors.AsType[*value.Error](err); ok {
+		return &keywright.DecodeError{Field: e.Field, Err: errors.New(e.Reason)}
+	}
+	return &keywright.DecodeError{Err: err}
+}

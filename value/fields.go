@@ -1,0 +1,230 @@
+package value
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// Fields writes and reads a struct as the fields of a hash or a stream entry.
+// Generated code makes one per struct.
+type Fields[T any] struct {
+	Columns []Column[T]
+	open    func(*T) *map[string]string // instead of columns: any fields
+}
+
+// AnyFields takes every field as text: an entry that declares none.
+func AnyFields() Fields[map[string]string] {
+	return Fields[map[string]string]{open: func(m *map[string]string) *map[string]string { return m }}
+}
+
+// Column is one field.
+type Column[T any] struct {
+	Name     string
+	Optional bool
+	Append   func(dst []byte, v *T) (text []byte, present bool, err error)
+	Parse    func(v *T, text string) error
+}
+
+// Required makes the column of a field that every value has.
+func Required[T, F any](name string, c Codec[F], at func(*T) *F) Column[T] {
+	return Column[T]{Name: name,
+		Append: func(dst []byte, v *T) ([]byte, bool, error) {
+			dst, err := c.Append(dst, *at(v))
+			return dst, true, err
+		},
+		Parse: func(v *T, text string) (err error) {
+			*at(v), err = c.Parse(text)
+			return err
+		}}
+}
+
+// Optional makes the column of a field that a value may lack: a nil pointer.
+func Optional[T, F any](name string, c Codec[F], at func(*T) **F) Column[T] {
+	return Column[T]{Name: name, Optional: true,
+		Append: func(dst []byte, v *T) ([]byte, bool, error) {
+			p := *at(v)
+			if p == nil {
+				return dst, false, nil
+			}
+			dst, err := c.Append(dst, *p)
+			return dst, true, err
+		},
+		Parse: func(v *T, text string) error {
+			f, err := c.Parse(text)
+			*at(v) = &f
+			return err
+		}}
+}
+
+// Append appends names and values of all fields that v has to a list of
+// arguments.
+func (f *Fields[T]) Append(args []string, v *T) ([]string, error) {
+	if f.open != nil {
+		for name, text := range *f.open(v) {
+			args = append(args, name, text)
+		}
+	}
+	var buffer [64]byte
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		text, present, err := c.Append(buffer[:0], v)
+		if err != nil {
+			return args, In(c.Name, err)
+		}
+		if present {
+			args = append(args, c.Name, string(text))
+		}
+	}
+	return args, nil
+}
+
+// Parse reads a struct from fields by name. Fields that are not declared are
+// passed over; a required one that is missing is an error.
+func (f *Fields[T]) Parse(fields map[string]string) (v T, err error) {
+	if f.open != nil {
+		*f.open(&v) = fields
+	}
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		text, ok := fields[c.Name]
+		switch {
+		case ok:
+			err = c.Parse(&v, text)
+		case !c.Optional:
+			err = Bad("is missing")
+		}
+		if err != nil {
+			return v, In(c.Name, err)
+		}
+	}
+	return v, nil
+}
+
+// MarshalObject writes a struct as a JSON object, its fields in the order they
+// are declared in. Generated MarshalJSON methods call it.
+func MarshalObject[T any](columns []ObjectColumn[T], v *T) ([]byte, error) {
+	out := []byte{'{'}
+	for _, c := range columns {
+		text, present, err := c.marshal(v)
+		if err != nil {
+			return nil, In(c.name, err)
+		}
+		if !present {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		name, err := Marshal(c.name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(out, name...), ':'), text...)
+	}
+	return append(out, '}'), nil
+}
+
+// UnmarshalObject reads a JSON object into a struct. null counts as absent, and
+// what is not declared is passed over.
+func UnmarshalObject[T any](columns []ObjectColumn[T], text []byte, v *T) error {
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(text, &raw); err != nil {
+		return jsonError(err)
+	}
+	for _, c := range columns {
+		field, ok := raw[c.name]
+		if !ok || string(field) == "null" {
+			if !c.optional {
+				return &Error{Field: c.name, Reason: "is missing"}
+			}
+			continue
+		}
+		if err := c.unmarshal(v, field); err != nil {
+			return In(c.name, jsonError(err))
+		}
+	}
+	return nil
+}
+
+// ObjectColumn is one field of a JSON object.
+type ObjectColumn[T any] struct {
+	name      string
+	optional  bool
+	marshal   func(v *T) (text []byte, present bool, err error)
+	unmarshal func(v *T, text []byte) error
+}
+
+// Member is a required field of a JSON object, OptionalMember one that may be
+// absent. What is a number or a bool in the declaration is one in JSON, all else
+// a JSON string, and json is put in as it is.
+func Member[T, F any](name string, form Form, c Codec[F], at func(*T) *F) ObjectColumn[T] {
+	return ObjectColumn[T]{name: name,
+		marshal: func(v *T) ([]byte, bool, error) {
+			text, err := form.write(c.Append(nil, *at(v)))
+			return text, true, err
+		},
+		unmarshal: func(v *T, text []byte) (err error) {
+			inner, err := form.read(text)
+			if err == nil {
+				*at(v), err = c.Parse(inner)
+			}
+			return err
+		}}
+}
+
+// OptionalMember is Member for a pointer that may be nil.
+func OptionalMember[T, F any](name string, form Form, c Codec[F], at func(*T) **F) ObjectColumn[T] {
+	return ObjectColumn[T]{name: name, optional: true,
+		marshal: func(v *T) ([]byte, bool, error) {
+			p := *at(v)
+			if p == nil {
+				return nil, false, nil
+			}
+			text, err := form.write(c.Append(nil, *p))
+			return text, true, err
+		},
+		unmarshal: func(v *T, text []byte) error {
+			inner, err := form.read(text)
+			if err != nil {
+				return err
+			}
+			f, err := c.Parse(inner)
+			*at(v) = &f
+			return err
+		}}
+}
+
+// Form is how a scalar stands in a JSON object.
+type Form uint8
+
+// The forms.
+const (
+	Quoted Form = iota // as a JSON string
+	Bare               // as a number, true or false
+	Inline             // as the JSON it is
+)
+
+func (f Form) write(text []byte, err error) ([]byte, error) {
+	if err != nil || f != Quoted {
+		return text, err
+	}
+	if !utf8.Valid(text) {
+		return nil, Bad("is not UTF-8, which JSON texts are")
+	}
+	return Marshal(string(text))
+}
+
+func (f Form) read(text []byte) (string, error) {
+	if f == Inline {
+		return string(text), nil
+	}
+	if f == Bare {
+		if len(text) == 0 || text[0] == '"' || text[0] == '{' || text[0] == '[' {
+			return "", Bad("is a JSON text, object or list where a number or bool is declared")
+		}
+		return string(text), nil
+	}
+	var s string
+	err := json.Unmarshal(text, &s)
+	return s, err
+}
