@@ -123,3 +123,27 @@ func (p *Pending[T]) failure() error {
 }
 
 func failure(q queued) error { return q.(interface{ failure() error }).failure() }
+
+// DoAll runs idempotent operations in one pipeline. Those that failed for a
+// passing reason are run again alone, with the client's retries.
+func DoAll[T any](ctx context.Context, c *Client, ops ...Op[T]) error {
+	var b Batch
+	pending := make([]*Pending[T], len(ops))
+	for i, op := range ops {
+		pending[i] = Queue(&b, op)
+	}
+	if b.Run(ctx, c) == nil {
+		return nil
+	}
+	var errs []error
+	for i, p := range pending {
+		_, err := p.Result()
+		if class, ok := ClassOf(err); ok && class != Invalid && class != Refused && ops[i].effect != Writes {
+			_, err = ops[i].Do(ctx)
+		}
+		if err != nil && err != ErrNotFound {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,206 @@
+package command
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/gen/golang"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/spf13/cobra"
+)
+
+// targets are what can be generated, in the order it is written in.
+var targets = []struct {
+	name, what string
+	generate   func(*keyspace.Keyspace) ([]gen.File, error)
+}{
+	{"go", "a Go package: typed handles, key builders and parsers, scripts as functions", golang.Generate},
+}
+
+// generating are the flags of gen.
+type generating struct {
+	out    string
+	check  bool
+	output string
+}
+
+func (a *app) genCommand() *cobra.Command {
+	var o generating
+	var names, list []string
+	for _, t := range targets {
+		names = append(names, t.name)
+		list = append(list, "  "+t.name+strings.Repeat(" ", 13-len(t.name))+t.what)
+	}
+	c := &cobra.Command{
+		Use:   "gen [target …]",
+		Short: "Write code and documents from the declaration",
+		Long: `Writes what the section gen of the declaration lists, or the targets named, into
+their folders. The same declaration gives the same bytes on every machine; only
+what has changed is written, and a file that was not generated is never touched.
+
+Targets:
+` + strings.Join(list, "\n") + `
+
+Exit codes: 0 written, or with --check all fresh; 1 with --check something is
+stale; 2 usage, or a declaration with errors.`,
+		Example: `  keywright gen
+  keywright gen go --out internal/shopkeys
+  keywright gen --check`,
+		ValidArgs: names,
+		RunE:      func(_ *cobra.Command, args []string) error { return a.gen(&o, args) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.out, "out", "", "folder to write to, of a single target (default: what gen says, relative to the declaration)")
+	f.BoolVar(&o.check, "check", false, "write nothing; exit 1 if a file is not what would be written now")
+	outputs(c, &o.output, "text", "json")
+	return c
+}
+
+// written is one file of a run.
+type written struct {
+	Target string `json:"target"`
+	File   string `json:"file"`
+	State  string `json:"state"` // fresh, written, missing, stale
+}
+
+func (a *app) gen(o *generating, args []string) error {
+	if err := oneOf("output", o.output, "text", "json"); err != nil {
+		return err
+	}
+	d, path, err := a.usable()
+	if err != nil {
+		return err
+	}
+	chosen, err := chosenOutputs(d.Outputs, filepath.Dir(path), o.out, args)
+	if err != nil {
+		return err
+	}
+	var all []written
+	for _, out := range chosen {
+		done, err := genTarget(d.Keyspace, out, o.check)
+		all = append(all, done...)
+		if err != nil {
+			return errors.Join(err, a.showWritten(o.output, all))
+		}
+	}
+	if err := a.showWritten(o.output, all); err != nil {
+		return err
+	}
+	if o.check && slices.ContainsFunc(all, func(w written) bool { return w.State != "fresh" }) {
+		return &exit{code: exitFindings, message: "generated files are stale", hint: "run `keywright gen` and commit what it writes"}
+	}
+	return nil
+}
+
+// output is a target and its folder as seen from here.
+type output struct {
+	target int
+	folder string
+}
+
+func chosenOutputs(declared []keyspace.Output, dir, out string, args []string) ([]output, error) {
+	if len(args) == 0 && len(declared) == 0 {
+		return nil, usage("add `gen: {go: internal/keys}` to it, or run `keywright gen go --out internal/keys`", "the declaration does not say what is generated where")
+	}
+	if out != "" && len(args) != 1 {
+		return nil, usage("name the target: `keywright gen go --out "+shellWord(out)+"`", "--out goes with one target")
+	}
+	var chosen []output
+	if len(args) == 0 {
+		for _, d := range declared {
+			args = append(args, d.Target)
+		}
+	}
+	for _, name := range args {
+		target, err := targetNamed(name)
+		if err != nil {
+			return nil, err
+		}
+		folder := out
+		for _, d := range declared {
+			if out == "" && d.Target == name {
+				folder = filepath.Join(dir, filepath.FromSlash(d.Folder))
+			}
+		}
+		if folder == "" {
+			return nil, usage("add `gen: {"+name+": FOLDER}` to the declaration, or write --out FOLDER", "nobody says where %s goes", name)
+		}
+		chosen = append(chosen, output{target, folder})
+	}
+	return chosen, nil
+}
+
+func targetNamed(name string) (int, error) {
+	var names []string
+	for i, t := range targets {
+		if t.name == name {
+			return i, nil
+		}
+		names = append(names, t.name)
+	}
+	return 0, usage("the targets are "+strings.Join(names, ", "), "%q is nothing that can be generated", name)
+}
+
+func genTarget(ks *keyspace.Keyspace, out output, check bool) ([]written, error) {
+	t := targets[out.target]
+	files, err := t.generate(ks)
+	if err != nil {
+		return nil, err
+	}
+	var all []written
+	for _, f := range files {
+		w, err := genFile(out.folder, f, check)
+		w.Target = t.name
+		if err != nil {
+			return all, err
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+var stateNames = map[gen.State]string{gen.Fresh: "fresh", gen.Missing: "missing", gen.Stale: "stale"}
+
+func genFile(folder string, f gen.File, check bool) (written, error) {
+	path := filepath.Join(folder, filepath.FromSlash(f.Name))
+	state := gen.Check(os.DirFS(folder), f)
+	if state == gen.Foreign {
+		return written{}, usage("choose another folder, or move the file away", "%s was not generated by keywright and is not replaced", path)
+	}
+	w := written{File: filepath.ToSlash(path), State: stateNames[state]}
+	if check || state == gen.Fresh {
+		return w, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return w, usage("", "the folder cannot be made: %v", err)
+	}
+	if err := replaceText(path, f.Text); err != nil {
+		var failed *fs.PathError
+		if errors.As(err, &failed) {
+			return w, usage("", "%s cannot be written: %v", path, failed.Err)
+		}
+		return w, err
+	}
+	w.State = "written"
+	return w, os.Chmod(path, 0o644)
+}
+
+func (a *app) showWritten(form string, all []written) error {
+	if form == "json" {
+		return a.json(all)
+	}
+	for _, w := range all {
+		if w.State != "fresh" || a.verbose {
+			a.tell("%-8s %s", w.State, w.File)
+		}
+	}
+	if !slices.ContainsFunc(all, func(w written) bool { return w.State != "fresh" }) {
+		a.say("%d files, all fresh", len(all))
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+// Package golang writes the Go package of a keyspace: per entry a typed handle,
+// a key builder and a parser, value types, and functions for its scripts and
+// events. The result stands on the packages keywright, typed, value and key, and
+// reads no YAML at run time.
+//
+// It writes text, as straight as somebody would by hand: no reflection, no
+// tables to look keys up in. Whatever stands in the declaration is either turned
+// into an identifier or quoted as a string or put into a comment line by line;
+// nothing of it reaches the code in another way.
+//
+// API: may change until 1.0.
+package golang
+
+import (
+	"cmp"
+	"fmt"
+	"go/format"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/keyspace"
+)
+
+// Generate writes the package: one file.
+func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
+	g := newGenerator(ks)
+	g.entries()
+	g.scripts()
+	g.events()
+	g.channels()
+	g.enums.write(g)
+	g.variables()
+	text, err := format.Source([]byte(g.head() + g.out.String()))
+	if err != nil {
+		return nil, fmt.Errorf("this cannot happen, please report it: the generated Go does not parse: %w", err)
+	}
+	return []gen.File{{Name: g.pkg + ".go", Text: text}}, nil
+}
+
+// generator gathers the text of one package.
+type generator struct {
+	ks      *keyspace.Keyspace
+	pkg     string
+	out     strings.Builder
+	imports map[string]bool
+	names   gen.Names // of the package
+	methods gen.Names // of Keyspace
+	enums   *enums
+	keys    map[*keyspace.Key]*keyCode
+	vars    map[string]string // declared helpers by their text: dates, types
+}
+
+func newGenerator(ks *keyspace.Keyspace) *generator {
+	g := &generator{ks: ks, pkg: packageName(ks.Package), imports: map[string]bool{}, keys: map[*keyspace.Key]*keyCode{}, vars: map[string]string{}}
+	g.enums = &enums{names: map[string]*enum{}}
+	for _, name := range []string{"Keyspace", "New", "Entries"} {
+		g.names.Take(name)
+	}
+	return g
+}
+
+func packageName(name string) string {
+	name = strings.Join(gen.Words(name), "")
+	if name == "" || name[0] >= '0' && name[0] <= '9' || reserved(name) {
+		name += "keys"
+	}
+	if name[0] >= '0' && name[0] <= '9' {
+		name = "k" + name
+	}
+	return name
+}
+
+// printf writes a piece of code; formatting is gofmt's affair.
+func (g *generator) printf(text string, args ...any) { fmt.Fprintf(&g.out, text, args...) }
+
+// use notes an import and gives the name it is called by.
+func (g *generator) use(path string) string {
+	g.imports[path] = true
+	return path[strings.LastIndexByte(path, '/')+1:]
+}
+
+// variables writes the helpers that functions above refer to.
+func (g *generator) variables() {
+	inits := make([]string, 0, len(g.vars))
+	for init := range g.vars {
+		inits = append(inits, init)
+	}
+	slices.Sort(inits)
+	for _, init := range inits {
+		g.printf("var %s = %s\n\n", g.vars[init], init)
+	}
+}
+
+const module = "github.com/keywright/keywright"
+
+// runtimePackages are what generated code may import, in the order of the file.
+var runtimePackages = []string{"context", "encoding/json", "math", "strconv", "strings", "time", "", module, module + "/key", module + "/typed", module + "/value"}
+
+func (g *generator) head() string {
+	g.use(module)
+	var b strings.Builder
+	fmt.Fprintf(&b, "// %s\n\n", gen.Marker)
+	fmt.Fprint(&b, comment("", cmp.Or(g.ks.Doc, "Package "+g.pkg+" is the typed access to a declared keyspace."), "Package "+g.pkg+": "))
+	fmt.Fprintf(&b, "package %s\n\nimport (\n", g.pkg)
+	for _, path := range runtimePackages {
+		if path == "" {
+			b.WriteByte('\n')
+		} else if g.imports[path] {
+			fmt.Fprintf(&b, "\t%q\n", path)
+		}
+	}
+	b.WriteString(")\n\n")
+	b.WriteString(`// Keyspace gives out the handles of the entries. It is safe for concurrent use.
+type Keyspace struct{ client *keywright.Client }
+
+// New makes the handles' source.
+func New(c *keywright.Client) *Keyspace { return &Keyspace{c} }
+
+// Client is the client that the handles use.
+func (k *Keyspace) Client() *keywright.Client { return k.client }
+
+`)
+	return b.String()
+}
+
+// comment makes lines of a comment out of free text. No line can end it, begin
+// a directive or a build constraint.
+func comment(indent, text, first string) string {
+	var b strings.Builder
+	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		line = printable(strings.TrimRight(line, " \t\r"))
+		if i == 0 && first != "" && !strings.HasPrefix(line, strings.TrimSuffix(first, ": ")) {
+			line = first + line
+		}
+		if strings.HasPrefix(strings.TrimSpace(line), "+build") {
+			line = "- " + line
+		}
+		fmt.Fprintf(&b, "%s// %s\n", indent, line)
+	}
+	return b.String()
+}
+
+// printable leaves out what a Go source file must not hold, and what would show
+// a line as something else.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case r < ' ', r == 0x7f, r >= 0x80 && r < 0xa0, r == 0xfeff, r == 0x2028, r == 0x2029,
+			r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfffd:
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}

@@ -1,0 +1,141 @@
+package golang_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/gen/golang"
+	"github.com/keywright/keywright/keyspace"
+)
+
+// load reads a declaration that must be sound.
+func load(t testing.TB, dir, name string) *keyspace.Keyspace {
+	t.Helper()
+	ks, found := keyspace.Load(os.DirFS(dir), name)
+	if c := finding.Count(found); c.Errors > 0 {
+		t.Fatalf("%s: %s", dir, found[0].Message)
+	}
+	return ks
+}
+
+func declare(t testing.TB, text string) *keyspace.Keyspace {
+	t.Helper()
+	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}, "s.lua": {Data: []byte("return KEYS[1]")}}, "k.yaml")
+	if c := finding.Count(found); c.Errors > 0 {
+		t.Fatalf("%.300s\n%s", text, found[0].Message)
+	}
+	return ks
+}
+
+// compile vets packages as if they stood in this module, without writing there.
+func compile(t testing.TB, packages map[string][]byte) {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	overlay := map[string]string{}
+	var paths []string
+	for name, text := range packages {
+		file := filepath.Join(dir, name+".go")
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		overlay[filepath.Join(root, "internal", "zz_generated_"+name, name+".go")] = file
+		paths = append(paths, "./internal/zz_generated_"+name)
+	}
+	list, err := json.Marshal(map[string]any{"Replace": overlay})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(file, list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", append([]string{"build", "-overlay", file}, paths...)...)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("the generated code does not compile: %v\n%.6000s", err, out)
+	}
+}
+
+func generate(t testing.TB, ks *keyspace.Keyspace) []byte {
+	t.Helper()
+	files, err := golang.Generate(ks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files[0].Text
+}
+
+// TestExamplesCompile: what the five teams and the found keyspace get.
+func TestExamplesCompile(t *testing.T) {
+	dirs, err := filepath.Glob("../../examples/*/keyspace.yaml")
+	if err != nil || len(dirs) < 6 {
+		t.Fatalf("%v %v", dirs, err)
+	}
+	packages := map[string][]byte{}
+	for _, path := range dirs {
+		dir := filepath.Dir(path)
+		packages[filepath.Base(dir)] = generate(t, load(t, dir, "keyspace.yaml"))
+	}
+	compile(t, packages)
+}
+
+// everyType has an entry per type, and every scalar type as placeholder, field,
+// member and value.
+func everyType() string {
+	types := []string{"text", "text max 9", "int", "int 1..5", "int -3..", "int ..9", "float", "bool", "bytes", "uuid", "ulid", "hex", "hex 8", "slug", "date", "date YYYYMMDD-HH", "timestamp", "unix_s", "unix_ms", "red|green", "/(a|b|c)+x?/"}
+	var b strings.Builder
+	b.WriteString("keywright: 1\npackage: every\nowner: o\nvars: {color: red|green|two-words|Red, hour: date YYYY-MM-DD-HH}\nkeys:\n")
+	b.WriteString("  object: {key: \"o:{color}\", type: string, ttl: 1d, value: {")
+	for i, typ := range types {
+		fmt.Fprintf(&b, "f%d: \"%s\", g%d: \"%s optional\", ", i, typ, i, typ)
+	}
+	b.WriteString("j: json, s: text encrypted, t: json optional encrypted}}\n  fixed: {key: \"h:{hour}\", type: hash, ttl: 1d sliding, fields: {")
+	for i, typ := range types {
+		fmt.Fprintf(&b, "f%d: \"%s\", g%d: \"%s optional\", ", i, typ, i, typ)
+	}
+	b.WriteString("color: color, j: json, s: text encrypted}}\n")
+	for i, typ := range types {
+		fmt.Fprintf(&b, "  p%d: {key: \"p%d:{p%d}:x\", type: string, value: \"%s\", ttl: 5m in 1m..1h ~10%%}\n", i, i, i, typ)
+		fmt.Fprintf(&b, "  l%d: {key: \"l%d\", type: list, member: \"%s\", ttl: any}\n", i, i, typ)
+		fmt.Fprintf(&b, "  s%d: {key: \"s%d\", type: set, member: \"%s\", ttl: none}\n", i, i, typ)
+		fmt.Fprintf(&b, "  m%d: {key: \"m%d\", type: hash, field: \"%s\", value: \"%s\", ttl: 90s}\n", i, i, typ, typ)
+	}
+	b.WriteString(`  z1: {key: z1, type: zset, member: uuid, score: int 0.., ttl: none}
+  z2: {key: z2, type: zset, score: float, ttl: none}
+  z3: {key: z3, type: zset, score: unix_s, ttl: none}
+  z4: {key: z4, type: ranking, score: unix_ms, ttl: 7d}
+  st: {key: "st:{color}", type: stream, fields: {who: text, n: int optional}, maxlen: 100, groups: [a, b c], ttl: none}
+  st2: {key: st2, type: stream, ttl: 1d}
+  c: {key: c, type: counter, ttl: 1d}
+  r: {key: "r:{ip}", type: ratelimit, rate: 5 per 1m, ttl: 5m}
+  k: {key: "k:{id}", type: lock, ttl: 1m}
+  q: {key: "q:{color}", type: queue, order: color, ttl: none}
+  e: {key: "e:{id}", type: entity, ttl: 1h, fields: {kind: color, at: unix_ms}, index: {kind: "ei:{kind}", at: ea, expires: ex}}
+  run: {type: script, file: s.lua, keys: [object, fixed], args: {n: int, c: color, j: json}, returns: int}
+  run2: {type: script, file: s.lua, keys: [c], effect: reads}
+  run3: {type: script, file: s.lua, keys: [c], effect: idempotent, returns: bool}
+channels: {ch: "ch:{color}:{n}", ch2: x}
+events: {gone: {with: [color, hour], deletes: [object, fixed]}, nothing: {with: [id], deletes: [k]}}
+`)
+	text := b.String()
+	var vars strings.Builder
+	for i, typ := range types {
+		fmt.Fprintf(&vars, ", p%d: \"%s\"", i, typ)
+	}
+	return strings.Replace(text, "hour: date YYYY-MM-DD-HH}", "hour: date YYYY-MM-DD-HH"+vars.String()+"}", 1)
+}
+
+func TestEveryTypeCompiles(t *testing.T) {
+	compile(t, map[string][]byte{"every": generate(t, declare(t, everyType()))})
+}

@@ -1,0 +1,254 @@
+package golang
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// entries writes everything about every key of every entry.
+func (g *generator) entries() {
+	names := make([]string, 0, len(g.ks.Keys))
+	for _, k := range g.ks.Keys {
+		name := g.entryName(k.Name)
+		code := g.key(name, k.Name, k.Pattern)
+		g.keys[k] = code
+		names = append(names, "entry_"+name)
+		g.entry(name, k)
+		g.buildAndParse(code, "key")
+		g.handle(code, k)
+	}
+	g.printf("// Entries is what the declaration says of every key, in its order.\nfunc Entries() []keywright.Entry {\nreturn []keywright.Entry{%s}\n}\n\n", strings.Join(names, ", "))
+}
+
+// entryName is a name of which all that is derived is free.
+func (g *generator) entryName(declared string) string {
+	base := exported(declared)
+	for i, name := 2, base; ; i++ {
+		if g.free(name) {
+			for _, derived := range derivedNames(name) {
+				g.names.Take(derived)
+			}
+			g.methods.Take(name)
+			return name
+		}
+		name = fmt.Sprint(base, i)
+	}
+}
+
+func derivedNames(name string) []string {
+	return []string{name + "Key", "Parse" + name + "Key", name + "Value", name + "Handle"}
+}
+
+func (g *generator) free(name string) bool {
+	for _, derived := range derivedNames(name) {
+		probe := g.names
+		if probe.Take(derived) != derived {
+			return false
+		}
+	}
+	probe := g.methods
+	return probe.Take(name, "Client") == name
+}
+
+// entry writes what the runtime knows of a key.
+func (g *generator) entry(name string, k *keyspace.Key) {
+	g.printf("var entry_%s = keywright.Entry{Name: %s, Pattern: %s, Type: %s, TTL: %s}\n\n", name, quote(k.Name), quote(k.Pattern.String()), quote(string(k.Kind)), g.ttl(k.TTL))
+}
+
+var policies = map[keyspace.Policy]string{keyspace.TTLAny: "keywright.Undecided", keyspace.TTLNone: "keywright.Forever", keyspace.TTLExpires: "keywright.Expires"}
+
+func (g *generator) ttl(t keyspace.TTL) string {
+	if t.Policy != keyspace.TTLExpires {
+		return fmt.Sprintf("keywright.TTL{Policy: %s, Text: %s}", policies[t.Policy], quote(t.Text))
+	}
+	more := ""
+	if t.Jitter > 0 {
+		more += fmt.Sprintf(", Jitter: %v", t.Jitter)
+	}
+	if t.Sliding {
+		more += ", Sliding: true"
+	}
+	return fmt.Sprintf("keywright.TTL{Policy: keywright.Expires, Default: %s, Min: %s, Max: %s%s, Text: %s}", g.duration(t.Default), g.duration(t.Min), g.duration(t.Max), more, quote(t.Text))
+}
+
+// duration is a time.Duration as somebody would write it.
+func (g *generator) duration(d time.Duration) string {
+	pkg := g.use("time")
+	for _, u := range []struct {
+		size time.Duration
+		name string
+	}{{time.Hour, "Hour"}, {time.Minute, "Minute"}, {time.Second, "Second"}} {
+		if d%u.size == 0 {
+			return fmt.Sprintf("%d*%s.%s", d/u.size, pkg, u.name)
+		}
+	}
+	return fmt.Sprintf("%d*%s.Millisecond", d.Milliseconds(), pkg)
+}
+
+// about is the comment of a handle's method.
+func (g *generator) about(name string, k *keyspace.Key) {
+	g.out.WriteString(comment("", k.Doc, name+": "))
+	g.printf("//\n// Key %s, %s, TTL %s.\n", printable(k.Pattern.String()), k.Kind, printable(k.TTL.Text))
+}
+
+// method writes a method of Keyspace that gives a handle: typ is its Go type,
+// make the expression that makes it of a key.
+func (g *generator) method(c *keyCode, k *keyspace.Key, typ, make string) {
+	typed := g.use(module + "/typed")
+	g.about(c.name, k)
+	g.printf("func (k *Keyspace) %s(%s) %s {\n", c.name, signature(c.params), typ)
+	g.printf("name, err := %sKey(%s)\n", c.name, arguments(c.params))
+	g.printf("return %s\n}\n\n", fmt.Sprintf(make, fmt.Sprintf("%s.NewKey(k.client, &entry_%s, name, err)", typed, c.name)))
+}
+
+// handle writes the handle of a key. What a construct keeps in step is not
+// written by hand: there it can be looked at only.
+func (g *generator) handle(c *keyCode, k *keyspace.Key) {
+	switch k.Entry.Construct {
+	case keyspace.Entity:
+		if k.Role == "" {
+			g.hashHandle(c, k, true)
+			return
+		}
+		fallthrough
+	case keyspace.Lock, keyspace.Queue, keyspace.RateLimit:
+		g.method(c, k, "typed.Key", "%s")
+		return
+	}
+	handles[k.Kind](g, c, k)
+}
+
+// handles are the handles of the plain types.
+var handles = map[keyspace.Kind]func(*generator, *keyCode, *keyspace.Key){
+	keyspace.String: (*generator).stringHandle,
+	keyspace.Hash:   func(g *generator, c *keyCode, k *keyspace.Key) { g.hashHandle(c, k, false) },
+	keyspace.List:   func(g *generator, c *keyCode, k *keyspace.Key) { g.collection(c, k, "List") },
+	keyspace.Set:    func(g *generator, c *keyCode, k *keyspace.Key) { g.collection(c, k, "Set") },
+	keyspace.ZSet:   (*generator).zsetHandle,
+	keyspace.Stream: (*generator).streamHandle,
+}
+
+// codecOf writes a variable with a codec and gives its name.
+func (g *generator) codecOf(role string, c *keyCode, s stored) string {
+	name := role + "_" + c.name
+	g.printf("var %s = %s\n\n", name, s.codec)
+	return name
+}
+
+func (g *generator) stringHandle(c *keyCode, k *keyspace.Key) {
+	if len(k.JSON) > 0 {
+		typ := c.name + "Value"
+		g.object(typ, g.structure(typ, "the JSON object of "+printable(k.Name)+".", k.JSON, true))
+		value := g.codecOf("value", c, stored{codec: g.use(module+"/value") + ".JSON[" + typ + "]()"})
+		g.method(c, k, "typed.String["+typ+"]", "typed.NewString(%s, &"+value+")")
+		return
+	}
+	s := g.stored(c.name+"_value", k.Value, false)
+	value := g.codecOf("value", c, s)
+	if k.Value != nil && k.Value.Kind == scalar.Int && !k.Value.Encrypted {
+		g.method(c, k, "typed.Counter", "typed.NewCounter(%s, &"+value+")")
+		return
+	}
+	g.method(c, k, "typed.String["+s.typ+"]", "typed.NewString(%s, &"+value+")")
+}
+
+func (g *generator) collection(c *keyCode, k *keyspace.Key, kind string) {
+	s := g.stored(c.name+"_member", k.Member, false)
+	g.method(c, k, "typed."+kind+"["+s.typ+"]", "typed.New"+kind+"(%s, &"+g.codecOf("member", c, s)+")")
+}
+
+func (g *generator) zsetHandle(c *keyCode, k *keyspace.Key) {
+	m, s := g.stored(c.name+"_member", k.Member, false), g.score(k.Score)
+	member, score := g.codecOf("member", c, m), g.codecOf("score", c, s)
+	g.method(c, k, "typed.ZSet["+m.typ+", "+s.typ+"]", "typed.NewZSet(%s, &"+member+", &"+score+")")
+}
+
+func (g *generator) hashHandle(c *keyCode, k *keyspace.Key, readOnly bool) {
+	if len(k.Fields) == 0 {
+		g.mapHandle(c, k)
+		return
+	}
+	typ, handle := c.name+"Value", c.name+"Handle"
+	fields := g.structure(typ, "the fields of "+printable(k.Name)+".", k.Fields, false)
+	columns := g.columns(typ, fields)
+	kind := "Hash"
+	if readOnly {
+		kind = "HashReader"
+	}
+	g.printf("// %s is one %s.\ntype %s struct{ %s.%s[%s] }\n\n", handle, printable(k.Name), handle, g.use(module+"/typed"), kind, typ)
+	g.method(c, k, handle, handle+"{typed.New"+kind+"(%s, &"+columns+")}")
+	g.fieldHandles(handle, fields, readOnly)
+}
+
+// fieldHandles writes a method per field.
+func (g *generator) fieldHandles(handle string, fields []field, readOnly bool) {
+	var scope gen.Names
+	required := 0
+	for _, f := range fields {
+		if !f.Type.Optional {
+			required++
+		}
+	}
+	for _, f := range fields {
+		name := scope.Take(f.name, "Key", "Removable", "Hash", "HashReader", "Name", "Err", "Entry", "Exists", "TTL", "Delete", "LaterDelete", "Renew", "LaterRenew", "Later", "LaterGet", "Get", "Set", "Cached")
+		partial := required == 0 || required == 1 && !f.Type.Optional
+		typ, make := fieldHandle(f, readOnly, partial)
+		g.printf("// %s is the field %s.\nfunc (h %s) %s() %s {\nreturn %s\n}\n\n", name, printable(f.Field.Name), handle, name, typ, make)
+	}
+}
+
+func fieldHandle(f field, readOnly, partial bool) (typ, make string) {
+	arguments := fmt.Sprintf("(h.Key, %s, &%s", quote(f.Field.Name), f.codecVar)
+	if readOnly {
+		return "typed.FieldReader[" + f.typ + "]", "typed.NewFieldReader" + arguments + ")"
+	}
+	typ, make = "typed.Field["+f.typ+"]", fmt.Sprintf("typed.NewField%s, %t)", arguments, partial)
+	counts := f.Type.Kind == scalar.Int && !f.Type.Encrypted
+	switch {
+	case f.Type.Optional && counts:
+		return "typed.OptionalIntField", "typed.OptionalIntField{OptionalField: typed.OptionalField[int64]{Field: " + make + "}}"
+	case f.Type.Optional:
+		return "typed.OptionalField[" + f.typ + "]", "typed.OptionalField[" + f.typ + "]{Field: " + make + "}"
+	case counts:
+		return "typed.IntField", "typed.IntField{Field: " + make + "}"
+	}
+	return typ, make
+}
+
+func (g *generator) mapHandle(c *keyCode, k *keyspace.Key) {
+	f, v := g.stored(c.name+"_field", k.Field, false), g.stored(c.name+"_value", k.Item, false)
+	if !comparable(f.typ) { // bytes and JSON as names of fields are text to a Go map
+		f = stored{typ: "string", codec: g.use(module+"/value") + ".Text(0)"}
+	}
+	fields, values := g.codecOf("field", c, f), g.codecOf("value", c, v)
+	make := "typed.NewMap(%s, &" + fields + ", &" + values + ")"
+	if k.Item != nil && k.Item.Kind == scalar.Int && !k.Item.Encrypted {
+		g.method(c, k, "typed.CountMap["+f.typ+"]", "typed.CountMap["+f.typ+"]{Map: "+make+"}")
+		return
+	}
+	g.method(c, k, "typed.Map["+f.typ+", "+v.typ+"]", make)
+}
+
+func comparable(typ string) bool {
+	return typ != "[]byte" && !strings.HasSuffix(typ, ".RawMessage") && !strings.HasSuffix(typ, ".Sealed")
+}
+
+func (g *generator) streamHandle(c *keyCode, k *keyspace.Key) {
+	typ, columns := c.name+"Value", "fields_"+c.name
+	if len(k.Fields) > 0 {
+		columns = g.columns(typ, g.structure(typ, "one entry of "+printable(k.Name)+".", k.Fields, false))
+	} else {
+		typ = "map[string]string"
+		g.printf("var %s = %s.AnyFields()\n\n", columns, g.use(module+"/value"))
+	}
+	g.method(c, k, "typed.Stream["+typ+"]", fmt.Sprintf("typed.NewStream(%%s, &%s, %d)", columns, k.Entry.MaxLen))
+	for _, group := range k.Entry.Groups {
+		name := g.methods.Take(c.name + exported(group) + "Group")
+		g.printf("// %s is the consumer group %s of %s.\nfunc (k *Keyspace) %s(%s) typed.Group[%s] {\nreturn typed.NewGroup(k.%s(%s), %s)\n}\n\n", name, printable(group), c.name, name, signature(c.params), typ, c.name, arguments(c.params), quote(group))
+	}
+}

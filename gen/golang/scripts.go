@@ -1,0 +1,168 @@
+package golang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// scripts writes a function per declared script.
+func (g *generator) scripts() {
+	for _, e := range g.ks.Entries {
+		if e.Script != nil {
+			g.script(e)
+		}
+	}
+}
+
+func (g *generator) script(e *keyspace.Entry) {
+	name := g.methods.Take(exported(e.Name), "Client")
+	later := g.methods.Take("Later"+name, "Client")
+	var scope gen.Names
+	params, calls := g.unite(e.Script.Keys, &scope)
+	own := len(params)
+	args := make([]stored, len(e.Script.Args))
+	codecs := make([]string, len(e.Script.Args))
+	for i, a := range e.Script.Args {
+		args[i] = g.stored(name+"_"+a.Name, &a.Type, false)
+		codecs[i] = fmt.Sprintf("argument_%s_%d", name, i+1)
+		g.printf("var %s = %s\n\n", codecs[i], args[i].codec)
+		params = append(params, param{name: scope.Take(unexported(a.Name), taken...), typ: args[i].typ})
+	}
+	result, reply := g.reply(name, e.Script)
+	constructor := map[keyspace.Effect]string{keyspace.Reads: "NewReadOnlyScript"}[e.Script.Effect]
+	if constructor == "" {
+		constructor = "NewScript"
+	}
+	g.printf("var entry_%s = keywright.Entry{Name: %s, Type: \"script\"}\n\nvar script_%s = keywright.%s(%s, %s)\n\n", name, quote(e.Name), name, constructor, quote(e.Name), quote(e.Script.Text))
+	g.out.WriteString(comment("", e.Doc, name+": "))
+	g.printf("// One round trip.\n")
+	list := signature(params)
+	if list != "" {
+		list = ", " + list
+	}
+	context := g.use("context")
+	if e.Script.Returns == nil {
+		g.printf("func (k *Keyspace) %s(ctx %s.Context%s) error {\n_, err := k.%s(%s).Do(ctx)\nreturn err\n}\n\n", name, context, list, later, arguments(params))
+	} else {
+		g.printf("func (k *Keyspace) %s(ctx %s.Context%s) (%s, error) {\nreturn k.%s(%s).Do(ctx)\n}\n\n", name, context, list, result, later, arguments(params))
+	}
+	g.printf("// %s is %s to be queued in a Batch or a transaction.\nfunc (k *Keyspace) %s(%s) keywright.Op[%s] {\n", later, name, later, signature(params), result)
+	g.scriptBody(name, e, calls, params[own:], codecs, reply)
+}
+
+// scriptBody builds keys and arguments; the first error stands.
+func (g *generator) scriptBody(name string, e *keyspace.Entry, calls []string, params []param, codecs []string, reply string) {
+	typed := g.use(module + "/typed")
+	g.printf("var err error\nkeys := make([]string, 0, %d)\nargs := make([]string, 0, %d)\n", len(calls), len(params))
+	for _, call := range calls {
+		g.printf("if name, failed := %s; failed == nil {\nkeys = append(keys, name)\n} else if err == nil {\nerr = failed\n}\n", call)
+	}
+	for i, p := range params {
+		g.printf("args, err = %s.Arg(args, &%s, %s, %s, err)\n", typed, codecs[i], quote(e.Script.Args[i].Name), p.name)
+	}
+	effect := map[keyspace.Effect]string{keyspace.Reads: "Reads", keyspace.Idempotent: "Idempotent", keyspace.Writes: "Writes"}[e.Script.Effect]
+	g.printf("return %s.NewCall(%s.Call{Client: k.client, Entry: &entry_%s, Script: script_%s, Effect: keywright.%s, Keys: keys, Args: args, Err: err}, %s)\n}\n\n", typed, typed, name, name, effect, reply)
+}
+
+// unite gives the parameters of several keys, each placeholder once, and the
+// calls that build the keys of them. A placeholder means one thing in a file; in
+// keys of different files it may not, and then is a parameter of its own.
+func (g *generator) unite(names []string, scope *gen.Names) (params []param, calls []string) {
+	for _, entry := range names {
+		_, k := g.ks.Lookup(entry)
+		code := g.keys[k]
+		if code == nil {
+			continue
+		}
+		var passed []string
+		for _, p := range code.params {
+			same := slices.IndexFunc(params, func(q param) bool { return q.place.Name == p.place.Name && q.typ == p.typ })
+			if same < 0 {
+				same = len(params)
+				p.name = scope.Take(unexported(p.place.Name), append([]string{"failed"}, taken...)...)
+				params = append(params, p)
+			}
+			passed = append(passed, params[same].name)
+		}
+		calls = append(calls, fmt.Sprintf("%sKey(%s)", code.name, strings.Join(passed, ", ")))
+	}
+	return params, calls
+}
+
+// reply is the Go type of what a script returns and the function that decodes
+// it.
+func (g *generator) reply(name string, s *keyspace.ScriptSpec) (typ, decode string) {
+	typed := g.use(module + "/typed")
+	switch {
+	case s.Returns == nil:
+		return "struct{}", typed + ".ReplyNone"
+	case s.Returns.Kind == scalar.Bool:
+		return "bool", typed + ".ReplyBool"
+	}
+	r := g.stored(name+"_result", s.Returns, false)
+	g.printf("var result_%s = %s\n\n", name, r.codec)
+	return r.typ, fmt.Sprintf("%s.Reply(&result_%s)", typed, name)
+}
+
+// events writes a function per event that deletes what the event makes stale.
+func (g *generator) events() {
+	for _, ev := range g.ks.Events {
+		g.event(ev)
+	}
+}
+
+func (g *generator) event(ev *keyspace.Event) {
+	var scope gen.Names
+	var deletable []string
+	for _, name := range ev.Deletes {
+		if _, k := g.ks.Lookup(name); k != nil && plainKey(k) {
+			deletable = append(deletable, name)
+		}
+	}
+	if len(deletable) == 0 || len(deletable) < len(ev.Deletes) {
+		return // locks, queues and entities are not deleted key by key
+	}
+	params, calls := g.unite(deletable, &scope)
+	name := g.methods.Take(exported(ev.Name), "Client")
+	g.out.WriteString(comment("", ev.Doc, name+": "))
+	g.printf("// It deletes %s; one round trip per server. What fails for a passing\n// reason is tried again: deleting twice does no harm.\n", strings.Join(deletable, ", "))
+	list := signature(params)
+	if list != "" {
+		list = ", " + list
+	}
+	g.printf("func (k *Keyspace) %s(ctx %s.Context%s) error {\nreturn keywright.DoAll(ctx, k.client,\n", name, g.use("context"), list)
+	for i, call := range calls {
+		_, k := g.ks.Lookup(deletable[i])
+		handle := g.keys[k].name
+		g.printf("k.%s(%s.LaterDelete(),\n", handle, call[strings.IndexByte(call, '(')+1:])
+	}
+	g.printf(")\n}\n\n")
+}
+
+// plainKey reports whether a key has a handle that may delete it.
+func plainKey(k *keyspace.Key) bool {
+	return !slices.Contains([]keyspace.Construct{keyspace.Lock, keyspace.Queue, keyspace.Entity, keyspace.RateLimit}, k.Entry.Construct)
+}
+
+// channels writes builders and parsers of channel names.
+func (g *generator) channels() {
+	for _, c := range g.ks.Channels {
+		name := exported(c.Name)
+		for base, i := name, 2; !g.channelFree(name); i++ {
+			name = fmt.Sprint(base, i)
+		}
+		g.names.Take(name + "Channel")
+		g.names.Take("Parse" + name + "Channel")
+		g.buildAndParse(g.key(name, c.Name, c.Pattern), "channel")
+	}
+}
+
+func (g *generator) channelFree(name string) bool {
+	probe := g.names
+	return probe.Take(name+"Channel") == name+"Channel" && probe.Take("Parse"+name+"Channel") == "Parse"+name+"Channel"
+}

@@ -1,0 +1,196 @@
+package golang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// stored is a scalar type as a Go type and the codec that writes and reads it.
+type stored struct {
+	typ   string // int64
+	codec string // value.Int(1, 5)
+	form  string // in a JSON object
+}
+
+// stored gives the Go side of a scalar type. owner names an enum that no var
+// names.
+func (g *generator) stored(owner string, t *scalar.Type, inJSON bool) stored {
+	value := g.use(module + "/value")
+	if t == nil {
+		return stored{"string", value + ".Text(0)", "Quoted"}
+	}
+	if t.Encrypted {
+		if inJSON {
+			return stored{value + ".Sealed", value + ".Base64[" + value + ".Sealed]()", "Quoted"}
+		}
+		return stored{value + ".Sealed", value + ".Opaque()", "Quoted"}
+	}
+	switch t.Kind {
+	case scalar.Int:
+		return stored{"int64", value + ".Int(" + g.bounds(*t) + ")", "Bare"}
+	case scalar.Float:
+		return stored{"float64", value + ".Float()", "Bare"}
+	case scalar.Bool:
+		return stored{"bool", value + ".Bool()", "Bare"}
+	case scalar.Bytes:
+		if inJSON {
+			return stored{"[]byte", value + ".Base64[[]byte]()", "Quoted"}
+		}
+		return stored{"[]byte", value + ".Bytes()", "Quoted"}
+	case scalar.JSON:
+		return stored{g.use("encoding/json") + ".RawMessage", value + ".Raw()", "Inline"}
+	case scalar.Enum:
+		name := g.enums.take(g, owner, *t)
+		return stored{name, value + ".Enum(" + strings.Join(g.enums.constants(name), ", ") + ")", "Quoted"}
+	case scalar.Text:
+		return stored{"string", fmt.Sprintf("%s.Text(%d)", value, t.Max), "Quoted"}
+	case scalar.UUID, scalar.Slug:
+		check := map[scalar.Kind]string{scalar.UUID: "UUID", scalar.Slug: "Slug"}[t.Kind]
+		return stored{"string", value + ".Checked(" + g.use(module+"/key") + "." + check + ")", "Quoted"}
+	}
+	if f, ok := times[t.Kind]; ok {
+		argument := ""
+		if t.Kind == scalar.Date {
+			argument = quote(t.Layout)
+		}
+		return stored{g.use("time") + ".Time", value + "." + f.codec + "(" + argument + ")", f.form}
+	}
+	plain := *t
+	plain.Optional, plain.Encrypted = false, false
+	return stored{"string", value + ".Matched(" + quote(plain.Definition()) + ")", "Quoted"}
+}
+
+// times are the types that are a time.Time to Go.
+var times = map[scalar.Kind]struct{ codec, form string }{
+	scalar.Date: {"Date", "Quoted"}, scalar.Timestamp: {"Timestamp", "Quoted"}, scalar.UnixS: {"UnixS", "Bare"}, scalar.UnixMS: {"UnixMS", "Bare"},
+}
+
+// score gives the Go side of a sorted set's scores.
+func (g *generator) score(t *scalar.Type) stored {
+	value := g.use(module + "/value")
+	switch {
+	case t == nil || t.Kind == scalar.Float:
+		return stored{typ: "float64", codec: value + ".FloatScore()"}
+	case t.Kind == scalar.UnixS:
+		return stored{typ: g.use("time") + ".Time", codec: value + ".UnixSScore()"}
+	case t.Kind == scalar.UnixMS:
+		return stored{typ: g.use("time") + ".Time", codec: value + ".UnixMSScore()"}
+	}
+	return stored{typ: "int64", codec: value + ".IntScore(" + g.bounds(*t) + ")"}
+}
+
+// field is one field of a struct.
+type field struct {
+	keyspace.Field
+	name string // of the struct field
+	stored
+	codecVar string
+}
+
+// structure writes the struct of some fields and gives its fields. Codecs are
+// variables of their own: single fields use them too.
+func (g *generator) structure(typ, doc string, fields []keyspace.Field, inJSON bool) []field {
+	var scope gen.Names
+	out := make([]field, len(fields))
+	g.printf("// %s is %s\ntype %s struct {\n", typ, doc, typ)
+	for i, f := range fields {
+		name := scope.Take(exported(f.Name), "MarshalJSON", "UnmarshalJSON")
+		out[i] = field{Field: f, name: name, stored: g.stored(typ+"_"+f.Name, &f.Type, inJSON), codecVar: "codec_" + typ + "_" + name}
+		pointer := ""
+		if f.Type.Optional {
+			pointer = "*"
+		}
+		g.printf("%s %s%s // %s\n", name, pointer, out[i].typ, printable(f.Name+": "+f.Type.Definition()))
+	}
+	g.printf("}\n\nvar (\n")
+	for _, f := range out {
+		g.printf("%s = %s\n", f.codecVar, f.codec)
+	}
+	g.printf(")\n\n")
+	return out
+}
+
+// columns writes the variable with the fields of a hash or stream.
+func (g *generator) columns(typ string, fields []field) (name string) {
+	value := g.use(module + "/value")
+	name = "fields_" + typ
+	g.printf("var %s = %s.Fields[%s]{Columns: []%s.Column[%s]{\n", name, value, typ, value, typ)
+	for _, f := range fields {
+		kind, pointer := "Required", ""
+		if f.Type.Optional {
+			kind, pointer = "Optional", "*"
+		}
+		g.printf("%s.%s(%s, %s, func(v *%s) *%s%s { return &v.%s }),\n", value, kind, quote(f.Field.Name), f.codecVar, typ, pointer, f.typ, f.name)
+	}
+	g.printf("}}\n\n")
+	return name
+}
+
+// object writes the JSON methods of a struct.
+func (g *generator) object(typ string, fields []field) {
+	value := g.use(module + "/value")
+	g.printf("var members_%s = []%s.ObjectColumn[%s]{\n", typ, value, typ)
+	for _, f := range fields {
+		kind, pointer := "Member", ""
+		if f.Type.Optional {
+			kind, pointer = "OptionalMember", "*"
+		}
+		g.printf("%s.%s(%s, %s.%s, %s, func(v *%s) *%s%s { return &v.%s }),\n", value, kind, quote(f.Field.Name), value, f.form, f.codecVar, typ, pointer, f.typ, f.name)
+	}
+	g.printf("}\n\n// MarshalJSON implements json.Marshaler.\nfunc (v %s) MarshalJSON() ([]byte, error) { return %s.MarshalObject(members_%s, &v) }\n\n", typ, value, typ)
+	g.printf("// UnmarshalJSON implements json.Unmarshaler.\nfunc (v *%s) UnmarshalJSON(text []byte) error { return %s.UnmarshalObject(members_%s, text, v) }\n\n", typ, value, typ)
+}
+
+// enum is a type of words.
+type enum struct {
+	name  string
+	doc   string
+	words []string
+	names []string
+}
+
+// enums are the enums of a package, by what tells them apart.
+type enums struct {
+	names map[string]*enum
+	list  []*enum
+}
+
+// take gives the name of an enum's type: that of its var, else owner's.
+func (e *enums) take(g *generator, owner string, t scalar.Type) string {
+	key := "var " + t.Var
+	if t.Var == "" {
+		key = "own " + owner
+	} else {
+		owner = t.Var
+	}
+	if known, ok := e.names[key]; ok {
+		return known.name
+	}
+	out := &enum{name: g.names.Take(exported(owner), taken...), doc: owner, words: t.Values}
+	for _, w := range t.Values {
+		out.names = append(out.names, g.names.Take(out.name+strings.TrimPrefix(exported(w), "X"), out.name))
+	}
+	e.names[key] = out
+	e.list = append(e.list, out)
+	return out.name
+}
+
+func (e *enums) constants(name string) []string {
+	i := slices.IndexFunc(e.list, func(x *enum) bool { return x.name == name })
+	return e.list[i].names
+}
+
+func (e *enums) write(g *generator) {
+	for _, x := range e.list {
+		g.printf("// %s is one of the words of %s.\ntype %s string\n\n// The words of %s, in the order they are declared in.\nconst (\n", x.name, printable(x.doc), x.name, x.name)
+		for i, w := range x.words {
+			g.printf("%s %s = %s\n", x.names[i], x.name, quote(w))
+		}
+		g.printf(")\n\n")
+	}
+}
