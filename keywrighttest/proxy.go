@@ -1,6 +1,7 @@
 package keywrighttest
 
 import (
+	"bytes"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ type Proxy struct {
 	target   string
 	rules    Rules
 	taken    atomic.Int64 // connections so far
+	lose     atomic.Pointer[string]
 	mu       sync.Mutex
 	conns    []net.Conn
 	workers  sync.WaitGroup
@@ -44,6 +46,14 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 // Connections is how many connections have been made.
 func (p *Proxy) Connections() int { return int(p.taken.Load()) }
 
+// LoseReplyTo lets the next request that holds word reach the server, and cuts
+// its connection before the reply: the command is applied and the client does
+// not know.
+func (p *Proxy) LoseReplyTo(word string) { p.lose.Store(&word) }
+
+// Lost reports whether such a reply has been lost.
+func (p *Proxy) Lost() bool { return p.lose.Load() == nil }
+
 func (p *Proxy) close() {
 	p.listener.Close()
 	p.mu.Lock()
@@ -69,23 +79,27 @@ func (p *Proxy) accept() {
 		p.conns = append(p.conns, client, server)
 		p.mu.Unlock()
 		n := p.taken.Add(1)
-		p.workers.Go(func() { p.requests(server, client) })
-		p.workers.Go(func() { p.replies(client, server, n) })
+		deaf := new(atomic.Bool)
+		p.workers.Go(func() { p.requests(server, client, deaf) })
+		p.workers.Go(func() { p.replies(client, server, n, deaf) })
 	}
 }
 
-func (p *Proxy) requests(server, client net.Conn) {
+func (p *Proxy) requests(server, client net.Conn, deaf *atomic.Bool) {
 	defer server.Close()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := client.Read(buf)
+		if word := p.lose.Load(); word != nil && bytes.Contains(buf[:n], []byte(*word)) && p.lose.CompareAndSwap(word, nil) {
+			deaf.Store(true)
+		}
 		if _, werr := server.Write(buf[:n]); err != nil || werr != nil {
 			return
 		}
 	}
 }
 
-func (p *Proxy) replies(client, server net.Conn, connection int64) {
+func (p *Proxy) replies(client, server net.Conn, connection int64, deaf *atomic.Bool) {
 	defer client.Close()
 	harmless := p.rules.CutTimes > 0 && connection > p.rules.CutTimes
 	var passed int64
@@ -94,6 +108,8 @@ func (p *Proxy) replies(client, server net.Conn, connection int64) {
 		n, err := server.Read(buf)
 		passed += int64(n)
 		switch {
+		case deaf.Load():
+			return
 		case !harmless && p.rules.SwallowAfter > 0 && passed > p.rules.SwallowAfter:
 		case !harmless && p.rules.CutAfter > 0 && passed > p.rules.CutAfter:
 			return
