@@ -3,7 +3,6 @@ package typed
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -107,26 +106,16 @@ type Group[T any] struct {
 // NewGroup makes a handle; generated code calls it for declared groups.
 func NewGroup[T any](s Stream[T], name string) Group[T] { return Group[T]{s, name} }
 
-// Ensure makes the group if it is not there, and the stream too, which then has
-// no TTL before its first entry. A new group gets every entry that the stream
-// holds.
+// Ensure makes the group if it is not there, and the stream too, with its TTL. A
+// new group gets every entry that the stream holds.
 func (g Group[T]) Ensure(ctx context.Context) error {
 	k := g.stream.Key
-	o := spec(k, "ensure group", keywright.Idempotent, groupMade)
-	name := g.name
-	o.Build = func(b rueidis.Builder) rueidis.Completed {
-		return b.XgroupCreate().Key(k.key).Group(name).Id("0").Mkstream().Build()
-	}
-	_, err := keywright.NewOp(o).Do(ctx)
+	o := spec(k, "ensure group", keywright.Idempotent, asInt)
+	ms, _, err := k.entry.Choose(nil)
+	o.Err = firstOf(o.Err, err)
+	o.Script, o.Keys, o.Args = groupScript, []string{k.key}, []string{strconv.FormatInt(ms, 10), g.name}
+	_, err = keywright.NewOp(o).Do(ctx)
 	return err
-}
-
-func groupMade(r rueidis.RedisResult) (struct{}, error) {
-	err := r.Error()
-	if e, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(e.Error(), "BUSYGROUP") {
-		err = nil // it is there
-	}
-	return struct{}{}, err
 }
 
 // Read takes at most n entries that no consumer of the group has had, waiting up

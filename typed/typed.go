@@ -151,7 +151,11 @@ var readText string
 //go:embed write.lua
 var writeText string
 
+//go:embed group.lua
+var groupText string
+
 var (
+	groupScript = keywright.NewScript("group", groupText)
 	readScript  = keywright.NewScript("read", readText)
 	writeScript = keywright.NewScript("write", writeText)
 )

@@ -95,7 +95,7 @@ func TestExamplesCompile(t *testing.T) {
 func everyType() string {
 	types := []string{"text", "text max 9", "int", "int 1..5", "int -3..", "int ..9", "float", "bool", "bytes", "uuid", "ulid", "hex", "hex 8", "slug", "date", "date YYYYMMDD-HH", "timestamp", "unix_s", "unix_ms", "red|green", "/(a|b|c)+x?/"}
 	var b strings.Builder
-	b.WriteString("keywright: 1\npackage: every\nowner: o\nvars: {color: red|green|two-words|Red, hour: date YYYY-MM-DD-HH}\nkeys:\n")
+	b.WriteString("keywright: 1\npackage: every\nowner: o\nvars: {color: red|green|two-words|Red, a: int, b: int 1.., word: low|high, n: int 0.., u: uuid, tail: text rest, d: date YYYYMMDD, hour: date YYYY-MM-DD-HH}\nkeys:\n")
 	b.WriteString("  object: {key: \"o:{color}\", type: string, ttl: 1d, value: {")
 	for i, typ := range types {
 		fmt.Fprintf(&b, "f%d: \"%s\", g%d: \"%s optional\", ", i, typ, i, typ)

@@ -1,0 +1,544 @@
+package typed_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/typed"
+	"github.com/keywright/keywright/value"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// policies are the kinds of TTL an entry can have.
+var policies = map[string]keywright.TTL{
+	"fixed":   {Policy: keywright.Expires, Default: time.Minute, Min: time.Minute, Max: time.Minute, Text: "1m"},
+	"bounds":  {Policy: keywright.Expires, Default: time.Minute, Min: time.Second, Max: time.Hour, Text: "1m in 1s..1h"},
+	"jitter":  {Policy: keywright.Expires, Default: time.Minute, Min: time.Minute, Max: time.Minute, Jitter: 0.5, Text: "1m ~50%"},
+	"sliding": {Policy: keywright.Expires, Default: time.Minute, Min: time.Minute, Max: time.Minute, Sliding: true, Text: "1m sliding"},
+	"none":    {Policy: keywright.Forever, Text: "none"},
+	"any":     {Policy: keywright.Undecided, Text: "any"},
+}
+
+type world struct {
+	*testing.T
+	s *keywrighttest.Server
+	c *keywright.Client
+}
+
+func worlds(t *testing.T, run func(w world)) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			s := keywrighttest.Start(t, brand)
+			c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(c.Close)
+			run(world{t, s, c})
+		})
+	}
+}
+
+// key is a key of an entry with one of the policies.
+func (w world) key(policy string) typed.Key {
+	e := &keywright.Entry{Name: "thing", Pattern: "thing:{id}", TTL: policies[policy]}
+	return typed.NewKey(w.c, e, "thing:"+policy, nil)
+}
+
+// left is the TTL of a key in ms, as PTTL says it.
+func (w world) left(k typed.Key) int64 { return w.s.Do("PTTL", k.Name()).(int64) }
+
+func (w world) ok(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+func same[T comparable](w world, what string, got, want T) {
+	w.Helper()
+	if got != want {
+		w.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func list[T any](w world, what string, got []T, want string) {
+	w.Helper()
+	if fmt.Sprint(got) != want {
+		w.Errorf("%s: %v, want %s", what, got, want)
+	}
+}
+
+func get[T any](w world) func(v T, err error) T {
+	return func(v T, err error) T {
+		w.Helper()
+		w.ok(err)
+		return v
+	}
+}
+
+var (
+	words   = value.Text(0)
+	numbers = value.Int(-1000, 1000)
+	scores  = value.IntScore(0, 1<<50)
+)
+
+// writers are one write per type and policy; what they leave must have the TTL
+// that the policy demands, whatever was there.
+var writers = map[string]func(w world, k typed.Key) error{
+	"string": func(w world, k typed.Key) error { return typed.NewString(k, &words).Set(w.Context(), "x") },
+	"absent": func(w world, k typed.Key) error {
+		_, err := typed.NewString(k, &words).SetIfAbsent(w.Context(), "x")
+		return err
+	},
+	"swap": func(w world, k typed.Key) error {
+		_, err := typed.NewString(k, &words).Swap(w.Context(), "x")
+		if err == keywright.ErrNotFound {
+			err = nil
+		}
+		return err
+	},
+	"counter": func(w world, k typed.Key) error {
+		_, err := typed.NewCounter(k, &numbers).Add(w.Context(), 1)
+		return err
+	},
+	"map": func(w world, k typed.Key) error {
+		_, err := typed.NewMap(k, &words, &numbers).Set(w.Context(), "f", 1)
+		return err
+	},
+	"map all": func(w world, k typed.Key) error {
+		return typed.NewMap(k, &words, &numbers).SetAll(w.Context(), map[string]int64{"a": 1, "b": 2})
+	},
+	"count map": func(w world, k typed.Key) error {
+		_, err := typed.CountMap[string]{Map: typed.NewMap(k, &words, &numbers)}.Add(w.Context(), "f", 1)
+		return err
+	},
+	"set": func(w world, k typed.Key) error {
+		_, err := typed.NewSet(k, &words).Add(w.Context(), "a", "b")
+		return err
+	},
+	"list": func(w world, k typed.Key) error {
+		_, err := typed.NewList(k, &words).PushRight(w.Context(), "a", "b")
+		return err
+	},
+	"replace": func(w world, k typed.Key) error {
+		return typed.NewList(k, &words).Replace(w.Context(), []string{"a", "b"})
+	},
+	"zset": func(w world, k typed.Key) error {
+		_, err := typed.NewZSet(k, &words, &scores).Add(w.Context(), "a", 1)
+		return err
+	},
+	"increase": func(w world, k typed.Key) error {
+		_, err := typed.NewZSet(k, &words, &scores).Increase(w.Context(), "a", 1)
+		return err
+	},
+	"stream": func(w world, k typed.Key) error {
+		any := value.AnyFields()
+		_, err := typed.NewStream(k, &any, 10).Add(w.Context(), map[string]string{"a": "b"})
+		return err
+	},
+	"group": func(w world, k typed.Key) error {
+		any := value.AnyFields()
+		return typed.NewGroup(typed.NewStream(k, &any, 10), "g").Ensure(w.Context())
+	},
+	"hash": func(w world, k typed.Key) error {
+		return typed.NewHash(k, &personFields).Set(w.Context(), person{Name: "a"})
+	},
+}
+
+// TestNoWriteWithoutItsTTL is the promise of the package.
+func TestNoWriteWithoutItsTTL(t *testing.T) {
+	worlds(t, func(w world) {
+		for name, write := range writers {
+			for policy, ttl := range policies {
+				k := w.key(policy)
+				w.s.Do("DEL", k.Name())
+				w.ok(write(w, k))
+				ms, where := w.left(k), name+" "+policy
+				switch ttl.Policy {
+				case keywright.Expires:
+					most := int64(float64(ttl.Max.Milliseconds()) * (1 + ttl.Jitter))
+					if ms < 1 || ms > most {
+						w.Errorf("%s: TTL %d ms", where, ms)
+					}
+				default:
+					same(w, where, ms, -1)
+				}
+				second(w, where, write, k, ttl)
+			}
+		}
+	})
+}
+
+// second writes again to a key with a shorter TTL: a sliding one is renewed, a
+// fixed one of a collection stays as it was, a whole value gets a new one.
+func second(w world, where string, write func(world, typed.Key) error, k typed.Key, ttl keywright.TTL) {
+	if ttl.Policy != keywright.Expires {
+		return
+	}
+	w.s.Do("PEXPIRE", k.Name(), "5000")
+	if err := write(w, k); err != nil {
+		w.Errorf("%s, again: %v", where, err)
+	}
+	ms := w.left(k)
+	if ms < 1 || ttl.Sliding && ms < 20_000 && !strings.HasPrefix(where, "absent") && !strings.HasPrefix(where, "group") {
+		w.Errorf("%s: TTL %d ms after a second write", where, ms)
+	}
+	w.s.Do("PERSIST", k.Name())
+	if err := write(w, k); err != nil {
+		w.Errorf("%s, a third time: %v", where, err)
+	}
+	if ms := w.left(k); ms < 1 && !strings.HasPrefix(where, "absent") && !strings.HasPrefix(where, "group") {
+		w.Errorf("%s: a key that somebody had made permanent has the TTL %d after a write", where, ms)
+	}
+}
+
+func TestChosenTTL(t *testing.T) {
+	worlds(t, func(w world) {
+		ctx := w.Context()
+		s := typed.NewString(w.key("bounds"), &words)
+		w.ok(s.Set(ctx, "x", keywright.ExpiresIn(time.Hour)))
+		if ms := w.left(s.Key); ms < 3_500_000 {
+			w.Errorf("%d", ms)
+		}
+		for policy, asked := range map[string]time.Duration{"bounds": 2 * time.Hour, "fixed": time.Second, "none": time.Minute, "any": -1} {
+			k := w.key(policy)
+			for name, err := range map[string]error{
+				"string": typed.NewString(k, &words).Set(ctx, "y", keywright.ExpiresIn(asked)),
+				"list":   typed.NewList(k, &words).Replace(ctx, []string{"y"}, keywright.ExpiresIn(asked)),
+			} {
+				if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
+					w.Errorf("%s %s: %v", name, policy, err)
+				}
+			}
+		}
+		a := typed.NewString(w.key("any"), &words)
+		w.ok(a.Set(ctx, "x", keywright.ExpiresIn(time.Minute)))
+		w.ok(a.Set(ctx, "y"))
+		if ms := w.left(a.Key); ms < 1 {
+			w.Error("an undecided entry lost the TTL of its key")
+		}
+		w.ok(a.Renew(ctx, keywright.ExpiresIn(time.Hour)))
+		if left, expires, err := a.TTL(ctx); err != nil || !expires || left < 59*time.Minute {
+			w.Errorf("%v %t %v", left, expires, err)
+		}
+		if err := typed.NewString(w.key("none"), &words).Renew(ctx); err == nil {
+			w.Error("a TTL was renewed that must not be")
+		}
+		if err := typed.NewString(w.key("fixed"), &words).Renew(ctx); err != keywright.ErrNotFound {
+			w.Errorf("renewing a missing key: %v", err)
+		}
+	})
+}
+
+// TestSlidingReads renew, and Peek does not.
+func TestSlidingReads(t *testing.T) {
+	worlds(t, func(w world) {
+		ctx, k := w.Context(), w.key("sliding")
+		reads := map[string]func() error{
+			"string": func() error { _, err := typed.NewString(k, &words).Get(ctx); return err },
+			"hash":   func() error { _, err := typed.NewHash(k, &personFields).Get(ctx); return err },
+			"set":    func() error { _, err := typed.NewSet(k, &words).Members(ctx); return err },
+			"zset":   func() error { _, err := typed.NewZSet(k, &words, &scores).Top(ctx, 3); return err },
+			"map":    func() error { _, err := typed.NewMap(k, &words, &numbers).Get(ctx, "f"); return err },
+			"list":   func() error { _, err := typed.NewList(k, &words).Range(ctx, 0, -1); return err },
+		}
+		for name, read := range reads {
+			w.s.Do("DEL", k.Name())
+			w.ok(writers[name](w, k))
+			w.s.Do("PEXPIRE", k.Name(), "5000")
+			w.ok(read())
+			if ms := w.left(k); ms < 20_000 {
+				w.Errorf("%s: TTL %d ms after a read", name, ms)
+			}
+		}
+		w.ok(typed.NewString(k, &words).Set(ctx, "x"))
+		w.s.Do("PEXPIRE", k.Name(), "5000")
+		same(w, "peek", get[string](w)(typed.NewString(k, &words).Peek(ctx)), "x")
+		if ms := w.left(k); ms > 5000 {
+			w.Errorf("Peek renewed the TTL: %d", ms)
+		}
+	})
+}
+
+func TestString(t *testing.T) {
+	worlds(t, func(w world) {
+		ctx, s := w.Context(), typed.NewString(w.key("fixed"), &words)
+		same(w, "present", get[bool](w)(s.SetIfPresent(ctx, "a")), false)
+		same(w, "absent", get[bool](w)(s.SetIfAbsent(ctx, "b")), true)
+		same(w, "absent", get[bool](w)(s.SetIfAbsent(ctx, "c")), false)
+		same(w, "present", get[bool](w)(s.SetIfPresent(ctx, "d")), true)
+		same(w, "swap", get[string](w)(s.Swap(ctx, "e")), "d")
+		same(w, "exists", get[bool](w)(s.Exists(ctx)), true)
+		same(w, "cached", get[string](w)(s.Cached(ctx, time.Minute)), "e")
+		same(w, "take", get[string](w)(s.Take(ctx)), "e")
+		for _, err := range []error{second1(s.Get(ctx)), second1(s.Take(ctx)), second1(s.Swap(ctx, "f"))} {
+			same(w, "missing", err, error(keywright.ErrNotFound))
+		}
+		same(w, "delete", get[bool](w)(s.Delete(ctx)), true)
+		same(w, "delete", get[bool](w)(s.Delete(ctx)), false)
+		if _, _, err := s.TTL(ctx); err != keywright.ErrNotFound {
+			w.Error(err)
+		}
+		n := typed.NewCounter(w.key("fixed"), &numbers)
+		same(w, "add", get[int64](w)(n.Add(ctx, -3)), -3)
+		if err := n.Set(ctx, 5000); err == nil || strings.Contains(err.Error(), "5000") {
+			w.Errorf("a value out of range: %v", err)
+		}
+	})
+}
+
+func second1[T any](_ T, err error) error { return err }
+
+// TestCachedSeesChanges: a value in this process's memory is given up when
+// somebody else changes it.
+func TestCachedSeesChanges(t *testing.T) {
+	worlds(t, func(w world) {
+		ctx, s := w.Context(), typed.NewString(w.key("fixed"), &words)
+		w.ok(s.Set(ctx, "a"))
+		same(w, "cached", get[string](w)(s.Cached(ctx, time.Minute)), "a")
+		stop := w.s.Monitor()
+		for range 5 {
+			same(w, "cached", get[string](w)(s.Cached(ctx, time.Minute)), "a")
+		}
+		same(w, "commands for five hits", len(stop()), 0)
+		w.s.Do("SET", s.Name(), "b", "PX", "60000")
+		deadline, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		for get[string](w)(s.Cached(deadline, time.Minute)) != "b" {
+		}
+	})
+}
+
+type person struct {
+	Name string
+	Age  *int64
+	At   *time.Time
+}
+
+var (
+	age, at      = value.Int(0, 150), value.UnixMS()
+	personFields = value.Fields[person]{Columns: []value.Column[person]{
+		value.Required("name", words, func(p *person) *string { return &p.Name }),
+		value.Optional("age", age, func(p *person) **int64 { return &p.Age }),
+		value.Optional("at", at, func(p *person) **time.Time { return &p.At }),
+	}}
+)
+
+func TestHash(t *testing.T) {
+	worlds(t, func(w world) {
+		ctx, k := w.Context(), w.key("fixed")
+		h := typed.NewHash(k, &personFields)
+		_, err := h.Get(ctx)
+		same(w, "missing", err, error(keywright.ErrNotFound))
+		forty, moment := int64(40), time.UnixMilli(1_795_167_000_123).UTC()
+		w.ok(h.Set(ctx, person{Name: "a", Age: &forty, At: &moment}))
+		p := get[person](w)(h.Get(ctx))
+		if p.Name != "a" || *p.Age != 40 || !p.At.Equal(moment) {
+			w.Errorf("%+v", p)
+		}
+		p = get[person](w)(h.Cached(ctx, time.Minute))
+		same(w, "cached", p.Name, "a")
+		w.ok(h.Set(ctx, person{Name: "b"}))
+		if p = get[person](w)(h.Get(ctx)); p.Age != nil {
+			w.Error("Set left a field of before")
+		}
+		name := typed.NewField(k, "name", &words, true)
+		years := typed.OptionalIntField{OptionalField: typed.OptionalField[int64]{Field: typed.NewField(k, "age", &age, false)}}
+		same(w, "add", get[int64](w)(years.Add(ctx, 3)), 3)
+		w.ok(years.Set(ctx, 7))
+		same(w, "field", get[int64](w)(years.Get(ctx)), 7)
+		same(w, "remove", get[bool](w)(years.Remove(ctx)), true)
+		_, err = years.Get(ctx)
+		same(w, "missing field", err, error(keywright.ErrNotFound))
+		w.ok(name.Set(ctx, "c"))
+		if err := years.Set(ctx, 1000); err == nil || !strings.Contains(err.Error(), "age") {
+			w.Errorf("a field out of range: %v", err)
+		}
+		w.s.Do("DEL", k.Name())
+		same(w, "a field of a hash that is not there", years.Set(ctx, 7), error(keywright.ErrNotFound))
+		same(w, "exists", get[bool](w)(h.Exists(ctx)), false)
+		w.s.Do("HSET", k.Name(), "age", "7", "other", "x")
+		broken(w, second1(h.Get(ctx)), "name")
+		w.s.Do("HSET", k.Name(), "name", "d", "age", "young")
+		broken(w, second1(h.Get(ctx)), "age")
+		broken(w, second1(years.Get(ctx)), "age")
+	})
+}
+
+// broken checks the error of a value that does not decode.
+func broken(w world, err error, field string) {
+	w.Helper()
+	e, ok := errors.AsType[*keywright.DecodeError](err)
+	if !ok || e.Field != field || e.Entry != "thing" || !strings.HasPrefix(e.Key, "thing:") || strings.Contains(err.Error(), "young") {
+		w.Errorf("%v", err)
+	}
+}
+
+func TestMapSetListZSet(t *testing.T) {
+	worlds(t, func(w world) {
+		ctx, k := w.Context(), w.key("fixed")
+		m := typed.NewMap(k, &words, &numbers)
+		same(w, "empty", len(get[map[string]int64](w)(m.All(ctx))), 0)
+		same(w, "new", get[bool](w)(m.Set(ctx, "a", 1)), true)
+		same(w, "known", get[bool](w)(m.SetIfAbsent(ctx, "a", 2)), false)
+		w.ok(m.SetAll(ctx, map[string]int64{"b": 2, "c": 3}))
+		same(w, "len", get[int64](w)(m.Len(ctx)), 3)
+		same(w, "has", get[bool](w)(m.Has(ctx, "c")), true)
+		same(w, "remove", get[int64](w)(m.Remove(ctx, "c", "d")), 1)
+		w.ok(m.Replace(ctx, map[string]int64{"z": 9}))
+		same(w, "replaced", fmt.Sprint(get[map[string]int64](w)(m.All(ctx))), "map[z:9]")
+		w.ok(m.Replace(ctx, nil))
+		same(w, "replaced by nothing", get[bool](w)(m.Exists(ctx)), false)
+		if err := m.SetAll(ctx, nil); err == nil {
+			w.Error("nothing was written without a word")
+		}
+
+		s := typed.NewSet(k, &words)
+		list(w, "empty", get[[]string](w)(s.Members(ctx)), "[]")
+		same(w, "add", get[int64](w)(s.Add(ctx, "a", "b", "a")), 2)
+		same(w, "has", get[bool](w)(s.Has(ctx, "a")), true)
+		same(w, "random", len(get[[]string](w)(s.Random(ctx, 5))), 2)
+		same(w, "remove", get[int64](w)(s.Remove(ctx, "a")), 1)
+		list(w, "pop", get[[]string](w)(s.Pop(ctx, 3)), "[b]")
+		w.ok(s.Replace(ctx, []string{"x"}))
+		same(w, "len", get[int64](w)(s.Len(ctx)), 1)
+		w.s.Do("DEL", k.Name())
+
+		l := typed.NewList(k, &numbers)
+		same(w, "push", get[int64](w)(l.PushRight(ctx, 1, 2, 3)), 3)
+		same(w, "push", get[int64](w)(l.PushLeft(ctx, 0)), 4)
+		list(w, "range", get[[]int64](w)(l.Range(ctx, 0, -1)), "[0 1 2 3]")
+		same(w, "at", get[int64](w)(l.At(ctx, -1)), 3)
+		same(w, "pop", get[int64](w)(l.PopLeft(ctx)), 0)
+		same(w, "pop", get[int64](w)(l.PopRight(ctx)), 3)
+		same(w, "remove", get[int64](w)(l.Remove(ctx, 0, 2)), 1)
+		w.ok(l.Trim(ctx, 1, 1))
+		_, err := l.PopLeft(ctx)
+		same(w, "pop of nothing", err, error(keywright.ErrNotFound))
+
+		z := typed.NewZSet(k, &words, &scores)
+		w.ok(second1(z.AddAll(ctx, []typed.Scored[string, int64]{{Member: "a", Score: 1}, {Member: "b", Score: 2}, {Member: "c", Score: 1 << 40}})))
+		same(w, "raise", get[int64](w)(z.Raise(ctx, []typed.Scored[string, int64]{{Member: "a", Score: 0}, {Member: "b", Score: 5}})), 0)
+		same(w, "new", get[int64](w)(z.AddNew(ctx, []typed.Scored[string, int64]{{Member: "a", Score: 99}, {Member: "d", Score: 7}})), 1)
+		list(w, "top", get[[]typed.Scored[string, int64]](w)(z.Top(ctx, 2)), "[{c 1099511627776} {d 7}]")
+		list(w, "bottom", get[[]typed.Scored[string, int64]](w)(z.Bottom(ctx, 2)), "[{a 1} {b 5}]")
+		list(w, "between", get[[]typed.Scored[string, int64]](w)(z.Between(ctx, 2, 10, 10)), "[{b 5} {d 7}]")
+		same(w, "count", get[int64](w)(z.Count(ctx, 2, 10)), 2)
+		same(w, "rank", get[int64](w)(z.Rank(ctx, "b")), 1)
+		same(w, "from top", get[int64](w)(z.RankFromTop(ctx, "b")), 2)
+		same(w, "increase", get[int64](w)(z.Increase(ctx, "b", 3)), 8)
+		same(w, "score", get[int64](w)(z.Score(ctx, "b")), 8)
+		_, err = z.Score(ctx, "none")
+		same(w, "no member", err, error(keywright.ErrNotFound))
+		same(w, "remove", get[int64](w)(z.Remove(ctx, "b")), 1)
+		same(w, "remove between", get[int64](w)(z.RemoveBetween(ctx, 0, 1)), 1)
+		same(w, "keep", get[int64](w)(z.KeepTop(ctx, 1)), 1)
+		same(w, "len", get[int64](w)(z.Len(ctx)), 1)
+		w.ok(z.Replace(ctx, nil))
+		list(w, "empty", get[[]typed.Scored[string, int64]](w)(z.Top(ctx, 2)), "[]")
+	})
+}
+
+// TestManyElements: more than one command of a script can take, in one step;
+// and too many are refused before anything is sent.
+func TestManyElements(t *testing.T) {
+	worlds(t, func(w world) {
+		ctx := w.Context()
+		for policy := range policies {
+			k := w.key(policy)
+			members := make([]string, 3333)
+			values := map[string]int64{}
+			for i := range members {
+				members[i] = fmt.Sprint(i)
+				values[members[i]] = int64(i % 1000)
+			}
+			s := typed.NewSet(k, &words)
+			same(w, "set "+policy, get[int64](w)(s.Add(ctx, members...)), 3333)
+			seen := map[string]bool{}
+			for m, err := range s.Each(ctx, 100) {
+				w.ok(err)
+				seen[m] = true
+			}
+			same(w, "each", len(seen), 3333)
+			w.s.Do("DEL", k.Name())
+			l := typed.NewList(k, &words)
+			w.ok(l.Replace(ctx, members))
+			if got := get[[]string](w)(l.Range(ctx, 0, -1)); !slices.Equal(got, members) {
+				w.Errorf("%s: the list is in another order", policy)
+			}
+			w.s.Do("DEL", k.Name())
+			m := typed.NewMap(k, &words, &numbers)
+			w.ok(m.SetAll(ctx, values))
+			if got := get[map[string]int64](w)(m.All(ctx)); !maps.Equal(got, values) {
+				w.Errorf("%s: %d fields", policy, len(got))
+			}
+			n := 0
+			for p, err := range m.Each(ctx, 500) {
+				w.ok(err)
+				if values[p.Field] == p.Value {
+					n++
+				}
+				if n > 4000 {
+					break
+				}
+			}
+			if n < 3333 {
+				w.Errorf("%s: Each gave %d pairs", policy, n)
+			}
+			w.s.Do("DEL", k.Name())
+			if _, err := s.Add(ctx, make([]string, typed.MaxElements+1)...); err == nil || !strings.Contains(err.Error(), "divide") {
+				w.Errorf("%s: too many at once: %v", policy, err)
+			}
+		}
+	})
+}
+
+func TestStream(t *testing.T) {
+	worlds(t, func(w world) {
+		ctx, k := w.Context(), w.key("fixed")
+		s := typed.NewStream(k, &personFields, 1000)
+		g := typed.NewGroup(s, "workers")
+		w.ok(g.Ensure(ctx))
+		w.ok(g.Ensure(ctx))
+		first := get[string](w)(s.Add(ctx, person{Name: "a"}))
+		w.ok(second1(s.Add(ctx, person{Name: "b"})))
+		same(w, "len", get[int64](w)(s.Len(ctx)), 2)
+		same(w, "range", get[[]typed.Message[person]](w)(s.Range(ctx, "-", "+", 1))[0].ID, first)
+		same(w, "last", get[[]typed.Message[person]](w)(s.Last(ctx, 1))[0].Value.Name, "b")
+		got := get[[]typed.Message[person]](w)(g.Read(ctx, "one", 1, 0))
+		same(w, "read", got[0].ID, first)
+		same(w, "pending", get[int64](w)(g.Pending(ctx)), 1)
+		same(w, "claim", get[[]typed.Message[person]](w)(g.Claim(ctx, "two", 0, 10))[0].ID, first)
+		same(w, "ack", get[int64](w)(g.Ack(ctx, first)), 1)
+		same(w, "rest", len(get[[]typed.Message[person]](w)(g.Read(ctx, "one", 10, time.Second))), 1)
+		same(w, "none", len(get[[]typed.Message[person]](w)(g.Read(ctx, "one", 10, 10*time.Millisecond))), 0)
+		same(w, "remove", get[int64](w)(s.Remove(ctx, first)), 1)
+	})
+}
+
+// TestABadKeyIsNeverSent: whatever is asked of a handle whose key could not be
+// built, nothing reaches the server.
+func TestABadKeyIsNeverSent(t *testing.T) {
+	worlds(t, func(w world) {
+		stop := w.s.Monitor()
+		for name, write := range writers {
+			bad := typed.NewKey(w.c, &keywright.Entry{Name: "thing", TTL: policies["fixed"]}, "", errors.New("no such key"))
+			if class, ok := keywright.ClassOf(write(w, bad)); !ok || class != keywright.Invalid {
+				w.Errorf("%s: %v", name, class)
+			}
+		}
+		same(w, "commands sent", len(stop()), 0)
+	})
+}
