@@ -37,6 +37,8 @@ type Options struct {
 
 	CAFile, CertFile, KeyFile, ServerName string // TLS, with a rediss:// URL
 
+	Insecure bool // do not verify the server's certificate
+
 	// Timeout bounds dialling, and how long a command may wait for its reply
 	// before the connection is given up; 0: 5 s. With client-side caching it
 	// also bounds how stale a cached value can be while a network partition
@@ -84,7 +86,7 @@ type Client struct {
 // redis://127.0.0.1:6379. It fails when the server cannot be reached now; later
 // a lost connection is made anew, with backoff and jitter per address.
 func Open(ctx context.Context, url string, o Options) (*Client, error) {
-	config, err := connect.New(connect.Options{URL: url, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile, ServerName: o.ServerName, Timeout: o.Timeout, Getenv: o.Getenv})
+	config, err := connect.New(connect.Options{URL: url, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile, ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, Getenv: o.Getenv})
 	if err != nil {
 		return nil, err
 	}

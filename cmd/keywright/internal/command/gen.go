@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/gen/golang"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ var targets = []struct {
 	generate   func(*keyspace.Keyspace) ([]gen.File, error)
 }{
 	{"go", "a Go package: typed handles, key builders and parsers, scripts as functions", golang.Generate},
+	{"acl", "an ACL file: a user per owner and reader", acl.Generate},
 }
 
 // generating are the flags of gen.

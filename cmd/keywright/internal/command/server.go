@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/demo"
@@ -110,53 +109,6 @@ func (a *app) printDiagnosis(d server.Diagnosis) error {
 		fmt.Fprintf(a.out, "\n%s\n", a.out.Paint(terminal.Green, "Nothing dangerous."))
 	}
 	return nil
-}
-
-func (a *app) aclCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "acl",
-		Short: "ACL users of the keyspace",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return a.unknownCommand(c, args[0])
-		},
-		SuggestionsMinimumDistance: 2,
-		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	var self, values, snapshot bool
-	var user string
-	p := &cobra.Command{
-		Use:   "print --self",
-		Short: "Print the least-privilege user that an audit needs",
-		Long: `Prints the ACL rules of a user that may run what audit, doctor and explain send
-and nothing else. The line goes into an ACL file; behind ACL SETUSER it goes
-without the first word. A password is not in it: add one with >password.`,
-		Example: `  keywright acl print --self >> users.acl
-  redis-cli ACL SETUSER keywright $(keywright acl print --self | cut -d' ' -f3-) '>…'`,
-		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if !self {
-				return usage("run `keywright acl print --self`", "acl print knows --self only so far")
-			}
-			if user == "" || strings.ContainsFunc(user, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-				return usage("write --user keywright", "%q is no name for an ACL user", user)
-			}
-			rules := server.ACL(values)
-			if snapshot {
-				rules = server.SnapshotACL()
-			}
-			_, err := fmt.Fprintf(a.out, "user %s %s\n", user, rules)
-			return err
-		},
-	}
-	p.Flags().BoolVar(&self, "self", false, "the user keywright itself needs")
-	p.Flags().BoolVar(&snapshot, "snapshot", false, "what --snapshot needs instead of a scan")
-	p.Flags().BoolVar(&values, "values", true, "with what --values needs")
-	p.Flags().StringVar(&user, "user", "keywright", "name of the user")
-	c.AddCommand(p)
-	return c
 }
 
 func (a *app) demoCommand() *cobra.Command {

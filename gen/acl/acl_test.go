@@ -1,0 +1,335 @@
+package acl_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/gen/acl"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+func load(t testing.TB, text string) *keyspace.Keyspace {
+	t.Helper()
+	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}, "s.lua": {Data: []byte("return 1")}}, "k.yaml")
+	if c := finding.Count(found); c.Errors > 0 {
+		t.Fatalf("%s\n%s", text, found[0].Message)
+	}
+	return ks
+}
+
+func users(t testing.TB, ks *keyspace.Keyspace) []acl.User {
+	t.Helper()
+	u, err := acl.Users(ks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// team is a declaration with everything that makes a difference to an ACL.
+const team = `keywright: 1
+owner: api
+vars: {id: uuid, day: date, n: int 0.., one: int 1..7, color: red|green, h: hex 4}
+keys:
+  profile: {key: "user:{name}", type: hash, fields: {a: text}, ttl: 1d, readers: [mail]}
+  private: {key: "user:{name}:private", type: string, ttl: 1d, owner: vault}
+  item: {key: "item:{id}:{color}", type: string, ttl: 1d, readers: [mail, web]}
+  odd: {key: 'odd key\{"{h}[*', type: set, ttl: 1d, owner: web}
+  days: {key: "days:{day}:{one}", type: ranking, ttl: 7d, readers: [web]}
+  job: {key: "job:{n}", type: lock, ttl: 1m, owner: worker}
+  q: {key: q, type: queue, ttl: none, owner: worker, readers: [mail]}
+  memo: {key: "memo:{id}", type: entity, ttl: 1h, owner: worker, fields: {color: color}, index: {color: "memoidx:{color}"}, emits: {create: made}}
+  count: {type: script, file: s.lua, keys: [days], owner: mail, effect: idempotent}
+  look: {type: script, file: s.lua, keys: [private], owner: web, effect: reads}
+channels: {made: "memo:made", sold: {channel: "sold:{n}", readers: [web]}}
+`
+
+// declarations are the keyspaces that the proofs run over.
+func declarations(t *testing.T) map[string]*keyspace.Keyspace {
+	t.Helper()
+	out := map[string]*keyspace.Keyspace{"team": load(t, team)}
+	files, err := filepath.Glob("../../examples/*/keyspace.yaml")
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%v %v", files, err)
+	}
+	for _, file := range files {
+		ks, found := keyspace.Load(os.DirFS(filepath.Dir(file)), "keyspace.yaml")
+		if c := finding.Count(found); c.Errors > 0 {
+			t.Fatal(found[0].Message)
+		}
+		out[filepath.Base(filepath.Dir(file))] = ks
+	}
+	return out
+}
+
+// TestDryRun asks the servers themselves: each entry × each user × keys of the
+// entry and keys that are almost ones, reading and writing. What the declaration
+// gives is allowed, what it does not give is refused, unless a finding says that
+// no glob can refuse it.
+func TestDryRun(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		for name, ks := range declarations(t) {
+			t.Run(string(brand)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				s := keywrighttest.Start(t, brand)
+				list := users(t, ks)
+				for _, u := range list {
+					if got := s.Do(append([]string{"ACL", "SETUSER"}, u.SetUser()...)...); got != "OK" {
+						t.Fatalf("%s: %v", u.Name, got)
+					}
+				}
+				asked := 0
+				for _, k := range ks.Keys {
+					for _, u := range list {
+						asked += dryRun(t, s, ks, u, k)
+					}
+				}
+				if asked < 10 {
+					t.Errorf("only %d questions", asked)
+				}
+			})
+		}
+	}
+}
+
+// probes are a reading and a writing command per type.
+var probes = map[keyspace.Kind][2][]string{
+	keyspace.String: {{"GET", ""}, {"SET", "", "x"}},
+	keyspace.Hash:   {{"HGETALL", ""}, {"HSET", "", "f", "x"}},
+	keyspace.List:   {{"LRANGE", "", "0", "1"}, {"LPUSH", "", "x"}},
+	keyspace.Set:    {{"SMEMBERS", ""}, {"SADD", "", "x"}},
+	keyspace.ZSet:   {{"ZRANGE", "", "0", "1"}, {"ZADD", "", "1", "x"}},
+	keyspace.Stream: {{"XLEN", ""}, {"XADD", "", "*", "f", "x"}},
+}
+
+// allowed asks whether a user may run a probe on a key.
+func allowed(t *testing.T, s *keywrighttest.Server, user string, probe []string, key []byte) bool {
+	t.Helper()
+	words := append([]string{"ACL", "DRYRUN", user}, probe...)
+	words[4] = string(key)
+	reply := fmt.Sprint(s.Do(words...))
+	if reply != "OK" && !strings.Contains(reply, "permission") && !strings.Contains(reply, "can't run") && !strings.Contains(reply, "can't access") && !strings.Contains(reply, "has no") {
+		t.Fatalf("%q: %s", words, reply)
+	}
+	return reply == "OK"
+}
+
+func dryRun(t *testing.T, s *keywrighttest.Server, ks *keyspace.Keyspace, u acl.User, k *keyspace.Key) (asked int) {
+	read, write := rights(ks, u.Name, k)
+	key := k.Pattern.Example()
+	for i, want := range []bool{read, write} {
+		asked++
+		got := allowed(t, s, u.Name, probes[k.Kind][i], key)
+		if got != want && !(got && told(ks, u, key)) {
+			t.Errorf("%s %s %q: allowed is %t, want %t", u.Name, probes[k.Kind][i][0], key, got, want)
+		}
+	}
+	for _, near := range nearMisses(key) {
+		if belongs(ks, near) || told(ks, u, near) {
+			continue
+		}
+		asked++
+		if allowed(t, s, u.Name, probes[k.Kind][0], near) && !reachable(u, near) {
+			t.Errorf("%s may read %q, which is nobody's", u.Name, near)
+		}
+	}
+	for _, command := range [][]string{{"SCAN", "0"}, {"RANDOMKEY"}, {"FLUSHALL"}, {"CONFIG", "GET", "*"}, {"DBSIZE"}, {"ACL", "LIST"}, {"SHUTDOWN"}} {
+		if reply := s.Do(append([]string{"ACL", "DRYRUN", u.Name}, command...)...); reply == "OK" {
+			t.Errorf("%s may run %q", u.Name, command)
+		}
+	}
+	return asked
+}
+
+// rights are what the declaration gives, in the words of this test.
+func rights(ks *keyspace.Keyspace, user string, k *keyspace.Key) (read, write bool) {
+	write = k.Entry.Owner == user
+	read = write || slices.Contains(k.Entry.Readers, user)
+	for _, e := range ks.Entries {
+		if e.Script != nil && e.Owner == user && slices.Contains(e.Script.Keys, k.Name) {
+			read, write = true, write || e.Script.Effect != keyspace.Reads
+		}
+	}
+	return read, write
+}
+
+// told reports whether a warning says that the user can reach this key.
+func told(ks *keyspace.Keyspace, u acl.User, key []byte) bool {
+	for _, x := range acl.Excesses(ks, []acl.User{u}) {
+		glob, err := pattern.Glob(x.Glob)
+		if err != nil {
+			continue
+		}
+		if _, ok := glob.Match(key); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// reachable reports whether some glob of the user matches: an undeclared key
+// close to a declared one, which a star takes too.
+func reachable(u acl.User, key []byte) bool {
+	return slices.ContainsFunc(u.Keys, func(g acl.Grant) bool {
+		glob, err := pattern.Glob(g.Glob)
+		_, ok := glob.Match(key)
+		return err == nil && ok && strings.Contains(g.Glob, "*")
+	})
+}
+
+func belongs(ks *keyspace.Keyspace, key []byte) bool {
+	for _, k := range ks.Keys {
+		if _, ok := k.Pattern.Match(key); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// nearMisses are keys that are almost key.
+func nearMisses(key []byte) [][]byte {
+	out := [][]byte{append([]byte("x"), key...), bytes.ToUpper(key), key[1:], []byte("other:" + string(key)), []byte("*"), []byte("zz:1")}
+	if at := bytes.LastIndexByte(key, ':'); at > 0 {
+		out = append(out, key[:at], append(bytes.Clone(key[:at]), []byte("x"+string(key[at:]))...))
+	}
+	return slices.DeleteFunc(out, func(k []byte) bool { return len(k) == 0 || bytes.Equal(k, key) })
+}
+
+// TestFilesLoad: both servers start with the file, and have the users as they
+// should be.
+func TestFilesLoad(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		for name, ks := range declarations(t) {
+			t.Run(string(brand)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				file := filepath.Join(t.TempDir(), "users.acl")
+				if err := os.WriteFile(file, []byte("user default on nopass ~* &* +@all\n"+acl.File(users(t, ks))), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				s := keywrighttest.Start(t, brand, keywrighttest.Config("aclfile", file))
+				if got := s.Do("ACL", "USERS").([]any); len(got) != len(users(t, ks))+1 {
+					t.Errorf("%v", got)
+				}
+			})
+		}
+	}
+}
+
+// TestGlobsCoverTheirPattern, and are no wider than the plain glob.
+func TestGlobsCoverTheirPattern(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for name, ks := range declarations(t) {
+		for _, k := range ks.Keys {
+			plain, err := pattern.Glob(k.Pattern.ScanGlob())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var parts []*pattern.Pattern
+			for _, g := range acl.Globs(k.Pattern) {
+				p, err := pattern.Glob(g)
+				if err != nil {
+					t.Fatalf("%s: %q: %v", k.Name, g, err)
+				}
+				if key, ok := pattern.Contains(plain, p); !ok && !strings.Contains(g, "?") {
+					t.Errorf("%s %s: the glob %s also matches %q", name, k.Name, g, key)
+				}
+				parts = append(parts, p)
+			}
+			all, err := pattern.Join(parts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if key, ok := all.Contains(k.Pattern); !ok {
+				t.Errorf("%s %s: %q is a key and no glob of %q matches it", name, k.Name, key, acl.Globs(k.Pattern))
+			}
+			_ = random
+		}
+	}
+	for _, text := range []string{"text", "text rest", "int", "int -5..5", "int 0..", "int 3..8", "float", "bool", "bytes", "uuid", "ulid", "hex", "hex 3", "slug", "date", "date HH[mm]", "timestamp", "unix_s", "a|b*|c?", "/[x-z]+/"} {
+		typ, err := scalar.Parse(text, nil)
+		if err != nil {
+			continue
+		}
+		p, err := pattern.Parse(`a*{x}`, func(string) (scalar.Type, bool) { return typ, true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parts []*pattern.Pattern
+		for _, g := range acl.Globs(p) {
+			part, err := pattern.Glob(g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts = append(parts, part)
+		}
+		all, err := pattern.Join(parts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if key, ok := all.Contains(p); !ok {
+			t.Errorf("%s: %q is a key and no glob of %q matches it", text, key, acl.Globs(p))
+		}
+	}
+}
+
+func TestExcesses(t *testing.T) {
+	ks := load(t, team)
+	var got []string
+	for _, x := range acl.Excesses(ks, users(t, ks)) {
+		got = append(got, fmt.Sprintf("%s %s %s %t", x.User, x.For, x.Reaches, x.Write))
+	}
+	want := []string{"api profile private true", "mail profile private false", "web look private true"}
+	if slices.Contains(got, want[2]) {
+		t.Error("a right that a script gives is told as an excess")
+	}
+	if !slices.Equal(got, want[:2]) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestHostileNames: a name is one word of a line, or an error.
+func TestHostileNames(t *testing.T) {
+	for _, name := range []string{"a b", "x\\ny", "a'b", `a\"b`, "\u00a0x"} {
+		ks := load(t, "keywright: 1\nowner: \""+name+"\"\nkeys: {k: {key: k, type: string, ttl: 1d}}\n")
+		if _, err := acl.Users(ks); err == nil {
+			t.Errorf("%q is the name of a user", name)
+		}
+	}
+}
+
+func FuzzFile(f *testing.F) {
+	f.Add("api", "user:{id}", "mail")
+	f.Add("a", "x y\"{#{id}}:[*?]\\xff", "b")
+	f.Fuzz(func(t *testing.T, owner, key, reader string) {
+		text := fmt.Sprintf("keywright: 1\nowner: %q\nkeys: {k: {key: %q, type: string, ttl: 1d, readers: [%q]}}\n", owner, key, reader)
+		ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+		if c := finding.Count(found); c.Errors > 0 {
+			return
+		}
+		list, err := acl.Users(ks)
+		if err != nil {
+			return
+		}
+		lines := strings.Split(strings.TrimSuffix(acl.File(list), "\n"), "\n")
+		if len(lines) != len(list) && len(list) > 0 {
+			t.Fatalf("%d users are %d lines", len(list), len(lines))
+		}
+		for i, u := range list {
+			words := strings.Split(lines[i], " ")
+			if words[0] != "user" || words[1] != u.Name || words[2] != "on" || !slices.Equal(words[3:], u.Rules()) {
+				t.Fatalf("%q is not its words", lines[i])
+			}
+		}
+	})
+}

@@ -1,0 +1,213 @@
+package acl
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// maxGlobs bounds how many globs one pattern becomes: a glob has no
+// alternatives, so each word of an enum is a glob of its own.
+const maxGlobs = 16
+
+// Globs are the globs of an ACL that together match every key of a pattern and
+// as little else as globs can say: digits and hexadecimal digits are classes,
+// the words of an enum are spelt out. The bytes that an ACL rule cannot carry
+// become a question mark.
+func Globs(p *pattern.Pattern) []string {
+	globs := []string{""}
+	places := p.Placeholders()
+	for _, e := range p.Elements() {
+		pieces := []string{escape(e.Literal)}
+		if e.Placeholder >= 0 {
+			pieces = pieceOf(places[e.Placeholder].Type)
+		}
+		if len(pieces)*len(globs) > maxGlobs {
+			pieces = []string{"*"}
+		}
+		var next []string
+		for _, g := range globs {
+			for _, piece := range pieces {
+				next = append(next, join(g, piece))
+			}
+		}
+		globs = next
+	}
+	for i, g := range globs {
+		if len(g) > pattern.MaxBytes {
+			globs[i], _ = p.ACLGlob()
+		}
+	}
+	slices.Sort(globs)
+	return slices.Compact(globs)
+}
+
+// join keeps two stars from standing side by side.
+func join(a, b string) string {
+	if strings.HasPrefix(b, "*") && strings.HasSuffix(a, "*") && !strings.HasSuffix(a, `\*`) {
+		return a + b[1:]
+	}
+	return a + b
+}
+
+// escape is literal bytes as part of a glob in an ACL rule, which has no spaces,
+// quotes or control bytes, not even escaped.
+func escape(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c <= ' ' || c == 0x7f || c == '"' || c == '\'':
+			b.WriteByte('?')
+		case strings.IndexByte(`*?[]\`, c) >= 0:
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return strings.ToValidUTF8(b.String(), "?")
+}
+
+const (
+	digit = "[0-9]"
+	hex   = "[0-9a-f]"
+)
+
+// pieceOf is what stands for a placeholder in a glob.
+func pieceOf(t scalar.Type) []string {
+	h := func(n int) string { return strings.Repeat(hex, n) }
+	switch t.Kind {
+	case scalar.Enum:
+		out := make([]string, len(t.Values))
+		for i, w := range t.Values {
+			out[i] = escape(w)
+		}
+		return out
+	case scalar.Bool:
+		return []string{"true", "false"}
+	case scalar.UUID:
+		return []string{h(8) + "-" + h(4) + "-" + h(4) + "-" + h(4) + "-" + h(12)}
+	case scalar.ULID:
+		return []string{"[0-7]" + strings.Repeat("[0-9A-Z]", 25)}
+	case scalar.Hex:
+		if t.N > 0 && t.N <= 64 {
+			return []string{h(t.N)}
+		}
+		return []string{hex + "*"}
+	case scalar.Int:
+		return []string{intPiece(t)}
+	case scalar.UnixS, scalar.UnixMS:
+		return []string{digit + "*"}
+	case scalar.Slug:
+		return []string{"[a-z0-9]*"}
+	case scalar.Date:
+		return []string{datePiece(t.Layout)}
+	case scalar.Timestamp:
+		return []string{datePiece("YYYY-MM-DDTHH:mm:ss") + "*"}
+	}
+	return []string{"?*"}
+}
+
+func intPiece(t scalar.Type) string {
+	switch {
+	case t.HasMin && t.HasMax && t.Low >= 0 && t.High <= 9:
+		return "[" + string(rune('0'+t.Low)) + "-" + string(rune('0'+t.High)) + "]"
+	case t.HasMin && t.Low > 0:
+		return "[1-9]*"
+	case t.HasMin && t.Low == 0:
+		return digit + "*"
+	}
+	return "[0-9-]*"
+}
+
+func datePiece(layout string) string {
+	for _, token := range []string{"YYYY", "MM", "DD", "HH", "mm", "ss"} {
+		layout = strings.ReplaceAll(layout, token, strings.Repeat("\x00", len(token)))
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(escapeDate(layout), "\x00", digit), " ", "?")
+}
+
+func escapeDate(layout string) string {
+	var b strings.Builder
+	for part := range strings.SplitAfterSeq(layout, "\x00") {
+		text, found := strings.CutSuffix(part, "\x00")
+		b.WriteString(escape(text))
+		if found {
+			b.WriteByte(0)
+		}
+	}
+	return b.String()
+}
+
+// Excess is a key of somebody else that a user can reach because a glob cannot
+// say what a pattern says.
+type Excess struct {
+	User    string
+	Glob    string
+	For     string // the entry the glob is for
+	Reaches string // the entry it also reaches
+	Witness []byte // a key of that entry
+	Write   bool   // it can write it, too
+}
+
+// Excesses finds what users can reach beyond the declaration, sorted. A key that
+// belongs to several patterns belongs to the narrowest one.
+func Excesses(ks *keyspace.Keyspace, users []User) []Excess {
+	var out []Excess
+	for _, u := range users {
+		for _, g := range u.Keys {
+			glob, err := pattern.Glob(g.Glob)
+			if err != nil {
+				continue
+			}
+			for _, k := range ks.Keys {
+				if x, ok := excess(ks, u, g, glob, k); ok {
+					out = append(out, x)
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Excess) int {
+		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Reaches, b.Reaches), cmp.Compare(a.Glob, b.Glob))
+	})
+	return out
+}
+
+func excess(ks *keyspace.Keyspace, u User, g Grant, glob *pattern.Pattern, k *keyspace.Key) (Excess, bool) {
+	read, write := rights(ks, u.Name, k)
+	if write || read && !g.Write || k.Name == g.Name {
+		return Excess{}, false
+	}
+	witness, ok := pattern.Overlap(glob, k.Pattern)
+	if !ok || covered(ks, u, g, glob) {
+		return Excess{}, false
+	}
+	return Excess{u.Name, g.Glob, g.Name, k.Name, witness, g.Write}, true
+}
+
+// covered reports whether a glob says no more than the pattern it is for: then a
+// wider pattern that overlaps it loses these keys to the narrower one anyway.
+func covered(ks *keyspace.Keyspace, u User, g Grant, glob *pattern.Pattern) bool {
+	_, own := ks.Lookup(g.Name)
+	if own == nil {
+		return false
+	}
+	_, ok := pattern.Contains(own.Pattern, glob)
+	return ok
+}
+
+// rights are what the declaration gives a component on a key.
+func rights(ks *keyspace.Keyspace, name string, k *keyspace.Key) (read, write bool) {
+	write = k.Entry.Owner == name
+	read = write || slices.Contains(k.Entry.Readers, name)
+	for _, e := range ks.Entries {
+		if e.Script != nil && e.Owner == name && slices.Contains(e.Script.Keys, k.Name) {
+			read, write = true, write || e.Script.Effect != keyspace.Reads
+		}
+	}
+	return read, write
+}
