@@ -14,6 +14,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/breaking"
 	"github.com/keywright/keywright/keyspace/lint"
 )
 
@@ -130,7 +131,7 @@ func (a *app) printing(d *declaration, s *terminal.Screen) finding.Options {
 
 // AllRules is every rule of the product, in the order of the codes.
 func AllRules() []finding.Rule {
-	all := slices.Concat(keyspace.Rules(), finding.Rules(), lint.Rules(), audit.Rules())
+	all := slices.Concat(keyspace.Rules(), finding.Rules(), lint.Rules(), breaking.Rules(), audit.Rules())
 	slices.SortFunc(all, func(a, b finding.Rule) int { return strings.Compare(a.Code, b.Code) })
 	return all
 }

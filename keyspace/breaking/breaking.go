@@ -1,0 +1,192 @@
+// Package breaking says what a change of a declaration does to what is there
+// already: keys on the server, values in them, promises to readers, and code
+// that was generated. It compares two keyspaces; Run judges by rules that are
+// rows of a table, Diff lists every change without judging.
+//
+// Whether old keys and old values still belong is decided exactly, on the
+// languages of patterns and types, and a finding shows a key that does not. It
+// looks at no server: that the keys exist is assumed.
+//
+// API: may change until 1.0.
+package breaking
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+)
+
+// Category is what a change breaks.
+type Category string
+
+// The categories.
+const (
+	Key    Category = "KEY"    // keys on the server belong to nobody any more
+	Value  Category = "VALUE"  // what is stored cannot be read, or not by everybody
+	Policy Category = "POLICY" // a promise about lifetime, access or upkeep changes
+	API    Category = "API"    // generated code that others call changes
+)
+
+// Categories are all of them, in the order of the codes.
+func Categories() []Category { return []Category{Key, Value, Policy, API} }
+
+// rule is a row of the table.
+type rule struct {
+	finding.Rule
+	category Category
+	check    func(*context)
+}
+
+// pair is an entry before and after; New is nil if it is gone.
+type pair struct {
+	old, new *keyspace.Entry
+}
+
+// context is what the checks share.
+type context struct {
+	old, new *keyspace.Keyspace
+	pairs    []pair
+	union    *pattern.Union // every key declared now, former names included
+	current  finding.Rule
+	out      []finding.Finding
+}
+
+// Run compares two keyspaces that loaded without errors. Positions are those of
+// the new one; what is gone is reported at the start of its first file, with the
+// old place as related. The findings are sorted.
+func Run(old, new *keyspace.Keyspace, categories ...Category) []finding.Finding {
+	c := &context{old: old, new: new, pairs: match(old, new)}
+	for _, r := range rules {
+		if len(categories) > 0 && !slices.Contains(categories, r.category) {
+			continue
+		}
+		c.current = r.Rule
+		r.check(c)
+	}
+	finding.Sort(c.out)
+	return c.out
+}
+
+// Rules are the rows without their checks.
+func Rules() []finding.Rule {
+	out := make([]finding.Rule, len(rules))
+	for i, r := range rules {
+		out[i] = r.Rule
+	}
+	return out
+}
+
+// CategoryOf is the category of a code, "" for any other code.
+func CategoryOf(code string) Category {
+	for _, r := range rules {
+		if r.Code == code {
+			return r.category
+		}
+	}
+	return ""
+}
+
+// report adds a finding of the current rule. was is where the old thing stood.
+func (c *context) report(pos, was keyspace.Pos, entry, fix, format string, args ...any) {
+	if pos.File == "" {
+		pos = c.start()
+	}
+	f := finding.Finding{Code: c.current.Code, Severity: c.current.Severity, Pos: pos, Entry: entry, Fix: fix, Message: fmt.Sprintf(format, args...)}
+	if was.File != "" {
+		f.Message += fmt.Sprintf(" (before: %s:%d)", was.File, was.Line)
+	}
+	c.out = append(c.out, f)
+}
+
+// start is where to report what is gone.
+func (c *context) start() keyspace.Pos {
+	pos := keyspace.Pos{Line: 1, Column: 1}
+	if len(c.new.Files) > 0 {
+		pos.File = c.new.Files[0].Name
+	}
+	return pos
+}
+
+// match finds for each old entry the new one: by name, else by its keys, which a
+// renamed entry still has.
+func match(old, new *keyspace.Keyspace) []pair {
+	var out []pair
+	for _, e := range old.Entries {
+		out = append(out, pair{e, named(new, e.Name)})
+	}
+	for i, p := range out {
+		if p.new == nil {
+			out[i].new = renamed(old, new, p.old)
+		}
+	}
+	return out
+}
+
+func named(ks *keyspace.Keyspace, name string) *keyspace.Entry {
+	for _, e := range ks.Entries {
+		if e.Name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// renamed finds an entry under a new name: one that was not there, and has the
+// pattern now or as a former one.
+func renamed(old, new *keyspace.Keyspace, e *keyspace.Entry) *keyspace.Entry {
+	for _, n := range new.Entries {
+		if named(old, n.Name) != nil || (n.Script == nil) != (e.Script == nil) {
+			continue
+		}
+		if e.Script != nil {
+			if n.Script.File == e.Script.File {
+				return n
+			}
+			continue
+		}
+		if slices.ContainsFunc(patterns(n), func(p *pattern.Pattern) bool { return p.Language() == e.Keys[0].Pattern.Language() }) {
+			return n
+		}
+	}
+	return nil
+}
+
+// patterns are those of an entry's main key, now and before.
+func patterns(e *keyspace.Entry) []*pattern.Pattern {
+	return append([]*pattern.Pattern{e.Keys[0].Pattern}, e.Was...)
+}
+
+// key finds the key of a role.
+func key(e *keyspace.Entry, role string) *keyspace.Key {
+	for _, k := range e.Keys {
+		if k.Role == role {
+			return k
+		}
+	}
+	return nil
+}
+
+// keys calls a check for each key that both have.
+func (c *context) keys(check func(old, new *keyspace.Key)) {
+	for _, p := range c.pairs {
+		if p.new == nil {
+			continue
+		}
+		for _, k := range p.old.Keys {
+			if n := key(p.new, k.Role); n != nil {
+				check(k, n)
+			}
+		}
+	}
+}
+
+// at is where a property of an entry stands, else the entry.
+func at(e *keyspace.Entry, property string) keyspace.Pos {
+	if pos, ok := e.At[property]; ok {
+		return pos
+	}
+	return e.Pos
+}

@@ -1,0 +1,212 @@
+package breaking
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"pgregory.net/rapid"
+)
+
+func load(t interface{ Fatalf(string, ...any) }, text string) *keyspace.Keyspace {
+	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}, "s.lua": {Data: []byte("return 1")}, "b.json": {}}, "k.yaml")
+	if c := finding.Count(found); c.Errors > 0 {
+		t.Fatalf("%s\ndoes not load: %s", text, found[0].Message)
+	}
+	return ks
+}
+
+// file makes a declaration of entries, or of whole sections.
+func file(text string) string {
+	if !strings.Contains("\n"+text, "\nkeys:") {
+		text = "keys:\n  " + strings.ReplaceAll(text, "\n", "\n  ")
+	}
+	return "keywright: 1\nowner: o\n" + text + "\n"
+}
+
+// change is a declaration before and after.
+type change struct{ old, new string }
+
+const (
+	item = `a: {key: "x:{i}", type: string, value: int 0..9, ttl: 1h in 1m..1d}`
+	hash = `a: {key: "x:{i}", type: hash, fields: {n: int, t: text max 9 optional}, ttl: none}`
+	memo = `a: {key: "m:{i}", type: entity, ttl: 1h, fields: {k: p|q|r, at: unix_ms}, index: {k: "mi:{k}"}}`
+	call = `a: {key: "x", type: counter, ttl: none}` + "\n" + `s: {type: script, file: s.lua, keys: [a], args: {n: int}, returns: int}`
+)
+
+func replace(text, old, new string) change { return change{text, strings.Replace(text, old, new, 1)} }
+
+// cases are changes that each rule must find, and ones it must not.
+var cases = map[string]struct{ bad, good []change }{
+	"KW601": {bad: []change{replace(item, "x:{i}", "y:{i}"), replace(item, "x:{i}", "x:a{i}"), {"vars: {i: int}\nkeys:\n  " + item, "vars: {i: int 0..}\nkeys:\n  " + item}, replace(memo, "mi:{k}", "mj:{k}"), {`l: {key: "l", type: lock, ttl: 1m}`, `l: {key: "l", type: lock, ttl: 1m, fence: f}`}},
+		good: []change{replace(item, `x:{i}", `, `y:{i}", was: ["x:{i}"], `), {"vars: {i: int 0..}\nkeys:\n  " + item, "vars: {i: int}\nkeys:\n  " + item}, replace(item, "{i}", "{j}"), replace(item, "x:{i}", "{w}:{i}")}},
+	"KW602": {bad: []change{{item, `b: {key: y, type: string, ttl: 1d}`}, {"q: {key: q, type: queue, ttl: none}", "q: {key: q, type: list, ttl: none}"}},
+		good: []change{{item, `b: {key: "x:{j}", type: string, ttl: 1d}`}, {item, `b: {key: y, type: string, ttl: 1d, was: ["x:{i}"]}`}}},
+	"KW603": {bad: []change{{`a: {key: y, type: set, ttl: 1d, was: ["x:{i}"]}`, `a: {key: y, type: set, ttl: 1d}`}}, good: []change{{`a: {key: y, type: set, ttl: 1d, was: ["x:{i}"]}`, `a: {key: y, type: set, ttl: 1d}` + "\n" + `b: {key: "x:{i}", type: set, ttl: 1d}`}}},
+	"KW604": {bad: []change{{"owns: [\"a:*\", \"b:*\"]\nkeys: {}", "owns: [\"a:*\"]\nkeys: {}"}}, good: []change{{"owns: [\"a:*\", \"a:b:*\"]\nkeys: {}", "owns: [\"a:*\"]\nkeys: {}"}}},
+	"KW605": {bad: []change{{"keys: {}\nchannels: {c: \"c:{i}\"}", "keys: {}\nchannels: {c: \"d:{i}\"}"}, {"keys: {}\nchannels: {c: c}", "keys: {}"}}, good: []change{{"keys: {}\nchannels: {c: \"c:{i}\"}", "keys: {}\nchannels: {c: \"c:{j}\"}"}, {"l: {key: l, type: lock, ttl: 1m}", "keys: {}"}}},
+	"KW611": {bad: []change{replace(item, "type: string, value: int 0..9", "type: set"), replace(hash, "type: hash", "type: entity")}, good: []change{replace(item, "type: string", "type: cache")}},
+	"KW612": {bad: []change{replace(hash, ", t: text max 9 optional", "")}, good: []change{replace(hash, "t:", "u: int optional, t:")}},
+	"KW613": {bad: []change{replace(item, "0..9", "0..8"), replace(item, "int 0..9", "int 0..9 encrypted"), replace(item, "int 0..9", "a|b"), replace(hash, "max 9", "max 8"), replace(hash, "n: int", "n: bool"), replace(memo, "p|q|r", "p|q"), {`a: {key: x, type: set, ttl: 1d}`, `a: {key: x, type: set, member: uuid, ttl: 1d}`}, {`a: {key: x, type: string, value: json, ttl: 1d}`, `a: {key: x, type: string, value: json b.json, ttl: 1d}`}},
+		good: []change{replace(item, "0..9", "-1..10"), replace(item, "int 0..9", "text"), replace(item, "int 0..9", "text max 1"), replace(item, "int 0..9", "float"), replace(item, "int 0..9", "json"), replace(hash, "max 9 ", ""), replace(memo, "p|q|r", "p|q|r|s"), {`a: {key: x, type: set, member: uuid, ttl: 1d}`, `a: {key: x, type: set, ttl: 1d}`}, {`a: {key: x, type: string, value: timestamp, ttl: 1d}`, `a: {key: x, type: string, value: text max 2000, ttl: 1d}`}}},
+	"KW614": {bad: []change{replace(hash, "n: int,", "n: int, u: int,"), replace(hash, " optional", "")}, good: []change{replace(hash, "n: int,", "n: int, u: int optional,"), replace(hash, "n: int", "n: int optional")}},
+	"KW615": {bad: []change{replace(memo, "index: {", `index: {at: mat, `), replace(memo, `, index: {k: "mi:{k}"}`, ""), replace(memo, `k: "mi:{k}"`, `at: "mi:x"`)}, good: []change{replace(memo, "ttl: 1h", "ttl: 2h")}},
+	"KW616": {bad: []change{message("a: int", "b: int"), message("a: int", "a: int, b: int"), message("a: int", "a: bool")}, good: []change{message("a: int", "a: int, b: int optional"), message("a: int", "a: text")}},
+	"KW621": {bad: []change{replace(hash, "ttl: none", "ttl: 1d"), replace(hash, "ttl: none", "ttl: any")}, good: []change{replace(item, "ttl: 1h in 1m..1d", "ttl: any")}},
+	"KW622": {bad: []change{replace(item, "..1d", "..2h"), replace(item, "1h in", "30m in")}, good: []change{replace(item, "..1d", "..2d"), replace(item, "ttl: 1h in 1m..1d", "ttl: none")}},
+	"KW623": {bad: []change{replace(item, "ttl: 1h in 1m..1d", "ttl: none")}, good: []change{replace(item, "ttl: 1h in 1m..1d", "ttl: 2h")}},
+	"KW624": {bad: []change{replace(item, "1m..1d", "2m..1d"), replace(item, "1m..1d", "1m..2h"), {`a: {key: x, type: set, ttl: any}`, `a: {key: x, type: set, ttl: 1d}`}}, good: []change{replace(item, "1m..1d", "1s..2d"), {`a: {key: x, type: set, ttl: 1d}`, `a: {key: x, type: set, ttl: 2h}`}}},
+	"KW625": {bad: []change{replace(item, "..1d", "..1d sliding")}, good: []change{replace(item, "..1d", "..1d ~5%")}},
+	"KW626": {bad: []change{replace(item, "ttl:", "owner: p, ttl:")}, good: []change{replace(item, "ttl:", "owner: o, ttl:")}},
+	"KW627": {bad: []change{{strings.Replace(item, "ttl:", "readers: [r, s], ttl:", 1), strings.Replace(item, "ttl:", "readers: [s], ttl:", 1)}, {"keys: {}\nchannels: {c: {channel: c, readers: [r]}}", "keys: {}\nchannels: {c: c}"}}, good: []change{{strings.Replace(item, "ttl:", "readers: [r], ttl:", 1), strings.Replace(item, "ttl:", "readers: [s, r], ttl:", 1)}}},
+	"KW628": {bad: []change{queue("lease: 1m", "lease: 30s"), queue("retry: 3", "retry: 2"), {"a: {key: x, type: stream, ttl: none, maxlen: 9}", "a: {key: x, type: stream, ttl: none, maxlen: 8}"}, {"a: {key: x, type: stream, ttl: none}", "a: {key: x, type: stream, ttl: none, maxlen: 8}"}, {"a: {key: x, type: ratelimit, ttl: 1h, rate: 9 per 1m}", "a: {key: x, type: ratelimit, ttl: 1h, rate: 10 per 1h}"}},
+		good: []change{queue("lease: 1m", "lease: 2m"), {"a: {key: x, type: ratelimit, ttl: 1h, rate: 9 per 1m}", "a: {key: x, type: ratelimit, ttl: 1h, rate: 600 per 1h}"}}},
+	"KW629": {bad: []change{event("deletes: [a]", "deletes: []"), event("emits: [c]", "emits: []")}, good: []change{event("deletes: [a]", "deletes: [a], doc: x"), {"keys:\n  " + item + "\nevents: {e: {with: [i], deletes: [a]}}", "keys: {}\nevents: {e: {with: [i]}}"}}},
+	"KW630": {bad: []change{cleanup(`match: "a:*", idle: 1d`, `match: "*", idle: 1d`), cleanup(`match: "a:*", idle: 1d`, `match: "a:*", idle: 1h`), {"keys: {}", "keys: {}\ncleanup: [{match: \"a\", older: 1d}]"}}, good: []change{cleanup(`match: "a:*", idle: 1d`, `match: "a:b:*", idle: 2d`)}},
+	"KW641": {bad: []change{{item, "keys: {}"}, {item, strings.Replace(item, "a:", "b:", 1)}, {call, `a: {key: "x", type: counter, ttl: none}`}, {"keys: {}\nchannels: {c: c}", "keys: {}"}, event("{e:", "{f:")}, good: []change{{item, item + "\nb: {key: y, type: set, ttl: 1d}"}}},
+	"KW642": {bad: []change{replace(item, "{i}", "{j}"), replace(item, "x:{i}", "x:{i}:{j}"), {"vars: {i: int}\nkeys:\n  " + item, "vars: {i: uuid}\nkeys:\n  " + item}, event("with: [i]", "with: [i, j]"), {"keys: {}\nchannels: {c: \"c:{i}\"}", "keys: {}\nchannels: {c: \"c:{j}\"}"}}, good: []change{replace(item, "x:{i}", "y:{i}"), {"vars: {i: slug}\nkeys:\n  " + item, "vars: {i: text}\nkeys:\n  " + item}}},
+	"KW643": {bad: []change{replace(call, "n: int", "n: text"), replace(call, "returns: int", "returns: bool"), replace(call, ", returns: int", ""), replace(call, "keys: [a]", "keys: [a, a]")}, good: []change{replace(call, "returns: int", "returns: int, effect: idempotent")}},
+	"KW644": {bad: []change{{"package: p\nkeys: {}", "package: q\nkeys: {}"}}, good: []change{{"keys: {}", "package: q\nkeys: {}"}}},
+	"KW645": {bad: []change{replace(item, "int 0..9", "text"), replace(hash, "n: int", "n: int optional")}, good: []change{replace(item, "0..9", "0..99")}},
+}
+
+func message(old, new string) change {
+	return change{"keys: {}\nchannels: {c: {channel: c, message: {" + old + "}}}", "keys: {}\nchannels: {c: {channel: c, message: {" + new + "}}}"}
+}
+
+func queue(old, new string) change {
+	return replace("a: {key: q, type: queue, lease: 1m, retry: 3, ttl: none}", old, new)
+}
+
+func event(old, new string) change {
+	return replace("keys:\n  "+item+"\nchannels: {c: c}\nevents: {e: {with: [i], deletes: [a], emits: [c]}}", old, new)
+}
+
+func cleanup(old, new string) change {
+	return replace("keys: {}\ncleanup: [{"+old+"}]", old, new)
+}
+
+func has(found []finding.Finding, code string) bool {
+	return slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Code == code })
+}
+
+func TestEveryRule(t *testing.T) {
+	for _, r := range Rules() {
+		c, ok := cases[r.Code]
+		if !ok || len(c.bad) == 0 || len(c.good) == 0 {
+			t.Errorf("%s has no change that it finds and one that it must not", r.Code)
+		}
+		for _, x := range c.bad {
+			found := Run(load(t, file(x.old)), load(t, file(x.new)))
+			if x.old == x.new || !has(found, r.Code) {
+				t.Errorf("%s does not find\n%s→\n%s%+v", r.Code, file(x.old), file(x.new), found)
+			}
+			for _, f := range found {
+				if f.Message == "" || f.Pos.Line == 0 || f.Pos.File == "" || CategoryOf(f.Code) == "" {
+					t.Errorf("%+v", f)
+				}
+			}
+			if len(Diff(load(t, file(x.old)), load(t, file(x.new)))) == 0 {
+				t.Errorf("%s: the diff is empty:\n%s→\n%s", r.Code, file(x.old), file(x.new))
+			}
+		}
+		for _, x := range c.good {
+			if found := Run(load(t, file(x.old)), load(t, file(x.new))); has(found, r.Code) {
+				t.Errorf("%s wrongly finds %+v in\n%s→\n%s", r.Code, found, file(x.old), file(x.new))
+			}
+		}
+	}
+	for code := range cases {
+		if !slices.ContainsFunc(Rules(), func(r finding.Rule) bool { return r.Code == code }) {
+			t.Errorf("there is a case for %s, but no rule", code)
+		}
+	}
+}
+
+func TestCategories(t *testing.T) {
+	old, new := load(t, file(item)), load(t, file(strings.NewReplacer("x:{i}", "y:{j}", "0..9", "0..8").Replace(item)))
+	for _, category := range Categories() {
+		for _, f := range Run(old, new, category) {
+			if CategoryOf(f.Code) != category {
+				t.Errorf("%s: %s", category, f.Code)
+			}
+		}
+	}
+	if len(Run(old, new, Key)) == 0 || len(Run(old, new, Policy)) != 0 {
+		t.Error("categories do not restrict")
+	}
+}
+
+// TestNothingChanged: a declaration against itself breaks nothing and differs in
+// nothing.
+func TestNothingChanged(t *testing.T) {
+	files, err := filepath.Glob("../../examples/*/keyspace.yaml")
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%v %v", files, err)
+	}
+	for _, path := range files {
+		read := func() *keyspace.Keyspace {
+			ks, _ := keyspace.Load(os.DirFS(filepath.Dir(path)), "keyspace.yaml")
+			return ks
+		}
+		if found := Run(read(), read()); len(found) > 0 {
+			t.Errorf("%s: %+v", path, found[0])
+		}
+		if d := Diff(read(), read()); len(d) > 0 {
+			t.Errorf("%s: %v", path, d[0])
+		}
+	}
+}
+
+// TestStrandedIsExact: for any two patterns the finding comes when, and only
+// when, some key of the old one does not match the new one, and shows such a key.
+func TestStrandedIsExact(t *testing.T) {
+	types := []string{"int", "int 0..", "int 3..7", "text", "slug", "hex 4", "a|b", "uuid", "date", "text rest"}
+	rapid.Check(t, func(t *rapid.T) {
+		one := func(name string) string {
+			return fmt.Sprintf("vars: {i: %q}\nkeys:\n  a: {key: \"%s{i}\", type: string, ttl: 1d}", rapid.SampledFrom(types).Draw(t, name), rapid.SampledFrom([]string{"x:", "x:a", "y"}).Draw(t, name+"prefix"))
+		}
+		old, new := load(t, file(one("old"))), load(t, file(one("new")))
+		a, b := old.Keys[0].Pattern, new.Keys[0].Pattern
+		_, contained := pattern.Contains(b, a)
+		found := Run(old, new, Key)
+		if has(found, "KW601") == contained {
+			t.Fatalf("%s → %s: contained %t, found %+v", a.Language(), b.Language(), contained, found)
+		}
+		for _, f := range found {
+			if f.Code != "KW601" {
+				continue
+			}
+			witness := []byte(strings.Fields(f.Message)[2])
+			if _, ok := a.Match(witness); !ok {
+				t.Fatalf("%q is no key of %s", witness, a)
+			}
+			if _, ok := b.Match(witness); ok {
+				t.Fatalf("%q is a key of %s", witness, b)
+			}
+		}
+	})
+}
+
+func TestDiffText(t *testing.T) {
+	old := file("package: p\nvars: {v: int}\nkeys:\n  " + item + "\n  gone: {key: g, type: set, ttl: 1d}\n  b: {key: \"b:{v}\", type: set, ttl: 1d, was: [bb]}\nchannels: {c: c}")
+	new := file("package: q\nvars: {v: int}\nkeys:\n  " + strings.Replace(item, "a:", "aa:", 1) + "\n  b: {key: \"b:{v}\", type: set, ttl: 2d, was: [bb, bc], readers: [r]}\n  fresh: {key: f, type: lock, ttl: 1m}\nevents: {e: {with: [v]}}")
+	var got []string
+	for _, c := range Diff(load(t, old), load(t, new)) {
+		got = append(got, c.String())
+	}
+	want := []string{
+		"~ file.package: p → q", "~ entry aa: renamed from a", "+ entry b.readers: r", "+ entry b.was: bc", "~ entry b.ttl: 1d → 2d",
+		"+ entry fresh: f, lock, 1m", "- entry gone: g, set, 1d", "- channel c: c", "+ channel fresh_released: {#f}:released", "+ event e: v",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+}

@@ -1,0 +1,278 @@
+package breaking
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+)
+
+// Change is one difference between two declarations, without a judgement. Old is
+// "" for what is new, New for what is gone.
+type Change struct {
+	Subject  string `json:"subject"`  // "entry item", "channel sold", "event paid", "file"
+	Property string `json:"property"` // "ttl", "fields.kind"; "" for the subject itself
+	Old      string `json:"old"`
+	New      string `json:"new"`
+	Renamed  bool   `json:"renamed,omitempty"` // Old and New are names of one thing
+}
+
+func (c Change) String() string {
+	what := c.Subject
+	if c.Property != "" {
+		what += "." + c.Property
+	}
+	switch {
+	case c.Renamed:
+		return fmt.Sprintf("~ %s: renamed from %s", what, c.Old)
+	case c.Old == "":
+		return strings.TrimRight(fmt.Sprintf("+ %s: %s", what, c.New), ": ")
+	case c.New == "":
+		return strings.TrimRight(fmt.Sprintf("- %s: %s", what, c.Old), ": ")
+	}
+	return fmt.Sprintf("~ %s: %s → %s", what, c.Old, c.New)
+}
+
+// Diff lists every change, in the order of the new declaration; what is gone
+// comes last.
+func Diff(old, new *keyspace.Keyspace) []Change {
+	var out []Change
+	out = compare(out, "file", header(old), header(new))
+	pairs := match(old, new)
+	for _, e := range new.Entries {
+		i := slices.IndexFunc(pairs, func(p pair) bool { return p.new == e })
+		subject := "entry " + e.Name
+		if i < 0 {
+			out = append(out, Change{Subject: subject, New: summary(e)})
+			continue
+		}
+		if was := pairs[i].old; was.Name != e.Name {
+			out = append(out, Change{Subject: subject, Old: was.Name, New: e.Name, Renamed: true})
+		}
+		out = compare(out, subject, properties(pairs[i].old), properties(e))
+	}
+	for _, p := range pairs {
+		if p.new == nil {
+			out = append(out, Change{Subject: "entry " + p.old.Name, Old: summary(p.old)})
+		}
+	}
+	out = compareNamed(out, "channel ", channels(old), channels(new))
+	return compareNamed(out, "event ", events(old), events(new))
+}
+
+func summary(e *keyspace.Entry) string {
+	if e.Script != nil {
+		return "script " + e.Script.File
+	}
+	return e.Keys[0].Pattern.String() + ", " + e.Type + ", " + e.TTL.Text
+}
+
+// property is a name and a text; a thing is a list of them.
+type property struct{ name, text string }
+
+type facts []property
+
+// add notes a property; what is not said is no property.
+func (p *facts) add(name, text string) {
+	if text != "" && text != "0" && text != "0s" {
+		*p = append(*p, property{name, text})
+	}
+}
+
+// first says what a thing is, in one text.
+func (p facts) first() string {
+	if len(p) == 0 {
+		return "(empty)"
+	}
+	return p[0].text
+}
+
+func header(ks *keyspace.Keyspace) facts {
+	var p facts
+	p.add("package", ks.Package)
+	p.add("doc", ks.Doc)
+	p.add("owner", ks.Owner)
+	if ks.Cluster {
+		p.add("cluster", "true")
+	}
+	for _, g := range ks.Owns {
+		p.add("owns", g.Text)
+	}
+	for _, g := range ks.Foreign {
+		p.add("foreign", g.Text)
+	}
+	for _, v := range ks.Vars {
+		p.add("vars."+v.Name, v.Type.Definition())
+	}
+	for _, t := range ks.TTLs {
+		p.add("ttls."+t.Name, t.TTL.Text)
+	}
+	for _, s := range ks.Shapes {
+		p.add("shape", s.Text)
+	}
+	for _, c := range ks.Cleanup {
+		p.add("cleanup", fmt.Sprintf("%s idle %v older %v", c.Match.Text, c.Idle, c.Older))
+	}
+	for _, o := range ks.Outputs {
+		p.add("gen."+o.Target, o.Folder)
+	}
+	return p
+}
+
+func properties(e *keyspace.Entry) facts {
+	var p facts
+	p.add("doc", e.Doc)
+	p.add("type", e.Type)
+	p.add("owner", e.Owner)
+	p.add("readers", strings.Join(e.Readers, ", "))
+	p.add("skip", strings.Join(e.Skip, ", "))
+	for _, w := range e.Was {
+		p.add("was", w.String())
+	}
+	for i, k := range e.Keys {
+		prefix := ""
+		if i > 0 {
+			prefix = k.Role + "."
+		}
+		p.key(prefix, k)
+	}
+	for _, action := range []string{"create", "update", "delete", "expire"} {
+		p.add("emits."+action, e.Emits[action])
+	}
+	p.add("order", e.Order)
+	p.add("lease", e.Lease.String())
+	p.add("retry", fmt.Sprint(e.Retry))
+	p.add("maxlen", fmt.Sprint(e.MaxLen))
+	p.add("groups", strings.Join(e.Groups, ", "))
+	if e.Rate.Count > 0 {
+		p.add("rate", fmt.Sprintf("%d per %s burst %d", e.Rate.Count, keyspace.FormatDuration(e.Rate.Per), e.Rate.Burst))
+	}
+	if s := e.Script; s != nil {
+		p.add("file", s.File)
+		p.add("keys", strings.Join(s.Keys, ", "))
+		p.fields("args.", s.Args)
+		if s.Returns != nil {
+			p.add("returns", s.Returns.Definition())
+		}
+		p.add("effect", string(s.Effect))
+		p.add("text", fmt.Sprintf("%d bytes, %x", len(s.Text), checksum(s.Text)))
+	}
+	return p
+}
+
+// checksum tells texts apart (FNV-1a); it is not a secret.
+func checksum(text string) uint32 {
+	h := uint32(2166136261)
+	for i := range len(text) {
+		h = (h ^ uint32(text[i])) * 16777619
+	}
+	return h
+}
+
+func (p *facts) key(prefix string, k *keyspace.Key) {
+	p.add(prefix+"key", k.Pattern.String())
+	p.add(prefix+"kind", string(k.Kind))
+	p.add(prefix+"ttl", k.TTL.Text)
+	for _, s := range slots(k, k) {
+		if s.old != nil {
+			p.add(prefix+strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(s.name, "the "), "a "), " ", "-"), s.old.Definition())
+		}
+	}
+	p.fields(prefix+"fields.", k.Fields)
+	p.fields(prefix+"value.", k.JSON)
+	for _, place := range k.Pattern.Placeholders() {
+		p.add(prefix+"{"+place.Name+"}", place.Type.Definition())
+	}
+}
+
+func (p *facts) fields(prefix string, fields []keyspace.Field) {
+	for _, f := range fields {
+		p.add(prefix+f.Name, f.Type.Definition())
+	}
+}
+
+func channels(ks *keyspace.Keyspace) map[string]facts {
+	out := map[string]facts{}
+	for _, c := range ks.Channels {
+		var p facts
+		p.add("channel", c.Pattern.String())
+		p.add("doc", c.Doc)
+		p.add("owner", c.Owner)
+		p.add("readers", strings.Join(c.Readers, ", "))
+		p.fields("message.", c.Message)
+		out[c.Name] = p
+	}
+	return out
+}
+
+func events(ks *keyspace.Keyspace) map[string]facts {
+	out := map[string]facts{}
+	for _, e := range ks.Events {
+		var p facts
+		p.add("doc", e.Doc)
+		p.add("with", strings.Join(e.With, ", "))
+		p.add("deletes", strings.Join(e.Deletes, ", "))
+		p.add("emits", strings.Join(e.Emits, ", "))
+		out[e.Name] = p
+	}
+	return out
+}
+
+func compareNamed(out []Change, kind string, old, new map[string]facts) []Change {
+	var names []string
+	for name := range new {
+		names = append(names, name)
+	}
+	for name := range old {
+		if _, ok := new[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		before, had := old[name]
+		after, has := new[name]
+		switch {
+		case !had:
+			out = append(out, Change{Subject: kind + name, New: after.first()})
+		case !has:
+			out = append(out, Change{Subject: kind + name, Old: before.first()})
+		default:
+			out = compare(out, kind+name, before, after)
+		}
+	}
+	return out
+}
+
+// compare lists what differs. Properties that may come several times (owns, was)
+// are compared as sets.
+func compare(out []Change, subject string, old, new facts) []Change {
+	for _, n := range new {
+		if slices.Contains(old, n) {
+			continue
+		}
+		i := slices.IndexFunc(old, func(o property) bool { return o.name == n.name && !slices.Contains(new, o) })
+		change := Change{Subject: subject, Property: n.name, New: n.text}
+		if i >= 0 && count(new, n.name) == 1 && count(old, n.name) == 1 {
+			change.Old = old[i].text
+		}
+		out = append(out, change)
+	}
+	for _, o := range old {
+		if slices.Contains(new, o) || count(new, o.name) == 1 && count(old, o.name) == 1 {
+			continue
+		}
+		out = append(out, Change{Subject: subject, Property: o.name, Old: o.text})
+	}
+	return out
+}
+
+func count(p facts, name string) (n int) {
+	for _, x := range p {
+		if x.name == name {
+			n++
+		}
+	}
+	return n
+}

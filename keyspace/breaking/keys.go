@@ -1,0 +1,166 @@
+package breaking
+
+import (
+	"slices"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+)
+
+// all is every pattern that is declared now, former ones included.
+func (c *context) all() *pattern.Union {
+	if c.union == nil {
+		var list []*pattern.Pattern
+		for _, k := range c.new.Keys {
+			list = append(list, k.Pattern)
+		}
+		for _, e := range c.new.Entries {
+			list = append(list, e.Was...)
+		}
+		c.union, _ = pattern.Join(list...)
+	}
+	return c.union
+}
+
+// stranded: keys of the old pattern that neither the new one nor a former one
+// matches.
+func (c *context) stranded() {
+	c.keys(func(old, new *keyspace.Key) {
+		list := []*pattern.Pattern{new.Pattern}
+		if new.Role == "" {
+			list = patterns(new.Entry)
+		}
+		union, err := pattern.Join(list...)
+		if err != nil {
+			return
+		}
+		witness, ok := union.Contains(old.Pattern)
+		if ok {
+			return
+		}
+		fix := ""
+		if old.Role == "" && old.Pattern.String() != new.Pattern.String() {
+			fix = `add was: ["` + old.Pattern.String() + `"]`
+		}
+		c.report(new.Pos, old.Pos, new.Name, fix, "the key %s belonged to %s (%s) and does not match %s", finding.Key(witness), old.Name, old.Pattern, new.Pattern)
+	})
+}
+
+// removed: keys of an entry that is gone, unless others declare them.
+func (c *context) removed() {
+	for _, p := range c.pairs {
+		for _, k := range p.old.Keys {
+			if p.new != nil && key(p.new, k.Role) != nil || c.all() == nil {
+				continue
+			}
+			if witness, ok := c.all().Contains(k.Pattern); !ok {
+				c.report(keyspace.Pos{}, k.Pos, k.Name, "", "%s (%s) is gone, and nobody declares its keys, such as %s", k.Name, k.Pattern, finding.Key(witness))
+			}
+		}
+	}
+}
+
+func (c *context) forgotten() {
+	for _, p := range c.pairs {
+		if p.new == nil {
+			continue
+		}
+		for _, was := range p.old.Was {
+			if witness, ok := c.all().Contains(was); !ok {
+				c.report(at(p.new, "was"), at(p.old, "was"), p.new.Name, "", "the former pattern %s of %s is gone; keys like %s are unknown now", was, p.new.Name, finding.Key(witness))
+			}
+		}
+	}
+}
+
+func (c *context) ownsNarrowed() {
+	var list []*pattern.Pattern
+	for _, g := range c.new.Owns {
+		list = append(list, g.Pattern)
+	}
+	union, err := pattern.Join(list...)
+	if err != nil || len(c.new.Owns) == 0 && len(c.old.Owns) == 0 {
+		return
+	}
+	for _, g := range c.old.Owns {
+		if witness, ok := union.Contains(g.Pattern); !ok {
+			c.report(keyspace.Pos{}, g.Pos, "", "", "%s was owned; a key like %s is under no glob of owns now", g.Text, finding.Key(witness))
+		}
+	}
+}
+
+func (c *context) channelMoved() {
+	for _, old := range c.old.Channels {
+		new := c.channel(old.Name)
+		switch {
+		case old.Derived && (new == nil || new.Derived):
+		case new == nil:
+			c.report(keyspace.Pos{}, old.Pos, old.Name, "", "the channel %s (%s) is gone", old.Name, old.Pattern)
+		case old.Pattern.Language() != new.Pattern.Language():
+			if witness, ok := pattern.Contains(new.Pattern, old.Pattern); !ok {
+				c.report(new.Pos, old.Pos, new.Name, "", "messages on %s are not received under %s: the channel %s was %s", finding.Key(witness), new.Pattern, new.Name, old.Pattern)
+			}
+		}
+	}
+}
+
+func (c *context) channel(name string) *keyspace.Channel {
+	for _, ch := range c.new.Channels {
+		if ch.Name == name {
+			return ch
+		}
+	}
+	return nil
+}
+
+// cleanupWidened: keys that a rule takes now and none of the same kind took
+// before.
+func (c *context) cleanupWidened() {
+	for _, rule := range c.new.Cleanup {
+		var before []*pattern.Pattern
+		for _, old := range c.old.Cleanup {
+			if (old.Idle > 0) == (rule.Idle > 0) && old.Idle <= rule.Idle && old.Older <= rule.Older {
+				before = append(before, old.Match.Pattern)
+			}
+		}
+		union, err := pattern.Join(before...)
+		if err != nil {
+			continue
+		}
+		witness, ok := union.Contains(rule.Match.Pattern)
+		if len(before) == 0 {
+			witness, ok = rule.Match.Pattern.Example(), false
+		}
+		if !ok {
+			c.report(rule.Pos, keyspace.Pos{}, "", "", "the clean-up of %s may take %s, which it could not before", rule.Match.Text, finding.Key(witness))
+		}
+	}
+}
+
+func (c *context) invalidationDropped() {
+	for _, old := range c.old.Events {
+		i := slices.IndexFunc(c.new.Events, func(e *keyspace.Event) bool { return e.Name == old.Name })
+		if i < 0 {
+			continue // its name is gone: KW641
+		}
+		new := c.new.Events[i]
+		for _, what := range []struct {
+			verb     string
+			old, new []string
+		}{{"deletes", old.Deletes, new.Deletes}, {"emits", old.Emits, new.Emits}} {
+			for _, name := range what.old {
+				if !slices.Contains(what.new, name) && !c.gone(name) {
+					c.report(new.Pos, old.Pos, new.Name, "", "the event %s %s %s no more", new.Name, what.verb, name)
+				}
+			}
+		}
+	}
+}
+
+// gone reports whether a name stands for nothing any more: an event need not
+// delete what is not there.
+func (c *context) gone(name string) bool {
+	e, _ := c.new.Lookup(name)
+	return e == nil && c.channel(name) == nil
+}

@@ -1,0 +1,239 @@
+package breaking
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// ttls calls a check for each key whose TTL is declared by hand, not by its
+// construct.
+func (c *context) ttls(check func(old, new *keyspace.Key)) {
+	c.keys(func(old, new *keyspace.Key) {
+		if old.Role == "" && old.TTL.Text != new.TTL.Text {
+			check(old, new)
+		}
+	})
+}
+
+func (c *context) ttlReport(old, new *keyspace.Key, format string, args ...any) {
+	c.report(at(new.Entry, "ttl"), at(old.Entry, "ttl"), new.Name, "", "%s had the TTL %s and has %s: %s", new.Name, old.TTL.Text, new.TTL.Text, fmt.Sprintf(format, args...))
+}
+
+func (c *context) beginsToExpire() {
+	c.ttls(func(old, new *keyspace.Key) {
+		if old.TTL.Policy == keyspace.TTLNone && new.TTL.Policy != keyspace.TTLNone {
+			c.ttlReport(old, new, "what was kept for good may go")
+		}
+	})
+}
+
+func (c *context) ttlShortened() {
+	c.ttls(func(old, new *keyspace.Key) {
+		if old.TTL.Policy != keyspace.TTLExpires || new.TTL.Policy != keyspace.TTLExpires {
+			return
+		}
+		switch {
+		case new.TTL.LiveMax() < old.TTL.LiveMax():
+			c.ttlReport(old, new, "at most %s instead of %s", keyspace.FormatDuration(new.TTL.LiveMax()), keyspace.FormatDuration(old.TTL.LiveMax()))
+		case new.TTL.Default < old.TTL.Default:
+			c.ttlReport(old, new, "written with %s instead of %s", keyspace.FormatDuration(new.TTL.Default), keyspace.FormatDuration(old.TTL.Default))
+		}
+	})
+}
+
+func (c *context) stopsExpiring() {
+	c.ttls(func(old, new *keyspace.Key) {
+		if old.TTL.Policy == keyspace.TTLExpires && new.TTL.Policy == keyspace.TTLNone {
+			c.ttlReport(old, new, "keys that are there still go")
+		}
+	})
+}
+
+// boundsNarrowed: a TTL that a writer could ask for is refused. A single value
+// without `in` is no choice.
+func (c *context) boundsNarrowed() {
+	c.ttls(func(old, new *keyspace.Key) {
+		free := old.TTL.Policy == keyspace.TTLAny && new.TTL.Policy != keyspace.TTLAny
+		if old.TTL.Policy == keyspace.TTLExpires && old.TTL.Min < old.TTL.Max {
+			free = new.TTL.Policy == keyspace.TTLNone || new.TTL.Policy == keyspace.TTLExpires && (new.TTL.Min > old.TTL.Min || new.TTL.Max < old.TTL.Max)
+		}
+		if free {
+			c.ttlReport(old, new, "writers that ask for one outside of that are refused")
+		}
+	})
+}
+
+func (c *context) slidingChanged() {
+	c.ttls(func(old, new *keyspace.Key) {
+		if old.TTL.Policy == keyspace.TTLExpires && new.TTL.Policy == keyspace.TTLExpires && old.TTL.Sliding != new.TTL.Sliding {
+			c.ttlReport(old, new, "%s", map[bool]string{true: "use renews it now", false: "use renews it no more"}[new.TTL.Sliding])
+		}
+	})
+}
+
+func (c *context) ownerChanged() {
+	for _, p := range c.pairs {
+		if p.new != nil && p.old.Owner != "" && p.old.Owner != p.new.Owner {
+			c.report(at(p.new, "owner"), at(p.old, "owner"), p.new.Name, "", "%s was owned by %s and is by %s", p.new.Name, p.old.Owner, orNobody(p.new.Owner))
+		}
+	}
+}
+
+func orNobody(name string) string {
+	if name == "" {
+		return "nobody"
+	}
+	return name
+}
+
+func (c *context) readerDropped() {
+	for _, p := range c.pairs {
+		if p.new == nil {
+			continue
+		}
+		for _, r := range p.old.Readers {
+			if !slices.Contains(p.new.Readers, r) && p.new.Owner != r {
+				c.report(at(p.new, "readers"), at(p.old, "readers"), p.new.Name, "", "%s may read %s no more", r, p.new.Name)
+			}
+		}
+	}
+	for _, old := range c.old.Channels {
+		new := c.channel(old.Name)
+		for _, r := range old.Readers {
+			if new != nil && !slices.Contains(new.Readers, r) && new.Owner != r {
+				c.report(new.Pos, old.Pos, new.Name, "", "%s may subscribe to %s no more", r, new.Name)
+			}
+		}
+	}
+}
+
+func (c *context) limitLowered() {
+	for _, p := range c.pairs {
+		if p.new == nil {
+			continue
+		}
+		o, n := p.old, p.new
+		for _, limit := range []struct {
+			name     string
+			old, new int64
+			text     func(int64) string
+		}{
+			{"lease", int64(o.Lease), int64(n.Lease), duration}, {"retry", int64(o.Retry), int64(n.Retry), number}, {"maxlen", o.MaxLen, n.MaxLen, number},
+			{"rate", perHour(o.Rate), perHour(n.Rate), func(n int64) string { return number(n) + " an hour" }}, {"burst", o.Rate.Burst, n.Rate.Burst, number},
+		} {
+			unbounded := limit.name == "maxlen" && limit.old == 0 && limit.new > 0
+			if limit.new > 0 && limit.new < limit.old || unbounded {
+				c.report(at(n, limit.name), at(o, limit.name), n.Name, "", "the %s of %s is %s and was %s", limit.name, n.Name, limit.text(limit.new), map[bool]string{true: "without bound", false: limit.text(limit.old)}[unbounded])
+			}
+		}
+	}
+}
+
+func duration(n int64) string { return keyspace.FormatDuration(time.Duration(n)) }
+
+func number(n int64) string { return fmt.Sprint(n) }
+
+// perHour makes rates over different windows comparable.
+func perHour(r keyspace.Rate) int64 {
+	if r.Per <= 0 {
+		return 0
+	}
+	return int64(float64(r.Count) * float64(time.Hour) / float64(r.Per))
+}
+
+func (c *context) nameGone() {
+	for _, p := range c.pairs {
+		switch {
+		case p.new == nil:
+			c.report(keyspace.Pos{}, p.old.Pos, p.old.Name, "", "%s %s is gone", article(p.old), p.old.Name)
+		case p.new.Name != p.old.Name:
+			c.report(p.new.Pos, p.old.Pos, p.new.Name, "", "%s %s is called %s now", article(p.old), p.old.Name, p.new.Name)
+		}
+	}
+	for _, old := range c.old.Channels {
+		if !old.Derived && c.channel(old.Name) == nil {
+			c.report(keyspace.Pos{}, old.Pos, old.Name, "", "the channel %s is gone", old.Name)
+		}
+	}
+	for _, old := range c.old.Events {
+		if !slices.ContainsFunc(c.new.Events, func(e *keyspace.Event) bool { return e.Name == old.Name }) {
+			c.report(keyspace.Pos{}, old.Pos, old.Name, "", "the event %s is gone", old.Name)
+		}
+	}
+}
+
+func article(e *keyspace.Entry) string {
+	if e.Script != nil {
+		return "the script"
+	}
+	return "the entry"
+}
+
+// parametersChanged: names, order or types of placeholders, of keys, channels
+// and events.
+func (c *context) parametersChanged() {
+	c.keys(func(old, new *keyspace.Key) {
+		if a, b := parameters(old.Pattern), parameters(new.Pattern); a != b {
+			c.report(new.Pos, old.Pos, new.Name, "", "the parameters of %s were (%s) and are (%s)", new.Name, a, b)
+		}
+	})
+	for _, old := range c.old.Channels {
+		if new := c.channel(old.Name); new != nil && !old.Derived {
+			if a, b := parameters(old.Pattern), parameters(new.Pattern); a != b {
+				c.report(new.Pos, old.Pos, new.Name, "", "the parameters of the channel %s were (%s) and are (%s)", new.Name, a, b)
+			}
+		}
+	}
+	for _, old := range c.old.Events {
+		for _, new := range c.new.Events {
+			if a, b := strings.Join(old.With, ", "), strings.Join(new.With, ", "); old.Name == new.Name && a != b {
+				c.report(new.Pos, old.Pos, new.Name, "", "the event %s carried (%s) and carries (%s)", new.Name, a, b)
+			}
+		}
+	}
+}
+
+func parameters(p *pattern.Pattern) string {
+	var out []string
+	for _, place := range p.Placeholders() {
+		t := place.Type
+		out = append(out, place.Name+" "+goType(&t))
+	}
+	return strings.Join(out, ", ")
+}
+
+func (c *context) scriptChanged() {
+	for _, p := range c.pairs {
+		if p.new == nil || p.old.Script == nil || p.new.Script == nil {
+			continue
+		}
+		if a, b := signature(p.old), signature(p.new); a != b {
+			c.report(p.new.Pos, p.old.Pos, p.new.Name, "", "the script %s was %s and is %s", p.new.Name, a, b)
+		}
+	}
+}
+
+// signature is what a caller of a script sees.
+func signature(e *keyspace.Entry) string {
+	var args []string
+	for _, a := range e.Script.Args {
+		args = append(args, a.Name+" "+goType(&a.Type))
+	}
+	out := "(" + strings.Join(e.Script.Keys, ", ") + "; " + strings.Join(args, ", ") + ")"
+	if e.Script.Returns != nil {
+		out += " " + goType(&scalar.Type{Kind: e.Script.Returns.Kind, Var: e.Script.Returns.Var})
+	}
+	return out
+}
+
+func (c *context) packageRenamed() {
+	if c.old.Package != "" && c.old.Package != c.new.Package {
+		c.report(keyspace.Pos{}, keyspace.Pos{}, "", "", "the package %s is called %s now", c.old.Package, orNobody(c.new.Package))
+	}
+}

@@ -1,0 +1,282 @@
+package breaking
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/internal/automaton"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+func (c *context) typeChanged() {
+	c.keys(func(old, new *keyspace.Key) {
+		switch {
+		case old.Kind != new.Kind:
+			c.report(at(new.Entry, "type"), at(old.Entry, "type"), new.Name, "", "%s was a %s and is a %s", new.Name, old.Kind, new.Kind)
+		case old.Role == "" && keeps(old.Entry.Construct) != keeps(new.Entry.Construct):
+			c.report(at(new.Entry, "type"), at(old.Entry, "type"), new.Name, "", "%s was of type %s and is of type %s, which keeps other keys beside it", new.Name, old.Entry.Type, new.Entry.Type)
+		}
+	})
+}
+
+// keeps is the construct as far as it matters to stored data: a cache and a
+// string are the same.
+func keeps(c keyspace.Construct) keyspace.Construct {
+	if slices.Contains([]keyspace.Construct{keyspace.Cache, keyspace.Counter, keyspace.Ranking}, c) {
+		return keyspace.Plain
+	}
+	return c
+}
+
+// slot is one place where a type stands: "value", "member", "field name" …
+type slot struct {
+	name     string
+	old, new *scalar.Type
+}
+
+// slots are the places of a key that hold one type each.
+func slots(old, new *keyspace.Key) []slot {
+	return []slot{
+		{"the value", old.Value, new.Value}, {"a member", old.Member, new.Member}, {"a score", old.Score, new.Score},
+		{"the name of a field", old.Field, new.Field}, {"the value of a field", old.Item, new.Item},
+	}
+}
+
+// fieldPairs are the fields that both keys have, in a hash, a stream or a JSON
+// object.
+func fieldPairs(old, new []keyspace.Field) []slot {
+	var out []slot
+	for _, f := range old {
+		if i := fieldIndex(new, f.Name); i >= 0 {
+			out = append(out, slot{"the field " + f.Name, &f.Type, &new[i].Type})
+		}
+	}
+	return out
+}
+
+func fieldIndex(fields []keyspace.Field, name string) int {
+	return slices.IndexFunc(fields, func(f keyspace.Field) bool { return f.Name == name })
+}
+
+// both gives the two lists of fields of a pair of keys.
+func both(old, new *keyspace.Key) [][2][]keyspace.Field {
+	return [][2][]keyspace.Field{{old.Fields, new.Fields}, {old.JSON, new.JSON}}
+}
+
+func (c *context) valueNarrowed() {
+	c.keys(func(old, new *keyspace.Key) {
+		if old.Kind != new.Kind {
+			return
+		}
+		list := slots(old, new)
+		for _, lists := range both(old, new) {
+			list = append(list, fieldPairs(lists[0], lists[1])...)
+		}
+		for _, s := range list {
+			if reason := narrowed(s.old, s.new); reason != "" {
+				c.report(new.Pos, old.Pos, new.Name, "", "%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), reason)
+			}
+		}
+	})
+}
+
+func text(t *scalar.Type) string {
+	if t == nil {
+		return "not checked"
+	}
+	return t.Definition()
+}
+
+// narrowed says why values of the old type do not all fit the new one, "" if
+// they do.
+func narrowed(old, new *scalar.Type) string {
+	switch {
+	case new == nil:
+		return ""
+	case old == nil:
+		old = &scalar.Type{Kind: scalar.Bytes}
+	}
+	if old.Encrypted != new.Encrypted {
+		return "what is stored is sealed in the one and not in the other"
+	}
+	if old.Encrypted {
+		return ""
+	}
+	return narrowedKind(*old, *new)
+}
+
+// open are the kinds whose stored values are no regular language.
+var open = []scalar.Kind{scalar.Text, scalar.Bytes, scalar.JSON, scalar.Float}
+
+func narrowedKind(old, new scalar.Type) string {
+	switch {
+	case new.Kind == scalar.Bytes, new.Kind == scalar.Text && new.Max == 0:
+		return ""
+	case new.Kind == scalar.Text:
+		return tooLong(old, new)
+	case new.Kind == scalar.JSON && old.Kind == scalar.JSON:
+		if old.File != new.File && new.File != "" {
+			return "whether the values fit the other schema file cannot be seen here"
+		}
+		return ""
+	case new.Kind == scalar.JSON:
+		if slices.Contains([]scalar.Kind{scalar.Int, scalar.Bool, scalar.UnixS, scalar.UnixMS}, old.Kind) {
+			return ""
+		}
+		return "not every value is JSON"
+	case new.Kind == scalar.Float:
+		if slices.Contains([]scalar.Kind{scalar.Int, scalar.Float, scalar.UnixS, scalar.UnixMS}, old.Kind) {
+			return ""
+		}
+		return "not every value is a number"
+	case slices.Contains(open, old.Kind):
+		return "values of " + old.Kind.String() + " may be anything"
+	}
+	return witness(old, new)
+}
+
+func tooLong(old, new scalar.Type) string {
+	switch {
+	case old.Kind == scalar.Text && old.Max > 0 && old.Max <= new.Max:
+		return ""
+	case slices.Contains(open, old.Kind):
+		return "a value may be longer than that"
+	}
+	return witness(old, new)
+}
+
+// witness finds a value of old that is none of new.
+func witness(old, new scalar.Type) string {
+	a, err1 := old.Value()
+	b, err2 := new.Value()
+	if b == nil && err2 == nil { // text max N
+		b, err2 = scalar.Type{Kind: scalar.Text, Max: min(new.Max, scalar.MaxKeyBytes), Rest: true}.Key()
+	}
+	if err1 != nil || err2 != nil || a == nil || b == nil {
+		return "whether the values fit cannot be decided"
+	}
+	if value, found := automaton.Outside(a.DFA, b.DFA); found {
+		return "the value " + finding.Key(value) + " does not fit"
+	}
+	return ""
+}
+
+func (c *context) fieldRemoved() {
+	c.keys(func(old, new *keyspace.Key) {
+		for _, lists := range both(old, new) {
+			if len(lists[1]) == 0 {
+				continue // open fields now, or another type: nothing is refused
+			}
+			for _, f := range lists[0] {
+				if fieldIndex(lists[1], f.Name) < 0 {
+					c.report(new.Pos, f.Pos, new.Name, "", "the field %s of %s is gone", f.Name, new.Name)
+				}
+			}
+		}
+	})
+}
+
+func (c *context) fieldRequired() {
+	c.keys(func(old, new *keyspace.Key) {
+		if old.Kind != new.Kind {
+			return
+		}
+		for _, lists := range both(old, new) {
+			c.required(new.Name, lists[0], lists[1])
+		}
+	})
+}
+
+func (c *context) required(name string, old, new []keyspace.Field) {
+	for _, f := range new {
+		i := fieldIndex(old, f.Name)
+		if f.Type.Optional || i >= 0 && !old[i].Type.Optional {
+			continue
+		}
+		was := "is new"
+		if i >= 0 {
+			was = "was optional"
+		}
+		c.report(f.Pos, keyspace.Pos{}, name, "write "+f.Name+": "+f.Type.String()+" optional", "the field %s of %s %s and is required", f.Name, name, was)
+	}
+}
+
+func (c *context) indexChanged() {
+	for _, p := range c.pairs {
+		if p.new == nil || p.old.Construct != keyspace.Entity || p.new.Construct != keyspace.Entity {
+			continue
+		}
+		for _, ix := range p.new.Index {
+			if !slices.ContainsFunc(p.old.Index, func(o keyspace.Index) bool { return o.Name == ix.Name && o.Key.Kind == ix.Key.Kind }) {
+				c.report(ix.Pos, keyspace.Pos{}, p.new.Name, "", "the index %s of %s holds only items that are written from now on", ix.Name, p.new.Name)
+			}
+		}
+		for _, ix := range p.old.Index {
+			if !slices.ContainsFunc(p.new.Index, func(n keyspace.Index) bool { return n.Name == ix.Name }) {
+				c.report(p.new.Pos, ix.Pos, p.new.Name, "", "the index %s of %s is gone; its keys (%s) stay on the server", ix.Name, p.new.Name, ix.Key.Pattern)
+			}
+		}
+	}
+}
+
+func (c *context) messageChanged() {
+	for _, old := range c.old.Channels {
+		new := c.channel(old.Name)
+		if new == nil || old.Message == nil && new.Message == nil {
+			continue
+		}
+		for _, f := range old.Message {
+			if fieldIndex(new.Message, f.Name) < 0 && len(new.Message) > 0 {
+				c.report(new.Pos, f.Pos, new.Name, "", "messages of %s have no field %s any more", new.Name, f.Name)
+			}
+		}
+		for _, s := range fieldPairs(old.Message, new.Message) {
+			if reason := narrowed(s.old, s.new); reason != "" {
+				c.report(new.Pos, old.Pos, new.Name, "", "%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), reason)
+			}
+		}
+		if len(old.Message) > 0 {
+			c.required(new.Name, old.Message, new.Message)
+		}
+	}
+}
+
+// goTypes are the kinds by the type that generated code has for them.
+func goType(t *scalar.Type) string {
+	if t == nil {
+		return "text"
+	}
+	name := map[scalar.Kind]string{scalar.Int: "int", scalar.Float: "float", scalar.Bool: "bool", scalar.Bytes: "bytes", scalar.JSON: "json",
+		scalar.Date: "time", scalar.Timestamp: "time", scalar.UnixS: "time", scalar.UnixMS: "time"}[t.Kind]
+	switch {
+	case t.Encrypted:
+		return "sealed"
+	case t.Kind == scalar.Enum:
+		name = "enum " + t.Var
+	case name == "":
+		name = "text"
+	}
+	if t.Optional {
+		name += " optional"
+	}
+	return strings.TrimSpace(name)
+}
+
+func (c *context) goTypeChanged() {
+	c.keys(func(old, new *keyspace.Key) {
+		if old.Kind != new.Kind {
+			return
+		}
+		list := slots(old, new)
+		for _, lists := range both(old, new) {
+			list = append(list, fieldPairs(lists[0], lists[1])...)
+		}
+		for _, s := range list {
+			if a, b := goType(s.old), goType(s.new); a != b && narrowed(s.old, s.new) == "" {
+				c.report(new.Pos, old.Pos, new.Name, "", "%s of %s was %s and is %s in generated code", s.name, new.Name, a, b)
+			}
+		}
+	})
+}
