@@ -158,7 +158,7 @@ func TestLayers(t *testing.T) {
 		"keyspace/format":             {"finding"},
 		"keyspace/schema":             nil,
 		"keyspace/lint":               append([]string{"slot"}, declared...),
-		"keyspace/breaking":           append([]string{"slot"}, declared...),
+		"keyspace/breaking":           append([]string{"keyspace/internal/automaton"}, declared...),
 		".":                           {"connect"},
 		"key":                         {"keyspace/pattern", "keyspace/scalar"},
 		"value":                       {"key", "keyspace/scalar"},

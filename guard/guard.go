@@ -1,0 +1,290 @@
+// Package guard checks what a program does to a keyspace against its
+// declaration, whoever wrote the code: it wraps a rueidis client, looks at every
+// command and refuses, or reports, keys that nobody declared, commands of the
+// wrong type, and writes that leave a key without the TTL it must have, with the
+// place in the program that sent them. It is for tests and staging.
+//
+// Where keys stand in a command, and what it does to them, is taken from the
+// servers' own description of all their commands; of scripts the keys are
+// checked before, their types and TTLs afterwards. Where the arguments cannot
+// tell, the guard asks the server behind the command, in the same round trip.
+//
+// It is not a permission system (that is ACL) and does not look at values.
+//
+// API: may change until 1.0.
+package guard
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/match"
+	"github.com/redis/rueidis"
+)
+
+// Problem is what is wrong with a command.
+type Problem uint8
+
+// The problems.
+const (
+	Undeclared     Problem = iota + 1 // no entry has this key
+	FormerName                        // the key is written under a pattern of `was`
+	WrongType                         // the command is for another Redis type
+	NoTTL                             // the key is left without a TTL and must expire
+	TTLTooLong                        // its TTL is above what is declared
+	TTLForbidden                      // it has a TTL and must never expire
+	Dangerous                         // KEYS, which stops the server
+	UnknownCommand                    // where its keys are cannot be told
+)
+
+var problemNames = [...]string{"", "undeclared key", "key under a former name", "wrong type", "key without a TTL", "TTL too long", "TTL on a key that must never expire", "dangerous command", "unknown command"}
+
+// String implements fmt.Stringer.
+func (p Problem) String() string { return problemNames[p] }
+
+// Violation is one command that does not fit the declaration. It is an error.
+type Violation struct {
+	Problem Problem
+	Command string // "SET", "XGROUP CREATE"
+	Key     string
+	Entry   string // the entry's name, "" for an undeclared key
+	Detail  string
+	Caller  string // file:line of the code that sent it
+	Done    bool   // the command was carried out before this could be known
+}
+
+func (v *Violation) Error() string {
+	text := fmt.Sprintf("%s: %s on key %q", v.Problem, v.Command, v.Key)
+	if v.Entry != "" {
+		text += " of " + v.Entry
+	}
+	if v.Detail != "" {
+		text += ": " + v.Detail
+	}
+	return text + " (sent by " + v.Caller + ")"
+}
+
+// Options of a guard. The zero value refuses.
+type Options struct {
+	// Report is called for each violation instead of refusing the command: for
+	// staging. It may be called from several goroutines. nil: a command that
+	// violates the declaration is not sent, or, where only its outcome tells,
+	// gives the *Violation instead of its reply.
+	Report func(*Violation)
+	// Ignore are prefixes of packages that callers are not looked for in, beside
+	// those of rueidis and of keywright: your own wrappers.
+	Ignore []string
+}
+
+// Guard checks commands against one keyspace. It is safe for concurrent use.
+type Guard struct {
+	options Options
+	matcher *match.Matcher
+	targets []keyspace.Target
+	ignore  []string
+}
+
+// New makes a guard of a keyspace that loaded without errors.
+func New(ks *keyspace.Keyspace, o Options) (*Guard, error) {
+	items, targets := ks.Items()
+	m, _, err := match.Compile(items)
+	if err != nil {
+		return nil, fmt.Errorf("the patterns together are too complex to be matched: %w", err)
+	}
+	return &Guard{o, m, targets, append([]string{"github.com/redis/rueidis", "github.com/keywright/keywright.", "github.com/keywright/keywright/typed.", "github.com/keywright/keywright/guard."}, o.Ignore...)}, nil
+}
+
+// Wrap puts the guard in front of a client; it fits keywright.Options.Wrap.
+func (g *Guard) Wrap(c rueidis.Client) rueidis.Client { return &client{Client: c, g: g} }
+
+// Check looks at one command without sending anything and gives its violations,
+// as far as its arguments tell. It is for other clients than rueidis: call it
+// from their hooks.
+func (g *Guard) Check(args ...string) []*Violation {
+	var v verdict
+	g.check(&v, args)
+	g.place(&v)
+	return v.found
+}
+
+// verdict is what is known of some commands before they are sent.
+type verdict struct {
+	found []*Violation
+	after []question // what only the outcome tells
+	one   [1]question
+}
+
+// question is a key to be asked about behind a command.
+type question struct {
+	command string
+	key     string
+	entry   *keyspace.Key
+	typed   bool // its type is to be asked too
+}
+
+// find takes a key to its target, nil for an undeclared one.
+func (g *Guard) find(key string) *keyspace.Target {
+	i := g.matcher.Match(unsafe.Slice(unsafe.StringData(key), len(key)), nil)
+	if i == match.None || g.targets[i].Owned != nil {
+		return nil
+	}
+	return &g.targets[i]
+}
+
+// check looks at one command.
+func (g *Guard) check(v *verdict, args []string) {
+	c := lookup(args)
+	switch {
+	case len(args) == 0:
+		return
+	case c == nil:
+		v.add(UnknownCommand, args, "", nil, "the guard does not know where its keys are")
+		return
+	case c.name == "keys":
+		v.add(Dangerous, args, args[min(1, len(args)-1)], nil, "it stops the server for as long as it runs; use SCAN, or a declared index")
+		return
+	}
+	for i := range c.specs {
+		s := &c.specs[i]
+		s.keys(args, func(at int) { g.key(v, c, i, args, at) })
+	}
+}
+
+// key looks at one key of a command.
+func (g *Guard) key(v *verdict, c *command, i int, args []string, at int) {
+	s, key := &c.specs[i], args[at]
+	target := g.find(key)
+	switch {
+	case target == nil:
+		v.add(Undeclared, args, key, nil, "")
+		return
+	case target.Foreign != nil:
+		return
+	case target.Legacy != nil:
+		if s.writes && !s.deletes && c.name != "rename" && c.name != "restore" {
+			v.add(FormerName, args, key, nil, "the entry "+target.Legacy.Name+" has the pattern "+target.Legacy.Keys[0].Pattern.String())
+		}
+		return
+	}
+	entry := target.Key
+	if kind := c.kind(i); kind != "" && kind != entry.Kind {
+		v.add(WrongType, args, key, entry, fmt.Sprintf("it is declared as a %s, and the command is for a %s", entry.Kind, kind))
+		return
+	}
+	if !c.writes || !s.writes || s.deletes && !s.reads {
+		return
+	}
+	g.lifetime(v, c, args, key, entry)
+}
+
+// lifetime judges what a write does to the TTL of a key: by its arguments where
+// they say it, else by what the server answers afterwards.
+func (g *Guard) lifetime(v *verdict, c *command, args []string, key string, entry *keyspace.Key) {
+	said, ok := ttlOf(c, args)
+	ttl := entry.TTL
+	switch {
+	case ttl.Policy == keyspace.TTLAny:
+	case !ok: // the outcome tells
+		if len(v.after) == 0 {
+			v.after = v.one[:0]
+		}
+		scripted := c.group == "scripting" || kinds[c.group] == "" && c.name != "expire"
+		if ttl.Policy == keyspace.TTLExpires || scripted {
+			v.after = append(v.after, question{display(args), key, entry, scripted})
+		}
+	case said == 0 && ttl.Policy == keyspace.TTLExpires:
+		v.add(NoTTL, args, key, entry, "the declaration says "+ttl.Text)
+	case said != 0 && ttl.Policy == keyspace.TTLNone:
+		v.add(TTLForbidden, args, key, entry, "the declaration says "+ttl.Text)
+	case ttl.Policy == keyspace.TTLExpires && said > ttl.LiveMax():
+		v.add(TTLTooLong, args, key, entry, fmt.Sprintf("%s; the declaration says %s", keyspace.FormatDuration(said), ttl.Text))
+	}
+}
+
+// answer judges what the server said of a key afterwards.
+func (g *Guard) answer(v *verdict, q question, kind string, ms int64) {
+	ttl := q.entry.TTL
+	args := []string{q.command}
+	before := len(v.found)
+	switch {
+	case ms == -2 || kind == "none":
+		return // it is not there: nothing can be wrong with it
+	case kind != "" && kind != string(q.entry.Kind):
+		v.add(WrongType, args, q.key, q.entry, fmt.Sprintf("it is a %s now and is declared as a %s", kind, q.entry.Kind))
+	case ms == -1 && ttl.Policy == keyspace.TTLExpires:
+		v.add(NoTTL, args, q.key, q.entry, "the declaration says "+ttl.Text)
+	case ms >= 0 && ttl.Policy == keyspace.TTLNone:
+		v.add(TTLForbidden, args, q.key, q.entry, "the declaration says "+ttl.Text)
+	case ttl.Policy == keyspace.TTLExpires && time.Duration(ms)*time.Millisecond > ttl.LiveMax():
+		v.add(TTLTooLong, args, q.key, q.entry, fmt.Sprintf("%s; the declaration says %s", keyspace.FormatDuration(time.Duration(ms)*time.Millisecond), ttl.Text))
+	}
+	for _, found := range v.found[before:] {
+		found.Done = true
+	}
+}
+
+func (v *verdict) add(p Problem, args []string, key string, entry *keyspace.Key, detail string) {
+	found := &Violation{Problem: p, Command: display(args), Key: key, Detail: detail}
+	if entry != nil {
+		found.Entry = entry.Name
+	}
+	v.found = append(v.found, found)
+}
+
+// display is the name of a command without its arguments: those hold values.
+func display(args []string) string {
+	name := strings.ToUpper(args[0])
+	if len(args) > 1 && commands[strings.ToLower(args[0])+"|"+strings.ToLower(args[1])] != nil {
+		name += " " + strings.ToUpper(args[1])
+	}
+	return name
+}
+
+// place says where the commands came from, once for all of them.
+func (g *Guard) place(v *verdict) {
+	if len(v.found) == 0 {
+		return
+	}
+	caller := g.caller()
+	for _, found := range v.found {
+		if found.Caller == "" {
+			found.Caller = caller
+		}
+	}
+}
+
+// caller is the first place on the stack outside of the clients.
+func (g *Guard) caller() string {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if f.Function != "" && !g.ignored(f.Function) && !strings.HasPrefix(f.Function, "runtime.") && !generated(f.File) {
+			return fmt.Sprintf("%s:%d", f.File, f.Line)
+		}
+		if !more {
+			return "an unknown place"
+		}
+	}
+}
+
+func (g *Guard) ignored(function string) bool {
+	for _, prefix := range g.ignore {
+		if strings.HasPrefix(function, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// generated reports whether a file is the package that keywright has made: who
+// called it is of interest. Its functions are one file named after its folder.
+func generated(file string) bool {
+	parts := strings.Split(file, "/")
+	n := len(parts)
+	return n > 1 && parts[n-1] == parts[n-2]+".go" && strings.HasSuffix(parts[n-2], "keys")
+}

@@ -1,0 +1,77 @@
+package guard
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ttlOf reads the TTL that a command gives its key out of its arguments: 0 for
+// none at all. ok is false where the arguments do not tell: the TTL of before
+// may stay, or the time is absolute.
+func ttlOf(c *command, args []string) (ttl time.Duration, ok bool) {
+	switch c.name {
+	case "set":
+		return setTTL(args[min(3, len(args)):])
+	case "setex":
+		return relative(args, 2, time.Second)
+	case "psetex":
+		return relative(args, 2, time.Millisecond)
+	case "expire":
+		return expireTTL(args, time.Second)
+	case "pexpire":
+		return expireTTL(args, time.Millisecond)
+	case "getset", "mset", "persist", "msetnx", "setnx":
+		return 0, c.name != "setnx" && c.name != "msetnx"
+	}
+	return 0, false
+}
+
+// setTTL reads the options of SET.
+func setTTL(options []string) (time.Duration, bool) {
+	for i, o := range options {
+		switch strings.ToUpper(o) {
+		case "EX":
+			return relative(options, i+1, time.Second)
+		case "PX":
+			return relative(options, i+1, time.Millisecond)
+		case "EXAT", "PXAT", "KEEPTTL", "NX", "XX", "IFEQ":
+			if has(options, "EX", "PX") {
+				continue
+			}
+			return 0, false
+		}
+	}
+	return 0, true
+}
+
+func has(options []string, words ...string) bool {
+	for _, o := range options {
+		for _, w := range words {
+			if strings.EqualFold(o, w) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// expireTTL: with a condition (NX, XX, GT, LT) the outcome tells.
+func expireTTL(args []string, unit time.Duration) (time.Duration, bool) {
+	if len(args) != 3 {
+		return 0, false
+	}
+	ttl, ok := relative(args, 2, unit)
+	return ttl, ok && ttl > 0 // at zero and below it deletes
+}
+
+func relative(args []string, at int, unit time.Duration) (time.Duration, bool) {
+	if at >= len(args) {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(args[at], 10, 64)
+	if err != nil || n <= 0 || n > int64((1<<63-1)/unit) {
+		return 0, false
+	}
+	return time.Duration(n) * unit, true
+}
