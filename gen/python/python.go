@@ -38,7 +38,7 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 		m.channel(c)
 	}
 	text := header(ks) + "\n" + runtime + m.automata.String() + m.body.String() + m.lists()
-	return []gen.File{{Name: portable.Module(ks) + ".py", Text: []byte(text)}}, nil
+	return []gen.File{{Name: identifier(portable.Module(ks)) + ".py", Text: []byte(text)}}, nil
 }
 
 // declared are the names that the module has whatever the keyspace.
@@ -58,9 +58,11 @@ type module struct {
 	keys, channels [][2]string // name in the declaration, variable
 }
 
+// header begins with a line that has no text by the author below it: on the
+// second line of a file Python looks for the encoding.
 func header(ks *keyspace.Keyspace) string {
 	var b strings.Builder
-	for _, line := range append([]string{gen.Marker}, portable.Lines(ks.Doc)...) {
+	for _, line := range append([]string{gen.Marker, ""}, portable.Lines(ks.Doc)...) {
 		b.WriteString(strings.TrimRight("# "+line, " ") + "\n")
 	}
 	return b.String()

@@ -53,7 +53,7 @@ func (m *module) record(name string, fields []keyspace.Field, typ func(scalar.Ty
 	}
 	always, maybe := m.names.Take("_"+name+"Always"), m.names.Take("_"+name+"Maybe")
 	m.dict(always, required, typ, "")
-	m.dict(maybe, optional, typ, ", total=False")
+	m.dict(maybe, optional, typ, "    total=False,\n")
 	fmt.Fprintf(&m.body, "class %s(%s, %s):\n    pass\n\n\n", name, always, maybe)
 }
 
@@ -62,7 +62,7 @@ func (m *module) dict(name string, fields []keyspace.Field, typ func(scalar.Type
 	for _, f := range fields {
 		fmt.Fprintf(&m.body, "        %s: %s,%s\n", quote(f.Name), typ(f.Type), remark(f.Type))
 	}
-	fmt.Fprintf(&m.body, "    }%s,\n)\n\n\n", total)
+	fmt.Fprintf(&m.body, "    },\n%s)\n\n\n", total)
 }
 
 // wireType is a value as the server holds it, given by a client that decodes

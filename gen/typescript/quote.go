@@ -55,12 +55,21 @@ func property(name string) string {
 	return quote(name)
 }
 
+// tame takes the meaning from a line that begins like a directive to the
+// compiler (@ts-nocheck).
+func tame(line string) string {
+	if strings.HasPrefix(line, "@") {
+		return `\` + line
+	}
+	return line
+}
+
 // comment writes a documentation comment; the end of one inside of it is broken.
 func comment(b *strings.Builder, indent string, lines []string) {
 	var clean []string
 	for _, text := range lines {
 		for _, line := range portable.Lines(text) {
-			clean = append(clean, strings.ReplaceAll(line, "*/", "* /"))
+			clean = append(clean, tame(strings.ReplaceAll(line, "*/", "* /")))
 		}
 	}
 	switch {

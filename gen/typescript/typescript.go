@@ -62,7 +62,7 @@ func header(ks *keyspace.Keyspace) string {
 	lines := append([]string{gen.Marker}, portable.Lines(ks.Doc)...)
 	var b strings.Builder
 	for _, line := range lines {
-		b.WriteString(strings.TrimRight("// "+line, " ") + "\n")
+		b.WriteString(strings.TrimRight("// "+tame(line), " ") + "\n")
 	}
 	return b.String() + "/* eslint-disable */\n"
 }
