@@ -90,6 +90,32 @@ func compiled(t testing.TB, dir string) string {
 	return filepath.Join(dir, "js")
 }
 
+// TestTypes: type checkers let through what is right in usage.ts and usage.py,
+// refuse what is marked as wrong, and have nothing against the modules.
+func TestTypes(t *testing.T) {
+	dir := t.TempDir()
+	for _, file := range append(declarations[:len(declarations)-1], "testdata/usage.yaml") { // a field without a name cannot be in a TypedDict
+		ks := load(t, file)
+		written(t, dir, ks, typescript.Generate)
+		written(t, dir, ks, python.Generate)
+	}
+	for _, name := range []string{"usage.ts", "usage.py"} {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compiled(t, dir)
+	config := `{"include": ["*.py"], "typeCheckingMode": "strict", "pythonVersion": "3.9", "reportUnnecessaryTypeIgnoreComment": true}`
+	if err := os.WriteFile(filepath.Join(dir, "pyrightconfig.json"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "node", nodeDir+"/node_modules/pyright/index.js", "--project", dir)
+}
+
 // TestLanguages: Go, TypeScript and Python agree on every vector.
 func TestLanguages(t *testing.T) {
 	dir := t.TempDir()

@@ -86,6 +86,10 @@ func (i *item) methods(verb string) {
 	fmt.Fprintf(b, "    def %s(%s) -> %s:\n", verb, signature, i.keyType())
 	fmt.Fprintf(b, "        return self._build({%s})%s\n\n", strings.Join(gives, ", "), decode)
 	fmt.Fprintf(b, "    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[%s]:\n", i.params)
+	if len(takes) == 0 {
+		b.WriteString("        return self._parse(key)\n\n\n")
+		return
+	}
 	fmt.Fprintf(b, "        return _t.cast(_t.Optional[%s], self._parse(key))\n\n\n", i.params)
 }
 

@@ -9,7 +9,7 @@ import (
 
 // values writes the types of what is stored under a key.
 func (m *module) values(i *item, k *keyspace.Key) {
-	if k.Value != nil {
+	if k.Value != nil && len(k.JSON) == 0 {
 		m.alias(i.typeName("Value"), *k.Value, wireType(*k.Value))
 	}
 	if len(k.JSON) > 0 {

@@ -108,7 +108,9 @@ class _Text(_Matcher):
 
 class _Bytes(_Text):
     def encode(self, value: object) -> _t.Union[bytes, str]:
-        return bytes(value) if isinstance(value, (bytes, bytearray, memoryview)) else "is not bytes"
+        if not isinstance(value, (bytes, bytearray, memoryview)):
+            return "is not bytes"
+        return bytes(_t.cast(bytes, value))
 
     def decode(self, data: bytes) -> object:
         return data
@@ -165,7 +167,8 @@ class _Int(_Matcher):
     def encode(self, value: object) -> _t.Union[bytes, str]:
         if not isinstance(value, int) or isinstance(value, bool):
             return "is not an int"
-        rest, parts = abs(int(value)), []
+        rest = abs(int(value))
+        parts: _t.List[str] = []
         while rest >= 10**self.chunk:
             rest, part = divmod(rest, 10**self.chunk)
             parts.append(str(part).zfill(self.chunk))
@@ -207,7 +210,10 @@ class _Automaton(_Matcher):
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.width = 0
         self.classes: _t.List[int] = []
+        self.next: _t.List[int] = []
+        self.final: _t.FrozenSet[int] = frozenset()
 
     def unpack(self) -> None:
         classes, self.next, final = (self.runs(part) for part in self.text.split("|"))
@@ -231,6 +237,10 @@ class _Automaton(_Matcher):
                 return
             if state in self.final:
                 yield at + 1
+
+
+# Not every keyspace needs all of them.
+_MATCHERS = (_Text, _Bytes, _Hex, _Int, _Words, _Bool, _Automaton)
 
 
 class _Place(Placeholder):
@@ -284,7 +294,8 @@ class _Pattern:
         ends = [0] * len(self._steps)
         if not self._match(data, 0, 0, ends, set()):
             return None
-        out, start = {}, 0
+        out: _t.Dict[str, object] = {}
+        start = 0
         for step, end in zip(self._steps, ends):
             if isinstance(step, _Place):
                 out[step.argument] = step.matcher.decode(data[start:end])
