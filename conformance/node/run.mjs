@@ -1,7 +1,7 @@
-// Runs the vectors of a keyspace against the module that was generated from it,
-// compiled to JavaScript:
+// Runs the vectors of keyspaces against the modules that were generated from
+// them, compiled to JavaScript:
 //
-//	node run.mjs MODULE.js VECTORS.json
+//	node run.mjs MODULE.js VECTORS.json …
 //
 // Prints every difference and ends with 1 if there is one.
 import { readFileSync } from "node:fs";
@@ -9,11 +9,8 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 
-const [moduleFile, vectorFile] = process.argv.slice(2);
-const generated = await import(pathToFileURL(resolve(moduleFile)).href);
-const vectors = JSON.parse(readFileSync(vectorFile, "utf8"));
-
 const integers = new Set(["int", "unix_s", "unix_ms"]);
+let generated; // the module under test
 let checks = 0;
 let failures = 0;
 
@@ -118,14 +115,20 @@ function careless(item, subject, build) {
   }
 }
 
-check(generated.allKeys.size === vectors.keys.length && generated.allChannels.size === vectors.channels.length, "not the same keys and channels");
-for (const subject of vectors.keys) {
-  const item = generated.allKeys.get(subject.name);
-  run(item, subject, (params) => item.key(params), item.scanPattern);
+async function compare(moduleFile, vectorFile) {
+  generated = await import(pathToFileURL(resolve(moduleFile)).href);
+  const vectors = JSON.parse(readFileSync(vectorFile, "utf8"));
+  check(generated.allKeys.size === vectors.keys.length && generated.allChannels.size === vectors.channels.length, vectorFile, "not the same keys and channels");
+  for (const subject of vectors.keys) {
+    const item = generated.allKeys.get(subject.name);
+    run(item, subject, (params) => item.key(params), item.scanPattern);
+  }
+  for (const subject of vectors.channels) {
+    const item = generated.allChannels.get(subject.name);
+    run(item, subject, (params) => item.channel(params), item.subscribePattern);
+  }
 }
-for (const subject of vectors.channels) {
-  const item = generated.allChannels.get(subject.name);
-  run(item, subject, (params) => item.channel(params), item.subscribePattern);
-}
+
+for (let files = process.argv.slice(2); files.length > 0; files = files.slice(2)) await compare(files[0], files[1]);
 console.log(`${checks} checks, ${failures} failures`);
 process.exit(failures === 0 && checks > 0 ? 0 : 1);

@@ -1,6 +1,6 @@
-"""Runs the vectors of a keyspace against the module generated from it:
+"""Runs the vectors of keyspaces against the modules generated from them:
 
-    python3 run.py MODULE.py VECTORS.json
+    python3 run.py MODULE.py VECTORS.json …
 
 Prints every difference and ends with 1 if there is one.
 """
@@ -148,17 +148,24 @@ def attempt(action, *args, **kwargs):
         return error
 
 
-def main(module_file, vector_file):
-    spec = importlib.util.spec_from_file_location("generated", module_file)
+def load(file):
+    spec = importlib.util.spec_from_file_location("generated", file)
     module = importlib.util.module_from_spec(spec)
     sys.modules["generated"] = module
     spec.loader.exec_module(module)
-    with open(vector_file, encoding="utf-8") as file:
-        run = Run(module, json.load(file))
-    run.everything()
-    print(f"{run.checks} checks, {run.failures} failures")
-    return 0 if run.failures == 0 and run.checks > 0 else 1
+    return module
+
+
+def main(files):
+    checks = failures = 0
+    for module_file, vector_file in zip(files[::2], files[1::2]):
+        with open(vector_file, encoding="utf-8") as file:
+            run = Run(load(module_file), json.load(file))
+        run.everything()
+        checks, failures = checks + run.checks, failures + run.failures
+    print(f"{checks} checks, {failures} failures")
+    return 0 if failures == 0 and checks > 0 else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

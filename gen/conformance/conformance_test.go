@@ -91,7 +91,7 @@ func texts(values []conformance.Value) []string {
 
 // TestTheSameEveryTime: chance has a fixed seed.
 func TestTheSameEveryTime(t *testing.T) {
-	for _, file := range declarations {
+	for _, file := range []string{"testdata/hostile.yaml", "testdata/usage.yaml"} {
 		first, err := conformance.Generate(load(t, file))
 		again, err2 := conformance.Generate(load(t, file))
 		if err != nil || err2 != nil || !cmp.Equal(first, again) {
