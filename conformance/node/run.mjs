@@ -101,6 +101,17 @@ function run(item, subject, build, glob) {
   }
   check(attempt(() => item.parse("\ud800")).result === undefined, subject.name, "parses half a surrogate pair");
   careless(item, subject, build);
+  huge(item, subject, build);
+}
+
+/** A number of 5,000 digits, where a number may have any length. */
+function huge(item, subject, build) {
+  for (const [i, { name, type }] of subject.placeholders.entries()) {
+    if (!/^int( \S+\.\.)?$/.test(type)) continue;
+    const given = { ...argument(item, subject, subject.build[0].params), [item.placeholders[i].property]: 10n ** 5000n + 7n };
+    const { result, error } = attempt(() => item.parse(build(given)));
+    check(isDeepStrictEqual(result, given), subject.name, "does not hold 5,000 digits for", name, error);
+  }
 }
 
 /** Values of the wrong type, one at a time in place of a right one. */

@@ -7,6 +7,7 @@ Prints every difference and ends with 1 if there is one.
 
 import importlib.util
 import json
+import re
 import sys
 
 INTEGERS = ("int", "unix_s", "unix_ms")
@@ -68,6 +69,7 @@ class Run:
                 self.check(read is None, name, "parse", form, "gives", read)
         self.check(attempt(item.parse, "\ud800") is None, name, "parses half a surrogate pair")
         self.careless(item, subject, build)
+        self.huge(item, subject, build)
 
     def metadata(self, item, subject, glob):
         name = subject["name"]
@@ -94,6 +96,15 @@ class Run:
         self.check(ttl.px(want["maxMs"], lambda: 0.5) == want["maxMs"], name, "px of the longest")
         for ms in (want["minMs"] - 1, want["maxMs"] + 1):
             self.check(isinstance(attempt(ttl.px, ms), ValueError), name, "px takes", ms)
+
+    def huge(self, item, subject, build):
+        """A number of 5,000 digits, where a number may have any length."""
+        for place, declared in zip(item.placeholders, subject["placeholders"]):
+            if re.fullmatch(r"int( \S+\.\.)?", declared["type"]):
+                for number in (10**5000 + 7, 10**4000, 10**8000 + 10**4000):
+                    given = {**arguments(item, subject, subject["build"][0]["params"]), place.argument: number}
+                    key = attempt(build, **given)
+                    self.check(attempt(item.parse, key) == given, item.name, "does not hold 5,000 digits for", declared["name"])
 
     def careless(self, item, subject, build):
         """Values of the wrong type, one at a time in place of a right one."""

@@ -14,7 +14,7 @@ import (
 const (
 	maxPerPlace = 90
 	maxFound    = 60
-	maxRefused  = 200
+	maxRefused  = 300
 	combined    = 12
 )
 
@@ -25,6 +25,7 @@ type author struct {
 	rng      *rand.Rand
 	accepted [][]string // per placeholder
 	refused  [][]string
+	odd      [][]string // refused, or nothing that a program can have in hand: only ever found in a key
 	seen     map[string]bool // keys
 }
 
@@ -43,18 +44,21 @@ func newAuthor(name string, p *pattern.Pattern, s *Subject) *author {
 // sort divides candidates into what the placeholder takes and what not.
 func (a *author) sort(e pattern.Element, texts []string) {
 	table, kind := e.Table(), a.p.Placeholders()[e.Placeholder].Type.Kind
-	var accepted, refused []string
+	var accepted, refused, odd []string
 	for _, text := range texts {
-		switch {
-		case !held(kind, text):
-		case table.Accepts(text):
+		fits, held := table.Accepts(text), held(kind, text)
+		if fits && held {
 			accepted = append(accepted, text)
-		default:
+			continue
+		}
+		odd = append(odd, text)
+		if held {
 			refused = append(refused, text)
 		}
 	}
 	a.accepted = append(a.accepted, accepted[:min(len(accepted), maxPerPlace)])
 	a.refused = append(a.refused, refused[:min(len(refused), maxPerPlace)])
+	a.odd = append(a.odd, odd[:min(len(odd), maxPerPlace)])
 }
 
 // write fills the subject.
@@ -128,19 +132,19 @@ func (a *author) values(texts []string) []Value {
 // parse judges keys that are nearly of the pattern, and keys of others.
 func (a *author) parse(base []string, foreign []string) {
 	first, _ := a.p.Build(base...)
-	keys := append([]string{""}, foreign...)
-	keys = append(keys, nearMisses(string(first), a.rng)...)
-	for range 3 {
-		v := a.s.Build[a.rng.IntN(len(a.s.Build))]
-		keys = append(keys, nearMisses(string(v.Key), a.rng)...)
-	}
+	keys := []string{""}
 	for i := range base {
 		for _, bad := range notUTF8 {
 			keys = append(keys, a.spliced(replaced(base, i, bad)), a.spliced(replaced(base, i, base[i]+bad)), a.spliced(replaced(base, i, "")))
 		}
-		for _, v := range a.refused[i] {
+		for _, v := range a.odd[i] {
 			keys = append(keys, a.spliced(replaced(base, i, v)))
 		}
+	}
+	keys = append(append(keys, nearMisses(string(first), a.rng)...), foreign...)
+	for range 3 {
+		v := a.s.Build[a.rng.IntN(len(a.s.Build))]
+		keys = append(keys, nearMisses(string(v.Key), a.rng)...)
 	}
 	for _, key := range keys {
 		a.judge(key)

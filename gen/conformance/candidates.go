@@ -50,7 +50,7 @@ func candidates(t scalar.Type, table *pattern.Table, rng *rand.Rand) []string {
 func special(t scalar.Type) []string {
 	switch t.Kind {
 	case scalar.Int:
-		return append(around(t.HasMin, t.Low), around(t.HasMax, t.High)...)
+		return append(append(around(t.HasMin, t.Low), around(t.HasMax, t.High)...), "0", "-0", "00", "01", "-01", "-", "+1", "1.0", "1e3")
 	case scalar.Text, scalar.Bytes:
 		return lengths(t.Max)
 	case scalar.Hex:
