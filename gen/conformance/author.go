@@ -25,7 +25,7 @@ type author struct {
 	rng      *rand.Rand
 	accepted [][]string // per placeholder
 	refused  [][]string
-	odd      [][]string // refused, or nothing that a program can have in hand: only ever found in a key
+	odd      [][]string      // refused, or nothing that a program can have in hand: only ever found in a key
 	seen     map[string]bool // keys
 }
 

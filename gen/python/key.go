@@ -85,12 +85,12 @@ func (i *item) methods(verb string) {
 	}
 	fmt.Fprintf(b, "    def %s(%s) -> %s:\n", verb, signature, i.keyType())
 	fmt.Fprintf(b, "        return self._build({%s})%s\n\n", strings.Join(gives, ", "), decode)
-	fmt.Fprintf(b, "    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[%s]:\n", i.params)
+	fmt.Fprintf(b, "    def parse(self, %s: _t.Union[str, bytes]) -> _t.Optional[%s]:\n", verb, i.params)
 	if len(takes) == 0 {
-		b.WriteString("        return self._parse(key)\n\n\n")
+		fmt.Fprintf(b, "        return self._parse(%s)\n\n\n", verb)
 		return
 	}
-	fmt.Fprintf(b, "        return _t.cast(_t.Optional[%s], self._parse(key))\n\n\n", i.params)
+	fmt.Fprintf(b, "        return _t.cast(_t.Optional[%s], self._parse(%s))\n\n\n", i.params, verb)
 }
 
 // writeSteps writes the pieces of the pattern and ends the call.

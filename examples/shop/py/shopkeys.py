@@ -1015,8 +1015,8 @@ class _LockReleaseChannel(Channel):
     def channel(self, *, lock_key: str) -> str:
         return self._build({"lock_key": lock_key}).decode("utf-8")
 
-    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[LockReleaseChannelParams]:
-        return _t.cast(_t.Optional[LockReleaseChannelParams], self._parse(key))
+    def parse(self, channel: _t.Union[str, bytes]) -> _t.Optional[LockReleaseChannelParams]:
+        return _t.cast(_t.Optional[LockReleaseChannelParams], self._parse(channel))
 
 
 lock_release_channel = _LockReleaseChannel(
@@ -1044,8 +1044,8 @@ class _CouponIssueReleasedChannel(Channel):
     def channel(self, *, coupon_id: int) -> str:
         return self._build({"coupon_id": coupon_id}).decode("utf-8")
 
-    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[CouponIssueReleasedChannelParams]:
-        return _t.cast(_t.Optional[CouponIssueReleasedChannelParams], self._parse(key))
+    def parse(self, channel: _t.Union[str, bytes]) -> _t.Optional[CouponIssueReleasedChannelParams]:
+        return _t.cast(_t.Optional[CouponIssueReleasedChannelParams], self._parse(channel))
 
 
 coupon_issue_released_channel = _CouponIssueReleasedChannel(
@@ -1073,8 +1073,8 @@ class _OrderProcessReleasedChannel(Channel):
     def channel(self, *, order_id: int) -> str:
         return self._build({"order_id": order_id}).decode("utf-8")
 
-    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[OrderProcessReleasedChannelParams]:
-        return _t.cast(_t.Optional[OrderProcessReleasedChannelParams], self._parse(key))
+    def parse(self, channel: _t.Union[str, bytes]) -> _t.Optional[OrderProcessReleasedChannelParams]:
+        return _t.cast(_t.Optional[OrderProcessReleasedChannelParams], self._parse(channel))
 
 
 order_process_released_channel = _OrderProcessReleasedChannel(
@@ -1102,8 +1102,8 @@ class _ProductStockReleasedChannel(Channel):
     def channel(self, *, option_id: int) -> str:
         return self._build({"option_id": option_id}).decode("utf-8")
 
-    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[ProductStockReleasedChannelParams]:
-        return _t.cast(_t.Optional[ProductStockReleasedChannelParams], self._parse(key))
+    def parse(self, channel: _t.Union[str, bytes]) -> _t.Optional[ProductStockReleasedChannelParams]:
+        return _t.cast(_t.Optional[ProductStockReleasedChannelParams], self._parse(channel))
 
 
 product_stock_released_channel = _ProductStockReleasedChannel(
