@@ -171,7 +171,7 @@ func distances(t *pattern.Table) []int {
 	}
 	for changed := true; changed; {
 		changed = false
-		for s := range home {
+		for s := len(home) - 1; s >= 0; s-- { // later states are mostly nearer to the end
 			for _, to := range t.Next[s*t.Width : (s+1)*t.Width] {
 				if to >= 0 && home[to] >= 0 && (home[s] < 0 || home[to]+1 < home[s]) {
 					home[s], changed = home[to]+1, true

@@ -8,9 +8,10 @@ import (
 	"github.com/keywright/keywright/keyspace/pattern"
 )
 
-// minimizeUpTo bounds the automata that are made smaller before they are
-// written: beyond it the time is worth more than the bytes.
-const minimizeUpTo = 4000
+// patience bounds the steps of making an automaton smaller: beyond it (a long
+// chain of states, of which nothing can be joined) the time is worth more than
+// the bytes.
+const patience = 500_000
 
 // Pack is an automaton as text: the classes of the 256 bytes, the next states
 // row by row, and the final states, divided by `|`. Numbers are in base 36, a
@@ -57,23 +58,20 @@ func runs(values []string) string {
 // minimal joins the states that no text tells apart, after Moore: begin with
 // final and not, and split as long as one byte leads to different groups.
 func minimal(t *pattern.Table) *pattern.Table {
-	states := len(t.Final)
-	if states > minimizeUpTo {
-		return t
-	}
-	group := make([]int, states)
+	group := make([]int, len(t.Final))
 	for s, final := range t.Final {
 		if final {
 			group[s] = 1
 		}
 	}
-	for count := 0; ; {
+	for count, steps := 0, len(t.Next); steps < patience; steps += len(t.Next) {
 		next, n := split(t, group)
 		if n == count {
 			return joined(t, next, n)
 		}
 		group, count = next, n
 	}
+	return t
 }
 
 // split numbers the states by their group and the groups they lead to, in the

@@ -168,6 +168,18 @@ func TestPackIsSmall(t *testing.T) {
 	}
 }
 
+// TestPackHasPatience: an automaton that is not worth being made smaller is
+// written as it is.
+func TestPackHasPatience(t *testing.T) {
+	long := strings.Repeat("abcdefghij", 90)
+	e, place := step(t, "/("+long+"|x)y/", false)
+	for _, text := range []string{long + "y", "xy", long, "x", "y", "x" + long + "y"} {
+		if got, want := place.accepts(text), e.Table().Accepts(text); got != want {
+			t.Errorf("%q is taken: %v", text, got)
+		}
+	}
+}
+
 func TestSteps(t *testing.T) {
 	types := map[string]scalar.Type{"n": {Kind: scalar.Int, HasMin: true, Low: 1, HasMax: true, High: 9}, "e": {Kind: scalar.Enum, Values: []string{"a", "{b"}}}
 	resolve := func(name string) (scalar.Type, bool) { typ, ok := types[name]; return typ, ok }
