@@ -137,6 +137,7 @@ class _Int(_Matcher):
 
     run = _re.compile(b"0|-?[1-9][0-9]*")
     chunk = 4000  # digits: some Pythons refuse to convert more at once
+    base = 10**chunk
 
     def __init__(self, low: bytes, high: bytes) -> None:
         self.low = low
@@ -169,8 +170,8 @@ class _Int(_Matcher):
             return "is not an int"
         rest = abs(int(value))
         parts: _t.List[str] = []
-        while rest >= 10**self.chunk:
-            rest, part = divmod(rest, 10**self.chunk)
+        while rest >= self.base:
+            rest, part = divmod(rest, self.base)
             parts.append(str(part).zfill(self.chunk))
         digits = str(rest) + "".join(reversed(parts))
         return ("-" + digits if value < 0 else digits).encode("ascii")
