@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isDeepStrictEqual } from "node:util";
+import { runInNewContext } from "node:vm";
 
 const integers = new Set(["int", "unix_s", "unix_ms"]);
 let generated; // the module under test
@@ -34,6 +35,9 @@ function value(v, kind) {
 function argument(item, subject, params) {
   return Object.fromEntries(params.map((v, i) => [item.placeholders[i].property, value(v, subject.placeholders[i].kind)]));
 }
+
+/** Bytes of another realm, as test runners make them: not instanceof Uint8Array here. */
+const abroad = runInNewContext("(bytes) => Uint8Array.from(bytes)");
 
 function attempt(action) {
   try {
@@ -83,7 +87,7 @@ function run(item, subject, build, glob) {
     const { result, error } = attempt(() => build(given));
     const text = typeof key === "string" && typeof result === "string";
     check(result !== undefined && (text ? result === key : isDeepStrictEqual(Uint8Array.from(result), bytes(key))), subject.name, "build", params, "gives", result ?? error, "not", key);
-    for (const form of [bytes(key), Buffer.from(bytes(key)), ...(typeof key === "string" ? [key] : [])]) {
+    for (const form of [bytes(key), Buffer.from(bytes(key)), abroad(bytes(key)), ...(typeof key === "string" ? [key] : [])]) {
       const read = attempt(() => item.parse(form));
       check(isDeepStrictEqual(read.result, given), subject.name, "parse", key, "gives", read.result ?? read.error, "not", given);
     }
@@ -100,6 +104,7 @@ function run(item, subject, build, glob) {
     }
   }
   check(attempt(() => item.parse("\ud800")).result === undefined, subject.name, "parses half a surrogate pair");
+  for (const bad of [undefined, null, 1, [97], {}]) check(attempt(() => item.parse(bad)).error instanceof TypeError, subject.name, "parses", bad);
   careless(item, subject, build);
   huge(item, subject, build);
 }

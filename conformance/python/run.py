@@ -68,6 +68,8 @@ class Run:
                 read = attempt(item.parse, form)
                 self.check(read is None, name, "parse", form, "gives", read)
         self.check(attempt(item.parse, "\ud800") is None, name, "parses half a surrogate pair")
+        for bad in (None, 5, [97], {}):
+            self.check(isinstance(attempt(item.parse, bad), TypeError), name, "parses", bad)
         self.careless(item, subject, build)
         self.huge(item, subject, build)
 

@@ -43,7 +43,7 @@ func hostile(name, text string) *keyspace.Keyspace {
 	for _, b := range []byte(text) {
 		fmt.Fprintf(&escaped, `\x%02x`, b)
 	}
-	entry := &keyspace.Entry{Name: "e", Doc: word, Owner: word, Construct: keyspace.Construct(word)}
+	entry := &keyspace.Entry{Name: "e", Doc: word, Owner: word, Construct: keyspace.Construct(word), MaxLen: 5, Groups: []string{word}}
 	ks := &keyspace.Keyspace{Package: name, Doc: word, Entries: []*keyspace.Entry{entry}}
 	for i, p := range []string{escaped.String(), "e:{e}", "r:{r}:{x}", "b:{raw}"} {
 		parsed, err := pattern.Parse(p, resolve)
@@ -54,6 +54,9 @@ func hostile(name, text string) *keyspace.Keyspace {
 		k := &keyspace.Key{Entry: entry, Role: word, Name: fmt.Sprintf("e%d", i), Pattern: parsed, Kind: keyspace.Hash, TTL: ttl, Doc: word, Value: &enum, Member: &enum, Score: &expr, Fields: fields, Field: &enum, Item: &expr}
 		if i == 1 {
 			k.JSON = fields
+		}
+		if i == 2 {
+			k.Kind, k.Role = keyspace.Stream, ""
 		}
 		ks.Keys = append(ks.Keys, k)
 		ks.Channels = append(ks.Channels, &keyspace.Channel{Name: fmt.Sprintf("c%d", i), Doc: word, Pattern: parsed, Owner: word, Message: fields})

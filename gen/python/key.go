@@ -17,7 +17,7 @@ func (m *module) key(k *keyspace.Key) {
 	ttlType, ttl := ttlOf(k.TTL)
 	fmt.Fprintf(&m.body, "class %s(Key):\n", i.class)
 	docstring(&m.body, "    ", docOf(k))
-	fmt.Fprintf(&m.body, "\n    ttl: %s = %s\n    scan_pattern: %s = %s\n\n", ttlType, ttl, i.keyType(), i.glob(k.Pattern.ScanGlob()))
+	fmt.Fprintf(&m.body, "\n    ttl: %s = %s\n    scan_pattern: %s = %s\n%s\n", ttlType, ttl, i.keyType(), i.glob(k.Pattern.ScanGlob()), streamOf(k))
 	i.methods("key")
 	fmt.Fprintf(&m.body, "%s = %s(\n", i.variable, i.class)
 	for _, text := range []string{k.Name, k.Entry.Name, k.Role, k.Pattern.String(), string(k.Kind), string(k.Entry.Construct), k.Entry.Owner} {
@@ -25,6 +25,21 @@ func (m *module) key(k *keyspace.Key) {
 	}
 	i.writeSteps()
 	m.keys = append(m.keys, [2]string{k.Name, i.variable})
+}
+
+// streamOf is what only a stream has.
+func streamOf(k *keyspace.Key) string {
+	text := ""
+	if k.Kind != keyspace.Stream || k.Role != "" {
+		return text
+	}
+	if k.Entry.MaxLen > 0 {
+		text = fmt.Sprintf("    max_len = %d\n", k.Entry.MaxLen)
+	}
+	if len(k.Entry.Groups) > 0 {
+		text += "    groups = " + tuple(k.Entry.Groups) + "\n"
+	}
+	return text
 }
 
 func docOf(k *keyspace.Key) []string {
@@ -127,11 +142,7 @@ func (m *module) matcher(p *portable.Place) string {
 		if p.Type.Kind == scalar.Bool {
 			name = "_Bool"
 		}
-		quoted := make([]string, len(p.Words))
-		for i, w := range p.Words {
-			quoted[i] = quote(w)
-		}
-		return name + "(" + strings.Join(quoted, ", ") + ")"
+		return name + "(" + list(p.Words) + ")"
 	}
 	return m.table(p)
 }

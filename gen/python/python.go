@@ -153,17 +153,13 @@ func literal(words []string) string {
 	if len(words) == 0 {
 		return "_t.NoReturn"
 	}
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = quote(w)
-	}
-	return "_t.Literal[" + strings.Join(quoted, ", ") + "]"
+	return "_t.Literal[" + list(words) + "]"
 }
 
 // lists writes the maps of everything, by the name in the declaration.
 func (m *module) lists() string {
 	var b strings.Builder
-	list := func(name, typ string, rows [][2]string) {
+	every := func(name, typ string, rows [][2]string) {
 		fmt.Fprintf(&b, "%s: _t.Dict[str, %s] = {", name, typ)
 		for _, row := range rows {
 			fmt.Fprintf(&b, "\n    %s: %s,", quote(row[0]), row[1])
@@ -174,7 +170,7 @@ func (m *module) lists() string {
 		b.WriteString("}\n")
 	}
 	b.WriteString("# Everything by its name in the declaration.\n")
-	list("ALL_KEYS", "Key", m.keys)
-	list("ALL_CHANNELS", "Channel", m.channels)
+	every("ALL_KEYS", "Key", m.keys)
+	every("ALL_CHANNELS", "Channel", m.channels)
 	return b.String()
 }

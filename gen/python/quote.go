@@ -35,6 +35,23 @@ func quote(text string) string {
 	return b.String() + `"`
 }
 
+// list is several string literals.
+func list(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = quote(w)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// tuple is a tuple of string literals; that of one has a comma.
+func tuple(words []string) string {
+	if len(words) == 1 {
+		return "(" + quote(words[0]) + ",)"
+	}
+	return "(" + list(words) + ")"
+}
+
 // quoteBytes is a literal of bytes.
 func quoteBytes(text string) string {
 	var b strings.Builder

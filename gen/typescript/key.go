@@ -3,7 +3,6 @@ package typescript
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/keywright/keywright/gen/portable"
@@ -20,15 +19,31 @@ func (m *module) key(k *keyspace.Key) {
 	ttlType, ttl := ttlOf(k.TTL)
 	comment(&m.body, "", doc)
 	fmt.Fprintf(&m.body, "export const %s: Key<%s, %s> = $key(\n  {\n", i.constant, i.args, ttlType)
-	for _, row := range [][2]string{
+	rows := [][2]string{
 		{"name", quote(k.Name)}, {"entry", quote(k.Entry.Name)}, {"role", quote(k.Role)}, {"pattern", quote(k.Pattern.String())}, {"type", quote(string(k.Kind))},
 		{"construct", quote(string(k.Entry.Construct))}, {"owner", quote(k.Entry.Owner)}, {"ttl", ttl}, {"scanPattern", bytesOrText(k.Pattern.ScanGlob())},
-	} {
+	}
+	for _, row := range append(rows, streamOf(k)...) {
 		fmt.Fprintf(&m.body, "    %s: %s,\n", row[0], row[1])
 	}
 	m.body.WriteString("  },\n")
 	i.writeSteps()
 	m.keys = append(m.keys, [2]string{k.Name, i.constant})
+}
+
+// streamOf is what only a stream has.
+func streamOf(k *keyspace.Key) [][2]string {
+	var rows [][2]string
+	if k.Kind != keyspace.Stream || k.Role != "" {
+		return nil
+	}
+	if k.Entry.MaxLen > 0 {
+		rows = append(rows, [2]string{"maxLen", strconv.FormatInt(k.Entry.MaxLen, 10)})
+	}
+	if len(k.Entry.Groups) > 0 {
+		rows = append(rows, [2]string{"groups", "[" + list(k.Entry.Groups) + "]"})
+	}
+	return rows
 }
 
 func docOf(k *keyspace.Key) []string {
@@ -92,11 +107,7 @@ func (m *module) matcher(p *portable.Place) string {
 		if p.Type.Kind == scalar.Bool {
 			return "$bool()"
 		}
-		quoted := make([]string, len(p.Words))
-		for i, w := range p.Words {
-			quoted[i] = quote(w)
-		}
-		return "$words(" + strings.Join(quoted, ", ") + ")"
+		return "$words(" + list(p.Words) + ")"
 	}
 	return m.table(p)
 }

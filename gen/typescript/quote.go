@@ -36,6 +36,17 @@ func quote(text string) string {
 	return b.String() + `"`
 }
 
+// list is several string literals.
+func list(words []string) string { return joined(words, ", ") }
+
+func joined(words []string, separator string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = quote(w)
+	}
+	return strings.Join(quoted, separator)
+}
+
 // bytesOrText is the literal of bytes: a string if they are text, else the
 // numbers.
 func bytesOrText(text string) string {

@@ -167,11 +167,7 @@ func union(words []string) string {
 	if len(words) == 0 {
 		return "never"
 	}
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = quote(w)
-	}
-	return strings.Join(quoted, " | ")
+	return joined(words, " | ")
 }
 
 // record writes an interface.
@@ -192,15 +188,15 @@ func (m *module) record(name string, doc []string, members []member) {
 // lists writes the maps of everything, by the name in the declaration.
 func (m *module) lists() string {
 	var b strings.Builder
-	list := func(doc, name, typ string, rows [][2]string) {
+	every := func(doc, name, typ string, rows [][2]string) {
 		fmt.Fprintf(&b, "/** %s */\nexport const %s: ReadonlyMap<string, %s> = new Map<string, %s>([\n", doc, name, typ, typ)
 		for _, row := range rows {
 			fmt.Fprintf(&b, "  [%s, %s],\n", quote(row[0]), row[1])
 		}
 		b.WriteString("]);\n")
 	}
-	list("Every key by its name in the declaration.", "allKeys", "AnyKey", m.keys)
+	every("Every key by its name in the declaration.", "allKeys", "AnyKey", m.keys)
 	b.WriteString("\n")
-	list("Every channel by its name in the declaration.", "allChannels", "AnyChannel", m.channels)
+	every("Every channel by its name in the declaration.", "allChannels", "AnyChannel", m.channels)
 	return b.String()
 }

@@ -287,9 +287,11 @@ class _Pattern:
             raise KeyValueError(self.name, place.name, reason)
         return data
 
-    def _parse(self, key: _t.Union[str, bytes]) -> _t.Optional[_t.Dict[str, object]]:
+    def _parse(self, key: object) -> _t.Optional[_t.Dict[str, object]]:
+        if not isinstance(key, (str, bytes, bytearray, memoryview)):
+            raise TypeError("a key is a str or bytes")
         try:
-            data = key.encode("utf-8") if isinstance(key, str) else bytes(key)
+            data = key.encode("utf-8") if isinstance(key, str) else bytes(_t.cast(bytes, key))
         except UnicodeEncodeError:
             return None
         ends = [0] * len(self._steps)
@@ -323,6 +325,9 @@ class _Pattern:
 
 class Key(_Pattern):
     """What is declared of one key."""
+
+    max_len: _t.Optional[int] = None  # of a stream: how many entries XADD should keep
+    groups: _t.Tuple[str, ...] = ()  # of a stream: its consumer groups
 
     def __init__(
         self, name: str, entry: str, role: str, pattern: str, type_: str, construct: str, owner: str, *steps: _t.Union[bytes, _Place]

@@ -24,6 +24,10 @@ export interface Metadata {
   readonly construct: string;
   readonly owner: string;
   readonly placeholders: readonly Placeholder[];
+  /** Of a stream: how many entries XADD should keep, if that is declared. */
+  readonly maxLen?: number;
+  /** Of a stream: its consumer groups, if they are declared. */
+  readonly groups?: readonly string[];
 }
 
 /** One declared key. K is string, or Uint8Array where keys are not always text. */
@@ -117,6 +121,11 @@ declare const TextDecoder: new (label: string, options: { fatal: boolean; ignore
 const $encoder = new TextEncoder();
 const $decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+/** Whether a value is bytes, also those of another realm (as in the vm module and in test runners). */
+function $isBytes(value: unknown): value is Uint8Array {
+  return ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]";
+}
+
 /** The bytes of a text; undefined for one with half a surrogate pair. */
 function $encode(text: string): Uint8Array | undefined {
   return /[\uD800-\uDFFF]/u.test(text) ? undefined : $encoder.encode(text);
@@ -166,7 +175,7 @@ function $text(max: number, separators: boolean, braces: boolean): $Matcher {
 function $bytes(max: number, separators: boolean, braces: boolean): $Matcher {
   return {
     walk: $text(max, separators, braces).walk,
-    encode: (value) => (value instanceof Uint8Array ? value : "is not a Uint8Array"),
+    encode: (value) => ($isBytes(value) ? value : "is not a Uint8Array"),
     decode: (bytes) => new Uint8Array(bytes),
   };
 }
@@ -297,7 +306,7 @@ class $Pattern {
   }
 
   build(params: Readonly<Record<string, unknown>>): string | Uint8Array {
-    const parts = this.#elements().map((e) => (e instanceof Uint8Array ? e : this.#value(e, params[e.property])));
+    const parts = this.#elements().map((e) => ("matcher" in e ? this.#value(e, params[e.property]) : e));
     const key = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
     let at = 0;
     for (const part of parts) {
@@ -308,6 +317,7 @@ class $Pattern {
   }
 
   parse(key: string | Uint8Array): Record<string, unknown> | undefined {
+    if (typeof key !== "string" && !$isBytes(key)) throw new TypeError("a key is a string or a Uint8Array");
     const bytes = typeof key === "string" ? $encode(key) : key;
     const ends: number[] = [];
     if (bytes === undefined || !this.#match(bytes, 0, 0, ends, new Set())) return undefined;
@@ -315,7 +325,7 @@ class $Pattern {
     let from = 0;
     for (const [i, e] of this.#elements().entries()) {
       const end = ends[i] ?? from;
-      if (!(e instanceof Uint8Array)) {
+      if ("matcher" in e) {
         const value = e.matcher.decode(bytes.subarray(from, end));
         if (value === undefined) return undefined;
         out[e.property] = value;
@@ -345,7 +355,7 @@ class $Pattern {
       ends[i] = end;
       return this.#match(bytes, i + 1, end, ends, failed);
     };
-    if (e instanceof Uint8Array) return $begins(bytes, from, e) && visit(from + e.length);
+    if (!("matcher" in e)) return $begins(bytes, from, e) && visit(from + e.length);
     const mark = i * (bytes.length + 1) + from;
     if (failed.has(mark)) return false;
     const found = e.matcher.walk(bytes, from, visit);
@@ -373,6 +383,8 @@ interface $Info {
   readonly owner: string;
   readonly ttl: Ttl;
   readonly scanPattern: string | readonly number[];
+  readonly maxLen?: number;
+  readonly groups?: readonly string[];
 }
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
