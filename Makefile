@@ -46,5 +46,5 @@ tidy: ## tidy every module
 	cd bench && GOWORK=off go mod tidy
 	cd examples && GOWORK=off go mod tidy
 
-install-tools: ## install redis, valkey, staticcheck and the YAML language server
+install-tools: ## install redis, valkey, redis-py, staticcheck, and by npm the YAML language server, TypeScript and ioredis
 	scripts/install-test-deps.sh

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is missing: redis-server, valkey-server (from
-# Debian's backports), the YAML language server (npm) and staticcheck. It can be
-# run again at any time. On other systems than Debian it says what is missing.
+# Debian's backports), Python with redis-py, staticcheck, and by npm the YAML
+# language server, the TypeScript compiler and ioredis. It can be run again at any
+# time. On other systems than Debian it says what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -36,11 +37,18 @@ if [ ${#missing[@]} -gt 0 ]; then
   as_root apt-get install -y -qq valkey-server >/dev/null || as_root apt-get install -y -qq -t "${VERSION_CODENAME}-backports" valkey-server >/dev/null
 fi
 
-lsp=keyspace/schema/testdata/lsp
-if [ -f "$lsp/package-lock.json" ] && [ ! -d "$lsp/node_modules/yaml-language-server" ]; then
-  command -v npm >/dev/null || { echo "missing: npm (Node 20 or later)" >&2; exit 1; }
-  npm ci --prefix "$lsp" --no-audit --no-fund --ignore-scripts --loglevel=error
+# redis-py, of the distribution: examples/shop/py runs by the system's Python.
+if ! /usr/bin/python3 -c 'import redis' 2>/dev/null; then
+  command -v apt-get >/dev/null || { echo "missing: redis-py for /usr/bin/python3 (3.9 or later)" >&2; exit 1; }
+  as_root apt-get install -y -qq python3-redis >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq python3-redis >/dev/null; }
 fi
+
+# A folder with a lock file is installed anew when the lock file has changed.
+for dir in keyspace/schema/testdata/lsp conformance/node examples/shop/ts; do
+  [ "$dir/node_modules/.package-lock.json" -nt "$dir/package-lock.json" ] && continue
+  command -v npm >/dev/null || { echo "missing: npm (Node 20 or later)" >&2; exit 1; }
+  npm ci --prefix "$dir" --no-audit --no-fund --ignore-scripts --loglevel=error
+done
 
 if ! .bin/staticcheck -version 2>/dev/null | grep -q "${staticcheck_version#v}"; then
   GOWORK=off GOBIN="$PWD/.bin" go install "honnef.co/go/tools/cmd/staticcheck@$staticcheck_version"

@@ -1,0 +1,115 @@
+package examples
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/gen/python"
+	"github.com/keywright/keywright/gen/typescript"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+var update = flag.Bool("update", false, "write the generated modules anew")
+
+// clients are the programs in other languages that use the shop's keys. Debian
+// has redis-py for its own Python only, so that one is named by its path.
+var clients = []struct {
+	dir      string
+	generate func(*keyspace.Keyspace) ([]gen.File, error)
+	build    []string
+	run      []string // and the URL of a server
+}{
+	{"shop/ts", typescript.Generate, []string{"node", "node_modules/typescript/bin/tsc"}, []string{"node", "build/main.js"}},
+	{"shop/py", python.Generate, []string{"/usr/bin/python3", "-W", "error", "-m", "py_compile", "main.py", "shopkeys.py"}, []string{"/usr/bin/python3", "main.py"}},
+}
+
+// TestClientsAreFresh: the modules beside the programs are what would be
+// generated now. Write them with `go test -run Fresh -update .`
+func TestClientsAreFresh(t *testing.T) {
+	ks := load(t, "shop").ks
+	for _, c := range clients {
+		files, err := c.generate(ks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if path := filepath.Join(c.dir, f.Name); *update {
+				if err := os.WriteFile(path, f.Text, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if state := gen.Check(os.DirFS(c.dir), f); state != gen.Fresh {
+				t.Errorf("%s/%s is not what is generated now (%d): go test -run Fresh -update .", c.dir, f.Name, state)
+			}
+		}
+	}
+}
+
+// shopSays is what each program prints; the key that is not ours is planted.
+const shopSays = `made: {"id":42,"name":"shirt"}
+from the cache: {"id":42,"name":"shirt"}
+cached: 42; not ours: cache:product:detail:draft
+the value for {productId} of product_detail is not an integer in 1..
+`
+
+// TestClients runs them on real servers, and looks at what they leave there.
+func TestClients(t *testing.T) {
+	for _, c := range clients {
+		command(t, c.dir, c.build...)
+		for _, brand := range keywrighttest.Brands() {
+			t.Run(c.dir+"/"+string(brand), func(t *testing.T) {
+				s := keywrighttest.Start(t, brand)
+				s.Do("SET", "cache:product:detail:draft", "{}", "PX", "60000")
+				expect(t, "what it prints", command(t, c.dir, append(c.run, s.URL())...), shopSays)
+				s.Do("DEL", "cache:product:detail:draft")
+				leftByShop(t, s)
+			})
+		}
+	}
+}
+
+// leftByShop: every key is declared, of the declared type, and expires within
+// the declared time.
+func leftByShop(t *testing.T, s *keywrighttest.Server) {
+	want := map[string]string{
+		"cache:product:detail:42": "product_detail", "cache:product:option:42:1": "product_option", "cache:product:option:42:2": "product_option",
+		"cache:product:option:42:3": "product_option", "ranking:product:sales:2026-11-20": "daily_sales",
+	}
+	declared := load(t, "shop")
+	expect(t, "the number of keys", s.Do("DBSIZE"), int64(len(want)))
+	for key, name := range want {
+		k := declared.find(key)
+		if k == nil || k.Name != name {
+			t.Errorf("%s is not a key of %s", key, name)
+			continue
+		}
+		expect(t, "the type of "+key, fmt.Sprint(s.Do("TYPE", key)), string(k.Kind))
+		most := k.TTL.LiveMax().Milliseconds()
+		if left := s.Do("PTTL", key).(int64); left > most || left < most-30_000 {
+			t.Errorf("%s lives %d ms more, want nearly %d", key, left, most)
+		}
+	}
+	expect(t, "the units sold", s.Do("ZSCORE", "ranking:product:sales:2026-11-20", "42"), "5")
+}
+
+// command runs a program of a client in its folder; it must end well and say
+// nothing on stderr.
+func command(t *testing.T, dir string, words ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	c := exec.Command(words[0], words[1:]...)
+	c.Dir, c.Stdout, c.Stderr = dir, &out, &errs
+	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	if err := c.Run(); err != nil || errs.Len() > 0 {
+		t.Fatalf("%s: %s: %v (missing? scripts/install-test-deps.sh installs what tests need)\n%s%s", dir, strings.Join(words, " "), err, out.String(), errs.String())
+	}
+	return out.String()
+}

@@ -1,0 +1,72 @@
+"""What a shop does with its keys, by redis-py: a cache that is filled on a miss,
+the options of a product, the sales of a day, and the ids of what is cached.
+
+    python3 main.py redis://localhost:6379
+
+Keys, values and TTLs are those of ../keyspace.yaml: shopkeys.py is made by
+`keywright gen python`.
+"""
+
+import json
+import sys
+
+import redis
+from shopkeys import KeyValueError, daily_sales, product_detail, product_option
+
+
+def page(r, product_id):
+    """A product's page: from the cache, or made and kept for as long as declared."""
+    key = product_detail.key(product_id=product_id)
+    cached = r.get(key)
+    if cached is not None:
+        return "from the cache: " + cached.decode()
+    made = json.dumps({"id": product_id, "name": "shirt"}, separators=(",", ":"))
+    r.set(key, made, px=product_detail.ttl.px())
+    return "made: " + made
+
+
+def keep_options(r, product_id, option_ids):
+    """Keeps the options of a product, in one round trip."""
+    with r.pipeline(transaction=False) as pipeline:
+        for option_id in option_ids:
+            key = product_option.key(product_id=product_id, option_id=option_id)
+            pipeline.set(key, json.dumps({"id": option_id}), px=product_option.ttl.px())
+        pipeline.execute()
+
+
+def sold(r, day, product_id, units):
+    """Counts units sold; the ranking of a day never stays without its TTL."""
+    key = daily_sales.key(day=day)
+    with r.pipeline(transaction=True) as pipeline:
+        pipeline.zincrby(key, units, str(product_id)).pexpire(key, daily_sales.ttl.px()).execute()
+
+
+def cached_products(r):
+    """The ids of the products in the cache, and keys there that are none of ours."""
+    ids, strange = [], []
+    for key in r.scan_iter(match=product_detail.scan_pattern):
+        values = product_detail.parse(key)
+        if values is None:
+            strange.append(key.decode())
+        else:
+            ids.append(values["product_id"])
+    return ids, strange
+
+
+def main(url):
+    r = redis.Redis.from_url(url)
+    print(page(r, 42))
+    print(page(r, 42))
+    keep_options(r, 42, [1, 2, 3])
+    sold(r, "2026-11-20", 42, 3)
+    sold(r, "2026-11-20", 42, 2)
+    ids, strange = cached_products(r)
+    print(f"cached: {', '.join(map(str, ids))}; not ours: {', '.join(strange)}")
+    try:
+        product_detail.key(product_id=0)
+    except KeyValueError as error:
+        print(error)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "redis://localhost:6379")

@@ -1,0 +1,146 @@
+package conformance_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/gen/conformance"
+	"github.com/keywright/keywright/gen/python"
+	"github.com/keywright/keywright/gen/typescript"
+	"github.com/keywright/keywright/keyspace"
+)
+
+const (
+	nodeDir   = "../../conformance/node"
+	pythonRun = "../../conformance/python/run.py"
+)
+
+var examples = []string{
+	"../../examples/poppobuilder/keyspace.yaml", "../../examples/githubbroker/keyspace.yaml", "../../examples/shop/keyspace.yaml", "../../examples/harca/keyspace.yaml",
+	"../../examples/cunningbot/keyspace.yaml", "../../examples/realworld/keyspace.yaml",
+}
+
+// declarations are what the languages are compared on.
+var declarations = append(slices.Clone(examples), "testdata/hostile.yaml", "testdata/usage.yaml")
+
+func load(t testing.TB, file string) *keyspace.Keyspace {
+	t.Helper()
+	ks, findings := keyspace.Load(os.DirFS(filepath.Dir(file)), filepath.Base(file))
+	for _, f := range findings {
+		t.Errorf("%s:%d: %s %s", file, f.Pos.Line, f.Code, f.Message)
+	}
+	if ks == nil || len(ks.Keys) == 0 {
+		t.Fatalf("%s declares no key: a test over nothing proves nothing", file)
+	}
+	return ks
+}
+
+// written generates and writes below dir; it answers the path of the one file.
+func written(t testing.TB, dir string, ks *keyspace.Keyspace, generate func(*keyspace.Keyspace) ([]gen.File, error)) string {
+	t.Helper()
+	files, err := generate(ks)
+	if err != nil || len(files) != 1 || !gen.Ours(files[0].Text) {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	path := filepath.Join(dir, files[0].Name)
+	if err := os.WriteFile(path, files[0].Text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// run runs a program that must end well and say nothing on stderr.
+func run(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	c := exec.Command(name, args...)
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil || errs.Len() > 0 {
+		t.Fatalf("%s %s: %v (missing? scripts/install-test-deps.sh installs what tests need)\n%s%s", name, strings.Join(args, " "), err, out.String(), errs.String())
+	}
+	return out.String()
+}
+
+// strict is how the generated modules must compile: with every check there is,
+// for any library, and so that the types can be stripped.
+var strict = map[string]any{
+	"strict": true, "noUncheckedIndexedAccess": true, "exactOptionalPropertyTypes": true, "noImplicitReturns": true, "noPropertyAccessFromIndexSignature": true,
+	"noUnusedLocals": true, "noUnusedParameters": true, "noFallthroughCasesInSwitch": true, "noImplicitOverride": true,
+	"erasableSyntaxOnly": true, "verbatimModuleSyntax": true, "isolatedModules": true, "isolatedDeclarations": true, "declaration": true,
+	"target": "es2022", "module": "es2022", "moduleResolution": "bundler", "lib": []string{"es2022"}, "types": []string{}, "outDir": "js",
+}
+
+// compiled compiles all modules of a folder to its folder js.
+func compiled(t testing.TB, dir string) string {
+	t.Helper()
+	config, err := json.Marshal(map[string]any{"compilerOptions": strict, "include": []string{"*.ts"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"tsconfig.json": config, "package.json": []byte(`{"type": "module"}`)} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, "node", nodeDir+"/node_modules/typescript/bin/tsc", "--project", dir)
+	return filepath.Join(dir, "js")
+}
+
+// TestTypes: type checkers let through what is right in usage.ts and usage.py,
+// refuse what is marked as wrong, and have nothing against the modules. The
+// hostile one is left out: a TypedDict has no field without a name.
+func TestTypes(t *testing.T) {
+	dir := t.TempDir()
+	for _, file := range append(slices.Clone(examples), "testdata/usage.yaml") {
+		ks := load(t, file)
+		written(t, dir, ks, typescript.Generate)
+		written(t, dir, ks, python.Generate)
+	}
+	for _, name := range []string{"usage.ts", "usage.py"} {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compiled(t, dir)
+	config := `{"include": ["*.py"], "typeCheckingMode": "strict", "pythonVersion": "3.9", "reportUnnecessaryTypeIgnoreComment": true}`
+	if err := os.WriteFile(filepath.Join(dir, "pyrightconfig.json"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "node", nodeDir+"/node_modules/pyright/index.js", "--project", dir)
+}
+
+// TestLanguages: Go, TypeScript and Python agree on every vector.
+func TestLanguages(t *testing.T) {
+	dir := t.TempDir()
+	vectors, pythons := map[string]string{}, map[string]string{}
+	for _, file := range declarations {
+		ks := load(t, file)
+		path := written(t, dir, ks, conformance.Generate)
+		vectors[ks.Package] = path
+		agree(t, ks, path)
+		written(t, dir, ks, typescript.Generate)
+		pythons[ks.Package] = written(t, dir, ks, python.Generate)
+	}
+	js := compiled(t, dir)
+	run(t, "python3", "-W", "error", "-m", "compileall", "-q", "-f", dir)
+	for name, path := range vectors {
+		t.Run("node/"+name, func(t *testing.T) { t.Log(run(t, "node", nodeDir+"/run.mjs", filepath.Join(js, name+".js"), path)) })
+		t.Run("python/"+name, func(t *testing.T) {
+			t.Log(run(t, "python3", "-W", "error", pythonRun, pythons[name], path))
+		})
+	}
+	if len(vectors) != len(declarations) {
+		t.Errorf("%d packages of %d declarations: two have one name", len(vectors), len(declarations))
+	}
+}

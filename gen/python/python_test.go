@@ -1,0 +1,144 @@
+package python
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/gen/portable"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+func load(t *testing.T, text string) *keyspace.Keyspace {
+	t.Helper()
+	ks, findings := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+	for _, f := range findings {
+		t.Fatalf("%d: %s", f.Pos.Line, f.Message)
+	}
+	return ks
+}
+
+// generated is the part of the module that is not the same in all of them.
+func generated(t *testing.T, ks *keyspace.Keyspace) string {
+	t.Helper()
+	files, err := Generate(ks)
+	if err != nil || len(files) != 1 || !gen.Ours(files[0].Text) {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	head, body, found := strings.Cut(string(files[0].Text), runtime)
+	if !found {
+		t.Fatal("the module lacks what all of them have")
+	}
+	return files[0].Name + "\n" + head + "…\n" + body
+}
+
+// TestGolden shows a whole module. Write it with -update.
+func TestGolden(t *testing.T) {
+	text, err := os.ReadFile("testdata/small.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := generated(t, load(t, string(text)))
+	if *update {
+		if err := os.WriteFile("testdata/small.golden", []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/small.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNamesThatMeet(t *testing.T) {
+	got := generated(t, load(t, `keywright: 1
+keys:
+  a_b: {key: "1:{x_y}:{xY}:{id}:{self}:{class}", type: string, ttl: none}
+  a__b: {key: "3:{x}", type: string, ttl: none}
+  class: {key: "4", type: string, ttl: none}
+  id: {key: "5:{x}", type: string, ttl: none}
+  key: {key: "6:{x}", type: string, ttl: none}
+  all_keys: {key: "7", type: string, ttl: none}
+  annotations: {key: "8", type: string, ttl: none}
+`))
+	for _, want := range []string{"keyspace.py\n", "\na_b = _AB(", "\na_b2 = _AB2(", "class ABParams2(", "\nclass_ = _Class(", "\nid_ = _Id(", "\nkey = _Key(", "\nall_keys = ", "\nannotations_ = ",
+		"def key(self, *, x_y: str, x_y2: str, id_: str, self_: str, class_: str) -> str:", `"a__b": a_b2,`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestEmpty(t *testing.T) {
+	if got := generated(t, &keyspace.Keyspace{Package: "import"}); !strings.HasPrefix(got, "import_.py\n") || !strings.Contains(got, "ALL_KEYS: _t.Dict[str, Key] = {}\n") {
+		t.Error(got)
+	}
+}
+
+// TestPrivateNamesCannotBeTaken: what the module keeps to itself begins with an
+// underscore, and the rest with a capital letter, which no variable of a
+// declaration does.
+func TestPrivateNamesCannotBeTaken(t *testing.T) {
+	names := declared(runtime)
+	for _, n := range names {
+		if r := n[0]; r != '_' && (r < 'A' || r > 'Z') && n != "annotations" {
+			t.Errorf("an entry may be called %s too", n)
+		}
+	}
+	if len(names) < 20 {
+		t.Errorf("only %d names were found: the search is broken", len(names))
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for text, want := range map[string]string{
+		"a": `"a"`, `"\`: `"\"\\"`, "\n\x00\u2028": `"\U0000000a\U00000000\U00002028"`, "한글 {x}'": `"한글 {x}'"`, "\xff": `"\U0000fffd"`, "\u202e": `"\U0000202e"`,
+	} {
+		if got := quote(text); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+	if got, want := quoteBytes("a\"\\\xff\n\u00e9"), `b"a\"\\\xff\x0a\xc3\xa9"`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestDocstring(t *testing.T) {
+	for text, want := range map[string]string{
+		"a": "\"\"\"a\"\"\"\n", `"""`: `"""\"\"\""""` + "\n", `\`: `"""\\"""` + "\n", "a\n\nb": "\"\"\"a\n\n  b\n  \"\"\"\n", "a\rb\x00": "\"\"\"a b\"\"\"\n",
+	} {
+		var b strings.Builder
+		docstring(&b, "  ", []string{text})
+		if got := strings.TrimPrefix(b.String(), "  "); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestTypes(t *testing.T) {
+	ab := `_t.Literal["a", "b"]`
+	for text, want := range map[string][3]string{ // in a key, on the wire, in JSON
+		"text": {"str", "str", "str"}, "int": {"int", "str", "int"}, "bool": {"bool", `_t.Literal["true", "false"]`, "bool"}, "bytes": {"bytes", "_t.Union[str, bytes]", "str"},
+		"a|b": {ab, ab, ab}, "unix_ms": {"int", "str", "int"}, "float": {"str", "str", "float"}, "uuid": {"str", "str", "str"},
+	} {
+		typ, err := scalar.Parse(text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ks := load(t, "keywright: 1\nvars: {x: "+text+"}\nkeys:\n  a: {key: \"a:{x}\", type: string, ttl: none}\n")
+		place := portable.Places(portable.Steps(ks.Keys[0].Pattern))[0]
+		if got := [3]string{placeType(place), wireType(typ), jsonType(typ)}; got != want {
+			t.Errorf("%s is %q, want %q", text, got, want)
+		}
+	}
+}

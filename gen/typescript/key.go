@@ -1,0 +1,138 @@
+package typescript
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright/gen/portable"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// key writes the types and the constant of one key.
+func (m *module) key(k *keyspace.Key) {
+	i := m.item(k.Name, "", portable.Steps(k.Pattern))
+	doc := docOf(k)
+	i.params([]string{"The placeholders of " + k.Pattern.String()})
+	m.values(i, k)
+	ttlType, ttl := ttlOf(k.TTL)
+	comment(&m.body, "", doc)
+	fmt.Fprintf(&m.body, "export const %s: Key<%s, %s> = $key(\n  {\n", i.constant, i.args, ttlType)
+	rows := [][2]string{
+		{"name", quote(k.Name)}, {"entry", quote(k.Entry.Name)}, {"role", quote(k.Role)}, {"pattern", quote(k.Pattern.String())}, {"type", quote(string(k.Kind))},
+		{"construct", quote(string(k.Entry.Construct))}, {"owner", quote(k.Entry.Owner)}, {"ttl", ttl}, {"scanPattern", bytesOrText(k.Pattern.ScanGlob())},
+	}
+	for _, row := range append(rows, streamOf(k)...) {
+		fmt.Fprintf(&m.body, "    %s: %s,\n", row[0], row[1])
+	}
+	m.body.WriteString("  },\n")
+	i.writeSteps()
+	m.keys = append(m.keys, [2]string{k.Name, i.constant})
+}
+
+// streamOf is what only a stream has.
+func streamOf(k *keyspace.Key) [][2]string {
+	var rows [][2]string
+	if k.Kind != keyspace.Stream || k.Role != "" {
+		return nil
+	}
+	if k.Entry.MaxLen > 0 {
+		rows = append(rows, [2]string{"maxLen", strconv.FormatInt(k.Entry.MaxLen, 10)})
+	}
+	if len(k.Entry.Groups) > 0 {
+		rows = append(rows, [2]string{"groups", "[" + list(k.Entry.Groups) + "]"})
+	}
+	return rows
+}
+
+func docOf(k *keyspace.Key) []string {
+	lines := portable.Lines(k.Doc)
+	if len(lines) == 0 {
+		lines = portable.Lines(k.Entry.Doc)
+	}
+	kind := string(k.Kind)
+	if k.Entry.Construct != keyspace.Plain {
+		kind = string(k.Entry.Construct) + ", a " + kind
+	}
+	return append(lines, fmt.Sprintf("Key %s: %s; ttl %s.", k.Pattern, kind, k.TTL.Text))
+}
+
+// channel writes the types and the constant of one channel.
+func (m *module) channel(c *keyspace.Channel) {
+	i := m.item(c.Name, "Channel", portable.Steps(c.Pattern))
+	i.params([]string{"The placeholders of " + c.Pattern.String()})
+	if len(c.Message) > 0 {
+		m.record(i.typeName("Message"), []string{"A message on " + c.Pattern.String() + ", as JSON."}, fieldsOf(c.Message, jsonType))
+	}
+	comment(&m.body, "", append(portable.Lines(c.Doc), "Channel "+c.Pattern.String()+"."))
+	fmt.Fprintf(&m.body, "export const %s: Channel<%s> = $channel(\n", i.constant, i.args)
+	fmt.Fprintf(&m.body, "  { name: %s, pattern: %s, owner: %s, subscribePattern: %s },\n", quote(c.Name), quote(c.Pattern.String()), quote(c.Owner), bytesOrText(c.Pattern.ScanGlob()))
+	i.writeSteps()
+	m.channels = append(m.channels, [2]string{c.Name, i.constant})
+}
+
+// writeSteps writes the pieces of the pattern and ends the constant.
+func (i *item) writeSteps() {
+	b := &i.module.body
+	fmt.Fprintf(b, "  %t,\n", portable.Binary(i.steps))
+	names := properties(portable.Places(i.steps))
+	for _, s := range i.steps {
+		if s.Place == nil {
+			fmt.Fprintf(b, "  %s,\n", bytesOrText(s.Literal))
+			continue
+		}
+		t := s.Place.Type
+		fmt.Fprintf(b, "  $place(%s, %s, %s, %s, %s, %t, %t),\n", quote(s.Place.Name), quote(names[0]), quote(t.Definition()),
+			i.module.matcher(s.Place), quote(t.Describe()), s.Place.Crosses, s.Place.NoBraces)
+		names = names[1:]
+	}
+	b.WriteString(");\n\n")
+}
+
+// matcher is the call that makes what recognises a placeholder.
+func (m *module) matcher(p *portable.Place) string {
+	switch p.Form {
+	case portable.AnyText:
+		name := "$text"
+		if p.Type.Kind == scalar.Bytes {
+			name = "$bytes"
+		}
+		return fmt.Sprintf("%s(%d, %t, %t)", name, p.Max, p.Crosses, !p.NoBraces)
+	case portable.Integer:
+		return fmt.Sprintf("$int(%s, %s)", quote(p.Low), quote(p.High))
+	case portable.HexText:
+		return fmt.Sprintf("$hex(%d)", p.N)
+	case portable.Words:
+		if p.Type.Kind == scalar.Bool {
+			return "$bool()"
+		}
+		return "$words(" + list(p.Words) + ")"
+	}
+	return m.table(p)
+}
+
+// table is the constant of an automaton; placeholders of one type share it.
+func (m *module) table(p *portable.Place) string {
+	if name, known := m.tables[p.Table]; known {
+		return name
+	}
+	name := m.names.Take("$" + p.Type.Kind.String())
+	m.tables[p.Table] = name
+	comment(&m.automata, "", portable.Lines(p.Type.Definition()))
+	fmt.Fprintf(&m.automata, "const %s = $automaton(%s);\n\n", name, quote(p.Table))
+	return name
+}
+
+func ttlOf(t keyspace.TTL) (typ, value string) {
+	switch t.Policy {
+	case keyspace.TTLNone:
+		return "TtlNone", fmt.Sprintf(`{ policy: "none", text: %s }`, quote(t.Text))
+	case keyspace.TTLAny:
+		return "TtlAny", fmt.Sprintf(`{ policy: "any", text: %s }`, quote(t.Text))
+	}
+	return "TtlExpires", fmt.Sprintf("$expires(%s, %d, %d, %d, %s, %t)", quote(t.Text), millis(t.Default), millis(t.Min), millis(t.Max),
+		strconv.FormatFloat(t.Jitter, 'f', -1, 64), t.Sliding)
+}
+
+func millis(d time.Duration) int64 { return d.Milliseconds() }
