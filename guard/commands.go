@@ -32,13 +32,13 @@ type command struct {
 
 // spec says where some keys of a command stand and what happens to them.
 type spec struct {
-	reads, writes bool   // the value is looked at; it is changed or made
-	deletes       bool   // only removed: nothing is left that could lack a TTL
-	keyword       string // the keys stand behind this word, "" for a fixed place
-	begin         int    // the place, or where the search for the word begins (negative: from the end)
-	keynum        bool   // a number says how many keys there are
-	a, b, c       int    // range: last, step, limit; keynum: index, first, step
-	unknown       bool   // the server itself cannot say
+	reads   bool   // the value is looked at
+	makes   bool   // a key may be made or changed, and so be left without its TTL
+	keyword string // the keys stand behind this word, "" for a fixed place
+	begin   int    // the place, or where the search for the word begins (negative: from the end)
+	keynum  bool   // a number says how many keys there are
+	a, b, c int    // range: last, step, limit; keynum: index, first, step
+	unknown bool   // the server itself cannot say
 }
 
 // commands is the table by name, lower case; subcommands as "xgroup|create".
@@ -76,18 +76,10 @@ func parseSpec(text string) (s spec) {
 			s.keynum, s.a, s.b, s.c = kind == "keynum", atoi(n[0]), atoi(n[1]), atoi(n[2])
 		case word == "?":
 			s.unknown = true
-		case word == "RO":
+		case word == "RO", word == "RW":
 			s.reads = true
-		case word == "RW":
-			s.reads, s.writes = true, true
-		case word == "OW":
-			s.writes = true
-		case word == "RM":
-			s.writes, s.deletes = true, true
-		case word == "delete":
-			s.deletes = true
 		case word == "insert", word == "update":
-			s.writes = true
+			s.makes = true
 		}
 	}
 	return s

@@ -165,7 +165,7 @@ func (g *Guard) key(v *verdict, c *command, i int, args []string, at int) {
 	case target.Foreign != nil:
 		return
 	case target.Legacy != nil:
-		if s.writes && !s.deletes && c.name != "rename" && c.name != "restore" {
+		if s.makes && !s.reads || s.makes && kinds[c.group] != "" {
 			v.add(FormerName, args, key, nil, "the entry "+target.Legacy.Name+" has the pattern "+target.Legacy.Keys[0].Pattern.String())
 		}
 		return
@@ -175,7 +175,7 @@ func (g *Guard) key(v *verdict, c *command, i int, args []string, at int) {
 		v.add(WrongType, args, key, entry, fmt.Sprintf("it is declared as a %s, and the command is for a %s", entry.Kind, kind))
 		return
 	}
-	if !c.writes || !s.writes || s.deletes && !s.reads {
+	if !c.writes || !s.makes {
 		return
 	}
 	g.lifetime(v, c, args, key, entry)
@@ -263,7 +263,8 @@ func (g *Guard) caller() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
-		if f.Function != "" && !g.ignored(f.Function) && !strings.HasPrefix(f.Function, "runtime.") && !generated(f.File) {
+		if f.Function != "" && !g.ignored(f.Function) && !strings.HasPrefix(f.Function, "runtime.") && !strings.Contains(f.Function, ".(*Keyspace).") { // generated: who called it is of interest
+
 			return fmt.Sprintf("%s:%d", f.File, f.Line)
 		}
 		if !more {
@@ -279,12 +280,4 @@ func (g *Guard) ignored(function string) bool {
 		}
 	}
 	return false
-}
-
-// generated reports whether a file is the package that keywright has made: who
-// called it is of interest. Its functions are one file named after its folder.
-func generated(file string) bool {
-	parts := strings.Split(file, "/")
-	n := len(parts)
-	return n > 1 && parts[n-1] == parts[n-2]+".go" && strings.HasSuffix(parts[n-2], "keys")
 }

@@ -10,7 +10,10 @@ import (
 
 	"github.com/keywright/keywright/gen"
 	"github.com/keywright/keywright/gen/acl"
+	"github.com/keywright/keywright/gen/conformance"
 	"github.com/keywright/keywright/gen/golang"
+	"github.com/keywright/keywright/gen/python"
+	"github.com/keywright/keywright/gen/typescript"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/spf13/cobra"
 )
@@ -21,7 +24,10 @@ var targets = []struct {
 	generate   func(*keyspace.Keyspace) ([]gen.File, error)
 }{
 	{"go", "a Go package: typed handles, key builders and parsers, scripts as functions", golang.Generate},
+	{"ts", "a TypeScript module: key builders and parsers, TTLs, value types", typescript.Generate},
+	{"py", "a Python module: key builders and parsers, TTLs, value types", python.Generate},
 	{"acl", "an ACL file: a user per owner and reader", acl.Generate},
+	{"conformance", "test vectors: what every language must build, read and refuse alike", conformance.Generate},
 }
 
 // generating are the flags of gen.

@@ -1,0 +1,254 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/guard"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/redis/rueidis"
+)
+
+const declaration = `keywright: 1
+owner: o
+foreign: ["bull:*"]
+vars: {id: int 1..}
+keys:
+  session: {key: "session:{id}", type: string, ttl: 30m in 1m..1h, was: ["sess:{id}"]}
+  profile: {key: "profile:{id}", type: hash, ttl: 1d}
+  flag: {key: "flag:{name}", type: string, ttl: none}
+  tags: {key: "tags:{id}", type: set, ttl: any}
+  rank: {key: "rank:{day}", type: ranking, ttl: 7d}
+  log: {key: "log:{id}", type: stream, ttl: 1d}
+  list: {key: "list:{id}", type: list, ttl: 1h}
+  lock: {key: "lock:{id}", type: lock, ttl: 1m}
+`
+
+func load(t testing.TB) *keyspace.Keyspace {
+	t.Helper()
+	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(declaration)}}, "k.yaml")
+	if c := finding.Count(found); c.Errors > 0 {
+		t.Fatal(found[0].Message)
+	}
+	return ks
+}
+
+// open is a guarded client of a server of its own; seen gathers what is
+// reported, if it is asked for.
+func open(t *testing.T, brand keywrighttest.Brand, o guard.Options) (*keywrighttest.Server, rueidis.Client) {
+	t.Helper()
+	s := keywrighttest.Start(t, brand)
+	g, err := guard.New(load(t), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Wrap: g.Wrap})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return s, c.Raw()
+}
+
+func do(c rueidis.Client, line string) error {
+	words := strings.Fields(line)
+	err := c.Do(context.Background(), c.B().Arbitrary(words...).Build()).Error()
+	if rueidis.IsRedisNil(err) {
+		return nil
+	}
+	return err
+}
+
+// lines are commands and what the guard says of them; before runs first,
+// unguarded.
+var lines = []struct {
+	before, line string
+	want         guard.Problem // 0: nothing
+}{
+	{"", "SET session:1 x EX 60", 0}, {"", "SET session:1 x PX 3600000", 0}, {"", "SETEX session:1 60 x", 0}, {"", "SET session:1 x EX 60 NX", 0},
+	{"", "SET session:1 x", guard.NoTTL}, {"", "SET session:1 x EX 7200", guard.TTLTooLong}, {"", "SETEX session:1 7200 x", guard.TTLTooLong}, {"", "GETSET session:1 x", guard.NoTTL},
+	{"", "SET session:1 x NX", guard.NoTTL}, {"SET session:1 x EX 60", "SET session:1 y NX", 0}, {"SET session:1 x EX 60", "SET session:1 y KEEPTTL", 0}, {"SET session:1 x", "SET session:1 y KEEPTTL", guard.NoTTL},
+	{"", "SET session:1 x EXAT 99999999999", guard.TTLTooLong}, {"", "MSET session:1 x", guard.NoTTL}, {"", "APPEND session:1 x", guard.NoTTL}, {"SET session:1 x EX 60", "APPEND session:1 x", 0},
+	{"SET session:1 x EX 60", "PERSIST session:1", guard.NoTTL}, {"SET session:1 x EX 60", "EXPIRE session:1 7200", guard.TTLTooLong}, {"SET session:1 x EX 60", "EXPIRE session:1 60", 0}, {"SET session:1 x EX 60", "EXPIRE session:1 9999 GT", guard.TTLTooLong}, {"SET session:1 x EX 60", "EXPIRE session:1 0", 0},
+	{"", "GET session:1", 0}, {"", "HGET session:1 f", guard.WrongType}, {"", "GET session:x", guard.Undeclared}, {"", "SET other 1", guard.Undeclared}, {"", "GET other", guard.Undeclared}, {"", "MGET session:1 other", guard.Undeclared},
+	{"", "SET bull:x 1", 0}, {"", "HSET bull:x f 1", 0}, {"", "SET sess:1 x EX 60", guard.FormerName}, {"", "GET sess:1", 0}, {"", "DEL sess:1", 0}, {"SET sess:1 x EX 60", "RENAME sess:1 session:1", 0}, {"SET sess:1 x", "RENAME sess:1 session:1", guard.NoTTL},
+	{"", "HSET profile:1 f v", guard.NoTTL}, {"HSET profile:1 f v", "HDEL profile:1 f", 0}, {"", "HINCRBY profile:1 n 1", guard.NoTTL}, {"", "ZADD rank:x 1 m", guard.NoTTL}, {"", "SADD rank:x m", guard.WrongType},
+	{"", "SET flag:x 1", 0}, {"", "SET flag:x 1 EX 5", guard.TTLForbidden}, {"SET flag:x 1", "EXPIRE flag:x 5", guard.TTLForbidden}, {"", "SADD tags:1 a", 0}, {"SADD tags:1 a", "EXPIRE tags:1 5", 0},
+	{"", "XADD log:1 * f v", guard.NoTTL}, {"", "XGROUP CREATE log:1 g $ MKSTREAM", guard.NoTTL}, {"", "LPUSH list:1 a", guard.NoTTL}, {"RPUSH list:1 a b", "LPOP list:1", 0}, {"", "SET lock:1 token PX 60000 NX", 0}, {"", "SET lock:1 token NX", guard.NoTTL},
+	{"SADD tags:1 a", "ZUNIONSTORE rank:x 1 tags:1", guard.NoTTL}, {"SADD tags:1 a", "SUNIONSTORE rank:x tags:1", guard.WrongType}, {"RPUSH list:1 3 1", "SORT list:1 STORE list:2", guard.NoTTL}, {"SADD tags:1 3", "SORT tags:1 STORE tags:2", guard.WrongType},
+	{"", "EVAL return(1) 0", 0}, {"", "EVAL return(redis.call('SET',KEYS[1],'x','EX','60')) 1 session:1", 0}, {"", "EVAL return(redis.call('SET',KEYS[1],'x')) 1 session:1", guard.NoTTL},
+	{"", "EVAL return(redis.call('SADD',KEYS[1],'x')) 1 session:1", guard.WrongType}, {"", "EVAL return(1) 1 other", guard.Undeclared}, {"", "EVAL return(redis.call('SET',KEYS[1],'x','EX',9)) 1 flag:x", guard.TTLForbidden}, {"", "EVAL_RO return(1) 1 session:1", 0},
+	{"SET session:1 x EX 60", "COPY session:1 session:2", 0}, {"SET session:1 x EX 60", "COPY session:1 flag:x", guard.TTLForbidden}, {"SADD tags:1 a", "COPY tags:1 session:9", guard.WrongType},
+	{"", "keys *", guard.Dangerous}, {"", "PING", 0}, {"", "SCAN 0", 0}, {"", "TIME", 0}, {"", "JSON.SET session:1 $ 1", guard.UnknownCommand}, {"", "OBJECT ENCODING session:1", 0}, {"", "OBJECT ENCODING other", guard.Undeclared},
+}
+
+// TestCommands: on both servers, refusing and reporting, alone and in a
+// transaction, the same things are found.
+func TestCommands(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			s, c := open(t, brand, guard.Options{})
+			for _, l := range lines {
+				s.Do("FLUSHALL")
+				if l.before != "" {
+					s.Do(strings.Fields(l.before)...)
+				}
+				err := do(c, l.line)
+				v, found := errors.AsType[*guard.Violation](err)
+				switch {
+				case l.want == 0 && found:
+					t.Errorf("%s: %v", l.line, v)
+				case l.want != 0 && !found:
+					t.Errorf("%s after %q: %v, want: %s", l.line, l.before, err, l.want)
+				case found && v.Problem != l.want:
+					t.Errorf("%s: %v, want: %s", l.line, v, l.want)
+				case found && !strings.Contains(v.Caller, "guard_test.go:"):
+					t.Errorf("%s: sent by %s", l.line, v.Caller)
+				}
+			}
+		})
+	}
+}
+
+// TestWhatIsRefusedIsNotSent.
+func TestWhatIsRefusedIsNotSent(t *testing.T) {
+	s, c := open(t, keywrighttest.Redis, guard.Options{})
+	stop := s.Monitor()
+	_ = do(c, "SET session:1 x")
+	_ = do(c, "SET other x")
+	ctx := context.Background()
+	for _, r := range c.DoMulti(ctx, c.B().Set().Key("session:1").Value("x").ExSeconds(60).Build(), c.B().Get().Key("other").Build()) {
+		if r.Error() == nil {
+			t.Error("part of a pipeline with a violation passed")
+		}
+	}
+	if err := c.DoCache(ctx, c.B().Get().Key("other").Cache(), time.Minute).Error(); err == nil {
+		t.Error("DoCache passed")
+	}
+	if r := c.DoMultiCache(ctx, rueidis.CT(c.B().Get().Key("other").Cache(), time.Minute)); r[0].Error() == nil {
+		t.Error("DoMultiCache passed")
+	}
+	if r := c.DoStream(ctx, c.B().Get().Key("other").Build()); r.Error() == nil {
+		t.Error("DoStream passed")
+	}
+	if r := c.DoMultiStream(ctx, c.B().Get().Key("other").Build()); r.Error() == nil {
+		t.Error("DoMultiStream passed")
+	}
+	for address, node := range c.Nodes() {
+		if do(node, "GET other") == nil {
+			t.Errorf("a command to %s passed", address)
+		}
+	}
+	if sent := stop(); len(sent) > 0 {
+		t.Errorf("%q", sent)
+	}
+}
+
+// TestReport lets everything pass and tells it.
+func TestReport(t *testing.T) {
+	var mu sync.Mutex
+	var seen []string
+	s, c := open(t, keywrighttest.Valkey, guard.Options{Report: func(v *guard.Violation) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, fmt.Sprintf("%s %s %t", v.Command, v.Problem, v.Done))
+	}})
+	for _, line := range []string{"SET other x", "HSET profile:1 f secret", "SET session:1 x"} {
+		if err := do(c, line); err != nil {
+			t.Error(err)
+		}
+	}
+	if fmt.Sprint(seen) != "[SET undeclared key false HSET key without a TTL true SET key without a TTL false]" {
+		t.Errorf("%q", seen)
+	}
+	if s.Do("EXISTS", "other", "profile:1", "session:1") != int64(3) {
+		t.Error("what is reported was not carried out")
+	}
+}
+
+// TestPipelinesAndTransactions are judged by what they leave.
+func TestPipelinesAndTransactions(t *testing.T) {
+	_, c := open(t, keywrighttest.Redis, guard.Options{})
+	ctx := context.Background()
+	hset := func() rueidis.Completed {
+		return c.B().Hset().Key("profile:1").FieldValue().FieldValue("f", "v").Build()
+	}
+	expire := func() rueidis.Completed { return c.B().Expire().Key("profile:1").Seconds(60).Build() }
+	for _, r := range c.DoMulti(ctx, hset(), expire()) {
+		if r.Error() != nil {
+			t.Error(r.Error())
+		}
+	}
+	_ = do(c, "DEL profile:1")
+	err := c.Dedicated(func(d rueidis.DedicatedClient) error {
+		for _, r := range d.DoMulti(ctx, d.B().Multi().Build(), hset(), expire(), d.B().Exec().Build()) {
+			if r.Error() != nil {
+				return r.Error()
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("a transaction that gives the TTL: %v", err)
+	}
+	_ = do(c, "DEL profile:1")
+	d, cancel := c.Dedicate()
+	defer cancel()
+	for _, cmd := range []rueidis.Completed{d.B().Multi().Build(), hset()} {
+		if err := d.Do(ctx, cmd).Error(); err != nil {
+			t.Errorf("inside of a transaction: %v", err)
+		}
+	}
+	if v, ok := errors.AsType[*guard.Violation](d.Do(ctx, d.B().Exec().Build()).Error()); !ok || v.Problem != guard.NoTTL || !v.Done {
+		t.Errorf("a transaction that leaves a key without its TTL: %v", v)
+	}
+}
+
+func TestCheckWithoutAServer(t *testing.T) {
+	g, err := guard.New(load(t), guard.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := g.Check("SET", "session:1", "hunter2"); len(v) != 1 || v[0].Problem != guard.NoTTL || strings.Contains(v[0].Error(), "hunter2") {
+		t.Errorf("%v", v)
+	}
+	if v := g.Check("SET", "session:1", "x", "EX", "60"); len(v) != 0 {
+		t.Errorf("%v", v[0])
+	}
+	for _, args := range [][]string{nil, {""}, {"SET"}, {"EVAL"}, {"EVAL", "x", "99", "a"}, {"EVAL", "x", "-1"}, {"XREAD", "STREAMS"}, {"ZUNIONSTORE", "d", "9999999999999999999"}, {"KEYS"}, {"MSET", "a"}} {
+		g.Check(args...)
+	}
+}
+
+func FuzzCheck(f *testing.F) {
+	g, err := guard.New(load(f), guard.Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add("SET a b EX 5")
+	f.Add("XREADGROUP GROUP g c STREAMS a >")
+	f.Fuzz(func(t *testing.T, line string) { g.Check(strings.Split(line, " ")...) })
+}
+
+func BenchmarkCheckSet(b *testing.B) {
+	g, err := guard.New(load(b), guard.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if g.Check("SET", "session:12345", "value", "EX", "60") != nil {
+			b.Fatal("found")
+		}
+	}
+}
