@@ -42,10 +42,10 @@ func Queue[T any](q Queuer, op Op[T]) *Pending[T] {
 }
 
 func (p *Pending[T]) check() error {
-	if p.op.err == nil {
+	if p.op.Err == nil {
 		return nil
 	}
-	return p.op.fail(0, p.op.err)
+	return p.op.fail(0, p.op.Err)
 }
 
 func (p *Pending[T]) command(b rueidis.Builder) rueidis.Completed {
@@ -138,7 +138,7 @@ func DoAll[T any](ctx context.Context, c *Client, ops ...Op[T]) error {
 	var errs []error
 	for i, p := range pending {
 		_, err := p.Result()
-		if class, ok := ClassOf(err); ok && class != Invalid && class != Refused && ops[i].effect != Writes {
+		if class, ok := ClassOf(err); ok && class != Invalid && class != Refused && ops[i].Effect != Writes {
 			_, err = ops[i].Do(ctx)
 		}
 		if err != nil && err != ErrNotFound {

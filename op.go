@@ -26,16 +26,21 @@ const (
 	Idempotent        // a write that has the same result when it is applied twice
 )
 
+// Action is what an operation is about: enough to run it, to retry it and to say
+// what failed.
+type Action struct {
+	Client *Client
+	Name   string // "get", "set" …
+	Entry  *Entry
+	Effect Effect
+	Err    error  // makes the operation fail without sending anything
+	Key    string // watched in a transaction, and named in errors of decoding
+}
+
 // Op is one operation that has not run yet: Do runs it alone, Queue puts it into
 // a Batch or a transaction. It can be run once or several times.
 type Op[T any] struct {
-	client *Client
-	name   string
-	entry  *Entry
-	effect Effect
-	err    error // of building the key or the arguments: nothing is sent
-	key    string
-
+	Action
 	build  func(rueidis.Builder) rueidis.Completed
 	script *Script // instead of build
 	keys   []string
@@ -48,12 +53,7 @@ type Op[T any] struct {
 
 // Spec are the parts of an Op. It is for typed handles and generated code.
 type Spec[T any] struct {
-	Client *Client
-	Name   string
-	Entry  *Entry
-	Effect Effect
-	Err    error  // makes the operation fail without sending anything
-	Key    string // watched in a transaction, and named in errors of decoding
+	Action
 
 	Build  func(rueidis.Builder) rueidis.Completed // one command, or
 	Script *Script                                 // a script with
@@ -68,13 +68,13 @@ type Spec[T any] struct {
 
 // NewOp makes an operation.
 func NewOp[T any](s Spec[T]) Op[T] {
-	return Op[T]{client: s.Client, name: s.Name, entry: s.Entry, effect: s.Effect, err: s.Err, key: s.Key, build: s.Build, script: s.Script, keys: s.Keys, args: s.Args, cache: s.Cache, maxAge: s.MaxAge, decode: s.Decode}
+	return Op[T]{Action: s.Action, build: s.Build, script: s.Script, keys: s.Keys, args: s.Args, cache: s.Cache, maxAge: s.MaxAge, decode: s.Decode}
 }
 
-func (o *Op[T]) call() Call {
-	call := Call{Op: o.name, Write: o.effect != Reads, Size: 1}
-	if o.entry != nil {
-		call.Entry = o.entry.Name
+func (a *Action) call() Call {
+	call := Call{Op: a.Name, Write: a.Effect != Reads, Size: 1}
+	if a.Entry != nil {
+		call.Entry = a.Entry.Name
 	}
 	return call
 }
@@ -82,22 +82,27 @@ func (o *Op[T]) call() Call {
 // Do runs the operation: one round trip. The error is ErrNotFound, an *Error or
 // a *DecodeError.
 func (o Op[T]) Do(ctx context.Context) (T, error) {
+	return Run(ctx, &o.Action, o.send, o.decode)
+}
+
+// Run sends until there is an answer or no reason to go on. It is for typed
+// handles; neither function is kept, so that the hot ones cost no allocation.
+func Run[T any](ctx context.Context, a *Action, send func(context.Context) rueidis.RedisResult, decode func(rueidis.RedisResult) (T, error)) (T, error) {
 	var zero T
-	if o.err != nil {
-		return zero, o.fail(1, o.err)
+	if a.Err != nil {
+		return zero, a.fail(1, a.Err)
 	}
-	seen := o.client.observe(ctx, o.call())
+	seen := a.Client.observe(ctx, a.call())
 	attempts := 0
 	for {
 		attempts++
-		result := o.send(seen.ctx)
-		value, err := o.decode(result)
+		value, err := decode(send(seen.ctx))
 		if err == nil || err == ErrNotFound {
 			seen.done(attempts, err)
 			return value, err
 		}
-		if again := o.again(seen.ctx, err, attempts); !again {
-			err = o.fail(attempts, err)
+		if again := a.again(seen.ctx, err, attempts); !again {
+			err = a.fail(attempts, err)
 			seen.done(attempts, err)
 			return zero, err
 		}
@@ -105,74 +110,56 @@ func (o Op[T]) Do(ctx context.Context) (T, error) {
 }
 
 func (o *Op[T]) send(ctx context.Context) rueidis.RedisResult {
-	if o.script != nil {
-		return o.script.run(ctx, o.client.raw, o.keys, o.args)
+	raw := o.Client.raw
+	switch {
+	case o.script != nil:
+		return o.script.run(ctx, raw, o.keys, o.args)
+	case o.cache != nil:
+		return raw.DoCache(ctx, o.cache(raw.B()), o.maxAge)
 	}
-	if o.cache != nil {
-		return o.client.raw.DoCache(ctx, o.cache(o.client.raw.B()), o.maxAge)
-	}
-	return o.client.raw.Do(ctx, o.build(o.client.raw.B()))
+	return raw.Do(ctx, o.build(raw.B()))
 }
 
 // again waits before the next attempt, if there is to be one.
-func (o *Op[T]) again(ctx context.Context, err error, attempts int) bool {
-	if _, ours := err.(*DecodeError); ours || attempts >= o.client.retry.attempts {
+func (a *Action) again(ctx context.Context, err error, attempts int) bool {
+	if _, ours := err.(*DecodeError); ours || attempts >= a.Client.retry.attempts {
 		return false
 	}
-	_, again, _ := judge(err, o.effect == Writes)
-	return again && sleep(ctx, o.client.retry.delay(attempts)) == nil
+	_, again, _ := judge(err, a.Effect == Writes)
+	return again && sleep(ctx, a.Client.retry.delay(attempts)) == nil
 }
 
 // fail is err as callers see it.
-func (o *Op[T]) fail(attempts int, err error) error {
+func (a *Action) fail(attempts int, err error) error {
+	name := ""
+	if a.Entry != nil {
+		name = a.Entry.Name
+	}
 	switch e := err.(type) {
 	case *DecodeError:
-		if o.entry != nil {
-			e.Entry = o.entry.Name
-		}
-		e.Key = o.key
+		e.Entry, e.Key = name, a.Key
 		return e
 	case *Error: // of this operation alone: it may be run several times
 		own := *e
-		own.Op = o.name
-		if o.entry != nil {
-			own.Entry = o.entry.Name
-		}
+		own.Op, own.Entry = a.Name, name
 		return &own
 	}
-	out := &Error{Op: o.name, Attempts: attempts, Err: err}
-	if o.entry != nil {
-		out.Entry = o.entry.Name
-	}
-	if err == o.err {
+	out := &Error{Op: a.Name, Entry: name, Attempts: attempts, Err: err}
+	if err == a.Err {
 		return out // Invalid
 	}
-	out.Server = o.client.server
-	out.Class, _, out.Hint = judge(err, o.effect != Reads)
+	out.Server = a.Client.server
+	out.Class, _, out.Hint = judge(err, a.Effect != Reads)
 	return out
 }
 
 // Failing is the operation failing with err before anything is sent, unless err
 // is nil or it fails already.
 func (o Op[T]) Failing(err error) Op[T] {
-	if o.err == nil {
-		o.err = err
+	if o.Err == nil {
+		o.Err = err
 	}
 	return o
-}
-
-// Map is an operation with another result.
-func Map[T, U any](o Op[T], f func(T) (U, error)) Op[U] {
-	decode := o.decode
-	return Op[U]{client: o.client, name: o.name, entry: o.entry, effect: o.effect, err: o.err, key: o.key, build: o.build, script: o.script, keys: o.keys, args: o.args, cache: o.cache, maxAge: o.maxAge,
-		decode: func(r rueidis.RedisResult) (U, error) {
-			v, err := decode(r)
-			if err != nil {
-				var zero U
-				return zero, err
-			}
-			return f(v)
-		}}
 }
 
 // retryPolicy bounds how often and how fast is tried again.

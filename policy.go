@@ -74,14 +74,23 @@ func ExpiresIn(d time.Duration) WriteOption {
 // Choose is the TTL of a write to entry in milliseconds, 0 for none. asked is
 // whether the writer chose it. It is for typed handles.
 func (e *Entry) Choose(options []WriteOption) (ms int64, asked bool, err error) {
+	asking := askedFor(options)
+	if ms, err = e.TTL.choose(asking); err != nil {
+		return 0, false, &Error{Class: Invalid, Entry: e.Name, Err: err, Hint: ttlHint(e.TTL)}
+	}
+	return ms, asking != 0, nil
+}
+
+// askedFor is the TTL that the options ask for, 0 for none.
+func askedFor(options []WriteOption) time.Duration {
+	if len(options) == 0 {
+		return 0
+	}
 	var w write
 	for _, o := range options {
 		o(&w)
 	}
-	if ms, err = e.TTL.choose(w.ttl); err != nil {
-		return 0, false, &Error{Class: Invalid, Entry: e.Name, Err: err, Hint: ttlHint(e.TTL)}
-	}
-	return ms, w.ttl != 0, nil
+	return w.ttl
 }
 
 func ttlHint(t TTL) string {

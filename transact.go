@@ -28,14 +28,14 @@ func (t *Tx) enqueue(q queued) { t.ops = append(t.ops, q) }
 // transaction begin anew. Two commands, one round trip.
 func Watch[T any](t *Tx, op Op[T]) (T, error) {
 	var zero T
-	if op.err != nil {
-		return zero, op.fail(0, op.err)
+	if op.Err != nil {
+		return zero, op.fail(0, op.Err)
 	}
-	if op.effect != Reads {
-		return zero, &Error{Class: Invalid, Op: op.name, Entry: op.call().Entry, Err: errors.New("Watch takes operations that read"), Hint: "queue writes with Queue: they run when the function returns"}
+	if op.Effect != Reads {
+		return zero, &Error{Class: Invalid, Op: op.Name, Entry: op.call().Entry, Err: errors.New("Watch takes operations that read"), Hint: "queue writes with Queue: they run when the function returns"}
 	}
 	p := Pending[T]{op: op}
-	watch := t.conn.B().Watch().Key(op.key).Build()
+	watch := t.conn.B().Watch().Key(op.Key).Build()
 	results := t.conn.DoMulti(t.ctx, watch, p.command(t.conn.B()))
 	if err := results[0].Error(); err != nil {
 		return zero, op.fail(1, err)

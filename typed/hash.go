@@ -22,11 +22,28 @@ type HashReader[T any] struct {
 func NewHashReader[T any](k Key, f *value.Fields[T]) HashReader[T] { return HashReader[T]{k, f} }
 
 // Get reads all fields. A hash that is not there is ErrNotFound.
-func (h HashReader[T]) Get(ctx context.Context) (T, error) { return h.LaterGet().Do(ctx) }
+func (h HashReader[T]) Get(ctx context.Context) (T, error) {
+	if h.entry.TTL.Sliding {
+		return h.LaterGet().Do(ctx)
+	}
+	a, raw, key := h.action("get", keywright.Reads), h.client.Raw(), h.key
+	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+		return raw.Do(ctx, raw.B().Hgetall().Key(key).Build())
+	}, fields(h.fields))
+}
 
 // LaterGet is Get to be queued.
-func (h HashReader[T]) LaterGet() keywright.Op[T] {
-	return read(h.Key, "get", fields(h.fields), "HGETALL")
+func (h HashReader[T]) LaterGet() keywright.Op[T] { return getAll(h.Key, h.fields) }
+
+// getAll reads all fields of a hash.
+func getAll[T any](k Key, f *value.Fields[T]) keywright.Op[T] {
+	if k.entry.TTL.Sliding {
+		return read(k, "get", fields(f), "HGETALL")
+	}
+	o := spec(k, "get", keywright.Reads, fields(f))
+	name := k.key
+	o.Build = func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(name).Build() }
+	return keywright.NewOp(o)
 }
 
 // Cached is Get through client-side caching; see String.Cached.
@@ -48,7 +65,7 @@ func (h Hash[T]) Later() HashOps[T] { return HashOps[T]{h} }
 
 // Get reads all fields. A hash that is not there is ErrNotFound. On an entry
 // that slides it renews the TTL.
-func (h Hash[T]) Get(ctx context.Context) (T, error) { return h.Later().Get().Do(ctx) }
+func (h Hash[T]) Get(ctx context.Context) (T, error) { return HashReader[T]{h.Key, h.fields}.Get(ctx) }
 
 // Cached is Get through client-side caching; see String.Cached.
 func (h Hash[T]) Cached(ctx context.Context, maxAge time.Duration) (T, error) {
@@ -67,7 +84,7 @@ type HashOps[T any] struct{ h Hash[T] }
 
 // Get is Hash.Get.
 func (o HashOps[T]) Get() keywright.Op[T] {
-	return read(o.h.Key, "get", fields(o.h.fields), "HGETALL")
+	return getAll(o.h.Key, o.h.fields)
 }
 
 // Set is Hash.Set.

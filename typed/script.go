@@ -25,7 +25,7 @@ func NewCall[T any](c Call, reply func(rueidis.RedisResult) (T, error)) keywrigh
 	if len(c.Keys) > 0 {
 		key = c.Keys[0]
 	}
-	return keywright.NewOp(keywright.Spec[T]{Client: c.Client, Name: "run", Entry: c.Entry, Effect: c.Effect, Err: invalid(c.Err), Key: key, Script: c.Script, Keys: c.Keys, Args: c.Args, Decode: reply})
+	return keywright.NewOp(keywright.Spec[T]{Action: keywright.Action{Client: c.Client, Name: "run", Entry: c.Entry, Effect: c.Effect, Err: invalid(c.Err), Key: key}, Script: c.Script, Keys: c.Keys, Args: c.Args, Decode: reply})
 }
 
 // Arg encodes one argument of a script.

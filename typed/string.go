@@ -23,10 +23,20 @@ func NewString[V any](k Key, c *value.Codec[V]) String[V] { return String[V]{Rem
 func (s String[V]) Later() StringOps[V] { return StringOps[V]{s} }
 
 // Get reads the value. On an entry that slides it renews the TTL.
-func (s String[V]) Get(ctx context.Context) (V, error) { return s.Later().Get().Do(ctx) }
+func (s String[V]) Get(ctx context.Context) (V, error) {
+	if s.entry.TTL.Sliding {
+		return s.Later().Get().Do(ctx)
+	}
+	return s.Peek(ctx)
+}
 
 // Peek reads the value and leaves the TTL as it is.
-func (s String[V]) Peek(ctx context.Context) (V, error) { return s.Later().Peek().Do(ctx) }
+func (s String[V]) Peek(ctx context.Context) (V, error) {
+	a, raw, key := s.action("get", keywright.Reads), s.client.Raw(), s.key
+	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+		return raw.Do(ctx, raw.B().Get().Key(key).Build())
+	}, one(s.codec))
+}
 
 // Cached reads the value from this process's memory if it is there for at most
 // maxAge; the server tells when it changes (client-side caching, RESP3). While
@@ -39,7 +49,17 @@ func (s String[V]) Cached(ctx context.Context, maxAge time.Duration) (V, error) 
 
 // Set writes the value with its TTL.
 func (s String[V]) Set(ctx context.Context, v V, options ...keywright.WriteOption) error {
-	_, err := s.Later().Set(v, options...).Do(ctx)
+	if s.entry.TTL.Policy != keywright.Expires {
+		_, err := s.Later().Set(v, options...).Do(ctx)
+		return err
+	}
+	a, raw, key := s.action("set", keywright.Writes), s.client.Raw(), s.key
+	text, bad := encode(s.codec, v)
+	ms, _, err := s.entry.Choose(options)
+	a.Err = firstOf(a.Err, bad, err)
+	_, err = keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+		return raw.Do(ctx, raw.B().Set().Key(key).Value(text).PxMilliseconds(ms).Build())
+	}, nothing)
 	return err
 }
 

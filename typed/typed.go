@@ -117,7 +117,11 @@ func firstOf(errs ...error) error {
 
 // spec begins an operation on k.
 func spec[T any](k Key, name string, effect keywright.Effect, decode func(rueidis.RedisResult) (T, error)) keywright.Spec[T] {
-	return keywright.Spec[T]{Client: k.client, Name: name, Entry: k.entry, Effect: effect, Err: k.err, Key: k.key, Decode: decode}
+	return keywright.Spec[T]{Action: k.action(name, effect), Decode: decode}
+}
+
+func (k Key) action(name string, effect keywright.Effect) keywright.Action {
+	return keywright.Action{Client: k.client, Name: name, Entry: k.entry, Effect: effect, Err: k.err, Key: k.key}
 }
 
 // plain is an operation that is one command and needs no TTL.
@@ -220,9 +224,8 @@ func invalid(err error) error {
 
 // encode is one value as text.
 func encode[T any](c *value.Codec[T], v T) (string, error) {
-	var buffer [64]byte
-	b, err := c.Append(buffer[:0], v)
-	return string(b), invalid(err)
+	text, err := c.Encode(v)
+	return text, invalid(err)
 }
 
 // decoded is one stored text as a value.

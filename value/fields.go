@@ -21,16 +21,16 @@ func AnyFields() Fields[map[string]string] {
 type Column[T any] struct {
 	Name     string
 	Optional bool
-	Append   func(dst []byte, v *T) (text []byte, present bool, err error)
+	Text     func(v *T) (text string, present bool, err error)
 	Parse    func(v *T, text string) error
 }
 
 // Required makes the column of a field that every value has.
 func Required[T, F any](name string, c Codec[F], at func(*T) *F) Column[T] {
 	return Column[T]{Name: name,
-		Append: func(dst []byte, v *T) ([]byte, bool, error) {
-			dst, err := c.Append(dst, *at(v))
-			return dst, true, err
+		Text: func(v *T) (string, bool, error) {
+			text, err := c.Encode(*at(v))
+			return text, true, err
 		},
 		Parse: func(v *T, text string) (err error) {
 			*at(v), err = c.Parse(text)
@@ -41,13 +41,13 @@ func Required[T, F any](name string, c Codec[F], at func(*T) *F) Column[T] {
 // Optional makes the column of a field that a value may lack: a nil pointer.
 func Optional[T, F any](name string, c Codec[F], at func(*T) **F) Column[T] {
 	return Column[T]{Name: name, Optional: true,
-		Append: func(dst []byte, v *T) ([]byte, bool, error) {
+		Text: func(v *T) (string, bool, error) {
 			p := *at(v)
 			if p == nil {
-				return dst, false, nil
+				return "", false, nil
 			}
-			dst, err := c.Append(dst, *p)
-			return dst, true, err
+			text, err := c.Encode(*p)
+			return text, true, err
 		},
 		Parse: func(v *T, text string) error {
 			f, err := c.Parse(text)
@@ -64,15 +64,14 @@ func (f *Fields[T]) Append(args []string, v *T) ([]string, error) {
 			args = append(args, name, text)
 		}
 	}
-	var buffer [64]byte
 	for i := range f.Columns {
 		c := &f.Columns[i]
-		text, present, err := c.Append(buffer[:0], v)
+		text, present, err := c.Text(v)
 		if err != nil {
 			return args, In(c.Name, err)
 		}
 		if present {
-			args = append(args, c.Name, string(text))
+			args = append(args, c.Name, text)
 		}
 	}
 	return args, nil

@@ -28,6 +28,24 @@ import (
 type Codec[T any] struct {
 	Append func(dst []byte, v T) ([]byte, error)
 	Parse  func(text string) (T, error)
+	// Text is Append for types that are text already: it copies nothing. nil: none.
+	Text func(v T) (string, error)
+}
+
+// Encode is a value as text of its own.
+func (c *Codec[T]) Encode(v T) (string, error) {
+	if c.Text != nil {
+		return c.Text(v)
+	}
+	var few [48]byte
+	b, err := c.Append(few[:0], v)
+	if err != nil {
+		return "", err
+	}
+	if cap(b) > len(few) { // it has outgrown the stack and is nobody else's
+		return key.String(b), nil
+	}
+	return string(b), nil
 }
 
 // Error is a value that does not fit its declared type, or one field of it. It
@@ -65,6 +83,12 @@ func Text(limit int) Codec[string] {
 			return append(dst, v...), nil
 		},
 		Parse: func(text string) (string, error) { return text, nil },
+		Text: func(v string) (string, error) {
+			if limit > 0 && len(v) > limit {
+				return "", Bad("is longer than " + strconv.Itoa(limit) + " bytes")
+			}
+			return v, nil
+		},
 	}
 }
 
@@ -78,6 +102,12 @@ func Checked(check func(string) (reason string)) Codec[string] {
 			return append(dst, v...), nil
 		},
 		Parse: func(text string) (string, error) { return text, nil },
+		Text: func(v string) (string, error) {
+			if reason := check(v); reason != "" {
+				return "", Bad(reason)
+			}
+			return v, nil
+		},
 	}
 }
 
@@ -86,6 +116,7 @@ func Bytes() Codec[[]byte] {
 	return Codec[[]byte]{
 		Append: func(dst []byte, v []byte) ([]byte, error) { return append(dst, v...), nil },
 		Parse:  func(text string) ([]byte, error) { return []byte(text), nil },
+		Text:   func(v []byte) (string, error) { return string(v), nil },
 	}
 }
 
@@ -268,6 +299,12 @@ func Raw() Codec[json.RawMessage] {
 				return dst, Bad("is not JSON")
 			}
 			return append(dst, v...), nil
+		},
+		Text: func(v json.RawMessage) (string, error) {
+			if !json.Valid(v) {
+				return "", Bad("is not JSON")
+			}
+			return string(v), nil
 		},
 		Parse: func(text string) (json.RawMessage, error) {
 			if v := json.RawMessage(text); json.Valid(v) {
