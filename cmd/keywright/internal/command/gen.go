@@ -12,6 +12,7 @@ import (
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/gen/conformance"
 	"github.com/keywright/keywright/gen/golang"
+	"github.com/keywright/keywright/gen/markdown"
 	"github.com/keywright/keywright/gen/python"
 	"github.com/keywright/keywright/gen/typescript"
 	"github.com/keywright/keywright/keyspace"
@@ -26,6 +27,7 @@ var targets = []struct {
 	{"go", "a Go package: typed handles, key builders and parsers, scripts as functions", golang.Generate},
 	{"ts", "a TypeScript module: key builders and parsers, TTLs, value types", typescript.Generate},
 	{"py", "a Python module: key builders and parsers, TTLs, value types", python.Generate},
+	{"docs", "a Markdown and an HTML page that replace the wiki's", markdown.Generate},
 	{"acl", "an ACL file: a user per owner and reader", acl.Generate},
 	{"conformance", "test vectors: what every language must build, read and refuse alike", conformance.Generate},
 }
