@@ -25,8 +25,9 @@ lint: ## vet, staticcheck and the laws of the house
 	go vet ./... ./cmd/keywright/...
 	.bin/staticcheck ./... ./cmd/keywright/...
 
-gen: ## write the generated documents
+gen: ## write the generated documents and code
 	go generate ./... ./cmd/keywright/...
+	for f in $$(git grep -l '^gen:' -- 'examples/*/keyspace.yaml' 'bench/*/keyspace.yaml'); do go run ./cmd/keywright gen --file $$f; done
 
 FUZZTIME ?= 10m
 fuzz: ## fuzz every target for FUZZTIME (10m)
@@ -38,11 +39,12 @@ soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
 
 bench: ## the figures of bench/README.md
-	cd bench && for c in matchbench auditbench rdbbench snapbench startbench; do GOWORK=off go run ./cmd/$$c || exit 1; done
+	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench startbench; do GOWORK=off go run ./cmd/$$c || exit 1; done
 
 tidy: ## tidy every module
 	GOWORK=off go mod tidy
 	cd cmd/keywright && go mod edit -replace github.com/keywright/keywright=../.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright
+	for m in metrics tracing; do (cd $$m && go mod edit -replace github.com/keywright/keywright=.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright); done
 	cd bench && GOWORK=off go mod tidy
 	cd examples && GOWORK=off go mod tidy
 

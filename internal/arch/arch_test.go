@@ -89,6 +89,9 @@ func within(dir string, folders ...string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool { return dir == f || strings.HasPrefix(dir, f+"/") })
 }
 
+// ownModules are the folders that are modules of their own.
+var ownModules = []string{"cmd", "bench", "examples", "metrics", "tracing"}
+
 // pure are the folders of the domain.
 var pure = []string{"keyspace", "gen", "audit", "infer", "finding", "slot", "source"}
 
@@ -119,7 +122,7 @@ func TestWhoMayImportWhom(t *testing.T) {
 			return strings.HasPrefix(p, module+"/keyspace") || p == module+"/audit" || p == module+"/finding"
 		}},
 		{"an audit knows no server", "the same audit runs over a snapshot", func(dir string) bool { return within(dir, "audit") }, func(p string) bool { return p == module+"/source/server" || p == module+"/connect" }},
-		{"the library has two dependencies", "who imports the matcher must not get a command line's versions", func(dir string) bool { return !within(dir, "cmd", "bench", "examples") }, func(p string) bool {
+		{"the library has two dependencies", "who imports the matcher must not get a command line's versions", func(dir string) bool { return !within(dir, ownModules...) }, func(p string) bool {
 			first, _, _ := strings.Cut(p, "/")
 			return strings.Contains(first, ".") && !strings.HasPrefix(p, module) && p != "go.yaml.in/yaml/v4" && p != "github.com/redis/rueidis"
 		}},
@@ -185,7 +188,7 @@ func TestLayers(t *testing.T) {
 	}
 	runtime := []string{"typed"} // who stands on the client
 	for _, f := range load(t) {
-		if f.test || within(f.dir, "cmd", "bench", "examples") {
+		if f.test || within(f.dir, ownModules...) {
 			continue
 		}
 		allowed, known := layers[f.dir]
@@ -399,6 +402,8 @@ func TestModules(t *testing.T) {
 	}{
 		{"../../go.mod", []string{"go.yaml.in/yaml/v4", "github.com/redis/rueidis", "golang.org/x/sys", "github.com/google/go-cmp", "go.uber.org/goleak", "pgregory.net/rapid"}},
 		{"../../cmd/keywright/go.mod", nil},
+		{"../../metrics/go.mod", nil},
+		{"../../tracing/go.mod", nil},
 	}
 	require := regexp.MustCompile(`(?m)^(?:require )?\s*(\S+\.\S+/\S+) v\S+(?: // indirect)?$`)
 	for _, m := range modules {

@@ -25,3 +25,12 @@ func TestWrongArguments(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysAllocateNoMoreThanTheyMay is a hard bound, unlike time.
+func TestKeysAllocateNoMoreThanTheyMay(t *testing.T) {
+	for _, c := range keyCases {
+		if n := testing.AllocsPerRun(100, c.run); n > float64(c.may) {
+			t.Errorf("%s: %v allocations, at most %d", c.name, n, c.may)
+		}
+	}
+}

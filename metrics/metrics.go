@@ -1,0 +1,63 @@
+// Package metrics counts and times the operations of a keywright client for
+// Prometheus. It is a module of its own: who does not use it does not get the
+// Prometheus client.
+//
+//	hook, err := metrics.Hook(prometheus.DefaultRegisterer)
+//	client, err := keywright.Open(ctx, url, keywright.Options{Hooks: []keywright.Hook{hook}})
+//
+// Labels are names of the declaration and a few words, never keys: there are at
+// most as many series as entries times operations times outcomes.
+//
+// API: may change until 1.0.
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/keywright/keywright"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Hook registers the metrics and gives the hook that fills them. The error is
+// that they are registered already: make one hook per process and give it to
+// every client.
+//
+//	keywright_operations_total{entry,op,outcome}          counter
+//	keywright_operation_duration_seconds{entry,op}        histogram, all attempts
+//	keywright_operation_retries_total{entry,op}           counter, attempts beyond the first
+//
+// outcome is ok, not_found, decode, or the class of the error: invalid,
+// not_applied, retryable, unknown_outcome, refused.
+func Hook(r prometheus.Registerer) (keywright.Hook, error) {
+	operations := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_operations_total", Help: "Operations on declared keys, by entry, operation and outcome."}, []string{"entry", "op", "outcome"})
+	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "keywright_operation_duration_seconds", Help: "How long operations took, retries included.", Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}}, []string{"entry", "op"})
+	retries := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_operation_retries_total", Help: "Attempts beyond the first one."}, []string{"entry", "op"})
+	if err := errors.Join(r.Register(operations), r.Register(seconds), r.Register(retries)); err != nil {
+		return keywright.Hook{}, fmt.Errorf("registering the metrics of keywright: %w", err)
+	}
+	return keywright.Hook{Done: func(_ context.Context, call keywright.Call, o keywright.Outcome) {
+		operations.WithLabelValues(call.Entry, call.Op, outcome(o.Err)).Inc()
+		seconds.WithLabelValues(call.Entry, call.Op).Observe(o.Elapsed.Seconds())
+		if o.Attempts > 1 {
+			retries.WithLabelValues(call.Entry, call.Op).Add(float64(o.Attempts - 1))
+		}
+	}}, nil
+}
+
+var outcomes = map[keywright.Class]string{keywright.Invalid: "invalid", keywright.NotApplied: "not_applied", keywright.Retryable: "retryable", keywright.UnknownOutcome: "unknown_outcome", keywright.Refused: "refused"}
+
+func outcome(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	if err == keywright.ErrNotFound {
+		return "not_found"
+	}
+	if _, ok := errors.AsType[*keywright.DecodeError](err); ok {
+		return "decode"
+	}
+	class, _ := keywright.ClassOf(err)
+	return outcomes[class]
+}

@@ -1,0 +1,60 @@
+package metrics_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/metrics"
+	"github.com/keywright/keywright/typed"
+	"github.com/keywright/keywright/value"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+func TestHook(t *testing.T) {
+	r := prometheus.NewRegistry()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	hook, err := metrics.Hook(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := metrics.Hook(r); err == nil {
+		t.Error("registered twice without a word")
+	}
+	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Hooks: []keywright.Hook{hook}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	codec := value.Text(0)
+	e := keywright.Entry{Name: "note", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Minute, Min: time.Minute, Max: time.Minute}}
+	note := typed.NewString(typed.NewKey(c, &e, "note:secret", nil), &codec)
+	for range 2 {
+		if err := note.Set(t.Context(), "secret"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _ = note.Get(t.Context())
+	_ = note.Set(t.Context(), "x", keywright.ExpiresIn(time.Hour))
+	_, _ = note.Delete(t.Context())
+	_, _ = note.Get(t.Context())
+	s.Do("SADD", "note:secret", "x")
+	_, _ = note.Get(t.Context())
+	want := `# HELP keywright_operations_total Operations on declared keys, by entry, operation and outcome.
+# TYPE keywright_operations_total counter
+keywright_operations_total{entry="note",op="delete",outcome="ok"} 1
+keywright_operations_total{entry="note",op="get",outcome="not_found"} 1
+keywright_operations_total{entry="note",op="get",outcome="ok"} 1
+keywright_operations_total{entry="note",op="get",outcome="refused"} 1
+keywright_operations_total{entry="note",op="set",outcome="ok"} 2
+`
+	if err := testutil.GatherAndCompare(r, strings.NewReader(want), "keywright_operations_total"); err != nil {
+		t.Error(err)
+	}
+	if n, err := testutil.GatherAndCount(r, "keywright_operation_duration_seconds"); err != nil || n != 3 {
+		t.Errorf("%d histograms, %v", n, err)
+	}
+}
