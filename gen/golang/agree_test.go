@@ -4,14 +4,20 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/gen/conformance"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -48,6 +54,7 @@ func TestGeneratedCodeAgreesWithPatterns(t *testing.T) {
 			questions = append(questions, question{k.Name, sample(random, k)})
 		}
 	}
+	questions = append(questions, vectors(t, ks)...)
 	answers := ask(t, ks, questions)
 	yes := map[string]int{}
 	for i, q := range questions {
@@ -76,6 +83,30 @@ func TestGeneratedCodeAgreesWithPatterns(t *testing.T) {
 			t.Errorf("%s: no text was a key: the test shows nothing", k.Name)
 		}
 	}
+}
+
+// vectors are the texts that TypeScript and Python are asked about, too: keys,
+// and texts that are almost keys.
+func vectors(t *testing.T, ks *keyspace.Keyspace) []question {
+	t.Helper()
+	files, err := conformance.Generate(ks)
+	must(t, err)
+	var set conformance.File
+	must(t, json.Unmarshal(files[0].Text, &set))
+	var out []question
+	for _, k := range set.Keys {
+		add := func(text conformance.Bytes) { out = append(out, question{k.Name, []byte(text)}) }
+		for _, v := range append(k.Build, k.Parse...) {
+			add(v.Key)
+		}
+		for _, text := range append(k.RejectParse, k.NotText...) {
+			add(text)
+		}
+	}
+	if len(out) < 1000 {
+		t.Errorf("only %d vectors", len(out))
+	}
+	return out
 }
 
 // hard are patterns whose placeholders do not end at a fixed byte.
@@ -256,4 +287,47 @@ func TestHostileDeclarations(t *testing.T) {
 			t.Error("the marker is missing")
 		}
 	}
+}
+
+// FuzzTexts: whatever a declaration says, the generated file parses and has the
+// declarations it has with harmless texts; no comment is a directive.
+func FuzzTexts(f *testing.F) {
+	for _, text := range []string{"*/ func init() {}", "\n//go:build ignore\n", "+build x", "`", "\"", "\\", "line x.go:1", "\u2028", "\x00", "//line a:1", "go:embed x", "%s%d", "${x}", "x\r\ny"} {
+		f.Add(text)
+	}
+	declaration := func(text string) string {
+		return fmt.Sprintf("keywright: 1\npackage: p\ndoc: %q\nowner: o\nkeys:\n  a: {doc: %q, key: \"a:{x}\", type: hash, fields: {n: int, %q: text}, ttl: 1d}\n  b: {doc: %q, key: b, type: stream, groups: [%q], ttl: 1d}\n  s: {doc: %q, type: script, file: s.lua, keys: [a]}\n", text, text, "f"+text, text, text, text)
+	}
+	read := func(text string) (*keyspace.Keyspace, bool) {
+		ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(declaration(text))}, "s.lua": {Data: []byte("return '" + text + "'")}}, "k.yaml")
+		return ks, finding.Count(found).Errors == 0 && len(ks.Entries) == 3
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		ks, ok := read(text)
+		if !ok || len(ks.Keys[0].Fields) != 2 || len(ks.Keys[1].Entry.Groups) != 1 {
+			return
+		}
+		plain, _ := read("abc")
+		names := func(code []byte) (kinds []string) {
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, "x.go", code, parser.ParseComments)
+			if err != nil {
+				t.Fatalf("%q: %v", text, err)
+			}
+			for _, d := range file.Decls {
+				kinds = append(kinds, fmt.Sprintf("%T", d))
+			}
+			for _, c := range file.Comments {
+				for _, line := range c.List {
+					if !strings.HasPrefix(line.Text, "// ") && line.Text != "//" || strings.Contains(line.Text, "\r") {
+						t.Fatalf("%q: the comment %q", text, line.Text)
+					}
+				}
+			}
+			return kinds
+		}
+		if got, want := names(generate(t, ks)), names(generate(t, plain)); !slices.Equal(got, want) {
+			t.Fatalf("%q: %q, want %q", text, got, want)
+		}
+	})
 }

@@ -38,7 +38,7 @@ func (g *generator) script(e *keyspace.Entry) {
 	if constructor == "" {
 		constructor = "NewScript"
 	}
-	g.printf("var entry_%s = keywright.Entry{Name: %s, Type: \"script\"}\n\nvar script_%s = keywright.%s(%s, %s)\n\n", name, quote(e.Name), name, constructor, quote(e.Name), quote(e.Script.Text))
+	g.printf("var entry_%s = keywright.Entry{Name: %s, Type: \"script\"}\n\nvar script_%s = keywright.%s(%s, %s)\n\n", name, quote(e.Name), name, constructor, quote(e.Name), quoteText(e.Script.Text))
 	g.out.WriteString(comment("", e.Doc, name+": "))
 	g.printf("// One round trip.\n")
 	list := signature(params)

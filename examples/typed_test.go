@@ -1,0 +1,160 @@
+package examples
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
+	"github.com/keywright/keywright/examples/harca/harcakeys"
+	"github.com/keywright/keywright/guard"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/typed"
+	"github.com/keywright/keywright/value"
+)
+
+// guarded is a client that refuses what the team's declaration does not have.
+func guarded(t *testing.T, team, url string) *keywright.Client {
+	t.Helper()
+	ks, _ := keyspace.Load(os.DirFS(team), "keyspace.yaml")
+	g, err := guard.New(ks, guard.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := keywright.Open(t.Context(), url, keywright.Options{Wrap: g.Wrap})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// TestScriptsAsFunctions: the pages' scripts, corrected, as typed functions on
+// real servers, behind a guard.
+func TestScriptsAsFunctions(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			s := keywrighttest.Start(t, brand)
+			t.Run("trivia", func(t *testing.T) { trivia(t, s) })
+			t.Run("history", func(t *testing.T) { history(t, s) })
+			t.Run("items", func(t *testing.T) { items(t, s) })
+		})
+	}
+}
+
+func trivia(t *testing.T, s *keywrighttest.Server) {
+	ctx, k := t.Context(), cunningkeys.New(guarded(t, "cunningbot", s.URL()))
+	const guild, game = "844003671334977607", "quiz-1"
+	key, err := cunningkeys.TriviaGameKey(guild, game)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Do("HSET", key, "question", "?", "options", "[]", "answer", "a", "channel_id", guild, "started_at", "1", "ends_at", "99999999999", "submission_count", "0")
+	s.Do("PEXPIRE", key, "60000")
+	submit := func(user, answer string) int64 {
+		n, err := k.TriviaSubmit(ctx, guild, game, user, json.RawMessage(answer))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	expect(t, "the first answer", submit("123456789012345678", `{"options":[]}`), int64(1))
+	expect(t, "the same user again", submit("123456789012345678", `{"options":[1]}`), int64(1))
+	expect(t, "another user", submit("223456789012345678", `{}`), int64(2))
+	got, err := k.TriviaGame(guild, game).Get(ctx)
+	if err != nil || got.SubmissionCount != 2 || got.ChannelID != guild {
+		t.Errorf("%+v %v", got, err)
+	}
+	answers, err := k.TriviaSubmissions(guild, game).All(ctx)
+	if err != nil || string(answers["123456789012345678"]) != `{"options":[1]}` || len(answers) != 2 {
+		t.Errorf("%s %v", answers, err)
+	}
+	if left, expires, err := k.TriviaSubmissions(guild, game).TTL(ctx); err != nil || !expires || left > time.Minute {
+		t.Errorf("%v %t %v", left, expires, err)
+	}
+	for what, call := range map[string]func() error{
+		"a user that is no snowflake": func() error { _, err := k.TriviaSubmit(ctx, guild, game, "me", nil); return err },
+		"an answer that is no JSON": func() error {
+			_, err := k.TriviaSubmit(ctx, guild, game, "123456789012345678", json.RawMessage("{"))
+			return err
+		},
+		"a guild that is none": func() error {
+			_, err := k.TriviaSubmit(ctx, "x:y", game, "123456789012345678", json.RawMessage("{}"))
+			return err
+		},
+	} {
+		if class, ok := keywright.ClassOf(call()); !ok || class != keywright.Invalid {
+			t.Errorf("%s: %v", what, call())
+		}
+	}
+}
+
+func history(t *testing.T, s *keywrighttest.Server) {
+	ctx, k := t.Context(), cunningkeys.New(guarded(t, "cunningbot", s.URL()))
+	const guild, channel = "844003671334977607", "123456789"
+	stories := k.HistoryStories(guild, channel)
+	now := time.Now()
+	if _, err := stories.AddAll(ctx, []typed.Scored[string, time.Time]{{Member: "aa", Score: now.Add(-48 * time.Hour)}, {Member: "bb", Score: now}}); err != nil {
+		t.Fatal(err)
+	}
+	n, err := k.CleanupHistory(ctx, guild, channel, 24)
+	if err != nil || n != 1 {
+		t.Errorf("%d %v", n, err)
+	}
+	if _, err := k.CleanupHistory(ctx, guild, channel, 500); err == nil {
+		t.Error("500 hours were taken; the declaration says 6..168")
+	}
+	seen, err := k.BatchAddSeen(ctx, guild, "san_diego", 10, json.RawMessage(`["a","b"]`))
+	if err != nil || string(seen) != `["a","b"]` {
+		t.Errorf("%s %v", seen, err)
+	}
+}
+
+// items is the conditional update of the memory store: of writers that read the
+// same version one gets through.
+func items(t *testing.T, s *keywrighttest.Server) {
+	ctx, k := t.Context(), harcakeys.New(guarded(t, "harca", s.URL()))
+	const id = "01932f6e-7c1a-4d3e-8f60-2b1c9a4d5e6f"
+	key, err := harcakeys.ItemKey(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Do("HSET", key, "id", id, "type", "fact", "content", "sealed", "contextId", "global", "priority", "5", "createdAt", "1795167000000", "version", "1", "metadata", "{}")
+	s.Do("PEXPIRE", key, "60000")
+	won := make(chan int64, 20)
+	for i := range cap(won) {
+		go func() {
+			n, err := k.UpdateItem(context.Background(), id, 1, value.Sealed(fmt.Sprint("v", i)))
+			if err != nil {
+				n = -9
+			}
+			won <- n
+		}()
+	}
+	through := 0
+	for range cap(won) {
+		switch n := <-won; n {
+		case 2:
+			through++
+		case 0:
+		default:
+			t.Errorf("update gave %d", n)
+		}
+	}
+	item, err := k.Item(id).Get(ctx)
+	if through != 1 || err != nil || item.Version != 2 || item.UpdatedAt == nil || item.CreatedAt.UnixMilli() != 1795167000000 {
+		t.Errorf("%d writers got through, %+v, %v", through, item, err)
+	}
+	if n, err := k.UpdateItem(ctx, "01932f6e-7c1a-4d3e-8f60-000000000000", 1, nil); err != nil || n != -1 {
+		t.Errorf("an item that is gone: %d %v", n, err)
+	}
+	if _, err := k.Item("01932f6e-7c1a-4d3e-8f60-000000000000").Get(ctx); !errors.Is(err, keywright.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}
