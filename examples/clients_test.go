@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright/gen"
 	"github.com/keywright/keywright/gen/python"
@@ -74,6 +75,65 @@ func TestClients(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestClientsInCluster: the same in a cluster of three.
+func TestClientsInCluster(t *testing.T) {
+	for i, c := range clients {
+		brand := keywrighttest.Brands()[i%2]
+		command(t, c.dir, c.build...)
+		t.Run(c.dir+"/"+string(brand), func(t *testing.T) {
+			cluster := keywrighttest.StartCluster(t, brand, 3, 0)
+			want := strings.Replace(shopSays, "not ours: cache:product:detail:draft", "not ours: ", 1)
+			expect(t, "what it prints", command(t, c.dir, append(c.run, cluster.URL())...), want)
+			var keys int64
+			for _, n := range cluster.Nodes {
+				keys += n.Do("DBSIZE").(int64)
+			}
+			expect(t, "the number of keys", keys, int64(5))
+		})
+	}
+}
+
+// TestClientsAfterFailover: what was written through sentinels is there when
+// another server has become the primary.
+func TestClientsAfterFailover(t *testing.T) {
+	for i, c := range clients {
+		brand := keywrighttest.Brands()[i%2]
+		command(t, c.dir, c.build...)
+		t.Run(c.dir+"/"+string(brand), func(t *testing.T) {
+			s := keywrighttest.StartSentinel(t, brand, 2, 3)
+			first := command(t, c.dir, append(c.run, s.URL())...)
+			if !strings.HasPrefix(first, "made:") {
+				t.Error(first)
+			}
+			if s.Primary.Do("WAIT", "2", "5000") != int64(2) {
+				t.Fatal("the replicas lag")
+			}
+			s.Primary.Kill()
+			for _, sentinel := range s.Sentinels {
+				awaitAnother(t, sentinel, s.Primary)
+			}
+			again := command(t, c.dir, append(c.run, s.URL())...)
+			if !strings.HasPrefix(again, "from the cache:") {
+				t.Error(again)
+			}
+		})
+	}
+}
+
+// awaitAnother waits until a sentinel names a primary that takes writes and is
+// not the dead one.
+func awaitAnother(t *testing.T, sentinel, dead *keywrighttest.Server) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for time.Now().Before(deadline) {
+		at, _ := sentinel.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster").([]any)
+		if len(at) == 2 && fmt.Sprint(at[1]) != fmt.Sprint(dead.Port) {
+			return
+		}
+	}
+	t.Fatal("no other primary was named")
 }
 
 // leftByShop: every key is declared, of the declared type, and expires within

@@ -3,6 +3,8 @@ the options of a product, the sales of a day, and the ids of what is cached.
 
     python3 main.py redis://localhost:6379
 
+or redis+cluster://host:port, or redis+sentinel://host:port,…/name.
+
 Keys, values and TTLs are those of ../keyspace.yaml: shopkeys.py is made by
 `keywright gen python`.
 """
@@ -11,7 +13,30 @@ import json
 import sys
 
 import redis
+from redis.sentinel import Sentinel
 from shopkeys import KeyValueError, daily_sales, product_detail, product_option
+
+
+# Adds to a ranking and gives it its TTL with the first member, in one step.
+COUNT = """
+local n = redis.call('ZINCRBY', KEYS[1], ARGV[1], ARGV[2])
+if redis.call('PTTL', KEYS[1]) < 0 then
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+end
+return n
+"""
+
+
+def connect(url):
+    """A server, the primary that sentinels name, or a cluster."""
+    scheme, _, rest = url.partition("://")
+    hosts, _, name = rest.partition("/")
+    addresses = [(host, int(port)) for host, _, port in (h.partition(":") for h in hosts.split(","))]
+    if scheme == "redis+cluster":
+        return redis.RedisCluster(*addresses[0])
+    if scheme == "redis+sentinel":
+        return Sentinel(addresses).master_for(name)
+    return redis.Redis.from_url(url)
 
 
 def page(r, product_id):
@@ -26,8 +51,8 @@ def page(r, product_id):
 
 
 def keep_options(r, product_id, option_ids):
-    """Keeps the options of a product, in one round trip."""
-    with r.pipeline(transaction=False) as pipeline:
+    """Keeps the options of a product, in one round trip per server."""
+    with r.pipeline() if isinstance(r, redis.RedisCluster) else r.pipeline(transaction=False) as pipeline:
         for option_id in option_ids:
             key = product_option.key(product_id=product_id, option_id=option_id)
             pipeline.set(key, json.dumps({"id": option_id}), px=product_option.ttl.px())
@@ -36,9 +61,7 @@ def keep_options(r, product_id, option_ids):
 
 def sold(r, day, product_id, units):
     """Counts units sold; the ranking of a day never stays without its TTL."""
-    key = daily_sales.key(day=day)
-    with r.pipeline(transaction=True) as pipeline:
-        pipeline.zincrby(key, units, str(product_id)).pexpire(key, daily_sales.ttl.px()).execute()
+    r.eval(COUNT, 1, daily_sales.key(day=day), units, str(product_id), daily_sales.ttl.px())
 
 
 def cached_products(r):
@@ -54,7 +77,7 @@ def cached_products(r):
 
 
 def main(url):
-    r = redis.Redis.from_url(url)
+    r = connect(url)
     print(page(r, 42))
     print(page(r, 42))
     keep_options(r, 42, [1, 2, 3])

@@ -3,14 +3,30 @@
 //
 //	npm ci && npm run build && npm start redis://localhost:6379
 //
+// or redis+cluster://host:port, or redis+sentinel://host:port,…/name.
 // Keys, values and TTLs are those of ../keyspace.yaml: shopkeys.ts is made by
 // `keywright gen typescript`.
 
-import { Redis } from "ioredis";
+import { Cluster, Redis } from "ioredis";
 import { dailySales, KeyError, productDetail, type ProductDetailValue, productOption } from "./shopkeys.js";
 
+/** A server, the primary that sentinels name, or a cluster. */
+type Client = Redis | Cluster;
+
+/** The client for a URL, and the servers that hold keys. */
+function open(url: string): { redis: Client; servers: () => Redis[] } {
+  const [, scheme = "", hosts = "", name = ""] = /^([a-z+]+):\/\/([^/]+)\/?(.*)$/.exec(url) ?? [];
+  const addresses = hosts.split(",").map((text) => ({ host: text.split(":")[0] ?? "", port: Number(text.split(":")[1]) }));
+  if (scheme === "redis+cluster") {
+    const cluster = new Cluster(addresses);
+    return { redis: cluster, servers: () => cluster.nodes("master") };
+  }
+  const redis = scheme === "redis+sentinel" ? new Redis({ sentinels: addresses, name }) : new Redis(url);
+  return { redis, servers: () => [redis] };
+}
+
 /** A product's page: from the cache, or made and kept for as long as declared. */
-async function page(redis: Redis, productId: number): Promise<string> {
+async function page(redis: Client, productId: number): Promise<string> {
   const key = productDetail.key({ productId });
   const cached: ProductDetailValue | null = await redis.get(key);
   if (cached !== null) return `from the cache: ${cached}`;
@@ -19,44 +35,46 @@ async function page(redis: Redis, productId: number): Promise<string> {
   return `made: ${made}`;
 }
 
-/** Keeps the options of a product, in one round trip. */
-async function keepOptions(redis: Redis, productId: number, optionIds: readonly number[]): Promise<void> {
-  const pipeline = redis.pipeline();
-  for (const optionId of optionIds) {
-    pipeline.set(productOption.key({ productId, optionId }), JSON.stringify({ id: optionId }), ...productOption.ttl.args());
-  }
-  await pipeline.exec();
+/** Keeps the options of a product; in a cluster they lie on several servers. */
+async function keepOptions(redis: Client, productId: number, optionIds: readonly number[]): Promise<void> {
+  await Promise.all(
+    optionIds.map((optionId) => redis.set(productOption.key({ productId, optionId }), JSON.stringify({ id: optionId }), ...productOption.ttl.args())),
+  );
 }
 
+/** Adds to a ranking and gives it its TTL with the first member, in one step. */
+const count = "local n = redis.call('ZINCRBY', KEYS[1], ARGV[1], ARGV[2]) if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end return n";
+
 /** Counts units sold; the ranking of a day never stays without its TTL. */
-async function sold(redis: Redis, day: string, productId: number, units: number): Promise<void> {
-  const key = dailySales.key({ day });
-  await redis.multi().zincrby(key, units, String(productId)).pexpire(key, dailySales.ttl.px()).exec();
+async function sold(redis: Client, day: string, productId: number, units: number): Promise<void> {
+  await redis.eval(count, 1, dailySales.key({ day }), units, String(productId), dailySales.ttl.px());
 }
 
 /** The ids of the products in the cache, and keys there that are none of ours. */
-async function cachedProducts(redis: Redis): Promise<{ ids: (number | bigint)[]; strange: string[] }> {
+async function cachedProducts(servers: readonly Redis[]): Promise<{ ids: (number | bigint)[]; strange: string[] }> {
   const ids: (number | bigint)[] = [];
   const strange: string[] = [];
-  for await (const keys of redis.scanStream({ match: productDetail.scanPattern })) {
-    for (const key of keys as string[]) {
-      const values = productDetail.parse(key);
-      if (values === undefined) strange.push(key);
-      else ids.push(values.productId);
+  for (const server of servers) {
+    for await (const keys of server.scanStream({ match: productDetail.scanPattern })) {
+      for (const key of keys as string[]) {
+        const values = productDetail.parse(key);
+        if (values === undefined) strange.push(key);
+        else ids.push(values.productId);
+      }
     }
   }
   return { ids, strange };
 }
 
 async function main(url: string): Promise<void> {
-  const redis = new Redis(url);
+  const { redis, servers } = open(url);
   try {
     console.log(await page(redis, 42));
     console.log(await page(redis, 42));
     await keepOptions(redis, 42, [1, 2, 3]);
     await sold(redis, "2026-11-20", 42, 3);
     await sold(redis, "2026-11-20", 42, 2);
-    const { ids, strange } = await cachedProducts(redis);
+    const { ids, strange } = await cachedProducts(servers());
     console.log(`cached: ${ids.join(", ")}; not ours: ${strange.join(", ")}`);
     productDetail.key({ productId: 0 });
   } catch (error) {

@@ -1,0 +1,55 @@
+package keywright
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestDialsBackOff: after each failure the next dial waits, about twice as long
+// up to a second, and a success forgets it all.
+func TestDialsBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newDialGate("tcp", 5*time.Second)
+		last := time.Duration(0)
+		for n := range 12 {
+			g.note("a:1", errors.New("refused"))
+			wait := g.wait("a:1")
+			most := min(firstDialDelay<<n, maxDialDelay)
+			if wait < most/2 || wait > most {
+				t.Errorf("after %d failures it waits %v, want %v to %v", n+1, wait, most/2, most)
+			}
+			last = wait
+		}
+		if g.wait("b:1") != 0 {
+			t.Error("another address waits too")
+		}
+		<-time.After(last)
+		if wait := g.wait("a:1"); wait > 0 {
+			t.Errorf("it waits %v more", wait)
+		}
+		g.note("a:1", nil)
+		g.note("a:1", errors.New("refused"))
+		if wait := g.wait("a:1"); wait > firstDialDelay {
+			t.Errorf("after a success it waits %v", wait)
+		}
+	})
+}
+
+// TestDialErrorsAreNotSent: whatever fails before there is a connection counts as
+// never sent.
+func TestDialErrorsAreNotSent(t *testing.T) {
+	g := newDialGate("tcp", 50*time.Millisecond)
+	_, err := g.dial(context.Background(), "127.0.0.1:1", &net.Dialer{}, nil)
+	if class, again, _ := judge(err, true); class != NotApplied || !again {
+		t.Errorf("%v: %v %t", err, class, again)
+	}
+	g.failed["127.0.0.1:1"] = dialFailure{next: time.Now().Add(time.Hour)}
+	_, err = g.dial(context.Background(), "127.0.0.1:1", &net.Dialer{}, nil)
+	if class, _, _ := judge(err, true); class != NotApplied || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v: %v", err, class)
+	}
+}
