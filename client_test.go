@@ -20,10 +20,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// What rueidis puts off by a second, a refresh of the cluster's slots, it does not
-// take back on Close; it ends by itself.
+// What rueidis puts off, a refresh of the cluster's slots by a second and closing
+// the connections of a node that has gone by five, it does not take back on Close;
+// both end by themselves.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
 }
 
 var (
