@@ -14,6 +14,7 @@ type Queuer interface {
 
 // queued is an operation in a batch, without its result type.
 type queued interface {
+	keys() []string
 	check() error
 	command(b rueidis.Builder) rueidis.Completed
 	settle(r rueidis.RedisResult)
@@ -42,10 +43,17 @@ func Queue[T any](q Queuer, op Op[T]) *Pending[T] {
 }
 
 func (p *Pending[T]) check() error {
-	if p.op.Err == nil {
+	if p.op.ready(); p.op.Err == nil {
 		return nil
 	}
 	return p.op.fail(0, p.op.Err)
+}
+
+func (p *Pending[T]) keys() []string {
+	if p.op.Key == "" {
+		return p.op.keys
+	}
+	return append([]string{p.op.Key}, p.op.keys...)
 }
 
 func (p *Pending[T]) command(b rueidis.Builder) rueidis.Completed {

@@ -74,6 +74,7 @@ type Options struct {
 type Client struct {
 	raw    rueidis.Client
 	server string
+	slots  bool // a cluster: keys used together must share a slot
 	retry  retryPolicy
 	hooks  []Hook
 	log    *slog.Logger
@@ -114,7 +115,7 @@ func New(raw rueidis.Client, o Options) *Client {
 }
 
 func newClient(raw rueidis.Client, server string, o Options) *Client {
-	return &Client{raw: raw, server: server, hooks: o.Hooks, log: o.Logger, now: time.Now,
+	return &Client{raw: raw, server: server, slots: raw.Mode() == rueidis.ClientModeCluster, hooks: o.Hooks, log: o.Logger, now: time.Now,
 		retry: retryPolicy{attempts: cmp.Or(max(o.Attempts, 0), 8), backoff: cmp.Or(max(o.Backoff, 0), 10*time.Millisecond)}}
 }
 

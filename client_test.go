@@ -237,6 +237,57 @@ func TestTransact(t *testing.T) {
 	})
 }
 
+// TestTransactInCluster: keys of one slot, on whichever server; and a guard in
+// front changes nothing.
+func TestTransactInCluster(t *testing.T) {
+	cluster := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 0)
+	c := open(t, cluster.URL(), keywright.Options{})
+	ctx := t.Context()
+	for i := range 20 {
+		a, b := hits(c, fmt.Sprintf("{%d}a", i)), hits(c, fmt.Sprintf("{%d}b", i))
+		must(t, a.Set(ctx, 5))
+		err := c.Transact(ctx, func(tx *keywright.Tx) error {
+			n, err := keywright.Watch(tx, a.Later().Get())
+			keywright.Queue(tx, a.Later().Add(-n))
+			keywright.Queue(tx, b.Later().Add(n))
+			return err
+		})
+		must(t, err)
+		if n, err := b.Get(ctx); err != nil || n != 5 {
+			t.Errorf("%d %v", n, err)
+		}
+	}
+	err := c.Transact(ctx, func(tx *keywright.Tx) error {
+		for i := range 5 {
+			keywright.Queue(tx, hits(c, fmt.Sprint(i)).Later().Add(1))
+		}
+		return nil
+	})
+	class(t, err, keywright.Invalid)
+	err = c.Transact(ctx, func(tx *keywright.Tx) error {
+		for i := range 5 {
+			if _, err := keywright.Watch(tx, hits(c, fmt.Sprint(i)).Later().Get()); err != nil && err != keywright.ErrNotFound {
+				return err
+			}
+		}
+		return nil
+	})
+	class(t, err, keywright.Invalid)
+	script := keywright.NewScript("two", "return redis.call('INCR', KEYS[1]) + redis.call('INCR', KEYS[2])")
+	two := func(keys ...string) keywright.Op[int64] {
+		number := value.Int(0, 100)
+		return typed.NewCall(typed.Call{Client: c, Entry: &countEntry, Script: script, Keys: keys}, typed.Reply(&number))
+	}
+	if n, err := two("{a}1", "{a}2").Do(ctx); err != nil || n != 2 {
+		t.Errorf("%d %v", n, err)
+	}
+	_, err = two("a", "b").Do(ctx)
+	class(t, err, keywright.Invalid)
+	var b keywright.Batch
+	keywright.Queue(&b, two("a", "b"))
+	class(t, b.Run(ctx, c), keywright.Invalid)
+}
+
 func TestTransactTellsOfConflicts(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	c := open(t, s.URL(), keywright.Options{Attempts: 3, Backoff: time.Millisecond})

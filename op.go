@@ -42,7 +42,8 @@ type Action struct {
 type Op[T any] struct {
 	Action
 	build  func(rueidis.Builder) rueidis.Completed
-	script *Script // instead of build
+	peek   func(rueidis.Builder) rueidis.Completed // the same without a renewal of the TTL, for Watch; nil: build
+	script *Script                                 // instead of build
 	keys   []string
 	args   []string
 	cache  func(rueidis.Builder) rueidis.Cacheable // instead of build
@@ -56,6 +57,7 @@ type Spec[T any] struct {
 	Action
 
 	Build  func(rueidis.Builder) rueidis.Completed // one command, or
+	Peek   func(rueidis.Builder) rueidis.Completed // of a read that renews a TTL: the same without
 	Script *Script                                 // a script with
 	Keys   []string
 	Args   []string
@@ -68,7 +70,7 @@ type Spec[T any] struct {
 
 // NewOp makes an operation.
 func NewOp[T any](s Spec[T]) Op[T] {
-	return Op[T]{Action: s.Action, build: s.Build, script: s.Script, keys: s.Keys, args: s.Args, cache: s.Cache, maxAge: s.MaxAge, decode: s.Decode}
+	return Op[T]{Action: s.Action, build: s.Build, peek: s.Peek, script: s.Script, keys: s.Keys, args: s.Args, cache: s.Cache, maxAge: s.MaxAge, decode: s.Decode}
 }
 
 func (a *Action) call() Call {
@@ -82,6 +84,7 @@ func (a *Action) call() Call {
 // Do runs the operation: one round trip. The error is ErrNotFound, an *Error or
 // a *DecodeError.
 func (o Op[T]) Do(ctx context.Context) (T, error) {
+	o.ready()
 	return Run(ctx, &o.Action, o.send, o.decode)
 }
 
@@ -106,6 +109,13 @@ func Run[T any](ctx context.Context, a *Action, send func(context.Context) rueid
 			seen.done(attempts, err)
 			return zero, err
 		}
+	}
+}
+
+// ready finds what would fail for certain: nothing is sent then.
+func (o *Op[T]) ready() {
+	if o.Err == nil && len(o.keys) > 1 {
+		o.Err = o.Client.together(o.keys...)
 	}
 }
 

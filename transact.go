@@ -19,20 +19,28 @@ type Tx struct {
 	client *Client
 	conn   rueidis.DedicatedClient
 	ops    []queued
+	keys   []string // watched
 }
 
 func (t *Tx) enqueue(q queued) { t.ops = append(t.ops, q) }
 
 // Watch reads in a transaction: the key of the operation is watched first, so
 // that a change by somebody else between this read and the end lets the
-// transaction begin anew. Two commands, one round trip.
+// transaction begin anew. Two commands, one round trip. It renews no TTL.
 func Watch[T any](t *Tx, op Op[T]) (T, error) {
 	var zero T
 	if op.Err != nil {
 		return zero, op.fail(0, op.Err)
 	}
-	if op.Effect != Reads {
+	if op.Effect != Reads && op.peek == nil {
 		return zero, &Error{Class: Invalid, Op: op.Name, Entry: op.call().Entry, Err: errors.New("Watch takes operations that read"), Hint: "queue writes with Queue: they run when the function returns"}
+	}
+	if op.peek != nil { // renewing the TTL would be the change that is watched for
+		op.build, op.script = op.peek, nil
+	}
+	t.keys = append(t.keys, op.Key)
+	if err := t.client.together(t.keys...); err != nil {
+		return zero, op.fail(0, err)
 	}
 	p := Pending[T]{op: op}
 	watch := t.conn.B().Watch().Key(op.Key).Build()
@@ -76,7 +84,7 @@ func (c *Client) Transact(ctx context.Context, fn func(*Tx) error) error {
 func (c *Client) transactOnce(ctx context.Context, fn func(*Tx) error) (applied bool, err error) {
 	err = c.raw.Dedicated(func(conn rueidis.DedicatedClient) error {
 		tx := &Tx{ctx: ctx, client: c, conn: conn}
-		if err := errors.Join(fn(tx), check(tx.ops)); err != nil {
+		if err := errors.Join(fn(tx), check(tx.ops), tx.together()); err != nil {
 			for _, op := range tx.ops {
 				op.abandon(err)
 			}
@@ -86,6 +94,19 @@ func (c *Client) transactOnce(ctx context.Context, fn func(*Tx) error) (applied 
 		return err
 	})
 	return applied, err
+}
+
+// together checks the slots of all keys of the transaction.
+func (t *Tx) together() error {
+	keys := t.keys
+	for _, op := range t.ops {
+		keys = append(keys, op.keys()...)
+	}
+	err := t.client.together(keys...)
+	if e, ok := err.(*Error); ok {
+		e.Op = "transact"
+	}
+	return err
 }
 
 // unwatch frees the connection of its watches; it goes back to a pool.

@@ -95,6 +95,7 @@ func (o StringOps[V]) Get() keywright.Op[V] {
 	ms, _, err := s.entry.Choose(nil)
 	op.Err = firstOf(op.Err, err)
 	op.Build = arbitrary("GETEX", s.key, "PX", strconv.FormatInt(ms, 10))
+	op.Peek = arbitrary("GET", s.key)
 	return keywright.NewOp(op)
 }
 

@@ -76,7 +76,8 @@ func (k Key) TTL(ctx context.Context) (left time.Duration, expires bool, err err
 type Removable struct{ Key }
 
 // Delete removes the key, and reports whether it was there. Its memory is freed
-// in the background (UNLINK).
+// in the background (UNLINK). It is sent again when its reply was lost, and then
+// may say that the key was not there although it has just removed it.
 func (k Removable) Delete(ctx context.Context) (bool, error) { return k.LaterDelete().Do(ctx) }
 
 // LaterDelete is Delete to be queued.
@@ -144,6 +145,7 @@ func read[T any](k Key, name string, decode func(rueidis.RedisResult) (T, error)
 	o := spec(k, name, keywright.Idempotent, decode)
 	ms, _, err := k.entry.Choose(nil)
 	o.Err = firstOf(o.Err, err)
+	o.Peek = arbitrary(command, k.key, args...)
 	o.Script, o.Keys = readScript, []string{k.key}
 	o.Args = append([]string{strconv.FormatInt(ms, 10), command}, args...)
 	return keywright.NewOp(o)

@@ -272,6 +272,30 @@ func TestSlidingReads(t *testing.T) {
 	})
 }
 
+// TestWatchOfSliding: reading in a transaction renews nothing, or it would be its
+// own conflict.
+func TestWatchOfSliding(t *testing.T) {
+	worlds(t, func(w world) {
+		ctx, k := w.Context(), w.key("sliding")
+		s, m := typed.NewString(k, &words), typed.NewMap(k, &words, &numbers)
+		w.ok(s.Set(ctx, "a"))
+		w.ok(w.c.Transact(ctx, func(tx *keywright.Tx) error {
+			v, err := keywright.Watch(tx, s.Later().Get())
+			keywright.Queue(tx, s.Later().Set(v+"b"))
+			return err
+		}))
+		same(w, "after it", get[string](w)(s.Get(ctx)), "ab")
+		w.s.Do("DEL", k.Name())
+		w.ok(m.SetAll(ctx, map[string]int64{"f": 1}))
+		w.ok(w.c.Transact(ctx, func(tx *keywright.Tx) error {
+			all, err := keywright.Watch(tx, m.Later().All())
+			keywright.Queue(tx, m.Later().Set("f", all["f"]+1))
+			return err
+		}))
+		same(w, "after it", get[int64](w)(m.Get(ctx, "f")), 2)
+	})
+}
+
 func TestString(t *testing.T) {
 	worlds(t, func(w world) {
 		ctx, s := w.Context(), typed.NewString(w.key("fixed"), &words)

@@ -162,7 +162,7 @@ func TestLayers(t *testing.T) {
 		"keyspace/schema":             nil,
 		"keyspace/lint":               append([]string{"slot"}, declared...),
 		"keyspace/breaking":           append([]string{"keyspace/internal/automaton"}, declared...),
-		".":                           {"connect"},
+		".":                           {"connect", "slot"},
 		"key":                         {"keyspace/pattern", "keyspace/scalar"},
 		"value":                       {"key", "keyspace/scalar"},
 		"typed":                       {"value"},
