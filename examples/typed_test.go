@@ -151,6 +151,16 @@ func items(t *testing.T, s *keywrighttest.Server) {
 	if through != 1 || err != nil || item.Version != 2 || item.UpdatedAt == nil || item.CreatedAt.UnixMilli() != 1795167000000 {
 		t.Errorf("%d writers got through, %+v, %v", through, item, err)
 	}
+	for _, c := range []struct{ field, value string }{{"priority", ""}, {"createdAt", "yesterday"}, {"version", ""}} {
+		s.Do("HSET", key, "priority", "5", "createdAt", "1", "version", "2")
+		if s.Do("HDEL", key, c.field); c.value != "" {
+			s.Do("HSET", key, c.field, c.value)
+		}
+		_, err := k.Item(id).Get(ctx)
+		if broken, ok := errors.AsType[*keywright.DecodeError](err); !ok || broken.Field != c.field || broken.Key != key || broken.Entry != "item" {
+			t.Errorf("%s: %v", c.field, err)
+		}
+	}
 	if n, err := k.UpdateItem(ctx, "01932f6e-7c1a-4d3e-8f60-000000000000", 1, nil); err != nil || n != -1 {
 		t.Errorf("an item that is gone: %d %v", n, err)
 	}

@@ -58,7 +58,7 @@ func (s String[V]) Set(ctx context.Context, v V, options ...keywright.WriteOptio
 	ms, _, err := s.entry.Choose(options)
 	a.Err = firstOf(a.Err, bad, err)
 	_, err = keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
-		return raw.Do(ctx, raw.B().Set().Key(key).Value(text).PxMilliseconds(ms).Build())
+		return raw.Do(ctx, setFor(raw.B(), key, text, ms))
 	}, nothing)
 	return err
 }
@@ -132,6 +132,14 @@ func (o StringOps[V]) Take() keywright.Op[V] {
 	return plain(o.s.Key, "take", keywright.Writes, one(o.s.codec), "GETDEL")
 }
 
+// setFor is SET with a TTL; whole seconds are shorter to write.
+func setFor(b rueidis.Builder, key, text string, ms int64) rueidis.Completed {
+	if ms%1000 == 0 {
+		return b.Set().Key(key).Value(text).ExSeconds(ms / 1000).Build()
+	}
+	return b.Set().Key(key).Value(text).PxMilliseconds(ms).Build()
+}
+
 // set is SET with the declared TTL. Without one to write, an undecided entry
 // keeps what TTL its key has.
 func set[V, T any](s String[V], name string, v V, decode func(rueidis.RedisResult) (T, error), condition []string, options []keywright.WriteOption) keywright.Op[T] {
@@ -143,7 +151,7 @@ func set[V, T any](s String[V], name string, v V, decode func(rueidis.RedisResul
 	op.Build = func(b rueidis.Builder) rueidis.Completed {
 		switch {
 		case len(condition) == 0 && ms > 0:
-			return b.Set().Key(key).Value(text).PxMilliseconds(ms).Build()
+			return setFor(b, key, text, ms)
 		case ms > 0:
 			return b.Arbitrary("SET").Keys(key).Args(text, "PX", strconv.FormatInt(ms, 10)).Args(condition...).Build()
 		case keep:

@@ -9,7 +9,10 @@ import (
 // Generated code makes one per struct.
 type Fields[T any] struct {
 	Columns []Column[T]
-	open    func(*T) *map[string]string // instead of columns: any fields
+	// Read is Parse without a detour over the columns, as generated code has it;
+	// nil: the columns read.
+	Read func(fields map[string]string) (T, error)
+	open func(*T) *map[string]string // instead of columns: any fields
 }
 
 // AnyFields takes every field as text: an entry that declares none.
@@ -80,6 +83,16 @@ func (f *Fields[T]) Append(args []string, v *T) ([]string, error) {
 // Parse reads a struct from fields by name. Fields that are not declared are
 // passed over; a required one that is missing is an error.
 func (f *Fields[T]) Parse(fields map[string]string) (v T, err error) {
+	if f.Read != nil {
+		return f.Read(fields)
+	}
+	return f.parse(fields)
+}
+
+// Missing is a required field that is not there.
+func Missing(field string) error { return &Error{Field: field, Reason: "is missing"} }
+
+func (f *Fields[T]) parse(fields map[string]string) (v T, err error) {
 	if f.open != nil {
 		*f.open(&v) = fields
 	}

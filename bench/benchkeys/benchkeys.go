@@ -107,7 +107,7 @@ var (
 	codec_PersonValue_Active = value.Bool()
 )
 
-var fields_PersonValue = value.Fields[PersonValue]{Columns: []value.Column[PersonValue]{
+var fields_PersonValue = value.Fields[PersonValue]{Read: read_PersonValue, Columns: []value.Column[PersonValue]{
 	value.Required("name", codec_PersonValue_Name, func(v *PersonValue) *string { return &v.Name }),
 	value.Required("mail", codec_PersonValue_Mail, func(v *PersonValue) *string { return &v.Mail }),
 	value.Required("age", codec_PersonValue_Age, func(v *PersonValue) *int64 { return &v.Age }),
@@ -115,6 +115,40 @@ var fields_PersonValue = value.Fields[PersonValue]{Columns: []value.Column[Perso
 	value.Required("score", codec_PersonValue_Score, func(v *PersonValue) *float64 { return &v.Score }),
 	value.Required("active", codec_PersonValue_Active, func(v *PersonValue) *bool { return &v.Active }),
 }}
+
+func read_PersonValue(fields map[string]string) (v PersonValue, err error) {
+	if text, ok := fields["name"]; !ok {
+		return v, value.Missing("name")
+	} else if v.Name, err = codec_PersonValue_Name.Parse(text); err != nil {
+		return v, value.In("name", err)
+	}
+	if text, ok := fields["mail"]; !ok {
+		return v, value.Missing("mail")
+	} else if v.Mail, err = codec_PersonValue_Mail.Parse(text); err != nil {
+		return v, value.In("mail", err)
+	}
+	if text, ok := fields["age"]; !ok {
+		return v, value.Missing("age")
+	} else if v.Age, err = codec_PersonValue_Age.Parse(text); err != nil {
+		return v, value.In("age", err)
+	}
+	if text, ok := fields["seen"]; !ok {
+		return v, value.Missing("seen")
+	} else if v.Seen, err = codec_PersonValue_Seen.Parse(text); err != nil {
+		return v, value.In("seen", err)
+	}
+	if text, ok := fields["score"]; !ok {
+		return v, value.Missing("score")
+	} else if v.Score, err = codec_PersonValue_Score.Parse(text); err != nil {
+		return v, value.In("score", err)
+	}
+	if text, ok := fields["active"]; !ok {
+		return v, value.Missing("active")
+	} else if v.Active, err = codec_PersonValue_Active.Parse(text); err != nil {
+		return v, value.In("active", err)
+	}
+	return v, nil
+}
 
 // PersonHandle is one person.
 type PersonHandle struct{ typed.Hash[PersonValue] }

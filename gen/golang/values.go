@@ -119,7 +119,7 @@ func (g *generator) structure(typ, doc string, fields []keyspace.Field, inJSON b
 func (g *generator) columns(typ string, fields []field) (name string) {
 	value := g.use(module + "/value")
 	name = "fields_" + typ
-	g.printf("var %s = %s.Fields[%s]{Columns: []%s.Column[%s]{\n", name, value, typ, value, typ)
+	g.printf("var %s = %s.Fields[%s]{Read: read_%s, Columns: []%s.Column[%s]{\n", name, value, typ, typ, value, typ)
 	for _, f := range fields {
 		kind, pointer := "Required", ""
 		if f.Type.Optional {
@@ -128,7 +128,25 @@ func (g *generator) columns(typ string, fields []field) (name string) {
 		g.printf("%s.%s(%s, %s, func(v *%s) *%s%s { return &v.%s }),\n", value, kind, quote(f.Field.Name), f.codecVar, typ, pointer, f.typ, f.name)
 	}
 	g.printf("}}\n\n")
+	g.reader(typ, fields)
 	return name
+}
+
+// reader writes the function that reads a struct from fields by name: what the
+// columns do, without calls through pointers, so that the struct stays on the
+// stack.
+func (g *generator) reader(typ string, fields []field) {
+	value := g.use(module + "/value")
+	g.printf("func read_%s(fields map[string]string) (v %s, err error) {\n", typ, typ)
+	for _, f := range fields {
+		name := quote(f.Field.Name)
+		if f.Type.Optional {
+			g.printf("if text, ok := fields[%s]; ok {\nx, err := %s.Parse(text)\nif err != nil {\nreturn v, %s.In(%s, err)\n}\nv.%s = &x\n}\n", name, f.codecVar, value, name, f.name)
+			continue
+		}
+		g.printf("if text, ok := fields[%s]; !ok {\nreturn v, %s.Missing(%s)\n} else if v.%s, err = %s.Parse(text); err != nil {\nreturn v, %s.In(%s, err)\n}\n", name, value, name, f.name, f.codecVar, value, name)
+	}
+	g.printf("return v, nil\n}\n\n")
 }
 
 // object writes the JSON methods of a struct.

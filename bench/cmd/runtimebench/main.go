@@ -37,8 +37,8 @@ type options struct {
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("runtimebench", flag.ContinueOnError)
-	flags.IntVar(&o.rounds, "rounds", 25, "interleaved rounds")
-	flags.DurationVar(&o.slice, "slice", 120*time.Millisecond, "how long a contestant runs each time")
+	flags.IntVar(&o.rounds, "rounds", 100, "interleaved rounds")
+	flags.DurationVar(&o.slice, "slice", 30*time.Millisecond, "how long a contestant runs each time")
 	flags.StringVar(&o.server, "server", "redis-server", "server binary")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	if err := flags.Parse(args); err != nil {

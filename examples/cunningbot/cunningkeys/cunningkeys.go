@@ -510,7 +510,7 @@ var (
 	codec_TriviaGameValue_SubmissionCount = value.Int(0, math.MaxInt64)
 )
 
-var fields_TriviaGameValue = value.Fields[TriviaGameValue]{Columns: []value.Column[TriviaGameValue]{
+var fields_TriviaGameValue = value.Fields[TriviaGameValue]{Read: read_TriviaGameValue, Columns: []value.Column[TriviaGameValue]{
 	value.Required("question", codec_TriviaGameValue_Question, func(v *TriviaGameValue) *string { return &v.Question }),
 	value.Required("options", codec_TriviaGameValue_Options, func(v *TriviaGameValue) *json.RawMessage { return &v.Options }),
 	value.Required("answer", codec_TriviaGameValue_Answer, func(v *TriviaGameValue) *string { return &v.Answer }),
@@ -519,6 +519,45 @@ var fields_TriviaGameValue = value.Fields[TriviaGameValue]{Columns: []value.Colu
 	value.Required("ends_at", codec_TriviaGameValue_EndsAt, func(v *TriviaGameValue) *time.Time { return &v.EndsAt }),
 	value.Required("submission_count", codec_TriviaGameValue_SubmissionCount, func(v *TriviaGameValue) *int64 { return &v.SubmissionCount }),
 }}
+
+func read_TriviaGameValue(fields map[string]string) (v TriviaGameValue, err error) {
+	if text, ok := fields["question"]; !ok {
+		return v, value.Missing("question")
+	} else if v.Question, err = codec_TriviaGameValue_Question.Parse(text); err != nil {
+		return v, value.In("question", err)
+	}
+	if text, ok := fields["options"]; !ok {
+		return v, value.Missing("options")
+	} else if v.Options, err = codec_TriviaGameValue_Options.Parse(text); err != nil {
+		return v, value.In("options", err)
+	}
+	if text, ok := fields["answer"]; !ok {
+		return v, value.Missing("answer")
+	} else if v.Answer, err = codec_TriviaGameValue_Answer.Parse(text); err != nil {
+		return v, value.In("answer", err)
+	}
+	if text, ok := fields["channel_id"]; !ok {
+		return v, value.Missing("channel_id")
+	} else if v.ChannelID, err = codec_TriviaGameValue_ChannelID.Parse(text); err != nil {
+		return v, value.In("channel_id", err)
+	}
+	if text, ok := fields["started_at"]; !ok {
+		return v, value.Missing("started_at")
+	} else if v.StartedAt, err = codec_TriviaGameValue_StartedAt.Parse(text); err != nil {
+		return v, value.In("started_at", err)
+	}
+	if text, ok := fields["ends_at"]; !ok {
+		return v, value.Missing("ends_at")
+	} else if v.EndsAt, err = codec_TriviaGameValue_EndsAt.Parse(text); err != nil {
+		return v, value.In("ends_at", err)
+	}
+	if text, ok := fields["submission_count"]; !ok {
+		return v, value.Missing("submission_count")
+	} else if v.SubmissionCount, err = codec_TriviaGameValue_SubmissionCount.Parse(text); err != nil {
+		return v, value.In("submission_count", err)
+	}
+	return v, nil
+}
 
 // TriviaGameHandle is one trivia_game.
 type TriviaGameHandle struct {

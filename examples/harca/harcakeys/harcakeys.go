@@ -79,7 +79,7 @@ var (
 	codec_ItemValue_Metadata  = value.Raw()
 )
 
-var fields_ItemValue = value.Fields[ItemValue]{Columns: []value.Column[ItemValue]{
+var fields_ItemValue = value.Fields[ItemValue]{Read: read_ItemValue, Columns: []value.Column[ItemValue]{
 	value.Required("id", codec_ItemValue_ID, func(v *ItemValue) *string { return &v.ID }),
 	value.Required("type", codec_ItemValue_Type, func(v *ItemValue) *string { return &v.Type }),
 	value.Required("content", codec_ItemValue_Content, func(v *ItemValue) *value.Sealed { return &v.Content }),
@@ -90,6 +90,57 @@ var fields_ItemValue = value.Fields[ItemValue]{Columns: []value.Column[ItemValue
 	value.Required("version", codec_ItemValue_Version, func(v *ItemValue) *int64 { return &v.Version }),
 	value.Required("metadata", codec_ItemValue_Metadata, func(v *ItemValue) *json.RawMessage { return &v.Metadata }),
 }}
+
+func read_ItemValue(fields map[string]string) (v ItemValue, err error) {
+	if text, ok := fields["id"]; !ok {
+		return v, value.Missing("id")
+	} else if v.ID, err = codec_ItemValue_ID.Parse(text); err != nil {
+		return v, value.In("id", err)
+	}
+	if text, ok := fields["type"]; !ok {
+		return v, value.Missing("type")
+	} else if v.Type, err = codec_ItemValue_Type.Parse(text); err != nil {
+		return v, value.In("type", err)
+	}
+	if text, ok := fields["content"]; !ok {
+		return v, value.Missing("content")
+	} else if v.Content, err = codec_ItemValue_Content.Parse(text); err != nil {
+		return v, value.In("content", err)
+	}
+	if text, ok := fields["contextId"]; !ok {
+		return v, value.Missing("contextId")
+	} else if v.ContextID, err = codec_ItemValue_ContextID.Parse(text); err != nil {
+		return v, value.In("contextId", err)
+	}
+	if text, ok := fields["priority"]; !ok {
+		return v, value.Missing("priority")
+	} else if v.Priority, err = codec_ItemValue_Priority.Parse(text); err != nil {
+		return v, value.In("priority", err)
+	}
+	if text, ok := fields["createdAt"]; !ok {
+		return v, value.Missing("createdAt")
+	} else if v.CreatedAt, err = codec_ItemValue_CreatedAt.Parse(text); err != nil {
+		return v, value.In("createdAt", err)
+	}
+	if text, ok := fields["updatedAt"]; ok {
+		x, err := codec_ItemValue_UpdatedAt.Parse(text)
+		if err != nil {
+			return v, value.In("updatedAt", err)
+		}
+		v.UpdatedAt = &x
+	}
+	if text, ok := fields["version"]; !ok {
+		return v, value.Missing("version")
+	} else if v.Version, err = codec_ItemValue_Version.Parse(text); err != nil {
+		return v, value.In("version", err)
+	}
+	if text, ok := fields["metadata"]; !ok {
+		return v, value.Missing("metadata")
+	} else if v.Metadata, err = codec_ItemValue_Metadata.Parse(text); err != nil {
+		return v, value.In("metadata", err)
+	}
+	return v, nil
+}
 
 // ItemHandle is one item.
 type ItemHandle struct{ typed.HashReader[ItemValue] }
@@ -316,7 +367,7 @@ var (
 	codec_ContextValue_Metadata  = value.Raw()
 )
 
-var fields_ContextValue = value.Fields[ContextValue]{Columns: []value.Column[ContextValue]{
+var fields_ContextValue = value.Fields[ContextValue]{Read: read_ContextValue, Columns: []value.Column[ContextValue]{
 	value.Required("id", codec_ContextValue_ID, func(v *ContextValue) *string { return &v.ID }),
 	value.Required("name", codec_ContextValue_Name, func(v *ContextValue) *string { return &v.Name }),
 	value.Required("type", codec_ContextValue_Type, func(v *ContextValue) *string { return &v.Type }),
@@ -324,6 +375,40 @@ var fields_ContextValue = value.Fields[ContextValue]{Columns: []value.Column[Con
 	value.Required("updatedAt", codec_ContextValue_UpdatedAt, func(v *ContextValue) *time.Time { return &v.UpdatedAt }),
 	value.Required("metadata", codec_ContextValue_Metadata, func(v *ContextValue) *json.RawMessage { return &v.Metadata }),
 }}
+
+func read_ContextValue(fields map[string]string) (v ContextValue, err error) {
+	if text, ok := fields["id"]; !ok {
+		return v, value.Missing("id")
+	} else if v.ID, err = codec_ContextValue_ID.Parse(text); err != nil {
+		return v, value.In("id", err)
+	}
+	if text, ok := fields["name"]; !ok {
+		return v, value.Missing("name")
+	} else if v.Name, err = codec_ContextValue_Name.Parse(text); err != nil {
+		return v, value.In("name", err)
+	}
+	if text, ok := fields["type"]; !ok {
+		return v, value.Missing("type")
+	} else if v.Type, err = codec_ContextValue_Type.Parse(text); err != nil {
+		return v, value.In("type", err)
+	}
+	if text, ok := fields["createdAt"]; !ok {
+		return v, value.Missing("createdAt")
+	} else if v.CreatedAt, err = codec_ContextValue_CreatedAt.Parse(text); err != nil {
+		return v, value.In("createdAt", err)
+	}
+	if text, ok := fields["updatedAt"]; !ok {
+		return v, value.Missing("updatedAt")
+	} else if v.UpdatedAt, err = codec_ContextValue_UpdatedAt.Parse(text); err != nil {
+		return v, value.In("updatedAt", err)
+	}
+	if text, ok := fields["metadata"]; !ok {
+		return v, value.Missing("metadata")
+	} else if v.Metadata, err = codec_ContextValue_Metadata.Parse(text); err != nil {
+		return v, value.In("metadata", err)
+	}
+	return v, nil
+}
 
 // ContextHandle is one context.
 type ContextHandle struct{ typed.HashReader[ContextValue] }
