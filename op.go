@@ -179,7 +179,7 @@ type retryPolicy struct {
 }
 
 // delay is the wait behind attempt n: doubling, at most a second, half at
-// random. Eight attempts span about two seconds, sixteen a failover.
+// random. Eight attempts span about a second, sixteen about seven.
 func (r retryPolicy) delay(n int) time.Duration {
 	d := r.backoff << min(n-1, 16)
 	if d <= 0 || d > time.Second {
