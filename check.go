@@ -36,8 +36,8 @@ func (h Health) OK() bool {
 	return len(h.Servers) > 0 && !slices.ContainsFunc(h.Servers, func(s ServerHealth) bool { return s.Err != nil })
 }
 
-// Check asks every server of the topology how it is: two round trips each, one
-// after the other. The error joins those of all servers; what the others said is
+// Check asks every server that commands go to how it is, in a cluster the
+// primaries: two round trips each, one after the other. The error joins those of all servers; what the others said is
 // in the Health nevertheless. It needs +ping and +info.
 func (c *Client) Check(ctx context.Context) (Health, error) {
 	var h Health

@@ -174,6 +174,14 @@ func TestRefusals(t *testing.T) {
 	class(t, note(c, "2").Set(ctx, "x"), keywright.NotApplied)
 	_, err = hits(c, "2").Add(ctx, 1)
 	class(t, err, keywright.NotApplied)
+	err = c.Transact(ctx, func(tx *keywright.Tx) error {
+		keywright.Queue(tx, note(c, "3").Later().Set("x"))
+		return nil
+	})
+	class(t, err, keywright.NotApplied)
+	if !strings.Contains(err.Error(), "OOM") {
+		t.Errorf("a transaction that was refused does not say why: %v", err)
+	}
 	s.Do("CONFIG", "SET", "maxmemory", "0")
 	if s.Do("EXISTS", "hits:2") != int64(0) {
 		t.Error("a refused write left something")

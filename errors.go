@@ -139,8 +139,8 @@ var refusals = map[string]struct {
 
 // refusal is the first word of an error reply, "" if err is none.
 func refusal(err error) string {
-	reply, ok := rueidis.IsRedisErr(err)
-	if !ok {
+	reply, ok := errors.AsType[*rueidis.RedisError](err)
+	if !ok || reply.IsNil() {
 		return ""
 	}
 	word, _, _ := strings.Cut(reply.Error(), " ")

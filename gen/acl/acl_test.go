@@ -283,6 +283,55 @@ func TestGlobsCoverTheirPattern(t *testing.T) {
 	}
 }
 
+// TestDiffOnServers: whatever way a server writes its users, one that was set as
+// declared does not differ, and what is changed by hand is found.
+func TestDiffOnServers(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		s := keywrighttest.Start(t, brand)
+		categories := map[string][]string{}
+		for _, name := range s.Do("ACL", "CAT").([]any) {
+			for _, c := range s.Do("ACL", "CAT", fmt.Sprint(name)).([]any) {
+				categories[fmt.Sprint(name)] = append(categories[fmt.Sprint(name)], fmt.Sprint(c))
+			}
+		}
+		actual := func(name string) acl.Actual {
+			fields := map[string]string{}
+			reply := s.Do("ACL", "GETUSER", name)
+			if list, ok := reply.([]any); ok {
+				for i := 0; i+1 < len(list); i += 2 {
+					fields[fmt.Sprint(list[i])] = fmt.Sprint(list[i+1])
+				}
+			} else {
+				for k, v := range reply.(map[any]any) {
+					fields[fmt.Sprint(k)] = fmt.Sprint(v)
+				}
+			}
+			return acl.Actual{Name: name, Commands: fields["commands"], Keys: fields["keys"], Channels: fields["channels"]}
+		}
+		for name, ks := range declarations(t) {
+			for _, u := range users(t, ks) {
+				s.Do(append([]string{"ACL", "SETUSER"}, u.SetUser()...)...)
+				one := []acl.User{u}
+				if d := acl.Diff(one, []acl.Actual{actual(u.Name)}, categories); len(d) > 0 {
+					t.Errorf("%s %s %s: %v", brand, name, u.Name, d)
+				}
+				s.Do("ACL", "SETUSER", u.Name, "+flushall", "-ping", "~other:*")
+				var got []string
+				for _, c := range acl.Diff(one, []acl.Actual{actual(u.Name)}, categories) {
+					got = append(got, c.String())
+				}
+				if want := []string{"- " + u.Name + " +flushall", "+ " + u.Name + " +ping", "- " + u.Name + " ~other:*"}; !slices.Equal(got, want) {
+					t.Errorf("%s %s: %q", brand, u.Name, got)
+				}
+				s.Do("ACL", "DELUSER", u.Name)
+			}
+		}
+		if d := acl.Diff([]acl.User{{Name: "x"}}, nil, categories); len(d) != 1 || d[0].Rule != acl.Whole {
+			t.Errorf("%v", d)
+		}
+	}
+}
+
 func TestExcesses(t *testing.T) {
 	ks := load(t, team)
 	var got []string

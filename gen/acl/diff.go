@@ -39,7 +39,10 @@ func (c Change) String() string {
 // Diff compares what users should be with what they are. Passwords and whether
 // a user is on are nobody's business here, but a user that lets anybody in
 // (nopass) is a change to be made by hand and is told as one.
-func Diff(users []User, actual []Actual) []Change {
+// Servers write the commands of a user in their own way, Redis 7.0 with
+// categories; so both sides are spelt out first, by the categories of that
+// server (ACL CAT).
+func Diff(users []User, actual []Actual, categories map[string][]string) []Change {
 	var out []Change
 	for _, u := range users {
 		i := slices.IndexFunc(actual, func(a Actual) bool { return a.Name == u.Name })
@@ -47,22 +50,14 @@ func Diff(users []User, actual []Actual) []Change {
 			out = append(out, Change{u.Name, true, Whole})
 			continue
 		}
-		out = append(out, u.diff(actual[i])...)
+		out = append(out, u.diff(actual[i], categories)...)
 	}
 	return out
 }
 
-func (u User) diff(a Actual) []Change {
-	var want, have []string
-	for _, c := range u.Commands {
-		want = append(want, "+"+c)
-	}
-	want = append(append(want, u.KeyRules()...), u.ChannelRules()...)
-	for _, rule := range strings.Fields(strings.ToLower(a.Commands)) {
-		if rule != "-@all" && rule != "nocommands" {
-			have = append(have, rule)
-		}
-	}
+func (u User) diff(a Actual, categories map[string][]string) []Change {
+	want := append(append(Commands("-@all +"+strings.Join(u.Commands, " +"), categories), u.KeyRules()...), u.ChannelRules()...)
+	have := Commands(a.Commands, categories)
 	for _, rule := range strings.Fields(a.Keys) {
 		have = append(have, strings.Replace(rule, "%RW~", "~", 1))
 	}
@@ -71,6 +66,50 @@ func (u User) diff(a Actual) []Change {
 		have = append(have, fmt.Sprintf("(%d selectors)", a.Selectors))
 	}
 	return compare(u.Name, want, have)
+}
+
+// Commands spells out the rules of a user's commands ("-@all +@hash -hdel
+// +client|id"): each command that may be run, with a plus in front. Of a container
+// only the subcommands count.
+func Commands(rules string, categories map[string][]string) []string {
+	known, containers := map[string]bool{}, map[string]bool{}
+	for _, list := range categories {
+		for _, c := range list {
+			known[c] = true
+			if container, _, ok := strings.Cut(c, "|"); ok {
+				containers[container] = true
+			}
+		}
+	}
+	may := map[string]bool{}
+	for _, rule := range strings.Fields(strings.ToLower(rules)) {
+		allow := rule[0] == '+'
+		for _, c := range named(rule[1:], known, categories) {
+			may[c] = allow
+		}
+	}
+	var out []string
+	for c, allowed := range may {
+		if allowed && !containers[c] {
+			out = append(out, "+"+c)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// named are the commands that one rule is about.
+func named(name string, known map[string]bool, categories map[string][]string) []string {
+	if category, ok := strings.CutPrefix(name, "@"); ok && category != "all" {
+		return categories[category]
+	}
+	out := []string{name}
+	for c := range known {
+		if name == "@all" || strings.HasPrefix(c, name+"|") {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 func compare(user string, want, have []string) []Change {

@@ -1,20 +1,12 @@
 package command
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
-	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/source/server"
-	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 )
 
@@ -184,9 +176,9 @@ func (a *app) aclDiffCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff",
 		Short: "Compare the users of a server with the declaration",
-		Long: `Asks every server of the topology for its ACL users and says what they have too
-much (-) and what they lack (+). Passwords are not looked at. It needs
-+acl|getuser and +acl|users.
+		Long: `Asks every server of the topology, replicas too, for its ACL users and says what
+they have too much (-) and what they lack (+). Passwords are not looked at. It
+needs +acl|getuser, +acl|users, +acl|whoami, +acl|cat and +role.
 
 Exit codes: 0 they are as declared, 1 they differ, 2 usage, 3 unreachable, 4
 refused.`,
@@ -222,8 +214,7 @@ without --apply. With it, ACL SETUSER gives each user exactly the declared keys,
 channels and commands; passwords stay, a new user has none and cannot log in
 until it gets one. Users that the declaration does not have are left alone, and
 so is the one that keywright is logged in as. ACL rules are not replicated, so
-every server is changed, replicas too; with a sentinel URL only the primary is
-known, and the replicas are to be named one by one.
+every server is changed, the replicas that the primaries name (ROLE) too.
 
 Exit codes: 0 nothing to do or done, 1 something would change, 2 usage, 3
 unreachable, 4 refused, 5 some servers were changed and others not.`,
@@ -243,207 +234,4 @@ unreachable, 4 refused, 5 some servers were changed and others not.`,
 	f.BoolVar(&apply, "apply", false, "change the servers")
 	f.BoolVar(&save, "save", false, "let the servers write their ACL file afterwards (ACL SAVE)")
 	return c
-}
-
-// aclSession is a client and the users that its servers should have.
-type aclSession struct {
-	client *keywright.Client
-	users  []acl.User
-}
-
-// aclServer is what one server has and lacks.
-type aclServer struct {
-	Server  string       `json:"server"`
-	Changes []acl.Change `json:"changes"`
-	Unknown []string     `json:"unknown_users"`
-	self    string
-	client  rueidis.Client
-}
-
-func (a *app) aclWith(ctx context.Context, user string, run func(*aclSession) error) error {
-	d, users, err := a.aclUsers(user)
-	if err != nil {
-		return err
-	}
-	if _, err := a.server(); err != nil { // the checks and warnings of every verb
-		return err
-	}
-	c, err := keywright.Open(ctx, a.url, keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
-		ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true, Getenv: a.Getenv})
-	if err != nil {
-		return aclFailure(err)
-	}
-	defer c.Close()
-	a.warnOfExcess(d, users)
-	return run(&aclSession{c, users})
-}
-
-// aclFailure gives an error of the client its exit code.
-func aclFailure(err error) error {
-	var failed *keywright.Error
-	if !errors.As(err, &failed) {
-		return err
-	}
-	code := exitUnreachable
-	if reply, ok := rueidis.IsRedisErr(failed.Err); ok {
-		code = exitRefused
-		if strings.HasPrefix(reply.Error(), "ERR unknown") {
-			return &exit{code, "the server has no ACL users", "ACLs came with Redis 6.0"}
-		}
-	}
-	return &exit{code, "cannot use the server: " + failed.Err.Error(), failed.Hint}
-}
-
-// compare asks every server for its users.
-func (s *aclSession) compare(ctx context.Context) ([]aclServer, error) {
-	nodes := s.client.Raw().Nodes()
-	var plan []aclServer
-	for _, address := range slices.Sorted(maps.Keys(nodes)) {
-		found, err := compareServer(ctx, nodes[address], s.users)
-		if err != nil {
-			return plan, aclFailure(&keywright.Error{Class: keywright.Refused, Op: "acl", Server: address, Err: err, Hint: "the login needs +acl|getuser, +acl|users and +acl|whoami"})
-		}
-		found.Server, found.client = address, nodes[address]
-		plan = append(plan, found)
-	}
-	return plan, nil
-}
-
-func compareServer(ctx context.Context, c rueidis.Client, users []acl.User) (out aclServer, err error) {
-	if out.self, err = c.Do(ctx, c.B().AclWhoami().Build()).ToString(); err != nil {
-		return out, err
-	}
-	names, err := c.Do(ctx, c.B().AclUsers().Build()).AsStrSlice()
-	if err != nil {
-		return out, err
-	}
-	var actual []acl.Actual
-	for _, name := range names {
-		u, err := getUser(ctx, c, name)
-		if err != nil {
-			return out, err
-		}
-		actual = append(actual, u)
-	}
-	out.Changes, out.Unknown = acl.Diff(users, actual), acl.Unknown(users, actual)
-	return out, nil
-}
-
-func getUser(ctx context.Context, c rueidis.Client, name string) (acl.Actual, error) {
-	u := acl.Actual{Name: name}
-	fields, err := c.Do(ctx, c.B().AclGetuser().Username(name).Build()).AsMap()
-	if err != nil {
-		return u, err
-	}
-	for field, into := range map[string]*string{"commands": &u.Commands, "keys": &u.Keys, "channels": &u.Channels} {
-		m := fields[field]
-		if *into, err = m.ToString(); err != nil {
-			return u, fmt.Errorf("the server describes its users in a way that is not known here (%s); Redis 7.0 or Valkey 7.2 is needed", field)
-		}
-	}
-	selectors := fields["selectors"]
-	list, _ := selectors.ToArray()
-	u.Selectors = len(list)
-	return u, nil
-}
-
-func (a *app) showACL(form string, plan []aclServer) error {
-	changes := 0
-	for i := range plan {
-		changes += len(plan[i].Changes)
-		if plan[i].Changes == nil {
-			plan[i].Changes = []acl.Change{}
-		}
-	}
-	if form == "json" {
-		if err := a.json(plan); err != nil {
-			return err
-		}
-	} else {
-		a.printACL(plan)
-	}
-	if changes > 0 {
-		return &exit{code: exitFindings}
-	}
-	return nil
-}
-
-func (a *app) printACL(plan []aclServer) {
-	for _, s := range plan {
-		if len(s.Changes) == 0 {
-			a.tell("%s: as declared", s.Server)
-		} else {
-			a.tell("%s: %s", s.Server, terminal.Plural(int64(len(s.Changes)), "difference"))
-		}
-		for _, c := range s.Changes {
-			style := terminal.Red
-			if c.Add {
-				style = terminal.Green
-			}
-			a.tell("  %s", a.out.Paint(style, finding.Printable(c.String())))
-		}
-		if len(s.Unknown) > 0 {
-			a.tell("  not in the declaration: %s", finding.Printable(strings.Join(s.Unknown, ", ")))
-		}
-	}
-}
-
-func (a *app) aclApply(ctx context.Context, s *aclSession, apply, save bool) error {
-	plan, err := s.compare(ctx)
-	if err != nil {
-		return err
-	}
-	if !apply {
-		err := a.showACL("text", plan)
-		if err != nil {
-			a.say("nothing was changed; run it with --apply")
-		}
-		return err
-	}
-	changed := 0
-	for _, node := range plan {
-		if err := a.applyServer(ctx, node, s.users, save); err != nil {
-			if changed > 0 {
-				return &exit{exitPartial, fmt.Sprintf("%s was not changed, %s before it were: %v", node.Server, terminal.Plural(int64(changed), "server"), err), "mend what is wrong and run it again: what is done stays done"}
-			}
-			return aclFailure(&keywright.Error{Class: keywright.Refused, Op: "acl", Server: node.Server, Err: err, Hint: "the login needs +acl|setuser, and +acl|save for --save"})
-		}
-		changed++
-	}
-	after, err := s.compare(ctx)
-	if err != nil {
-		return err
-	}
-	for _, node := range after {
-		if slices.ContainsFunc(node.Changes, func(c acl.Change) bool { return c.User != node.self }) {
-			a.printACL(after)
-			return &exit{exitPartial, node.Server + " still differs", "somebody else changes its users"}
-		}
-	}
-	a.printACL(after)
-	return nil
-}
-
-// applyServer changes the users of one server that differ.
-func (a *app) applyServer(ctx context.Context, node aclServer, users []acl.User, save bool) error {
-	for _, u := range users {
-		if !slices.ContainsFunc(node.Changes, func(c acl.Change) bool { return c.User == u.Name }) {
-			continue
-		}
-		if u.Name == node.self {
-			a.say("warning: %s: %s is who is logged in here and was left alone; use another login", node.Server, u.Name)
-			continue
-		}
-		words := u.SetUser()
-		if slices.ContainsFunc(node.Changes, func(c acl.Change) bool { return c.User == u.Name && c.Rule == acl.Whole }) {
-			words = append(words, "on")
-		}
-		if err := node.client.Do(ctx, node.client.B().Arbitrary("ACL", "SETUSER").Args(words...).Build()).Error(); err != nil {
-			return err
-		}
-	}
-	if save {
-		return node.client.Do(ctx, node.client.B().AclSave().Build()).Error()
-	}
-	return nil
 }

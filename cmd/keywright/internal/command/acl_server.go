@@ -1,0 +1,299 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/gen/acl"
+	"github.com/redis/rueidis"
+)
+
+// aclSession is the servers of a topology and the users that they should have.
+type aclSession struct {
+	nodes map[string]rueidis.Client
+	users []acl.User
+}
+
+// aclServer is what one server has and lacks.
+type aclServer struct {
+	Server  string       `json:"server"`
+	Changes []acl.Change `json:"changes"`
+	Unknown []string     `json:"unknown_users"`
+	self    string
+	client  rueidis.Client
+}
+
+func (a *app) aclWith(ctx context.Context, user string, run func(*aclSession) error) error {
+	d, users, err := a.aclUsers(user)
+	if err != nil {
+		return err
+	}
+	config, err := a.server()
+	if err != nil {
+		return err
+	}
+	c, err := keywright.Open(ctx, a.url, keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
+		ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true, Getenv: a.Getenv})
+	if err != nil {
+		return aclFailure(err)
+	}
+	defer c.Close()
+	a.warnOfExcess(d, users)
+	nodes, closeAll, err := withReplicas(ctx, config, c.Raw().Nodes())
+	defer closeAll()
+	if err != nil {
+		return err
+	}
+	return run(&aclSession{nodes, users})
+}
+
+// withReplicas adds to the primaries the replicas that they name.
+func withReplicas(ctx context.Context, config connect.Config, primaries map[string]rueidis.Client) (all map[string]rueidis.Client, closeAll func(), err error) {
+	all = maps.Clone(primaries)
+	var opened []rueidis.Client
+	closeAll = func() {
+		for _, c := range opened {
+			c.Close()
+		}
+	}
+	for address, c := range primaries {
+		role, err := c.Do(ctx, c.B().Role().Build()).ToArray()
+		if err != nil {
+			return all, closeAll, aclRefused(address, err, "the login needs +role")
+		}
+		for _, replica := range replicasOf(role) {
+			if all[replica] != nil {
+				continue
+			}
+			r, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{replica}, Username: config.User, Password: string(config.Password), TLSConfig: config.TLS,
+				ForceSingleClient: true, DisableCache: true, DisableRetry: true, ConnWriteTimeout: config.Timeout, Dialer: net.Dialer{Timeout: config.Timeout}})
+			if err != nil {
+				return all, closeAll, aclRefused(replica, err, "it is a replica of "+address+", and must be reached too: ACL rules are not replicated")
+			}
+			opened = append(opened, r)
+			all[replica] = r
+		}
+	}
+	return all, closeAll, nil
+}
+
+// replicasOf reads the replicas out of a primary's ROLE: name, offset, and a
+// list of host, port and offset.
+func replicasOf(role []rueidis.RedisMessage) []string {
+	if len(role) < 3 {
+		return nil
+	}
+	list, _ := role[2].ToArray()
+	var out []string
+	for _, m := range list {
+		if parts, err := m.AsStrSlice(); err == nil && len(parts) >= 2 {
+			out = append(out, net.JoinHostPort(parts[0], parts[1]))
+		}
+	}
+	return out
+}
+
+func aclRefused(server string, err error, hint string) error {
+	return aclFailure(&keywright.Error{Class: keywright.Refused, Op: "acl", Server: server, Err: fmt.Errorf("%s: %w", server, err), Hint: hint})
+}
+
+// aclFailure gives an error of the client its exit code.
+func aclFailure(err error) error {
+	var failed *keywright.Error
+	if !errors.As(err, &failed) {
+		return err
+	}
+	code := exitUnreachable
+	if reply, ok := errors.AsType[*rueidis.RedisError](failed.Err); ok {
+		code = exitRefused
+		if strings.HasPrefix(reply.Error(), "ERR unknown") {
+			return &exit{code, "the server has no ACL users", "ACLs came with Redis 6.0"}
+		}
+	}
+	return &exit{code, "cannot use the server: " + failed.Err.Error(), failed.Hint}
+}
+
+// compare asks every server for its users.
+func (s *aclSession) compare(ctx context.Context) ([]aclServer, error) {
+	var plan []aclServer
+	for _, address := range slices.Sorted(maps.Keys(s.nodes)) {
+		found, err := compareServer(ctx, s.nodes[address], s.users)
+		if err != nil {
+			return plan, aclRefused(address, err, "the login needs +acl|getuser, +acl|users, +acl|whoami and +acl|cat")
+		}
+		found.Server, found.client = address, s.nodes[address]
+		plan = append(plan, found)
+	}
+	return plan, nil
+}
+
+func compareServer(ctx context.Context, c rueidis.Client, users []acl.User) (out aclServer, err error) {
+	if out.self, err = c.Do(ctx, c.B().AclWhoami().Build()).ToString(); err != nil {
+		return out, err
+	}
+	names, err := c.Do(ctx, c.B().AclUsers().Build()).AsStrSlice()
+	if err != nil {
+		return out, err
+	}
+	var actual []acl.Actual
+	for _, name := range names {
+		u, err := getUser(ctx, c, name)
+		if err != nil {
+			return out, err
+		}
+		actual = append(actual, u)
+	}
+	categories, err := categoriesOfServer(ctx, c)
+	if err != nil {
+		return out, err
+	}
+	out.Changes, out.Unknown = acl.Diff(users, actual, categories), acl.Unknown(users, actual)
+	return out, nil
+}
+
+// categoriesOfServer is which commands each category of this server has.
+func categoriesOfServer(ctx context.Context, c rueidis.Client) (map[string][]string, error) {
+	names, err := c.Do(ctx, c.B().AclCat().Build()).AsStrSlice()
+	if err != nil {
+		return nil, err
+	}
+	asks := make([]rueidis.Completed, len(names))
+	for i, name := range names {
+		asks[i] = c.B().AclCat().Categoryname(name).Build()
+	}
+	out := map[string][]string{}
+	for i, r := range c.DoMulti(ctx, asks...) {
+		if out[names[i]], err = r.AsStrSlice(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func getUser(ctx context.Context, c rueidis.Client, name string) (acl.Actual, error) {
+	u := acl.Actual{Name: name}
+	fields, err := c.Do(ctx, c.B().AclGetuser().Username(name).Build()).AsMap()
+	if err != nil {
+		return u, err
+	}
+	for field, into := range map[string]*string{"commands": &u.Commands, "keys": &u.Keys, "channels": &u.Channels} {
+		m := fields[field]
+		if *into, err = m.ToString(); err != nil {
+			return u, fmt.Errorf("the server describes its users in a way that is not known here (%s); Redis 7.0 or Valkey 7.2 is needed", field)
+		}
+	}
+	selectors := fields["selectors"]
+	list, _ := selectors.ToArray()
+	u.Selectors = len(list)
+	return u, nil
+}
+
+func (a *app) showACL(form string, plan []aclServer) error {
+	changes := 0
+	for i := range plan {
+		changes += len(plan[i].Changes)
+		if plan[i].Changes == nil {
+			plan[i].Changes = []acl.Change{}
+		}
+	}
+	if form == "json" {
+		if err := a.json(plan); err != nil {
+			return err
+		}
+	} else {
+		a.printACL(plan)
+	}
+	if changes > 0 {
+		return &exit{code: exitFindings}
+	}
+	return nil
+}
+
+func (a *app) printACL(plan []aclServer) {
+	for _, s := range plan {
+		if len(s.Changes) == 0 {
+			a.tell("%s: as declared", s.Server)
+		} else {
+			a.tell("%s: %s", s.Server, terminal.Plural(int64(len(s.Changes)), "difference"))
+		}
+		for _, c := range s.Changes {
+			style := terminal.Red
+			if c.Add {
+				style = terminal.Green
+			}
+			a.tell("  %s", a.out.Paint(style, finding.Printable(c.String())))
+		}
+		if len(s.Unknown) > 0 {
+			a.tell("  not in the declaration: %s", finding.Printable(strings.Join(s.Unknown, ", ")))
+		}
+	}
+}
+
+func (a *app) aclApply(ctx context.Context, s *aclSession, apply, save bool) error {
+	plan, err := s.compare(ctx)
+	if err != nil {
+		return err
+	}
+	if !apply {
+		err := a.showACL("text", plan)
+		if err != nil {
+			a.say("nothing was changed; run it with --apply")
+		}
+		return err
+	}
+	changed := 0
+	for _, node := range plan {
+		if err := a.applyServer(ctx, node, s.users, save); err != nil {
+			if changed > 0 {
+				return &exit{exitPartial, fmt.Sprintf("%s was not changed, %s before it were: %v", node.Server, terminal.Plural(int64(changed), "server"), err), "mend what is wrong and run it again: what is done stays done"}
+			}
+			return aclRefused(node.Server, err, "the login needs +acl|setuser, and +acl|save for --save")
+		}
+		changed++
+	}
+	after, err := s.compare(ctx)
+	if err != nil {
+		return err
+	}
+	for _, node := range after {
+		if slices.ContainsFunc(node.Changes, func(c acl.Change) bool { return c.User != node.self }) {
+			a.printACL(after)
+			return &exit{exitPartial, node.Server + " still differs", "somebody else changes its users"}
+		}
+	}
+	a.printACL(after)
+	return nil
+}
+
+// applyServer changes the users of one server that differ.
+func (a *app) applyServer(ctx context.Context, node aclServer, users []acl.User, save bool) error {
+	for _, u := range users {
+		if !slices.ContainsFunc(node.Changes, func(c acl.Change) bool { return c.User == u.Name }) {
+			continue
+		}
+		if u.Name == node.self {
+			a.say("warning: %s: %s is who is logged in here and was left alone; use another login", node.Server, u.Name)
+			continue
+		}
+		words := u.SetUser()
+		if slices.ContainsFunc(node.Changes, func(c acl.Change) bool { return c.User == u.Name && c.Rule == acl.Whole }) {
+			words = append(words, "on")
+		}
+		if err := node.client.Do(ctx, node.client.B().Arbitrary("ACL", "SETUSER").Args(words...).Build()).Error(); err != nil {
+			return err
+		}
+	}
+	if save {
+		return node.client.Do(ctx, node.client.B().AclSave().Build()).Error()
+	}
+	return nil
+}
