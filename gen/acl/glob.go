@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/pattern"
@@ -58,18 +59,20 @@ func join(a, b string) string {
 // quotes or control bytes, not even escaped.
 func escape(text string) string {
 	var b strings.Builder
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c <= ' ' || c == 0x7f || c == '"' || c == '\'':
-			b.WriteByte('?')
-		case strings.IndexByte(`*?[]\`, c) >= 0:
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r <= ' ' || r == 0x7f || r == '"' || r == '\'' || r == utf8.RuneError && size == 1:
+			b.WriteByte('?') // one for each byte
+		case strings.ContainsRune(`*?[]\`, r):
 			b.WriteByte('\\')
-			b.WriteByte(c)
+			b.WriteRune(r)
 		default:
-			b.WriteByte(c)
+			b.WriteString(text[i : i+size])
 		}
+		i += size
 	}
-	return strings.ToValidUTF8(b.String(), "?")
+	return b.String()
 }
 
 const (

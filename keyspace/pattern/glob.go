@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -34,14 +35,18 @@ func (p *Pattern) ScanGlob() string {
 // pattern's keys and nothing else, which is so for literal patterns only.
 func (p *Pattern) ACLGlob() (glob string, exact bool) {
 	exact = len(p.places) == 0 && !p.glob
-	clean := strings.Map(func(r rune) rune {
-		if r <= ' ' || r == '"' || r == '\'' || r == 0x7f {
-			exact = false
-			return '?'
+	plain := p.ScanGlob()
+	clean := make([]byte, 0, len(plain))
+	for i := 0; i < len(plain); {
+		r, size := utf8.DecodeRuneInString(plain[i:])
+		if r <= ' ' || r == '"' || r == '\'' || r == 0x7f || r == utf8.RuneError && size == 1 {
+			clean = append(clean, '?') // one for each byte
+		} else {
+			clean = append(clean, plain[i:i+size]...)
 		}
-		return r
-	}, strings.ToValidUTF8(p.ScanGlob(), "?"))
-	return clean, exact && clean == p.ScanGlob()
+		i += size
+	}
+	return string(clean), exact && string(clean) == plain
 }
 
 func star(b *strings.Builder) {

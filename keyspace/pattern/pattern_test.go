@@ -317,6 +317,19 @@ func TestBuildInvertsMatch(t *testing.T) {
 	})
 }
 
+// TestACLGlobOfBytes: a byte that a rule cannot carry is one question mark.
+func TestACLGlobOfBytes(t *testing.T) {
+	p := MustParse(`\xff\xfe:{rest}`, nil)
+	glob, exact := p.ACLGlob()
+	g, err := Glob(glob)
+	if err != nil || exact || glob != "??:*" {
+		t.Fatalf("%q %t %v", glob, exact, err)
+	}
+	if _, ok := Contains(g, p); !ok {
+		t.Errorf("%q misses keys", glob)
+	}
+}
+
 func TestRelationsAgreeWithMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, q := genPattern(t), genPattern(t)
