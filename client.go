@@ -47,7 +47,8 @@ type Options struct {
 	// Attempts is how often a read or an idempotent script is sent at most, and
 	// a write that was refused without being applied; 0: 8, which span about a
 	// second. 16 span about seven, as long as most failovers take; the context of
-	// a call ends it earlier. 1 turns retries off.
+	// a call ends it earlier. 1 turns retries off. Without a deadline a read may
+	// wait Attempts times Timeout for a server that is frozen.
 	Attempts int
 	// Backoff is the wait before the second attempt; it doubles up to a second,
 	// half of it at random. 0: 10 ms.
