@@ -33,3 +33,14 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+// TestOursACL: an ACL file cannot say that it was generated; one that somebody
+// gave passwords is not replaced.
+func TestOursACL(t *testing.T) {
+	line := "user web on resetkeys resetchannels -@all +get ~cache:* &news\n"
+	for text, want := range map[string]bool{line: true, line + line: true, line + "user x on >secret +@all\n": false, "user web on >secret resetkeys resetchannels -@all +get\n": false, strings.TrimSpace(line) + " #abc\n": false, "user default on nopass\n": false} {
+		if Ours([]byte(text)) != want {
+			t.Errorf("%q: want %v", text, want)
+		}
+	}
+}
