@@ -472,7 +472,7 @@ func TestOneRoundTrip(t *testing.T) {
 			}
 			sent := 0
 			for _, line := range stop() {
-				if !strings.Contains(line, " lua]") {
+				if strings.Contains(line, "rate:one") && !strings.Contains(line, " lua]") {
 					sent++
 				}
 			}
