@@ -230,14 +230,16 @@ func TestSlidingIsAlmostExact(t *testing.T) {
 func TestGuardsMatter(t *testing.T) {
 	mutations := []struct{ rule, what, old, new string }{
 		{"gcra", "the TTL", ", 'PX', ttl", ""},
-		{"gcra", "the bound of the burst", "local over = after - now - most", "local over = after - now - most - each"},
-		{"gcra", "the past is no credit", "math.max(arrival, now)", "arrival"},
-		{"gcra", "what passed is written", "string.format('%.0f', after)", "string.format('%.0f', now)"},
-		{"sliding", "the TTL", ", 'PX', math.min(ttl, math.ceil((window + width) / 1000) + 1)", ""},
-		{"sliding", "a bucket in part counts whole", "math.floor((now - window) / width), buckets - 1)", "math.floor((now - window) / width) - 1, buckets - 1)"},
-		{"sliding", "the limit", "+ math.max(n, 1) <= limit", "<= limit"},
-		{"sliding", "the shift of the ring", "local shift = newest - old[1]", "local shift = newest - old[1] + 1"},
-		{"sliding odd", "old buckets leave", "back <= kept and back >= shift", "back >= shift"},
+		{"gcra", "the bound of the burst", "local over = after - most", "local over = after - most - each"},
+		{"gcra", "the past is no credit", "if ahead < 0 then ahead = 0 end", ""},
+		{"gcra", "what passed is written", "string.format('%.0f', now + after)", "string.format('%.0f', now)"},
+		{"sliding", "the TTL", ", 'PX', math.min(ttl, math.ceil(buckets * width / 1000) + 1)", ""},
+		{"sliding", "a bucket in part counts whole", "local buckets, key = 61", "local buckets, key = 60"},
+		{"sliding", "the limit", "fits = total + want <= limit", "fits = total <= limit"},
+		{"sliding", "the limit within a bucket", "base == newest and total + want <= limit", "base == newest and total <= limit"},
+		{"sliding", "the shift of the ring", "newest - base\n", "newest - base + 1\n"},
+		{"sliding", "the sum within a bucket", "total, first + n))", "total - n, first + n))"},
+		{"sliding", "the count within a bucket", "total, first + n))", "total, first))"},
 	}
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
@@ -317,31 +319,39 @@ func TestClientClocksWouldBreakIt(t *testing.T) {
 	}
 }
 
-// TestClockThatWentBack: after a failover to a machine whose clock is behind, a
-// limit recovers within a window.
+// wentBack is what happens after a failover to a machine whose clock is behind:
+// a limit that is used up stays so, and recovers within a window.
+func wentBack(h *history, back, most time.Duration) error {
+	if _, err := h.ask(6); err != nil {
+		return err
+	}
+	h.now -= back.Microseconds()
+	r, err := h.ask(5)
+	if err != nil || r.Allowed || r.ResetAfter > most {
+		return fmt.Errorf("%+v, %v", r, err)
+	}
+	return nil
+}
+
 func TestClockThatWentBack(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
-	h := begin(t, s, c, GCRA(10, time.Minute, 10), gcraText)
-	for range 10 {
-		if _, err := h.ask(1); err != nil {
-			t.Fatal(err)
+	for _, x := range []struct {
+		rule       Rule
+		text       string
+		back, most time.Duration
+		guard      string
+	}{
+		{GCRA(10, time.Minute, 10), gcraText, time.Hour, time.Minute, "if ahead > most then ahead = most end"},
+		{Sliding(10, time.Minute), slidingText, 2 * time.Minute, 4 * time.Minute, "if base > newest then newest = base end"},
+	} {
+		if err := wentBack(begin(t, s, c, x.rule, x.text), x.back, x.most); err != nil {
+			t.Errorf("%s: %v", x.rule.algorithm.name, err)
 		}
-	}
-	h.now -= 3600 * 1e6
-	if r, err := h.ask(1); err != nil || r.Allowed || r.ResetAfter > time.Minute {
-		t.Errorf("gcra: %+v, %v", r, err)
-	}
-	h = begin(t, s, c, Sliding(10, time.Minute), slidingText)
-	if _, err := h.ask(6); err != nil {
-		t.Fatal(err)
-	}
-	h.now -= minute / 2
-	if r, err := h.ask(5); err != nil || r.Allowed {
-		t.Errorf("sliding: %+v, %v", r, err)
-	}
-	if ms := s.Do("PTTL", "rate:x").(int64); ms > 62_001 {
-		t.Errorf("sliding: a TTL of %d ms", ms)
+		mutant := strings.Replace(x.text, x.guard, "", 1)
+		if mutant == x.text || wentBack(begin(t, s, c, x.rule, mutant), x.back, x.most) == nil {
+			t.Errorf("%s without %q: nothing notices", x.rule.algorithm.name, x.guard)
+		}
 	}
 }
 

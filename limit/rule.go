@@ -82,7 +82,7 @@ const slices = 60
 // Sliding lets at most limit through in any span of length per, whenever it
 // begins. It counts in 60 buckets, and one that lies partly in the window counts
 // whole: so it may say no up to a 60th of per too early, and never yes too
-// often. Its key is a string of 252 bytes, which must be able to live for
+// often. Its key is a string of 256 bytes, which must be able to live for
 // 62/60 of per.
 func Sliding(limit int64, per time.Duration) Rule {
 	r := Rule{algorithm: sliding, limit: limit, err: plausible(limit, per)}
@@ -91,7 +91,7 @@ func Sliding(limit int64, per time.Duration) Rule {
 	}
 	width := (per.Microseconds() + slices - 1) / slices
 	r.needs = per + time.Duration(2*width)*time.Microsecond
-	r.args = numbers(limit, per.Microseconds(), width)
+	r.args = numbers(limit, width)
 	return r
 }
 
@@ -138,10 +138,10 @@ func (r *Rule) fits(e *keywright.Entry) error {
 	return nil
 }
 
-// bound is the greatest TTL in ms that the declaration allows, 0 for any.
+// bound is the greatest TTL in ms that the declaration allows.
 func bound(e *keywright.Entry) int64 {
 	if e.TTL.Policy != keywright.Expires {
-		return 0
+		return maxSpan
 	}
 	return e.TTL.Max.Milliseconds()
 }

@@ -5,8 +5,8 @@
 --       rank: 3 member
 --       around: 3 member  4 how many above and below
 --       after: 3 score and 4 member of the row before  5 how many
--- Returns: place of the first row, number of members, then member and score in turns; nil if
---          the member is none
+-- Returns: the place of the first row from 0, and member and score in turns; nil if the member
+--          is none
 -- Round trips: 1
 local key, numbers = KEYS[1], ARGV[2] == 'number'
 
@@ -83,28 +83,24 @@ end
 -- slice is n rows from a place on. The server has the scores in order and ties
 -- the other way round; a group of ties at either end may be cut.
 local function slice(from, n)
-  local out = {from, redis.call('ZCARD', key)}
-  if n < 1 then return out end
+  if n < 1 then return {from, {}} end
   local rows = redis.call('ZRANGE', key, from, from + n - 1, 'REV', 'WITHSCORES')
-  local i = 1
-  while i <= #rows do
-    local score, last = rows[i + 1], i
+  local i, size = 1, #rows
+  while i <= size do
+    local score, last, members = rows[i + 1], i, nil
     while rows[last + 3] == score do last = last + 2 end
     local length = (last - i) / 2 + 1
-    local members = {}
-    if (i == 1 or last + 2 > #rows) and redis.call('ZCOUNT', key, score, score) > length then
+    if (i == 1 or last + 2 > size) and redis.call('ZCOUNT', key, score, score) > length then
       members = tied(score, i == 1 and from - above(score) or 0, length)
-    else
+    elseif length > 1 then
+      members = {}
       for j = last, i, -2 do members[#members + 1] = rows[j] end
       members = ordered(members)
     end
-    for _, m in ipairs(members) do
-      out[#out + 1] = m
-      out[#out + 1] = score
-    end
+    for j = 1, members and length or 0 do rows[i + 2 * j - 2] = members[j] end
     i = last + 2
   end
-  return out
+  return {from, rows}
 end
 
 if ARGV[1] == 'range' then
@@ -116,7 +112,7 @@ local score = redis.call('ZSCORE', key, ARGV[3])
 if not score then return false end
 local place = above(score) + before(score, ARGV[3], false)
 if ARGV[1] == 'rank' then
-  return {place, redis.call('ZCARD', key), ARGV[3], score}
+  return {place, {ARGV[3], score}}
 end
 local from = math.max(place - ARGV[4], 0)
 return slice(from, place + ARGV[4] - from + 1)

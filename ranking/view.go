@@ -157,18 +157,15 @@ func (v View[M, S]) rows(r rueidis.RedisResult) ([]Row[M, S], error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Row[M, S], 0, len(values)/2-1)
-	for i := 2; i+1 < len(values); i += 2 {
-		member, err1 := values[i].ToString()
-		stored, err2 := values[i+1].ToString()
-		if err := errors.Join(err1, err2); err != nil {
+	texts, err := values[1].AsStrSlice()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Row[M, S], len(texts)/2)
+	for i := range out {
+		if out[i], err = v.row(place+int64(i)+1, texts[2*i], texts[2*i+1]); err != nil {
 			return nil, err
 		}
-		row, err := v.row(place+int64(i)/2, member, stored)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, row)
 	}
 	return out, nil
 }
