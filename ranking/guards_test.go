@@ -78,3 +78,17 @@ func TestGuardsOfWritesMatter(t *testing.T) {
 		}
 	}
 }
+
+// TestGuardOfAKeptWindowMatters: a client that adds up reads the window's key only
+// if it is there.
+func TestGuardOfAKeptWindowMatters(t *testing.T) {
+	c := open(t, keywrighttest.Start(t, keywrighttest.Redis).URL())
+	for name, script := range map[string]*keywright.Script{"": standard.cached, "mutant": keywright.NewReadOnlyScript("mutant", readText)} {
+		v, model := windowOf(t, c, "kept"+name+":", 5)
+		v.script.cached = script
+		err := agrees(t.Context(), v.merged, v.encode, model)
+		if (err == nil) != (name == "") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

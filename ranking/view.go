@@ -67,11 +67,19 @@ var readText string
 //go:embed window.lua
 var windowText string
 
+//go:embed cached.lua
+var cachedText string
+
 // scripts are what a ranking runs.
-type scripts struct{ write, read, window *keywright.Script }
+type scripts struct{ write, read, window, cached *keywright.Script }
 
 func newScripts(write, read, window string) scripts {
-	return scripts{keywright.NewScript("ranking write", write), keywright.NewReadOnlyScript("ranking read", read), keywright.NewScript("ranking window", window+read)}
+	return scripts{
+		write:  keywright.NewScript("ranking write", write),
+		read:   keywright.NewReadOnlyScript("ranking read", read),
+		window: keywright.NewScript("ranking window", window+read),
+		cached: keywright.NewReadOnlyScript("ranking cached", cachedText+read),
+	}
 }
 
 var standard = newScripts(writeText, readText, windowText)
@@ -135,39 +143,46 @@ func (v View[M, S]) read(ctx context.Context, q query) ([]Row[M, S], error) {
 	if action.Err == nil && v.window != nil && v.window.apart(v.client, v.key) {
 		return v.merged(ctx, q)
 	}
-	spec := keywright.Spec[[]Row[M, S]]{Action: action, Script: v.script.read, Keys: []string{v.key}, Args: q.args(v.order), Decode: v.rows}
+	spec := keywright.Spec[answer[M, S]]{Action: action, Script: v.script.read, Keys: []string{v.key}, Args: q.args(v.order), Decode: v.rows}
 	if v.window != nil {
 		spec.Effect, spec.Script = keywright.Idempotent, v.script.window
 		spec.Keys = append(spec.Keys, v.window.keys...)
 		spec.Args = append(spec.Args, v.window.args...)
 	}
-	return keywright.NewOp(spec).Do(ctx)
+	got, err := keywright.NewOp(spec).Do(ctx)
+	return got.rows, err
+}
+
+// answer is what read.lua gives.
+type answer[M any, S Number] struct {
+	rows   []Row[M, S]
+	absent bool // the window is not there
 }
 
 // rows decodes what read.lua returns.
-func (v View[M, S]) rows(r rueidis.RedisResult) ([]Row[M, S], error) {
+func (v View[M, S]) rows(r rueidis.RedisResult) (a answer[M, S], err error) {
 	values, err := r.ToArray()
 	if rueidis.IsRedisNil(err) {
-		return nil, keywright.ErrNotFound
+		return a, keywright.ErrNotFound
 	}
 	if err != nil {
-		return nil, err
+		return a, err
 	}
 	place, err := values[0].AsInt64()
 	if err != nil {
-		return nil, err
+		return a, err
 	}
 	texts, err := values[1].AsStrSlice()
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	out := make([]Row[M, S], len(texts)/2)
-	for i := range out {
-		if out[i], err = v.row(place+int64(i)+1, texts[2*i], texts[2*i+1]); err != nil {
-			return nil, err
+	a = answer[M, S]{make([]Row[M, S], len(texts)/2), place < 0}
+	for i := range a.rows {
+		if a.rows[i], err = v.row(place+int64(i)+1, texts[2*i], texts[2*i+1]); err != nil {
+			return a, err
 		}
 	}
-	return out, nil
+	return a, nil
 }
 
 func (v View[M, S]) row(rank int64, member, stored string) (row Row[M, S], err error) {

@@ -79,7 +79,7 @@ type window struct {
 // Ending is the window whose newest period is that of end. Its first read adds
 // the periods up and keeps the sum for the declared TTL; concurrent ones wait for
 // that one sum, as a script is atomic. In a cluster, periods (or the window) that
-// lie in different slots are added up by the client, see MaxMerged.
+// lie in different slots are added up by the client: see MaxMerged.
 func (w *Windows[M, S, W]) Ending(end time.Time) View[M, W] {
 	b := w.board
 	key, err := w.config.Key(end)
@@ -115,13 +115,46 @@ type entry struct {
 	score  float64
 }
 
-// merged answers from a sum that the client has made: every period is read in
-// portions of 1000, one after the other. It is not kept, and not of one moment.
+// merged answers where the server cannot add up: from the window's key if it is
+// there, else from a sum that this client makes, and keeps there if it has at
+// most typed.MaxElements members, which is what one step can write. Several
+// clients may do so at once; each writes a whole sum with its TTL.
 func (v View[M, S]) merged(ctx context.Context, q query) ([]Row[M, S], error) {
+	got, err := keywright.NewOp(keywright.Spec[answer[M, S]]{
+		Action: keywright.Action{Client: v.client, Name: q.what, Entry: v.entry, Effect: keywright.Reads, Key: v.key},
+		Script: v.script.cached, Keys: []string{v.key}, Args: q.args(v.order), Decode: v.rows,
+	}).Do(ctx)
+	if err != nil || !got.absent {
+		return got.rows, err
+	}
 	all, err := v.sum(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if len(all) > 0 && len(all) <= typed.MaxElements {
+		_ = v.keep(ctx, all) // hooks see a failure; the answer is known without
+	}
+	return v.from(all, q)
+}
+
+// keep writes a sum.
+func (v View[M, S]) keep(ctx context.Context, all []entry) error {
+	rows := make([]typed.Scored[string, float64], len(all))
+	for i, e := range all {
+		rows[i] = typed.Scored[string, float64]{Member: e.member, Score: e.score}
+	}
+	return v.raw(v.entry, v.key).Replace(ctx, rows)
+}
+
+// raw is a sorted set of members and scores as they are stored.
+func (v View[M, S]) raw(e *keywright.Entry, key string) typed.ZSet[string, float64] {
+	return typed.NewZSet(typed.NewKey(v.client, e, key, nil), &anyText, &anyScore)
+}
+
+var anyText, anyScore = value.Text(0), value.FloatScore()
+
+// from answers from a sum.
+func (v View[M, S]) from(all []entry, q query) ([]Row[M, S], error) {
 	less := v.before()
 	slices.SortFunc(all, less)
 	at, n := 0, q.n
@@ -151,14 +184,13 @@ func (v View[M, S]) merged(ctx context.Context, q query) ([]Row[M, S], error) {
 	return out, nil
 }
 
-// sum adds the periods up.
+// sum adds the periods up: each is read in portions of 1000, one after the other,
+// so that the sum is not of one moment.
 func (v View[M, S]) sum(ctx context.Context) ([]entry, error) {
-	text, float := value.Text(0), value.FloatScore()
 	sums := map[string]float64{}
 	for i, key := range v.window.keys {
 		period := map[string]float64{} // a scan may tell a member twice
-		set := typed.NewZSet(typed.NewKey(v.client, v.window.periods, key, nil), &text, &float)
-		for row, err := range set.Each(ctx, 1000) {
+		for row, err := range v.raw(v.window.periods, key).Each(ctx, 1000) {
 			if err != nil {
 				return nil, err
 			}
