@@ -531,6 +531,31 @@ func TestWhatIsInvalid(t *testing.T) {
 	}
 }
 
+// TestTheTTLIsWithinTheLeastThatARuleDemands: for windows of any length.
+func TestTheTTLIsWithinTheLeastThatARuleDemands(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	c := open(t, s.URL(), keywright.Options{})
+	for i, per := range []time.Duration{time.Millisecond, 1500 * time.Microsecond, 100 * time.Millisecond, time.Second, 24 * time.Hour, 365 * 24 * time.Hour} {
+		for j, r := range []Rule{GCRA(7, per, 3), Sliding(7, per), Fixed(7, per)} {
+			e, key := expires(r.needs), fmt.Sprint("least:", i, j)
+			stop := s.Monitor()
+			if got, err := New(c, e, r).Of(key, nil).Allow(t.Context()); err != nil || !got.Allowed {
+				t.Fatalf("%v, %s: %+v, %v", per, r.algorithm.name, got, err)
+			}
+			ms := int64(0)
+			for _, line := range stop() { // what the script asked for: the key may be gone by now
+				words := strings.Fields(line)
+				if strings.Contains(line, " lua]") && (strings.Contains(line, `"PX"`) || strings.Contains(line, `"PEXPIRE"`)) {
+					ms, _ = strconv.ParseInt(strings.Trim(words[len(words)-1], `"`), 10, 64)
+				}
+			}
+			if ms < 1 || ms > r.needs.Milliseconds() {
+				t.Errorf("%v, %s: a TTL of %d ms, declared %v", per, r.algorithm.name, ms, r.needs)
+			}
+		}
+	}
+}
+
 func second(_ Result, err error) error { return err }
 
 // TestLostReply: a call that may have been counted says so, and is not sent again.

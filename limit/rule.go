@@ -68,7 +68,7 @@ func GCRA(limit int64, per time.Duration, burst int64) Rule {
 		r.err = fmt.Errorf("a burst of %d at %d per %v reaches too far ahead", burst, limit, per)
 		return r
 	}
-	r.needs = time.Duration(float64(per) * float64(burst) / float64(limit)).Truncate(time.Millisecond)
+	r.needs = max(time.Duration(float64(per)*float64(burst)/float64(limit)).Truncate(time.Millisecond), time.Millisecond)
 	r.args = numbers(each, each*burst)
 	return r
 }
@@ -83,14 +83,14 @@ const slices = 60
 // begins. It counts in 60 buckets, and one that lies partly in the window counts
 // whole: so it may say no up to a 60th of per too early, and never yes too
 // often. Its key is a string of 256 bytes, which must be able to live for
-// 62/60 of per.
+// 61/60 of per and two milliseconds.
 func Sliding(limit int64, per time.Duration) Rule {
 	r := Rule{algorithm: sliding, limit: limit, err: plausible(limit, per)}
 	if r.err == nil && limit > math.MaxUint32 {
 		r.err = fmt.Errorf("a limit of %d does not fit in the 32 bits of a bucket", limit)
 	}
 	width := (per.Microseconds() + slices - 1) / slices
-	r.needs = per + time.Duration(2*width)*time.Microsecond
+	r.needs = time.Duration((slices+1)*width)*time.Microsecond + 2*time.Millisecond
 	r.args = numbers(limit, width)
 	return r
 }
@@ -98,11 +98,11 @@ func Sliding(limit int64, per time.Duration) Rule {
 // Fixed lets limit through in a window of length per, which the first one opens.
 // It is for quotas ("1000 a day"), not for protection: up to twice the limit can
 // pass around the edge of two windows, limit at the end of the one and limit at
-// the beginning of the next. Its key is a plain number.
+// the beginning of the next. Its key is a plain number. per is rounded up to a
+// whole millisecond.
 func Fixed(limit int64, per time.Duration) Rule {
-	r := Rule{algorithm: fixed, limit: limit, needs: per, err: plausible(limit, per)}
-	r.args = numbers(limit, per.Milliseconds())
-	return r
+	ms := (per + time.Millisecond - 1) / time.Millisecond
+	return Rule{algorithm: fixed, limit: limit, args: numbers(limit, int64(ms)), needs: ms * time.Millisecond, err: plausible(limit, per)}
 }
 
 func plausible(limit int64, per time.Duration) error {

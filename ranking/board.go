@@ -118,7 +118,7 @@ func (b *Board[M, S]) Increase(ctx context.Context, t time.Time, m M, by S, opti
 	return first(b.LaterIncrease(t, []Change[M, S]{{m, by}}, options...).Do(ctx))
 }
 
-// Set gives m a score. One round trip.
+// Set gives m a score, which must be within its declared bounds. One round trip.
 func (b *Board[M, S]) Set(ctx context.Context, t time.Time, m M, s S, options ...keywright.WriteOption) error {
 	_, err := b.change("set", keywright.Writes, t, []Change[M, S]{{m, s}}, options).Do(ctx)
 	return err
@@ -154,7 +154,7 @@ func (b *Board[M, S]) change(what string, effect keywright.Effect, t time.Time, 
 		began = b.Step.Begin(t).Unix()
 	}
 	args := append(make([]string, 0, 6+2*len(changes)), strconv.FormatInt(ms, 10), rule, what, strconv.FormatInt(b.most, 10), strconv.Itoa(b.bits), strconv.FormatInt(began, 10))
-	args, wrong := b.pairs(args, changes)
+	args, wrong := b.pairs(what, args, changes)
 	return keywright.NewOp(keywright.Spec[[]S]{
 		Action: keywright.Action{Client: b.Client, Name: what, Entry: b.Entry, Effect: effect, Key: key, Err: invalid(b.Entry, err, bad, wrong)},
 		Script: b.script.write, Keys: []string{key}, Args: args,
@@ -162,7 +162,7 @@ func (b *Board[M, S]) change(what string, effect keywright.Effect, t time.Time, 
 	})
 }
 
-func (b *Board[M, S]) pairs(args []string, changes []Change[M, S]) ([]string, error) {
+func (b *Board[M, S]) pairs(what string, args []string, changes []Change[M, S]) ([]string, error) {
 	if len(changes) == 0 || len(changes) > typed.MaxElements {
 		return nil, fmt.Errorf("%d members at once; 1 to %d are changed in one step", len(changes), typed.MaxElements)
 	}
@@ -174,6 +174,11 @@ func (b *Board[M, S]) pairs(args []string, changes []Change[M, S]) ([]string, er
 		by, err := number(c.By)
 		if err != nil {
 			return nil, err
+		}
+		if what != "add" { // it is a score, and has the declared bounds
+			if _, err = b.Score.Append(nil, c.By); err != nil {
+				return nil, err
+			}
 		}
 		args = append(args, by, member)
 	}

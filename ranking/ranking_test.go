@@ -554,6 +554,10 @@ func TestWhatIsInvalid(t *testing.T) {
 	_, errs["no key"] = broken.Of(today).Top(t.Context(), 1)
 	_, errs["no key to write"] = broken.Increase(t.Context(), today, 1, 1)
 	_, errs["by too much"] = b.Increase(t.Context(), today, 1, 1<<53)
+	low := value.IntScore(0, 10)
+	b.Score = &low
+	errs["out of bounds"] = b.Set(t.Context(), today, 1, 11)
+	_, errs["raised out of bounds"] = b.Raise(t.Context(), today, 1, -1)
 	_, errs["nobody"] = b.LaterIncrease(today, nil).Do(t.Context())
 	for name, err := range errs {
 		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
