@@ -360,6 +360,10 @@ func TestActives(t *testing.T) {
 		if _, err := a.Any(t.Context(), days...); err == nil || s.Do("GET", "act:scratch") != "mine" {
 			t.Errorf("a key in use was taken for scratch: %v", err)
 		}
+		large := NewActives(ActivesConfig{Client: c, Entry: hour, MaxID: 1<<32 - 1, Scratch: "act:scratch"}) // too large for one script
+		if n, err := large.Any(t.Context(), days...); err != nil || n == 0 {
+			t.Errorf("large bitmaps: %d, %v", n, err)
+		}
 	})
 }
 
