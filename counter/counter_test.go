@@ -17,7 +17,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// rueidis waits up to a second, after Close too, before it asks a cluster for its slots again.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+}
 
 func expires(name string, d time.Duration) *keywright.Entry {
 	return &keywright.Entry{Name: name, TTL: keywright.TTL{Policy: keywright.Expires, Default: d, Min: d, Max: d, Text: d.String()}}
@@ -196,6 +199,37 @@ func TestExactUnderLostRepliesAndKills(t *testing.T) {
 				t.Errorf("%d counted, %d added", got, want)
 			}
 		})
+	}
+}
+
+// TestExactOverFailovers: every shard of a cluster changes its primary, in
+// agreement, while workers count.
+func TestExactOverFailovers(t *testing.T) {
+	cluster := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 1)
+	c := open(t, cluster.URL(), keywright.Options{Attempts: 16})
+	x := New(c, hour, "{n}", nil).Exactly(hour, "{n}:ids", nil)
+	var workers sync.WaitGroup
+	var over atomic.Bool
+	var added atomic.Int64
+	for w := range 4 {
+		workers.Go(func() {
+			for i := 0; !over.Load(); i++ {
+				for id := fmt.Sprintf("%d-%d", w, i); t.Context().Err() == nil; {
+					if _, err := x.AddOnce(t.Context(), id, 1); err == nil {
+						added.Add(1)
+						break
+					}
+				}
+			}
+		})
+	}
+	for replica := range 3 {
+		cluster.Failover(3 + replica)
+	}
+	over.Store(true)
+	workers.Wait()
+	if got, err := x.Get(t.Context()); err != nil || got != added.Load() || got == 0 {
+		t.Errorf("%d counted, %d added, %v", got, added.Load(), err)
 	}
 }
 

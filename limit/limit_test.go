@@ -17,7 +17,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// rueidis waits up to a second, after Close too, before it asks a cluster for its slots again.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+}
 
 func expires(d time.Duration) *keywright.Entry {
 	return &keywright.Entry{Name: "api_rate", Pattern: "rate:{ip}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: d, Min: d, Max: d, Text: d.String()}}
