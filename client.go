@@ -82,6 +82,7 @@ type Client struct {
 	hooks  []Hook
 	log    *slog.Logger
 	now    func() time.Time
+	hub    *invalidations // nil without client-side caching
 }
 
 // Open connects: redis://[user:password@]host:port/db, rediss:// with TLS,
@@ -97,14 +98,22 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	raw, err := rueidis.NewClient(clientOption(ctx, config, o))
+	option := clientOption(ctx, config, o)
+	var hub *invalidations
+	if !o.NoCache {
+		hub = newInvalidations()
+		option.OnInvalidations = hub.tell
+	}
+	raw, err := rueidis.NewClient(option)
 	if err != nil {
 		return nil, &Error{Class: NotApplied, Op: "open", Server: config.String(), Err: err, Hint: openHint(err)}
 	}
 	if o.Wrap != nil {
 		raw = o.Wrap(raw)
 	}
-	return newClient(raw, config.String(), o), nil
+	c := newClient(raw, config.String(), o)
+	c.hub = hub
+	return c, nil
 }
 
 // New makes a client of a rueidis client that exists already. That client

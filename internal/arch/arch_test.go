@@ -166,6 +166,7 @@ func TestLayers(t *testing.T) {
 		"key":                         {"keyspace/pattern", "keyspace/scalar"},
 		"value":                       {"key", "keyspace/scalar"},
 		"typed":                       {"value"},
+		"cache":                       {"slot", "typed", "value"},
 		"guard":                       append([]string{"keyspace/lint"}, declared...),
 		"gen":                         nil,
 		"gen/golang":                  append([]string{"gen"}, declared...),
@@ -186,7 +187,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed"} // who stands on the client
+	runtime := []string{"cache", "typed"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue
