@@ -78,21 +78,22 @@ type Options struct {
 // way, the breaker, measured load times. Make one per entry and client and keep
 // it. It is safe for concurrent use.
 type Cache[V any] struct {
-	client *keywright.Client
-	entry  *keywright.Entry
-	codec  *value.Codec[V]
-	decode func(rueidis.RedisResult) (V, error)
-	o      Options
-	write  []keywright.WriteOption
-	err    error // of the options: every operation gives it
-	stale  int64 // ms left of the TTL from which on a value is stale
-	timed  bool  // reads need to know the TTL that is left
-	direct bool  // a read is a GET and nothing else
-	began  time.Time
-	tier   *tier[V]
-	guard  *breaker
-	copies *copies[V]
-	spent  average
+	client  *keywright.Client
+	entry   *keywright.Entry
+	codec   *value.Codec[V]
+	scripts scripts
+	decode  func(rueidis.RedisResult) (V, error)
+	o       Options
+	write   []keywright.WriteOption
+	err     error // of the options: every operation gives it
+	stale   int64 // ms left of the TTL from which on a value is stale
+	timed   bool  // reads need to know the TTL that is left
+	direct  bool  // a read is a GET and nothing else
+	began   time.Time
+	tier    *tier[V]
+	guard   *breaker
+	copies  *copies[V]
+	spent   average
 
 	mu        sync.Mutex
 	flights   map[string]*flight[V]
@@ -107,7 +108,7 @@ func New[V any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[V], 
 	if o.Down != Fail {
 		o.Patience = cmp.Or(o.Patience, 250*time.Millisecond)
 	}
-	x := &Cache[V]{client: c, entry: e, codec: codec, o: o, decode: decoder(codec), began: time.Now(), timed: o.Fresh > 0 || o.Early > 0,
+	x := &Cache[V]{client: c, entry: e, codec: codec, scripts: standard, o: o, decode: decoder(codec), began: time.Now(), timed: o.Fresh > 0 || o.Early > 0,
 		flights: map[string]*flight[V]{}, refreshes: map[string]struct{}{}}
 	if o.TTL > 0 {
 		x.write = []keywright.WriteOption{keywright.ExpiresIn(o.TTL)}

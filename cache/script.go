@@ -28,12 +28,24 @@ var leaseText string
 //go:embed tag_add.lua
 var tagAddText string
 
-var (
-	claimScript  = keywright.NewScript("cache claim", rememberText+claimText)
-	fillScript   = keywright.NewScript("cache fill", rememberText+fillText)
-	leaseScript  = keywright.NewScript("cache lease", leaseText)
-	tagAddScript = keywright.NewScript("cache tag add", rememberText+tagAddText)
-)
+//go:embed tag_read.lua
+var tagReadText string
+
+//go:embed tag_drop.lua
+var tagDropText string
+
+// scripts are what a cache runs.
+type scripts struct{ claim, fill, lease, tagAdd, tagRead, tagDrop *keywright.Script }
+
+// standard are the scripts of every cache that is made.
+var standard = scripts{
+	claim:   keywright.NewScript("cache claim", rememberText+claimText),
+	fill:    keywright.NewScript("cache fill", rememberText+fillText),
+	lease:   keywright.NewScript("cache lease", leaseText),
+	tagAdd:  keywright.NewScript("cache tag add", rememberText+tagAddText),
+	tagRead: keywright.NewScript("cache tag read", tagReadText),
+	tagDrop: keywright.NewScript("cache tag drop", tagDropText),
+}
 
 // state is the answer to a claim.
 type state string
@@ -66,7 +78,7 @@ var (
 // reply.
 func (i Item[V]) claim(token string, why claiming) keywright.Op[claimed[V]] {
 	keys, _ := i.keys()
-	return keywright.NewOp(keywright.Spec[claimed[V]]{Action: i.action("claim", keywright.Idempotent), Script: claimScript, Keys: keys,
+	return keywright.NewOp(keywright.Spec[claimed[V]]{Action: i.action("claim", keywright.Idempotent), Script: i.c.scripts.claim, Keys: keys,
 		Args: []string{token, milliseconds(i.c.o.Lease), why.mode, strconv.FormatInt(why.seen, 10), i.c.span(0)},
 		Decode: func(r rueidis.RedisResult) (out claimed[V], err error) {
 			parts, err := r.ToArray()
@@ -125,7 +137,7 @@ func (i Item[V]) announce(ctx context.Context) error {
 	for n, tag := range apart {
 		a := i.action("tag", keywright.Idempotent)
 		a.Key = tag
-		ops[n] = keywright.NewOp(keywright.Spec[int64]{Action: a, Script: tagAddScript, Keys: []string{tag}, Args: []string{i.main, i.c.span(0)}, Decode: rueidis.RedisResult.AsInt64})
+		ops[n] = keywright.NewOp(keywright.Spec[int64]{Action: a, Script: i.c.scripts.tagAdd, Keys: []string{tag}, Args: []string{i.main, i.c.span(0)}, Decode: rueidis.RedisResult.AsInt64})
 	}
 	if len(ops) == 0 {
 		return nil
@@ -155,7 +167,7 @@ func (i Item[V]) fill(s storing) keywright.Op[bool] {
 	if s.absent {
 		what = "absent"
 	}
-	return keywright.NewOp(keywright.Spec[bool]{Action: a, Script: fillScript, Keys: keys,
+	return keywright.NewOp(keywright.Spec[bool]{Action: a, Script: i.c.scripts.fill, Keys: keys,
 		Args:   []string{s.token, what, strconv.FormatInt(s.ms, 10), s.text, i.c.span(s.ms)},
 		Decode: i.forgetting(yes)})
 }
@@ -182,7 +194,7 @@ func (i Item[V]) encoded(s storing, v V, options []keywright.WriteOption) storin
 
 // lease renews a lease, or gives it up for d = 0; false if it is gone.
 func (i Item[V]) lease(token string, d time.Duration) keywright.Op[bool] {
-	return keywright.NewOp(keywright.Spec[bool]{Action: i.action("lease", keywright.Idempotent), Script: leaseScript, Keys: []string{FillKey(i.main)},
+	return keywright.NewOp(keywright.Spec[bool]{Action: i.action("lease", keywright.Idempotent), Script: i.c.scripts.lease, Keys: []string{FillKey(i.main)},
 		Args: []string{token, milliseconds(d)}, Decode: yes})
 }
 

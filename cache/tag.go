@@ -2,23 +2,11 @@ package cache
 
 import (
 	"context"
-	_ "embed"
 	"strconv"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/typed"
 	"github.com/redis/rueidis"
-)
-
-//go:embed tag_read.lua
-var tagReadText string
-
-//go:embed tag_drop.lua
-var tagDropText string
-
-var (
-	tagReadScript = keywright.NewScript("cache tag read", tagReadText)
-	tagDropScript = keywright.NewScript("cache tag drop", tagDropText)
 )
 
 // tagChunk is how many keys of a tag are invalidated at once.
@@ -72,7 +60,7 @@ func (c *Cache[V]) invalidateAll(ctx context.Context, tag typed.Key, members []m
 	if err := keywright.DoAll(ctx, c.client, ops...); err != nil {
 		return err
 	}
-	_, err := keywright.NewOp(keywright.Spec[int64]{Action: c.tagAction(tag, "tag drop"), Script: tagDropScript, Keys: []string{tag.Name()}, Args: args, Decode: rueidis.RedisResult.AsInt64}).Do(ctx)
+	_, err := keywright.NewOp(keywright.Spec[int64]{Action: c.tagAction(tag, "tag drop"), Script: c.scripts.tagDrop, Keys: []string{tag.Name()}, Args: args, Decode: rueidis.RedisResult.AsInt64}).Do(ctx)
 	return err
 }
 
@@ -82,7 +70,7 @@ func (c *Cache[V]) tagAction(tag typed.Key, name string) keywright.Action {
 
 // tagRead is some members from a score upwards, and the highest score of all.
 func (c *Cache[V]) tagRead(ctx context.Context, tag typed.Key, from string) (top string, members []member, err error) {
-	reply, err := keywright.NewOp(keywright.Spec[[]string]{Action: c.tagAction(tag, "tag read"), Script: tagReadScript, Keys: []string{tag.Name()},
+	reply, err := keywright.NewOp(keywright.Spec[[]string]{Action: c.tagAction(tag, "tag read"), Script: c.scripts.tagRead, Keys: []string{tag.Name()},
 		Args: []string{from, strconv.Itoa(tagChunk)}, Decode: rueidis.RedisResult.AsStrSlice}).Do(ctx)
 	if err != nil || len(reply) == 0 {
 		return "0", nil, err
