@@ -88,8 +88,7 @@ type Cache[V any] struct {
 	err     error // of the options: every operation gives it
 	stale   int64 // ms left of the TTL from which on a value is stale
 	timed   bool  // reads need to know the TTL that is left
-	direct  bool  // a read is a GET and nothing else
-	began   time.Time
+	way     way   // of reading
 	tier    *tier[V]
 	guard   *breaker
 	copies  *copies[V]
@@ -100,6 +99,15 @@ type Cache[V any] struct {
 	refreshes map[string]struct{}
 }
 
+// way is how values are read: the short ways are those that need nothing else.
+type way uint8
+
+const (
+	thorough way = iota
+	direct       // GET
+	local        // DoCache
+)
+
 // New makes the cache of an entry. Options that cannot be are what every
 // operation then gives as an error, of class Invalid.
 func New[V any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[V], o Options) *Cache[V] {
@@ -108,7 +116,7 @@ func New[V any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[V], 
 	if o.Down != Fail {
 		o.Patience = cmp.Or(o.Patience, 250*time.Millisecond)
 	}
-	x := &Cache[V]{client: c, entry: e, codec: codec, scripts: standard, o: o, decode: decoder(codec), began: time.Now(), timed: o.Fresh > 0 || o.Early > 0,
+	x := &Cache[V]{client: c, entry: e, codec: codec, scripts: standard, o: o, decode: decoder(codec), timed: o.Fresh > 0 || o.Early > 0,
 		flights: map[string]*flight[V]{}, refreshes: map[string]struct{}{}}
 	if o.TTL > 0 {
 		x.write = []keywright.WriteOption{keywright.ExpiresIn(o.TTL)}
@@ -119,7 +127,11 @@ func New[V any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[V], 
 	if o.Patience > 0 {
 		x.guard = &breaker{}
 	}
-	x.direct = x.guard == nil && o.Local == 0 && !x.timed
+	if x.guard == nil && !x.timed {
+		if x.way = direct; o.Local > 0 {
+			x.way = local
+		}
+	}
 	if o.Down == ServeStale {
 		x.copies = newCopies[V](cmp.Or(o.Copies, 10_000), cmp.Or(o.CopyAge, time.Hour))
 	}
@@ -160,19 +172,46 @@ func (c *Cache[V]) check() error {
 type Item[V any] struct {
 	c    *Cache[V]
 	main string
+	more *more // nil for most: an item is handed around, and short
+}
+
+// more is what few items have.
+type more struct {
 	err  error
 	tags []string
+}
+
+func (i Item[V]) err() error {
+	if i.more == nil {
+		return nil
+	}
+	return i.more.err
+}
+
+func (i Item[V]) tags() []string {
+	if i.more == nil {
+		return nil
+	}
+	return i.more.tags
 }
 
 // Key is the item of a key. An err of building the key is what every operation
 // then gives.
 func (c *Cache[V]) Key(main string, err error) Item[V] {
-	if err != nil {
-		err = &keywright.Error{Class: keywright.Invalid, Entry: c.entry.Name, Err: err}
-	} else if err = c.err; err == nil && main == "" {
-		err = &keywright.Error{Class: keywright.Invalid, Entry: c.entry.Name, Err: errors.New("the key is empty")}
+	if err != nil || c.err != nil || main == "" {
+		return c.wrong(main, err)
 	}
-	return Item[V]{c: c, main: main, err: err}
+	return Item[V]{c: c, main: main}
+}
+
+func (c *Cache[V]) wrong(main string, err error) Item[V] {
+	switch {
+	case err == nil && c.err != nil:
+		return Item[V]{c: c, main: main, more: &more{err: c.err}}
+	case err == nil:
+		err = errors.New("the key is empty")
+	}
+	return Item[V]{c: c, main: main, more: &more{err: &keywright.Error{Class: keywright.Invalid, Entry: c.entry.Name, Err: err}}}
 }
 
 // At is the item of a typed key.
@@ -186,13 +225,14 @@ func (i Item[V]) Name() string { return i.main }
 // GetOrLoad, Refresh and Set of it: a tag that was added when the load is done
 // would miss an invalidation in between.
 func (i Item[V]) Tagged(tags ...typed.Key) Item[V] {
-	i.tags = append([]string(nil), i.tags...)
+	m := &more{err: i.err(), tags: append([]string(nil), i.tags()...)}
 	for _, t := range tags {
-		if t.Err() != nil && i.err == nil {
-			i.err = t.Err()
+		if t.Err() != nil && m.err == nil {
+			m.err = t.Err()
 		}
-		i.tags = append(i.tags, t.Name())
+		m.tags = append(m.tags, t.Name())
 	}
+	i.more = m
 	return i
 }
 
@@ -206,7 +246,7 @@ func FillKey(main string) string {
 }
 
 func (i Item[V]) action(name string, effect keywright.Effect) keywright.Action {
-	return keywright.Action{Client: i.c.client, Name: name, Entry: i.c.entry, Effect: effect, Err: i.err, Key: i.main}
+	return keywright.Action{Client: i.c.client, Name: name, Entry: i.c.entry, Effect: effect, Err: i.err(), Key: i.main}
 }
 
 // decoder reads a reply; nil is ErrNotFound.

@@ -100,6 +100,7 @@ const refusals = 3
 // lead claims until there is a value, or the lease is held and the value loaded.
 // ctx ends when nobody waits any more; that does not end the loader.
 func (i Item[V]) lead(ctx context.Context, f *flight[V], load Loader[V], why claiming) (v V, err error) {
+	forced := why.mode == "force"
 	for waits, refused := 0, 0; ; {
 		token := newToken()
 		got, err := i.ask(ctx, token, why)
@@ -117,7 +118,9 @@ func (i Item[V]) lead(ctx context.Context, f *flight[V], load Loader[V], why cla
 			waits++
 			continue
 		}
-		why = onMiss
+		if why = onMiss; forced {
+			why = again
+		}
 		i.c.begins(f)
 		var stored bool
 		if v, stored, err = i.loadAndFill(ctx, token, load); err != nil || stored || refused == refusals {

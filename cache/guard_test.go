@@ -361,6 +361,62 @@ func taggedLoad(g *stage) error {
 	return errors.Join(err, differs("value", v, "new"), differs("stored", g.s.Do("GET", "page:1"), any("new")))
 }
 
+// TestRefreshes that overtake each other give values that were loaded behind the
+// call, and the last one is stored.
+func TestRefreshes(t *testing.T) {
+	g := newStage(t, keywrighttest.Redis)
+	a, b := g.item(g.a, cache.Options{}), g.item(g.b, cache.Options{})
+	must(t, a.Set(g.ctx, "old"))
+	broken := errors.New("broken")
+	first, second := newGate("first", nil), newGate("", broken)
+	one, two := make(chan error, 1), make(chan error, 1)
+	go func() {
+		v, err := a.Refresh(g.ctx, first.load)
+		one <- errors.Join(err, differs("refreshed", v, "first"))
+	}()
+	<-first.entered
+	go func() { _, err := b.Refresh(g.ctx, second.load); two <- err }()
+	<-second.entered
+	close(first.open) // refused: it waits for the second, which fails
+	close(second.open)
+	if err := <-two; !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	must(t, <-one)
+	same(t, "stored", g.s.Do("GET", "page:1"), any("first"))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEvents: what a generated function of an event queues makes a load void.
+func TestEvents(t *testing.T) {
+	g := newStage(t, keywrighttest.Redis)
+	base := "old"
+	v, err := g.item(g.a, cache.Options{}).GetOrLoad(g.ctx, func(ctx context.Context) (string, error) {
+		got := base
+		if base == "old" {
+			base = "new"
+			return got, keywright.DoAll(ctx, g.b, cache.LaterInvalidate(g.b, typed.NewKey(g.b, &page, "page:1", nil)), cache.LaterInvalidate(g.b, typed.NewKey(g.b, &page, "page:2", nil)))
+		}
+		return got, nil
+	})
+	must(t, err)
+	same(t, "value", v, "new")
+	var b keywright.Batch
+	was := keywright.Queue(&b, g.item(g.a, cache.Options{}).LaterInvalidate())
+	keywright.Queue(&b, g.item(g.a, cache.Options{}).LaterSet("newer"))
+	must(t, b.Run(g.ctx, g.a))
+	if yes, err := was.Result(); !yes || err != nil {
+		t.Errorf("invalidated: %t, %v", yes, err)
+	}
+	same(t, "stored", g.s.Do("GET", "page:1"), any("newer"))
+}
+
 // TestRaces is C2 at length: 10,000 races of fill against invalidation.
 func TestRaces(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {

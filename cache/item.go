@@ -14,8 +14,16 @@ import (
 // Get reads the value: ErrNotFound if it is not there. One round trip, or none on
 // a hit in this process (Options.Local, Use).
 func (i Item[V]) Get(ctx context.Context) (V, error) {
-	if i.c.direct {
+	if t := i.c.tier; t != nil && i.err() == nil {
+		if v, ok := t.get(i.main); ok {
+			return v, nil
+		}
+	}
+	switch i.c.way {
+	case direct:
 		return i.plain(ctx)
+	case local:
+		return i.cached(ctx)
 	}
 	r := i.read(ctx)
 	return r.value, r.err
@@ -27,13 +35,27 @@ func (i Item[V]) Get(ctx context.Context) (V, error) {
 // three and the load otherwise. ctx bounds how long this caller waits, and does
 // not stop a load; the error is then of class Retryable.
 func (i Item[V]) GetOrLoad(ctx context.Context, load Loader[V]) (V, error) {
-	if i.c.direct {
-		v, err := i.plain(ctx)
-		if err != keywright.ErrNotFound {
+	if t := i.c.tier; t != nil && i.err() == nil {
+		if v, ok := t.get(i.main); ok {
+			return v, nil
+		}
+	}
+	switch i.c.way {
+	case direct:
+		if v, err := i.plain(ctx); err != keywright.ErrNotFound {
+			return v, err
+		}
+		return i.fly(ctx, load, onMiss)
+	case local:
+		if v, err := i.cached(ctx); err != keywright.ErrNotFound {
 			return v, err
 		}
 		return i.fly(ctx, load, onMiss)
 	}
+	return i.getOrLoad(ctx, load)
+}
+
+func (i Item[V]) getOrLoad(ctx context.Context, load Loader[V]) (V, error) {
 	r := i.read(ctx)
 	switch {
 	case r.err == nil:
@@ -125,11 +147,33 @@ func (i Item[V]) plain(ctx context.Context) (V, error) {
 	}, i.c.decode)
 }
 
+// cached is a tracked read and nothing else. What goes well and nobody observes
+// takes no detour.
+func (i Item[V]) cached(ctx context.Context) (V, error) {
+	if c := i.c; i.more == nil && !c.client.Observed() {
+		raw := c.client.Raw()
+		text, err := raw.DoCache(ctx, raw.B().Get().Key(i.main).Cache(), c.o.Local).ToString()
+		if err == nil {
+			if v, err := c.codec.Parse(text); err == nil {
+				return v, nil
+			}
+		}
+	}
+	return i.trackedOnly(ctx)
+}
+
+func (i Item[V]) trackedOnly(ctx context.Context) (V, error) {
+	a, raw, key, age := i.action("get cached", keywright.Reads), i.c.client.Raw(), i.main, i.c.o.Local
+	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+		return raw.DoCache(ctx, raw.B().Get().Key(key).Cache(), age)
+	}, i.c.decode)
+}
+
 // read is a read by the way that the options ask for.
 func (i Item[V]) read(ctx context.Context) reading[V] {
 	c := i.c
-	if c.tier != nil && i.err == nil {
-		if r, ok := c.tier.get(i.main, c.now()); ok {
+	if c.tier != nil && i.err() == nil {
+		if r, ok := c.tier.getStale(i.main); ok {
 			return r
 		}
 	}
@@ -199,8 +243,9 @@ func (i Item[V]) tracked(ctx context.Context, maxAge time.Duration) (r reading[V
 		return reply
 	}, i.c.decode)
 	if i.c.timed && r.err == nil && (fetched || i.c.tier != nil) {
-		r.left, _ = raw.Do(ctx, raw.B().Pttl().Key(key).Build()).AsInt64()
-		r.due = i.c.due(r.left)
+		if left, err := raw.Do(ctx, raw.B().Pttl().Key(key).Build()).AsInt64(); err == nil {
+			r.left, r.due = left, i.c.due(left)
+		}
 	}
 	return r, until
 }

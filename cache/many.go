@@ -26,8 +26,8 @@ func (c *Cache[V]) GetMany(ctx context.Context, items []Item[V]) []Result[V] {
 	var b keywright.Batch
 	waiting := make([]*keywright.Pending[V], len(items))
 	for n, i := range items {
-		if i.err != nil {
-			out[n].Err = i.err
+		if i.err() != nil {
+			out[n].Err = i.err()
 			continue
 		}
 		waiting[n] = keywright.Queue(&b, i.reading())

@@ -72,6 +72,7 @@ type claiming struct {
 var (
 	onMiss  = claiming{mode: "miss"}
 	byForce = claiming{mode: "force"}
+	again   = claiming{mode: "stale", seen: 1 << 53} // whatever is there, but behind who is loading
 )
 
 // claim asks for the value or the lease: one round trip, sent again after a lost
@@ -104,9 +105,9 @@ func (i Item[V]) claim(token string, why claiming) keywright.Op[claimed[V]] {
 func (i Item[V]) keys() (together, apart []string) {
 	together = []string{i.main, FillKey(i.main)}
 	if i.c.client.Raw().Mode() != rueidis.ClientModeCluster {
-		return append(together, i.tags...), nil
+		return append(together, i.tags()...), nil
 	}
-	for _, t := range i.tags {
+	for _, t := range i.tags() {
 		if slot.Of([]byte(t)) == slot.Of([]byte(i.main)) {
 			together = append(together, t)
 		} else {

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
 	"time"
 
@@ -24,8 +23,8 @@ type Tier[V any] interface {
 // Kept is a value in a Tier, with what the cache needs to know of it.
 type Kept[V any] struct {
 	Value V
-	until int64 // ns since the cache began: not given any more
-	stale int64 // from here on it is to be loaded anew
+	until int64 // of the clock: not given any more
+	stale int64 // from here on it is to be loaded anew; no later than until
 	ends  int64 // its TTL ends
 }
 
@@ -33,6 +32,7 @@ type Kept[V any] struct {
 // on its way when its key was invalidated is not put in.
 type tier[V any] struct {
 	Tier[V]
+	clock   *clock
 	mu      sync.Mutex
 	fetches map[string]*fetch
 }
@@ -49,7 +49,7 @@ type fetch struct {
 // the same value to all: do not change what it points to. Call it once, before
 // the cache is used.
 func (c *Cache[V]) Use(t Tier[V]) *Cache[V] {
-	mine := &tier[V]{Tier: t, fetches: map[string]*fetch{}}
+	mine := &tier[V]{Tier: t, clock: newClock(min(max(c.o.Local/64, time.Millisecond), 50*time.Millisecond)), fetches: map[string]*fetch{}}
 	_, ok := c.client.OnInvalidations(mine.invalidated)
 	switch {
 	case c.err != nil:
@@ -58,7 +58,7 @@ func (c *Cache[V]) Use(t Tier[V]) *Cache[V] {
 	case c.o.Local == 0:
 		c.err = &keywright.Error{Class: keywright.Invalid, Entry: c.entry.Name, Err: errors.New("a tier needs Options.Local, the longest time it may keep a value")}
 	}
-	c.tier, c.direct = mine, false
+	c.tier, c.way = mine, thorough
 	return c
 }
 
@@ -113,15 +113,21 @@ func (t *tier[V]) end(key string, f *fetch, keep bool, v Kept[V]) {
 	}
 }
 
-func (t *tier[V]) get(key string, now int64) (r reading[V], ok bool) {
-	kept, ok := t.Get(key)
+// get is a hit that needs nothing else.
+func (t *tier[V]) get(key string) (v V, ok bool) {
+	kept, ok := t.Tier.Get(key)
+	return kept.Value, ok && t.clock.read() < kept.stale
+}
+
+// getStale is any hit.
+func (t *tier[V]) getStale(key string) (r reading[V], ok bool) {
+	kept, ok := t.Tier.Get(key)
+	now := t.clock.exact()
 	if !ok || now >= kept.until {
 		return r, false
 	}
 	return reading[V]{value: kept.Value, left: (kept.ends - now) / int64(time.Millisecond), due: now >= kept.stale}, true
 }
-
-func (c *Cache[V]) now() int64 { return int64(time.Since(c.began)) }
 
 // throughTier is a tracked read that ends in the tier, unless the key was
 // invalidated while it was on its way.
@@ -135,10 +141,11 @@ func (i Item[V]) throughTier(ctx context.Context) reading[V] {
 	if r.err != nil {
 		return r
 	}
-	now := c.now()
-	kept = Kept[V]{Value: r.value, until: now + int64(min(time.Until(until), c.o.Local)), stale: math.MaxInt64}
+	now := c.tier.clock.exact()
+	last := now + int64(min(time.Until(until), c.o.Local)-c.tier.clock.step)
+	kept = Kept[V]{Value: r.value, until: last, stale: last}
 	if c.timed && r.left >= 0 {
-		kept.stale, kept.ends = c.staleAt(now, r.left), now+r.left*int64(time.Millisecond)
+		kept.stale, kept.ends = min(last, c.staleAt(now, r.left)), now+r.left*int64(time.Millisecond)
 	}
 	keep = true
 	return r

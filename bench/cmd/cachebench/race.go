@@ -113,12 +113,6 @@ func doCache(ctx context.Context, f *field, n int) error {
 	return second(f.raw.DoCache(ctx, f.raw.B().Get().Key(keys[n]).Cache(), time.Hour).ToString())
 }
 
-func ours(name string, of func(f *field) *cache.Cache[string]) contestant {
-	return contestant{name, func(ctx context.Context, f *field, n int) error {
-		return second(of(f).Key(keys[n], nil).GetOrLoad(ctx, noLoad))
-	}}
-}
-
 func theirs(name string, of func(f *field) *peer.Cache) contestant {
 	return contestant{name, func(ctx context.Context, f *field, n int) error {
 		var v string
@@ -128,19 +122,25 @@ func theirs(name string, of func(f *field) *peer.Cache) contestant {
 
 var races = []race{
 	{"Hit from the server", 0.95, []contestant{
-		ours("keywright", func(f *field) *cache.Cache[string] { return f.plain }),
+		{"keywright", func(ctx context.Context, f *field, n int) error {
+			return second(f.plain.Key(keys[n], nil).GetOrLoad(ctx, noLoad))
+		}},
 		{"rueidis GET", func(ctx context.Context, f *field, n int) error {
 			return second(f.raw.Do(ctx, f.raw.B().Get().Key(keys[n]).Build()).ToString())
 		}},
 		theirs("go-redis/cache", func(f *field) *peer.Cache { return f.peer }),
 	}},
 	{"Tracked hit in the process", 0.9, []contestant{
-		ours("keywright, Local", func(f *field) *cache.Cache[string] { return f.local }),
+		{"keywright, Local", func(ctx context.Context, f *field, n int) error {
+			return second(f.local.Key(keys[n], nil).GetOrLoad(ctx, noLoad))
+		}},
 		{"rueidis DoCache", doCache},
 		theirs("go-redis/cache, TinyLFU", func(f *field) *peer.Cache { return f.peerLocal }),
 	}},
 	{"Hit in a tier of otter", 2.5, []contestant{
-		ours("keywright, otter tier", func(f *field) *cache.Cache[string] { return f.tiered }),
+		{"keywright, otter tier", func(ctx context.Context, f *field, n int) error {
+			return second(f.tiered.Key(keys[n], nil).GetOrLoad(ctx, noLoad))
+		}},
 		{"rueidis DoCache", doCache},
 		{"otter alone, told of nothing", func(_ context.Context, f *field, n int) error {
 			if _, ok := f.otter.GetIfPresent(keys[n]); !ok {
