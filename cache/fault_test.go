@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -101,6 +102,51 @@ func TestStale(t *testing.T) {
 		w.ok(err)
 		same(t, "after a refresh that failed", v, "new")
 	})
+}
+
+// TestStaleInProcess: a copy in this process that is past Fresh is served while it
+// is loaded anew, once, and then goes.
+func TestStaleInProcess(t *testing.T) {
+	worlds(t, func(w world) {
+		for name, use := range copiesOf {
+			i := use(w.cache(cache.Options{TTL: time.Hour, Fresh: 30 * time.Minute, Local: time.Hour})).Key("page:"+name, nil)
+			w.ok(i.Set(t.Context(), "old"))
+			w.s.Do("PEXPIRE", "page:"+name, "1700000") // past 30 of 60 minutes
+			l := newGate("new", nil)
+			for range 20 {
+				v, err := i.GetOrLoad(t.Context(), l.load)
+				w.ok(err)
+				same(t, name, v, "old")
+			}
+			<-l.entered
+			close(l.open)
+			eventually(t, "the new value", func() bool { v, err := i.GetOrLoad(t.Context(), never); return err == nil && v == "new" })
+			same(t, name+", loads", l.n.Load(), 1)
+		}
+	})
+}
+
+// TestLocalAge: nothing is kept for longer than Local, even when nobody says that
+// it has changed.
+func TestLocalAge(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	for name, use := range copiesOf {
+		i := use(cache.New(open(t, s.URL(), keywright.Options{}), &page, &text, cache.Options{Local: 50 * time.Millisecond})).Key("page:1", nil)
+		must(t, i.Set(t.Context(), "x"))
+		_, err := i.Get(t.Context())
+		must(t, err)
+		before := s.Do("INFO", "commandstats")
+		eventually(t, name+": another read of the server", func() bool {
+			_, err := i.Get(t.Context())
+			return err == nil && gets(s.Do("INFO", "commandstats")) > gets(before)
+		})
+	}
+}
+
+func gets(stats any) (n int) {
+	_, after, _ := strings.Cut(fmt.Sprint(stats), "cmdstat_get:calls=")
+	_, _ = fmt.Sscanf(after, "%d", &n)
+	return n
 }
 
 // TestEarly: XFetch refreshes before the end of the TTL when loading takes long

@@ -23,8 +23,13 @@ type Tier[V any] interface {
 // Kept is a value in a Tier, with what the cache needs to know of it.
 type Kept[V any] struct {
 	Value V
-	until int64 // of the clock: not given any more
-	stale int64 // from here on it is to be loaded anew; no later than until
+	stale int64 // of the clock: from here on it is to be loaded anew, or
+	late  *late // nil: not given any more
+}
+
+// late is what a value needs that is served stale.
+type late struct {
+	until int64 // not given any more
 	ends  int64 // its TTL ends
 }
 
@@ -32,6 +37,7 @@ type Kept[V any] struct {
 // on its way when its key was invalidated is not put in.
 type tier[V any] struct {
 	Tier[V]
+	look    func(key string) (Kept[V], bool) // Tier.Get, found once
 	clock   *clock
 	mu      sync.Mutex
 	fetches map[string]*fetch
@@ -49,7 +55,7 @@ type fetch struct {
 // the same value to all: do not change what it points to. Call it once, before
 // the cache is used.
 func (c *Cache[V]) Use(t Tier[V]) *Cache[V] {
-	mine := &tier[V]{Tier: t, clock: newClock(min(max(c.o.Local/64, time.Millisecond), 50*time.Millisecond)), fetches: map[string]*fetch{}}
+	mine := &tier[V]{Tier: t, look: t.Get, clock: newClock(min(max(c.o.Local/64, time.Millisecond), 50*time.Millisecond)), fetches: map[string]*fetch{}}
 	_, ok := c.client.OnInvalidations(mine.invalidated)
 	switch {
 	case c.err != nil:
@@ -115,7 +121,7 @@ func (t *tier[V]) end(key string, f *fetch, keep bool, v Kept[V]) {
 
 // get is a hit that needs nothing else.
 func (t *tier[V]) get(key string) (v V, ok bool) {
-	kept, ok := t.Tier.Get(key)
+	kept, ok := t.look(key)
 	return kept.Value, ok && t.clock.read() < kept.stale
 }
 
@@ -123,10 +129,10 @@ func (t *tier[V]) get(key string) (v V, ok bool) {
 func (t *tier[V]) getStale(key string) (r reading[V], ok bool) {
 	kept, ok := t.Tier.Get(key)
 	now := t.clock.exact()
-	if !ok || now >= kept.until {
-		return r, false
+	if !ok || kept.late == nil || now >= kept.late.until {
+		return reading[V]{value: kept.Value}, ok && now < kept.stale
 	}
-	return reading[V]{value: kept.Value, left: (kept.ends - now) / int64(time.Millisecond), due: now >= kept.stale}, true
+	return reading[V]{value: kept.Value, left: (kept.late.ends - now) / int64(time.Millisecond), due: now >= kept.stale}, true
 }
 
 // throughTier is a tracked read that ends in the tier, unless the key was
@@ -143,9 +149,9 @@ func (i Item[V]) throughTier(ctx context.Context) reading[V] {
 	}
 	now := c.tier.clock.exact()
 	last := now + int64(min(time.Until(until), c.o.Local)-c.tier.clock.step)
-	kept = Kept[V]{Value: r.value, until: last, stale: last}
+	kept = Kept[V]{Value: r.value, stale: last}
 	if c.timed && r.left >= 0 {
-		kept.stale, kept.ends = min(last, c.staleAt(now, r.left)), now+r.left*int64(time.Millisecond)
+		kept.stale, kept.late = min(last, c.staleAt(now, r.left)), &late{until: last, ends: now + r.left*int64(time.Millisecond)}
 	}
 	keep = true
 	return r
