@@ -97,6 +97,7 @@ var guards = []struct {
 	{"what is absent now is not there any more", "fill.lua", "redis.call('UNLINK', KEYS[1], KEYS[2])", "redis.call('UNLINK', KEYS[2])", goneAtRefresh},
 	{"a tag keeps what was stored since it was read", "tag_drop.lua", "tonumber(redis.call('ZSCORE', KEYS[1], ARGV[i]) or -1) == tonumber(ARGV[i + 1])", "true", taggedMeanwhile},
 	{"a tag's score grows even when the TTL shrinks", "remember.lua", "math.max(now + span, old + 1)", "math.max(now + span, old)", taggedMeanwhile},
+	{"a tag forgets the dead", "remember.lua", "redis.call('ZREM', KEYS[i], unpack(dead))", "local kept = dead", deadMembers},
 	{"a tag knows a load before it begins", "claim.lua", "remember(3, tonumber(ARGV[5]), KEYS[1])", "", taggedLoad},
 }
 
@@ -344,6 +345,20 @@ func taggedMeanwhile(g *stage) error {
 	}
 	n, err := a.InvalidateTag(g.ctx, tag)
 	return errors.Join(bad, err, differs("keys that the tag still knows", n, 1))
+}
+
+func deadMembers(g *stage) error {
+	tag := typed.NewKey(g.a, &tags, "tag:red", nil)
+	for n := range 100 {
+		g.s.Do("ZADD", "tag:red", "1700000000000000", fmt.Sprint("page:dead:", n))
+	}
+	for n := range 10 {
+		_, err := cache.New(g.a, &page, &text, cache.Options{}).Key(fmt.Sprint("page:", n), nil).Tagged(tag).GetOrLoad(g.ctx, func(context.Context) (string, error) { return "x", nil })
+		if err != nil {
+			return err
+		}
+	}
+	return differs("members", g.s.Do("ZCARD", "tag:red"), any(int64(10)))
 }
 
 func taggedLoad(g *stage) error {
