@@ -157,9 +157,9 @@ func (c *Cache[V]) check() error {
 	case t.Policy == keywright.Undecided && o.TTL == 0:
 		return errors.New("the declaration leaves the TTL open; set Options.TTL")
 	case t.Policy == keywright.Forever && c.timed:
-		return errors.New("Fresh and Early need a TTL, and the declaration says none")
+		return errors.New("the options Fresh and Early need a TTL, and the declaration says none")
 	case o.Fresh > 0 && (o.Fresh <= spread || o.Fresh >= c.ttl()-spread):
-		return fmt.Errorf("Fresh is %v; it must lie between the jitter and the TTL without it, %v and %v", o.Fresh, spread, c.ttl()-spread)
+		return fmt.Errorf("the option Fresh is %v; it must lie between the jitter and the TTL without it, %v and %v", o.Fresh, spread, c.ttl()-spread)
 	case o.Lease < 10*time.Millisecond:
 		return fmt.Errorf("a lease of %v is shorter than a slow round trip; at least 10ms", o.Lease)
 	case o.Absent < 0 || o.Absent > 0 && o.Absent < time.Millisecond || o.Local < 0 || o.Limit < 0 || o.Early < 0 || o.Patience < 0:

@@ -339,6 +339,14 @@ func TestDown(t *testing.T) {
 				}
 				out[name] = v
 			}
+			for name, down := range map[string]cache.Down{"fail": cache.Fail, "through": cache.LoadThrough} {
+				many := w.cache(cache.Options{Patience: o.Patience, Down: down})
+				r := many.GetOrLoadMany(t.Context(), []cache.Item[string]{many.Key("page:1", nil)}, func(context.Context, []int) (map[int]string, error) { return map[int]string{0: "loaded"}, nil })[0]
+				if r.Err != nil {
+					r.Value = "error"
+				}
+				same(t, "many, "+name, r.Value, out[name])
+			}
 			return out
 		}
 		w.ok(caches["fail"].Set(t.Context(), "stored"))

@@ -158,12 +158,11 @@ func (i Item[V]) unclaimed(ctx context.Context, f *flight[V], token string, load
 	if class, _ := keywright.ClassOf(err); class == keywright.Invalid || class == keywright.Refused {
 		return zero, err
 	}
-	if i.c.o.Down == Fail || ctx.Err() != nil {
-		i.release(ctx, token, 0)
-		return zero, err
-	}
 	if !errors.Is(err, ErrOpen) {
-		go i.release(ctx, token, 0)
+		go i.release(ctx, token, 0) // nobody waits for a server that may be down
+	}
+	if i.c.o.Down == Fail || ctx.Err() != nil {
+		return zero, err
 	}
 	i.c.begins(f)
 	v, _, err := i.run(ctx, load)
@@ -189,7 +188,7 @@ func (i Item[V]) loadAndFill(ctx context.Context, token string, load Loader[V]) 
 	}
 	stored, err = i.loaded(token, v, found).Do(limited)
 	if err != nil {
-		i.release(ctx, token, 0)
+		go i.release(ctx, token, 0)
 		return v, true, i.unstored(err, found)
 	}
 	if !found {
@@ -227,7 +226,7 @@ func (i Item[V]) run(ctx context.Context, load Loader[V]) (v V, spent time.Durat
 // finishing is the context of what must be done although nobody waits: limited,
 // and not ended by a caller.
 func (c *Cache[V]) finishing(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), max(c.o.Lease, time.Second))
+	return context.WithTimeout(context.WithoutCancel(ctx), min(max(c.o.Lease, time.Second), 10*time.Second))
 }
 
 // patient is the context of a claim.

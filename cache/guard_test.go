@@ -208,25 +208,21 @@ func oneAtATime(g *stage) error {
 	}
 	go get(g.a)
 	<-l.entered
-	stop := g.s.Monitor()
-	waits := make(chan struct{})
 	sent := make(chan struct{}, 1)
-	go func() { get(g.b); close(waits) }()
-	go func() { l.waitSecond(g, sent) }()
+	go get(g.b)
+	go l.waitSecond(g.s, sent)
 	<-sent
 	close(l.open)
 	err := errors.Join(<-results, <-results)
-	<-waits
-	stop()
 	return errors.Join(err, differs("loads", l.n.Load(), 1))
 }
 
 // waitSecond says when the second caller has either begun to load or is waiting
 // for the first: it reads fill to be told of its end.
-func (l *gate) waitSecond(g *stage, sent chan<- struct{}) {
+func (g *gate) waitSecond(s *keywrighttest.Server, sent chan<- struct{}) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for l.n.Load() < 2 && g.s.Info("tracking_total_keys") != "1" {
+	for g.n.Load() < 2 && s.Info("tracking_total_keys") != "1" {
 		<-tick.C
 	}
 	sent <- struct{}{}

@@ -20,29 +20,51 @@ type Result[V any] struct {
 type ManyLoader[V any] = func(ctx context.Context, missing []int) (map[int]V, error)
 
 // GetMany reads several values, each with its own result: one pipeline per
-// server. It reads the server, and no copy in this process.
+// server. It reads the server, and no copy in this process unless the server does
+// not answer (ServeStale).
 func (c *Cache[V]) GetMany(ctx context.Context, items []Item[V]) []Result[V] {
 	out := make([]Result[V], len(items))
+	if c.guard != nil && !c.guard.allow() {
+		for n, i := range items {
+			r := i.without(c.unavailable("get many"))
+			out[n] = Result[V]{r.value, r.err}
+		}
+		return out
+	}
 	var b keywright.Batch
 	waiting := make([]*keywright.Pending[V], len(items))
 	for n, i := range items {
-		if i.err() != nil {
-			out[n].Err = i.err()
-			continue
+		if out[n].Err = i.err(); out[n].Err == nil {
+			waiting[n] = keywright.Queue(&b, i.reading())
 		}
-		waiting[n] = keywright.Queue(&b, i.reading())
 	}
-	_ = b.Run(ctx, c.client) // each has its own error
+	short, cancel := c.patient(ctx)
+	defer cancel()
+	c.heard(ctx, b.Run(short, c.client))
 	for n, p := range waiting {
-		if p == nil {
-			continue
-		}
-		out[n].Value, out[n].Err = p.Result()
-		if class, ok := keywright.ClassOf(out[n].Err); ok && class == keywright.Retryable && ctx.Err() == nil {
-			out[n].Value, out[n].Err = items[n].plain(ctx)
+		if p != nil {
+			out[n] = items[n].settled(ctx, p)
 		}
 	}
 	return out
+}
+
+// settled is the result of one of several. What failed for a passing reason is read
+// again alone, unless the server is to be left alone soon.
+func (i Item[V]) settled(ctx context.Context, p *keywright.Pending[V]) Result[V] {
+	v, err := p.Result()
+	class, ours := keywright.ClassOf(err)
+	switch {
+	case err == nil && i.c.copies != nil:
+		i.c.copies.put(i.main, v, time.Now())
+	case !ours || ctx.Err() != nil:
+	case i.c.guard == nil && class == keywright.Retryable:
+		v, err = i.plain(ctx)
+	case i.c.guard != nil && failing(err):
+		r := i.without(err)
+		v, err = r.value, r.err
+	}
+	return Result[V]{v, err}
 }
 
 // GetOrLoadMany reads several values, and loads all that are missing and that
@@ -104,10 +126,11 @@ func (m *many[V]) fly(ctx context.Context) {
 		own, left, err := m.claim(ctx, token)
 		switch {
 		case err != nil && m.c.o.Down != Fail && ctx.Err() == nil:
+			go m.release(ctx, token, m.open)
 			m.fill(m.run(ctx, m.open))
 			return
 		case err != nil:
-			m.release(ctx, token, m.open)
+			go m.release(ctx, token, m.open)
 			m.fail(m.open, err)
 			return
 		case len(own) > 0:
@@ -128,6 +151,9 @@ func (m *many[V]) fly(ctx context.Context) {
 // claim settles what is there or known to be absent, and gives the indexes that
 // are ours to load.
 func (m *many[V]) claim(ctx context.Context, token string) (own []int, left time.Duration, err error) {
+	if m.c.guard != nil && !m.c.guard.allow() {
+		return nil, 0, m.c.unavailable("claim many")
+	}
 	for _, n := range m.open {
 		if err := m.items[n].announce(ctx); err != nil {
 			return nil, 0, err
@@ -140,7 +166,7 @@ func (m *many[V]) claim(ctx context.Context, token string) (own []int, left time
 	}
 	short, cancel := m.c.patient(ctx)
 	defer cancel()
-	_ = b.Run(short, m.c.client)
+	m.c.heard(ctx, b.Run(short, m.c.client))
 	var busied []int
 	for k, n := range m.open {
 		got, bad := pending[k].Result()

@@ -46,7 +46,9 @@ func (i Item[V]) renew(ctx context.Context, load Loader[V], seen int64) bool {
 	token := newToken()
 	got, err := i.ask(limited, token, claiming{mode: "stale", seen: seen})
 	if err != nil {
-		i.release(ctx, token, 0)
+		if !errors.Is(err, ErrOpen) {
+			i.release(ctx, token, 0)
+		}
 		return false
 	}
 	if got.state != mine {
