@@ -96,6 +96,7 @@ func (b *builder) cache() {
 // of its own, without the period.
 func (b *builder) ranking() {
 	b.plainCollection()
+	b.ties()
 	b.e.Cached = b.d.duration(b.props, "cached")
 	if b.e.Cached == 0 {
 		if p, ok := b.props["window"]; ok {
@@ -106,6 +107,27 @@ func (b *builder) ranking() {
 	base := b.without(func(p pattern.Placeholder) bool { return p.Type.Kind == scalar.Date })
 	main := b.e.Keys[0]
 	b.addRole(&Key{Role: "window", Kind: ZSet, TTL: atMost(b.e.Cached), Member: main.Member, Score: &scalar.Type{Kind: scalar.Float}, Doc: "The sum of " + b.e.Name + " over several periods."}, base, "window:{window}")
+}
+
+// ties reads the rule for equal scores. Who was first is kept in the fraction of
+// the score, so that must be a whole number to those who read it.
+func (b *builder) ties() {
+	b.e.Ties = ByMember
+	p, ok := b.props["ties"]
+	if !ok {
+		return
+	}
+	if words := b.d.oneOf(p.value, "ties", []string{string(ByMember), string(FirstToReach)}); len(words) == 1 {
+		b.e.Ties = Ties(words[0])
+	}
+	main := b.e.Keys[0]
+	if b.e.Ties != FirstToReach {
+		return
+	}
+	if main.Score == nil || main.Score.Kind != scalar.Int {
+		b.d.report("KW304", b.d.at(p.value), "score: int", "%s orders ties by who was first, which needs whole scores", b.e.Name)
+	}
+	main.Score = &scalar.Type{Kind: scalar.Float} // as it is stored
 }
 
 func (b *builder) counter() {

@@ -39,7 +39,7 @@ var kinds = map[string]kind{
 	"cache":     {Cache, String, []string{"value", "fresh", "absent", "fill"}, (*builder).cache},
 	"lock":      {Lock, String, []string{"notify", "fence", "waiters", "shared"}, (*builder).lock},
 	"queue":     {Queue, List, []string{"order", "value", "job", "result", "leases", "delayed", "dead", "state", "workers", "unique", "notify", "lease", "retry"}, (*builder).queue},
-	"ranking":   {Ranking, ZSet, []string{"member", "score", "cached", "window"}, (*builder).ranking},
+	"ranking":   {Ranking, ZSet, []string{"member", "score", "ties", "cached", "window"}, (*builder).ranking},
 	"entity":    {Entity, Hash, []string{"fields", "index", "emits"}, (*builder).entity},
 	"counter":   {Counter, String, nil, (*builder).counter},
 	"ratelimit": {RateLimit, String, []string{"rate", "algorithm"}, (*builder).rateLimit},

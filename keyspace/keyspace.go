@@ -142,6 +142,7 @@ type Entry struct {
 	Retry  int               // queue: attempts, 0 = not written
 	Fresh  time.Duration     // cache: after that it is refreshed, 0 = never early
 	Absent time.Duration     // cache: how long "there is none" is remembered, 0 = not
+	Ties   Ties              // ranking: who comes first of those with the same score
 	Cached time.Duration     // ranking: how long a window over several periods is kept
 	Rate   Rate              // ratelimit
 	Method Method            // ratelimit
@@ -206,6 +207,14 @@ const (
 	GCRA    Method = "gcra"    // evenly, with a burst
 	Sliding Method = "sliding" // never more than the count in any window
 	Fixed   Method = "fixed"   // a counter per window; up to twice the count over its edge
+)
+
+// Ties is how a ranking orders members of the same score.
+type Ties string
+
+const (
+	ByMember     Ties = "member" // the lower member first, numbers as numbers
+	FirstToReach Ties = "first"  // who has had the score for longer
 )
 
 // ScriptSpec is a Lua script with declared keys and typed arguments.

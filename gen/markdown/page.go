@@ -225,6 +225,9 @@ func more(e *keyspace.Entry) []row {
 			add(d.name, keyspace.FormatDuration(d.of), d.note)
 		}
 	}
+	if e.Ties == keyspace.FirstToReach {
+		add("ties", string(e.Ties), "who has had a score for longer comes first; the time is the fraction of the stored score")
+	}
 	if e.Rate.Count > 0 {
 		add("rate", fmt.Sprintf("%d per %s", e.Rate.Count, keyspace.FormatDuration(e.Rate.Per)), "")
 		add("algorithm", string(e.Method), "")

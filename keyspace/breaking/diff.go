@@ -146,6 +146,7 @@ func properties(e *keyspace.Entry) facts {
 	p.add("fresh", e.Fresh.String())
 	p.add("absent", e.Absent.String())
 	p.add("cached", e.Cached.String())
+	p.add("ties", string(e.Ties))
 	p.add("algorithm", string(e.Method))
 	p.add("maxlen", fmt.Sprint(e.MaxLen))
 	p.add("groups", strings.Join(e.Groups, ", "))
