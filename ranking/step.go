@@ -1,6 +1,10 @@
 package ranking
 
-import "time"
+import (
+	"slices"
+	"strconv"
+	"time"
+)
 
 // Step is how a ranking's time is divided into periods.
 type Step struct {
@@ -35,6 +39,22 @@ var (
 		Add:   func(t time.Time, n int) time.Time { return noon(noon(t, 0, 1-t.Day()), n, 0) }, Longest: 31*24*time.Hour + time.Hour,
 	}
 )
+
+// Window names a window: when its newest period begins, how many periods it has,
+// and their weights if they differ: 2026-11-21T00-7, 2026-11-21T00-1_0.5_0.25.
+func (s Step) Window(end time.Time, weights []float64) string {
+	name := s.Begin(end).Format("2006-01-02T15") + "-"
+	if slices.IndexFunc(weights, func(w float64) bool { return w != 1 }) < 0 {
+		return name + strconv.Itoa(len(weights))
+	}
+	for i, w := range weights {
+		if i > 0 {
+			name += "_"
+		}
+		name += strconv.FormatFloat(w, 'g', -1, 64)
+	}
+	return name
+}
 
 func seconds(t time.Time) time.Duration {
 	return time.Duration(t.Second())*time.Second + time.Duration(t.Nanosecond())

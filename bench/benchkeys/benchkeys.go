@@ -10,16 +10,24 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/counter"
 	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 )
 
-// Keyspace gives out the handles of the entries. It is safe for concurrent use.
-type Keyspace struct{ client *keywright.Client }
+// Keyspace gives out the handles of the entries. It is safe for concurrent use;
+// make one per client and keep it.
+type Keyspace struct {
+	client *keywright.Client
+}
 
 // New makes the handles' source.
-func New(c *keywright.Client) *Keyspace { return &Keyspace{c} }
+func New(c *keywright.Client) *Keyspace {
+	k := &Keyspace{client: c}
+
+	return k
+}
 
 // Client is the client that the handles use.
 func (k *Keyspace) Client() *keywright.Client { return k.client }
@@ -251,19 +259,17 @@ func ParseVisitKey(text string) (user string, day time.Time, id int64, ok bool) 
 	return user, day, id, true
 }
 
-var value_Visit = value.Int(math.MinInt64, math.MaxInt64)
+// Entries is what the declaration says of every key, in its order.
+func Entries() []keywright.Entry {
+	return []keywright.Entry{entry_Page, entry_Person, entry_Visit}
+}
 
 // Visit: A key of three parts.
 //
 // Key visit:{user}:{day}:{id}, string, TTL 7d.
-func (k *Keyspace) Visit(user string, day time.Time, id int64) typed.Counter {
+func (k *Keyspace) Visit(user string, day time.Time, id int64) counter.Counter {
 	name, err := VisitKey(user, day, id)
-	return typed.NewCounter(typed.NewKey(k.client, &entry_Visit, name, err), &value_Visit)
-}
-
-// Entries is what the declaration says of every key, in its order.
-func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_Page, entry_Person, entry_Visit}
+	return counter.New(k.client, &entry_Visit, name, err)
 }
 
 var date_YyyyMmDd = key.NewDate("YYYY-MM-DD")

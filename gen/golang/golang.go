@@ -27,8 +27,9 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	g := newGenerator(ks)
 	g.entries()
 	g.scripts()
-	g.events()
 	g.channels()
+	g.constructs()
+	g.events()
 	g.enums.write(g)
 	g.variables()
 	text, err := format.Source([]byte(g.head() + g.out.String()))
@@ -49,12 +50,17 @@ type generator struct {
 	enums   *enums
 	keys    map[*keyspace.Key]*keyCode
 	vars    map[string]string // declared helpers by their text: dates, types
+
+	channelCodes map[*keyspace.Channel]*keyCode
+	held         []string // fields of Keyspace
+	tuning       []string // fields of Tuning
+	making       []string // statements of NewTuned
 }
 
 func newGenerator(ks *keyspace.Keyspace) *generator {
-	g := &generator{ks: ks, pkg: packageName(ks.Package), imports: map[string]bool{}, keys: map[*keyspace.Key]*keyCode{}, vars: map[string]string{}}
+	g := &generator{ks: ks, pkg: packageName(ks.Package), imports: map[string]bool{}, keys: map[*keyspace.Key]*keyCode{}, vars: map[string]string{}, channelCodes: map[*keyspace.Channel]*keyCode{}}
 	g.enums = &enums{names: map[string]*enum{}}
-	for _, name := range []string{"Keyspace", "New", "Entries"} {
+	for _, name := range []string{"Keyspace", "New", "Entries", "Tuning", "NewTuned"} {
 		g.names.Take(name)
 	}
 	return g
@@ -95,7 +101,7 @@ func (g *generator) variables() {
 const module = "github.com/keywright/keywright"
 
 // runtimePackages are what generated code may import, in the order of the file.
-var runtimePackages = []string{"context", "encoding/json", "math", "strconv", "strings", "time", "", module, module + "/key", module + "/typed", module + "/value"}
+var runtimePackages = []string{"cmp", "context", "encoding/json", "math", "strconv", "strings", "time", "", module, module + "/cache", module + "/counter", module + "/key", module + "/limit", module + "/lock", module + "/queue", module + "/ranking", module + "/typed", module + "/value"}
 
 func (g *generator) head() string {
 	g.use(module)
@@ -111,17 +117,25 @@ func (g *generator) head() string {
 		}
 	}
 	b.WriteString(")\n\n")
-	b.WriteString(`// Keyspace gives out the handles of the entries. It is safe for concurrent use.
-type Keyspace struct{ client *keywright.Client }
-
-// New makes the handles' source.
-func New(c *keywright.Client) *Keyspace { return &Keyspace{c} }
-
-// Client is the client that the handles use.
-func (k *Keyspace) Client() *keywright.Client { return k.client }
-
-`)
+	fmt.Fprintf(&b, "// Keyspace gives out the handles of the entries. It is safe for concurrent use;\n// make one per client and keep it.\ntype Keyspace struct {\nclient *keywright.Client\n")
+	if len(g.tuning) > 0 {
+		b.WriteString("tuning Tuning\n")
+	}
+	fmt.Fprintf(&b, "%s\n}\n\n", strings.Join(g.held, "\n"))
+	g.makers(&b)
+	b.WriteString("// Client is the client that the handles use.\nfunc (k *Keyspace) Client() *keywright.Client { return k.client }\n\n")
 	return b.String()
+}
+
+// makers writes what makes a Keyspace.
+func (g *generator) makers(b *strings.Builder) {
+	body := fmt.Sprintf("%s\nreturn k\n}\n\n", strings.Join(g.making, "\n"))
+	if len(g.tuning) == 0 {
+		fmt.Fprintf(b, "// New makes the handles' source.\nfunc New(c *keywright.Client) *Keyspace {\nk := &Keyspace{client: c}\n%s", body)
+		return
+	}
+	fmt.Fprintf(b, "// Tuning are the options of the constructs, by entry. What is left zero is as\n// declared.\ntype Tuning struct {\n%s\n}\n\n", strings.Join(g.tuning, "\n"))
+	fmt.Fprintf(b, "// New makes the handles' source.\nfunc New(c *keywright.Client) *Keyspace { return NewTuned(c, Tuning{}) }\n\n// NewTuned is New with other options.\nfunc NewTuned(c *keywright.Client, t Tuning) *Keyspace {\nk := &Keyspace{client: c, tuning: t}\n%s", body)
 }
 
 // comment makes lines of a comment out of free text. No line can end it, begin

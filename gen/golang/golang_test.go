@@ -121,12 +121,25 @@ func everyType() string {
   r: {key: "r:{ip}", type: ratelimit, rate: 5 per 1m, ttl: 5m}
   k: {key: "k:{id}", type: lock, ttl: 1m}
   q: {key: "q:{color}", type: queue, order: color, ttl: none}
+  k2: {key: "lock:{lock}:{keys}", type: lock, ttl: 1m, notify: "free:{keys}:{lock}", fence: "f:{lock}:{keys}", waiters: "w:{keys}:{lock}", shared: "sh:{lock}:{keys}"}
+  q2: {key: "{queue}:q:{a}:{color}:{d}", type: queue, order: color, ttl: 1d, lease: 5s, retry: 3, value: json, job: "{queue}:j:{a}:{d}:{b}", result: "{d}:rs:{queue}:{a}:{job}", unique: "un:{queue}:{a}:{d}:{name}:x", notify: "rdy:{queue}:{a}:{d}"}
+  q3: {key: "one:{t}", type: queue, ttl: none, value: uuid, job: "one:{t}:{u}"}
+  ca: {key: "ca:{cache}:{limit}", type: cache, value: {a: int, b: text optional}, ttl: 10m ~10%, fresh: 5m, absent: 3s}
+  ca2: {key: "ca2:{a}", type: cache, value: int, ttl: any, fill: "ca2f:{a}"}
+  ca3: {key: "ca3:{a}:{b}", type: cache, ttl: none, fill: "ca3f:{b}:{a}"}
+  li2: {key: "li2:{ip}", type: ratelimit, rate: 100 per 90s, algorithm: sliding, ttl: 5m}
+  li3: {key: "li3:{ip}", type: ratelimit, rate: 100 per 1h, algorithm: fixed, ttl: 2h}
+  li4: {key: "li4:{ip}", type: ratelimit, rate: 100 per 1h burst 7, ttl: 2h}
+  ra: {key: "ra:{ranking}:{d}", type: ranking, member: int, score: int 0.., ttl: 7d, cached: 5m}
+  ra2: {key: "ra2:{hour}", type: ranking, member: uuid, score: int, ties: first, ttl: 7d}
+  ra3: {key: "ra3:{hour}", type: ranking, ttl: 7d, cached: 1m}
+  ra4: {key: "ra4:{d}:{weights}:{end}:{board}", type: ranking, ttl: 7d, score: float, cached: 1m, window: "win:{end}:{board}:{weights}:{x}"}
   e: {key: "e:{id}", type: entity, ttl: 1h, fields: {kind: color, at: unix_ms}, index: {kind: "ei:{kind}", at: ea, expires: ex}}
   run: {type: script, file: s.lua, keys: [object, fixed], args: {n: int, c: color, j: json}, returns: int}
   run2: {type: script, file: s.lua, keys: [c], effect: reads}
   run3: {type: script, file: s.lua, keys: [c], effect: idempotent, returns: bool}
 channels: {ch: "ch:{color}:{n}", ch2: x}
-events: {gone: {with: [color, hour], deletes: [object, fixed]}, nothing: {with: [id], deletes: [k]}}
+events: {gone: {with: [color, hour], deletes: [object, fixed]}, nothing: {with: [id], deletes: [k]}, stale: {with: [a, b, cache, limit], deletes: [ca, ca2, ca3]}}
 `)
 	text := b.String()
 	var vars strings.Builder

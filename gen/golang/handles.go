@@ -109,18 +109,14 @@ func (g *generator) method(c *keyCode, k *keyspace.Key, typ, make string) {
 // handle writes the handle of a key. What a construct keeps in step is not
 // written by hand: there it can be looked at only.
 func (g *generator) handle(c *keyCode, k *keyspace.Key) {
-	switch k.Entry.Construct {
-	case keyspace.Entity:
-		if k.Role == "" {
-			g.hashHandle(c, k, true)
-			return
-		}
-		fallthrough
-	case keyspace.Lock, keyspace.Queue, keyspace.RateLimit:
+	switch {
+	case k.Entry.Construct == keyspace.Entity && k.Role == "":
+		g.hashHandle(c, k, true)
+	case k.Role != "" || k.Entry.Construct == keyspace.Entity:
 		g.method(c, k, "typed.Key", "%s")
-		return
+	case constructs[k.Entry.Construct] == nil:
+		handles[k.Kind](g, c, k)
 	}
-	handles[k.Kind](g, c, k)
 }
 
 // handles are the handles of the plain types.
@@ -141,20 +137,23 @@ func (g *generator) codecOf(role string, c *keyCode, s stored) string {
 }
 
 func (g *generator) stringHandle(c *keyCode, k *keyspace.Key) {
+	typ, codec := g.stringCodec(c, k)
+	if k.Value != nil && k.Value.Kind == scalar.Int && !k.Value.Encrypted {
+		g.method(c, k, "typed.Counter", "typed.NewCounter(%s, &"+codec+")")
+		return
+	}
+	g.method(c, k, "typed.String["+typ+"]", "typed.NewString(%s, &"+codec+")")
+}
+
+// stringCodec writes the codec of a string's value, and gives its type and name.
+func (g *generator) stringCodec(c *keyCode, k *keyspace.Key) (typ, codec string) {
 	if len(k.JSON) > 0 {
 		typ := c.name + "Value"
 		g.object(typ, g.structure(typ, "the JSON object of "+printable(k.Name)+".", k.JSON, true))
-		value := g.codecOf("value", c, stored{codec: g.use(module+"/value") + ".JSON[" + typ + "]()"})
-		g.method(c, k, "typed.String["+typ+"]", "typed.NewString(%s, &"+value+")")
-		return
+		return typ, g.codecOf("value", c, stored{codec: g.use(module+"/value") + ".JSON[" + typ + "]()"})
 	}
 	s := g.stored(c.name+"_value", k.Value, false)
-	value := g.codecOf("value", c, s)
-	if k.Value != nil && k.Value.Kind == scalar.Int && !k.Value.Encrypted {
-		g.method(c, k, "typed.Counter", "typed.NewCounter(%s, &"+value+")")
-		return
-	}
-	g.method(c, k, "typed.String["+s.typ+"]", "typed.NewString(%s, &"+value+")")
+	return s.typ, g.codecOf("value", c, s)
 }
 
 func (g *generator) collection(c *keyCode, k *keyspace.Key, kind string) {
@@ -162,10 +161,15 @@ func (g *generator) collection(c *keyCode, k *keyspace.Key, kind string) {
 	g.method(c, k, "typed."+kind+"["+s.typ+"]", "typed.New"+kind+"(%s, &"+g.codecOf("member", c, s)+")")
 }
 
-func (g *generator) zsetHandle(c *keyCode, k *keyspace.Key) {
-	m, s := g.stored(c.name+"_member", k.Member, false), g.score(k.Score)
-	member, score := g.codecOf("member", c, m), g.codecOf("score", c, s)
-	g.method(c, k, "typed.ZSet["+m.typ+", "+s.typ+"]", "typed.NewZSet(%s, &"+member+", &"+score+")")
+func (g *generator) zsetHandle(c *keyCode, k *keyspace.Key) { g.zset(c, k) }
+
+// zset writes the handle of a sorted set, and gives its types with the names of
+// their codecs.
+func (g *generator) zset(c *keyCode, k *keyspace.Key) (m, s stored) {
+	m, s = g.stored(c.name+"_member", k.Member, false), g.score(k.Score)
+	m.codec, s.codec = g.codecOf("member", c, m), g.codecOf("score", c, s)
+	g.method(c, k, "typed.ZSet["+m.typ+", "+s.typ+"]", "typed.NewZSet(%s, &"+m.codec+", &"+s.codec+")")
+	return m, s
 }
 
 func (g *generator) hashHandle(c *keyCode, k *keyspace.Key, readOnly bool) {

@@ -138,8 +138,11 @@ func (g *generator) event(ev *keyspace.Event) {
 	g.printf("func (k *Keyspace) %s(ctx %s.Context%s) error {\nreturn keywright.DoAll(ctx, k.client,\n", name, g.use("context"), list)
 	for i, call := range calls {
 		_, k := g.ks.Lookup(deletable[i])
-		handle := g.keys[k].name
-		g.printf("k.%s(%s.LaterDelete(),\n", handle, call[strings.IndexByte(call, '(')+1:])
+		handle, remove := g.keys[k].name, "LaterDelete"
+		if k.Entry.Construct == keyspace.Cache { // and a load under way is not to bring it back
+			remove = "LaterInvalidate"
+		}
+		g.printf("k.%s(%s.%s(),\n", handle, call[strings.IndexByte(call, '(')+1:], remove)
 	}
 	g.printf(")\n}\n\n")
 }
@@ -158,7 +161,9 @@ func (g *generator) channels() {
 		}
 		g.names.Take(name + "Channel")
 		g.names.Take("Parse" + name + "Channel")
-		g.buildAndParse(g.key(name, c.Name, c.Pattern), "channel")
+		code := g.key(name, c.Name, c.Pattern)
+		g.channelCodes[c] = code
+		g.buildAndParse(code, "channel")
 	}
 }
 

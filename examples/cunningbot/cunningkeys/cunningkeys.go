@@ -4,6 +4,7 @@
 package cunningkeys
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -13,15 +14,37 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/lock"
+	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 )
 
-// Keyspace gives out the handles of the entries. It is safe for concurrent use.
-type Keyspace struct{ client *keywright.Client }
+// Keyspace gives out the handles of the entries. It is safe for concurrent use;
+// make one per client and keep it.
+type Keyspace struct {
+	client *keywright.Client
+	tuning Tuning
+}
+
+// Tuning are the options of the constructs, by entry. What is left zero is as
+// declared.
+type Tuning struct {
+	BreakingPending queue.Options
+	LockResource    lock.Options
+	LockTriviaGame  lock.Options
+}
 
 // New makes the handles' source.
-func New(c *keywright.Client) *Keyspace { return &Keyspace{c} }
+func New(c *keywright.Client) *Keyspace { return NewTuned(c, Tuning{}) }
+
+// NewTuned is New with other options.
+func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
+	k := &Keyspace{client: c, tuning: t}
+	k.tuning.BreakingPending.Lease = cmp.Or(k.tuning.BreakingPending.Lease, 10*time.Minute)
+	k.tuning.BreakingPending.Retry = cmp.Or(k.tuning.BreakingPending.Retry, 3)
+	return k
+}
 
 // Client is the client that the handles use.
 func (k *Keyspace) Client() *keywright.Client { return k.client }
@@ -845,14 +868,6 @@ func ParseBreakingPendingKey(text string) (guildID string, ok bool) {
 	return guildID, true
 }
 
-// BreakingPending: Breaking news to be checked, oldest first. On the page a list of JSON that is popped (a crash loses the item) and whose retry count is changed by position under WATCH (the position moves with every pop). As a queue an item is held on a lease and its attempts are counted.
-//
-// Key breaking:{guild_id}:pending, list, TTL none.
-func (k *Keyspace) BreakingPending(guildID string) typed.Key {
-	name, err := BreakingPendingKey(guildID)
-	return typed.NewKey(k.client, &entry_BreakingPending, name, err)
-}
-
 var entry_BreakingPendingJob = keywright.Entry{Name: "breaking_pending.job", Pattern: "{#breaking:{guild_id}:pending}:job:{job}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // BreakingPendingJobKey builds the key {#breaking:{guild_id}:pending}:job:{job}.
@@ -1611,14 +1626,6 @@ func ParseLockResourceKey(text string) (lockScope LockScope, guildID, lockID str
 	return lockScope, guildID, lockID, true
 }
 
-// LockResource: A critical section of a guild. 10 seconds unless asked, one minute at most. Released with the holder's own token, and the holder knows when it has lost it; on the page a section that takes longer than the lock runs twice.
-//
-// Key lock:{lock_scope}:{guild_id}:{lock_id}, string, TTL 10s in 10s..1m.
-func (k *Keyspace) LockResource(lockScope LockScope, guildID, lockID string) typed.Key {
-	name, err := LockResourceKey(lockScope, guildID, lockID)
-	return typed.NewKey(k.client, &entry_LockResource, name, err)
-}
-
 var entry_LockResourceFence = keywright.Entry{Name: "lock_resource.fence", Pattern: "{#lock:{lock_scope}:{guild_id}:{lock_id}}:fence", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
 
 // LockResourceFenceKey builds the key {#lock:{lock_scope}:{guild_id}:{lock_id}}:fence.
@@ -1891,14 +1898,6 @@ func ParseLockTriviaGameKey(text string) (guildID, gameID string, ok bool) {
 	}
 	gameID = part1
 	return guildID, gameID, true
-}
-
-// LockTriviaGame: Held while a game is closed. The page writes it with the guild in one place and as lock:trivia:game:{game_id} in another; two holders with two names exclude nobody, so the guild is always in it.
-//
-// Key lock:trivia:{guild_id}:game:{game_id}, string, TTL 10s in 10s..1m.
-func (k *Keyspace) LockTriviaGame(guildID, gameID string) typed.Key {
-	name, err := LockTriviaGameKey(guildID, gameID)
-	return typed.NewKey(k.client, &entry_LockTriviaGame, name, err)
 }
 
 var entry_LockTriviaGameFence = keywright.Entry{Name: "lock_trivia_game.fence", Pattern: "{#lock:trivia:{guild_id}:game:{game_id}}:fence", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
@@ -2260,15 +2259,6 @@ func (k *Keyspace) LaterBatchAddSeen(guildID, feedName string, keep int64, items
 	return typed.NewCall(typed.Call{Client: k.client, Entry: &entry_BatchAddSeen, Script: script_BatchAddSeen, Effect: keywright.Writes, Keys: keys, Args: args, Err: err}, typed.Reply(&result_BatchAddSeen))
 }
 
-// SummaryPosted: The waiting articles of a channel have been posted. The page finds them with SCAN; one key holds them all.
-// It deletes rss_pending; one round trip per server. What fails for a passing
-// reason is tried again: deleting twice does no harm.
-func (k *Keyspace) SummaryPosted(ctx context.Context, guildID, channelID string) error {
-	return keywright.DoAll(ctx, k.client,
-		k.RSSPending(guildID, channelID).LaterDelete(),
-	)
-}
-
 // BreakingPendingReadyChannel builds the channel {#breaking:{guild_id}:pending}:ready.
 func BreakingPendingReadyChannel(guildID string) (string, error) {
 	if reason := type_GuildID.Text(guildID, true); reason != "" {
@@ -2411,6 +2401,63 @@ func ParseLockTriviaGameReleasedChannel(text string) (guildID, gameID string, ok
 	}
 	gameID = part1
 	return guildID, gameID, true
+}
+
+var payload_BreakingPending = value.Text(0)
+
+// BreakingPending: Breaking news to be checked, oldest first. On the page a list of JSON that is popped (a crash loses the item) and whose retry count is changed by position under WATCH (the position moves with every pop). As a queue an item is held on a lease and its attempts are counted.
+//
+// Key breaking:{guild_id}:pending, list, TTL none.
+func (k *Keyspace) BreakingPending(guildID string) queue.Queue[string] {
+	main, err1 := BreakingPendingKey(guildID)
+	leases, err2 := BreakingPendingLeasesKey(guildID)
+	delayed, err3 := BreakingPendingDelayedKey(guildID)
+	dead, err4 := BreakingPendingDeadKey(guildID)
+	state, err5 := BreakingPendingStateKey(guildID)
+	workers, err6 := BreakingPendingWorkersKey(guildID)
+	channel, err7 := BreakingPendingReadyChannel(guildID)
+	job := queue.Name{Before: "{breaking:" + guildID + ":pending}:job:", After: ""}
+	result := queue.Name{Before: "{breaking:" + guildID + ":pending}:result:", After: ""}
+	unique := queue.Name{Before: "{breaking:" + guildID + ":pending}:unique:", After: ""}
+	return queue.New(k.client, &entry_BreakingPending, queue.Keys{Lanes: []queue.Lane{{Key: main}}, Job: job, Result: result, Unique: unique, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Channel: channel, ID: func(id string) error {
+		if _, _, ok := ParseBreakingPendingJobKey(job.Of(id)); !ok {
+			return value.Bad("is no text")
+		}
+		return nil
+	}}, cmp.Or(err1, err2, err3, err4, err5, err6, err7), &payload_BreakingPending, &k.tuning.BreakingPending)
+}
+
+// LockResource: A critical section of a guild. 10 seconds unless asked, one minute at most. Released with the holder's own token, and the holder knows when it has lost it; on the page a section that takes longer than the lock runs twice.
+//
+// Key lock:{lock_scope}:{guild_id}:{lock_id}, string, TTL 10s in 10s..1m.
+func (k *Keyspace) LockResource(lockScope LockScope, guildID, lockID string) lock.Lock {
+	main, err1 := LockResourceKey(lockScope, guildID, lockID)
+	fence, err2 := LockResourceFenceKey(lockScope, guildID, lockID)
+	waiters, err3 := LockResourceWaitersKey(lockScope, guildID, lockID)
+	shared, err4 := LockResourceSharedKey(lockScope, guildID, lockID)
+	channel, err5 := LockResourceReleasedChannel(lockScope, guildID, lockID)
+	return lock.New(k.client, &entry_LockResource, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.LockResource)
+}
+
+// LockTriviaGame: Held while a game is closed. The page writes it with the guild in one place and as lock:trivia:game:{game_id} in another; two holders with two names exclude nobody, so the guild is always in it.
+//
+// Key lock:trivia:{guild_id}:game:{game_id}, string, TTL 10s in 10s..1m.
+func (k *Keyspace) LockTriviaGame(guildID, gameID string) lock.Lock {
+	main, err1 := LockTriviaGameKey(guildID, gameID)
+	fence, err2 := LockTriviaGameFenceKey(guildID, gameID)
+	waiters, err3 := LockTriviaGameWaitersKey(guildID, gameID)
+	shared, err4 := LockTriviaGameSharedKey(guildID, gameID)
+	channel, err5 := LockTriviaGameReleasedChannel(guildID, gameID)
+	return lock.New(k.client, &entry_LockTriviaGame, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.LockTriviaGame)
+}
+
+// SummaryPosted: The waiting articles of a channel have been posted. The page finds them with SCAN; one key holds them all.
+// It deletes rss_pending; one round trip per server. What fails for a passing
+// reason is tried again: deleting twice does no harm.
+func (k *Keyspace) SummaryPosted(ctx context.Context, guildID, channelID string) error {
+	return keywright.DoAll(ctx, k.client,
+		k.RSSPending(guildID, channelID).LaterDelete(),
+	)
 }
 
 // LockScope is one of the words of lock_scope.

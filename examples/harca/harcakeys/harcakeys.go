@@ -12,16 +12,35 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 )
 
-// Keyspace gives out the handles of the entries. It is safe for concurrent use.
-type Keyspace struct{ client *keywright.Client }
+// Keyspace gives out the handles of the entries. It is safe for concurrent use;
+// make one per client and keep it.
+type Keyspace struct {
+	client         *keywright.Client
+	tuning         Tuning
+	cache_Computed *cache.Cache[json.RawMessage]
+}
+
+// Tuning are the options of the constructs, by entry. What is left zero is as
+// declared.
+type Tuning struct {
+	Computed cache.Options
+}
 
 // New makes the handles' source.
-func New(c *keywright.Client) *Keyspace { return &Keyspace{c} }
+func New(c *keywright.Client) *Keyspace { return NewTuned(c, Tuning{}) }
+
+// NewTuned is New with other options.
+func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
+	k := &Keyspace{client: c, tuning: t}
+	k.cache_Computed = cache.New(c, &entry_Computed, &value_Computed, k.tuning.Computed)
+	return k
+}
 
 // Client is the client that the handles use.
 func (k *Keyspace) Client() *keywright.Client { return k.client }
@@ -545,16 +564,6 @@ func ParseComputedKey(text string) (computation string, ok bool) {
 	return computation, true
 }
 
-var value_Computed = value.Raw()
-
-// Computed: A result that is dear to compute (一時計算結果). The page has its TTL but no key; this one follows its names.
-//
-// Key harca:memory:computed:{computation}, string, TTL 5m in 1m..30m.
-func (k *Keyspace) Computed(computation string) typed.String[json.RawMessage] {
-	name, err := ComputedKey(computation)
-	return typed.NewString(typed.NewKey(k.client, &entry_Computed, name, err), &value_Computed)
-}
-
 var entry_ComputedFill = keywright.Entry{Name: "computed.fill", Pattern: "{#harca:memory:computed:{computation}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
 
 // ComputedFillKey builds the key {#harca:memory:computed:{computation}}:fill.
@@ -587,14 +596,12 @@ func ParseComputedFillKey(text string) (computation string, ok bool) {
 	return computation, true
 }
 
-var value_ComputedFill = value.Text(0)
-
 // ComputedFill: Who is loading computed, or that there is none.
 //
 // Key {#harca:memory:computed:{computation}}:fill, string, TTL 1m.
-func (k *Keyspace) ComputedFill(computation string) typed.String[string] {
+func (k *Keyspace) ComputedFill(computation string) typed.Key {
 	name, err := ComputedFillKey(computation)
-	return typed.NewString(typed.NewKey(k.client, &entry_ComputedFill, name, err), &value_ComputedFill)
+	return typed.NewKey(k.client, &entry_ComputedFill, name, err)
 }
 
 var entry_SystemState = keywright.Entry{Name: "system_state", Pattern: "harca:memory:state:{part}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 5 * time.Minute, Max: 12 * time.Hour, Text: "30m in 5m..12h"}}
@@ -729,5 +736,17 @@ func CtxDeletedChannel() (string, error) {
 func CtxExpiredChannel() (string, error) {
 	return "harca:events:memory:ctx:expired", nil
 }
+
+var value_Computed = value.Raw()
+
+// Computed: A result that is dear to compute (一時計算結果). The page has its TTL but no key; this one follows its names.
+//
+// Key harca:memory:computed:{computation}, string, TTL 5m in 1m..30m.
+func (k *Keyspace) Computed(computation string) cache.Item[json.RawMessage] {
+	return k.cache_Computed.Key(ComputedKey(computation))
+}
+
+// ComputedCache is what all Computed have in common: several at once, tags, a tier of its own.
+func (k *Keyspace) ComputedCache() *cache.Cache[json.RawMessage] { return k.cache_Computed }
 
 var type_CtxID = key.NewType("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")

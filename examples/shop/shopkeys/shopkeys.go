@@ -4,6 +4,7 @@
 package shopkeys
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -12,16 +13,55 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/lock"
+	"github.com/keywright/keywright/ranking"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 )
 
-// Keyspace gives out the handles of the entries. It is safe for concurrent use.
-type Keyspace struct{ client *keywright.Client }
+// Keyspace gives out the handles of the entries. It is safe for concurrent use;
+// make one per client and keep it.
+type Keyspace struct {
+	client               *keywright.Client
+	tuning               Tuning
+	cache_ProductDetail  *cache.Cache[json.RawMessage]
+	cache_ProductOptions *cache.Cache[json.RawMessage]
+	cache_ProductOption  *cache.Cache[json.RawMessage]
+	cache_Popular        *cache.Cache[json.RawMessage]
+	cache_Category       *cache.Cache[json.RawMessage]
+}
+
+// Tuning are the options of the constructs, by entry. What is left zero is as
+// declared.
+type Tuning struct {
+	ProductDetail  cache.Options
+	ProductOptions cache.Options
+	ProductOption  cache.Options
+	Popular        cache.Options
+	Category       cache.Options
+	CouponIssue    lock.Options
+	OrderProcess   lock.Options
+	ProductStock   lock.Options
+}
 
 // New makes the handles' source.
-func New(c *keywright.Client) *Keyspace { return &Keyspace{c} }
+func New(c *keywright.Client) *Keyspace { return NewTuned(c, Tuning{}) }
+
+// NewTuned is New with other options.
+func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
+	k := &Keyspace{client: c, tuning: t}
+	k.cache_ProductDetail = cache.New(c, &entry_ProductDetail, &value_ProductDetail, k.tuning.ProductDetail)
+	k.cache_ProductOptions = cache.New(c, &entry_ProductOptions, &value_ProductOptions, k.tuning.ProductOptions)
+	k.cache_ProductOption = cache.New(c, &entry_ProductOption, &value_ProductOption, k.tuning.ProductOption)
+	k.cache_Popular = cache.New(c, &entry_Popular, &value_Popular, k.tuning.Popular)
+	k.cache_Category = cache.New(c, &entry_Category, &value_Category, k.tuning.Category)
+	k.tuning.CouponIssue.Announce = true  // others listen on the declared channel
+	k.tuning.OrderProcess.Announce = true // others listen on the declared channel
+	k.tuning.ProductStock.Announce = true // others listen on the declared channel
+	return k
+}
 
 // Client is the client that the handles use.
 func (k *Keyspace) Client() *keywright.Client { return k.client }
@@ -51,16 +91,6 @@ func ParseProductDetailKey(text string) (productID int64, ok bool) {
 		return 0, false
 	}
 	return productID, true
-}
-
-var value_ProductDetail = value.Raw()
-
-// ProductDetail: A product's page (상품 상세). Changes rarely, may be 30 minutes late.
-//
-// Key cache:product:detail:{productId}, string, TTL 30m.
-func (k *Keyspace) ProductDetail(productID int64) typed.String[json.RawMessage] {
-	name, err := ProductDetailKey(productID)
-	return typed.NewString(typed.NewKey(k.client, &entry_ProductDetail, name, err), &value_ProductDetail)
 }
 
 var entry_ProductDetailFill = keywright.Entry{Name: "product_detail.fill", Pattern: "{#cache:product:detail:{productId}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
@@ -94,14 +124,12 @@ func ParseProductDetailFillKey(text string) (productID int64, ok bool) {
 	return productID, true
 }
 
-var value_ProductDetailFill = value.Text(0)
-
 // ProductDetailFill: Who is loading product_detail, or that there is none.
 //
 // Key {#cache:product:detail:{productId}}:fill, string, TTL 1m.
-func (k *Keyspace) ProductDetailFill(productID int64) typed.String[string] {
+func (k *Keyspace) ProductDetailFill(productID int64) typed.Key {
 	name, err := ProductDetailFillKey(productID)
-	return typed.NewString(typed.NewKey(k.client, &entry_ProductDetailFill, name, err), &value_ProductDetailFill)
+	return typed.NewKey(k.client, &entry_ProductDetailFill, name, err)
 }
 
 var entry_ProductOptions = keywright.Entry{Name: "product_options", Pattern: "cache:product:options:{productId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute, Max: 30 * time.Minute, Text: "30m"}}
@@ -129,16 +157,6 @@ func ParseProductOptionsKey(text string) (productID int64, ok bool) {
 		return 0, false
 	}
 	return productID, true
-}
-
-var value_ProductOptions = value.Raw()
-
-// ProductOptions: The list of a product's options (상품 옵션). Same policy as the product.
-//
-// Key cache:product:options:{productId}, string, TTL 30m.
-func (k *Keyspace) ProductOptions(productID int64) typed.String[json.RawMessage] {
-	name, err := ProductOptionsKey(productID)
-	return typed.NewString(typed.NewKey(k.client, &entry_ProductOptions, name, err), &value_ProductOptions)
 }
 
 var entry_ProductOptionsFill = keywright.Entry{Name: "product_options.fill", Pattern: "{#cache:product:options:{productId}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
@@ -172,14 +190,12 @@ func ParseProductOptionsFillKey(text string) (productID int64, ok bool) {
 	return productID, true
 }
 
-var value_ProductOptionsFill = value.Text(0)
-
 // ProductOptionsFill: Who is loading product_options, or that there is none.
 //
 // Key {#cache:product:options:{productId}}:fill, string, TTL 1m.
-func (k *Keyspace) ProductOptionsFill(productID int64) typed.String[string] {
+func (k *Keyspace) ProductOptionsFill(productID int64) typed.Key {
 	name, err := ProductOptionsFillKey(productID)
-	return typed.NewString(typed.NewKey(k.client, &entry_ProductOptionsFill, name, err), &value_ProductOptionsFill)
+	return typed.NewKey(k.client, &entry_ProductOptionsFill, name, err)
 }
 
 var entry_ProductOption = keywright.Entry{Name: "product_option", Pattern: "cache:product:option:{productId}:{optionId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute, Max: 30 * time.Minute, Text: "30m"}}
@@ -224,16 +240,6 @@ func ParseProductOptionKey(text string) (productID, optionID int64, ok bool) {
 		return 0, 0, false
 	}
 	return productID, optionID, true
-}
-
-var value_ProductOption = value.Raw()
-
-// ProductOption: One option of a product.
-//
-// Key cache:product:option:{productId}:{optionId}, string, TTL 30m.
-func (k *Keyspace) ProductOption(productID, optionID int64) typed.String[json.RawMessage] {
-	name, err := ProductOptionKey(productID, optionID)
-	return typed.NewString(typed.NewKey(k.client, &entry_ProductOption, name, err), &value_ProductOption)
 }
 
 var entry_ProductOptionFill = keywright.Entry{Name: "product_option.fill", Pattern: "{#cache:product:option:{productId}:{optionId}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
@@ -284,14 +290,12 @@ func ParseProductOptionFillKey(text string) (productID, optionID int64, ok bool)
 	return productID, optionID, true
 }
 
-var value_ProductOptionFill = value.Text(0)
-
 // ProductOptionFill: Who is loading product_option, or that there is none.
 //
 // Key {#cache:product:option:{productId}:{optionId}}:fill, string, TTL 1m.
-func (k *Keyspace) ProductOptionFill(productID, optionID int64) typed.String[string] {
+func (k *Keyspace) ProductOptionFill(productID, optionID int64) typed.Key {
 	name, err := ProductOptionFillKey(productID, optionID)
-	return typed.NewString(typed.NewKey(k.client, &entry_ProductOptionFill, name, err), &value_ProductOptionFill)
+	return typed.NewKey(k.client, &entry_ProductOptionFill, name, err)
 }
 
 var entry_Popular = keywright.Entry{Name: "popular", Pattern: "cache:ranking:popular:{days}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Minute, Min: 5 * time.Minute, Max: 5 * time.Minute, Text: "5m"}}
@@ -319,16 +323,6 @@ func ParsePopularKey(text string) (days int64, ok bool) {
 		return 0, false
 	}
 	return days, true
-}
-
-var value_Popular = value.Raw()
-
-// Popular: The popular products of the last days (인기 상품), made from daily_sales.
-//
-// Key cache:ranking:popular:{days}, string, TTL 5m.
-func (k *Keyspace) Popular(days int64) typed.String[json.RawMessage] {
-	name, err := PopularKey(days)
-	return typed.NewString(typed.NewKey(k.client, &entry_Popular, name, err), &value_Popular)
 }
 
 var entry_PopularFill = keywright.Entry{Name: "popular.fill", Pattern: "{#cache:ranking:popular:{days}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
@@ -362,14 +356,12 @@ func ParsePopularFillKey(text string) (days int64, ok bool) {
 	return days, true
 }
 
-var value_PopularFill = value.Text(0)
-
 // PopularFill: Who is loading popular, or that there is none.
 //
 // Key {#cache:ranking:popular:{days}}:fill, string, TTL 1m.
-func (k *Keyspace) PopularFill(days int64) typed.String[string] {
+func (k *Keyspace) PopularFill(days int64) typed.Key {
 	name, err := PopularFillKey(days)
-	return typed.NewString(typed.NewKey(k.client, &entry_PopularFill, name, err), &value_PopularFill)
+	return typed.NewKey(k.client, &entry_PopularFill, name, err)
 }
 
 var entry_Category = keywright.Entry{Name: "category", Pattern: "cache:product:category:{categoryId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
@@ -397,16 +389,6 @@ func ParseCategoryKey(text string) (categoryID int64, ok bool) {
 		return 0, false
 	}
 	return categoryID, true
-}
-
-var value_Category = value.Raw()
-
-// Category: A product category (카테고리). The page has its TTL, one hour, but names no key; this is the one its naming law gives.
-//
-// Key cache:product:category:{categoryId}, string, TTL 1h.
-func (k *Keyspace) Category(categoryID int64) typed.String[json.RawMessage] {
-	name, err := CategoryKey(categoryID)
-	return typed.NewString(typed.NewKey(k.client, &entry_Category, name, err), &value_Category)
 }
 
 var entry_CategoryFill = keywright.Entry{Name: "category.fill", Pattern: "{#cache:product:category:{categoryId}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
@@ -440,14 +422,12 @@ func ParseCategoryFillKey(text string) (categoryID int64, ok bool) {
 	return categoryID, true
 }
 
-var value_CategoryFill = value.Text(0)
-
 // CategoryFill: Who is loading category, or that there is none.
 //
 // Key {#cache:product:category:{categoryId}}:fill, string, TTL 1m.
-func (k *Keyspace) CategoryFill(categoryID int64) typed.String[string] {
+func (k *Keyspace) CategoryFill(categoryID int64) typed.Key {
 	name, err := CategoryFillKey(categoryID)
-	return typed.NewString(typed.NewKey(k.client, &entry_CategoryFill, name, err), &value_CategoryFill)
+	return typed.NewKey(k.client, &entry_CategoryFill, name, err)
 }
 
 var entry_CouponIssue = keywright.Entry{Name: "coupon_issue", Pattern: "lock:coupon:issue:{couponId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 3 * time.Second, Min: 3 * time.Second, Max: 3 * time.Second, Text: "3s"}}
@@ -475,14 +455,6 @@ func ParseCouponIssueKey(text string) (couponID int64, ok bool) {
 		return 0, false
 	}
 	return couponID, true
-}
-
-// CouponIssue: Held while a coupon is issued (쿠폰 발급). Its release is announced, so that waiters need not poll.
-//
-// Key lock:coupon:issue:{couponId}, string, TTL 3s.
-func (k *Keyspace) CouponIssue(couponID int64) typed.Key {
-	name, err := CouponIssueKey(couponID)
-	return typed.NewKey(k.client, &entry_CouponIssue, name, err)
 }
 
 var entry_CouponIssueFence = keywright.Entry{Name: "coupon_issue.fence", Pattern: "{#lock:coupon:issue:{couponId}}:fence", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
@@ -629,14 +601,6 @@ func ParseOrderProcessKey(text string) (orderID int64, ok bool) {
 	return orderID, true
 }
 
-// OrderProcess: Held while an order is processed. Reserved; the page's default for locks, 3 seconds.
-//
-// Key lock:order:process:{orderId}, string, TTL 3s.
-func (k *Keyspace) OrderProcess(orderID int64) typed.Key {
-	name, err := OrderProcessKey(orderID)
-	return typed.NewKey(k.client, &entry_OrderProcess, name, err)
-}
-
 var entry_OrderProcessFence = keywright.Entry{Name: "order_process.fence", Pattern: "{#lock:order:process:{orderId}}:fence", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
 
 // OrderProcessFenceKey builds the key {#lock:order:process:{orderId}}:fence.
@@ -779,14 +743,6 @@ func ParseProductStockKey(text string) (optionID int64, ok bool) {
 		return 0, false
 	}
 	return optionID, true
-}
-
-// ProductStock: Held while the stock of an option is reduced (재고 차감). Reserved; 5 seconds, as it calculates more.
-//
-// Key lock:product:stock:{optionId}, string, TTL 5s.
-func (k *Keyspace) ProductStock(optionID int64) typed.Key {
-	name, err := ProductStockKey(optionID)
-	return typed.NewKey(k.client, &entry_ProductStock, name, err)
 }
 
 var entry_ProductStockFence = keywright.Entry{Name: "product_stock.fence", Pattern: "{#lock:product:stock:{optionId}}:fence", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
@@ -933,18 +889,6 @@ func ParseDailySalesKey(text string) (day time.Time, ok bool) {
 	return day, true
 }
 
-var member_DailySales = value.Int(1, math.MaxInt64)
-
-var score_DailySales = value.IntScore(0, math.MaxInt64)
-
-// DailySales: Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular.
-//
-// Key ranking:product:sales:{day}, zset, TTL 7d.
-func (k *Keyspace) DailySales(day time.Time) typed.ZSet[int64, int64] {
-	name, err := DailySalesKey(day)
-	return typed.NewZSet(typed.NewKey(k.client, &entry_DailySales, name, err), &member_DailySales, &score_DailySales)
-}
-
 var entry_TempSales = keywright.Entry{Name: "temp_sales", Pattern: "temp:ranking:sales:{ts}:{uuid8}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
 
 // TempSalesKey builds the key temp:ranking:sales:{ts}:{uuid8}.
@@ -1064,35 +1008,6 @@ func Entries() []keywright.Entry {
 	return []keywright.Entry{entry_ProductDetail, entry_ProductDetailFill, entry_ProductOptions, entry_ProductOptionsFill, entry_ProductOption, entry_ProductOptionFill, entry_Popular, entry_PopularFill, entry_Category, entry_CategoryFill, entry_CouponIssue, entry_CouponIssueFence, entry_CouponIssueWaiters, entry_CouponIssueShared, entry_OrderProcess, entry_OrderProcessFence, entry_OrderProcessWaiters, entry_OrderProcessShared, entry_ProductStock, entry_ProductStockFence, entry_ProductStockWaiters, entry_ProductStockShared, entry_DailySales, entry_TempSales, entry_TempRank}
 }
 
-// ProductUpdated: A product changed (상품 정보 수정).
-// It deletes product_detail, product_options; one round trip per server. What fails for a passing
-// reason is tried again: deleting twice does no harm.
-func (k *Keyspace) ProductUpdated(ctx context.Context, productID int64) error {
-	return keywright.DoAll(ctx, k.client,
-		k.ProductDetail(productID).LaterDelete(),
-		k.ProductOptions(productID).LaterDelete(),
-	)
-}
-
-// OptionUpdated: An option changed (옵션 정보 수정).
-// It deletes product_option, product_options; one round trip per server. What fails for a passing
-// reason is tried again: deleting twice does no harm.
-func (k *Keyspace) OptionUpdated(ctx context.Context, productID, optionID int64) error {
-	return keywright.DoAll(ctx, k.client,
-		k.ProductOption(productID, optionID).LaterDelete(),
-		k.ProductOptions(productID).LaterDelete(),
-	)
-}
-
-// StockChanged: The stock of an option changed (재고 변경).
-// It deletes product_option; one round trip per server. What fails for a passing
-// reason is tried again: deleting twice does no harm.
-func (k *Keyspace) StockChanged(ctx context.Context, productID, optionID int64) error {
-	return keywright.DoAll(ctx, k.client,
-		k.ProductOption(productID, optionID).LaterDelete(),
-	)
-}
-
 // LockReleaseChannel builds the channel pubsub:lock:release:{lockKey}.
 func LockReleaseChannel(lockKey string) (string, error) {
 	if reason := key.Slug(lockKey); reason != "" {
@@ -1192,6 +1107,154 @@ func ParseProductStockReleasedChannel(text string) (optionID int64, ok bool) {
 		return 0, false
 	}
 	return optionID, true
+}
+
+var value_ProductDetail = value.Raw()
+
+// ProductDetail: A product's page (상품 상세). Changes rarely, may be 30 minutes late.
+//
+// Key cache:product:detail:{productId}, string, TTL 30m.
+func (k *Keyspace) ProductDetail(productID int64) cache.Item[json.RawMessage] {
+	return k.cache_ProductDetail.Key(ProductDetailKey(productID))
+}
+
+// ProductDetailCache is what all ProductDetail have in common: several at once, tags, a tier of its own.
+func (k *Keyspace) ProductDetailCache() *cache.Cache[json.RawMessage] { return k.cache_ProductDetail }
+
+var value_ProductOptions = value.Raw()
+
+// ProductOptions: The list of a product's options (상품 옵션). Same policy as the product.
+//
+// Key cache:product:options:{productId}, string, TTL 30m.
+func (k *Keyspace) ProductOptions(productID int64) cache.Item[json.RawMessage] {
+	return k.cache_ProductOptions.Key(ProductOptionsKey(productID))
+}
+
+// ProductOptionsCache is what all ProductOptions have in common: several at once, tags, a tier of its own.
+func (k *Keyspace) ProductOptionsCache() *cache.Cache[json.RawMessage] { return k.cache_ProductOptions }
+
+var value_ProductOption = value.Raw()
+
+// ProductOption: One option of a product.
+//
+// Key cache:product:option:{productId}:{optionId}, string, TTL 30m.
+func (k *Keyspace) ProductOption(productID, optionID int64) cache.Item[json.RawMessage] {
+	return k.cache_ProductOption.Key(ProductOptionKey(productID, optionID))
+}
+
+// ProductOptionCache is what all ProductOption have in common: several at once, tags, a tier of its own.
+func (k *Keyspace) ProductOptionCache() *cache.Cache[json.RawMessage] { return k.cache_ProductOption }
+
+var value_Popular = value.Raw()
+
+// Popular: The popular products of the last days (인기 상품), made from daily_sales.
+//
+// Key cache:ranking:popular:{days}, string, TTL 5m.
+func (k *Keyspace) Popular(days int64) cache.Item[json.RawMessage] {
+	return k.cache_Popular.Key(PopularKey(days))
+}
+
+// PopularCache is what all Popular have in common: several at once, tags, a tier of its own.
+func (k *Keyspace) PopularCache() *cache.Cache[json.RawMessage] { return k.cache_Popular }
+
+var value_Category = value.Raw()
+
+// Category: A product category (카테고리). The page has its TTL, one hour, but names no key; this is the one its naming law gives.
+//
+// Key cache:product:category:{categoryId}, string, TTL 1h.
+func (k *Keyspace) Category(categoryID int64) cache.Item[json.RawMessage] {
+	return k.cache_Category.Key(CategoryKey(categoryID))
+}
+
+// CategoryCache is what all Category have in common: several at once, tags, a tier of its own.
+func (k *Keyspace) CategoryCache() *cache.Cache[json.RawMessage] { return k.cache_Category }
+
+// CouponIssue: Held while a coupon is issued (쿠폰 발급). Its release is announced, so that waiters need not poll.
+//
+// Key lock:coupon:issue:{couponId}, string, TTL 3s.
+func (k *Keyspace) CouponIssue(couponID int64) lock.Lock {
+	main, err1 := CouponIssueKey(couponID)
+	fence, err2 := CouponIssueFenceKey(couponID)
+	waiters, err3 := CouponIssueWaitersKey(couponID)
+	shared, err4 := CouponIssueSharedKey(couponID)
+	channel, err5 := CouponIssueReleasedChannel(couponID)
+	return lock.New(k.client, &entry_CouponIssue, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.CouponIssue)
+}
+
+// OrderProcess: Held while an order is processed. Reserved; the page's default for locks, 3 seconds.
+//
+// Key lock:order:process:{orderId}, string, TTL 3s.
+func (k *Keyspace) OrderProcess(orderID int64) lock.Lock {
+	main, err1 := OrderProcessKey(orderID)
+	fence, err2 := OrderProcessFenceKey(orderID)
+	waiters, err3 := OrderProcessWaitersKey(orderID)
+	shared, err4 := OrderProcessSharedKey(orderID)
+	channel, err5 := OrderProcessReleasedChannel(orderID)
+	return lock.New(k.client, &entry_OrderProcess, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.OrderProcess)
+}
+
+// ProductStock: Held while the stock of an option is reduced (재고 차감). Reserved; 5 seconds, as it calculates more.
+//
+// Key lock:product:stock:{optionId}, string, TTL 5s.
+func (k *Keyspace) ProductStock(optionID int64) lock.Lock {
+	main, err1 := ProductStockKey(optionID)
+	fence, err2 := ProductStockFenceKey(optionID)
+	waiters, err3 := ProductStockWaitersKey(optionID)
+	shared, err4 := ProductStockSharedKey(optionID)
+	channel, err5 := ProductStockReleasedChannel(optionID)
+	return lock.New(k.client, &entry_ProductStock, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.ProductStock)
+}
+
+var member_DailySales = value.Int(1, math.MaxInt64)
+
+var score_DailySales = value.IntScore(0, math.MaxInt64)
+
+// DailySales: Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular.
+//
+// Key ranking:product:sales:{day}, zset, TTL 7d.
+func (k *Keyspace) DailySales(day time.Time) typed.ZSet[int64, int64] {
+	name, err := DailySalesKey(day)
+	return typed.NewZSet(typed.NewKey(k.client, &entry_DailySales, name, err), &member_DailySales, &score_DailySales)
+}
+
+// DailySalesBoard: Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular.
+//
+// Key ranking:product:sales:{day}, zset, TTL 7d.
+//
+// It is the whole ranking: every period of it, ranks, neighbours, windows.
+func (k *Keyspace) DailySalesBoard() (*ranking.Board[int64, int64], error) {
+	return ranking.New(ranking.Config[int64, int64]{Client: k.client, Entry: &entry_DailySales, Step: ranking.Day, Ties: ranking.ByMember, Member: &member_DailySales, Score: &score_DailySales,
+		Key: func(t time.Time) (string, error) { return DailySalesKey(t) },
+	})
+}
+
+// ProductUpdated: A product changed (상품 정보 수정).
+// It deletes product_detail, product_options; one round trip per server. What fails for a passing
+// reason is tried again: deleting twice does no harm.
+func (k *Keyspace) ProductUpdated(ctx context.Context, productID int64) error {
+	return keywright.DoAll(ctx, k.client,
+		k.ProductDetail(productID).LaterInvalidate(),
+		k.ProductOptions(productID).LaterInvalidate(),
+	)
+}
+
+// OptionUpdated: An option changed (옵션 정보 수정).
+// It deletes product_option, product_options; one round trip per server. What fails for a passing
+// reason is tried again: deleting twice does no harm.
+func (k *Keyspace) OptionUpdated(ctx context.Context, productID, optionID int64) error {
+	return keywright.DoAll(ctx, k.client,
+		k.ProductOption(productID, optionID).LaterInvalidate(),
+		k.ProductOptions(productID).LaterInvalidate(),
+	)
+}
+
+// StockChanged: The stock of an option changed (재고 변경).
+// It deletes product_option; one round trip per server. What fails for a passing
+// reason is tried again: deleting twice does no harm.
+func (k *Keyspace) StockChanged(ctx context.Context, productID, optionID int64) error {
+	return keywright.DoAll(ctx, k.client,
+		k.ProductOption(productID, optionID).LaterInvalidate(),
+	)
 }
 
 var date_YyyyMmDd = key.NewDate("YYYY-MM-DD")

@@ -1,0 +1,328 @@
+package golang
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// construct is how the main key of a construct becomes Go.
+type construct func(*generator, *keyCode, *keyspace.Key)
+
+// constructs are written behind the channels, whose builders they use.
+var constructs = map[keyspace.Construct]construct{
+	keyspace.Lock: (*generator).lock, keyspace.Queue: (*generator).queue, keyspace.Cache: (*generator).cache,
+	keyspace.RateLimit: (*generator).rateLimit, keyspace.Counter: (*generator).counter, keyspace.Ranking: (*generator).ranking,
+}
+
+func (g *generator) constructs() {
+	for _, e := range g.ks.Entries {
+		if write := constructs[e.Construct]; write != nil && len(e.Keys) > 0 {
+			write(g, g.keys[e.Keys[0]], e.Keys[0])
+		}
+	}
+}
+
+// tune adds the options of a construct to what NewTuned takes; defaults are
+// those of the declaration.
+func (g *generator) tune(name, typ string, defaults ...string) {
+	g.tuning = append(g.tuning, fmt.Sprintf("%s %s", name, typ))
+	for _, d := range defaults {
+		field, value, _ := strings.Cut(d, " ")
+		g.making = append(g.making, fmt.Sprintf("k.tuning.%s.%s = %s.Or(k.tuning.%s.%s, %s)", name, field, g.use("cmp"), name, field, value))
+	}
+}
+
+// hold adds a field to Keyspace, and how it is made.
+func (g *generator) hold(field, typ, make string) {
+	g.held = append(g.held, field+" "+typ)
+	g.making = append(g.making, fmt.Sprintf("k.%s = %s", field, make))
+}
+
+// role is the name of the key of a construct in a declaration.
+func role(e *keyspace.Entry, name string) *keyspace.Key {
+	i := slices.IndexFunc(e.Keys, func(k *keyspace.Key) bool { return k.Role == name })
+	if i < 0 {
+		return nil
+	}
+	return e.Keys[i]
+}
+
+// built writes the building of several keys, each into a variable, and gives the
+// parameters they need together.
+type built struct {
+	params []param
+	lines  []string
+	errs   []string
+}
+
+// use takes a key into what is built; the parameters of fixed are not the
+// caller's.
+func (b *built) use(variable string, code *keyCode, kind string, fixed map[string]string, scope *gen.Names) {
+	b.lines = append(b.lines, fmt.Sprintf("%s, %s := %s%s(%s)\n", variable, b.failure(), code.name, kind, strings.Join(b.pass(code.params, fixed, scope), ", ")))
+}
+
+func (b *built) failure() string {
+	name := fmt.Sprintf("err%d", len(b.errs)+1)
+	b.errs = append(b.errs, name)
+	return name
+}
+
+func (b *built) pass(params []param, fixed map[string]string, scope *gen.Names) (passed []string) {
+	for _, p := range params {
+		if value, ok := fixed[p.place.Name]; ok {
+			passed = append(passed, value)
+			continue
+		}
+		same := slices.IndexFunc(b.params, func(q param) bool { return q.place.Name == p.place.Name && q.typ == p.typ })
+		if same < 0 {
+			same = len(b.params)
+			p.name = scope.Take(unexported(p.place.Name), append([]string{"failed", "keys", "board", "config"}, taken...)...)
+			b.params = append(b.params, p)
+		}
+		passed = append(passed, b.params[same].name)
+	}
+	return passed
+}
+
+func (b *built) text() string { return strings.Join(b.lines, "") }
+
+func (b *built) failed(g *generator) string {
+	return g.use("cmp") + ".Or(" + strings.Join(b.errs, ", ") + ")"
+}
+
+// variables of a body, which no parameter may be called.
+func bodyNames() (scope gen.Names) {
+	for i := range 20 {
+		scope.Take(fmt.Sprintf("err%d", i))
+		scope.Take(fmt.Sprintf("lane%d", i))
+	}
+	for _, n := range []string{"main", "fence", "waiters", "shared", "channel", "leases", "delayed", "dead", "state", "workers", "job", "result", "unique", "t", "end", "weights", "name"} {
+		scope.Take(n)
+	}
+	return scope
+}
+
+// lock writes the method that gives a lock.
+func (g *generator) lock(c *keyCode, k *keyspace.Key) {
+	pkg, scope := g.use(module+"/lock"), bodyNames()
+	var b built
+	for _, r := range []string{"", "fence", "waiters", "shared"} {
+		b.use(map[string]string{"": "main"}[r]+r, g.keys[role(k.Entry, r)], "Key", nil, &scope)
+	}
+	b.use("channel", g.channelCodes[k.Entry.Notify], "Channel", nil, &scope)
+	var defaults []string
+	if !k.Entry.Notify.Derived {
+		g.making = append(g.making, fmt.Sprintf("k.tuning.%s.Announce = true // others listen on the declared channel", c.name))
+	}
+	g.tune(c.name, pkg+".Options", defaults...)
+	g.about(c.name, k)
+	g.printf("func (k *Keyspace) %s(%s) %s.Lock {\n%s", c.name, signature(b.params), pkg, b.text())
+	g.printf("return %s.New(k.client, &entry_%s, %s.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, %s, &k.tuning.%s)\n}\n\n", pkg, c.name, pkg, b.failed(g), c.name)
+}
+
+// queue writes the method that gives a queue.
+func (g *generator) queue(c *keyCode, k *keyspace.Key) {
+	pkg, scope, e := g.use(module+"/queue"), bodyNames(), k.Entry
+	var b built
+	lanes := g.lanes(&b, c, e, &scope)
+	for _, r := range []string{"leases", "delayed", "dead", "state", "workers"} {
+		b.use(r, g.keys[role(e, r)], "Key", nil, &scope)
+	}
+	b.use("channel", g.channelCodes[e.Notify], "Channel", nil, &scope)
+	var families []string
+	for _, r := range []string{"job", "result", "unique"} {
+		b.lines = append(b.lines, g.family(&b, r, g.keys[role(e, r)], &scope))
+		families = append(families, fmt.Sprintf("%s: %s", gen.Title(r), r))
+	}
+	payload := g.stored(c.name+"_payload", &role(e, "job").Fields[0].Type, false)
+	codec := g.codecOf("payload", c, payload)
+	var defaults []string
+	if e.Lease > 0 {
+		defaults = append(defaults, "Lease "+g.duration(e.Lease))
+	}
+	if e.Retry > 0 {
+		defaults = append(defaults, fmt.Sprint("Retry ", e.Retry))
+	}
+	g.tune(c.name, pkg+".Options", defaults...)
+	job := g.keys[role(e, "job")]
+	legal := fmt.Sprintf("ID: func(id string) error {\nif %s_, ok := Parse%sKey(job.Of(id)); !ok {\nreturn %s.Bad(%s)\n}\nreturn nil\n}", strings.Repeat("_, ", len(job.params)-1), job.name, g.use(module+"/value"), quote("is no "+job.params[len(job.params)-1].place.Type.Definition()))
+	g.about(c.name, k)
+	g.printf("func (k *Keyspace) %s(%s) %s.Queue[%s] {\n%s", c.name, signature(b.params), pkg, payload.typ, b.text())
+	g.printf("return %s.New(k.client, &entry_%s, %s.Keys{Lanes: []%s.Lane{%s}, %s, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Channel: channel, %s}, %s, &%s, &k.tuning.%s)\n}\n\n",
+		pkg, c.name, pkg, pkg, strings.Join(lanes, ", "), strings.Join(families, ", "), legal, b.failed(g), codec, c.name)
+}
+
+// lanes builds the key of every lane, in their order.
+func (g *generator) lanes(b *built, c *keyCode, e *keyspace.Entry, scope *gen.Names) (lanes []string) {
+	i := slices.IndexFunc(c.params, func(p param) bool { return p.place.Name == e.Order })
+	if i < 0 {
+		b.use("main", c, "Key", nil, scope)
+		return []string{"{Key: main}"}
+	}
+	order := c.params[i]
+	for n, constant := range g.enums.constants(order.typ) {
+		lane := fmt.Sprintf("lane%d", n+1)
+		b.use(lane, c, "Key", map[string]string{e.Order: constant}, scope)
+		lanes = append(lanes, fmt.Sprintf("{Name: %s, Key: %s}", quote(order.place.Type.Values[n]), lane))
+	}
+	return lanes
+}
+
+// family is what stands before and behind the last placeholder of a pattern.
+func (g *generator) family(b *built, variable string, c *keyCode, scope *gen.Names) string {
+	last := len(c.params) - 1
+	at := slices.IndexFunc(c.elems, func(e pattern.Element) bool { return e.Placeholder == last })
+	return fmt.Sprintf("%s := %s.Name{Before: %s, After: %s}\n", variable, g.use(module+"/queue"), g.concat(b, c, c.elems[:at], scope), g.concat(b, c, c.elems[at+1:], scope))
+}
+
+// concat is a piece of a key as an expression. Its placeholders have been
+// checked by the builder of another key of the same construct.
+func (g *generator) concat(b *built, c *keyCode, elems []pattern.Element, scope *gen.Names) string {
+	var literal strings.Builder
+	var parts []string
+	flush := func() {
+		if literal.Len() > 0 {
+			parts = append(parts, quote(literal.String()))
+			literal.Reset()
+		}
+	}
+	for _, e := range elems {
+		if e.Placeholder < 0 {
+			literal.WriteString(e.Literal)
+			continue
+		}
+		flush()
+		p := c.params[e.Placeholder]
+		p.name = b.pass([]param{p}, nil, scope)[0]
+		if p.typ == "string" {
+			parts = append(parts, p.name)
+			continue
+		}
+		was := p
+		parts = append(parts, "string("+strings.Replace(g.appendTo(&was), "(b, ", "(nil, ", 1)+")")
+	}
+	flush()
+	if len(parts) == 0 {
+		return `""`
+	}
+	return strings.Join(parts, " + ")
+}
+
+// cache writes the method that gives a cached value.
+func (g *generator) cache(c *keyCode, k *keyspace.Key) {
+	pkg := g.use(module + "/cache")
+	typ, codec := g.stringCodec(c, k)
+	var defaults []string
+	if k.Entry.Fresh > 0 {
+		defaults = append(defaults, "Fresh "+g.duration(k.Entry.Fresh))
+	}
+	if k.Entry.Absent > 0 {
+		defaults = append(defaults, "Absent "+g.duration(k.Entry.Absent))
+	}
+	if k.Entry.TTL.Policy == keyspace.TTLAny { // it cannot be kept without one
+		defaults = append(defaults, "TTL "+g.duration(time.Hour))
+	}
+	g.tune(c.name, pkg+".Options", defaults...)
+	if fill := role(k.Entry, "fill"); !fill.Derived {
+		g.making = append(g.making, fmt.Sprintf("k.tuning.%s.Fill = fill_%s", c.name, c.name))
+		g.fillOf(c, g.keys[fill])
+	}
+	g.hold("cache_"+c.name, fmt.Sprintf("*%s.Cache[%s]", pkg, typ), fmt.Sprintf("%s.New(c, &entry_%s, &%s, k.tuning.%s)", pkg, c.name, codec, c.name))
+	g.about(c.name, k)
+	g.printf("func (k *Keyspace) %s(%s) %s.Item[%s] { return k.cache_%s.Key(%sKey(%s)) }\n\n", c.name, signature(c.params), pkg, typ, c.name, c.name, arguments(c.params))
+	shared := g.methods.Take(c.name+"Cache", "Client")
+	g.printf("// %s is what all %s have in common: several at once, tags, a tier of its own.\nfunc (k *Keyspace) %s() *%s.Cache[%s] { return k.cache_%s }\n\n", shared, c.name, shared, pkg, typ, c.name)
+}
+
+// fillOf writes the function from the key of a cached value to that of its fill.
+func (g *generator) fillOf(c, fill *keyCode) {
+	g.printf("func fill_%s(main string) string {\n", c.name)
+	var b built
+	scope := bodyNames()
+	passed := b.pass(c.params, nil, &scope)
+	if len(passed) > 0 {
+		g.printf("%s, _ := Parse%sKey(main)\n", strings.Join(passed, ", "), c.name)
+	}
+	own := b.pass(fill.params, nil, &scope)
+	g.printf("name, _ := %sKey(%s)\nreturn name\n}\n\n", fill.name, strings.Join(own, ", "))
+}
+
+var rules = map[keyspace.Method]string{keyspace.GCRA: "GCRA", keyspace.Sliding: "Sliding", keyspace.Fixed: "Fixed"}
+
+func (g *generator) rateLimit(c *keyCode, k *keyspace.Key) {
+	pkg, r := g.use(module+"/limit"), k.Entry.Rate
+	arguments_ := fmt.Sprintf("%d, %s", max(r.Count, 1), g.duration(max(r.Per, time.Millisecond)))
+	if k.Entry.Method == keyspace.GCRA {
+		arguments_ += fmt.Sprintf(", %d", r.Burst)
+	}
+	g.hold("limit_"+c.name, "*"+pkg+".Limits", fmt.Sprintf("%s.New(c, &entry_%s, %s.%s(%s))", pkg, c.name, pkg, rules[k.Entry.Method], arguments_))
+	g.about(c.name, k)
+	g.printf("func (k *Keyspace) %s(%s) %s.Limiter { return k.limit_%s.Of(%sKey(%s)) }\n\n", c.name, signature(c.params), pkg, c.name, c.name, arguments(c.params))
+}
+
+func (g *generator) counter(c *keyCode, k *keyspace.Key) {
+	pkg := g.use(module + "/counter")
+	g.about(c.name, k)
+	g.printf("func (k *Keyspace) %s(%s) %s.Counter {\nname, err := %sKey(%s)\nreturn %s.New(k.client, &entry_%s, name, err)\n}\n\n", c.name, signature(c.params), pkg, c.name, arguments(c.params), pkg, c.name)
+}
+
+// ranking writes, beside the sorted set of one period, the whole ranking and its
+// windows, if there is exactly one date in the key.
+func (g *generator) ranking(c *keyCode, k *keyspace.Key) {
+	member, score := g.zset(c, k)
+	if k.Entry.Ties == keyspace.FirstToReach { // as it is meant, not as it is stored
+		score = stored{typ: "int64", codec: g.use(module+"/value") + ".IntScore(0, 1<<52)"}
+		score.codec = g.codecOf("whole", c, score)
+	}
+	i := slices.IndexFunc(c.params, func(p param) bool { return p.place.Type.Kind == scalar.Date })
+	if i < 0 || score.typ != "int64" && score.typ != "float64" {
+		return
+	}
+	pkg, scope := g.use(module+"/ranking"), bodyNames()
+	var b built
+	call := fmt.Sprintf("%sKey(%s)", c.name, strings.Join(b.pass(c.params, map[string]string{c.params[i].place.Name: "t"}, &scope), ", "))
+	board := g.methods.Take(c.name+"Board", "Client")
+	typ := fmt.Sprintf("*%s.Board[%s, %s]", pkg, member.typ, score.typ)
+	g.about(board, k)
+	g.printf("//\n// It is the whole ranking: every period of it, ranks, neighbours, windows.\nfunc (k *Keyspace) %s(%s) (%s, error) {\n", board, signature(b.params), typ)
+	g.printf("return %s.New(%s.Config[%s, %s]{Client: k.client, Entry: &entry_%s, Step: %s.%s, Ties: %s.%s, Member: &%s, Score: &%s,\nKey: func(t %s.Time) (string, error) { return %s },\n})\n}\n\n",
+		pkg, pkg, member.typ, score.typ, c.name, pkg, step(c.params[i].place.Type.Layout), pkg, map[keyspace.Ties]string{keyspace.ByMember: "ByMember", keyspace.FirstToReach: "FirstToReach"}[k.Entry.Ties], member.codec, score.codec, g.use("time"), call)
+	if window := role(k.Entry, "window"); window != nil && k.Entry.Ties == keyspace.ByMember {
+		g.window(c, k, board, b, g.keys[window], member.typ, score.typ, step(c.params[i].place.Type.Layout))
+	}
+}
+
+// window writes the method that gives the sums over several periods.
+func (g *generator) window(c *keyCode, k *keyspace.Key, board string, b built, code *keyCode, member, score, step string) {
+	pkg, value, scope := g.use(module+"/ranking"), g.use(module+"/value"), bodyNames()
+	given := len(b.params)
+	name := g.methods.Take(c.name+"Windows", "Client")
+	last := code.params[len(code.params)-1].place.Name
+	passed := b.pass(code.params, map[string]string{last: fmt.Sprintf("%s.%s.Window(end, weights)", pkg, step)}, &scope)
+	sums := "sums_" + c.name
+	g.printf("var %s = %s.FloatScore()\n\n", sums, value)
+	list := signature(b.params)
+	if list != "" {
+		list = ", " + list
+	}
+	g.printf("// %s is the sum of the last periods of %s, weighted, the newest first; kept for %s.\nfunc (k *Keyspace) %s(weights []float64%s) (*%s.Windows[%s, %s, float64], error) {\n", name, c.name, keyspace.FormatDuration(k.Entry.Cached), name, list, pkg, member, score)
+	g.printf("board, err := k.%s(%s)\nif err != nil {\nreturn nil, err\n}\n", board, arguments(b.params[:given]))
+	g.printf("return %s.NewWindows(board, %s.WindowConfig[float64]{Entry: &entry_%s, Score: &%s, Weights: weights,\nKey: func(end %s.Time) (string, error) { return %sKey(%s) },\n})\n}\n\n", pkg, pkg, code.name, sums, g.use("time"), code.name, strings.Join(passed, ", "))
+}
+
+// step is the period of a date by the smallest thing that its layout names.
+func step(layout string) string {
+	for _, s := range []struct{ part, step string }{{"HH", "Hour"}, {"DD", "Day"}, {"MM", "Month"}} {
+		if strings.Contains(layout, s.part) {
+			return s.step
+		}
+	}
+	return "Day"
+}
