@@ -237,7 +237,8 @@ func (i Item[V]) Tagged(tags ...typed.Key) Item[V] {
 }
 
 // FillKey is the key beside main that coordinates its loads: in main's cluster
-// slot, by a hash tag around all of it unless it has one.
+// slot, by a hash tag around all of it unless it has one. The keys a and {a} have
+// the same: do not cache both.
 func FillKey(main string) string {
 	if strings.ContainsAny(main, "{}") {
 		return main + ":fill"
