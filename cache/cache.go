@@ -68,6 +68,9 @@ type Options struct {
 	// failing; five in a row, and it is left alone for a second, then tried by one
 	// call. 0: 250 ms, with Fail: no limit but the context's, and no breaker.
 	Patience time.Duration
+	// Fill is the key beside main that coordinates its loads, where a declaration
+	// names it; nil: FillKey.
+	Fill func(main string) string
 	// Copies is how many values ServeStale keeps at most; 0: 10,000.
 	Copies int
 	// CopyAge is how old a copy may be; 0: an hour.
@@ -244,6 +247,13 @@ func FillKey(main string) string {
 		return main + ":fill"
 	}
 	return "{" + main + "}:fill"
+}
+
+func (c *Cache[V]) fillKey(main string) string {
+	if c.o.Fill != nil {
+		return c.o.Fill(main)
+	}
+	return FillKey(main)
 }
 
 func (i Item[V]) action(name string, effect keywright.Effect) keywright.Action {

@@ -272,7 +272,7 @@ func (c *Cache[V]) renewing(ctx context.Context, token string, items ...Item[V])
 // await waits for another process to end its load: until the server says that
 // fill has changed, or for a while that grows.
 func (i Item[V]) await(ctx context.Context, n int, left time.Duration) error {
-	fill := FillKey(i.main)
+	fill := i.c.fillKey(i.main)
 	wake := make(chan struct{}, 1)
 	stop, tracked := i.c.client.OnInvalidation(fill, func() {
 		select {

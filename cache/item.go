@@ -104,7 +104,7 @@ func (i Item[V]) Invalidate(ctx context.Context) (bool, error) { return i.LaterI
 
 // LaterInvalidate is Invalidate to be queued.
 func (i Item[V]) LaterInvalidate() keywright.Op[bool] {
-	return invalidation(i.action("invalidate", keywright.Idempotent), i.forgetting(yes))
+	return invalidation(i.action("invalidate", keywright.Idempotent), i.c.fillKey(i.main), i.forgetting(yes))
 }
 
 // forgetting is decode, and then this process forgets what it knew of the key.

@@ -103,7 +103,7 @@ func (i Item[V]) claim(token string, why claiming) keywright.Op[claimed[V]] {
 
 // keys are those of the item's scripts, and the tags that lie in other slots.
 func (i Item[V]) keys() (together, apart []string) {
-	together = []string{i.main, FillKey(i.main)}
+	together = []string{i.main, i.c.fillKey(i.main)}
 	if i.c.client.Raw().Mode() != rueidis.ClientModeCluster {
 		return append(together, i.tags()...), nil
 	}
@@ -195,7 +195,7 @@ func (i Item[V]) encoded(s storing, v V, options []keywright.WriteOption) storin
 
 // lease renews a lease, or gives it up for d = 0; false if it is gone.
 func (i Item[V]) lease(token string, d time.Duration) keywright.Op[bool] {
-	return keywright.NewOp(keywright.Spec[bool]{Action: i.action("lease", keywright.Idempotent), Script: i.c.scripts.lease, Keys: []string{FillKey(i.main)},
+	return keywright.NewOp(keywright.Spec[bool]{Action: i.action("lease", keywright.Idempotent), Script: i.c.scripts.lease, Keys: []string{i.c.fillKey(i.main)},
 		Args: []string{token, milliseconds(d)}, Decode: yes})
 }
 
@@ -203,16 +203,16 @@ func (i Item[V]) lease(token string, d time.Duration) keywright.Op[bool] {
 // way void, in one step: one command, sent again after a lost reply. It says
 // whether there was anything, and is what the function of an event queues.
 func LaterInvalidate(c *keywright.Client, k typed.Key) keywright.Op[bool] {
-	return invalidation(keywright.Action{Client: c, Name: "invalidate", Entry: k.Entry(), Effect: keywright.Idempotent, Err: k.Err(), Key: k.Name()}, yes)
+	return invalidation(keywright.Action{Client: c, Name: "invalidate", Entry: k.Entry(), Effect: keywright.Idempotent, Err: k.Err(), Key: k.Name()}, FillKey(k.Name()), yes)
 }
 
-func invalidation(a keywright.Action, decode func(rueidis.RedisResult) (bool, error)) keywright.Op[bool] {
+func invalidation(a keywright.Action, fill string, decode func(rueidis.RedisResult) (bool, error)) keywright.Op[bool] {
 	main := a.Key
-	if s, fill := slot.Of([]byte(main)), slot.Of([]byte(FillKey(main))); a.Err == nil && s != fill && a.Client.Raw().Mode() == rueidis.ClientModeCluster {
+	if a.Err == nil && slot.Of([]byte(main)) != slot.Of([]byte(fill)) && a.Client.Raw().Mode() == rueidis.ClientModeCluster {
 		a.Err = &keywright.Error{Class: keywright.Invalid, Err: errors.New("the key has braces and no hash tag, so that nothing can share its slot"), Hint: "give the pattern a hash tag, {#…}"}
 	}
 	return keywright.NewOp(keywright.Spec[bool]{Action: a, Decode: decode, Build: func(b rueidis.Builder) rueidis.Completed {
-		return b.Arbitrary("UNLINK").Keys(main, FillKey(main)).Build()
+		return b.Arbitrary("UNLINK").Keys(main, fill).Build()
 	}})
 }
 
