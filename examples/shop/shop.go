@@ -1,22 +1,22 @@
 // Package shop is the shop's use of its Redis keys, through generated code only
-// (package shopkeys): a product cache with its options, sales rankings and the
-// popular products made from them. What the database would do is a Catalog.
+// (package shopkeys): a product cache that one reader fills for all and that a
+// change empties, sales rankings with the popular products made from them, and
+// coupons that are issued under a lock. What the database would do is a Catalog.
 //
 // No key, type or TTL is written here by hand; a test runs it behind a guard
 // that would refuse it.
 package shop
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/examples/shop/shopkeys"
-	"github.com/keywright/keywright/typed"
+	"github.com/keywright/keywright/ranking"
 )
 
 // Product is what a product's page shows.
@@ -33,10 +33,15 @@ type Option struct {
 	Stock int64  `json:"stock"`
 }
 
-// Catalog is the truth that the cache is made from.
+// Catalog is the truth that the cache is made from, and what a coupon is taken
+// from.
 type Catalog interface {
 	Product(ctx context.Context, id int64) (Product, error)
 	Options(ctx context.Context, product int64) ([]Option, error)
+	// Issue gives a coupon to a user. It refuses a fence that is older than one it
+	// has seen for this coupon (lock.ErrStale), as
+	// UPDATE … WHERE id = $1 AND fence <= $2 does.
+	Issue(ctx context.Context, coupon, user, fence int64) error
 }
 
 // Shop answers from the cache and fills it.
@@ -45,33 +50,52 @@ type Shop struct {
 	catalog Catalog
 }
 
-// New makes a shop on a client.
-func New(c *keywright.Client, catalog Catalog) *Shop { return &Shop{shopkeys.New(c), catalog} }
+// New makes a shop on a client. A cache that cannot be reached costs time, not
+// the answer.
+func New(c *keywright.Client, catalog Catalog) *Shop {
+	through := cache.Options{Down: cache.LoadThrough}
+	return &Shop{shopkeys.NewTuned(c, shopkeys.Tuning{ProductDetail: through, ProductOptions: through, ProductOption: through, Popular: through}), catalog}
+}
 
-// Product reads a product: one round trip when it is cached, two when not. A
-// cache that cannot be reached costs time, not the answer.
+// ErrUnknownProduct is what a Catalog answers for a product there is not. That
+// is remembered for a moment, so that a wrong link does not reach the database
+// each time.
+var ErrUnknownProduct = errors.New("no such product")
+
+// Product reads a product: one round trip when it is cached. When it is not, one
+// process asks the catalog, whoever else waits for it.
 func (s *Shop) Product(ctx context.Context, id int64) (Product, error) {
-	return through(ctx, s.keys.ProductDetail(id), func() (Product, error) { return s.catalog.Product(ctx, id) })
+	p, err := through(ctx, s.keys.ProductDetail(id), func(ctx context.Context) (Product, error) {
+		p, err := s.catalog.Product(ctx, id)
+		if errors.Is(err, ErrUnknownProduct) {
+			err = keywright.ErrNotFound
+		}
+		return p, err
+	})
+	if errors.Is(err, keywright.ErrNotFound) {
+		err = ErrUnknownProduct
+	}
+	return p, err
 }
 
 // Options reads the options of a product.
 func (s *Shop) Options(ctx context.Context, product int64) ([]Option, error) {
-	return through(ctx, s.keys.ProductOptions(product), func() ([]Option, error) { return s.catalog.Options(ctx, product) })
+	return through(ctx, s.keys.ProductOptions(product), func(ctx context.Context) ([]Option, error) { return s.catalog.Options(ctx, product) })
 }
 
-// through reads a value through its cache.
-func through[T any](ctx context.Context, cache typed.String[json.RawMessage], load func() (T, error)) (v T, err error) {
-	text, err := cache.Get(ctx)
-	if err == nil && json.Unmarshal(text, &v) == nil {
-		return v, nil
-	}
-	if v, err = load(); err != nil {
+// through reads JSON through its cache.
+func through[T any](ctx context.Context, item cache.Item[json.RawMessage], load func(context.Context) (T, error)) (v T, err error) {
+	text, err := item.GetOrLoad(ctx, func(ctx context.Context) (json.RawMessage, error) {
+		loaded, err := load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(loaded)
+	})
+	if err != nil {
 		return v, err
 	}
-	if text, err = json.Marshal(v); err == nil {
-		_ = cache.Set(ctx, text) // the next reader tries again
-	}
-	return v, nil
+	return v, json.Unmarshal(text, &v)
 }
 
 // PutOptions caches the options of a product one by one and as a list, in one
@@ -83,17 +107,18 @@ func (s *Shop) PutOptions(ctx context.Context, product int64, options []Option) 
 		if err != nil {
 			return err
 		}
-		keywright.Queue(&b, s.keys.ProductOption(product, o.ID).Later().Set(text))
+		keywright.Queue(&b, s.keys.ProductOption(product, o.ID).LaterSet(text))
 	}
 	text, err := json.Marshal(options)
 	if err != nil {
 		return err
 	}
-	keywright.Queue(&b, s.keys.ProductOptions(product).Later().Set(text))
+	keywright.Queue(&b, s.keys.ProductOptions(product).LaterSet(text))
 	return b.Run(ctx, s.keys.Client())
 }
 
-// Updated drops what a change of the product has made stale.
+// Updated drops what a change of the product has made stale. A load that began
+// before is not stored either.
 func (s *Shop) Updated(ctx context.Context, product int64) error {
 	return s.keys.ProductUpdated(ctx, product)
 }
@@ -106,41 +131,34 @@ func (s *Shop) Sold(ctx context.Context, product, units int64, day time.Time) er
 }
 
 // Popular gives the n best-selling products of the last days, the best first,
-// ties by the lower id. It reads one ranking a day in one pipeline, and keeps
-// the result for as long as the declaration says.
+// ties by the lower id. The sum of the days is made once a minute, the answer
+// once in five.
 func (s *Shop) Popular(ctx context.Context, now time.Time, days, n int64) ([]int64, error) {
-	return through(ctx, s.keys.Popular(days), func() ([]int64, error) {
-		var b keywright.Batch
-		tops := make([]*keywright.Pending[[]typed.Scored[int64, int64]], days)
-		for i := range tops {
-			tops[i] = keywright.Queue(&b, s.keys.DailySales(now.AddDate(0, 0, -i)).Later().Top(1000))
-		}
-		if err := b.Run(ctx, s.keys.Client()); err != nil {
-			return nil, err
-		}
-		return best(tops, n)
-	})
-}
-
-// best adds the days up.
-func best(tops []*keywright.Pending[[]typed.Scored[int64, int64]], n int64) ([]int64, error) {
-	sold := map[int64]int64{}
-	for _, top := range tops {
-		rows, err := top.Result()
+	return through(ctx, s.keys.Popular(days), func(ctx context.Context) ([]int64, error) {
+		windows, err := s.keys.DailySalesWindows(ranking.Same(int(days)))
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range rows {
-			sold[row.Member] += row.Score
+		rows, err := windows.Ending(now).Top(ctx, int(n))
+		if err != nil {
+			return nil, err
 		}
-	}
-	ids := make([]int64, 0, len(sold))
-	for id := range sold {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, func(a, b int64) int { return cmp.Or(cmp.Compare(sold[b], sold[a]), cmp.Compare(a, b)) })
-	return ids[:min(int64(len(ids)), n)], nil
+		ids := make([]int64, len(rows))
+		for i, row := range rows {
+			ids[i] = row.Member
+		}
+		return ids, nil
+	})
 }
 
-// ErrUnknownProduct is what a Catalog answers for a product there is not.
-var ErrUnknownProduct = errors.New("no such product")
+// IssueCoupon gives a coupon to a user, one at a time over all processes. Who
+// comes later waits for his turn. A process that was too slow and has lost the
+// lock is refused by the catalog: it passes its fencing token on.
+func (s *Shop) IssueCoupon(ctx context.Context, coupon, user int64) error {
+	lease, err := s.keys.CouponIssue(coupon).Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.catalog.Issue(lease.Context(), coupon, user, lease.Fence())
+	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+}

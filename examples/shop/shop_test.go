@@ -2,10 +2,12 @@ package shop_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,10 +18,41 @@ import (
 	"github.com/keywright/keywright/guard"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/lock"
 )
 
 // catalog counts how often it is asked.
-type catalog struct{ asked atomic.Int64 }
+type catalog struct {
+	asked atomic.Int64
+
+	mu      sync.Mutex
+	left    int64 // coupons
+	fence   int64 // the newest that was seen
+	issued  map[int64]bool
+	issuing atomic.Int64
+	alone   atomic.Bool // two were never issued at the same time
+}
+
+var errSoldOut = errors.New("no coupon is left")
+
+func (c *catalog) Issue(_ context.Context, _, user, fence int64) error {
+	if c.issuing.Add(1) > 1 {
+		c.alone.Store(false)
+	}
+	defer c.issuing.Add(-1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if fence < c.fence {
+		return lock.ErrStale
+	}
+	c.fence = fence
+	if c.left == 0 {
+		return errSoldOut
+	}
+	c.left--
+	c.issued[user] = true
+	return nil
+}
 
 func (c *catalog) Product(_ context.Context, id int64) (shop.Product, error) {
 	c.asked.Add(1)
@@ -47,7 +80,8 @@ func open(t *testing.T, url string) (*shop.Shop, *catalog, *keywright.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	facts := &catalog{}
+	facts := &catalog{left: 20, issued: map[int64]bool{}}
+	facts.alone.Store(true)
 	return shop.New(c, facts), facts, c
 }
 
@@ -134,6 +168,8 @@ func keysAreDeclared(t *testing.T, servers []*keywrighttest.Server) {
 		func(k string) bool { _, _, ok := shopkeys.ParseProductOptionKey(k); return ok },
 		func(k string) bool { _, ok := shopkeys.ParseDailySalesKey(k); return ok },
 		func(k string) bool { _, ok := shopkeys.ParsePopularKey(k); return ok },
+		func(k string) bool { _, ok := shopkeys.ParseDailySalesWindowKey(k); return ok },
+		func(k string) bool { _, ok := shopkeys.ParseProductDetailFillKey(k); return ok }, // product 5000 is remembered as absent
 	}
 	seen := 0
 	for _, s := range servers {
@@ -195,5 +231,131 @@ func TestByHand(t *testing.T) {
 	err := raw.Do(t.Context(), raw.B().Set().Key("cache:product:detail:1").Value("x").Build()).Error()
 	if err == nil || !strings.Contains(err.Error(), "without a TTL") || !strings.Contains(err.Error(), "shop_test.go:") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestCoupons: many users and processes want twenty coupons: each is issued
+// once, one at a time, and others hear of it on the channel that the page names.
+func TestCoupons(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand)+" cluster", func(t *testing.T) {
+			t.Parallel()
+			coupons(t, keywrighttest.StartCluster(t, brand, 3, 0).URL())
+		})
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			coupons(t, keywrighttest.Start(t, brand).URL())
+		})
+	}
+}
+
+func coupons(t *testing.T, url string) {
+	first, facts, c := open(t, url)
+	heard := make(chan string, 100)
+	channel, err := shopkeys.CouponIssueReleasedChannel(7)
+	must(t, err)
+	if channel != "pubsub:lock:coupon:issue:7" {
+		t.Errorf("the channel is %s", channel)
+	}
+	stop, err := c.Subscribe(t.Context(), channel, keywright.Listener{Message: func(text string) { heard <- text }})
+	must(t, err)
+	defer stop()
+	shops := []*shop.Shop{first}
+	for range 3 {
+		_, _, other := open(t, url)
+		shops = append(shops, shop.New(other, facts))
+	}
+	var wg sync.WaitGroup
+	var soldOut atomic.Int64
+	for user := range int64(60) {
+		wg.Go(func() {
+			switch err := shops[user%4].IssueCoupon(t.Context(), 7, user); {
+			case errors.Is(err, errSoldOut):
+				soldOut.Add(1)
+			case err != nil:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(facts.issued) != 20 || soldOut.Load() != 40 || !facts.alone.Load() {
+		t.Errorf("%d issued, %d sold out, one at a time: %t", len(facts.issued), soldOut.Load(), facts.alone.Load())
+	}
+	if text := <-heard; text == "" {
+		t.Error("nothing was announced")
+	}
+}
+
+// TestSlowProcess: a process that was cut off while it issued a coupon is told
+// to stop, and what it still tries is refused by its fence.
+func TestSlowProcess(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
+	slow, facts, _ := open(t, "redis://"+p.Addr())
+	quick, _, other := open(t, s.URL())
+	quick = shop.New(other, facts)
+	entered := make(chan struct{})
+	stuck := &stuckCatalog{catalog: facts, entered: entered, leave: make(chan struct{})}
+	_, _, cut := open(t, "redis://"+p.Addr())
+	slow = shop.New(cut, stuck)
+	result := make(chan error, 1)
+	go func() { result <- slow.IssueCoupon(t.Context(), 1, 1) }()
+	<-entered
+	p.Freeze()
+	must(t, quick.IssueCoupon(t.Context(), 1, 2)) // when the three seconds of the first are over
+	if stuck.told.Load() != true {
+		t.Error("the first one was not told that its lock is lost")
+	}
+	close(stuck.leave)
+	p.Thaw()
+	if err := <-result; !errors.Is(err, lock.ErrStale) || !errors.Is(err, lock.ErrLost) {
+		t.Errorf("%v", err)
+	}
+	if len(facts.issued) != 1 || !facts.issued[2] {
+		t.Errorf("%v", facts.issued)
+	}
+}
+
+// stuckCatalog takes its time, and issues although its context has ended.
+type stuckCatalog struct {
+	*catalog
+	entered, leave chan struct{}
+	told           atomic.Bool
+}
+
+func (c *stuckCatalog) Issue(ctx context.Context, coupon, user, fence int64) error {
+	close(c.entered)
+	<-ctx.Done()
+	c.told.Store(true)
+	<-c.leave
+	return c.catalog.Issue(ctx, coupon, user, fence)
+}
+
+// TestColdProduct: whoever asks for a product that nobody has asked for, the
+// catalog is asked once; and once for one that there is not.
+func TestColdProduct(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	first, facts, _ := open(t, s.URL())
+	shops := []*shop.Shop{first}
+	for range 3 {
+		_, _, c := open(t, s.URL())
+		shops = append(shops, shop.New(c, facts))
+	}
+	for _, id := range []int64{1, 5000} {
+		facts.asked.Store(0)
+		var wg sync.WaitGroup
+		for i := range 1000 {
+			wg.Go(func() {
+				if _, err := shops[i%4].Product(t.Context(), id); err != nil && id == 1 {
+					t.Error(err)
+				} else if id == 5000 && err != shop.ErrUnknownProduct {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := facts.asked.Load(); n != 1 {
+			t.Errorf("product %d: the catalog was asked %d times", id, n)
+		}
 	}
 }

@@ -1208,7 +1208,7 @@ DailySalesScore = float  # int 0..
 
 
 class _DailySales(Key):
-    """Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular.
+    """Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular. The page makes the sum under a temp: key of its own per request; here the sum is one key for all requests of a minute, written with its TTL in one step, so that a crash leaves nothing.
     Key ranking:product:sales:{day}: ranking, a zset; ttl 7d.
     """
 
@@ -1232,6 +1232,46 @@ daily_sales = _DailySales(
     "product",
     b"ranking:product:sales:",
     _Place("day", "day", "date", _date, "a date like YYYY-MM-DD", False, False),
+)
+
+
+class DailySalesWindowParams(_t.TypedDict):
+    """The placeholders of a key of daily_sales_window."""
+
+    window: str  # text
+
+
+DailySalesWindowMember = str  # int 1..
+
+
+DailySalesWindowScore = float  # float
+
+
+class _DailySalesWindow(Key):
+    """The sum of daily_sales over several periods.
+    Key {#ranking:product:sales}:window:{window}: ranking, a zset; ttl 1m.
+    """
+
+    ttl: TtlExpires = TtlExpires("1m", 60000, 60000, 60000, 0, False)
+    scan_pattern: str = "{ranking:product:sales}:window:*"
+
+    def key(self, *, window: str) -> str:
+        return self._build({"window": window}).decode("utf-8")
+
+    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[DailySalesWindowParams]:
+        return _t.cast(_t.Optional[DailySalesWindowParams], self._parse(key))
+
+
+daily_sales_window = _DailySalesWindow(
+    "daily_sales.window",
+    "daily_sales",
+    "window",
+    "{#ranking:product:sales}:window:{window}",
+    "zset",
+    "ranking",
+    "product",
+    b"{ranking:product:sales}:window:",
+    _Place("window", "window", "text", _Text(0, False, True), "text", False, False),
 )
 
 
@@ -1462,6 +1502,7 @@ ALL_KEYS: _t.Dict[str, Key] = {
     "product_stock.waiters": product_stock_waiters,
     "product_stock.shared": product_stock_shared,
     "daily_sales": daily_sales,
+    "daily_sales.window": daily_sales_window,
     "temp_sales": temp_sales,
     "temp_rank": temp_rank,
 }

@@ -52,6 +52,8 @@ func New(c *keywright.Client) *Keyspace { return NewTuned(c, Tuning{}) }
 // NewTuned is New with other options.
 func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 	k := &Keyspace{client: c, tuning: t}
+	k.tuning.ProductDetail.Fresh = cmp.Or(k.tuning.ProductDetail.Fresh, 25*time.Minute)
+	k.tuning.ProductDetail.Absent = cmp.Or(k.tuning.ProductDetail.Absent, 10*time.Second)
 	k.cache_ProductDetail = cache.New(c, &entry_ProductDetail, &value_ProductDetail, k.tuning.ProductDetail)
 	k.cache_ProductOptions = cache.New(c, &entry_ProductOptions, &value_ProductOptions, k.tuning.ProductOptions)
 	k.cache_ProductOption = cache.New(c, &entry_ProductOption, &value_ProductOption, k.tuning.ProductOption)
@@ -889,6 +891,42 @@ func ParseDailySalesKey(text string) (day time.Time, ok bool) {
 	return day, true
 }
 
+var entry_DailySalesWindow = keywright.Entry{Name: "daily_sales.window", Pattern: "{#ranking:product:sales}:window:{window}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+
+// DailySalesWindowKey builds the key {#ranking:product:sales}:window:{window}.
+func DailySalesWindowKey(window string) (string, error) {
+	if reason := key.Text(window, 0, false, false); reason != "" {
+		return "", key.Refuse("daily_sales.window", "window", reason)
+	}
+	b := make([]byte, 0, 31+len(window))
+	b = append(b, "{ranking:product:sales}:window:"...)
+	b = append(b, window...)
+	return key.String(b), nil
+}
+
+// ParseDailySalesWindowKey reads the placeholders of a key {#ranking:product:sales}:window:{window}; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseDailySalesWindowKey(text string) (window string, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{ranking:product:sales}:window:"); !ok {
+		return "", false
+	}
+	part0 := rest
+	if key.Text(part0, 0, false, false) != "" {
+		return "", false
+	}
+	window = part0
+	return window, true
+}
+
+// DailySalesWindow: The sum of daily_sales over several periods.
+//
+// Key {#ranking:product:sales}:window:{window}, zset, TTL 1m.
+func (k *Keyspace) DailySalesWindow(window string) typed.Key {
+	name, err := DailySalesWindowKey(window)
+	return typed.NewKey(k.client, &entry_DailySalesWindow, name, err)
+}
+
 var entry_TempSales = keywright.Entry{Name: "temp_sales", Pattern: "temp:ranking:sales:{ts}:{uuid8}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
 
 // TempSalesKey builds the key temp:ranking:sales:{ts}:{uuid8}.
@@ -1005,7 +1043,7 @@ func (k *Keyspace) TempRank(ts time.Time, uuid8 string) typed.ZSet[int64, int64]
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_ProductDetail, entry_ProductDetailFill, entry_ProductOptions, entry_ProductOptionsFill, entry_ProductOption, entry_ProductOptionFill, entry_Popular, entry_PopularFill, entry_Category, entry_CategoryFill, entry_CouponIssue, entry_CouponIssueFence, entry_CouponIssueWaiters, entry_CouponIssueShared, entry_OrderProcess, entry_OrderProcessFence, entry_OrderProcessWaiters, entry_OrderProcessShared, entry_ProductStock, entry_ProductStockFence, entry_ProductStockWaiters, entry_ProductStockShared, entry_DailySales, entry_TempSales, entry_TempRank}
+	return []keywright.Entry{entry_ProductDetail, entry_ProductDetailFill, entry_ProductOptions, entry_ProductOptionsFill, entry_ProductOption, entry_ProductOptionFill, entry_Popular, entry_PopularFill, entry_Category, entry_CategoryFill, entry_CouponIssue, entry_CouponIssueFence, entry_CouponIssueWaiters, entry_CouponIssueShared, entry_OrderProcess, entry_OrderProcessFence, entry_OrderProcessWaiters, entry_OrderProcessShared, entry_ProductStock, entry_ProductStockFence, entry_ProductStockWaiters, entry_ProductStockShared, entry_DailySales, entry_DailySalesWindow, entry_TempSales, entry_TempRank}
 }
 
 // LockReleaseChannel builds the channel pubsub:lock:release:{lockKey}.
@@ -1209,7 +1247,7 @@ var member_DailySales = value.Int(1, math.MaxInt64)
 
 var score_DailySales = value.IntScore(0, math.MaxInt64)
 
-// DailySales: Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular.
+// DailySales: Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular. The page makes the sum under a temp: key of its own per request; here the sum is one key for all requests of a minute, written with its TTL in one step, so that a crash leaves nothing.
 //
 // Key ranking:product:sales:{day}, zset, TTL 7d.
 func (k *Keyspace) DailySales(day time.Time) typed.ZSet[int64, int64] {
@@ -1217,7 +1255,7 @@ func (k *Keyspace) DailySales(day time.Time) typed.ZSet[int64, int64] {
 	return typed.NewZSet(typed.NewKey(k.client, &entry_DailySales, name, err), &member_DailySales, &score_DailySales)
 }
 
-// DailySalesBoard: Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular.
+// DailySalesBoard: Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular. The page makes the sum under a temp: key of its own per request; here the sum is one key for all requests of a minute, written with its TTL in one step, so that a crash leaves nothing.
 //
 // Key ranking:product:sales:{day}, zset, TTL 7d.
 //
@@ -1225,6 +1263,19 @@ func (k *Keyspace) DailySales(day time.Time) typed.ZSet[int64, int64] {
 func (k *Keyspace) DailySalesBoard() (*ranking.Board[int64, int64], error) {
 	return ranking.New(ranking.Config[int64, int64]{Client: k.client, Entry: &entry_DailySales, Step: ranking.Day, Ties: ranking.ByMember, Member: &member_DailySales, Score: &score_DailySales,
 		Key: func(t time.Time) (string, error) { return DailySalesKey(t) },
+	})
+}
+
+var sums_DailySales = value.FloatScore()
+
+// DailySalesWindows is the sum of the last periods of DailySales, weighted, the newest first; kept for 1m.
+func (k *Keyspace) DailySalesWindows(weights []float64) (*ranking.Windows[int64, int64, float64], error) {
+	board, err := k.DailySalesBoard()
+	if err != nil {
+		return nil, err
+	}
+	return ranking.NewWindows(board, ranking.WindowConfig[float64]{Entry: &entry_DailySalesWindow, Score: &sums_DailySales, Weights: weights,
+		Key: func(end time.Time) (string, error) { return DailySalesWindowKey(ranking.Day.Window(end, weights)) },
 	})
 }
 

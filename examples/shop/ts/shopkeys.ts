@@ -1159,7 +1159,7 @@ export type DailySalesMember = string;
 export type DailySalesScore = number;
 
 /**
- * Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular.
+ * Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular. The page makes the sum under a temp: key of its own per request; here the sum is one key for all requests of a minute, written with its TTL in one step, so that a crash leaves nothing.
  * Key ranking:product:sales:{day}: ranking, a zset; ttl 7d.
  */
 export const dailySales: Key<[params: DailySalesParams], DailySalesParams, string, TtlExpires> = $key(
@@ -1177,6 +1177,39 @@ export const dailySales: Key<[params: DailySalesParams], DailySalesParams, strin
   false,
   "ranking:product:sales:",
   $place("day", "day", "date", $date, "a date like YYYY-MM-DD", false, false),
+);
+
+/** The placeholders of {#ranking:product:sales}:window:{window} */
+export interface DailySalesWindowParams {
+  /** text */
+  readonly window: string;
+}
+
+/** Element: int 1.. */
+export type DailySalesWindowMember = string;
+
+/** Score: float */
+export type DailySalesWindowScore = number;
+
+/**
+ * The sum of daily_sales over several periods.
+ * Key {#ranking:product:sales}:window:{window}: ranking, a zset; ttl 1m.
+ */
+export const dailySalesWindow: Key<[params: DailySalesWindowParams], DailySalesWindowParams, string, TtlExpires> = $key(
+  {
+    name: "daily_sales.window",
+    entry: "daily_sales",
+    role: "window",
+    pattern: "{#ranking:product:sales}:window:{window}",
+    type: "zset",
+    construct: "ranking",
+    owner: "product",
+    ttl: $expires("1m", 60000, 60000, 60000, 0, false),
+    scanPattern: "{ranking:product:sales}:window:*",
+  },
+  false,
+  "{ranking:product:sales}:window:",
+  $place("window", "window", "text", $text(0, false, true), "text", false, false),
 );
 
 /** The placeholders of temp:ranking:sales:{ts}:{uuid8} */
@@ -1362,6 +1395,7 @@ export const allKeys: ReadonlyMap<string, AnyKey> = new Map<string, AnyKey>([
   ["product_stock.waiters", productStockWaiters],
   ["product_stock.shared", productStockShared],
   ["daily_sales", dailySales],
+  ["daily_sales.window", dailySalesWindow],
   ["temp_sales", tempSales],
   ["temp_rank", tempRank],
 ]);
