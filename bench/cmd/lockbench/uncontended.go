@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
+)
+
+var callers = []int{1, 16, 128}
+
+// free is who takes part where nobody waits: the waits are never used.
+func free() []contestant {
+	return []contestant{ours("keywright, fair", fair), ours("keywright, any", unfair), bareRueidis(),
+		withRedsync("redsync", 128, 0), withRedislock("redislock", 128, 5), withRueidislock()}
+}
+
+// uncontended is lock and unlock of a lock that each goroutine has for itself.
+func uncontended(ctx context.Context, addr string, o options) (report.Table, []report.Goal, error) {
+	var all []turns.Contestant
+	for _, who := range free() {
+		c, err := who.open(ctx, addr, nil)
+		if err != nil {
+			return report.Table{}, nil, fmt.Errorf("%s: %w", who.name, err)
+		}
+		defer c.close()
+		mutexes := make([]mutex, slices.Max(callers))
+		for g := range mutexes {
+			mutexes[g] = c.mutex(fmt.Sprintf("lock:%d", g))
+		}
+		all = append(all, turns.Contestant{Name: who.name, Do: func(ctx context.Context, goroutine, _ int) error {
+			if err := mutexes[goroutine].lock(ctx); err != nil {
+				return fmt.Errorf("lock: %w", err)
+			}
+			return mutexes[goroutine].unlock(ctx)
+		}})
+	}
+	r, err := turns.Race(ctx, all, callers, o.rounds, o.slice, nil)
+	if err != nil {
+		return report.Table{}, nil, err
+	}
+	const ours, bare, redsync = 0, 2, 3
+	return r.Table("Uncontended, lock and unlock per second, a lock for each goroutine", bare), []report.Goal{
+		{What: "uncontended @128, keywright ÷ bare rueidis", Value: r.Ratio(ours, bare, 128), Bound: 0.75, AtLeast: true},
+		{What: "uncontended @128, keywright ÷ redsync", Value: r.Ratio(ours, redsync, 128), Bound: 3, AtLeast: true},
+	}, nil
+}
