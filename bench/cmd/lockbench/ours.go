@@ -8,7 +8,9 @@ const (
 // placeholder until lock is there
 func ours(name string, mode int) contestant {
 	c := bareRueidis()
-	if mode == fair { c = withRueidislock() }
+	if mode == fair {
+		c = withRueidislock()
+	}
 	c.name = name
 	return c
 }

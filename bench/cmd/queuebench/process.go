@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/keywright/keywright/bench/live"
+	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
+)
+
+// payload is a hundred bytes that begin with the job's number.
+func payload(i int) string { return fmt.Sprintf("%08d", i) + strings.Repeat("x", 92) }
+
+// ledger is what handlers have seen: every job once, from the first to the last.
+type ledger struct {
+	seen        []atomic.Int32
+	left        atomic.Int64
+	first, last atomic.Int64 // Unix nanoseconds
+	wrong       atomic.Int64
+	done        chan struct{}
+}
+
+func newLedger(n int) *ledger {
+	l := &ledger{seen: make([]atomic.Int32, n), done: make(chan struct{})}
+	l.left.Store(int64(n))
+	return l
+}
+
+func (l *ledger) handle(payload string) {
+	l.first.CompareAndSwap(0, time.Now().UnixNano())
+	i, err := strconv.Atoi(payload[:min(8, len(payload))])
+	if err != nil || i >= len(l.seen) || len(payload) != 100 || l.seen[i].Add(1) != 1 {
+		l.wrong.Add(1)
+		return
+	}
+	if l.left.Add(-1) == 0 {
+		l.last.Store(time.Now().UnixNano())
+		close(l.done)
+	}
+}
+
+// rate is jobs per second, from the first handler's start to the last one's.
+func (l *ledger) rate(ctx context.Context, limit time.Duration) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	select {
+	case <-ctx.Done():
+		return 0, fmt.Errorf("%d of %d jobs were not handled: %w", l.left.Load(), len(l.seen), ctx.Err())
+	case <-l.done:
+	}
+	if n := l.wrong.Load(); n > 0 {
+		return 0, fmt.Errorf("%d jobs were handled twice or are not what was enqueued", n)
+	}
+	return float64(len(l.seen)-1) / time.Duration(l.last.Load()-l.first.Load()).Seconds(), nil
+}
+
+// process is one worker with a full queue, from first to last job.
+func process(ctx context.Context, server *live.Server, who contestant, concurrency int, o options) (rate, commands float64, err error) {
+	if err := server.Do("FLUSHALL"); err != nil {
+		return 0, 0, err
+	}
+	q, err := who.open(ctx, server.Addr)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer q.close()
+	for i := 0; i < o.jobs; i += 1000 {
+		var some []string
+		for n := i; n < min(i+1000, o.jobs); n++ {
+			some = append(some, payload(n))
+		}
+		if err := q.enqueueAll(ctx, some); err != nil {
+			return 0, 0, err
+		}
+	}
+	before, err := commandsOf(server)
+	if err != nil {
+		return 0, 0, err
+	}
+	l := newLedger(o.jobs)
+	stop, err := q.work(ctx, concurrency, who.batch, l.handle)
+	if err != nil {
+		return 0, 0, err
+	}
+	rate, err = l.rate(ctx, o.limit)
+	after, err2 := commandsOf(server)
+	if err3 := stop(); err == nil {
+		err = firstOf(err2, err3)
+	}
+	return rate, float64(after-before) / float64(o.jobs), err
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commandsOf counts what the server has run, in scripts too, without our INFO.
+func commandsOf(server *live.Server) (int64, error) {
+	calls, err := server.Calls()
+	var sum int64
+	for name, n := range calls {
+		if name != "info" {
+			sum += n
+		}
+	}
+	return sum, err
+}
+
+var concurrencies = []int{10, 100}
+
+func processing(ctx context.Context, server *live.Server, o options) (report.Table, []report.Goal, error) {
+	all := []contestant{ours("keywright", 1), ours("keywright, batches of 10", 10), bareRueidis(), withAsynq("asynq", 0)}
+	const single, batches, asynq = 0, 1, 3
+	t := report.Table{Title: fmt.Sprintf("Process, no-op jobs per second by concurrency, %d jobs in the queue", o.jobs),
+		Columns: []string{"contestant", "c10", "c100", "÷ asynq c10", "c100", "server commands per job c10", "c100"}}
+	rates, commands := make([][2][]float64, len(all)), make([][2][]float64, len(all))
+	for round := range o.drains {
+		for c, n := range concurrencies {
+			for turn := range all {
+				i := (turn + round) % len(all)
+				rate, each, err := process(ctx, server, all[i], n, o)
+				if err != nil {
+					return t, nil, fmt.Errorf("%s with concurrency %d: %w", all[i].name, n, err)
+				}
+				rates[i][c], commands[i][c] = append(rates[i][c], rate), append(commands[i][c], each)
+			}
+		}
+	}
+	for i, who := range all {
+		t.Add(who.name, fmt.Sprintf("%.0f", turns.Median(rates[i][0])), fmt.Sprintf("%.0f", turns.Median(rates[i][1])),
+			fmt.Sprintf("%.2f", turns.Ratio(rates[i][0], rates[asynq][0])), fmt.Sprintf("%.2f", turns.Ratio(rates[i][1], rates[asynq][1])),
+			fmt.Sprintf("%.1f", turns.Median(commands[i][0])), fmt.Sprintf("%.1f", turns.Median(commands[i][1])))
+	}
+	var goals []report.Goal
+	for c, n := range concurrencies {
+		goals = append(goals,
+			report.Goal{What: fmt.Sprintf("process c%d, keywright ÷ asynq", n), Value: turns.Ratio(rates[single][c], rates[asynq][c]), Bound: 3, AtLeast: true},
+			report.Goal{What: fmt.Sprintf("process c%d, keywright in batches of 10 ÷ asynq", n), Value: turns.Ratio(rates[batches][c], rates[asynq][c]), Bound: 10, AtLeast: true})
+	}
+	return t, goals, nil
+}
