@@ -22,6 +22,10 @@ type Contestant struct {
 	Name string
 	Do   func(ctx context.Context, goroutine, n int) error // the nth operation of a goroutine
 	Size int                                               // how many operations one call counts as; 0: 1
+
+	// Ready, if it is there, is called before every turn, and what it returns
+	// behind it; neither is timed.
+	Ready func(ctx context.Context, goroutines int) (done func(), err error)
 }
 
 // Result is the rates of several contestants.
@@ -32,8 +36,8 @@ type Result struct {
 }
 
 // Race lets everybody run for a slice of time at each number of goroutines, in
-// each round. After, if there is one, is called behind every run and not timed.
-func Race(ctx context.Context, all []Contestant, callers []int, rounds int, slice time.Duration, after func() error) (*Result, error) {
+// each round.
+func Race(ctx context.Context, all []Contestant, callers []int, rounds int, slice time.Duration) (*Result, error) {
 	r := &Result{callers: callers, rates: make([][][]float64, len(all))}
 	for i, who := range all {
 		r.names = append(r.names, who.Name)
@@ -41,12 +45,9 @@ func Race(ctx context.Context, all []Contestant, callers []int, rounds int, slic
 	}
 	for round := range rounds {
 		for c, n := range callers {
-			for turn := range all {
-				i := (turn + round) % len(all)
-				rate, err := burst(ctx, all[i], n, slice)
-				if err == nil && after != nil {
-					err = after()
-				}
+			for place := range all {
+				i := (place + round) % len(all)
+				rate, err := turn(ctx, all[i], n, slice)
 				if err != nil {
 					return r, fmt.Errorf("%s with %d goroutines: %w", all[i].Name, n, err)
 				}
@@ -55,6 +56,17 @@ func Race(ctx context.Context, all []Contestant, callers []int, rounds int, slic
 		}
 	}
 	return r, nil
+}
+
+func turn(ctx context.Context, who Contestant, goroutines int, slice time.Duration) (float64, error) {
+	if who.Ready != nil {
+		done, err := who.Ready(ctx, goroutines)
+		if err != nil {
+			return 0, err
+		}
+		defer done()
+	}
+	return burst(ctx, who, goroutines, slice)
 }
 
 // burst is the operations per second of one contestant.

@@ -62,13 +62,17 @@ func TestRaceCountsAndTakesTurns(t *testing.T) {
 			return nil
 		}
 	}
-	all := []Contestant{{Name: "a", Do: one("a")}, {Name: "b", Do: one("b"), Size: 100}}
-	r, err := Race(t.Context(), all, []int{1}, 2, time.Millisecond, func() error { order = append(order, "."); return nil })
+	ready := func(context.Context, int) (func(), error) {
+		order = append(order, "<")
+		return func() { order = append(order, ">") }, nil
+	}
+	all := []Contestant{{Name: "a", Do: one("a")}, {Name: "b", Do: one("b"), Size: 100, Ready: ready}}
+	r, err := Race(t.Context(), all, []int{1}, 2, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(order, ""); got != "a.b.b.a." {
-		t.Errorf("turns %s, want a.b.b.a.", got)
+	if got := strings.Join(order, ""); got != "a<b><b>a" {
+		t.Errorf("turns %s, want a<b><b>a", got)
 	}
 	if r.Rate(1, 1) < 10*r.Rate(0, 1) {
 		t.Errorf("a call that counts as 100: %v, one that counts as 1: %v", r.Rate(1, 1), r.Rate(0, 1))
@@ -80,7 +84,7 @@ func TestRaceCountsAndTakesTurns(t *testing.T) {
 
 func TestRaceSaysWhoFailed(t *testing.T) {
 	broken := []Contestant{{Name: "broken", Do: func(context.Context, int, int) error { return errors.New("no") }}}
-	if _, err := Race(t.Context(), broken, []int{2}, 1, time.Minute, nil); err == nil || err.Error() != "broken with 2 goroutines: no" {
+	if _, err := Race(t.Context(), broken, []int{2}, 1, time.Minute); err == nil || err.Error() != "broken with 2 goroutines: no" {
 		t.Error(err)
 	}
 }

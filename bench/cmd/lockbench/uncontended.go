@@ -37,7 +37,7 @@ func uncontended(ctx context.Context, addr string, o options) (report.Table, []r
 			return mutexes[goroutine].unlock(ctx)
 		}})
 	}
-	r, err := turns.Race(ctx, all, callers, o.rounds, o.slice, nil)
+	r, err := turns.Race(ctx, all, callers, o.rounds, o.slice)
 	if err != nil {
 		return report.Table{}, nil, err
 	}

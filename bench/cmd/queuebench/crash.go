@@ -50,10 +50,12 @@ func child(ctx context.Context, name, addr string, stdout io.Writer) error {
 
 // crash kills a worker in mid-job, with another one waiting, and says how long it
 // takes until the job runs there.
-func crash(ctx context.Context, server *live.Server, who contestant, o options) (time.Duration, error) {
-	if err := server.Do("FLUSHALL"); err != nil {
+func crash(ctx context.Context, who contestant, o options) (time.Duration, error) {
+	server, err := live.Start(ctx, o.server)
+	if err != nil {
 		return 0, err
 	}
+	defer server.Stop()
 	q, err := who.open(ctx, server.Addr)
 	if err != nil {
 		return 0, err
@@ -112,14 +114,14 @@ func midJob(ctx context.Context, server *live.Server, who contestant, q jobs) (*
 	return cmd, nil
 }
 
-func crashes(ctx context.Context, server *live.Server, o options) (report.Table, []report.Goal, error) {
+func crashes(ctx context.Context, o options) (report.Table, []report.Goal, error) {
 	t := report.Table{Title: fmt.Sprintf("A worker is killed in mid-job, lease %v", lease), Columns: []string{"contestant", "runs again after, median s", "worst s", "kills"}}
 	var goals []report.Goal
 	for i, who := range crashing(o) {
 		var all []time.Duration
 		worst := time.Duration(0)
 		for range o.kills {
-			d, err := crash(ctx, server, who, o)
+			d, err := crash(ctx, who, o)
 			if err != nil {
 				return t, nil, fmt.Errorf("%s: %w", who.name, err)
 			}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
@@ -14,27 +16,11 @@ var callers = []int{1, 16, 128}
 // bulk is how many jobs a batch has.
 const bulk = 100
 
-// enqueueing is jobs into a queue that nobody works on. The server is emptied
-// behind every turn.
-func enqueueing(ctx context.Context, server *live.Server, o options) (report.Table, []report.Goal, error) {
-	many := make([]string, bulk)
-	for i := range many {
-		many[i] = payload(i)
-	}
-	var all []turns.Contestant
-	for i, who := range []contestant{ours("keywright", 1), ours("keywright, batches of 100", 1), bareRueidis(), withAsynq("asynq", 0)} {
-		q, err := who.open(ctx, server.Addr)
-		if err != nil {
-			return report.Table{}, nil, fmt.Errorf("%s: %w", who.name, err)
-		}
-		defer q.close()
-		one := turns.Contestant{Name: who.name, Do: func(ctx context.Context, _, n int) error { return q.enqueue(ctx, many[n%bulk]) }}
-		if i == 1 {
-			one.Size, one.Do = bulk, func(ctx context.Context, _, _ int) error { return q.enqueueAll(ctx, many) }
-		}
-		all = append(all, one)
-	}
-	r, err := turns.Race(ctx, all, callers, o.rounds, o.slice, func() error { return server.Do("FLUSHALL") })
+// enqueueing is jobs into a queue that nobody works on.
+func enqueueing(ctx context.Context, o options) (report.Table, []report.Goal, error) {
+	all := []turns.Contestant{producing(ours("keywright", 1), 1, o), producing(ours("keywright, batches of 100", 1), bulk, o),
+		producing(bareRueidis(), 1, o), producing(withAsynq("asynq", 0), 1, o)}
+	r, err := turns.Race(ctx, all, callers, o.rounds, o.slice)
 	if err != nil {
 		return report.Table{}, nil, err
 	}
@@ -47,4 +33,49 @@ func enqueueing(ctx context.Context, server *live.Server, o options) (report.Tab
 		goals = append(goals, report.Goal{What: fmt.Sprintf("enqueue @%d, keywright in batches of 100 ÷ asynq", n), Value: r.Ratio(batches, asynq, n), Bound: 8, AtLeast: true})
 	}
 	return r.Table("Enqueue, jobs per second by goroutines, 100 bytes each", asynq), goals, nil
+}
+
+// producing has a new server for each turn, so that no queue grows from one to
+// the next. Connections are made and scripts are known before the time counts.
+func producing(who contestant, size int, o options) turns.Contestant {
+	many := make([]string, bulk)
+	for i := range many {
+		many[i] = payload(i)
+	}
+	var q jobs
+	c := turns.Contestant{Name: who.name, Size: size, Do: func(ctx context.Context, _, n int) error { return q.enqueue(ctx, many[n%bulk]) }}
+	if size > 1 {
+		c.Do = func(ctx context.Context, _, _ int) error { return q.enqueueAll(ctx, many) }
+	}
+	c.Ready = func(ctx context.Context, goroutines int) (func(), error) {
+		server, err := live.Start(ctx, o.server)
+		if err != nil {
+			return nil, err
+		}
+		if q, err = who.open(ctx, server.Addr); err != nil {
+			server.Stop()
+			return nil, err
+		}
+		done := func() { q.close(); server.Stop() }
+		if err := warm(ctx, c, goroutines); err != nil {
+			done()
+			return nil, err
+		}
+		return done, nil
+	}
+	return c
+}
+
+func warm(ctx context.Context, c turns.Contestant, goroutines int) error {
+	errs := make([]error, goroutines)
+	var all sync.WaitGroup
+	for g := range goroutines {
+		all.Go(func() {
+			for n := range 10 {
+				errs[g] = errors.Join(errs[g], c.Do(ctx, g, n))
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }

@@ -14,10 +14,12 @@ import (
 
 // idleOf is one worker with nothing to do: the commands per second that it sends
 // then, and how long single jobs wait for it.
-func idleOf(ctx context.Context, server *live.Server, who contestant, o options) (commands float64, waits []time.Duration, err error) {
-	if err := server.Do("FLUSHALL"); err != nil {
+func idleOf(ctx context.Context, who contestant, o options) (commands float64, waits []time.Duration, err error) {
+	server, err := live.Start(ctx, o.server)
+	if err != nil {
 		return 0, nil, err
 	}
+	defer server.Stop()
 	worker, err := who.open(ctx, server.Addr)
 	if err != nil {
 		return 0, nil, err
@@ -79,7 +81,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-func idling(ctx context.Context, server *live.Server, o options) (report.Table, []report.Goal, error) {
+func idling(ctx context.Context, o options) (report.Table, []report.Goal, error) {
 	all := []contestant{ours("keywright", 1), bareRueidis(), withAsynq("asynq", 0), withAsynq("asynq, looks every 10 ms", 10*time.Millisecond)}
 	t := report.Table{Title: fmt.Sprintf("Idle queue, %d jobs one at a time, concurrency 10", o.singles*o.idles),
 		Columns: []string{"contestant", "enqueue → handler p50 ms", "p99 ms", "idle commands/s per worker"}}
@@ -87,7 +89,7 @@ func idling(ctx context.Context, server *live.Server, o options) (report.Table, 
 	for round := range o.idles {
 		for turn := range all {
 			i := (turn + round) % len(all)
-			each, some, err := idleOf(ctx, server, all[i], o)
+			each, some, err := idleOf(ctx, all[i], o)
 			if err != nil {
 				return t, nil, fmt.Errorf("%s: %w", all[i].name, err)
 			}

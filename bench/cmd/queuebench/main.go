@@ -1,8 +1,8 @@
 // Command queuebench compares queues: jobs in, jobs through a worker, how soon an
 // idle worker has one and what it sends meanwhile, and how long the job of a
 // killed worker is away. Peers are asynq, and bare rueidis with a list by hand.
-// All run in turns in one process against one server; killed workers are
-// processes.
+// All run in turns in one process, each turn with an empty server; killed workers
+// are processes.
 package main
 
 import (
@@ -15,7 +15,6 @@ import (
 	"os/signal"
 	"time"
 
-	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 )
 
@@ -69,15 +68,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if o.child != "" {
 		return child(ctx, o.child, o.addr, stdout)
 	}
-	server, err := live.Start(ctx, o.server)
-	if err != nil {
-		return err
-	}
-	defer server.Stop()
 	out := &report.Report{Title: fmt.Sprintf("Queues on %s: %d interleaved rounds of %v, %d of %d jobs", o.server, o.rounds, o.slice, o.drains, o.jobs),
 		Notes: []string{"ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}
-	for _, part := range []func(context.Context, *live.Server, options) (report.Table, []report.Goal, error){enqueueing, processing, idling, crashes} {
-		table, goals, err := part(ctx, server, o)
+	for _, part := range []func(context.Context, options) (report.Table, []report.Goal, error){enqueueing, processing, idling, crashes} {
+		table, goals, err := part(ctx, o)
 		if err != nil {
 			return errors.Join(err, out.Print(stdout, o.asJSON))
 		}

@@ -60,10 +60,12 @@ func (l *ledger) rate(ctx context.Context, limit time.Duration) (float64, error)
 }
 
 // process is one worker with a full queue, from first to last job.
-func process(ctx context.Context, server *live.Server, who contestant, concurrency int, o options) (rate, commands float64, err error) {
-	if err := server.Do("FLUSHALL"); err != nil {
+func process(ctx context.Context, who contestant, concurrency int, o options) (rate, commands float64, err error) {
+	server, err := live.Start(ctx, o.server)
+	if err != nil {
 		return 0, 0, err
 	}
+	defer server.Stop()
 	q, err := who.open(ctx, server.Addr)
 	if err != nil {
 		return 0, 0, err
@@ -118,7 +120,7 @@ func commandsOf(server *live.Server) (int64, error) {
 
 var concurrencies = []int{10, 100}
 
-func processing(ctx context.Context, server *live.Server, o options) (report.Table, []report.Goal, error) {
+func processing(ctx context.Context, o options) (report.Table, []report.Goal, error) {
 	all := []contestant{ours("keywright", 1), ours("keywright, batches of 10", 10), bareRueidis(), withAsynq("asynq", 0)}
 	const single, batches, asynq = 0, 1, 3
 	t := report.Table{Title: fmt.Sprintf("Process, no-op jobs per second by concurrency, %d jobs in the queue", o.jobs),
@@ -128,7 +130,7 @@ func processing(ctx context.Context, server *live.Server, o options) (report.Tab
 		for c, n := range concurrencies {
 			for turn := range all {
 				i := (turn + round) % len(all)
-				rate, each, err := process(ctx, server, all[i], n, o)
+				rate, each, err := process(ctx, all[i], n, o)
 				if err != nil {
 					return t, nil, fmt.Errorf("%s with concurrency %d: %w", all[i].name, n, err)
 				}

@@ -171,7 +171,7 @@ func (f *field) race(ctx context.Context, o op, settings options) (report.Table,
 			return who.do(ctx, f, int64(goroutine*7919+n)%population+1)
 		}}
 	}
-	r, err := turns.Race(ctx, all, callers, settings.rounds, settings.slice, nil)
+	r, err := turns.Race(ctx, all, callers, settings.rounds, settings.slice)
 	if err != nil {
 		return report.Table{}, nil, err
 	}
