@@ -82,6 +82,8 @@ type Client struct {
 	hooks  []Hook
 	log    *slog.Logger
 	now    func() time.Time
+	hub    *invalidations // nil without client-side caching
+	parts  parts
 }
 
 // Open connects: redis://[user:password@]host:port/db, rediss:// with TLS,
@@ -97,14 +99,22 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	raw, err := rueidis.NewClient(clientOption(ctx, config, o))
+	option := clientOption(ctx, config, o)
+	var hub *invalidations
+	if !o.NoCache {
+		hub = newInvalidations()
+		option.OnInvalidations = hub.tell
+	}
+	raw, err := rueidis.NewClient(option)
 	if err != nil {
 		return nil, &Error{Class: NotApplied, Op: "open", Server: config.String(), Err: err, Hint: openHint(err)}
 	}
 	if o.Wrap != nil {
 		raw = o.Wrap(raw)
 	}
-	return newClient(raw, config.String(), o), nil
+	c := newClient(raw, config.String(), o)
+	c.hub = hub
+	return c, nil
 }
 
 // New makes a client of a rueidis client that exists already. That client
@@ -156,7 +166,10 @@ func openHint(err error) string {
 }
 
 // Close ends every connection. Operations under way fail.
-func (c *Client) Close() { c.raw.Close() }
+func (c *Client) Close() {
+	c.parts.close()
+	c.raw.Close()
+}
 
 // Raw is the rueidis client below, for commands that no handle has. What is
 // written through it has no TTL policy.

@@ -47,7 +47,7 @@ func realWorld(t *testing.T, brand keywrighttest.Brand) {
 		t.Errorf("known (-) and found (+) differ:\n%s", diff)
 	}
 	for _, e := range report.Entries {
-		if e.Keys == 0 {
+		if e.Keys == 0 && !strings.HasSuffix(e.Name, ".fill") { // there while a value is being loaded only
 			t.Errorf("%s has no keys: it is not of this keyspace", e.Name)
 		}
 	}

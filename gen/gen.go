@@ -12,6 +12,7 @@ package gen
 import (
 	"bytes"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -53,10 +54,14 @@ func Check(dir fs.FS, f File) State {
 }
 
 // Ours reports whether a text was generated: the marker is in its first lines.
+// An ACL file has no comments; it is ours while it has the generated form and
+// nobody has added passwords, which must not get lost.
 func Ours(text []byte) bool {
 	head := text[:min(len(text), 512)]
-	return bytes.Contains(head, []byte(Marker))
+	return bytes.Contains(head, []byte(Marker)) || aclFile.Match(text)
 }
+
+var aclFile = regexp.MustCompile(`^(user \S+ on resetkeys resetchannels -@all( [+~%&]\S*)*\n)+$`)
 
 // Words are the lower-case words of a name: product_detail, productId and
 // priority+created_at are two, two and three words.

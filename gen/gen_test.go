@@ -2,6 +2,7 @@ package gen
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 )
@@ -30,6 +31,17 @@ func TestCheck(t *testing.T) {
 	for name, want := range map[string]State{"a.go": Stale, "hand.go": Foreign, "same.go": Fresh, "none.go": Missing} {
 		if got := Check(dir, File{name, []byte("same")}); got != want {
 			t.Errorf("%s: %d, want %d", name, got, want)
+		}
+	}
+}
+
+// TestOursACL: an ACL file cannot say that it was generated; one that somebody
+// gave passwords is not replaced.
+func TestOursACL(t *testing.T) {
+	line := "user web on resetkeys resetchannels -@all +get ~cache:* &news\n"
+	for text, want := range map[string]bool{line: true, line + line: true, line + "user x on >secret +@all\n": false, "user web on >secret resetkeys resetchannels -@all +get\n": false, strings.TrimSpace(line) + " #abc\n": false, "user default on nopass\n": false} {
+		if Ours([]byte(text)) != want {
+			t.Errorf("%q: want %v", text, want)
 		}
 	}
 }

@@ -18,6 +18,9 @@ import (
 // so a fence that starts anew still grows.
 const helperTTL = 24 * time.Hour
 
+// fillTTL bounds the lease of somebody who loads a cached value.
+const fillTTL = time.Minute
+
 func atMost(d time.Duration) TTL {
 	return TTL{Policy: TTLExpires, Default: d, Min: d, Max: d, Text: FormatDuration(d)}
 }
@@ -78,12 +81,45 @@ func (b *builder) plainStream() {
 	}
 }
 
+// cache is a string; beside it, while there is no value, who loads it, or that
+// there is none.
+func (b *builder) cache() {
+	b.plainString()
+	b.e.Fresh, b.e.Absent = b.d.duration(b.props, "fresh"), b.d.duration(b.props, "absent")
+	if max := b.e.TTL.Min; b.e.TTL.Policy == TTLExpires && b.e.Fresh >= max && b.e.Fresh > 0 {
+		b.d.report("KW307", b.e.At["fresh"], "shorter than the ttl", "%s is fresh for %s, but lives for %s only", b.e.Name, FormatDuration(b.e.Fresh), FormatDuration(max))
+	}
+	b.addRole(&Key{Role: "fill", Kind: String, TTL: atMost(max(b.e.Absent, fillTTL)), Value: &scalar.Type{}, Doc: "Who is loading " + b.e.Name + ", or that there is none."}, b.main, "fill")
+}
+
+// ranking is a zset. With `cached`, the sum over several of its periods is a key
+// of its own, without the period.
+func (b *builder) ranking() {
+	b.plainCollection()
+	b.e.Cached = b.d.duration(b.props, "cached")
+	if b.e.Cached == 0 {
+		if p, ok := b.props["window"]; ok {
+			b.d.report("KW006", b.d.at(p.value), "add cached: 5m", "%s names its windows, but does not keep them", b.e.Name)
+		}
+		return
+	}
+	base := b.without(func(p pattern.Placeholder) bool { return p.Type.Kind == scalar.Date })
+	main := b.e.Keys[0]
+	b.addRole(&Key{Role: "window", Kind: ZSet, TTL: atMost(b.e.Cached), Member: main.Member, Score: &scalar.Type{Kind: scalar.Float}, Doc: "The sum of " + b.e.Name + " over several periods."}, base, "window:{window}")
+}
+
 func (b *builder) counter() {
 	b.addMain(&Key{Value: &scalar.Type{Kind: scalar.Int}})
 }
 
 func (b *builder) rateLimit() {
 	b.addMain(&Key{})
+	b.e.Method = GCRA
+	if p, ok := b.props["algorithm"]; ok {
+		if words := b.d.oneOf(p.value, "algorithm", []string{string(GCRA), string(Sliding), string(Fixed)}); len(words) == 1 {
+			b.e.Method = Method(words[0])
+		}
+	}
 	p, ok := b.props["rate"]
 	if !ok {
 		return
@@ -114,12 +150,18 @@ func (b *builder) lock() {
 	b.addMain(&Key{Value: &scalar.Type{}})
 	b.addRole(&Key{Role: "fence", Kind: String, TTL: atMost(helperTTL), Value: &scalar.Type{Kind: scalar.Int}, Doc: "The last fencing token of " + b.e.Name + "."}, b.main, "fence")
 	b.addRole(&Key{Role: "waiters", Kind: List, TTL: atMost(helperTTL), Member: &scalar.Type{}, Doc: "Who waits for " + b.e.Name + ", in order."}, b.main, "waiters")
-	c := &Channel{Name: b.e.Name + "_released", Owner: b.e.Owner, Readers: b.e.Readers, Doc: "Tells the next waiter that " + b.e.Name + " is free.", Pos: b.e.Pos}
+	b.addRole(&Key{Role: "shared", Kind: ZSet, TTL: atMost(helperTTL), Member: &scalar.Type{}, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Who holds " + b.e.Name + " together with others, scored by the end of the lease."}, b.main, "shared")
+	b.notify(b.main, "released", "Tells the next waiter that "+b.e.Name+" is free.")
+}
+
+// notify is the channel of a construct.
+func (b *builder) notify(base *pattern.Pattern, role, doc string) {
+	c := &Channel{Name: b.e.Name + "_" + role, Owner: b.e.Owner, Readers: b.e.Readers, Doc: doc, Pos: b.e.Pos}
 	if p, ok := b.props["notify"]; ok {
 		c.Pattern, c.Pos = b.pattern(b.d, p.value, "the notify channel of "+b.e.Name, nil), b.d.at(p.value)
 	} else {
 		c.Derived = true
-		c.Pattern, _ = b.main.Derive("released")
+		c.Pattern, _ = base.Derive(role)
 	}
 	if c.Pattern != nil {
 		b.e.Notify = c
@@ -128,8 +170,9 @@ func (b *builder) lock() {
 }
 
 // queue is a list of job ids per lane; beside the lanes one hash per job, its
-// result, and one zset of leases, one of delayed jobs and one list of dead ones
-// for all lanes together.
+// result, and for all lanes together one zset of leases, one of delayed jobs, one
+// list of dead ones, who works, what the queue is told to do, and who has asked
+// for a job to be there once.
 func (b *builder) queue() {
 	id := b.jobID()
 	b.addMain(&Key{Member: &id})
@@ -145,20 +188,37 @@ func (b *builder) queue() {
 	if slices.ContainsFunc(base.Placeholders(), func(p pattern.Placeholder) bool { return p.Name == "job" }) {
 		job = "{job_id}"
 	}
+	unique := "{unique}"
+	if slices.ContainsFunc(base.Placeholders(), func(p pattern.Placeholder) bool { return p.Name == "unique" }) {
+		unique = "{unique_name}"
+	}
 	ttl := b.e.TTL
 	payload := b.optionalType("value")
 	of := " of " + b.e.Name + "."
-	b.addRole(&Key{Role: "job", Kind: Hash, TTL: ttl, Item: payload, Doc: "One job" + of}, base, "job:"+job)
+	b.addRole(&Key{Role: "job", Kind: Hash, TTL: ttl, Fields: jobFields(payload), Doc: "One job" + of}, base, "job:"+job)
 	b.addRole(&Key{Role: "result", Kind: String, TTL: TTL{Policy: TTLAny, Text: "any"}, Doc: "The result of one job" + of}, base, "result:"+job)
 	b.addRole(&Key{Role: "leases", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs being worked on, scored by the end of their lease" + of}, base, "leases")
 	b.addRole(&Key{Role: "delayed", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs not yet due, scored by when they are" + of}, base, "delayed")
 	b.addRole(&Key{Role: "dead", Kind: List, TTL: ttl, Member: &id, Doc: "Jobs given up after their last attempt" + of}, base, "dead")
-	for _, k := range b.e.Keys {
-		if k.Role == "job" && payload == nil {
-			k.Item = nil
-		} else if k.Role == "job" {
-			k.Field = &scalar.Type{}
-		}
+	b.addRole(&Key{Role: "workers", Kind: ZSet, TTL: atMost(helperTTL), Member: &scalar.Type{}, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Processes that work, scored by when they count as dead" + of}, base, "workers")
+	b.addRole(&Key{Role: "state", Kind: Hash, TTL: ttl, Field: &scalar.Type{}, Item: &scalar.Type{}, Doc: "Whether it is paused, its rate, and its counters" + of}, base, "state")
+	b.addRole(&Key{Role: "unique", Kind: String, TTL: TTL{Policy: TTLAny, Text: "any"}, Value: &id, Doc: "Which job is there for a name that may be there once" + of}, base, "unique:"+unique)
+	b.notify(base, "ready", "Tells workers that there is a job"+of)
+}
+
+// jobFields are the fields of a job; all but the payload are the queue's own.
+func jobFields(payload *scalar.Type) []Field {
+	if payload == nil {
+		payload = &scalar.Type{}
+	}
+	own := func(k scalar.Kind) scalar.Type { return scalar.Type{Kind: k, Optional: true} }
+	value := *payload
+	value.Optional = true
+	return []Field{
+		{Name: "payload", Type: value}, {Name: "lane", Type: own(scalar.Text)}, {Name: "state", Type: own(scalar.Text)},
+		{Name: "attempt", Type: own(scalar.Int)}, {Name: "crashes", Type: own(scalar.Int)}, {Name: "retries", Type: own(scalar.Int)},
+		{Name: "owner", Type: own(scalar.Text)}, {Name: "enqueued", Type: own(scalar.UnixMS)}, {Name: "started", Type: own(scalar.UnixMS)},
+		{Name: "progress", Type: own(scalar.Text)}, {Name: "error", Type: own(scalar.Text)}, {Name: "unique", Type: own(scalar.Text)}, {Name: "cancel", Type: own(scalar.Bool)},
 	}
 }
 
@@ -189,15 +249,31 @@ func (b *builder) withoutOrder(p property) *pattern.Pattern {
 	if t := b.main.Placeholders()[i].Type; t.Kind != scalar.Enum {
 		b.d.report("KW303", b.d.at(p.value), fmt.Sprintf("vars: %s: high|normal|low", b.e.Order), "%s is ordered by {%s}, which is %s; the order of an enum's values is the order lanes are drained in", b.e.Name, b.e.Order, t.Definition())
 	}
-	text, lane := b.main.String(), "{"+b.e.Order+"}"
-	for _, cut := range []string{":" + lane, lane + ":", lane} {
+	return b.without(func(p pattern.Placeholder) bool { return p.Name == b.e.Order })
+}
+
+// without is the main pattern with the placeholders that leave cut out.
+func (b *builder) without(leave func(pattern.Placeholder) bool) *pattern.Pattern {
+	base := b.main
+	for _, p := range b.main.Placeholders() {
+		if leave(p) {
+			base = cutOut(base, "{"+p.Name+"}")
+		}
+	}
+	return base
+}
+
+// cutOut is a pattern without a placeholder and one separator beside it.
+func cutOut(p *pattern.Pattern, place string) *pattern.Pattern {
+	text := p.String()
+	for _, cut := range []string{":" + place, place + ":", place} {
 		if strings.Contains(text, cut) && text != cut {
-			if base, err := pattern.Parse(strings.Replace(text, cut, "", 1), b.main.Types()); err == nil {
+			if base, err := pattern.Parse(strings.Replace(text, cut, "", 1), p.Types()); err == nil {
 				return base
 			}
 		}
 	}
-	return b.main
+	return p
 }
 
 // entity is a hash with fixed fields and a set or zset per index.

@@ -36,13 +36,13 @@ var kinds = map[string]kind{
 	"set":       {Plain, Set, []string{"member"}, (*builder).plainCollection},
 	"zset":      {Plain, ZSet, []string{"member", "score"}, (*builder).plainCollection},
 	"stream":    {Plain, Stream, []string{"fields", "maxlen", "groups"}, (*builder).plainStream},
-	"cache":     {Cache, String, []string{"value"}, (*builder).plainString},
-	"lock":      {Lock, String, []string{"notify", "fence", "waiters"}, (*builder).lock},
-	"queue":     {Queue, List, []string{"order", "value", "job", "result", "leases", "delayed", "dead", "lease", "retry"}, (*builder).queue},
-	"ranking":   {Ranking, ZSet, []string{"member", "score"}, (*builder).plainCollection},
+	"cache":     {Cache, String, []string{"value", "fresh", "absent", "fill"}, (*builder).cache},
+	"lock":      {Lock, String, []string{"notify", "fence", "waiters", "shared"}, (*builder).lock},
+	"queue":     {Queue, List, []string{"order", "value", "job", "result", "leases", "delayed", "dead", "state", "workers", "unique", "notify", "lease", "retry"}, (*builder).queue},
+	"ranking":   {Ranking, ZSet, []string{"member", "score", "cached", "window"}, (*builder).ranking},
 	"entity":    {Entity, Hash, []string{"fields", "index", "emits"}, (*builder).entity},
 	"counter":   {Counter, String, nil, (*builder).counter},
-	"ratelimit": {RateLimit, String, []string{"rate"}, (*builder).rateLimit},
+	"ratelimit": {RateLimit, String, []string{"rate", "algorithm"}, (*builder).rateLimit},
 	"script":    {Script, "", []string{"file", "keys", "args", "returns", "effect"}, nil},
 }
 

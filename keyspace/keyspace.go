@@ -136,11 +136,15 @@ type Entry struct {
 
 	Index  []Index           // entity
 	Emits  map[string]string // entity: create/update/delete/expire → channel name
-	Notify *Channel          // lock: where a release is announced; derived if not written
+	Notify *Channel          // lock, queue: where a release, a new job is announced; derived if not written
 	Order  string            // queue: the placeholder whose enum order is pop order
 	Lease  time.Duration     // queue
 	Retry  int               // queue: attempts, 0 = not written
+	Fresh  time.Duration     // cache: after that it is refreshed, 0 = never early
+	Absent time.Duration     // cache: how long "there is none" is remembered, 0 = not
+	Cached time.Duration     // ranking: how long a window over several periods is kept
 	Rate   Rate              // ratelimit
+	Method Method            // ratelimit
 	MaxLen int64             // stream
 	Groups []string          // stream
 	Script *ScriptSpec       // script
@@ -194,6 +198,15 @@ type Rate struct {
 	Per   time.Duration
 	Burst int64
 }
+
+// Method is how a ratelimit counts.
+type Method string
+
+const (
+	GCRA    Method = "gcra"    // evenly, with a burst
+	Sliding Method = "sliding" // never more than the count in any window
+	Fixed   Method = "fixed"   // a counter per window; up to twice the count over its edge
+)
 
 // ScriptSpec is a Lua script with declared keys and typed arguments.
 type ScriptSpec struct {

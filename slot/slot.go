@@ -51,3 +51,13 @@ func crc16(b []byte) uint16 {
 	}
 	return crc
 }
+
+// Sibling is the beginning of names that lie in the slot of key: key itself if
+// it has a hash tag, else key as the tag. A key with braces that are no tag has
+// no siblings to be named so; then the slots differ, and a cluster refuses them.
+func Sibling(key string) string {
+	if _, tagged := Tag([]byte(key)); tagged {
+		return key
+	}
+	return "{" + key + "}"
+}

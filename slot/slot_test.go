@@ -38,3 +38,16 @@ func TestTag(t *testing.T) {
 		}
 	}
 }
+
+func TestSibling(t *testing.T) {
+	for key, want := range map[string]string{"a:b": "{a:b}", "a:{b}:c": "a:{b}:c", "a{}b": "{a{}b}", "{a": "{{a}"} {
+		if got := Sibling(key); got != want {
+			t.Errorf("%q: %q", key, got)
+		}
+	}
+	for _, key := range []string{"a:b", "a:{b}:c", "lock:issue:42"} {
+		if Of([]byte(key)) != Of([]byte(Sibling(key)+":fence")) {
+			t.Errorf("%q: another slot", key)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/pattern"
@@ -211,11 +212,25 @@ func more(e *keyspace.Entry) []row {
 	add("retry", fmt.Sprint(e.Retry), "attempts before a job is given up")
 	add("maxlen", fmt.Sprint(e.MaxLen), "about so many entries are kept")
 	add("groups", strings.Join(e.Groups, ", "), "consumer groups")
+	for _, d := range []struct {
+		name string
+		of   time.Duration
+		note string
+	}{
+		{"fresh", e.Fresh, "then one process loads it anew, and the others get the old value meanwhile"},
+		{"absent", e.Absent, "it is remembered for so long that there is none"},
+		{"cached", e.Cached, "the sum over several periods is kept for so long"},
+	} {
+		if d.of > 0 {
+			add(d.name, keyspace.FormatDuration(d.of), d.note)
+		}
+	}
 	if e.Rate.Count > 0 {
 		add("rate", fmt.Sprintf("%d per %s", e.Rate.Count, keyspace.FormatDuration(e.Rate.Per)), "")
+		add("algorithm", string(e.Method), "")
 	}
 	if e.Notify != nil {
-		add("released on", e.Notify.Pattern.String(), "the channel that tells the next waiter")
+		add("announced on", e.Notify.Pattern.String(), "the channel that tells who waits")
 	}
 	return out
 }

@@ -143,6 +143,10 @@ func properties(e *keyspace.Entry) facts {
 	p.add("order", e.Order)
 	p.add("lease", e.Lease.String())
 	p.add("retry", fmt.Sprint(e.Retry))
+	p.add("fresh", e.Fresh.String())
+	p.add("absent", e.Absent.String())
+	p.add("cached", e.Cached.String())
+	p.add("algorithm", string(e.Method))
 	p.add("maxlen", fmt.Sprint(e.MaxLen))
 	p.add("groups", strings.Join(e.Groups, ", "))
 	if e.Rate.Count > 0 {

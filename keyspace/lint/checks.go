@@ -304,7 +304,7 @@ func (c *context) slots() {
 			continue
 		}
 		for _, k := range e.Keys[1:] {
-			if k.Role != "result" && !e.Keys[0].Pattern.SameSlot(k.Pattern) {
+			if k.Role != "window" && !e.Keys[0].Pattern.SameSlot(k.Pattern) {
 				c.report(k.Pos, k.Name, "", "%s and %s change together, but %s and %s are not always in one slot", e.Keys[0].Name, k.Name, e.Keys[0].Pattern, k.Pattern)
 			}
 		}

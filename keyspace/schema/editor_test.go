@@ -204,7 +204,7 @@ func TestEditorCompletes(t *testing.T) {
 	}{
 		{completed: "sections", text: "keywright: 1\n|", yes: []string{"keys", "vars", "ttls", "owns", "channels", "events", "imports", "cleanup"}},
 		{completed: "types", text: "keywright: 1\nkeys:\n  a:\n    type: |\n", yes: []string{"string", "cache", "queue", "entity", "ratelimit"}},
-		{completed: "properties of the type", text: sample + "    |\n", yes: []string{"order", "retry", "dead", "owner", "doc"}, no: []string{"index", "score", "notify"}},
+		{completed: "properties of the type", text: sample + "    |\n", yes: []string{"order", "retry", "dead", "owner", "doc"}, no: []string{"index", "score", "fence"}},
 		{completed: "ttls", text: "keywright: 1\nkeys:\n  a:\n    key: a\n    type: string\n    ttl: |\n", yes: []string{"none", "any", "30s"}},
 		{completed: "skip", text: sample + "    skip: [|]\n", yes: []string{"shape", "owns"}},
 	} {

@@ -1081,6 +1081,140 @@ func (k *Keyspace) BreakingPendingDead(guildID string) typed.Key {
 	return typed.NewKey(k.client, &entry_BreakingPendingDead, name, err)
 }
 
+var entry_BreakingPendingWorkers = keywright.Entry{Name: "breaking_pending.workers", Pattern: "{#breaking:{guild_id}:pending}:workers", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+
+// BreakingPendingWorkersKey builds the key {#breaking:{guild_id}:pending}:workers.
+func BreakingPendingWorkersKey(guildID string) (string, error) {
+	if reason := type_GuildID.Text(guildID, true); reason != "" {
+		return "", key.Refuse("breaking_pending.workers", "guild_id", reason)
+	}
+	b := make([]byte, 0, 27+len(guildID))
+	b = append(b, "{breaking:"...)
+	b = append(b, guildID...)
+	b = append(b, ":pending}:workers"...)
+	return key.String(b), nil
+}
+
+// ParseBreakingPendingWorkersKey reads the placeholders of a key {#breaking:{guild_id}:pending}:workers; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseBreakingPendingWorkersKey(text string) (guildID string, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{breaking:"); !ok {
+		return "", false
+	}
+	part0, ok := strings.CutSuffix(rest, ":pending}:workers")
+	if !ok {
+		return "", false
+	}
+	if type_GuildID.Text(part0, true) != "" {
+		return "", false
+	}
+	guildID = part0
+	return guildID, true
+}
+
+// BreakingPendingWorkers: Processes that work, scored by when they count as dead of breaking_pending.
+//
+// Key {#breaking:{guild_id}:pending}:workers, zset, TTL 1d.
+func (k *Keyspace) BreakingPendingWorkers(guildID string) typed.Key {
+	name, err := BreakingPendingWorkersKey(guildID)
+	return typed.NewKey(k.client, &entry_BreakingPendingWorkers, name, err)
+}
+
+var entry_BreakingPendingState = keywright.Entry{Name: "breaking_pending.state", Pattern: "{#breaking:{guild_id}:pending}:state", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+
+// BreakingPendingStateKey builds the key {#breaking:{guild_id}:pending}:state.
+func BreakingPendingStateKey(guildID string) (string, error) {
+	if reason := type_GuildID.Text(guildID, true); reason != "" {
+		return "", key.Refuse("breaking_pending.state", "guild_id", reason)
+	}
+	b := make([]byte, 0, 25+len(guildID))
+	b = append(b, "{breaking:"...)
+	b = append(b, guildID...)
+	b = append(b, ":pending}:state"...)
+	return key.String(b), nil
+}
+
+// ParseBreakingPendingStateKey reads the placeholders of a key {#breaking:{guild_id}:pending}:state; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseBreakingPendingStateKey(text string) (guildID string, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{breaking:"); !ok {
+		return "", false
+	}
+	part0, ok := strings.CutSuffix(rest, ":pending}:state")
+	if !ok {
+		return "", false
+	}
+	if type_GuildID.Text(part0, true) != "" {
+		return "", false
+	}
+	guildID = part0
+	return guildID, true
+}
+
+// BreakingPendingState: Whether it is paused, its rate, and its counters of breaking_pending.
+//
+// Key {#breaking:{guild_id}:pending}:state, hash, TTL none.
+func (k *Keyspace) BreakingPendingState(guildID string) typed.Key {
+	name, err := BreakingPendingStateKey(guildID)
+	return typed.NewKey(k.client, &entry_BreakingPendingState, name, err)
+}
+
+var entry_BreakingPendingUnique = keywright.Entry{Name: "breaking_pending.unique", Pattern: "{#breaking:{guild_id}:pending}:unique:{unique}", Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
+
+// BreakingPendingUniqueKey builds the key {#breaking:{guild_id}:pending}:unique:{unique}.
+func BreakingPendingUniqueKey(guildID, unique string) (string, error) {
+	if reason := type_GuildID.Text(guildID, true); reason != "" {
+		return "", key.Refuse("breaking_pending.unique", "guild_id", reason)
+	}
+	if reason := key.Text(unique, 0, false, false); reason != "" {
+		return "", key.Refuse("breaking_pending.unique", "unique", reason)
+	}
+	b := make([]byte, 0, 27+len(guildID)+len(unique))
+	b = append(b, "{breaking:"...)
+	b = append(b, guildID...)
+	b = append(b, ":pending}:unique:"...)
+	b = append(b, unique...)
+	return key.String(b), nil
+}
+
+// ParseBreakingPendingUniqueKey reads the placeholders of a key {#breaking:{guild_id}:pending}:unique:{unique}; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseBreakingPendingUniqueKey(text string) (guildID, unique string, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{breaking:"); !ok {
+		return "", "", false
+	}
+	end0 := strings.IndexByte(rest, ':')
+	if end0 < 0 {
+		return "", "", false
+	}
+	part0 := rest[:end0]
+	rest = rest[end0:]
+	if rest, ok = strings.CutPrefix(rest, ":pending}:unique:"); !ok {
+		return "", "", false
+	}
+	part1 := rest
+	if type_GuildID.Text(part0, true) != "" {
+		return "", "", false
+	}
+	guildID = part0
+	if key.Text(part1, 0, false, false) != "" {
+		return "", "", false
+	}
+	unique = part1
+	return guildID, unique, true
+}
+
+// BreakingPendingUnique: Which job is there for a name that may be there once of breaking_pending.
+//
+// Key {#breaking:{guild_id}:pending}:unique:{unique}, string, TTL any.
+func (k *Keyspace) BreakingPendingUnique(guildID, unique string) typed.Key {
+	name, err := BreakingPendingUniqueKey(guildID, unique)
+	return typed.NewKey(k.client, &entry_BreakingPendingUnique, name, err)
+}
+
 var entry_BreakingTopics = keywright.Entry{Name: "breaking_topics", Pattern: "breaking:{guild_id}:topics", Type: "set", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // BreakingTopicsKey builds the key breaking:{guild_id}:topics.
@@ -1637,6 +1771,82 @@ func (k *Keyspace) LockResourceWaiters(lockScope LockScope, guildID, lockID stri
 	return typed.NewKey(k.client, &entry_LockResourceWaiters, name, err)
 }
 
+var entry_LockResourceShared = keywright.Entry{Name: "lock_resource.shared", Pattern: "{#lock:{lock_scope}:{guild_id}:{lock_id}}:shared", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+
+// LockResourceSharedKey builds the key {#lock:{lock_scope}:{guild_id}:{lock_id}}:shared.
+func LockResourceSharedKey(lockScope LockScope, guildID, lockID string) (string, error) {
+	if reason := key.Word(string(lockScope), "trivia", "rss", "breaking", "history", "daily"); reason != "" {
+		return "", key.Refuse("lock_resource.shared", "lock_scope", reason)
+	}
+	if reason := type_GuildID.Text(guildID, true); reason != "" {
+		return "", key.Refuse("lock_resource.shared", "guild_id", reason)
+	}
+	if reason := key.Slug(lockID); reason != "" {
+		return "", key.Refuse("lock_resource.shared", "lock_id", reason)
+	}
+	b := make([]byte, 0, 16+len(lockScope)+len(guildID)+len(lockID))
+	b = append(b, "{lock:"...)
+	b = append(b, lockScope...)
+	b = append(b, ":"...)
+	b = append(b, guildID...)
+	b = append(b, ":"...)
+	b = append(b, lockID...)
+	b = append(b, "}:shared"...)
+	return key.String(b), nil
+}
+
+// ParseLockResourceSharedKey reads the placeholders of a key {#lock:{lock_scope}:{guild_id}:{lock_id}}:shared; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseLockResourceSharedKey(text string) (lockScope LockScope, guildID, lockID string, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{lock:"); !ok {
+		return "", "", "", false
+	}
+	end0 := strings.IndexByte(rest, ':')
+	if end0 < 0 {
+		return "", "", "", false
+	}
+	part0 := rest[:end0]
+	rest = rest[end0:]
+	if rest, ok = strings.CutPrefix(rest, ":"); !ok {
+		return "", "", "", false
+	}
+	end1 := strings.IndexByte(rest, ':')
+	if end1 < 0 {
+		return "", "", "", false
+	}
+	part1 := rest[:end1]
+	rest = rest[end1:]
+	if rest, ok = strings.CutPrefix(rest, ":"); !ok {
+		return "", "", "", false
+	}
+	part2, ok := strings.CutSuffix(rest, "}:shared")
+	if !ok {
+		return "", "", "", false
+	}
+	if key.Word(string(part0), "trivia", "rss", "breaking", "history", "daily") != "" {
+		return "", "", "", false
+	}
+	lockScope = LockScope(part0)
+	if type_GuildID.Text(part1, true) != "" {
+		return "", "", "", false
+	}
+	guildID = part1
+	if key.Slug(part2) != "" {
+		return "", "", "", false
+	}
+	lockID = part2
+	return lockScope, guildID, lockID, true
+}
+
+// LockResourceShared: Who holds lock_resource together with others, scored by the end of the lease.
+//
+// Key {#lock:{lock_scope}:{guild_id}:{lock_id}}:shared, zset, TTL 1d.
+func (k *Keyspace) LockResourceShared(lockScope LockScope, guildID, lockID string) typed.Key {
+	name, err := LockResourceSharedKey(lockScope, guildID, lockID)
+	return typed.NewKey(k.client, &entry_LockResourceShared, name, err)
+}
+
 var entry_LockTriviaGame = keywright.Entry{Name: "lock_trivia_game", Pattern: "lock:trivia:{guild_id}:game:{game_id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Second, Min: 10 * time.Second, Max: 1 * time.Minute, Text: "10s in 10s..1m"}}
 
 // LockTriviaGameKey builds the key lock:trivia:{guild_id}:game:{game_id}.
@@ -1807,6 +2017,64 @@ func (k *Keyspace) LockTriviaGameWaiters(guildID, gameID string) typed.Key {
 	return typed.NewKey(k.client, &entry_LockTriviaGameWaiters, name, err)
 }
 
+var entry_LockTriviaGameShared = keywright.Entry{Name: "lock_trivia_game.shared", Pattern: "{#lock:trivia:{guild_id}:game:{game_id}}:shared", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+
+// LockTriviaGameSharedKey builds the key {#lock:trivia:{guild_id}:game:{game_id}}:shared.
+func LockTriviaGameSharedKey(guildID, gameID string) (string, error) {
+	if reason := type_GuildID.Text(guildID, true); reason != "" {
+		return "", key.Refuse("lock_trivia_game.shared", "guild_id", reason)
+	}
+	if reason := key.Slug(gameID); reason != "" {
+		return "", key.Refuse("lock_trivia_game.shared", "game_id", reason)
+	}
+	b := make([]byte, 0, 27+len(guildID)+len(gameID))
+	b = append(b, "{lock:trivia:"...)
+	b = append(b, guildID...)
+	b = append(b, ":game:"...)
+	b = append(b, gameID...)
+	b = append(b, "}:shared"...)
+	return key.String(b), nil
+}
+
+// ParseLockTriviaGameSharedKey reads the placeholders of a key {#lock:trivia:{guild_id}:game:{game_id}}:shared; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseLockTriviaGameSharedKey(text string) (guildID, gameID string, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{lock:trivia:"); !ok {
+		return "", "", false
+	}
+	end0 := strings.IndexByte(rest, ':')
+	if end0 < 0 {
+		return "", "", false
+	}
+	part0 := rest[:end0]
+	rest = rest[end0:]
+	if rest, ok = strings.CutPrefix(rest, ":game:"); !ok {
+		return "", "", false
+	}
+	part1, ok := strings.CutSuffix(rest, "}:shared")
+	if !ok {
+		return "", "", false
+	}
+	if type_GuildID.Text(part0, true) != "" {
+		return "", "", false
+	}
+	guildID = part0
+	if key.Slug(part1) != "" {
+		return "", "", false
+	}
+	gameID = part1
+	return guildID, gameID, true
+}
+
+// LockTriviaGameShared: Who holds lock_trivia_game together with others, scored by the end of the lease.
+//
+// Key {#lock:trivia:{guild_id}:game:{game_id}}:shared, zset, TTL 1d.
+func (k *Keyspace) LockTriviaGameShared(guildID, gameID string) typed.Key {
+	name, err := LockTriviaGameSharedKey(guildID, gameID)
+	return typed.NewKey(k.client, &entry_LockTriviaGameShared, name, err)
+}
+
 var entry_MigrationVersion = keywright.Entry{Name: "migration_version", Pattern: "meta:migration:version", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // MigrationVersionKey builds the key meta:migration:version.
@@ -1843,7 +2111,7 @@ func (k *Keyspace) LastBackup() typed.String[time.Time] {
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_DefaultPersona, entry_BotVersion, entry_GuildPersonality, entry_GuildDefaultPersona, entry_RSSFeeds, entry_RSSSeen, entry_RSSPending, entry_RSSPendingArticle, entry_TriviaRegistrations, entry_TriviaGame, entry_TriviaGameIndexEndsAt, entry_TriviaHistory, entry_TriviaSubmissions, entry_TriviaResult, entry_BreakingPending, entry_BreakingPendingJob, entry_BreakingPendingResult, entry_BreakingPendingLeases, entry_BreakingPendingDelayed, entry_BreakingPendingDead, entry_BreakingTopics, entry_BreakingChannels, entry_HistoryStories, entry_HistoryStory, entry_HistoryDedupWindow, entry_DailyGames, entry_DailySchedule, entry_LockResource, entry_LockResourceFence, entry_LockResourceWaiters, entry_LockTriviaGame, entry_LockTriviaGameFence, entry_LockTriviaGameWaiters, entry_MigrationVersion, entry_LastBackup}
+	return []keywright.Entry{entry_DefaultPersona, entry_BotVersion, entry_GuildPersonality, entry_GuildDefaultPersona, entry_RSSFeeds, entry_RSSSeen, entry_RSSPending, entry_RSSPendingArticle, entry_TriviaRegistrations, entry_TriviaGame, entry_TriviaGameIndexEndsAt, entry_TriviaHistory, entry_TriviaSubmissions, entry_TriviaResult, entry_BreakingPending, entry_BreakingPendingJob, entry_BreakingPendingResult, entry_BreakingPendingLeases, entry_BreakingPendingDelayed, entry_BreakingPendingDead, entry_BreakingPendingWorkers, entry_BreakingPendingState, entry_BreakingPendingUnique, entry_BreakingTopics, entry_BreakingChannels, entry_HistoryStories, entry_HistoryStory, entry_HistoryDedupWindow, entry_DailyGames, entry_DailySchedule, entry_LockResource, entry_LockResourceFence, entry_LockResourceWaiters, entry_LockResourceShared, entry_LockTriviaGame, entry_LockTriviaGameFence, entry_LockTriviaGameWaiters, entry_LockTriviaGameShared, entry_MigrationVersion, entry_LastBackup}
 }
 
 var argument_TriviaSubmit_1 = value.Matched("/[0-9]{6,20}/")
@@ -1999,6 +2267,36 @@ func (k *Keyspace) SummaryPosted(ctx context.Context, guildID, channelID string)
 	return keywright.DoAll(ctx, k.client,
 		k.RSSPending(guildID, channelID).LaterDelete(),
 	)
+}
+
+// BreakingPendingReadyChannel builds the channel {#breaking:{guild_id}:pending}:ready.
+func BreakingPendingReadyChannel(guildID string) (string, error) {
+	if reason := type_GuildID.Text(guildID, true); reason != "" {
+		return "", key.Refuse("breaking_pending_ready", "guild_id", reason)
+	}
+	b := make([]byte, 0, 25+len(guildID))
+	b = append(b, "{breaking:"...)
+	b = append(b, guildID...)
+	b = append(b, ":pending}:ready"...)
+	return key.String(b), nil
+}
+
+// ParseBreakingPendingReadyChannel reads the placeholders of a channel {#breaking:{guild_id}:pending}:ready; ok is false for any other
+// channel, and where a number has more than 64 bits.
+func ParseBreakingPendingReadyChannel(text string) (guildID string, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{breaking:"); !ok {
+		return "", false
+	}
+	part0, ok := strings.CutSuffix(rest, ":pending}:ready")
+	if !ok {
+		return "", false
+	}
+	if type_GuildID.Text(part0, true) != "" {
+		return "", false
+	}
+	guildID = part0
+	return guildID, true
 }
 
 // LockResourceReleasedChannel builds the channel {#lock:{lock_scope}:{guild_id}:{lock_id}}:released.

@@ -555,6 +555,48 @@ func (k *Keyspace) Computed(computation string) typed.String[json.RawMessage] {
 	return typed.NewString(typed.NewKey(k.client, &entry_Computed, name, err), &value_Computed)
 }
 
+var entry_ComputedFill = keywright.Entry{Name: "computed.fill", Pattern: "{#harca:memory:computed:{computation}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+
+// ComputedFillKey builds the key {#harca:memory:computed:{computation}}:fill.
+func ComputedFillKey(computation string) (string, error) {
+	if reason := key.Slug(computation); reason != "" {
+		return "", key.Refuse("computed.fill", "computation", reason)
+	}
+	b := make([]byte, 0, 29+len(computation))
+	b = append(b, "{harca:memory:computed:"...)
+	b = append(b, computation...)
+	b = append(b, "}:fill"...)
+	return key.String(b), nil
+}
+
+// ParseComputedFillKey reads the placeholders of a key {#harca:memory:computed:{computation}}:fill; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseComputedFillKey(text string) (computation string, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{harca:memory:computed:"); !ok {
+		return "", false
+	}
+	part0, ok := strings.CutSuffix(rest, "}:fill")
+	if !ok {
+		return "", false
+	}
+	if key.Slug(part0) != "" {
+		return "", false
+	}
+	computation = part0
+	return computation, true
+}
+
+var value_ComputedFill = value.Text(0)
+
+// ComputedFill: Who is loading computed, or that there is none.
+//
+// Key {#harca:memory:computed:{computation}}:fill, string, TTL 1m.
+func (k *Keyspace) ComputedFill(computation string) typed.String[string] {
+	name, err := ComputedFillKey(computation)
+	return typed.NewString(typed.NewKey(k.client, &entry_ComputedFill, name, err), &value_ComputedFill)
+}
+
 var entry_SystemState = keywright.Entry{Name: "system_state", Pattern: "harca:memory:state:{part}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 5 * time.Minute, Max: 12 * time.Hour, Text: "30m in 5m..12h"}}
 
 // SystemStateKey builds the key harca:memory:state:{part}.
@@ -595,7 +637,7 @@ func (k *Keyspace) SystemState(part_ string) typed.String[json.RawMessage] {
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_Item, entry_ItemIndexType, entry_ItemIndexContextID, entry_ItemIndexPriorityCreatedAt, entry_ItemIndexExpires, entry_Context, entry_ContextIndexType, entry_ContextIndexUpdatedAt, entry_ContextIndexExpires, entry_Computed, entry_SystemState}
+	return []keywright.Entry{entry_Item, entry_ItemIndexType, entry_ItemIndexContextID, entry_ItemIndexPriorityCreatedAt, entry_ItemIndexExpires, entry_Context, entry_ContextIndexType, entry_ContextIndexUpdatedAt, entry_ContextIndexExpires, entry_Computed, entry_ComputedFill, entry_SystemState}
 }
 
 var argument_UpdateItem_1 = value.Int(1, math.MaxInt64)

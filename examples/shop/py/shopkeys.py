@@ -389,6 +389,44 @@ product_detail = _ProductDetail(
 )
 
 
+class ProductDetailFillParams(_t.TypedDict):
+    """The placeholders of a key of product_detail_fill."""
+
+    product_id: int  # int 1..
+
+
+ProductDetailFillValue = str  # text
+
+
+class _ProductDetailFill(Key):
+    """Who is loading product_detail, or that there is none.
+    Key {#cache:product:detail:{productId}}:fill: cache, a string; ttl 1m.
+    """
+
+    ttl: TtlExpires = TtlExpires("1m", 60000, 60000, 60000, 0, False)
+    scan_pattern: str = "{cache:product:detail:*}:fill"
+
+    def key(self, *, product_id: int) -> str:
+        return self._build({"product_id": product_id}).decode("utf-8")
+
+    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[ProductDetailFillParams]:
+        return _t.cast(_t.Optional[ProductDetailFillParams], self._parse(key))
+
+
+product_detail_fill = _ProductDetailFill(
+    "product_detail.fill",
+    "product_detail",
+    "fill",
+    "{#cache:product:detail:{productId}}:fill",
+    "string",
+    "cache",
+    "product",
+    b"{cache:product:detail:",
+    _Place("productId", "product_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, True),
+    b"}:fill",
+)
+
+
 class ProductOptionsParams(_t.TypedDict):
     """The placeholders of a key of product_options."""
 
@@ -423,6 +461,44 @@ product_options = _ProductOptions(
     "product",
     b"cache:product:options:",
     _Place("productId", "product_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, False),
+)
+
+
+class ProductOptionsFillParams(_t.TypedDict):
+    """The placeholders of a key of product_options_fill."""
+
+    product_id: int  # int 1..
+
+
+ProductOptionsFillValue = str  # text
+
+
+class _ProductOptionsFill(Key):
+    """Who is loading product_options, or that there is none.
+    Key {#cache:product:options:{productId}}:fill: cache, a string; ttl 1m.
+    """
+
+    ttl: TtlExpires = TtlExpires("1m", 60000, 60000, 60000, 0, False)
+    scan_pattern: str = "{cache:product:options:*}:fill"
+
+    def key(self, *, product_id: int) -> str:
+        return self._build({"product_id": product_id}).decode("utf-8")
+
+    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[ProductOptionsFillParams]:
+        return _t.cast(_t.Optional[ProductOptionsFillParams], self._parse(key))
+
+
+product_options_fill = _ProductOptionsFill(
+    "product_options.fill",
+    "product_options",
+    "fill",
+    "{#cache:product:options:{productId}}:fill",
+    "string",
+    "cache",
+    "product",
+    b"{cache:product:options:",
+    _Place("productId", "product_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, True),
+    b"}:fill",
 )
 
 
@@ -466,6 +542,47 @@ product_option = _ProductOption(
 )
 
 
+class ProductOptionFillParams(_t.TypedDict):
+    """The placeholders of a key of product_option_fill."""
+
+    product_id: int  # int 1..
+    option_id: int  # int 1..
+
+
+ProductOptionFillValue = str  # text
+
+
+class _ProductOptionFill(Key):
+    """Who is loading product_option, or that there is none.
+    Key {#cache:product:option:{productId}:{optionId}}:fill: cache, a string; ttl 1m.
+    """
+
+    ttl: TtlExpires = TtlExpires("1m", 60000, 60000, 60000, 0, False)
+    scan_pattern: str = "{cache:product:option:*:*}:fill"
+
+    def key(self, *, product_id: int, option_id: int) -> str:
+        return self._build({"product_id": product_id, "option_id": option_id}).decode("utf-8")
+
+    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[ProductOptionFillParams]:
+        return _t.cast(_t.Optional[ProductOptionFillParams], self._parse(key))
+
+
+product_option_fill = _ProductOptionFill(
+    "product_option.fill",
+    "product_option",
+    "fill",
+    "{#cache:product:option:{productId}:{optionId}}:fill",
+    "string",
+    "cache",
+    "product",
+    b"{cache:product:option:",
+    _Place("productId", "product_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, True),
+    b":",
+    _Place("optionId", "option_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, True),
+    b"}:fill",
+)
+
+
 class PopularParams(_t.TypedDict):
     """The placeholders of a key of popular."""
 
@@ -503,6 +620,44 @@ popular = _Popular(
 )
 
 
+class PopularFillParams(_t.TypedDict):
+    """The placeholders of a key of popular_fill."""
+
+    days: int  # int 1..7
+
+
+PopularFillValue = str  # text
+
+
+class _PopularFill(Key):
+    """Who is loading popular, or that there is none.
+    Key {#cache:ranking:popular:{days}}:fill: cache, a string; ttl 1m.
+    """
+
+    ttl: TtlExpires = TtlExpires("1m", 60000, 60000, 60000, 0, False)
+    scan_pattern: str = "{cache:ranking:popular:*}:fill"
+
+    def key(self, *, days: int) -> str:
+        return self._build({"days": days}).decode("utf-8")
+
+    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[PopularFillParams]:
+        return _t.cast(_t.Optional[PopularFillParams], self._parse(key))
+
+
+popular_fill = _PopularFill(
+    "popular.fill",
+    "popular",
+    "fill",
+    "{#cache:ranking:popular:{days}}:fill",
+    "string",
+    "cache",
+    "product",
+    b"{cache:ranking:popular:",
+    _Place("days", "days", "int 1..7", _Int(b"1", b"7"), "an integer in 1..7", False, True),
+    b"}:fill",
+)
+
+
 class CategoryParams(_t.TypedDict):
     """The placeholders of a key of category."""
 
@@ -537,6 +692,44 @@ category = _Category(
     "product",
     b"cache:product:category:",
     _Place("categoryId", "category_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, False),
+)
+
+
+class CategoryFillParams(_t.TypedDict):
+    """The placeholders of a key of category_fill."""
+
+    category_id: int  # int 1..
+
+
+CategoryFillValue = str  # text
+
+
+class _CategoryFill(Key):
+    """Who is loading category, or that there is none.
+    Key {#cache:product:category:{categoryId}}:fill: cache, a string; ttl 1m.
+    """
+
+    ttl: TtlExpires = TtlExpires("1m", 60000, 60000, 60000, 0, False)
+    scan_pattern: str = "{cache:product:category:*}:fill"
+
+    def key(self, *, category_id: int) -> str:
+        return self._build({"category_id": category_id}).decode("utf-8")
+
+    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[CategoryFillParams]:
+        return _t.cast(_t.Optional[CategoryFillParams], self._parse(key))
+
+
+category_fill = _CategoryFill(
+    "category.fill",
+    "category",
+    "fill",
+    "{#cache:product:category:{categoryId}}:fill",
+    "string",
+    "cache",
+    "product",
+    b"{cache:product:category:",
+    _Place("categoryId", "category_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, True),
+    b"}:fill",
 )
 
 
@@ -653,6 +846,47 @@ coupon_issue_waiters = _CouponIssueWaiters(
 )
 
 
+class CouponIssueSharedParams(_t.TypedDict):
+    """The placeholders of a key of coupon_issue_shared."""
+
+    coupon_id: int  # int 1..
+
+
+CouponIssueSharedMember = str  # text
+
+
+CouponIssueSharedScore = float  # unix_ms
+
+
+class _CouponIssueShared(Key):
+    """Who holds coupon_issue together with others, scored by the end of the lease.
+    Key {#lock:coupon:issue:{couponId}}:shared: lock, a zset; ttl 1d.
+    """
+
+    ttl: TtlExpires = TtlExpires("1d", 86400000, 86400000, 86400000, 0, False)
+    scan_pattern: str = "{lock:coupon:issue:*}:shared"
+
+    def key(self, *, coupon_id: int) -> str:
+        return self._build({"coupon_id": coupon_id}).decode("utf-8")
+
+    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[CouponIssueSharedParams]:
+        return _t.cast(_t.Optional[CouponIssueSharedParams], self._parse(key))
+
+
+coupon_issue_shared = _CouponIssueShared(
+    "coupon_issue.shared",
+    "coupon_issue",
+    "shared",
+    "{#lock:coupon:issue:{couponId}}:shared",
+    "zset",
+    "lock",
+    "coupon",
+    b"{lock:coupon:issue:",
+    _Place("couponId", "coupon_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, True),
+    b"}:shared",
+)
+
+
 class OrderProcessParams(_t.TypedDict):
     """The placeholders of a key of order_process."""
 
@@ -766,6 +1000,47 @@ order_process_waiters = _OrderProcessWaiters(
 )
 
 
+class OrderProcessSharedParams(_t.TypedDict):
+    """The placeholders of a key of order_process_shared."""
+
+    order_id: int  # int 1..
+
+
+OrderProcessSharedMember = str  # text
+
+
+OrderProcessSharedScore = float  # unix_ms
+
+
+class _OrderProcessShared(Key):
+    """Who holds order_process together with others, scored by the end of the lease.
+    Key {#lock:order:process:{orderId}}:shared: lock, a zset; ttl 1d.
+    """
+
+    ttl: TtlExpires = TtlExpires("1d", 86400000, 86400000, 86400000, 0, False)
+    scan_pattern: str = "{lock:order:process:*}:shared"
+
+    def key(self, *, order_id: int) -> str:
+        return self._build({"order_id": order_id}).decode("utf-8")
+
+    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[OrderProcessSharedParams]:
+        return _t.cast(_t.Optional[OrderProcessSharedParams], self._parse(key))
+
+
+order_process_shared = _OrderProcessShared(
+    "order_process.shared",
+    "order_process",
+    "shared",
+    "{#lock:order:process:{orderId}}:shared",
+    "zset",
+    "lock",
+    "order",
+    b"{lock:order:process:",
+    _Place("orderId", "order_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, True),
+    b"}:shared",
+)
+
+
 class ProductStockParams(_t.TypedDict):
     """The placeholders of a key of product_stock."""
 
@@ -876,6 +1151,47 @@ product_stock_waiters = _ProductStockWaiters(
     b"{lock:product:stock:",
     _Place("optionId", "option_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, True),
     b"}:waiters",
+)
+
+
+class ProductStockSharedParams(_t.TypedDict):
+    """The placeholders of a key of product_stock_shared."""
+
+    option_id: int  # int 1..
+
+
+ProductStockSharedMember = str  # text
+
+
+ProductStockSharedScore = float  # unix_ms
+
+
+class _ProductStockShared(Key):
+    """Who holds product_stock together with others, scored by the end of the lease.
+    Key {#lock:product:stock:{optionId}}:shared: lock, a zset; ttl 1d.
+    """
+
+    ttl: TtlExpires = TtlExpires("1d", 86400000, 86400000, 86400000, 0, False)
+    scan_pattern: str = "{lock:product:stock:*}:shared"
+
+    def key(self, *, option_id: int) -> str:
+        return self._build({"option_id": option_id}).decode("utf-8")
+
+    def parse(self, key: _t.Union[str, bytes]) -> _t.Optional[ProductStockSharedParams]:
+        return _t.cast(_t.Optional[ProductStockSharedParams], self._parse(key))
+
+
+product_stock_shared = _ProductStockShared(
+    "product_stock.shared",
+    "product_stock",
+    "shared",
+    "{#lock:product:stock:{optionId}}:shared",
+    "zset",
+    "lock",
+    "product",
+    b"{lock:product:stock:",
+    _Place("optionId", "option_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, True),
+    b"}:shared",
 )
 
 
@@ -1124,19 +1440,27 @@ product_stock_released_channel = _ProductStockReleasedChannel(
 # Everything by its name in the declaration.
 ALL_KEYS: _t.Dict[str, Key] = {
     "product_detail": product_detail,
+    "product_detail.fill": product_detail_fill,
     "product_options": product_options,
+    "product_options.fill": product_options_fill,
     "product_option": product_option,
+    "product_option.fill": product_option_fill,
     "popular": popular,
+    "popular.fill": popular_fill,
     "category": category,
+    "category.fill": category_fill,
     "coupon_issue": coupon_issue,
     "coupon_issue.fence": coupon_issue_fence,
     "coupon_issue.waiters": coupon_issue_waiters,
+    "coupon_issue.shared": coupon_issue_shared,
     "order_process": order_process,
     "order_process.fence": order_process_fence,
     "order_process.waiters": order_process_waiters,
+    "order_process.shared": order_process_shared,
     "product_stock": product_stock,
     "product_stock.fence": product_stock_fence,
     "product_stock.waiters": product_stock_waiters,
+    "product_stock.shared": product_stock_shared,
     "daily_sales": daily_sales,
     "temp_sales": temp_sales,
     "temp_rank": temp_rank,

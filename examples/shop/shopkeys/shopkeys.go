@@ -63,6 +63,47 @@ func (k *Keyspace) ProductDetail(productID int64) typed.String[json.RawMessage] 
 	return typed.NewString(typed.NewKey(k.client, &entry_ProductDetail, name, err), &value_ProductDetail)
 }
 
+var entry_ProductDetailFill = keywright.Entry{Name: "product_detail.fill", Pattern: "{#cache:product:detail:{productId}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+
+// ProductDetailFillKey builds the key {#cache:product:detail:{productId}}:fill.
+func ProductDetailFillKey(productID int64) (string, error) {
+	if reason := key.Int(productID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("product_detail.fill", "productId", reason)
+	}
+	b := make([]byte, 0, 48)
+	b = append(b, "{cache:product:detail:"...)
+	b = strconv.AppendInt(b, productID, 10)
+	b = append(b, "}:fill"...)
+	return key.String(b), nil
+}
+
+// ParseProductDetailFillKey reads the placeholders of a key {#cache:product:detail:{productId}}:fill; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseProductDetailFillKey(text string) (productID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{cache:product:detail:"); !ok {
+		return 0, false
+	}
+	part0, ok := strings.CutSuffix(rest, "}:fill")
+	if !ok {
+		return 0, false
+	}
+	if productID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return productID, true
+}
+
+var value_ProductDetailFill = value.Text(0)
+
+// ProductDetailFill: Who is loading product_detail, or that there is none.
+//
+// Key {#cache:product:detail:{productId}}:fill, string, TTL 1m.
+func (k *Keyspace) ProductDetailFill(productID int64) typed.String[string] {
+	name, err := ProductDetailFillKey(productID)
+	return typed.NewString(typed.NewKey(k.client, &entry_ProductDetailFill, name, err), &value_ProductDetailFill)
+}
+
 var entry_ProductOptions = keywright.Entry{Name: "product_options", Pattern: "cache:product:options:{productId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute, Max: 30 * time.Minute, Text: "30m"}}
 
 // ProductOptionsKey builds the key cache:product:options:{productId}.
@@ -98,6 +139,47 @@ var value_ProductOptions = value.Raw()
 func (k *Keyspace) ProductOptions(productID int64) typed.String[json.RawMessage] {
 	name, err := ProductOptionsKey(productID)
 	return typed.NewString(typed.NewKey(k.client, &entry_ProductOptions, name, err), &value_ProductOptions)
+}
+
+var entry_ProductOptionsFill = keywright.Entry{Name: "product_options.fill", Pattern: "{#cache:product:options:{productId}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+
+// ProductOptionsFillKey builds the key {#cache:product:options:{productId}}:fill.
+func ProductOptionsFillKey(productID int64) (string, error) {
+	if reason := key.Int(productID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("product_options.fill", "productId", reason)
+	}
+	b := make([]byte, 0, 49)
+	b = append(b, "{cache:product:options:"...)
+	b = strconv.AppendInt(b, productID, 10)
+	b = append(b, "}:fill"...)
+	return key.String(b), nil
+}
+
+// ParseProductOptionsFillKey reads the placeholders of a key {#cache:product:options:{productId}}:fill; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseProductOptionsFillKey(text string) (productID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{cache:product:options:"); !ok {
+		return 0, false
+	}
+	part0, ok := strings.CutSuffix(rest, "}:fill")
+	if !ok {
+		return 0, false
+	}
+	if productID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return productID, true
+}
+
+var value_ProductOptionsFill = value.Text(0)
+
+// ProductOptionsFill: Who is loading product_options, or that there is none.
+//
+// Key {#cache:product:options:{productId}}:fill, string, TTL 1m.
+func (k *Keyspace) ProductOptionsFill(productID int64) typed.String[string] {
+	name, err := ProductOptionsFillKey(productID)
+	return typed.NewString(typed.NewKey(k.client, &entry_ProductOptionsFill, name, err), &value_ProductOptionsFill)
 }
 
 var entry_ProductOption = keywright.Entry{Name: "product_option", Pattern: "cache:product:option:{productId}:{optionId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 30 * time.Minute, Max: 30 * time.Minute, Text: "30m"}}
@@ -154,6 +236,64 @@ func (k *Keyspace) ProductOption(productID, optionID int64) typed.String[json.Ra
 	return typed.NewString(typed.NewKey(k.client, &entry_ProductOption, name, err), &value_ProductOption)
 }
 
+var entry_ProductOptionFill = keywright.Entry{Name: "product_option.fill", Pattern: "{#cache:product:option:{productId}:{optionId}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+
+// ProductOptionFillKey builds the key {#cache:product:option:{productId}:{optionId}}:fill.
+func ProductOptionFillKey(productID, optionID int64) (string, error) {
+	if reason := key.Int(productID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("product_option.fill", "productId", reason)
+	}
+	if reason := key.Int(optionID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("product_option.fill", "optionId", reason)
+	}
+	b := make([]byte, 0, 69)
+	b = append(b, "{cache:product:option:"...)
+	b = strconv.AppendInt(b, productID, 10)
+	b = append(b, ":"...)
+	b = strconv.AppendInt(b, optionID, 10)
+	b = append(b, "}:fill"...)
+	return key.String(b), nil
+}
+
+// ParseProductOptionFillKey reads the placeholders of a key {#cache:product:option:{productId}:{optionId}}:fill; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseProductOptionFillKey(text string) (productID, optionID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{cache:product:option:"); !ok {
+		return 0, 0, false
+	}
+	end0 := strings.IndexByte(rest, ':')
+	if end0 < 0 {
+		return 0, 0, false
+	}
+	part0 := rest[:end0]
+	rest = rest[end0:]
+	if rest, ok = strings.CutPrefix(rest, ":"); !ok {
+		return 0, 0, false
+	}
+	part1, ok := strings.CutSuffix(rest, "}:fill")
+	if !ok {
+		return 0, 0, false
+	}
+	if productID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, 0, false
+	}
+	if optionID, ok = key.ParseInt(part1, 1, math.MaxInt64); !ok {
+		return 0, 0, false
+	}
+	return productID, optionID, true
+}
+
+var value_ProductOptionFill = value.Text(0)
+
+// ProductOptionFill: Who is loading product_option, or that there is none.
+//
+// Key {#cache:product:option:{productId}:{optionId}}:fill, string, TTL 1m.
+func (k *Keyspace) ProductOptionFill(productID, optionID int64) typed.String[string] {
+	name, err := ProductOptionFillKey(productID, optionID)
+	return typed.NewString(typed.NewKey(k.client, &entry_ProductOptionFill, name, err), &value_ProductOptionFill)
+}
+
 var entry_Popular = keywright.Entry{Name: "popular", Pattern: "cache:ranking:popular:{days}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Minute, Min: 5 * time.Minute, Max: 5 * time.Minute, Text: "5m"}}
 
 // PopularKey builds the key cache:ranking:popular:{days}.
@@ -191,6 +331,47 @@ func (k *Keyspace) Popular(days int64) typed.String[json.RawMessage] {
 	return typed.NewString(typed.NewKey(k.client, &entry_Popular, name, err), &value_Popular)
 }
 
+var entry_PopularFill = keywright.Entry{Name: "popular.fill", Pattern: "{#cache:ranking:popular:{days}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+
+// PopularFillKey builds the key {#cache:ranking:popular:{days}}:fill.
+func PopularFillKey(days int64) (string, error) {
+	if reason := key.Int(days, 1, 7); reason != "" {
+		return "", key.Refuse("popular.fill", "days", reason)
+	}
+	b := make([]byte, 0, 49)
+	b = append(b, "{cache:ranking:popular:"...)
+	b = strconv.AppendInt(b, days, 10)
+	b = append(b, "}:fill"...)
+	return key.String(b), nil
+}
+
+// ParsePopularFillKey reads the placeholders of a key {#cache:ranking:popular:{days}}:fill; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParsePopularFillKey(text string) (days int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{cache:ranking:popular:"); !ok {
+		return 0, false
+	}
+	part0, ok := strings.CutSuffix(rest, "}:fill")
+	if !ok {
+		return 0, false
+	}
+	if days, ok = key.ParseInt(part0, 1, 7); !ok {
+		return 0, false
+	}
+	return days, true
+}
+
+var value_PopularFill = value.Text(0)
+
+// PopularFill: Who is loading popular, or that there is none.
+//
+// Key {#cache:ranking:popular:{days}}:fill, string, TTL 1m.
+func (k *Keyspace) PopularFill(days int64) typed.String[string] {
+	name, err := PopularFillKey(days)
+	return typed.NewString(typed.NewKey(k.client, &entry_PopularFill, name, err), &value_PopularFill)
+}
+
 var entry_Category = keywright.Entry{Name: "category", Pattern: "cache:product:category:{categoryId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}}
 
 // CategoryKey builds the key cache:product:category:{categoryId}.
@@ -226,6 +407,47 @@ var value_Category = value.Raw()
 func (k *Keyspace) Category(categoryID int64) typed.String[json.RawMessage] {
 	name, err := CategoryKey(categoryID)
 	return typed.NewString(typed.NewKey(k.client, &entry_Category, name, err), &value_Category)
+}
+
+var entry_CategoryFill = keywright.Entry{Name: "category.fill", Pattern: "{#cache:product:category:{categoryId}}:fill", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Minute, Min: 1 * time.Minute, Max: 1 * time.Minute, Text: "1m"}}
+
+// CategoryFillKey builds the key {#cache:product:category:{categoryId}}:fill.
+func CategoryFillKey(categoryID int64) (string, error) {
+	if reason := key.Int(categoryID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("category.fill", "categoryId", reason)
+	}
+	b := make([]byte, 0, 50)
+	b = append(b, "{cache:product:category:"...)
+	b = strconv.AppendInt(b, categoryID, 10)
+	b = append(b, "}:fill"...)
+	return key.String(b), nil
+}
+
+// ParseCategoryFillKey reads the placeholders of a key {#cache:product:category:{categoryId}}:fill; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseCategoryFillKey(text string) (categoryID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{cache:product:category:"); !ok {
+		return 0, false
+	}
+	part0, ok := strings.CutSuffix(rest, "}:fill")
+	if !ok {
+		return 0, false
+	}
+	if categoryID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return categoryID, true
+}
+
+var value_CategoryFill = value.Text(0)
+
+// CategoryFill: Who is loading category, or that there is none.
+//
+// Key {#cache:product:category:{categoryId}}:fill, string, TTL 1m.
+func (k *Keyspace) CategoryFill(categoryID int64) typed.String[string] {
+	name, err := CategoryFillKey(categoryID)
+	return typed.NewString(typed.NewKey(k.client, &entry_CategoryFill, name, err), &value_CategoryFill)
 }
 
 var entry_CouponIssue = keywright.Entry{Name: "coupon_issue", Pattern: "lock:coupon:issue:{couponId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 3 * time.Second, Min: 3 * time.Second, Max: 3 * time.Second, Text: "3s"}}
@@ -341,6 +563,45 @@ func (k *Keyspace) CouponIssueWaiters(couponID int64) typed.Key {
 	return typed.NewKey(k.client, &entry_CouponIssueWaiters, name, err)
 }
 
+var entry_CouponIssueShared = keywright.Entry{Name: "coupon_issue.shared", Pattern: "{#lock:coupon:issue:{couponId}}:shared", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+
+// CouponIssueSharedKey builds the key {#lock:coupon:issue:{couponId}}:shared.
+func CouponIssueSharedKey(couponID int64) (string, error) {
+	if reason := key.Int(couponID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("coupon_issue.shared", "couponId", reason)
+	}
+	b := make([]byte, 0, 47)
+	b = append(b, "{lock:coupon:issue:"...)
+	b = strconv.AppendInt(b, couponID, 10)
+	b = append(b, "}:shared"...)
+	return key.String(b), nil
+}
+
+// ParseCouponIssueSharedKey reads the placeholders of a key {#lock:coupon:issue:{couponId}}:shared; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseCouponIssueSharedKey(text string) (couponID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{lock:coupon:issue:"); !ok {
+		return 0, false
+	}
+	part0, ok := strings.CutSuffix(rest, "}:shared")
+	if !ok {
+		return 0, false
+	}
+	if couponID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return couponID, true
+}
+
+// CouponIssueShared: Who holds coupon_issue together with others, scored by the end of the lease.
+//
+// Key {#lock:coupon:issue:{couponId}}:shared, zset, TTL 1d.
+func (k *Keyspace) CouponIssueShared(couponID int64) typed.Key {
+	name, err := CouponIssueSharedKey(couponID)
+	return typed.NewKey(k.client, &entry_CouponIssueShared, name, err)
+}
+
 var entry_OrderProcess = keywright.Entry{Name: "order_process", Pattern: "lock:order:process:{orderId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 3 * time.Second, Min: 3 * time.Second, Max: 3 * time.Second, Text: "3s"}}
 
 // OrderProcessKey builds the key lock:order:process:{orderId}.
@@ -454,6 +715,45 @@ func (k *Keyspace) OrderProcessWaiters(orderID int64) typed.Key {
 	return typed.NewKey(k.client, &entry_OrderProcessWaiters, name, err)
 }
 
+var entry_OrderProcessShared = keywright.Entry{Name: "order_process.shared", Pattern: "{#lock:order:process:{orderId}}:shared", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+
+// OrderProcessSharedKey builds the key {#lock:order:process:{orderId}}:shared.
+func OrderProcessSharedKey(orderID int64) (string, error) {
+	if reason := key.Int(orderID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("order_process.shared", "orderId", reason)
+	}
+	b := make([]byte, 0, 48)
+	b = append(b, "{lock:order:process:"...)
+	b = strconv.AppendInt(b, orderID, 10)
+	b = append(b, "}:shared"...)
+	return key.String(b), nil
+}
+
+// ParseOrderProcessSharedKey reads the placeholders of a key {#lock:order:process:{orderId}}:shared; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseOrderProcessSharedKey(text string) (orderID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{lock:order:process:"); !ok {
+		return 0, false
+	}
+	part0, ok := strings.CutSuffix(rest, "}:shared")
+	if !ok {
+		return 0, false
+	}
+	if orderID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return orderID, true
+}
+
+// OrderProcessShared: Who holds order_process together with others, scored by the end of the lease.
+//
+// Key {#lock:order:process:{orderId}}:shared, zset, TTL 1d.
+func (k *Keyspace) OrderProcessShared(orderID int64) typed.Key {
+	name, err := OrderProcessSharedKey(orderID)
+	return typed.NewKey(k.client, &entry_OrderProcessShared, name, err)
+}
+
 var entry_ProductStock = keywright.Entry{Name: "product_stock", Pattern: "lock:product:stock:{optionId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Second, Min: 5 * time.Second, Max: 5 * time.Second, Text: "5s"}}
 
 // ProductStockKey builds the key lock:product:stock:{optionId}.
@@ -565,6 +865,45 @@ func ParseProductStockWaitersKey(text string) (optionID int64, ok bool) {
 func (k *Keyspace) ProductStockWaiters(optionID int64) typed.Key {
 	name, err := ProductStockWaitersKey(optionID)
 	return typed.NewKey(k.client, &entry_ProductStockWaiters, name, err)
+}
+
+var entry_ProductStockShared = keywright.Entry{Name: "product_stock.shared", Pattern: "{#lock:product:stock:{optionId}}:shared", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+
+// ProductStockSharedKey builds the key {#lock:product:stock:{optionId}}:shared.
+func ProductStockSharedKey(optionID int64) (string, error) {
+	if reason := key.Int(optionID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("product_stock.shared", "optionId", reason)
+	}
+	b := make([]byte, 0, 48)
+	b = append(b, "{lock:product:stock:"...)
+	b = strconv.AppendInt(b, optionID, 10)
+	b = append(b, "}:shared"...)
+	return key.String(b), nil
+}
+
+// ParseProductStockSharedKey reads the placeholders of a key {#lock:product:stock:{optionId}}:shared; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseProductStockSharedKey(text string) (optionID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{lock:product:stock:"); !ok {
+		return 0, false
+	}
+	part0, ok := strings.CutSuffix(rest, "}:shared")
+	if !ok {
+		return 0, false
+	}
+	if optionID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return optionID, true
+}
+
+// ProductStockShared: Who holds product_stock together with others, scored by the end of the lease.
+//
+// Key {#lock:product:stock:{optionId}}:shared, zset, TTL 1d.
+func (k *Keyspace) ProductStockShared(optionID int64) typed.Key {
+	name, err := ProductStockSharedKey(optionID)
+	return typed.NewKey(k.client, &entry_ProductStockShared, name, err)
 }
 
 var entry_DailySales = keywright.Entry{Name: "daily_sales", Pattern: "ranking:product:sales:{day}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour, Text: "7d"}}
@@ -722,7 +1061,7 @@ func (k *Keyspace) TempRank(ts time.Time, uuid8 string) typed.ZSet[int64, int64]
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_ProductDetail, entry_ProductOptions, entry_ProductOption, entry_Popular, entry_Category, entry_CouponIssue, entry_CouponIssueFence, entry_CouponIssueWaiters, entry_OrderProcess, entry_OrderProcessFence, entry_OrderProcessWaiters, entry_ProductStock, entry_ProductStockFence, entry_ProductStockWaiters, entry_DailySales, entry_TempSales, entry_TempRank}
+	return []keywright.Entry{entry_ProductDetail, entry_ProductDetailFill, entry_ProductOptions, entry_ProductOptionsFill, entry_ProductOption, entry_ProductOptionFill, entry_Popular, entry_PopularFill, entry_Category, entry_CategoryFill, entry_CouponIssue, entry_CouponIssueFence, entry_CouponIssueWaiters, entry_CouponIssueShared, entry_OrderProcess, entry_OrderProcessFence, entry_OrderProcessWaiters, entry_OrderProcessShared, entry_ProductStock, entry_ProductStockFence, entry_ProductStockWaiters, entry_ProductStockShared, entry_DailySales, entry_TempSales, entry_TempRank}
 }
 
 // ProductUpdated: A product changed (상품 정보 수정).

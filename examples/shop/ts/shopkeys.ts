@@ -473,6 +473,37 @@ export const productDetail: Key<[params: ProductDetailParams], ProductDetailPara
   $place("productId", "productId", "int 1..", $int("1", ""), "an integer in 1..", false, false),
 );
 
+/** The placeholders of {#cache:product:detail:{productId}}:fill */
+export interface ProductDetailFillParams {
+  /** int 1.. */
+  readonly productId: number | bigint;
+}
+
+/** Value: text */
+export type ProductDetailFillValue = string;
+
+/**
+ * Who is loading product_detail, or that there is none.
+ * Key {#cache:product:detail:{productId}}:fill: cache, a string; ttl 1m.
+ */
+export const productDetailFill: Key<[params: ProductDetailFillParams], ProductDetailFillParams, string, TtlExpires> = $key(
+  {
+    name: "product_detail.fill",
+    entry: "product_detail",
+    role: "fill",
+    pattern: "{#cache:product:detail:{productId}}:fill",
+    type: "string",
+    construct: "cache",
+    owner: "product",
+    ttl: $expires("1m", 60000, 60000, 60000, 0, false),
+    scanPattern: "{cache:product:detail:*}:fill",
+  },
+  false,
+  "{cache:product:detail:",
+  $place("productId", "productId", "int 1..", $int("1", ""), "an integer in 1..", false, true),
+  "}:fill",
+);
+
 /** The placeholders of cache:product:options:{productId} */
 export interface ProductOptionsParams {
   /** int 1.. */
@@ -501,6 +532,37 @@ export const productOptions: Key<[params: ProductOptionsParams], ProductOptionsP
   false,
   "cache:product:options:",
   $place("productId", "productId", "int 1..", $int("1", ""), "an integer in 1..", false, false),
+);
+
+/** The placeholders of {#cache:product:options:{productId}}:fill */
+export interface ProductOptionsFillParams {
+  /** int 1.. */
+  readonly productId: number | bigint;
+}
+
+/** Value: text */
+export type ProductOptionsFillValue = string;
+
+/**
+ * Who is loading product_options, or that there is none.
+ * Key {#cache:product:options:{productId}}:fill: cache, a string; ttl 1m.
+ */
+export const productOptionsFill: Key<[params: ProductOptionsFillParams], ProductOptionsFillParams, string, TtlExpires> = $key(
+  {
+    name: "product_options.fill",
+    entry: "product_options",
+    role: "fill",
+    pattern: "{#cache:product:options:{productId}}:fill",
+    type: "string",
+    construct: "cache",
+    owner: "product",
+    ttl: $expires("1m", 60000, 60000, 60000, 0, false),
+    scanPattern: "{cache:product:options:*}:fill",
+  },
+  false,
+  "{cache:product:options:",
+  $place("productId", "productId", "int 1..", $int("1", ""), "an integer in 1..", false, true),
+  "}:fill",
 );
 
 /** The placeholders of cache:product:option:{productId}:{optionId} */
@@ -535,6 +597,41 @@ export const productOption: Key<[params: ProductOptionParams], ProductOptionPara
   $place("productId", "productId", "int 1..", $int("1", ""), "an integer in 1..", false, false),
   ":",
   $place("optionId", "optionId", "int 1..", $int("1", ""), "an integer in 1..", false, false),
+);
+
+/** The placeholders of {#cache:product:option:{productId}:{optionId}}:fill */
+export interface ProductOptionFillParams {
+  /** int 1.. */
+  readonly productId: number | bigint;
+  /** int 1.. */
+  readonly optionId: number | bigint;
+}
+
+/** Value: text */
+export type ProductOptionFillValue = string;
+
+/**
+ * Who is loading product_option, or that there is none.
+ * Key {#cache:product:option:{productId}:{optionId}}:fill: cache, a string; ttl 1m.
+ */
+export const productOptionFill: Key<[params: ProductOptionFillParams], ProductOptionFillParams, string, TtlExpires> = $key(
+  {
+    name: "product_option.fill",
+    entry: "product_option",
+    role: "fill",
+    pattern: "{#cache:product:option:{productId}:{optionId}}:fill",
+    type: "string",
+    construct: "cache",
+    owner: "product",
+    ttl: $expires("1m", 60000, 60000, 60000, 0, false),
+    scanPattern: "{cache:product:option:*:*}:fill",
+  },
+  false,
+  "{cache:product:option:",
+  $place("productId", "productId", "int 1..", $int("1", ""), "an integer in 1..", false, true),
+  ":",
+  $place("optionId", "optionId", "int 1..", $int("1", ""), "an integer in 1..", false, true),
+  "}:fill",
 );
 
 /** The placeholders of cache:ranking:popular:{days} */
@@ -573,6 +670,43 @@ export const popular: Key<[params: PopularParams], PopularParsed, string, TtlExp
   $place("days", "days", "int 1..7", $int("1", "7"), "an integer in 1..7", false, false),
 );
 
+/** The placeholders of {#cache:ranking:popular:{days}}:fill */
+export interface PopularFillParams {
+  /** int 1..7 */
+  readonly days: number | bigint;
+}
+
+/** What parse reads out of a key of popularFill. */
+export interface PopularFillParsed {
+  /** int 1..7 */
+  readonly days: number;
+}
+
+/** Value: text */
+export type PopularFillValue = string;
+
+/**
+ * Who is loading popular, or that there is none.
+ * Key {#cache:ranking:popular:{days}}:fill: cache, a string; ttl 1m.
+ */
+export const popularFill: Key<[params: PopularFillParams], PopularFillParsed, string, TtlExpires> = $key(
+  {
+    name: "popular.fill",
+    entry: "popular",
+    role: "fill",
+    pattern: "{#cache:ranking:popular:{days}}:fill",
+    type: "string",
+    construct: "cache",
+    owner: "product",
+    ttl: $expires("1m", 60000, 60000, 60000, 0, false),
+    scanPattern: "{cache:ranking:popular:*}:fill",
+  },
+  false,
+  "{cache:ranking:popular:",
+  $place("days", "days", "int 1..7", $int("1", "7"), "an integer in 1..7", false, true),
+  "}:fill",
+);
+
 /** The placeholders of cache:product:category:{categoryId} */
 export interface CategoryParams {
   /** int 1.. */
@@ -601,6 +735,37 @@ export const category: Key<[params: CategoryParams], CategoryParams, string, Ttl
   false,
   "cache:product:category:",
   $place("categoryId", "categoryId", "int 1..", $int("1", ""), "an integer in 1..", false, false),
+);
+
+/** The placeholders of {#cache:product:category:{categoryId}}:fill */
+export interface CategoryFillParams {
+  /** int 1.. */
+  readonly categoryId: number | bigint;
+}
+
+/** Value: text */
+export type CategoryFillValue = string;
+
+/**
+ * Who is loading category, or that there is none.
+ * Key {#cache:product:category:{categoryId}}:fill: cache, a string; ttl 1m.
+ */
+export const categoryFill: Key<[params: CategoryFillParams], CategoryFillParams, string, TtlExpires> = $key(
+  {
+    name: "category.fill",
+    entry: "category",
+    role: "fill",
+    pattern: "{#cache:product:category:{categoryId}}:fill",
+    type: "string",
+    construct: "cache",
+    owner: "product",
+    ttl: $expires("1m", 60000, 60000, 60000, 0, false),
+    scanPattern: "{cache:product:category:*}:fill",
+  },
+  false,
+  "{cache:product:category:",
+  $place("categoryId", "categoryId", "int 1..", $int("1", ""), "an integer in 1..", false, true),
+  "}:fill",
 );
 
 /** The placeholders of lock:coupon:issue:{couponId} */
@@ -695,6 +860,40 @@ export const couponIssueWaiters: Key<[params: CouponIssueWaitersParams], CouponI
   "}:waiters",
 );
 
+/** The placeholders of {#lock:coupon:issue:{couponId}}:shared */
+export interface CouponIssueSharedParams {
+  /** int 1.. */
+  readonly couponId: number | bigint;
+}
+
+/** Element: text */
+export type CouponIssueSharedMember = string;
+
+/** Score: unix_ms */
+export type CouponIssueSharedScore = number;
+
+/**
+ * Who holds coupon_issue together with others, scored by the end of the lease.
+ * Key {#lock:coupon:issue:{couponId}}:shared: lock, a zset; ttl 1d.
+ */
+export const couponIssueShared: Key<[params: CouponIssueSharedParams], CouponIssueSharedParams, string, TtlExpires> = $key(
+  {
+    name: "coupon_issue.shared",
+    entry: "coupon_issue",
+    role: "shared",
+    pattern: "{#lock:coupon:issue:{couponId}}:shared",
+    type: "zset",
+    construct: "lock",
+    owner: "coupon",
+    ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
+    scanPattern: "{lock:coupon:issue:*}:shared",
+  },
+  false,
+  "{lock:coupon:issue:",
+  $place("couponId", "couponId", "int 1..", $int("1", ""), "an integer in 1..", false, true),
+  "}:shared",
+);
+
 /** The placeholders of lock:order:process:{orderId} */
 export interface OrderProcessParams {
   /** int 1.. */
@@ -787,6 +986,40 @@ export const orderProcessWaiters: Key<[params: OrderProcessWaitersParams], Order
   "}:waiters",
 );
 
+/** The placeholders of {#lock:order:process:{orderId}}:shared */
+export interface OrderProcessSharedParams {
+  /** int 1.. */
+  readonly orderId: number | bigint;
+}
+
+/** Element: text */
+export type OrderProcessSharedMember = string;
+
+/** Score: unix_ms */
+export type OrderProcessSharedScore = number;
+
+/**
+ * Who holds order_process together with others, scored by the end of the lease.
+ * Key {#lock:order:process:{orderId}}:shared: lock, a zset; ttl 1d.
+ */
+export const orderProcessShared: Key<[params: OrderProcessSharedParams], OrderProcessSharedParams, string, TtlExpires> = $key(
+  {
+    name: "order_process.shared",
+    entry: "order_process",
+    role: "shared",
+    pattern: "{#lock:order:process:{orderId}}:shared",
+    type: "zset",
+    construct: "lock",
+    owner: "order",
+    ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
+    scanPattern: "{lock:order:process:*}:shared",
+  },
+  false,
+  "{lock:order:process:",
+  $place("orderId", "orderId", "int 1..", $int("1", ""), "an integer in 1..", false, true),
+  "}:shared",
+);
+
 /** The placeholders of lock:product:stock:{optionId} */
 export interface ProductStockParams {
   /** int 1.. */
@@ -877,6 +1110,40 @@ export const productStockWaiters: Key<[params: ProductStockWaitersParams], Produ
   "{lock:product:stock:",
   $place("optionId", "optionId", "int 1..", $int("1", ""), "an integer in 1..", false, true),
   "}:waiters",
+);
+
+/** The placeholders of {#lock:product:stock:{optionId}}:shared */
+export interface ProductStockSharedParams {
+  /** int 1.. */
+  readonly optionId: number | bigint;
+}
+
+/** Element: text */
+export type ProductStockSharedMember = string;
+
+/** Score: unix_ms */
+export type ProductStockSharedScore = number;
+
+/**
+ * Who holds product_stock together with others, scored by the end of the lease.
+ * Key {#lock:product:stock:{optionId}}:shared: lock, a zset; ttl 1d.
+ */
+export const productStockShared: Key<[params: ProductStockSharedParams], ProductStockSharedParams, string, TtlExpires> = $key(
+  {
+    name: "product_stock.shared",
+    entry: "product_stock",
+    role: "shared",
+    pattern: "{#lock:product:stock:{optionId}}:shared",
+    type: "zset",
+    construct: "lock",
+    owner: "product",
+    ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
+    scanPattern: "{lock:product:stock:*}:shared",
+  },
+  false,
+  "{lock:product:stock:",
+  $place("optionId", "optionId", "int 1..", $int("1", ""), "an integer in 1..", false, true),
+  "}:shared",
 );
 
 /** The placeholders of ranking:product:sales:{day} */
@@ -1073,19 +1340,27 @@ export const productStockReleasedChannel: Channel<[params: ProductStockReleasedC
 /** Every key by its name in the declaration. */
 export const allKeys: ReadonlyMap<string, AnyKey> = new Map<string, AnyKey>([
   ["product_detail", productDetail],
+  ["product_detail.fill", productDetailFill],
   ["product_options", productOptions],
+  ["product_options.fill", productOptionsFill],
   ["product_option", productOption],
+  ["product_option.fill", productOptionFill],
   ["popular", popular],
+  ["popular.fill", popularFill],
   ["category", category],
+  ["category.fill", categoryFill],
   ["coupon_issue", couponIssue],
   ["coupon_issue.fence", couponIssueFence],
   ["coupon_issue.waiters", couponIssueWaiters],
+  ["coupon_issue.shared", couponIssueShared],
   ["order_process", orderProcess],
   ["order_process.fence", orderProcessFence],
   ["order_process.waiters", orderProcessWaiters],
+  ["order_process.shared", orderProcessShared],
   ["product_stock", productStock],
   ["product_stock.fence", productStockFence],
   ["product_stock.waiters", productStockWaiters],
+  ["product_stock.shared", productStockShared],
   ["daily_sales", dailySales],
   ["temp_sales", tempSales],
   ["temp_rank", tempRank],

@@ -1,0 +1,97 @@
+package lock
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/slot"
+	"github.com/redis/rueidis"
+)
+
+// ErrStale is a write with a fencing token that is older than one that was seen
+// already: its holder had lost the lock without knowing. Nothing was written.
+var ErrStale = errors.New("a newer holder of the lock has written already")
+
+//go:embed gate.lua
+var gateText string
+
+var gateScript = keywright.NewScript("lock gate", gateText)
+
+// Gate is what a lock protects, as a key: it lets a command through only with a
+// fencing token at least as new as all before. The check and the command are one
+// step on the server.
+type Gate struct {
+	client *keywright.Client
+	key    string
+	seen   string
+	ttl    time.Duration
+}
+
+// NewGate makes the gate of a key. The newest token stands beside it, under
+// key:seen in the same slot, for at least ttl (0: a day) behind the last write:
+// longer than any holder may be late.
+func NewGate(c *keywright.Client, key string, ttl time.Duration) Gate {
+	if ttl == 0 {
+		ttl = helpers
+	}
+	return Gate{c, key, slot.Sibling(key) + ":seen", ttl}
+}
+
+// Do runs a command on the key with a lease's fencing token: Do(ctx, lease.Fence(),
+// "SET", value, "PX", "1000"). ErrStale if a newer holder was here before. One
+// round trip; it is sent once, since a command may not bear to be repeated.
+func (g Gate) Do(ctx context.Context, fence int64, command string, args ...string) (rueidis.RedisMessage, error) {
+	entry := keywright.Entry{Name: "gate", Pattern: g.key}
+	return keywright.NewOp(keywright.Spec[rueidis.RedisMessage]{
+		Action: keywright.Action{Client: g.client, Name: command, Entry: &entry, Effect: keywright.Writes, Key: g.key},
+		Script: gateScript, Keys: []string{g.seen, g.key},
+		Args:   append([]string{fmt.Sprint(fence), milliseconds(g.ttl), command}, args...),
+		Decode: passed,
+	}).Do(ctx)
+}
+
+func passed(r rueidis.RedisResult) (m rueidis.RedisMessage, err error) {
+	all, err := r.ToArray()
+	if err != nil {
+		return m, err
+	}
+	if open, err := number(all[0]); err != nil || open == 0 {
+		return m, errors.Join(err, &keywright.Error{Class: keywright.NotApplied, Err: ErrStale, Hint: "stop: the lock was lost"})
+	}
+	if len(all) < 2 { // the command answered nil, which ends a Lua list
+		return m, nil
+	}
+	return all[1], nil
+}
+
+// Execer is a database or a transaction of database/sql.
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// ExecFenced runs a statement that writes one row under a fencing token, and
+// gives ErrStale if the row has seen a newer one. The statement does the
+// comparison, in the same step as the write:
+//
+//	UPDATE coupons SET issued = $2, fence = $1 WHERE id = $3 AND fence <= $1
+//
+// A row that is not there is ErrStale too: insert it first, with fence 0.
+func ExecFenced(ctx context.Context, db Execer, query string, args ...any) error {
+	result, err := db.ExecContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	n, err := result.RowsAffected()
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return ErrStale
+	}
+	return nil
+}

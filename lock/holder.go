@@ -1,0 +1,74 @@
+package lock
+
+import (
+	"context"
+	_ "embed"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// Holder is who holds a lock.
+type Holder struct {
+	Owner string // the first part of the token, for people
+	Token string // "" when nobody holds it alone
+	Left  time.Duration
+	Fence int64 // the last fencing token that was given
+	// Since is how long ago, by the server's clock, the holder got it. It is
+	// right as long as fences follow that clock, which they do but after a
+	// failover to a server whose clock is behind.
+	Since   time.Duration
+	Waiting int64 // processes in the queue
+	Sharing int64 // who hold it together with others
+}
+
+//go:embed holder.lua
+var holderText string
+
+var holderScript = keywright.NewReadOnlyScript("lock holder", holderText)
+
+// Holder says who holds the lock and how many wait. One round trip.
+func (l Lock) Holder(ctx context.Context) (Holder, error) {
+	if err := l.check(); err != nil {
+		return Holder{}, err
+	}
+	return keywright.NewOp(keywright.Spec[Holder]{
+		Action: keywright.Action{Client: l.client, Name: "holder", Entry: l.entry, Effect: keywright.Reads, Key: l.keys.Main},
+		Script: holderScript, Keys: l.list(), Decode: readHolder,
+	}).Do(ctx)
+}
+
+func readHolder(r rueidis.RedisResult) (h Holder, err error) {
+	all, err := r.ToArray()
+	if err != nil {
+		return h, err
+	}
+	if h.Token, err = all[0].ToString(); err != nil {
+		return h, err
+	}
+	h.Owner = ownerOf(h.Token)
+	var n [5]int64
+	for i := range n {
+		if n[i], err = number(all[i+1]); err != nil {
+			return h, err
+		}
+	}
+	h.Left, h.Fence, h.Waiting, h.Sharing = time.Duration(max(n[0], 0))*time.Millisecond, n[1], n[2], n[3]
+	if h.Token != "" && h.Fence > 0 {
+		h.Since = time.Duration(max(n[4]-h.Fence, 0)) * time.Microsecond
+	}
+	return h, nil
+}
+
+// Break takes the lock from the holder of a token, whoever that is, and hands it
+// on; false if it is held by that token no more. Its holder learns it at once if
+// it has held for longer than a moment, else with its next renewal. It is for
+// people: nothing in a program should need it. One round trip.
+func (l Lock) Break(ctx context.Context, token string) (bool, error) {
+	if err := l.check(); err != nil {
+		return false, err
+	}
+	r, err := l.release(ctx, alone, token, "", false)
+	return r.held, err
+}

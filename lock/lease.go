@@ -1,0 +1,288 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright"
+)
+
+// Lease is a lock that is held, until it is released or lost. It is safe for
+// concurrent use.
+type Lease struct {
+	lock  Lock
+	kind  kind
+	token string
+	fence int64
+	life  *life
+
+	once    sync.Once // of Release of this handle
+	entered *Lease    // the lease that this one has entered again; nil for itself
+}
+
+// life is the state that a lease and those that enter it again share.
+type life struct {
+	room   *room           // nil for leases of Try, and those held together
+	ctx    context.Context // of the holder
+	end    context.CancelCauseFunc
+	parent context.Context
+
+	mu       sync.Mutex
+	deadline time.Time     // by the local monotonic clock
+	lasts    time.Duration // of which so much was left when it was set
+	holders  int
+	over     bool
+	renewal  *time.Timer
+	last     *time.Timer // fires at the deadline
+}
+
+// held is the context of a holder. Its Err looks at the clock: a process that
+// was stopped for longer than its lease sees that at once, before any timer of
+// it has fired.
+type held struct {
+	context.Context
+	life *life
+}
+
+func (h held) Err() error {
+	if err := h.Context.Err(); err != nil {
+		return err
+	}
+	if h.life.expired() {
+		h.life.lose()
+	}
+	return h.Context.Err()
+}
+
+type leaseKey struct {
+	client *keywright.Client
+	main   string
+	kind   kind
+}
+
+// margin is how much earlier than the server the holder ends its lease: for two
+// clocks that do not run alike (1 %), and for the grain of both.
+func margin(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
+
+// begin makes the lease of a lock that was taken; deadline is by the local
+// clock.
+func (l Lock) begin(ctx context.Context, k kind, token string, fence int64, deadline time.Time, r *room) *Lease {
+	lf := &life{room: r, parent: ctx, deadline: deadline, lasts: time.Until(deadline), holders: 1}
+	lease := &Lease{lock: l, kind: k, token: token, fence: fence, life: lf}
+	inner, end := context.WithCancelCause(context.WithValue(ctx, leaseKey{l.client, l.keys.Main, k}, lease))
+	lf.ctx, lf.end = held{inner, lf}, end
+	left := lf.lasts
+	lf.mu.Lock()
+	defer lf.mu.Unlock()
+	lf.last = time.AfterFunc(left, lf.timeUp)
+	if !l.o.NoRenewal {
+		lf.renewal = time.AfterFunc(min(left/3, unwatched), func() { lease.keep() })
+	}
+	return lease
+}
+
+// Context ends when the lease is lost, released, or the context it was acquired
+// with ends; context.Cause says ErrLost in the first case. It ends by the local
+// clock, before the server can give the lock to somebody else, whatever the
+// network does. A renewal that got no answer does not count.
+func (lease *Lease) Context() context.Context { return lease.life.ctx }
+
+// Fence is the fencing token: greater than that of every earlier holder. Pass it
+// to what the lock protects, and let that refuse an older one.
+func (lease *Lease) Fence() int64 { return lease.fence }
+
+// Token is what stands under the lock's key.
+func (lease *Lease) Token() string { return lease.token }
+
+// Deadline is when the lease ends by the local clock unless it is renewed.
+func (lease *Lease) Deadline() time.Time {
+	lease.life.mu.Lock()
+	defer lease.life.mu.Unlock()
+	return lease.life.deadline
+}
+
+// Renew makes the lease last anew. The holder does that by itself; by hand it is
+// for Options.NoRenewal, or to see that the lock is held: ErrLost if it is not.
+// One round trip.
+func (lease *Lease) Renew(ctx context.Context) error {
+	if lease.life.done() {
+		return lease.lost()
+	}
+	r, err := lease.lock.renew(ctx, lease.kind, lease.token)
+	switch {
+	case err != nil:
+		return err
+	case !r.held || !lease.life.extend(lease.lock.deadline(r)):
+		lease.life.lose()
+		return lease.lost()
+	}
+	return nil
+}
+
+func (lease *Lease) lost() error {
+	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: lease.lock.entry.Name, Err: ErrLost, Hint: "stop what the lock protects: somebody else may hold it"}
+}
+
+// Release gives the lock back and hands it to the next. ErrLost if it was lost
+// before: then nothing was released, least of all the lock of somebody else. To
+// release twice does nothing. After a lost reply it is asked again and may then
+// say ErrLost although the first one did it. One round trip.
+func (lease *Lease) Release(ctx context.Context) error {
+	var err error
+	lease.once.Do(func() { err = lease.giveBack(ctx) })
+	return err
+}
+
+func (lease *Lease) giveBack(ctx context.Context) error {
+	lf := lease.life
+	lf.mu.Lock()
+	lf.holders--
+	inner := lf.holders > 0
+	lf.mu.Unlock()
+	if inner {
+		return nil
+	}
+	var next *waiter
+	wasOver := !lf.finish(context.Canceled)
+	if !wasOver {
+		next = lf.room.next()
+	}
+	r, err := lease.lock.release(ctx, lease.kind, lease.token, next.name(), false)
+	next.told(r, err)
+	switch {
+	case err != nil:
+		return err
+	case !r.held || wasOver && errors.Is(context.Cause(lf.ctx), ErrLost):
+		return lease.lost()
+	}
+	return nil
+}
+
+// enter gives the lease once more to somebody further down in the same call.
+func (lease *Lease) enter() (*Lease, bool) {
+	lf := lease.life
+	lf.mu.Lock()
+	defer lf.mu.Unlock()
+	if lf.over || lf.holders == 0 || !time.Now().Before(lf.deadline) {
+		return nil, false
+	}
+	lf.holders++
+	return &Lease{lock: lease.lock, kind: lease.kind, token: lease.token, fence: lease.fence, life: lf, entered: lease}, true
+}
+
+// keep renews until the lease is over, and hears of changes of the key
+// meanwhile. It runs on its own goroutine, first when the hold has lasted a
+// while: a short one never gets here.
+func (lease *Lease) keep() {
+	lf := lease.life
+	watched := lease.listen()
+	defer watched.stop()
+	for due := lease.nextRenewal(); ; {
+		lease.look(watched)
+		switch woken, alive := lf.sleep(time.Until(due), watched.changed); {
+		case !alive || lf.parent.Err() != nil:
+			return // who asked for the lock is gone: it is not held for nobody
+		case woken:
+			continue
+		}
+		ctx, cancel := context.WithDeadline(lf.ctx, lease.Deadline())
+		err := lease.Renew(ctx)
+		cancel()
+		if due = lease.nextRenewal(); err != nil {
+			due = time.Now().Add(max(time.Until(lease.Deadline())/4, 5*time.Millisecond))
+		}
+	}
+}
+
+// nextRenewal is when a third of the lease has passed.
+func (lease *Lease) nextRenewal() time.Time {
+	return lease.Deadline().Add(-lease.life.whole() * 2 / 3)
+}
+
+// lose ends a lease that is over; the next of this process asks for itself.
+func (lf *life) lose() {
+	if lf.finish(ErrLost) {
+		lf.room.next().told(reply{}, ErrLost)
+	}
+}
+
+// deadline is when a reply's lease ends by the local clock: counted from the
+// sending, since the server began it later.
+func (l Lock) deadline(r reply) time.Time {
+	lease := l.lease()
+	return r.sent.Add(lease - margin(lease))
+}
+
+func (lf *life) done() bool {
+	lf.mu.Lock()
+	defer lf.mu.Unlock()
+	return lf.over || !time.Now().Before(lf.deadline)
+}
+
+func (lf *life) expired() bool {
+	lf.mu.Lock()
+	defer lf.mu.Unlock()
+	return !lf.over && !time.Now().Before(lf.deadline)
+}
+
+// extend moves the deadline; false if the lease was over already.
+func (lf *life) extend(deadline time.Time) bool {
+	lf.mu.Lock()
+	defer lf.mu.Unlock()
+	if now := time.Now(); lf.over || !now.Before(lf.deadline) || !now.Before(deadline) {
+		return false
+	}
+	if deadline.After(lf.deadline) {
+		lf.deadline, lf.lasts = deadline, time.Until(deadline)
+		lf.last.Reset(time.Until(deadline))
+	}
+	return true
+}
+
+// timeUp is the timer of the deadline.
+func (lf *life) timeUp() {
+	if lf.done() {
+		lf.lose()
+	}
+}
+
+// finish ends the lease, once.
+func (lf *life) finish(cause error) bool {
+	lf.mu.Lock()
+	if lf.over {
+		lf.mu.Unlock()
+		return false
+	}
+	lf.over = true
+	lf.last.Stop()
+	if lf.renewal != nil {
+		lf.renewal.Stop()
+	}
+	lf.mu.Unlock()
+	lf.end(cause)
+	return true
+}
+
+// whole is how long the lease was to last when it was last begun.
+func (lf *life) whole() time.Duration {
+	lf.mu.Lock()
+	defer lf.mu.Unlock()
+	return lf.lasts
+}
+
+// sleep waits; woken early when something has changed, not alive when the lease
+// is over.
+func (lf *life) sleep(d time.Duration, changed <-chan struct{}) (woken, alive bool) {
+	timer := time.NewTimer(max(d, 0))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return false, true
+	case <-changed:
+		return true, true
+	case <-lf.ctx.Done():
+		return false, false
+	}
+}

@@ -1,0 +1,226 @@
+// Package lock is a lock on one key of a Redis or Valkey server, for many
+// processes: leases that their holders renew, a context that ends when a lease
+// is lost, fencing tokens, fair or fast waiting, locks that several hold
+// together.
+//
+// What it promises, and under which failure (docs/locks.md has the whole table):
+// one holder at a time on one healthy primary. A holder that is cut off, frozen
+// or slow knows by its own clock when its lease is over: its context ends before
+// the server gives the lock to somebody else. After a failover that lost the
+// last writes, or a jump of the server's clock, two may hold it; their fencing
+// tokens still grow, so a resource that checks them (Gate, ExecFenced) refuses
+// the older one. It is no consensus: for that use a consensus system.
+//
+// It is not a mutex within a process (sync.Mutex is), and no queue of work.
+//
+// API: may change until 1.0.
+package lock
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/slot"
+)
+
+// ErrLost is a lease that is over: it expired, or somebody broke it. It is the
+// cause of the end of the lease's context, and what Release and Renew give then.
+var ErrLost = errors.New("the lock is not held any more")
+
+// ErrHeld is what Try gives when somebody else has the lock.
+var ErrHeld = errors.New("the lock is held by somebody else")
+
+// ErrReplicas is a strict lock that too few replicas have confirmed.
+var ErrReplicas = errors.New("too few replicas have confirmed the lock")
+
+// Keys are the names of a lock's keys and of its channel. In a cluster all keys
+// must lie in one slot.
+type Keys struct {
+	Main    string // string: the holder's token
+	Fence   string // string: the last fencing token
+	Waiters string // list: who waits
+	Shared  string // zset: who holds it together with others
+	Channel string // on which it is handed on
+}
+
+// KeysOf derives all names from the main key, as a declaration does.
+func KeysOf(main string) Keys {
+	base := slot.Sibling(main)
+	return Keys{main, base + ":fence", base + ":waiters", base + ":shared", base + ":released"}
+}
+
+// Mode is who comes next.
+type Mode uint8
+
+// The modes.
+const (
+	// Fair hands the lock to who has waited longest, process by process. Nobody
+	// overtakes.
+	Fair Mode = iota
+	// Fast frees the lock and wakes one waiter, who may find that somebody else
+	// was faster. More throughput where holds are shorter than a round trip; a
+	// waiter may starve.
+	Fast
+)
+
+// Options of a lock. The zero value is a good choice.
+type Options struct {
+	// Lease is how long the server keeps the lock for a holder that gives no
+	// sign; 0: the entry's TTL, or 30 s. The holder renews it after a third.
+	Lease time.Duration
+	Mode  Mode
+	// Claim is how long a waiter that was handed the lock may take to show that
+	// it lives; a dead one costs so much. 0: 1 s, or the lease if that is shorter.
+	Claim time.Duration
+	// Owner is the first part of the token, for people who look at the key:
+	// "owner/random". Empty: the name of the host and the process id.
+	Owner string
+	// Replicas makes the lock strict: it is held only when so many replicas have
+	// confirmed it, asked by WAIT on the connection that wrote it. It makes
+	// losing the lock in a failover less likely, never impossible
+	// (https://redis.io/docs/latest/commands/wait/). It costs a connection of its
+	// own while it waits, and ReplicaTimeout (0: 1 s) if a replica is slow.
+	Replicas       int
+	ReplicaTimeout time.Duration
+	// NoRenewal leaves the lease to run out: the holder renews it itself.
+	NoRenewal bool
+	// Announce publishes "released" on the channel also when nobody waits, for
+	// others who listen there.
+	Announce bool
+}
+
+// Lock is one lock. It is a small value: make it where it is needed. What
+// waiters of one process share belongs to the client.
+type Lock struct {
+	client *keywright.Client
+	entry  *keywright.Entry
+	keys   Keys
+	err    error
+	o      *Options
+}
+
+// Open is a lock without a declaration: its keys are derived from main.
+func Open(c *keywright.Client, main string, o Options) Lock {
+	return New(c, &keywright.Entry{Name: "lock", Pattern: main, Type: "string"}, KeysOf(main), nil, &o)
+}
+
+// New is a lock of a declared entry. An err of building its keys is what every
+// operation gives. Generated code calls it.
+func New(c *keywright.Client, e *keywright.Entry, keys Keys, err error, o *Options) Lock {
+	return Lock{c, e, keys, invalid(e, err), o}
+}
+
+// With is the same lock with other options.
+func (l Lock) With(o Options) Lock {
+	l.o = &o
+	return l
+}
+
+// As is the same lock with another owner in its token.
+func (l Lock) As(owner string) Lock {
+	o := *l.o
+	o.Owner = owner
+	return l.With(o)
+}
+
+// Name is the main key, "" if it could not be built.
+func (l Lock) Name() string { return l.keys.Main }
+
+func invalid(e *keywright.Entry, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &keywright.Error{Class: keywright.Invalid, Op: "lock", Entry: e.Name, Err: err}
+}
+
+// The bounds of a lease. Below, a round trip is most of it; above, TTLs of a
+// server come to their end.
+const (
+	minLease = 10 * time.Millisecond
+	maxLease = 365 * 24 * time.Hour
+	// helpers is how long a fence, the waiters and who shares live unused. A
+	// fence that is gone begins at the server's clock, and so still grows.
+	helpers = 24 * time.Hour
+)
+
+func (l Lock) lease() time.Duration {
+	return cmp.Or(l.o.Lease, l.entry.TTL.Default, 30*time.Second)
+}
+
+func (l Lock) claim() time.Duration { return min(cmp.Or(l.o.Claim, time.Second), l.lease()) }
+
+// check is what would make every operation fail.
+func (l Lock) check() error {
+	d := l.lease()
+	switch {
+	case l.err != nil:
+		return l.err
+	case d < minLease || d > maxLease:
+		return l.refuse("a lease of "+d.String()+" was asked for", "choose one between 10ms and a year")
+	case l.entry.TTL.Policy == keywright.Expires && (d < l.entry.TTL.Min || d > l.entry.TTL.Max):
+		return l.refuse("a lease of "+d.String()+" was asked for, and the declaration allows "+l.entry.TTL.Text, "choose one within the bounds")
+	case l.o.Claim < 0 || l.o.Replicas < 0 || l.o.ReplicaTimeout < 0:
+		return l.refuse("an option is negative", "")
+	}
+	return nil
+}
+
+func (l Lock) refuse(what, hint string) error {
+	return &keywright.Error{Class: keywright.Invalid, Op: "lock", Entry: l.entry.Name, Err: errors.New(what), Hint: hint}
+}
+
+// Acquire waits until the lock is held, or ctx ends. In Fair mode it is its turn
+// after those who came before. While the server cannot be reached it goes on
+// trying; only ctx ends that.
+//
+// With a ctx from a lease of this lock that is still held it gives that lease
+// once more: a function that locks may call another one that does. Each must be
+// released; the last one gives the lock back.
+//
+// One round trip when the lock is free; behind others, one call to join them and
+// none to be served: who releases hands it on.
+func (l Lock) Acquire(ctx context.Context) (*Lease, error) { return l.take(ctx, alone, true) }
+
+// Try takes the lock if it is free now, else the error is ErrHeld. One round
+// trip.
+func (l Lock) Try(ctx context.Context) (*Lease, error) { return l.take(ctx, alone, false) }
+
+// AcquireShared is Acquire for those who may hold the lock together, as readers
+// do; Acquire excludes them all. In Fair mode a reader waits behind a writer
+// that waits.
+func (l Lock) AcquireShared(ctx context.Context) (*Lease, error) { return l.take(ctx, together, true) }
+
+// TryShared is Try for those who may hold the lock together.
+func (l Lock) TryShared(ctx context.Context) (*Lease, error) { return l.take(ctx, together, false) }
+
+// Do runs fn while the lock is held. The context of fn ends when the lock is
+// lost: fn must then stop, as somebody else may hold it. The error is that of
+// acquiring, of fn, or ErrLost if it was lost before fn returned.
+func (l Lock) Do(ctx context.Context, fn func(ctx context.Context) error) error {
+	lease, err := l.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	return lease.run(fn)
+}
+
+// DoShared is Do together with others.
+func (l Lock) DoShared(ctx context.Context, fn func(ctx context.Context) error) error {
+	lease, err := l.AcquireShared(ctx)
+	if err != nil {
+		return err
+	}
+	return lease.run(fn)
+}
+
+// run runs fn under the lease. A panic of fn gives the lock back too.
+func (lease *Lease) run(fn func(context.Context) error) (err error) {
+	defer func() {
+		released := lease.Release(context.WithoutCancel(lease.Context()))
+		err = errors.Join(err, released)
+	}()
+	return fn(lease.Context())
+}

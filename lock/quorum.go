@@ -1,0 +1,157 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/keywright/keywright"
+)
+
+// Quorum is the same lock on several independent servers, held when most of
+// them have given it (Redlock, https://redis.io/docs/latest/develop/use/patterns/distributed-locks/).
+// It outlives the loss of a minority.
+//
+// Its caveats: it relies on clocks that run alike, and on servers that keep
+// their locks through a restart (appendfsync always, or a restart later than the
+// longest lease). The servers give no common order, so there is no fencing
+// token: where a late write does harm, use one server's Lock with its token.
+// Waiting is by asking again; there is no queue and no fairness.
+type Quorum struct{ locks []Lock }
+
+// NewQuorum is a lock over servers that know nothing of each other, an odd
+// number of them. Replicas of one server, or nodes of one cluster, are not that.
+func NewQuorum(locks ...Lock) (Quorum, error) {
+	if len(locks) < 3 || len(locks)%2 == 0 {
+		return Quorum{}, &keywright.Error{Class: keywright.Invalid, Op: "lock", Err: fmt.Errorf("a quorum of %d servers", len(locks)), Hint: "use 3 or 5"}
+	}
+	for _, l := range locks {
+		if err := l.check(); err != nil {
+			return Quorum{}, err
+		}
+	}
+	return Quorum{locks}, nil
+}
+
+// QuorumLease is a lock that most servers have given.
+type QuorumLease struct {
+	leases []*Lease
+	ctx    context.Context
+	end    context.CancelCauseFunc
+	most   int
+}
+
+// Try takes the lock on most servers, else ErrHeld, and gives back what it has
+// got. All are asked at once; one that does not answer within a third of the
+// lease counts as one that refused.
+func (q Quorum) Try(ctx context.Context) (*QuorumLease, error) {
+	type answer struct {
+		lease *Lease
+		err   error
+	}
+	answers := make(chan answer, len(q.locks))
+	asking, cancel := context.WithTimeout(ctx, q.locks[0].lease()/3)
+	defer cancel()
+	for _, l := range q.locks {
+		go func() {
+			r, token := reply{}, l.token()
+			r, err := l.acquire(asking, alone, token, "try")
+			if err == nil && r.held && time.Now().Before(l.deadline(r)) {
+				answers <- answer{lease: l.begin(ctx, alone, token, r.fence, l.deadline(r), nil)}
+				return
+			}
+			if err != nil || r.held {
+				l.abandon(alone, token, nil)
+			}
+			answers <- answer{err: err}
+		}()
+	}
+	out := &QuorumLease{most: len(q.locks)/2 + 1}
+	var errs []error
+	for range q.locks {
+		a := <-answers
+		if a.lease != nil {
+			out.leases = append(out.leases, a.lease)
+		}
+		errs = append(errs, a.err)
+	}
+	if len(out.leases) < out.most {
+		_ = out.giveBack(ctx)
+		return nil, &keywright.Error{Class: keywright.NotApplied, Op: "lock", Err: errors.Join(append(errs, ErrHeld)...)}
+	}
+	out.hold(ctx)
+	return out, nil
+}
+
+// Acquire tries until it holds the lock or ctx ends.
+func (q Quorum) Acquire(ctx context.Context) (*QuorumLease, error) {
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, poll) {
+		lease, err := q.Try(ctx)
+		if err == nil || !errors.Is(err, ErrHeld) {
+			return lease, err
+		}
+		timer := time.NewTimer(pause/2 + rand.N(pause))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, q.locks[0].stopped(ctx)
+		}
+	}
+}
+
+// hold ends the context when too few servers still give the lock.
+func (l *QuorumLease) hold(ctx context.Context) {
+	l.ctx, l.end = context.WithCancelCause(ctx)
+	lost := make(chan struct{}, len(l.leases))
+	for _, lease := range l.leases {
+		context.AfterFunc(lease.Context(), func() { lost <- struct{}{} })
+	}
+	spare := len(l.leases) - l.most
+	go func() {
+		for range spare + 1 {
+			select {
+			case <-lost:
+			case <-l.ctx.Done():
+				return
+			}
+		}
+		l.end(ErrLost)
+	}()
+}
+
+// Context ends when most servers do not give the lock any more, or it is
+// released.
+func (l *QuorumLease) Context() context.Context { return l.ctx }
+
+// Release gives the lock back on all servers; ErrLost if most had taken it away
+// before.
+func (l *QuorumLease) Release(ctx context.Context) error {
+	l.end(context.Canceled)
+	if errors.Is(context.Cause(l.ctx), ErrLost) {
+		_ = l.giveBack(ctx)
+		return ErrLost
+	}
+	return l.giveBack(ctx)
+}
+
+// giveBack releases everywhere; a minority that cannot be reached is no error:
+// its leases run out.
+func (l *QuorumLease) giveBack(ctx context.Context) error {
+	results := make(chan error, len(l.leases))
+	for _, lease := range l.leases {
+		go func() { results <- lease.Release(ctx) }()
+	}
+	var errs []error
+	for range l.leases {
+		if err := <-results; err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > len(l.leases)-l.most {
+		return errors.Join(errs...)
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package lock
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+//go:embed acquire.lua
+var acquireText string
+
+//go:embed release.lua
+var releaseText string
+
+//go:embed renew.lua
+var renewText string
+
+//go:embed hand.lua
+var handText string
+
+// scripts are what a lock does on the server.
+type scripts struct{ acquire, release, renew *keywright.Script }
+
+func newScripts(edit func(string) string) *scripts {
+	with := func(name, text string) *keywright.Script {
+		return keywright.NewScript(name, edit(strings.Replace(text, "--include hand.lua", handText, 1)))
+	}
+	return &scripts{with("lock acquire", acquireText), with("lock release", releaseText), with("lock renew", renewText)}
+}
+
+// script is a variable so that a test can take a guard out and see that it is
+// missed.
+var script = newScripts(func(text string) string { return text })
+
+// kind is whether a lock is held alone or together with others.
+type kind string
+
+const (
+	alone    kind = "x"
+	together kind = "s"
+)
+
+var modes = [...]string{Fair: "fair", Fast: "fast"}
+
+// reply is what the server says of a lock.
+type reply struct {
+	held   bool
+	fence  int64
+	left   time.Duration // of my lease, or of the holder's; negative: there is none
+	server int64         // server time in µs, 0: not told
+	sent   time.Time     // when it was asked, by the local clock
+}
+
+func (l Lock) list() []string {
+	return []string{l.keys.Main, l.keys.Fence, l.keys.Waiters, l.keys.Shared}
+}
+
+// call runs a script. All of them may be repeated: the token says whose step it
+// was.
+func (l Lock) call(ctx context.Context, name string, s *keywright.Script, args ...string) (reply, error) {
+	out := reply{sent: time.Now()}
+	op := keywright.NewOp(keywright.Spec[reply]{
+		Action: keywright.Action{Client: l.client, Name: name, Entry: l.entry, Effect: keywright.Idempotent, Key: l.keys.Main},
+		Script: s, Keys: l.list(), Args: args, Decode: out.decode,
+	})
+	if l.o.Replicas > 0 && name != "release" {
+		return l.confirmed(ctx, op)
+	}
+	return op.Do(ctx)
+}
+
+// confirmed runs a step and waits for replicas on the connection that wrote it:
+// on another one WAIT would answer for that one's own writes, which are none.
+func (l Lock) confirmed(ctx context.Context, op keywright.Op[reply]) (reply, error) {
+	timeout := l.o.ReplicaTimeout
+	if timeout == 0 {
+		timeout = time.Second
+	}
+	r, replicas, err := op.DoAndWait(ctx, l.o.Replicas, timeout)
+	if err == nil && r.held && replicas < l.o.Replicas {
+		return r, fmt.Errorf("%w: %d of %d", ErrReplicas, replicas, l.o.Replicas)
+	}
+	return r, err
+}
+
+// decode reads {held, fence, left, server time}, as acquire gives it. The time
+// of sending is that of the first attempt: the lease can only be longer.
+func (r reply) decode(result rueidis.RedisResult) (reply, error) {
+	all, err := result.ToArray()
+	if err != nil {
+		return r, err
+	}
+	numbers := make([]int64, len(all))
+	for i, m := range all {
+		if numbers[i], err = number(m); err != nil {
+			return r, err
+		}
+	}
+	if len(numbers) < 4 {
+		return r, fmt.Errorf("the script answered %d numbers", len(numbers))
+	}
+	r.held, r.fence, r.left, r.server = numbers[0] == 1, numbers[1], time.Duration(numbers[2])*time.Millisecond, numbers[3]
+	return r, nil
+}
+
+func number(m rueidis.RedisMessage) (int64, error) {
+	if m.IsInt64() {
+		return m.ToInt64()
+	}
+	text, err := m.ToString()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(text, 10, 64)
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
+
+var helpersText = milliseconds(helpers)
+
+// acquire asks for the lock: how is "try", "wait" or "again".
+func (l Lock) acquire(ctx context.Context, k kind, token, how string) (reply, error) {
+	return l.call(ctx, "acquire", script.acquire, token, milliseconds(l.lease()), string(k), how, modes[l.o.Mode], l.keys.Channel, milliseconds(l.claim()), helpersText)
+}
+
+// release gives back what is held, or a place among the waiters (waits). next
+// is who joins them instead, "" for nobody.
+func (l Lock) release(ctx context.Context, k kind, token, next string, waits bool) (reply, error) {
+	what, announce := "hold", ""
+	if waits {
+		what = "wait"
+	}
+	if l.o.Announce {
+		announce = "announce"
+	}
+	return l.call(ctx, "release", script.release, token, next, string(k), what, modes[l.o.Mode], l.keys.Channel, milliseconds(l.claim()), helpersText, announce)
+}
+
+func (l Lock) renew(ctx context.Context, k kind, token string) (reply, error) {
+	return l.call(ctx, "renew", script.renew, token, milliseconds(l.lease()), string(k), "", "", "", "", helpersText)
+}
+
+var process = sync.OnceValue(func() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "host"
+	}
+	return host + "-" + strconv.Itoa(os.Getpid())
+})
+
+// token is a name nobody else has: who it is, for people, and 130 random bits.
+// It is compared as a whole. It has no blank: messages divide by them.
+func (l Lock) token() string {
+	owner := l.o.Owner
+	if owner == "" {
+		owner = process()
+	}
+	return strings.Map(visible, owner) + "/" + rand.Text()
+}
+
+func visible(r rune) rune {
+	if r <= ' ' || r == 0x7f {
+		return '_'
+	}
+	return r
+}
+
+// ownerOf is the part of a token that is for people.
+func ownerOf(token string) string {
+	if i := strings.LastIndexByte(token, '/'); i >= 0 {
+		return token[:i]
+	}
+	return token
+}

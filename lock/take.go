@@ -1,0 +1,201 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright"
+)
+
+// poll is how long a waiter sleeps at most: what a lost wake-up costs.
+const poll = time.Second
+
+// take acquires the lock.
+func (l Lock) take(ctx context.Context, k kind, wait bool) (*Lease, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	if lease, err := l.again(ctx, k); lease != nil || err != nil {
+		return lease, err
+	}
+	if !wait {
+		return l.try(ctx, k)
+	}
+	w := l.join(k)
+	select {
+	case <-w.turn:
+	case <-keywright.Part(l.client, newRooms).ctx.Done():
+		return nil, w.closed()
+	case <-ctx.Done():
+		if !w.leave() {
+			<-w.turn // it has its place by now: that is given back below
+			return nil, w.giveUp(ctx, ctx.Err())
+		}
+		return nil, w.quit(l.stopped(ctx))
+	}
+	lease, err := w.stand(ctx)
+	if err != nil {
+		return nil, w.giveUp(ctx, err)
+	}
+	return lease, w.quit(nil)
+}
+
+// again is a lease that the caller's caller holds already.
+func (l Lock) again(ctx context.Context, k kind) (*Lease, error) {
+	for _, held := range []kind{alone, together} {
+		lease, ok := ctx.Value(leaseKey{l.client, l.keys.Main, held}).(*Lease)
+		if !ok {
+			continue
+		}
+		if held == together && k == alone {
+			return nil, l.refuse("the caller holds the lock together with others and would wait for itself", "release it first, or take it alone from the beginning")
+		}
+		if inner, ok := lease.enter(); ok {
+			return inner, nil
+		}
+	}
+	return nil, nil
+}
+
+func (l Lock) try(ctx context.Context, k kind) (*Lease, error) {
+	token := l.token()
+	r, err := l.acquire(ctx, k, token, "try")
+	if err == nil && r.held && time.Now().Before(l.deadline(r)) {
+		return l.begin(ctx, k, token, r.fence, l.deadline(r), nil), nil
+	}
+	if err != nil || r.held {
+		l.abandon(k, token, nil)
+	}
+	if err == nil {
+		err = &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: l.entry.Name, Err: ErrHeld}
+	}
+	return nil, err
+}
+
+// stopped is the error of a caller that waits no longer.
+func (l Lock) stopped(ctx context.Context) error {
+	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: l.entry.Name, Err: ctx.Err(), Hint: "somebody else held the lock until then; `keywright locks` shows who"}
+}
+
+// quit ends the listening of a waiter.
+func (w *waiter) quit(err error) error {
+	keywright.Part(w.lock.client, newRooms).deaf(w)
+	return err
+}
+
+func (w *waiter) closed() error {
+	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: w.lock.entry.Name, Err: errors.New("the client is closed")}
+}
+
+// giveUp gives the waiter's place back, whether it stands in the queue, was
+// served meanwhile, or was never there. The next of this process takes it.
+func (w *waiter) giveUp(ctx context.Context, err error) error {
+	w.lock.abandon(w.kind, w.token, w.room)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = w.lock.stopped(ctx)
+	}
+	return w.quit(err)
+}
+
+// abandon releases in the background what may have been taken.
+func (l Lock) abandon(k kind, token string, r *room) {
+	next := r.next()
+	all := keywright.Part(l.client, newRooms)
+	all.chore(func(ctx context.Context) {
+		place, err := l.release(ctx, k, token, next.name(), true)
+		place.held = true // it stands in the queue, whether or not something was held
+		next.told(place, err)
+	})
+}
+
+// stand waits in the server's queue until the lock is held.
+func (w *waiter) stand(ctx context.Context) (*Lease, error) {
+	all := keywright.Part(w.lock.client, newRooms)
+	r, how := w.place, "wait"
+	for asked := w.known; ; asked = false {
+		var err error
+		if !asked {
+			if r, err = w.lock.acquire(ctx, w.kind, w.token, how); err != nil && !all.passing(ctx, err) {
+				return nil, err
+			}
+		}
+		how = "again"
+		if err == nil && r.held && !asked {
+			if ends := w.lock.deadline(r); time.Now().Before(ends) {
+				return w.lock.begin(ctx, w.kind, w.token, r.fence, ends, w.room), nil
+			}
+			continue // the reply took longer than the lease
+		}
+		if !w.heard {
+			if err := all.listen(ctx, w); err != nil && !all.passing(ctx, err) {
+				return nil, err
+			}
+			continue // what was said before is not known
+		}
+		if lease, err := w.wait(ctx, r, err); lease != nil || err != nil {
+			return lease, err
+		}
+	}
+}
+
+// passing is a failure that a waiter outlasts: the server is away.
+func (all *rooms) passing(ctx context.Context, err error) bool {
+	class, ok := keywright.ClassOf(err)
+	return ctx.Err() == nil && all.ctx.Err() == nil && ok && class != keywright.Invalid && class != keywright.Refused
+}
+
+// wait sleeps until there is a reason to ask again: a message, the end of the
+// holder's lease, a second, or ctx. A message that hands the lock over gives it
+// without asking.
+func (w *waiter) wait(ctx context.Context, r reply, failed error) (*Lease, error) {
+	pause := poll
+	switch {
+	case failed != nil:
+		pause = poll / 4
+	case r.left >= 0:
+		pause = min(r.left+time.Millisecond, poll)
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case text := <-w.mail:
+		return w.granted(ctx, text, r), nil
+	case <-timer.C:
+		return nil, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// granted is the lease that a message hands over, nil if it does not, or if it
+// came too late to be sure.
+//
+// The message tells when, by the server's clock, the claim began. The last reply
+// told what that clock was not before the local time of asking. So the claim
+// ends no earlier than reckoned here, however long the message was under way.
+func (w *waiter) granted(ctx context.Context, text string, r reply) *Lease {
+	words := strings.Fields(text) // granted TOKEN FENCE MICROS CLAIM
+	if len(words) != 5 || words[0] != "granted" || r.server == 0 {
+		return nil
+	}
+	fence, err1 := strconv.ParseInt(words[2], 10, 64)
+	micros, err2 := strconv.ParseInt(words[3], 10, 64)
+	ms, err3 := strconv.ParseInt(words[4], 10, 64)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil
+	}
+	claim := time.Duration(ms) * time.Millisecond
+	now := time.Now()
+	ends := r.sent.Add(time.Duration(micros-r.server) * time.Microsecond)
+	if ends.After(now) {
+		ends = now // the server's clock was put forward
+	}
+	ends = ends.Add(claim - margin(claim))
+	if !now.Before(ends) {
+		return nil
+	}
+	return w.lock.begin(ctx, w.kind, w.token, fence, ends, w.room)
+}
