@@ -35,7 +35,7 @@ type options struct {
 	hold, limit      time.Duration
 	rushes           int
 	steady           time.Duration
-	server           string
+	server, profile  string
 	asJSON           bool
 }
 
@@ -51,6 +51,7 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.rushes, "rushes", 3, "interleaved rounds of steady contention")
 	flags.DurationVar(&o.steady, "steady", 3*time.Second, "how long each of them is")
 	flags.StringVar(&o.server, "server", "redis-server", "server binary")
+	flags.StringVar(&o.profile, "cpuprofile", "", "lock and unlock with keywright alone, and write a CPU profile into this file")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	return o, flags.Parse(args)
 }
@@ -65,6 +66,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	defer server.Stop()
+	if o.profile != "" {
+		return profile(ctx, server, o.profile, stdout)
+	}
 	out := &report.Report{Title: fmt.Sprintf("Locks on %s: %d interleaved rounds of %v, %d one-shots, %d steady runs", o.server, o.rounds, o.slice, o.shots, o.rushes),
 		Notes: []string{"ratios are medians of the ratios within a round; calls are counted at the clients, server commands by INFO commandstats, those in scripts too"}}
 	for _, part := range []func() (report.Table, []report.Goal, error){

@@ -8,11 +8,12 @@ import (
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
+	"github.com/keywright/keywright/lock"
 )
 
 // queueing is who takes part where waiters wait.
 func queueing() []contestant {
-	return []contestant{ours("keywright, fair", fair), withRedsync("redsync", 16, 0), withRedsync("redsync, every 5 ms", 16, 5*time.Millisecond),
+	return []contestant{ours("keywright, fair", lock.Fair), withRedsync("redsync", 16, 0), withRedsync("redsync, every 5 ms", 16, 5*time.Millisecond),
 		withRedislock("redislock, every 50 ms", 16, 50*time.Millisecond), withRedislock("redislock, every 5 ms", 16, 5*time.Millisecond), withRueidislock()}
 }
 

@@ -9,11 +9,12 @@ import (
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
+	"github.com/keywright/keywright/lock"
 )
 
 // relocking is who takes part where everybody wants the lock again at once.
 func relocking() []contestant {
-	return []contestant{ours("keywright, fair", fair), ours("keywright, any", unfair), withRedsync("redsync", 16, 0),
+	return []contestant{ours("keywright, fair", lock.Fair), ours("keywright, fast", lock.Fast), withRedsync("redsync", 16, 0),
 		withRedislock("redislock, every 50 ms", 16, 50*time.Millisecond), withRueidislock()}
 }
 

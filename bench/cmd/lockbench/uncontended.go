@@ -7,13 +7,14 @@ import (
 
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
+	"github.com/keywright/keywright/lock"
 )
 
 var callers = []int{1, 16, 128}
 
 // free is who takes part where nobody waits: the waits are never used.
 func free() []contestant {
-	return []contestant{ours("keywright, fair", fair), ours("keywright, any", unfair), bareRueidis(),
+	return []contestant{ours("keywright, fair", lock.Fair), ours("keywright, fast", lock.Fast), bareRueidis(),
 		withRedsync("redsync", 128, 0), withRedislock("redislock", 128, 5), withRueidislock()}
 }
 
@@ -31,10 +32,7 @@ func uncontended(ctx context.Context, addr string, o options) (report.Table, []r
 			mutexes[g] = c.mutex(fmt.Sprintf("lock:%d", g))
 		}
 		all = append(all, turns.Contestant{Name: who.name, Do: func(ctx context.Context, goroutine, _ int) error {
-			if err := mutexes[goroutine].lock(ctx); err != nil {
-				return fmt.Errorf("lock: %w", err)
-			}
-			return mutexes[goroutine].unlock(ctx)
+			return once(ctx, mutexes[goroutine])
 		}})
 	}
 	r, err := turns.Race(ctx, all, callers, o.rounds, o.slice)
@@ -46,4 +44,11 @@ func uncontended(ctx context.Context, addr string, o options) (report.Table, []r
 		{What: "uncontended @128, keywright ÷ bare rueidis", Value: r.Ratio(ours, bare, 128), Bound: 0.75, AtLeast: true},
 		{What: "uncontended @128, keywright ÷ redsync", Value: r.Ratio(ours, redsync, 128), Bound: 3, AtLeast: true},
 	}, nil
+}
+
+func once(ctx context.Context, m mutex) error {
+	if err := m.lock(ctx); err != nil {
+		return fmt.Errorf("lock: %w", err)
+	}
+	return m.unlock(ctx)
 }
