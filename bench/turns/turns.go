@@ -33,44 +33,46 @@ type Result struct {
 	names   []string
 	callers []int
 	rates   [][][]float64 // contestant, number of goroutines, round
+	done    [][]float64   // contestant, number of goroutines: operations in all rounds
 }
 
 // Race lets everybody run for a slice of time at each number of goroutines, in
 // each round.
 func Race(ctx context.Context, all []Contestant, callers []int, rounds int, slice time.Duration) (*Result, error) {
-	r := &Result{callers: callers, rates: make([][][]float64, len(all))}
+	r := &Result{callers: callers, rates: make([][][]float64, len(all)), done: make([][]float64, len(all))}
 	for i, who := range all {
 		r.names = append(r.names, who.Name)
-		r.rates[i] = make([][]float64, len(callers))
+		r.rates[i], r.done[i] = make([][]float64, len(callers)), make([]float64, len(callers))
 	}
 	for round := range rounds {
 		for c, n := range callers {
 			for place := range all {
 				i := (place + round) % len(all)
-				rate, err := turn(ctx, all[i], n, slice)
+				done, rate, err := turn(ctx, all[i], n, slice)
 				if err != nil {
 					return r, fmt.Errorf("%s with %d goroutines: %w", all[i].Name, n, err)
 				}
 				r.rates[i][c] = append(r.rates[i][c], rate)
+				r.done[i][c] += done
 			}
 		}
 	}
 	return r, nil
 }
 
-func turn(ctx context.Context, who Contestant, goroutines int, slice time.Duration) (float64, error) {
+func turn(ctx context.Context, who Contestant, goroutines int, slice time.Duration) (done, rate float64, err error) {
 	if who.Ready != nil {
-		done, err := who.Ready(ctx, goroutines)
+		end, err := who.Ready(ctx, goroutines)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		defer done()
+		defer end()
 	}
 	return burst(ctx, who, goroutines, slice)
 }
 
-// burst is the operations per second of one contestant.
-func burst(ctx context.Context, who Contestant, goroutines int, slice time.Duration) (float64, error) {
+// burst is the operations of one contestant, and those per second.
+func burst(ctx context.Context, who Contestant, goroutines int, slice time.Duration) (n, rate float64, err error) {
 	var done atomic.Int64
 	var failed atomic.Pointer[error]
 	var stop atomic.Bool
@@ -93,14 +95,20 @@ func burst(ctx context.Context, who Contestant, goroutines int, slice time.Durat
 	}
 	all.Wait()
 	if err := failed.Load(); err != nil {
-		return 0, *err
+		return 0, 0, *err
 	}
-	return float64(done.Load()) * float64(max(who.Size, 1)) / time.Since(began).Seconds(), ctx.Err()
+	n = float64(done.Load()) * float64(max(who.Size, 1))
+	return n, n / time.Since(began).Seconds(), ctx.Err()
 }
 
 // Rate is the median of a contestant's operations per second.
 func (r *Result) Rate(contestant, callers int) float64 {
 	return Median(r.rates[contestant][slices.Index(r.callers, callers)])
+}
+
+// Done is how many operations a contestant did in all rounds.
+func (r *Result) Done(contestant, callers int) float64 {
+	return r.done[contestant][slices.Index(r.callers, callers)]
 }
 
 // Ratio of a to b is the median of the rounds' ratios.

@@ -85,20 +85,21 @@ func (c *crowd) hold(ctx context.Context, m mutex, d time.Duration) (time.Durati
 // traffic is what has been sent so far.
 type traffic struct{ calls, commands int64 }
 
-// traffic counts calls at the clients, and commands, those in scripts too, at the
-// server.
+// traffic counts calls at the clients, and commands at the server.
 func (c *crowd) traffic() (traffic, error) {
-	calls, err := c.server.Calls()
-	if err != nil {
-		return traffic{}, err
-	}
-	t := traffic{calls: c.wire.Calls()}
+	commands, err := commandsOf(c.server)
+	return traffic{c.wire.Calls(), commands}, err
+}
+
+// commandsOf counts what the server has run, in scripts too, without our INFO.
+func commandsOf(server *live.Server) (sum int64, err error) {
+	calls, err := server.Calls()
 	for name, n := range calls {
-		if name != "info" { // our own
-			t.commands += n
+		if name != "info" {
+			sum += n
 		}
 	}
-	return t, nil
+	return sum, err
 }
 
 // each runs f for every waiter and waits for all.

@@ -71,16 +71,12 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	out := &report.Report{Title: fmt.Sprintf("Locks on %s: %d interleaved rounds of %v, %d one-shots, %d steady runs", o.server, o.rounds, o.slice, o.shots, o.rushes),
 		Notes: []string{"ratios are medians of the ratios within a round; calls are counted at the clients, server commands by INFO commandstats, those in scripts too"}}
-	for _, part := range []func() (report.Table, []report.Goal, error){
-		func() (report.Table, []report.Goal, error) { return uncontended(ctx, server.Addr, o) },
-		func() (report.Table, []report.Goal, error) { return oneShot(ctx, server, o) },
-		func() (report.Table, []report.Goal, error) { return steady(ctx, server, o) },
-	} {
-		table, goals, err := part()
+	for _, part := range []func(context.Context, *live.Server, options) ([]report.Table, []report.Goal, error){uncontended, oneShot, steady} {
+		tables, goals, err := part(ctx, server, o)
 		if err != nil {
 			return errors.Join(err, out.Print(stdout, o.asJSON))
 		}
-		out.Tables, out.Goals = append(out.Tables, table), append(out.Goals, goals...)
+		out.Tables, out.Goals = append(out.Tables, tables...), append(out.Goals, goals...)
 	}
 	return out.Print(stdout, o.asJSON)
 }

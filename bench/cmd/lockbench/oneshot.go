@@ -121,7 +121,7 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 // oneShot drains everybody's queue in turns.
-func oneShot(ctx context.Context, server *live.Server, o options) (report.Table, []report.Goal, error) {
+func oneShot(ctx context.Context, server *live.Server, o options) ([]report.Table, []report.Goal, error) {
 	all := queueing()
 	shots := make([][]shot, len(all))
 	for round := range o.shots {
@@ -129,7 +129,7 @@ func oneShot(ctx context.Context, server *live.Server, o options) (report.Table,
 			i := (turn + round) % len(all)
 			s, err := drain(ctx, server, all[i], o)
 			if err != nil {
-				return report.Table{}, nil, fmt.Errorf("%s: %w", all[i].name, err)
+				return nil, nil, fmt.Errorf("%s: %w", all[i].name, err)
 			}
 			shots[i] = append(shots[i], s)
 		}
@@ -144,7 +144,7 @@ func oneShot(ctx context.Context, server *live.Server, o options) (report.Table,
 			goals = f.goals()
 		}
 	}
-	return t, goals, nil
+	return []report.Table{t}, goals, nil
 }
 
 type figures struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/lock"
@@ -19,28 +20,38 @@ func free() []contestant {
 }
 
 // uncontended is lock and unlock of a lock that each goroutine has for itself.
-func uncontended(ctx context.Context, addr string, o options) (report.Table, []report.Goal, error) {
+func uncontended(ctx context.Context, server *live.Server, o options) ([]report.Table, []report.Goal, error) {
 	var all []turns.Contestant
+	var bills []*bill
 	for _, who := range free() {
-		c, err := who.open(ctx, addr, nil)
+		c, err := who.open(ctx, server.Addr, nil)
 		if err != nil {
-			return report.Table{}, nil, fmt.Errorf("%s: %w", who.name, err)
+			return nil, nil, fmt.Errorf("%s: %w", who.name, err)
 		}
 		defer c.close()
 		mutexes := make([]mutex, slices.Max(callers))
 		for g := range mutexes {
 			mutexes[g] = c.mutex(fmt.Sprintf("lock:%d", g))
 		}
-		all = append(all, turns.Contestant{Name: who.name, Do: func(ctx context.Context, goroutine, _ int) error {
+		b := &bill{server: server}
+		bills = append(bills, b)
+		all = append(all, turns.Contestant{Name: who.name, Ready: b.open, Do: func(ctx context.Context, goroutine, _ int) error {
 			return once(ctx, mutexes[goroutine])
 		}})
 	}
 	r, err := turns.Race(ctx, all, callers, o.rounds, o.slice)
 	if err != nil {
-		return report.Table{}, nil, err
+		return nil, nil, err
+	}
+	costs := report.Table{Title: "Uncontended, what one lock and unlock costs with 128 goroutines", Columns: []string{"contestant", "client CPU µs", "server CPU µs", "allocations", "server commands"}}
+	for i, b := range bills {
+		if b.err != nil {
+			return nil, nil, b.err
+		}
+		b.add(&costs, all[i].Name, r.Done(i, billed))
 	}
 	const ours, bare, redsync = 0, 2, 3
-	return r.Table("Uncontended, lock and unlock per second, a lock for each goroutine", bare), []report.Goal{
+	return []report.Table{r.Table("Uncontended, lock and unlock per second, a lock for each goroutine", bare), costs}, []report.Goal{
 		{What: "uncontended @128, keywright ÷ bare rueidis", Value: r.Ratio(ours, bare, 128), Bound: 0.75, AtLeast: true},
 		{What: "uncontended @128, keywright ÷ redsync", Value: r.Ratio(ours, redsync, 128), Bound: 3, AtLeast: true},
 	}, nil
