@@ -16,6 +16,8 @@ type Proxy struct {
 	rules    Rules
 	taken    atomic.Int64 // connections so far
 	lose     atomic.Pointer[string]
+	gate     sync.RWMutex // whoever passes bytes on holds it for reading
+	frozen   atomic.Bool
 	mu       sync.Mutex
 	conns    []net.Conn
 	workers  sync.WaitGroup
@@ -54,13 +56,41 @@ func (p *Proxy) LoseReplyTo(word string) { p.lose.Store(&word) }
 // Lost reports whether such a reply has been lost.
 func (p *Proxy) Lost() bool { return p.lose.Load() == nil }
 
-func (p *Proxy) close() {
-	p.listener.Close()
+// Freeze lets nothing through any more, in either direction, and keeps every
+// connection open: a network that drops packets without a word.
+func (p *Proxy) Freeze() {
+	if p.frozen.CompareAndSwap(false, true) {
+		p.gate.Lock()
+	}
+}
+
+// Thaw passes everything on that Freeze has held back.
+func (p *Proxy) Thaw() {
+	if p.frozen.CompareAndSwap(true, false) {
+		p.gate.Unlock()
+	}
+}
+
+// Cut closes every connection that there is now; new ones are let through.
+func (p *Proxy) Cut() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, c := range p.conns {
 		c.Close()
 	}
-	p.mu.Unlock()
+	p.conns = nil
+}
+
+// pass waits while the proxy is frozen.
+func (p *Proxy) pass() {
+	p.gate.RLock()
+	defer p.gate.RUnlock()
+}
+
+func (p *Proxy) close() {
+	p.listener.Close()
+	p.Thaw()
+	p.Cut()
 	p.workers.Wait()
 }
 
@@ -93,6 +123,7 @@ func (p *Proxy) requests(server, client net.Conn, deaf *atomic.Bool) {
 		if word := p.lose.Load(); word != nil && bytes.Contains(buf[:n], []byte(*word)) && p.lose.CompareAndSwap(word, nil) {
 			deaf.Store(true)
 		}
+		p.pass()
 		if _, werr := server.Write(buf[:n]); err != nil || werr != nil {
 			return
 		}
@@ -117,6 +148,7 @@ func (p *Proxy) replies(client, server net.Conn, connection int64, deaf *atomic.
 			if p.rules.Delay > 0 {
 				<-time.After(p.rules.Delay)
 			}
+			p.pass()
 			if _, werr := client.Write(buf[:n]); werr != nil {
 				return
 			}
