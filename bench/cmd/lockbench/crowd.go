@@ -23,8 +23,8 @@ type crowd struct {
 	broken  atomic.Int64 // how often that was more than one
 }
 
-// gather opens the clients and lets every waiter take a lock of its own once, so
-// that connections are made and scripts are known.
+// gather opens the clients and warms them up, so that connections are made and
+// scripts are known.
 func gather(ctx context.Context, server *live.Server, who contestant, o options) (*crowd, error) {
 	c := &crowd{server: server}
 	for i := range o.clients + 1 {
@@ -46,16 +46,14 @@ func gather(ctx context.Context, server *live.Server, who contestant, o options)
 	return c, c.warm(ctx, o.waiters)
 }
 
+// warm lets the waiters of each client contend for a lock of theirs, so that a
+// client that listens when it has to wait has its connection for that, too.
 func (c *crowd) warm(ctx context.Context, each int) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(c.clients)*each)
 	for i := range errs {
-		m := c.clients[i/each].mutex(fmt.Sprintf("lock:warm:%d", i))
-		all.Go(func() {
-			if errs[i] = m.lock(ctx); errs[i] == nil {
-				errs[i] = m.unlock(ctx)
-			}
-		})
+		m := c.clients[i/each].mutex(fmt.Sprintf("lock:warm:%d", i/each))
+		all.Go(func() { errs[i] = once(ctx, m) })
 	}
 	all.Wait()
 	return errors.Join(errs...)
