@@ -63,8 +63,9 @@ type leaseKey struct {
 }
 
 // margin is how much earlier than the server the holder ends its lease: for two
-// clocks that do not run alike (1 %), and for the grain of both.
-func margin(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
+// clocks that do not run alike (1 %), and for the grain of both. A variable so
+// that a test can see what happens without.
+var margin = func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
 
 // begin makes the lease of a lock that was taken; deadline is by the local
 // clock.
@@ -251,8 +252,8 @@ func (lf *life) timeUp() {
 // finish ends the lease, once.
 func (lf *life) finish(cause error) bool {
 	lf.mu.Lock()
+	defer lf.mu.Unlock()
 	if lf.over {
-		lf.mu.Unlock()
 		return false
 	}
 	lf.over = true
@@ -260,8 +261,7 @@ func (lf *life) finish(cause error) bool {
 	if lf.renewal != nil {
 		lf.renewal.Stop()
 	}
-	lf.mu.Unlock()
-	lf.end(cause)
+	lf.end(cause) // under the lock: nobody sees a lease that is over and a context that is not
 	return true
 }
 

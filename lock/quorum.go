@@ -47,25 +47,25 @@ type QuorumLease struct {
 // got. All are asked at once; one that does not answer within a third of the
 // lease counts as one that refused.
 func (q Quorum) Try(ctx context.Context) (*QuorumLease, error) {
-	type answer struct {
+	type given struct {
 		lease *Lease
 		err   error
 	}
-	answers := make(chan answer, len(q.locks))
+	answers := make(chan given, len(q.locks))
 	asking, cancel := context.WithTimeout(ctx, q.locks[0].lease()/3)
 	defer cancel()
 	for _, l := range q.locks {
 		go func() {
-			r, token := reply{}, l.token()
-			r, err := l.acquire(asking, alone, token, "try")
+			w := &waiter{lock: l, kind: alone, token: l.token()}
+			r, err := w.ask(asking, "try")
 			if err == nil && r.held && time.Now().Before(l.deadline(r)) {
-				answers <- answer{lease: l.begin(ctx, alone, token, r.fence, l.deadline(r), nil)}
+				answers <- given{lease: l.begin(ctx, alone, w.token, r.fence, l.deadline(r), nil)}
 				return
 			}
 			if err != nil || r.held {
-				l.abandon(alone, token, nil)
+				w.abandon()
 			}
-			answers <- answer{err: err}
+			answers <- given{err: err}
 		}()
 	}
 	out := &QuorumLease{most: len(q.locks)/2 + 1}

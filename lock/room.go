@@ -40,20 +40,31 @@ func (all *rooms) Close() {
 	all.chores.Wait()
 }
 
-// chore runs fn in the background, for a second at most. Close waits for it.
-func (all *rooms) chore(fn func(context.Context)) {
+// run runs fn in the background; Close waits for it. False when closed.
+func (all *rooms) run(fn func()) bool {
 	all.mu.Lock()
-	if all.closed {
-		all.mu.Unlock()
-		fn(all.ctx)
-		return
-	}
 	defer all.mu.Unlock()
-	all.chores.Go(func() {
+	if all.closed {
+		return false
+	}
+	all.chores.Go(fn)
+	return true
+}
+
+// chore runs fn in the background, for a second at most, behind a call under way
+// (nil: none).
+func (all *rooms) chore(behind <-chan struct{}, fn func(context.Context)) {
+	running := all.run(func() {
+		if behind != nil {
+			<-behind
+		}
 		ctx, cancel := context.WithTimeout(all.ctx, time.Second)
 		defer cancel()
 		fn(ctx)
 	})
+	if !running {
+		fn(all.ctx)
+	}
 }
 
 // room is the waiters for one lock.
@@ -73,6 +84,7 @@ type waiter struct {
 	place reply         // of the release that put it into the server's queue
 	known bool          // it stands there
 	mail  chan string   // what the channel says to it
+	asked chan struct{} // closed when the last call has come back
 	heard bool          // it has listened since before it stood in the queue
 }
 

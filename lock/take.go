@@ -61,18 +61,46 @@ func (l Lock) again(ctx context.Context, k kind) (*Lease, error) {
 }
 
 func (l Lock) try(ctx context.Context, k kind) (*Lease, error) {
-	token := l.token()
-	r, err := l.acquire(ctx, k, token, "try")
+	w := &waiter{lock: l, kind: k, token: l.token()}
+	r, err := w.ask(ctx, "try")
 	if err == nil && r.held && time.Now().Before(l.deadline(r)) {
-		return l.begin(ctx, k, token, r.fence, l.deadline(r), nil), nil
+		return l.begin(ctx, k, w.token, r.fence, l.deadline(r), nil), nil
 	}
 	if err != nil || r.held {
-		l.abandon(k, token, nil)
+		w.abandon()
 	}
 	if err == nil {
 		err = &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: l.entry.Name, Err: ErrHeld}
 	}
 	return nil, err
+}
+
+// ask asks the server for the lock. When ctx ends first, the call goes on: a
+// release that overtook it on another connection would leave a lock behind that
+// nobody knows of. abandon waits for it.
+func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
+	if ctx.Done() == nil {
+		return w.lock.acquire(ctx, w.kind, w.token, how)
+	}
+	if err := ctx.Err(); err != nil {
+		return reply{}, err
+	}
+	var r reply
+	var err error
+	asked := make(chan struct{})
+	if !keywright.Part(w.lock.client, newRooms).run(func() {
+		defer close(asked)
+		r, err = w.lock.acquire(context.WithoutCancel(ctx), w.kind, w.token, how)
+	}) {
+		return reply{}, w.closed()
+	}
+	w.asked = asked
+	select {
+	case <-asked:
+		return r, err
+	case <-ctx.Done():
+		return reply{}, ctx.Err()
+	}
 }
 
 // stopped is the error of a caller that waits no longer.
@@ -93,19 +121,19 @@ func (w *waiter) closed() error {
 // giveUp gives the waiter's place back, whether it stands in the queue, was
 // served meanwhile, or was never there. The next of this process takes it.
 func (w *waiter) giveUp(ctx context.Context, err error) error {
-	w.lock.abandon(w.kind, w.token, w.room)
+	w.abandon()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = w.lock.stopped(ctx)
 	}
 	return w.quit(err)
 }
 
-// abandon releases in the background what may have been taken.
-func (l Lock) abandon(k kind, token string, r *room) {
-	next := r.next()
-	all := keywright.Part(l.client, newRooms)
-	all.chore(func(ctx context.Context) {
-		place, err := l.release(ctx, k, token, next.name(), true)
+// abandon releases in the background what may have been taken, behind the last
+// call that was to take it.
+func (w *waiter) abandon() {
+	next := w.room.next()
+	keywright.Part(w.lock.client, newRooms).chore(w.asked, func(ctx context.Context) {
+		place, err := w.lock.release(ctx, w.kind, w.token, next.name(), true)
 		place.held = true // it stands in the queue, whether or not something was held
 		next.told(place, err)
 	})
@@ -118,7 +146,7 @@ func (w *waiter) stand(ctx context.Context) (*Lease, error) {
 	for asked := w.known; ; asked = false {
 		var err error
 		if !asked {
-			if r, err = w.lock.acquire(ctx, w.kind, w.token, how); err != nil && !all.passing(ctx, err) {
+			if r, err = w.ask(ctx, how); err != nil && !all.passing(ctx, err) {
 				return nil, err
 			}
 		}

@@ -111,7 +111,7 @@ func TestWhoMayImportWhom(t *testing.T) {
 		}, func(p string) bool { return p == "net" || p == module+"/internal/wire" || p == module+"/connect" }},
 		{"nothing imports the command line", "the library must not inherit what the command line needs", func(dir string) bool { return !within(dir, "cmd") }, func(p string) bool { return strings.HasPrefix(p, module+"/cmd") }},
 		{"the domain knows no client", "what should be does not depend on how it is reached", isPure, func(p string) bool {
-			return strings.HasPrefix(p, "github.com/redis/") || p == module || p == module+"/typed"
+			return strings.HasPrefix(p, "github.com/redis/") || p == module || p == module+"/typed" || p == module+"/lock" || p == module+"/queue"
 		}},
 		{"the pattern engine stands alone", "patterns, types and matching know no declaration", func(dir string) bool {
 			return within(dir, "keyspace/internal", "keyspace/scalar", "keyspace/pattern", "keyspace/match", "slot")
@@ -166,6 +166,7 @@ func TestLayers(t *testing.T) {
 		"key":                         {"keyspace/pattern", "keyspace/scalar"},
 		"value":                       {"key", "keyspace/scalar"},
 		"typed":                       {"value"},
+		"lock":                        {"slot"},
 		"guard":                       append([]string{"keyspace/lint"}, declared...),
 		"gen":                         nil,
 		"gen/golang":                  append([]string{"gen"}, declared...),
@@ -186,7 +187,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed"} // who stands on the client
+	runtime := []string{"typed", "lock", "queue"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue
