@@ -85,19 +85,8 @@ type traffic struct{ calls, commands int64 }
 
 // traffic counts calls at the clients, and commands at the server.
 func (c *crowd) traffic() (traffic, error) {
-	commands, err := commandsOf(c.server)
+	commands, err := c.server.Commands()
 	return traffic{c.wire.Calls(), commands}, err
-}
-
-// commandsOf counts what the server has run, in scripts too, without our INFO.
-func commandsOf(server *live.Server) (sum int64, err error) {
-	calls, err := server.Calls()
-	for name, n := range calls {
-		if name != "info" {
-			sum += n
-		}
-	}
-	return sum, err
 }
 
 // each runs f for every waiter and waits for all.

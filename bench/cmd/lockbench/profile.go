@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"runtime/pprof"
 	"time"
 
+	"github.com/keywright/keywright/bench/costs"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/lock"
 )
 
 // profile lets keywright lock and unlock alone, with 128 goroutines, and writes
-// where this process spends its time. The server's share is told by its CPU time.
+// where this process spends its time. The server's share is told by its CPU.
 func profile(ctx context.Context, server *live.Server, file string, stdout io.Writer) error {
 	c, err := ours("keywright, fair", lock.Fair).open(ctx, server.Addr, nil)
 	if err != nil {
@@ -31,26 +31,24 @@ func profile(ctx context.Context, server *live.Server, file string, stdout io.Wr
 	for g := range mutexes {
 		mutexes[g] = c.mutex(fmt.Sprintf("lock:%d", g))
 	}
-	busy, err := server.CPU()
+	before, err := costs.Read(server)
 	if err != nil {
 		return err
 	}
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
 	if err := pprof.StartCPUProfile(out); err != nil {
 		return err
 	}
-	const span = 5 * time.Second
-	r, err := turns.Race(ctx, []turns.Contestant{{Name: "keywright", Do: func(ctx context.Context, g, _ int) error { return once(ctx, mutexes[g]) }}}, []int{len(mutexes)}, 1, span)
+	r, err := turns.Race(ctx, []turns.Contestant{{Name: "keywright", Do: func(ctx context.Context, g, _ int) error { return once(ctx, mutexes[g]) }}}, []int{len(mutexes)}, 1, 5*time.Second)
 	pprof.StopCPUProfile()
 	if err != nil {
 		return err
 	}
-	runtime.ReadMemStats(&after)
-	until, err := server.CPU()
-	rate := r.Rate(0, len(mutexes))
-	locks := rate * span.Seconds()
-	fmt.Fprintf(stdout, "%.0f locks/s; per lock: %.1f µs of the server's main thread, %.0f allocations, %.0f bytes\n", rate,
-		float64(until-busy)/1e3/locks, float64(after.Mallocs-before.Mallocs)/locks, float64(after.TotalAlloc-before.TotalAlloc)/locks)
+	after, err := costs.Read(server)
+	var sum costs.Costs
+	sum.Add(before, after)
+	fmt.Fprintf(stdout, "%.0f locks/s\n", r.Rate(0, len(mutexes)))
+	for i, cell := range sum.Cells(r.Done(0, len(mutexes))) {
+		fmt.Fprintf(stdout, "%s per lock: %v\n", costs.Columns[i], cell)
+	}
 	return err
 }

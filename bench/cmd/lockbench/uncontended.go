@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/keywright/keywright/bench/costs"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
@@ -22,7 +24,7 @@ func free() []contestant {
 // uncontended is lock and unlock of a lock that each goroutine has for itself.
 func uncontended(ctx context.Context, server *live.Server, o options) ([]report.Table, []report.Goal, error) {
 	var all []turns.Contestant
-	var bills []*bill
+	var bills []*account
 	for _, who := range free() {
 		c, err := who.open(ctx, server.Addr, nil)
 		if err != nil {
@@ -33,7 +35,7 @@ func uncontended(ctx context.Context, server *live.Server, o options) ([]report.
 		for g := range mutexes {
 			mutexes[g] = c.mutex(fmt.Sprintf("lock:%d", g))
 		}
-		b := &bill{server: server}
+		b := &account{server: server}
 		bills = append(bills, b)
 		all = append(all, turns.Contestant{Name: who.name, Ready: b.open, Do: func(ctx context.Context, goroutine, _ int) error {
 			return once(ctx, mutexes[goroutine])
@@ -43,15 +45,15 @@ func uncontended(ctx context.Context, server *live.Server, o options) ([]report.
 	if err != nil {
 		return nil, nil, err
 	}
-	costs := report.Table{Title: "Uncontended, what one lock and unlock costs with 128 goroutines", Columns: []string{"contestant", "client CPU µs", "server CPU µs", "allocations", "server commands"}}
+	bill := report.Table{Title: "Uncontended, what one lock and unlock costs with 128 goroutines", Columns: append([]string{"contestant"}, costs.Columns...)}
 	for i, b := range bills {
 		if b.err != nil {
 			return nil, nil, b.err
 		}
-		b.add(&costs, all[i].Name, r.Done(i, billed))
+		bill.Add(append([]any{all[i].Name}, b.Cells(r.Done(i, billed))...)...)
 	}
 	const ours, bare, redsync = 0, 2, 3
-	return []report.Table{r.Table("Uncontended, lock and unlock per second, a lock for each goroutine", bare), costs}, []report.Goal{
+	return []report.Table{r.Table("Uncontended, lock and unlock per second, a lock for each goroutine", bare), bill}, []report.Goal{
 		{What: "uncontended @128, keywright ÷ bare rueidis", Value: r.Ratio(ours, bare, 128), Bound: 0.75, AtLeast: true},
 		{What: "uncontended @128, keywright ÷ redsync", Value: r.Ratio(ours, redsync, 128), Bound: 3, AtLeast: true},
 	}, nil
@@ -62,4 +64,27 @@ func once(ctx context.Context, m mutex) error {
 		return fmt.Errorf("lock: %w", err)
 	}
 	return m.unlock(ctx)
+}
+
+// billed is the number of goroutines at which costs are counted.
+const billed = 128
+
+// account is what a contestant has used up.
+type account struct {
+	costs.Costs
+	server *live.Server
+	err    error
+}
+
+// open counts from now on until the function that it returns is called.
+func (a *account) open(_ context.Context, goroutines int) (func(), error) {
+	if goroutines != billed {
+		return func() {}, nil
+	}
+	before, err := costs.Read(a.server)
+	return func() {
+		after, err := costs.Read(a.server)
+		a.Add(before, after)
+		a.err = errors.Join(a.err, err)
+	}, err
 }

@@ -114,7 +114,7 @@ func midJob(ctx context.Context, server *live.Server, who contestant, q jobs) (*
 	return cmd, nil
 }
 
-func crashes(ctx context.Context, o options) (report.Table, []report.Goal, error) {
+func crashes(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
 	t := report.Table{Title: fmt.Sprintf("A worker is killed in mid-job, lease %v", lease), Columns: []string{"contestant", "runs again after, median s", "worst s", "kills"}}
 	var goals []report.Goal
 	for i, who := range crashing(o) {
@@ -123,7 +123,7 @@ func crashes(ctx context.Context, o options) (report.Table, []report.Goal, error
 		for range o.kills {
 			d, err := crash(ctx, who, o)
 			if err != nil {
-				return t, nil, fmt.Errorf("%s: %w", who.name, err)
+				return nil, nil, fmt.Errorf("%s: %w", who.name, err)
 			}
 			all, worst = append(all, d), max(worst, d)
 			if who.poll > 0 {
@@ -135,5 +135,5 @@ func crashes(ctx context.Context, o options) (report.Table, []report.Goal, error
 			goals = []report.Goal{{What: "killed worker, keywright, job back, worst, s beyond the lease", Value: (worst - lease).Seconds(), Bound: 1}}
 		}
 	}
-	return t, goals, nil
+	return []report.Table{t}, goals, nil
 }

@@ -17,12 +17,12 @@ var callers = []int{1, 16, 128}
 const bulk = 100
 
 // enqueueing is jobs into a queue that nobody works on.
-func enqueueing(ctx context.Context, o options) (report.Table, []report.Goal, error) {
+func enqueueing(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
 	all := []turns.Contestant{producing(ours("keywright", 1), 1, o), producing(ours("keywright, batches of 100", 1), bulk, o),
 		producing(bareRueidis(), 1, o), producing(withAsynq("asynq", 0), 1, o)}
 	r, err := turns.Race(ctx, all, callers, o.rounds, o.slice)
 	if err != nil {
-		return report.Table{}, nil, err
+		return nil, nil, err
 	}
 	const single, batches, asynq = 0, 1, 3
 	var goals []report.Goal
@@ -32,7 +32,7 @@ func enqueueing(ctx context.Context, o options) (report.Table, []report.Goal, er
 	for _, n := range callers {
 		goals = append(goals, report.Goal{What: fmt.Sprintf("enqueue @%d, keywright in batches of 100 ÷ asynq", n), Value: r.Ratio(batches, asynq, n), Bound: 8, AtLeast: true})
 	}
-	return r.Table("Enqueue, jobs per second by goroutines, 100 bytes each", asynq), goals, nil
+	return []report.Table{r.Table("Enqueue, jobs per second by goroutines, 100 bytes each", asynq)}, goals, nil
 }
 
 // producing has a new server for each turn, so that no queue grows from one to

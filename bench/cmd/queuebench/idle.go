@@ -32,12 +32,12 @@ func idleOf(ctx context.Context, who contestant, o options) (commands float64, w
 	}
 	defer func() { err = firstOf(err, stop()) }()
 	pause(ctx, o.idle/4)
-	before, err := commandsOf(server)
+	before, err := server.Commands()
 	if err != nil {
 		return 0, nil, err
 	}
 	pause(ctx, o.idle)
-	after, err := commandsOf(server)
+	after, err := server.Commands()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -81,7 +81,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-func idling(ctx context.Context, o options) (report.Table, []report.Goal, error) {
+func idling(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
 	all := []contestant{ours("keywright", 1), bareRueidis(), withAsynq("asynq", 0), withAsynq("asynq, looks every 10 ms", 10*time.Millisecond)}
 	t := report.Table{Title: fmt.Sprintf("Idle queue, %d jobs one at a time, concurrency 10", o.singles*o.idles),
 		Columns: []string{"contestant", "enqueue → handler p50 ms", "p99 ms", "idle commands/s per worker"}}
@@ -91,7 +91,7 @@ func idling(ctx context.Context, o options) (report.Table, []report.Goal, error)
 			i := (turn + round) % len(all)
 			each, some, err := idleOf(ctx, all[i], o)
 			if err != nil {
-				return t, nil, fmt.Errorf("%s: %w", all[i].name, err)
+				return nil, nil, fmt.Errorf("%s: %w", all[i].name, err)
 			}
 			waits[i], commands[i] = append(waits[i], some...), append(commands[i], each)
 		}
@@ -99,7 +99,7 @@ func idling(ctx context.Context, o options) (report.Table, []report.Goal, error)
 	for i, who := range all {
 		t.Add(who.name, millis(turns.Percentile(waits[i], 0.5)), millis(turns.Percentile(waits[i], 0.99)), fmt.Sprintf("%.1f", turns.Median(commands[i])))
 	}
-	return t, []report.Goal{
+	return []report.Table{t}, []report.Goal{
 		{What: "idle queue, keywright, enqueue to handler p50 ms", Value: float64(turns.Percentile(waits[0], 0.5)) / 1e6, Bound: 1},
 		{What: "idle queue, keywright, commands/s per worker", Value: turns.Median(commands[0]), Bound: 5},
 	}, nil

@@ -70,12 +70,12 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	out := &report.Report{Title: fmt.Sprintf("Queues on %s: %d interleaved rounds of %v, %d of %d jobs", o.server, o.rounds, o.slice, o.drains, o.jobs),
 		Notes: []string{"ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}
-	for _, part := range []func(context.Context, options) (report.Table, []report.Goal, error){enqueueing, processing, idling, crashes} {
-		table, goals, err := part(ctx, o)
+	for _, part := range []func(context.Context, options) ([]report.Table, []report.Goal, error){enqueueing, processing, idling, crashes} {
+		tables, goals, err := part(ctx, o)
 		if err != nil {
 			return errors.Join(err, out.Print(stdout, o.asJSON))
 		}
-		out.Tables, out.Goals = append(out.Tables, table), append(out.Goals, goals...)
+		out.Tables, out.Goals = append(out.Tables, tables...), append(out.Goals, goals...)
 	}
 	return out.Print(stdout, o.asJSON)
 }

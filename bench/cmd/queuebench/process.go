@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/keywright/keywright/bench/costs"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
@@ -60,15 +61,15 @@ func (l *ledger) rate(ctx context.Context, limit time.Duration) (float64, error)
 }
 
 // process is one worker with a full queue, from first to last job.
-func process(ctx context.Context, who contestant, concurrency int, o options) (rate, commands float64, err error) {
+func process(ctx context.Context, who contestant, concurrency int, o options) (rate float64, used costs.Costs, err error) {
 	server, err := live.Start(ctx, o.server)
 	if err != nil {
-		return 0, 0, err
+		return 0, used, err
 	}
 	defer server.Stop()
 	q, err := who.open(ctx, server.Addr)
 	if err != nil {
-		return 0, 0, err
+		return 0, used, err
 	}
 	defer q.close()
 	for i := 0; i < o.jobs; i += 1000 {
@@ -77,24 +78,25 @@ func process(ctx context.Context, who contestant, concurrency int, o options) (r
 			some = append(some, payload(n))
 		}
 		if err := q.enqueueAll(ctx, some); err != nil {
-			return 0, 0, err
+			return 0, used, err
 		}
 	}
-	before, err := commandsOf(server)
+	before, err := costs.Read(server)
 	if err != nil {
-		return 0, 0, err
+		return 0, used, err
 	}
 	l := newLedger(o.jobs)
 	stop, err := q.work(ctx, concurrency, who.batch, l.handle)
 	if err != nil {
-		return 0, 0, err
+		return 0, used, err
 	}
 	rate, err = l.rate(ctx, o.limit)
-	after, err2 := commandsOf(server)
+	after, err2 := costs.Read(server)
 	if err3 := stop(); err == nil {
 		err = firstOf(err2, err3)
 	}
-	return rate, float64(after-before) / float64(o.jobs), err
+	used.Add(before, after)
+	return rate, used, err
 }
 
 func firstOf(errs ...error) error {
@@ -106,42 +108,32 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// commandsOf counts what the server has run, in scripts too, without our INFO.
-func commandsOf(server *live.Server) (int64, error) {
-	calls, err := server.Calls()
-	var sum int64
-	for name, n := range calls {
-		if name != "info" {
-			sum += n
-		}
-	}
-	return sum, err
-}
-
 var concurrencies = []int{10, 100}
 
-func processing(ctx context.Context, o options) (report.Table, []report.Goal, error) {
+func processing(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
 	all := []contestant{ours("keywright", 1), ours("keywright, batches of 10", 10), bareRueidis(), withAsynq("asynq", 0)}
 	const single, batches, asynq = 0, 1, 3
-	t := report.Table{Title: fmt.Sprintf("Process, no-op jobs per second by concurrency, %d jobs in the queue", o.jobs),
-		Columns: []string{"contestant", "c10", "c100", "÷ asynq c10", "c100", "server commands per job c10", "c100"}}
-	rates, commands := make([][2][]float64, len(all)), make([][2][]float64, len(all))
+	rates, used := make([][2][]float64, len(all)), make([][2]costs.Costs, len(all))
 	for round := range o.drains {
 		for c, n := range concurrencies {
 			for turn := range all {
 				i := (turn + round) % len(all)
 				rate, each, err := process(ctx, all[i], n, o)
 				if err != nil {
-					return t, nil, fmt.Errorf("%s with concurrency %d: %w", all[i].name, n, err)
+					return nil, nil, fmt.Errorf("%s with concurrency %d: %w", all[i].name, n, err)
 				}
-				rates[i][c], commands[i][c] = append(rates[i][c], rate), append(commands[i][c], each)
+				rates[i][c] = append(rates[i][c], rate)
+				used[i][c].Add(costs.Costs{}, each)
 			}
 		}
 	}
+	t := report.Table{Title: fmt.Sprintf("Process, no-op jobs per second by concurrency, %d jobs in the queue", o.jobs),
+		Columns: []string{"contestant", "c10", "c100", "÷ asynq c10", "c100"}}
+	bill := report.Table{Title: "What one job costs its worker, concurrency 100", Columns: append([]string{"contestant"}, costs.Columns...)}
 	for i, who := range all {
 		t.Add(who.name, fmt.Sprintf("%.0f", turns.Median(rates[i][0])), fmt.Sprintf("%.0f", turns.Median(rates[i][1])),
-			fmt.Sprintf("%.2f", turns.Ratio(rates[i][0], rates[asynq][0])), fmt.Sprintf("%.2f", turns.Ratio(rates[i][1], rates[asynq][1])),
-			fmt.Sprintf("%.1f", turns.Median(commands[i][0])), fmt.Sprintf("%.1f", turns.Median(commands[i][1])))
+			fmt.Sprintf("%.2f", turns.Ratio(rates[i][0], rates[asynq][0])), fmt.Sprintf("%.2f", turns.Ratio(rates[i][1], rates[asynq][1])))
+		bill.Add(append([]any{who.name}, used[i][1].Cells(float64(o.jobs*o.drains))...)...)
 	}
 	var goals []report.Goal
 	for c, n := range concurrencies {
@@ -149,5 +141,5 @@ func processing(ctx context.Context, o options) (report.Table, []report.Goal, er
 			report.Goal{What: fmt.Sprintf("process c%d, keywright ÷ asynq", n), Value: turns.Ratio(rates[single][c], rates[asynq][c]), Bound: 3, AtLeast: true},
 			report.Goal{What: fmt.Sprintf("process c%d, keywright in batches of 10 ÷ asynq", n), Value: turns.Ratio(rates[batches][c], rates[asynq][c]), Bound: 10, AtLeast: true})
 	}
-	return t, goals, nil
+	return []report.Table{t, bill}, goals, nil
 }
