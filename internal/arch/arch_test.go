@@ -167,6 +167,10 @@ func TestLayers(t *testing.T) {
 		"value":                       {"key", "keyspace/scalar"},
 		"typed":                       {"value"},
 		"lock":                        {"slot"},
+		"queue":                       {"slot", "value"},
+		"limit":                       nil,
+		"counter":                     {"typed", "value", "slot"},
+		"ranking":                     {"typed", "value", "slot"},
 		"guard":                       append([]string{"keyspace/lint"}, declared...),
 		"gen":                         nil,
 		"gen/golang":                  append([]string{"gen"}, declared...),
@@ -187,7 +191,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed", "lock", "queue"} // who stands on the client
+	runtime := []string{"typed", "lock", "queue", "limit", "counter", "ranking"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue

@@ -1,0 +1,185 @@
+package counter
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/typed"
+	"github.com/redis/rueidis"
+)
+
+// ActivesConfig is what Actives are made of.
+type ActivesConfig struct {
+	Client *keywright.Client
+	Entry  *keywright.Entry
+	// MaxID is the greatest id that is marked: a bitmap has a bit for every id up
+	// to its greatest, whoever it is of, so that an id of 4,000,000,000 takes
+	// 500 MB. 0: 16,777,215, which takes 2 MiB. At most 4,294,967,295.
+	MaxID int64
+	// Scratch is a declared key for the result of a BITOP, in the slot of the days.
+	// It exists only within a script. "": days are put together by the client.
+	Scratch string
+}
+
+// Actives are bitmaps of who was active: one per day, or another period. Ids
+// should be dense, as numbers of users are.
+type Actives struct {
+	ActivesConfig
+	script *keywright.Script
+	err    error
+}
+
+//go:embed bits.lua
+var bitsText string
+
+var bitsScript = keywright.NewScript("actives together", bitsText)
+
+// NewActives makes the handles' source.
+func NewActives(c ActivesConfig) *Actives {
+	a := &Actives{ActivesConfig: c, script: bitsScript}
+	if a.MaxID == 0 {
+		a.MaxID = 1<<24 - 1
+	}
+	if a.MaxID < 0 || a.MaxID > 1<<32-1 {
+		a.err = fmt.Errorf("a greatest id of %d; a bitmap goes up to 4294967295", a.MaxID)
+	}
+	return a
+}
+
+// Day is the bitmap of one period.
+type Day struct {
+	typed.Removable
+	of *Actives
+}
+
+// Of is the day of a key. An err of building the key is what every operation
+// gives.
+func (a *Actives) Of(key string, err error) Day {
+	return Day{typed.Removable{Key: typed.NewKey(a.Client, a.Entry, key, firstOf(err, a.err))}, a}
+}
+
+// Mark says that id was active; the first one gives the day its TTL, in the same
+// step. It reports whether it was marked before, and is sent again when its
+// reply was lost. An id beyond MaxID is refused (class Invalid). One round trip.
+func (d Day) Mark(ctx context.Context, id int64, options ...keywright.WriteOption) (before bool, err error) {
+	return d.LaterMark(id, options...).Do(ctx)
+}
+
+// LaterMark is Mark to be queued.
+func (d Day) LaterMark(id int64, options ...keywright.WriteOption) keywright.Op[bool] {
+	op := typed.NewWrite(d.Key, "mark", keywright.Idempotent, rueidis.RedisResult.AsBool, "SETBIT", []string{strconv.FormatInt(id, 10), "1"}, options...)
+	return op.Failing(d.check(id))
+}
+
+func (d Day) check(id int64) error {
+	if id >= 0 && id <= d.of.MaxID {
+		return nil
+	}
+	return &keywright.Error{Class: keywright.Invalid, Err: fmt.Errorf("an id of %d: 0 to %d are marked", id, d.of.MaxID), Hint: "raise MaxID, if ids are dense, or use a set"}
+}
+
+// Was reports whether id was active. One round trip.
+func (d Day) Was(ctx context.Context, id int64) (bool, error) {
+	key := d.Name()
+	return keywright.NewOp(keywright.Spec[bool]{Action: d.action("was active"), Decode: rueidis.RedisResult.AsBool,
+		Build: func(b rueidis.Builder) rueidis.Completed { return b.Getbit().Key(key).Offset(id).Build() },
+	}).Failing(d.check(id)).Do(ctx)
+}
+
+// Count is how many were active. One round trip.
+func (d Day) Count(ctx context.Context) (int64, error) {
+	key := d.Name()
+	return keywright.NewOp(keywright.Spec[int64]{Action: d.action("count"), Decode: rueidis.RedisResult.AsInt64,
+		Build: func(b rueidis.Builder) rueidis.Completed { return b.Bitcount().Key(key).Build() },
+	}).Do(ctx)
+}
+
+func (d Day) action(name string) keywright.Action {
+	return keywright.Action{Client: d.of.Client, Name: name, Entry: d.Entry(), Effect: keywright.Reads, Key: d.Name(), Err: d.Err()}
+}
+
+// Any is how many were active on at least one of the days.
+func (a *Actives) Any(ctx context.Context, days ...Day) (int64, error) {
+	return a.together(ctx, "OR", days)
+}
+
+// Every is how many were active on all of the days: of a day and one a week
+// later, who has come back.
+func (a *Actives) Every(ctx context.Context, days ...Day) (int64, error) {
+	return a.together(ctx, "AND", days)
+}
+
+// mostBits is how many bytes of bitmaps one script may put together: about 30 ms
+// of the server.
+const mostBits = 64 << 20
+
+// together is one round trip if the server can do it: with a Scratch key, in one
+// slot, and if the bitmaps cannot be so large that they would hold it up. Else
+// the client reads the days in parts of 64 KiB, one round trip per part and
+// server, and holds one part of each day; that is not of one moment.
+func (a *Actives) together(ctx context.Context, operation string, days []Day) (int64, error) {
+	keys, err := make([]string, len(days)), a.err
+	for i, d := range days {
+		keys[i], err = d.Name(), firstOf(err, d.Err())
+	}
+	if len(days) == 0 || len(days) > MaxKeys {
+		err = firstOf(err, fmt.Errorf("%d days; 1 to %d are put together", len(days), MaxKeys))
+	}
+	all := append([]string{a.Scratch}, keys...)
+	if err == nil && (a.Scratch == "" || apart(a.Client, all) || (a.MaxID/8+1)*int64(len(days)) > mostBits) {
+		return a.countHere(ctx, operation == "AND", keys)
+	}
+	return keywright.NewOp(keywright.Spec[int64]{
+		Action: keywright.Action{Client: a.Client, Name: "count together", Entry: a.Entry, Effect: keywright.Idempotent, Err: invalid(a.Entry, err)},
+		Script: a.script, Keys: all, Args: []string{operation}, Decode: rueidis.RedisResult.AsInt64,
+	}).Do(ctx)
+}
+
+// part is how much of each bitmap is read at once.
+const part = 64 << 10
+
+func (a *Actives) countHere(ctx context.Context, every bool, keys []string) (count int64, err error) {
+	for from, more := int64(0), true; more; from += part {
+		texts, err := getAll(ctx, a.Client, a.Entry, keys, func(b rueidis.Builder, key string) rueidis.Completed {
+			return b.Getrange().Key(key).Start(from).End(from + part - 1).Build()
+		})
+		if err != nil {
+			return 0, err
+		}
+		whole := func(t string) bool { return len(t) == part }
+		more = slices.ContainsFunc(texts, whole)
+		if every {
+			more = !slices.ContainsFunc(texts, func(t string) bool { return !whole(t) })
+		}
+		count += countBits(texts, every)
+	}
+	return count, nil
+}
+
+// countBits counts the bits that are set in every text, or in any.
+func countBits(texts []string, every bool) (count int64) {
+	sum := make([]byte, part)
+	copy(sum, texts[0])
+	for _, t := range texts[1:] {
+		for i := range sum {
+			b := byte(0)
+			if i < len(t) {
+				b = t[i]
+			}
+			if every {
+				sum[i] &= b
+			} else {
+				sum[i] |= b
+			}
+		}
+	}
+	for _, b := range sum {
+		count += int64(bits.OnesCount8(b))
+	}
+	return count
+}

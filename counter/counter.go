@@ -1,0 +1,225 @@
+// Package counter counts: numbers with bounds, numbers that are exact although
+// replies get lost, different members (HyperLogLog), and who was active on a day
+// (bitmap). Each key gets its declared TTL in the step that first writes it.
+//
+// A plain increment whose reply was lost is an *Error of class UnknownOutcome:
+// it may have been counted, and sending it again may count twice. Exact is for
+// where that is not good enough: it remembers an id per increment.
+//
+// It is not a time series and not a metrics system, and it keeps no history.
+//
+// API: may change until 1.0.
+package counter
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/typed"
+	"github.com/keywright/keywright/value"
+	"github.com/redis/rueidis"
+)
+
+// Counter is a typed.Counter with bounds. It is a small value and keeps nothing.
+type Counter struct {
+	typed.Counter
+	client *keywright.Client
+	script *keywright.Script
+}
+
+var codec = value.Int(math.MinInt64, math.MaxInt64)
+
+//go:embed add.lua
+var addText string
+
+var addScript = keywright.NewScript("counter add", addText)
+
+// New makes a counter. An err of building the key is what every operation gives.
+func New(c *keywright.Client, e *keywright.Entry, key string, err error) Counter {
+	return Counter{typed.NewCounter(typed.NewKey(c, e, key, err), &codec), c, addScript}
+}
+
+// Added is what an increment has done.
+type Added struct {
+	Sum      int64 // the number as it is now
+	Applied  bool  // by this call, or by an earlier one with the same id
+	Repeated bool  // by an earlier one
+}
+
+// Bounds are the lowest and highest sum that an increment may reach, at most
+// 2^53 either way.
+type Bounds struct{ Low, High int64 }
+
+// AddWithin adds n if the sum stays within the bounds, and else changes nothing:
+// a stock that must not fall below 0 is Bounds{0, 1<<53}. One round trip.
+func (c Counter) AddWithin(ctx context.Context, n int64, b Bounds, options ...keywright.WriteOption) (Added, error) {
+	return c.add(n, &b, nil, "", options).Do(ctx)
+}
+
+// Drain gives the number and removes it, in one step; 0 if it is not there. When
+// its reply is lost (UnknownOutcome) the number is lost with it: where that
+// matters, count by Exact into a number that only grows. One round trip.
+func (c Counter) Drain(ctx context.Context) (int64, error) { return zero(c.Take(ctx)) }
+
+func zero(n int64, err error) (int64, error) {
+	if err == keywright.ErrNotFound {
+		return 0, nil
+	}
+	return n, err
+}
+
+// Change is a counter and by how much it changes.
+type Change struct {
+	Counter Counter
+	By      int64
+}
+
+// AddAll adds to many counters and gives their sums: one pipeline, so one round
+// trip per server. Each stands or falls alone; of a failed one the sum is 0 and
+// the error joins all failures.
+func AddAll(ctx context.Context, c *keywright.Client, changes ...Change) ([]int64, error) {
+	ops := make([]keywright.Op[int64], len(changes))
+	for i, change := range changes {
+		ops[i] = change.Counter.Later().Add(change.By)
+	}
+	return together(ctx, c, ops)
+}
+
+// GetAll reads many counters, 0 for one that is not there. One round trip per
+// server.
+func GetAll(ctx context.Context, c *keywright.Client, counters ...Counter) ([]int64, error) {
+	ops := make([]keywright.Op[int64], len(counters))
+	for i, counter := range counters {
+		ops[i] = counter.Later().Peek()
+	}
+	return together(ctx, c, ops)
+}
+
+func together(ctx context.Context, c *keywright.Client, ops []keywright.Op[int64]) ([]int64, error) {
+	var b keywright.Batch
+	pending := make([]*keywright.Pending[int64], len(ops))
+	for i, op := range ops {
+		pending[i] = keywright.Queue(&b, op)
+	}
+	err := b.Run(ctx, c)
+	sums := make([]int64, len(ops))
+	for i, p := range pending {
+		sums[i], _ = p.Result()
+	}
+	return sums, err
+}
+
+// Exact is a counter whose increments have ids: one that is sent twice counts
+// once. The ids are kept beside the counter for as long as their entry's TTL
+// says; within that time the count is exact whatever replies get lost and
+// whoever is killed, if the caller repeats what it does not know the outcome of.
+type Exact struct {
+	Counter
+	ids typed.Key
+}
+
+// Exactly makes c exact. e is the declared sorted set that remembers ids; it
+// must expire, after longer than anybody keeps trying, and lie in c's cluster
+// slot. It grows by about 100 bytes per increment within its TTL.
+func (c Counter) Exactly(e *keywright.Entry, key string, err error) Exact {
+	if err == nil && e.TTL.Policy != keywright.Expires {
+		err = errors.New("the ids of a counter must expire, and the declaration says " + e.TTL.Text)
+	}
+	return Exact{c, typed.NewKey(c.client, e, key, err)}
+}
+
+// AddOnce adds n unless it has done so under this id, which is any text of 1 to
+// 200 bytes: of a request, an order, an event. It is sent again when its reply
+// was lost. One round trip.
+func (x Exact) AddOnce(ctx context.Context, id string, n int64, options ...keywright.WriteOption) (Added, error) {
+	return x.add(n, nil, &x.ids, id, options).Do(ctx)
+}
+
+// AddOnceWithin is AddOnce and AddWithin. A refusal is not remembered: the same
+// id may be tried again.
+func (x Exact) AddOnceWithin(ctx context.Context, id string, n int64, b Bounds, options ...keywright.WriteOption) (Added, error) {
+	return x.add(n, &b, &x.ids, id, options).Do(ctx)
+}
+
+func (c Counter) add(n int64, b *Bounds, ids *typed.Key, id string, options []keywright.WriteOption) keywright.Op[Added] {
+	ms, asked, err := c.Entry().Choose(options)
+	rule, low, high := "new", "", ""
+	if asked || c.Entry().TTL.Sliding {
+		rule = "renew"
+	}
+	if b != nil {
+		low, high, err = strconv.FormatInt(b.Low, 10), strconv.FormatInt(b.High, 10), firstOf(err, b.check(n))
+	}
+	s := keywright.Spec[Added]{
+		Action: keywright.Action{Client: c.client, Name: "add", Entry: c.Entry(), Effect: keywright.Writes, Key: c.Name()},
+		Script: c.script, Keys: []string{c.Name()},
+		Args:   []string{strconv.FormatInt(ms, 10), rule, strconv.FormatInt(n, 10), low, high},
+		Decode: added,
+	}
+	if ids != nil {
+		remember, _, bad := ids.Entry().Choose(nil)
+		if bad == nil && (id == "" || len(id) > 200) {
+			bad = fmt.Errorf("an id of %d bytes; it has 1 to 200", len(id))
+		}
+		err = firstOf(ids.Err(), err, bad)
+		s.Effect, s.Keys, s.Args = keywright.Idempotent, append(s.Keys, ids.Name()), append(s.Args, id, strconv.FormatInt(remember, 10))
+	}
+	s.Err = invalid(c.Entry(), firstOf(c.Err(), err))
+	return keywright.NewOp(s)
+}
+
+// check: Lua counts in doubles.
+func (b Bounds) check(n int64) error {
+	const most = 1 << 53
+	for _, x := range []int64{b.Low, b.High, n} {
+		if x > most || x < -most {
+			return fmt.Errorf("%d is beyond what a script counts exactly, 2^53", x)
+		}
+	}
+	if b.Low > b.High {
+		return fmt.Errorf("the bounds %d to %d leave nothing", b.Low, b.High)
+	}
+	return nil
+}
+
+func added(r rueidis.RedisResult) (a Added, err error) {
+	texts, err := r.AsStrSlice()
+	if err != nil {
+		return a, err
+	}
+	if a.Sum, err = codec.Parse(texts[1]); err != nil {
+		return a, &keywright.DecodeError{Err: err}
+	}
+	a.Repeated = texts[0] == "repeated"
+	a.Applied = a.Repeated || texts[0] == "added"
+	return a, nil
+}
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func invalid(e *keywright.Entry, err error) error {
+	if _, ours := err.(*keywright.Error); ours || err == nil {
+		return err
+	}
+	return &keywright.Error{Class: keywright.Invalid, Entry: e.Name, Err: err}
+}
+
+// apart is whether keys lie in different slots of a cluster.
+func apart(c *keywright.Client, keys []string) bool {
+	if c.Raw().Mode() != rueidis.ClientModeCluster {
+		return false
+	}
+	return differ(keys)
+}

@@ -1,0 +1,71 @@
+-- enqueue: puts jobs into their lanes, or among the delayed ones.
+-- KEYS[1] delayed, KEYS[2…] the lanes, behind them two per job: the job, and its unique name (or the job again)
+-- ARGV[1] number of lanes, ARGV[2] TTL of the queue's keys in ms (0: none), ARGV[3] channel, ARGV[4] and ARGV[5] what stands before and behind the id in the key of a job
+-- then seven per job: id, number of its lane, payload, when ("" now, "+ms" from now, or the time in ms), how long its unique name is taken ("" it has none, 0 until it is done, else ms),
+-- attempts ("" as the queue says), who asks ("" the id is new for certain)
+-- Returns per job "" if it is there now, or the id of the one that is there instead
+-- Round trips: 1. O(jobs).
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local stamp = string.format('%.0f', now)
+local lanes, ttl = tonumber(ARGV[1]), tonumber(ARGV[2])
+local pushed, out, n = {}, {}, 0
+
+-- A name is free when nobody has it, or when the job that had it is gone.
+local function taken(key, id, window, job)
+  local forever = window == '0'
+  local holder = redis.call('SET', key, id, 'NX', 'GET', 'PX', forever and 604800000 or window)
+  if not holder or holder == id then return false end
+  if forever and redis.call('EXISTS', ARGV[4] .. holder .. ARGV[5]) == 0 then
+    redis.call('SET', key, id, 'PX', 604800000)
+    return false
+  end
+  return holder
+end
+
+for i = 6, #ARGV, 7 do
+  local id, lane, at, window, who = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 3], ARGV[i + 4], ARGV[i + 6]
+  local job, name = KEYS[2 + lanes + 2 * n], KEYS[3 + lanes + 2 * n]
+  n = n + 1
+  local other = false
+  if who ~= '' and redis.call('EXISTS', job) == 1 then
+    other = id
+    if redis.call('HGET', job, 'request') == who then other = '' end
+  elseif window ~= '' then
+    other = taken(name, id, window, job)
+  end
+  if other then
+    out[n] = other
+  else
+    out[n] = ''
+    local fresh
+    if lane == 1 and who == '' and window == '' and ARGV[i + 5] == '' then
+      fresh = redis.call('HSET', job, 'payload', ARGV[i + 2], 'enqueued', stamp)
+    else
+      local fields = { 'payload', ARGV[i + 2], 'enqueued', stamp, 'lane', lane }
+      if who ~= '' then fields[#fields + 1] = 'request'; fields[#fields + 1] = who end
+      if window == '0' then fields[#fields + 1] = 'unique'; fields[#fields + 1] = name end
+      if ARGV[i + 5] ~= '' then fields[#fields + 1] = 'retries'; fields[#fields + 1] = ARGV[i + 5] end
+      fresh = redis.call('HSET', job, unpack(fields))
+    end
+    if fresh > 0 then -- else this very request was here before, and its reply was lost
+      if ttl > 0 then redis.call('PEXPIRE', job, ttl) end
+      if at == '' then
+        local ids = pushed[lane]
+        if ids then ids[#ids + 1] = id else pushed[lane] = { id } end
+      else
+        local due = at:sub(1, 1) == '+' and now + tonumber(at:sub(2)) or tonumber(at)
+        redis.call('ZADD', KEYS[1], string.format('%.0f', due), id)
+        if ttl > 0 then redis.call('PEXPIRE', KEYS[1], ttl) end
+        if redis.call('ZRANGE', KEYS[1], 0, 0)[1] == id then redis.call('PUBLISH', ARGV[3], 'due') end
+      end
+    end
+  end
+end
+for lane, ids in pairs(pushed) do
+  local length = redis.call('RPUSH', KEYS[1 + lane], unpack(ids))
+  if ttl > 0 then redis.call('PEXPIRE', KEYS[1 + lane], ttl) end
+  -- Whoever sleeps has found all lanes empty.
+  if length == #ids then redis.call('PUBLISH', ARGV[3], 'ready') end
+end
+return out

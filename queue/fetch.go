@@ -1,0 +1,135 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// settlement is what has become of a job that was worked on.
+type settlement struct {
+	verb  string // "done", "retry", "dead", "back"
+	id    string
+	token string
+	text  string // the result, or the reason
+	ms    int64  // TTL of the result, or the wait before the next attempt
+}
+
+// claimed is one job as the server gives it.
+type claimed struct {
+	id, payload              string
+	attempt, claims, crashes int64
+	enqueued                 int64
+	token                    string
+	sent                     time.Time // when it was asked for: its lease began no earlier
+}
+
+// fetched is what one call brings.
+type fetched struct {
+	jobs []claimed
+	lost []string      // of the settlements
+	due  time.Duration // until something may be there, negative: unknown
+}
+
+// claim settles jobs and claims others, in one step.
+func (q Queue[T]) claim(ctx context.Context, token string, wanted int, tidy bool, settled []settlement) (fetched, error) {
+	args := make([]string, 0, 16+5*len(settled))
+	flag := ""
+	if tidy {
+		flag = "tidy"
+	}
+	gap, burst := "0", "0"
+	if q.o.Rate > 0 {
+		gap = strconv.FormatInt(max(q.o.Per.Microseconds()/int64(q.o.Rate), 1), 10)
+		burst = strconv.Itoa(cmp.Or(q.o.Burst, 1))
+	}
+	args = append(args, token, strconv.Itoa(wanted), milliseconds(q.lease()), flag, strconv.Itoa(cmp.Or(q.o.Crashes, 5)), q.ttl(),
+		q.keys.Job.Before, q.keys.Job.After, q.keys.Result.Before, q.keys.Result.After, strconv.Itoa(cmp.Or(q.o.MaxDead, 10_000)), strconv.Itoa(cmp.Or(q.o.Retry, 25)),
+		gap, burst, q.order(), q.keys.Channel)
+	for _, s := range settled {
+		args = append(args, s.verb, s.id, s.token, s.text, strconv.FormatInt(s.ms, 10))
+	}
+	sent := time.Now()
+	out, err := q.run(ctx, "fetch", fetchScript, keywright.Writes, q.fetchKeys(), args)
+	if err != nil {
+		return fetched{}, err
+	}
+	return read(out, token, sent)
+}
+
+func (q Queue[T]) fetchKeys() []string {
+	keys := make([]string, 0, 4+len(q.keys.Lanes))
+	keys = append(keys, q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.State)
+	for _, l := range q.keys.Lanes {
+		keys = append(keys, l.Key)
+	}
+	return keys
+}
+
+const perJob = 6 // values of one job in the reply
+
+func read(out []rueidis.RedisMessage, token string, sent time.Time) (f fetched, err error) {
+	if len(out) < 3 || (len(out)-3)%perJob != 0 {
+		return f, fmt.Errorf("the script answered %d values", len(out))
+	}
+	due, err := out[1].AsInt64()
+	if err != nil {
+		return f, err
+	}
+	f.due, f.lost = time.Duration(due)*time.Millisecond, texts(out[2])
+	if len(out) > 3 {
+		f.jobs = make([]claimed, 0, (len(out)-3)/perJob)
+	}
+	for i := 3; i < len(out); i += perJob {
+		c := claimed{token: token, sent: sent}
+		c.id, _ = out[i].ToString()
+		c.payload, _ = out[i+1].ToString()
+		for n, to := range []*int64{&c.attempt, &c.claims, &c.enqueued, &c.crashes} {
+			if *to, err = out[i+2+n].AsInt64(); err != nil {
+				return f, err
+			}
+		}
+		f.jobs = append(f.jobs, c)
+	}
+	return f, nil
+}
+
+const digits = "123456789"
+
+// order is the numbers of the lanes in the order to look: as they stand, or with
+// one in front that is drawn by weight.
+func (q Queue[T]) order() string {
+	all := digits[:len(q.keys.Lanes)]
+	total := 0
+	for _, w := range q.o.Weights {
+		total += w
+	}
+	if total <= 0 {
+		return all
+	}
+	draw := rand.IntN(total)
+	for i, w := range q.o.Weights {
+		if draw -= w; draw < 0 {
+			return all[i:i+1] + all[:i] + all[i+1:]
+		}
+	}
+	return all
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
+
+// backoff is the wait behind attempt n: doubling, half of it at random, so that
+// jobs that failed together do not come back together.
+func (q Queue[T]) backoff(attempt int64) time.Duration {
+	d := cmp.Or(q.o.Backoff, time.Second) << min(max(attempt-1, 0), 30)
+	if limit := cmp.Or(q.o.MaxBackoff, time.Hour); d <= 0 || d > limit {
+		d = limit
+	}
+	return d/2 + rand.N(d/2+1)
+}

@@ -1,0 +1,158 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// Job is one run of a job.
+type Job[T any] struct {
+	ID       string
+	Payload  T
+	Attempt  int64     // 1 for the first; crashes of workers do not count
+	Crashes  int64     // workers that died on it
+	Fence    int64     // grows with every run: pass it to what must not be written by an older one
+	Enqueued time.Time // by the server's clock
+
+	queue  Queue[T]
+	raw    string
+	token  string
+	result string
+	ctx    context.Context
+
+	mu       sync.Mutex
+	cancel   context.CancelCauseFunc
+	deadline time.Time // by the local monotonic clock
+}
+
+// alive is the context of a job. Its Err looks at the clock: a process that was
+// stopped for longer than its lease sees that at once.
+type alive struct {
+	context.Context
+	expired func() bool
+}
+
+func (a alive) Err() error {
+	if err := a.Context.Err(); err != nil {
+		return err
+	}
+	if a.expired() {
+		return a.Context.Err()
+	}
+	return nil
+}
+
+func (c *crew[T]) begin(one claimed) *Job[T] {
+	lease := c.q.lease()
+	j := &Job[T]{ID: one.id, Attempt: one.attempt, Crashes: one.crashes, Fence: one.claims, Enqueued: time.UnixMilli(one.enqueued), queue: c.q, raw: one.payload, token: one.token, deadline: one.sent.Add(lease - margin(lease))}
+	inner, cancel := context.WithCancelCause(c.jobs)
+	j.ctx, j.cancel = alive{inner, j.expired}, cancel
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running[j.token+" "+j.ID] = j
+	return j
+}
+
+// Deadline is when the lease ends by the local clock unless it is renewed, which
+// the worker does.
+func (j *Job[T]) Deadline() time.Time {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.deadline
+}
+
+func (j *Job[T]) expired() bool {
+	if time.Now().Before(j.Deadline()) {
+		return false
+	}
+	j.stop(ErrLost)
+	return true
+}
+
+func (j *Job[T]) extend(deadline time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if deadline.After(j.deadline) && time.Now().Before(j.deadline) {
+		j.deadline = deadline
+	}
+}
+
+func (j *Job[T]) stop(cause error) {
+	if j != nil {
+		j.cancel(cause)
+	}
+}
+
+func (j *Job[T]) settle(verb, text string, ms int64) settlement {
+	return settlement{verb: verb, id: j.ID, token: j.token, text: text, ms: ms}
+}
+
+// SetResult is what Queue.Result gives when the job is done.
+func (j *Job[T]) SetResult(text string) { j.result = text }
+
+// Progress notes for people how far the job is. ErrLost if it is not ours any
+// more. One round trip.
+func (j *Job[T]) Progress(ctx context.Context, text string) error {
+	n, err := j.queue.one(ctx, "progress", j.ID, j.token, text)
+	if err == nil && n == 0 {
+		j.stop(ErrLost)
+		err = &keywright.Error{Class: keywright.NotApplied, Op: "progress", Entry: j.queue.entry.Name, Err: ErrLost}
+	}
+	return err
+}
+
+// discarded is an error that no further attempt would heal.
+type discarded struct{ err error }
+
+func (d *discarded) Error() string { return d.err.Error() }
+func (d *discarded) Unwrap() error { return d.err }
+
+// Discard makes a handler's error final: the job is dead, with this reason.
+func Discard(err error) error { return &discarded{err} }
+
+type retryIn struct {
+	err   error
+	after time.Duration
+}
+
+func (r *retryIn) Error() string { return r.err.Error() }
+func (r *retryIn) Unwrap() error { return r.err }
+
+// RetryIn chooses when the next attempt is, instead of the queue's backoff.
+func RetryIn(after time.Duration, err error) error { return &retryIn{err, after} }
+
+// reason is an error as it is kept: a line of at most 500 bytes.
+func reason(err error) string {
+	text := strings.ToValidUTF8(strings.ReplaceAll(err.Error(), "\n", " "), "?")
+	if len(text) <= 500 {
+		return text
+	}
+	text = text[:500]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+// one does something to one job by hand.
+func (q Queue[T]) one(ctx context.Context, verb, id, token, text string) (int64, error) {
+	if q.err != nil {
+		return 0, q.err
+	}
+	if err := q.legal(id); err != nil {
+		return 0, q.invalid(fmt.Errorf("the id: %w", err), "")
+	}
+	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Job.Of(id)}, q.fetchKeys()[4:]...)
+	return keywright.NewOp(keywright.Spec[int64]{
+		Action: keywright.Action{Client: q.client, Name: verb, Entry: q.entry, Effect: keywright.Idempotent, Key: keys[3]},
+		Script: jobScript, Keys: keys, Args: []string{verb, id, token, text, q.keys.Channel, q.ttl()},
+		Decode: func(r rueidis.RedisResult) (int64, error) { return r.ToInt64() },
+	}).Do(ctx)
+}

@@ -1,0 +1,139 @@
+package queue
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+const (
+	// poll is how long a lost wake-up may cost.
+	poll = time.Second
+	// presence is how often a worker without jobs says that it is there.
+	presence = 10 * time.Second
+	// registry is how long the names of workers are kept.
+	registry = 24 * time.Hour
+)
+
+// keep renews the leases of the jobs that run, ends the contexts of those whose
+// lease cannot be relied on, and looks at an idle queue once a second. It never
+// waits for the server itself.
+func (c *crew[T]) keep(over <-chan struct{}) {
+	tick := min(c.q.lease()/8, 250*time.Millisecond)
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	var beating, polling atomic.Bool
+	var chores sync.WaitGroup
+	defer chores.Wait()
+	beat, look := time.Time{}, time.Now()
+	background := func(busy *atomic.Bool, f func()) {
+		if busy.CompareAndSwap(false, true) {
+			chores.Go(func() { defer busy.Store(false); f() })
+		}
+	}
+	for now := time.Now(); ; {
+		c.expire(now.Add(tick))
+		if pause := c.pause(); now.Sub(beat) >= pause {
+			beat = now
+			background(&beating, c.beat)
+		}
+		if due, idle := c.dueNow(now); idle && due {
+			c.due()
+		} else if idle && now.Sub(look) >= poll {
+			look = now
+			background(&polling, c.look)
+		}
+		select {
+		case now = <-ticker.C:
+			now = time.Now()
+		case <-over:
+			return
+		}
+	}
+}
+
+// pause is the time between two signs of life.
+func (c *crew[T]) pause() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.running) == 0 {
+		return presence
+	}
+	return c.q.lease() / 3
+}
+
+// expire ends jobs whose lease may be over before the next look.
+func (c *crew[T]) expire(next time.Time) {
+	c.end(func(j *Job[T]) bool { return next.After(j.Deadline()) }, ErrLost)
+}
+
+func (c *crew[T]) dueNow(now time.Time) (due, idle bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if due = !c.dueAt.IsZero() && !now.Before(c.dueAt); due {
+		c.dueAt = time.Time{}
+	}
+	return due, c.idle > 0
+}
+
+// look asks whether there is anything at all: one command.
+func (c *crew[T]) look() {
+	keys := append(c.q.fetchKeys()[4:], c.q.keys.Leases, c.q.keys.Delayed)
+	ctx, cancel := context.WithTimeout(c.ctx, poll)
+	defer cancel()
+	n, err := keywright.NewOp(keywright.Spec[int64]{
+		Action: keywright.Action{Client: c.q.client, Name: "look", Entry: c.q.entry, Effect: keywright.Reads, Key: keys[0]},
+		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(keys...).Build() },
+		Decode: func(r rueidis.RedisResult) (int64, error) { return r.ToInt64() },
+	}).Do(ctx)
+	if err == nil && n > 0 {
+		c.due()
+	}
+}
+
+// beat renews the leases of all jobs of this process in one call, and learns
+// which of them are lost or cancelled.
+func (c *crew[T]) beat() {
+	args := []string{c.name, milliseconds(c.q.lease()), milliseconds(max(3*c.q.lease(), 3*presence)), milliseconds(registry), c.q.keys.Job.Before, c.q.keys.Job.After}
+	c.mu.Lock()
+	beaten := make(map[string]*Job[T], len(c.running))
+	for _, j := range c.running {
+		beaten[j.ID] = j
+		args = append(args, j.ID, j.token)
+	}
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(c.jobs, c.q.lease()/3)
+	defer cancel()
+	sent := time.Now()
+	out, err := c.q.run(ctx, "beat", beatScript, keywright.Idempotent, []string{c.q.keys.Leases, c.q.keys.Workers}, args)
+	if err != nil || len(out) < 2 {
+		c.tell(err)
+		return
+	}
+	for _, id := range texts(out[1]) {
+		beaten[id].stop(ErrCancelled)
+	}
+	for _, id := range texts(out[0]) {
+		beaten[id].stop(ErrLost)
+		delete(beaten, id)
+	}
+	for _, j := range beaten {
+		j.extend(sent.Add(c.q.lease() - margin(c.q.lease())))
+	}
+}
+
+// margin is how much earlier than the server a worker ends a lease: for clocks
+// that do not run alike, and their grain.
+func margin(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
+
+// leave takes the worker off the list of those that live.
+func (c *crew[T]) leave() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), time.Second)
+	defer cancel()
+	raw := c.q.client.Raw()
+	_ = raw.Do(ctx, raw.B().Zrem().Key(c.q.keys.Workers).Member(c.name).Build()).Error() // else it is forgotten in a day
+}

@@ -1,0 +1,329 @@
+// Package queue is a queue of jobs on a Redis or Valkey server: priority lanes,
+// delayed jobs, leases that workers renew, retries, dead letters, results,
+// unique jobs.
+//
+// What it promises (docs/queues.md has the whole table): at least once. A job is
+// in exactly one place at any moment (a lane, a lease, the delayed ones, the dead
+// ones), since every move is one script. A worker that dies loses nothing: its
+// jobs run again within one lease and a second. A job runs twice only after a
+// crash, a lost lease or a lost reply, and never at the same time in two workers
+// that look at their contexts: that ends before the lease does. Job.Fence grows
+// with every run, for what must not be written twice.
+//
+// It is not a log (use a stream for events), and no scheduler of recurring jobs.
+//
+// API: may change until 1.0.
+package queue
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/slot"
+	"github.com/keywright/keywright/value"
+)
+
+// Errors that callers act on.
+var (
+	// ErrExists is a job that was not put into the queue, since one with its id,
+	// or one with its unique name, is there.
+	ErrExists = errors.New("such a job is there already")
+	// ErrLost is a job that is not this worker's any more: its lease was lost.
+	ErrLost = errors.New("the job belongs to another worker by now")
+	// ErrCancelled is the cause of the end of a job's context when somebody has
+	// cancelled it.
+	ErrCancelled = errors.New("the job was cancelled")
+	// ErrShutdown is the cause when its worker had to stop.
+	ErrShutdown = errors.New("the worker stops")
+)
+
+// Name is a family of keys: what stands before and behind an id.
+type Name struct{ Before, After string }
+
+// Of is the key of an id.
+func (n Name) Of(id string) string { return n.Before + id + n.After }
+
+// Lane is one list of jobs.
+type Lane struct {
+	Name string // "high"; "" for the only one
+	Key  string
+}
+
+// Keys are the names of a queue's keys and of its channel. In a cluster all of
+// them must lie in one slot.
+type Keys struct {
+	Lanes                                 []Lane // in the order in which they are drained
+	Job, Result, Unique                   Name
+	Leases, Delayed, Dead, State, Workers string
+	Channel                               string
+	ID                                    func(id string) error // whether an id may be one; nil: any text without braces and colons
+}
+
+// KeysOf derives all names from the queue's, as a declaration does. Lanes have
+// names of their own; none is one lane.
+func KeysOf(name string, lanes ...string) Keys {
+	base := slot.Sibling(name)
+	k := Keys{
+		Job: Name{base + ":job:", ""}, Result: Name{base + ":result:", ""}, Unique: Name{base + ":unique:", ""},
+		Leases: base + ":leases", Delayed: base + ":delayed", Dead: base + ":dead", State: base + ":state", Workers: base + ":workers", Channel: base + ":ready",
+	}
+	for _, lane := range lanes {
+		k.Lanes = append(k.Lanes, Lane{lane, base + ":" + lane})
+	}
+	if len(lanes) == 0 {
+		k.Lanes = []Lane{{"", name}}
+	}
+	return k
+}
+
+// Options of a queue. The zero value is a good choice. Whoever uses one queue
+// should use the same ones.
+type Options struct {
+	// Lease is how long a job stays with a worker that gives no sign; 0: 15 s. It
+	// is renewed after a third, for as long as the job runs.
+	Lease time.Duration
+	// Retry is how often a job is tried before it is dead; 0: 25. Crashes of its
+	// workers do not count.
+	Retry int
+	// Crashes is how many workers may die on a job before it is dead; 0: 5.
+	Crashes int
+	// Backoff is the wait before the second attempt; it doubles, half of it at
+	// random, up to MaxBackoff. 0: 1 s and 1 h.
+	Backoff, MaxBackoff time.Duration
+	// Weights share the claims among the lanes: 6, 3, 1 lets the first lane be
+	// looked at first in six of ten. None: strictly in order, so that a full lane
+	// starves those behind.
+	Weights []int
+	// Rate is how many jobs may begin per Per, Burst of them at once (0: one).
+	Rate  int
+	Per   time.Duration
+	Burst int
+	// MaxPayload is the size of a payload in bytes; 0: 1 MiB.
+	MaxPayload int
+	// MaxDead is how many dead jobs are kept; the oldest go. 0: 10,000.
+	MaxDead int
+	// ResultTTL is how long results are kept; 0: a day.
+	ResultTTL time.Duration
+}
+
+// Queue is one queue of jobs with payloads of type T. It is a small value and
+// safe for concurrent use.
+type Queue[T any] struct {
+	client *keywright.Client
+	entry  *keywright.Entry
+	keys   *Keys
+	codec  *value.Codec[T]
+	o      *Options
+	err    error
+}
+
+// Open is a queue without a declaration: its keys are derived from name.
+func Open[T any](c *keywright.Client, name string, codec value.Codec[T], o Options, lanes ...string) Queue[T] {
+	k := KeysOf(name, lanes...)
+	return New(c, &keywright.Entry{Name: "queue", Pattern: name, Type: "list"}, k, nil, &codec, &o)
+}
+
+// New is a queue of a declared entry. An err of building its keys is what every
+// operation gives. Generated code calls it.
+func New[T any](c *keywright.Client, e *keywright.Entry, k Keys, err error, codec *value.Codec[T], o *Options) Queue[T] {
+	q := Queue[T]{client: c, entry: e, keys: &k, codec: codec, o: o}
+	q.err = q.check(err)
+	return q
+}
+
+// With is the same queue with other options.
+func (q Queue[T]) With(o Options) Queue[T] {
+	return New(q.client, q.entry, *q.keys, q.err, q.codec, &o)
+}
+
+func (q Queue[T]) lease() time.Duration { return cmp.Or(q.o.Lease, 15*time.Second) }
+
+// The bounds of what may be asked for.
+const (
+	minLease   = 50 * time.Millisecond
+	maxBatch   = 1000
+	maxPayload = 1 << 20
+)
+
+func (q Queue[T]) check(err error) error {
+	o := q.o
+	switch {
+	case err != nil:
+		return q.invalid(err, "")
+	case q.lease() < minLease:
+		return q.invalid(fmt.Errorf("a lease of %v", o.Lease), "at least 50ms")
+	case len(q.keys.Lanes) == 0 || len(q.keys.Lanes) > 9:
+		return q.invalid(fmt.Errorf("%d lanes", len(q.keys.Lanes)), "one to nine")
+	case len(o.Weights) > 0 && len(o.Weights) != len(q.keys.Lanes):
+		return q.invalid(fmt.Errorf("%d weights for %d lanes", len(o.Weights), len(q.keys.Lanes)), "one for each")
+	case o.Rate > 0 && o.Per <= 0, o.Rate < 0, o.Burst < 0, o.Retry < 0, o.Crashes < 0, o.MaxDead < 0, o.MaxPayload < 0:
+		return q.invalid(errors.New("an option is negative, or Rate is without Per"), "")
+	}
+	return nil
+}
+
+func (q Queue[T]) invalid(err error, hint string) error {
+	if e, ok := errors.AsType[*keywright.Error](err); ok {
+		return e
+	}
+	return &keywright.Error{Class: keywright.Invalid, Op: "queue", Entry: q.entry.Name, Err: err, Hint: hint}
+}
+
+// New job.
+type Task[T any] struct {
+	Payload T
+	// ID names the job; "" gives it a random one. With an ID, a second job of
+	// that name is refused while the first one is in the queue or dead.
+	ID string
+	// Lane is its priority; "" is the first one.
+	Lane string
+	// In delays it; At does until a time of the server's clock. At most one.
+	In time.Duration
+	At time.Time
+	// Unique is a name that only one job may have: until it is done or dead, or
+	// for UniqueFor from now, done or not (a window of deduplication).
+	Unique    string
+	UniqueFor time.Duration
+	// Retry is the attempts of this job; 0: the queue's.
+	Retry int
+}
+
+// Enqueue puts a job into the queue and gives its id. ErrExists if one with its
+// id or unique name is there; the id is that one's then. It may be repeated: a
+// lost reply puts no second job there, unless the first one is done meanwhile.
+// One round trip.
+func (q Queue[T]) Enqueue(ctx context.Context, task Task[T]) (id string, err error) {
+	ids, err := q.EnqueueAll(ctx, []Task[T]{task})
+	if len(ids) == 0 {
+		return "", err
+	}
+	return ids[0], err
+}
+
+// EnqueueAll puts many jobs into the queue, a thousand in a round trip, each
+// thousand in one step. ids are those of the jobs, also of those that were there
+// before (then the error is ErrExists); it is shorter than tasks when a later
+// thousand failed.
+func (q Queue[T]) EnqueueAll(ctx context.Context, tasks []Task[T]) (ids []string, err error) {
+	for len(tasks) > 0 && (err == nil || errors.Is(err, ErrExists)) {
+		n := min(len(tasks), maxBatch)
+		some, failed := q.enqueue(ctx, tasks[:n])
+		if ids, tasks = append(ids, some...), tasks[n:]; failed != nil && (err == nil || !errors.Is(failed, ErrExists)) {
+			err = failed
+		}
+	}
+	return ids, err
+}
+
+func (q Queue[T]) enqueue(ctx context.Context, tasks []Task[T]) ([]string, error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	keys := make([]string, 0, 1+len(q.keys.Lanes)+2*len(tasks))
+	args := make([]string, 0, 5+7*len(tasks))
+	keys = append(keys, q.keys.Delayed)
+	for _, l := range q.keys.Lanes {
+		keys = append(keys, l.Key)
+	}
+	args = append(args, strconv.Itoa(len(q.keys.Lanes)), q.ttl(), q.keys.Channel, q.keys.Job.Before, q.keys.Job.After)
+	ids := make([]string, len(tasks))
+	for i := range tasks {
+		var err error
+		if ids[i], keys, args, err = q.write(&tasks[i], keys, args); err != nil {
+			return nil, err
+		}
+	}
+	others, err := q.run(ctx, "enqueue", enqueueScript, keywright.Idempotent, keys, args)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range others {
+		if other, _ := m.ToString(); other != "" {
+			ids[i] = other
+			err = &keywright.Error{Class: keywright.NotApplied, Op: "enqueue", Entry: q.entry.Name, Err: ErrExists}
+		}
+	}
+	return ids, err
+}
+
+// write appends what the script needs of one job.
+func (q Queue[T]) write(t *Task[T], keys, args []string) (id string, _, _ []string, err error) {
+	payload, err := q.codec.Encode(t.Payload)
+	if err != nil {
+		return "", nil, nil, q.invalid(err, "")
+	}
+	if limit := cmp.Or(q.o.MaxPayload, maxPayload); len(payload) > limit {
+		return "", nil, nil, q.invalid(fmt.Errorf("a payload of %d bytes; the limit is %d", len(payload), limit), "store it elsewhere and queue its name")
+	}
+	id, request := t.ID, ""
+	if id == "" {
+		id = rand.Text()
+	} else {
+		request = rand.Text()
+	}
+	if err := q.legal(id); err != nil {
+		return "", nil, nil, q.invalid(fmt.Errorf("the id: %w", err), "give the job an ID as declared")
+	}
+	lane, when, err := q.place(t)
+	if err != nil {
+		return "", nil, nil, q.invalid(err, "")
+	}
+	name, window := q.keys.Job.Of(id), ""
+	job := name
+	if t.Unique != "" {
+		name, window = q.keys.Unique.Of(t.Unique), strconv.FormatInt(max(t.UniqueFor, 0).Milliseconds(), 10)
+	}
+	retry := ""
+	if t.Retry > 0 {
+		retry = strconv.Itoa(t.Retry)
+	}
+	return id, append(keys, job, name), append(args, id, strconv.Itoa(lane), payload, when, window, retry, request), nil
+}
+
+// legal is whether an id may be part of a key.
+func (q Queue[T]) legal(id string) error {
+	if q.keys.ID != nil {
+		return q.keys.ID(id)
+	}
+	if id == "" || strings.ContainsAny(id, "{}:") {
+		return errors.New("must not be empty nor hold braces or colons")
+	}
+	return nil
+}
+
+// place is the number of the lane, from 1, and when the job is due.
+func (q Queue[T]) place(t *Task[T]) (lane int, when string, err error) {
+	for i, l := range q.keys.Lanes {
+		if l.Name == t.Lane || t.Lane == "" && i == 0 {
+			lane = i + 1
+			break
+		}
+	}
+	switch {
+	case lane == 0:
+		return 0, "", fmt.Errorf("there is no lane %q", t.Lane)
+	case t.In != 0 && !t.At.IsZero():
+		return 0, "", errors.New("both In and At are given")
+	case t.In < 0 || t.UniqueFor < 0 || t.Retry < 0:
+		return 0, "", errors.New("In, UniqueFor or Retry is negative")
+	case t.In > 0:
+		return lane, "+" + strconv.FormatInt(max(t.In.Milliseconds(), 1), 10), nil
+	case !t.At.IsZero():
+		return lane, strconv.FormatInt(max(t.At.UnixMilli(), 0), 10), nil
+	}
+	return lane, "", nil
+}
+
+func (q Queue[T]) ttl() string {
+	if q.entry.TTL.Policy == keywright.Expires {
+		return strconv.FormatInt(q.entry.TTL.Default.Milliseconds(), 10)
+	}
+	return "0"
+}

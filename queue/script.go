@@ -1,0 +1,49 @@
+package queue
+
+import (
+	"context"
+	_ "embed"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+//go:embed enqueue.lua
+var enqueueText string
+
+//go:embed fetch.lua
+var fetchText string
+
+//go:embed beat.lua
+var beatText string
+
+//go:embed job.lua
+var jobText string
+
+//go:embed stats.lua
+var statsText string
+
+// The scripts are variables so that a test can take a guard out and see that it
+// is missed.
+var (
+	enqueueScript = keywright.NewScript("queue enqueue", enqueueText)
+	fetchScript   = keywright.NewScript("queue fetch", fetchText)
+	beatScript    = keywright.NewScript("queue beat", beatText)
+	jobScript     = keywright.NewScript("queue job", jobText)
+	statsScript   = keywright.NewReadOnlyScript("queue stats", statsText)
+)
+
+// run runs a script that answers with a list.
+func (q Queue[T]) run(ctx context.Context, name string, s *keywright.Script, effect keywright.Effect, keys, args []string) ([]rueidis.RedisMessage, error) {
+	return keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+		Action: keywright.Action{Client: q.client, Name: name, Entry: q.entry, Effect: effect, Key: keys[0]},
+		Script: s, Keys: keys, Args: args, Decode: list,
+	}).Do(ctx)
+}
+
+func list(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() }
+
+func texts(m rueidis.RedisMessage) []string {
+	all, _ := m.AsStrSlice()
+	return all
+}

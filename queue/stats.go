@@ -1,0 +1,248 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// Stats are what a queue holds.
+type Stats struct {
+	Paused  bool
+	Lanes   []LaneStats
+	Leased  int64 // being worked on
+	Zombies int64 // of these, whose lease is over: their workers are dead, and no other one has looked yet
+	Delayed int64
+	NextDue time.Duration // until the first delayed job is due; negative: overdue
+	Dead    int64
+	Workers []WorkerStats
+}
+
+// LaneStats is one lane.
+type LaneStats struct {
+	Name   string
+	Length int64
+	Oldest time.Duration // how long the first one has waited
+}
+
+// WorkerStats is one process, or more exactly one Run.
+type WorkerStats struct {
+	Name string
+	Dead bool // no sign of life for three leases, or half a minute
+}
+
+// Waiting is how many jobs wait in all lanes.
+func (s Stats) Waiting() (n int64) {
+	for _, l := range s.Lanes {
+		n += l.Length
+	}
+	return n
+}
+
+// Stats says what the queue holds. One round trip.
+func (q Queue[T]) Stats(ctx context.Context) (s Stats, err error) {
+	if q.err != nil {
+		return s, q.err
+	}
+	keys := q.fetchKeys()
+	keys = append(append(keys[:4:4], q.keys.Workers), keys[4:]...)
+	out, err := q.run(ctx, "stats", statsScript, keywright.Reads, keys, []string{q.keys.Job.Before, q.keys.Job.After})
+	if err != nil {
+		return s, err
+	}
+	return q.readStats(out)
+}
+
+func (q Queue[T]) readStats(out []rueidis.RedisMessage) (s Stats, err error) {
+	if len(out) != 8+2*len(q.keys.Lanes) {
+		return s, fmt.Errorf("the script answered %d values", len(out))
+	}
+	number := func(i int) int64 {
+		n, failed := out[i].AsInt64()
+		if failed != nil && err == nil {
+			err = failed
+		}
+		return n
+	}
+	now := number(0)
+	paused, _ := out[1].ToString()
+	s = Stats{Paused: paused != "", Leased: number(2), Zombies: number(3), Delayed: number(4), Dead: number(6)}
+	if due := number(5); s.Delayed > 0 {
+		s.NextDue = time.Duration(due-now) * time.Millisecond
+	}
+	workers := texts(out[7])
+	for i := 0; i+1 < len(workers); i += 2 {
+		until, _ := strconv.ParseFloat(workers[i+1], 64)
+		s.Workers = append(s.Workers, WorkerStats{workers[i], int64(until) < now})
+	}
+	for i, lane := range q.keys.Lanes {
+		l := LaneStats{Name: lane.Name, Length: number(8 + 2*i)}
+		if first := number(9 + 2*i); first > 0 {
+			l.Oldest = time.Duration(max(now-first, 0)) * time.Millisecond
+		}
+		s.Lanes = append(s.Lanes, l)
+	}
+	return s, err
+}
+
+// Dead is a job that was given up.
+type Dead struct {
+	ID       string
+	Reason   string
+	Attempts int64
+	Crashes  int64
+}
+
+// Dead lists dead jobs, the latest first, at most 1000. Two round trips.
+func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	n = min(max(n, 1), maxBatch)
+	raw := q.client.Raw()
+	ids, err := keywright.NewOp(keywright.Spec[[]string]{
+		Action: keywright.Action{Client: q.client, Name: "dead", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Dead},
+		Build: func(b rueidis.Builder) rueidis.Completed {
+			return b.Lrange().Key(q.keys.Dead).Start(offset).Stop(offset + n - 1).Build()
+		},
+		Decode: func(r rueidis.RedisResult) ([]string, error) { return r.AsStrSlice() },
+	}).Do(ctx)
+	if err != nil {
+		return nil, err
+	}
+	commands := make([]rueidis.Completed, len(ids))
+	for i, id := range ids {
+		commands[i] = raw.B().Hmget().Key(q.keys.Job.Of(id)).Field("error", "attempt", "crashes").Build()
+	}
+	out := make([]Dead, len(ids))
+	for i, r := range raw.DoMulti(ctx, commands...) {
+		f, err := r.ToArray()
+		if err != nil {
+			return nil, err
+		}
+		out[i].ID = ids[i]
+		out[i].Reason, _ = f[0].ToString()
+		out[i].Attempts, _ = f[1].AsInt64()
+		out[i].Crashes, _ = f[2].AsInt64()
+	}
+	return out, nil
+}
+
+// Retry brings a dead job back into its lane, with all its attempts; false if it
+// is not among the dead ones. One round trip.
+func (q Queue[T]) Retry(ctx context.Context, id string) (bool, error) {
+	n, err := q.one(ctx, "retry", id, "", "")
+	return n == 1, err
+}
+
+// Discard removes a dead job; false if it is not among the dead ones. One round
+// trip.
+func (q Queue[T]) Discard(ctx context.Context, id string) (bool, error) {
+	n, err := q.one(ctx, "discard", id, "", "")
+	return n == 1, err
+}
+
+// Cancel removes a job that waits. If it runs, its worker is told: the context
+// of its handler ends with ErrCancelled, and the job with it. False if there is
+// no such job. One round trip; O(length of the lanes).
+func (q Queue[T]) Cancel(ctx context.Context, id string) (bool, error) {
+	n, err := q.one(ctx, "cancel", id, "", "")
+	return n > 0, err
+}
+
+// Pause lets no job begin any more until Resume; those that run go on. One round
+// trip.
+func (q Queue[T]) Pause(ctx context.Context) error {
+	return q.plain(ctx, "pause", q.keys.State, func(b rueidis.Builder) rueidis.Completed {
+		return b.Hset().Key(q.keys.State).FieldValue().FieldValue("paused", "1").Build()
+	})
+}
+
+// Resume ends Pause. Two round trips.
+func (q Queue[T]) Resume(ctx context.Context) error {
+	if err := q.plain(ctx, "resume", q.keys.State, func(b rueidis.Builder) rueidis.Completed {
+		return b.Hdel().Key(q.keys.State).Field("paused").Build()
+	}); err != nil {
+		return err
+	}
+	return q.plain(ctx, "resume", q.keys.State, func(b rueidis.Builder) rueidis.Completed {
+		return b.Publish().Channel(q.keys.Channel).Message("ready").Build()
+	})
+}
+
+func (q Queue[T]) plain(ctx context.Context, name, key string, build func(rueidis.Builder) rueidis.Completed) error {
+	if q.err != nil {
+		return q.err
+	}
+	_, err := keywright.NewOp(keywright.Spec[struct{}]{
+		Action: keywright.Action{Client: q.client, Name: name, Entry: q.entry, Effect: keywright.Idempotent, Key: key},
+		Build:  build, Decode: func(r rueidis.RedisResult) (struct{}, error) { return struct{}{}, r.Error() },
+	}).Do(ctx)
+	return err
+}
+
+// Result is what the handler of a job has set; ErrNotFound while it is not done,
+// had no result, or its time is over. One round trip.
+func (q Queue[T]) Result(ctx context.Context, id string) (string, error) {
+	if q.err != nil {
+		return "", q.err
+	}
+	return keywright.NewOp(keywright.Spec[string]{
+		Action: keywright.Action{Client: q.client, Name: "result", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Result.Of(id)},
+		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Get().Key(q.keys.Result.Of(id)).Build() },
+		Decode: found,
+	}).Do(ctx)
+}
+
+func found(r rueidis.RedisResult) (string, error) {
+	text, err := r.ToString()
+	if rueidis.IsRedisNil(err) {
+		return "", keywright.ErrNotFound
+	}
+	return text, err
+}
+
+// State is where a job is, for people.
+type State struct {
+	Attempt  int64
+	Crashes  int64
+	Owner    string // "" while it waits
+	Progress string
+	Error    string // of its last attempt
+}
+
+// State says how a job is doing; ErrNotFound when it is done, or never was. One
+// round trip.
+func (q Queue[T]) State(ctx context.Context, id string) (State, error) {
+	if q.err != nil {
+		return State{}, q.err
+	}
+	key := q.keys.Job.Of(id)
+	return keywright.NewOp(keywright.Spec[State]{
+		Action: keywright.Action{Client: q.client, Name: "state", Entry: q.entry, Effect: keywright.Reads, Key: key},
+		Build: func(b rueidis.Builder) rueidis.Completed {
+			return b.Hmget().Key(key).Field("enqueued", "attempt", "crashes", "owner", "progress", "error").Build()
+		},
+		Decode: readState,
+	}).Do(ctx)
+}
+
+func readState(r rueidis.RedisResult) (s State, err error) {
+	f, err := r.ToArray()
+	if err != nil {
+		return s, err
+	}
+	if f[0].IsNil() {
+		return s, keywright.ErrNotFound
+	}
+	s.Attempt, _ = f[1].AsInt64()
+	s.Crashes, _ = f[2].AsInt64()
+	s.Owner, _ = f[3].ToString()
+	s.Progress, _ = f[4].ToString()
+	s.Error, _ = f[5].ToString()
+	return s, nil
+}

@@ -1,0 +1,18 @@
+-- stats: what a queue holds.
+-- KEYS[1] leases, KEYS[2] delayed, KEYS[3] dead, KEYS[4] state, KEYS[5] workers, KEYS[6…] the lanes
+-- ARGV[1] and ARGV[2] what stands before and behind the id in the key of a job
+-- Returns {server time in ms, paused, leased, of them expired, delayed, due of the first, dead, {worker, counts as dead at, …}, length and time of the first per lane …}
+-- Round trips: 1. O(lanes + workers).
+local t = redis.call('TIME')
+local now = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
+local out = {
+  now, redis.call('HGET', KEYS[4], 'paused') or '', redis.call('ZCARD', KEYS[1]), redis.call('ZCOUNT', KEYS[1], '-inf', now),
+  redis.call('ZCARD', KEYS[2]), redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or '0', redis.call('LLEN', KEYS[3]),
+  redis.call('ZRANGE', KEYS[5], 0, 999, 'WITHSCORES'),
+}
+for i = 6, #KEYS do
+  out[#out + 1] = redis.call('LLEN', KEYS[i])
+  local first = redis.call('LINDEX', KEYS[i], 0)
+  out[#out + 1] = first and redis.call('HGET', ARGV[1] .. first .. ARGV[2], 'enqueued') or '0'
+end
+return out

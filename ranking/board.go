@@ -1,0 +1,247 @@
+// Package ranking is leaderboards over periods: one sorted set per hour, day,
+// week or month, which gets its TTL with its first increment; top, rank and
+// neighbours under a declared rule for ties; and windows over the last periods,
+// added up on the server and cached under a declared key.
+//
+// Every read is one script and one round trip, built or cached; the one
+// exception is a window whose periods lie in different slots of a cluster, which
+// is added up by the client. See docs/rankings-counters-limits.md.
+//
+// It stores members and scores as the declaration has them, so that an audit and
+// typed.ZSet read them too, except under FirstToReach, whose scores have a
+// fraction. It is not a search: a member has one score per period, and rows come
+// by score.
+//
+// API: may change until 1.0.
+package ranking
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/typed"
+	"github.com/keywright/keywright/value"
+	"github.com/redis/rueidis"
+)
+
+// Number is what scores are made of.
+type Number interface{ ~int64 | ~float64 }
+
+// Ties is who comes first of those with one score.
+type Ties uint8
+
+// The rules for ties. They hold for top, rank, neighbours and pages alike.
+const (
+	// ByMember: the lower member first; numbers as numbers, all else by bytes.
+	ByMember Ties = iota
+	// FirstToReach: who has had the score for longer, by the server's clock in
+	// seconds; within a second, ByMember. The time is the fraction of the stored
+	// score, so scores are whole and smaller: 2^40 in an hour, 2^36 in a day, 2^33
+	// in a week, 2^31 in a month. What comes after the period counts as its last
+	// second. There are no windows over it.
+	FirstToReach
+)
+
+// Config is what a ranking is made of.
+type Config[M any, S Number] struct {
+	Client *keywright.Client
+	Entry  *keywright.Entry
+	Key    func(time.Time) (string, error) // of the period that a time lies in
+	Step   Step
+	Member *value.Codec[M]
+	Score  *value.Score[S]
+	Ties   Ties
+}
+
+// Board is a ranking: a sorted set per period. It is safe for concurrent use.
+type Board[M any, S Number] struct {
+	Config[M, S]
+	order string // how the scripts compare members
+	bits  int    // of a score that hold the time
+	most  int64  // greatest whole score, 0 for any number
+
+	script scripts
+}
+
+// maxScore is the largest whole number that a score holds exactly and that no
+// other sum is rounded to.
+const maxScore = 1<<53 - 1
+
+// New makes a ranking.
+func New[M any, S Number](c Config[M, S]) (*Board[M, S], error) {
+	b := &Board[M, S]{Config: c, order: orderOf[M](), script: standard}
+	if whole[S]() {
+		b.most = maxScore
+	}
+	if c.Ties == FirstToReach {
+		b.bits = bits.Len64(uint64(c.Step.Longest / time.Second))
+		b.most = 1<<(53-b.bits) - 1
+		if !whole[S]() || c.Step.Longest <= 0 || b.bits > 40 {
+			return nil, &keywright.Error{Class: keywright.Invalid, Op: "ranking", Entry: c.Entry.Name, Err: errors.New("first to reach needs whole scores and a step with a longest period of at most 34,000 years"), Hint: "use an int score, or ranking.ByMember"}
+		}
+	}
+	return b, nil
+}
+
+func whole[S Number]() bool { return S(1)/S(2) == 0 }
+
+func orderOf[M any]() string {
+	if k := reflect.TypeFor[M]().Kind(); k >= reflect.Int && k <= reflect.Uint64 {
+		return "number"
+	}
+	return "bytes"
+}
+
+//go:embed write.lua
+var writeText string
+
+// ZSet is the sorted set of a period, for what is not here: Remove, Each, TTL,
+// Delete. Under FirstToReach its scores have the time in them and do not read.
+func (b *Board[M, S]) ZSet(t time.Time) typed.ZSet[M, S] {
+	key, err := b.Key(t)
+	return typed.NewZSet(typed.NewKey(b.Client, b.Entry, key, err), b.Member, b.Score)
+}
+
+// Increase adds by to the score of m in the period of t and gives the sum; the
+// first increase gives the period its TTL, in the same step. A sum beyond the
+// greatest exact whole number is refused before anything changes (class
+// Invalid). Not repeated when its reply is lost: UnknownOutcome. One round trip.
+func (b *Board[M, S]) Increase(ctx context.Context, t time.Time, m M, by S, options ...keywright.WriteOption) (S, error) {
+	return first(b.LaterIncrease(t, []Change[M, S]{{m, by}}, options...).Do(ctx))
+}
+
+// Set gives m a score, which must be within its declared bounds. One round trip.
+func (b *Board[M, S]) Set(ctx context.Context, t time.Time, m M, s S, options ...keywright.WriteOption) error {
+	_, err := b.change("set", keywright.Writes, t, []Change[M, S]{{m, s}}, options).Do(ctx)
+	return err
+}
+
+// Raise gives m a score unless it has a higher one, and gives what it has then.
+// It is sent again when its reply was lost. One round trip.
+func (b *Board[M, S]) Raise(ctx context.Context, t time.Time, m M, s S, options ...keywright.WriteOption) (S, error) {
+	return first(b.change("raise", keywright.Idempotent, t, []Change[M, S]{{m, s}}, options).Do(ctx))
+}
+
+// Change is a member and by how much its score changes.
+type Change[M any, S Number] struct {
+	Member M
+	By     S
+}
+
+// LaterIncrease is Increase of several at once, to be run or queued: all of them
+// or none, at most typed.MaxElements. It gives the new scores in their order.
+func (b *Board[M, S]) LaterIncrease(t time.Time, changes []Change[M, S], options ...keywright.WriteOption) keywright.Op[[]S] {
+	return b.change("add", keywright.Writes, t, changes, options)
+}
+
+func (b *Board[M, S]) change(what string, effect keywright.Effect, t time.Time, changes []Change[M, S], options []keywright.WriteOption) keywright.Op[[]S] {
+	key, err := b.Key(t)
+	ms, asked, bad := b.Entry.Choose(options)
+	rule := "new"
+	if asked || b.Entry.TTL.Sliding {
+		rule = "renew"
+	}
+	began := int64(0)
+	if b.bits > 0 {
+		began = b.Step.Begin(t).Unix()
+	}
+	args := append(make([]string, 0, 6+2*len(changes)), strconv.FormatInt(ms, 10), rule, what, strconv.FormatInt(b.most, 10), strconv.Itoa(b.bits), strconv.FormatInt(began, 10))
+	args, wrong := b.pairs(what, args, changes)
+	return keywright.NewOp(keywright.Spec[[]S]{
+		Action: keywright.Action{Client: b.Client, Name: what, Entry: b.Entry, Effect: effect, Key: key, Err: invalid(b.Entry, err, bad, wrong)},
+		Script: b.script.write, Keys: []string{key}, Args: args,
+		Decode: func(r rueidis.RedisResult) ([]S, error) { return b.sums(r) },
+	})
+}
+
+func (b *Board[M, S]) pairs(what string, args []string, changes []Change[M, S]) ([]string, error) {
+	if len(changes) == 0 || len(changes) > typed.MaxElements {
+		return nil, fmt.Errorf("%d members at once; 1 to %d are changed in one step", len(changes), typed.MaxElements)
+	}
+	for _, c := range changes {
+		member, err := b.Member.Encode(c.Member)
+		if err != nil {
+			return nil, err
+		}
+		by, err := number(c.By)
+		if err != nil {
+			return nil, err
+		}
+		if what != "add" { // it is a score, and has the declared bounds
+			if _, err = b.Score.Append(nil, c.By); err != nil {
+				return nil, err
+			}
+		}
+		args = append(args, by, member)
+	}
+	return args, nil
+}
+
+// number is a score as text, exactly.
+func number[S Number](s S) (string, error) {
+	if whole[S]() {
+		if n := int64(s); n > maxScore || n < -maxScore {
+			return "", fmt.Errorf("%d is more than a score holds exactly, 2^53-1", n)
+		}
+		return strconv.FormatInt(int64(s), 10), nil
+	}
+	if f := float64(s); math.IsNaN(f) || math.IsInf(f, 0) {
+		return "", fmt.Errorf("%v is no score", f)
+	}
+	return strconv.FormatFloat(float64(s), 'g', -1, 64), nil
+}
+
+// sums decodes what write.lua returns.
+func (b *Board[M, S]) sums(r rueidis.RedisResult) ([]S, error) {
+	texts, err := r.AsStrSlice()
+	if err != nil {
+		return nil, err
+	}
+	if texts[0] != "0" {
+		return nil, &keywright.Error{Class: keywright.Invalid, Entry: b.Entry.Name, Err: fmt.Errorf("the score of member %s of this call would leave what a score holds exactly, %d either way; nothing was changed", texts[0], b.most)}
+	}
+	out := make([]S, len(texts)-1)
+	for i, text := range texts[1:] {
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, &keywright.DecodeError{Err: err}
+		}
+		out[i] = S(f)
+	}
+	return out, nil
+}
+
+func first[S any](all []S, err error) (one S, _ error) {
+	if err != nil {
+		return one, err
+	}
+	return all[0], nil
+}
+
+// invalid is the first of some errors, as one of class Invalid.
+func invalid(e *keywright.Entry, errs ...error) error {
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		if _, ours := err.(*keywright.Error); ours {
+			return err
+		}
+		return &keywright.Error{Class: keywright.Invalid, Entry: e.Name, Err: err}
+	}
+	return nil
+}
+
+// Of is what the ranking of the period of t holds.
+func (b *Board[M, S]) Of(t time.Time) View[M, S] {
+	key, err := b.Key(t)
+	return View[M, S]{client: b.Client, entry: b.Entry, member: b.Member, score: b.Score, order: b.order, packed: b.bits > 0, script: b.script, key: key, err: invalid(b.Entry, err)}
+}
