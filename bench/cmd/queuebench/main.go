@@ -38,6 +38,7 @@ type options struct {
 	server                string
 	asJSON                bool
 	child, addr           string
+	profile, what         string
 }
 
 func parse(args []string) (o options, err error) {
@@ -55,6 +56,8 @@ func parse(args []string) (o options, err error) {
 	flags.BoolVar(&o.slow, "slow", false, "kill a worker of asynq, too: a minute and a half")
 	flags.StringVar(&o.server, "server", "redis-server", "server binary")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
+	flags.StringVar(&o.profile, "cpuprofile", "", "let keywright work alone, and write a CPU profile into this file")
+	flags.StringVar(&o.what, "what", "process", "what is profiled: enqueue, bulk, process, batches")
 	flags.StringVar(&o.child, "child", "", "be a worker of this contestant, to be killed")
 	flags.StringVar(&o.addr, "addr", "", "the server of -child")
 	return o, flags.Parse(args)
@@ -67,6 +70,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	if o.child != "" {
 		return child(ctx, o.child, o.addr, stdout)
+	}
+	if o.profile != "" {
+		return profile(ctx, o, stdout)
 	}
 	out := &report.Report{Title: fmt.Sprintf("Queues on %s: %d interleaved rounds of %v, %d of %d jobs", o.server, o.rounds, o.slice, o.drains, o.jobs),
 		Notes: []string{"ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}

@@ -31,7 +31,7 @@ func TestEverybodyRuns(t *testing.T) {
 }
 
 func TestWrongArguments(t *testing.T) {
-	for want, args := range map[string][]string{"-no-such": {"-no-such"}, "no-such-server": {"-server", "no-such-server"}, "nobody": {"-child", "nobody"}} {
+	for want, args := range map[string][]string{"-no-such": {"-no-such"}, "no-such-server": {"-server", "no-such-server"}, "nobody": {"-child", "nobody"}, `-what "x"`: {"-cpuprofile", os.DevNull, "-what", "x"}} {
 		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v", args, err)
 		}

@@ -129,7 +129,7 @@ func processing(ctx context.Context, o options) ([]report.Table, []report.Goal, 
 	}
 	t := report.Table{Title: fmt.Sprintf("Process, no-op jobs per second by concurrency, %d jobs in the queue", o.jobs),
 		Columns: []string{"contestant", "c10", "c100", "÷ asynq c10", "c100"}}
-	bill := report.Table{Title: "What one job costs its worker, concurrency 100", Columns: append([]string{"contestant"}, costs.Columns...)}
+	bill := report.Table{Title: "What one job costs to process, concurrency 100", Columns: append([]string{"contestant"}, costs.Columns...)}
 	for i, who := range all {
 		t.Add(who.name, fmt.Sprintf("%.0f", turns.Median(rates[i][0])), fmt.Sprintf("%.0f", turns.Median(rates[i][1])),
 			fmt.Sprintf("%.2f", turns.Ratio(rates[i][0], rates[asynq][0])), fmt.Sprintf("%.2f", turns.Ratio(rates[i][1], rates[asynq][1])))
