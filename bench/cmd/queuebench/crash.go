@@ -19,7 +19,7 @@ import (
 // crashing is who can lose a worker. asynq takes a minute and a half: only with
 // -slow.
 func crashing(o options) []contestant {
-	all := []contestant{ours("keywright", 1)}
+	all := []contestant{leasing("keywright", 1, o.lease)}
 	if o.slow {
 		all = append(all, withAsynq("asynq", 0))
 	}
@@ -27,12 +27,13 @@ func crashing(o options) []contestant {
 }
 
 // child is a worker in a process of its own that takes a job and never ends it.
-func child(ctx context.Context, name, addr string, stdout io.Writer) error {
-	for _, who := range crashing(options{slow: true}) {
-		if who.name != name {
+func child(ctx context.Context, o options, stdout io.Writer) error {
+	o.slow = true
+	for _, who := range crashing(o) {
+		if who.name != o.child {
 			continue
 		}
-		q, err := who.open(ctx, addr)
+		q, err := who.open(ctx, o.addr)
 		if err != nil {
 			return err
 		}
@@ -45,7 +46,7 @@ func child(ctx context.Context, name, addr string, stdout io.Writer) error {
 		}
 		return err
 	}
-	return errors.New("no contestant is called " + name)
+	return errors.New("no contestant is called " + o.child)
 }
 
 // crash kills a worker in mid-job, with another one waiting, and says how long it
@@ -61,7 +62,7 @@ func crash(ctx context.Context, who contestant, o options) (time.Duration, error
 		return 0, err
 	}
 	defer q.close()
-	victim, err := midJob(ctx, server, who, q)
+	victim, err := midJob(ctx, server, who, q, o)
 	if err != nil {
 		return 0, err
 	}
@@ -87,12 +88,12 @@ func crash(ctx context.Context, who contestant, o options) (time.Duration, error
 }
 
 // midJob starts a worker process and waits until it is in the middle of a job.
-func midJob(ctx context.Context, server *live.Server, who contestant, q jobs) (*exec.Cmd, error) {
+func midJob(ctx context.Context, server *live.Server, who contestant, q jobs, o options) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-child", who.name, "-addr", server.Addr)
+	cmd := exec.CommandContext(ctx, self, "-child", who.name, "-addr", server.Addr, "-lease", o.lease.String())
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
@@ -115,7 +116,7 @@ func midJob(ctx context.Context, server *live.Server, who contestant, q jobs) (*
 }
 
 func crashes(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
-	t := report.Table{Title: fmt.Sprintf("A worker is killed in mid-job, lease %v", lease), Columns: []string{"contestant", "runs again after, median s", "worst s", "kills"}}
+	t := report.Table{Title: fmt.Sprintf("A worker is killed in mid-job, keywright's lease %v", o.lease), Columns: []string{"contestant", "runs again after, median s", "worst s", "kills"}}
 	var goals []report.Goal
 	for i, who := range crashing(o) {
 		var all []time.Duration
@@ -132,7 +133,7 @@ func crashes(ctx context.Context, o options) ([]report.Table, []report.Goal, err
 		}
 		t.Add(who.name, fmt.Sprintf("%.1f", turns.Median(all).Seconds()), fmt.Sprintf("%.1f", worst.Seconds()), len(all))
 		if i == 0 {
-			goals = []report.Goal{{What: "killed worker, keywright, job back, worst, s beyond the lease", Value: (worst - lease).Seconds(), Bound: 1}}
+			goals = []report.Goal{{What: "killed worker, keywright, job back, worst, s beyond the lease", Value: (worst - o.lease).Seconds(), Bound: 1}}
 		}
 	}
 	return []report.Table{t}, goals, nil

@@ -34,6 +34,7 @@ type options struct {
 	idles, singles, kills int
 	idle                  time.Duration
 	limit, crashLimit     time.Duration
+	lease                 time.Duration
 	slow                  bool
 	server                string
 	asJSON                bool
@@ -52,6 +53,7 @@ func parse(args []string) (o options, err error) {
 	flags.DurationVar(&o.idle, "idle", 8*time.Second, "how long an idle worker's commands are counted")
 	flags.IntVar(&o.kills, "kills", 3, "workers that are killed in mid-job")
 	flags.DurationVar(&o.limit, "limit", time.Minute, "a job that takes longer to be handled fails the run")
+	flags.DurationVar(&o.lease, "lease", defaultLease, "keywright's lease of jobs whose workers are killed")
 	flags.DurationVar(&o.crashLimit, "crash-limit", 5*time.Minute, "the same for a killed worker's job")
 	flags.BoolVar(&o.slow, "slow", false, "kill a worker of asynq, too: a minute and a half")
 	flags.StringVar(&o.server, "server", "redis-server", "server binary")
@@ -69,7 +71,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return err
 	}
 	if o.child != "" {
-		return child(ctx, o.child, o.addr, stdout)
+		return child(ctx, o, stdout)
 	}
 	if o.profile != "" {
 		return profile(ctx, o, stdout)

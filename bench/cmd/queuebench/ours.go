@@ -10,11 +10,13 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// lease is that of keywright's queue here, and its default. asynq's is 30 s and
-// cannot be changed.
-const lease = 15 * time.Second
+// defaultLease is what keywright's queue takes if it is told nothing. asynq's is
+// 30 s and cannot be changed.
+const defaultLease = 15 * time.Second
 
-func ours(name string, batch int) contestant {
+func ours(name string, batch int) contestant { return leasing(name, batch, defaultLease) }
+
+func leasing(name string, batch int, lease time.Duration) contestant {
 	return contestant{name, batch, 0, func(ctx context.Context, addr string) (jobs, error) {
 		c, err := keywright.Open(ctx, "redis://"+addr, keywright.Options{})
 		if err != nil {
