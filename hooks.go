@@ -38,10 +38,14 @@ type observed struct {
 	began time.Time
 }
 
+// Observed reports whether hooks or a logger want to know of operations. It is for
+// typed handles.
+func (c *Client) Observed() bool { return len(c.hooks) > 0 || c.log != nil }
+
 // observe begins a call. Without hooks and logger it costs two comparisons.
 func (c *Client) observe(ctx context.Context, call Call) observed {
 	o := observed{c: c, ctx: ctx, call: call}
-	if len(c.hooks) == 0 && c.log == nil {
+	if !c.Observed() {
 		return o
 	}
 	o.began = c.now()

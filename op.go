@@ -95,19 +95,25 @@ func Run[T any](ctx context.Context, a *Action, send func(context.Context) rueid
 	if a.Err != nil {
 		return zero, a.fail(1, a.Err)
 	}
+	if !a.Client.Observed() {
+		value, _, err := try(ctx, a, send, decode)
+		return value, err
+	}
 	seen := a.Client.observe(ctx, a.call())
-	attempts := 0
-	for {
-		attempts++
-		value, err := decode(send(seen.ctx))
+	value, attempts, err := try(seen.ctx, a, send, decode)
+	seen.done(attempts, err)
+	return value, err
+}
+
+func try[T any](ctx context.Context, a *Action, send func(context.Context) rueidis.RedisResult, decode func(rueidis.RedisResult) (T, error)) (value T, attempts int, err error) {
+	for attempts = 1; ; attempts++ {
+		value, err = decode(send(ctx))
 		if err == nil || err == ErrNotFound {
-			seen.done(attempts, err)
-			return value, err
+			return value, attempts, err
 		}
-		if again := a.again(seen.ctx, err, attempts); !again {
-			err = a.fail(attempts, err)
-			seen.done(attempts, err)
-			return zero, err
+		if again := a.again(ctx, err, attempts); !again {
+			var zero T
+			return zero, attempts, a.fail(attempts, err)
 		}
 	}
 }

@@ -171,6 +171,7 @@ func TestLayers(t *testing.T) {
 		"limit":                       nil,
 		"counter":                     {"typed", "value", "slot"},
 		"ranking":                     {"typed", "value", "slot"},
+		"cache":                       {"slot", "typed", "value"},
 		"guard":                       append([]string{"keyspace/lint"}, declared...),
 		"gen":                         nil,
 		"gen/golang":                  append([]string{"gen"}, declared...),
@@ -191,7 +192,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed", "lock", "queue", "limit", "counter", "ranking"} // who stands on the client
+	runtime := []string{"typed", "cache", "lock", "queue", "limit", "counter", "ranking"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue

@@ -1,0 +1,279 @@
+// Package cache is get-or-load over a declared string key: one load per cold key
+// over all processes, early refresh, negative answers, invalidation that a load
+// under way cannot undo, tags and versions, and copies in the process that the
+// server takes back.
+//
+// A cached value has two keys in one cluster slot: main holds the value as it is
+// declared and nothing else, so that any other reader can read it; fill is
+// `absent` (somebody looked, there is nothing) or the token of the process that
+// is loading, for a short lease. A load is stored only while its token is there.
+//
+// It is not a copy of a database: what it gives may be as old as the page
+// docs/cache.md says, and a write to main past this package (a plain SET or DEL)
+// does not stop a load under way. Errors are those of package keywright; those of
+// a loader are given as they are.
+//
+// API: may change until 1.0.
+package cache
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/typed"
+	"github.com/keywright/keywright/value"
+	"github.com/redis/rueidis"
+)
+
+// Down is what to do while the server does not answer.
+type Down uint8
+
+// What to do.
+const (
+	Fail        Down = iota // give the error
+	LoadThrough             // load, once at a time per key and process, and store nothing
+	ServeStale              // give the last copy that this process has seen, else LoadThrough
+)
+
+// Options of a cache. The zero value is get-or-load and nothing else.
+type Options struct {
+	// TTL of what is filled, within the declared bounds; 0: the declared default.
+	// The declared jitter is added to it.
+	TTL time.Duration
+	// Fresh is how long a value is fresh. For the rest of its TTL it is served
+	// stale while one process loads it anew. 0: all of its TTL. With jitter it
+	// varies by as much. Costs a PTTL in the round trip of every read.
+	Fresh time.Duration
+	// Early refreshes at random before the TTL ends, the sooner the longer loading
+	// takes (XFetch); 1 is the usual factor, 0: never. Costs a PTTL like Fresh.
+	Early float64
+	// Absent is how long it is remembered that a loader found nothing; 0: not.
+	Absent time.Duration
+	// Lease is how long others wait for a process that died while it was loading;
+	// 0: 5 s. It is renewed while the loader runs.
+	Lease time.Duration
+	// Limit is how long a loader may run until its context ends; 0: 1 minute.
+	Limit time.Duration
+	// Local keeps what was read in this process for at most so long; the server
+	// takes it back when it changes. 0: not. It needs client-side caching.
+	Local time.Duration
+	// Down is what to do while the server does not answer.
+	Down Down
+	// Patience is how long a read or a claim may take before the server counts as
+	// failing; five in a row, and it is left alone for a second, then tried by one
+	// call. 0: 250 ms, with Fail: no limit but the context's, and no breaker.
+	Patience time.Duration
+	// Copies is how many values ServeStale keeps at most; 0: 10,000.
+	Copies int
+	// CopyAge is how old a copy may be; 0: an hour.
+	CopyAge time.Duration
+}
+
+// Cache is what belongs to one entry and is shared by all its keys: loads under
+// way, the breaker, measured load times. Make one per entry and client and keep
+// it. It is safe for concurrent use.
+type Cache[V any] struct {
+	client  *keywright.Client
+	entry   *keywright.Entry
+	codec   *value.Codec[V]
+	scripts scripts
+	decode  func(rueidis.RedisResult) (V, error)
+	o       Options
+	write   []keywright.WriteOption
+	err     error // of the options: every operation gives it
+	stale   int64 // ms left of the TTL from which on a value is stale
+	timed   bool  // reads need to know the TTL that is left
+	way     way   // of reading
+	tier    *tier[V]
+	guard   *breaker
+	copies  *copies[V]
+	spent   average
+
+	mu        sync.Mutex
+	flights   map[string]*flight[V]
+	refreshes map[string]struct{}
+}
+
+// way is how values are read: the short ways are those that need nothing else.
+type way uint8
+
+const (
+	thorough way = iota
+	direct       // GET
+	local        // DoCache
+)
+
+// New makes the cache of an entry. Options that cannot be are what every
+// operation then gives as an error, of class Invalid.
+func New[V any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[V], o Options) *Cache[V] {
+	o.Lease = cmp.Or(o.Lease, 5*time.Second)
+	o.Limit = cmp.Or(o.Limit, time.Minute)
+	if o.Down != Fail {
+		o.Patience = cmp.Or(o.Patience, 250*time.Millisecond)
+	}
+	x := &Cache[V]{client: c, entry: e, codec: codec, scripts: standard, o: o, decode: decoder(codec), timed: o.Fresh > 0 || o.Early > 0,
+		flights: map[string]*flight[V]{}, refreshes: map[string]struct{}{}}
+	if o.TTL > 0 {
+		x.write = []keywright.WriteOption{keywright.ExpiresIn(o.TTL)}
+	}
+	if o.Fresh > 0 {
+		x.stale = (x.ttl() - o.Fresh).Milliseconds()
+	}
+	if o.Patience > 0 {
+		x.guard = &breaker{}
+	}
+	if x.guard == nil && !x.timed {
+		if x.way = direct; o.Local > 0 {
+			x.way = local
+		}
+	}
+	if o.Down == ServeStale {
+		x.copies = newCopies[V](cmp.Or(o.Copies, 10_000), cmp.Or(o.CopyAge, time.Hour))
+	}
+	if err := x.check(); err != nil {
+		x.err = &keywright.Error{Class: keywright.Invalid, Entry: e.Name, Err: err}
+	}
+	return x
+}
+
+// ttl is what is written, without jitter; 0 for none.
+func (c *Cache[V]) ttl() time.Duration { return cmp.Or(c.o.TTL, c.entry.TTL.Default) }
+
+// check is what the options and the declaration make impossible.
+func (c *Cache[V]) check() error {
+	t, o := c.entry.TTL, c.o
+	spread := time.Duration(float64(c.ttl()) * t.Jitter)
+	_, _, bad := c.entry.Choose(c.write)
+	switch {
+	case bad != nil:
+		return bad
+	case t.Sliding:
+		return errors.New("a cached value whose TTL slides would never be loaded again; declare a fixed ttl")
+	case t.Policy == keywright.Undecided && o.TTL == 0:
+		return errors.New("the declaration leaves the TTL open; set Options.TTL")
+	case t.Policy == keywright.Forever && c.timed:
+		return errors.New("the options Fresh and Early need a TTL, and the declaration says none")
+	case o.Fresh > 0 && (o.Fresh <= spread || o.Fresh >= c.ttl()-spread):
+		return fmt.Errorf("the option Fresh is %v; it must lie between the jitter and the TTL without it, %v and %v", o.Fresh, spread, c.ttl()-spread)
+	case o.Lease < 10*time.Millisecond:
+		return fmt.Errorf("a lease of %v is shorter than a slow round trip; at least 10ms", o.Lease)
+	case o.Absent < 0 || o.Absent > 0 && o.Absent < time.Millisecond || o.Local < 0 || o.Limit < 0 || o.Early < 0 || o.Patience < 0:
+		return errors.New("an option is negative, or Absent is less than 1ms")
+	}
+	return nil
+}
+
+// Item is one cached value: its key, and the operations on it.
+type Item[V any] struct {
+	c    *Cache[V]
+	main string
+	more *more // nil for most: an item is handed around, and short
+}
+
+// more is what few items have.
+type more struct {
+	err  error
+	tags []string
+}
+
+func (i Item[V]) err() error {
+	if i.more == nil {
+		return nil
+	}
+	return i.more.err
+}
+
+func (i Item[V]) tags() []string {
+	if i.more == nil {
+		return nil
+	}
+	return i.more.tags
+}
+
+// Key is the item of a key. An err of building the key is what every operation
+// then gives.
+func (c *Cache[V]) Key(main string, err error) Item[V] {
+	if err != nil || c.err != nil || main == "" {
+		return c.wrong(main, err)
+	}
+	return Item[V]{c: c, main: main}
+}
+
+func (c *Cache[V]) wrong(main string, err error) Item[V] {
+	switch {
+	case err == nil && c.err != nil:
+		return Item[V]{c: c, main: main, more: &more{err: c.err}}
+	case err == nil:
+		err = errors.New("the key is empty")
+	}
+	return Item[V]{c: c, main: main, more: &more{err: &keywright.Error{Class: keywright.Invalid, Entry: c.entry.Name, Err: err}}}
+}
+
+// At is the item of a typed key.
+func (c *Cache[V]) At(k typed.Key) Item[V] { return c.Key(k.Name(), k.Err()) }
+
+// Name is the key of the value.
+func (i Item[V]) Name() string { return i.main }
+
+// Tagged is the item with tags: keys of sets, one per tag, that InvalidateTag
+// takes. They must be known before the value is loaded, and given with every
+// GetOrLoad, Refresh and Set of it: a tag that was added when the load is done
+// would miss an invalidation in between.
+func (i Item[V]) Tagged(tags ...typed.Key) Item[V] {
+	m := &more{err: i.err(), tags: append([]string(nil), i.tags()...)}
+	for _, t := range tags {
+		if t.Err() != nil && m.err == nil {
+			m.err = t.Err()
+		}
+		m.tags = append(m.tags, t.Name())
+	}
+	i.more = m
+	return i
+}
+
+// FillKey is the key beside main that coordinates its loads: in main's cluster
+// slot, by a hash tag around all of it unless it has one.
+func FillKey(main string) string {
+	if strings.ContainsAny(main, "{}") {
+		return main + ":fill"
+	}
+	return "{" + main + "}:fill"
+}
+
+func (i Item[V]) action(name string, effect keywright.Effect) keywright.Action {
+	return keywright.Action{Client: i.c.client, Name: name, Entry: i.c.entry, Effect: effect, Err: i.err(), Key: i.main}
+}
+
+// decoder reads a reply; nil is ErrNotFound.
+func decoder[V any](codec *value.Codec[V]) func(rueidis.RedisResult) (V, error) {
+	return func(r rueidis.RedisResult) (v V, err error) {
+		text, err := r.ToString()
+		if err != nil {
+			return v, missing(err)
+		}
+		return parse(codec, text)
+	}
+}
+
+func parse[V any](codec *value.Codec[V], text string) (V, error) {
+	v, err := codec.Parse(text)
+	if err == nil {
+		return v, nil
+	}
+	if e, ok := errors.AsType[*value.Error](err); ok {
+		return v, &keywright.DecodeError{Field: e.Field, Err: errors.New(e.Reason)}
+	}
+	return v, &keywright.DecodeError{Err: err}
+}
+
+func missing(err error) error {
+	if err != nil && rueidis.IsRedisNil(err) {
+		return keywright.ErrNotFound
+	}
+	return err
+}

@@ -1,0 +1,25 @@
+-- claim: give the cached value, or the lease to load it, in one step
+-- KEYS: 1 the value  2 fill: `absent`, or the token of who is loading  3… its tags
+-- ARGV: 1 token  2 lease in ms
+--       3 miss: only if there is no value; stale: only if nobody is loading and the value
+--         is no younger than it was seen; force: always, another load is void from now on
+--       4 with stale: the PTTL that was seen  5 how long a tag remembers, in µs
+-- Returns: {'hit', value} | {'absent'} | {'busy', ms left of the lease} | {'mine'}
+-- Round trips: 1
+local fill = redis.call('GET', KEYS[2])
+if ARGV[3] == 'miss' then
+  local value = redis.call('GET', KEYS[1])
+  if value then
+    return {'hit', value}
+  elseif fill == 'absent' then
+    return {'absent'}
+  end
+elseif ARGV[3] == 'stale' and redis.call('PTTL', KEYS[1]) > tonumber(ARGV[4]) then
+  return {'hit', ''}
+end
+if ARGV[3] ~= 'force' and fill and fill ~= 'absent' and fill ~= ARGV[1] then
+  return {'busy', redis.call('PTTL', KEYS[2])}
+end
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+remember(3, tonumber(ARGV[5]), KEYS[1])
+return {'mine'}

@@ -1,0 +1,127 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/keywright/keywright"
+)
+
+// ErrOpen is an operation that was not sent because the server has failed often
+// just now.
+var ErrOpen = errors.New("the server has failed several times in a row and is left alone for a moment")
+
+func (c *Cache[V]) unavailable(op string) error {
+	return &keywright.Error{Class: keywright.NotApplied, Op: op, Entry: c.entry.Name, Server: c.client.Server(), Err: ErrOpen}
+}
+
+// failing reports whether an error says that the server cannot be reached, rather
+// than that it has said no.
+func failing(err error) bool {
+	class, ok := keywright.ClassOf(err)
+	return ok && class != keywright.Invalid && class != keywright.Refused
+}
+
+const (
+	breakerFailures = 5
+	breakerPause    = time.Second
+)
+
+// breaker leaves a server alone that has failed several times in a row; after a
+// pause one call tries it.
+type breaker struct {
+	failures atomic.Int32
+	until    atomic.Int64 // Unix ns; 0: closed
+}
+
+func (b *breaker) allow() bool {
+	until := b.until.Load()
+	if until == 0 {
+		return true
+	}
+	now := time.Now().UnixNano()
+	return now >= until && b.until.CompareAndSwap(until, now+pause())
+}
+
+func pause() int64 { return int64(breakerPause/2 + rand.N(breakerPause)) }
+
+func (b *breaker) note(ok bool) {
+	if ok {
+		if b.failures.Load() != 0 {
+			b.failures.Store(0)
+			b.until.Store(0)
+		}
+		return
+	}
+	if b.failures.Add(1) == breakerFailures {
+		b.until.Store(time.Now().UnixNano() + pause())
+	}
+}
+
+// heard tells the breaker how a call ended; one that its caller ended says nothing.
+func (c *Cache[V]) heard(ctx context.Context, err error) {
+	if c.guard != nil && (err == nil || ctx.Err() == nil) {
+		c.guard.note(!failing(err))
+	}
+}
+
+// without is a read while the server does not answer.
+func (i Item[V]) without(err error) reading[V] {
+	r := reading[V]{left: -1, err: err}
+	if i.c.copies != nil {
+		if v, ok := i.c.copies.get(i.main, time.Now()); ok {
+			r.value, r.err = v, nil
+		}
+	}
+	return r
+}
+
+// copies are the last values this process has seen, bounded in number and age.
+// When there are too many some go, in no order.
+type copies[V any] struct {
+	mu     sync.Mutex
+	most   int
+	oldest time.Duration
+	kept   map[string]seen[V]
+}
+
+type seen[V any] struct {
+	value V
+	at    time.Time
+}
+
+func newCopies[V any](most int, oldest time.Duration) *copies[V] {
+	return &copies[V]{most: most, oldest: oldest, kept: map[string]seen[V]{}}
+}
+
+func (c *copies[V]) put(key string, v V, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.kept[key]; !known && len(c.kept) >= c.most {
+		for other := range c.kept {
+			delete(c.kept, other)
+			break
+		}
+	}
+	c.kept[key] = seen[V]{v, now}
+}
+
+func (c *copies[V]) get(key string, now time.Time) (v V, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.kept[key]
+	if !ok || now.Sub(s.at) > c.oldest {
+		return v, false
+	}
+	return s.value, true
+}
+
+func (c *copies[V]) drop(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.kept, key)
+}

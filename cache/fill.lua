@@ -1,0 +1,26 @@
+-- fill: store what was loaded, if the lease to do so is still held
+-- KEYS: 1 the value  2 fill  3… its tags
+-- ARGV: 1 token, empty for a write that needs no lease  2 value | absent
+--       3 TTL in ms, 0 for none (of absent: do not remember)  4 the value
+--       5 how long a tag remembers, in µs
+-- Returns: 1, or 0 if the lease is gone: an invalidation, or a newer load
+-- Round trips: 1
+if ARGV[1] ~= '' and redis.call('GET', KEYS[2]) ~= ARGV[1] then
+  return 0
+end
+local ttl = tonumber(ARGV[3])
+if ARGV[2] == 'absent' then
+  redis.call('UNLINK', KEYS[1], KEYS[2])
+  if ttl > 0 then
+    redis.call('SET', KEYS[2], 'absent', 'PX', ttl)
+  end
+  return 1
+end
+remember(3, tonumber(ARGV[5]), KEYS[1])
+if ttl > 0 then
+  redis.call('SET', KEYS[1], ARGV[4], 'PX', ttl)
+else
+  redis.call('SET', KEYS[1], ARGV[4])
+end
+redis.call('UNLINK', KEYS[2])
+return 1

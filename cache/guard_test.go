@@ -1,0 +1,440 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/typed"
+)
+
+// stage is where a guard is checked: two clients of one server, as two processes
+// are.
+type stage struct {
+	ctx      context.Context
+	s        *keywrighttest.Server
+	a, b     *keywright.Client
+	proxied  *keywright.Client
+	proxy    *keywrighttest.Proxy
+	beforeOp atomic.Pointer[func(op string)] // called before an operation of a
+}
+
+func newStage(t *testing.T, brand keywrighttest.Brand) *stage {
+	g := &stage{s: keywrighttest.Start(t, brand)}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	t.Cleanup(cancel)
+	g.ctx = ctx
+	hook := keywright.Hook{Start: func(ctx context.Context, call keywright.Call) context.Context {
+		if fn := g.beforeOp.Load(); fn != nil {
+			(*fn)(call.Op)
+		}
+		return ctx
+	}}
+	g.proxy = keywrighttest.NewProxy(t, g.s.Addr(), keywrighttest.Rules{})
+	g.a = open(t, g.s.URL(), keywright.Options{Hooks: []keywright.Hook{hook}})
+	g.b = open(t, g.s.URL(), keywright.Options{})
+	g.proxied = open(t, "redis://"+g.proxy.Addr(), keywright.Options{Connections: -1, NoCache: true})
+	return g
+}
+
+func (g *stage) item(c *keywright.Client, o cache.Options) cache.Item[string] {
+	return cache.New(c, &page, &text, o).Key("page:1", nil)
+}
+
+func differs[T comparable](what string, got, want T) error {
+	if got != want {
+		return fmt.Errorf("%s: %v, want %v", what, got, want)
+	}
+	return nil
+}
+
+// gate is a loader that says when it runs and waits to be let go.
+type gate struct {
+	value   string
+	err     error
+	entered chan struct{}
+	open    chan struct{}
+	n       atomic.Int64
+}
+
+func newGate(value string, err error) *gate {
+	return &gate{value: value, err: err, entered: make(chan struct{}, 100), open: make(chan struct{})}
+}
+
+func (g *gate) load(ctx context.Context) (string, error) {
+	g.n.Add(1)
+	g.entered <- struct{}{}
+	select {
+	case <-g.open:
+	case <-ctx.Done():
+	}
+	return g.value, g.err
+}
+
+// guards are the things that a script takes care of: the check that fails without
+// it, and the line that is taken out to show so.
+var guards = []struct {
+	name, file, old, new string
+	check                func(g *stage) error
+}{
+	{"a load that was invalidated is not stored (C2)", "fill.lua", "redis.call('GET', KEYS[2]) ~= ARGV[1]", "false", invalidatedLoad},
+	{"a load that was invalidated in one of many races is not stored (C2)", "fill.lua", "redis.call('GET', KEYS[2]) ~= ARGV[1]", "false", func(g *stage) error { return races(g, 2000) }},
+	{"a write makes a load void", "fill.lua", "redis.call('UNLINK', KEYS[2])\nreturn 1", "return 1", writtenLoad},
+	{"one load at a time (C1)", "claim.lua", "ARGV[3] ~= 'force' and fill and", "false and", oneAtATime},
+	{"a claim whose reply was lost is made again", "claim.lua", "and fill ~= ARGV[1] then", "then", lostClaim},
+	{"a lease is renewed while the loader runs (C4)", "lease.lua", "redis.call('PEXPIRE', KEYS[1], ARGV[2])", "redis.call('PTTL', KEYS[1])", slowLoad},
+	{"a lease is given up by who has it", "lease.lua", "redis.call('GET', KEYS[1]) ~= ARGV[1]", "false", othersLease},
+	{"a failed load gives its lease up (C3)", "lease.lua", "redis.call('UNLINK', KEYS[1])", "redis.call('PTTL', KEYS[1])", failedLoad},
+	{"a value that is new already is not refreshed again", "claim.lua", "redis.call('PTTL', KEYS[1]) > tonumber(ARGV[4])", "false", refreshedAlready},
+	{"absence is remembered", "claim.lua", "elseif fill == 'absent' then", "elseif false then", rememberedAbsence},
+	{"what is absent now is not there any more", "fill.lua", "redis.call('UNLINK', KEYS[1], KEYS[2])", "redis.call('UNLINK', KEYS[2])", goneAtRefresh},
+	{"a tag keeps what was stored since it was read", "tag_drop.lua", "tonumber(redis.call('ZSCORE', KEYS[1], ARGV[i]) or -1) == tonumber(ARGV[i + 1])", "true", taggedMeanwhile},
+	{"a tag's score grows even when the TTL shrinks", "remember.lua", "math.max(now + span, old + 1)", "math.max(now + span, old)", taggedMeanwhile},
+	{"a tag forgets the dead", "remember.lua", "redis.call('ZREM', KEYS[i], unpack(dead))", "local kept = dead", deadMembers},
+	{"a tag knows a load before it begins", "claim.lua", "remember(3, tonumber(ARGV[5]), KEYS[1])", "", taggedLoad},
+}
+
+func TestGuards(t *testing.T) {
+	for _, guard := range guards {
+		for _, brand := range keywrighttest.Brands() {
+			t.Run(guard.name+"/"+string(brand), func(t *testing.T) {
+				if err := guard.check(newStage(t, brand)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		t.Run(guard.name+"/without", func(t *testing.T) {
+			g := newStage(t, keywrighttest.Redis)
+			restore, ok := cache.Mutate(guard.file, guard.old, guard.new)
+			if !ok {
+				t.Fatalf("%s has no single %q", guard.file, guard.old)
+			}
+			defer restore()
+			if err := guard.check(g); err == nil {
+				t.Error("the check does not notice that the guard is gone")
+			}
+		})
+	}
+}
+
+func invalidatedLoad(g *stage) error {
+	base := "old"
+	v, err := g.item(g.a, cache.Options{}).GetOrLoad(g.ctx, func(ctx context.Context) (string, error) {
+		got := base
+		if base == "old" {
+			base = "new"
+			_, err := g.item(g.b, cache.Options{}).Invalidate(ctx)
+			return got, err
+		}
+		return got, nil
+	})
+	return errors.Join(err, differs("value", v, "new"), differs("stored", g.s.Do("GET", "page:1"), any("new")))
+}
+
+// races lets readers fill and writers invalidate at once, many times over; what is
+// stored in the end is what the base has, or nothing.
+func races(g *stage, n int) error {
+	caches := []*cache.Cache[string]{cache.New(g.a, &page, &text, cache.Options{}), cache.New(g.b, &page, &text, cache.Options{})}
+	var stale atomic.Int64
+	var failed atomic.Pointer[error]
+	var workers sync.WaitGroup
+	for worker := range 40 {
+		workers.Go(func() {
+			for round := range n / 40 {
+				key := fmt.Sprintf("page:%d.%d", worker, round)
+				if err := race(g, caches, key, worker+round, &stale); err != nil {
+					failed.Store(&err)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return differs(fmt.Sprintf("stale values after %d races", n), stale.Load(), 0)
+}
+
+func race(g *stage, caches []*cache.Cache[string], key string, seed int, stale *atomic.Int64) error {
+	var base atomic.Int64
+	load := func(context.Context) (string, error) { return fmt.Sprint(base.Load()), nil }
+	var errs [3]error
+	var both sync.WaitGroup
+	for r := range 2 {
+		both.Go(func() { _, errs[r] = caches[r].Key(key, nil).GetOrLoad(g.ctx, load) })
+	}
+	both.Go(func() {
+		for range 1 + seed%3 {
+			base.Add(1)
+			if _, err := caches[seed%2].Key(key, nil).Invalidate(g.ctx); err != nil {
+				errs[2] = err
+			}
+		}
+	})
+	both.Wait()
+	v, err := caches[0].Key(key, nil).Get(g.ctx)
+	if err == nil && v != fmt.Sprint(base.Load()) {
+		stale.Add(1)
+	}
+	if err == keywright.ErrNotFound {
+		err = nil
+	}
+	return errors.Join(append(errs[:], err)...)
+}
+
+func writtenLoad(g *stage) error {
+	l := newGate("old", nil)
+	done := make(chan error, 1)
+	go func() { _, err := g.item(g.a, cache.Options{}).GetOrLoad(g.ctx, l.load); done <- err }()
+	<-l.entered
+	err := g.item(g.b, cache.Options{}).Set(g.ctx, "new")
+	close(l.open)
+	return errors.Join(err, <-done, differs("stored", g.s.Do("GET", "page:1"), any("new")))
+}
+
+func oneAtATime(g *stage) error {
+	l := newGate("one", nil)
+	results := make(chan error, 2)
+	get := func(c *keywright.Client) {
+		v, err := g.item(c, cache.Options{}).GetOrLoad(g.ctx, l.load)
+		results <- errors.Join(err, differs("value", v, "one"))
+	}
+	go get(g.a)
+	<-l.entered
+	sent := make(chan struct{}, 1)
+	go get(g.b)
+	go l.waitSecond(g.s, sent)
+	<-sent
+	close(l.open)
+	err := errors.Join(<-results, <-results)
+	return errors.Join(err, differs("loads", l.n.Load(), 1))
+}
+
+// waitSecond says when the second caller has either begun to load or is waiting
+// for the first: it reads fill to be told of its end.
+func (g *gate) waitSecond(s *keywrighttest.Server, sent chan<- struct{}) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for g.n.Load() < 2 && s.Info("tracking_total_keys") != "1" {
+		<-tick.C
+	}
+	sent <- struct{}{}
+}
+
+func lostClaim(g *stage) error {
+	ctx, cancel := context.WithTimeout(g.ctx, 3*time.Second)
+	defer cancel()
+	i := g.item(g.proxied, cache.Options{Lease: time.Hour})
+	if _, err := i.Get(ctx); err != keywright.ErrNotFound {
+		return err
+	}
+	g.s.Do("SCRIPT", "FLUSH")
+	g.proxy.LoseReplyTo("remember") // the text of the claim
+	v, err := i.GetOrLoad(ctx, func(context.Context) (string, error) { return "one", nil })
+	return errors.Join(err, differs("value", v, "one"), differs("a reply was lost", g.proxy.Lost(), true))
+}
+
+func slowLoad(g *stage) error {
+	l := newGate("one", nil)
+	o := cache.Options{TTL: 200 * time.Millisecond, Lease: 100 * time.Millisecond}
+	done := make(chan error, 1)
+	go func() {
+		v, err := g.item(g.a, o).GetOrLoad(g.ctx, l.load)
+		done <- errors.Join(err, differs("value", v, "one"))
+	}()
+	<-l.entered
+	began := time.Now()
+	var lost error
+	for time.Since(began) < 400*time.Millisecond { // four leases, two TTLs
+		if g.s.Do("EXISTS", cache.FillKey("page:1")) == int64(0) {
+			lost = errors.New("the lease has ended while the loader runs")
+		}
+	}
+	close(l.open)
+	return errors.Join(lost, <-done, differs("loads", l.n.Load(), 1))
+}
+
+func othersLease(g *stage) error {
+	broken := errors.New("broken")
+	first, second := newGate("", broken), newGate("two", nil)
+	one, two := make(chan error, 1), make(chan error, 1)
+	go func() { _, err := g.item(g.a, cache.Options{}).GetOrLoad(g.ctx, first.load); one <- err }()
+	<-first.entered
+	go func() { _, err := g.item(g.b, cache.Options{}).Refresh(g.ctx, second.load); two <- err }()
+	<-second.entered
+	close(first.open)
+	if err := <-one; !errors.Is(err, broken) {
+		return err
+	}
+	held := g.s.Do("EXISTS", cache.FillKey("page:1"))
+	close(second.open)
+	return errors.Join(<-two, differs("the other's lease", held, any(int64(1))), differs("loads", second.n.Load(), 1))
+}
+
+func failedLoad(g *stage) error {
+	_, err := g.item(g.a, cache.Options{Lease: time.Hour}).GetOrLoad(g.ctx, func(context.Context) (string, error) { return "", errors.New("broken") })
+	if err == nil {
+		return errors.New("no error")
+	}
+	return differs("fill", g.s.Do("EXISTS", cache.FillKey("page:1")), any(int64(0)))
+}
+
+func refreshedAlready(g *stage) error {
+	a, b := g.item(g.a, cache.Options{}), g.item(g.b, cache.Options{})
+	g.s.Do("SET", "page:1", "old", "PX", "5000")
+	var l counter
+	fresh := b.Renew(g.ctx, l.load("new"), 5000) && a.Renew(g.ctx, l.load("newer"), 5000)
+	return errors.Join(differs("both found it new", fresh, true), differs("loads", l.n.Load(), 1), differs("stored", g.s.Do("GET", "page:1"), any("new")))
+}
+
+func rememberedAbsence(g *stage) error {
+	var l counter
+	for _, c := range []*keywright.Client{g.a, g.b} {
+		_, err := g.item(c, cache.Options{Absent: time.Minute}).GetOrLoad(g.ctx, func(context.Context) (string, error) {
+			l.n.Add(1)
+			return "", keywright.ErrNotFound
+		})
+		if err != keywright.ErrNotFound {
+			return fmt.Errorf("%v, want ErrNotFound", err)
+		}
+	}
+	return differs("loads", l.n.Load(), 1)
+}
+
+func goneAtRefresh(g *stage) error {
+	i := g.item(g.a, cache.Options{Absent: time.Minute})
+	if err := i.Set(g.ctx, "old"); err != nil {
+		return err
+	}
+	_, err := i.Refresh(g.ctx, func(context.Context) (string, error) { return "", keywright.ErrNotFound })
+	return errors.Join(differs("refresh", err, keywright.ErrNotFound), differs("stored", g.s.Do("EXISTS", "page:1"), any(int64(0))))
+}
+
+// taggedMeanwhile stores a value anew, with a shorter TTL, when InvalidateTag has
+// deleted it and is about to take it out of the tag.
+func taggedMeanwhile(g *stage) error {
+	tag := typed.NewKey(g.a, &tags, "tag:red", nil)
+	a, b := cache.New(g.a, &page, &text, cache.Options{}), g.item(g.b, cache.Options{}).Tagged(tag)
+	if err := b.Set(g.ctx, "one", keywright.ExpiresIn(time.Hour)); err != nil {
+		return err
+	}
+	var bad error
+	once := func(op string) {
+		if op == "tag drop" {
+			g.beforeOp.Store(nil)
+			bad = b.Set(g.ctx, "two", keywright.ExpiresIn(time.Second))
+		}
+	}
+	g.beforeOp.Store(&once)
+	if _, err := a.InvalidateTag(g.ctx, tag); err != nil {
+		return err
+	}
+	if g.beforeOp.Load() != nil {
+		return errors.New("nothing was stored in between: this shows nothing")
+	}
+	n, err := a.InvalidateTag(g.ctx, tag)
+	return errors.Join(bad, err, differs("keys that the tag still knows", n, 1))
+}
+
+func deadMembers(g *stage) error {
+	tag := typed.NewKey(g.a, &tags, "tag:red", nil)
+	for n := range 100 {
+		g.s.Do("ZADD", "tag:red", "1700000000000000", fmt.Sprint("page:dead:", n))
+	}
+	for n := range 10 {
+		_, err := cache.New(g.a, &page, &text, cache.Options{}).Key(fmt.Sprint("page:", n), nil).Tagged(tag).GetOrLoad(g.ctx, func(context.Context) (string, error) { return "x", nil })
+		if err != nil {
+			return err
+		}
+	}
+	return differs("members", g.s.Do("ZCARD", "tag:red"), any(int64(10)))
+}
+
+func taggedLoad(g *stage) error {
+	tag := typed.NewKey(g.a, &tags, "tag:red", nil)
+	base := "old"
+	v, err := g.item(g.a, cache.Options{}).Tagged(tag).GetOrLoad(g.ctx, func(ctx context.Context) (string, error) {
+		got := base
+		if base == "old" {
+			base = "new"
+			_, err := cache.New(g.b, &page, &text, cache.Options{}).InvalidateTag(ctx, tag)
+			return got, err
+		}
+		return got, nil
+	})
+	return errors.Join(err, differs("value", v, "new"), differs("stored", g.s.Do("GET", "page:1"), any("new")))
+}
+
+// TestRefreshes that overtake each other give values that were loaded behind the
+// call, and the last one is stored.
+func TestRefreshes(t *testing.T) {
+	g := newStage(t, keywrighttest.Redis)
+	a, b := g.item(g.a, cache.Options{}), g.item(g.b, cache.Options{})
+	must(t, a.Set(g.ctx, "old"))
+	broken := errors.New("broken")
+	first, second := newGate("first", nil), newGate("", broken)
+	one, two := make(chan error, 1), make(chan error, 1)
+	go func() {
+		v, err := a.Refresh(g.ctx, first.load)
+		one <- errors.Join(err, differs("refreshed", v, "first"))
+	}()
+	<-first.entered
+	go func() { _, err := b.Refresh(g.ctx, second.load); two <- err }()
+	<-second.entered
+	close(first.open) // refused: it waits for the second, which fails
+	close(second.open)
+	if err := <-two; !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	must(t, <-one)
+	same(t, "stored", g.s.Do("GET", "page:1"), any("first"))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEvents: what a generated function of an event queues makes a load void.
+func TestEvents(t *testing.T) {
+	g := newStage(t, keywrighttest.Redis)
+	base := "old"
+	v, err := g.item(g.a, cache.Options{}).GetOrLoad(g.ctx, func(ctx context.Context) (string, error) {
+		got := base
+		if base == "old" {
+			base = "new"
+			return got, keywright.DoAll(ctx, g.b, cache.LaterInvalidate(g.b, typed.NewKey(g.b, &page, "page:1", nil)), cache.LaterInvalidate(g.b, typed.NewKey(g.b, &page, "page:2", nil)))
+		}
+		return got, nil
+	})
+	must(t, err)
+	same(t, "value", v, "new")
+	var b keywright.Batch
+	was := keywright.Queue(&b, g.item(g.a, cache.Options{}).LaterInvalidate())
+	keywright.Queue(&b, g.item(g.a, cache.Options{}).LaterSet("newer"))
+	must(t, b.Run(g.ctx, g.a))
+	if yes, err := was.Result(); !yes || err != nil {
+		t.Errorf("invalidated: %t, %v", yes, err)
+	}
+	same(t, "stored", g.s.Do("GET", "page:1"), any("newer"))
+}
+
+// TestRaces is C2 at length: 10,000 races of fill against invalidation.
+func TestRaces(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			if err := races(newStage(t, brand), 10_000); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

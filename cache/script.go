@@ -1,0 +1,224 @@
+package cache
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/slot"
+	"github.com/keywright/keywright/typed"
+	"github.com/redis/rueidis"
+)
+
+//go:embed remember.lua
+var rememberText string
+
+//go:embed claim.lua
+var claimText string
+
+//go:embed fill.lua
+var fillText string
+
+//go:embed lease.lua
+var leaseText string
+
+//go:embed tag_add.lua
+var tagAddText string
+
+//go:embed tag_read.lua
+var tagReadText string
+
+//go:embed tag_drop.lua
+var tagDropText string
+
+// scripts are what a cache runs.
+type scripts struct{ claim, fill, lease, tagAdd, tagRead, tagDrop *keywright.Script }
+
+// standard are the scripts of every cache that is made.
+var standard = scripts{
+	claim:   keywright.NewScript("cache claim", rememberText+claimText),
+	fill:    keywright.NewScript("cache fill", rememberText+fillText),
+	lease:   keywright.NewScript("cache lease", leaseText),
+	tagAdd:  keywright.NewScript("cache tag add", rememberText+tagAddText),
+	tagRead: keywright.NewScript("cache tag read", tagReadText),
+	tagDrop: keywright.NewScript("cache tag drop", tagDropText),
+}
+
+// state is the answer to a claim.
+type state string
+
+const (
+	hit    state = "hit"
+	absent state = "absent"
+	busy   state = "busy" // somebody else is loading
+	mine   state = "mine"
+)
+
+type claimed[V any] struct {
+	state state
+	value V
+	left  time.Duration // of the other's lease
+}
+
+// claiming is why a lease is asked for; see claim.lua.
+type claiming struct {
+	mode string
+	seen int64 // PTTL
+}
+
+var (
+	onMiss  = claiming{mode: "miss"}
+	byForce = claiming{mode: "force"}
+	again   = claiming{mode: "stale", seen: 1 << 53} // whatever is there, but behind who is loading
+)
+
+// claim asks for the value or the lease: one round trip, sent again after a lost
+// reply.
+func (i Item[V]) claim(token string, why claiming) keywright.Op[claimed[V]] {
+	keys, _ := i.keys()
+	return keywright.NewOp(keywright.Spec[claimed[V]]{Action: i.action("claim", keywright.Idempotent), Script: i.c.scripts.claim, Keys: keys,
+		Args: []string{token, milliseconds(i.c.o.Lease), why.mode, strconv.FormatInt(why.seen, 10), i.c.span(0)},
+		Decode: func(r rueidis.RedisResult) (out claimed[V], err error) {
+			parts, err := r.ToArray()
+			if err != nil || len(parts) == 0 {
+				return out, err
+			}
+			word, err := parts[0].ToString()
+			out.state = state(word)
+			switch {
+			case err != nil || len(parts) < 2:
+			case out.state == busy:
+				ms, _ := parts[1].AsInt64()
+				out.left = time.Duration(ms) * time.Millisecond
+			case why.mode == "miss":
+				text, _ := parts[1].ToString()
+				out.value, err = parse(i.c.codec, text)
+			}
+			return out, err
+		}})
+}
+
+// keys are those of the item's scripts, and the tags that lie in other slots.
+func (i Item[V]) keys() (together, apart []string) {
+	together = []string{i.main, FillKey(i.main)}
+	if i.c.client.Raw().Mode() != rueidis.ClientModeCluster {
+		return append(together, i.tags()...), nil
+	}
+	for _, t := range i.tags() {
+		if slot.Of([]byte(t)) == slot.Of([]byte(i.main)) {
+			together = append(together, t)
+		} else {
+			apart = append(apart, t)
+		}
+	}
+	return together, apart
+}
+
+// span is how long a tag remembers a key, in µs: longer than it can live, by what
+// a load and the servers' clocks may need.
+func (c *Cache[V]) span(ms int64) string {
+	const forever = 1 << 52
+	if ms == 0 {
+		ms = max(c.entry.TTL.Max, time.Duration(float64(c.ttl())*(1+c.entry.TTL.Jitter))).Milliseconds()
+	}
+	if c.entry.TTL.Policy == keywright.Forever {
+		return strconv.FormatInt(forever, 10)
+	}
+	return strconv.FormatInt((ms+(c.o.Limit+c.o.Lease+10*time.Second).Milliseconds())*1000, 10)
+}
+
+// announce adds the item to those of its tags that no script of the item can
+// reach: one round trip per server. It comes before the load and before the fill.
+func (i Item[V]) announce(ctx context.Context) error {
+	_, apart := i.keys()
+	ops := make([]keywright.Op[int64], len(apart))
+	for n, tag := range apart {
+		a := i.action("tag", keywright.Idempotent)
+		a.Key = tag
+		ops[n] = keywright.NewOp(keywright.Spec[int64]{Action: a, Script: i.c.scripts.tagAdd, Keys: []string{tag}, Args: []string{i.main, i.c.span(0)}, Decode: rueidis.RedisResult.AsInt64})
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	return keywright.DoAll(ctx, i.c.client, ops...)
+}
+
+// storing is what a fill writes.
+type storing struct {
+	token  string
+	effect keywright.Effect
+	name   string
+	text   string
+	absent bool
+	ms     int64
+	err    error
+}
+
+// fill stores, and says whether the lease was still held.
+func (i Item[V]) fill(s storing) keywright.Op[bool] {
+	a := i.action(s.name, s.effect)
+	if a.Err == nil {
+		a.Err = s.err
+	}
+	keys, _ := i.keys()
+	what := "value"
+	if s.absent {
+		what = "absent"
+	}
+	return keywright.NewOp(keywright.Spec[bool]{Action: a, Script: i.c.scripts.fill, Keys: keys,
+		Args:   []string{s.token, what, strconv.FormatInt(s.ms, 10), s.text, i.c.span(s.ms)},
+		Decode: i.forgetting(yes)})
+}
+
+// loaded is the fill of what a loader gave.
+func (i Item[V]) loaded(token string, v V, found bool) keywright.Op[bool] {
+	s := storing{token: token, name: "fill", effect: keywright.Idempotent, absent: !found, ms: i.c.o.Absent.Milliseconds()}
+	if found {
+		s = i.encoded(s, v, i.c.write)
+	}
+	return i.fill(s)
+}
+
+func (i Item[V]) encoded(s storing, v V, options []keywright.WriteOption) storing {
+	var bad error
+	if s.text, s.err = i.c.codec.Encode(v); s.err != nil {
+		s.err = &keywright.Error{Class: keywright.Invalid, Entry: i.c.entry.Name, Err: s.err}
+	}
+	if s.ms, _, bad = i.c.entry.Choose(options); s.err == nil {
+		s.err = bad
+	}
+	return s
+}
+
+// lease renews a lease, or gives it up for d = 0; false if it is gone.
+func (i Item[V]) lease(token string, d time.Duration) keywright.Op[bool] {
+	return keywright.NewOp(keywright.Spec[bool]{Action: i.action("lease", keywright.Idempotent), Script: i.c.scripts.lease, Keys: []string{FillKey(i.main)},
+		Args: []string{token, milliseconds(d)}, Decode: yes})
+}
+
+// LaterInvalidate deletes the value of a key and makes a load of it that is under
+// way void, in one step: one command, sent again after a lost reply. It says
+// whether there was anything, and is what the function of an event queues.
+func LaterInvalidate(c *keywright.Client, k typed.Key) keywright.Op[bool] {
+	return invalidation(keywright.Action{Client: c, Name: "invalidate", Entry: k.Entry(), Effect: keywright.Idempotent, Err: k.Err(), Key: k.Name()}, yes)
+}
+
+func invalidation(a keywright.Action, decode func(rueidis.RedisResult) (bool, error)) keywright.Op[bool] {
+	main := a.Key
+	if s, fill := slot.Of([]byte(main)), slot.Of([]byte(FillKey(main))); a.Err == nil && s != fill && a.Client.Raw().Mode() == rueidis.ClientModeCluster {
+		a.Err = &keywright.Error{Class: keywright.Invalid, Err: errors.New("the key has braces and no hash tag, so that nothing can share its slot"), Hint: "give the pattern a hash tag, {#…}"}
+	}
+	return keywright.NewOp(keywright.Spec[bool]{Action: a, Decode: decode, Build: func(b rueidis.Builder) rueidis.Completed {
+		return b.Arbitrary("UNLINK").Keys(main, FillKey(main)).Build()
+	}})
+}
+
+func yes(r rueidis.RedisResult) (bool, error) {
+	n, err := r.AsInt64()
+	return n > 0, err
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

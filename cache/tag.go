@@ -1,0 +1,82 @@
+package cache
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/typed"
+	"github.com/redis/rueidis"
+)
+
+// tagChunk is how many keys of a tag are invalidated at once.
+const tagChunk = 500
+
+// member is a key in a tag, and its score as it was read.
+type member struct{ key, score string }
+
+// InvalidateTag invalidates every value of this cache's entry that was stored or
+// claimed with the tag, and says how many keys that were. It goes by chunks of
+// 500: two round trips and a pipeline per server each. A key is taken from the
+// tag only after it was invalidated, so that it can be run again after an error.
+// What is stored while it runs may be invalidated too.
+func (c *Cache[V]) InvalidateTag(ctx context.Context, tag typed.Key) (n int, err error) {
+	if err := tag.Err(); err != nil {
+		return 0, err
+	}
+	from, last := "0", ""
+	for {
+		top, members, err := c.tagRead(ctx, tag, from)
+		if err != nil {
+			return n, err
+		}
+		if last == "" {
+			last = top
+		}
+		if len(members) == 0 || above(members[0].score, last) {
+			return n, nil
+		}
+		if err := c.invalidateAll(ctx, tag, members); err != nil {
+			return n, err
+		}
+		n += len(members)
+		from = members[len(members)-1].score
+	}
+}
+
+func above(score, last string) bool {
+	a, _ := strconv.ParseFloat(score, 64)
+	b, _ := strconv.ParseFloat(last, 64)
+	return a > b
+}
+
+func (c *Cache[V]) invalidateAll(ctx context.Context, tag typed.Key, members []member) error {
+	ops := make([]keywright.Op[bool], len(members))
+	args := make([]string, 0, 2*len(members))
+	for n, m := range members {
+		ops[n] = c.Key(m.key, nil).LaterInvalidate()
+		args = append(args, m.key, m.score)
+	}
+	if err := keywright.DoAll(ctx, c.client, ops...); err != nil {
+		return err
+	}
+	_, err := keywright.NewOp(keywright.Spec[int64]{Action: c.tagAction(tag, "tag drop"), Script: c.scripts.tagDrop, Keys: []string{tag.Name()}, Args: args, Decode: rueidis.RedisResult.AsInt64}).Do(ctx)
+	return err
+}
+
+func (c *Cache[V]) tagAction(tag typed.Key, name string) keywright.Action {
+	return keywright.Action{Client: c.client, Name: name, Entry: tag.Entry(), Effect: keywright.Idempotent, Err: tag.Err(), Key: tag.Name()}
+}
+
+// tagRead is some members from a score upwards, and the highest score of all.
+func (c *Cache[V]) tagRead(ctx context.Context, tag typed.Key, from string) (top string, members []member, err error) {
+	reply, err := keywright.NewOp(keywright.Spec[[]string]{Action: c.tagAction(tag, "tag read"), Script: c.scripts.tagRead, Keys: []string{tag.Name()},
+		Args: []string{from, strconv.Itoa(tagChunk)}, Decode: rueidis.RedisResult.AsStrSlice}).Do(ctx)
+	if err != nil || len(reply) == 0 {
+		return "0", nil, err
+	}
+	for n := 1; n+1 < len(reply); n += 2 {
+		members = append(members, member{reply[n], reply[n+1]})
+	}
+	return reply[0], members, nil
+}
