@@ -39,11 +39,7 @@ soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
 
 bench: ## the figures of bench/README.md
-<<<<<<< HEAD
-	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench startbench lockbench queuebench; do GOWORK=off go run ./cmd/$$c || exit 1; done
-=======
 	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench; do GOWORK=off go run ./cmd/$$c || exit 1; done
->>>>>>> main
 
 tidy: ## tidy every module
 	GOWORK=off go mod tidy
