@@ -39,13 +39,13 @@ soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
 
 bench: ## the figures of bench/README.md
-	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench startbench; do GOWORK=off go run ./cmd/$$c || exit 1; done
+	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench; do GOWORK=off go run ./cmd/$$c || exit 1; done
 
 tidy: ## tidy every module
 	GOWORK=off go mod tidy
 	cd cmd/keywright && go mod edit -replace github.com/keywright/keywright=../.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright
 	for m in metrics tracing; do (cd $$m && go mod edit -replace github.com/keywright/keywright=.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright); done
-	cd bench && GOWORK=off go mod tidy
+	cd bench && GOWORK=off go mod tidy -e # a test of redsync imports rueidiscompat, which not every proxy has
 	cd examples && GOWORK=off go mod tidy
 
 install-tools: ## install redis, valkey, redis-py, staticcheck, and by npm the YAML language server, TypeScript and ioredis

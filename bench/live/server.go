@@ -198,3 +198,15 @@ func (s *Server) Calls() (map[string]int64, error) {
 	}
 	return calls, nil
 }
+
+// Commands is how many commands have run since the server started, those in
+// scripts too, without the INFO that asks for it.
+func (s *Server) Commands() (sum int64, err error) {
+	calls, err := s.Calls()
+	for name, n := range calls {
+		if name != "info" {
+			sum += n
+		}
+	}
+	return sum, err
+}

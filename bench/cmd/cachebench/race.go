@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	peer "github.com/go-redis/cache/v9"
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/value"
 	"github.com/maypok86/otter/v2"
@@ -156,84 +155,24 @@ var callers = []int{1, 16, 128}
 
 // race lets the contestants run in turns, at each number of goroutines.
 func (f *field) race(ctx context.Context, r race, settings options) (report.Table, []report.Goal, error) {
-	t := report.Table{Title: r.name + ", per second", Columns: []string{"contestant", "1", "16", "128", "÷ " + r.contestant[1].name + " @1", "@16", "@128"}}
-	rates := make([][][]float64, len(r.contestant)) // contestant, goroutines, round
-	for i := range rates {
-		rates[i] = make([][]float64, len(callers))
-	}
-	for i := range r.contestant { // what is kept in the process is there
-		for n := range population {
-			if err := r.contestant[i].do(ctx, f, n); err != nil {
-				return t, nil, err
+	all := make([]turns.Contestant, len(r.contestant))
+	for i, who := range r.contestant {
+		for n := range population { // what is kept in the process is there
+			if err := who.do(ctx, f, n); err != nil {
+				return report.Table{}, nil, err
 			}
 		}
+		all[i] = turns.Contestant{Name: who.name, Do: func(ctx context.Context, goroutine, n int) error {
+			return who.do(ctx, f, (goroutine*7919+n)%population)
+		}}
 	}
-	for round := range settings.rounds {
-		for c, n := range callers {
-			for turn := range r.contestant {
-				i := (turn + round) % len(r.contestant)
-				rate, err := f.burst(ctx, r.contestant[i], n, settings.slice)
-				if err != nil {
-					return t, nil, fmt.Errorf("%s with %d goroutines: %w", r.contestant[i].name, n, err)
-				}
-				rates[i][c] = append(rates[i][c], rate)
-			}
-		}
+	rates, err := turns.Race(ctx, all, callers, settings.rounds, settings.slice)
+	if err != nil {
+		return report.Table{}, nil, err
 	}
 	var goals []report.Goal
-	for i, who := range r.contestant {
-		row := []any{who.name}
-		var ratios []any
-		for c, n := range callers {
-			q := ratio(rates[i][c], rates[1][c])
-			if i == 0 {
-				goals = append(goals, report.Goal{What: fmt.Sprintf("%s @%d, keywright ÷ %s", r.name, n, r.contestant[1].name), Value: q, Bound: r.bound, AtLeast: true})
-			}
-			ratios = append(ratios, fmt.Sprintf("%.2f", q))
-		}
-		for c := range callers {
-			row = append(row, fmt.Sprintf("%.0f", report.Median(rates[i][c])))
-		}
-		t.Add(append(row, ratios...)...)
+	for _, n := range callers {
+		goals = append(goals, report.Goal{What: fmt.Sprintf("%s @%d, keywright ÷ %s", r.name, n, all[1].Name), Value: rates.Ratio(0, 1, n), Bound: r.bound, AtLeast: true})
 	}
-	return t, goals, nil
-}
-
-// ratio is the median of the rounds' ratios.
-func ratio(a, b []float64) float64 {
-	all := make([]float64, len(a))
-	for i := range a {
-		all[i] = a[i] / b[i]
-	}
-	return report.Median(all)
-}
-
-// burst runs one contestant for a slice of time and gives its operations per
-// second.
-func (f *field) burst(ctx context.Context, who contestant, goroutines int, slice time.Duration) (float64, error) {
-	var done atomic.Int64
-	var failed atomic.Pointer[error]
-	var stop atomic.Bool
-	var all sync.WaitGroup
-	began := time.Now()
-	timer := time.AfterFunc(slice, func() { stop.Store(true) })
-	defer timer.Stop()
-	for g := range goroutines {
-		all.Go(func() {
-			n := int64(0)
-			for id := g * 7919; !stop.Load(); id++ {
-				if err := who.do(ctx, f, id%population); err != nil {
-					failed.CompareAndSwap(nil, &err)
-					break
-				}
-				n++
-			}
-			done.Add(n)
-		})
-	}
-	all.Wait()
-	if err := failed.Load(); err != nil {
-		return 0, *err
-	}
-	return float64(done.Load()) / time.Since(began).Seconds(), ctx.Err()
+	return rates.Table(r.name+", per second", 1), goals, nil
 }

@@ -6,11 +6,11 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/limit"
 )
 
@@ -57,68 +57,20 @@ func (f *field) limits(ctx context.Context, out *report.Report) error {
 		return err
 	}
 	out.Tables = append(out.Tables, table)
-	out.Goals = append(out.Goals, report.Goal{What: "Allow @128, keywright GCRA ÷ minimal GCRA by EVALSHA", Value: ratio(rates[0][2], rates[1][2]), Bound: 0.75, AtLeast: true})
+	out.Goals = append(out.Goals, report.Goal{What: "Allow @128, keywright GCRA ÷ minimal GCRA by EVALSHA", Value: rates.Ratio(0, 1, 128), Bound: 0.75, AtLeast: true})
 	return nil
 }
 
-// race lets contestants run in turns, at each number of goroutines, and gives
-// their rates by contestant, goroutines and round. The second one is what the
-// others are compared with.
-func (f *field) race(ctx context.Context, title string, callers []int, who []contestant) (report.Table, [][][]float64, error) {
-	t := report.Table{Title: title, Columns: []string{"contestant"}}
-	for _, n := range callers {
-		t.Columns = append(t.Columns, fmt.Sprintf("@%d", n), "÷ bare")
-	}
-	rates := make([][][]float64, len(who))
-	for i := range rates {
-		rates[i] = make([][]float64, len(callers))
-	}
-	for round := range f.rounds {
-		for c, n := range callers {
-			for turn := range who {
-				i := (turn + round) % len(who)
-				rate, err := burst(ctx, who[i], n, f.slice)
-				if err != nil {
-					return t, nil, fmt.Errorf("%s with %d goroutines: %w", who[i].name, n, err)
-				}
-				rates[i][c] = append(rates[i][c], rate)
-			}
-		}
-	}
+// race lets contestants run in turns, at each number of goroutines. The second
+// one is what the others are compared with.
+func (f *field) race(ctx context.Context, title string, callers []int, who []contestant) (report.Table, *turns.Result, error) {
+	all := make([]turns.Contestant, len(who))
 	for i, w := range who {
-		row := []any{w.name}
-		for c := range callers {
-			row = append(row, fmt.Sprintf("%.0f", report.Median(append([]float64{}, rates[i][c]...))), fmt.Sprintf("%.2f", ratio(rates[i][c], rates[1][c])))
-		}
-		t.Add(row...)
+		all[i] = turns.Contestant{Name: w.name, Do: func(ctx context.Context, _, _ int) error { return w.do(ctx) }}
 	}
-	return t, rates, nil
-}
-
-// burst runs one contestant for a slice of time and gives its operations per
-// second.
-func burst(ctx context.Context, who contestant, goroutines int, slice time.Duration) (float64, error) {
-	var done atomic.Int64
-	var failed atomic.Pointer[error]
-	var stop atomic.Bool
-	var all sync.WaitGroup
-	began := time.Now()
-	timer := time.AfterFunc(slice, func() { stop.Store(true) })
-	defer timer.Stop()
-	for range goroutines {
-		all.Go(func() {
-			for !stop.Load() && ctx.Err() == nil {
-				if err := who.do(ctx); err != nil {
-					failed.CompareAndSwap(nil, &err)
-					return
-				}
-				done.Add(1)
-			}
-		})
+	r, err := turns.Race(ctx, all, callers, f.rounds, f.slice)
+	if err != nil {
+		return report.Table{}, nil, err
 	}
-	all.Wait()
-	if err := failed.Load(); err != nil {
-		return 0, *err
-	}
-	return float64(done.Load()) / time.Since(began).Seconds(), ctx.Err()
+	return r.Table(title, 1), r, nil
 }

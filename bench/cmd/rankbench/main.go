@@ -108,12 +108,3 @@ type contestant struct {
 	name string
 	do   func(ctx context.Context) error
 }
-
-// ratio is the median of the rounds' ratios.
-func ratio(a, b []float64) float64 {
-	all := make([]float64, len(a))
-	for i := range a {
-		all[i] = a[i] / b[i]
-	}
-	return report.Median(all)
-}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/ranking"
 	"github.com/keywright/keywright/value"
 	"github.com/redis/rueidis"
@@ -134,9 +135,9 @@ func (f *field) window(ctx context.Context, out *report.Report) error {
 		}
 	}
 	t := report.Table{Title: "Building a window and reading its top", Columns: []string{"contestant", "ms", "÷ ZUNIONSTORE"}}
-	against := ratio(took[0], took[1])
+	against := turns.Ratio(took[0], took[1])
 	for i, w := range who {
-		t.Add(w.name, fmt.Sprintf("%.1f", report.Median(append([]float64{}, took[i]...))), fmt.Sprintf("%.3f", ratio(took[i], took[1])))
+		t.Add(w.name, fmt.Sprintf("%.1f", turns.Median(took[i])), fmt.Sprintf("%.3f", turns.Ratio(took[i], took[1])))
 	}
 	out.Tables = append(out.Tables, t)
 	out.Goals = append(out.Goals, report.Goal{What: "window built and read, keywright ÷ ZUNIONSTORE + PEXPIRE + ZRANGE", Value: against, Bound: 1.1})

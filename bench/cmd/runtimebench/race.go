@@ -8,14 +8,13 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing/fstest"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bench/benchkeys"
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/guard"
 	"github.com/keywright/keywright/keyspace"
@@ -166,86 +165,29 @@ var callers = []int{1, 16, 128}
 
 // race lets the contestants run in turns, at each number of goroutines.
 func (f *field) race(ctx context.Context, o op, settings options) (report.Table, []report.Goal, error) {
-	t := report.Table{Title: o.name + ", operations/s", Columns: []string{"contestant", "1", "16", "128", "÷ rueidis @1", "@16", "@128"}}
-	rates := make([][][]float64, len(o.contestant)) // contestant, goroutines, round
-	for i := range rates {
-		rates[i] = make([][]float64, len(callers))
-	}
-	for round := range settings.rounds {
-		for c, n := range callers {
-			for turn := range o.contestant {
-				i := (turn + round) % len(o.contestant)
-				rate, err := f.burst(ctx, o.contestant[i], n, settings.slice)
-				if err != nil {
-					return t, nil, fmt.Errorf("%s with %d goroutines: %w", o.contestant[i].name, n, err)
-				}
-				rates[i][c] = append(rates[i][c], rate)
-			}
-		}
-	}
+	all := make([]turns.Contestant, len(o.contestant))
 	for i, who := range o.contestant {
-		row := []any{who.name}
-		for c := range callers {
-			row = append(row, fmt.Sprintf("%.0f", report.Median(rates[i][c])))
-		}
-		for c := range callers {
-			row = append(row, fmt.Sprintf("%.2f", ratio(rates[i][c], rates[1][c])))
-		}
-		t.Add(row...)
+		all[i] = turns.Contestant{Name: who.name, Do: func(ctx context.Context, goroutine, n int) error {
+			return who.do(ctx, f, int64(goroutine*7919+n)%population+1)
+		}}
 	}
-	return t, goals(o.name, rates), nil
+	r, err := turns.Race(ctx, all, callers, settings.rounds, settings.slice)
+	if err != nil {
+		return report.Table{}, nil, err
+	}
+	return r.Table(o.name+", operations/s", 1), goals(o.name, r), nil
 }
 
 // goals compares keywright (0) with rueidis (1) and go-redis (2), and the
 // guarded client (3) with the plain one.
-func goals(name string, rates [][][]float64) []report.Goal {
+func goals(name string, r *turns.Result) []report.Goal {
 	var out []report.Goal
-	for c, n := range callers {
-		out = append(out, report.Goal{What: fmt.Sprintf("%s @%d, keywright ÷ rueidis", name, n), Value: ratio(rates[0][c], rates[1][c]), Bound: 0.95, AtLeast: true})
+	for _, n := range callers {
+		out = append(out, report.Goal{What: fmt.Sprintf("%s @%d, keywright ÷ rueidis", name, n), Value: r.Ratio(0, 1, n), Bound: 0.95, AtLeast: true})
 	}
-	last := len(callers) - 1
-	out = append(out, report.Goal{What: name + " @128, keywright ÷ go-redis", Value: ratio(rates[0][last], rates[2][last]), Bound: 1.5, AtLeast: true})
-	for c, n := range callers {
-		out = append(out, report.Goal{What: fmt.Sprintf("%s @%d, guarded ÷ not", name, n), Value: ratio(rates[3][c], rates[0][c]), Bound: 0.7, AtLeast: true})
+	out = append(out, report.Goal{What: name + " @128, keywright ÷ go-redis", Value: r.Ratio(0, 2, 128), Bound: 1.5, AtLeast: true})
+	for _, n := range callers {
+		out = append(out, report.Goal{What: fmt.Sprintf("%s @%d, guarded ÷ not", name, n), Value: r.Ratio(3, 0, n), Bound: 0.7, AtLeast: true})
 	}
 	return out
-}
-
-// ratio is the median of the rounds' ratios.
-func ratio(a, b []float64) float64 {
-	all := make([]float64, len(a))
-	for i := range a {
-		all[i] = a[i] / b[i]
-	}
-	return report.Median(all)
-}
-
-// burst runs one contestant for a slice of time and gives its operations per
-// second.
-func (f *field) burst(ctx context.Context, who contestant, goroutines int, slice time.Duration) (float64, error) {
-	var done atomic.Int64
-	var failed atomic.Pointer[error]
-	var stop atomic.Bool
-	var all sync.WaitGroup
-	began := time.Now()
-	timer := time.AfterFunc(slice, func() { stop.Store(true) })
-	defer timer.Stop()
-	for g := range goroutines {
-		all.Go(func() {
-			n := int64(0)
-			for id := int64(g*7919 + 1); !stop.Load() && ctx.Err() == nil; id++ {
-				if err := who.do(ctx, f, id%population+1); err != nil {
-					failed.CompareAndSwap(nil, &err)
-					break
-				}
-				n++
-			}
-			done.Add(n)
-		})
-	}
-	all.Wait()
-	if err := failed.Load(); err != nil {
-		return 0, *err
-	}
-	return float64(done.Load()) / time.Since(began).Seconds(), ctx.Err()
 }

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/bench/live"
+	"github.com/keywright/keywright/bench/wirecount"
+)
+
+// Everybody gets through everything.
+func TestEverybodyRuns(t *testing.T) {
+	var out strings.Builder
+	if err := run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-shots", "1", "-clients", "2", "-waiters", "2", "-rushes", "1", "-steady", "100ms"}, &out); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	for _, want := range []string{"Uncontended", "One-shot: 2 clients × 2 waiters", "Steady", "keywright, fair", "bare rueidis", "redsync", "redislock", "rueidislock", "Jain's index"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestWrongArguments(t *testing.T) {
+	for want, args := range map[string][]string{"-no-such": {"-no-such"}, "no-such-server": {"-server", "no-such-server"}} {
+		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
+
+// A lock that lets everybody in is found out.
+func TestALockThatIsNoneFailsTheRun(t *testing.T) {
+	server, err := live.Start(t.Context(), "redis-server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	open := contestant{"open door", func(context.Context, string, *wirecount.Counter) (client, error) { return openDoor{}, nil }}
+	o, _ := parse([]string{"-clients", "2", "-waiters", "2", "-hold", "20ms", "-steady", "50ms"})
+	const want = "held by two at once"
+	if _, err := drain(t.Context(), server, open, o); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("one-shot: %v", err)
+	}
+	if _, err := rush(t.Context(), server, open, o); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("steady: %v", err)
+	}
+}
+
+type openDoor struct{}
+
+func (openDoor) close()                       {}
+func (openDoor) mutex(string) mutex           { return openDoor{} }
+func (openDoor) lock(context.Context) error   { return nil }
+func (openDoor) unlock(context.Context) error { return nil }
+
+// A waiter without a turn is counted, and is no part of the waits.
+func TestSum(t *testing.T) {
+	released := time.Unix(100, 0)
+	at := func(ms int) time.Time { return released.Add(time.Duration(ms) * time.Millisecond) }
+	s, err := sum([]turn{
+		{from: at(1), to: at(3), held: time.Millisecond, served: true},
+		{},
+		{from: at(5), to: at(7), held: 2 * time.Millisecond, served: true},
+	}, released)
+	if err != nil || s.never != 1 || len(s.waits) != 2 || s.drain != 7*time.Millisecond || s.ideal != 3*time.Millisecond {
+		t.Errorf("%+v, %v", s, err)
+	}
+	f := figuresOf([]shot{s, s, {drain: time.Second, ideal: time.Second, never: 2}})
+	if f.never != 4 || f.drain != 7*time.Millisecond {
+		t.Errorf("%+v", f)
+	}
+}

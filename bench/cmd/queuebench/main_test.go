@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test's own program be the worker that is killed.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "-child" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// Everybody gets through everything, asynq's wait for a killed worker excepted.
+func TestEverybodyRuns(t *testing.T) {
+	var out strings.Builder
+	if err := run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-drains", "1", "-jobs", "500", "-idles", "1", "-singles", "2", "-idle", "200ms", "-kills", "1", "-lease", "500ms"}, &out); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	for _, want := range []string{"Enqueue, jobs per second", "Process, no-op jobs", "500 jobs in the queue", "Idle queue, 2 jobs", "killed in mid-job", "keywright", "bare rueidis", "asynq"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestWrongArguments(t *testing.T) {
+	for want, args := range map[string][]string{"-no-such": {"-no-such"}, "no-such-server": {"-server", "no-such-server"}, "nobody": {"-child", "nobody"}, `-what "x"`: {"-cpuprofile", os.DevNull, "-what", "x"}} {
+		if err := run(t.Context(), args, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
+
+// A queue that loses a job, gives one twice or damages one is not fast: the run
+// fails.
+func TestLedger(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		handled []string
+		want    string
+	}{
+		{"all", []string{payload(0), payload(1), payload(2)}, ""},
+		{"lost", []string{payload(0), payload(2)}, "1 of 3 jobs were not handled"},
+		{"twice", []string{payload(0), payload(0), payload(1), payload(2)}, "1 jobs were handled twice"},
+		{"cut", []string{payload(0), payload(1)[:50], payload(1), payload(2)}, "1 jobs were handled twice or are not"},
+		{"unknown", []string{payload(0), payload(7), payload(1), payload(2)}, "1 jobs were handled twice or are not"},
+	} {
+		l := newLedger(3)
+		for _, p := range c.handled {
+			l.handle(p)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if c.name == "lost" {
+			cancel()
+		}
+		_, err := l.rate(ctx, time.Minute)
+		cancel()
+		if got := ""; err != nil && !strings.Contains(err.Error(), c.want) || (err == nil) != (c.want == got) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/queue"
+	"github.com/keywright/keywright/value"
+)
+
+// defaultLease is what keywright's queue takes if it is told nothing. asynq's is
+// 30 s and cannot be changed.
+const defaultLease = 15 * time.Second
+
+func ours(name string, batch int) contestant { return leasing(name, batch, defaultLease) }
+
+func leasing(name string, batch int, lease time.Duration) contestant {
+	return contestant{name, batch, 0, func(ctx context.Context, addr string) (jobs, error) {
+		c, err := keywright.Open(ctx, "redis://"+addr, keywright.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return oursJobs{c, queue.Open(c, "queue:bench", value.Text(0), queue.Options{Lease: lease})}, nil
+	}}
+}
+
+type oursJobs struct {
+	client *keywright.Client
+	queue  queue.Queue[string]
+}
+
+func (q oursJobs) close() { q.client.Close() }
+
+func (q oursJobs) enqueue(ctx context.Context, payload string) error {
+	_, err := q.queue.Enqueue(ctx, queue.Task[string]{Payload: payload})
+	return err
+}
+
+func (q oursJobs) enqueueAll(ctx context.Context, payloads []string) error {
+	tasks := make([]queue.Task[string], len(payloads))
+	for i, p := range payloads {
+		tasks[i].Payload = p
+	}
+	_, err := q.queue.EnqueueAll(ctx, tasks)
+	return err
+}
+
+func (q oursJobs) work(ctx context.Context, concurrency, batch int, handle func(string)) (func() error, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	worker := q.queue.Worker(func(_ context.Context, job *queue.Job[string]) error {
+		handle(job.Payload)
+		return nil
+	}, queue.WorkerOptions{Concurrency: concurrency, Batch: batch})
+	var err error
+	var running sync.WaitGroup
+	running.Go(func() { err = worker.Run(ctx) })
+	return func() error {
+		cancel()
+		running.Wait()
+		return err
+	}, nil
+}
