@@ -298,6 +298,7 @@ func leftovers(t *testing.T, s *keywrighttest.Server) {
 		func(k string) bool { _, ok := brokerkeys.ParseFixLockFenceKey(k); return ok },
 		func(k string) bool { _, ok := brokerkeys.ParseAgentCurrentTaskKey(k); return ok },
 		func(k string) bool { _, _, ok := brokerkeys.ParseTaskCandidateKey(k); return ok },
+		func(k string) bool { name, _ := brokerkeys.IssueSyncKey(); return k == name }, // of one that was killed while it synced
 		func(k string) bool { name, _ := brokerkeys.IssueSyncFenceKey(); return k == name },
 	}
 	for _, k := range s.Do("SCAN", "0", "COUNT", "10000").([]any)[1].([]any) {
