@@ -1,0 +1,91 @@
+package gather
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestEveryQuestionIsAnswered: by its own answer, in few calls, never more than
+// two at a time.
+func TestEveryQuestionIsAnswered(t *testing.T) {
+	var calls, flying, most, largest atomic.Int64
+	g := New(50, func(asks []int) []int {
+		calls.Add(1)
+		most.Store(max(most.Load(), flying.Add(1)))
+		largest.Store(max(largest.Load(), int64(len(asks))))
+		defer flying.Add(-1)
+		out := make([]int, len(asks))
+		for i, a := range asks {
+			out[i] = 2 * a
+		}
+		return out
+	})
+	var wg sync.WaitGroup
+	for i := range 200 {
+		wg.Go(func() {
+			for j := range 50 {
+				if got, err := g.Do(t.Context(), 1000*i+j); err != nil || got != 2*(1000*i+j) {
+					t.Errorf("%d %v", got, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if most.Load() > 2 || largest.Load() > 50 || calls.Load() > 10_000 || g.flying != 0 || len(g.pending) != 0 {
+		t.Errorf("%d calls, %d at a time, %d questions in one; %d flying, %d pending", calls.Load(), most.Load(), largest.Load(), g.flying, len(g.pending))
+	}
+}
+
+// TestCallersThatLeave: a caller whose context ends leaves; its question is
+// asked, and the call that it was to make is made.
+func TestCallersThatLeave(t *testing.T) {
+	enter, leave := make(chan struct{}), make(chan struct{})
+	var asked atomic.Int64
+	g := New(3, func(asks []int) []int {
+		enter <- struct{}{}
+		<-leave
+		asked.Add(int64(len(asks)))
+		return asks
+	})
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() { _, _ = g.Do(t.Context(), 1) })
+		<-enter
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var left atomic.Int64
+	for range 10 {
+		wg.Go(func() {
+			if _, err := g.Do(ctx, 1); err != nil {
+				left.Add(1)
+			}
+		})
+	}
+	for waiting := 0; waiting < 10; {
+		g.mu.Lock()
+		waiting = len(g.pending)
+		g.mu.Unlock()
+	}
+	cancel()
+	go func() {
+		for range enter {
+		}
+	}()
+	close(leave)
+	wg.Wait()
+	for done := false; !done; {
+		g.mu.Lock()
+		done = g.flying == 0
+		g.mu.Unlock()
+	}
+	close(enter)
+	if asked.Load() != 12 {
+		t.Errorf("%d of 12 were asked, %d callers left", asked.Load(), left.Load())
+	}
+}
