@@ -38,6 +38,11 @@ if mine(kind, token, millis) then
   renew(kind, token, millis, lease)
   return {1, redis.call('GET', KEYS[2]) or '0', lease, micros}
 end
+-- Somebody else's, and my place is there: nothing to do.
+if ARGV[4] == 'again' and kind == 'x' then
+  local ms = redis.call('PTTL', main)
+  if ms > 0 and redis.call('LPOS', KEYS[3], me) then return {0, 0, ms, micros} end
+end
 redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', millis)
 local queued = ARGV[4] == 'again' and redis.call('LPOS', KEYS[3], me)
 if ARGV[5] == 'fast' and free(kind) then

@@ -23,6 +23,7 @@ type ear struct {
 func (e *ear) add(w *waiter) {
 	e.waiters[w.token] = w
 	w.heard = true
+	w.mail = make(chan string, 4)
 	e.timer.Stop()
 }
 

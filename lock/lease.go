@@ -19,6 +19,7 @@ type Lease struct {
 	life  *life
 
 	once    sync.Once // of Release of this handle
+	outer   *Lease    // of the context it was acquired with
 	entered *Lease    // the lease that this one has entered again; nil for itself
 }
 
@@ -56,11 +57,7 @@ func (h held) Err() error {
 	return h.Context.Err()
 }
 
-type leaseKey struct {
-	client *keywright.Client
-	main   string
-	kind   kind
-}
+type leaseKey struct{}
 
 // margin is how much earlier than the server the holder ends its lease: for two
 // clocks that do not run alike (1 %), and for the grain of both. A variable so
@@ -72,14 +69,16 @@ var margin = func(lease time.Duration) time.Duration { return lease/100 + 2*time
 func (l Lock) begin(ctx context.Context, k kind, token string, fence int64, deadline time.Time, r *room) *Lease {
 	lf := &life{room: r, parent: ctx, deadline: deadline, lasts: time.Until(deadline), holders: 1}
 	lease := &Lease{lock: l, kind: k, token: token, fence: fence, life: lf}
-	inner, end := context.WithCancelCause(context.WithValue(ctx, leaseKey{l.client, l.keys.Main, k}, lease))
+	lease.outer, _ = ctx.Value(leaseKey{}).(*Lease)
+	inner, end := context.WithCancelCause(context.WithValue(ctx, leaseKey{}, lease))
 	lf.ctx, lf.end = held{inner, lf}, end
 	left := lf.lasts
 	lf.mu.Lock()
 	defer lf.mu.Unlock()
-	lf.last = time.AfterFunc(left, lf.timeUp)
-	if !l.o.NoRenewal {
-		lf.renewal = time.AfterFunc(min(left/3, unwatched), func() { lease.keep() })
+	if l.o.NoRenewal {
+		lf.last = time.AfterFunc(left, lf.timeUp)
+	} else {
+		lf.renewal = time.AfterFunc(min(left/3, unwatched), lease.keep)
 	}
 	return lease
 }
@@ -178,6 +177,13 @@ func (lease *Lease) enter() (*Lease, bool) {
 // while: a short one never gets here.
 func (lease *Lease) keep() {
 	lf := lease.life
+	lf.mu.Lock()
+	if lf.over {
+		lf.mu.Unlock()
+		return
+	}
+	lf.last = time.AfterFunc(time.Until(lf.deadline), lf.timeUp)
+	lf.mu.Unlock()
 	watched := lease.listen()
 	defer watched.stop()
 	for due := lease.nextRenewal(); ; {
@@ -237,7 +243,9 @@ func (lf *life) extend(deadline time.Time) bool {
 	}
 	if deadline.After(lf.deadline) {
 		lf.deadline, lf.lasts = deadline, time.Until(deadline)
-		lf.last.Reset(time.Until(deadline))
+		if lf.last != nil {
+			lf.last.Reset(time.Until(deadline))
+		}
 	}
 	return true
 }
@@ -257,7 +265,9 @@ func (lf *life) finish(cause error) bool {
 		return false
 	}
 	lf.over = true
-	lf.last.Stop()
+	if lf.last != nil {
+		lf.last.Stop()
+	}
 	if lf.renewal != nil {
 		lf.renewal.Stop()
 	}

@@ -16,6 +16,8 @@ type rooms struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	chores sync.WaitGroup // places being given back
+	free   *keywright.Shared
+	leave  *keywright.Shared
 
 	mu     sync.Mutex
 	byMain map[string]*room
@@ -25,8 +27,12 @@ type rooms struct {
 
 func newRooms(c *keywright.Client) *rooms {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &rooms{client: c, ctx: ctx, cancel: cancel, byMain: map[string]*room{}, ears: map[string]*ear{}}
+	return &rooms{client: c, ctx: ctx, cancel: cancel, byMain: map[string]*room{}, ears: map[string]*ear{},
+		free: keywright.NewShared(c, "lock free", script.free, 4, 3), leave: keywright.NewShared(c, "lock leave", script.leave, 2, 1)}
 }
+
+// rooms are those of the lock's client.
+func (l Lock) rooms() *rooms { return keywright.Part(l.client, newRooms) }
 
 // Close ends what goes on in the background.
 func (all *rooms) Close() {
@@ -106,28 +112,32 @@ func (w *waiter) told(r reply, err error) {
 	close(w.turn)
 }
 
+// now is the turn of who need not wait for others of its process.
+var now = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
 // join makes a waiter. Its turn has come at once if nobody of this process is
 // before it.
 func (l Lock) join(k kind) *waiter {
-	all := keywright.Part(l.client, newRooms)
-	w := &waiter{lock: l, kind: k, token: l.token(), turn: make(chan struct{}), mail: make(chan string, 4)}
+	all := l.rooms()
+	w := &waiter{lock: l, kind: k, token: l.token()}
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if e := all.ears[l.keys.Channel]; e != nil && e.open {
 		e.add(w)
 	}
 	if k == together {
-		close(w.turn)
+		w.turn = now
 		return w
 	}
 	r := all.byMain[l.keys.Main]
 	if w.room = r; r != nil {
+		w.turn = make(chan struct{})
 		r.line = append(r.line, w)
 		return w
 	}
 	w.room = &room{all: all, main: l.keys.Main}
 	all.byMain[l.keys.Main] = w.room
-	close(w.turn)
+	w.turn = now
 	return w
 }
 
@@ -145,6 +155,9 @@ func (r *room) next() *waiter {
 	}
 	w := r.line[0]
 	r.line = r.line[1:]
+	if e := r.all.ears[w.lock.keys.Channel]; e != nil && e.open && !w.heard {
+		e.add(w)
+	}
 	return w
 }
 

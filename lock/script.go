@@ -27,14 +27,24 @@ var renewText string
 //go:embed hand.lua
 var handText string
 
-// scripts are what a lock does on the server.
-type scripts struct{ acquire, release, renew *keywright.Script }
+//go:embed free.lua
+var freeText string
+
+//go:embed leave.lua
+var leaveText string
+
+// scripts are what a lock does on the server; those of the common case, a lock
+// that nobody waits for, are shared by the goroutines of a client.
+type scripts struct {
+	acquire, release, renew *keywright.Script
+	free, leave             string
+}
 
 func newScripts(edit func(string) string) *scripts {
 	with := func(name, text string) *keywright.Script {
 		return keywright.NewScript(name, edit(strings.Replace(text, "--include hand.lua", handText, 1)))
 	}
-	return &scripts{with("lock acquire", acquireText), with("lock release", releaseText), with("lock renew", renewText)}
+	return &scripts{with("lock acquire", acquireText), with("lock release", releaseText), with("lock renew", renewText), edit(freeText), edit(leaveText)}
 }
 
 // script is a variable so that a test can take a guard out and see that it is
@@ -99,14 +109,14 @@ func (r reply) decode(result rueidis.RedisResult) (reply, error) {
 	if err != nil {
 		return r, err
 	}
-	numbers := make([]int64, len(all))
-	for i, m := range all {
+	var numbers [4]int64
+	for i, m := range all[:min(4, len(all))] {
 		if numbers[i], err = number(m); err != nil {
 			return r, err
 		}
 	}
-	if len(numbers) < 4 {
-		return r, fmt.Errorf("the script answered %d numbers", len(numbers))
+	if len(all) < 4 {
+		return r, fmt.Errorf("the script answered %d numbers", len(all))
 	}
 	r.held, r.fence, r.left, r.server = numbers[0] == 1, numbers[1], time.Duration(numbers[2])*time.Millisecond, numbers[3]
 	return r, nil
@@ -135,6 +145,12 @@ func (l Lock) acquire(ctx context.Context, k kind, token, how string) (reply, er
 // release gives back what is held, or a place among the waiters (waits). next
 // is who joins them instead, "" for nobody.
 func (l Lock) release(ctx context.Context, k kind, token, next string, waits bool) (reply, error) {
+	if k == alone && next == "" && !waits && !l.o.Announce {
+		n, err := l.short(ctx, "release", l.rooms().leave, []string{l.keys.Main, l.keys.Waiters}, token)
+		if err != nil || n >= 0 {
+			return reply{held: n == 1}, err
+		}
+	}
 	what, announce := "hold", ""
 	if waits {
 		what = "wait"
@@ -162,10 +178,27 @@ var process = sync.OnceValue(func() string {
 func (l Lock) token() string {
 	owner := l.o.Owner
 	if owner == "" {
-		owner = process()
+		return own() + rand.Text()
 	}
 	return strings.Map(visible, owner) + "/" + rand.Text()
 }
+
+var own = sync.OnceValue(func() string { return strings.Map(visible, process()) + "/" })
+
+// takeFree asks for the lock in the way that is cheap when it is free: with what
+// other goroutines ask.
+func (l Lock) takeFree(ctx context.Context, token string) (reply, error) {
+	sent := time.Now()
+	n, err := l.short(ctx, "acquire", l.rooms().free, l.list(), token, milliseconds(l.lease()), helpersText)
+	return reply{held: n > 0, fence: n, sent: sent}, err
+}
+
+func (l Lock) short(ctx context.Context, name string, s *keywright.Shared, keys []string, args ...string) (int64, error) {
+	a := keywright.Action{Client: l.client, Name: name, Entry: l.entry, Effect: keywright.Idempotent, Key: l.keys.Main}
+	return keywright.RunShared(ctx, &a, s, keys, args, integer)
+}
+
+func integer(r rueidis.RedisResult) (int64, error) { return r.AsInt64() }
 
 func visible(r rune) rune {
 	if r <= ' ' || r == 0x7f {

@@ -27,7 +27,7 @@ func (l Lock) take(ctx context.Context, k kind, wait bool) (*Lease, error) {
 	w := l.join(k)
 	select {
 	case <-w.turn:
-	case <-keywright.Part(l.client, newRooms).ctx.Done():
+	case <-l.rooms().ctx.Done():
 		return nil, w.closed()
 	case <-ctx.Done():
 		if !w.leave() {
@@ -45,12 +45,11 @@ func (l Lock) take(ctx context.Context, k kind, wait bool) (*Lease, error) {
 
 // again is a lease that the caller's caller holds already.
 func (l Lock) again(ctx context.Context, k kind) (*Lease, error) {
-	for _, held := range []kind{alone, together} {
-		lease, ok := ctx.Value(leaseKey{l.client, l.keys.Main, held}).(*Lease)
-		if !ok {
+	for lease, _ := ctx.Value(leaseKey{}).(*Lease); lease != nil; lease = lease.outer {
+		if lease.lock.client != l.client || lease.lock.keys.Main != l.keys.Main {
 			continue
 		}
-		if held == together && k == alone {
+		if lease.kind == together && k == alone {
 			return nil, l.refuse("the caller holds the lock together with others and would wait for itself", "release it first, or take it alone from the beginning")
 		}
 		if inner, ok := lease.enter(); ok {
@@ -80,7 +79,7 @@ func (l Lock) try(ctx context.Context, k kind) (*Lease, error) {
 // nobody knows of. abandon waits for it.
 func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 	if ctx.Done() == nil {
-		return w.lock.acquire(ctx, w.kind, w.token, how)
+		return w.seek(ctx, how)
 	}
 	if err := ctx.Err(); err != nil {
 		return reply{}, err
@@ -88,9 +87,9 @@ func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 	var r reply
 	var err error
 	asked := make(chan struct{})
-	if !keywright.Part(w.lock.client, newRooms).run(func() {
+	if !w.lock.rooms().run(func() {
 		defer close(asked)
-		r, err = w.lock.acquire(context.WithoutCancel(ctx), w.kind, w.token, how)
+		r, err = w.seek(context.WithoutCancel(ctx), how)
 	}) {
 		return reply{}, w.closed()
 	}
@@ -103,6 +102,15 @@ func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 	}
 }
 
+func (w *waiter) seek(ctx context.Context, how string) (reply, error) {
+	if w.kind == alone && how != "again" && w.lock.o.Replicas == 0 {
+		if r, err := w.lock.takeFree(ctx, w.token); err != nil || r.held {
+			return r, err
+		}
+	}
+	return w.lock.acquire(ctx, w.kind, w.token, how)
+}
+
 // stopped is the error of a caller that waits no longer.
 func (l Lock) stopped(ctx context.Context) error {
 	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: l.entry.Name, Err: ctx.Err(), Hint: "somebody else held the lock until then; `keywright locks` shows who"}
@@ -110,7 +118,7 @@ func (l Lock) stopped(ctx context.Context) error {
 
 // quit ends the listening of a waiter.
 func (w *waiter) quit(err error) error {
-	keywright.Part(w.lock.client, newRooms).deaf(w)
+	w.lock.rooms().deaf(w)
 	return err
 }
 
@@ -132,7 +140,7 @@ func (w *waiter) giveUp(ctx context.Context, err error) error {
 // call that was to take it.
 func (w *waiter) abandon() {
 	next := w.room.next()
-	keywright.Part(w.lock.client, newRooms).chore(w.asked, func(ctx context.Context) {
+	w.lock.rooms().chore(w.asked, func(ctx context.Context) {
 		place, err := w.lock.release(ctx, w.kind, w.token, next.name(), true)
 		place.held = true // it stands in the queue, whether or not something was held
 		next.told(place, err)
@@ -141,7 +149,7 @@ func (w *waiter) abandon() {
 
 // stand waits in the server's queue until the lock is held.
 func (w *waiter) stand(ctx context.Context) (*Lease, error) {
-	all := keywright.Part(w.lock.client, newRooms)
+	all := w.lock.rooms()
 	r, how := w.place, "wait"
 	for asked := w.known; ; asked = false {
 		var err error

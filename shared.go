@@ -1,0 +1,95 @@
+package keywright
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/keywright/keywright/internal/gather"
+	"github.com/redis/rueidis"
+)
+
+// Shared is a script whose calls by many goroutines travel together: what is
+// asked while two of its calls are under way goes with the next one. A call of a
+// script costs a server more than what a short one does. Each one stands for
+// itself: an error in one does not touch the others.
+//
+// In a cluster every call goes by itself, as keys of several slots may not be in
+// one script.
+type Shared struct {
+	client *Client
+	script *Script
+	gather *gather.Gather[call, rueidis.RedisResult]
+}
+
+// call is what one caller asks.
+type call struct{ keys, args []string }
+
+// mostShared is how many calls travel together at most: a script holds up the
+// server while it runs.
+const mostShared = 64
+
+// NewShared makes a shared script. The text is that of one call, with KEYS and
+// ARGV of the given numbers; it must return something.
+func NewShared(c *Client, name, text string, keys, args int) *Shared {
+	s := &Shared{client: c, script: NewScript(name, fmt.Sprintf(sharedText, text, keys, keys, args, args))}
+	s.gather = gather.New(mostShared, s.send)
+	return s
+}
+
+// sharedText runs the text for each.
+const sharedText = `local function one(KEYS, ARGV)
+%s
+end
+local out = {}
+for i = 1, tonumber(ARGV[1]) do
+  local keys, args = {}, {}
+  for j = 1, %d do keys[j] = KEYS[(i - 1) * %d + j] end
+  for j = 1, %d do args[j] = ARGV[1 + (i - 1) * %d + j] end
+  local ok, reply = pcall(one, keys, args)
+  if not ok then reply = { err = type(reply) == 'table' and reply.err or 'ERR ' .. tostring(reply) } end
+  out[i] = reply
+end
+return out
+`
+
+// RunShared is one call of a shared script.
+func RunShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []string, decode func(rueidis.RedisResult) (T, error)) (T, error) {
+	if a.Err == nil && len(keys) > 1 {
+		a.Err = s.client.together(keys...)
+	}
+	return Run(ctx, a, func(ctx context.Context) rueidis.RedisResult {
+		if s.client.slots {
+			return s.send([]call{{keys, args}})[0]
+		}
+		result, err := s.gather.Do(ctx, call{keys, args})
+		if err != nil {
+			return rueidis.NewErrorResult(err)
+		}
+		return result
+	}, decode)
+}
+
+// send sends many calls as one. It does not end with the context of one caller.
+func (s *Shared) send(calls []call) []rueidis.RedisResult {
+	first := calls[0]
+	keys := make([]string, 0, len(calls)*len(first.keys))
+	args := make([]string, 1, 1+len(calls)*len(first.args))
+	args[0] = strconv.Itoa(len(calls))
+	for _, c := range calls {
+		keys, args = append(keys, c.keys...), append(args, c.args...)
+	}
+	out := make([]rueidis.RedisResult, len(calls))
+	replies, err := s.script.run(context.Background(), s.client.raw, keys, args).ToArray()
+	if err == nil && len(replies) != len(calls) {
+		err = fmt.Errorf("the script answered %d of %d calls", len(replies), len(calls))
+	}
+	for i := range out {
+		if err != nil {
+			out[i] = rueidis.NewErrorResult(err)
+		} else {
+			out[i] = rueidis.NewResult(replies[i], nil)
+		}
+	}
+	return out
+}
