@@ -58,6 +58,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"server":    startServer,
 	"cluster":   startCluster,
 	"redis":     askServer,
+	"reply":     printReply,
 	"fill":      fillServer,
 	"exits":     exits,
 	"mask":      mask,
@@ -141,6 +142,13 @@ func askServer(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	_, err := server(ts).Try(args...)
 	ts.Check(err)
+}
+
+// printReply is `reply COMMAND …`: what the server answers, for stdout.
+func printReply(ts *testscript.TestScript, _ bool, args []string) {
+	reply, err := server(ts).Try(args...)
+	ts.Check(err)
+	fmt.Fprintln(ts.Stdout(), reply)
 }
 
 // fillServer is `fill N PREFIX [SECONDS]`: N strings PREFIX0, PREFIX1, …

@@ -1,0 +1,200 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/lock"
+	"github.com/redis/rueidis"
+	"github.com/spf13/cobra"
+)
+
+// locking are the flags of locks.
+type locking struct {
+	output string
+	broken string // the key of a lock
+	apply  bool
+}
+
+func (a *app) locksCommand() *cobra.Command {
+	var o locking
+	c := &cobra.Command{
+		Use:   "locks [entry]...",
+		Short: "Who holds the locks of the keyspace, since when, and how many wait",
+		Long: `Lists the locks that are held or waited for: their holders (the first part of the
+token), for how long they have held them, how long the lease still lasts if it
+is not renewed, the fencing token, and how many processes wait.
+
+With --break KEY it shows who would lose the lock of that key, and with --apply
+takes it from exactly that holder: if somebody else holds it by then, nothing
+happens. The holder's context ends; the next waiter has the lock at once. What
+the lock protects is only safe if it checks the fencing token.`,
+		Example: `  keywright locks
+  keywright locks coupon_issue -o json
+  keywright locks --break lock:coupon:issue:42
+  keywright locks --break lock:coupon:issue:42 --apply`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := oneOf("output", o.output, "table", "json"); err != nil {
+				return err
+			}
+			if o.apply && o.broken == "" {
+				return usage("write --break KEY --apply", "--apply needs something to apply")
+			}
+			return a.withConstructs(c.Context(), keyspace.Lock, args, func(client *keywright.Client, entries []*keyspace.Entry) error {
+				if o.broken != "" {
+					return a.breakLock(c.Context(), client, entries, &o)
+				}
+				return a.locks(c.Context(), client, entries, &o)
+			})
+		},
+	}
+	a.serverFlags(c)
+	outputs(c, &o.output, "table", "json")
+	c.Flags().StringVar(&o.broken, "break", "", "take the lock of this key from its holder (a plan; see --apply)")
+	c.Flags().BoolVar(&o.apply, "apply", false, "do it")
+	return c
+}
+
+// lockReport is one lock; its JSON names are stable.
+type lockReport struct {
+	Entry   string  `json:"entry"`
+	Key     string  `json:"key"`
+	Holder  string  `json:"holder,omitempty"`
+	Token   string  `json:"token,omitempty"`
+	Since   float64 `json:"held_seconds,omitempty"`
+	Left    float64 `json:"lease_left_seconds,omitempty"`
+	Fence   int64   `json:"fence,omitempty"`
+	Waiting int64   `json:"waiting"`
+	Sharing int64   `json:"sharing"`
+}
+
+// holder is who holds the lock alone.
+func (l *lockReport) holder() string {
+	if l.Token == "" {
+		return ""
+	}
+	return finding.Key([]byte(l.Holder))
+}
+
+func (a *app) locks(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *locking) error {
+	report := []lockReport{}
+	for _, e := range entries {
+		found, bounded, err := instances(ctx, c, e, nil)
+		if err != nil {
+			return err
+		}
+		if bounded {
+			a.say("%s has more locks than are listed here: %s are", e.Name, terminal.Count(maxInstances))
+		}
+		for _, values := range found {
+			l, err := lockOf(c, e, values)
+			if err != nil {
+				return err
+			}
+			h, err := l.Holder(ctx)
+			if err != nil {
+				return err
+			}
+			if h.Token != "" || h.Waiting+h.Sharing > 0 { // else only its fence is left, which expires
+				report = append(report, lockReport{e.Name, l.Name(), h.Owner, h.Token, h.Since.Seconds(), h.Left.Seconds(), h.Fence, h.Waiting, h.Sharing})
+			}
+		}
+	}
+	if o.output == "json" {
+		return a.json(report)
+	}
+	return a.printLocks(report)
+}
+
+// lockOf is the lock of an entry with these placeholders.
+func lockOf(c *keywright.Client, e *keyspace.Entry, values map[string]string) (lock.Lock, error) {
+	var k lock.Keys
+	var errs []error
+	for role, to := range map[string]*string{"": &k.Main, "fence": &k.Fence, "waiters": &k.Waiters, "shared": &k.Shared} {
+		var err error
+		*to, err = name(roleOf(e, role), values)
+		errs = append(errs, err)
+	}
+	var err error
+	k.Channel, err = name(e.Notify.Pattern, values)
+	return lock.New(c, declared(e), k, errors.Join(append(errs, err)...), &lock.Options{}), nil
+}
+
+func (a *app) printLocks(report []lockReport) error {
+	if len(report) == 0 {
+		a.tell("no lock is held")
+		return nil
+	}
+	rows := make([][]string, len(report))
+	for i, l := range report {
+		rows[i] = []string{finding.Key([]byte(l.Key)), l.holder(), seconds(l.Since), seconds(l.Left), countOrNone(l.Fence), countOrNone(l.Waiting), countOrNone(l.Sharing), l.Entry}
+		if l.Token == "" {
+			rows[i][2], rows[i][4] = "", ""
+		}
+	}
+	return terminal.Table(a.out, []terminal.Column{{Title: "lock", Least: 24}, {Title: "holder", Least: 12}, {Title: "held for", Right: true}, {Title: "lease left", Right: true},
+		{Title: "fence", Right: true, Drop: 3}, {Title: "waiting", Right: true}, {Title: "sharing", Right: true, Drop: 1}, {Title: "entry", Drop: 2}}, rows)
+}
+
+func seconds(s float64) string {
+	if s == 0 {
+		return ""
+	}
+	return terminal.Duration(time.Duration(s * float64(time.Second)))
+}
+
+// breakLock takes a lock from who holds it now.
+func (a *app) breakLock(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *locking) error {
+	for _, e := range entries {
+		values, ok := placeholders(e.Keys[0].Pattern, o.broken, nil)
+		if !ok {
+			continue
+		}
+		l, err := lockOf(c, e, values)
+		if err != nil {
+			return err
+		}
+		h, err := l.Holder(ctx)
+		if err != nil {
+			return err
+		}
+		if h.Token == "" {
+			a.tell("nobody holds %s", o.broken)
+			return nil
+		}
+		a.tell("%s holds %s since %s, and %s", finding.Key([]byte(h.Owner)), o.broken, terminal.Duration(h.Since), terminal.Plural(h.Waiting, "process")+" wait")
+		if !o.apply {
+			a.say("nothing was changed; run it with --apply")
+			return nil
+		}
+		broken, err := l.Break(ctx, h.Token)
+		if err != nil {
+			return err
+		}
+		if !broken {
+			return &exit{exitPartial, "the lock has another holder by now; nothing was changed", "look again"}
+		}
+		a.tell("broken")
+		return nil
+	}
+	return usage("`keywright locks` lists those that are held", "%q is the key of no declared lock", o.broken)
+}
+
+// primaries are the servers that keys are written to.
+func primaries(ctx context.Context, c *keywright.Client) (out []rueidis.Client) {
+	for _, node := range c.Raw().Nodes() {
+		role, err := node.Do(ctx, node.B().Role().Build()).ToArray()
+		if err == nil && len(role) > 0 {
+			if word, _ := role[0].ToString(); word != "master" {
+				continue
+			}
+		}
+		out = append(out, node)
+	}
+	return out
+}
