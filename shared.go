@@ -29,29 +29,15 @@ type call struct{ keys, args []string }
 // server while it runs.
 const mostShared = 64
 
-// NewShared makes a shared script. The text is that of one call, with KEYS and
-// ARGV of the given numbers; it must return something.
-func NewShared(c *Client, name, text string, keys, args int) *Shared {
-	s := &Shared{client: c, script: NewScript(name, fmt.Sprintf(sharedText, text, keys, keys, args, args))}
+// NewShared makes a shared script. Its ARGV[1] is the number of calls; behind it
+// stand their arguments, and in KEYS their keys, so many of each. It must return
+// a list with something for every call, and use redis.pcall where one call may
+// fail: its error in the list is that of this call.
+func NewShared(c *Client, name, text string) *Shared {
+	s := &Shared{client: c, script: NewScript(name, text)}
 	s.gather = gather.New(mostShared, s.send)
 	return s
 }
-
-// sharedText runs the text for each.
-const sharedText = `local function one(KEYS, ARGV)
-%s
-end
-local out = {}
-for i = 1, tonumber(ARGV[1]) do
-  local keys, args = {}, {}
-  for j = 1, %d do keys[j] = KEYS[(i - 1) * %d + j] end
-  for j = 1, %d do args[j] = ARGV[1 + (i - 1) * %d + j] end
-  local ok, reply = pcall(one, keys, args)
-  if not ok then reply = { err = type(reply) == 'table' and reply.err or 'ERR ' .. tostring(reply) } end
-  out[i] = reply
-end
-return out
-`
 
 // RunShared is one call of a shared script.
 func RunShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []string, decode func(rueidis.RedisResult) (T, error)) (T, error) {

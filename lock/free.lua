@@ -1,14 +1,28 @@
--- free: takes a lock that nobody holds and nobody waits for, alone; the common case of acquire.
--- KEYS[1] main, KEYS[2] fence, KEYS[3] waiters, KEYS[4] shared
--- ARGV[1] token, ARGV[2] lease in ms, ARGV[3] TTL of fence in ms
--- Returns the fencing token, or 0 if acquire is to be asked
--- Round trips: 1. O(1).
-if redis.call('EXISTS', KEYS[3], KEYS[4]) > 0 or not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 0 end
-local t = redis.call('TIME')
+-- free: takes locks that nobody holds and nobody waits for, alone; the common case of acquire, for many at once.
+-- KEYS four per lock: main, fence, waiters, shared
+-- ARGV[1] number of locks, then three per lock: token, lease in ms, TTL of fence in ms
+-- Returns per lock the fencing token, or 0 if acquire is to be asked, or an error
+-- Round trips: 1. O(locks).
+local out, t = {}, redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
-local last = redis.call('SET', KEYS[2], now, 'PX', ARGV[3], 'GET')
-if last and tonumber(last) >= tonumber(now) then
-  now = tonumber(last) + 1
-  redis.call('SET', KEYS[2], now, 'PX', ARGV[3])
+for i = 1, tonumber(ARGV[1]) do
+  local k, a = i * 4, i * 3
+  out[i] = 0
+  if redis.call('EXISTS', KEYS[k - 1], KEYS[k]) == 0 then
+    local set = redis.pcall('SET', KEYS[k - 3], ARGV[a - 1], 'NX', 'PX', ARGV[a])
+    if set and set.ok then
+      local last = redis.pcall('SET', KEYS[k - 2], now, 'PX', ARGV[a + 1], 'GET')
+      if type(last) == 'table' then
+        out[i] = last
+      elseif last and tonumber(last) >= tonumber(now) then
+        out[i] = tonumber(last) + 1
+        redis.call('SET', KEYS[k - 2], out[i], 'PX', ARGV[a + 1])
+      else
+        out[i] = now
+      end
+    elseif set then
+      out[i] = set
+    end
+  end
 end
-return now
+return out

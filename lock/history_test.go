@@ -174,6 +174,7 @@ func TestHistory(t *testing.T) {
 func TestMutations(t *testing.T) {
 	for name, m := range map[string]struct{ guard, instead string }{
 		"the owner is not asked at the release": {"if redis.call('GET', main) == token then held = 1 end", "held = 1"},
+		"the owner is not asked, nobody waits":  {"if token == ARGV[i + 1] then", "if token then"},
 		"the owner is not asked at the renewal": {"if not mine(ARGV[3], ARGV[1], millis) then return {0, 0, 0, 0} end", ""},
 		"a held lock is taken":                  {"'NX', 'GET', 'PX'", "'GET', 'PX'"},
 		"tokens do not grow":                    {"if last and tonumber(last) >= tonumber(", "if last and false and tonumber("},
@@ -186,6 +187,8 @@ func TestMutations(t *testing.T) {
 				fencesAreEqual(t)
 			case "the owner is not asked at the renewal": // needs somebody who breaks the lock
 				brokenIsRenewed(t)
+			case "the owner is not asked, nobody waits":
+				othersIsReleased(t)
 			default:
 				red(t)
 			}
@@ -230,6 +233,39 @@ func brokenIsRenewed(t *testing.T) {
 		t.Errorf("the suite stays green without this guard: %v", err)
 	}
 	must(t, other.Release(t.Context()))
+}
+
+func othersIsReleased(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	l := lock.Open(open(t, s.URL(), keywright.Options{NoCache: true}), "lock:a", lock.Options{})
+	lease := take(t, t.Context(), l)
+	s.Do("SET", "lock:a", "somebody else's", "PX", "100000")
+	_ = lease.Release(t.Context())
+	if s.Do("GET", "lock:a") != nil {
+		t.Error("the suite stays green without this guard")
+	}
+}
+
+// TestOthersIsNotReleased is the same with the guard in its place.
+func TestOthersIsNotReleased(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	l := lock.Open(open(t, s.URL(), keywright.Options{NoCache: true}), "lock:a", lock.Options{})
+	lease := take(t, t.Context(), l)
+	s.Do("SET", "lock:a", "somebody else's", "PX", "100000")
+	if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) || s.Do("GET", "lock:a") != "somebody else's" {
+		t.Errorf("%v", err)
+	}
+	s.Do("DEL", "lock:a")
+	for _, key := range []string{"lock:a", "{lock:a}:fence"} { // one lock that is no lock fails by itself
+		s.Do("DEL", key)
+		s.Do("RPUSH", key, "a list")
+		other := take(t, t.Context(), lock.Open(open2(t, s), "lock:b", lock.Options{}))
+		if _, err := l.Try(t.Context()); err == nil {
+			t.Errorf("%s of another type: taken", key)
+		}
+		must(t, other.Release(t.Context()))
+		s.Do("DEL", key, "lock:a")
+	}
 }
 
 // TestBroken is the same with the guard in its place.

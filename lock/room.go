@@ -28,7 +28,7 @@ type rooms struct {
 func newRooms(c *keywright.Client) *rooms {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &rooms{client: c, ctx: ctx, cancel: cancel, byMain: map[string]*room{}, ears: map[string]*ear{},
-		free: keywright.NewShared(c, "lock free", script.free, 4, 3), leave: keywright.NewShared(c, "lock leave", script.leave, 2, 1)}
+		free: keywright.NewShared(c, "lock free", script.free), leave: keywright.NewShared(c, "lock leave", script.leave)}
 }
 
 // rooms are those of the lock's client.
