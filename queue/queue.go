@@ -200,11 +200,27 @@ type Task[T any] struct {
 // lost reply puts no second job there, unless the first one is done meanwhile.
 // One round trip.
 func (q Queue[T]) Enqueue(ctx context.Context, task Task[T]) (id string, err error) {
-	ids, err := q.EnqueueAll(ctx, []Task[T]{task})
-	if len(ids) == 0 {
+	if q.err != nil {
+		return "", q.err
+	}
+	p := piece{}
+	if id, p.keys, p.args, err = q.write(&task, nil, nil); err != nil {
 		return "", err
 	}
-	return ids[0], err
+	put, err := q.sender().Do(ctx, p)
+	switch {
+	case err != nil: // it goes on without us
+		return "", &keywright.Error{Class: keywright.UnknownOutcome, Op: "enqueue", Entry: q.entry.Name, Err: err, Hint: "it may be there: give jobs an ID, and enqueue again"}
+	case put.err != nil:
+		return "", put.err
+	case put.other != "":
+		return put.other, q.exists()
+	}
+	return id, nil
+}
+
+func (q Queue[T]) exists() error {
+	return &keywright.Error{Class: keywright.NotApplied, Op: "enqueue", Entry: q.entry.Name, Err: ErrExists}
 }
 
 // EnqueueAll puts many jobs into the queue, a thousand in a round trip, each
@@ -226,13 +242,7 @@ func (q Queue[T]) enqueue(ctx context.Context, tasks []Task[T]) ([]string, error
 	if q.err != nil {
 		return nil, q.err
 	}
-	keys := make([]string, 0, 1+len(q.keys.Lanes)+2*len(tasks))
-	args := make([]string, 0, 5+7*len(tasks))
-	keys = append(keys, q.keys.Delayed)
-	for _, l := range q.keys.Lanes {
-		keys = append(keys, l.Key)
-	}
-	args = append(args, strconv.Itoa(len(q.keys.Lanes)), q.ttl(), q.keys.Channel, q.keys.Job.Before, q.keys.Job.After)
+	keys, args := q.header(len(tasks))
 	ids := make([]string, len(tasks))
 	for i := range tasks {
 		var err error
@@ -246,11 +256,21 @@ func (q Queue[T]) enqueue(ctx context.Context, tasks []Task[T]) ([]string, error
 	}
 	for i, m := range others {
 		if other, _ := m.ToString(); other != "" {
-			ids[i] = other
-			err = &keywright.Error{Class: keywright.NotApplied, Op: "enqueue", Entry: q.entry.Name, Err: ErrExists}
+			ids[i], err = other, q.exists()
 		}
 	}
 	return ids, err
+}
+
+// header is what the script needs before the jobs.
+func (q Queue[T]) header(jobs int) (keys, args []string) {
+	keys = make([]string, 0, 1+len(q.keys.Lanes)+2*jobs)
+	args = make([]string, 0, 5+7*jobs)
+	keys = append(keys, q.keys.Delayed)
+	for _, l := range q.keys.Lanes {
+		keys = append(keys, l.Key)
+	}
+	return keys, append(args, strconv.Itoa(len(q.keys.Lanes)), q.ttl(), q.keys.Channel, q.keys.Job.Before, q.keys.Job.After)
 }
 
 // write appends what the script needs of one job.

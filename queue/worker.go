@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gather"
 )
 
 // WorkerOptions of a worker. The zero value is a good choice.
@@ -117,6 +118,7 @@ type crew[T any] struct {
 	free    context.CancelCauseFunc
 	runners sync.WaitGroup
 	wake    chan struct{} // a reason to ask the server, for one runner
+	calls   *gather.Gather[wish, answer]
 
 	mu       sync.Mutex
 	seq      int64
@@ -130,7 +132,45 @@ func newCrew[T any](w *Worker[T], ctx context.Context) *crew[T] {
 	c := &crew[T]{w: w, q: w.queue, ctx: ctx, name: cmp.Or(w.o.Name, hostAndProcess()) + "/" + rand.Text()[:8], running: map[string]*Job[T]{}}
 	c.jobs, c.free = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.wake = make(chan struct{}, cmp.Or(w.o.Concurrency, 10))
+	c.calls = gather.New(max(1, min(64, maxBatch/cmp.Or(w.o.Batch, 1))), c.together)
 	return c
+}
+
+// wish is what one runner asks of the server.
+type wish struct {
+	wanted  int
+	settled []settlement
+}
+
+type answer struct {
+	fetched
+	err error
+}
+
+// together makes one call of what several runners ask while others are under
+// way: the server's time goes into calls more than into jobs.
+func (c *crew[T]) together(wishes []wish) []answer {
+	wanted, settled := 0, wishes[0].settled
+	for i, w := range wishes {
+		wanted += w.wanted
+		if i > 0 {
+			settled = append(settled[:len(settled):len(settled)], w.settled...)
+		}
+	}
+	f, err := c.claim(wanted, settled)
+	out := make([]answer, len(wishes))
+	for i, w := range wishes {
+		n := min(w.wanted, len(f.jobs))
+		out[i] = answer{fetched{jobs: f.jobs[:n:n]}, err}
+		f.jobs = f.jobs[n:]
+	}
+	return out
+}
+
+// ask asks the server, with what others ask.
+func (c *crew[T]) ask(wanted int, settled []settlement) (fetched, error) {
+	a, _ := c.calls.Do(context.Background(), wish{wanted, settled})
+	return a.fetched, a.err
 }
 
 func hostAndProcess() string {
@@ -192,7 +232,7 @@ func (c *crew[T]) runner() {
 		if wanted == 0 && len(settled) == 0 {
 			return
 		}
-		f, err := c.claim(wanted, settled)
+		f, err := c.ask(wanted, settled)
 		if err != nil {
 			failures++
 			c.tell(err)
@@ -283,7 +323,7 @@ func (c *crew[T]) work(all []claimed, settled []settlement) []settlement {
 		}
 		settled = append(settled, c.run(j))
 		if len(jobs) > 1 && time.Since(began) > settleAfter {
-			if _, err := c.claim(0, settled); err == nil {
+			if _, err := c.ask(0, settled); err == nil {
 				settled = settled[:0]
 			}
 			began = time.Now()

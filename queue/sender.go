@@ -1,0 +1,66 @@
+package queue
+
+import (
+	"context"
+	"sync"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gather"
+)
+
+// senders let many goroutines of a client that enqueue one job each share calls
+// to the server.
+type senders struct {
+	mu      sync.Mutex
+	byQueue map[string]*gather.Gather[piece, put] // by the keys that make a queue
+}
+
+func newSenders(*keywright.Client) *senders {
+	return &senders{byQueue: map[string]*gather.Gather[piece, put]{}}
+}
+
+// Close has nothing to end: calls end with the client's connections.
+func (*senders) Close() {}
+
+// piece is one job as the script takes it.
+type piece struct{ keys, args []string }
+
+// put is what has become of it.
+type put struct {
+	other string // the id of the job that is there instead
+	err   error
+}
+
+// mostPut is how many jobs of different callers travel together.
+const mostPut = 128
+
+func (q Queue[T]) sender() *gather.Gather[piece, put] {
+	s := keywright.Part(q.client, newSenders)
+	name := q.keys.Lanes[0].Key + "\x00" + q.keys.Delayed + "\x00" + q.keys.Channel
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.byQueue[name]
+	if g == nil {
+		g = gather.New(mostPut, q.putAll)
+		s.byQueue[name] = g
+	}
+	return g
+}
+
+// putAll is one call for the jobs of several callers.
+func (q Queue[T]) putAll(pieces []piece) []put {
+	keys, args := q.header(len(pieces))
+	for _, p := range pieces {
+		keys, args = append(keys, p.keys...), append(args, p.args...)
+	}
+	out := make([]put, len(pieces))
+	others, err := q.run(context.Background(), "enqueue", enqueueScript, keywright.Idempotent, keys, args)
+	for i := range out {
+		if err != nil || i >= len(others) {
+			out[i].err = err
+		} else {
+			out[i].other, _ = others[i].ToString()
+		}
+	}
+	return out
+}
