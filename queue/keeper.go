@@ -48,7 +48,7 @@ func (c *crew[T]) keep(over <-chan struct{}) {
 			background(&polling, c.look)
 		}
 		select {
-		case now = <-ticker.C:
+		case <-ticker.C:
 			now = time.Now()
 		case <-over:
 			return

@@ -176,7 +176,7 @@ func (q Queue[T]) invalid(err error, hint string) error {
 	return &keywright.Error{Class: keywright.Invalid, Op: "queue", Entry: q.entry.Name, Err: err, Hint: hint}
 }
 
-// New job.
+// Task is a job to be put into a queue.
 type Task[T any] struct {
 	Payload T
 	// ID names the job; "" gives it a random one. With an ID, a second job of
@@ -330,9 +330,9 @@ func (q Queue[T]) place(t *Task[T]) (lane int, when string, err error) {
 	case lane == 0:
 		return 0, "", fmt.Errorf("there is no lane %q", t.Lane)
 	case t.In != 0 && !t.At.IsZero():
-		return 0, "", errors.New("both In and At are given")
+		return 0, "", errors.New("two times are given, In and At")
 	case t.In < 0 || t.UniqueFor < 0 || t.Retry < 0:
-		return 0, "", errors.New("In, UniqueFor or Retry is negative")
+		return 0, "", errors.New("one of In, UniqueFor and Retry is negative")
 	case t.In > 0:
 		return lane, "+" + strconv.FormatInt(max(t.In.Milliseconds(), 1), 10), nil
 	case !t.At.IsZero():
