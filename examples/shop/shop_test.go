@@ -291,13 +291,12 @@ func coupons(t *testing.T, url string) {
 func TestSlowProcess(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
-	slow, facts, _ := open(t, "redis://"+p.Addr())
-	quick, _, other := open(t, s.URL())
-	quick = shop.New(other, facts)
+	_, facts, direct := open(t, s.URL())
+	quick := shop.New(direct, facts)
 	entered := make(chan struct{})
 	stuck := &stuckCatalog{catalog: facts, entered: entered, leave: make(chan struct{})}
 	_, _, cut := open(t, "redis://"+p.Addr())
-	slow = shop.New(cut, stuck)
+	slow := shop.New(cut, stuck)
 	result := make(chan error, 1)
 	go func() { result <- slow.IssueCoupon(t.Context(), 1, 1) }()
 	<-entered
