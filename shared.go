@@ -20,6 +20,7 @@ type Shared struct {
 	client *Client
 	script *Script
 	gather *gather.Gather[call, rueidis.RedisResult]
+	alone  *gather.Gather[call, rueidis.RedisResult] // for clusters
 }
 
 // call is what one caller asks.
@@ -35,25 +36,28 @@ const mostShared = 64
 // fail: its error in the list is that of this call.
 func NewShared(c *Client, name, text string) *Shared {
 	s := &Shared{client: c, script: NewScript(name, text)}
-	s.gather = gather.New(mostShared, s.send)
+	s.gather, s.alone = gather.New(mostShared, s.send), gather.Each(s.send)
 	return s
 }
 
-// RunShared is one call of a shared script.
-func RunShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []string, decode func(rueidis.RedisResult) (T, error)) (T, error) {
+// RunShared is one call of a shared script. When ctx ends first, the call goes on
+// without its caller, and late is closed when it is over; else late is nil.
+func RunShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []string, decode func(rueidis.RedisResult) (T, error)) (v T, late <-chan struct{}, err error) {
 	if a.Err == nil && len(keys) > 1 {
 		a.Err = s.client.together(keys...)
 	}
-	return Run(ctx, a, func(ctx context.Context) rueidis.RedisResult {
-		if s.client.slots {
-			return s.send([]call{{keys, args}})[0]
-		}
-		result, err := s.gather.Do(ctx, call{keys, args})
-		if err != nil {
-			return rueidis.NewErrorResult(err)
+	g := s.gather
+	if s.client.slots {
+		g = s.alone
+	}
+	v, err = Run(ctx, a, func(ctx context.Context) (result rueidis.RedisResult) {
+		var failed error
+		if result, late, failed = g.Do(ctx, call{keys, args}); failed != nil {
+			return rueidis.NewErrorResult(failed)
 		}
 		return result
 	}, decode)
+	return v, late, err
 }
 
 // send sends many calls as one. It does not end with the context of one caller.

@@ -215,7 +215,7 @@ func (b *builder) queue() {
 		unique = "{unique_name}"
 	}
 	ttl := b.e.TTL
-	payload := b.optionalType("value")
+	payload := b.payload()
 	of := " of " + b.e.Name + "."
 	b.addRole(&Key{Role: "job", Kind: Hash, TTL: ttl, Fields: jobFields(payload), Doc: "One job" + of}, base, "job:"+job)
 	b.addRole(&Key{Role: "result", Kind: String, TTL: TTL{Policy: TTLAny, Text: "any"}, Doc: "The result of one job" + of}, base, "result:"+job)
@@ -226,6 +226,16 @@ func (b *builder) queue() {
 	b.addRole(&Key{Role: "state", Kind: Hash, TTL: ttl, Field: &scalar.Type{}, Item: &scalar.Type{}, Doc: "Whether it is paused, its rate, and its counters" + of}, base, "state")
 	b.addRole(&Key{Role: "unique", Kind: String, TTL: TTL{Policy: TTLAny, Text: "any"}, Value: &id, Doc: "Which job is there for a name that may be there once" + of}, base, "unique:"+unique)
 	b.notify(base, "ready", "Tells workers that there is a job"+of)
+}
+
+// payload is the type of a job's payload: a scalar type, or a mapping of fields
+// for a JSON object.
+func (b *builder) payload() *scalar.Type {
+	if p, ok := b.props["value"]; ok && p.value.Kind == yaml.MappingNode {
+		b.e.Shape = b.fields(b.d, b.props, "value", b.e.Name)
+		return &scalar.Type{Kind: scalar.JSON}
+	}
+	return b.optionalType("value")
 }
 
 // jobFields are the fields of a job; all but the payload are the queue's own.

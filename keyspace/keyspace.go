@@ -140,6 +140,7 @@ type Entry struct {
 	Order  string            // queue: the placeholder whose enum order is pop order
 	Lease  time.Duration     // queue
 	Retry  int               // queue: attempts, 0 = not written
+	Shape  []Field           // queue: the payload as a JSON object, field by field
 	Fresh  time.Duration     // cache: after that it is refreshed, 0 = never early
 	Absent time.Duration     // cache: how long "there is none" is remembered, 0 = not
 	Ties   Ties              // ranking: who comes first of those with the same score

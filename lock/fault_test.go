@@ -411,3 +411,65 @@ func TestQuorum(t *testing.T) {
 		t.Errorf("release of a lost quorum: %v", err)
 	}
 }
+
+// TestLostWakeUps: no message ever arrives, and every waiter is served
+// nevertheless, since each looks for itself.
+func TestLostWakeUps(t *testing.T) {
+	lock.Mutate(t, "redis.call('PUBLISH',", "tostring(")
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, mode := range []lock.Mode{lock.Fair, lock.Fast} {
+		var wg sync.WaitGroup
+		for range 3 {
+			l := lock.Open(open(t, s.URL(), keywright.Options{}), fmt.Sprint("lock:", mode), lock.Options{Mode: mode, Claim: 1500 * time.Millisecond})
+			for range 2 {
+				wg.Go(func() {
+					lease, err := l.Acquire(ctx)
+					if err == nil {
+						err = lease.Release(ctx)
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		wg.Wait()
+	}
+}
+
+// TestClusterFailover: in a cluster of 3+3 every primary is replaced while many
+// wait; all are served.
+func TestClusterFailover(t *testing.T) {
+	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var wg sync.WaitGroup
+	served := make(chan struct{}, 200)
+	for range 4 {
+		l := lock.Open(open(t, c.URL(), keywright.Options{Timeout: 2 * time.Second}), "lock:a", lock.Options{Lease: 2 * time.Second})
+		for range 25 {
+			wg.Go(func() {
+				lease, err := l.Acquire(ctx)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				<-time.After(5 * time.Millisecond)
+				_ = lease.Release(ctx)
+				served <- struct{}{}
+			})
+		}
+	}
+	for range 10 {
+		<-served
+	}
+	for i := range 3 {
+		c.Failover(3 + i)
+	}
+	wg.Wait()
+	if n := len(served); n != 90 {
+		t.Errorf("%d of 100 were served", 10+n)
+	}
+}

@@ -85,13 +85,13 @@ type waiter struct {
 	lock  Lock
 	kind  kind
 	token string
-	room  *room         // nil for those that do not wait for others of their process
-	turn  chan struct{} // closed when it may ask the server
-	place reply         // of the release that put it into the server's queue
-	known bool          // it stands there
-	mail  chan string   // what the channel says to it
-	asked chan struct{} // closed when the last call has come back
-	heard bool          // it has listened since before it stood in the queue
+	room  *room           // nil for those that do not wait for others of their process
+	turn  chan struct{}   // closed when it may ask the server
+	place reply           // of the release that put it into the server's queue
+	known bool            // it stands there
+	mail  chan string     // what the channel says to it
+	asked <-chan struct{} // closed when the last call has come back
+	heard bool            // it has listened since before it stood in the queue
 }
 
 func (w *waiter) name() string {

@@ -146,7 +146,7 @@ func (l Lock) acquire(ctx context.Context, k kind, token, how string) (reply, er
 // is who joins them instead, "" for nobody.
 func (l Lock) release(ctx context.Context, k kind, token, next string, waits bool) (reply, error) {
 	if k == alone && next == "" && !waits && !l.o.Announce {
-		n, err := l.short(ctx, "release", l.rooms().leave, []string{l.keys.Main, l.keys.Waiters}, token)
+		n, _, err := l.short(ctx, "release", l.rooms().leave, []string{l.keys.Main, l.keys.Waiters}, token)
 		if err != nil || n >= 0 {
 			return reply{held: n == 1}, err
 		}
@@ -186,14 +186,15 @@ func (l Lock) token() string {
 var own = sync.OnceValue(func() string { return strings.Map(visible, process()) + "/" })
 
 // takeFree asks for the lock in the way that is cheap when it is free: with what
-// other goroutines ask.
-func (l Lock) takeFree(ctx context.Context, token string) (reply, error) {
+// other goroutines ask. late is closed when a call is over that ctx has not
+// waited for.
+func (l Lock) takeFree(ctx context.Context, token string) (r reply, late <-chan struct{}, err error) {
 	sent := time.Now()
-	n, err := l.short(ctx, "acquire", l.rooms().free, l.list(), token, milliseconds(l.lease()), helpersText)
-	return reply{held: n > 0, fence: n, sent: sent}, err
+	n, late, err := l.short(ctx, "acquire", l.rooms().free, l.list(), token, milliseconds(l.lease()), helpersText)
+	return reply{held: n > 0, fence: n, sent: sent}, late, err
 }
 
-func (l Lock) short(ctx context.Context, name string, s *keywright.Shared, keys []string, args ...string) (int64, error) {
+func (l Lock) short(ctx context.Context, name string, s *keywright.Shared, keys []string, args ...string) (int64, <-chan struct{}, error) {
 	a := keywright.Action{Client: l.client, Name: name, Entry: l.entry, Effect: keywright.Idempotent, Key: l.keys.Main}
 	return keywright.RunShared(ctx, &a, s, keys, args, integer)
 }

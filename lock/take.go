@@ -78,18 +78,24 @@ func (l Lock) try(ctx context.Context, k kind) (*Lease, error) {
 // release that overtook it on another connection would leave a lock behind that
 // nobody knows of. abandon waits for it.
 func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
-	if ctx.Done() == nil {
-		return w.seek(ctx, how)
-	}
 	if err := ctx.Err(); err != nil {
 		return reply{}, err
+	}
+	if w.kind == alone && how != "again" && w.lock.o.Replicas == 0 {
+		r, late, err := w.lock.takeFree(ctx, w.token)
+		if w.asked = late; err != nil || r.held {
+			return r, err
+		}
+	}
+	if ctx.Done() == nil {
+		return w.lock.acquire(ctx, w.kind, w.token, how)
 	}
 	var r reply
 	var err error
 	asked := make(chan struct{})
 	if !w.lock.rooms().run(func() {
 		defer close(asked)
-		r, err = w.seek(context.WithoutCancel(ctx), how)
+		r, err = w.lock.acquire(context.WithoutCancel(ctx), w.kind, w.token, how)
 	}) {
 		return reply{}, w.closed()
 	}
@@ -100,15 +106,6 @@ func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 	case <-ctx.Done():
 		return reply{}, ctx.Err()
 	}
-}
-
-func (w *waiter) seek(ctx context.Context, how string) (reply, error) {
-	if w.kind == alone && how != "again" && w.lock.o.Replicas == 0 {
-		if r, err := w.lock.takeFree(ctx, w.token); err != nil || r.held {
-			return r, err
-		}
-	}
-	return w.lock.acquire(ctx, w.kind, w.token, how)
 }
 
 // stopped is the error of a caller that waits no longer.

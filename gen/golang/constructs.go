@@ -141,7 +141,7 @@ func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 		b.lines = append(b.lines, g.family(&b, r, g.keys[role(e, r)], &scope))
 		families = append(families, fmt.Sprintf("%s: %s", gen.Title(r), r))
 	}
-	payload := g.stored(c.name+"_payload", &role(e, "job").Fields[0].Type, false)
+	payload := g.payload(c, e)
 	codec := g.codecOf("payload", c, payload)
 	var defaults []string
 	if e.Lease > 0 {
@@ -157,6 +157,17 @@ func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 	g.printf("func (k *Keyspace) %s(%s) %s.Queue[%s] {\n%s", c.name, signature(b.params), pkg, payload.typ, b.text())
 	g.printf("return %s.New(k.client, &entry_%s, %s.Keys{Lanes: []%s.Lane{%s}, %s, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Channel: channel, %s}, %s, &%s, &k.tuning.%s)\n}\n\n",
 		pkg, c.name, pkg, pkg, strings.Join(lanes, ", "), strings.Join(families, ", "), legal, b.failed(g), codec, c.name)
+}
+
+// payload is the Go type of a job's payload: a struct where its fields are
+// declared.
+func (g *generator) payload(c *keyCode, e *keyspace.Entry) stored {
+	if len(e.Shape) == 0 {
+		return g.stored(c.name+"_payload", &role(e, "job").Fields[0].Type, false)
+	}
+	typ := c.name + "Value"
+	g.object(typ, g.structure(typ, "the payload of a job of "+printable(e.Name)+".", e.Shape, true))
+	return stored{typ: typ, codec: g.use(module+"/value") + ".JSON[" + typ + "]()"}
 }
 
 // lanes builds the key of every lane, in their order.

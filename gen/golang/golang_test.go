@@ -123,6 +123,7 @@ func everyType() string {
   q: {key: "q:{color}", type: queue, order: color, ttl: none}
   k2: {key: "lock:{lock}:{keys}", type: lock, ttl: 1m, notify: "free:{keys}:{lock}", fence: "f:{lock}:{keys}", waiters: "w:{keys}:{lock}", shared: "sh:{lock}:{keys}"}
   q2: {key: "{queue}:q:{a}:{color}:{d}", type: queue, order: color, ttl: 1d, lease: 5s, retry: 3, value: json, job: "{queue}:j:{a}:{d}:{b}", result: "{d}:rs:{queue}:{a}:{job}", unique: "un:{queue}:{a}:{d}:{name}:x", notify: "rdy:{queue}:{a}:{d}"}
+  q4: {key: "q4:{color}", type: queue, order: color, ttl: none, value: {to: text, at: unix_ms, n: int optional}}
   q3: {key: "one:{t}", type: queue, ttl: none, value: uuid, job: "one:{t}:{u}"}
   ca: {key: "ca:{cache}:{limit}", type: cache, value: {a: int, b: text optional}, ttl: 10m ~10%, fresh: 5m, absent: 3s}
   ca2: {key: "ca2:{a}", type: cache, value: int, ttl: any, fill: "ca2f:{a}"}

@@ -205,6 +205,9 @@ func more(e *keyspace.Entry) []row {
 			out = append(out, row{name, code, note})
 		}
 	}
+	for _, f := range e.Shape {
+		add("payload."+f.Name, f.Type.Definition(), "")
+	}
 	add("order", e.Order, "the lanes are drained in the order of its words")
 	if e.Lease > 0 {
 		add("lease", keyspace.FormatDuration(e.Lease), "a job that is not finished by then is given to somebody else")

@@ -8,6 +8,7 @@ package gather
 
 import (
 	"context"
+	"math"
 	"sync"
 )
 
@@ -26,7 +27,6 @@ type Gather[Q, A any] struct {
 type question[Q, A any] struct {
 	ask    Q
 	answer A
-	batch  []*question[Q, A] // not nil: it is to make this call, its own question first
 	done   chan struct{}
 }
 
@@ -37,70 +37,59 @@ func New[Q, A any](most int, call func([]Q) []A) *Gather[Q, A] {
 	return &Gather[Q, A]{most: most, flights: 2, call: call}
 }
 
+// Each makes a Gather that gathers nothing: every question is a call of its own,
+// and none waits for another.
+func Each[Q, A any](call func([]Q) []A) *Gather[Q, A] {
+	return &Gather[Q, A]{most: 1, flights: math.MaxInt, call: call}
+}
+
 // Do asks. When ctx ends before the answer is there, the question goes on
-// without its caller, and the error is that of ctx.
-func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (A, error) {
-	q := &question[Q, A]{ask: ask}
+// without its caller: the error is that of ctx, and late is closed when it has
+// been answered.
+func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan struct{}, err error) {
+	q := &question[Q, A]{ask: ask, done: make(chan struct{})}
 	g.mu.Lock()
 	if g.flying < g.flights {
 		g.flying++
 		g.mu.Unlock()
-		g.fly([]*question[Q, A]{q})
-		return q.answer, nil
+		go g.fly([]*question[Q, A]{q})
+	} else {
+		g.pending = append(g.pending, q)
+		g.mu.Unlock()
 	}
-	q.done = make(chan struct{})
-	g.pending = append(g.pending, q)
-	g.mu.Unlock()
 	select {
 	case <-q.done:
+		return q.answer, nil, nil
 	case <-ctx.Done():
-		go g.alone(q)
-		var none A
-		return none, ctx.Err()
-	}
-	if q.batch != nil {
-		g.fly(q.batch)
-	}
-	return q.answer, nil
-}
-
-// alone sees to a question whose caller has gone: it may be the one that is to
-// make the next call.
-func (g *Gather[Q, A]) alone(q *question[Q, A]) {
-	<-q.done
-	if q.batch != nil {
-		g.fly(q.batch)
+		return answer, q.done, ctx.Err()
 	}
 }
 
-// fly makes one call, gives out its answers, and lets the next one be made.
+// fly makes calls until nothing is asked any more.
 func (g *Gather[Q, A]) fly(batch []*question[Q, A]) {
-	asks := make([]Q, len(batch))
-	for i, q := range batch {
-		asks[i] = q.ask
-	}
-	answers := g.call(asks)
-	for i, q := range batch {
-		q.answer = answers[i]
-		if i > 0 {
-			q.batch = nil
+	for ; batch != nil; batch = g.next() {
+		asks := make([]Q, len(batch))
+		for i, q := range batch {
+			asks[i] = q.ask
+		}
+		answers := g.call(asks)
+		for i, q := range batch {
+			q.answer = answers[i]
 			close(q.done)
 		}
 	}
-	g.next()
 }
 
-// next hands the flight to the first of those that have gathered.
-func (g *Gather[Q, A]) next() {
+// next is what has gathered meanwhile; nil ends the flight.
+func (g *Gather[Q, A]) next() []*question[Q, A] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.pending) == 0 {
-		g.flying--
-		return
-	}
 	n := min(len(g.pending), g.most)
+	if n == 0 {
+		g.flying--
+		return nil
+	}
 	batch := g.pending[:n:n]
 	g.pending = g.pending[n:]
-	batch[0].batch = batch
-	close(batch[0].done)
+	return batch
 }

@@ -143,6 +143,9 @@ func properties(e *keyspace.Entry) facts {
 	p.add("order", e.Order)
 	p.add("lease", e.Lease.String())
 	p.add("retry", fmt.Sprint(e.Retry))
+	for _, f := range e.Shape {
+		p.add("payload."+f.Name, f.Type.Definition())
+	}
 	p.add("fresh", e.Fresh.String())
 	p.add("absent", e.Absent.String())
 	p.add("cached", e.Cached.String())

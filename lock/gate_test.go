@@ -1,0 +1,77 @@
+package lock_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/lock"
+)
+
+func TestGate(t *testing.T) {
+	everywhere(t, func(t *testing.T, url string) {
+		c := open(t, url, keywright.Options{})
+		g := lock.NewGate(c, "balance:7", time.Minute)
+		for _, step := range []struct {
+			fence int64
+			want  error
+		}{{5, nil}, {5, nil}, {4, lock.ErrStale}, {9, nil}, {5, lock.ErrStale}} {
+			m, err := g.Do(t.Context(), step.fence, "INCRBY", "1")
+			if !errors.Is(err, step.want) || step.want == nil && err != nil {
+				t.Errorf("fence %d: %v", step.fence, err)
+			}
+			if n, _ := m.AsInt64(); step.want == nil && n == 0 {
+				t.Errorf("fence %d: the command answered nothing", step.fence)
+			}
+		}
+		if n, err := c.Raw().Do(t.Context(), c.Raw().B().Get().Key("balance:7").Build()).AsInt64(); err != nil || n != 3 {
+			t.Errorf("%d writes, %v", n, err)
+		}
+		if _, err := g.Do(t.Context(), 10, "LPUSH", "x"); err == nil {
+			t.Error("an error of the command is passed over")
+		}
+		if m, err := g.Do(t.Context(), 10, "SET", "1", "NX"); err != nil || !m.IsNil() {
+			t.Errorf("a command that answers nothing: %v %v", m.String(), err)
+		}
+	})
+}
+
+// row is a database of one row: UPDATE … WHERE fence <= $1.
+type row struct{ fence int64 }
+
+func (r *row) Open(string) (driver.Conn, error)             { return r, nil }
+func (r *row) Connect(context.Context) (driver.Conn, error) { return r, nil }
+func (r *row) Driver() driver.Driver                        { return r }
+func (r *row) Prepare(string) (driver.Stmt, error)          { return r, nil }
+func (r *row) Begin() (driver.Tx, error)                    { return nil, errors.New("none") }
+func (r *row) Close() error                                 { return nil }
+func (r *row) NumInput() int                                { return 1 }
+func (r *row) Query([]driver.Value) (driver.Rows, error)    { return nil, errors.New("none") }
+func (r *row) Exec(args []driver.Value) (driver.Result, error) {
+	if fence := args[0].(int64); fence >= r.fence {
+		r.fence = fence
+		return driver.RowsAffected(1), nil
+	}
+	return driver.RowsAffected(0), nil
+}
+
+// TestExecFenced: through database/sql, with a row that compares as the
+// statement in its documentation does.
+func TestExecFenced(t *testing.T) {
+	db := sql.OpenDB(&row{})
+	defer db.Close()
+	l := lock.Open(open(t, keywrighttest.Start(t, keywrighttest.Redis).URL(), keywright.Options{}), "lock:a", lock.Options{})
+	old := take(t, t.Context(), l)
+	must(t, old.Release(t.Context()))
+	lease := take(t, t.Context(), l)
+	must(t, lock.ExecFenced(t.Context(), db, "UPDATE t SET fence = $1 WHERE fence <= $1", lease.Fence()))
+	if err := lock.ExecFenced(t.Context(), db, "UPDATE t SET fence = $1 WHERE fence <= $1", old.Fence()); !errors.Is(err, lock.ErrStale) {
+		t.Errorf("an older holder wrote: %v", err)
+	}
+	must(t, lease.Release(t.Context()))
+}
