@@ -62,8 +62,12 @@ func (s *subscriptions) Close() {
 	s.mu.Lock()
 	done := s.done
 	s.mu.Unlock()
-	if done != nil {
-		<-done
+	if done == nil {
+		return
+	}
+	select {
+	case <-done:
+	case <-time.After(time.Second): // it is connecting to a server that is frozen, and ends with Options.Timeout
 	}
 }
 
@@ -128,8 +132,8 @@ func (s *subscriptions) keep(done chan struct{}) {
 
 // once is one connection's life; it reports whether it lived at all.
 func (s *subscriptions) once() (lived bool) {
-	conn, release := s.client.raw.Dedicate()
-	defer release()
+	conn, _ := s.client.raw.Dedicate()
+	defer conn.Close() // and not back into the pool: that would ask a server that may be frozen to unsubscribe
 	lost := conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: s.message})
 	s.forget()
 	for {

@@ -473,3 +473,33 @@ func TestClusterFailover(t *testing.T) {
 		t.Errorf("%d of 100 were served", 10+n)
 	}
 }
+
+// TestCloseDoesNotWait: a client is closed while its waiters ask a server that
+// is frozen; they get an error, and nothing is left running.
+func TestCloseDoesNotWait(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Timeout: 20 * time.Second})
+	must(t, err)
+	held := take(t, t.Context(), lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{}))
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for range 3 {
+		wg.Go(func() {
+			if _, err := lock.Open(c, "lock:a", lock.Options{}).Acquire(ctx); err == nil {
+				t.Error("acquired of a frozen server")
+			}
+		})
+	}
+	awaitWaiters(t, lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{}), 1)
+	s.Stop()
+	<-time.After(1200 * time.Millisecond) // they look again, once a second
+	began := time.Now()
+	c.Close()
+	wg.Wait()
+	s.Continue()
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	_ = held.Release(t.Context())
+}

@@ -93,9 +93,13 @@ func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 	var r reply
 	var err error
 	asked := make(chan struct{})
-	if !w.lock.rooms().run(func() {
+	all := w.lock.rooms()
+	if !all.run(func() {
 		defer close(asked)
-		r, err = w.lock.acquire(context.WithoutCancel(ctx), w.kind, w.token, how)
+		call, end := context.WithCancel(context.WithoutCancel(ctx))
+		defer end()
+		defer context.AfterFunc(all.ctx, end)() // Close does not wait for a server that is frozen
+		r, err = w.lock.acquire(call, w.kind, w.token, how)
 	}) {
 		return reply{}, w.closed()
 	}
