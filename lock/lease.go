@@ -29,6 +29,7 @@ type life struct {
 	ctx    context.Context // of the holder
 	end    context.CancelCauseFunc
 	parent context.Context
+	queued bool // it was waited for: others may wait too
 
 	mu       sync.Mutex
 	deadline time.Time     // by the local monotonic clock
@@ -149,7 +150,7 @@ func (lease *Lease) giveBack(ctx context.Context) error {
 	if !wasOver {
 		next = lf.room.next()
 	}
-	r, err := lease.lock.release(ctx, lease.kind, lease.token, next.name(), false)
+	r, err := lease.lock.giveBack(ctx, lease.kind, lease.token, next, lf.queued)
 	next.told(r, err)
 	switch {
 	case err != nil:

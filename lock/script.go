@@ -142,15 +142,21 @@ func (l Lock) acquire(ctx context.Context, k kind, token, how string) (reply, er
 	return l.call(ctx, "acquire", script.acquire, token, milliseconds(l.lease()), string(k), how, modes[l.o.Mode], l.keys.Channel, milliseconds(l.claim()), helpersText)
 }
 
-// release gives back what is held, or a place among the waiters (waits). next
-// is who joins them instead, "" for nobody.
-func (l Lock) release(ctx context.Context, k kind, token, next string, waits bool) (reply, error) {
-	if k == alone && next == "" && !waits && !l.o.Announce {
+// giveBack releases what is held; where nobody is known to wait, in the way that
+// is cheap then.
+func (l Lock) giveBack(ctx context.Context, k kind, token string, next *waiter, queued bool) (reply, error) {
+	if k == alone && next == nil && !queued && !l.o.Announce {
 		n, _, err := l.short(ctx, "release", l.rooms().leave, []string{l.keys.Main, l.keys.Waiters}, token)
 		if err != nil || n >= 0 {
 			return reply{held: n == 1}, err
 		}
 	}
+	return l.release(ctx, k, token, next.name(), false)
+}
+
+// release gives back what is held, or a place among the waiters (waits). next
+// is who joins them instead, "" for nobody.
+func (l Lock) release(ctx context.Context, k kind, token, next string, waits bool) (reply, error) {
 	what, announce := "hold", ""
 	if waits {
 		what = "wait"

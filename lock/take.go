@@ -81,7 +81,7 @@ func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 	if err := ctx.Err(); err != nil {
 		return reply{}, err
 	}
-	if w.kind == alone && how != "again" && w.lock.o.Replicas == 0 {
+	if w.kind == alone && how != "again" && !w.heard && w.lock.o.Replicas == 0 { // who listens has had to wait a moment ago
 		r, late, err := w.lock.takeFree(ctx, w.token)
 		if w.asked = late; err != nil || r.held {
 			return r, err
@@ -234,5 +234,7 @@ func (w *waiter) granted(ctx context.Context, text string, r reply) *Lease {
 	if !now.Before(ends) {
 		return nil
 	}
-	return w.lock.begin(ctx, w.kind, w.token, fence, ends, w.room)
+	lease := w.lock.begin(ctx, w.kind, w.token, fence, ends, w.room)
+	lease.life.queued = true
+	return lease
 }
