@@ -8,19 +8,26 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// Mutate takes a guard out of a script for the length of a test. It fails if the
-// guard is not there.
-func Mutate(t *testing.T, guard, instead string) {
+// Mutate takes guards out of the scripts for the length of a test, pairs of what
+// stands there and what is to stand there. It fails if one is not there.
+func Mutate(t *testing.T, guards ...string) {
 	t.Helper()
-	found := false
+	found := 0
 	edit := func(text string) string {
-		found = found || strings.Contains(text, guard)
-		return strings.ReplaceAll(text, guard, instead)
+		for i := 0; i < len(guards); i += 2 {
+			if strings.Contains(text, guards[i]) {
+				found |= 1 << i
+				text = strings.ReplaceAll(text, guards[i], guards[i+1])
+			}
+		}
+		return text
 	}
 	old, oldGate := script, gateScript
 	script, gateScript = newScripts(edit), keywright.NewScript("gate", edit(gateText))
-	if !found {
-		t.Fatalf("no script has %q any more: the mutation tests nothing", guard)
+	for i := 0; i < len(guards); i += 2 {
+		if found&(1<<i) == 0 {
+			t.Fatalf("no script has %q any more: the mutation tests nothing", guards[i])
+		}
 	}
 	t.Cleanup(func() { script, gateScript = old, oldGate })
 }
