@@ -247,9 +247,9 @@ func jobFields(payload *scalar.Type) []Field {
 	value := *payload
 	value.Optional = true
 	return []Field{
-		{Name: "payload", Type: value}, {Name: "lane", Type: own(scalar.Text)}, {Name: "state", Type: own(scalar.Text)},
+		{Name: "payload", Type: value}, {Name: "lane", Type: own(scalar.Text)},
 		{Name: "attempt", Type: own(scalar.Int)}, {Name: "crashes", Type: own(scalar.Int)}, {Name: "retries", Type: own(scalar.Int)},
-		{Name: "owner", Type: own(scalar.Text)}, {Name: "enqueued", Type: own(scalar.UnixMS)}, {Name: "started", Type: own(scalar.UnixMS)},
+		{Name: "owner", Type: own(scalar.Text)}, {Name: "enqueued", Type: own(scalar.UnixMS)}, {Name: "claims", Type: own(scalar.Int)}, {Name: "request", Type: own(scalar.Text)},
 		{Name: "progress", Type: own(scalar.Text)}, {Name: "error", Type: own(scalar.Text)}, {Name: "unique", Type: own(scalar.Text)}, {Name: "cancel", Type: own(scalar.Bool)},
 	}
 }

@@ -43,7 +43,7 @@ local lost, ended, over = {}, {}, {}
 for i = 17, #ARGV, 5 do
   local verb, id, text = ARGV[i], ARGV[i + 1], ARGV[i + 3]
   local job = before .. id .. after
-  local f = redis.call('HMGET', job, 'owner', 'unique', 'attempt', 'retries', 'lane')
+  local f = verb == 'done' and redis.call('HMGET', job, 'owner', 'unique') or redis.call('HMGET', job, 'owner', 'unique', 'attempt', 'retries', 'lane')
   if f[1] ~= ARGV[i + 2] then
     lost[#lost + 1] = id
   else
@@ -126,8 +126,11 @@ for number in ARGV[15]:gmatch('%d') do
       local job = before .. id .. after
       local f = redis.call('HMGET', job, 'payload', 'attempt', 'claims', 'enqueued', 'crashes')
       if f[1] then -- else somebody has deleted the job: its id means nothing
-        local attempt, claims = (tonumber(f[2]) or 0) + 1, (tonumber(f[3]) or 0) + 1
-        redis.call('HSET', job, 'owner', ARGV[1], 'attempt', attempt, 'claims', claims, 'started', stamp)
+        local attempt, claims = '1', '1' -- text: a number costs as much to write as a command
+        if f[3] then
+          attempt, claims = string.format('%.0f', (f[2] or 0) + 1), string.format('%.0f', f[3] + 1)
+        end
+        redis.call('HSET', job, 'owner', ARGV[1], 'attempt', attempt, 'claims', claims)
         leased[#leased + 1] = ends
         leased[#leased + 1] = id
         local n = #out
