@@ -2,7 +2,7 @@
 -- KEYS[1] leases, KEYS[2] workers
 -- ARGV[1] name of the worker, ARGV[2] lease in ms, ARGV[3] ms after which it counts as dead, ARGV[4] TTL of the workers in ms,
 -- ARGV[5] and ARGV[6] what stands before and behind the id in the key of a job, then two per job: id, token
--- Returns {{ids that are not its own any more}, {ids that are to be cancelled}}
+-- Returns {{numbers of the jobs that are not its own any more}, {numbers of those that are to be cancelled}}, counted from 1
 -- Round trips: 1. O(jobs).
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -13,11 +13,11 @@ redis.call('PEXPIRE', KEYS[2], ARGV[4])
 for i = 7, #ARGV, 2 do
   local f = redis.call('HMGET', ARGV[5] .. ARGV[i] .. ARGV[6], 'owner', 'cancel')
   if f[1] ~= ARGV[i + 1] then
-    lost[#lost + 1] = ARGV[i]
+    lost[#lost + 1] = (i - 5) / 2
   else
     leased[#leased + 1] = ends
     leased[#leased + 1] = ARGV[i]
-    if f[2] then cancelled[#cancelled + 1] = ARGV[i] end
+    if f[2] then cancelled[#cancelled + 1] = (i - 5) / 2 end
   end
 end
 if #leased > 0 then redis.call('ZADD', KEYS[1], 'GT', unpack(leased)) end

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -100,9 +101,9 @@ func (c *crew[T]) look() {
 func (c *crew[T]) beat() {
 	args := []string{c.name, milliseconds(c.q.lease()), milliseconds(max(3*c.q.lease(), 3*presence)), milliseconds(registry), c.q.keys.Job.Before, c.q.keys.Job.After}
 	c.mu.Lock()
-	beaten := make(map[string]*Job[T], len(c.running))
-	for _, j := range c.running {
-		beaten[j.ID] = j
+	beaten := make([]*Job[T], 0, len(c.running))
+	for _, j := range c.running { // a job that was lost and came back is there twice
+		beaten = append(beaten, j)
 		args = append(args, j.ID, j.token)
 	}
 	c.mu.Unlock()
@@ -114,16 +115,24 @@ func (c *crew[T]) beat() {
 		c.tell(err)
 		return
 	}
-	for _, id := range texts(out[1]) {
-		beaten[id].stop(ErrCancelled)
+	for _, n := range numbers(out[1], len(beaten)) {
+		beaten[n-1].stop(ErrCancelled)
 	}
-	for _, id := range texts(out[0]) {
-		beaten[id].stop(ErrLost)
-		delete(beaten, id)
+	for _, n := range numbers(out[0], len(beaten)) {
+		beaten[n-1].stop(ErrLost)
+		beaten[n-1] = nil
 	}
 	for _, j := range beaten {
-		j.extend(sent.Add(c.q.lease() - margin(c.q.lease())))
+		if j != nil {
+			j.extend(sent.Add(c.q.lease() - margin(c.q.lease())))
+		}
 	}
+}
+
+// numbers are those of a list that lie within 1 and most.
+func numbers(m rueidis.RedisMessage, most int) []int64 {
+	all, _ := m.AsIntSlice()
+	return slices.DeleteFunc(all, func(n int64) bool { return n < 1 || n > int64(most) })
 }
 
 // margin is how much earlier than the server a worker ends a lease: for clocks

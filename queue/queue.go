@@ -187,8 +187,9 @@ type Task[T any] struct {
 	// In delays it; At does until a time of the server's clock. At most one.
 	In time.Duration
 	At time.Time
-	// Unique is a name that only one job may have: until it is done or dead, or
-	// for UniqueFor from now, done or not (a window of deduplication).
+	// Unique is a name that only one job may have: until it is done or dead, and
+	// at most a week; or for UniqueFor from now, done or not (a window of
+	// deduplication).
 	Unique    string
 	UniqueFor time.Duration
 	// Retry is the attempts of this job; 0: the queue's.
