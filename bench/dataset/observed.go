@@ -38,6 +38,9 @@ func (m *Manifest) Diff(o Observed) []string {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(unknown)) {
+		if unknown[name].Keys == 0 { // a key that a construct would keep, as a cache while it loads
+			continue
+		}
 		d = append(d, fmt.Sprintf("%s: reported, but not an entry of the declaration", name))
 	}
 	return d
