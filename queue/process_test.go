@@ -26,6 +26,10 @@ func processQueue(t *testing.T, url string) queue.Queue[string] {
 	return queue.Open(open(t, url), "mail", value.Text(0), queue.Options{Lease: processLease, Retry: 1, Crashes: 1000, Backoff: time.Millisecond})
 }
 
+// held is the payload of a job whose first run takes long: whoever is killed while
+// it runs has died in the middle of a job.
+const held = "held"
+
 // TestWorkerProcess is no test: it is a process that works until its standard
 // input ends, and prints what it does with the time.
 func TestWorkerProcess(t *testing.T) {
@@ -41,7 +45,7 @@ func TestWorkerProcess(t *testing.T) {
 	say := func(word string, j *queue.Job[string], at time.Time) { fmt.Println(word, j.ID, j.Fence, at.UnixNano()) }
 	worker := processQueue(t, url).Worker(func(ctx context.Context, j *queue.Job[string]) error {
 		say("began", j, time.Now())
-		for range 3 {
+		for i := 0; i < 3 || j.Payload == held && j.Fence == 1 && i < 500 && ctx.Err() == nil; i++ {
 			if now := time.Now(); ctx.Err() == nil {
 				say("alive", j, now)
 			}
@@ -70,9 +74,14 @@ type log struct {
 	mu    sync.Mutex
 	spans map[string]*span // by id and fence
 	done  map[string]bool
+	first map[string]*process // who ran a job first, by id
 }
 
-func (l *log) hear(line string) {
+func newLog() *log {
+	return &log{spans: map[string]*span{}, done: map[string]bool{}, first: map[string]*process{}}
+}
+
+func (l *log) hear(p *process, line string) {
 	var word, id string
 	var fence, at int64
 	if n, _ := fmt.Sscan(line, &word, &id, &fence, &at); n != 4 {
@@ -85,11 +94,25 @@ func (l *log) hear(line string) {
 	switch {
 	case s == nil && word == "began":
 		l.spans[key] = &span{id: id, fence: fence, began: at, aliveUntil: at}
+		if l.first[id] == nil {
+			l.first[id] = p
+		}
 	case s != nil:
 		s.aliveUntil = at
 		if word == "done" {
 			s.done, l.done[id] = true, true
 		}
+	}
+}
+
+// runsFirst is who ran a job first, if that has begun.
+func (l *log) runsFirst(id string) *process { l.mu.Lock(); defer l.mu.Unlock(); return l.first[id] }
+
+// await waits, not for ever: a server that was killed may have lost what it had
+// not yet answered.
+func (l *log) await(true_ func() bool) {
+	for end := time.Now().Add(2*processLease + 5*time.Second); !true_() && time.Now().Before(end); {
+		<-time.After(time.Millisecond)
 	}
 }
 
@@ -144,7 +167,7 @@ func startProcess(t *testing.T, l *log, url string, env ...string) *process {
 	must(t, p.cmd.Start())
 	p.said.Go(func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
-			l.hear(lines.Text())
+			l.hear(p, lines.Text())
 		}
 	})
 	return p
@@ -161,7 +184,7 @@ func (p *process) end() {
 func kills(t *testing.T, workers, servers int, env ...string) []string {
 	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
 	q := processQueue(t, s.URL())
-	l := &log{spans: map[string]*span{}, done: map[string]bool{}}
+	l := newLog()
 	all := make([]*process, 3)
 	for i := range all {
 		all[i] = startProcess(t, l, s.URL(), env...)
@@ -169,19 +192,27 @@ func kills(t *testing.T, workers, servers int, env ...string) []string {
 	var ids []string
 	r := rand.New(rand.NewPCG(5, 5))
 	for workers > 0 || servers > 0 {
-		for range 20 {
-			id, err := q.Enqueue(t.Context(), queue.Task[string]{ID: fmt.Sprint("job-", len(ids))})
+		for i := range 20 {
+			task := queue.Task[string]{ID: fmt.Sprint("job-", len(ids))}
+			if i == 10 && workers > 0 {
+				task.Payload = held
+			}
+			id, err := q.Enqueue(t.Context(), task)
 			if err != nil {
 				t.Logf("enqueue: %v", err) // it may be there or not: it is counted if it is
 			}
 			ids = append(ids, id)
 		}
 		// In the middle of the work: some of it is done, some is not.
-		for want, end := l.count()+1+r.IntN(10), time.Now().Add(2*processLease+5*time.Second); l.count() < min(want, len(ids)) && time.Now().Before(end); {
-			<-time.After(time.Millisecond)
-		}
+		want := l.count() + 1 + r.IntN(10)
+		l.await(func() bool { return l.count() >= min(want, len(ids)) })
 		if workers > 0 {
 			victim := r.IntN(len(all))
+			id := ids[len(ids)-10]
+			l.await(func() bool { return l.runsFirst(id) != nil })
+			if p := l.runsFirst(id); p != nil {
+				victim = slices.Index(all, p)
+			}
 			_ = all[victim].cmd.Process.Kill()
 			all[victim].end()
 			all[victim] = startProcess(t, l, s.URL(), env...)
@@ -249,7 +280,7 @@ func TestMutations(t *testing.T) {
 func TestDeadWorker(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	q := processQueue(t, s.URL())
-	l := &log{spans: map[string]*span{}, done: map[string]bool{}}
+	l := newLog()
 	var longest time.Duration
 	for range 3 {
 		victim := startProcess(t, l, s.URL())
