@@ -66,6 +66,10 @@ type Options struct {
 	Hooks  []Hook       // called around every operation, in order
 	Logger *slog.Logger // retries and failures at Debug and Warn, with names of entries and never keys or values; nil: nothing
 
+	// Sealer seals and opens what is declared encrypted; without one that can
+	// neither be written nor read.
+	Sealer Sealer
+
 	// Wrap may put something between this client and rueidis, such as a guard.
 	Wrap func(rueidis.Client) rueidis.Client
 
@@ -84,6 +88,7 @@ type Client struct {
 	now    func() time.Time
 	hub    *invalidations // nil without client-side caching
 	parts  parts
+	sealer Sealer
 }
 
 // Open connects: redis://[user:password@]host:port/db, rediss:// with TLS,
@@ -128,7 +133,7 @@ func New(raw rueidis.Client, o Options) *Client {
 }
 
 func newClient(raw rueidis.Client, server string, o Options) *Client {
-	return &Client{raw: raw, server: server, slots: raw.Mode() == rueidis.ClientModeCluster, hooks: o.Hooks, log: o.Logger, now: time.Now,
+	return &Client{raw: raw, server: server, slots: raw.Mode() == rueidis.ClientModeCluster, hooks: o.Hooks, sealer: o.Sealer, log: o.Logger, now: time.Now,
 		retry: retryPolicy{attempts: cmp.Or(max(o.Attempts, 0), 8), backoff: cmp.Or(max(o.Backoff, 0), 10*time.Millisecond)}}
 }
 

@@ -14,6 +14,7 @@ type Entry struct {
 	Pattern string // "cache:product:detail:{productId}"
 	Type    string // the Redis type: "string", "hash" …
 	TTL     TTL
+	Schema  string // the package of the declaration: what is sealed is bound to it
 }
 
 // Effect is what an operation does to its key.

@@ -24,6 +24,7 @@ func AnyFields() Fields[map[string]string] {
 type Column[T any] struct {
 	Name     string
 	Optional bool
+	Sealed   bool // Text and Parse deal with the plain text; what is stored is sealed
 	Text     func(v *T) (text string, present bool, err error)
 	Parse    func(v *T, text string) error
 }
@@ -58,6 +59,9 @@ func Optional[T, F any](name string, c Codec[F], at func(*T) **F) Column[T] {
 			return err
 		}}
 }
+
+// Encrypted makes a column out of another whose text is stored sealed.
+func Encrypted[T any](c Column[T]) Column[T] { c.Sealed = true; return c }
 
 // Append appends names and values of all fields that v has to a list of
 // arguments.
