@@ -73,6 +73,8 @@ func (l *lease) free(ctx context.Context) {
 		return
 	}
 	l.fence, l.asked = 0, false
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.lasts)
+	defer cancel()
 	_, _ = keywright.NewOp(keywright.Spec[int64]{
 		Action: keywright.Action{Client: l.client, Name: "pressure free", Entry: l.entry, Effect: keywright.Idempotent},
 		Script: freeScript, Keys: []string{l.key}, Args: []string{l.who}, Decode: func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() },

@@ -183,7 +183,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if w.lease.err != nil {
 		return w.lease.err
 	}
-	defer func() { w.lease.free(context.WithoutCancel(ctx)) }()
+	defer w.lease.free(ctx)
 	last := ""
 	for {
 		_, err := w.Once(ctx)
@@ -210,7 +210,9 @@ func (w *Watcher) Once(ctx context.Context) ([]Report, error) {
 	errs := []error{err}
 	pressed := slices.DeleteFunc(readings, func(r Reading) bool { return !w.pressed(r) })
 	if len(pressed) == 0 {
-		w.lease.free(ctx)
+		if len(readings) > 0 { // what is not known is no reason to
+			w.lease.free(ctx)
+		}
 		return nil, err
 	}
 	mine, err := w.lease.keep(ctx)

@@ -380,7 +380,7 @@ func TestCluster(t *testing.T) {
 			t.Parallel()
 			cluster := keywrighttest.StartCluster(t, brand, 3, 0)
 			c := open(t, cluster.URL())
-			spread(t, c, 6000)
+			spread(t, c, 3000)
 			keys := func(n int) int64 { k, _ := cluster.Nodes[n].Do("DBSIZE").(int64); return k }
 			before := []int64{keys(0), keys(1), keys(2)}
 			for i, n := range cluster.Nodes {
