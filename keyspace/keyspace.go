@@ -136,6 +136,8 @@ type Entry struct {
 
 	Index  []Index           // entity
 	Emits  map[string]string // entity: create/update/delete/expire → channel name
+	Stamps Stamps            // entity
+	TTLBy  *TTLRule          // entity; nil: the ttl is the same for all
 	Notify *Channel          // lock, queue: where a release, a new job is announced; derived if not written
 	Order  string            // queue: the placeholder whose enum order is pop order
 	Lease  time.Duration     // queue

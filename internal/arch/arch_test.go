@@ -171,6 +171,7 @@ func TestLayers(t *testing.T) {
 		"queue":                       {"slot", "value", "internal/gather"},
 		"limit":                       nil,
 		"counter":                     {"typed", "value", "slot"},
+		"entity":                      {"value"},
 		"ranking":                     {"typed", "value", "slot"},
 		"cache":                       {"slot", "typed", "value"},
 		"guard":                       append([]string{"keyspace/lint"}, declared...),
@@ -193,7 +194,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed", "cache", "lock", "queue", "limit", "counter", "ranking"} // who stands on the client
+	runtime := []string{"typed", "cache", "lock", "queue", "limit", "counter", "ranking", "entity"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue
