@@ -30,9 +30,10 @@ import (
 // Target are the items of one entity that may go. Ids are as they stand in the
 // index. All of it must work on a server that is at maxmemory.
 type Target interface {
-	// Page gives at most n ids of the items with a value of the index's field,
-	// from an offset on, the ones that go first in front.
-	Page(ctx context.Context, value string, from, n int) ([]string, error)
+	// Page gives about n ids of the items with a value of the index's field, the
+	// ones that go first in front: from the beginning, or behind the next of the
+	// page before, also if what was there is gone. next is "" on the last page.
+	Page(ctx context.Context, value, after string, n int) (ids []string, next string, err error)
 	// Shorten leaves no item more than a lifetime of `to`, and gives how many had
 	// more. It lengthens none.
 	Shorten(ctx context.Context, ids []string, to time.Duration) (int, error)

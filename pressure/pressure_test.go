@@ -227,7 +227,7 @@ func lost(t *testing.T, s *keywrighttest.Server) (wrong []string) {
 	c := open(t, s.URL())
 	press(t, s, .95)
 	target := &shelf{c: c}
-	target.pageless = func(string, int) {
+	target.before = func() {
 		fence, _, _ := strings.Cut(fmt.Sprint(s.Do("GET", "lease")), " ")
 		s.Do("SET", "lease", fence+" somebody else")
 	}

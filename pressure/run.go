@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,30 +65,17 @@ func (r *run) do(ctx context.Context) {
 
 // value goes through the items of one value; false ends the run.
 func (r *run) value(ctx context.Context, value string) bool {
-	from, stuck := 0, []string(nil)
-	for {
+	for after := ""; ; {
 		if !r.goOn(ctx) {
 			return false
 		}
 		began := time.Now()
-		bounded, cancel := context.WithDeadline(ctx, r.w.lease.until)
-		ids, err := r.step.Target.Page(bounded, value, from, r.w.o.Batch)
-		full := len(ids) > 0
-		if err == nil {
-			// What was released is no longer in front; what still is cannot be.
-			same := ahead(ids, stuck)
-			from, ids = from+same, ids[same:]
-			err = r.batch(bounded, ids)
-		}
-		cancel()
+		next, err := r.page(ctx, value, after)
 		if err != nil {
 			return r.failed(ctx, err)
 		}
-		if !full {
+		if after = next; after == "" {
 			return true
-		}
-		if stuck = ids; !r.Release {
-			from, stuck = from+len(ids), nil
 		}
 		if !wait(ctx, max(r.w.o.Pause, time.Since(began))) {
 			return r.stop(Stopped)
@@ -97,14 +83,15 @@ func (r *run) value(ctx context.Context, value string) bool {
 	}
 }
 
-// ahead is how many ids in front are among the old ones.
-func ahead(ids, old []string) int {
-	for i, id := range ids {
-		if !slices.Contains(old, id) {
-			return i
-		}
+// page does one batch, within the lease.
+func (r *run) page(ctx context.Context, value, after string) (next string, err error) {
+	ctx, cancel := context.WithDeadline(ctx, r.w.lease.until)
+	defer cancel()
+	ids, next, err := r.step.Target.Page(ctx, value, after, r.w.o.Batch)
+	if err == nil {
+		err = r.batch(ctx, ids)
 	}
-	return len(ids)
+	return next, err
 }
 
 // goOn looks at the memory and the lease before every batch.

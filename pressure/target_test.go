@@ -10,14 +10,13 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/redis/rueidis"
 )
 
 // shelf is a small entity: hashes item:<id>, a zset per priority scored by when
 // an item was created, and one of expiry times, in one slot or in several.
 type shelf struct {
-	c        *keywright.Client
-	pageless func(value string, from int) // called before each page
+	c      *keywright.Client
+	before func() // each page
 }
 
 // What needs no memory comes first: a full server refuses the rest otherwise.
@@ -34,12 +33,23 @@ return n`
 
 func (s *shelf) Key(id string) string { return "item:" + id }
 
-func (s *shelf) Page(ctx context.Context, value string, from, n int) ([]string, error) {
-	if s.pageless != nil {
-		s.pageless(value, from)
+func (s *shelf) Page(ctx context.Context, value, after string, n int) (ids []string, next string, err error) {
+	if s.before != nil {
+		s.before()
+	}
+	from := "-inf"
+	if after != "" {
+		from = "(" + after
 	}
 	b := s.c.Raw().B()
-	return s.c.Raw().Do(ctx, b.Zrange().Key("priority:"+value).Min(strconv.Itoa(from)).Max(strconv.Itoa(from+n-1)).Build()).AsStrSlice()
+	members, err := s.c.Raw().Do(ctx, b.Zrange().Key("priority:"+value).Min(from).Max("+inf").Byscore().Limit(0, int64(n)).Withscores().Build()).AsZScores()
+	for _, m := range members {
+		ids, next = append(ids, m.Member), strconv.Itoa(int(m.Score))
+	}
+	if len(ids) < n {
+		next = ""
+	}
+	return ids, next, err
 }
 
 func (s *shelf) Shorten(ctx context.Context, ids []string, to time.Duration) (int, error) {
@@ -67,8 +77,6 @@ func (s *shelf) Release(ctx context.Context, ids []string) (n int, err error) {
 	}
 	return n, nil
 }
-
-var _ rueidis.Client
 
 const lifetime = 15 * time.Minute
 
