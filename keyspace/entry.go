@@ -69,11 +69,12 @@ var childProperties = map[string][]string{
 	"channels": {"channel", "doc", "message", "owner", "readers"},
 	"events":   {"doc", "with", "deletes", "emits"},
 	"cleanup":  {"match", "idle", "older"},
+	"pressure": {"at", "entry", "where", "shorten", "release"},
 	"emits":    {"create", "update", "delete", "expire"},
 	"stamps":   {"created", "updated", "version"},
 }
 
-// ChildProperties are the properties of one channel, event or clean-up rule, or
+// ChildProperties are the properties of one channel, event, clean-up or pressure rule, or
 // of `emits`.
 func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
 
