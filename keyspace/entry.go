@@ -66,7 +66,8 @@ func TopLevel() []string { return slices.Clone(topLevel) }
 
 // childProperties are the properties of the mappings that are no entries.
 var childProperties = map[string][]string{
-	"channels": {"channel", "doc", "message", "owner", "readers"},
+	"channels": {"channel", "doc", "message", "envelope", "sharded", "durable", "reply", "reply_channel", "owner", "readers"},
+	"durable":  {"maxlen", "age", "groups", "retry", "dead"},
 	"events":   {"doc", "with", "deletes", "emits"},
 	"cleanup":  {"match", "idle", "older"},
 	"pressure": {"at", "entry", "where", "shorten", "release"},
@@ -74,8 +75,8 @@ var childProperties = map[string][]string{
 	"stamps":   {"created", "updated", "version"},
 }
 
-// ChildProperties are the properties of one channel, event, clean-up or pressure rule, or
-// of `emits`.
+// ChildProperties are the properties of one channel, event, clean-up or pressure
+// rule, of `durable` or of `emits`.
 func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
 
 // builder reads one entry.
