@@ -57,21 +57,23 @@ func (h Health) OK() bool {
 }
 
 // Check asks every server that commands go to how it is, in a cluster the
-// primaries: two round trips each, one after the other. The error joins those of all servers; what the others said is
-// in the Health nevertheless. It needs +ping and +info.
+// primaries, under sentinels the primary: two round trips each, at the same time.
+// The error joins those of all servers; what the others said is in the Health
+// nevertheless. It needs +ping and +info.
 func (c *Client) Check(ctx context.Context) (Health, error) {
-	var h Health
-	var errs []error
 	nodes := c.raw.Nodes()
-	for _, address := range slices.Sorted(maps.Keys(nodes)) {
+	h := Health{Servers: askAll(slices.Sorted(maps.Keys(nodes)), func(address string) ServerHealth {
 		s := checkServer(ctx, nodes[address])
 		s.Address = address
 		if s.Err != nil {
 			class, _, hint := judge(s.Err, false)
 			s.Err = &Error{Class: class, Op: "check", Server: address, Attempts: 1, Err: s.Err, Hint: hint}
-			errs = append(errs, s.Err)
 		}
-		h.Servers = append(h.Servers, s)
+		return s
+	})}
+	var errs []error
+	for _, s := range h.Servers {
+		errs = append(errs, s.Err)
 	}
 	if len(nodes) == 0 {
 		errs = append(errs, &Error{Class: Retryable, Op: "check", Server: c.server, Err: errors.New("no server is known")})

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/redis/rueidis"
 )
@@ -24,29 +25,38 @@ type ServerMemory struct {
 
 // Memory asks servers how full they are: those at the addresses, or without any
 // every server that commands go to, in a cluster the primaries. One round trip
-// each, one after the other. The error joins those of all; what the others said
-// is there nevertheless. It needs +info.
+// each, at the same time. The error joins those of all; what the others said is
+// there nevertheless. It needs +info.
 func (c *Client) Memory(ctx context.Context, addresses ...string) ([]ServerMemory, error) {
 	nodes := c.raw.Nodes()
 	if len(addresses) == 0 {
 		addresses = slices.Sorted(maps.Keys(nodes))
 	}
-	var out []ServerMemory
-	var errs []error
-	for _, address := range addresses {
-		m := ServerMemory{Address: address, Err: &Error{Class: Retryable, Op: "memory", Server: address, Err: errors.New("the server is no longer one that commands go to")}}
+	out := askAll(addresses, func(address string) ServerMemory {
 		if node, ok := nodes[address]; ok {
-			m = readMemory(ctx, address, node)
+			return readMemory(ctx, address, node)
 		}
-		if m.Err != nil {
-			errs = append(errs, m.Err)
-		}
-		out = append(out, m)
+		return ServerMemory{Address: address, Err: &Error{Class: Retryable, Op: "memory", Server: address, Err: errors.New("the server is no longer one that commands go to")}}
+	})
+	var errs []error
+	for _, m := range out {
+		errs = append(errs, m.Err)
 	}
 	if len(addresses) == 0 {
 		errs = append(errs, &Error{Class: Retryable, Op: "memory", Server: c.server, Err: errors.New("no server is known")})
 	}
 	return out, errors.Join(errs...)
+}
+
+// askAll asks servers at the same time: one that does not answer hides no other.
+func askAll[T any](addresses []string, ask func(address string) T) []T {
+	out := make([]T, len(addresses))
+	var asked sync.WaitGroup
+	for i, address := range addresses {
+		asked.Go(func() { out[i] = ask(address) })
+	}
+	asked.Wait()
+	return out
 }
 
 func readMemory(ctx context.Context, address string, node rueidis.Client) ServerMemory {

@@ -186,6 +186,11 @@ func (d *document) pressureWhere(r *Pressure, n *yaml.Node) {
 		return
 	}
 	r.Index = r.Entry.Index[i]
+	for _, p := range r.Index.Key.Pattern.Placeholders() {
+		if p.Name != name {
+			d.report("KW309", d.at(fields[0].key), fmt.Sprintf("add an index whose only placeholder is {%s}", name), "the index %s of %s is kept per {%s}, and nobody knows all of those", r.Index.Name, r.Entry.Name, p.Name)
+		}
+	}
 	r.Values = d.pressureValues(r, fields[0])
 }
 
