@@ -54,12 +54,12 @@ for _ = 1, tonumber(ARGV[2 * n + 2]) do
 end
 
 while at <= #ARGV do
-  local parts = tonumber(ARGV[at + 7])
+  local parts = tonumber(ARGV[at + 8])
   if gone[tonumber(ARGV[at])] then
     local body = {}
-    for i = 0, parts - 1 do body[i + 1] = ARGV[at + 8 + 3 * i] end
-    send(at + 2, '{' .. table.concat(body, ',') .. '}', 0)
+    for i = 0, parts - 1 do body[i + 1] = ARGV[at + 9 + 3 * i] end
+    send(at + 2, ARGV[at + 3], '{' .. table.concat(body, ',') .. '}', 0)
   end
-  at = at + 8 + 3 * parts
+  at = at + 9 + 3 * parts
 end
 return {#dead, lives}

@@ -14,7 +14,8 @@
 --   to add: key number, score ('' a set; '@field' that field of the hash; else a number), …
 --   to drop: key number, 's' or 'z', …
 --   events: for which case ('old': the item was there, 'new': it was not, 'dead': one that had expired makes room), 'p', 's' or 'x' (PUBLISH, SPUBLISH, XADD), channel or key number,
---     longest stream ('' any), age of its oldest entry in ms ('' any), 'e' or 'p' (envelope, plain), parts, then per part: text, field ('' none, '#' the id), 'q', 'b' or 'i' (quoted, bare, inline)
+--     longest stream ('' any), age of its oldest entry in ms ('' any), 'e' or 'p' (envelope, plain),
+--     parts of the channel's name (0: the channel is given), parts of the message, then per part: text, field ('' none, '#' the id), 'q' (quoted) or another
 -- Returns per call {code, text, server time in ms}: 'ok' or 'new' and the version; 'record' and the one found; 'absent'; 'present' or 'version' and the version found
 -- Round trips: 1
 local call, fmt = redis.call, string.format
@@ -30,8 +31,8 @@ local function renew(key, ttl)
   end
 end
 
--- data writes the message of an event from the fields of the item.
-local function data(hash, id, at, parts)
+-- texts gives pieces of an event, from the fields of the item; those whose field is missing are left out.
+local function texts(hash, id, at, parts)
   local out, n = {}, 0
   for i = at, at + 3 * parts - 1, 3 do
     local field, form, text = ARGV[i + 1], ARGV[i + 2], ''
@@ -41,12 +42,12 @@ local function data(hash, id, at, parts)
       text = call('HGET', hash, field)
     end
     if text then
-      if field ~= '' and form == 'q' then text = cjson.encode(text) end
+      if form == 'q' then text = cjson.encode(text) end
       n = n + 1
       out[n] = ARGV[i] .. text
     end
   end
-  return '{' .. table.concat(out, ',') .. '}'
+  return out
 end
 
 --include send.lua
@@ -54,9 +55,13 @@ end
 -- emit sends those events of a call that are for one case; they begin at argument `at`.
 local function emit(hash, id, k, at, last, case)
   while at <= last do
-    local parts = tonumber(ARGV[at + 6])
-    if ARGV[at] == case then send(at + 1, data(hash, id, at + 7, parts), k) end
-    at = at + 7 + 3 * parts
+    local name, parts = tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7])
+    if ARGV[at] == case then
+      local target = ARGV[at + 2]
+      if name > 0 then target = table.concat(texts(hash, id, at + 8, name)) end
+      send(at + 1, target, '{' .. table.concat(texts(hash, id, at + 8 + 3 * name, parts), ',') .. '}', k)
+    end
+    at = at + 8 + 3 * (name + parts)
   end
 end
 
