@@ -57,7 +57,7 @@ func TestKillWhileShortening(t *testing.T) {
 	press(t, s, .85)
 	five := time.Now().Add(lifetime - time.Minute).UnixMilli()
 	short := func() (out map[string]int64) {
-		out = ends(s, 1)
+		out = ends(t, s, 1)
 		for id, at := range out {
 			if at > five {
 				delete(out, id)
