@@ -200,6 +200,9 @@ func (s *Store[I, T]) id(key string) string {
 	return key[len(s.spec.Prefix) : len(key)-len(s.spec.Suffix)]
 }
 
+// KeyOf is the key of an item by the text of its id, as Problem has it.
+func (s *Store[I, T]) KeyOf(id string) string { return s.key(id) }
+
 func (s *Store[I, T]) key(id string) string { return s.spec.Prefix + id + s.spec.Suffix }
 
 // action begins an operation.
@@ -221,22 +224,33 @@ func (s *Store[I, T]) invalid(err error) error {
 }
 
 // record is what the ledger says of an item: by the name of each index that has a
-// key per value, that value. It is never empty, so that an item of no such index
-// is in the ledger too.
+// key per value, that value.
 func (s *Store[I, T]) record(in map[string]string) string {
-	var b strings.Builder
-	b.WriteByte('=')
+	record := Record()
 	for i := range s.spec.Indexes {
 		ix := &s.spec.Indexes[i]
 		if text := in[ix.Name]; ix.Field != "" && text != "" {
-			b.WriteString(ix.Name)
-			b.WriteByte('=')
-			b.WriteString(strconv.Itoa(len(text)))
-			b.WriteByte(':')
-			b.WriteString(text)
+			record = appendRecord(record, ix.Name, text)
 		}
 	}
-	return b.String()
+	return string(record)
+}
+
+// Record is the text of an item in the ledger: names of indexes with a key per
+// value, each with the value that the item is under. It is never empty, so that an
+// item of no such index is in the ledger too.
+func Record(namesAndValues ...string) []byte {
+	record := []byte{'='}
+	for i := 0; i+1 < len(namesAndValues); i += 2 {
+		record = appendRecord(record, namesAndValues[i], namesAndValues[i+1])
+	}
+	return record
+}
+
+func appendRecord(dst []byte, name, text string) []byte {
+	dst = append(append(dst, name...), '=')
+	dst = append(strconv.AppendInt(dst, int64(len(text)), 10), ':')
+	return append(dst, text...)
 }
 
 // recorded reads a record. What it does not understand it leaves out.

@@ -307,13 +307,7 @@ func (s *Store[I, T]) look(ctx context.Context, a *keywright.Action, id string) 
 	raw := s.client.Raw()
 	return keywright.Run(ctx, &reading, func(ctx context.Context) rueidis.RedisResult {
 		return raw.Do(ctx, raw.B().Hget().Key(s.spec.Ledger).Field(id).Build())
-	}, func(r rueidis.RedisResult) (string, error) {
-		text, err := r.ToString()
-		if rueidis.IsRedisNil(err) {
-			return "", nil
-		}
-		return text, err
-	})
+	}, optionalText)
 }
 
 // Delete removes an item and reports whether it was there. 2 round trips: where
