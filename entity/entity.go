@@ -218,7 +218,8 @@ func (s *Store[I, T]) invalid(err error) error {
 }
 
 // record is what the ledger says of an item: by the name of each index that has a
-// key per value, that value. It is never empty, so that an item of no such index
+// key per value, that value, also of an item that is not in it as it lacks the
+// score. It is never empty, so that an item of no such index
 // is in the ledger too.
 func (s *Store[I, T]) record(in map[string]string) string {
 	var b strings.Builder
