@@ -273,34 +273,38 @@ func (s *Store[I, T]) describe(v *T) (in map[string]string, adds, drops []entry,
 			return nil, nil, nil, err
 		case there:
 			adds = append(adds, e)
-			if ix.Field != "" {
-				in[ix.Name] = ix.text(e.key)
-			}
-		case ix.Field == "":
-			drops = append(drops, ix.drop(ix.Prefix))
+		case e.key != "":
+			drops = append(drops, ix.drop(e.key))
+		}
+		if ix.Field != "" && e.key != "" {
+			in[ix.Name] = ix.text(e.key)
 		}
 	}
 	return in, adds, drops, nil
 }
 
-// entryOf is where a value is in an index, if it is.
+// entryOf is where a value is in an index, if it is. One that lacks only the
+// score has the key, and is not there.
 func (s *Store[I, T]) entryOf(ix *Index[T], v *T) (e entry, there bool, err error) {
 	columns := s.spec.Fields.Columns
-	if ix.Score != "" {
-		if s.stamped[ix.Score] {
-			e.score = "@" + ix.Score
-		} else if e.score, there, err = columns[s.columns[ix.Score]].Text(v); err != nil || !there {
-			return e, false, err
+	e.key = ix.Prefix
+	if ix.Field != "" {
+		if _, there, err = columns[s.columns[ix.Field]].Text(v); err != nil || !there {
+			return entry{}, false, err
+		}
+		if e.key, err = ix.Key(v); err != nil {
+			return entry{}, false, err
 		}
 	}
-	if e.key = ix.Prefix; ix.Field == "" {
+	switch {
+	case ix.Score == "":
+		return e, true, nil
+	case s.stamped[ix.Score]:
+		e.score = "@" + ix.Score
 		return e, true, nil
 	}
-	if _, there, err = columns[s.columns[ix.Field]].Text(v); err != nil || !there {
-		return e, false, err
-	}
-	e.key, err = ix.Key(v)
-	return e, err == nil, err
+	e.score, there, err = columns[s.columns[ix.Score]].Text(v)
+	return e, there, err
 }
 
 func (ix *Index[T]) drop(key string) entry {
@@ -337,10 +341,9 @@ func (s *Store[I, T]) known(texts []text) string {
 	in := map[string]string{}
 	for i := range s.spec.Indexes {
 		ix := &s.spec.Indexes[i]
-		if ix.Field == "" || ix.Score != "" && !s.stamped[ix.Score] && !texts[s.columns[ix.Score]].there {
-			continue
+		if ix.Field != "" {
+			in[ix.Name] = texts[s.columns[ix.Field]].text
 		}
-		in[ix.Name] = texts[s.columns[ix.Field]].text
 	}
 	return s.record(in)
 }

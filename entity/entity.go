@@ -224,7 +224,8 @@ func (s *Store[I, T]) invalid(err error) error {
 }
 
 // record is what the ledger says of an item: by the name of each index that has a
-// key per value, that value.
+// key per value, that value, also of an item that is not in it as it lacks the
+// score.
 func (s *Store[I, T]) record(in map[string]string) string {
 	record := Record()
 	for i := range s.spec.Indexes {

@@ -122,7 +122,8 @@ func (s *Store[I, T]) set(v *T, field, text string) {
 
 // Update changes some fields of an item and gives its new version. A missing one
 // is keywright.ErrNotFound. 1 round trip; one more when an indexed field changes,
-// since what it was must be known to take it out of there.
+// since what it was must be known to take it out of there, and now and then one
+// when its TTL begins anew, as an index must outlive its items.
 func (s *Store[I, T]) Update(ctx context.Context, id I, changes ...Change[T]) (version int64, err error) {
 	return s.update(ctx, "update", id, present, changes, nil)
 }
@@ -271,7 +272,9 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 	}
 	if err == nil && s.err == nil {
 		c.id = s.id(key)
-		err = errors.Join(p.fill(key, c), s.lifetime(p, c, options))
+		if err = p.fill(key, c); err == nil {
+			err = s.lifetime(ctx, s.action(name, keywright.Writes, key, nil), p, c, options)
+		}
 	}
 	var needed bool
 	if err == nil && s.err == nil {
@@ -284,17 +287,28 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 		}
 	}
 	out, err := s.write(ctx, &a, c, func(expected string) { _, _ = p.moves(expected, c) })
+	if err == nil && out.record != "" {
+		if err = s.outlive(ctx, out.record); err != nil {
+			err = &keywright.Error{Class: keywright.UnknownOutcome, Op: name, Entry: s.spec.Entry.Name, Err: err, Hint: "the item is changed, and its indexes may end before it: touch it"}
+		}
+	}
 	return out.version, err
 }
 
 // lifetime: an update begins the TTL anew when it was asked to, when the entry
 // slides, and when it changes what the TTL depends on.
-func (s *Store[I, T]) lifetime(p *patch[I, T], c *call, options []keywright.WriteOption) (err error) {
-	begins := len(options) > 0 || s.spec.Entry.TTL.Sliding
+func (s *Store[I, T]) lifetime(ctx context.Context, a keywright.Action, p *patch[I, T], c *call, options []keywright.WriteOption) (err error) {
+	begins, known := len(options) > 0 || s.spec.Entry.TTL.Sliding, 0
 	for _, field := range s.spec.TTLFields {
-		begins = begins || p.touched[field]
+		if p.touched[field] {
+			begins, known = true, known+1
+		}
 	}
-	if begins {
+	switch {
+	case !begins:
+	case len(options) == 0 && s.spec.TTL != nil && known < len(s.spec.TTLFields):
+		c.ttl, err = s.ruled(ctx, &a)
+	default:
 		c.ttl, err = s.ttl(&p.v, options)
 	}
 	return err
@@ -330,7 +344,7 @@ func (s *Store[I, T]) DeleteItem(ctx context.Context, item Item[I, T]) (bool, er
 func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, texts []text) (bool, error) {
 	key, err := s.spec.Key(id)
 	a := s.action("delete", keywright.Idempotent, key, err)
-	c := &call{condition: condition, now: templates(wasThere, s.spec.OnDelete)}
+	c := &call{condition: condition, stamps: stamps{version: s.spec.Version}, now: templates(wasThere, s.spec.OnDelete)}
 	if a.Err == nil {
 		c.id = s.id(key)
 		if c.expected = s.knownOr(texts, ""); c.expected == "" {
@@ -359,6 +373,7 @@ type outcome struct {
 	version    int64
 	now        int64 // ms
 	created    bool
+	record     string // of an item whose TTL began anew
 }
 
 // write sends a call, and again with the record that was found if another one was
@@ -398,7 +413,10 @@ func decodeOutcome(r rueidis.RedisResult) (out outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	if len(texts) != 3 {
+	if len(texts) > 3 {
+		out.record = texts[3]
+	}
+	if len(texts) < 3 {
 		return out, fmt.Errorf("the script answered with %d texts", len(texts))
 	}
 	out.code, out.text = texts[0], texts[1]
