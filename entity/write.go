@@ -333,7 +333,7 @@ func (s *Store[I, T]) DeleteItem(ctx context.Context, item Item[I, T]) (bool, er
 func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, texts []text) (bool, error) {
 	key, err := s.spec.Key(id)
 	a := s.action("delete", keywright.Idempotent, key, err)
-	c := &call{condition: condition, now: templates(wasThere, s.spec.OnDelete)}
+	c := &call{condition: condition, now: templates(wasThere, s.spec.OnDelete), stamps: stamps{version: s.spec.Version}}
 	if a.Err == nil {
 		c.id = s.id(key)
 		if c.expected = s.knownOr(texts, ""); c.expected == "" {
