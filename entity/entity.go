@@ -103,6 +103,7 @@ type Store[I, T any] struct {
 	err    error
 
 	scripts *scripts
+	putter  *putter        // nil where `write` does all
 	columns map[string]int // field → column
 	names   []string       // of all columns
 	stamped map[string]bool
@@ -127,6 +128,7 @@ func New[I, T any](c *keywright.Client, spec *Spec[I, T], err error) *Store[I, T
 	}
 	s.keeps = fmt.Sprint(spec.IndexTTL.Milliseconds())
 	s.scripts = keywright.Part(c, newScripts)
+	s.putter = newPutter(c, s)
 	return s
 }
 
@@ -136,7 +138,8 @@ type Item[I, T any] struct {
 	Value   T
 	Version int64 // 0 if the declaration has no version
 
-	texts []text // as they were read, by column
+	texts  []text // as they were read, by column
+	record string // what the ledger said behind the write that gave it
 }
 
 // text is a field as it is stored, if it is there.
