@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,29 +51,27 @@ func first(t testing.TB, x event.Exchange[note, note]) {
 	})
 }
 
-func TestCall(t *testing.T) {
-	everywhere(t, func(t *testing.T, url string) {
-		for _, sharded := range []bool{false, true} {
-			c := open(t, url)
-			x := exchange(c, event.Config{Sharded: sharded})
-			serving(t, exchange(open(t, url), event.Config{Sharded: sharded}), event.ServeOptions{}, double)
-			first(t, x)
-			var wg sync.WaitGroup
-			for i := 1; i <= 100; i++ {
-				wg.Go(func() {
-					if a, err := x.Call(t.Context(), note{N: i}); err != nil || a.N != 2*i {
-						t.Errorf("%d: %+v %v", i, a, err)
-					}
-				})
-			}
-			wg.Wait()
-			for _, n := range []int{-1, 0} {
-				if failed := (*event.Answered)(nil); !errors.As(onlyErr(x.Call(t.Context(), note{N: n})), &failed) {
-					t.Errorf("%d: no error of the responder", n)
+func testCall(t *testing.T, url string) {
+	for _, sharded := range []bool{false, true} {
+		c := open(t, url)
+		x := exchange(c, event.Config{Sharded: sharded})
+		serving(t, exchange(open(t, url), event.Config{Sharded: sharded}), event.ServeOptions{}, double)
+		first(t, x)
+		var wg sync.WaitGroup
+		for i := 1; i <= 100; i++ {
+			wg.Go(func() {
+				if a, err := x.Call(t.Context(), note{N: i}); err != nil || a.N != 2*i {
+					t.Errorf("%d: %+v %v", i, a, err)
 				}
+			})
+		}
+		wg.Wait()
+		for _, n := range []int{-1, 0} {
+			if failed := (*event.Answered)(nil); !errors.As(onlyErr(x.Call(t.Context(), note{N: n})), &failed) {
+				t.Errorf("%d: no error of the responder", n)
 			}
 		}
-	})
+	}
 }
 
 func onlyErr[A any](_ A, err error) error { return err }
@@ -102,22 +101,28 @@ func TestCollect(t *testing.T) {
 func TestNoAnswer(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	proxy := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
-	x := exchange(open(t, "redis://"+proxy.Addr()), event.Config{})
+	var cut atomic.Bool // when the request has been sent
+	c, err := keywright.Open(t.Context(), "redis://"+proxy.Addr(), keywright.Options{Hooks: []keywright.Hook{{Done: func(_ context.Context, call keywright.Call, _ keywright.Outcome) {
+		if call.Op == "publish" && cut.Load() {
+			proxy.Cut()
+		}
+	}}}})
+	must(t, err)
+	t.Cleanup(c.Close)
+	x := exchange(c, event.Config{})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := x.Call(ctx, note{N: 1}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("nobody answers: %v", err)
 	}
-	asked := make(chan struct{}, 100)
 	serving(t, exchange(open(t, s.URL()), event.Config{}), event.ServeOptions{}, func(ctx context.Context, m event.Message[note]) (note, error) {
 		if m.Data.N == 9 {
-			asked <- struct{}{}
 			<-ctx.Done()
 		}
 		return note{}, ctx.Err()
 	})
 	first(t, exchange(open(t, s.URL()), event.Config{}))
-	go func() { <-asked; proxy.Cut() }()
+	cut.Store(true)
 	if _, err := x.Call(t.Context(), note{N: 9}); !errors.Is(err, event.ErrAnswerLost) {
 		t.Errorf("the connection broke: %v", err)
 	}

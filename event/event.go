@@ -64,7 +64,9 @@ func (t Topic[M]) Channel() string { return t.name }
 //go:embed publish.lua
 var publishText string
 
-var publishScript = keywright.NewScript("event publish", publishText)
+// In a cluster what is published on one channel goes by one node, and so stays in
+// order.
+var publishScript = keywright.NewKeylessScript("event publish", publishText)
 
 // Publish announces m: one round trip. It is sent once; an error of class
 // UnknownOutcome says that it may have arrived.
@@ -97,7 +99,7 @@ func (t Topic[M]) publish(m M, more string) keywright.Op[int64] {
 		}
 	case t.config.Plain:
 		s.Build = func(b rueidis.Builder) rueidis.Completed {
-			return b.Publish().Channel(t.name).Message(data).Build()
+			return b.Arbitrary("PUBLISH").Keys(t.name).Args(data).Build() // as a key: to one node
 		}
 	default:
 		s.Script, s.Args = publishScript, []string{t.name, data, more}

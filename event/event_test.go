@@ -12,6 +12,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/value"
 	"go.uber.org/goleak"
 )
@@ -52,17 +53,35 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// everywhere runs a test on both servers, alone and as clusters.
-func everywhere(t *testing.T, f func(t *testing.T, url string)) {
+// TestServers runs what both servers, alone and as clusters, must do.
+func TestServers(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
-			f(t, keywrighttest.Start(t, brand).URL())
+			s := keywrighttest.Start(t, brand)
+			all(t, s.URL(), s)
 		})
 		t.Run(string(brand)+" cluster", func(t *testing.T) {
 			t.Parallel()
-			f(t, keywrighttest.StartCluster(t, brand, 3, 0).URL())
+			c := keywrighttest.StartCluster(t, brand, 3, 0)
+			all(t, c.URL(), c.Nodes...)
 		})
+	}
+}
+
+func all(t *testing.T, url string, servers ...*keywrighttest.Server) {
+	for name, f := range map[string]func(*testing.T, string){
+		"Topic":               testTopic,
+		"PatternAndJoin":      testPatternAndJoin,
+		"Stream":              testStream,
+		"RetryAndDeadLetters": testRetryAndDeadLetters,
+		"Trim":                testTrim,
+		"Call":                testCall,
+	} {
+		for _, s := range servers {
+			s.Do("FLUSHALL")
+		}
+		t.Run(name, func(t *testing.T) { f(t, url) })
 	}
 }
 
@@ -110,53 +129,49 @@ func (h *heard) told() []error {
 	return append([]error(nil), h.notices...)
 }
 
-func TestTopic(t *testing.T) {
-	everywhere(t, func(t *testing.T, url string) {
-		c, other := open(t, url), open(t, url)
-		for _, config := range []event.Config{{}, {Plain: true}, {Sharded: true}, {Plain: true, Sharded: true}} {
-			var h heard
-			who := fmt.Sprintf("%v-%v", config.Plain, config.Sharded)
-			stop, err := topic(c, config, who).Subscribe(t.Context(), event.Options{}, h.hear)
-			must(t, err)
-			for i := range 50 {
-				must(t, topic(other, config, who).Publish(t.Context(), note{N: i}))
-			}
-			eventually(t, "all are heard", func() bool { return len(h.messages()) == 50 })
-			for i, m := range h.messages() {
-				timed := !config.Plain && time.Since(m.Time).Abs() < time.Minute
-				if m.Data.N != i || m.Channel != "notes:"+who || config.Plain != m.Time.IsZero() || !config.Plain && !timed {
-					t.Fatalf("%+v: message %d is %+v", config, i, m)
-				}
-			}
-			stop()
-			must(t, topic(other, config, who).Publish(t.Context(), note{}))
-			if len(h.messages()) != 50 || len(h.told()) > 0 {
-				t.Errorf("after the end: %d messages, %v", len(h.messages()), h.told())
+func testTopic(t *testing.T, url string) {
+	c, other := open(t, url), open(t, url)
+	for _, config := range []event.Config{{}, {Plain: true}, {Sharded: true}, {Plain: true, Sharded: true}} {
+		var h heard
+		who := fmt.Sprintf("%v-%v", config.Plain, config.Sharded)
+		stop, err := topic(c, config, who).Subscribe(t.Context(), event.Options{}, h.hear)
+		must(t, err)
+		for i := range 50 {
+			must(t, topic(other, config, who).Publish(t.Context(), note{N: i}))
+		}
+		eventually(t, "all are heard", func() bool { return len(h.messages()) == 50 })
+		for i, m := range h.messages() {
+			timed := !config.Plain && time.Since(m.Time).Abs() < time.Minute
+			if m.Data.N != i || m.Channel != "notes:"+who || config.Plain != m.Time.IsZero() || !config.Plain && !timed {
+				t.Fatalf("%+v: message %d is %+v", config, i, m)
 			}
 		}
-	})
+		stop()
+		must(t, topic(other, config, who).Publish(t.Context(), note{}))
+		if len(h.messages()) != 50 || len(h.told()) > 0 {
+			t.Errorf("after the end: %d messages, %v", len(h.messages()), h.told())
+		}
+	}
 }
 
-func TestPatternAndJoin(t *testing.T) {
-	everywhere(t, func(t *testing.T, url string) {
-		c := open(t, url)
-		var all, two heard
-		_, err := event.Pattern(topic(c, event.Config{}, ""), "notes:*", func(name string) bool { return !strings.HasSuffix(name, "x") }).Subscribe(t.Context(), event.Options{}, all.hear)
-		must(t, err)
-		_, err = event.Join(topic(c, event.Config{}, "a"), topic(c, event.Config{}, "x")).Subscribe(t.Context(), event.Options{}, two.hear)
-		must(t, err)
-		for i, who := range []string{"a", "b", "x"} {
-			must(t, topic(c, event.Config{}, who).Publish(t.Context(), note{N: i}))
-		}
-		eventually(t, "they are heard", func() bool { return len(all.messages()) == 2 && len(two.messages()) == 2 })
-		if m := all.messages(); m[0].Channel != "notes:a" || m[1].Channel != "notes:b" {
-			t.Errorf("%+v", m)
-		}
-		_, err = event.Pattern(topic(c, event.Config{Sharded: true}, ""), "notes:*", nil).Subscribe(t.Context(), event.Options{}, all.hear)
-		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
-			t.Errorf("a pattern of sharded channels: %v", err)
-		}
-	})
+func testPatternAndJoin(t *testing.T, url string) {
+	c := open(t, url)
+	var all, two heard
+	_, err := event.Pattern(topic(c, event.Config{}, ""), "notes:*", func(name string) bool { return !strings.HasSuffix(name, "x") }).Subscribe(t.Context(), event.Options{}, all.hear)
+	must(t, err)
+	_, err = event.Join(topic(c, event.Config{}, "a"), topic(c, event.Config{}, "x")).Subscribe(t.Context(), event.Options{}, two.hear)
+	must(t, err)
+	for i, who := range []string{"a", "b", "x"} {
+		must(t, topic(c, event.Config{}, who).Publish(t.Context(), note{N: i}))
+	}
+	eventually(t, "they are heard", func() bool { return len(all.messages()) == 2 && len(two.messages()) == 2 })
+	if m := all.messages(); m[0].Channel != "notes:a" || m[1].Channel != "notes:b" {
+		t.Errorf("%+v", m)
+	}
+	_, err = event.Pattern(topic(c, event.Config{Sharded: true}, ""), "notes:*", nil).Subscribe(t.Context(), event.Options{}, all.hear)
+	if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
+		t.Errorf("a pattern of sharded channels: %v", err)
+	}
 }
 
 // A cut connection and a server that begins anew are told, once each.
@@ -197,15 +212,17 @@ func TestSlotMoves(t *testing.T) {
 			c := open(t, cluster.URL())
 			var h heard
 			names := map[string]event.Topic[note]{}
-			for i := range 60 {
-				name := fmt.Sprint(i)
-				names[name] = topic(c, event.Config{Sharded: true}, name)
+			for i := 0; len(names) < 4; i++ {
+				if name := fmt.Sprint(i); slot.Of([]byte("notes:"+name)) < 200 {
+					names[name] = topic(c, event.Config{Sharded: true}, name)
+				}
 			}
 			for _, one := range names {
 				_, err := one.Subscribe(t.Context(), event.Options{}, h.hear)
 				must(t, err)
 			}
-			cluster.MoveSlots(0, 1, 2000)
+			cluster.MoveSlots(0, 1, 200)
+			eventually(t, "the gaps are told", func() bool { return len(h.told()) >= 4 })
 			for name, one := range names {
 				eventually(t, "channel "+name+" is heard", func() bool {
 					if err := one.Publish(t.Context(), note{Key: name}); err != nil {

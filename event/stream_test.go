@@ -64,87 +64,86 @@ func publish(t testing.TB, s event.Stream[note], from, to int) (ids []string) {
 	return ids
 }
 
-func TestStream(t *testing.T) {
-	everywhere(t, func(t *testing.T, url string) {
-		s := journal(open(t, url), event.StreamConfig{Age: time.Hour})
-		ids := publish(t, s, 0, 250)
-		var all []int
-		for m, err := range s.All(t.Context(), event.Begin) {
-			must(t, err)
-			all = append(all, m.Data.N)
-		}
-		if len(all) != 250 || !slices.IsSorted(all) {
-			t.Errorf("replayed %d", len(all))
-		}
-		some, err := s.Read(t.Context(), event.Behind(ids[9]), event.Position(ids[19]), 100)
-		if must(t, err); len(some) != 10 || some[0].Data.N != 10 || time.Since(some[0].Time).Abs() > time.Minute {
-			t.Errorf("%+v", some)
-		}
-		some, err = s.Read(t.Context(), event.At(time.Now().Add(time.Hour)), event.End, 100)
-		if must(t, err); len(some) != 0 {
-			t.Errorf("the future has %d", len(some))
-		}
-		var first, second, other log
-		for _, to := range []*log{&first, &second} {
-			started(t, s, "a", event.RunOptions[note]{Batch: 10}, func(_ context.Context, m event.Stored[note]) error { to.add(m); return nil })
-		}
-		started(t, s, "b", event.RunOptions[note]{}, func(_ context.Context, m event.Stored[note]) error { other.add(m); return nil })
-		eventually(t, "both groups have all", func() bool {
-			return len(first.numbers())+len(second.numbers()) == 250 && len(other.numbers()) == 250
-		})
-		eventually(t, "all are acknowledged", func() bool {
-			stats, err := s.Stats(t.Context())
-			return err == nil && len(stats.Groups) == 2 && stats.Groups[0].Pending+stats.Groups[1].Pending+stats.Groups[0].Lag+stats.Groups[1].Missed == 0 && stats.Length == 250
-		})
-		if !slices.IsSorted(other.numbers()) {
-			t.Error("one consumer got them out of order")
-		}
+func testStream(t *testing.T, url string) {
+	s := journal(open(t, url), event.StreamConfig{Age: time.Hour})
+	ids := publish(t, s, 0, 250)
+	var all []int
+	for m, err := range s.All(t.Context(), event.Begin) {
+		must(t, err)
+		all = append(all, m.Data.N)
+	}
+	if len(all) != 250 || !slices.IsSorted(all) {
+		t.Errorf("replayed %d", len(all))
+	}
+	some, err := s.Read(t.Context(), event.Behind(ids[9]), event.Position(ids[19]), 100)
+	if must(t, err); len(some) != 10 || some[0].Data.N != 10 || time.Since(some[0].Time).Abs() > time.Minute {
+		t.Errorf("%+v", some)
+	}
+	some, err = s.Read(t.Context(), event.At(time.Now().Add(time.Hour)), event.End, 100)
+	if must(t, err); len(some) != 0 {
+		t.Errorf("the future has %d", len(some))
+	}
+	var first, second, other log
+	for _, to := range []*log{&first, &second} {
+		started(t, s, "a", event.RunOptions[note]{Batch: 10}, func(_ context.Context, m event.Stored[note]) error { to.add(m); return nil })
+	}
+	started(t, s, "b", event.RunOptions[note]{}, func(_ context.Context, m event.Stored[note]) error { other.add(m); return nil })
+	eventually(t, "both groups have all", func() bool {
+		return len(first.numbers())+len(second.numbers()) == 250 && len(other.numbers()) == 250
 	})
+	eventually(t, "all are acknowledged", func() bool {
+		stats, err := s.Stats(t.Context())
+		return err == nil && len(stats.Groups) == 2 && stats.Groups[0].Pending+stats.Groups[1].Pending+stats.Groups[0].Lag+stats.Groups[1].Missed == 0 && stats.Length == 250
+	})
+	if !slices.IsSorted(other.numbers()) {
+		t.Error("one consumer got them out of order")
+	}
 }
 
 // A message that fails is tried again, then becomes a dead letter with the
 // reason, and may be published again.
-func TestRetryAndDeadLetters(t *testing.T) {
-	everywhere(t, func(t *testing.T, url string) {
-		s := journal(open(t, url), event.StreamConfig{Retry: 3})
-		publish(t, s, 0, 5)
-		var tries log
-		var mu sync.Mutex
-		var told []error
-		healed := false
-		started(t, s, "g", event.RunOptions[note]{Backoff: time.Millisecond, OnError: func(err error) { mu.Lock(); told = append(told, err); mu.Unlock() }}, func(_ context.Context, m event.Stored[note]) error {
-			tries.add(m)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case healed:
-			case m.Data.N == 1:
-				return errors.New("not today")
-			case m.Data.N == 2 && m.Deliveries < 3:
-				panic("once more")
-			case m.Data.N == 3:
-				return event.Discard(errors.New("never"))
-			}
-			return nil
-		})
-		eventually(t, "there are dead letters", func() bool { st, err := s.Stats(t.Context()); return err == nil && st.Dead == 2 && st.Groups[0].Pending == 0 })
-		if got := tries.numbers(); !slices.Equal(got, []int{0, 1, 1, 1, 2, 2, 2, 3, 4}) {
-			t.Errorf("tries: %v", got)
-		}
-		dead, err := s.Dead(t.Context(), event.Begin, 10)
-		must(t, err)
-		if dead[0].Reason != "not today" || dead[0].Deliveries != 3 || dead[0].Data.N != 1 || dead[0].Group != "g" || dead[1].Reason != "never" || dead[1].Deliveries != 1 {
-			t.Errorf("%+v", dead)
-		}
+func testRetryAndDeadLetters(t *testing.T, url string) {
+	s := journal(open(t, url), event.StreamConfig{Retry: 3})
+	publish(t, s, 0, 5)
+	var tries log
+	var mu sync.Mutex
+	var told []error
+	healed := false
+	started(t, s, "g", event.RunOptions[note]{Backoff: time.Millisecond, OnError: func(err error) { mu.Lock(); told = append(told, err); mu.Unlock() }}, func(_ context.Context, m event.Stored[note]) error {
+		tries.add(m)
 		mu.Lock()
-		healed = true
-		mu.Unlock()
-		n, err := s.Redrive(t.Context(), dead[0].ID, dead[1].ID)
-		if must(t, err); n != 2 {
-			t.Errorf("%d redriven", n)
+		defer mu.Unlock()
+		switch {
+		case healed:
+		case m.Data.N == 1:
+			return errors.New("not today")
+		case m.Data.N == 2 && m.Deliveries < 3:
+			panic("once more")
+		case m.Data.N == 3:
+			return event.Discard(errors.New("never"))
 		}
-		eventually(t, "they are handled after all", func() bool { return len(tries.numbers()) == 11 })
+		return nil
 	})
+	eventually(t, "there are dead letters", func() bool {
+		st, err := s.Stats(t.Context())
+		return err == nil && st.Dead == 2 && st.Groups[0].Pending == 0
+	})
+	if got := tries.numbers(); !slices.Equal(got, []int{0, 1, 1, 1, 2, 2, 2, 3, 4}) {
+		t.Errorf("tries: %v", got)
+	}
+	dead, err := s.Dead(t.Context(), event.Begin, 10)
+	must(t, err)
+	if dead[0].Reason != "not today" || dead[0].Deliveries != 3 || dead[0].Data.N != 1 || dead[0].Group != "g" || dead[1].Reason != "never" || dead[1].Deliveries != 1 {
+		t.Errorf("%+v", dead)
+	}
+	mu.Lock()
+	healed = true
+	mu.Unlock()
+	n, err := s.Redrive(t.Context(), dead[0].ID, dead[1].ID)
+	if must(t, err); n != 2 {
+		t.Errorf("%d redriven", n)
+	}
+	eventually(t, "they are handled after all", func() bool { return len(tries.numbers()) == 11 })
 }
 
 // Messages with one key stay in order, also when one fails; others pass it.
@@ -182,7 +181,7 @@ func TestSlowAndSilent(t *testing.T) {
 			publish(t, theirs, 0, 1)
 			var slow, other log
 			ended := make(chan error, 1)
-			started(t, mine, "g", event.RunOptions[note]{Lease: lease}, func(ctx context.Context, m event.Stored[note]) error {
+			started(t, mine, "g", event.RunOptions[note]{Lease: lease, Grace: time.Millisecond}, func(ctx context.Context, m event.Stored[note]) error {
 				slow.add(m)
 				<-ctx.Done()
 				ended <- context.Cause(ctx)
@@ -235,35 +234,33 @@ func TestShutdown(t *testing.T) {
 }
 
 // What trimming takes is told, before and after.
-func TestTrim(t *testing.T) {
-	everywhere(t, func(t *testing.T, url string) {
-		s := journal(open(t, url), event.StreamConfig{})
-		publish(t, s, 0, 1300)
-		var got log
-		stop := started(t, s, "g", event.RunOptions[note]{Batch: 1}, func(ctx context.Context, m event.Stored[note]) error {
-			if got.add(m) > 100 {
-				<-ctx.Done()
-				return ctx.Err()
-			}
-			return nil
-		})
-		eventually(t, "a hundred are done, one is in hand", func() bool { return len(got.numbers()) == 101 })
-		check := func(p event.Policy, messages, open, left int64) {
-			t.Helper()
-			r, err := s.Trim(t.Context(), p)
-			must(t, err)
-			stats, err := s.Stats(t.Context())
-			must(t, err)
-			if r.Messages != messages || r.Unacknowledged["g"] != open || stats.Length != left {
-				t.Errorf("%+v: %+v, %d left", p, r, stats.Length)
-			}
+func testTrim(t *testing.T, url string) {
+	s := journal(open(t, url), event.StreamConfig{})
+	publish(t, s, 0, 1300)
+	var got log
+	stop := started(t, s, "g", event.RunOptions[note]{Batch: 1, Grace: time.Millisecond}, func(ctx context.Context, m event.Stored[note]) error {
+		if got.add(m) > 100 {
+			<-ctx.Done()
+			return ctx.Err()
 		}
-		check(event.Policy{MaxLen: 100}, 1200, 1100, 1300)
-		check(event.Policy{MaxLen: 100, Keep: true}, 100, 0, 1300)
-		check(event.Policy{Before: time.Now().Add(time.Hour)}, 1300, 1200, 1300)
-		check(event.Policy{MaxLen: 100, Keep: true, Apply: true}, 100, 0, 1200)
-		check(event.Policy{MaxLen: 100, Apply: true}, 1100, 1100, 100)
-		check(event.Policy{Before: time.Now().Add(time.Hour), Apply: true}, 100, 100, 0)
-		go stop()
+		return nil
 	})
+	eventually(t, "a hundred are done, one is in hand", func() bool { return len(got.numbers()) == 101 })
+	check := func(p event.Policy, messages, open, left int64) {
+		t.Helper()
+		r, err := s.Trim(t.Context(), p)
+		must(t, err)
+		stats, err := s.Stats(t.Context())
+		must(t, err)
+		if r.Messages != messages || r.Unacknowledged["g"] != open || stats.Length != left {
+			t.Errorf("%+v: %+v, %d left", p, r, stats.Length)
+		}
+	}
+	check(event.Policy{MaxLen: 100}, 1200, 1100, 1300)
+	check(event.Policy{MaxLen: 100, Keep: true}, 100, 0, 1300)
+	check(event.Policy{Before: time.Now().Add(time.Hour)}, 1300, 1200, 1300)
+	check(event.Policy{MaxLen: 100, Keep: true, Apply: true}, 100, 0, 1200)
+	check(event.Policy{MaxLen: 100, Apply: true}, 1100, 1100, 100)
+	check(event.Policy{Before: time.Now().Add(time.Hour), Apply: true}, 100, 100, 0)
+	stop()
 }
