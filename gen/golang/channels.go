@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,7 +69,7 @@ func (g *generator) message(c *keyspace.Channel, code *keyCode, suffix, doc stri
 }
 
 func (g *generator) aboutChannel(name string, c *keyspace.Channel) {
-	g.out.WriteString(comment("", c.Doc, name+": "))
+	g.out.WriteString(comment("", cmp.Or(c.Doc, name+" is the channel "+printable(c.Name)+"."), name+": "))
 	g.printf("//\n// Channel %s.\n", printable(c.Pattern.String()))
 }
 
@@ -77,7 +78,14 @@ func (g *generator) topic(c *keyspace.Channel, code *keyCode) {
 	pkg := g.use(module + "/event")
 	typ, fields, codec := g.message(c, code, "Message", "the message of", c.Message)
 	g.printf("var channel_%s = keywright.Entry{Name: %s, Pattern: %s, Type: \"channel\"}\n\n", code.name, quote(c.Name), quote(c.Pattern.String()))
-	config := fmt.Sprintf("%s.Config{Plain: %t, Sharded: %t}", pkg, c.Plain, c.Sharded)
+	var set []string
+	if c.Plain {
+		set = append(set, "Plain: true")
+	}
+	if c.Sharded {
+		set = append(set, "Sharded: true")
+	}
+	config := fmt.Sprintf("%s.Config{%s}", pkg, strings.Join(set, ", "))
 	make := fmt.Sprintf("%s.New(k.client, &channel_%s, &%s, %s, ", pkg, code.name, codec, config)
 	method := g.methods.Take(code.name+"Topic", "Client")
 	g.topics[c] = &topicCode{method, code.params, typ, fields}
@@ -85,7 +93,7 @@ func (g *generator) topic(c *keyspace.Channel, code *keyCode) {
 	g.printf("func (k *Keyspace) %s(%s) %s.Topic[%s] {\nname, err := %sChannel(%s)\nreturn %sname, err)\n}\n\n", method, signature(code.params), pkg, typ, code.name, arguments(code.params), make)
 	if len(code.params) > 0 && !c.Sharded {
 		all := g.methods.Take(code.name+"Topics", "Client")
-		g.printf("// %s are all channels %s: Parse%sChannel reads the name of a\n// message's channel.\nfunc (k *Keyspace) %s() %s.Topics[%s] {\n", all, printable(c.Pattern.String()), code.name, all, pkg, typ)
+		g.printf("// %s are all channels %s:\n// Parse%sChannel reads the name of a message's channel.\nfunc (k *Keyspace) %s() %s.Topics[%s] {\n", all, printable(c.Pattern.String()), code.name, all, pkg, typ)
 		g.printf("return %s.Pattern(%s\"\", nil), %s, func(name string) bool {\n%sok := Parse%sChannel(name)\nreturn ok\n})\n}\n\n", pkg, make, quote(c.Pattern.ScanGlob()), strings.Repeat("_, ", len(code.params)), code.name)
 	}
 	if c.Request && c.ReplyTo != nil {
