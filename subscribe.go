@@ -120,7 +120,7 @@ type topic struct {
 // that sends on it.
 type subscriptions struct {
 	client *Client
-	lean   bool // for sharded channels; without one it has no connection
+	lean   bool // for sharded channels; without one it soon has no connection
 	ctx    context.Context
 	cancel context.CancelFunc
 	wake   chan struct{} // something has changed in channels
@@ -218,7 +218,11 @@ func (s *subscriptions) keep(done chan struct{}) {
 			attempt = 0
 			continue
 		}
-		if began := time.Now(); s.once() && time.Since(began) > time.Second {
+		began := time.Now()
+		if lived := s.once(); lived && s.lean && s.empty() {
+			attempt = 0 // it was not needed any more
+			continue
+		} else if lived && time.Since(began) > time.Second {
 			attempt = 0
 		}
 		_ = sleep(s.ctx, s.client.retry.delay(max(attempt, 1)))
@@ -242,8 +246,9 @@ func (s *subscriptions) once() (lived bool) {
 			return lived
 		}
 		lived = true
+		var idle <-chan time.Time
 		if s.lean && s.empty() {
-			return true
+			idle = time.After(linger)
 		}
 		select {
 		case <-s.ctx.Done():
@@ -252,10 +257,15 @@ func (s *subscriptions) once() (lived bool) {
 			return true
 		case <-s.moved:
 			return true
+		case <-idle:
+			return true
 		case <-s.wake:
 		}
 	}
 }
+
+// linger is how long a connection for sharded channels is kept without one.
+const linger = 10 * time.Second
 
 // ended hears that a subscription is over. If nobody here asked for that, the
 // slot of a sharded channel has moved to another node.

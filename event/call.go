@@ -154,7 +154,6 @@ func (x Exchange[Q, A]) Serve(ctx context.Context, o ServeOptions, handle func(c
 			for {
 				next, ok := in.next(ctx)
 				if !ok {
-					in.wake() // the next one
 					return
 				}
 				tell(x.serve(ctx, next, handle))

@@ -44,7 +44,7 @@ type RunOptions[M any] struct {
 	Name string
 	// OnError hears of failed calls, dead letters (*Buried), messages that were
 	// trimmed before they were acknowledged (*Trimmed), and panics; nil: nobody
-	// does. The consumer goes on.
+	// does. The consumer goes on. Several goroutines may call it at once.
 	OnError func(error)
 }
 
@@ -131,6 +131,7 @@ type consumer[M any] struct {
 	seed   maphash.Seed
 	turn   int
 	from   string // where claiming goes on
+	began  bool   // the group has been there
 
 	room chan struct{} // something has left the hand
 
@@ -187,7 +188,7 @@ func (c *consumer[M]) read(ctx context.Context) {
 			err = c.fetch(ctx, free, min(time.Until(due), time.Second))
 		}
 		if err == nil || ctx.Err() != nil {
-			failures = 0
+			failures, c.began = 0, true
 			continue
 		}
 		failures++
@@ -211,11 +212,12 @@ func (c *consumer[M]) recover(ctx context.Context, err error, failures int) {
 
 func (c *consumer[M]) create(ctx context.Context) error {
 	begin := "0"
-	if c.o.New {
+	if c.o.New && !c.began { // one that begins anew with its stream must miss nothing
 		begin = "$"
 	}
 	s := c.stream
 	_, err := script("group", s.client, s.entry, keywright.Idempotent, groupScript, nil, []string{s.keys.Main}, []string{c.group, begin, ms(s.config.Age)}, number).Do(ctx)
+	c.began = c.began || err == nil
 	return err
 }
 
@@ -339,7 +341,7 @@ func (c *consumer[M]) work(ctx, alive context.Context, lane chan *delivery[M]) {
 func (c *consumer[M]) one(ctx, alive context.Context, d *delivery[M]) {
 	for try := 0; ; try++ {
 		if ctx.Err() != nil {
-			c.settle(d, "release", nil)
+			c.settle(alive, d, "release", nil)
 			return
 		}
 		err, lost := c.try(alive, d)
@@ -351,7 +353,7 @@ func (c *consumer[M]) one(ctx, alive context.Context, d *delivery[M]) {
 			c.tell(ErrLost)
 			return
 		case ctx.Err() != nil && alive.Err() != nil: // it failed because it had to stop
-			c.settle(d, "release", nil)
+			c.settle(alive, d, "release", nil)
 			return
 		}
 		if over := (*discard)(nil); errors.As(err, &over) || d.Deliveries >= int64(c.stream.config.Retry) {
@@ -360,7 +362,7 @@ func (c *consumer[M]) one(ctx, alive context.Context, d *delivery[M]) {
 		}
 		c.pause(ctx, min(c.o.Backoff<<min(try, 20), c.o.Lease))
 		if ctx.Err() == nil {
-			if d.Deliveries = c.settle(d, "again", nil); d.Deliveries == 0 {
+			if d.Deliveries = c.settle(alive, d, "again", nil); d.Deliveries == 0 {
 				return // another consumer has it, or it will be claimed
 			}
 		}

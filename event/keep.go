@@ -10,9 +10,9 @@ import (
 )
 
 // ack tells the server that a message is done: also when it is another's by now,
-// since done is done.
+// since done is done, and when the consumer is to end.
 func (c *consumer[M]) ack(d *delivery[M]) error {
-	ctx, cancel := context.WithTimeout(context.Background(), c.o.Lease)
+	ctx, cancel := context.WithTimeout(context.Background(), min(c.o.Lease, 5*time.Second))
 	defer cancel()
 	_, err := c.stream.Ack(ctx, c.group, d.ID)
 	return err
@@ -20,8 +20,15 @@ func (c *consumer[M]) ack(d *delivery[M]) error {
 
 // settle says what becomes of a message; 0 when it is not ours any more, or the
 // server could not be asked.
-func (c *consumer[M]) settle(d *delivery[M], what string, reason error) int64 {
-	ctx, cancel := context.WithTimeout(context.Background(), c.o.Lease)
+func (c *consumer[M]) settle(alive context.Context, d *delivery[M], what string, reason error) int64 {
+	limit := c.o.Lease
+	if alive.Err() != nil {
+		if d.cancel == nil { // nobody has begun with it: others claim it after a lease
+			return 0
+		}
+		alive, limit = context.Background(), time.Second
+	}
+	ctx, cancel := context.WithTimeout(alive, limit)
 	defer cancel()
 	text := ""
 	if reason != nil {
@@ -35,8 +42,8 @@ func (c *consumer[M]) settle(d *delivery[M], what string, reason error) int64 {
 }
 
 // bury makes a message a dead letter.
-func (c *consumer[M]) bury(_ context.Context, d *delivery[M], reason error) {
-	if c.settle(d, "bury", reason) > 0 {
+func (c *consumer[M]) bury(alive context.Context, d *delivery[M], reason error) {
+	if c.settle(alive, d, "bury", reason) > 0 {
 		c.tell(&Buried{ID: d.ID, Reason: reason, Messages: 1})
 	}
 }

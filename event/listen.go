@@ -291,5 +291,8 @@ func (in *inbox) take() (item, bool) {
 	if i.notice == nil {
 		in.waiting--
 	}
+	if len(in.items) > 0 {
+		in.wake() // another one who waits
+	}
 	return i, true
 }
