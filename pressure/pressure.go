@@ -116,7 +116,7 @@ const (
 // Report is one run of a step on one server.
 type Report struct {
 	Process       string
-	Fence         int64 // of the lease: greater for later holders
+	Fence         int64 // of the lease: the server's time in µs when it was taken
 	Server        string
 	Entry         string
 	Step          int     // its number in the declaration, from 0
