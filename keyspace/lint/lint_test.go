@@ -49,6 +49,8 @@ var cases = map[string]struct{ bad, good []string }{
 	"KW327": {bad: []string{scriptCase("beyond.lua", ""), scriptCase("literal.lua", ""), scriptCase("scans.lua", "")}, good: []string{scriptCase("fine.lua", ""), scriptCase("all.lua", "")}},
 	"KW328": {bad: []string{scriptCase("argless.lua", ""), scriptCase("fine.lua", ", args: {n: int, m: int}"), scriptCase("literal.lua", "")}, good: []string{scriptCase("fine.lua", ""), scriptCase("all.lua", ", args: {n: int, m: int}")}},
 	"KW329": {bad: []string{scriptCase("fine.lua", ", effect: reads")}, good: []string{scriptCase("fine.lua", ", effect: idempotent"), scriptCase("reads.lua", ", effect: reads")}},
+	"KW335": {bad: []string{"a: {key: x, type: set, member: text encrypted, ttl: 1d}", "a: {key: x, type: zset, member: text encrypted, ttl: 1d}", "a: {key: \"x:{d}\", type: ranking, member: text encrypted, score: int, ttl: 1d}", "a: {key: x, type: hash, field: text encrypted, value: int, ttl: 1d}", "keys: {}\nchannels: {c: {channel: c, message: {t: text encrypted}}}"},
+		good: []string{"a: {key: x, type: list, member: text encrypted, ttl: 1d}", "a: {key: x, type: hash, field: text, value: int encrypted, ttl: 1d}", "a: {key: x, type: stream, fields: {t: text encrypted}, ttl: 1d}", "a: {key: \"x:{i}\", type: entity, fields: {t: text encrypted, k: int}, index: {k: y}, ttl: 1d}", "a: {key: x, type: cache, value: {t: text encrypted}, ttl: 1d}", "a: {key: x, type: queue, value: text encrypted, ttl: none}"}},
 	"KW401": {bad: []string{"keywright: 1\nkeys:\n  a: {key: x, type: string, ttl: 1d}"}, good: []string{"a: {key: x, type: string, ttl: 1d}"}},
 	"KW402": {bad: []string{"a: {key: x, type: string, ttl: 1d, readers: [o]}"}, good: []string{"a: {key: x, type: string, ttl: 1d, readers: [p]}"}},
 }
