@@ -75,7 +75,9 @@ func client(t testing.TB, url string, r keywright.Sealer) *keywright.Client {
 	return c
 }
 
-func (w world) key(c *keywright.Client, name string) typed.Key { return typed.NewKey(c, entry, name, nil) }
+func (w world) key(c *keywright.Client, name string) typed.Key {
+	return typed.NewKey(c, entry, name, nil)
+}
 
 // stored is everything that is on the server.
 func (w world) stored() string {

@@ -170,6 +170,7 @@ func TestLayers(t *testing.T) {
 		"lock":                        {"slot"},
 		"queue":                       {"slot", "value", "internal/gather"},
 		"seal":                        nil,
+		"seal/reseal":                 append([]string{"seal", "source"}, declared...),
 		"limit":                       nil,
 		"counter":                     {"typed", "value", "slot"},
 		"ranking":                     {"typed", "value", "slot"},
@@ -194,7 +195,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed", "cache", "lock", "queue", "limit", "counter", "ranking", "seal"} // who stands on the client
+	runtime := []string{"typed", "cache", "lock", "queue", "limit", "counter", "ranking", "seal", "seal/reseal"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue
