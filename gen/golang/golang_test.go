@@ -117,15 +117,15 @@ func everyType() string {
   z4: {key: z4, type: ranking, score: unix_ms, ttl: 7d}
   st: {key: "st:{color}", type: stream, fields: {who: text, n: int optional}, maxlen: 100, groups: [a, b c], ttl: none}
   st2: {key: st2, type: stream, ttl: 1d}
-  x1: {key: "x1:{a}", type: string, value: int encrypted, ttl: 1d}
-  x2: {key: "x2:{a}", type: hash, fields: {s: int encrypted, t: "color encrypted optional", u: bytes encrypted}, ttl: 1d}
-  x3: {key: "x3:{a}", type: hash, field: uuid, value: unix_ms encrypted, ttl: 1d}
-  x4: {key: "x4:{a}", type: list, member: json encrypted, ttl: 1d}
-  x5: {key: "x5:{a}", type: stream, fields: {s: float encrypted, t: text}, ttl: 1d}
-  x6: {key: "x6:{a}", type: cache, value: {s: bytes encrypted optional, t: int encrypted}, ttl: 1d}
-  x7: {key: "x7:{a}", type: cache, value: text encrypted, ttl: 1d}
-  x8: {key: x8, type: queue, value: json encrypted, ttl: none}
-  x9: {key: x9, type: queue, value: {s: text encrypted, n: int}, ttl: none}
+  en1: {key: "en1:{a}", type: string, value: int encrypted, ttl: 1d}
+  en2: {key: "en2:{a}", type: hash, fields: {s: int encrypted, t: "color encrypted optional", u: bytes encrypted}, ttl: 1d}
+  en3: {key: "en3:{a}", type: hash, field: uuid, value: unix_ms encrypted, ttl: 1d}
+  en4: {key: "en4:{a}", type: list, member: json encrypted, ttl: 1d}
+  en5: {key: "en5:{a}", type: stream, fields: {s: float encrypted, t: text}, ttl: 1d}
+  en6: {key: "en6:{a}", type: cache, value: {s: bytes encrypted optional, t: int encrypted}, ttl: 1d}
+  en7: {key: "en7:{a}", type: cache, value: text encrypted, ttl: 1d}
+  en8: {key: en8, type: queue, value: json encrypted, ttl: none}
+  en9: {key: en9, type: queue, value: {s: text encrypted, n: int}, ttl: none}
   c: {key: c, type: counter, ttl: 1d}
   r: {key: "r:{ip}", type: ratelimit, rate: 5 per 1m, ttl: 5m}
   k: {key: "k:{id}", type: lock, ttl: 1m}
@@ -164,10 +164,10 @@ events: {gone: {with: [color, hour], deletes: [object, fixed]}, nothing: {with: 
 func TestEncryptedIsSealed(t *testing.T) {
 	code := string(generate(t, declare(t, everyType())))
 	for _, want := range []string{
-		`var value_X1 = value.Encrypt(value.Int(`, `value.Encrypted(value.Required("s", codec_X2Value_S,`, `value.Encrypted(value.Optional("t", codec_X2Value_T,`,
-		`typed.NewField(h.Key, "s", &sealed_codec_X2Value_S, false)`, `var value_X3 = value.Encrypt(value.UnixMS())`, `var member_X4 = value.Encrypt(value.Raw())`,
-		`value.Encrypted(value.Required("s", codec_X5Value_S,`, `value.EncryptedMember(value.OptionalMember("s",`, `var value_X6 = value.SealedObject(members_X6Value)`,
-		`var value_X7 = value.Encrypt(value.Text(0))`, `var payload_X8 = value.Encrypt(value.Raw())`, `var payload_X9 = value.SealedObject(members_X9Value)`, `Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}, Schema: "every"}`,
+		`var value_En1 = value.Encrypt(value.Int(`, `value.Encrypted(value.Required("s", codec_En2Value_S,`, `value.Encrypted(value.Optional("t", codec_En2Value_T,`,
+		`typed.NewField(h.Key, "s", &sealed_codec_En2Value_S, false)`, `var value_En3 = value.Encrypt(value.UnixMS())`, `var member_En4 = value.Encrypt(value.Raw())`,
+		`value.Encrypted(value.Required("s", codec_En5Value_S,`, `value.EncryptedMember(value.OptionalMember("s",`, `var value_En6 = value.SealedObject(members_En6Value)`,
+		`var value_En7 = value.Encrypt(value.Text(0))`, `var payload_En8 = value.Encrypt(value.Raw())`, `var payload_En9 = value.SealedObject(members_En9Value)`, `Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}, Schema: "every"}`,
 	} {
 		if !strings.Contains(code, want) {
 			t.Errorf("it has no %s", want)
