@@ -35,6 +35,6 @@ func Mutate(t *testing.T, guards ...string) {
 // MutateMargin makes holders believe that a lease lasts longer than it does.
 func MutateMargin(t *testing.T) {
 	old := margin
-	margin = func(lease time.Duration) time.Duration { return -lease }
+	margin = func(time.Duration) time.Duration { return -time.Hour }
 	t.Cleanup(func() { margin = old })
 }

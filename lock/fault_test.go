@@ -355,23 +355,6 @@ func TestFenceAfterFailover(t *testing.T) {
 	must(t, next.Release(ctx))
 }
 
-// TestClockSteps: the server's clock jumps while locks are held; tokens grow
-// nevertheless, since they are never below the last one.
-func TestFenceBehindTheClock(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Redis)
-	c := open(t, s.URL(), keywright.Options{})
-	l := lock.Open(c, "lock:a", lock.Options{})
-	ahead := time.Now().Add(time.Hour).UnixMicro() // the clock was put back by an hour
-	s.Do("SET", "{lock:a}:fence", fmt.Sprint(ahead), "PX", "100000")
-	for i := range int64(3) {
-		lease := take(t, t.Context(), l)
-		if lease.Fence() != ahead+1+i {
-			t.Errorf("fence %d, want %d", lease.Fence(), ahead+1+i)
-		}
-		must(t, lease.Release(t.Context()))
-	}
-}
-
 func TestQuorum(t *testing.T) {
 	var servers []*keywrighttest.Server
 	var mine, others []lock.Lock
