@@ -21,6 +21,7 @@ type hold struct {
 	fence      int64
 	began      time.Time
 	aliveUntil time.Time // the last time it saw its context alive
+	deadline   time.Time // as its lease said when it saw that
 }
 
 // history is what happened to one lock, and what it protects.
@@ -103,6 +104,13 @@ func harm(ctx context.Context, p *keywrighttest.Proxy, r *rand.Rand) {
 	}
 }
 
+// look notes that the holder is alive, if it is.
+func (one *hold) look(lease *lock.Lease) {
+	if now := time.Now(); lease.Context().Err() == nil {
+		one.aliveUntil, one.deadline = now, lease.Deadline()
+	}
+}
+
 // work holds the lock again and again.
 func work(t *testing.T, ctx context.Context, h *history, l lock.Lock, gate lock.Gate, r *rand.Rand) {
 	for ctx.Err() == nil {
@@ -112,15 +120,11 @@ func work(t *testing.T, ctx context.Context, h *history, l lock.Lock, gate lock.
 		}
 		one := hold{fence: lease.Fence(), began: time.Now()}
 		for end := one.began.Add(time.Duration(r.IntN(8)) * time.Millisecond); time.Now().Before(end); pause(ctx, time.Millisecond) {
-			if now := time.Now(); lease.Context().Err() == nil {
-				one.aliveUntil = now
-			}
+			one.look(lease)
 		}
 		if r.IntN(10) == 0 {
 			pause(ctx, 150*time.Millisecond) // longer than the lease if nobody could renew it, and no look at the context
-			if now := time.Now(); lease.Context().Err() == nil {
-				one.aliveUntil = now
-			}
+			one.look(lease)
 		}
 		write, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		_, err = gate.Do(write, lease.Fence(), "RPUSH", fmt.Sprint(lease.Fence()))

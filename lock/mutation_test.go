@@ -72,21 +72,6 @@ func oldIsWritten(t *testing.T) []string {
 	return violations(&history{}, ledger(t, s))
 }
 
-// clockIsBehind takes the lock when the clock was put back by an hour.
-func clockIsBehind(t *testing.T) (wrong []string) {
-	s, a, _ := pair(t, lock.Options{})
-	ahead := time.Now().Add(time.Hour).UnixMicro()
-	s.Do("SET", "{lock:a}:fence", fmt.Sprint(ahead), "PX", "100000")
-	for i := range int64(3) {
-		lease := take(t, t.Context(), a)
-		if lease.Fence() != ahead+1+i {
-			wrong = append(wrong, fmt.Sprintf("fence %d, want %d", lease.Fence(), ahead+1+i))
-		}
-		must(t, lease.Release(t.Context()))
-	}
-	return wrong
-}
-
 // brokenIsRenewed renews a lock that was broken and that somebody else has.
 func brokenIsRenewed(t *testing.T) (wrong []string) {
 	_, a, b := pair(t, lock.Options{})
