@@ -35,6 +35,7 @@ type Spec[I, T any] struct {
 	Key            func(id I) (string, error) // of an item
 	Parse          func(key string) (I, bool)
 	Fields         *value.Fields[T]
+	Identify       func(id I, v *T) // writes the id into a field that holds it; nil: there is none
 	Indexes        []Index[T]
 
 	Expires string // the zset of expiry times; "" if items never expire
@@ -79,17 +80,19 @@ const (
 type Event struct {
 	Mode    Mode
 	Channel string        // or the key of the stream
+	Name    []Part        // of a channel that depends on the item, instead of Channel
 	MaxLen  int64         // of the stream, about; 0: any
 	Age     time.Duration // of its oldest entry, about; 0: any
 	Plain   bool          // the data alone, without an envelope
 	Data    []Part
 }
 
-// Part is one field of a message.
+// Part is one field of a message, or a piece of a channel's name.
 type Part struct {
-	Name  string     // in the message
-	Field string     // of the item; "" for its id
-	Form  value.Form // how it is written in JSON
+	Name    string     // in the message
+	Field   string     // of the item; "" for its id
+	Form    value.Form // how it is written in JSON
+	Literal bool       // Name is text as it is
 }
 
 // Store is the items of an entity. It is safe for concurrent use; make one per

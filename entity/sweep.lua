@@ -61,17 +61,17 @@ end
 
 local failed
 while at <= #ARGV do
-  local parts, one = tonumber(ARGV[at + 7]), tonumber(ARGV[at])
+  local parts, one = tonumber(ARGV[at + 8]), tonumber(ARGV[at])
   if gone[one] then
     local body = {}
-    for i = 0, parts - 1 do body[i + 1] = ARGV[at + 8 + 3 * i] end
-    local ok, err = pcall(send, at + 2, '{' .. table.concat(body, ',') .. '}', 0)
+    for i = 0, parts - 1 do body[i + 1] = ARGV[at + 9 + 3 * i] end
+    local ok, err = pcall(send, at + 2, ARGV[at + 3], '{' .. table.concat(body, ',') .. '}', 0)
     if not ok then
       gone[one] = nil
       failed = type(err) == 'table' and err.err or tostring(err)
     end
   end
-  at = at + 8 + 3 * parts
+  at = at + 9 + 3 * parts
 end
 local done = {}
 for _, one in ipairs(dead) do

@@ -57,6 +57,9 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 	a := s.action(name, keywright.Writes, key, err)
 	var in map[string]string
 	if a.Err == nil {
+		if s.spec.Identify != nil {
+			s.spec.Identify(id, &v)
+		}
 		c.id = s.id(key)
 		in, err = s.fill(key, &v, c, options)
 		a = s.action(name, keywright.Writes, key, err)

@@ -14,7 +14,8 @@
 --   to add: key number, score ('' a set; '@field' that field of the hash; else a number), …
 --   to drop: key number, 's' or 'z', …
 --   events: for which case ('old': the item was there, 'new': it was not, 'dead': one that had expired makes room), 'p', 's' or 'x' (PUBLISH, SPUBLISH, XADD), channel or key number,
---     longest stream ('' any), age of its oldest entry in ms ('' any), 'e' or 'p' (envelope, plain), parts, then per part: text, field ('' none, '#' the id), 'q', 'b' or 'i' (quoted, bare, inline)
+--     longest stream ('' any), age of its oldest entry in ms ('' any), 'e' or 'p' (envelope, plain),
+--     parts of the channel's name (0: the channel is given), parts of the message, then per part: text, field ('' none, '#' the id), 'q' (quoted) or another
 -- Returns per call {code, text, server time in ms}: 'ok' or 'new' and the version, and behind the time the record of an item whose TTL began anew; 'record' and the one found; 'absent'; 'present' or 'version' and the version found
 -- Round trips: 1
 local call, fmt = redis.call, string.format
@@ -31,8 +32,8 @@ local function renew(key, ttl)
   end
 end
 
--- data writes the message of an event from the fields of the item.
-local function data(hash, id, at, parts)
+-- texts gives pieces of an event, from the fields of the item; those whose field is missing are left out.
+local function texts(hash, id, at, parts)
   local out, n = {}, 0
   for i = at, at + 3 * parts - 1, 3 do
     local field, form, text = ARGV[i + 1], ARGV[i + 2], ''
@@ -42,12 +43,12 @@ local function data(hash, id, at, parts)
       text = call('HGET', hash, field)
     end
     if text then
-      if field ~= '' and form == 'q' then text = cjson.encode(text) end
+      if form == 'q' then text = cjson.encode(text) end
       n = n + 1
       out[n] = ARGV[i] .. text
     end
   end
-  return '{' .. table.concat(out, ',') .. '}'
+  return out
 end
 
 --include send.lua
@@ -55,10 +56,38 @@ end
 -- emit sends those events of a call that are for one case; they begin at argument `at`.
 local function emit(hash, id, k, at, last, case)
   while at <= last do
-    local parts = tonumber(ARGV[at + 6])
-    if ARGV[at] == case then send(at + 1, data(hash, id, at + 7, parts), k) end
-    at = at + 7 + 3 * parts
+    local name, parts = tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7])
+    if ARGV[at] == case then
+      local target = ARGV[at + 2]
+      if name > 0 then target = table.concat(texts(hash, id, at + 8, name)) end
+      send(at + 1, target, '{' .. table.concat(texts(hash, id, at + 8 + 3 * name, parts), ',') .. '}', k)
+    end
+    at = at + 8 + 3 * (name + parts)
   end
+end
+
+-- drop takes an id out of an index. In a key of another type there is no entry.
+local function drop(key, kind, id)
+  local reply = redis.pcall(kind == 'z' and 'ZREM' or 'SREM', key, id)
+  if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end
+end
+
+local new -- whether the call at work is about to make an item
+
+-- undo takes back what an item that could not be made has left.
+local function undo(k, a)
+  local try, id = redis.pcall, ARGV[a + 2]
+  try('UNLINK', KEYS[k + 1])
+  try('HDEL', KEYS[k + 3], id)
+  if ARGV[a + 7] ~= '0' then try('ZREM', KEYS[k + 2], id) end
+  local at = a + 17 + ARGV[a + 12] + ARGV[a + 13]
+  for i = 1, ARGV[a + 14] + ARGV[a + 15] do
+    local key, kind = KEYS[k + ARGV[at]], ARGV[at + 1]
+    local set = kind == 's' or i <= tonumber(ARGV[a + 14]) and kind == ''
+    try(set and 'SREM' or 'ZREM', key, id)
+    at = at + 2
+  end
+  renewed = {}
 end
 
 local function write(k, a)
@@ -86,23 +115,34 @@ local function write(k, a)
 
   if record == '' then
     -- First what frees memory: behind it a full server takes the event, too.
-    for i = drops, events - 1, 2 do
-      call(ARGV[i + 1] == 'z' and 'ZREM' or 'SREM', KEYS[k + ARGV[i]], id)
-    end
     call('HDEL', ledger, id)
+    local ok, err = pcall(emit, hash, id, k, events, last, 'old')
+    if not ok then
+      if had ~= '' then call('HSET', ledger, id, had) end
+      renewed = {}
+      renew(ledger, keep)
+      error(err)
+    end
+    for i = drops, events - 1, 2 do drop(KEYS[k + ARGV[i]], ARGV[i + 1], id) end
     if keep ~= '0' then call('ZREM', expires, id) end
     renewed = {} -- a key that lost its last entry loses its TTL
     newest = math.max(newest, tonumber(version) or 0)
-    emit(hash, id, k, events, last, 'old')
     call('UNLINK', hash)
     return {'ok', version, now}
   end
 
   -- The ledger goes first: whatever fails below, it is known where entries may be.
-  if record ~= '*' and record ~= had then
+  if record ~= '*' and (record ~= had or not there) then
     call('HSET', ledger, id, record)
   end
-  if not there and had ~= '' then emit(hash, id, k, events, last, 'dead') end
+  if not there and had ~= '' then
+    local ok, err = pcall(emit, hash, id, k, events, last, 'dead')
+    if not ok then
+      call('HSET', ledger, id, had)
+      error(err)
+    end
+  end
+  new = not there
   local ends
   if ttl ~= '' and ttl ~= '0' then
     ends = fmt('%.0f', ms + ttl)
@@ -134,7 +174,7 @@ local function write(k, a)
 
   for i = drops, events - 1, 2 do
     local key = KEYS[k + ARGV[i]]
-    call(ARGV[i + 1] == 'z' and 'ZREM' or 'SREM', key, id)
+    drop(key, ARGV[i + 1], id)
     renewed[key] = nil
   end
   for i = adds, drops - 1, 2 do
@@ -158,7 +198,9 @@ end
 
 local out, a, k = {}, 2, 0
 for i = 1, tonumber(ARGV[1]) do
+  new = false
   local ok, reply = pcall(write, k, a)
+  if not ok and new then undo(k, a) end
   if ok then
     out[i] = reply
   elseif type(reply) == 'table' and reply.err then

@@ -66,15 +66,16 @@ func TopLevel() []string { return slices.Clone(topLevel) }
 
 // childProperties are the properties of the mappings that are no entries.
 var childProperties = map[string][]string{
-	"channels": {"channel", "doc", "message", "owner", "readers"},
+	"channels": {"channel", "doc", "message", "envelope", "sharded", "durable", "reply", "reply_channel", "owner", "readers"},
+	"durable":  {"maxlen", "age", "groups", "retry", "dead"},
 	"events":   {"doc", "with", "deletes", "emits"},
 	"cleanup":  {"match", "idle", "older"},
 	"emits":    {"create", "update", "delete", "expire"},
 	"stamps":   {"created", "updated", "version"},
 }
 
-// ChildProperties are the properties of one channel, event or clean-up rule, or
-// of `emits`.
+// ChildProperties are the properties of one channel, event or clean-up rule, of
+// `durable` or of `emits`.
 func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
 
 // builder reads one entry.

@@ -169,6 +169,7 @@ func TestLayers(t *testing.T) {
 		"typed":                       {"value"},
 		"lock":                        {"slot"},
 		"queue":                       {"slot", "value", "internal/gather"},
+		"seal":                        nil,
 		"limit":                       nil,
 		"counter":                     {"typed", "value", "slot"},
 		"entity":                      {"value"},
@@ -194,7 +195,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed", "cache", "lock", "queue", "limit", "counter", "ranking", "entity"} // who stands on the client
+	runtime := []string{"typed", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue
