@@ -22,7 +22,7 @@ func announced(prefix string) *Spec[string, note] {
 		data := append([]Part{{Name: "id", Form: value.Quoted}, {Name: "kind", Field: "kind", Form: value.Quoted}}, more...)
 		return []Event{{Mode: Append, Channel: prefix + ":log", Data: append(data, Part{Name: what, Field: "priority", Form: value.Bare})}}
 	}
-	spec.OnCreate, spec.OnUpdate, spec.OnDelete = to("created", Part{Name: "version", Field: "version"}), to("updated", Part{Name: "version", Field: "version"}), to("deleted", Part{Name: "version", Field: "version"})
+	spec.OnCreate, spec.OnUpdate, spec.OnDelete = to("created", Part{Name: "version", Field: "version", Form: value.Bare}), to("updated", Part{Name: "version", Field: "version", Form: value.Bare}), to("deleted", Part{Name: "version", Field: "version", Form: value.Bare})
 	spec.OnExpire = to("expired")
 	return spec
 }
@@ -172,6 +172,8 @@ func ear(t *testing.T, c *keywright.Client, pattern string) (heard func() []stri
 		must(t, c.Raw().Do(t.Context(), c.Raw().B().Publish().Channel(end).Message("").Build()).Error())
 		for m := range messages {
 			if m.Channel == end {
+				cancel()
+				<-over
 				return out
 			}
 			out = append(out, m.Channel+" "+m.Message)
