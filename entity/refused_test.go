@@ -209,3 +209,20 @@ func TestDeadOnFullServer(t *testing.T) {
 		same(t, "heard", heard(), []string{`n.gone {"id":"1"}`})
 	})
 }
+
+// TestHalfWay: an update that fails half way leaves nothing that a delete does not
+// find, without a check.
+func TestHalfWay(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		_, err := notes.Create(t.Context(), "1", a("k", 5))
+		must(t, err)
+		s.Do("SET", "n:idx:priority:6", "in the way")
+		if _, err = notes.Update(t.Context(), "1", setKind.Set("other"), setPriority.Set(6)); err == nil {
+			t.Error("no error")
+		}
+		s.Do("DEL", "n:idx:priority:6")
+		if ok, err := notes.Delete(t.Context(), "1"); err != nil || !ok || len(keysOf(s, "n:")) > 0 {
+			t.Errorf("left: %s %v", keysOf(s, "n:"), err)
+		}
+	})
+}

@@ -108,6 +108,15 @@ func TestCheckWhileWriting(t *testing.T) {
 		must(t, err)
 		same(t, "made", reply, []string{"changed"})
 		sound(t, notes)
+		tasks := New(notes.client, taskSpec(false), nil) // one that is in no index
+		fields, _, err := tasks.indexedTexts(t.Context(), "1")
+		must(t, err)
+		_, err = tasks.Create(t.Context(), "1", task{Level: 1})
+		must(t, err)
+		keys, args = tasks.comparison("1", fields, false, "", nil, true)
+		reply, err = tasks.run(t.Context(), "check", tasks.scripts.repair, keywright.Idempotent, keys, args...)
+		must(t, err)
+		same(t, "made, in no index", reply, []string{"changed"})
 	})
 }
 

@@ -153,10 +153,10 @@ func TestLease(t *testing.T) {
 		}
 		done, err := notes.Sweep(t.Context(), SweepOptions{})
 		if must(t, err); done.Busy <= 59*time.Minute || done.Gone != 0 {
-			t.Errorf("%+v", done)
+			t.Fatalf("%+v", done)
 		}
 		for _, w := range mortal(s, "n:") {
-			t.Error(w)
+			t.Fatal(w)
 		}
 		s.Do("PEXPIRE", notes.spec.Lease, "1") // its time passes
 		eventually(t, "another takes over", func() bool {

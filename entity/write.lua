@@ -132,7 +132,7 @@ local function write(k, a)
   end
 
   -- The ledger goes first: whatever fails below, it is known where entries may be.
-  if record ~= '*' and (record ~= had or not there) then
+  if record ~= '*' and record ~= had then
     call('HSET', ledger, id, record)
   end
   if not there and had ~= '' then
