@@ -1,1 +1,0 @@
-local call = redis.call local out, ids, p, n = {}, call('SMEMBERS', KEYS[1]), ARGV[1], 0 for i = 1, #ids do local m = call('HMGET', p .. ids[i], 'id','type','content','contextId','priority','createdAt') for j = 1, 6 do out[n+j] = m[j] end n = n + 6 end return out
