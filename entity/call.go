@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/keywright/keywright"
@@ -86,19 +87,30 @@ func (s *Store[I, T]) encode(c *call) (keys, args []string) {
 }
 
 // eventHead is how many texts stand before the parts of an event.
-const eventHead = 7
+const eventHead = 8
+
+// size is how many texts an event has.
+func size(event []string) int {
+	name, _ := strconv.Atoi(event[6])
+	data, _ := strconv.Atoi(event[7])
+	return eventHead + 3*(name+data)
+}
 
 // appendEvents takes events into a call: the key of a stream goes to KEYS.
 func appendEvents(keys, args, events []string) (_, _ []string) {
 	for len(events) > 0 {
-		parts, _ := strconv.Atoi(events[6])
-		size := eventHead + 3*parts
-		args = append(args, events[:size]...)
-		if Mode(events[1]) == Append {
-			keys = append(keys, events[2])
-			args[len(args)-size+2] = strconv.Itoa(len(keys))
-		}
-		events = events[size:]
+		n := size(events)
+		keys, args = appendEvent(keys, args, events[:n])
+		events = events[n:]
+	}
+	return keys, args
+}
+
+func appendEvent(keys, args, event []string) (_, _ []string) {
+	args = append(args, event...)
+	if Mode(event[1]) == Append {
+		keys = append(keys, event[2])
+		args[len(args)-len(event)+2] = strconv.Itoa(len(keys))
 	}
 	return keys, args
 }
@@ -121,17 +133,22 @@ const (
 func templates(when string, events []Event) (out []string) {
 	for i := range events {
 		e := &events[i]
-		out = e.head(out, when, len(e.Data))
-		for _, p := range e.Data {
-			field := p.Field
-			if field == "" {
-				field = "#"
+		out = e.head(out, when, e.Channel, len(e.Name), len(e.Data))
+		for _, p := range e.Name {
+			if p.Literal {
+				out = append(out, p.Name, "", "")
+			} else {
+				out = append(out, "", p.source(), "r")
 			}
-			out = append(out, member(p.Name), field, forms[p.Form])
+		}
+		for _, p := range e.Data {
+			out = append(out, member(p.Name), p.source(), forms[p.Form])
 		}
 	}
 	return out
 }
+
+func (p *Part) source() string { return cmp.Or(p.Field, "#") }
 
 var forms = [...]string{value.Quoted: "q", value.Bare: "b", value.Inline: "i"}
 
@@ -141,7 +158,7 @@ func member(name string) string {
 	return string(text) + ":"
 }
 
-func (e *Event) head(out []string, when string, parts int) []string {
+func (e *Event) head(out []string, when, channel string, name, data int) []string {
 	length, age, envelope := "", "", "e"
 	if e.MaxLen > 0 {
 		length = strconv.FormatInt(e.MaxLen, 10)
@@ -152,7 +169,7 @@ func (e *Event) head(out []string, when string, parts int) []string {
 	if e.Plain {
 		envelope = "p"
 	}
-	return append(out, when, string(e.Mode), e.Channel, length, age, envelope, strconv.Itoa(parts))
+	return append(out, when, string(e.Mode), channel, length, age, envelope, strconv.Itoa(name), strconv.Itoa(data))
 }
 
 // expired are the events of an item that has expired: what is known of it is its
@@ -164,12 +181,14 @@ func (s *Store[I, T]) expired(id, record string) (out []string) {
 	in := recorded(record)
 	for i := range s.spec.OnExpire {
 		e := &s.spec.OnExpire[i]
+		channel := e.Channel
+		for _, p := range e.Name {
+			text, _ := s.lastKnown(id, in, &p)
+			channel += text
+		}
 		var parts []string
 		for _, p := range e.Data {
-			text, known := id, true
-			if p.Field != "" {
-				text, known = s.indexed(in, p.Field)
-			}
+			text, known := s.lastKnown(id, in, &p)
 			if !known {
 				continue
 			}
@@ -179,15 +198,21 @@ func (s *Store[I, T]) expired(id, record string) (out []string) {
 			}
 			parts = append(parts, member(p.Name)+text, "", "")
 		}
-		out = append(e.head(out, hadDied, len(parts)/3), parts...)
+		out = append(e.head(out, hadDied, channel, 0, len(parts)/3), parts...)
 	}
 	return out
 }
 
-// indexed is the text of a field that has an index with a key per value.
-func (s *Store[I, T]) indexed(in map[string]string, field string) (string, bool) {
+// lastKnown is what a record says of a field.
+func (s *Store[I, T]) lastKnown(id string, in map[string]string, p *Part) (string, bool) {
+	switch {
+	case p.Literal:
+		return p.Name, true
+	case p.Field == "":
+		return id, true
+	}
 	for i := range s.spec.Indexes {
-		if ix := &s.spec.Indexes[i]; ix.Field == field {
+		if ix := &s.spec.Indexes[i]; ix.Field == p.Field {
 			if text, ok := in[ix.Name]; ok {
 				return text, true
 			}
@@ -269,34 +294,38 @@ func (s *Store[I, T]) describe(v *T, c *call) (in map[string]string, err error) 
 			return nil, err
 		case there:
 			c.adds, c.at[i] = append(c.adds, e), e.key
-			if ix.Field != "" {
-				in[ix.Name] = ix.text(e.key)
-			}
-		case ix.Field == "":
-			c.drops = append(c.drops, ix.drop(ix.Prefix))
+		case e.key != "":
+			c.drops = append(c.drops, ix.drop(e.key))
+		}
+		if ix.Field != "" && e.key != "" {
+			in[ix.Name] = ix.text(e.key)
 		}
 	}
 	return in, nil
 }
 
-// entryOf is where a value is in an index, if it is.
+// entryOf is where a value is in an index, if it is. One that lacks only the
+// score has the key, and is not there.
 func (s *Store[I, T]) entryOf(ix *Index[T], v *T) (e entry, there bool, err error) {
 	columns := s.spec.Fields.Columns
-	if ix.Score != "" {
-		if s.stamped[ix.Score] {
-			e.score = "@" + ix.Score
-		} else if e.score, there, err = columns[s.columns[ix.Score]].Text(v); err != nil || !there {
-			return e, false, err
+	e.key = ix.Prefix
+	if ix.Field != "" {
+		if _, there, err = columns[s.columns[ix.Field]].Text(v); err != nil || !there {
+			return entry{}, false, err
+		}
+		if e.key, err = ix.Key(v); err != nil {
+			return entry{}, false, err
 		}
 	}
-	if e.key = ix.Prefix; ix.Field == "" {
+	switch {
+	case ix.Score == "":
+		return e, true, nil
+	case s.stamped[ix.Score]:
+		e.score = "@" + ix.Score
 		return e, true, nil
 	}
-	if _, there, err = columns[s.columns[ix.Field]].Text(v); err != nil || !there {
-		return e, false, err
-	}
-	e.key, err = ix.Key(v)
-	return e, err == nil, err
+	e.score, there, err = columns[s.columns[ix.Score]].Text(v)
+	return e, there, err
 }
 
 func (ix *Index[T]) drop(key string) entry {
@@ -338,10 +367,9 @@ func (s *Store[I, T]) known(item *Item[I, T]) string {
 	in := map[string]string{}
 	for i := range s.spec.Indexes {
 		ix := &s.spec.Indexes[i]
-		if ix.Field == "" || ix.Score != "" && !s.stamped[ix.Score] && !texts[s.columns[ix.Score]].there {
-			continue
+		if ix.Field != "" {
+			in[ix.Name] = texts[s.columns[ix.Field]].text
 		}
-		in[ix.Name] = texts[s.columns[ix.Field]].text
 	}
 	return s.record(in)
 }

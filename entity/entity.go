@@ -35,6 +35,7 @@ type Spec[I, T any] struct {
 	Key            func(id I) (string, error) // of an item
 	Parse          func(key string) (I, bool)
 	Fields         *value.Fields[T]
+	Identify       func(id I, v *T) // writes the id into a field that holds it; nil: there is none
 	Indexes        []Index[T]
 
 	Expires string // the zset of expiry times; "" if items never expire
@@ -79,17 +80,19 @@ const (
 type Event struct {
 	Mode    Mode
 	Channel string        // or the key of the stream
+	Name    []Part        // of a channel that depends on the item, instead of Channel
 	MaxLen  int64         // of the stream, about; 0: any
 	Age     time.Duration // of its oldest entry, about; 0: any
 	Plain   bool          // the data alone, without an envelope
 	Data    []Part
 }
 
-// Part is one field of a message.
+// Part is one field of a message, or a piece of a channel's name.
 type Part struct {
-	Name  string     // in the message
-	Field string     // of the item; "" for its id
-	Form  value.Form // how it is written in JSON
+	Name    string     // in the message
+	Field   string     // of the item; "" for its id
+	Form    value.Form // how it is written in JSON
+	Literal bool       // Name is text as it is
 }
 
 // Store is the items of an entity. It is safe for concurrent use; make one per
@@ -200,6 +203,9 @@ func (s *Store[I, T]) id(key string) string {
 	return key[len(s.spec.Prefix) : len(key)-len(s.spec.Suffix)]
 }
 
+// KeyOf is the key of an item by the text of its id, as Problem has it.
+func (s *Store[I, T]) KeyOf(id string) string { return s.key(id) }
+
 func (s *Store[I, T]) key(id string) string { return s.spec.Prefix + id + s.spec.Suffix }
 
 // action begins an operation.
@@ -221,22 +227,34 @@ func (s *Store[I, T]) invalid(err error) error {
 }
 
 // record is what the ledger says of an item: by the name of each index that has a
-// key per value, that value. It is never empty, so that an item of no such index
-// is in the ledger too.
+// key per value, that value, also of an item that is not in it as it lacks the
+// score.
 func (s *Store[I, T]) record(in map[string]string) string {
-	var b strings.Builder
-	b.WriteByte('=')
+	record := Record()
 	for i := range s.spec.Indexes {
 		ix := &s.spec.Indexes[i]
 		if text := in[ix.Name]; ix.Field != "" && text != "" {
-			b.WriteString(ix.Name)
-			b.WriteByte('=')
-			b.WriteString(strconv.Itoa(len(text)))
-			b.WriteByte(':')
-			b.WriteString(text)
+			record = appendRecord(record, ix.Name, text)
 		}
 	}
-	return b.String()
+	return string(record)
+}
+
+// Record is the text of an item in the ledger: names of indexes with a key per
+// value, each with the value that the item is under. It is never empty, so that an
+// item of no such index is in the ledger too.
+func Record(namesAndValues ...string) []byte {
+	record := []byte{'='}
+	for i := 0; i+1 < len(namesAndValues); i += 2 {
+		record = appendRecord(record, namesAndValues[i], namesAndValues[i+1])
+	}
+	return record
+}
+
+func appendRecord(dst []byte, name, text string) []byte {
+	dst = append(append(dst, name...), '=')
+	dst = append(strconv.AppendInt(dst, int64(len(text)), 10), ':')
+	return append(dst, text...)
 }
 
 // recorded reads a record. What it does not understand it leaves out.

@@ -36,6 +36,16 @@ func (s *Store[I, T]) At(name, key string, err error) Of[T] {
 	return Of[T]{index: ix, key: key, err: errors.Join(err, unknown)}
 }
 
+// Like is the items that are in an index where v is.
+func (s *Store[I, T]) Like(name string, v *T) Of[T] {
+	ix, err := s.index(name)
+	if err != nil || ix.Key == nil {
+		return s.By(name, "")
+	}
+	key, err := ix.Key(v)
+	return s.At(name, key, err)
+}
+
 // Query is a page of items.
 type Query[T any] struct {
 	Of  Of[T]

@@ -36,7 +36,7 @@ func newPutter[I, T any](c *keywright.Client, s *Store[I, T]) *putter {
 				return nil // its text is known to the script alone
 			}
 		}
-		if e.Mode == Append {
+		if e.Mode == Append || len(e.Name) > 0 {
 			return nil
 		}
 		p.events = append(p.events, e)

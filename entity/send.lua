@@ -1,7 +1,7 @@
--- send: sends one event, whose description begins at argument `at`: mode, channel or key number, longest stream, age of its oldest entry, envelope.
+-- send: sends one event to a channel, or to the key of that number; its mode stands at argument `at`, longest stream, age of its oldest entry and envelope from `at` + 2.
 -- A part of other scripts, which have `now` and `ms`, and say by `keys` before which key the numbers begin.
-local function send(at, body, keys)
-  local mode, target, length, age = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
+local function send(at, target, body, keys)
+  local mode, length, age = ARGV[at], ARGV[at + 2], ARGV[at + 3]
   local enveloped = ARGV[at + 4] == 'e'
   if mode ~= 'x' then
     if enveloped then body = '{"timestamp":' .. now .. ',"data":' .. body .. '}' end

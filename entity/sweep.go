@@ -153,14 +153,10 @@ func (s *Store[I, T]) sweep(ctx context.Context, due []registration) (Swept, err
 	keys, args = s.dropAll(keys, args, due)
 	for i, d := range due {
 		for events := s.expired(d.id, d.record); len(events) > 0; {
-			parts, _ := strconv.Atoi(events[6])
-			size := eventHead + 3*parts
-			args = append(append(args, strconv.Itoa(i+1)), events[:size]...)
-			if Mode(events[1]) == Append {
-				keys = append(keys, events[2])
-				args[len(args)-size+2] = strconv.Itoa(len(keys))
-			}
-			events = events[size:]
+			n := size(events)
+			args = append(args, strconv.Itoa(i+1))
+			keys, args = appendEvent(keys, args, events[:n])
+			events = events[n:]
 		}
 	}
 	a := s.action("sweep", keywright.Idempotent, s.spec.Expires, nil)

@@ -57,6 +57,9 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 	a := s.action(name, keywright.Writes, key, err)
 	var in map[string]string
 	if a.Err == nil {
+		if s.spec.Identify != nil {
+			s.spec.Identify(id, &v)
+		}
 		c.id = s.id(key)
 		in, err = s.fill(key, &v, c, options)
 		a = s.action(name, keywright.Writes, key, err)
@@ -120,7 +123,8 @@ func (s *Store[I, T]) set(v *T, field, text string) {
 
 // Update changes some fields of an item and gives its new version. A missing one
 // is keywright.ErrNotFound. 1 round trip; one more when an indexed field changes,
-// since what it was must be known to take it out of there.
+// since what it was must be known to take it out of there, and now and then one
+// when its TTL begins anew, as an index must outlive its items.
 func (s *Store[I, T]) Update(ctx context.Context, id I, changes ...Change[T]) (version int64, err error) {
 	return s.update(ctx, "update", id, present, changes, nil)
 }
@@ -269,7 +273,9 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 	}
 	if err == nil && s.err == nil {
 		c.id = s.id(key)
-		err = errors.Join(p.fill(key, c), s.lifetime(p, c, options))
+		if err = p.fill(key, c); err == nil {
+			err = s.lifetime(ctx, s.action(name, keywright.Writes, key, nil), p, c, options)
+		}
 	}
 	var needed bool
 	if err == nil && s.err == nil {
@@ -282,17 +288,28 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 		}
 	}
 	out, err := s.write(ctx, &a, c, func(expected string) { _, _ = p.moves(expected, c) })
+	if err == nil && out.record != "" {
+		if err = s.outlive(ctx, out.record); err != nil {
+			err = &keywright.Error{Class: keywright.UnknownOutcome, Op: name, Entry: s.spec.Entry.Name, Err: err, Hint: "the item is changed, and its indexes may end before it: touch it"}
+		}
+	}
 	return out.version, err
 }
 
 // lifetime: an update begins the TTL anew when it was asked to, when the entry
 // slides, and when it changes what the TTL depends on.
-func (s *Store[I, T]) lifetime(p *patch[I, T], c *call, options []keywright.WriteOption) (err error) {
-	begins := len(options) > 0 || s.spec.Entry.TTL.Sliding
+func (s *Store[I, T]) lifetime(ctx context.Context, a keywright.Action, p *patch[I, T], c *call, options []keywright.WriteOption) (err error) {
+	begins, known := len(options) > 0 || s.spec.Entry.TTL.Sliding, 0
 	for _, field := range s.spec.TTLFields {
-		begins = begins || p.touched[field]
+		if p.touched[field] {
+			begins, known = true, known+1
+		}
 	}
-	if begins {
+	switch {
+	case !begins:
+	case len(options) == 0 && s.spec.TTL != nil && known < len(s.spec.TTLFields):
+		c.ttl, err = s.ruled(ctx, &a)
+	default:
 		c.ttl, err = s.ttl(&p.v, options)
 	}
 	return err
@@ -305,13 +322,7 @@ func (s *Store[I, T]) look(ctx context.Context, a *keywright.Action, id string) 
 	raw := s.client.Raw()
 	return keywright.Run(ctx, &reading, func(ctx context.Context) rueidis.RedisResult {
 		return raw.Do(ctx, raw.B().Hget().Key(s.spec.Ledger).Field(id).Build())
-	}, func(r rueidis.RedisResult) (string, error) {
-		text, err := r.ToString()
-		if rueidis.IsRedisNil(err) {
-			return "", nil
-		}
-		return text, err
-	})
+	}, optionalText)
 }
 
 // Delete removes an item and reports whether it was there. 2 round trips: where
@@ -334,7 +345,7 @@ func (s *Store[I, T]) DeleteItem(ctx context.Context, item Item[I, T]) (bool, er
 func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, known string) (bool, error) {
 	key, err := s.spec.Key(id)
 	a := s.action("delete", keywright.Idempotent, key, err)
-	c := &call{condition: condition, now: templates(wasThere, s.spec.OnDelete), stamps: stamps{version: s.spec.Version}}
+	c := &call{condition: condition, stamps: stamps{version: s.spec.Version}, now: templates(wasThere, s.spec.OnDelete)}
 	if a.Err == nil {
 		c.id = s.id(key)
 		if c.expected = known; known == "" {
@@ -356,6 +367,7 @@ type outcome struct {
 	version    int64
 	now        int64 // ms
 	created    bool
+	record     string // of an item whose TTL began anew
 }
 
 // write sends a call, and again with the record that was found if another one was
@@ -408,7 +420,10 @@ func decodeOutcome(r rueidis.RedisResult) (out outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	if len(texts) != 3 {
+	if len(texts) > 3 {
+		out.record = texts[3]
+	}
+	if len(texts) < 3 {
 		return out, fmt.Errorf("the script answered with %d texts", len(texts))
 	}
 	out.code, out.text = texts[0], texts[1]

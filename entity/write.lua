@@ -14,14 +14,16 @@
 --   to add: key number, score ('' a set; '@field' that field of the hash; else a number), …
 --   to drop: key number, 's' or 'z', …
 --   events: for which case ('old': the item was there, 'new': it was not, 'dead': one that had expired makes room), 'p', 's' or 'x' (PUBLISH, SPUBLISH, XADD), channel or key number,
---     longest stream ('' any), age of its oldest entry in ms ('' any), 'e' or 'p' (envelope, plain), parts, then per part: text, field ('' none, '#' the id), 'q', 'b' or 'i' (quoted, bare, inline)
--- Returns per call {code, text, server time in ms}: 'ok' or 'new' and the version; 'record' and the one found; 'absent'; 'present' or 'version' and the version found
+--     longest stream ('' any), age of its oldest entry in ms ('' any), 'e' or 'p' (envelope, plain),
+--     parts of the channel's name (0: the channel is given), parts of the message, then per part: text, field ('' none, '#' the id), 'q' (quoted) or another
+-- Returns per call {code, text, server time in ms}: 'ok' or 'new' and the version, and behind the time the record of an item whose TTL began anew; 'record' and the one found; 'absent'; 'present' or 'version' and the version found
 -- Round trips: 1
 local call, fmt = redis.call, string.format
 local t = call('TIME')
 local ms = t[1] * 1000 + math.floor(t[2] / 1000)
-local now, micros = fmt('%.0f', ms), fmt('%.0f', t[1] * 1000000 + t[2])
+local now, micros = fmt('%.0f', ms), t[1] * 1000000 + t[2]
 local renewed = {}
+local newest = 0 -- the highest version in this script, in which the time stands still
 
 local function renew(key, ttl)
   if ttl ~= '0' and renewed[key] ~= ttl then
@@ -30,8 +32,8 @@ local function renew(key, ttl)
   end
 end
 
--- data writes the message of an event from the fields of the item.
-local function data(hash, id, at, parts)
+-- texts gives pieces of an event, from the fields of the item; those whose field is missing are left out.
+local function texts(hash, id, at, parts)
   local out, n = {}, 0
   for i = at, at + 3 * parts - 1, 3 do
     local field, form, text = ARGV[i + 1], ARGV[i + 2], ''
@@ -41,12 +43,12 @@ local function data(hash, id, at, parts)
       text = call('HGET', hash, field)
     end
     if text then
-      if field ~= '' and form == 'q' then text = cjson.encode(text) end
+      if form == 'q' then text = cjson.encode(text) end
       n = n + 1
       out[n] = ARGV[i] .. text
     end
   end
-  return '{' .. table.concat(out, ',') .. '}'
+  return out
 end
 
 --include send.lua
@@ -54,9 +56,13 @@ end
 -- emit sends those events of a call that are for one case; they begin at argument `at`.
 local function emit(hash, id, k, at, last, case)
   while at <= last do
-    local parts = tonumber(ARGV[at + 6])
-    if ARGV[at] == case then send(at + 1, data(hash, id, at + 7, parts), k) end
-    at = at + 7 + 3 * parts
+    local name, parts = tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7])
+    if ARGV[at] == case then
+      local target = ARGV[at + 2]
+      if name > 0 then target = table.concat(texts(hash, id, at + 8, name)) end
+      send(at + 1, target, '{' .. table.concat(texts(hash, id, at + 8 + 3 * name, parts), ',') .. '}', k)
+    end
+    at = at + 8 + 3 * (name + parts)
   end
 end
 
@@ -90,6 +96,8 @@ local function write(k, a)
     end
     call('HDEL', ledger, id)
     if keep ~= '0' then call('ZREM', expires, id) end
+    renewed = {} -- a key that lost its last entry loses its TTL
+    newest = math.max(newest, tonumber(version) or 0)
     emit(hash, id, k, events, last, 'old')
     call('UNLINK', hash)
     return {'ok', version, now}
@@ -106,6 +114,9 @@ local function write(k, a)
     call('ZADD', expires, ends, id)
     renew(ledger, keep)
     renew(expires, keep)
+  elseif keep ~= '0' and not there then
+    call('ZREM', expires, id) -- of one that had expired
+    renewed = {}
   end
   local at, stamp = pairs_, now
   if ARGV[a + 11] ~= '1' then stamp = fmt('%.0f', math.floor(ms / ARGV[a + 11])) end
@@ -115,7 +126,9 @@ local function write(k, a)
     if there then pairs_ = at end -- it keeps its own
   end
   if vfield ~= '' then
-    version = version ~= '0' and fmt('%.0f', version + 1) or micros
+    local fresh = version ~= '0' and version + 1 or math.max(micros, newest + 1)
+    newest = math.max(newest, fresh)
+    version = fmt('%.0f', fresh)
     ARGV[at + 1] = version
     at = at + 2
   end
@@ -125,7 +138,9 @@ local function write(k, a)
   if ends then call('PEXPIREAT', hash, ends) end
 
   for i = drops, events - 1, 2 do
-    call(ARGV[i + 1] == 'z' and 'ZREM' or 'SREM', KEYS[k + ARGV[i]], id)
+    local key = KEYS[k + ARGV[i]]
+    call(ARGV[i + 1] == 'z' and 'ZREM' or 'SREM', key, id)
+    renewed[key] = nil
   end
   for i = adds, drops - 1, 2 do
     local key, score = KEYS[k + ARGV[i]], ARGV[i + 1]
@@ -137,12 +152,13 @@ local function write(k, a)
         call('ZADD', key, score, id)
       else
         call('ZREM', key, id)
+        renewed[key] = nil
       end
     end
     renew(key, keep)
   end
   emit(hash, id, k, events, last, there and 'old' or 'new')
-  return {there and 'ok' or 'new', version, now}
+  return {there and 'ok' or 'new', version, now, ends and (record == '*' and had or record)}
 end
 
 local out, a, k = {}, 2, 0
