@@ -30,6 +30,7 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	g.channels()
 	g.constructs()
 	g.sweeper()
+	g.pressure()
 	g.events()
 	g.enums.write(g)
 	g.variables()
@@ -104,7 +105,7 @@ func (g *generator) variables() {
 const module = "github.com/keywright/keywright"
 
 // runtimePackages are what generated code may import, in the order of the file.
-var runtimePackages = []string{"cmp", "context", "encoding/json", "math", "strconv", "strings", "sync", "time", "", module, module + "/cache", module + "/counter", module + "/entity", module + "/key", module + "/limit", module + "/lock", module + "/queue", module + "/ranking", module + "/typed", module + "/value"}
+var runtimePackages = []string{"cmp", "context", "encoding/json", "math", "strconv", "strings", "sync", "time", "", module, module + "/cache", module + "/counter", module + "/entity", module + "/key", module + "/limit", module + "/lock", module + "/pressure", module + "/queue", module + "/ranking", module + "/typed", module + "/value"}
 
 func (g *generator) head() string {
 	g.use(module)

@@ -136,10 +136,14 @@ func everyType() string {
   ra3: {key: "ra3:{hour}", type: ranking, ttl: 7d, cached: 1m}
   ra4: {key: "ra4:{d}:{weights}:{end}:{board}", type: ranking, ttl: 7d, score: float, cached: 1m, window: "win:{end}:{board}:{weights}:{x}"}
   e: {key: "e:{id}", type: entity, ttl: 1h, fields: {kind: color, at: unix_ms}, index: {kind: "ei:{kind}", at: ea, expires: ex}}
+  go: {key: "go:{a}:{b}", type: entity, ttl: 1h, fields: {pressure: color, pri: int 1..9 optional, at: unix_s}, index: {pressure+at: "gp:{pressure}", pri+at: "gq:{pri}:x"}}
   run: {type: script, file: s.lua, keys: [object, fixed], args: {n: int, c: color, j: json}, returns: int}
   run2: {type: script, file: s.lua, keys: [c], effect: reads}
   run3: {type: script, file: s.lua, keys: [c], effect: idempotent, returns: bool}
 channels: {ch: "ch:{color}:{n}", ch2: x}
+pressure:
+  - {at: 7%, entry: go, where: {pri: 1..3}, shorten: to 1500ms}
+  - {at: 80%, entry: go, where: {pressure: two-words|Red}, release: to 75%}
 events: {gone: {with: [color, hour], deletes: [object, fixed]}, nothing: {with: [id], deletes: [k]}, stale: {with: [a, b, cache, limit], deletes: [ca, ca2, ca3]}}
 `)
 	text := b.String()

@@ -170,6 +170,7 @@ func TestLayers(t *testing.T) {
 		"lock":                        {"slot"},
 		"queue":                       {"slot", "value", "internal/gather"},
 		"seal":                        nil,
+		"pressure":                    {"slot"},
 		"limit":                       nil,
 		"counter":                     {"typed", "value", "slot"},
 		"entity":                      {"value"},
@@ -195,7 +196,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal"} // who stands on the client
+	runtime := []string{"typed", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue

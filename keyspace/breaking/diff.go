@@ -114,6 +114,9 @@ func header(ks *keyspace.Keyspace) facts {
 	for _, c := range ks.Cleanup {
 		p.add("cleanup", fmt.Sprintf("%s idle %v older %v", c.Match.Text, c.Idle, c.Older))
 	}
+	for i := range ks.Pressure {
+		p.add("pressure", ks.Pressure[i].String())
+	}
 	for _, o := range ks.Outputs {
 		p.add("gen."+o.Target, o.Folder)
 	}

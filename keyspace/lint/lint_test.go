@@ -51,8 +51,17 @@ var cases = map[string]struct{ bad, good []string }{
 	"KW327": {bad: []string{scriptCase("beyond.lua", ""), scriptCase("literal.lua", ""), scriptCase("scans.lua", "")}, good: []string{scriptCase("fine.lua", ""), scriptCase("all.lua", "")}},
 	"KW328": {bad: []string{scriptCase("argless.lua", ""), scriptCase("fine.lua", ", args: {n: int, m: int}"), scriptCase("literal.lua", "")}, good: []string{scriptCase("fine.lua", ""), scriptCase("all.lua", ", args: {n: int, m: int}")}},
 	"KW329": {bad: []string{scriptCase("fine.lua", ", effect: reads")}, good: []string{scriptCase("fine.lua", ", effect: idempotent"), scriptCase("reads.lua", ", effect: reads")}},
+	"KW345": {bad: []string{pressureCase("1h in 1m..1d", `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`, `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`), pressureCase("1h in 1m..1d", `{at: 95%, entry: a, where: {p: 1}, shorten: to 5m}`, `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`)}, good: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`, `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`), pressureCase("1h in 1m..1d", `{at: 90%, entry: a, where: {p: 2}, release: to 85%}`, `{at: 95%, entry: a, where: {p: 1}, shorten: to 5m}`)}},
+	"KW346": {bad: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 30s}`)}, good: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`), pressureCase("any", `{at: 80%, entry: a, where: {p: 1}, shorten: to 30s}`)}},
+	"KW347": {bad: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 1d}`)}, good: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 23h}`)}},
+	"KW348": {bad: []string{pressureCase("none", `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`), pressureCase("none", `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`)}, good: []string{pressureCase("any", `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`)}},
 	"KW401": {bad: []string{"keywright: 1\nkeys:\n  a: {key: x, type: string, ttl: 1d}"}, good: []string{"a: {key: x, type: string, ttl: 1d}"}},
 	"KW402": {bad: []string{"a: {key: x, type: string, ttl: 1d, readers: [o]}"}, good: []string{"a: {key: x, type: string, ttl: 1d, readers: [p]}"}},
+}
+
+// pressureCase is an entity with a zset per value, and what happens under pressure.
+func pressureCase(ttl string, rules ...string) string {
+	return "keys:\n  a: {key: \"x:{i}\", type: entity, ttl: " + ttl + ", fields: {p: int, at: unix_ms}, index: {p+at: \"y:{p}\"}}\npressure:\n  - " + strings.Join(rules, "\n  - ")
 }
 
 // scripts are the files of the cases about scripts.

@@ -17,6 +17,7 @@ import (
 	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/pressure"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 )
@@ -382,6 +383,21 @@ func (k *Keyspace) ItemSweep() typed.Key {
 	return typed.NewKey(k.client, &entry_ItemSweep, name, err)
 }
 
+var entry_ItemPressure = keywright.Entry{Name: "item.pressure", Pattern: "{#harca:memory:short:item}:pressure", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+
+// ItemPressureKey builds the key {#harca:memory:short:item}:pressure.
+func ItemPressureKey() (string, error) {
+	return "{harca:memory:short:item}:pressure", nil
+}
+
+// ItemPressure: Which process acts when memory is short.
+//
+// Key {#harca:memory:short:item}:pressure, string, TTL 10m.
+func (k *Keyspace) ItemPressure() typed.Key {
+	name, err := ItemPressureKey()
+	return typed.NewKey(k.client, &entry_ItemPressure, name, err)
+}
+
 var entry_Context = keywright.Entry{Name: "context", Pattern: "harca:memory:context:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 15 * time.Minute, Max: 168 * time.Hour, Sliding: true, Text: "1h in 15m..7d sliding"}}
 
 // ContextKey builds the key harca:memory:context:{id}.
@@ -717,7 +733,7 @@ func (k *Keyspace) SystemState(part_ string) typed.String[json.RawMessage] {
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_Item, entry_ItemIndexType, entry_ItemIndexContextID, entry_ItemIndexPriorityCreatedAt, entry_ItemIndexExpires, entry_ItemLedger, entry_ItemSweep, entry_Context, entry_ContextIndexType, entry_ContextIndexUpdatedAt, entry_ContextIndexExpires, entry_ContextLedger, entry_ContextSweep, entry_Computed, entry_ComputedFill, entry_SystemState}
+	return []keywright.Entry{entry_Item, entry_ItemIndexType, entry_ItemIndexContextID, entry_ItemIndexPriorityCreatedAt, entry_ItemIndexExpires, entry_ItemLedger, entry_ItemSweep, entry_ItemPressure, entry_Context, entry_ContextIndexType, entry_ContextIndexUpdatedAt, entry_ContextIndexExpires, entry_ContextLedger, entry_ContextSweep, entry_Computed, entry_ComputedFill, entry_SystemState}
 }
 
 var argument_UpdateItem_1 = value.Int(1, math.MaxInt64)
@@ -989,6 +1005,20 @@ func (k *Keyspace) Sweeper(ctx context.Context, o entity.SweepOptions, failed fu
 	all.Go(func() { k.ItemStore().Sweeper(ctx, o, failed) })
 	all.Go(func() { k.ContextStore().Sweeper(ctx, o, failed) })
 	all.Wait()
+}
+
+// Pressure does what is declared for when memory is short:
+//
+//   - at 80% item where priority is 1, then 2, then 3: shorten to 5m
+//   - at 90% item where priority is 1, then 2, then 3: release to 85%
+//
+// Run it in any process; they take turns.
+func (k *Keyspace) Pressure(o pressure.Options) *pressure.Watcher {
+	lease, err := ItemPressureKey()
+	return pressure.New(k.client, &entry_ItemPressure, lease, err, []pressure.Step{
+		{At: 0.80, Shorten: 5 * time.Minute, Entry: "item", Target: k.store_Item.Going("priority+createdAt"), Values: []string{"1", "2", "3"}},
+		{At: 0.90, To: 0.85, Entry: "item", Target: k.store_Item.Going("priority+createdAt"), Values: []string{"1", "2", "3"}},
+	}, o)
 }
 
 var type_CtxID = key.NewType("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
