@@ -19,6 +19,7 @@ type construct func(*generator, *keyCode, *keyspace.Key)
 var constructs = map[keyspace.Construct]construct{
 	keyspace.Lock: (*generator).lock, keyspace.Queue: (*generator).queue, keyspace.Cache: (*generator).cache,
 	keyspace.RateLimit: (*generator).rateLimit, keyspace.Counter: (*generator).counter, keyspace.Ranking: (*generator).ranking, keyspace.Entity: (*generator).entity,
+	keyspace.Topic: (*generator).stream,
 }
 
 func (g *generator) constructs() {

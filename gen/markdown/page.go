@@ -67,7 +67,9 @@ type script struct {
 type channel struct {
 	Name, Anchor, Doc, Pattern string
 	Owner, Readers             string
-	Message                    []row
+	Travels                    string
+	Message, Reply             []row
+	ReplyTo                    string
 }
 
 type event struct {
@@ -219,6 +221,9 @@ func more(e *keyspace.Entry) []row {
 	add("retry", fmt.Sprint(e.Retry), "attempts before a job is given up")
 	add("maxlen", fmt.Sprint(e.MaxLen), "about so many entries are kept")
 	add("groups", strings.Join(e.Groups, ", "), "consumer groups")
+	if e.Topic != nil {
+		add("durable channel", e.Topic.Name, "kept, acknowledged and replayed; at least once")
+	}
 	for _, d := range []struct {
 		name string
 		of   time.Duration
@@ -286,6 +291,15 @@ func (p *page) channels(ks *keyspace.Keyspace) {
 		out := channel{Name: c.Name, Anchor: "channel-" + c.Name, Doc: c.Doc, Pattern: c.Pattern.String(), Owner: c.Owner, Readers: strings.Join(c.Readers, ", ")}
 		for _, f := range c.Message {
 			out.Message = append(out.Message, row{f.Name, f.Type.Definition(), ""})
+		}
+		if form := c.Form(); form != "pub/sub" {
+			out.Travels = form
+		}
+		for _, f := range c.Reply {
+			out.Reply = append(out.Reply, row{f.Name, f.Type.Definition(), ""})
+		}
+		if c.ReplyTo != nil {
+			out.ReplyTo = c.ReplyTo.Pattern.String()
 		}
 		p.Channels = append(p.Channels, out)
 	}

@@ -171,6 +171,7 @@ func TestLayers(t *testing.T) {
 		"queue":                       {"slot", "value", "internal/gather"},
 		"seal":                        nil,
 		"pressure":                    {"slot"},
+		"event":                       {"value"},
 		"limit":                       nil,
 		"counter":                     {"typed", "value", "slot"},
 		"entity":                      {"value"},
@@ -196,7 +197,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal"} // who stands on the client
+	runtime := []string{"typed", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "event"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue

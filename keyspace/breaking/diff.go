@@ -220,6 +220,8 @@ func channels(ks *keyspace.Keyspace) map[string]facts {
 		p.add("owner", c.Owner)
 		p.add("readers", strings.Join(c.Readers, ", "))
 		p.fields("message.", c.Message)
+		p.add("form", c.Form())
+		p.fields("reply.", c.Reply)
 		out[c.Name] = p
 	}
 	return out

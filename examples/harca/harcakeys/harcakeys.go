@@ -16,6 +16,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/pressure"
 	"github.com/keywright/keywright/typed"
@@ -1019,6 +1020,322 @@ func (k *Keyspace) Pressure(o pressure.Options) *pressure.Watcher {
 		{At: 0.80, Shorten: 5 * time.Minute, Entry: "item", Target: k.store_Item.Going("priority+createdAt"), Values: []string{"1", "2", "3"}},
 		{At: 0.90, To: 0.85, Entry: "item", Target: k.store_Item.Going("priority+createdAt"), Values: []string{"1", "2", "3"}},
 	}, o)
+}
+
+// ItemCreatedMessage is the message of item_created.
+type ItemCreatedMessage struct {
+	ID        string // id: uuid
+	Type      string // type: slug
+	ContextID string // contextId: /(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/
+}
+
+var (
+	codec_ItemCreatedMessage_ID        = value.Checked(key.UUID)
+	codec_ItemCreatedMessage_Type      = value.Checked(key.Slug)
+	codec_ItemCreatedMessage_ContextID = value.Matched("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
+)
+
+var members_ItemCreatedMessage = []value.ObjectColumn[ItemCreatedMessage]{
+	value.Member("id", value.Quoted, codec_ItemCreatedMessage_ID, func(v *ItemCreatedMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_ItemCreatedMessage_Type, func(v *ItemCreatedMessage) *string { return &v.Type }),
+	value.Member("contextId", value.Quoted, codec_ItemCreatedMessage_ContextID, func(v *ItemCreatedMessage) *string { return &v.ContextID }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v ItemCreatedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_ItemCreatedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *ItemCreatedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_ItemCreatedMessage, text, v)
+}
+
+var message_ItemCreated = value.JSON[ItemCreatedMessage]()
+
+var channel_ItemCreated = keywright.Entry{Name: "item_created", Pattern: "harca:events:memory:item:created", Type: "channel"}
+
+// ItemCreatedTopic is the channel item_created.
+//
+// Channel harca:events:memory:item:created.
+func (k *Keyspace) ItemCreatedTopic() event.Topic[ItemCreatedMessage] {
+	name, err := ItemCreatedChannel()
+	return event.New(k.client, &channel_ItemCreated, &message_ItemCreated, event.Config{}, name, err)
+}
+
+// ItemUpdatedMessage is the message of item_updated.
+type ItemUpdatedMessage struct {
+	ID        string // id: uuid
+	Type      string // type: slug
+	ContextID string // contextId: /(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/
+}
+
+var (
+	codec_ItemUpdatedMessage_ID        = value.Checked(key.UUID)
+	codec_ItemUpdatedMessage_Type      = value.Checked(key.Slug)
+	codec_ItemUpdatedMessage_ContextID = value.Matched("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
+)
+
+var members_ItemUpdatedMessage = []value.ObjectColumn[ItemUpdatedMessage]{
+	value.Member("id", value.Quoted, codec_ItemUpdatedMessage_ID, func(v *ItemUpdatedMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_ItemUpdatedMessage_Type, func(v *ItemUpdatedMessage) *string { return &v.Type }),
+	value.Member("contextId", value.Quoted, codec_ItemUpdatedMessage_ContextID, func(v *ItemUpdatedMessage) *string { return &v.ContextID }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v ItemUpdatedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_ItemUpdatedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *ItemUpdatedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_ItemUpdatedMessage, text, v)
+}
+
+var message_ItemUpdated = value.JSON[ItemUpdatedMessage]()
+
+var channel_ItemUpdated = keywright.Entry{Name: "item_updated", Pattern: "harca:events:memory:item:updated", Type: "channel"}
+
+// ItemUpdatedTopic is the channel item_updated.
+//
+// Channel harca:events:memory:item:updated.
+func (k *Keyspace) ItemUpdatedTopic() event.Topic[ItemUpdatedMessage] {
+	name, err := ItemUpdatedChannel()
+	return event.New(k.client, &channel_ItemUpdated, &message_ItemUpdated, event.Config{}, name, err)
+}
+
+// ItemDeletedMessage is the message of item_deleted.
+type ItemDeletedMessage struct {
+	ID        string // id: uuid
+	Type      string // type: slug
+	ContextID string // contextId: /(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/
+}
+
+var (
+	codec_ItemDeletedMessage_ID        = value.Checked(key.UUID)
+	codec_ItemDeletedMessage_Type      = value.Checked(key.Slug)
+	codec_ItemDeletedMessage_ContextID = value.Matched("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
+)
+
+var members_ItemDeletedMessage = []value.ObjectColumn[ItemDeletedMessage]{
+	value.Member("id", value.Quoted, codec_ItemDeletedMessage_ID, func(v *ItemDeletedMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_ItemDeletedMessage_Type, func(v *ItemDeletedMessage) *string { return &v.Type }),
+	value.Member("contextId", value.Quoted, codec_ItemDeletedMessage_ContextID, func(v *ItemDeletedMessage) *string { return &v.ContextID }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v ItemDeletedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_ItemDeletedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *ItemDeletedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_ItemDeletedMessage, text, v)
+}
+
+var message_ItemDeleted = value.JSON[ItemDeletedMessage]()
+
+var channel_ItemDeleted = keywright.Entry{Name: "item_deleted", Pattern: "harca:events:memory:item:deleted", Type: "channel"}
+
+// ItemDeletedTopic is the channel item_deleted.
+//
+// Channel harca:events:memory:item:deleted.
+func (k *Keyspace) ItemDeletedTopic() event.Topic[ItemDeletedMessage] {
+	name, err := ItemDeletedChannel()
+	return event.New(k.client, &channel_ItemDeleted, &message_ItemDeleted, event.Config{}, name, err)
+}
+
+// ItemExpiredMessage is the message of item_expired.
+type ItemExpiredMessage struct {
+	ID        string // id: uuid
+	Type      string // type: slug
+	ContextID string // contextId: /(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/
+}
+
+var (
+	codec_ItemExpiredMessage_ID        = value.Checked(key.UUID)
+	codec_ItemExpiredMessage_Type      = value.Checked(key.Slug)
+	codec_ItemExpiredMessage_ContextID = value.Matched("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
+)
+
+var members_ItemExpiredMessage = []value.ObjectColumn[ItemExpiredMessage]{
+	value.Member("id", value.Quoted, codec_ItemExpiredMessage_ID, func(v *ItemExpiredMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_ItemExpiredMessage_Type, func(v *ItemExpiredMessage) *string { return &v.Type }),
+	value.Member("contextId", value.Quoted, codec_ItemExpiredMessage_ContextID, func(v *ItemExpiredMessage) *string { return &v.ContextID }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v ItemExpiredMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_ItemExpiredMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *ItemExpiredMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_ItemExpiredMessage, text, v)
+}
+
+var message_ItemExpired = value.JSON[ItemExpiredMessage]()
+
+var channel_ItemExpired = keywright.Entry{Name: "item_expired", Pattern: "harca:events:memory:item:expired", Type: "channel"}
+
+// ItemExpiredTopic is the channel item_expired.
+//
+// Channel harca:events:memory:item:expired.
+func (k *Keyspace) ItemExpiredTopic() event.Topic[ItemExpiredMessage] {
+	name, err := ItemExpiredChannel()
+	return event.New(k.client, &channel_ItemExpired, &message_ItemExpired, event.Config{}, name, err)
+}
+
+// CtxCreatedMessage is the message of ctx_created.
+type CtxCreatedMessage struct {
+	ID   string // id: uuid
+	Type string // type: slug
+}
+
+var (
+	codec_CtxCreatedMessage_ID   = value.Checked(key.UUID)
+	codec_CtxCreatedMessage_Type = value.Checked(key.Slug)
+)
+
+var members_CtxCreatedMessage = []value.ObjectColumn[CtxCreatedMessage]{
+	value.Member("id", value.Quoted, codec_CtxCreatedMessage_ID, func(v *CtxCreatedMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_CtxCreatedMessage_Type, func(v *CtxCreatedMessage) *string { return &v.Type }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v CtxCreatedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_CtxCreatedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *CtxCreatedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_CtxCreatedMessage, text, v)
+}
+
+var message_CtxCreated = value.JSON[CtxCreatedMessage]()
+
+var channel_CtxCreated = keywright.Entry{Name: "ctx_created", Pattern: "harca:events:memory:ctx:created", Type: "channel"}
+
+// CtxCreatedTopic is the channel ctx_created.
+//
+// Channel harca:events:memory:ctx:created.
+func (k *Keyspace) CtxCreatedTopic() event.Topic[CtxCreatedMessage] {
+	name, err := CtxCreatedChannel()
+	return event.New(k.client, &channel_CtxCreated, &message_CtxCreated, event.Config{}, name, err)
+}
+
+// CtxUpdatedMessage is the message of ctx_updated.
+type CtxUpdatedMessage struct {
+	ID   string // id: uuid
+	Type string // type: slug
+}
+
+var (
+	codec_CtxUpdatedMessage_ID   = value.Checked(key.UUID)
+	codec_CtxUpdatedMessage_Type = value.Checked(key.Slug)
+)
+
+var members_CtxUpdatedMessage = []value.ObjectColumn[CtxUpdatedMessage]{
+	value.Member("id", value.Quoted, codec_CtxUpdatedMessage_ID, func(v *CtxUpdatedMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_CtxUpdatedMessage_Type, func(v *CtxUpdatedMessage) *string { return &v.Type }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v CtxUpdatedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_CtxUpdatedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *CtxUpdatedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_CtxUpdatedMessage, text, v)
+}
+
+var message_CtxUpdated = value.JSON[CtxUpdatedMessage]()
+
+var channel_CtxUpdated = keywright.Entry{Name: "ctx_updated", Pattern: "harca:events:memory:ctx:updated", Type: "channel"}
+
+// CtxUpdatedTopic is the channel ctx_updated.
+//
+// Channel harca:events:memory:ctx:updated.
+func (k *Keyspace) CtxUpdatedTopic() event.Topic[CtxUpdatedMessage] {
+	name, err := CtxUpdatedChannel()
+	return event.New(k.client, &channel_CtxUpdated, &message_CtxUpdated, event.Config{}, name, err)
+}
+
+// CtxDeletedMessage is the message of ctx_deleted.
+type CtxDeletedMessage struct {
+	ID   string // id: uuid
+	Type string // type: slug
+}
+
+var (
+	codec_CtxDeletedMessage_ID   = value.Checked(key.UUID)
+	codec_CtxDeletedMessage_Type = value.Checked(key.Slug)
+)
+
+var members_CtxDeletedMessage = []value.ObjectColumn[CtxDeletedMessage]{
+	value.Member("id", value.Quoted, codec_CtxDeletedMessage_ID, func(v *CtxDeletedMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_CtxDeletedMessage_Type, func(v *CtxDeletedMessage) *string { return &v.Type }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v CtxDeletedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_CtxDeletedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *CtxDeletedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_CtxDeletedMessage, text, v)
+}
+
+var message_CtxDeleted = value.JSON[CtxDeletedMessage]()
+
+var channel_CtxDeleted = keywright.Entry{Name: "ctx_deleted", Pattern: "harca:events:memory:ctx:deleted", Type: "channel"}
+
+// CtxDeletedTopic is the channel ctx_deleted.
+//
+// Channel harca:events:memory:ctx:deleted.
+func (k *Keyspace) CtxDeletedTopic() event.Topic[CtxDeletedMessage] {
+	name, err := CtxDeletedChannel()
+	return event.New(k.client, &channel_CtxDeleted, &message_CtxDeleted, event.Config{}, name, err)
+}
+
+// CtxExpiredMessage is the message of ctx_expired.
+type CtxExpiredMessage struct {
+	ID   string // id: uuid
+	Type string // type: slug
+}
+
+var (
+	codec_CtxExpiredMessage_ID   = value.Checked(key.UUID)
+	codec_CtxExpiredMessage_Type = value.Checked(key.Slug)
+)
+
+var members_CtxExpiredMessage = []value.ObjectColumn[CtxExpiredMessage]{
+	value.Member("id", value.Quoted, codec_CtxExpiredMessage_ID, func(v *CtxExpiredMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_CtxExpiredMessage_Type, func(v *CtxExpiredMessage) *string { return &v.Type }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v CtxExpiredMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_CtxExpiredMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *CtxExpiredMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_CtxExpiredMessage, text, v)
+}
+
+var message_CtxExpired = value.JSON[CtxExpiredMessage]()
+
+var channel_CtxExpired = keywright.Entry{Name: "ctx_expired", Pattern: "harca:events:memory:ctx:expired", Type: "channel"}
+
+// CtxExpiredTopic is the channel ctx_expired.
+//
+// Channel harca:events:memory:ctx:expired.
+func (k *Keyspace) CtxExpiredTopic() event.Topic[CtxExpiredMessage] {
+	name, err := CtxExpiredChannel()
+	return event.New(k.client, &channel_CtxExpired, &message_CtxExpired, event.Config{}, name, err)
 }
 
 var type_CtxID = key.NewType("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
