@@ -28,11 +28,7 @@ func (g *Going[I, T]) Page(ctx context.Context, value, after string, n int) (ids
 	q := Query[T]{Of: g.store.By(g.index, value), Limit: min(n, largestLimit), After: after}
 	rows, next, _, err := g.store.list(ctx, q, nil)
 	for _, row := range rows {
-		id, bad := row[0].ToString()
-		if bad != nil {
-			return nil, "", bad
-		}
-		ids = append(ids, id)
+		ids = append(ids, row.id)
 	}
 	return ids, next, err
 }
