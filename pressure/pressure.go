@@ -241,7 +241,7 @@ func (w *Watcher) Once(ctx context.Context) ([]Report, error) {
 // read asks the servers, or one, how full they are. One that is frozen must not
 // hold up the others for long.
 func (w *Watcher) read(ctx context.Context, addresses ...string) ([]Reading, error) {
-	ctx, cancel := context.WithTimeout(ctx, max(w.o.Interval, time.Second))
+	ctx, cancel := context.WithTimeout(ctx, min(max(w.o.Interval, time.Second), 5*time.Second))
 	defer cancel()
 	servers, err := w.client.Memory(ctx, addresses...)
 	errs := []error{err}
