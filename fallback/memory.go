@@ -14,8 +14,8 @@ type Memory struct {
 	limits Limits
 
 	mu        sync.Mutex
-	known     map[string]*list.Element // of order
-	order     *list.List               // of *kept, those that go first in front
+	known     map[string]*kept
+	order     *list.List // of *kept that may go, those that go first in front
 	bytes     int64
 	log       []Entry // in order
 	logBytes  int64
@@ -27,11 +27,12 @@ type Memory struct {
 type kept struct {
 	id string
 	Record
+	at *list.Element // in order; nil while writes wait
 }
 
 // NewMemory makes an empty store.
 func NewMemory(l Limits) *Memory {
-	return &Memory{limits: l.WithDefaults(), known: map[string]*list.Element{}, order: list.New()}
+	return &Memory{limits: l.WithDefaults(), known: map[string]*kept{}, order: list.New()}
 }
 
 // Get implements Store. O(1).
@@ -43,11 +44,11 @@ func (m *Memory) Get(_ context.Context, id string) (Record, bool, error) {
 }
 
 func (m *Memory) get(id string) (Record, bool) {
-	e, ok := m.known[id]
+	k, ok := m.known[id]
 	if !ok {
 		return Record{}, false
 	}
-	return e.Value.(*kept).Record, true
+	return k.Record, true
 }
 
 // Put implements Store. O(copies).
@@ -65,26 +66,31 @@ func (m *Memory) Put(_ context.Context, copies ...Copy) error {
 
 func (m *Memory) set(id string, r Record) {
 	m.remove(id)
-	m.known[id] = m.order.PushBack(&kept{id, r})
+	k := &kept{id: id, Record: r}
+	if r.Pending == 0 {
+		k.at = m.order.PushBack(k)
+	}
+	m.known[id] = k
 	m.bytes += r.Size(id)
 }
 
 func (m *Memory) remove(id string) {
-	if e, ok := m.known[id]; ok {
-		m.bytes -= e.Value.(*kept).Size(id)
-		m.order.Remove(e)
-		delete(m.known, id)
+	k, ok := m.known[id]
+	if !ok {
+		return
 	}
+	m.bytes -= k.Size(id)
+	if k.at != nil {
+		m.order.Remove(k.at)
+	}
+	delete(m.known, id)
 }
 
 // shrink lets the oldest copies go until the rest is within the limits.
 func (m *Memory) shrink() {
-	for e := m.order.Front(); e != nil && (len(m.known) > m.limits.Entries || m.bytes > m.limits.Bytes); {
-		k := e.Value.(*kept)
-		if e = e.Next(); k.Pending == 0 {
-			m.remove(k.id)
-			m.evicted++
-		}
+	for m.order.Len() > 0 && (len(m.known) > m.limits.Entries || m.bytes > m.limits.Bytes) {
+		m.remove(m.order.Front().Value.(*kept).id)
+		m.evicted++
 	}
 }
 

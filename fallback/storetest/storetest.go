@@ -221,7 +221,7 @@ func log(c *check) {
 	c.ok(c.s.Done(c.ctx, first, 6, start))
 	c.ok(c.s.Done(c.ctx, first, 99, start)) // a repeat
 	r, _ = c.get("a")
-	c.same("behind the first", fmt.Sprint(r.Version, r.Pending, r.Fields["v"]), "6 1 three")
+	c.same("behind the first", fmt.Sprintf("%d %d %s", r.Version, r.Pending, r.Fields["v"]), "6 1 three")
 	s := c.stats()
 	c.same("pending", s.Pending, 2)
 	c.same("oldest", s.Oldest.Equal(start), true)
@@ -311,7 +311,7 @@ func conflicts(c *check) {
 func random(c *check) {
 	seed := uint64(time.Now().UnixNano())
 	r, m := rand.New(rand.NewPCG(seed, 0)), &check{TB: c.TB, name: "model", s: fallback.NewMemory(fallback.Limits{Entries: 5, LogEntries: 20}), ctx: c.ctx}
-	for step := range 2000 {
+	for step := range 1000 {
 		id := fmt.Sprint(r.IntN(8))
 		kind, version, n := r.IntN(12), r.Int64N(9)+1, r.IntN(3)
 		a, b := c.step(kind, id, version, step, n), m.step(kind, id, version, step, n)
