@@ -98,10 +98,14 @@ func (g *Guard[T]) apply(ctx context.Context, e Entry) error {
 	if !needed {
 		return g.done(ctx, e, 0, Expired)
 	}
+	how := Replayed
+	if c.Kind != e.Kind {
+		how = Expired
+	}
 	version, err := g.order(ctx, e.ID, c)
 	switch {
 	case err == nil:
-		return g.done(ctx, e, version, Replayed)
+		return g.done(ctx, e, version, how)
 	case errors.Is(err, ErrConflict) || errors.Is(err, keywright.ErrNotFound):
 		return g.compare(ctx, e, c)
 	}
@@ -128,7 +132,10 @@ func (e Entry) expired(at time.Time) bool { return !e.Deadline.IsZero() && !at.B
 func (g *Guard[T]) compare(ctx context.Context, e Entry, c Change) error {
 	item, err := g.ask(ctx, e.ID)
 	if errors.Is(err, keywright.ErrNotFound) {
-		if c.Kind == Delete || e.expired(time.Now()) {
+		if e.Kind == Delete {
+			return g.done(ctx, e, 0, Replayed)
+		}
+		if e.expired(time.Now()) {
 			return g.done(ctx, e, 0, Expired)
 		}
 		return g.reject(ctx, e.ID, Record{Gone: true, AsOf: time.Now(), Expires: time.Now().Add(remembered)})

@@ -140,9 +140,13 @@ func (g *Guard[T]) versionOf(ctx context.Context, id string) (int64, error) {
 	if version := g.copies.lastSeen(id); version != Absent {
 		return version, nil
 	}
+	began := time.Now()
 	item, err := g.ask(ctx, id)
 	if errors.Is(err, keywright.ErrNotFound) {
 		return Absent, nil
+	}
+	if err == nil {
+		g.learn(id, item, began)
 	}
 	return item.Version, err
 }
