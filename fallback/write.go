@@ -121,9 +121,12 @@ func (g *Guard[T]) attempt(ctx context.Context, id string, c *Change) (version i
 		return g.order(ctx, id, *c)
 	}
 	for range attempts {
-		if c.If, err = g.versionOf(ctx, id); err != nil {
+		c.If = Any
+		seen, err := g.versionOf(ctx, id)
+		if err != nil {
 			return 0, err
 		}
+		c.If = seen
 		if c.If == Absent && c.Kind != Put {
 			return 0, keywright.ErrNotFound
 		}
@@ -132,7 +135,7 @@ func (g *Guard[T]) attempt(ctx context.Context, id string, c *Change) (version i
 		}
 		g.copies.doubt(id)
 	}
-	return 0, err
+	return 0, ErrConflict
 }
 
 // versionOf is the version of an item that was seen last, or that the server has.

@@ -268,6 +268,7 @@ func (l *loader) resolve() {
 	for _, d := range l.docs {
 		l.sectionKeys(d)
 	}
+	l.streams()
 	for _, d := range l.docs {
 		l.sectionShape(d)
 		l.sectionCleanup(d)

@@ -2,6 +2,7 @@ package value
 
 import (
 	"encoding/json"
+	"maps"
 	"unicode/utf8"
 )
 
@@ -63,9 +64,29 @@ func Optional[T, F any](name string, c Codec[F], at func(*T) **F) Column[T] {
 // Encrypted makes a column out of another whose text is stored sealed.
 func Encrypted[T any](c Column[T]) Column[T] { c.Sealed = true; return c }
 
-// Append appends names and values of all fields that v has to a list of
-// arguments.
+// HasSealed reports whether a column is stored sealed.
+func (f *Fields[T]) HasSealed() bool {
+	for i := range f.Columns {
+		if f.Columns[i].Sealed {
+			return true
+		}
+	}
+	return false
+}
+
+// Seals turns the text of a field into the one that is stored, or back.
+type Seals func(field, text string) (string, error)
+
+// Append is AppendSealed for a struct without sealed columns: with one that v
+// has it is an error, so that no plain text is stored by mistake.
 func (f *Fields[T]) Append(args []string, v *T) ([]string, error) {
+	return f.AppendSealed(args, v, nil)
+}
+
+// AppendSealed appends names and values of all fields that v has to a list of
+// arguments. seal is called for sealed columns only, and may be nil where there
+// are none.
+func (f *Fields[T]) AppendSealed(args []string, v *T, seal Seals) ([]string, error) {
 	if f.open != nil {
 		for name, text := range *f.open(v) {
 			args = append(args, name, text)
@@ -74,6 +95,9 @@ func (f *Fields[T]) Append(args []string, v *T) ([]string, error) {
 	for i := range f.Columns {
 		c := &f.Columns[i]
 		text, present, err := c.Text(v)
+		if err == nil && present && c.Sealed {
+			text, err = apply(seal, c.Name, text)
+		}
 		if err != nil {
 			return args, In(c.Name, err)
 		}
@@ -84,13 +108,52 @@ func (f *Fields[T]) Append(args []string, v *T) ([]string, error) {
 	return args, nil
 }
 
-// Parse reads a struct from fields by name. Fields that are not declared are
-// passed over; a required one that is missing is an error.
+func apply(seal Seals, field, text string) (string, error) {
+	if seal == nil {
+		return "", Bad("is declared encrypted, and there is nothing to seal it with")
+	}
+	return seal(field, text)
+}
+
+// Parse is ParseSealed for a struct without sealed columns: with one that is
+// there it is an error.
 func (f *Fields[T]) Parse(fields map[string]string) (v T, err error) {
+	return f.ParseSealed(fields, nil)
+}
+
+// ParseSealed reads a struct from fields by name. Fields that are not declared
+// are passed over; a required one that is missing is an error. open is called
+// for sealed columns only, and may be nil where there are none. The map stays as
+// it is: with sealed columns it is copied.
+func (f *Fields[T]) ParseSealed(fields map[string]string, open Seals) (v T, err error) {
+	if fields, err = f.opened(fields, open); err != nil {
+		return v, err
+	}
 	if f.Read != nil {
 		return f.Read(fields)
 	}
 	return f.parse(fields)
+}
+
+// opened gives the fields with what is sealed in plain text.
+func (f *Fields[T]) opened(fields map[string]string, open Seals) (map[string]string, error) {
+	if !f.HasSealed() {
+		return fields, nil
+	}
+	fields = maps.Clone(fields)
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		text, there := fields[c.Name]
+		if !c.Sealed || !there {
+			continue
+		}
+		plain, err := apply(open, c.Name, text)
+		if err != nil {
+			return nil, In(c.Name, err)
+		}
+		fields[c.Name] = plain
+	}
+	return fields, nil
 }
 
 // Missing is a required field that is not there.

@@ -170,11 +170,13 @@ func TestLayers(t *testing.T) {
 		"typed":                       {"value"},
 		"lock":                        {"slot"},
 		"queue":                       {"slot", "value", "internal/gather"},
+		"seal":                        nil,
 		"limit":                       nil,
 		"counter":                     {"typed", "value", "slot"},
+		"entity":                      {"value"},
 		"ranking":                     {"typed", "value", "slot"},
 		"cache":                       {"slot", "typed", "value", "internal/breaker"},
-		"fallback":                    {"internal/breaker"},
+		"fallback":                    {"internal/breaker", "entity"},
 		"fallback/storetest":          {"fallback"},
 		"guard":                       append([]string{"keyspace/lint"}, declared...),
 		"gen":                         nil,
@@ -196,7 +198,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed", "cache", "lock", "queue", "limit", "counter", "ranking", "fallback"} // who stands on the client
+	runtime := []string{"typed", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "fallback"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue

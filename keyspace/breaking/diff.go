@@ -140,6 +140,14 @@ func properties(e *keyspace.Entry) facts {
 	for _, action := range []string{"create", "update", "delete", "expire"} {
 		p.add("emits."+action, e.Emits[action])
 	}
+	p.add("stamps.created", e.Stamps.Created)
+	p.add("stamps.updated", e.Stamps.Updated)
+	p.add("stamps.version", e.Stamps.Version)
+	if e.TTLBy != nil {
+		for _, c := range e.TTLBy.Cases {
+			p.add("ttl_by."+e.TTLBy.Field+"."+c.Word, keyspace.FormatDuration(c.TTL))
+		}
+	}
 	p.add("order", e.Order)
 	p.add("lease", e.Lease.String())
 	p.add("retry", fmt.Sprint(e.Retry))

@@ -210,7 +210,7 @@ func (c *context) indexChanged() {
 		}
 		for _, ix := range p.new.Index {
 			if !slices.ContainsFunc(p.old.Index, func(o keyspace.Index) bool { return o.Name == ix.Name && o.Key.Kind == ix.Key.Kind }) {
-				c.report(ix.Pos, keyspace.Pos{}, p.new.Name, "", "the index %s of %s holds only items that are written from now on", ix.Name, p.new.Name)
+				c.report(ix.Pos, keyspace.Pos{}, p.new.Name, "keywright entities check --apply adds those that are there", "the index %s of %s holds only items that are written from now on", ix.Name, p.new.Name)
 			}
 		}
 		for _, ix := range p.old.Index {
