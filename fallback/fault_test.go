@@ -169,6 +169,7 @@ func replayDies(w world, target fallback.Target[fallback.Fields]) error {
 		}
 		w = w.guard(target, fallback.Options{})
 	}
+	w.close(w.g)
 	f.dies.Store(false)
 	w = w.guard(target, fallback.Options{})
 	w.drained()

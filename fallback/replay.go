@@ -87,12 +87,13 @@ func (g *Guard[T]) warn(what string, err error) {
 // and only then takes it out of the log. When that was interrupted and is done
 // again, the version has changed by one and what was to be written is there.
 func (g *Guard[T]) apply(ctx context.Context, e Entry) error {
+	left, err := g.store.Next(ctx, e.Seq-1, 1)
+	if err != nil || len(left) == 0 || left[0].Seq != e.Seq {
+		return err // it was rejected with one before it
+	}
 	now, _, err := g.store.Get(ctx, e.ID)
 	if err != nil {
 		return err
-	}
-	if now.Pending == 0 {
-		return nil // rejected with one before it
 	}
 	c, needed := e.due(now, time.Now())
 	if !needed {
