@@ -9,6 +9,7 @@ local holder = call('GET', KEYS[3])
 if holder and holder ~= ARGV[1] then
   return {tostring(math.max(call('PTTL', KEYS[3]), 1)), ''}
 end
+call('DEL', KEYS[3]) -- first what frees memory: behind it a full server takes the rest
 call('SET', KEYS[3], ARGV[1], 'PX', ARGV[2])
 local t = call('TIME')
 local ms = t[1] * 1000 + math.floor(t[2] / 1000)

@@ -16,13 +16,14 @@
 --   events: for which case ('old': the item was there, 'new': it was not, 'dead': one that had expired makes room), 'p', 's' or 'x' (PUBLISH, SPUBLISH, XADD), channel or key number,
 --     longest stream ('' any), age of its oldest entry in ms ('' any), 'e' or 'p' (envelope, plain),
 --     parts of the channel's name (0: the channel is given), parts of the message, then per part: text, field ('' none, '#' the id), 'q' (quoted) or another
--- Returns per call {code, text, server time in ms}: 'ok' or 'new' and the version; 'record' and the one found; 'absent'; 'present' or 'version' and the version found
+-- Returns per call {code, text, server time in ms}: 'ok' or 'new' and the version, and behind the time the record of an item whose TTL began anew; 'record' and the one found; 'absent'; 'present' or 'version' and the version found
 -- Round trips: 1
 local call, fmt = redis.call, string.format
 local t = call('TIME')
 local ms = t[1] * 1000 + math.floor(t[2] / 1000)
-local now, micros = fmt('%.0f', ms), fmt('%.0f', t[1] * 1000000 + t[2])
+local now, micros = fmt('%.0f', ms), t[1] * 1000000 + t[2]
 local renewed = {}
+local newest = 0 -- the highest version in this script, in which the time stands still
 
 local function renew(key, ttl)
   if ttl ~= '0' and renewed[key] ~= ttl then
@@ -95,6 +96,8 @@ local function write(k, a)
     end
     call('HDEL', ledger, id)
     if keep ~= '0' then call('ZREM', expires, id) end
+    renewed = {} -- a key that lost its last entry loses its TTL
+    newest = math.max(newest, tonumber(version) or 0)
     emit(hash, id, k, events, last, 'old')
     call('UNLINK', hash)
     return {'ok', version, now}
@@ -111,6 +114,9 @@ local function write(k, a)
     call('ZADD', expires, ends, id)
     renew(ledger, keep)
     renew(expires, keep)
+  elseif keep ~= '0' and not there then
+    call('ZREM', expires, id) -- of one that had expired
+    renewed = {}
   end
   local at, stamp = pairs_, now
   if ARGV[a + 11] ~= '1' then stamp = fmt('%.0f', math.floor(ms / ARGV[a + 11])) end
@@ -120,7 +126,9 @@ local function write(k, a)
     if there then pairs_ = at end -- it keeps its own
   end
   if vfield ~= '' then
-    version = version ~= '0' and fmt('%.0f', version + 1) or micros
+    local fresh = version ~= '0' and version + 1 or math.max(micros, newest + 1)
+    newest = math.max(newest, fresh)
+    version = fmt('%.0f', fresh)
     ARGV[at + 1] = version
     at = at + 2
   end
@@ -130,7 +138,9 @@ local function write(k, a)
   if ends then call('PEXPIREAT', hash, ends) end
 
   for i = drops, events - 1, 2 do
-    call(ARGV[i + 1] == 'z' and 'ZREM' or 'SREM', KEYS[k + ARGV[i]], id)
+    local key = KEYS[k + ARGV[i]]
+    call(ARGV[i + 1] == 'z' and 'ZREM' or 'SREM', key, id)
+    renewed[key] = nil
   end
   for i = adds, drops - 1, 2 do
     local key, score = KEYS[k + ARGV[i]], ARGV[i + 1]
@@ -142,12 +152,13 @@ local function write(k, a)
         call('ZADD', key, score, id)
       else
         call('ZREM', key, id)
+        renewed[key] = nil
       end
     end
     renew(key, keep)
   end
   emit(hash, id, k, events, last, there and 'old' or 'new')
-  return {there and 'ok' or 'new', version, now}
+  return {there and 'ok' or 'new', version, now, ends and (record == '*' and had or record)}
 end
 
 local out, a, k = {}, 2, 0
