@@ -193,15 +193,23 @@ func (x Texts[I, T]) TTL(key string, w TextWrite, asked time.Duration) (ttl time
 		}
 	case Some:
 		p, err := x.some(key, w)
-		if err == nil {
-			err = x.s.lifetime(p, c, options)
-		}
 		if err != nil {
 			return 0, false, x.s.invalid(err)
+		}
+		if asked == 0 && x.s.spec.TTL != nil && !p.knows(x.s.spec.TTLFields) {
+			return 0, true, nil // if its rule needs more, Write asks the server for it
+		}
+		if err = x.s.lifetime(context.Background(), x.s.action("update", keywright.Reads, key, nil), p, c, options); err != nil {
+			return 0, false, err
 		}
 	}
 	ms, _ := strconv.ParseInt(c.ttl, 10, 64)
 	return time.Duration(ms) * time.Millisecond, c.ttl == "" && w.Kind == Some, nil
+}
+
+// knows reports whether all these fields are written.
+func (p *patch[I, T]) knows(fields []string) bool {
+	return !slices.ContainsFunc(fields, func(name string) bool { return !p.touched[name] })
 }
 
 // some is the patch that texts make.
@@ -261,7 +269,7 @@ func (w TextWrite) condition(any string) string {
 }
 
 func (x Texts[I, T]) remove(ctx context.Context, id I, w TextWrite) error {
-	there, err := x.s.remove(ctx, id, w.condition(present), nil)
+	there, err := x.s.remove(ctx, id, w.condition(present), "")
 	if err == nil && !there {
 		err = keywright.ErrNotFound
 	}
@@ -286,7 +294,8 @@ func (x Texts[I, T]) put(ctx context.Context, key string, w TextWrite) (int64, e
 	}
 	x.s.stamp(c, true)
 	x.take(c, w)
-	in, adds, drops, err := x.s.describe(&item.Value)
+	in, err := x.s.describe(&item.Value, c)
+	adds, drops := c.adds, c.drops
 	a := x.s.action("put", keywright.Writes, key, err)
 	c.record = x.s.record(in)
 	c.expected = c.record
@@ -321,6 +330,9 @@ func (x Texts[I, T]) update(ctx context.Context, key string, w TextWrite) (int64
 		x.take(c, w)
 		needed, err = p.moves("", c)
 	}
+	if err == nil && w.TTL == 0 {
+		err = x.s.lifetime(ctx, x.s.action("update", keywright.Writes, key, nil), p, c, nil)
+	}
 	a := x.s.action("update", keywright.Writes, key, err)
 	if needed && a.Err == nil {
 		if c.expected, err = x.s.look(ctx, &a, c.id); err != nil {
@@ -328,5 +340,8 @@ func (x Texts[I, T]) update(ctx context.Context, key string, w TextWrite) (int64
 		}
 	}
 	out, err := x.s.write(ctx, &a, c, func(expected string) { _, _ = p.moves(expected, c) })
+	if err == nil && out.record != "" {
+		err = x.s.outlive(ctx, out.record)
+	}
 	return out.version, err
 }
