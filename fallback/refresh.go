@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,18 @@ type waiting struct {
 type refresh struct {
 	whole   *Copy
 	changes []changed
+}
+
+// put takes a copy in, which says more than changes from before it.
+func (r *refresh) put(c *Copy) {
+	r.whole = c
+	r.changes = slices.DeleteFunc(r.changes, func(x changed) bool {
+		before := c.Began.After(x.at)
+		if before {
+			c.over(Record{Version: x.version})
+		}
+		return before
+	})
 }
 
 type changed struct {
@@ -99,8 +112,10 @@ func (w *waiting) add(id string, c *Copy, change *changed) (ok bool) {
 	case change != nil:
 		w.note(id, seen{version: change.version}) // and due to be copied at the next read
 		r.changes = append(r.changes, *change)
-	case r.whole == nil || c.Replaces(r.whole.Record, true):
-		r.whole = c
+	case r.whole == nil:
+		r.put(c)
+	case c.Replaces(r.whole.Record, true):
+		r.put(c.over(r.whole.Record))
 	}
 	select {
 	case w.wake <- struct{}{}:
@@ -140,12 +155,13 @@ func (g *Guard[T]) learn(id string, item Item[T], began time.Time) {
 func (g *Guard[T]) learnGone(id string, began time.Time) {
 	now := time.Now()
 	if !g.copies.isFresh(id, 0, now) {
-		g.copies.add(id, gone(id, began, now), nil)
+		g.copies.add(id, gone(id, 0, began, now), nil)
 	}
 }
 
-func gone(id string, began, now time.Time) *Copy {
-	return &Copy{ID: id, Began: began, Record: Record{Gone: true, AsOf: now, Expires: now.Add(remembered)}}
+// gone is that an item is not there: of that version, or as a read has missed it.
+func gone(id string, version int64, began, now time.Time) *Copy {
+	return &Copy{ID: id, Began: began, Record: Record{Gone: true, Version: max(version, 0), AsOf: now, Expires: now.Add(remembered)}}
 }
 
 // wrote sends a write that was done to the second store.
@@ -157,13 +173,22 @@ func (g *Guard[T]) wrote(id string, c Change, version int64, began time.Time) {
 		ok = g.copies.add(id, &Copy{ID: id, Began: began, Record: Record{Fields: c.Fields, Version: version, Expires: c.Expires, AsOf: now}}, nil)
 	case Delete:
 		g.copies.doubt(id)
-		ok = g.copies.add(id, gone(id, began, now), nil)
+		ok = g.copies.add(id, gone(id, c.If, began, now), nil)
 	case Update:
 		ok = g.copies.add(id, nil, &changed{c, version, began, now})
 	}
 	if !ok {
 		g.tell(Dropped)
 	}
+}
+
+// over is a copy in the place of a record: that an item is gone is true of all
+// versions up to what was known.
+func (c *Copy) over(old Record) *Copy {
+	if c.Gone {
+		c.Version = max(c.Version, old.Version)
+	}
+	return c
 }
 
 // flushes writes the copies that wait, soon behind the first of them.
@@ -246,13 +271,14 @@ func (g *Guard[T]) merge(ctx context.Context, id string, r *refresh) (c Copy, fo
 	}
 	c = Copy{ID: id, Record: old, Began: old.AsOf}
 	if r.whole != nil && r.whole.Replaces(old, known) {
-		c, found = *r.whole, true
+		c, found = *r.whole.over(old), true
 	}
 	for _, change := range r.changes {
 		switch {
+		case (known || found) && change.version <= c.Version:
 		case !known && !found, c.Gone, change.version > c.Version+1:
 			return c, false, errBehind
-		case change.version == c.Version+1:
+		default:
 			c.Fields, found = change.apply(c.Fields), true
 			c.Version, c.AsOf, c.Began = change.version, change.at, change.began
 			if !change.Expires.IsZero() {
@@ -285,7 +311,7 @@ func (g *Guard[T]) reread(ctx context.Context, id string) (c Copy, ok bool, err 
 	item, err := g.ask(ctx, id)
 	switch {
 	case errors.Is(err, keywright.ErrNotFound):
-		return *gone(id, began, time.Now()), true, nil
+		return *gone(id, 0, began, time.Now()), true, nil
 	case err != nil:
 		return c, false, err
 	}

@@ -186,6 +186,7 @@ func (g *Guard[T]) done(ctx context.Context, e Entry, version int64, how Event) 
 	if err := g.store.Done(ctx, e, version, time.Now()); err != nil {
 		return err
 	}
+	g.copies.doubt(e.ID)
 	g.count(e.ID, -1)
 	g.tell(how)
 	return nil
@@ -198,6 +199,7 @@ func (g *Guard[T]) reject(ctx context.Context, id string, found Record) error {
 	if err != nil {
 		return err
 	}
+	g.copies.doubt(id)
 	g.count(id, -len(conflicts))
 	for _, c := range conflicts {
 		g.tell(Conflicted)

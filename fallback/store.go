@@ -20,7 +20,7 @@ type Fields = map[string]string
 // writes that wait in the log applied to it.
 type Record struct {
 	Fields  Fields
-	Version int64     // in the target, as far as known: writes that wait have not changed it. 0: the item was not there
+	Version int64     // in the target, as far as known: writes that wait have not changed it. 0: the item was not there; with Gone and no Pending: the last that is known to have gone
 	Expires time.Time // zero: never
 	AsOf    time.Time // when the target's answer came that this copy is from, or the last write was accepted
 	Gone    bool      // the item is not there: deleted, or missed by a read
@@ -44,18 +44,20 @@ type Copy struct {
 }
 
 // Replaces reports whether a copy may take the place of a record. Never while
-// writes wait; else the higher version wins, and of answers that do not overlap
-// the later one. A copy of nothing replaces, and is worth no place of its own.
+// writes wait; else of answers that do not overlap the later one, and of others the
+// higher version. That an item is gone that was never there is worth no place.
 func (c Copy) Replaces(old Record, known bool) bool {
 	switch {
 	case !known:
-		return !c.Gone
+		return !c.Gone || c.Version > 0
 	case old.Pending > 0:
 		return false
 	case c.Began.After(old.AsOf):
 		return true
-	case c.Gone || old.Gone:
-		return false
+	case c.Gone:
+		return c.Version > 0 && c.Version >= old.Version
+	case old.Gone:
+		return c.Version > old.Version
 	}
 	return c.Version > old.Version || c.Version == old.Version && !c.AsOf.Before(old.AsOf)
 }
@@ -63,13 +65,13 @@ func (c Copy) Replaces(old Record, known bool) bool {
 // Applied is a record behind the first of its writes that wait: the target is at
 // version now, 0 if the item is not there.
 func (r Record) Applied(version int64, now time.Time) Record {
+	was := r.Version
 	r.Version = version
-	if r.Pending--; r.Pending == 0 {
-		r.AsOf = now
-		r.Gone = r.Gone || version == 0
+	if r.Pending--; r.Pending > 0 {
+		return r
 	}
-	if r.Gone && r.Pending == 0 {
-		r.Fields, r.Expires = nil, now.Add(remembered)
+	if r.AsOf = now; r.Gone || version == 0 {
+		return Record{Gone: true, Version: max(was, version), AsOf: now, Expires: now.Add(remembered)}
 	}
 	return r
 }

@@ -90,8 +90,8 @@ func (g *Guard[T]) write(ctx context.Context, id string, c Change, options []Wri
 
 // send writes to the target, or into the log if that does not answer.
 func (g *Guard[T]) send(ctx context.Context, id string, asked Change) (Receipt, error) {
-	began, c := time.Now(), asked
-	version, err := g.attempt(ctx, id, &c)
+	c := asked
+	version, began, err := g.attempt(ctx, id, &c)
 	switch {
 	case err == nil:
 		g.wrote(id, c, version, began)
@@ -102,6 +102,9 @@ func (g *Guard[T]) send(ctx context.Context, id string, asked Change) (Receipt, 
 	class, _ := keywright.ClassOf(err)
 	a := acceptance{cause: err, ambiguous: class == keywright.UnknownOutcome}
 	ctx = context.WithoutCancel(ctx)
+	if !a.ambiguous {
+		return g.accept(ctx, id, asked, a)
+	}
 	r, err := g.accept(ctx, id, c, a)
 	if c.If != asked.If && (errors.Is(err, ErrConflict) || errors.Is(err, ErrNoCopy)) {
 		return g.accept(ctx, id, asked, a) // the copy has moved on, and the caller asked for no version
@@ -116,26 +119,27 @@ const attempts = 16
 // attempt writes to the target. A write without a condition gets that of the
 // version that is there, so that it can change nothing newer when it is delivered
 // late: a request that nobody waits for any more may still be on its way.
-func (g *Guard[T]) attempt(ctx context.Context, id string, c *Change) (version int64, err error) {
-	if c.If != Any || g.o.Blind {
-		return g.order(ctx, id, *c)
+func (g *Guard[T]) attempt(ctx context.Context, id string, c *Change) (version int64, began time.Time, err error) {
+	if began = time.Now(); c.If != Any || g.o.Blind {
+		version, err = g.order(ctx, id, *c)
+		return version, began, err
 	}
 	for range attempts {
-		c.If = Any
 		seen, err := g.versionOf(ctx, id)
-		if err != nil {
-			return 0, err
+		switch {
+		case err != nil:
+			return 0, began, err
+		case seen == Absent && c.Kind != Put:
+			return 0, began, keywright.ErrNotFound
 		}
-		c.If = seen
-		if c.If == Absent && c.Kind != Put {
-			return 0, keywright.ErrNotFound
-		}
+		c.If, began = seen, time.Now()
 		if version, err = g.order(ctx, id, *c); !errors.Is(err, ErrConflict) {
-			return version, err
+			return version, began, err
 		}
+		c.If = Any
 		g.copies.doubt(id)
 	}
-	return 0, ErrConflict
+	return 0, began, ErrConflict
 }
 
 // versionOf is the version of an item that was seen last, or that the server has.
@@ -146,6 +150,9 @@ func (g *Guard[T]) versionOf(ctx context.Context, id string) (int64, error) {
 	began := time.Now()
 	item, err := g.ask(ctx, id)
 	if errors.Is(err, keywright.ErrNotFound) {
+		if !g.o.MissesToo {
+			g.learnGone(id, began)
+		}
 		return Absent, nil
 	}
 	if err == nil {

@@ -143,33 +143,34 @@ func records(c *check) {
 
 // newest: whatever the order in which copies arrive, the newest stays.
 func newest(c *check) {
-	gone := func(second int) fallback.Copy {
-		x := at("x", 0, second)
+	gone := func(version int64, second int) fallback.Copy {
+		x := at("x", version, second)
 		x.Gone, x.Fields = true, nil
 		return x
 	}
 	for i, row := range []struct {
 		first, second fallback.Copy
-		version       int64 // that is there behind both
+		stays         int // which of them
 	}{
 		{at("x", 1, 1), at("x", 2, 2), 2},
-		{at("x", 2, 1), at("x", 1, 1), 2},
-		{at("x", 2, 1), at("x", 1, 2), 1}, // read later for certain: the server lost writes
-		{at("x", 2, 2), gone(1), 2},
-		{at("x", 2, 1), gone(2), 0},
-		{gone(2), at("x", 2, 1), 0},
-		{gone(1), at("x", 2, 2), 2},
+		{at("x", 1, 2), at("x", 2, 1), 2},
+		{at("x", 2, 1), at("x", 1, 1), 1},
+		{at("x", 2, 1), at("x", 1, 2), 2}, // read later for certain: the server lost writes
+		{at("x", 2, 2), gone(0, 1), 1},    // a read has missed it, and it came then
+		{at("x", 2, 1), gone(0, 2), 2},
+		{at("x", 2, 2), gone(2, 1), 2}, // this version was deleted, whoever has read it meanwhile
+		{gone(2, 2), at("x", 2, 1), 1},
+		{gone(2, 2), at("x", 3, 1), 2},
+		{gone(2, 1), at("x", 2, 2), 2},
 	} {
-		row.first.ID, row.second.ID = fmt.Sprint(i), fmt.Sprint(i)
-		before := row.first
-		if before.Gone { // that an unknown item is gone is not worth a record
-			before = at(before.ID, 1, 0)
-			c.ok(c.s.Put(c.ctx, before))
+		id := fmt.Sprint(i)
+		for _, copy := range []fallback.Copy{at(id, 1, 0), row.first, row.second} { // that an unknown item is gone is not worth a record
+			copy.ID = id
+			c.ok(c.s.Put(c.ctx, copy))
 		}
-		c.ok(c.s.Put(c.ctx, row.first))
-		c.ok(c.s.Put(c.ctx, row.second))
-		r, _ := c.get(fmt.Sprint(i))
-		c.same(fmt.Sprintf("row %d", i), r.Version, row.version)
+		want := []fallback.Copy{row.first, row.second}[row.stays-1]
+		r, _ := c.get(id)
+		c.same(fmt.Sprintf("row %d", i), fmt.Sprint(r.Version, r.Gone, r.AsOf.UnixNano()), fmt.Sprint(want.Version, want.Gone, want.AsOf.UnixNano()))
 	}
 	c.ok(c.s.Put(c.ctx, fallback.Copy{ID: "unknown", Record: fallback.Record{Gone: true}, Began: start}))
 	_, known := c.get("unknown")
