@@ -71,6 +71,7 @@ type memos struct {
 }
 
 func newMemos(t *testing.T, brand keywrighttest.Brand) memos {
+	t.Parallel()
 	s := keywrighttest.Start(t, brand)
 	m := memos{world: world{T: t, s: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{}), store: fallback.NewMemory(fallback.Limits{})}}
 	sealer := ring(t)
@@ -121,7 +122,6 @@ func (m memos) sound(contexts map[string]int64) {
 func TestEntities(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
-			t.Parallel()
 			m := newMemos(t, brand)
 			ctx := t.Context()
 			for _, id := range []string{"moved", "deleted", "theirs", "read"} {

@@ -38,7 +38,6 @@ func TestServerDies(t *testing.T) {
 			"frozen": {(*keywrighttest.Server).Stop, (*keywrighttest.Server).Continue},
 		} {
 			t.Run(string(brand)+" "+name, func(t *testing.T) {
-				t.Parallel()
 				w := newWorld(t, brand, fallback.Options{WritePatience: 300 * time.Millisecond}, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
 				before := w.put("a", "one")
 				w.put("b", "one")
@@ -250,7 +249,6 @@ func TestMutations(t *testing.T) {
 		}, newerStays},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			w := newWorld(t, keywrighttest.Redis, fallback.Options{})
 			w.close(w.g)
 			if err := mutant.test(mutant.change(w)); err == nil {

@@ -1,6 +1,7 @@
 package fallback_test
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -147,6 +148,7 @@ type world struct {
 // fast is options with which tests do not wait for long.
 func fast(o fallback.Options) fallback.Options {
 	o.Name, o.Flush, o.Fresh = "note", time.Millisecond, -1
+	o.WritePatience = cmp.Or(o.WritePatience, 250*time.Millisecond)
 	if o.Probe == 0 {
 		o.Probe = 20 * time.Millisecond
 	}
@@ -165,6 +167,7 @@ func connect(t *testing.T, addr string) *keywright.Client {
 
 func newWorld(t *testing.T, brand keywrighttest.Brand, o fallback.Options, options ...keywrighttest.Option) world {
 	t.Helper()
+	t.Parallel()
 	s := keywrighttest.Start(t, brand, options...)
 	w := world{T: t, s: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{}), store: fallback.NewMemory(fallback.Limits{})}
 	w.c, w.raw = connect(t, w.proxy.Addr()), target(connect(t, s.Addr()))
@@ -199,7 +202,6 @@ func (w world) ok(err error) {
 func brands(t *testing.T, o fallback.Options, test func(w world)) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
-			t.Parallel()
 			test(newWorld(t, brand, o))
 		})
 	}
