@@ -182,7 +182,7 @@ func TestShortenWhenFull(t *testing.T) {
 // acts, until it gives it back or is dead; and one that has lost it does not give
 // back that of the other.
 func turns(t *testing.T, s *keywrighttest.Server) (wrong []string) {
-	fill(s, 5000, 1)
+	fill(s, 2500, 1)
 	acts := func(w *pressure.Watcher, should bool, when string) {
 		if r := once(t, w); len(r) > 0 != should {
 			wrong = append(wrong, fmt.Sprintf("%s: %d reports", when, len(r)))
@@ -223,7 +223,7 @@ func TestTurns(t *testing.T) {
 // lost is a lease that goes to another process in the middle of a run: the run
 // ends before the next batch.
 func lost(t *testing.T, s *keywrighttest.Server) (wrong []string) {
-	fill(s, 5000, 1)
+	fill(s, 2500, 1)
 	c := open(t, s.URL())
 	press(t, s, .95)
 	target := &shelf{c: c}
@@ -267,7 +267,7 @@ func TestMutations(t *testing.T) {
 
 // givesBack is a process that does not know yet that its lease went to another.
 func givesBack(t *testing.T, s *keywrighttest.Server) (wrong []string) {
-	fill(s, 5000, 1)
+	fill(s, 2500, 1)
 	c := open(t, s.URL())
 	press(t, s, .85)
 	w := watcher(c, &shelf{c: c}, pressure.Options{})
