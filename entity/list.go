@@ -161,6 +161,9 @@ func (s *Store[I, T]) list(ctx context.Context, q Query[T], fields []string) (ro
 	if a.Err != nil {
 		return nil, "", 0, a.Err
 	}
+	if s.apart {
+		return s.listApart(ctx, &q, fields)
+	}
 	keys := []string{q.Of.key}
 	for _, and := range q.And {
 		keys = append(keys, and.key)
@@ -240,7 +243,7 @@ func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n i
 		kind = "set"
 	}
 	keys := []string{of.key}
-	if s.spec.Expires != "" {
+	if s.spec.Expires != "" && !s.apart {
 		keys = append(keys, s.spec.Expires)
 	}
 	reply, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
@@ -252,7 +255,7 @@ func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n i
 	}
 	n, err = reply[0].AsInt64()
 	whole, _ := reply[1].ToString()
-	return n, whole == "1", err
+	return n, whole == "1" && !s.apart, err
 }
 
 // All gives all items, in no order, page by page: those that are there from
@@ -308,7 +311,9 @@ func (s *Store[I, T]) ledger(ctx context.Context) iter.Seq2[[]registration, erro
 			}, func(r rueidis.RedisResult) (rueidis.ScanEntry, error) { return r.AsScanEntry() })
 			var out []registration
 			for i := 0; i+1 < len(page.Elements); i += 2 {
-				out = append(out, registration{page.Elements[i], page.Elements[i+1]})
+				if page.Elements[i] != pending {
+					out = append(out, registration{page.Elements[i], page.Elements[i+1]})
+				}
 			}
 			if !yield(out, err) || err != nil || page.Cursor == 0 {
 				return

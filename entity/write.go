@@ -278,7 +278,7 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 		needed, err = p.moves("", c)
 	}
 	a := s.action(name, keywright.Writes, key, err)
-	if needed && a.Err == nil {
+	if needed && a.Err == nil && !s.apart {
 		if c.expected, err = s.look(ctx, &a, c.id); err != nil {
 			return 0, err
 		}
@@ -333,7 +333,7 @@ func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, texts 
 	c := &call{condition: condition, now: templates(wasThere, s.spec.OnDelete)}
 	if a.Err == nil {
 		c.id = s.id(key)
-		if c.expected = s.knownOr(texts, ""); c.expected == "" {
+		if c.expected = s.knownOr(texts, ""); c.expected == "" && !s.apart {
 			if c.expected, err = s.look(ctx, &a, c.id); err != nil {
 				return false, err
 			}
@@ -364,6 +364,9 @@ type outcome struct {
 // write sends a call, and again with the record that was found if another one was
 // expected. arrange fits the call to a record.
 func (s *Store[I, T]) write(ctx context.Context, a *keywright.Action, c *call, arrange func(expected string)) (outcome, error) {
+	if s.apart {
+		return s.writeApart(ctx, a, c)
+	}
 	for {
 		if a.Err == nil {
 			arrange(c.expected)
@@ -374,19 +377,25 @@ func (s *Store[I, T]) write(ctx context.Context, a *keywright.Action, c *call, a
 			return outcome{}, err
 		}
 		out.created = out.code == "new"
-		switch out.code {
-		case "record":
+		if out.code == "record" {
 			c.expected = out.text
 			continue
-		case "absent":
-			return out, keywright.ErrNotFound
-		case "present":
-			return out, s.conflict(a, out, ErrExists)
-		case "version":
-			return out, s.conflict(a, out, ErrVersion)
 		}
-		return out, nil
+		return s.verdict(a, out)
 	}
+}
+
+// verdict is what an outcome is to the caller.
+func (s *Store[I, T]) verdict(a *keywright.Action, out outcome) (outcome, error) {
+	switch out.code {
+	case "absent":
+		return out, keywright.ErrNotFound
+	case "present":
+		return out, s.conflict(a, out, ErrExists)
+	case "version":
+		return out, s.conflict(a, out, ErrVersion)
+	}
+	return out, nil
 }
 
 func (s *Store[I, T]) conflict(a *keywright.Action, out outcome, err error) error {

@@ -172,7 +172,7 @@ func TestLayers(t *testing.T) {
 		"seal":                        nil,
 		"limit":                       nil,
 		"counter":                     {"typed", "value", "slot"},
-		"entity":                      {"value"},
+		"entity":                      {"slot", "value"},
 		"ranking":                     {"typed", "value", "slot"},
 		"cache":                       {"slot", "typed", "value"},
 		"guard":                       append([]string{"keyspace/lint"}, declared...),
