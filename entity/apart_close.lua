@@ -6,7 +6,7 @@
 -- ARGV[1] ms after which an intent may be taken over, ARGV[2] TTL of the index keys in ms ('0' none), ARGV[3] how many; then for each
 --   its arguments, id, token, stamp
 --   how the item was found: 'alive'; 'gone': it has expired if it was known; 'mine': it has expired, known or not; 'deleted'; 'abort': nothing was done
---   segments of where it is, ms until it ends ('' never), then the events of an item that has expired
+--   segments of where it is, ms when it ends at the earliest ('' never), then the events of an item that has expired
 -- Returns for each {verdict, ms, stamp, state, record, ends, segments}: 'ok', 'gone' (announced), 'again', 'lost' (taken over, or closed)
 -- Round trips: 1
 local grace = tonumber(ARGV[1])
@@ -25,8 +25,7 @@ end
 local function settle(e, intent, a)
   local found = ARGV[a + 4]
   if found == 'alive' then
-    e.state, e.record, e.ends = 'x', ARGV[a + 5], ''
-    if ARGV[a + 6] ~= '' then e.ends = fmt('%.0f', ms + ARGV[a + 6]) end
+    e.state, e.record, e.ends = 'x', ARGV[a + 5], ARGV[a + 6]
     return 'ok'
   end
   local known = e.state == 'x' or found == 'mine' and e.state ~= 'k'

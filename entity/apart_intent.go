@@ -23,7 +23,8 @@ const (
 // intent is what somebody is about to do with an item, and what he knows of it.
 type intent struct {
 	id, token, kind string
-	opened          int64 // ms by the clock of the ledger
+	opened          int64     // ms by the clock of the ledger
+	heard           time.Time // when that was heard
 
 	// What the ledger says.
 	stamp, state string // state: "x" there is an item
@@ -40,7 +41,7 @@ type intent struct {
 type state struct {
 	there  bool
 	left   int64 // ms until it ends, -1 never
-	at     time.Time
+	asked  time.Time
 	in     map[string]string // index key → score
 	record string            // in the ledger, without the "="
 }
@@ -65,9 +66,19 @@ func (s *Store[I, T]) open(ctx context.Context, it *intent, members string) erro
 	return err
 }
 
+// ending is when the item ends, by the clock of the ledger and at the earliest: the
+// sweeper may come too early, not too late.
+func (it *intent) ending() string {
+	if !it.item.there || it.item.left < 0 {
+		return ""
+	}
+	return strconv.FormatInt(it.opened+max(it.item.asked.Sub(it.heard).Milliseconds(), 0)+it.item.left, 10)
+}
+
 // learn takes what the ledger says.
 func (it *intent) learn(texts []string) {
 	it.opened, _ = strconv.ParseInt(texts[0], 10, 64)
+	it.heard = time.Now()
 	it.stamp, it.state, it.record, it.ends, it.members = texts[1], texts[2], texts[3], texts[4], texts[5]
 }
 
@@ -102,12 +113,8 @@ type closing struct {
 func (s *Store[I, T]) close(ctx context.Context, all ...closing) ([]string, error) {
 	keys, args := s.bookKeys(), []string{s.graceMS(), s.keeps, strconv.Itoa(len(all))}
 	for _, c := range all {
-		left := ""
-		if c.item.there && c.item.left >= 0 {
-			left = strconv.FormatInt(max(c.item.left-time.Since(c.item.at).Milliseconds(), 0), 10)
-		}
 		at := len(args)
-		args = append(args, "", c.id, c.token, c.stamp, c.found, c.item.record, left)
+		args = append(args, "", c.id, c.token, c.stamp, c.found, c.item.record, c.ending())
 		keys, args = appendEvents(keys, args, c.events)
 		args[at] = strconv.Itoa(len(args) - at)
 	}
@@ -125,17 +132,17 @@ func (s *Store[I, T]) close(ctx context.Context, all ...closing) ([]string, erro
 			return nil, err
 		}
 		if verdicts[i] = texts[0]; texts[0] == again {
-			opened := all[i].opened
+			opened, heard := all[i].opened, all[i].heard
 			all[i].learn(texts[1:])
-			all[i].opened = opened
+			all[i].opened, all[i].heard = opened, heard
 		}
 	}
 	return verdicts, nil
 }
 
 // stateOf is an item by the texts of some of its fields.
-func (s *Store[I, T]) stateOf(left int64, names []string, all []rueidis.RedisMessage) state {
-	st := state{there: true, left: left, at: time.Now(), in: map[string]string{}}
+func (s *Store[I, T]) stateOf(asked time.Time, left int64, names []string, all []rueidis.RedisMessage) state {
+	st := state{there: true, left: left, asked: asked, in: map[string]string{}}
 	texts := map[string]text{}
 	for i, name := range names {
 		t, err := all[i].ToString()
@@ -153,7 +160,7 @@ func (s *Store[I, T]) stateOf(left int64, names []string, all []rueidis.RedisMes
 
 // read reads items, one pipeline per server.
 func (s *Store[I, T]) read(ctx context.Context, its []*intent) error {
-	names := s.indexColumns()
+	names, asked := s.indexColumns(), time.Now()
 	ops := make([]keywright.Op[bool], len(its))
 	for i, it := range its {
 		key := s.key(it.id)
@@ -161,13 +168,13 @@ func (s *Store[I, T]) read(ctx context.Context, its []*intent) error {
 			Action: s.action("look", keywright.Reads, key, nil), Script: s.scripts.apart.look, Keys: []string{key}, Args: names,
 			Decode: func(r rueidis.RedisResult) (bool, error) {
 				all, err := r.ToArray()
-				it.item = state{at: time.Now()}
+				it.item = state{}
 				if err != nil || len(all) == 0 {
 					return false, err
 				}
 				left, _ := all[0].ToString()
 				ms, _ := strconv.ParseInt(left, 10, 64)
-				it.item = s.stateOf(ms, names, all[1:])
+				it.item = s.stateOf(asked, ms, names, all[1:])
 				return true, nil
 			},
 		})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/redis/rueidis"
@@ -182,7 +183,7 @@ func (l *listing[I, T]) belongs(c *candidate) bool {
 		l.gone++
 		return false
 	}
-	in := l.store.stateOf(0, l.reads, all).in
+	in := l.store.stateOf(time.Time{}, 0, l.reads, all).in
 	for _, of := range append([]Of[T]{l.q.Of}, l.q.And...) {
 		if _, is := in[of.key]; !is {
 			return false

@@ -100,6 +100,7 @@ func (s *Store[I, T]) send(ctx context.Context, a *keywright.Action, c *call, it
 	send := *a
 	send.Effect = keywright.Writes
 	for failures := 0; ; {
+		asked := time.Now()
 		out, err := keywright.NewOp(keywright.Spec[outcome]{
 			Action: send, Script: s.scripts.apart.item, Keys: keys, Args: args,
 			Decode: func(r rueidis.RedisResult) (outcome, error) {
@@ -107,7 +108,7 @@ func (s *Store[I, T]) send(ctx context.Context, a *keywright.Action, c *call, it
 				if err != nil {
 					return outcome{}, err
 				}
-				return s.itemOutcome(it, names, all)
+				return s.itemOutcome(it, asked, names, all)
 			},
 		}).Do(ctx)
 		class, _ := keywright.ClassOf(err)
@@ -118,7 +119,7 @@ func (s *Store[I, T]) send(ctx context.Context, a *keywright.Action, c *call, it
 	}
 }
 
-func (s *Store[I, T]) itemOutcome(it *intent, names []string, all []rueidis.RedisMessage) (out outcome, err error) {
+func (s *Store[I, T]) itemOutcome(it *intent, asked time.Time, names []string, all []rueidis.RedisMessage) (out outcome, err error) {
 	if len(all) < 4 {
 		return out, errors.New("the script answered with too few texts")
 	}
@@ -128,10 +129,10 @@ func (s *Store[I, T]) itemOutcome(it *intent, names []string, all []rueidis.Redi
 	left, _ := all[3].ToString()
 	out.version, _ = strconv.ParseInt(out.text, 10, 64)
 	out.now, _ = strconv.ParseInt(now, 10, 64)
-	it.item = state{at: time.Now()}
+	it.item = state{}
 	if len(all) > 4 || left != "-2" && (out.code == "ok" || out.code == "new") {
 		ms, _ := strconv.ParseInt(left, 10, 64)
-		it.item = s.stateOf(ms, names, all[4:])
+		it.item = s.stateOf(asked, ms, names, all[4:])
 	}
 	return out, nil
 }
@@ -195,9 +196,9 @@ func (s *Store[I, T]) touchItem(ctx context.Context, a *keywright.Action, it *in
 	if ms, _ := strconv.ParseInt(ttl, 10, 64); mode == touchAny {
 		tolerance = int64(2 * s.spec.Entry.TTL.Jitter * float64(ms))
 	}
-	send := *a
+	asked := time.Now()
 	texts, err = keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
-		Action: send, Script: s.scripts.apart.touch, Keys: []string{a.Key}, Args: append([]string{ttl, mode, strconv.FormatInt(tolerance, 10), until}, names...),
+		Action: *a, Script: s.scripts.apart.touch, Keys: []string{a.Key}, Args: append([]string{ttl, mode, strconv.FormatInt(tolerance, 10), until}, names...),
 		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err == nil && len(texts) == 0 {
@@ -209,6 +210,6 @@ func (s *Store[I, T]) touchItem(ctx context.Context, a *keywright.Action, it *in
 	code, _ = texts[0].ToString()
 	left, _ := texts[1].ToString()
 	ms, _ := strconv.ParseInt(left, 10, 64)
-	it.item = s.stateOf(ms, names, texts[2:])
+	it.item = s.stateOf(asked, ms, names, texts[2:])
 	return code, texts[2:], nil
 }
