@@ -17,12 +17,17 @@ var quick = windows{act: 400 * time.Millisecond, due: 800 * time.Millisecond}
 // spread is the entity with its keys in many slots.
 func spread(t *testing.T, url, prefix string, edits ...func(*Spec[string, note])) *Store[string, note] {
 	t.Helper()
+	return spreadOn(t, open(t, url), prefix, edits...)
+}
+
+func spreadOn(t *testing.T, c *keywright.Client, prefix string, edits ...func(*Spec[string, note])) *Store[string, note] {
+	t.Helper()
 	spec := noteSpec(prefix)
 	spec.Expires, spec.Ledger, spec.Lease = "{"+prefix+"}:expiry", "{"+prefix+"}:ledger", "{"+prefix+"}:sweep"
 	for _, edit := range edits {
 		edit(spec)
 	}
-	s := New(open(t, url), spec, nil)
+	s := New(c, spec, nil)
 	if !s.apart {
 		t.Fatal("the entity is not apart")
 	}
