@@ -13,6 +13,7 @@ import (
 
 // TestGoingInCluster: an entity in one slot, whose server is full.
 func TestGoingInCluster(t *testing.T) {
+	t.Parallel()
 	cluster := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
 	c := open(t, cluster.URL())
 	notes := New(c, noteSpec("{n}"), nil)
@@ -33,9 +34,41 @@ func TestGoingInCluster(t *testing.T) {
 	sound(t, notes)
 }
 
+// TestGoingApart: items over all slots. Only those on the full server go, although
+// the index, elsewhere, names all of them; also when it is the one with the ledger.
+func TestGoingApart(t *testing.T) {
+	t.Parallel()
+	cluster := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 0)
+	c := open(t, cluster.URL())
+	notes := spreadOn(t, c, "n")
+	const each = 4500
+	fillNotes(t, notes, each, 1)
+	gone := 0
+	for i, full := range cluster.Nodes {
+		for j, n := range cluster.Nodes {
+			press(t, n, map[bool]float64{true: 1.1, false: .5}[i == j])
+		}
+		r := relieve(t, c, notes)
+		if len(r) != 2 || r[0].Server != full.Addr() || r[0].End != pressure.Below || r[0].Released == 0 || r[0].Skipped == 0 || r[1].Shortened == 0 {
+			t.Errorf("server %d: %+v", i, r)
+		}
+		for _, one := range r {
+			gone += one.Released
+		}
+		for _, n := range cluster.Nodes {
+			n.Try("DEL", "n:pressure") // the watcher is over
+		}
+	}
+	all, err := notes.Check(t.Context(), CheckOptions{Found: func(p Problem) { t.Errorf("%+v", p) }})
+	if err != nil || all.Items != each-gone {
+		t.Errorf("%d are gone: %+v, %v", gone, all, err)
+	}
+}
+
 // TestShortenIsNeverLonger: whatever is asked in whatever order, an item ends when
 // the shortest demand says, and its entry in the expiry index with it.
 func TestShortenIsNeverLonger(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	notes := New(open(t, s.URL()), goingSpec(), nil)
 	const items = 8
