@@ -66,6 +66,7 @@ func zombie(t *testing.T) (wrong []string) {
 // TestZombie (bugs Q1, Q5): who has lost a job can say nothing about it any
 // more, and was told to stop before another one began.
 func TestZombie(t *testing.T) {
+	t.Parallel()
 	for _, w := range zombie(t) {
 		t.Error(w)
 	}
@@ -74,6 +75,7 @@ func TestZombie(t *testing.T) {
 // TestLeaseIsDeleted (bug Q2): a job without a lease is not stuck: its worker's
 // next sign of life brings the lease back, and without a worker Reconcile does.
 func TestLeaseIsDeleted(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: 300 * time.Millisecond}, "high", "low")
 	ctx := t.Context()
@@ -139,6 +141,7 @@ func TestMissingBody(t *testing.T) {
 // one that was claimed and not answered for runs after its lease; one whose end
 // was not answered for has ended.
 func TestLostReplies(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 	c := open(t, "redis://"+p.Addr())
@@ -193,6 +196,7 @@ func TestUniqueNamesOutliveNobody(t *testing.T) {
 // TestServerGoes: the server is away for a while, and frozen for a while; the
 // worker goes on by itself.
 func TestServerGoes(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: 500 * time.Millisecond})
 	var ran sync.Map

@@ -248,6 +248,7 @@ func kills(t *testing.T, workers, servers int) []string {
 // TestKills: 0 jobs lost, 0 run twice at the same time. KEYWRIGHT_KILLS makes it
 // longer: `make soak` has 200 workers and 50 servers.
 func TestKills(t *testing.T) {
+	t.Parallel()
 	workers, servers := 30, 10
 	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
 		workers, _ = strconv.Atoi(text)
@@ -263,6 +264,7 @@ func TestKills(t *testing.T) {
 // no longer than the server's clock says a lease and a second are, with a
 // generous allowance for this machine.
 func TestDeadWorker(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	q := processQueue(open(t, s.URL()))
 	l := newLog()

@@ -97,6 +97,7 @@ func nothingLeft(t testing.TB, servers []*keywrighttest.Server) {
 }
 
 func TestQueue(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
 		q := queue.Open(open(t, url), "mail", value.Text(0), queue.Options{Backoff: time.Millisecond}, "high", "normal", "low")
 		ctx := t.Context()
@@ -138,6 +139,7 @@ func TestQueue(t *testing.T) {
 }
 
 func TestIDsAndUniqueNames(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
 		q := queue.Open(open(t, url), "{mail}", value.Text(0), queue.Options{})
 		ctx := t.Context()
@@ -178,6 +180,7 @@ func TestIDsAndUniqueNames(t *testing.T) {
 func second(_ string, err error) error { return err }
 
 func TestDelayedAndScheduled(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
 	var mu sync.Mutex
@@ -201,6 +204,7 @@ func TestDelayedAndScheduled(t *testing.T) {
 }
 
 func TestDeadOnes(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
 		q := queue.Open(open(t, url), "mail", value.Text(0), queue.Options{Retry: 3, Backoff: time.Millisecond, MaxDead: 3})
 		ctx := t.Context()
@@ -276,6 +280,7 @@ func TestDeadOnes(t *testing.T) {
 func first[T any](v T, _ error) T { return v }
 
 func TestResultProgressCancelPause(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
 		q := queue.Open(open(t, url), "mail", value.Text(0), queue.Options{})
 		ctx := t.Context()
@@ -326,6 +331,7 @@ func TestResultProgressCancelPause(t *testing.T) {
 // TestShutdownGivesBack: a worker that is to stop ends what it can and gives the
 // rest back; another one has it at once, as the same attempt.
 func TestShutdownGivesBack(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: time.Hour})
 	var attempts sync.Map
@@ -356,6 +362,7 @@ func TestShutdownGivesBack(t *testing.T) {
 }
 
 func TestWeightsAndRate(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL())
 	q := queue.Open(c, "w", value.Text(0), queue.Options{Weights: []int{6, 3, 1}}, "a", "b", "c")
@@ -398,6 +405,7 @@ func TestWeightsAndRate(t *testing.T) {
 
 // TestEviction: a server that may throw jobs away is refused.
 func TestEviction(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("maxmemory", "100mb"), keywrighttest.Config("maxmemory-policy", "allkeys-lru"))
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
 	err := q.Worker(nil, queue.WorkerOptions{}).Run(t.Context())
