@@ -38,7 +38,7 @@ func mutate(t *testing.T, guard, instead string) {
 var scripts = []struct {
 	script **keywright.Script
 	text   *string
-}{{&enqueueScript, &enqueueText}, {&fetchScript, &fetchText}, {&beatScript, &beatText}}
+}{{&enqueueScript, &enqueueText}, {&plainScript, &plainText}, {&fetchScript, &fetchText}, {&beatScript, &beatText}}
 
 // MutateMargin makes workers believe that a lease lasts longer than it does.
 func MutateMargin(t *testing.T) {
