@@ -72,6 +72,33 @@ func TestZombie(t *testing.T) {
 	}
 }
 
+// TestLostBeforeItBegan: a job whose lease is over while it waits behind another
+// one of its batch is not begun.
+func TestLostBeforeItBegan(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
+	q := queue.Open(open(t, "redis://"+p.Addr()), "mail", value.Text(0), queue.Options{Lease: 200 * time.Millisecond})
+	_, err := q.EnqueueAll(t.Context(), make([]queue.Task[string], 2))
+	must(t, err)
+	var done atomic.Int64
+	started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error {
+		if ctx.Err() != nil {
+			t.Errorf("run %d has begun although its lease is over", j.Fence)
+		}
+		if done.Load() > 0 || j.Fence > 1 {
+			done.Add(1)
+			return nil
+		}
+		p.Freeze()
+		defer p.Thaw()
+		<-ctx.Done()
+		<-time.After(time.Until(j.Deadline()))
+		return context.Cause(ctx)
+	}, queue.WorkerOptions{Concurrency: 1, Batch: 2}))
+	eventually(t, "both are done", func() bool { return done.Load() == 2 })
+}
+
 // TestLeaseIsDeleted (bug Q2): a job without a lease is not stuck: its worker's
 // next sign of life brings the lease back, and without a worker Reconcile does.
 func TestLeaseIsDeleted(t *testing.T) {

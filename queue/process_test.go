@@ -69,7 +69,7 @@ func runAloud(ctx context.Context, j *queue.Job[string], dir string) error {
 			fmt.Println(word, j.ID, j.Fence, now.UnixNano())
 		}
 	}
-	fmt.Println("began", j.ID, j.Fence, time.Now().UnixNano())
+	say("began")
 	for i := 0; i < 3 || j.Payload == held && ctx.Err() == nil; i++ {
 		say("alive")
 		<-time.After(time.Millisecond)

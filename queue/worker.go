@@ -340,6 +340,9 @@ func (c *crew[T]) run(j *Job[T]) settlement {
 		return j.settle("dead", "the payload does not decode", 0)
 	}
 	j.Payload = payload
+	if j.ctx.Err() != nil { // it has waited for too long behind others of its batch
+		return j.unbegun()
+	}
 	err = c.guarded(j)
 	cause := context.Cause(j.ctx)
 	j.stop(context.Canceled)
