@@ -413,3 +413,45 @@ func TestEviction(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestBothForms: a job that needs nothing special travels by another script, and
+// is the same job there.
+func TestBothForms(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	codec := value.Text(0)
+	e := &keywright.Entry{Name: "mail", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour}}
+	q := queue.New(open(t, s.URL()), e, queue.KeysOf("mail", "high", "low"), nil, &codec, &queue.Options{})
+	ctx := t.Context()
+	simple, err := q.Enqueue(ctx, queue.Task[string]{Payload: "a"})
+	must(t, err)
+	many, err := q.EnqueueAll(ctx, []queue.Task[string]{{Payload: "b"}, {Payload: "c", Lane: "high"}})
+	must(t, err)
+	mixed, err := q.EnqueueAll(ctx, []queue.Task[string]{{Payload: "d"}, {Payload: "e", Lane: "low"}, {Payload: "f", Retry: 3}})
+	must(t, err)
+	ids := append(append([]string{simple}, many...), mixed...)
+	for i, id := range ids {
+		if payload := s.Do("HGET", "{mail}:job:"+id, "payload"); payload != string(rune('a'+i)) {
+			t.Errorf("job %d: %v", i, payload)
+		}
+		if ms := s.Do("PTTL", "{mail}:job:"+id).(int64); ms <= 0 || ms > time.Hour.Milliseconds() {
+			t.Errorf("job %d lives for %d ms", i, ms)
+		}
+	}
+	high := []any{ids[0], ids[1], ids[2], ids[3], ids[5]}
+	if got := s.Do("LRANGE", "{mail}:high", "0", "-1"); fmt.Sprint(got) != fmt.Sprint(high) {
+		t.Errorf("%v, want %v", got, high)
+	}
+	if ms := s.Do("PTTL", "{mail}:high").(int64); ms <= 0 {
+		t.Errorf("the lane lives for %d ms", ms)
+	}
+	ran := make(chan string, len(ids))
+	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.Payload; return nil }, queue.WorkerOptions{Concurrency: 1}))
+	var order strings.Builder
+	for range ids {
+		order.WriteString(<-ran)
+	}
+	if order.String() != "abcdfe" {
+		t.Errorf("they ran as %s", order.String())
+	}
+}
