@@ -40,9 +40,10 @@ var scripts = []struct {
 	text   *string
 }{{&enqueueScript, &enqueueText}, {&plainScript, &plainText}, {&fetchScript, &fetchText}, {&beatScript, &beatText}}
 
-// MutateMargin makes workers believe that a lease lasts longer than it does.
-func MutateMargin(t *testing.T) {
+// MutateMargin makes workers end a lease so much earlier than the server does, or
+// later if it is negative.
+func MutateMargin(t *testing.T, early time.Duration) {
 	old := margin
-	margin = func(time.Duration) time.Duration { return -time.Hour }
+	margin = func(time.Duration) time.Duration { return early }
 	t.Cleanup(func() { margin = old })
 }

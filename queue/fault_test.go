@@ -99,6 +99,40 @@ func TestLostBeforeItBegan(t *testing.T) {
 	eventually(t, "both are done", func() bool { return done.Load() == 2 })
 }
 
+// TestLostIsNoAttempt: what fails because its lease was lost does not use up an
+// attempt, also when nobody else has the job yet.
+func TestLostIsNoAttempt(t *testing.T) {
+	queue.MutateMargin(t, 900*time.Millisecond)
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: time.Second, Retry: 1})
+	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
+	var told atomic.Bool
+	again := make(chan int64, 1)
+	started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error {
+		if j.Crashes > 0 {
+			again <- j.Attempt
+			return nil
+		}
+		<-ctx.Done() // long before the server ends the lease
+		return ctx.Err()
+	}, queue.WorkerOptions{Concurrency: 1, OnError: func(err error) {
+		if errors.Is(err, queue.ErrLost) {
+			told.Store(true)
+		}
+	}}))
+	eventually(t, "it runs again", func() bool {
+		dead, err := q.Dead(t.Context(), 0, 1)
+		must(t, err)
+		return len(again) > 0 || len(dead) > 0
+	})
+	if len(again) == 0 {
+		t.Fatal("it is dead, and had no attempt that failed by itself")
+	}
+	if attempt := <-again; attempt != 1 || !told.Load() {
+		t.Errorf("attempt %d, told %t", attempt, told.Load())
+	}
+}
+
 // TestLeaseIsDeleted (bug Q2): a job without a lease is not stuck: its worker's
 // next sign of life brings the lease back, and without a worker Reconcile does.
 func TestLeaseIsDeleted(t *testing.T) {

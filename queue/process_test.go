@@ -239,6 +239,9 @@ func kills(t *testing.T, workers, servers int) []string {
 	}
 	t.Logf("%d kills of workers, %d of the server: %d jobs in %d runs, %d of them done", workers, killed, len(ids), len(l.spans), l.count())
 	wrong := l.wrong(ids)
+	if dead, err := q.Dead(t.Context(), 0, 10); err != nil || len(dead) > 0 {
+		wrong = append(wrong, fmt.Sprintf("dead: %v, %v", dead, err))
+	}
 	if again := len(l.spans) - len(ids); again < workers {
 		wrong = append(wrong, fmt.Sprintf("%d jobs ran again behind %d kills: they did not hit", again, workers))
 	}

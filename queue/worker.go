@@ -321,7 +321,9 @@ func (c *crew[T]) work(all []claimed, settled []settlement) []settlement {
 			settled = append(settled, j.settle("back", "", 0))
 			continue
 		}
-		settled = append(settled, c.run(j))
+		if s := c.run(j); s.verb != "" {
+			settled = append(settled, s)
+		}
 		if len(jobs) > 1 && time.Since(began) > settleAfter {
 			if _, err := c.ask(0, settled); err == nil {
 				settled = settled[:0]
@@ -332,7 +334,8 @@ func (c *crew[T]) work(all []claimed, settled []settlement) []settlement {
 	return settled
 }
 
-// run runs one job.
+// run runs one job. What it gives has no verb if the lease was lost: the job is
+// somebody else's by now, or comes back when the server ends the lease.
 func (c *crew[T]) run(j *Job[T]) settlement {
 	payload, err := c.q.codec.Parse(j.raw)
 	if err != nil {
@@ -359,8 +362,19 @@ func (c *crew[T]) run(j *Job[T]) settlement {
 		return j.settle("dead", reason(err), 0)
 	case errors.As(err, &wait):
 		return j.settle("retry", reason(err), max(wait.after.Milliseconds(), 0))
+	case errors.Is(cause, ErrLost): // the failure of nobody
+		c.forget(j)
+		return settlement{}
 	}
 	return j.settle("retry", reason(err), c.q.backoff(j.Attempt).Milliseconds())
+}
+
+// forget is of a job that no call to the server is to name any more.
+func (c *crew[T]) forget(j *Job[T]) {
+	c.mu.Lock()
+	delete(c.running, j.token+" "+j.ID)
+	c.mu.Unlock()
+	c.tell(fmt.Errorf("job %s: %w", j.ID, ErrLost))
 }
 
 // guarded runs the handler; a panic is an error.
