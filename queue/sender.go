@@ -42,7 +42,7 @@ func (q Queue[T]) sender(f form) *gather.Gather[piece, put] {
 	defer s.mu.Unlock()
 	g := s.byQueue[name]
 	if g == nil {
-		g = gather.New(mostPut, func(p []piece) []put { return q.putAll(f, p) })
+		g = gather.New(mostPut, func(_ context.Context, p []piece) []put { return q.putAll(f, p) })
 		s.byQueue[name] = g
 	}
 	return g
