@@ -40,7 +40,7 @@ var kinds = map[string]kind{
 	"lock":      {Lock, String, []string{"notify", "fence", "waiters", "shared"}, (*builder).lock},
 	"queue":     {Queue, List, []string{"order", "value", "job", "result", "leases", "delayed", "dead", "state", "workers", "unique", "notify", "lease", "retry"}, (*builder).queue},
 	"ranking":   {Ranking, ZSet, []string{"member", "score", "ties", "cached", "window"}, (*builder).ranking},
-	"entity":    {Entity, Hash, []string{"fields", "index", "emits"}, (*builder).entity},
+	"entity":    {Entity, Hash, []string{"fields", "index", "emits", "stamps", "ttl_by", "expiry", "ledger", "sweep"}, (*builder).entity},
 	"counter":   {Counter, String, nil, (*builder).counter},
 	"ratelimit": {RateLimit, String, []string{"rate", "algorithm"}, (*builder).rateLimit},
 	"script":    {Script, "", []string{"file", "keys", "args", "returns", "effect"}, nil},
@@ -66,14 +66,17 @@ func TopLevel() []string { return slices.Clone(topLevel) }
 
 // childProperties are the properties of the mappings that are no entries.
 var childProperties = map[string][]string{
-	"channels": {"channel", "doc", "message", "owner", "readers"},
+	"channels": {"channel", "doc", "message", "envelope", "sharded", "durable", "reply", "reply_channel", "owner", "readers"},
+	"durable":  {"maxlen", "age", "groups", "retry", "dead"},
 	"events":   {"doc", "with", "deletes", "emits"},
 	"cleanup":  {"match", "idle", "older"},
+	"pressure": {"at", "entry", "where", "shorten", "release"},
 	"emits":    {"create", "update", "delete", "expire"},
+	"stamps":   {"created", "updated", "version"},
 }
 
-// ChildProperties are the properties of one channel, event or clean-up rule, or
-// of `emits`.
+// ChildProperties are the properties of one channel, event, clean-up or pressure
+// rule, of `durable` or of `emits`.
 func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
 
 // builder reads one entry.

@@ -34,8 +34,11 @@ type Keyspace struct {
 	Events   []*Event
 	Shapes   []*Shape // at most one per file, for the entries of that file
 	Cleanup  []Cleanup
+	Pressure []Pressure
 	Outputs  []Output // what `keywright gen` writes without arguments
 	Files    []File   // root first; needed to show excerpts and to read ignore comments
+
+	PressureLease *Key // nil without Pressure
 }
 
 // File is the text of one declaration file.
@@ -119,6 +122,7 @@ const (
 	Counter   Construct = "counter"
 	RateLimit Construct = "ratelimit"
 	Script    Construct = "script"
+	Topic     Construct = "channel" // a durable channel: a stream; not written under keys
 )
 
 // Entry is one mapping under `keys`, as the author wrote it and resolved.
@@ -136,6 +140,8 @@ type Entry struct {
 
 	Index  []Index           // entity
 	Emits  map[string]string // entity: create/update/delete/expire → channel name
+	Stamps Stamps            // entity
+	TTLBy  *TTLRule          // entity; nil: the ttl is the same for all
 	Notify *Channel          // lock, queue: where a release, a new job is announced; derived if not written
 	Order  string            // queue: the placeholder whose enum order is pop order
 	Lease  time.Duration     // queue
@@ -150,6 +156,7 @@ type Entry struct {
 	MaxLen int64             // stream
 	Groups []string          // stream
 	Script *ScriptSpec       // script
+	Topic  *Channel          // of a durable channel, whose stream this is
 
 	Pos Pos
 	At  map[string]Pos // position of each property's value by name ("ttl", "key", "index.kind" …)
@@ -245,18 +252,6 @@ type Output struct {
 	Target string
 	Folder string
 	Pos    Pos
-}
-
-// Channel is a pub/sub channel: a pattern and the message on it.
-type Channel struct {
-	Name    string
-	Doc     string
-	Pattern *pattern.Pattern
-	Message []Field
-	Owner   string
-	Readers []string
-	Derived bool
-	Pos     Pos
 }
 
 // Event is an application event and what it invalidates.

@@ -194,34 +194,6 @@ func (d *document) glob(n *yaml.Node) (Glob, bool) {
 	return Glob{Text: n.Value, Pattern: p, Pos: d.at(n)}, true
 }
 
-func (l *loader) sectionChannels(d *document) {
-	p, ok := d.props["channels"]
-	if !ok {
-		return
-	}
-	for _, v := range d.mapping(p.value, "channels") {
-		if d.name(v, "a channel", false) {
-			l.take(d, "channel", v)
-		}
-		c := &Channel{Name: v.name, Owner: d.owner, Pos: d.at(v.key)}
-		pattern := v.value
-		if v.value.Kind == yaml.MappingNode {
-			what := "the channel " + v.name
-			props := d.known(v.value, what, childProperties["channels"])
-			if _, ok := props["channel"]; !ok {
-				d.report("KW006", d.at(v.key), "add channel: …", "%s has no channel", what)
-				continue
-			}
-			pattern = props["channel"].value
-			c.Message = l.fields(d, props, "message", what)
-			c.Doc, c.Owner, c.Readers = d.about(props, d.owner)
-		}
-		if c.Pattern = l.pattern(d, pattern, "the channel "+v.name, nil); c.Pattern != nil {
-			l.ks.Channels = append(l.ks.Channels, c)
-		}
-	}
-}
-
 // about reads the properties that entries and channels share.
 func (d *document) about(props map[string]property, owner string) (doc, own string, readers []string) {
 	own = owner

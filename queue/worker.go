@@ -149,7 +149,7 @@ type answer struct {
 
 // together makes one call of what several runners ask while others are under
 // way: the server's time goes into calls more than into jobs.
-func (c *crew[T]) together(wishes []wish) []answer {
+func (c *crew[T]) together(_ context.Context, wishes []wish) []answer {
 	wanted, settled := 0, wishes[0].settled
 	for i, w := range wishes {
 		wanted += w.wanted

@@ -18,7 +18,8 @@ type construct func(*generator, *keyCode, *keyspace.Key)
 // constructs are written behind the channels, whose builders they use.
 var constructs = map[keyspace.Construct]construct{
 	keyspace.Lock: (*generator).lock, keyspace.Queue: (*generator).queue, keyspace.Cache: (*generator).cache,
-	keyspace.RateLimit: (*generator).rateLimit, keyspace.Counter: (*generator).counter, keyspace.Ranking: (*generator).ranking,
+	keyspace.RateLimit: (*generator).rateLimit, keyspace.Counter: (*generator).counter, keyspace.Ranking: (*generator).ranking, keyspace.Entity: (*generator).entity,
+	keyspace.Topic: (*generator).stream,
 }
 
 func (g *generator) constructs() {

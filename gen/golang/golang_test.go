@@ -145,11 +145,25 @@ func everyType() string {
   ra3: {key: "ra3:{hour}", type: ranking, ttl: 7d, cached: 1m}
   ra4: {key: "ra4:{d}:{weights}:{end}:{board}", type: ranking, ttl: 7d, score: float, cached: 1m, window: "win:{end}:{board}:{weights}:{x}"}
   e: {key: "e:{id}", type: entity, ttl: 1h, fields: {kind: color, at: unix_ms}, index: {kind: "ei:{kind}", at: ea, expires: ex}}
+  go: {key: "go:{a}:{b}", type: entity, ttl: 1h, fields: {pressure: color, pri: int 1..9 optional, at: unix_s}, index: {pressure+at: "gp:{pressure}", pri+at: "gq:{pri}:x"}}
   run: {type: script, file: s.lua, keys: [object, fixed], args: {n: int, c: color, j: json}, returns: int}
   run2: {type: script, file: s.lua, keys: [c], effect: reads}
   run3: {type: script, file: s.lua, keys: [c], effect: idempotent, returns: bool}
-channels: {ch: "ch:{color}:{n}", ch2: x}
-events: {gone: {with: [color, hour], deletes: [object, fixed]}, nothing: {with: [id], deletes: [k]}, stale: {with: [a, b, cache, limit], deletes: [ca, ca2, ca3]}}
+channels:
+  ch: "ch:{color}:{n}"
+  ch2: x
+  said: {channel: "said:{color}", message: {a: int, who: uuid, at: unix_ms, more: text optional, kind: color, raw: json optional}}
+  plain: {channel: plain, envelope: plain, message: {a: a}}
+  shard: {channel: "shard", sharded: true, message: {a: a, b: b optional}}
+  kept: {channel: "kept:{color}", durable: {maxlen: 1000, age: 7d, groups: [mail, b c], retry: 3}, message: {a: a, error: text, name: text}}
+  kept2: {channel: "kept2", durable: true, envelope: plain}
+  ask: {channel: "ask:{color}", message: {q: text}, reply: {a: int, e: text optional}}
+  ask2: {channel: "ask2:{name}", reply: {a: int}, reply_channel: "answers:{err}:{name}"}
+  ask3: {channel: "ask3", reply: {a: int}, reply_channel: "answers3"}
+pressure:
+  - {at: 7%, entry: go, where: {pri: 1..3}, shorten: to 1500ms}
+  - {at: 80%, entry: go, where: {pressure: two-words|Red}, release: to 75%}
+events: {gone: {with: [color, hour], deletes: [object, fixed]}, told: {with: [color, hour, a, b, who, at, kind, error, name], deletes: [object], emits: [said, kept, shard]}, said_only: {with: [a], emits: [plain]}, raw: {with: [color, n], deletes: [object], emits: [ch, ch2, kept2]}, nothing: {with: [id], deletes: [k]}, stale: {with: [a, b, cache, limit], deletes: [ca, ca2, ca3]}}
 `)
 	text := b.String()
 	var vars strings.Builder

@@ -41,7 +41,7 @@ func (g *generator) entryName(declared string) string {
 }
 
 func derivedNames(name string) []string {
-	return []string{name + "Key", "Parse" + name + "Key", name + "Value", name + "Handle"}
+	return []string{name + "Key", "Parse" + name + "Key", name + "Value", name + "Handle", name + "Store", name + "Fields", name + "ID"}
 }
 
 func (g *generator) free(name string) bool {
@@ -185,6 +185,7 @@ func (g *generator) hashHandle(c *keyCode, k *keyspace.Key, readOnly bool) {
 	}
 	typ, handle := c.name+"Value", c.name+"Handle"
 	fields := g.structure(typ, "the fields of "+printable(k.Name)+".", k.Fields, false)
+	g.structs[k] = fields
 	columns := g.columns(typ, fields)
 	kind := "Hash"
 	if readOnly {

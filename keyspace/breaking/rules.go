@@ -77,6 +77,9 @@ var rules = []rule{
 	{finding.Rule{Code: "KW630", Name: "cleanup-widened", Severity: warning, Summary: "A clean-up may take keys that it could not take before",
 		Explain: "The key shown could not be cleaned up under the rules before.",
 		Fix:     "run keywright clean without --apply and read the plan"}, Policy, (*context).cleanupWidened},
+	{finding.Rule{Code: "KW636", Name: "pressure-widened", Severity: warning, Summary: "When memory is short items go that did not go before",
+		Explain: "The rule names values, or begins at a ratio, for which nothing happened before, leaves a shorter lifetime, or deletes where items were only shortened.",
+		Fix:     "check who relies on these items"}, Policy, (*context).pressureWidened},
 
 	{finding.Rule{Code: "KW641", Name: "name-gone", Severity: errorLevel, Summary: "An entry, channel, event or script is gone or has another name",
 		Explain: "Generated functions and types are named after it: whoever calls them does not compile any more.",

@@ -210,7 +210,7 @@ func (c *context) indexChanged() {
 		}
 		for _, ix := range p.new.Index {
 			if !slices.ContainsFunc(p.old.Index, func(o keyspace.Index) bool { return o.Name == ix.Name && o.Key.Kind == ix.Key.Kind }) {
-				c.report(ix.Pos, keyspace.Pos{}, p.new.Name, "", "the index %s of %s holds only items that are written from now on", ix.Name, p.new.Name)
+				c.report(ix.Pos, keyspace.Pos{}, p.new.Name, "keywright entities check --apply adds those that are there", "the index %s of %s holds only items that are written from now on", ix.Name, p.new.Name)
 			}
 		}
 		for _, ix := range p.old.Index {
@@ -224,7 +224,13 @@ func (c *context) indexChanged() {
 func (c *context) messageChanged() {
 	for _, old := range c.old.Channels {
 		new := c.channel(old.Name)
-		if new == nil || old.Message == nil && new.Message == nil {
+		if new == nil {
+			continue
+		}
+		if old.Form() != new.Form() {
+			c.report(new.Pos, old.Pos, new.Name, "declare the new channel beside the old one, and publish to both for a while", "messages of %s travelled as %s and travel as %s", new.Name, old.Form(), new.Form())
+		}
+		if old.Message == nil && new.Message == nil {
 			continue
 		}
 		for _, f := range old.Message {

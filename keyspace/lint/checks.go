@@ -7,7 +7,6 @@ import (
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -288,7 +287,12 @@ func (c *context) rateTTL() {
 
 func (c *context) streams() {
 	for _, e := range c.Entries {
-		if e.Type == "stream" && e.TTL.Policy == keyspace.TTLNone && e.MaxLen == 0 {
+		if e.TTL.Policy != keyspace.TTLNone || e.MaxLen > 0 {
+			continue
+		}
+		if e.Construct == keyspace.Topic {
+			c.report(e.Pos, e.Name, "write durable: {maxlen: 100000} or {age: 7d}", "the durable channel %s is never trimmed", e.Name)
+		} else if e.Type == "stream" {
 			c.report(e.Pos, e.Name, "", "the stream %s never expires and has no maxlen", e.Name)
 		}
 	}
@@ -300,7 +304,7 @@ func (c *context) slots() {
 		return
 	}
 	for _, e := range c.Entries {
-		if e.Construct == keyspace.Plain || len(e.Keys) < 2 {
+		if e.Construct == keyspace.Plain || e.Construct == keyspace.Entity || len(e.Keys) < 2 {
 			continue
 		}
 		for _, k := range e.Keys[1:] {
@@ -311,6 +315,19 @@ func (c *context) slots() {
 	}
 	for _, e := range c.of(keyspace.Script) {
 		c.scriptSlots(e)
+	}
+}
+
+// apart says which entities keep their indexes in other slots than their items.
+func (c *context) apart() {
+	if !c.Cluster {
+		return
+	}
+	for _, e := range c.of(keyspace.Entity) {
+		i := slices.IndexFunc(e.Keys, func(k *keyspace.Key) bool { return !e.Keys[0].Pattern.SameSlot(k.Pattern) })
+		if i >= 0 {
+			c.report(e.Pos, e.Name, "", "a write of %s takes several steps: %s and %s are not always in one slot", e.Name, e.Keys[0].Pattern, e.Keys[i].Pattern)
+		}
 	}
 }
 
@@ -369,23 +386,6 @@ func (c *context) cleanupOwned() {
 	for _, rule := range c.Cleanup {
 		if key, ok := c.outside(rule.Match.Pattern); ok {
 			c.report(rule.Match.Pos, "", "", "cleaning up %s reaches outside of owns, for example %s", rule.Match.Text, finding.Key(key))
-		}
-	}
-}
-
-func (c *context) channels() {
-	items := make([]match.Item, len(c.Channels))
-	for i, ch := range c.Channels {
-		items[i].Pattern = ch.Pattern
-	}
-	_, conflicts, err := match.Compile(items)
-	if err != nil {
-		return
-	}
-	for _, x := range conflicts {
-		a, b := c.Channels[x.A], c.Channels[x.B]
-		if !a.Derived && !b.Derived {
-			c.report(b.Pos, "", "", "the channels %s and %s have %s in common", a.Name, b.Name, finding.Key(x.Witness))
 		}
 	}
 }

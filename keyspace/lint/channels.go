@@ -1,0 +1,126 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/match"
+)
+
+// channels compares the names of what is announced by pub/sub; streams are keys
+// and compared with those.
+func (c *context) channels() {
+	all := c.PubSub()
+	items := make([]match.Item, len(all))
+	for i, ch := range all {
+		items[i].Pattern = ch.Pattern
+	}
+	_, conflicts, err := match.Compile(items)
+	if err != nil {
+		return
+	}
+	for _, x := range conflicts {
+		a, b := all[x.A], all[x.B]
+		if !a.Derived && !b.Derived && a.Sharded == b.Sharded {
+			c.report(b.Pos, "", "", "the channels %s and %s have %s in common", a.Name, b.Name, finding.Key(x.Witness))
+		}
+	}
+}
+
+// emitSlots: what an entity writes and announces is one script.
+func (c *context) emitSlots() {
+	if !c.Cluster {
+		return
+	}
+	for _, e := range c.of(keyspace.Entity) {
+		for action, name := range e.Emits {
+			ch := c.Channel(name)
+			if ch != nil && (ch.Durable != nil || ch.Sharded) && !e.Keys[0].Pattern.SameSlot(ch.Pattern) {
+				c.report(e.At["emits."+action], e.Name, "", "%s announces on %s in the same step, but %s and %s are not always in one slot", e.Name, name, e.Keys[0].Pattern, ch.Pattern)
+			}
+		}
+	}
+}
+
+// messages: whoever announces must have what the message and the channel's name
+// are made of.
+func (c *context) messages() {
+	for _, e := range c.of(keyspace.Entity) {
+		for action, name := range e.Emits {
+			if ch := c.Channel(name); ch != nil {
+				c.emitted(e, action, ch)
+			}
+		}
+	}
+	for _, ev := range c.Events {
+		for _, name := range ev.Emits {
+			if ch := c.Channel(name); ch != nil {
+				c.filled(ch, ev.At["emits."+name], "", "the event "+ev.Name+" announces on "+name, "add it to with", func(field string) bool { return slices.Contains(ev.With, field) })
+			}
+		}
+	}
+}
+
+// emitted judges one announcement of an entity.
+func (c *context) emitted(e *keyspace.Entry, action string, ch *keyspace.Channel) {
+	what, fix := e.Name+" announces on "+ch.Name, "name a field of "+e.Name
+	known := func(name string) bool { return placeholder(e, name) || fieldOf(e, name) != nil }
+	if action == "expire" {
+		what, fix = what+" when it has expired and is gone", "name the id or a field with an index key per value"
+		known = func(name string) bool { return placeholder(e, name) || indexed(e, name) }
+	}
+	at := e.At["emits."+action]
+	c.filled(ch, at, e.Name, what, fix, known)
+	for _, m := range ch.Message {
+		if f := fieldOf(e, m.Name); f != nil && f.Type.Encrypted && !m.Type.Encrypted {
+			c.report(at, e.Name, "leave it out of the message", "%s, with %s in the open, which it keeps encrypted", what, m.Name)
+		}
+	}
+}
+
+// filled reports what is needed for a message and not known.
+func (c *context) filled(ch *keyspace.Channel, at keyspace.Pos, entry, what, fix string, known func(string) bool) {
+	for _, m := range ch.Message {
+		if !m.Type.Optional && !known(m.Name) {
+			c.report(at, entry, fix+", or make it optional", "%s, but has no %s for the message", what, m.Name)
+		}
+	}
+	for _, p := range ch.Pattern.Placeholders() {
+		if !known(p.Name) {
+			c.report(at, entry, fix, "%s, but has no %s for the name of the channel, %s", what, p.Name, ch.Pattern)
+		}
+	}
+}
+
+func placeholder(e *keyspace.Entry, name string) bool {
+	for _, p := range e.Keys[0].Pattern.Placeholders() {
+		if p.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func fieldOf(e *keyspace.Entry, name string) *keyspace.Field {
+	for i, f := range e.Keys[0].Fields {
+		if f.Name == name {
+			return &e.Keys[0].Fields[i]
+		}
+	}
+	return nil
+}
+
+// indexed reports whether some index has a key per value of a field: it is known as long as the
+// item is in the index.
+func indexed(e *keyspace.Entry, name string) bool {
+	return slices.ContainsFunc(e.Index, func(ix keyspace.Index) bool { return ix.Field == name })
+}
+
+func (c *context) shardedPatterns() {
+	for _, ch := range c.PubSub() {
+		if ch.Sharded && ch.Answers == nil && len(ch.Pattern.Placeholders()) > 0 {
+			c.report(ch.At["sharded"], "", "", "the channel %s is sharded, and {%s} is in its name", ch.Name, ch.Pattern.Placeholders()[0].Name)
+		}
+	}
+}
