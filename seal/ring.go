@@ -235,7 +235,7 @@ func legalID(id string) error {
 	return nil
 }
 
-var errBadID = fmt.Errorf("has an id that is not 1 to %d of A-Z, a-z, 0-9, - _ and .", maxID)
+var errBadID = fmt.Errorf("has an id that is not 1 to %d of A-Z, a-z, 0-9, dot, - and _", maxID)
 
 func (d *document) state() (*state, error) {
 	s := &state{active: d.Active, keys: make(map[string]key, len(d.Keys))}
