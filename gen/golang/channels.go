@@ -58,11 +58,12 @@ func (g *generator) allTopics() {
 // name of its codec.
 func (g *generator) message(c *keyspace.Channel, code *keyCode, suffix, doc string, list []keyspace.Field) (typ string, fields []field, codec string) {
 	codec = strings.ToLower(suffix) + "_" + code.name
-	typ = g.use("encoding/json") + ".RawMessage"
 	if len(list) > 0 {
 		typ = g.names.Take(code.name + suffix)
 		fields = g.structure(typ, doc+" "+printable(c.Name)+".", list, true)
 		g.object(typ, fields)
+	} else {
+		typ = g.use("encoding/json") + ".RawMessage"
 	}
 	g.printf("var %s = %s.JSON[%s]()\n\n", codec, g.use(module+"/value"), typ)
 	return typ, fields, codec
@@ -112,7 +113,7 @@ func (g *generator) exchange(c *keyspace.Channel, code *keyCode, topic, typ stri
 	if len(code.params) > 0 {
 		own = strings.Join(b.pass(code.params, nil, &scope), ", ")
 	}
-	passed := b.pass(to.params, map[string]string{c.Caller: "caller"}, &scope)
+	passed := b.pass(to.params, map[string]string{c.ReplyTo.Caller: "caller"}, &scope)
 	method := g.methods.Take(code.name+"Exchange", "Client")
 	g.aboutChannel(method, c)
 	g.printf("// Answers come on %s.\nfunc (k *Keyspace) %s(%s) %s.Exchange[%s, %s] {\n", printable(c.ReplyTo.Pattern.String()), method, signature(b.params), pkg, typ, answer)
