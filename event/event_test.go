@@ -78,6 +78,7 @@ func all(t *testing.T, url string, servers ...*keywrighttest.Server) {
 		"Stream":              testStream,
 		"RetryAndDeadLetters": testRetryAndDeadLetters,
 		"Trim":                testTrim,
+		"Trimmed":             testTrimmed,
 		"Call":                testCall,
 	} {
 		for _, s := range servers {

@@ -221,10 +221,10 @@ func (in *inbox) put(i item) {
 }
 
 // notice is never dropped. A second one of a channel with no message in between
-// says nothing new.
+// says nothing new: whoever hears the first looks after the second.
 func (in *inbox) notice(i item) {
 	in.mu.Lock()
-	if in.dropped > 0 || !in.told(i.channel) {
+	if !in.told(i.channel) {
 		in.tell()
 		in.items = append(in.items, i)
 	}

@@ -264,3 +264,40 @@ func testTrim(t *testing.T, url string) {
 	check(event.Policy{Before: time.Now().Add(time.Hour), Apply: true}, 100, 100, 0)
 	stop()
 }
+
+// What was trimmed before it was delivered, or before it was acknowledged, is
+// told.
+func testTrimmed(t *testing.T, url string) {
+	s := journal(open(t, url), event.StreamConfig{})
+	publish(t, s, 0, 3)
+	var told []error
+	a := event.ConsumerOf(s, "g", event.RunOptions[note]{Name: "a", Lease: time.Millisecond, OnError: func(err error) { told = append(told, err) }})
+	must(t, a.Create(t))
+	publish(t, s, 3, 10)
+	must(t, a.Fetch(t, 4))
+	look := func() event.GroupStats {
+		stats, err := s.Stats(t.Context())
+		must(t, err)
+		return stats.Groups[0]
+	}
+	if g := look(); g.Pending != 4 || g.Lag != 6 || g.Missed != 0 || g.Oldest.IsZero() {
+		t.Errorf("before: %+v", g)
+	}
+	_, err := s.Trim(t.Context(), event.Policy{MaxLen: 3, Apply: true})
+	must(t, err)
+	if g := look(); g.Lag != 3 || g.Missed != 3 {
+		t.Errorf("trimmed: %+v", g)
+	}
+	b := event.ConsumerOf(s, "g", event.RunOptions[note]{Name: "b", Lease: time.Millisecond, OnError: func(err error) { told = append(told, err) }})
+	eventually(t, "the trimmed are told", func() bool {
+		must(t, b.Claim(t))
+		return len(told) > 0
+	})
+	if trimmed := (*event.Trimmed)(nil); !errors.As(told[0], &trimmed) || len(trimmed.IDs) != 4 || len(b.Hand()) > 0 {
+		t.Errorf("%v, %v in hand", told, b.Hand())
+	}
+	must(t, b.Fetch(t, 10))
+	if g := look(); g.Lag != 0 || g.Missed != 0 || g.Pending != 3 {
+		t.Errorf("read on: %+v", g)
+	}
+}
