@@ -307,25 +307,3 @@ func cutOut(p *pattern.Pattern, place string) *pattern.Pattern {
 	}
 	return p
 }
-
-// entity is a hash with fixed fields and a set or zset per index.
-func (b *builder) entity() {
-	fields := b.fields(b.d, b.props, "fields", b.e.Name)
-	b.addMain(&Key{Fields: fields})
-	if len(fields) == 0 {
-		b.d.report("KW006", b.e.Pos, "add fields: {name: text}", "the entity %s has no fields", b.e.Name)
-	}
-	if p, ok := b.props["index"]; ok {
-		for _, v := range b.d.mapping(p.value, "the index of "+b.e.Name) {
-			b.index(v)
-		}
-	}
-	if p, ok := b.props["emits"]; ok {
-		for name, v := range b.d.known(p.value, "emits", childProperties["emits"]) {
-			if channel, ok := b.d.text(v.value, name); ok {
-				b.e.Emits[name] = channel
-				b.e.At["emits."+name] = b.d.at(v.value)
-			}
-		}
-	}
-}

@@ -40,7 +40,7 @@ var kinds = map[string]kind{
 	"lock":      {Lock, String, []string{"notify", "fence", "waiters", "shared"}, (*builder).lock},
 	"queue":     {Queue, List, []string{"order", "value", "job", "result", "leases", "delayed", "dead", "state", "workers", "unique", "notify", "lease", "retry"}, (*builder).queue},
 	"ranking":   {Ranking, ZSet, []string{"member", "score", "ties", "cached", "window"}, (*builder).ranking},
-	"entity":    {Entity, Hash, []string{"fields", "index", "emits"}, (*builder).entity},
+	"entity":    {Entity, Hash, []string{"fields", "index", "emits", "stamps", "ttl_by", "expiry", "ledger", "sweep"}, (*builder).entity},
 	"counter":   {Counter, String, nil, (*builder).counter},
 	"ratelimit": {RateLimit, String, []string{"rate", "algorithm"}, (*builder).rateLimit},
 	"script":    {Script, "", []string{"file", "keys", "args", "returns", "effect"}, nil},
@@ -70,11 +70,13 @@ var childProperties = map[string][]string{
 	"durable":  {"maxlen", "age", "groups", "retry", "dead"},
 	"events":   {"doc", "with", "deletes", "emits"},
 	"cleanup":  {"match", "idle", "older"},
+	"pressure": {"at", "entry", "where", "shorten", "release"},
 	"emits":    {"create", "update", "delete", "expire"},
+	"stamps":   {"created", "updated", "version"},
 }
 
-// ChildProperties are the properties of one channel, event or clean-up rule, of
-// `durable` or of `emits`.
+// ChildProperties are the properties of one channel, event, clean-up or pressure
+// rule, of `durable` or of `emits`.
 func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
 
 // builder reads one entry.

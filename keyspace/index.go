@@ -93,21 +93,25 @@ func (b *builder) scoreType(v property, name string) *scalar.Type {
 	if !own {
 		return &scalar.Type{Kind: scalar.UnixMS} // expires
 	}
-	if !isNumber(f.Type) {
+	if f.Type.Encrypted {
+		b.d.report("KW304", b.d.at(v.key), "index another field: an index holds its values in plain text", "%s is encrypted and cannot be the score of an index", name)
+	} else if !isNumber(f.Type) {
 		b.d.report("KW304", b.d.at(v.key), fmt.Sprintf("for a set per value put {%s} into the pattern", name), "%s is %s and cannot be the score of an index", name, f.Type)
 	}
 	return &f.Type
 }
 
-// indexTTL: an index lives as long as its longest-lived item, renewed with
-// every write, so that it cannot outlive them all.
+// indexTTL: an index lives twice as long as the longest-lived item may, renewed
+// with every write, so that it outlives those that are prolonged meanwhile.
 func (b *builder) indexTTL() TTL {
 	t := b.e.TTL
-	t.Default, t.Min = t.Max, t.Max
-	if t.Policy == TTLExpires {
-		t.Name, t.Sliding = "", true
-		t.Text = t.canonical()
+	if t.Policy != TTLExpires {
+		return t
 	}
+	t.Max = min(t.LiveMax(), MaxTTL/2) * 2
+	t.Default, t.Min, t.Jitter = t.Max, t.Max, 0
+	t.Name, t.Sliding = "", true
+	t.Text = t.canonical()
 	return t
 }
 

@@ -34,8 +34,11 @@ type Keyspace struct {
 	Events   []*Event
 	Shapes   []*Shape // at most one per file, for the entries of that file
 	Cleanup  []Cleanup
+	Pressure []Pressure
 	Outputs  []Output // what `keywright gen` writes without arguments
 	Files    []File   // root first; needed to show excerpts and to read ignore comments
+
+	PressureLease *Key // nil without Pressure
 }
 
 // File is the text of one declaration file.
@@ -137,6 +140,8 @@ type Entry struct {
 
 	Index  []Index           // entity
 	Emits  map[string]string // entity: create/update/delete/expire → channel name
+	Stamps Stamps            // entity
+	TTLBy  *TTLRule          // entity; nil: the ttl is the same for all
 	Notify *Channel          // lock, queue: where a release, a new job is announced; derived if not written
 	Order  string            // queue: the placeholder whose enum order is pop order
 	Lease  time.Duration     // queue

@@ -34,7 +34,7 @@ func TestConstructs(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, k := range ks.Keys {
-		if k.Derived && !k.Entry.Keys[0].Pattern.SameSlot(k.Pattern) && k.Entry.Order == "" && k.Role != "window" {
+		if k.Derived && !k.Entry.Keys[0].Pattern.SameSlot(k.Pattern) && k.Entry.Order == "" && k.Role != "window" && k.Entry.Construct != Entity {
 			t.Errorf("%s %s is not in the slot of %s", k.Name, k.Pattern, k.Entry.Keys[0].Pattern)
 		}
 	}
@@ -83,6 +83,9 @@ func describe(ks *Keyspace) string {
 	}
 	for _, c := range ks.Cleanup {
 		fmt.Fprintf(&b, "cleanup %s idle=%v older=%v\n", c.Match.Text, c.Idle, c.Older)
+	}
+	for _, p := range ks.Pressure {
+		fmt.Fprintf(&b, "pressure %d%% %s by %s values=%v shorten=%v release=%d%% lease=%s\n", p.At, p.Entry.Name, p.Index.Name, p.Values, p.Shorten, p.Release, ks.PressureLease.Name)
 	}
 	return b.String()
 }

@@ -3,28 +3,46 @@ package queue
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright"
 )
 
-// Mutate takes a guard out of the scripts for the length of a test. It fails if
-// the guard is not there.
-func Mutate(t *testing.T, guard, instead string) {
+// Mutate takes guards out of the scripts for the length of a test, pairs of what
+// stands there and what is to stand there. It fails if one is not there.
+func Mutate(t *testing.T, guards ...string) {
+	t.Helper()
+	for i := 0; i < len(guards); i += 2 {
+		mutate(t, guards[i], guards[i+1])
+	}
+}
+
+func mutate(t *testing.T, guard, instead string) {
 	t.Helper()
 	found := false
-	for _, s := range []struct {
-		script **keywright.Script
-		text   string
-	}{{&enqueueScript, enqueueText}, {&fetchScript, fetchText}, {&beatScript, beatText}} {
-		if !strings.Contains(s.text, guard) {
+	for _, s := range scripts {
+		if !strings.Contains(*s.text, guard) {
 			continue
 		}
 		found = true
-		old := *s.script
-		*s.script = keywright.NewScript("mutated", strings.ReplaceAll(s.text, guard, instead))
-		t.Cleanup(func() { *s.script = old })
+		old, oldText := *s.script, *s.text
+		*s.text = strings.ReplaceAll(oldText, guard, instead)
+		*s.script = keywright.NewScript("mutated", *s.text)
+		t.Cleanup(func() { *s.script, *s.text = old, oldText })
 	}
 	if !found {
 		t.Fatalf("no script has %q any more: the mutation tests nothing", guard)
 	}
+}
+
+var scripts = []struct {
+	script **keywright.Script
+	text   *string
+}{{&enqueueScript, &enqueueText}, {&fetchScript, &fetchText}, {&beatScript, &beatText}}
+
+// MutateMargin makes workers believe that a lease lasts longer than it does.
+func MutateMargin(t *testing.T) {
+	old := margin
+	margin = func(time.Duration) time.Duration { return -time.Hour }
+	t.Cleanup(func() { margin = old })
 }

@@ -136,8 +136,9 @@ func numbers(m rueidis.RedisMessage, most int) []int64 {
 }
 
 // margin is how much earlier than the server a worker ends a lease: for clocks
-// that do not run alike, and their grain.
-func margin(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
+// that do not run alike, and their grain. A variable so that a test can see what
+// happens without.
+var margin = func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
 
 // leave takes the worker off the list of those that live.
 func (c *crew[T]) leave() {

@@ -2,6 +2,7 @@ package value
 
 import (
 	"encoding/json"
+	"maps"
 	"unicode/utf8"
 )
 
@@ -60,12 +61,16 @@ func Optional[T, F any](name string, c Codec[F], at func(*T) **F) Column[T] {
 		}}
 }
 
-// Encrypted makes a column out of another whose text is stored sealed.
-func Encrypted[T any](c Column[T]) Column[T] { c.Sealed = true; return c }
-
-// Append appends names and values of all fields that v has to a list of
-// arguments.
+// Append is AppendSealed for a struct without sealed columns: with one that v
+// has it is an error, so that no plain text is stored by mistake.
 func (f *Fields[T]) Append(args []string, v *T) ([]string, error) {
+	return f.AppendSealed(args, v, nil)
+}
+
+// AppendSealed appends names and values of all fields that v has to a list of
+// arguments. seal is called for sealed columns only, and may be nil where there
+// are none.
+func (f *Fields[T]) AppendSealed(args []string, v *T, seal Seals) ([]string, error) {
 	if f.open != nil {
 		for name, text := range *f.open(v) {
 			args = append(args, name, text)
@@ -74,6 +79,9 @@ func (f *Fields[T]) Append(args []string, v *T) ([]string, error) {
 	for i := range f.Columns {
 		c := &f.Columns[i]
 		text, present, err := c.Text(v)
+		if err == nil && present && c.Sealed {
+			text, err = apply(seal, c.Name, text)
+		}
 		if err != nil {
 			return args, In(c.Name, err)
 		}
@@ -84,13 +92,45 @@ func (f *Fields[T]) Append(args []string, v *T) ([]string, error) {
 	return args, nil
 }
 
-// Parse reads a struct from fields by name. Fields that are not declared are
-// passed over; a required one that is missing is an error.
+// Parse is ParseSealed for a struct without sealed columns: with one that is
+// there it is an error.
 func (f *Fields[T]) Parse(fields map[string]string) (v T, err error) {
+	return f.ParseSealed(fields, nil)
+}
+
+// ParseSealed reads a struct from fields by name. Fields that are not declared
+// are passed over; a required one that is missing is an error. open is called
+// for sealed columns only, and may be nil where there are none. The map stays as
+// it is: with sealed columns it is copied.
+func (f *Fields[T]) ParseSealed(fields map[string]string, open Seals) (v T, err error) {
+	if fields, err = f.opened(fields, open); err != nil {
+		return v, err
+	}
 	if f.Read != nil {
 		return f.Read(fields)
 	}
 	return f.parse(fields)
+}
+
+// opened gives the fields with what is sealed in plain text.
+func (f *Fields[T]) opened(fields map[string]string, open Seals) (map[string]string, error) {
+	if !f.HasSealed() {
+		return fields, nil
+	}
+	fields = maps.Clone(fields)
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		text, there := fields[c.Name]
+		if !c.Sealed || !there {
+			continue
+		}
+		plain, err := apply(open, c.Name, text)
+		if err != nil {
+			return nil, In(c.Name, err)
+		}
+		fields[c.Name] = plain
+	}
+	return fields, nil
 }
 
 // Missing is a required field that is not there.
@@ -117,11 +157,19 @@ func (f *Fields[T]) parse(fields map[string]string) (v T, err error) {
 }
 
 // MarshalObject writes a struct as a JSON object, its fields in the order they
-// are declared in. Generated MarshalJSON methods call it.
+// are declared in. Generated MarshalJSON methods call it. A sealed member is an
+// error: what is stored goes through the codec of SealedObject.
 func MarshalObject[T any](columns []ObjectColumn[T], v *T) ([]byte, error) {
+	return marshalObject(columns, v, nil)
+}
+
+func marshalObject[T any](columns []ObjectColumn[T], v *T, seal Seals) ([]byte, error) {
 	out := []byte{'{'}
 	for _, c := range columns {
 		text, present, err := c.marshal(v)
+		if err == nil && present && c.sealed {
+			text, err = sealMember(c.name, text, seal)
+		}
 		if err != nil {
 			return nil, In(c.name, err)
 		}
@@ -143,6 +191,10 @@ func MarshalObject[T any](columns []ObjectColumn[T], v *T) ([]byte, error) {
 // UnmarshalObject reads a JSON object into a struct. null counts as absent, and
 // what is not declared is passed over.
 func UnmarshalObject[T any](columns []ObjectColumn[T], text []byte, v *T) error {
+	return unmarshalObject(columns, text, v, nil)
+}
+
+func unmarshalObject[T any](columns []ObjectColumn[T], text []byte, v *T, open Seals) error {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {
 		return jsonError(err)
@@ -155,6 +207,13 @@ func UnmarshalObject[T any](columns []ObjectColumn[T], text []byte, v *T) error 
 			}
 			continue
 		}
+		var err error
+		if c.sealed {
+			field, err = openMember(c.name, field, open)
+		}
+		if err != nil {
+			return In(c.name, err)
+		}
 		if err := c.unmarshal(v, field); err != nil {
 			return In(c.name, jsonError(err))
 		}
@@ -166,6 +225,7 @@ func UnmarshalObject[T any](columns []ObjectColumn[T], text []byte, v *T) error 
 type ObjectColumn[T any] struct {
 	name      string
 	optional  bool
+	sealed    bool
 	marshal   func(v *T) (text []byte, present bool, err error)
 	unmarshal func(v *T, text []byte) error
 }

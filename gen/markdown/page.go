@@ -24,6 +24,7 @@ type page struct {
 	Channels []channel
 	Events   []event
 	Cleanup  []row
+	Pressure []row
 }
 
 // row is a name, a text that is code, and a remark.
@@ -110,6 +111,9 @@ func newPage(ks *keyspace.Keyspace) *page {
 			note = "older than " + keyspace.FormatDuration(c.Older) + " by the date in the key"
 		}
 		p.Cleanup = append(p.Cleanup, row{Code: c.Match.Text, Note: note})
+	}
+	for _, r := range ks.Pressure {
+		p.Pressure = append(p.Pressure, row{fmt.Sprintf("%d %%", r.At), fmt.Sprintf("%s where %s is %s", r.Entry.Name, r.Index.Field, strings.Join(r.Values, ", then ")), r.Action()})
 	}
 	return p
 }

@@ -114,6 +114,9 @@ func header(ks *keyspace.Keyspace) facts {
 	for _, c := range ks.Cleanup {
 		p.add("cleanup", fmt.Sprintf("%s idle %v older %v", c.Match.Text, c.Idle, c.Older))
 	}
+	for i := range ks.Pressure {
+		p.add("pressure", ks.Pressure[i].String())
+	}
 	for _, o := range ks.Outputs {
 		p.add("gen."+o.Target, o.Folder)
 	}
@@ -139,6 +142,14 @@ func properties(e *keyspace.Entry) facts {
 	}
 	for _, action := range []string{"create", "update", "delete", "expire"} {
 		p.add("emits."+action, e.Emits[action])
+	}
+	p.add("stamps.created", e.Stamps.Created)
+	p.add("stamps.updated", e.Stamps.Updated)
+	p.add("stamps.version", e.Stamps.Version)
+	if e.TTLBy != nil {
+		for _, c := range e.TTLBy.Cases {
+			p.add("ttl_by."+e.TTLBy.Field+"."+c.Word, keyspace.FormatDuration(c.TTL))
+		}
 	}
 	p.add("order", e.Order)
 	p.add("lease", e.Lease.String())

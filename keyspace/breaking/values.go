@@ -210,7 +210,7 @@ func (c *context) indexChanged() {
 		}
 		for _, ix := range p.new.Index {
 			if !slices.ContainsFunc(p.old.Index, func(o keyspace.Index) bool { return o.Name == ix.Name && o.Key.Kind == ix.Key.Kind }) {
-				c.report(ix.Pos, keyspace.Pos{}, p.new.Name, "", "the index %s of %s holds only items that are written from now on", ix.Name, p.new.Name)
+				c.report(ix.Pos, keyspace.Pos{}, p.new.Name, "keywright entities check --apply adds those that are there", "the index %s of %s holds only items that are written from now on", ix.Name, p.new.Name)
 			}
 		}
 		for _, ix := range p.old.Index {
@@ -285,4 +285,16 @@ func (c *context) goTypeChanged() {
 			}
 		}
 	})
+}
+
+// sealedUnreadable: other keys and fields are gone under rules of their own.
+func (c *context) sealedUnreadable() {
+	if c.old.Package == c.new.Package {
+		return
+	}
+	for _, e := range c.old.Entries {
+		if e.HoldsSealed() {
+			c.report(keyspace.Pos{}, e.Pos, e.Name, "", "%s holds sealed texts, which are bound to the package %s; it is %s now", e.Name, orNobody(c.old.Package), orNobody(c.new.Package))
+		}
+	}
 }

@@ -304,7 +304,7 @@ func (c *context) slots() {
 		return
 	}
 	for _, e := range c.Entries {
-		if e.Construct == keyspace.Plain || len(e.Keys) < 2 {
+		if e.Construct == keyspace.Plain || e.Construct == keyspace.Entity || len(e.Keys) < 2 {
 			continue
 		}
 		for _, k := range e.Keys[1:] {
@@ -315,6 +315,19 @@ func (c *context) slots() {
 	}
 	for _, e := range c.of(keyspace.Script) {
 		c.scriptSlots(e)
+	}
+}
+
+// apart says which entities keep their indexes in other slots than their items.
+func (c *context) apart() {
+	if !c.Cluster {
+		return
+	}
+	for _, e := range c.of(keyspace.Entity) {
+		i := slices.IndexFunc(e.Keys, func(k *keyspace.Key) bool { return !e.Keys[0].Pattern.SameSlot(k.Pattern) })
+		if i >= 0 {
+			c.report(e.Pos, e.Name, "", "a write of %s takes several steps: %s and %s are not always in one slot", e.Name, e.Keys[0].Pattern, e.Keys[i].Pattern)
+		}
 	}
 }
 

@@ -41,6 +41,8 @@ var cases = map[string]struct{ bad, good []string }{
 	"KW216": {bad: []string{"keys: {}\nchannels: {c: {channel: c, durable: true}}", "a: {key: x, type: stream, ttl: none}"}, good: []string{"a: {key: x, type: stream, ttl: none, maxlen: 10}", "a: {key: x, type: stream, ttl: 1d}"}},
 	"KW321": {bad: []string{"cluster: true\nvars: {p: a|b}\nkeys:\n  q: {key: \"q:{p}\", type: queue, order: p, ttl: none}", "cluster: true\nkeys:\n  a: {key: \"x:{i}\", type: string, ttl: 1d}\n  b: {key: \"y:{i}\", type: string, ttl: 1d}\n  s: {type: script, file: s.lua, keys: [a, b]}"},
 		good: []string{"cluster: true\nvars: {p: a|b}\nkeys:\n  q: {key: \"{#q}:{p}\", type: queue, order: p, ttl: none}", "vars: {p: a|b}\nkeys:\n  q: {key: \"q:{p}\", type: queue, order: p, ttl: none}", "cluster: true\nkeys:\n  l: {key: \"l:{i}\", type: lock, ttl: 1m}", "cluster: true\nkeys:\n  a: {key: \"x:{#{i}}\", type: string, ttl: 1d}\n  b: {key: \"y:{#{i}}:z\", type: string, ttl: 1d}\n  s: {type: script, file: s.lua, keys: [a, b]}"}},
+	"KW340": {bad: []string{"cluster: true\nkeys:\n  a: {key: \"x:{i}\", type: entity, ttl: 1d, fields: {k: slug}, index: {k: \"y:{k}\"}}"},
+		good: []string{"keys:\n  a: {key: \"x:{i}\", type: entity, ttl: 1d, fields: {k: slug}, index: {k: \"y:{k}\"}}", "cluster: true\nkeys:\n  a: {key: \"{#x}:{i}\", type: entity, ttl: 1d, fields: {k: slug}, index: {k: \"{#x}:k:{k}\"}}"}},
 	"KW322": {bad: []string{"keys:\n  a: {key: \"x:{i}:{j}\", type: cache, ttl: 1d}\nevents:\n  e: {with: [i], deletes: [a]}"}, good: []string{"keys:\n  a: {key: \"x:{i}:{j}\", type: cache, ttl: 1d}\nevents:\n  e: {with: [i, j], deletes: [a]}"}},
 	"KW323": {bad: []string{"keys: {}\nevents:\n  e: {with: [i]}"}, good: []string{"keys: {}\nchannels: {c: x}\nevents:\n  e: {with: [i], emits: [c]}"}},
 	"KW324": {bad: []string{"keys:\n  a: {key: \"tmp:{x}\", type: string, ttl: none}\ncleanup:\n  - {match: \"tmp:*\", idle: 1d}"}, good: []string{"keys:\n  a: {key: \"tmp:{x}\", type: string, ttl: 1d}\ncleanup:\n  - {match: \"tmp:*\", idle: 1d}"}},
@@ -49,6 +51,10 @@ var cases = map[string]struct{ bad, good []string }{
 	"KW327": {bad: []string{scriptCase("beyond.lua", ""), scriptCase("literal.lua", ""), scriptCase("scans.lua", "")}, good: []string{scriptCase("fine.lua", ""), scriptCase("all.lua", "")}},
 	"KW328": {bad: []string{scriptCase("argless.lua", ""), scriptCase("fine.lua", ", args: {n: int, m: int}"), scriptCase("literal.lua", "")}, good: []string{scriptCase("fine.lua", ""), scriptCase("all.lua", ", args: {n: int, m: int}")}},
 	"KW329": {bad: []string{scriptCase("fine.lua", ", effect: reads")}, good: []string{scriptCase("fine.lua", ", effect: idempotent"), scriptCase("reads.lua", ", effect: reads")}},
+	"KW345": {bad: []string{pressureCase("1h in 1m..1d", `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`, `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`), pressureCase("1h in 1m..1d", `{at: 95%, entry: a, where: {p: 1}, shorten: to 5m}`, `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`)}, good: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`, `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`), pressureCase("1h in 1m..1d", `{at: 90%, entry: a, where: {p: 2}, release: to 85%}`, `{at: 95%, entry: a, where: {p: 1}, shorten: to 5m}`)}},
+	"KW346": {bad: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 30s}`)}, good: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`), pressureCase("any", `{at: 80%, entry: a, where: {p: 1}, shorten: to 30s}`)}},
+	"KW347": {bad: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 1d}`)}, good: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 23h}`)}},
+	"KW348": {bad: []string{pressureCase("none", `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`), pressureCase("none", `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`)}, good: []string{pressureCase("any", `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`)}},
 	"KW330": {bad: []string{
 		emitting("cluster: true", "create", "{channel: c, durable: {age: 1d}}"), emitting("cluster: true", "create", "{channel: c, sharded: true}"),
 	}, good: []string{
@@ -58,12 +64,19 @@ var cases = map[string]struct{ bad, good []string }{
 		emitting("", "create", "{channel: c, message: {x: int}}"), emitting("", "expire", "{channel: c, message: {n: int}}"), emitting("", "delete", "{channel: \"c:{x}\"}"), emitting("", "update", "{channel: c, message: {s: text}}"),
 		"keys: {}\nchannels: {c: {channel: c, message: {a: int}}}\nevents:\n  e: {with: [b], emits: [c]}", "keys: {}\nchannels: {c: \"c:{a}\"}\nevents:\n  e: {with: [b], emits: [c]}",
 	}, good: []string{
-		emitting("", "create", "{channel: \"c:{id}\", message: {id: text, n: int, k: text, x: int optional}}"), emitting("", "expire", "{channel: \"c:{k}\", message: {id: text, k: text, at: unix_ms, n: int optional}}"),
+		emitting("", "create", "{channel: \"c:{id}\", message: {id: text, n: int, k: text, x: int optional}}"), emitting("", "expire", "{channel: \"c:{k}\", message: {id: text, k: text, at: unix_ms optional, n: int optional}}"),
 		"keys: {}\nchannels: {c: {channel: \"c:{b}\", message: {a: int, c: int optional}}}\nevents:\n  e: {with: [a, b], emits: [c]}",
 	}},
 	"KW332": {bad: []string{"keys: {}\nchannels: {c: {channel: \"c:{x}\", sharded: true}}"}, good: []string{"keys: {}\nchannels: {c: {channel: c, sharded: true}, d: \"d:{x}\"}"}},
+	"KW335": {bad: []string{"a: {key: x, type: set, member: text encrypted, ttl: 1d}", "a: {key: x, type: zset, member: text encrypted, ttl: 1d}", "a: {key: \"x:{d}\", type: ranking, member: text encrypted, score: int, ttl: 1d}", "a: {key: x, type: hash, field: text encrypted, value: int, ttl: 1d}", "keys: {}\nchannels: {c: {channel: c, message: {t: text encrypted}}}"},
+		good: []string{"a: {key: x, type: list, member: text encrypted, ttl: 1d}", "a: {key: x, type: hash, field: text, value: int encrypted, ttl: 1d}", "a: {key: x, type: stream, fields: {t: text encrypted}, ttl: 1d}", "a: {key: \"x:{i}\", type: entity, fields: {t: text encrypted, k: int}, index: {k: y}, ttl: 1d}", "a: {key: x, type: cache, value: {t: text encrypted}, ttl: 1d}", "a: {key: x, type: queue, value: text encrypted, ttl: none}"}},
 	"KW401": {bad: []string{"keywright: 1\nkeys:\n  a: {key: x, type: string, ttl: 1d}"}, good: []string{"a: {key: x, type: string, ttl: 1d}"}},
 	"KW402": {bad: []string{"a: {key: x, type: string, ttl: 1d, readers: [o]}"}, good: []string{"a: {key: x, type: string, ttl: 1d, readers: [p]}"}},
+}
+
+// pressureCase is an entity with a zset per value, and what happens under pressure.
+func pressureCase(ttl string, rules ...string) string {
+	return "keys:\n  a: {key: \"x:{i}\", type: entity, ttl: " + ttl + ", fields: {p: int, at: unix_ms}, index: {p+at: \"y:{p}\"}}\npressure:\n  - " + strings.Join(rules, "\n  - ")
 }
 
 // emitting is an entity that announces one action on a channel.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/lock"
 	"github.com/keywright/keywright/queue"
@@ -630,7 +631,7 @@ func (h TriviaGameHandle) SubmissionCount() typed.FieldReader[int64] {
 	return typed.NewFieldReader(h.Key, "submission_count", &codec_TriviaGameValue_SubmissionCount)
 }
 
-var entry_TriviaGameIndexEndsAt = keywright.Entry{Name: "trivia_game.index.ends_at", Pattern: "trivia:{guild_id}:games:active", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Sliding: true, Text: "1d sliding"}}
+var entry_TriviaGameIndexEndsAt = keywright.Entry{Name: "trivia_game.index.ends_at", Pattern: "trivia:{guild_id}:games:active", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
 
 // TriviaGameIndexEndsAtKey builds the key trivia:{guild_id}:games:active.
 func TriviaGameIndexEndsAtKey(guildID string) (string, error) {
@@ -664,10 +665,130 @@ func ParseTriviaGameIndexEndsAtKey(text string) (guildID string, ok bool) {
 
 // TriviaGameIndexEndsAt: Index of trivia_game by ends_at.
 //
-// Key trivia:{guild_id}:games:active, zset, TTL 1d sliding.
+// Key trivia:{guild_id}:games:active, zset, TTL 2d sliding.
 func (k *Keyspace) TriviaGameIndexEndsAt(guildID string) typed.Key {
 	name, err := TriviaGameIndexEndsAtKey(guildID)
 	return typed.NewKey(k.client, &entry_TriviaGameIndexEndsAt, name, err)
+}
+
+var entry_TriviaGameExpiry = keywright.Entry{Name: "trivia_game.expiry", Pattern: "{#trivia:{guild_id}:game}:expiry", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+
+// TriviaGameExpiryKey builds the key {#trivia:{guild_id}:game}:expiry.
+func TriviaGameExpiryKey(guildID string) (string, error) {
+	if reason := type_GuildID.Text(guildID, true); reason != "" {
+		return "", key.Refuse("trivia_game.expiry", "guild_id", reason)
+	}
+	b := make([]byte, 0, 21+len(guildID))
+	b = append(b, "{trivia:"...)
+	b = append(b, guildID...)
+	b = append(b, ":game}:expiry"...)
+	return key.String(b), nil
+}
+
+// ParseTriviaGameExpiryKey reads the placeholders of a key {#trivia:{guild_id}:game}:expiry; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseTriviaGameExpiryKey(text string) (guildID string, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{trivia:"); !ok {
+		return "", false
+	}
+	part0, ok := strings.CutSuffix(rest, ":game}:expiry")
+	if !ok {
+		return "", false
+	}
+	if type_GuildID.Text(part0, true) != "" {
+		return "", false
+	}
+	guildID = part0
+	return guildID, true
+}
+
+// TriviaGameExpiry: When each trivia_game ends.
+//
+// Key {#trivia:{guild_id}:game}:expiry, zset, TTL 2d sliding.
+func (k *Keyspace) TriviaGameExpiry(guildID string) typed.Key {
+	name, err := TriviaGameExpiryKey(guildID)
+	return typed.NewKey(k.client, &entry_TriviaGameExpiry, name, err)
+}
+
+var entry_TriviaGameLedger = keywright.Entry{Name: "trivia_game.ledger", Pattern: "{#trivia:{guild_id}:game}:ledger", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+
+// TriviaGameLedgerKey builds the key {#trivia:{guild_id}:game}:ledger.
+func TriviaGameLedgerKey(guildID string) (string, error) {
+	if reason := type_GuildID.Text(guildID, true); reason != "" {
+		return "", key.Refuse("trivia_game.ledger", "guild_id", reason)
+	}
+	b := make([]byte, 0, 21+len(guildID))
+	b = append(b, "{trivia:"...)
+	b = append(b, guildID...)
+	b = append(b, ":game}:ledger"...)
+	return key.String(b), nil
+}
+
+// ParseTriviaGameLedgerKey reads the placeholders of a key {#trivia:{guild_id}:game}:ledger; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseTriviaGameLedgerKey(text string) (guildID string, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{trivia:"); !ok {
+		return "", false
+	}
+	part0, ok := strings.CutSuffix(rest, ":game}:ledger")
+	if !ok {
+		return "", false
+	}
+	if type_GuildID.Text(part0, true) != "" {
+		return "", false
+	}
+	guildID = part0
+	return guildID, true
+}
+
+// TriviaGameLedger: In which indexes each trivia_game is.
+//
+// Key {#trivia:{guild_id}:game}:ledger, hash, TTL 2d sliding.
+func (k *Keyspace) TriviaGameLedger(guildID string) typed.Key {
+	name, err := TriviaGameLedgerKey(guildID)
+	return typed.NewKey(k.client, &entry_TriviaGameLedger, name, err)
+}
+
+var entry_TriviaGameSweep = keywright.Entry{Name: "trivia_game.sweep", Pattern: "{#trivia:{guild_id}:game}:sweep", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+
+// TriviaGameSweepKey builds the key {#trivia:{guild_id}:game}:sweep.
+func TriviaGameSweepKey(guildID string) (string, error) {
+	if reason := type_GuildID.Text(guildID, true); reason != "" {
+		return "", key.Refuse("trivia_game.sweep", "guild_id", reason)
+	}
+	b := make([]byte, 0, 20+len(guildID))
+	b = append(b, "{trivia:"...)
+	b = append(b, guildID...)
+	b = append(b, ":game}:sweep"...)
+	return key.String(b), nil
+}
+
+// ParseTriviaGameSweepKey reads the placeholders of a key {#trivia:{guild_id}:game}:sweep; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseTriviaGameSweepKey(text string) (guildID string, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{trivia:"); !ok {
+		return "", false
+	}
+	part0, ok := strings.CutSuffix(rest, ":game}:sweep")
+	if !ok {
+		return "", false
+	}
+	if type_GuildID.Text(part0, true) != "" {
+		return "", false
+	}
+	guildID = part0
+	return guildID, true
+}
+
+// TriviaGameSweep: Which process cleans up behind each trivia_game that has expired.
+//
+// Key {#trivia:{guild_id}:game}:sweep, string, TTL 10m.
+func (k *Keyspace) TriviaGameSweep(guildID string) typed.Key {
+	name, err := TriviaGameSweepKey(guildID)
+	return typed.NewKey(k.client, &entry_TriviaGameSweep, name, err)
 }
 
 var entry_TriviaHistory = keywright.Entry{Name: "trivia_history", Pattern: "trivia:{guild_id}:games:history", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 720 * time.Hour, Min: 720 * time.Hour, Max: 720 * time.Hour, Sliding: true, Text: "30d sliding"}}
@@ -2110,7 +2231,7 @@ func (k *Keyspace) LastBackup() typed.String[time.Time] {
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_DefaultPersona, entry_BotVersion, entry_GuildPersonality, entry_GuildDefaultPersona, entry_RSSFeeds, entry_RSSSeen, entry_RSSPending, entry_RSSPendingArticle, entry_TriviaRegistrations, entry_TriviaGame, entry_TriviaGameIndexEndsAt, entry_TriviaHistory, entry_TriviaSubmissions, entry_TriviaResult, entry_BreakingPending, entry_BreakingPendingJob, entry_BreakingPendingResult, entry_BreakingPendingLeases, entry_BreakingPendingDelayed, entry_BreakingPendingDead, entry_BreakingPendingWorkers, entry_BreakingPendingState, entry_BreakingPendingUnique, entry_BreakingTopics, entry_BreakingChannels, entry_HistoryStories, entry_HistoryStory, entry_HistoryDedupWindow, entry_DailyGames, entry_DailySchedule, entry_LockResource, entry_LockResourceFence, entry_LockResourceWaiters, entry_LockResourceShared, entry_LockTriviaGame, entry_LockTriviaGameFence, entry_LockTriviaGameWaiters, entry_LockTriviaGameShared, entry_MigrationVersion, entry_LastBackup}
+	return []keywright.Entry{entry_DefaultPersona, entry_BotVersion, entry_GuildPersonality, entry_GuildDefaultPersona, entry_RSSFeeds, entry_RSSSeen, entry_RSSPending, entry_RSSPendingArticle, entry_TriviaRegistrations, entry_TriviaGame, entry_TriviaGameIndexEndsAt, entry_TriviaGameExpiry, entry_TriviaGameLedger, entry_TriviaGameSweep, entry_TriviaHistory, entry_TriviaSubmissions, entry_TriviaResult, entry_BreakingPending, entry_BreakingPendingJob, entry_BreakingPendingResult, entry_BreakingPendingLeases, entry_BreakingPendingDelayed, entry_BreakingPendingDead, entry_BreakingPendingWorkers, entry_BreakingPendingState, entry_BreakingPendingUnique, entry_BreakingTopics, entry_BreakingChannels, entry_HistoryStories, entry_HistoryStory, entry_HistoryDedupWindow, entry_DailyGames, entry_DailySchedule, entry_LockResource, entry_LockResourceFence, entry_LockResourceWaiters, entry_LockResourceShared, entry_LockTriviaGame, entry_LockTriviaGameFence, entry_LockTriviaGameWaiters, entry_LockTriviaGameShared, entry_MigrationVersion, entry_LastBackup}
 }
 
 var argument_TriviaSubmit_1 = value.Matched("/[0-9]{6,20}/")
@@ -2401,6 +2522,61 @@ func ParseLockTriviaGameReleasedChannel(text string) (guildID, gameID string, ok
 	}
 	gameID = part1
 	return guildID, gameID, true
+}
+
+// TriviaGameFields makes changes of single fields of trivia_game.
+var TriviaGameFields = struct {
+	Question        entity.Field[TriviaGameValue, string]
+	Options         entity.Field[TriviaGameValue, json.RawMessage]
+	Answer          entity.Field[TriviaGameValue, string]
+	ChannelID       entity.Field[TriviaGameValue, string]
+	StartedAt       entity.Field[TriviaGameValue, time.Time]
+	EndsAt          entity.Field[TriviaGameValue, time.Time]
+	SubmissionCount entity.Field[TriviaGameValue, int64]
+}{
+	Question:        entity.Field[TriviaGameValue, string]{Name: "question", At: func(v *TriviaGameValue) *string { return &v.Question }},
+	Options:         entity.Field[TriviaGameValue, json.RawMessage]{Name: "options", At: func(v *TriviaGameValue) *json.RawMessage { return &v.Options }},
+	Answer:          entity.Field[TriviaGameValue, string]{Name: "answer", At: func(v *TriviaGameValue) *string { return &v.Answer }},
+	ChannelID:       entity.Field[TriviaGameValue, string]{Name: "channel_id", At: func(v *TriviaGameValue) *string { return &v.ChannelID }},
+	StartedAt:       entity.Field[TriviaGameValue, time.Time]{Name: "started_at", At: func(v *TriviaGameValue) *time.Time { return &v.StartedAt }},
+	EndsAt:          entity.Field[TriviaGameValue, time.Time]{Name: "ends_at", At: func(v *TriviaGameValue) *time.Time { return &v.EndsAt }},
+	SubmissionCount: entity.Field[TriviaGameValue, int64]{Name: "submission_count", At: func(v *TriviaGameValue) *int64 { return &v.SubmissionCount }},
+}
+
+// TriviaGameStore is all trivia_game: what can be done with them.
+type TriviaGameStore struct {
+	*entity.Store[string, TriviaGameValue]
+}
+
+// ByEndsAt is all of them, by ends_at.
+func (s TriviaGameStore) ByEndsAt() entity.Of[TriviaGameValue] {
+	return s.By("ends_at", "")
+}
+
+// TriviaGameStore is all trivia_game: made, changed and found with their indexes in step.
+func (k *Keyspace) TriviaGameStore(guildID string) TriviaGameStore {
+	expiresKey, err1 := TriviaGameExpiryKey(guildID)
+	ledgerKey, err2 := TriviaGameLedgerKey(guildID)
+	sweepKey, err3 := TriviaGameSweepKey(guildID)
+	spec := entity.Spec[string, TriviaGameValue]{
+		Entry:  &entry_TriviaGame,
+		Prefix: "trivia:" + guildID + ":game:",
+		Key:    func(id string) (string, error) { return TriviaGameKey(guildID, id) },
+		Parse: func(text string) (id string, ok bool) {
+			_, part0, ok := ParseTriviaGameKey(text)
+			id = part0
+			return id, ok
+		},
+		Fields: &fields_TriviaGameValue,
+		Indexes: []entity.Index[TriviaGameValue]{
+			{Name: "ends_at", Score: "ends_at", Prefix: "trivia:" + guildID + ":games:active"},
+		},
+		Expires:  expiresKey,
+		Ledger:   ledgerKey,
+		Lease:    sweepKey,
+		IndexTTL: 48 * time.Hour,
+	}
+	return TriviaGameStore{entity.New(k.client, &spec, cmp.Or(err1, err2, err3))}
 }
 
 var payload_BreakingPending = value.Text(0)

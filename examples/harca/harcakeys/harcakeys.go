@@ -4,17 +4,21 @@
 package harcakeys
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/pressure"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 )
@@ -24,6 +28,8 @@ import (
 type Keyspace struct {
 	client         *keywright.Client
 	tuning         Tuning
+	store_Item     ItemStore
+	store_Context  ContextStore
 	cache_Computed *cache.Cache[json.RawMessage]
 }
 
@@ -39,6 +45,14 @@ func New(c *keywright.Client) *Keyspace { return NewTuned(c, Tuning{}) }
 // NewTuned is New with other options.
 func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 	k := &Keyspace{client: c, tuning: t}
+	{
+		spec, err := spec_Item()
+		k.store_Item = ItemStore{entity.New(c, spec, err)}
+	}
+	{
+		spec, err := spec_Context()
+		k.store_Context = ContextStore{entity.New(c, spec, err)}
+	}
 	k.cache_Computed = cache.New(c, &entry_Computed, &value_Computed, k.tuning.Computed)
 	return k
 }
@@ -46,7 +60,7 @@ func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 // Client is the client that the handles use.
 func (k *Keyspace) Client() *keywright.Client { return k.client }
 
-var entry_Item = keywright.Entry{Name: "item", Pattern: "harca:memory:short:item:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 15 * time.Minute, Min: 1 * time.Minute, Max: 24 * time.Hour, Text: "15m in 1m..1d"}}
+var entry_Item = keywright.Entry{Name: "item", Pattern: "harca:memory:short:item:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 15 * time.Minute, Min: 1 * time.Minute, Max: 24 * time.Hour, Text: "15m in 1m..1d"}, Schema: "harcakeys"}
 
 // ItemKey builds the key harca:memory:short:item:{id}.
 func ItemKey(id string) (string, error) {
@@ -78,7 +92,7 @@ func ParseItemKey(text string) (id string, ok bool) {
 type ItemValue struct {
 	ID        string          // id: uuid
 	Type      string          // type: slug
-	Content   value.Sealed    // content: json encrypted
+	Content   json.RawMessage // content: json encrypted
 	ContextID string          // contextId: /(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/
 	Priority  int64           // priority: int 1..10
 	CreatedAt time.Time       // createdAt: unix_ms
@@ -90,7 +104,7 @@ type ItemValue struct {
 var (
 	codec_ItemValue_ID        = value.Checked(key.UUID)
 	codec_ItemValue_Type      = value.Checked(key.Slug)
-	codec_ItemValue_Content   = value.Opaque()
+	codec_ItemValue_Content   = value.Raw()
 	codec_ItemValue_ContextID = value.Matched("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
 	codec_ItemValue_Priority  = value.Int(1, 10)
 	codec_ItemValue_CreatedAt = value.UnixMS()
@@ -102,7 +116,7 @@ var (
 var fields_ItemValue = value.Fields[ItemValue]{Read: read_ItemValue, Columns: []value.Column[ItemValue]{
 	value.Required("id", codec_ItemValue_ID, func(v *ItemValue) *string { return &v.ID }),
 	value.Required("type", codec_ItemValue_Type, func(v *ItemValue) *string { return &v.Type }),
-	value.Required("content", codec_ItemValue_Content, func(v *ItemValue) *value.Sealed { return &v.Content }),
+	value.Encrypted(value.Required("content", codec_ItemValue_Content, func(v *ItemValue) *json.RawMessage { return &v.Content })),
 	value.Required("contextId", codec_ItemValue_ContextID, func(v *ItemValue) *string { return &v.ContextID }),
 	value.Required("priority", codec_ItemValue_Priority, func(v *ItemValue) *int64 { return &v.Priority }),
 	value.Required("createdAt", codec_ItemValue_CreatedAt, func(v *ItemValue) *time.Time { return &v.CreatedAt }),
@@ -183,9 +197,11 @@ func (h ItemHandle) Type() typed.FieldReader[string] {
 	return typed.NewFieldReader(h.Key, "type", &codec_ItemValue_Type)
 }
 
+var sealed_codec_ItemValue_Content = value.Encrypt(codec_ItemValue_Content)
+
 // Content is the field content.
-func (h ItemHandle) Content() typed.FieldReader[value.Sealed] {
-	return typed.NewFieldReader(h.Key, "content", &codec_ItemValue_Content)
+func (h ItemHandle) Content() typed.FieldReader[json.RawMessage] {
+	return typed.NewFieldReader(h.Key, "content", &sealed_codec_ItemValue_Content)
 }
 
 // ContextID is the field contextId.
@@ -218,7 +234,7 @@ func (h ItemHandle) Metadata() typed.FieldReader[json.RawMessage] {
 	return typed.NewFieldReader(h.Key, "metadata", &codec_ItemValue_Metadata)
 }
 
-var entry_ItemIndexType = keywright.Entry{Name: "item.index.type", Pattern: "harca:memory:short:idx:type:{type}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Sliding: true, Text: "1d sliding"}}
+var entry_ItemIndexType = keywright.Entry{Name: "item.index.type", Pattern: "harca:memory:short:idx:type:{type}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
 
 // ItemIndexTypeKey builds the key harca:memory:short:idx:type:{type}.
 func ItemIndexTypeKey(type_ string) (string, error) {
@@ -248,13 +264,13 @@ func ParseItemIndexTypeKey(text string) (type_ string, ok bool) {
 
 // ItemIndexType: Index of item by type.
 //
-// Key harca:memory:short:idx:type:{type}, set, TTL 1d sliding.
+// Key harca:memory:short:idx:type:{type}, set, TTL 2d sliding.
 func (k *Keyspace) ItemIndexType(type_ string) typed.Key {
 	name, err := ItemIndexTypeKey(type_)
 	return typed.NewKey(k.client, &entry_ItemIndexType, name, err)
 }
 
-var entry_ItemIndexContextID = keywright.Entry{Name: "item.index.contextId", Pattern: "harca:memory:short:idx:context:{contextId}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Sliding: true, Text: "1d sliding"}}
+var entry_ItemIndexContextID = keywright.Entry{Name: "item.index.contextId", Pattern: "harca:memory:short:idx:context:{contextId}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
 
 // ItemIndexContextIDKey builds the key harca:memory:short:idx:context:{contextId}.
 func ItemIndexContextIDKey(contextID string) (string, error) {
@@ -284,13 +300,13 @@ func ParseItemIndexContextIDKey(text string) (contextID string, ok bool) {
 
 // ItemIndexContextID: Index of item by contextId.
 //
-// Key harca:memory:short:idx:context:{contextId}, set, TTL 1d sliding.
+// Key harca:memory:short:idx:context:{contextId}, set, TTL 2d sliding.
 func (k *Keyspace) ItemIndexContextID(contextID string) typed.Key {
 	name, err := ItemIndexContextIDKey(contextID)
 	return typed.NewKey(k.client, &entry_ItemIndexContextID, name, err)
 }
 
-var entry_ItemIndexPriorityCreatedAt = keywright.Entry{Name: "item.index.priority+createdAt", Pattern: "harca:memory:short:idx:priority:{priority}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Sliding: true, Text: "1d sliding"}}
+var entry_ItemIndexPriorityCreatedAt = keywright.Entry{Name: "item.index.priority+createdAt", Pattern: "harca:memory:short:idx:priority:{priority}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
 
 // ItemIndexPriorityCreatedAtKey builds the key harca:memory:short:idx:priority:{priority}.
 func ItemIndexPriorityCreatedAtKey(priority int64) (string, error) {
@@ -319,13 +335,13 @@ func ParseItemIndexPriorityCreatedAtKey(text string) (priority int64, ok bool) {
 
 // ItemIndexPriorityCreatedAt: Index of item by priority+createdAt.
 //
-// Key harca:memory:short:idx:priority:{priority}, zset, TTL 1d sliding.
+// Key harca:memory:short:idx:priority:{priority}, zset, TTL 2d sliding.
 func (k *Keyspace) ItemIndexPriorityCreatedAt(priority int64) typed.Key {
 	name, err := ItemIndexPriorityCreatedAtKey(priority)
 	return typed.NewKey(k.client, &entry_ItemIndexPriorityCreatedAt, name, err)
 }
 
-var entry_ItemIndexExpires = keywright.Entry{Name: "item.index.expires", Pattern: "harca:memory:short:idx:expiry", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Sliding: true, Text: "1d sliding"}}
+var entry_ItemIndexExpires = keywright.Entry{Name: "item.index.expires", Pattern: "harca:memory:short:idx:expiry", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
 
 // ItemIndexExpiresKey builds the key harca:memory:short:idx:expiry.
 func ItemIndexExpiresKey() (string, error) {
@@ -334,10 +350,55 @@ func ItemIndexExpiresKey() (string, error) {
 
 // ItemIndexExpires: Index of item by expires.
 //
-// Key harca:memory:short:idx:expiry, zset, TTL 1d sliding.
+// Key harca:memory:short:idx:expiry, zset, TTL 2d sliding.
 func (k *Keyspace) ItemIndexExpires() typed.Key {
 	name, err := ItemIndexExpiresKey()
 	return typed.NewKey(k.client, &entry_ItemIndexExpires, name, err)
+}
+
+var entry_ItemLedger = keywright.Entry{Name: "item.ledger", Pattern: "{#harca:memory:short:idx:expiry}:ledger", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
+
+// ItemLedgerKey builds the key {#harca:memory:short:idx:expiry}:ledger.
+func ItemLedgerKey() (string, error) {
+	return "{harca:memory:short:idx:expiry}:ledger", nil
+}
+
+// ItemLedger: In which indexes each item is.
+//
+// Key {#harca:memory:short:idx:expiry}:ledger, hash, TTL 2d sliding.
+func (k *Keyspace) ItemLedger() typed.Key {
+	name, err := ItemLedgerKey()
+	return typed.NewKey(k.client, &entry_ItemLedger, name, err)
+}
+
+var entry_ItemSweep = keywright.Entry{Name: "item.sweep", Pattern: "{#harca:memory:short:idx:expiry}:sweep", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}, Schema: "harcakeys"}
+
+// ItemSweepKey builds the key {#harca:memory:short:idx:expiry}:sweep.
+func ItemSweepKey() (string, error) {
+	return "{harca:memory:short:idx:expiry}:sweep", nil
+}
+
+// ItemSweep: Which process cleans up behind each item that has expired.
+//
+// Key {#harca:memory:short:idx:expiry}:sweep, string, TTL 10m.
+func (k *Keyspace) ItemSweep() typed.Key {
+	name, err := ItemSweepKey()
+	return typed.NewKey(k.client, &entry_ItemSweep, name, err)
+}
+
+var entry_ItemPressure = keywright.Entry{Name: "item.pressure", Pattern: "{#harca:memory:short:item}:pressure", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}, Schema: "harcakeys"}
+
+// ItemPressureKey builds the key {#harca:memory:short:item}:pressure.
+func ItemPressureKey() (string, error) {
+	return "{harca:memory:short:item}:pressure", nil
+}
+
+// ItemPressure: Which process acts when memory is short.
+//
+// Key {#harca:memory:short:item}:pressure, string, TTL 10m.
+func (k *Keyspace) ItemPressure() typed.Key {
+	name, err := ItemPressureKey()
+	return typed.NewKey(k.client, &entry_ItemPressure, name, err)
 }
 
 var entry_Context = keywright.Entry{Name: "context", Pattern: "harca:memory:context:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 15 * time.Minute, Max: 168 * time.Hour, Sliding: true, Text: "1h in 15m..7d sliding"}}
@@ -471,7 +532,7 @@ func (h ContextHandle) Metadata() typed.FieldReader[json.RawMessage] {
 	return typed.NewFieldReader(h.Key, "metadata", &codec_ContextValue_Metadata)
 }
 
-var entry_ContextIndexType = keywright.Entry{Name: "context.index.type", Pattern: "harca:memory:ctx:idx:type:{type}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour, Sliding: true, Text: "7d sliding"}}
+var entry_ContextIndexType = keywright.Entry{Name: "context.index.type", Pattern: "harca:memory:ctx:idx:type:{type}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 336 * time.Hour, Min: 336 * time.Hour, Max: 336 * time.Hour, Sliding: true, Text: "14d sliding"}}
 
 // ContextIndexTypeKey builds the key harca:memory:ctx:idx:type:{type}.
 func ContextIndexTypeKey(type_ string) (string, error) {
@@ -501,13 +562,13 @@ func ParseContextIndexTypeKey(text string) (type_ string, ok bool) {
 
 // ContextIndexType: Index of context by type.
 //
-// Key harca:memory:ctx:idx:type:{type}, set, TTL 7d sliding.
+// Key harca:memory:ctx:idx:type:{type}, set, TTL 14d sliding.
 func (k *Keyspace) ContextIndexType(type_ string) typed.Key {
 	name, err := ContextIndexTypeKey(type_)
 	return typed.NewKey(k.client, &entry_ContextIndexType, name, err)
 }
 
-var entry_ContextIndexUpdatedAt = keywright.Entry{Name: "context.index.updatedAt", Pattern: "harca:memory:ctx:idx:active", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour, Sliding: true, Text: "7d sliding"}}
+var entry_ContextIndexUpdatedAt = keywright.Entry{Name: "context.index.updatedAt", Pattern: "harca:memory:ctx:idx:active", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 336 * time.Hour, Min: 336 * time.Hour, Max: 336 * time.Hour, Sliding: true, Text: "14d sliding"}}
 
 // ContextIndexUpdatedAtKey builds the key harca:memory:ctx:idx:active.
 func ContextIndexUpdatedAtKey() (string, error) {
@@ -516,13 +577,13 @@ func ContextIndexUpdatedAtKey() (string, error) {
 
 // ContextIndexUpdatedAt: Index of context by updatedAt.
 //
-// Key harca:memory:ctx:idx:active, zset, TTL 7d sliding.
+// Key harca:memory:ctx:idx:active, zset, TTL 14d sliding.
 func (k *Keyspace) ContextIndexUpdatedAt() typed.Key {
 	name, err := ContextIndexUpdatedAtKey()
 	return typed.NewKey(k.client, &entry_ContextIndexUpdatedAt, name, err)
 }
 
-var entry_ContextIndexExpires = keywright.Entry{Name: "context.index.expires", Pattern: "harca:memory:ctx:idx:expiry", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour, Sliding: true, Text: "7d sliding"}}
+var entry_ContextIndexExpires = keywright.Entry{Name: "context.index.expires", Pattern: "harca:memory:ctx:idx:expiry", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 336 * time.Hour, Min: 336 * time.Hour, Max: 336 * time.Hour, Sliding: true, Text: "14d sliding"}}
 
 // ContextIndexExpiresKey builds the key harca:memory:ctx:idx:expiry.
 func ContextIndexExpiresKey() (string, error) {
@@ -531,10 +592,40 @@ func ContextIndexExpiresKey() (string, error) {
 
 // ContextIndexExpires: Index of context by expires.
 //
-// Key harca:memory:ctx:idx:expiry, zset, TTL 7d sliding.
+// Key harca:memory:ctx:idx:expiry, zset, TTL 14d sliding.
 func (k *Keyspace) ContextIndexExpires() typed.Key {
 	name, err := ContextIndexExpiresKey()
 	return typed.NewKey(k.client, &entry_ContextIndexExpires, name, err)
+}
+
+var entry_ContextLedger = keywright.Entry{Name: "context.ledger", Pattern: "{#harca:memory:ctx:idx:expiry}:ledger", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 336 * time.Hour, Min: 336 * time.Hour, Max: 336 * time.Hour, Sliding: true, Text: "14d sliding"}}
+
+// ContextLedgerKey builds the key {#harca:memory:ctx:idx:expiry}:ledger.
+func ContextLedgerKey() (string, error) {
+	return "{harca:memory:ctx:idx:expiry}:ledger", nil
+}
+
+// ContextLedger: In which indexes each context is.
+//
+// Key {#harca:memory:ctx:idx:expiry}:ledger, hash, TTL 14d sliding.
+func (k *Keyspace) ContextLedger() typed.Key {
+	name, err := ContextLedgerKey()
+	return typed.NewKey(k.client, &entry_ContextLedger, name, err)
+}
+
+var entry_ContextSweep = keywright.Entry{Name: "context.sweep", Pattern: "{#harca:memory:ctx:idx:expiry}:sweep", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+
+// ContextSweepKey builds the key {#harca:memory:ctx:idx:expiry}:sweep.
+func ContextSweepKey() (string, error) {
+	return "{harca:memory:ctx:idx:expiry}:sweep", nil
+}
+
+// ContextSweep: Which process cleans up behind each context that has expired.
+//
+// Key {#harca:memory:ctx:idx:expiry}:sweep, string, TTL 10m.
+func (k *Keyspace) ContextSweep() typed.Key {
+	name, err := ContextSweepKey()
+	return typed.NewKey(k.client, &entry_ContextSweep, name, err)
 }
 
 var entry_Computed = keywright.Entry{Name: "computed", Pattern: "harca:memory:computed:{computation}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 5 * time.Minute, Min: 1 * time.Minute, Max: 30 * time.Minute, Text: "5m in 1m..30m"}}
@@ -645,7 +736,7 @@ func (k *Keyspace) SystemState(part_ string) typed.String[json.RawMessage] {
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_Item, entry_ItemIndexType, entry_ItemIndexContextID, entry_ItemIndexPriorityCreatedAt, entry_ItemIndexExpires, entry_Context, entry_ContextIndexType, entry_ContextIndexUpdatedAt, entry_ContextIndexExpires, entry_Computed, entry_ComputedFill, entry_SystemState}
+	return []keywright.Entry{entry_Item, entry_ItemIndexType, entry_ItemIndexContextID, entry_ItemIndexPriorityCreatedAt, entry_ItemIndexExpires, entry_ItemLedger, entry_ItemSweep, entry_ItemPressure, entry_Context, entry_ContextIndexType, entry_ContextIndexUpdatedAt, entry_ContextIndexExpires, entry_ContextLedger, entry_ContextSweep, entry_Computed, entry_ComputedFill, entry_SystemState}
 }
 
 var argument_UpdateItem_1 = value.Int(1, math.MaxInt64)
@@ -738,6 +829,166 @@ func CtxExpiredChannel() (string, error) {
 	return "harca:events:memory:ctx:expired", nil
 }
 
+// ItemFields makes changes of single fields of item.
+var ItemFields = struct {
+	ID        entity.Field[ItemValue, string]
+	Type      entity.Field[ItemValue, string]
+	Content   entity.Field[ItemValue, json.RawMessage]
+	ContextID entity.Field[ItemValue, string]
+	Priority  entity.Field[ItemValue, int64]
+	Metadata  entity.Field[ItemValue, json.RawMessage]
+}{
+	ID:        entity.Field[ItemValue, string]{Name: "id", At: func(v *ItemValue) *string { return &v.ID }},
+	Type:      entity.Field[ItemValue, string]{Name: "type", At: func(v *ItemValue) *string { return &v.Type }},
+	Content:   entity.Field[ItemValue, json.RawMessage]{Name: "content", At: func(v *ItemValue) *json.RawMessage { return &v.Content }},
+	ContextID: entity.Field[ItemValue, string]{Name: "contextId", At: func(v *ItemValue) *string { return &v.ContextID }},
+	Priority:  entity.Field[ItemValue, int64]{Name: "priority", At: func(v *ItemValue) *int64 { return &v.Priority }},
+	Metadata:  entity.Field[ItemValue, json.RawMessage]{Name: "metadata", At: func(v *ItemValue) *json.RawMessage { return &v.Metadata }},
+}
+
+// ItemStore is all item: what can be done with them.
+type ItemStore struct {
+	*entity.Store[string, ItemValue]
+}
+
+// ByType is those of one type.
+func (s ItemStore) ByType(type_ string) entity.Of[ItemValue] {
+	key, err := ItemIndexTypeKey(type_)
+	return s.At("type", key, err)
+}
+
+// ByContextID is those of one contextId.
+func (s ItemStore) ByContextID(contextID string) entity.Of[ItemValue] {
+	key, err := ItemIndexContextIDKey(contextID)
+	return s.At("contextId", key, err)
+}
+
+// ByPriorityCreatedAt is those of one priority, by createdAt.
+func (s ItemStore) ByPriorityCreatedAt(priority int64) entity.Of[ItemValue] {
+	key, err := ItemIndexPriorityCreatedAtKey(priority)
+	return s.At("priority+createdAt", key, err)
+}
+
+// ByExpires is all of them, by expires.
+func (s ItemStore) ByExpires() entity.Of[ItemValue] {
+	key, err := ItemIndexExpiresKey()
+	return s.At("expires", key, err)
+}
+
+// ItemStore is all item: made, changed and found with their indexes in step.
+func (k *Keyspace) ItemStore() ItemStore { return k.store_Item }
+
+func spec_Item() (*entity.Spec[string, ItemValue], error) {
+	expiresKey, err1 := ItemIndexExpiresKey()
+	ledgerKey, err2 := ItemLedgerKey()
+	sweepKey, err3 := ItemSweepKey()
+	spec := entity.Spec[string, ItemValue]{
+		Entry:  &entry_Item,
+		Prefix: "harca:memory:short:item:",
+		Key:    ItemKey,
+		Parse:  ParseItemKey,
+		Fields: &fields_ItemValue,
+		Indexes: []entity.Index[ItemValue]{
+			{Name: "type", Field: "type", Prefix: "harca:memory:short:idx:type:", Key: func(v *ItemValue) (string, error) { return ItemIndexTypeKey(v.Type) }},
+			{Name: "contextId", Field: "contextId", Prefix: "harca:memory:short:idx:context:", Key: func(v *ItemValue) (string, error) { return ItemIndexContextIDKey(v.ContextID) }},
+			{Name: "priority+createdAt", Score: "createdAt", Field: "priority", Prefix: "harca:memory:short:idx:priority:", Key: func(v *ItemValue) (string, error) { return ItemIndexPriorityCreatedAtKey(v.Priority) }},
+		},
+		Expires:  expiresKey,
+		Ledger:   ledgerKey,
+		Lease:    sweepKey,
+		IndexTTL: 48 * time.Hour,
+		Created:  "createdAt",
+		Version:  "version",
+		Updated:  "updatedAt",
+		Identify: func(id string, v *ItemValue) { v.ID = id },
+		TTL: func(v *ItemValue) time.Duration {
+			switch x := v.Priority; {
+			case x >= 1 && x <= 2:
+				return 5 * time.Minute
+			case x >= 3 && x <= 7:
+				return 15 * time.Minute
+			case x >= 8 && x <= 10:
+				return 1 * time.Hour
+			}
+			return 0
+		},
+		TTLFields: []string{"priority"},
+		OnCreate:  []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:item:created", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}, {Name: "contextId", Field: "contextId", Form: value.Quoted}}}},
+		OnUpdate:  []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:item:updated", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}, {Name: "contextId", Field: "contextId", Form: value.Quoted}}}},
+		OnDelete:  []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:item:deleted", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}, {Name: "contextId", Field: "contextId", Form: value.Quoted}}}},
+		OnExpire:  []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:item:expired", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}, {Name: "contextId", Field: "contextId", Form: value.Quoted}}}},
+	}
+	return &spec, cmp.Or(err1, err2, err3)
+}
+
+// ContextFields makes changes of single fields of context.
+var ContextFields = struct {
+	ID       entity.Field[ContextValue, string]
+	Name     entity.Field[ContextValue, string]
+	Type     entity.Field[ContextValue, string]
+	Metadata entity.Field[ContextValue, json.RawMessage]
+}{
+	ID:       entity.Field[ContextValue, string]{Name: "id", At: func(v *ContextValue) *string { return &v.ID }},
+	Name:     entity.Field[ContextValue, string]{Name: "name", At: func(v *ContextValue) *string { return &v.Name }},
+	Type:     entity.Field[ContextValue, string]{Name: "type", At: func(v *ContextValue) *string { return &v.Type }},
+	Metadata: entity.Field[ContextValue, json.RawMessage]{Name: "metadata", At: func(v *ContextValue) *json.RawMessage { return &v.Metadata }},
+}
+
+// ContextStore is all context: what can be done with them.
+type ContextStore struct {
+	*entity.Store[string, ContextValue]
+}
+
+// ByType is those of one type.
+func (s ContextStore) ByType(type_ string) entity.Of[ContextValue] {
+	key, err := ContextIndexTypeKey(type_)
+	return s.At("type", key, err)
+}
+
+// ByUpdatedAt is all of them, by updatedAt.
+func (s ContextStore) ByUpdatedAt() entity.Of[ContextValue] {
+	key, err := ContextIndexUpdatedAtKey()
+	return s.At("updatedAt", key, err)
+}
+
+// ByExpires is all of them, by expires.
+func (s ContextStore) ByExpires() entity.Of[ContextValue] {
+	key, err := ContextIndexExpiresKey()
+	return s.At("expires", key, err)
+}
+
+// ContextStore is all context: made, changed and found with their indexes in step.
+func (k *Keyspace) ContextStore() ContextStore { return k.store_Context }
+
+func spec_Context() (*entity.Spec[string, ContextValue], error) {
+	expiresKey, err1 := ContextIndexExpiresKey()
+	ledgerKey, err2 := ContextLedgerKey()
+	sweepKey, err3 := ContextSweepKey()
+	spec := entity.Spec[string, ContextValue]{
+		Entry:  &entry_Context,
+		Prefix: "harca:memory:context:",
+		Key:    ContextKey,
+		Parse:  ParseContextKey,
+		Fields: &fields_ContextValue,
+		Indexes: []entity.Index[ContextValue]{
+			{Name: "type", Field: "type", Prefix: "harca:memory:ctx:idx:type:", Key: func(v *ContextValue) (string, error) { return ContextIndexTypeKey(v.Type) }},
+			{Name: "updatedAt", Score: "updatedAt", Prefix: "harca:memory:ctx:idx:active"},
+		},
+		Expires:  expiresKey,
+		Ledger:   ledgerKey,
+		Lease:    sweepKey,
+		IndexTTL: 336 * time.Hour,
+		Created:  "createdAt",
+		Updated:  "updatedAt",
+		Identify: func(id string, v *ContextValue) { v.ID = id },
+		OnCreate: []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:ctx:created", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}}}},
+		OnUpdate: []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:ctx:updated", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}}}},
+		OnDelete: []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:ctx:deleted", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}}}},
+		OnExpire: []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:ctx:expired", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}}}},
+	}
+	return &spec, cmp.Or(err1, err2, err3)
+}
+
 var value_Computed = value.Raw()
 
 // Computed: A result that is dear to compute (一時計算結果). The page has its TTL but no key; this one follows its names.
@@ -749,6 +1000,29 @@ func (k *Keyspace) Computed(computation string) cache.Item[json.RawMessage] {
 
 // ComputedCache is what all Computed have in common: several at once, tags, a tier of its own.
 func (k *Keyspace) ComputedCache() *cache.Cache[json.RawMessage] { return k.cache_Computed }
+
+// Sweeper cleans up behind all entities until ctx ends: what has expired leaves its
+// indexes and is announced. Any process may run one; they take turns.
+func (k *Keyspace) Sweeper(ctx context.Context, o entity.SweepOptions, failed func(error)) {
+	var all sync.WaitGroup
+	all.Go(func() { k.ItemStore().Sweeper(ctx, o, failed) })
+	all.Go(func() { k.ContextStore().Sweeper(ctx, o, failed) })
+	all.Wait()
+}
+
+// Pressure does what is declared for when memory is short:
+//
+//   - at 80% item where priority is 1, then 2, then 3: shorten to 5m
+//   - at 90% item where priority is 1, then 2, then 3: release to 85%
+//
+// Run it in any process; they take turns.
+func (k *Keyspace) Pressure(o pressure.Options) *pressure.Watcher {
+	lease, err := ItemPressureKey()
+	return pressure.New(k.client, &entry_ItemPressure, lease, err, []pressure.Step{
+		{At: 0.80, Shorten: 5 * time.Minute, Entry: "item", Target: k.store_Item.Going("priority+createdAt"), Values: []string{"1", "2", "3"}},
+		{At: 0.90, To: 0.85, Entry: "item", Target: k.store_Item.Going("priority+createdAt"), Values: []string{"1", "2", "3"}},
+	}, o)
+}
 
 // ItemCreatedMessage is the message of item_created.
 type ItemCreatedMessage struct {

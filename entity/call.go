@@ -1,0 +1,381 @@
+package entity
+
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/value"
+)
+
+// call is one write of one item, as the script takes it.
+type call struct {
+	id        string
+	expected  string // record
+	record    string
+	condition string
+	ttl       string
+	stamps    stamps
+	fields    []string // name, text, …
+	removed   []string
+	adds      []entry
+	drops     []entry
+	at        []string // of a whole item: the key of each index, "" where it is in none
+	now, dead []string // events, as the script takes them
+}
+
+// stamps are the fields that the server fills in; they come first.
+type stamps struct {
+	created, updated bool
+	version          string
+	unit             string
+}
+
+// count is how many fields they are.
+func (s stamps) count() (n int) {
+	for _, on := range []bool{s.created, s.version != "", s.updated} {
+		if on {
+			n++
+		}
+	}
+	return n
+}
+
+// field is the text of a field, if the call writes it.
+func (c *call) field(name string) (string, bool) {
+	for i := 0; i+1 < len(c.fields); i += 2 {
+		if c.fields[i] == name {
+			return c.fields[i+1], true
+		}
+	}
+	return "", false
+}
+
+// entry is an id's entry in an index. Its score is "" in a set, "@field" to be
+// read from the item, else a number; in a list of what to drop it is "s" or "z".
+type entry struct{ key, score string }
+
+const (
+	anyRecord = "*"
+	absent    = "absent"
+	present   = "present"
+	whatever  = "any"
+)
+
+// encode gives KEYS and ARGV.
+func (s *Store[I, T]) encode(c *call) (keys, args []string) {
+	expires := s.spec.Expires
+	if expires == "" {
+		expires = s.spec.Ledger
+	}
+	keys = append(make([]string, 0, 3+len(c.adds)+len(c.drops)+2), s.key(c.id), expires, s.spec.Ledger)
+	args = make([]string, 17, 17+len(c.fields)+len(c.removed)+2*(len(c.adds)+len(c.drops))+len(c.now)+len(c.dead))
+	copy(args[2:], []string{c.id, c.expected, c.record, c.condition, c.ttl, s.keeps, flag(c.stamps.created), c.stamps.version, flag(c.stamps.updated), c.stamps.unit,
+		strconv.Itoa(len(c.fields)), strconv.Itoa(len(c.removed)), strconv.Itoa(len(c.adds)), strconv.Itoa(len(c.drops)), "0"})
+	args = append(append(args, c.fields...), c.removed...)
+	for _, list := range [][]entry{c.adds, c.drops} {
+		for _, e := range list {
+			keys = append(keys, e.key)
+			args = append(args, strconv.Itoa(len(keys)), e.score)
+		}
+	}
+	for _, events := range [][]string{c.now, c.dead} {
+		keys, args = appendEvents(keys, args, events)
+	}
+	args[0], args[1] = strconv.Itoa(len(args)), strconv.Itoa(len(keys))
+	return keys, args
+}
+
+// eventHead is how many texts stand before the parts of an event.
+const eventHead = 8
+
+// size is how many texts an event has.
+func size(event []string) int {
+	name, _ := strconv.Atoi(event[6])
+	data, _ := strconv.Atoi(event[7])
+	return eventHead + 3*(name+data)
+}
+
+// appendEvents takes events into a call: the key of a stream goes to KEYS.
+func appendEvents(keys, args, events []string) (_, _ []string) {
+	for len(events) > 0 {
+		n := size(events)
+		keys, args = appendEvent(keys, args, events[:n])
+		events = events[n:]
+	}
+	return keys, args
+}
+
+func appendEvent(keys, args, event []string) (_, _ []string) {
+	args = append(args, event...)
+	if Mode(event[1]) == Append {
+		keys = append(keys, event[2])
+		args[len(args)-len(event)+2] = strconv.Itoa(len(keys))
+	}
+	return keys, args
+}
+
+func flag(on bool) string {
+	if on {
+		return "1"
+	}
+	return ""
+}
+
+// When an event of a write is sent.
+const (
+	wasThere = "old"
+	wasNot   = "new"
+	hadDied  = "dead"
+)
+
+// templates are events that the script fills in from the item.
+func templates(when string, events []Event) (out []string) {
+	for i := range events {
+		e := &events[i]
+		out = e.head(out, when, e.Channel, len(e.Name), len(e.Data))
+		for _, p := range e.Name {
+			if p.Literal {
+				out = append(out, p.Name, "", "")
+			} else {
+				out = append(out, "", p.source(), "r")
+			}
+		}
+		for _, p := range e.Data {
+			out = append(out, member(p.Name), p.source(), forms[p.Form])
+		}
+	}
+	return out
+}
+
+func (p *Part) source() string { return cmp.Or(p.Field, "#") }
+
+var forms = [...]string{value.Quoted: "q", value.Bare: "b", value.Inline: "i"}
+
+// member is the name of a field in a JSON object, with its colon.
+func member(name string) string {
+	text, _ := value.Marshal(name)
+	return string(text) + ":"
+}
+
+func (e *Event) head(out []string, when, channel string, name, data int) []string {
+	length, age, envelope := "", "", "e"
+	if e.MaxLen > 0 {
+		length = strconv.FormatInt(e.MaxLen, 10)
+	}
+	if e.Age > 0 {
+		age = strconv.FormatInt(e.Age.Milliseconds(), 10)
+	}
+	if e.Plain {
+		envelope = "p"
+	}
+	return append(out, when, string(e.Mode), channel, length, age, envelope, strconv.Itoa(name), strconv.Itoa(data))
+}
+
+// expired are the events of an item that has expired: what is known of it is its
+// id and its record.
+func (s *Store[I, T]) expired(id, record string) (out []string) {
+	if len(s.spec.OnExpire) == 0 {
+		return nil
+	}
+	in := recorded(record)
+	for i := range s.spec.OnExpire {
+		e := &s.spec.OnExpire[i]
+		channel := e.Channel
+		for _, p := range e.Name {
+			text, _ := s.lastKnown(id, in, &p)
+			channel += text
+		}
+		var parts []string
+		for _, p := range e.Data {
+			text, known := s.lastKnown(id, in, &p)
+			if !known {
+				continue
+			}
+			if p.Form == value.Quoted {
+				quoted, _ := value.Marshal(text)
+				text = string(quoted)
+			}
+			parts = append(parts, member(p.Name)+text, "", "")
+		}
+		out = append(e.head(out, hadDied, channel, 0, len(parts)/3), parts...)
+	}
+	return out
+}
+
+// lastKnown is what a record says of a field.
+func (s *Store[I, T]) lastKnown(id string, in map[string]string, p *Part) (string, bool) {
+	switch {
+	case p.Literal:
+		return p.Name, true
+	case p.Field == "":
+		return id, true
+	}
+	for i := range s.spec.Indexes {
+		if ix := &s.spec.Indexes[i]; ix.Field == p.Field {
+			if text, ok := in[ix.Name]; ok {
+				return text, true
+			}
+		}
+	}
+	return "", false
+}
+
+// ttl is the TTL of a write in the form of the script.
+func (s *Store[I, T]) ttl(v *T, options []keywright.WriteOption) (string, error) {
+	ms, asked, err := s.spec.Entry.Choose(options)
+	if err != nil {
+		return "", err
+	}
+	if !asked && s.spec.TTL != nil {
+		if rule := s.spec.TTL(v); rule > 0 {
+			ms = rule.Milliseconds()
+		}
+	}
+	if ms == 0 && s.spec.Expires != "" {
+		return "", nil
+	}
+	return strconv.FormatInt(ms, 10), nil
+}
+
+// texts are the fields of a value as they are stored. Those that the server
+// stamps come first, without their texts.
+func (s *Store[I, T]) texts(key string, v *T, c *call) error {
+	s.stamp(c, true)
+	columns := s.spec.Fields.Columns
+	for i := range columns {
+		col := &columns[i]
+		if s.stamped[col.Name] {
+			continue
+		}
+		text, there, err := s.text(key, v, i)
+		switch {
+		case err != nil:
+			return value.In(col.Name, err)
+		case there:
+			c.fields = append(c.fields, col.Name, text)
+		default:
+			c.removed = append(c.removed, col.Name)
+		}
+	}
+	return nil
+}
+
+// text is one field as it is stored: sealed if it is declared encrypted.
+func (s *Store[I, T]) text(key string, v *T, column int) (string, bool, error) {
+	col := &s.spec.Fields.Columns[column]
+	text, there, err := col.Text(v)
+	if err == nil && there && col.Sealed {
+		text, err = s.client.Seal(s.spec.Entry, key, col.Name, text)
+	}
+	return text, there, err
+}
+
+func (s *Store[I, T]) stamp(c *call, whole bool) {
+	c.stamps = stamps{created: whole && s.spec.Created != "", version: s.spec.Version, updated: s.spec.Updated != "", unit: "1"}
+	if s.spec.Seconds {
+		c.stamps.unit = "1000"
+	}
+	for _, name := range []string{s.spec.Created, s.spec.Version, s.spec.Updated} {
+		if name != "" && (name != s.spec.Created || whole) {
+			c.fields = append(c.fields, name, "")
+		}
+	}
+}
+
+// describe says in which indexes a value is: what to add, and the record.
+func (s *Store[I, T]) describe(v *T, c *call) (in map[string]string, err error) {
+	in, c.at = map[string]string{}, make([]string, len(s.spec.Indexes))
+	for i := range s.spec.Indexes {
+		ix := &s.spec.Indexes[i]
+		e, there, err := s.entryOf(ix, v)
+		switch {
+		case err != nil:
+			return nil, err
+		case there:
+			c.adds, c.at[i] = append(c.adds, e), e.key
+		case e.key != "":
+			c.drops = append(c.drops, ix.drop(e.key))
+		}
+		if ix.Field != "" && e.key != "" {
+			in[ix.Name] = ix.text(e.key)
+		}
+	}
+	return in, nil
+}
+
+// entryOf is where a value is in an index, if it is. One that lacks only the
+// score has the key, and is not there.
+func (s *Store[I, T]) entryOf(ix *Index[T], v *T) (e entry, there bool, err error) {
+	columns := s.spec.Fields.Columns
+	e.key = ix.Prefix
+	if ix.Field != "" {
+		if _, there, err = columns[s.columns[ix.Field]].Text(v); err != nil || !there {
+			return entry{}, false, err
+		}
+		if e.key, err = ix.Key(v); err != nil {
+			return entry{}, false, err
+		}
+	}
+	switch {
+	case ix.Score == "":
+		return e, true, nil
+	case s.stamped[ix.Score]:
+		e.score = "@" + ix.Score
+		return e, true, nil
+	}
+	e.score, there, err = columns[s.columns[ix.Score]].Text(v)
+	return e, there, err
+}
+
+func (ix *Index[T]) drop(key string) entry {
+	if ix.Score == "" {
+		return entry{key, "s"}
+	}
+	return entry{key, "z"}
+}
+
+// moved are the entries that an item had and has no longer.
+func (s *Store[I, T]) moved(old, in map[string]string) (drops []entry) {
+	for i := range s.spec.Indexes {
+		ix := &s.spec.Indexes[i]
+		if was := old[ix.Name]; ix.Field != "" && was != "" && was != in[ix.Name] {
+			drops = append(drops, ix.drop(ix.keyOf(was)))
+		}
+	}
+	return drops
+}
+
+// all are the entries of an item.
+func (s *Store[I, T]) all(record string) (drops []entry) {
+	drops = s.moved(recorded(record), nil)
+	for i := range s.spec.Indexes {
+		if ix := &s.spec.Indexes[i]; ix.Field == "" {
+			drops = append(drops, ix.drop(ix.Prefix))
+		}
+	}
+	return drops
+}
+
+// known is the record of an item as it was read or written; "" if it is not
+// known.
+func (s *Store[I, T]) known(item *Item[I, T]) string {
+	if item.record != "" || item.texts == nil {
+		return item.record
+	}
+	texts := item.texts
+	in := map[string]string{}
+	for i := range s.spec.Indexes {
+		ix := &s.spec.Indexes[i]
+		if ix.Field != "" {
+			in[ix.Name] = texts[s.columns[ix.Field]].text
+		}
+	}
+	return s.record(in)
+}
+
+// affected is whether a change of these fields moves entries that the ledger
+// knows, and whether it moves any.
+func (ix *Index[T]) affected(touched func(string) bool) (value, score bool) {
+	return ix.Field != "" && touched(ix.Field), ix.Score != "" && touched(ix.Score)
+}

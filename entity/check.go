@@ -1,0 +1,339 @@
+package entity
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// Problem is something wrong with the entries of one item.
+type Problem struct {
+	ID   string // as it stands in its key
+	What string // "missing", "stale", "score", "ttl", "ledger" or "expiry"
+	Key  string // the index, "" for the ledger and the expiry times
+}
+
+// CheckOptions say how a check works.
+type CheckOptions struct {
+	Apply bool // put right what is wrong
+	Rate  int  // keys per second, at most; 0: 20,000
+	Found func(Problem)
+}
+
+func (o CheckOptions) rate() int { return cmp.Or(o.Rate, 20_000) }
+
+// Checked is what a check has found.
+type Checked struct {
+	Items    int // that are alive
+	Entries  int // of indexes that were looked at
+	Expired  int // items that have expired and wait for a sweep: no fault
+	Problems int // that Found was told of
+}
+
+// Check compares all items with all entries of all indexes, each item in one
+// step, so that writers at work cause no false alarm. It goes through the
+// keyspace by SCAN, throttled; in a cluster through that of every primary. With
+// Apply it puts right what is wrong. It changes nothing else, and sweeps nothing.
+func (s *Store[I, T]) Check(ctx context.Context, o CheckOptions) (Checked, error) {
+	if s.err != nil {
+		return Checked{}, s.err
+	}
+	c := &check[I, T]{store: s, options: o, suspects: map[string]map[string]bool{}}
+	err := errors.Join(c.scan(ctx), c.registered(ctx))
+	began := time.Now()
+	for i, id := range slices.Sorted(maps.Keys(c.suspects)) {
+		if err != nil {
+			break
+		}
+		err = c.judge(ctx, id)
+		if i%100 == 99 {
+			pause(ctx, time.Duration(i)*time.Second/time.Duration(o.rate())-time.Since(began))
+		}
+	}
+	return c.checked, err
+}
+
+// check is one check at work: first everything is seen, then whoever looks wrong
+// is looked at again, in one step.
+type check[I, T any] struct {
+	store    *Store[I, T]
+	options  CheckOptions
+	checked  Checked
+	suspects map[string]map[string]bool // id → index keys that it was seen in
+}
+
+func (c *check[I, T]) suspect(id string, keys ...string) {
+	if c.suspects[id] == nil {
+		c.suspects[id] = map[string]bool{}
+	}
+	for _, key := range keys {
+		c.suspects[id][key] = true
+	}
+}
+
+// scan looks at every item and every index that there is.
+func (c *check[I, T]) scan(ctx context.Context) error {
+	for _, node := range c.store.client.Raw().Nodes() {
+		if err := c.scanNode(ctx, node); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const scanCount = 500
+
+func (c *check[I, T]) scanNode(ctx context.Context, node rueidis.Client) error {
+	a := c.store.action("check", keywright.Reads, "", nil)
+	for cursor := uint64(0); ; {
+		began := time.Now()
+		page, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+			return node.Do(ctx, node.B().Scan().Cursor(cursor).Count(scanCount).Build())
+		}, func(r rueidis.RedisResult) (rueidis.ScanEntry, error) { return r.AsScanEntry() })
+		if err == nil {
+			err = c.page(ctx, page.Elements)
+		}
+		if err != nil || page.Cursor == 0 {
+			return err
+		}
+		cursor = page.Cursor
+		pause(ctx, scanCount*time.Second/time.Duration(c.options.rate())-time.Since(began))
+	}
+}
+
+func (c *check[I, T]) page(ctx context.Context, keys []string) error {
+	var ids []string
+	for _, key := range keys {
+		if _, ok := c.store.spec.Parse(key); ok {
+			ids = append(ids, c.store.id(key))
+		}
+		for i := range c.store.spec.Indexes {
+			if ix := &c.store.spec.Indexes[i]; ix.has(key) {
+				if err := c.members(ctx, ix, key); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return c.items(ctx, ids)
+}
+
+// has is whether a key is one of an index.
+func (ix *Index[T]) has(key string) bool {
+	if ix.Field == "" {
+		return key == ix.Prefix
+	}
+	return len(key) > len(ix.Prefix)+len(ix.Suffix) && strings.HasPrefix(key, ix.Prefix) && strings.HasSuffix(key, ix.Suffix)
+}
+
+// items looks at the entries of items that are there.
+func (c *check[I, T]) items(ctx context.Context, ids []string) error {
+	for _, id := range ids {
+		c.suspect(id)
+	}
+	return nil
+}
+
+// members notes who is in an index.
+func (c *check[I, T]) members(ctx context.Context, ix *Index[T], key string) error {
+	command := "SSCAN"
+	if ix.Score != "" {
+		command = "ZSCAN"
+	}
+	raw := c.store.client.Raw()
+	a := c.store.action("check", keywright.Reads, key, nil)
+	for cursor := uint64(0); ; {
+		page, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+			return raw.Do(ctx, raw.B().Arbitrary(command).Keys(key).Args(strconv.FormatUint(cursor, 10), "COUNT", strconv.Itoa(scanCount)).ReadOnly())
+		}, func(r rueidis.RedisResult) (rueidis.ScanEntry, error) { return r.AsScanEntry() })
+		if err != nil {
+			return err
+		}
+		step := 1
+		if ix.Score != "" {
+			step = 2
+		}
+		for i := 0; i < len(page.Elements); i += step {
+			c.checked.Entries++
+			c.suspect(page.Elements[i], key)
+		}
+		if cursor = page.Cursor; cursor == 0 {
+			return nil
+		}
+	}
+}
+
+// registered looks at what the ledger knows.
+func (c *check[I, T]) registered(ctx context.Context) error {
+	for page, err := range c.store.ledger(ctx) {
+		if err != nil {
+			return err
+		}
+		for _, r := range page {
+			c.suspect(r.id)
+		}
+	}
+	return nil
+}
+
+// judge compares one item with its entries, again while it changes.
+func (c *check[I, T]) judge(ctx context.Context, id string) error {
+	for {
+		again, err := c.compare(ctx, id)
+		if err != nil || !again {
+			return err
+		}
+	}
+}
+
+func (c *check[I, T]) compare(ctx context.Context, id string) (again bool, err error) {
+	s := c.store
+	texts, there, err := s.indexedTexts(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	entries, record := s.should(texts, there)
+	for key := range c.suspects[id] {
+		if !slices.ContainsFunc(entries, func(e shouldBe) bool { return e.key == key }) {
+			entries = append(entries, shouldBe{entry: s.dropOf(key), in: "out"})
+		}
+	}
+	keys, args := s.comparison(id, texts, there, record, entries, c.options.Apply)
+	reply, err := s.run(ctx, "check", s.scripts.repair, keywright.Idempotent, keys, args...)
+	switch {
+	case err != nil:
+		return false, err
+	case reply[0] == "changed":
+		return true, nil
+	case reply[0] == "expired":
+		c.checked.Expired++
+		return false, nil
+	}
+	if there {
+		c.checked.Items++
+	}
+	for _, wrong := range reply[1:] {
+		p := Problem{ID: id, What: wrong}
+		if number, what, ok := strings.Cut(wrong, " "); ok {
+			k, _ := strconv.Atoi(number)
+			p.Key, p.What = keys[k-1], what
+		}
+		c.checked.Problems++
+		if c.options.Found != nil {
+			c.options.Found(p)
+		}
+	}
+	return false, nil
+}
+
+// shouldBe is where an item should be, or not.
+type shouldBe struct {
+	entry
+	in    string // "in" or "out"
+	score string
+}
+
+// indexColumns are the fields that decide where an item is.
+func (s *Store[I, T]) indexColumns() (names []string) {
+	for i := range s.spec.Indexes {
+		for _, name := range []string{s.spec.Indexes[i].Field, s.spec.Indexes[i].Score} {
+			if name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// indexedTexts reads these fields; there is whether the item is there at all.
+func (s *Store[I, T]) indexedTexts(ctx context.Context, id string) (texts map[string]text, there bool, err error) {
+	key := s.key(id)
+	texts = map[string]text{}
+	var b keywright.Batch
+	exists := keywright.Queue(&b, keywright.NewOp(keywright.Spec[bool]{Action: s.action("check", keywright.Reads, key, nil),
+		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(key).Build() },
+		Decode: func(r rueidis.RedisResult) (bool, error) { return r.AsBool() }}))
+	names := s.indexColumns()
+	fields := keywright.Queue(&b, keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{Action: s.action("check", keywright.Reads, key, nil),
+		Build: func(b rueidis.Builder) rueidis.Completed {
+			return b.Hmget().Key(key).Field(append(names, "")...).Build()
+		},
+		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() }}))
+	if err = b.Run(ctx, s.client); err != nil {
+		return nil, false, err
+	}
+	there, _ = exists.Result()
+	all, _ := fields.Result()
+	for i, name := range names {
+		t, bad := all[i].ToString()
+		texts[name] = text{t, bad == nil}
+	}
+	return texts, there, nil
+}
+
+// should says where an item with these fields belongs.
+func (s *Store[I, T]) should(texts map[string]text, there bool) (entries []shouldBe, record string) {
+	in := map[string]string{}
+	for i := range s.spec.Indexes {
+		ix := &s.spec.Indexes[i]
+		value, score := texts[ix.Field], texts[ix.Score]
+		member := there && (ix.Score == "" || score.there)
+		e := shouldBe{entry: ix.drop(ix.Prefix), in: "out"}
+		if ix.Field != "" {
+			if !there || !value.there || value.text == "" {
+				continue
+			}
+			e.key = ix.keyOf(value.text)
+			in[ix.Name] = value.text
+		}
+		if member {
+			e.in, e.score = "in", score.text
+		}
+		entries = append(entries, e)
+	}
+	return entries, s.record(in)
+}
+
+// dropOf is an index key as something to be taken out of.
+func (s *Store[I, T]) dropOf(key string) entry {
+	for i := range s.spec.Indexes {
+		if ix := &s.spec.Indexes[i]; ix.has(key) {
+			return ix.drop(key)
+		}
+	}
+	return entry{key, "s"}
+}
+
+func (s *Store[I, T]) comparison(id string, texts map[string]text, there bool, record string, entries []shouldBe, apply bool) (keys, args []string) {
+	expires := cmp.Or(s.spec.Expires, s.spec.Ledger)
+	keys = []string{s.key(id), expires, s.spec.Ledger}
+	keeps := s.keeps
+	if s.spec.Expires == "" {
+		keeps = "0"
+	}
+	lifetime := ""
+	if ttl := s.spec.Entry.TTL; ttl.Policy == keywright.Expires && s.spec.Expires != "" {
+		lifetime = strconv.FormatInt(ttl.Default.Milliseconds(), 10)
+	}
+	args = []string{id, flag(apply), keeps, flag(there), record, strconv.Itoa(len(texts)), lifetime}
+	for name, t := range texts {
+		was := ""
+		if t.there {
+			was = "=" + t.text
+		}
+		args = append(args, name, was)
+	}
+	for _, e := range entries {
+		keys = append(keys, e.key)
+		args = append(args, e.entry.score, e.in, e.score)
+	}
+	return keys, args
+}

@@ -1,0 +1,289 @@
+// Package entity is items with indexes: a hash per item, and sets and sorted sets
+// of ids that are in step with it. Every write is one script that changes the
+// item and all its entries, or nothing; an item that has expired is never given,
+// its entries are swept within a bounded time, and its `expired` event is sent
+// once, whatever dies when.
+//
+// Beside the indexes an entity keeps a ledger: per item the indexes it is in. It
+// is what makes an update take the id out of where it was, and a sweep find the
+// entries of an item whose hash the server has already removed.
+//
+// It is no object mapper: no relations, no queries but those of the declared
+// indexes, and no transactions over several items. Errors are those of package
+// keywright; a missing item is keywright.ErrNotFound. docs/entities.md says what
+// each call costs.
+//
+// API: may change until 1.0.
+package entity
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/value"
+)
+
+// Spec is what the declaration says of an entity. Generated code has one.
+type Spec[I, T any] struct {
+	Entry          *keywright.Entry
+	Prefix, Suffix string                     // of an item's key, around its id
+	Key            func(id I) (string, error) // of an item
+	Parse          func(key string) (I, bool)
+	Fields         *value.Fields[T]
+	Identify       func(id I, v *T) // writes the id into a field that holds it; nil: there is none
+	Indexes        []Index[T]
+
+	Expires string // the zset of expiry times; "" if items never expire
+	Ledger  string // the hash of what is where
+	Lease   string // who sweeps
+
+	IndexTTL time.Duration // of all these keys, renewed with every write; 0: none
+
+	Created, Version, Updated string // the fields that the server stamps, "" for none
+	Seconds                   bool   // Created and Updated are in seconds
+
+	// TTL is the lifetime by rule, 0 for the declared default; TTLFields are the
+	// fields it looks at.
+	TTL       func(v *T) time.Duration
+	TTLFields []string
+
+	OnCreate, OnUpdate, OnDelete, OnExpire []Event
+}
+
+// Index is one index of an entity.
+type Index[T any] struct {
+	Name           string
+	Field          string // a key per value of this field; "" for one key over all items
+	Prefix, Suffix string // of its keys, around the value; all of the key is in Prefix without Field
+	Score          string // a field: the index is sorted by it; "" for a set
+	// Key is the key that a value is in; it fails where the value is no part of a
+	// key. nil without Field.
+	Key func(v *T) (string, error)
+}
+
+// Mode is how an event is sent.
+type Mode string
+
+// The modes.
+const (
+	Publish        Mode = "p" // PUBLISH
+	PublishSharded Mode = "s" // SPUBLISH
+	Append         Mode = "x" // XADD to a stream
+)
+
+// Event is a message that goes out in the same step as a change.
+type Event struct {
+	Mode    Mode
+	Channel string        // or the key of the stream
+	Name    []Part        // of a channel that depends on the item, instead of Channel
+	MaxLen  int64         // of the stream, about; 0: any
+	Age     time.Duration // of its oldest entry, about; 0: any
+	Plain   bool          // the data alone, without an envelope
+	Data    []Part
+}
+
+// Part is one field of a message, or a piece of a channel's name.
+type Part struct {
+	Name    string     // in the message
+	Field   string     // of the item; "" for its id
+	Form    value.Form // how it is written in JSON
+	Literal bool       // Name is text as it is
+}
+
+// Store is the items of an entity. It is safe for concurrent use; make one per
+// client.
+type Store[I, T any] struct {
+	client *keywright.Client
+	spec   *Spec[I, T]
+	err    error
+
+	scripts *scripts
+	putter  *putter        // nil where `write` does all
+	columns map[string]int // field → column
+	names   []string       // of all columns
+	stamped map[string]bool
+	keeps   string // IndexTTL in ms
+	apart   bool   // its keys lie in several slots of a cluster
+	renewed *memo
+	seen    foresight
+}
+
+// New makes a store. Generated code calls it. The error of a key that could not
+// be built is what every operation then gives.
+func New[I, T any](c *keywright.Client, spec *Spec[I, T], err error) *Store[I, T] {
+	s := &Store[I, T]{client: c, spec: spec, columns: map[string]int{}, stamped: map[string]bool{}, renewed: newMemo(spec.IndexTTL / 4)}
+	if err != nil {
+		s.err = &keywright.Error{Class: keywright.Invalid, Entry: spec.Entry.Name, Err: err}
+	}
+	for i, col := range spec.Fields.Columns {
+		s.columns[col.Name] = i
+		s.names = append(s.names, col.Name)
+	}
+	for _, name := range []string{spec.Created, spec.Version, spec.Updated} {
+		s.stamped[name] = name != ""
+	}
+	s.keeps = fmt.Sprint(spec.IndexTTL.Milliseconds())
+	s.scripts = keywright.Part(c, newScripts)
+	s.putter = newPutter(c, s)
+	return s
+}
+
+// Item is one item as it was read or written.
+type Item[I, T any] struct {
+	ID      I
+	Value   T
+	Version int64 // 0 if the declaration has no version
+
+	texts  []text // as they were read, by column
+	record string // what the ledger said behind the write that gave it
+}
+
+// text is a field as it is stored, if it is there.
+type text struct {
+	text  string
+	there bool
+}
+
+// Change is a new value of one field.
+type Change[T any] struct {
+	field string
+	set   func(*T)
+	unset bool
+}
+
+// Field makes changes of a field. Generated code has one per field.
+type Field[T, F any] struct {
+	Name string
+	At   func(*T) *F
+}
+
+// Set is the change to v.
+func (f Field[T, F]) Set(v F) Change[T] {
+	return Change[T]{field: f.Name, set: func(t *T) { *f.At(t) = v }}
+}
+
+// OptionalField makes changes of a field that an item may lack.
+type OptionalField[T, F any] struct {
+	Name string
+	At   func(*T) **F
+}
+
+// Set is the change to v.
+func (f OptionalField[T, F]) Set(v F) Change[T] {
+	return Change[T]{field: f.Name, set: func(t *T) { *f.At(t) = &v }}
+}
+
+// Unset takes the field away.
+func (f OptionalField[T, F]) Unset() Change[T] { return Change[T]{field: f.Name, unset: true} }
+
+// ErrExists is an item that is there already.
+var ErrExists = fmt.Errorf("the item is there already")
+
+// ErrVersion is an item that somebody has changed since it was read.
+var ErrVersion = fmt.Errorf("the item has another version")
+
+// Conflict is a condition that does not hold; nothing was changed. It is
+// ErrExists or ErrVersion to errors.Is.
+type Conflict struct {
+	Version int64 // that the item has, 0 without versions
+	Err     error
+}
+
+func (c *Conflict) Error() string { return c.Err.Error() }
+
+// Unwrap gives ErrExists or ErrVersion.
+func (c *Conflict) Unwrap() error { return c.Err }
+
+// id is the id of a key: what stands between prefix and suffix.
+func (s *Store[I, T]) id(key string) string {
+	return key[len(s.spec.Prefix) : len(key)-len(s.spec.Suffix)]
+}
+
+// KeyOf is the key of an item by the text of its id, as Problem has it.
+func (s *Store[I, T]) KeyOf(id string) string { return s.key(id) }
+
+func (s *Store[I, T]) key(id string) string { return s.spec.Prefix + id + s.spec.Suffix }
+
+// action begins an operation.
+func (s *Store[I, T]) action(name string, effect keywright.Effect, key string, err error) keywright.Action {
+	if err == nil {
+		err = s.err
+	}
+	if err != nil && err != s.err {
+		err = s.invalid(err)
+	}
+	return keywright.Action{Client: s.client, Name: name, Entry: s.spec.Entry, Effect: effect, Err: err, Key: key}
+}
+
+func (s *Store[I, T]) invalid(err error) error {
+	if _, known := err.(*keywright.Error); known {
+		return err
+	}
+	return &keywright.Error{Class: keywright.Invalid, Entry: s.spec.Entry.Name, Err: err}
+}
+
+// record is what the ledger says of an item: by the name of each index that has a
+// key per value, that value, also of an item that is not in it as it lacks the
+// score.
+func (s *Store[I, T]) record(in map[string]string) string {
+	record := Record()
+	for i := range s.spec.Indexes {
+		ix := &s.spec.Indexes[i]
+		if text := in[ix.Name]; ix.Field != "" && text != "" {
+			record = appendRecord(record, ix.Name, text)
+		}
+	}
+	return string(record)
+}
+
+// Record is the text of an item in the ledger: names of indexes with a key per
+// value, each with the value that the item is under. It is never empty, so that an
+// item of no such index is in the ledger too.
+func Record(namesAndValues ...string) []byte {
+	record := []byte{'='}
+	for i := 0; i+1 < len(namesAndValues); i += 2 {
+		record = appendRecord(record, namesAndValues[i], namesAndValues[i+1])
+	}
+	return record
+}
+
+func appendRecord(dst []byte, name, text string) []byte {
+	dst = append(append(dst, name...), '=')
+	dst = append(strconv.AppendInt(dst, int64(len(text)), 10), ':')
+	return append(dst, text...)
+}
+
+// recorded reads a record. What it does not understand it leaves out.
+func recorded(record string) map[string]string {
+	in := map[string]string{}
+	rest := strings.TrimPrefix(record, "=")
+	for rest != "" {
+		name, after, ok := strings.Cut(rest, "=")
+		size, after, ok2 := strings.Cut(after, ":")
+		n, err := strconv.Atoi(size)
+		if !ok || !ok2 || err != nil || n < 0 || n > len(after) {
+			return in
+		}
+		in[name], rest = after[:n], after[n:]
+	}
+	return in
+}
+
+// keyOf is the key of an index for a value.
+func (ix *Index[T]) keyOf(text string) string { return ix.Prefix + text + ix.Suffix }
+
+// text is the value that a key of an index stands for.
+func (ix *Index[T]) text(key string) string { return key[len(ix.Prefix) : len(key)-len(ix.Suffix)] }
+
+func (s *Store[I, T]) index(name string) (*Index[T], error) {
+	i := slices.IndexFunc(s.spec.Indexes, func(ix Index[T]) bool { return ix.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("%s has no index %q", cmp.Or(s.spec.Entry.Name, "the entity"), name)
+	}
+	return &s.spec.Indexes[i], nil
+}

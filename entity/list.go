@@ -1,0 +1,335 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// Of is the items of one value of an index, or all items of an index over all of
+// them. Generated code makes it.
+type Of[T any] struct {
+	index *Index[T]
+	key   string
+	err   error
+}
+
+// By is an index by its name; value is what its key stands for, "" for an index
+// over all items.
+func (s *Store[I, T]) By(name, value string) Of[T] {
+	ix, err := s.index(name)
+	if err != nil {
+		return Of[T]{err: err}
+	}
+	return Of[T]{index: ix, key: ix.keyOf(value)}
+}
+
+// At is an index whose key was built, or could not be.
+func (s *Store[I, T]) At(name, key string, err error) Of[T] {
+	ix, unknown := s.index(name)
+	return Of[T]{index: ix, key: key, err: errors.Join(err, unknown)}
+}
+
+// Like is the items that are in an index where v is.
+func (s *Store[I, T]) Like(name string, v *T) Of[T] {
+	ix, err := s.index(name)
+	if err != nil || ix.Key == nil {
+		return s.By(name, "")
+	}
+	key, err := ix.Key(v)
+	return s.At(name, key, err)
+}
+
+// Query is a page of items.
+type Query[T any] struct {
+	Of  Of[T]
+	And []Of[T] // in these indexes too
+
+	// Of an index with scores: the lowest and the highest, as ZRANGE BYSCORE takes
+	// them ("(5" is above 5); "" for no bound.
+	From, To string
+	Newest   bool // the highest score first
+
+	Limit int // items; 0: 100, at most 1,000
+	// After is the Next of the page before.
+	After string
+}
+
+// Page is a page of items. Items that are created or deleted meanwhile may or may
+// not be in it; those that are there all the time are, once.
+type Page[I, T any] struct {
+	Items []Item[I, T]
+	Next  string // "" on the last page
+	// Gone is how many ids were passed over because their items have expired and
+	// are not yet swept.
+	Gone int
+}
+
+const (
+	defaultLimit = 100
+	largestLimit = 1000
+	// mostLooked is how many ids one call looks at: a script holds up the server
+	// while it runs. A page can be short of items and still have a next one.
+	mostLooked = 2000
+)
+
+// List gives a page of the items in an index: with scores by score and then by
+// id, else by id. A set of more than 5,000 ids is given in the server's own order
+// (SSCAN), and a page of it may hold a few items more than asked for. 1 round
+// trip; 2 where a first page that this store has listed before has new items.
+// O(log n + page) with scores, O(n log n) for smaller sets.
+func (s *Store[I, T]) List(ctx context.Context, q Query[T]) (Page[I, T], error) {
+	rows, next, gone, err := s.rows(ctx, q)
+	if err != nil {
+		return Page[I, T]{}, err
+	}
+	p := Page[I, T]{Items: make([]Item[I, T], 0, len(rows)), Next: next, Gone: gone}
+	for _, row := range rows {
+		id, key, err := s.named(row.id)
+		if err != nil {
+			return p, err
+		}
+		item, err := s.item(id, key, row.texts)
+		if err != nil {
+			return p, err
+		}
+		p.Items = append(p.Items, item)
+	}
+	return p, nil
+}
+
+// rows are those of a page, of one that is known from before if may be.
+func (s *Store[I, T]) rows(ctx context.Context, q Query[T]) (rows []row, next string, gone int, err error) {
+	a := s.action("list", keywright.Reads, q.Of.key, q.check())
+	if a.Err == nil {
+		var ok bool
+		if rows, next, gone, ok, err = s.foresee(ctx, &a, &q); ok || err != nil {
+			return rows, next, gone, err
+		}
+	}
+	if rows, next, gone, err = s.list(ctx, q, s.names); err == nil {
+		s.learn(&q, rows, next)
+	}
+	return rows, next, gone, err
+}
+
+// IDs is List without the items.
+func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (ids []I, next string, err error) {
+	rows, next, _, err := s.list(ctx, q, nil)
+	for _, row := range rows {
+		id, _, bad := s.named(row.id)
+		if bad != nil {
+			return nil, "", bad
+		}
+		ids = append(ids, id)
+	}
+	return ids, next, err
+}
+
+// named reads the id of an item from a member of an index.
+func (s *Store[I, T]) named(text string) (id I, key string, err error) {
+	key = s.key(text)
+	id, ok := s.spec.Parse(key)
+	if !ok {
+		return id, key, s.broken(key, "", errors.New("a member of an index is no id of an item"))
+	}
+	return id, key, nil
+}
+
+func (q *Query[T]) check() error {
+	all := append([]Of[T]{q.Of}, q.And...)
+	for _, of := range all {
+		if of.err != nil {
+			return of.err
+		}
+	}
+	if q.Of.index.Score == "" && (q.From != "" || q.To != "" || q.Newest) {
+		return fmt.Errorf("the index %s has no scores", q.Of.index.Name)
+	}
+	if q.Limit < 0 || q.Limit > largestLimit {
+		return fmt.Errorf("a page of %d items; at most %d are given at once", q.Limit, largestLimit)
+	}
+	return nil
+}
+
+func (q *Query[T]) order() string {
+	switch {
+	case q.Of.index.Score == "":
+		return "set"
+	case q.Newest:
+		return "down"
+	}
+	return "up"
+}
+
+func (s *Store[I, T]) list(ctx context.Context, q Query[T], fields []string) (rows []row, next string, gone int, err error) {
+	a := s.action("list", keywright.Reads, q.Of.key, q.check())
+	if a.Err != nil {
+		return nil, "", 0, a.Err
+	}
+	keys := []string{q.Of.key}
+	for _, and := range q.And {
+		keys = append(keys, and.key)
+	}
+	score, last, _ := strings.Cut(q.After, "\x00")
+	alone := "1"
+	if fields != nil {
+		alone = ""
+	}
+	args := append([]string{q.order(), or(q.From, "-inf"), or(q.To, "+inf"), score, last, strconv.Itoa(orInt(q.Limit, defaultLimit)), strconv.Itoa(mostLooked), alone, s.spec.Prefix, s.spec.Suffix}, fields...)
+	all, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+		Action: a, Script: s.scripts.list, Keys: keys, Args: args,
+		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+	}).Do(ctx)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	more, _ := all[0].ToString()
+	if score, _ = all[1].ToString(); more != "" {
+		last, _ = all[2].ToString()
+		next = score + "\x00" + last
+	}
+	count, _ := all[3].ToString()
+	gone, _ = strconv.Atoi(count)
+	for all = all[4:]; len(all) > 0; all = all[1+len(fields):] {
+		id, err := all[0].ToString()
+		if err != nil {
+			return nil, "", 0, err
+		}
+		rows = append(rows, row{id, all[1 : 1+len(fields)]})
+	}
+	return rows, next, gone, nil
+}
+
+func or(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+func orInt(n, otherwise int) int {
+	if n == 0 {
+		return otherwise
+	}
+	return n
+}
+
+// Each gives all items of a query, page by page. It ends with the first error.
+func (s *Store[I, T]) Each(ctx context.Context, q Query[T]) iter.Seq2[Item[I, T], error] {
+	return func(yield func(Item[I, T], error) bool) {
+		for {
+			page, err := s.List(ctx, q)
+			if err != nil {
+				yield(Item[I, T]{}, err)
+				return
+			}
+			for _, item := range page.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if q.After = page.Next; q.After == "" {
+				return
+			}
+		}
+	}
+}
+
+// Count is how many living items are in an index, those with scores between from
+// and to ("" for no bound). It is exact unless more than 1,000 items have expired
+// and are not yet swept; then it is too high. 1 round trip; O(log n), and 1 per
+// item that has expired.
+func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n int64, exact bool, err error) {
+	a := s.action("count", keywright.Reads, of.key, of.err)
+	if a.Err != nil {
+		return 0, false, a.Err
+	}
+	kind := "zset"
+	if of.index.Score == "" {
+		kind = "set"
+	}
+	keys := []string{of.key}
+	if s.spec.Expires != "" {
+		keys = append(keys, s.spec.Expires)
+	}
+	reply, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+		Action: a, Script: s.scripts.count, Keys: keys, Args: []string{kind, or(from, "-inf"), or(to, "+inf"), "1000"},
+		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+	}).Do(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	n, err = reply[0].AsInt64()
+	whole, _ := reply[1].ToString()
+	return n, whole == "1", err
+}
+
+// All gives all items, in no order, page by page: those that are there from
+// beginning to end at least once. 2 round trips per 100 items.
+func (s *Store[I, T]) All(ctx context.Context) iter.Seq2[Item[I, T], error] {
+	return func(yield func(Item[I, T], error) bool) {
+		for ids, err := range s.registered(ctx) {
+			var items []Item[I, T]
+			if err == nil {
+				items, err = s.GetMany(ctx, ids...)
+			}
+			if err != nil {
+				yield(Item[I, T]{}, err)
+				return
+			}
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// registered gives the ids in the ledger, page by page.
+func (s *Store[I, T]) registered(ctx context.Context) iter.Seq2[[]I, error] {
+	return func(yield func([]I, error) bool) {
+		for ids, err := range s.ledger(ctx) {
+			out := make([]I, 0, len(ids))
+			for _, r := range ids {
+				if id, ok := s.spec.Parse(s.key(r.id)); ok {
+					out = append(out, id)
+				}
+			}
+			if !yield(out, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// registration is an id and its record.
+type registration struct{ id, record string }
+
+// ledger reads the ledger, page by page (HSCAN: each at least once).
+func (s *Store[I, T]) ledger(ctx context.Context) iter.Seq2[[]registration, error] {
+	raw := s.client.Raw()
+	return func(yield func([]registration, error) bool) {
+		for cursor := uint64(0); ; {
+			a := s.action("scan ledger", keywright.Reads, s.spec.Ledger, nil)
+			page, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+				return raw.Do(ctx, raw.B().Hscan().Key(s.spec.Ledger).Cursor(cursor).Count(defaultLimit).Build())
+			}, func(r rueidis.RedisResult) (rueidis.ScanEntry, error) { return r.AsScanEntry() })
+			var out []registration
+			for i := 0; i+1 < len(page.Elements); i += 2 {
+				out = append(out, registration{page.Elements[i], page.Elements[i+1]})
+			}
+			if !yield(out, err) || err != nil || page.Cursor == 0 {
+				return
+			}
+			cursor = page.Cursor
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package entity
+
+import (
+	"sync"
+	"time"
+)
+
+// memo remembers which indexes this process has renewed lately. It forgets all
+// when it has grown large: renewing too often harms nobody.
+type memo struct {
+	every time.Duration
+	mu    sync.Mutex
+	at    map[string]time.Time
+}
+
+const largestMemo = 10_000
+
+func newMemo(every time.Duration) *memo { return &memo{every: every, at: map[string]time.Time{}} }
+
+func (m *memo) due(key string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at, known := m.at[key]
+	return m.every > 0 && (!known || time.Since(at) > m.every)
+}
+
+// anyDue is whether one of some keys is to be renewed.
+func (m *memo) anyDue(keys []string) bool {
+	if m.every <= 0 {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, key := range keys {
+		if at, known := m.at[key]; !known || time.Since(at) > m.every {
+			return true
+		}
+	}
+	return false
+}
+
+// done notes that keys were renewed. What was renewed by a write need not be
+// noted.
+func (m *memo) done(keys []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.at) > largestMemo {
+		clear(m.at)
+	}
+	for _, key := range keys {
+		m.at[key] = time.Now()
+	}
+}

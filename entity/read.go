@@ -1,0 +1,301 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/value"
+	"github.com/redis/rueidis"
+)
+
+// Get reads an item. A missing or expired one is keywright.ErrNotFound. On an
+// entity that slides it prolongs the item. 1 round trip, 2 where it slides by a rule.
+func (s *Store[I, T]) Get(ctx context.Context, id I) (Item[I, T], error) {
+	if s.spec.Entry.TTL.Sliding {
+		item, _, err := s.touch(ctx, "get", id, s.names, touchAny, nil)
+		return item, err
+	}
+	key, err := s.spec.Key(id)
+	a := s.action("get", keywright.Reads, key, err)
+	raw := s.client.Raw()
+	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+		return raw.Do(ctx, raw.B().Hmget().Key(key).Field(s.names...).Build())
+	}, s.decode(id, key))
+}
+
+// Cached is Get through client-side caching: what it gives may be as old as
+// maxAge, or as the staleness bound that docs/cache.md says, and never lives
+// longer than the item. It does not prolong.
+func (s *Store[I, T]) Cached(ctx context.Context, id I, maxAge time.Duration) (Item[I, T], error) {
+	key, err := s.spec.Key(id)
+	a := s.action("get cached", keywright.Reads, key, err)
+	raw := s.client.Raw()
+	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+		return raw.DoCache(ctx, raw.B().Hmget().Key(key).Field(s.names...).Cache(), maxAge)
+	}, s.decode(id, key))
+}
+
+// Exists reports whether an item is there. 1 round trip.
+func (s *Store[I, T]) Exists(ctx context.Context, id I) (bool, error) {
+	key, err := s.spec.Key(id)
+	a := s.action("exists", keywright.Reads, key, err)
+	raw := s.client.Raw()
+	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+		return raw.Do(ctx, raw.B().Exists().Key(key).Build())
+	}, func(r rueidis.RedisResult) (bool, error) { return r.AsBool() })
+}
+
+// GetMany reads items, in the order of the ids, one pipeline per server. Missing
+// ones are left out. It prolongs nothing.
+func (s *Store[I, T]) GetMany(ctx context.Context, ids ...I) ([]Item[I, T], error) {
+	items := make([]Item[I, T], 0, len(ids))
+	for len(ids) > 0 {
+		n := min(len(ids), mostAtOnce)
+		some, err := s.getSome(ctx, ids[:n])
+		if err != nil {
+			return nil, err
+		}
+		items, ids = append(items, some...), ids[n:]
+	}
+	return items, nil
+}
+
+// mostAtOnce is how many commands go in one pipeline.
+const mostAtOnce = 500
+
+func (s *Store[I, T]) getSome(ctx context.Context, ids []I) (items []Item[I, T], err error) {
+	var b keywright.Batch
+	results := make([]*keywright.Pending[Item[I, T]], len(ids))
+	for i, id := range ids {
+		key, bad := s.spec.Key(id)
+		op := keywright.NewOp(keywright.Spec[Item[I, T]]{
+			Action: s.action("get", keywright.Reads, key, bad),
+			Build:  func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(key).Field(s.names...).Build() },
+			Decode: s.decode(id, key),
+		})
+		results[i] = keywright.Queue(&b, op)
+	}
+	runErr := b.Run(ctx, s.client)
+	for _, r := range results {
+		item, err := r.Result()
+		switch {
+		case err == nil:
+			items = append(items, item)
+		case !errors.Is(err, keywright.ErrNotFound):
+			return nil, err
+		}
+	}
+	if runErr != nil && !errors.Is(runErr, keywright.ErrNotFound) {
+		return nil, runErr
+	}
+	return items, nil
+}
+
+// decode reads the texts of all columns.
+func (s *Store[I, T]) decode(id I, key string) func(rueidis.RedisResult) (Item[I, T], error) {
+	return func(r rueidis.RedisResult) (Item[I, T], error) {
+		all, err := r.ToArray()
+		if err != nil {
+			return Item[I, T]{}, err
+		}
+		return s.item(id, key, all)
+	}
+}
+
+// item reads an item from the texts of its columns; all of them missing is an
+// item that is not there.
+func (s *Store[I, T]) item(id I, key string, all []rueidis.RedisMessage) (item Item[I, T], err error) {
+	columns := s.spec.Fields.Columns
+	if len(all) != len(columns) {
+		return item, fmt.Errorf("%d texts for %d fields", len(all), len(columns))
+	}
+	item.ID = id
+	item.texts = make([]text, len(all))
+	found := false
+	for i := range all {
+		if all[i].IsNil() {
+			continue
+		}
+		found = true
+		t, err := all[i].ToString()
+		if err != nil {
+			return item, err
+		}
+		item.texts[i] = text{t, true}
+	}
+	if !found {
+		return item, keywright.ErrNotFound
+	}
+	return item, s.parse(&item, key)
+}
+
+// parse reads the value of an item from its texts.
+func (s *Store[I, T]) parse(item *Item[I, T], key string) error {
+	columns := s.spec.Fields.Columns
+	for i := range columns {
+		col, t := &columns[i], item.texts[i]
+		if !t.there {
+			if !col.Optional && !s.stamped[col.Name] {
+				return s.broken(key, col.Name, value.Missing(col.Name))
+			}
+			continue
+		}
+		plain := t.text
+		if col.Sealed {
+			var err error
+			if plain, err = s.client.Unseal(s.spec.Entry, key, col.Name, plain); err != nil {
+				return s.broken(key, col.Name, err)
+			}
+		}
+		if err := col.Parse(&item.Value, plain); err != nil {
+			return s.broken(key, col.Name, err)
+		}
+	}
+	if s.spec.Version != "" {
+		item.Version, _ = strconv.ParseInt(item.texts[s.columns[s.spec.Version]].text, 10, 64)
+	}
+	return nil
+}
+
+func (s *Store[I, T]) broken(key, field string, err error) error {
+	return &keywright.DecodeError{Entry: s.spec.Entry.Name, Key: key, Field: field, Err: err}
+}
+
+// How touch changes a TTL.
+const (
+	touchAny  = "any"
+	touchLess = "less"
+)
+
+// Touch begins the TTL of an item anew: the declared one, or what
+// keywright.ExpiresIn asks for. A missing item is keywright.ErrNotFound. 1 round
+// trip, 2 where the declaration has a rule for it, now and then one more: an index
+// must outlive its items.
+func (s *Store[I, T]) Touch(ctx context.Context, id I, options ...keywright.WriteOption) error {
+	_, _, err := s.touch(ctx, "touch", id, nil, touchAny, options)
+	return err
+}
+
+// Shorten gives an item a TTL if it would live longer, and reports whether it
+// did: a second time changes nothing. The TTL may be below what is declared, as
+// when memory is short. It works on a server at its maxmemory. 1 round trip.
+func (s *Store[I, T]) Shorten(ctx context.Context, id I, ttl time.Duration) (bool, error) {
+	_, changed, err := s.touch(ctx, "shorten", id, nil, touchLess, nil, ttl)
+	return changed, err
+}
+
+func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []string, mode string, options []keywright.WriteOption, shorten ...time.Duration) (Item[I, T], bool, error) {
+	key, err := s.spec.Key(id)
+	a := s.action(name, keywright.Idempotent, key, err)
+	ttl, bad := s.touchTTL(ctx, &a, options, shorten)
+	if a.Err == nil && bad != nil {
+		a = s.action(name, keywright.Idempotent, key, bad)
+	}
+	if a.Err != nil {
+		return Item[I, T]{}, false, a.Err
+	}
+	args := append([]string{strconv.Itoa(5 + len(fields)), s.id(key), ttl, s.keeps, mode}, fields...)
+	keys := []string{key, s.spec.Expires, s.spec.Ledger}
+	all, _, err := keywright.RunShared(ctx, &a, s.scripts.touch, keys, args, found)
+	if err != nil {
+		return Item[I, T]{}, false, err
+	}
+	record, _ := all[0].ToString()
+	changed, _ := all[1].ToString()
+	item := Item[I, T]{ID: id}
+	if fields != nil {
+		item, err = s.item(id, key, all[2:])
+	}
+	if mode == touchAny && err == nil {
+		err = s.outlive(ctx, record)
+	}
+	return item, changed == "1", err
+}
+
+func (s *Store[I, T]) touchTTL(ctx context.Context, a *keywright.Action, options []keywright.WriteOption, shorten []time.Duration) (string, error) {
+	if s.spec.Expires == "" {
+		return "", errors.New("items of this entity never expire")
+	}
+	if len(shorten) > 0 {
+		if shorten[0] < time.Millisecond {
+			return "", fmt.Errorf("a TTL of %v", shorten[0])
+		}
+		return strconv.FormatInt(shorten[0].Milliseconds(), 10), nil
+	}
+	ms, asked, err := s.spec.Entry.Choose(options)
+	if err == nil && !asked && a.Err == nil && s.spec.TTL != nil {
+		return s.ruled(ctx, a)
+	}
+	if err == nil && ms == 0 {
+		err = errors.New("there is no TTL to begin anew: ask for one")
+	}
+	return strconv.FormatInt(ms, 10), err
+}
+
+// ruled is the TTL by rule of an item that is there, in the form of the scripts: a
+// reading of the fields that the rule looks at.
+func (s *Store[I, T]) ruled(ctx context.Context, a *keywright.Action) (string, error) {
+	reading := *a
+	reading.Effect = keywright.Reads
+	raw := s.client.Raw()
+	return keywright.Run(ctx, &reading, func(ctx context.Context) rueidis.RedisResult {
+		return raw.Do(ctx, raw.B().Hmget().Key(a.Key).Field(s.spec.TTLFields...).Build())
+	}, func(r rueidis.RedisResult) (string, error) {
+		all, err := r.ToArray()
+		if err != nil {
+			return "", err
+		}
+		var v T
+		for i, name := range s.spec.TTLFields {
+			if t, missing := all[i].ToString(); missing == nil {
+				if err := s.spec.Fields.Columns[s.columns[name]].Parse(&v, t); err != nil {
+					return "", s.broken(a.Key, name, err)
+				}
+			}
+		}
+		return s.ttl(&v, nil)
+	})
+}
+
+// found is a reply that is nil where there is no item.
+func found(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) {
+	all, err := r.ToArray()
+	if rueidis.IsRedisNil(err) {
+		return nil, keywright.ErrNotFound
+	}
+	return all, err
+}
+
+// outlive renews the TTL of the indexes of an item that was prolonged, of each at
+// most every quarter of it: a write has renewed it by all of it, so it outlives
+// whatever is prolonged until then.
+func (s *Store[I, T]) outlive(ctx context.Context, record string) error {
+	var keys []string
+	for _, e := range s.all(record) {
+		if s.renewed.due(e.key) {
+			keys = append(keys, e.key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	var b keywright.Batch
+	for _, key := range keys {
+		keywright.Queue(&b, keywright.NewOp(keywright.Spec[int64]{
+			Action: s.action("renew index", keywright.Idempotent, key, nil),
+			Build: func(b rueidis.Builder) rueidis.Completed {
+				return b.Pexpire().Key(key).Milliseconds(s.spec.IndexTTL.Milliseconds()).Build()
+			},
+			Decode: func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() },
+		}))
+	}
+	err := b.Run(ctx, s.client)
+	if err == nil {
+		s.renewed.done(keys)
+	}
+	return err
+}

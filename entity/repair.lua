@@ -1,0 +1,89 @@
+-- repair: compares one item with its entries, in one step, and puts them right if it is told to.
+--
+-- KEYS[1] the item's hash, KEYS[2] the expiry zset (any key again if items never expire), KEYS[3] the ledger, then index keys
+-- ARGV[1] id, ARGV[2] '1' to put right, ARGV[3] TTL of the index keys in ms ('0' none)
+-- ARGV[4] '1' if the caller found the item, ARGV[5] the record it should have, ARGV[6] fields, ARGV[7] TTL in ms of an item that has none ('' it may live for ever)
+-- then the fields and their texts as the caller found them ('=' and the text, '' if the field is missing)
+-- then per index key: 's' or 'z', 'in' or 'out', and its score
+-- Returns {'changed'} if the item is another one by now, {'expired'} if it waits to be swept, else {'', what is wrong, …}:
+--   'ledger', 'expiry', 'ttl' (an item that would live for ever), and per index key its number with 'missing', 'stale', 'score' or 'ttl'
+-- Round trips: 1
+local call, fmt = redis.call, string.format
+local hash, expires, ledger, id = KEYS[1], KEYS[2], KEYS[3], ARGV[1]
+local apply, keep, there = ARGV[2] == '1', ARGV[3], ARGV[4] == '1'
+local t = call('TIME')
+local ms = t[1] * 1000 + math.floor(t[2] / 1000)
+
+local left = call('PTTL', hash)
+if (left ~= -2) ~= there then return {'changed'} end
+local at = 8
+for _ = 1, tonumber(ARGV[6]) do
+  local text = call('HGET', hash, ARGV[at])
+  if (text and '=' .. text or '') ~= ARGV[at + 1] then return {'changed'} end
+  at = at + 2
+end
+
+local had, ends = call('HGET', ledger, id), keep ~= '0' and call('ZSCORE', expires, id)
+if not there and ends and tonumber(ends) <= ms then return {'expired'} end
+
+local wrong = {''}
+if there and had ~= ARGV[5] or not there and had then
+  wrong[#wrong + 1] = 'ledger'
+  if apply and there then call('HSET', ledger, id, ARGV[5]) end
+  if apply and not there then call('HDEL', ledger, id) end
+end
+if there and left == -1 and ARGV[7] ~= '' then
+  wrong[#wrong + 1] = 'ttl'
+  if apply then
+    call('PEXPIRE', hash, ARGV[7])
+    call('ZADD', expires, fmt('%.0f', ms + ARGV[7]), id)
+  end
+end
+if keep ~= '0' then
+  local off = ends and left >= 0 and math.abs(tonumber(ends) - ms - left)
+  if there and left >= 0 and (not off or off > 1000) then
+    wrong[#wrong + 1] = 'expiry'
+    if apply then call('ZADD', expires, fmt('%.0f', ms + left), id) end
+  elseif not there and ends then
+    wrong[#wrong + 1] = 'expiry'
+    if apply then call('ZREM', expires, id) end
+  end
+end
+for k = 4, #KEYS do
+  local set, inside, score = ARGV[at] == 's', ARGV[at + 1] == 'in', ARGV[at + 2]
+  local found
+  if set then
+    found = call('SISMEMBER', KEYS[k], id) == 1
+  else
+    found = call('ZSCORE', KEYS[k], id)
+  end
+  local what
+  if inside and not found then
+    what = 'missing'
+  elseif not inside and found then
+    what = 'stale'
+  elseif inside and not set and tonumber(found) ~= tonumber(score) then
+    what = 'score'
+  elseif inside and keep ~= '0' and call('PTTL', KEYS[k]) == -1 then
+    what = 'ttl'
+  end
+  if what then
+    wrong[#wrong + 1] = k .. ' ' .. what
+    if apply then
+      if not inside then
+        call(set and 'SREM' or 'ZREM', KEYS[k], id)
+      elseif set then
+        call('SADD', KEYS[k], id)
+      else
+        call('ZADD', KEYS[k], score, id)
+      end
+      if inside and keep ~= '0' then call('PEXPIRE', KEYS[k], keep) end
+    end
+  end
+  at = at + 3
+end
+if apply and keep ~= '0' and #wrong > 1 then
+  call('PEXPIRE', ledger, keep)
+  call('PEXPIRE', expires, keep)
+end
+return wrong

@@ -1,0 +1,57 @@
+package entity
+
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/keywright/keywright"
+)
+
+//go:embed write.lua
+var writeText string
+
+//go:embed send.lua
+var sendText string
+
+//go:embed touch.lua
+var touchText string
+
+//go:embed list.lua
+var listText string
+
+//go:embed count.lua
+var countText string
+
+//go:embed due.lua
+var dueText string
+
+//go:embed sweep.lua
+var sweepText string
+
+//go:embed repair.lua
+var repairText string
+
+// scripts are what the stores of a client do on the server. edit is a variable
+// so that a test can take a guard out and see that it is missed.
+type scripts struct {
+	write, touch                    *keywright.Shared
+	list, count, due, sweep, repair *keywright.Script
+}
+
+var edit = func(text string) string { return text }
+
+func newScripts(c *keywright.Client) *scripts {
+	edit := func(text string) string { return edit(strings.Replace(text, "--include send.lua", sendText, 1)) }
+	return &scripts{
+		write:  keywright.NewShared(c, "entity write", edit(writeText)),
+		touch:  keywright.NewShared(c, "entity touch", edit(touchText)),
+		list:   keywright.NewReadOnlyScript("entity list", edit(listText)),
+		count:  keywright.NewReadOnlyScript("entity count", edit(countText)),
+		due:    keywright.NewScript("entity due", edit(dueText)),
+		sweep:  keywright.NewScript("entity sweep", edit(sweepText)),
+		repair: keywright.NewScript("entity repair", edit(repairText)),
+	}
+}
+
+// Close is for keywright.Part; there is nothing to close.
+func (*scripts) Close() {}

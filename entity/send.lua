@@ -1,0 +1,25 @@
+-- send: sends one event to a channel, or to the key of that number; its mode stands at argument `at`, longest stream, age of its oldest entry and envelope from `at` + 2.
+-- A part of other scripts, which have `now` and `ms`, and say by `keys` before which key the numbers begin.
+local function send(at, target, body, keys)
+  local mode, length, age = ARGV[at], ARGV[at + 2], ARGV[at + 3]
+  local enveloped = ARGV[at + 4] == 'e'
+  if mode ~= 'x' then
+    if enveloped then body = '{"timestamp":' .. now .. ',"data":' .. body .. '}' end
+    redis.call(mode == 's' and 'SPUBLISH' or 'PUBLISH', target, body)
+    return
+  end
+  local add = {'XADD', KEYS[keys + target]}
+  local oldest = age ~= '' and string.format('%.0f', ms - age)
+  if length ~= '' then
+    add[3], add[4], add[5] = 'MAXLEN', '~', length
+  elseif oldest then
+    add[3], add[4], add[5] = 'MINID', '~', oldest
+  end
+  add[#add + 1] = '*'
+  if enveloped then add[#add + 1], add[#add + 2] = 'timestamp', now end
+  add[#add + 1] = 'data'
+  add[#add + 1] = body
+  redis.call(unpack(add))
+  if length ~= '' and oldest then redis.call('XTRIM', add[2], 'MINID', '~', oldest) end
+  if age ~= '' then redis.call('PEXPIRE', add[2], age) end
+end

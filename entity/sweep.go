@@ -1,0 +1,190 @@
+package entity
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// SweepOptions say how hard a sweep works. The zero value is sensible.
+type SweepOptions struct {
+	Batch int           // items per script, which holds up the server while it runs; 0: 200, at most 1,000
+	Rate  int           // items per second, at most; 0: 20,000
+	Every time.Duration // how long a sweeper that finds nothing waits at most; 0: 1 s
+	Lease time.Duration // how long after a sweeper died another takes over; 0: 5 s
+	Swept func(Swept)   // told of every batch; it must not wait
+}
+
+func (o SweepOptions) batch() int { return min(cmp.Or(o.Batch, 200), 1000) }
+func (o SweepOptions) rate() int  { return cmp.Or(o.Rate, 20_000) }
+func (o SweepOptions) lease() time.Duration {
+	return max(cmp.Or(o.Lease, 5*time.Second), time.Millisecond)
+}
+func (o SweepOptions) every() time.Duration { return cmp.Or(o.Every, time.Second) }
+
+// Swept is what a sweep has done.
+type Swept struct {
+	Gone  int // items taken out of their indexes, and announced
+	Lives int // items whose hash somebody has prolonged by hand
+	Busy  time.Duration
+}
+
+// Sweep cleans up behind all items that have expired by now, and announces them.
+// It ends when nothing is due, or when another process is sweeping (Busy says for
+// how long at least). 2 round trips per batch.
+func (s *Store[I, T]) Sweep(ctx context.Context, o SweepOptions) (Swept, error) {
+	sweeper := rand.Text()
+	done, err := s.sweepAll(ctx, sweeper, o)
+	return done.Swept, errors.Join(err, s.yield(context.WithoutCancel(ctx), sweeper))
+}
+
+// Sweeper sweeps until ctx ends. Any process may run one: they take turns, and
+// when the one at work dies another goes on after a lease. An item's entries and
+// its event are late by Every at most, or by Every and a lease. Errors do not end
+// it; they are told to failed, unless that is nil.
+func (s *Store[I, T]) Sweeper(ctx context.Context, o SweepOptions, failed func(error)) {
+	sweeper := rand.Text()
+	for ctx.Err() == nil {
+		done, err := s.sweepAll(ctx, sweeper, o)
+		wait := min(cmp.Or(done.Busy, done.next, o.every()), o.every())
+		if err != nil && ctx.Err() == nil {
+			if wait = o.every(); failed != nil {
+				failed(err)
+			}
+		}
+		pause(ctx, wait)
+	}
+	_ = s.yield(context.WithoutCancel(ctx), sweeper) // else it ends by itself
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(max(d, time.Millisecond))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// swept is Swept, and how long until the next item is due; 0: unknown.
+type swept struct {
+	Swept
+	next time.Duration
+}
+
+func (s *Store[I, T]) sweepAll(ctx context.Context, sweeper string, o SweepOptions) (all swept, err error) {
+	for ctx.Err() == nil {
+		began := time.Now()
+		due, wait, busy, err := s.due(ctx, sweeper, o)
+		if err != nil || busy > 0 || len(due) == 0 {
+			all.Busy, all.next = busy, wait
+			return all, err
+		}
+		done, err := s.sweep(ctx, due)
+		all.Gone, all.Lives = all.Gone+done.Gone, all.Lives+done.Lives
+		if o.Swept != nil && err == nil {
+			o.Swept(done)
+		}
+		if err != nil || done.Gone+done.Lives == 0 {
+			return all, err // others were faster: what is left is looked at anew
+		}
+		pause(ctx, time.Duration(len(due))*time.Second/time.Duration(o.rate())-time.Since(began))
+	}
+	return all, ctx.Err()
+}
+
+// due takes the lease and looks for what has expired.
+func (s *Store[I, T]) due(ctx context.Context, sweeper string, o SweepOptions) (due []registration, next, busy time.Duration, err error) {
+	if s.spec.Expires == "" {
+		return nil, time.Hour, 0, s.err
+	}
+	keys := []string{s.spec.Expires, s.spec.Ledger, s.spec.Lease}
+	all, err := s.run(ctx, "sweep", s.scripts.due, keywright.Idempotent, keys, sweeper, strconv.FormatInt(o.lease().Milliseconds(), 10), strconv.Itoa(o.batch()))
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	for i := 2; i+1 < len(all); i += 2 {
+		due = append(due, registration{all[i], all[i+1]})
+	}
+	return due, millis(all[1]), millis(all[0]), nil
+}
+
+func millis(text string) time.Duration {
+	ms, _ := strconv.ParseInt(text, 10, 64)
+	return time.Duration(ms) * time.Millisecond
+}
+
+// yield gives the lease back.
+func (s *Store[I, T]) yield(ctx context.Context, sweeper string) error {
+	if s.spec.Expires == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_, err := s.run(ctx, "end sweep", yieldScript, keywright.Idempotent, []string{s.spec.Lease}, sweeper)
+	return err
+}
+
+// yieldScript deletes a lease that is one's own.
+var yieldScript = keywright.NewScript("entity yield", "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end return {}")
+
+// run runs a script that answers with a list of texts.
+func (s *Store[I, T]) run(ctx context.Context, name string, script *keywright.Script, effect keywright.Effect, keys []string, args ...string) ([]string, error) {
+	return keywright.NewOp(keywright.Spec[[]string]{
+		Action: s.action(name, effect, keys[0], nil), Script: script, Keys: keys, Args: args,
+		Decode: func(r rueidis.RedisResult) ([]string, error) { return r.AsStrSlice() },
+	}).Do(ctx)
+}
+
+// sweep takes items out of their indexes.
+func (s *Store[I, T]) sweep(ctx context.Context, due []registration) (Swept, error) {
+	keys := []string{s.spec.Expires, s.spec.Ledger}
+	args := []string{strconv.Itoa(len(due))}
+	for _, d := range due {
+		keys = append(keys, s.key(d.id))
+		args = append(args, d.id, d.record)
+	}
+	keys, args = s.dropAll(keys, args, due)
+	for i, d := range due {
+		for events := s.expired(d.id, d.record); len(events) > 0; {
+			n := size(events)
+			args = append(args, strconv.Itoa(i+1))
+			keys, args = appendEvent(keys, args, events[:n])
+			events = events[n:]
+		}
+	}
+	a := s.action("sweep", keywright.Idempotent, s.spec.Expires, nil)
+	counts, err := keywright.NewOp(keywright.Spec[[]int64]{Action: a, Script: s.scripts.sweep, Keys: keys, Args: args,
+		Decode: func(r rueidis.RedisResult) ([]int64, error) { return r.AsIntSlice() }}).Do(ctx)
+	if err != nil {
+		return Swept{}, err
+	}
+	return Swept{Gone: int(counts[0]), Lives: int(counts[1])}, nil
+}
+
+// dropAll groups the entries of many items by index key: one command takes all of
+// them out of it.
+func (s *Store[I, T]) dropAll(keys, args []string, due []registration) (_, _ []string) {
+	var order []entry
+	members := map[entry][]string{}
+	for i, d := range due {
+		for _, e := range s.all(d.record) {
+			if members[e] == nil {
+				order = append(order, e)
+			}
+			members[e] = append(members[e], strconv.Itoa(i+1))
+		}
+	}
+	args = append(args, strconv.Itoa(len(order)))
+	for _, e := range order {
+		keys = append(keys, e.key)
+		args = append(append(args, e.score, strconv.Itoa(len(members[e]))), members[e]...)
+	}
+	return keys, args
+}

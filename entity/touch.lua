@@ -1,0 +1,46 @@
+-- touch: reads items and prolongs them, in step with their expiry times.
+-- Each call is one item.
+--
+-- KEYS of a call: the item's hash, the expiry zset, the ledger
+-- ARGV[1] calls; then for each call
+--   its arguments, the item's id, TTL in ms, TTL of the index keys in ms, 'any' or 'less' (only if it lives longer than the TTL), fields to read …
+-- Returns per call false if the item is not there, else {its record, whether the TTL was changed, text, text, …}
+-- Round trips: 1
+local call, fmt = redis.call, string.format
+local t = call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+
+local function touch(k, a)
+  local hash, expires, ledger, id = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 1]
+  local left = call('PTTL', hash)
+  if left == -2 then return false end
+  local out = {call('HGET', ledger, id) or '', '0'}
+  local ttl = tonumber(ARGV[a + 2])
+  if ARGV[a + 4] == 'any' or left > ttl or left == -1 then
+    local ends = fmt('%.0f', now + ttl)
+    call('PEXPIREAT', hash, ends)
+    call('ZADD', expires, ends, id)
+    call('PEXPIRE', expires, ARGV[a + 3])
+    call('PEXPIRE', ledger, ARGV[a + 3])
+    out[2] = '1'
+  end
+  local last = a + ARGV[a] - 1
+  if last > a + 4 then
+    local texts = call('HMGET', hash, unpack(ARGV, a + 5, last))
+    for i = 1, #texts do out[2 + i] = texts[i] end
+  end
+  return out
+end
+
+local out, a, k = {}, 2, 0
+for i = 1, tonumber(ARGV[1]) do
+  local ok, reply = pcall(touch, k, a)
+  if ok then
+    out[i] = reply
+  else
+    out[i] = {err = type(reply) == 'table' and reply.err or 'ERR ' .. tostring(reply)}
+  end
+  k = k + 3
+  a = a + ARGV[a]
+end
+return out

@@ -1,0 +1,214 @@
+-- write: creates, replaces, updates or deletes items, each with all its index entries, or refuses and changes nothing.
+-- Each call is one item; an error in one does not touch the others.
+--
+-- KEYS of a call: the item's hash, the expiry zset (any key again if items never expire), the ledger, then the index keys and streams that its arguments name by number
+-- ARGV[1] calls; then for each call
+--   its arguments, its keys, the item's id
+--   the ledger record it expects if there is one ('*' any), the one it leaves ('' deletes the item, '*' the same)
+--   condition: 'absent', 'present', 'any', or the version that the item must have
+--   TTL in ms ('' leaves it, '0' none), TTL of the index keys in ms ('0' none)
+--   what the server stamps: '1' if the first field is when it was created, the name of the next one if it is the version ('' none),
+--     '1' if the one behind is when it was updated, and the divisor of ms for the times; the texts given for them do not count
+--   how many: texts of fields, fields to remove, index entries to add, to drop, texts of events
+--   field, text, …; field, …
+--   to add: key number, score ('' a set; '@field' that field of the hash; else a number), …
+--   to drop: key number, 's' or 'z', …
+--   events: for which case ('old': the item was there, 'new': it was not, 'dead': one that had expired makes room), 'p', 's' or 'x' (PUBLISH, SPUBLISH, XADD), channel or key number,
+--     longest stream ('' any), age of its oldest entry in ms ('' any), 'e' or 'p' (envelope, plain),
+--     parts of the channel's name (0: the channel is given), parts of the message, then per part: text, field ('' none, '#' the id), 'q' (quoted) or another
+-- Returns per call {code, text, server time in ms}: 'ok' or 'new' and the version, and behind the time the record of an item whose TTL began anew; 'record' and the one found; 'absent'; 'present' or 'version' and the version found
+-- Round trips: 1
+local call, fmt = redis.call, string.format
+local t = call('TIME')
+local ms = t[1] * 1000 + math.floor(t[2] / 1000)
+local now, micros = fmt('%.0f', ms), t[1] * 1000000 + t[2]
+local renewed = {}
+local newest = 0 -- the highest version in this script, in which the time stands still
+
+local function renew(key, ttl)
+  if ttl ~= '0' and renewed[key] ~= ttl then
+    call('PEXPIRE', key, ttl)
+    renewed[key] = ttl
+  end
+end
+
+-- texts gives pieces of an event, from the fields of the item; those whose field is missing are left out.
+local function texts(hash, id, at, parts)
+  local out, n = {}, 0
+  for i = at, at + 3 * parts - 1, 3 do
+    local field, form, text = ARGV[i + 1], ARGV[i + 2], ''
+    if field == '#' then
+      text = id
+    elseif field ~= '' then
+      text = call('HGET', hash, field)
+    end
+    if text then
+      if form == 'q' then text = cjson.encode(text) end
+      n = n + 1
+      out[n] = ARGV[i] .. text
+    end
+  end
+  return out
+end
+
+--include send.lua
+
+-- emit sends those events of a call that are for one case; they begin at argument `at`.
+local function emit(hash, id, k, at, last, case)
+  while at <= last do
+    local name, parts = tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7])
+    if ARGV[at] == case then
+      local target = ARGV[at + 2]
+      if name > 0 then target = table.concat(texts(hash, id, at + 8, name)) end
+      send(at + 1, target, '{' .. table.concat(texts(hash, id, at + 8 + 3 * name, parts), ',') .. '}', k)
+    end
+    at = at + 8 + 3 * (name + parts)
+  end
+end
+
+-- drop takes an id out of an index. In a key of another type there is no entry.
+local function drop(key, kind, id)
+  local reply = redis.pcall(kind == 'z' and 'ZREM' or 'SREM', key, id)
+  if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end
+end
+
+local new -- whether the call at work is about to make an item
+
+-- undo takes back what an item that could not be made has left.
+local function undo(k, a)
+  local try, id = redis.pcall, ARGV[a + 2]
+  try('UNLINK', KEYS[k + 1])
+  try('HDEL', KEYS[k + 3], id)
+  if ARGV[a + 7] ~= '0' then try('ZREM', KEYS[k + 2], id) end
+  local at = a + 17 + ARGV[a + 12] + ARGV[a + 13]
+  for i = 1, ARGV[a + 14] + ARGV[a + 15] do
+    local key, kind = KEYS[k + ARGV[at]], ARGV[at + 1]
+    local set = kind == 's' or i <= tonumber(ARGV[a + 14]) and kind == ''
+    try(set and 'SREM' or 'ZREM', key, id)
+    at = at + 2
+  end
+  renewed = {}
+end
+
+local function write(k, a)
+  local hash, expires, ledger, id = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 2]
+  local expected, record, condition, ttl, keep = ARGV[a + 3], ARGV[a + 4], ARGV[a + 5], ARGV[a + 6], ARGV[a + 7]
+  local created, vfield, updated = ARGV[a + 8], ARGV[a + 9], ARGV[a + 10]
+  local version = vfield ~= '' and call('HGET', hash, vfield)
+  local there = version or call('EXISTS', hash) == 1
+  version = version or '0'
+  if condition == 'absent' then
+    if there then return {'present', version, now} end
+  elseif condition ~= 'any' then
+    if not there then return {'absent', '', now} end
+    if condition ~= 'present' and condition ~= version then return {'version', version, now} end
+  end
+  local had = call('HGET', ledger, id) or ''
+  if had ~= '' and expected ~= '*' and had ~= expected then return {'record', had, now} end
+
+  local pairs_ = a + 17
+  local removed = pairs_ + ARGV[a + 12]
+  local adds = removed + ARGV[a + 13]
+  local drops = adds + 2 * ARGV[a + 14]
+  local events = drops + 2 * ARGV[a + 15]
+  local last = a + ARGV[a] - 1
+
+  if record == '' then
+    -- First what frees memory: behind it a full server takes the event, too.
+    call('HDEL', ledger, id)
+    local ok, err = pcall(emit, hash, id, k, events, last, 'old')
+    if not ok then
+      if had ~= '' then call('HSET', ledger, id, had) end
+      renewed = {}
+      renew(ledger, keep)
+      error(err)
+    end
+    for i = drops, events - 1, 2 do drop(KEYS[k + ARGV[i]], ARGV[i + 1], id) end
+    if keep ~= '0' then call('ZREM', expires, id) end
+    renewed = {} -- a key that lost its last entry loses its TTL
+    newest = math.max(newest, tonumber(version) or 0)
+    call('UNLINK', hash)
+    return {'ok', version, now}
+  end
+
+  -- The ledger goes first: whatever fails below, it is known where entries may be.
+  if record ~= '*' and record ~= had then
+    call('HSET', ledger, id, record)
+  end
+  if not there and had ~= '' then
+    local ok, err = pcall(emit, hash, id, k, events, last, 'dead')
+    if not ok then
+      call('HSET', ledger, id, had)
+      error(err)
+    end
+  end
+  new = not there
+  local ends
+  if ttl ~= '' and ttl ~= '0' then
+    ends = fmt('%.0f', ms + ttl)
+    call('ZADD', expires, ends, id)
+    renew(ledger, keep)
+    renew(expires, keep)
+  elseif keep ~= '0' and not there then
+    call('ZREM', expires, id) -- of one that had expired
+    renewed = {}
+  end
+  local at, stamp = pairs_, now
+  if ARGV[a + 11] ~= '1' then stamp = fmt('%.0f', math.floor(ms / ARGV[a + 11])) end
+  if created == '1' then
+    ARGV[at + 1] = stamp
+    at = at + 2
+    if there then pairs_ = at end -- it keeps its own
+  end
+  if vfield ~= '' then
+    local fresh = version ~= '0' and version + 1 or math.max(micros, newest + 1)
+    newest = math.max(newest, fresh)
+    version = fmt('%.0f', fresh)
+    ARGV[at + 1] = version
+    at = at + 2
+  end
+  if updated == '1' then ARGV[at + 1] = stamp end
+  if pairs_ < removed then call('HSET', hash, unpack(ARGV, pairs_, removed - 1)) end
+  if removed < adds then call('HDEL', hash, unpack(ARGV, removed, adds - 1)) end
+  if ends then call('PEXPIREAT', hash, ends) end
+
+  for i = drops, events - 1, 2 do
+    local key = KEYS[k + ARGV[i]]
+    drop(key, ARGV[i + 1], id)
+    renewed[key] = nil
+  end
+  for i = adds, drops - 1, 2 do
+    local key, score = KEYS[k + ARGV[i]], ARGV[i + 1]
+    if score == '' then
+      call('SADD', key, id)
+    else
+      if string.byte(score) == 64 then score = call('HGET', hash, string.sub(score, 2)) end
+      if score then
+        call('ZADD', key, score, id)
+      else
+        call('ZREM', key, id)
+        renewed[key] = nil
+      end
+    end
+    renew(key, keep)
+  end
+  emit(hash, id, k, events, last, there and 'old' or 'new')
+  return {there and 'ok' or 'new', version, now, ends and (record == '*' and had or record)}
+end
+
+local out, a, k = {}, 2, 0
+for i = 1, tonumber(ARGV[1]) do
+  new = false
+  local ok, reply = pcall(write, k, a)
+  if not ok and new then undo(k, a) end
+  if ok then
+    out[i] = reply
+  elseif type(reply) == 'table' and reply.err then
+    out[i] = {err = reply.err}
+  else
+    out[i] = {err = 'ERR ' .. tostring(reply)}
+  end
+  k = k + ARGV[a + 1]
+  a = a + ARGV[a]
+end
+return out

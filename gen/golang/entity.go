@@ -1,0 +1,435 @@
+package golang
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// entityCode is one entity while it is written.
+type entityCode struct {
+	*keyCode
+	e      *keyspace.Entry
+	fields []field
+	shared []param // of the key, and of every other key too: they make an entity of its own
+	own    []param // of the key: the id
+	id     string  // the Go type of an id
+	key    string  // of a function from id to key
+	parse  string
+	errs   int
+}
+
+// entity writes the store of an entity: its type with a method per index, and the
+// method of Keyspace that gives it.
+func (g *generator) entity(c *keyCode, k *keyspace.Key) {
+	fields, ok := g.structs[k]
+	if !ok { // without fields there is nothing to keep
+		return
+	}
+	e := &entityCode{keyCode: c, e: k.Entry, fields: fields}
+	e.divide()
+	pkg, typ := g.use(module+"/entity"), c.name+"Store"
+	g.identify(e)
+	g.changes(e, pkg)
+	g.printf("// %s is all %s: what can be done with them.\ntype %s struct{ *%s.Store[%s, %sValue] }\n\n", typ, printable(e.e.Name), typ, pkg, e.id, c.name)
+	for i := range e.e.Index {
+		g.indexMethod(e, &e.e.Index[i], pkg, typ)
+	}
+	spec := g.spec(e, pkg)
+	method := g.methods.Take(c.name+"Store", "Client")
+	g.printf("// %s is all %s: made, changed and found with their indexes in step.\n", method, printable(e.e.Name))
+	if len(e.shared) > 0 {
+		g.printf("func (k *Keyspace) %s(%s) %s {\n%sreturn %s{%s.New(k.client, &spec, %s)}\n}\n\n", method, signature(e.shared), typ, spec, typ, pkg, e.failed(g))
+		return
+	}
+	g.printf("func (k *Keyspace) %s() %s { return k.store_%s }\n\n", method, typ, c.name)
+	g.printf("func spec_%s() (*%s.Spec[%s, %sValue], error) {\n%sreturn &spec, %s\n}\n\n", c.name, pkg, e.id, c.name, spec, e.failed(g))
+	g.held = append(g.held, "store_"+c.name+" "+typ)
+	g.making = append(g.making, fmt.Sprintf("{\nspec, err := spec_%s()\nk.store_%s = %s{%s.New(c, spec, err)}\n}", c.name, c.name, typ, pkg))
+	g.sweepers = append(g.sweepers, method)
+}
+
+// divide tells the id of an item from what all keys of the entity share.
+func (e *entityCode) divide() {
+	for _, p := range e.params {
+		field := slices.ContainsFunc(e.fields, func(f field) bool { return f.Field.Name == p.place.Name })
+		if !field && e.everywhere(p.place.Name) {
+			e.shared = append(e.shared, p)
+		} else {
+			e.own = append(e.own, p)
+		}
+	}
+}
+
+func (e *entityCode) everywhere(name string) bool {
+	return len(e.e.Index) > 0 && !slices.ContainsFunc(e.e.Index, func(ix keyspace.Index) bool { return !has(ix.Key.Pattern, name) })
+}
+
+func has(p *pattern.Pattern, name string) bool {
+	return slices.ContainsFunc(p.Placeholders(), func(q pattern.Placeholder) bool { return q.Name == name })
+}
+
+// identify writes the type of an id where it has several parts, and decides how a
+// key is made of it and read.
+func (g *generator) identify(e *entityCode) {
+	if len(e.own) == 1 {
+		e.id = e.own[0].typ
+	} else {
+		e.id = e.name + "ID"
+		g.printf("// %s names one %s.\ntype %s struct {\n", e.id, printable(e.e.Name), e.id)
+		var scope gen.Names
+		for i := range e.own {
+			g.printf("%s %s\n", scope.Take(exported(e.own[i].place.Name)), e.own[i].typ)
+		}
+		g.printf("}\n\n")
+	}
+	if len(e.own) == 1 && len(e.shared) == 0 {
+		e.key, e.parse = e.name+"Key", "Parse"+e.name+"Key"
+		return
+	}
+	var build, read, assign []string
+	var scope gen.Names
+	for _, p := range e.params {
+		if i := slices.IndexFunc(e.own, func(q param) bool { return q.place.Name == p.place.Name }); i >= 0 {
+			target := "id"
+			if len(e.own) > 1 {
+				target += "." + scope.Take(exported(p.place.Name))
+			}
+			build, read, assign = append(build, target), append(read, fmt.Sprint("part", i)), append(assign, fmt.Sprintf("%s = part%d\n", target, i))
+			continue
+		}
+		build, read = append(build, p.name), append(read, "_")
+	}
+	e.key = fmt.Sprintf("func(id %s) (string, error) { return %sKey(%s) }", e.id, e.name, strings.Join(build, ", "))
+	e.parse = fmt.Sprintf("func(text string) (id %s, ok bool) {\n%s, ok := Parse%sKey(text)\n%sreturn id, ok\n}", e.id, strings.Join(read, ", "), e.name, strings.Join(assign, ""))
+}
+
+// changes writes a variable with what makes changes of single fields.
+func (g *generator) changes(e *entityCode, pkg string) {
+	name, typ := e.name+"Fields", e.name+"Value"
+	var types, values strings.Builder
+	for _, f := range e.fields {
+		if e.stamped(f.Field.Name) {
+			continue
+		}
+		kind, pointer := "Field", ""
+		if f.Type.Optional {
+			kind, pointer = "OptionalField", "*"
+		}
+		fmt.Fprintf(&types, "%s %s.%s[%s, %s]\n", f.name, pkg, kind, typ, f.typ)
+		fmt.Fprintf(&values, "%s: %s.%s[%s, %s]{Name: %s, At: func(v *%s) *%s%s { return &v.%s }},\n", f.name, pkg, kind, typ, f.typ, quote(f.Field.Name), typ, pointer, f.typ, f.name)
+	}
+	g.printf("// %s makes changes of single fields of %s.\nvar %s = struct {\n%s}{\n%s}\n\n", name, printable(e.e.Name), name, types.String(), values.String())
+}
+
+func (e *entityCode) stamped(field string) bool {
+	s := e.e.Stamps
+	return field == s.Created || field == s.Updated || field == s.Version
+}
+
+// indexMethod writes the method that names the items of one value of an index.
+func (g *generator) indexMethod(e *entityCode, ix *keyspace.Index, pkg, typ string) {
+	code := g.keys[ix.Key]
+	name := "By" + strings.TrimPrefix(code.name, e.name+"Index")
+	var params []param
+	arguments := make([]string, 0, len(code.params))
+	for _, p := range code.params {
+		if p.place.Name == ix.Field {
+			params = append(params, p)
+			arguments = append(arguments, p.name)
+		} else {
+			arguments = append(arguments, "") // of the store
+		}
+	}
+	doc := "all of them"
+	if ix.Field != "" {
+		doc = "those of one " + printable(ix.Field)
+	}
+	if ix.Score != "" {
+		doc += ", by " + printable(ix.Score)
+	}
+	g.printf("// %s is %s.\nfunc (s %s) %s(%s) %s.Of[%sValue] {\n", name, doc, typ, name, signature(params), pkg, e.name)
+	switch {
+	case len(e.shared) > 0 && ix.Field == "":
+		g.printf("return s.By(%s, \"\")\n}\n\n", quote(ix.Name))
+	case len(e.shared) > 0: // the rest of the key is the store's
+		f := e.field(ix.Field)
+		value := convert(params[0].name, params[0].typ, f.typ)
+		if f.Type.Optional {
+			g.printf("value := %s\n", value)
+			value = "&value"
+		}
+		g.printf("return s.Like(%s, &%sValue{%s: %s})\n}\n\n", quote(ix.Name), e.name, f.name, value)
+	default:
+		g.printf("key, err := %sKey(%s)\nreturn s.At(%s, key, err)\n}\n\n", code.name, strings.Join(arguments, ", "), quote(ix.Name))
+	}
+}
+
+// spec writes the statements that make the specification of an entity.
+func (g *generator) spec(e *entityCode, pkg string) string {
+	scope := bodyNames()
+	for _, p := range e.shared {
+		scope.Take(p.name)
+	}
+	b := built{params: e.shared}
+	var lines []string
+	key := func(role string) string {
+		k := e.role(role)
+		if k == nil {
+			return `""`
+		}
+		variable := scope.Take(unexported(role) + "Key")
+		b.use(variable, g.keys[k], "Key", nil, &scope)
+		return variable
+	}
+	add := func(name, value string) {
+		if value != "" && value != `""` {
+			lines = append(lines, name+": "+value)
+		}
+	}
+	expires, ledger, lease := key("expires"), key("ledger"), key("sweep")
+	first, last := e.around(e.own)
+	add("Entry", "&entry_"+e.name)
+	add("Prefix", g.concat(&b, e.keyCode, e.elems[:first], &scope))
+	add("Suffix", g.concat(&b, e.keyCode, e.elems[last+1:], &scope))
+	add("Key", e.key)
+	add("Parse", e.parse)
+	add("Fields", "&fields_"+e.name+"Value")
+	var indexes []string
+	for i := range e.e.Index {
+		if text := g.indexSpec(e, &e.e.Index[i], &b, &scope); text != "" {
+			indexes = append(indexes, text)
+		}
+	}
+	if len(indexes) > 0 {
+		add("Indexes", fmt.Sprintf("[]%s.Index[%sValue]{\n%s,\n}", pkg, e.name, strings.Join(indexes, ",\n")))
+	}
+	add("Expires", expires)
+	add("Ledger", ledger)
+	add("Lease", lease)
+	if t := e.role("ledger").TTL; t.Policy == keyspace.TTLExpires {
+		add("IndexTTL", g.duration(t.Max))
+	}
+	g.specRules(e, add)
+	e.errs = len(b.errs)
+	return b.text() + fmt.Sprintf("spec := %s.Spec[%s, %sValue]{\n%s,\n}\n", pkg, e.id, e.name, strings.Join(lines, ",\n"))
+}
+
+// failed is the first error of the keys in a spec.
+func (e *entityCode) failed(g *generator) string {
+	var names []string
+	for i := range e.errs {
+		names = append(names, fmt.Sprint("err", i+1))
+	}
+	return g.use("cmp") + ".Or(" + strings.Join(names, ", ") + ")"
+}
+
+// role is a key of the entity; the expiry times may be an index or a key of their
+// own.
+func (e *entityCode) role(name string) *keyspace.Key {
+	if name != "expires" {
+		return role(e.e, name)
+	}
+	for _, ix := range e.e.Index {
+		if ix.Field == "" && ix.Score == name {
+			return ix.Key
+		}
+	}
+	return role(e.e, "expiry")
+}
+
+// around are the first and the last element that hold one of these parameters.
+func (c *keyCode) around(params []param) (first, last int) {
+	first = -1
+	for i, elem := range c.elems {
+		if elem.Placeholder < 0 || !slices.ContainsFunc(params, func(p param) bool { return p.place.Name == c.params[elem.Placeholder].place.Name }) {
+			continue
+		}
+		if last = i; first < 0 {
+			first = i
+		}
+	}
+	return max(first, 0), last
+}
+
+// indexSpec is one index of a spec, "" for the expiry times.
+func (g *generator) indexSpec(e *entityCode, ix *keyspace.Index, b *built, scope *gen.Names) string {
+	if ix.Score == "expires" && ix.Field == "" {
+		return ""
+	}
+	code := g.keys[ix.Key]
+	parts := []string{"Name: " + quote(ix.Name)}
+	if ix.Score != "" {
+		parts = append(parts, "Score: "+quote(ix.Score))
+	}
+	if ix.Field == "" {
+		parts = append(parts, "Prefix: "+g.concat(b, code, code.elems, scope))
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	i := slices.IndexFunc(code.params, func(p param) bool { return p.place.Name == ix.Field })
+	first, last := code.around(code.params[i : i+1])
+	parts = append(parts, "Field: "+quote(ix.Field), "Prefix: "+g.concat(b, code, code.elems[:first], scope))
+	if last+1 < len(code.elems) {
+		parts = append(parts, "Suffix: "+g.concat(b, code, code.elems[last+1:], scope))
+	}
+	f := e.field(ix.Field)
+	value := "v." + f.name
+	if f.Type.Optional {
+		value = "*" + value
+	}
+	if code.params[i].typ != f.typ {
+		value = code.params[i].typ + "(" + value + ")"
+	}
+	arguments := b.pass(code.params, map[string]string{ix.Field: value}, scope)
+	parts = append(parts, fmt.Sprintf("Key: func(v *%sValue) (string, error) { return %sKey(%s) }", e.name, code.name, strings.Join(arguments, ", ")))
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+func (e *entityCode) field(name string) field {
+	i := slices.IndexFunc(e.fields, func(f field) bool { return f.Field.Name == name })
+	return e.fields[i]
+}
+
+// specRules are the stamps, the lifetime by rule and the events of a spec.
+func (g *generator) specRules(e *entityCode, add func(name, value string)) {
+	s := e.e.Stamps
+	add("Created", quote(s.Created))
+	add("Version", quote(s.Version))
+	add("Updated", quote(s.Updated))
+	for _, name := range []string{s.Created, s.Updated} {
+		if name != "" && e.field(name).Type.Kind == scalar.UnixS {
+			add("Seconds", "true")
+			break
+		}
+	}
+	if len(e.own) == 1 {
+		if i := slices.IndexFunc(e.fields, func(f field) bool { return f.Field.Name == e.own[0].place.Name && !f.Type.Optional }); i >= 0 {
+			add("Identify", fmt.Sprintf("func(id %s, v *%sValue) { v.%s = %s }", e.id, e.name, e.fields[i].name, convert("id", e.id, e.fields[i].typ)))
+		}
+	}
+	if r := e.e.TTLBy; r != nil && len(r.Cases) > 0 {
+		add("TTL", g.ttlRule(e, r))
+		add("TTLFields", "[]string{"+quote(r.Field)+"}")
+	}
+	for _, on := range []string{"create", "update", "delete", "expire"} {
+		if c := g.ks.Channel(e.e.Emits[on]); c != nil {
+			add("On"+gen.Title(on), g.emission(e, c))
+		}
+	}
+}
+
+func convert(text, from, to string) string {
+	if from == to {
+		return text
+	}
+	return to + "(" + text + ")"
+}
+
+// ttlRule is the function that gives the lifetime by a field.
+func (g *generator) ttlRule(e *entityCode, r *keyspace.TTLRule) string {
+	f := e.field(r.Field)
+	var b strings.Builder
+	fmt.Fprintf(&b, "func(v *%sValue) %s.Duration {\n", e.name, g.use("time"))
+	value := "v." + f.name
+	if f.Type.Optional {
+		fmt.Fprintf(&b, "if %s == nil {\nreturn 0\n}\n", value)
+		value = "*" + value
+	}
+	fmt.Fprintf(&b, "switch x := %s; {\n", value)
+	for _, c := range r.Cases {
+		condition := fmt.Sprintf("x >= %d && x <= %d", c.Low, c.High)
+		if f.Type.Kind == scalar.Enum {
+			condition = "x == " + quote(c.Word)
+		}
+		fmt.Fprintf(&b, "case %s:\nreturn %s\n", condition, g.duration(c.TTL))
+	}
+	b.WriteString("}\nreturn 0\n}")
+	return b.String()
+}
+
+// emission is what is sent on a channel when an item changes.
+func (g *generator) emission(e *entityCode, c *keyspace.Channel) string {
+	pkg := g.use(module + "/entity")
+	mode := "Publish"
+	var more []string
+	switch {
+	case c.Durable != nil:
+		mode = "Append"
+		if c.Durable.MaxLen > 0 {
+			more = append(more, "MaxLen: "+strconv.FormatInt(c.Durable.MaxLen, 10))
+		}
+		if c.Durable.Age > 0 {
+			more = append(more, "Age: "+g.duration(c.Durable.Age))
+		}
+	case c.Sharded:
+		mode = "PublishSharded"
+	}
+	if c.Plain {
+		more = append(more, "Plain: true")
+	}
+	var name, parts []string
+	for _, elem := range c.Pattern.Elements() {
+		if elem.Placeholder < 0 {
+			name = append(name, "{Name: "+quote(elem.Literal)+", Literal: true}")
+		} else if part, ok := g.part(e, c.Pattern.Placeholders()[elem.Placeholder].Name, c.Pattern.Placeholders()[elem.Placeholder].Type); ok {
+			name = append(name, part)
+		}
+	}
+	if len(c.Pattern.Placeholders()) == 0 {
+		more = append(more, "Channel: "+quote(literal(c.Pattern)))
+	} else {
+		more = append(more, fmt.Sprintf("Name: []%s.Part{%s}", pkg, strings.Join(name, ", ")))
+	}
+	for _, f := range c.Message {
+		if part, ok := g.part(e, f.Name, f.Type); ok {
+			parts = append(parts, part)
+		}
+	}
+	return fmt.Sprintf("[]%s.Event{{Mode: %s.%s, %s, Data: []%s.Part{%s}}}", pkg, pkg, mode, strings.Join(more, ", "), pkg, strings.Join(parts, ", "))
+}
+
+// literal is the text of a pattern without placeholders.
+func literal(p *pattern.Pattern) string {
+	var b strings.Builder
+	for _, elem := range p.Elements() {
+		b.WriteString(elem.Literal)
+	}
+	return b.String()
+}
+
+// part is a field of a message: the id of the item, or one of its fields.
+func (g *generator) part(e *entityCode, name string, t scalar.Type) (string, bool) {
+	value := g.use(module + "/value")
+	form := g.stored(e.name+"_message", &scalar.Type{Kind: t.Kind, Layout: t.Layout}, true).form
+	if t.Kind == scalar.Enum {
+		form = "Quoted"
+	}
+	if len(e.own) == 1 && e.own[0].place.Name == name {
+		return fmt.Sprintf("{Name: %s, Form: %s.%s}", quote(name), value, form), true
+	}
+	if slices.ContainsFunc(e.fields, func(f field) bool { return f.Field.Name == name }) {
+		return fmt.Sprintf("{Name: %s, Field: %s, Form: %s.%s}", quote(name), quote(name), value, form), true
+	}
+	return "", false
+}
+
+// sweeper writes the method that cleans up behind all entities.
+func (g *generator) sweeper() {
+	if len(g.sweepers) == 0 {
+		return
+	}
+	name := g.methods.Take("Sweeper", "Client")
+	pkg := g.use(module + "/entity")
+	g.printf("// %s cleans up behind all entities until ctx ends: what has expired leaves its\n// indexes and is announced. Any process may run one; they take turns.\n", name)
+	g.printf("func (k *Keyspace) %s(ctx %s.Context, o %s.SweepOptions, failed func(error)) {\nvar all %s.WaitGroup\n", name, g.use("context"), pkg, g.use("sync"))
+	for _, method := range g.sweepers {
+		g.printf("all.Go(func() { k.%s().Sweeper(ctx, o, failed) })\n", method)
+	}
+	g.printf("all.Wait()\n}\n\n")
+}

@@ -1,0 +1,108 @@
+package queue_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/queue"
+	"github.com/keywright/keywright/value"
+)
+
+// muted takes the signs of life away, which would bring back a lease that a claim
+// has not left: what remains is what protects a job until the first one.
+var muted = []string{"if #leased > 0 then redis.call('ZADD', KEYS[1], 'GT', unpack(leased)) end", ""}
+
+// orphan kills a worker in the middle of a job, before its first sign of life,
+// and lets another one work for longer than a lease. It gives what was wrong.
+func orphan(t *testing.T, guards ...string) (wrong []string) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	q, l, dir := processQueue(open(t, s.URL())), newLog(), t.TempDir()
+	text, err := json.Marshal(slices.Concat(muted, guards))
+	must(t, err)
+	env := []string{"KEYWRIGHT_QUEUE_RUNNERS=1", "KEYWRIGHT_QUEUE_MUTATE=" + string(text)}
+	id, err := q.Enqueue(t.Context(), queue.Task[string]{Payload: held})
+	must(t, err)
+	victim := startProcess(t, l, s.URL(), dir, env...)
+	eventually(t, "it runs", func() bool { return l.runner(id) != nil })
+	victim.kill()
+	letGo(t, dir, id)
+	// By the server's clock this one comes later than the lease is over, and what
+	// brings it back brings back what is expired, to the front of the lane.
+	later, err := q.Enqueue(t.Context(), queue.Task[string]{In: 2 * processLease})
+	must(t, err)
+	other := startProcess(t, l, s.URL(), dir, env...)
+	eventually(t, "what was put behind it is done", func() bool { return l.isDone(later) })
+	other.end()
+	return l.wrong([]string{id, later})
+}
+
+// shared lets a second worker look for jobs while a first one runs one, before
+// its first sign of life. It gives what was wrong.
+func shared(t *testing.T, guards ...string) (wrong []string) {
+	queue.Mutate(t, slices.Concat(muted, guards)...)
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	o := queue.Options{Lease: time.Hour}
+	near, far := queue.Open(open(t, s.URL()), "mail", value.Text(0), o), queue.Open(open(t, s.URL()), "mail", value.Text(0), o)
+	running, leave := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(leave) })
+	defer release()
+	stop := started(t, near.Worker(func(context.Context, *queue.Job[string]) error { close(running); <-leave; return nil }, queue.WorkerOptions{Concurrency: 1}))
+	id, err := near.Enqueue(t.Context(), queue.Task[string]{})
+	must(t, err)
+	<-running
+	next, err := near.Enqueue(t.Context(), queue.Task[string]{})
+	must(t, err)
+	// A worker's first call brings back what is expired, to the front of the lane.
+	done := make(chan struct{})
+	started(t, far.Worker(func(_ context.Context, j *queue.Job[string]) error {
+		switch j.ID {
+		case id:
+			wrong = append(wrong, "a job ran twice at the same time")
+		case next:
+			close(done)
+		}
+		return nil
+	}, queue.WorkerOptions{Concurrency: 1}))
+	<-done
+	release()
+	stop()
+	return wrong
+}
+
+// TestMutations: with any guard taken out its suite shows it, and with all of
+// them in their place it is green. No suite depends on who is faster.
+func TestMutations(t *testing.T) {
+	zombie := func(t *testing.T, guards ...string) []string { queue.Mutate(t, guards...); return zombie(t) }
+	optimist := func(t *testing.T, _ ...string) []string { queue.MutateMargin(t); return zombie(t) }
+	for name, m := range map[string]struct {
+		suite  func(*testing.T, ...string) []string
+		guards []string
+		green  bool
+	}{
+		"a worker dies":                                  {orphan, nil, true},
+		"a claim leaves no lease":                        {orphan, []string{"redis.call('ZADD', KEYS[1], unpack(leased))\n  keep", "keep"}, false},
+		"nobody brings back what is expired":             {orphan, []string{"for _, id in ipairs(redis.call('ZRANGE', KEYS[1], '-inf', stamp", "for _, id in ipairs(redis.call('ZRANGE', KEYS[1], '-inf', '0'"}, false},
+		"two look for jobs":                              {shared, nil, true},
+		"a claim lasts no time":                          {shared, []string{"local ends = string.format('%.0f', now + tonumber(ARGV[3]))\nfor", "local ends = stamp\nfor"}, false},
+		"the owner is not asked when a job is settled":   {zombie, []string{"if f[1] ~= ARGV[i + 2] then", "if false then"}, false},
+		"a clock that was put back":                      {rated, nil, true},
+		"a rate outlives a clock that was put back":      {rated, []string{"if tat > micros + ARGV[14] * gap then", "if false then"}, false},
+		"workers trust a lease for longer than it lasts": {optimist, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wrong := m.suite(t, m.guards...)
+			switch {
+			case m.green && len(wrong) > 0:
+				t.Error(wrong)
+			case !m.green && len(wrong) == 0:
+				t.Error("the suite stays green without this guard")
+			}
+			t.Log(wrong)
+		})
+	}
+}
