@@ -58,14 +58,16 @@ func (g *generator) allTopics() {
 // name of its codec.
 func (g *generator) message(c *keyspace.Channel, code *keyCode, suffix, doc string, list []keyspace.Field) (typ string, fields []field, codec string) {
 	codec = strings.ToLower(suffix) + "_" + code.name
+	make := ""
 	if len(list) > 0 {
 		typ = g.names.Take(code.name + suffix)
 		fields = g.structure(typ, doc+" "+printable(c.Name)+".", list, true)
-		g.object(typ, fields)
+		make = g.objectCodec(typ, fields)
 	} else {
 		typ = g.use("encoding/json") + ".RawMessage"
+		make = g.use(module+"/value") + ".JSON[" + typ + "]()"
 	}
-	g.printf("var %s = %s.JSON[%s]()\n\n", codec, g.use(module+"/value"), typ)
+	g.printf("var %s = %s\n\n", codec, make)
 	return typ, fields, codec
 }
 
@@ -78,7 +80,11 @@ func (g *generator) aboutChannel(name string, c *keyspace.Channel) {
 func (g *generator) topic(c *keyspace.Channel, code *keyCode) {
 	pkg := g.use(module + "/event")
 	typ, fields, codec := g.message(c, code, "Message", "the message of", c.Message)
-	g.printf("var channel_%s = keywright.Entry{Name: %s, Pattern: %s, Type: \"channel\"}\n\n", code.name, quote(c.Name), quote(c.Pattern.String()))
+	schema := ""
+	if slices.ContainsFunc(slices.Concat(c.Message, c.Reply), func(f keyspace.Field) bool { return f.Type.Encrypted }) {
+		schema = ", Schema: " + quote(g.ks.Package)
+	}
+	g.printf("var channel_%s = keywright.Entry{Name: %s, Pattern: %s, Type: \"channel\"%s}\n\n", code.name, quote(c.Name), quote(c.Pattern.String()), schema)
 	var set []string
 	if c.Plain {
 		set = append(set, "Plain: true")

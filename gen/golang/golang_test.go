@@ -204,6 +204,7 @@ vars: {kind: a|b}
 keys: {}
 channels:
   told: {channel: "told:{kind}", message: {n: int, note: text optional}}
+  secret: {channel: secret, message: {n: int, s: text encrypted}}
   ask: {channel: "ask:{kind}", message: {n: int}, reply: {m: float}}
   named: {channel: "named:{kind}", message: {n: int}, reply: {m: float}, reply_channel: "answers:{who}:{kind}"}
   kept: {channel: kept, durable: {age: 7d, groups: [mail]}, message: {n: int}}
@@ -215,6 +216,7 @@ func TestChannels(t *testing.T) {
 	for _, want := range []string{
 		"func (k *Keyspace) ToldTopic(kind Kind) event.Topic[ToldMessage] {", "func (k *Keyspace) ToldTopics() event.Topics[ToldMessage] {",
 		"func (k *Keyspace) AskExchange(kind Kind) event.Exchange[AskMessage, AskReply] {", "return AskReplyChannel(kind, caller)", "return NamedReplyChannel(caller, kind)",
+		"var message_Secret = value.SealedObject(members_SecretMessage)", `Name: "secret", Pattern: "secret", Type: "channel", Schema: "channels"}`,
 		"func (k *Keyspace) Kept() event.Stream[KeptMessage] {", "event.StreamConfig{Age: 168 * time.Hour}", `const KeptMailGroup = "mail"`,
 		"func (k *Keyspace) Both(ctx context.Context, kind Kind, n int64) error {", "k.ToldTopic(kind).Publish(ctx, ToldMessage{N: n})",
 	} {
