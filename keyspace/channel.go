@@ -55,6 +55,11 @@ func (c *Channel) Key() *Key {
 	return c.Durable.Entry.Keys[0]
 }
 
+// Seals reports whether a field of its messages or answers is encrypted.
+func (c *Channel) Seals() bool {
+	return slices.ContainsFunc(slices.Concat(c.Message, c.Reply), func(f Field) bool { return f.Type.Encrypted })
+}
+
 // Form says how messages travel: publisher and subscriber must agree on it.
 func (c *Channel) Form() string {
 	form := "pub/sub"

@@ -81,7 +81,7 @@ func (g *generator) topic(c *keyspace.Channel, code *keyCode) {
 	pkg := g.use(module + "/event")
 	typ, fields, codec := g.message(c, code, "Message", "the message of", c.Message)
 	schema := ""
-	if slices.ContainsFunc(slices.Concat(c.Message, c.Reply), func(f keyspace.Field) bool { return f.Type.Encrypted }) {
+	if c.Seals() {
 		schema = ", Schema: " + quote(g.ks.Package)
 	}
 	g.printf("var channel_%s = keywright.Entry{Name: %s, Pattern: %s, Type: \"channel\"%s}\n\n", code.name, quote(c.Name), quote(c.Pattern.String()), schema)
