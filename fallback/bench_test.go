@@ -13,7 +13,9 @@ type stub struct {
 	item fallback.Item[fallback.Fields]
 }
 
-func (s stub) Get(context.Context, string) (fallback.Item[fallback.Fields], error) { return s.item, nil }
+func (s stub) Get(context.Context, string) (fallback.Item[fallback.Fields], error) {
+	return s.item, nil
+}
 
 // BenchmarkGet is what a guard adds to a read of a hot item: 128 goroutines.
 func BenchmarkGet(b *testing.B) {
