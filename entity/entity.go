@@ -110,6 +110,7 @@ type Store[I, T any] struct {
 	keeps   string // IndexTTL in ms
 	apart   bool   // its keys lie in several slots of a cluster
 	renewed *memo
+	seen    foresight
 }
 
 // New makes a store. Generated code calls it. The error of a key that could not

@@ -11,28 +11,19 @@
 --   per key that the id leaves 's' or 'z'
 -- Returns per call the version of a new item (the server time in ms if it has none), else {code, text, server time in ms}: 'ok' and the version; 'record' and the one found; 'absent'; 'present' or 'version' and the version found
 -- Round trips: 1
-local call, fmt = redis.call, string.format
+local call = redis.call
 local t = call('TIME')
-local ms = t[1] * 1000 + math.floor(t[2] / 1000)
-local now, micros = fmt('%.0f', ms), fmt('%.0f', t[1] * 1000000 + t[2])
+local micros = t[1] .. string.sub('00000' .. t[2], -6)
+local now = string.sub(micros, 1, -4)
 local stamp = now --$unit
-local ends, seen, unseen = {}, {}, {}
+local ends, seen = {}, {}
 
--- lacking is whether one of the keys that a call adds to is new. One command asks for all of them: that costs less than to renew each.
-local function lacking(k, keys)
-  local n = 0
-  for i = k + 2, k + keys do
-    if not seen[KEYS[i]] then
-      n = n + 1
-      unseen[n] = KEYS[i]
-    end
-  end
-  return n > 0 and call('EXISTS', unpack(unseen, 1, n)) < n
-end
-
+-- renew gives a key its TTL, once.
 local function renew(key)
-  call('PEXPIRE', key, '$keep')
-  seen[key] = true
+  if not seen[key] then
+    call('PEXPIRE', key, '$keep')
+    seen[key] = true
+  end
 end
 
 local function put(k, a)
@@ -50,7 +41,8 @@ local function put(k, a)
       if condition ~= 'present' and condition ~= version then return {'version', version, now} end
     end
   end
-  local due = --$keeps and (ARGV[a + 6] == '1' or lacking(k, --$keys))
+  -- One command asks whether any of the keys is new: that costs less than to renew each.
+  local due = --$keeps and (ARGV[a + 6] == '1' or call('EXISTS', --$all) < --$others)
 
   -- The ledger goes first: whatever fails below, it is known where entries may be.
   if call('HSETNX', ledger, id, record) == 0 then
@@ -63,14 +55,14 @@ local function put(k, a)
   if ttl ~= '' and ttl ~= '0' then
     at = ends[ttl]
     if not at then
-      at = fmt('%.0f', ms + ttl)
+      at = string.format('%.0f', now + ttl)
       ends[ttl] = at
     end
     call('ZADD', expires, at, id)
     if due then renew(expires) end
   end
   if there and version ~= '0' then
-    version = fmt('%.0f', version + 1)
+    version = string.format('%.0f', version + 1)
   else
     version = micros
   end

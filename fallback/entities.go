@@ -117,7 +117,7 @@ func asTexts(c Change) entity.TextWrite {
 func (t items[I, T]) Prepare(key string, c Change) (Change, error) {
 	w := asTexts(c)
 	now := time.Now()
-	ttl, keep, err := t.TTL(key, w, w.TTL.Round(time.Millisecond))
+	ttl, keep, err := t.TTL(key, w, cmp.Or(c.Asked, w.TTL))
 	switch {
 	case err != nil:
 		return c, err

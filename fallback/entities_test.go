@@ -142,7 +142,7 @@ func TestEntities(t *testing.T) {
 			m.pending(m.e.Update(ctx, "moved", []entity.Change[memo]{setContext.Set("b"), setNote.Set("x")}))
 			m.pending(m.e.Update(ctx, "moved", []entity.Change[memo]{setNote.Unset()}))
 			m.pending(m.e.Delete(ctx, "deleted"))
-			m.pending(m.e.Create(ctx, "new", memo{Context: "b", Secret: "hush new"}, fallback.ExpiresIn(2*time.Minute)))
+			m.pending(m.e.Create(ctx, "new", memo{Context: "b", Secret: "hush new"}, fallback.ExpiresIn(time.Minute)))
 			m.pending(m.e.Put(ctx, "theirs", memo{Context: "b", Secret: "ours"}))
 			_, err = m.e.Create(ctx, "new", memo{Context: "c"})
 			is(t, "a second one", err, fallback.ErrConflict)
@@ -168,7 +168,7 @@ func TestEntities(t *testing.T) {
 			item, err = m.past.Get(ctx, "new")
 			m.ok(err)
 			same(t, "new", item.Value.Secret, "hush new")
-			if left := m.s.Do("PTTL", "memo:new").(int64); left > 120_000 || left < 60_000 {
+			if left := m.s.Do("PTTL", "memo:new").(int64); left > 60_000 || left < 30_000 {
 				t.Errorf("the new one has %d ms left", left)
 			}
 			_, err = m.past.Get(ctx, "deleted")

@@ -73,6 +73,8 @@ type Change struct {
 	Drop    []string  // Update: fields to remove
 	Expires time.Time // by this machine's clock; zero: Put: never, Update: as it was
 	If      int64     // the version that must be there, or Any, or Absent
+
+	Asked time.Duration // the TTL that the caller asked for with ExpiresIn, for Prepare to check; not kept
 }
 
 // Target is where items live: Redis or Valkey, by whatever keeps them there.
@@ -221,8 +223,8 @@ func (o Options) withDefaults() Options {
 	o.Fresh = cmp.Or(o.Fresh, time.Second)
 	o.Flush = cmp.Or(o.Flush, 100*time.Millisecond)
 	o.Waiting = cmp.Or(o.Waiting, 4096)
-	o.Probe = cmp.Or(o.Probe, 500*time.Millisecond)
-	o.Rate = cmp.Or(o.Rate, 1000)
+	o.Probe = max(cmp.Or(o.Probe, 500*time.Millisecond), time.Millisecond)
+	o.Rate = max(cmp.Or(o.Rate, 1000), 1)
 	return o
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -102,7 +101,7 @@ func (f *field) leaks(ctx context.Context) ([]report.Table, []report.Goal, error
 }
 
 func (f *field) leak(ctx context.Context, create func(i int) error, sweep func() error) (r remains, took time.Duration, err error) {
-	if err = errors.Join(f.flush(), f.server.Do("CONFIG", "RESETSTAT")); err != nil {
+	if err = f.anew(ctx); err != nil {
 		return r, 0, err
 	}
 	empty, err := f.memory()
@@ -148,7 +147,7 @@ type swept struct {
 }
 
 func (f *field) sweep(ctx context.Context, rate int) (s swept, err error) {
-	if err = errors.Join(f.flush(), f.server.Do("CONFIG", "RESETSTAT")); err != nil {
+	if err = f.anew(ctx); err != nil {
 		return s, err
 	}
 	err = many(f.o.expiries, func(i int) error {

@@ -20,7 +20,7 @@ import (
 // callers are the numbers of goroutines.
 var callers = []int{1, 16, 128}
 
-// field is the clients, connected to one server.
+// field is a server and its clients.
 type field struct {
 	o         options
 	server    *live.Server
@@ -33,24 +33,24 @@ type field struct {
 }
 
 func enter(ctx context.Context, o options) (*field, error) {
-	server, err := live.Start(ctx, o.server)
-	if err != nil {
-		return nil, err
+	f := &field{o: o, own: keys{"mem:"}}
+	return f, f.open(ctx)
+}
+
+func (f *field) open(ctx context.Context) (err error) {
+	if f.server, err = live.Start(ctx, f.o.server); err != nil {
+		return err
 	}
-	raw, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr}, DisableRetry: true})
-	if err != nil {
-		return nil, err
+	if f.bare.Client, err = rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{f.server.Addr}, DisableRetry: true}); err != nil {
+		return err
 	}
-	client, err := keywright.Open(ctx, "redis://"+server.Addr, keywright.Options{})
-	if err != nil {
-		return nil, err
+	if f.client, err = keywright.Open(ctx, "redis://"+f.server.Addr, keywright.Options{}); err != nil {
+		return err
 	}
-	own := keys{"mem:"}
-	return &field{
-		o: o, server: server, bare: bare{raw, keys{"nav:"}}, client: client, own: own,
-		piped: piped{redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 128, MaxRetries: -1}), keys{"pip:"}},
-		ours:  entity.New(client, spec(own), nil), announced: entity.New(client, announcing(own), nil),
-	}, nil
+	f.bare.keys = keys{"naive:"}
+	f.piped = piped{redis.NewClient(&redis.Options{Addr: f.server.Addr, PoolSize: 128, MaxRetries: -1}), f.bare.keys}
+	f.ours, f.announced = entity.New(f.client, spec(f.own), nil), entity.New(f.client, announcing(f.own), nil)
+	return nil
 }
 
 func (f *field) close() {
@@ -60,7 +60,14 @@ func (f *field) close() {
 	f.server.Stop()
 }
 
-func (f *field) flush() error { return f.server.Do("FLUSHALL", "SYNC") }
+// anew goes on with a new server. Connections are made before it returns.
+func (f *field) anew(ctx context.Context) error {
+	f.close()
+	if err := f.open(ctx); err != nil {
+		return err
+	}
+	return many(256, func(int) error { return f.piped.Ping(ctx).Err() })
+}
 
 // contestant is one way to do an operation.
 type contestant struct {
@@ -107,9 +114,9 @@ func (f *field) run(ctx context.Context, r race) ([]report.Table, []report.Goal,
 	return []report.Table{rates.Table(r.name+", per second by goroutines", r.by), bill}, goals, nil
 }
 
-func (f *field) ready(_ context.Context, empty bool, goroutines int, used map[int]*costs.Costs) (func(), error) {
+func (f *field) ready(ctx context.Context, empty bool, goroutines int, used map[int]*costs.Costs) (func(), error) {
 	if empty {
-		if err := f.flush(); err != nil {
+		if err := f.anew(ctx); err != nil {
 			return nil, err
 		}
 	}

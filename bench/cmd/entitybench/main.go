@@ -35,7 +35,7 @@ type options struct {
 	items, expiries int
 	limit           time.Duration
 	server          string
-	only            string
+	only, race      string
 	asJSON          bool
 	profile, what   string
 }
@@ -49,6 +49,7 @@ func parse(args []string) (o options, err error) {
 	flags.DurationVar(&o.limit, "limit", time.Minute, "items that take longer to expire fail the run")
 	flags.StringVar(&o.server, "server", "redis-server", "server binary")
 	flags.StringVar(&o.only, "only", "", "these parts alone: writes,reads,leaks,sweeps")
+	flags.StringVar(&o.race, "race", "", "of these this race alone: Create, Get, List of 10, …")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flags.StringVar(&o.profile, "cpuprofile", "", "let keywright work alone, and write a CPU profile into this file")
 	flags.StringVar(&o.what, "what", "create", "what is profiled: create, save, get, cached, list10, list100, sweep")

@@ -16,7 +16,7 @@ const population = 10_000
 
 // fill makes items, with as many in each context as asked for.
 func (f *field) fill(ctx context.Context, each int) error {
-	if err := f.flush(); err != nil {
+	if err := f.anew(ctx); err != nil {
 		return err
 	}
 	return many(population, func(i int) error {
@@ -43,6 +43,9 @@ func (f *field) reads(ctx context.Context) (tables []report.Table, goals []repor
 		f.listing(10), f.listing(100),
 	}
 	for i, r := range races {
+		if f.o.race != "" && f.o.race != r.name {
+			continue
+		}
 		if i != 1 { // what is cached stays so
 			if err = f.fill(ctx, max(10, f.each(i))); err != nil {
 				return tables, goals, err

@@ -56,6 +56,9 @@ func (f *field) writes(ctx context.Context) (tables []report.Table, goals []repo
 			}},
 		}},
 	} {
+		if f.o.race != "" && f.o.race != r.name {
+			continue
+		}
 		some, more, err := f.run(ctx, r)
 		if err != nil {
 			return tables, goals, err
