@@ -28,6 +28,9 @@ func (x Texts[I, T]) Entry() *keywright.Entry { return x.s.spec.Entry }
 // Client is the store's.
 func (x Texts[I, T]) Client() *keywright.Client { return x.s.client }
 
+// Versioned is an error if the entity has no version.
+func (x Texts[I, T]) Versioned() error { return x.s.versioned() }
+
 // Key is the key of an item.
 func (x Texts[I, T]) Key(id I) (string, error) {
 	key, err := x.s.spec.Key(id)

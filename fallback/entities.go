@@ -23,9 +23,15 @@ type Entities[I, T any] struct {
 // NewEntities puts a second store behind the items of an entity. Close it.
 func NewEntities[I, T any](s *entity.Store[I, T], second Store, o Options) (*Entities[I, T], error) {
 	t := items[I, T]{s.Texts()}
+	if err := t.Versioned(); err != nil {
+		return nil, err
+	}
 	o.Name = cmp.Or(o.Name, t.Entry().Name)
 	g, err := New(t, second, o)
-	return &Entities[I, T]{g, t.Texts}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Entities[I, T]{g, t.Texts}, nil
 }
 
 // Guard is what an entity shares with other targets: State, Conflicts, Settled,

@@ -35,17 +35,17 @@ var (
 	setNote    = entity.OptionalField[memo, string]{Name: "note", At: func(m *memo) **string { return &m.Note }}
 )
 
-func memoSpec() *entity.Spec[string, memo] {
+func memoSpec(prefix string) *entity.Spec[string, memo] {
 	return &entity.Spec[string, memo]{
 		Entry:  &keywright.Entry{Name: "memo", Pattern: "memo:{id}", Type: "hash", Schema: "test", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Minute, Max: 24 * time.Hour, Text: "1h in 1m..1d"}},
-		Prefix: "memo:",
-		Key:    func(id string) (string, error) { return "memo:" + id, nil },
-		Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, "memo:") },
+		Prefix: prefix + "memo:",
+		Key:    func(id string) (string, error) { return prefix + "memo:" + id, nil },
+		Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, prefix+"memo:") },
 		Fields: &memoFields,
 		Indexes: []entity.Index[memo]{
-			{Name: "context", Field: "context", Prefix: "idx:context:", Key: func(m *memo) (string, error) { return "idx:context:" + m.Context, nil }},
+			{Name: "context", Field: "context", Prefix: prefix + "idx:context:", Key: func(m *memo) (string, error) { return prefix + "idx:context:" + m.Context, nil }},
 		},
-		Expires: "idx:expiry", Ledger: "ledger", Lease: "sweep", IndexTTL: 48 * time.Hour, Created: "created", Version: "version",
+		Expires: prefix + "idx:expiry", Ledger: prefix + "ledger", Lease: prefix + "sweep", IndexTTL: 48 * time.Hour, Created: "created", Version: "version",
 	}
 }
 
@@ -79,7 +79,7 @@ func newMemos(t *testing.T, brand keywrighttest.Brand) memos {
 		c, err := keywright.Open(t.Context(), "redis://"+addr, keywright.Options{NoCache: true, Timeout: time.Second, Attempts: 2, Sealer: sealer})
 		m.ok(err)
 		t.Cleanup(c.Close)
-		return entity.New(c, memoSpec(), nil)
+		return entity.New(c, memoSpec(""), nil)
 	}
 	m.past = open(s.Addr())
 	var err error
@@ -209,4 +209,38 @@ func TestEntityLostReplies(t *testing.T) {
 	m.ok(err)
 	same(t, "conflicts", len(list), 0)
 	m.sound(map[string]int64{"first": 0, "second": 0, "third": 1})
+}
+
+// TestEntitiesInACluster: every node stands still for a while.
+func TestEntitiesInACluster(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			cluster := keywrighttest.StartCluster(t, brand, 3, 0)
+			c, err := keywright.Open(t.Context(), cluster.URL(), keywright.Options{NoCache: true, Timeout: time.Second, Sealer: ring(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(c.Close)
+			m := memos{world: world{T: t, store: fallback.NewMemory(fallback.Limits{})}, past: entity.New(c, memoSpec("{m}:"), nil)}
+			m.e, err = fallback.NewEntities(m.past, m.store, fast(fallback.Options{Patience: 100 * time.Millisecond, WritePatience: 100 * time.Millisecond}))
+			m.ok(err)
+			t.Cleanup(func() { m.ok(m.e.Close()) })
+			m.done(m.e.Create(t.Context(), "a", memo{Context: "one", Secret: "s"}))
+			for _, node := range cluster.Nodes {
+				node.Stop()
+			}
+			m.pending(m.e.Update(t.Context(), "a", []entity.Change[memo]{setContext.Set("two")}))
+			got, err := m.e.Get(t.Context(), "a")
+			m.ok(err)
+			same(t, "while away", got.Value.Value.Context+got.Value.Value.Secret, "twos")
+			for _, node := range cluster.Nodes {
+				node.Continue()
+			}
+			m.drained()
+			item, err := m.past.Get(t.Context(), "a")
+			m.ok(err)
+			same(t, "on the cluster", item.Value.Context, "two")
+		})
+	}
 }
