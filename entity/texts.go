@@ -80,6 +80,15 @@ func (x Texts[I, T]) Get(ctx context.Context, key string) (item Item[I, T], left
 	return item, left, err
 }
 
+// GetQuick is Get without how long it has left. 1 round trip.
+func (x Texts[I, T]) GetQuick(ctx context.Context, key string) (item Item[I, T], err error) {
+	id, err := x.id(key)
+	if err != nil {
+		return item, err
+	}
+	return x.s.Get(ctx, id)
+}
+
 func (x Texts[I, T]) left(key string) keywright.Op[time.Duration] {
 	return keywright.NewOp(keywright.Spec[time.Duration]{
 		Action: x.s.action("ttl", keywright.Reads, key, nil),

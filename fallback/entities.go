@@ -101,6 +101,12 @@ func (t items[I, T]) Get(ctx context.Context, key string) (Item[entity.Item[I, T
 	return out, err
 }
 
+// GetQuick implements Quick.
+func (t items[I, T]) GetQuick(ctx context.Context, key string) (Item[entity.Item[I, T]], error) {
+	item, err := t.Texts.GetQuick(ctx, key)
+	return Item[entity.Item[I, T]]{Value: item, Version: item.Version}, err
+}
+
 // Write implements Target.
 func (t items[I, T]) Write(ctx context.Context, key string, c Change) (int64, error) {
 	version, err := t.Texts.Write(ctx, key, asTexts(c))

@@ -70,7 +70,7 @@ type memos struct {
 	past *entity.Store[string, memo]
 }
 
-func newMemos(t *testing.T, brand keywrighttest.Brand) memos {
+func newMemos(t *testing.T, brand keywrighttest.Brand, o fallback.Options) memos {
 	t.Parallel()
 	s := keywrighttest.Start(t, brand)
 	m := memos{world: world{T: t, s: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{}), store: fallback.NewMemory(fallback.Limits{})}}
@@ -83,7 +83,7 @@ func newMemos(t *testing.T, brand keywrighttest.Brand) memos {
 	}
 	m.past = open(s.Addr())
 	var err error
-	m.e, err = fallback.NewEntities(open(m.proxy.Addr()), m.store, fast(fallback.Options{}))
+	m.e, err = fallback.NewEntities(open(m.proxy.Addr()), m.store, fast(o))
 	m.ok(err)
 	t.Cleanup(func() { m.ok(m.e.Close()) })
 	return m
@@ -122,7 +122,7 @@ func (m memos) sound(contexts map[string]int64) {
 func TestEntities(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
-			m := newMemos(t, brand)
+			m := newMemos(t, brand, fallback.Options{})
 			ctx := t.Context()
 			for _, id := range []string{"moved", "deleted", "theirs", "read"} {
 				m.done(m.e.Create(ctx, id, memo{Context: "a", Secret: "hush " + id}))
@@ -186,7 +186,7 @@ func TestEntities(t *testing.T) {
 // TestEntityLostReplies: sealed text that was applied and not confirmed is known
 // again, though it would be sealed otherwise now.
 func TestEntityLostReplies(t *testing.T) {
-	m := newMemos(t, keywrighttest.Redis)
+	m := newMemos(t, keywrighttest.Redis, fallback.Options{})
 	ctx := t.Context()
 	for _, step := range []struct {
 		word  string
@@ -209,6 +209,40 @@ func TestEntityLostReplies(t *testing.T) {
 	m.ok(err)
 	same(t, "conflicts", len(list), 0)
 	m.sound(map[string]int64{"first": 0, "second": 0, "third": 1})
+}
+
+// TestHotItem: while a copy is fresh, a read asks for the item alone; it still knows
+// the deadline, and sees what others have changed.
+func TestHotItem(t *testing.T) {
+	m := newMemos(t, keywrighttest.Redis, fallback.Options{Fresh: time.Hour})
+	ctx := t.Context()
+	m.done(m.e.Create(ctx, "a", memo{Context: "one", Secret: "s"}))
+	deadlines := m.s.Info("cmdstat_pttl")
+	for range 10 {
+		got, err := m.e.Get(ctx, "a")
+		m.ok(err)
+		if left := time.Until(got.Expires); left < 59*time.Minute || left > time.Hour {
+			t.Fatalf("%v left", left)
+		}
+	}
+	same(t, "questions for the deadline", m.s.Info("cmdstat_pttl"), deadlines)
+	version, err := m.past.Update(ctx, "a", setContext.Set("two"))
+	m.ok(err)
+	got, err := m.e.Get(ctx, "a")
+	m.ok(err)
+	same(t, "changed", got.Value.Value.Context, "two")
+	m.copied("memo:a", version)
+}
+
+// TestWithoutVersion: an entity that has none is refused.
+func TestWithoutVersion(t *testing.T) {
+	m := newMemos(t, keywrighttest.Redis, fallback.Options{})
+	spec := memoSpec("")
+	spec.Version = ""
+	_, err := fallback.NewEntities(entity.New(connect(t, m.s.Addr()), spec, nil), m.store, fallback.Options{})
+	if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
+		t.Fatalf("%v", err)
+	}
 }
 
 // TestEntitiesInACluster: every node stands still for a while.

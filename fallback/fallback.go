@@ -102,6 +102,13 @@ type Target[T any] interface {
 	Same(id string, stored, wanted Fields) bool
 }
 
+// Quick is a Target that can do without the deadline: it is asked for items whose
+// copy is fresh.
+type Quick[T any] interface {
+	// GetQuick is Get whose Item.Expires does not matter.
+	GetQuick(ctx context.Context, id string) (Item[T], error)
+}
+
 // Options of a Guard. The zero value is a good choice.
 type Options struct {
 	Name string // of the items, in errors and logs; "" says "item"
@@ -175,6 +182,7 @@ func (e Event) String() string { return eventNames[e] }
 // A Store belongs to one Guard at a time.
 type Guard[T any] struct {
 	target  Target[T]
+	quick   Quick[T] // nil if the target is none
 	store   Store
 	o       Options
 	breaker breaker.Breaker
@@ -196,6 +204,7 @@ type Guard[T any] struct {
 func New[T any](t Target[T], s Store, o Options) (*Guard[T], error) {
 	o = o.withDefaults()
 	g := &Guard[T]{target: t, store: s, o: o, pending: map[string]int{}, copies: newWaiting(o)}
+	g.quick, _ = t.(Quick[T])
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	for after := uint64(0); ; {
 		entries, err := s.Next(g.ctx, after, batch)
