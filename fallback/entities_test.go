@@ -217,6 +217,8 @@ func TestHotItem(t *testing.T) {
 	m := newMemos(t, keywrighttest.Redis, fallback.Options{Fresh: time.Hour})
 	ctx := t.Context()
 	m.done(m.e.Create(ctx, "a", memo{Context: "one", Secret: "s"}))
+	_, err := m.e.Get(ctx, "a")
+	m.ok(err)
 	deadlines := m.s.Info("cmdstat_pttl")
 	for range 10 {
 		got, err := m.e.Get(ctx, "a")

@@ -83,6 +83,13 @@ func (w *waiting) lately(id string, now time.Time) (s seen, fresh bool) {
 	return s, known && s.version != Absent && w.stillFresh(s, now)
 }
 
+// wrote remembers a version; the next read is to be copied.
+func (w *waiting) wrote(id string, version int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.note(id, seen{version: version})
+}
+
 // note remembers a version, for at most as many items as copies may wait.
 func (w *waiting) note(id string, s seen) {
 	if _, known := w.known[id]; !known && len(w.known) >= w.most {
@@ -180,7 +187,7 @@ func (g *Guard[T]) wrote(id string, c Change, version int64, began time.Time) {
 	now, ok := time.Now(), false
 	switch c.Kind {
 	case Put:
-		g.copies.isFresh(id, seen{version, now, c.Expires})
+		g.copies.wrote(id, version) // what the server adds to it, the next read learns
 		ok = g.copies.add(id, &Copy{ID: id, Began: began, Record: Record{Fields: c.Fields, Version: version, Expires: c.Expires, AsOf: now}}, nil)
 	case Delete:
 		g.copies.doubt(id)
