@@ -346,7 +346,7 @@ func (x Texts[I, T]) update(ctx context.Context, key string, w TextWrite) (int64
 		err = x.s.lifetime(ctx, x.s.action("update", keywright.Writes, key, nil), p, c, nil)
 	}
 	a := x.s.action("update", keywright.Writes, key, err)
-	if needed && a.Err == nil {
+	if needed && a.Err == nil && !x.s.apart {
 		if c.expected, err = x.s.look(ctx, &a, c.id); err != nil {
 			return 0, err
 		}

@@ -247,7 +247,8 @@ func TestWithoutVersion(t *testing.T) {
 	}
 }
 
-// TestEntitiesInACluster: every node stands still for a while.
+// TestEntitiesInACluster: every node stands still for a while; the keys of the entity
+// lie in one slot, or in several.
 func TestEntitiesInACluster(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
@@ -258,25 +259,36 @@ func TestEntitiesInACluster(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(c.Close)
-			m := memos{world: world{T: t, store: fallback.NewMemory(fallback.Limits{})}, past: entity.New(c, memoSpec("{m}:"), nil)}
-			m.e, err = fallback.NewEntities(m.past, m.store, fast(fallback.Options{Patience: 100 * time.Millisecond, WritePatience: 100 * time.Millisecond}))
-			m.ok(err)
-			t.Cleanup(func() { m.ok(m.e.Close()) })
-			m.done(m.e.Create(t.Context(), "a", memo{Context: "one", Secret: "s"}))
-			for _, node := range cluster.Nodes {
-				node.Stop()
+			apart := memoSpec("")
+			apart.Expires, apart.Ledger, apart.Lease = "{books}:expiry", "{books}:ledger", "{books}:sweep"
+			for _, spec := range []*entity.Spec[string, memo]{memoSpec("{m}:"), apart} {
+				m := memos{world: world{T: t, store: fallback.NewMemory(fallback.Limits{})}, past: entity.New(c, spec, nil)}
+				m.e, err = fallback.NewEntities(m.past, m.store, fast(fallback.Options{Patience: 100 * time.Millisecond, WritePatience: 100 * time.Millisecond}))
+				m.ok(err)
+				m.standStill(cluster)
+				m.ok(m.e.Close())
 			}
-			m.pending(m.e.Update(t.Context(), "a", []entity.Change[memo]{setContext.Set("two")}))
-			got, err := m.e.Get(t.Context(), "a")
-			m.ok(err)
-			same(t, "while away", got.Value.Value.Context+got.Value.Value.Secret, "twos")
-			for _, node := range cluster.Nodes {
-				node.Continue()
-			}
-			m.drained()
-			item, err := m.past.Get(t.Context(), "a")
-			m.ok(err)
-			same(t, "on the cluster", item.Value.Context, "two")
 		})
 	}
+}
+
+func (m memos) standStill(cluster *keywrighttest.Cluster) {
+	m.done(m.e.Create(m.Context(), "a", memo{Context: "one", Secret: "s"}))
+	for _, node := range cluster.Nodes {
+		node.Stop()
+	}
+	m.pending(m.e.Update(m.Context(), "a", []entity.Change[memo]{setContext.Set("two")}))
+	got, err := m.e.Get(m.Context(), "a")
+	m.ok(err)
+	same(m.T, "while away", got.Value.Value.Context+got.Value.Value.Secret, "twos")
+	for _, node := range cluster.Nodes {
+		node.Continue()
+	}
+	m.drained()
+	item, err := m.past.Get(m.Context(), "a")
+	m.ok(err)
+	same(m.T, "on the cluster", item.Value.Context, "two")
+	m.done(m.e.Delete(m.Context(), "a"))
+	_, err = m.past.Get(m.Context(), "a")
+	is(m.T, "deleted", err, keywright.ErrNotFound)
 }
