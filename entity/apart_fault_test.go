@@ -263,11 +263,11 @@ func TestApartStopped(t *testing.T) {
 	p.heard(1 << 30)
 	_ = p.cmd.Wait()
 	p.stdin.Close()
-	if n := keysLeft(c); n == 0 {
+	if n := keysLeft(c, "n"); n == 0 {
 		t.Error("the writer did not go on")
 	}
 	atRest(t, notes)
-	if n := keysLeft(c); n != 0 {
+	if n := keysLeft(c, "n"); n != 0 {
 		t.Errorf("%d keys are left", n)
 	}
 }
@@ -310,39 +310,35 @@ func deafClient(t *testing.T, url string, d *deaf) *keywright.Client {
 	return c
 }
 
-// TestApartLostReplies: every third reply is lost, the commands are executed.
-func TestApartLostReplies(t *testing.T) {
-	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
-		var n atomic.Int64
-		r := rand.New(rand.NewPCG(8, 8))
-		notes := spreadOn(t, deafClient(t, c.URL(), &deaf{lose: func() bool { return n.Add(1)%3 == 0 }}), "n")
-		notes.windows = quick
-		for range 200 {
-			_ = churn(t.Context(), r, notes, 3)
-		}
-		healthy := spread(t, c.URL(), "n")
-		healthy.windows = quick
-		atRest(t, healthy)
-	})
+// apartLostReplies: every fifth reply is lost, the commands are executed.
+func apartLostReplies(t *testing.T, c *keywrighttest.Cluster) {
+	var n atomic.Int64
+	r := rand.New(rand.NewPCG(8, 8))
+	notes := spreadOn(t, deafClient(t, c.URL(), &deaf{lose: func() bool { return n.Add(1)%5 == 0 }}), "lost")
+	notes.windows = quick
+	for range 60 {
+		_ = churn(t.Context(), r, notes, 3)
+	}
+	healthy := spread(t, c.URL(), "lost")
+	healthy.windows = quick
+	atRest(t, healthy)
 }
 
-// TestApartLateCommand: a command to an index is lost on the way, sent again, and
+// apartLateCommand: a command to an index is lost on the way, sent again, and
 // arrives when others have moved the item and all is done. Its intent is still open.
-func TestApartLateCommand(t *testing.T) {
-	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
-		var losing atomic.Bool
-		d := &deaf{lose: func() bool { return losing.CompareAndSwap(true, false) }, late: make(chan func(), 1)}
-		notes, healthy := spreadOn(t, deafClient(t, c.URL(), d), "n"), spread(t, c.URL(), "n")
-		notes.windows, healthy.windows = quick, quick
-		at(notes, "written", func() error { losing.Store(true); return nil })
-		_, err := notes.Create(t.Context(), "1", a("x", 1))
-		must(t, err)
-		_, err = healthy.Update(t.Context(), "1", setKind.Set("y"))
-		must(t, err)
-		(<-d.late)()
-		if checked := sound(t, healthy); checked.Expired == 0 {
-			t.Error("nobody would find what the late command has done")
-		}
-		atRest(t, healthy)
-	})
+func apartLateCommand(t *testing.T, c *keywrighttest.Cluster) {
+	var losing atomic.Bool
+	d := &deaf{lose: func() bool { return losing.CompareAndSwap(true, false) }, late: make(chan func(), 1)}
+	notes, healthy := spreadOn(t, deafClient(t, c.URL(), d), "latecomer"), spread(t, c.URL(), "latecomer")
+	notes.windows, healthy.windows = quick, quick
+	at(notes, "written", func() error { losing.Store(true); return nil })
+	_, err := notes.Create(t.Context(), "1", a("x", 1))
+	must(t, err)
+	_, err = healthy.Update(t.Context(), "1", setKind.Set("y"))
+	must(t, err)
+	(<-d.late)()
+	if checked := sound(t, healthy); checked.Expired == 0 {
+		t.Error("nobody would find what the late command has done")
+	}
+	atRest(t, healthy)
 }
