@@ -135,7 +135,7 @@ func TestApartProcess(t *testing.T) {
 		return
 	}
 	seed, _ := strconv.ParseUint(os.Getenv("KEYWRIGHT_ENTITY_SEED"), 10, 64)
-	notes := spread(t, url, "n")
+	notes := spread(t, url, os.Getenv("KEYWRIGHT_ENTITY_PREFIX"))
 	notes.windows = quick
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
@@ -169,10 +169,10 @@ type child struct {
 	lines *bufio.Scanner
 }
 
-func startChild(t *testing.T, url string, env ...string) *child {
+func startChild(t *testing.T, url, prefix string, env ...string) *child {
 	t.Helper()
 	p := &child{cmd: exec.Command(os.Args[0], "-test.run=^TestApartProcess$")}
-	p.cmd.Env = append(append(os.Environ(), "KEYWRIGHT_ENTITY_PROCESS="+url), env...)
+	p.cmd.Env = append(append(os.Environ(), "KEYWRIGHT_ENTITY_PROCESS="+url, "KEYWRIGHT_ENTITY_PREFIX="+prefix), env...)
 	out, err := p.cmd.StdoutPipe()
 	must(t, err)
 	p.lines = bufio.NewScanner(out)
@@ -208,21 +208,21 @@ func (d drain) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestApartKills: processes that write and sweep are killed in the middle of it. When
+// apartKills: processes that write and sweep are killed in the middle of it. When
 // their intents are due, one sweep leaves 0 stale and 0 missing entries.
 // KEYWRIGHT_KILLS makes it longer.
-func TestApartKills(t *testing.T) {
-	t.Parallel()
+func apartKills(t *testing.T, c *keywrighttest.Cluster) {
 	kills := 12
 	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
 		kills, _ = strconv.Atoi(text)
 	}
-	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
-	notes := spread(t, c.URL(), "n")
+	notes := spread(t, c.URL(), "kills")
 	notes.windows = quick
 	r := rand.New(rand.NewPCG(6, 6))
 	all := make([]*child, 2)
-	start := func(i, seed int) { all[i] = startChild(t, c.URL(), "KEYWRIGHT_ENTITY_SEED="+strconv.Itoa(seed)) }
+	start := func(i, seed int) {
+		all[i] = startChild(t, c.URL(), "kills", "KEYWRIGHT_ENTITY_SEED="+strconv.Itoa(seed))
+	}
 	for i := range all {
 		start(i, i)
 	}
@@ -245,14 +245,12 @@ func TestApartKills(t *testing.T) {
 	atRest(t, notes)
 }
 
-// TestApartStopped: a writer is stopped (SIGSTOP) past its intent, and goes on when
+// apartStopped: a writer is stopped (SIGSTOP) past its intent, and goes on when
 // the item is long gone.
-func TestApartStopped(t *testing.T) {
-	t.Parallel()
-	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
-	notes := spread(t, c.URL(), "n")
+func apartStopped(t *testing.T, c *keywrighttest.Cluster) {
+	notes := spread(t, c.URL(), "stopped")
 	notes.windows = quick
-	p := startChild(t, c.URL(), "KEYWRIGHT_ENTITY_STOP=1")
+	p := startChild(t, c.URL(), "stopped", "KEYWRIGHT_ENTITY_STOP=1")
 	p.heard(1)
 	atRest(t, notes)
 	did, err := notes.Delete(t.Context(), "stopped")
@@ -263,11 +261,11 @@ func TestApartStopped(t *testing.T) {
 	p.heard(1 << 30)
 	_ = p.cmd.Wait()
 	p.stdin.Close()
-	if n := keysLeft(c, "n"); n == 0 {
+	if n := keysLeft(c, "stopped"); n == 0 {
 		t.Error("the writer did not go on")
 	}
 	atRest(t, notes)
-	if n := keysLeft(c, "n"); n != 0 {
+	if n := keysLeft(c, "stopped"); n != 0 {
 		t.Errorf("%d keys are left", n)
 	}
 }

@@ -264,9 +264,8 @@ func apartScenes(t *testing.T, c *keywrighttest.Cluster) {
 	}
 }
 
-// TestApartMutations: with any guard taken out a scene shows it.
-func TestApartMutations(t *testing.T) {
-	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
+// apartMutations: with any guard taken out a scene shows it.
+func apartMutations(t *testing.T, c *keywrighttest.Cluster) {
 	n := 0
 	for guard, m := range map[string]struct{ instead, scene string }{
 		"if ms > tonumber(ARGV[2]) then return {'late'":                          {"if false then return {'late'", "a writer is stopped before it writes, until others have taken over"},

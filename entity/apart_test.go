@@ -63,6 +63,7 @@ func TestApart(t *testing.T) {
 		for name, test := range map[string]func(*testing.T, *keywrighttest.Cluster){
 			"life": apartLife, "expiry": apartExpiry, "model": apartModel, "scenes": apartScenes, "lost": apartLostReplies, "late": apartLateCommand,
 			"never": apartNever, "damage": apartDamage, "events": apartEvents, "pages": apartPages,
+			"places": apartPlaces, "mutations": apartMutations, "kills": apartKills, "stopped": apartStopped,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -313,9 +314,8 @@ func apartPages(t *testing.T, c *keywrighttest.Cluster) {
 	}
 }
 
-// TestApartPlaces: what a store finds out of where its keys lie.
-func TestApartPlaces(t *testing.T) {
-	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
+// apartPlaces: what a store finds out of where its keys lie.
+func apartPlaces(t *testing.T, c *keywrighttest.Cluster) {
 	client := open(t, c.URL())
 	gone := []Event{{Mode: Append, Channel: "{elsewhere}"}}
 	for name, test := range map[string]struct {
