@@ -25,6 +25,9 @@ func (c *check[I, T]) compareApart(ctx context.Context, id string) (again bool, 
 		if err = l.run(ctx); err != nil {
 			return false, err
 		}
+		if l.it.item.there && !l.moved {
+			c.checked.Items++
+		}
 		switch {
 		case len(l.problems) == 0:
 			return false, nil

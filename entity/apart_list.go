@@ -24,7 +24,7 @@ type listing[I, T any] struct {
 	q      *Query[T]
 	fields []string // that the caller wants
 	reads  []string // and those that decide where an item is
-	rows   [][]rueidis.RedisMessage
+	rows   []row
 	gone   int
 }
 
@@ -33,7 +33,7 @@ type listing[I, T any] struct {
 // whose item is gone, or says that it is not in these indexes, is passed over, and
 // the page filled up. 2 round trips, 3 with other indexes, more where ids are passed
 // over.
-func (s *Store[I, T]) listApart(ctx context.Context, q *Query[T], fields []string) (rows [][]rueidis.RedisMessage, next string, passed int, err error) {
+func (s *Store[I, T]) listApart(ctx context.Context, q *Query[T], fields []string) (rows []row, next string, passed int, err error) {
 	l := &listing[I, T]{store: s, q: q, fields: fields, reads: fields}
 	if fields == nil {
 		l.reads = s.indexColumns()
@@ -166,7 +166,7 @@ func (l *listing[I, T]) take(page []*candidate, after string, limit int) (next s
 			if l.fields == nil {
 				c.row = c.row[:1]
 			}
-			l.rows = append(l.rows, c.row)
+			l.rows = append(l.rows, row{c.id, c.row[1:]})
 		}
 	}
 	return after

@@ -28,6 +28,8 @@ type CheckOptions struct {
 	Found func(Problem)
 }
 
+func (o CheckOptions) rate() int { return cmp.Or(o.Rate, 20_000) }
+
 // Checked is what a check has found.
 type Checked struct {
 	Items    int // that are alive
@@ -46,11 +48,15 @@ func (s *Store[I, T]) Check(ctx context.Context, o CheckOptions) (Checked, error
 	}
 	c := &check[I, T]{store: s, options: o, suspects: map[string]map[string]bool{}}
 	err := errors.Join(c.scan(ctx), c.registered(ctx))
-	for _, id := range slices.Sorted(maps.Keys(c.suspects)) {
+	began := time.Now()
+	for i, id := range slices.Sorted(maps.Keys(c.suspects)) {
 		if err != nil {
 			break
 		}
 		err = c.judge(ctx, id)
+		if i%100 == 99 {
+			pause(ctx, time.Duration(i)*time.Second/time.Duration(o.rate())-time.Since(began))
+		}
 	}
 	return c.checked, err
 }
@@ -99,7 +105,7 @@ func (c *check[I, T]) scanNode(ctx context.Context, node rueidis.Client) error {
 			return err
 		}
 		cursor = page.Cursor
-		pause(ctx, scanCount*time.Second/time.Duration(cmp.Or(c.options.Rate, 20_000))-time.Since(began))
+		pause(ctx, scanCount*time.Second/time.Duration(c.options.rate())-time.Since(began))
 	}
 }
 
@@ -131,7 +137,6 @@ func (ix *Index[T]) has(key string) bool {
 // items looks at the entries of items that are there.
 func (c *check[I, T]) items(ctx context.Context, ids []string) error {
 	for _, id := range ids {
-		c.checked.Items++
 		c.suspect(id)
 	}
 	return nil
@@ -215,6 +220,9 @@ func (c *check[I, T]) compare(ctx context.Context, id string) (again bool, err e
 		c.checked.Expired++
 		return false, nil
 	}
+	if there {
+		c.checked.Items++
+	}
 	for _, wrong := range reply[1:] {
 		p := Problem{ID: id, What: wrong}
 		if number, what, ok := strings.Cut(wrong, " "); ok {
@@ -280,10 +288,10 @@ func (s *Store[I, T]) should(texts map[string]text, there bool) (entries []shoul
 	for i := range s.spec.Indexes {
 		ix := &s.spec.Indexes[i]
 		value, score := texts[ix.Field], texts[ix.Score]
-		member := there && (ix.Field == "" || value.there && value.text != "") && (ix.Score == "" || score.there)
+		member := there && (ix.Score == "" || score.there)
 		e := shouldBe{entry: ix.drop(ix.Prefix), in: "out"}
 		if ix.Field != "" {
-			if !member {
+			if !there || !value.there || value.text == "" {
 				continue
 			}
 			e.key = ix.keyOf(value.text)
@@ -314,7 +322,11 @@ func (s *Store[I, T]) comparison(id string, texts map[string]text, there bool, r
 	if s.spec.Expires == "" {
 		keeps = "0"
 	}
-	args = []string{id, flag(apply), keeps, flag(there), record, strconv.Itoa(len(texts))}
+	lifetime := ""
+	if ttl := s.spec.Entry.TTL; ttl.Policy == keywright.Expires && s.spec.Expires != "" {
+		lifetime = strconv.FormatInt(ttl.Default.Milliseconds(), 10)
+	}
+	args = []string{id, flag(apply), keeps, flag(there), record, strconv.Itoa(len(texts)), lifetime}
 	for name, t := range texts {
 		was := ""
 		if t.there {

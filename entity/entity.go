@@ -103,12 +103,14 @@ type Store[I, T any] struct {
 	err    error
 
 	scripts *scripts
+	putter  *putter        // nil where `write` does all
 	columns map[string]int // field → column
 	names   []string       // of all columns
 	stamped map[string]bool
 	keeps   string // IndexTTL in ms
 	apart   bool   // its keys lie in several slots of a cluster
 	renewed *memo
+	seen    foresight
 
 	windows windows                     // of intents, if it is apart
 	hook    func(step, id string) error // of tests: between the steps; an error is a process that dies there
@@ -130,6 +132,7 @@ func New[I, T any](c *keywright.Client, spec *Spec[I, T], err error) *Store[I, T
 	}
 	s.keeps = fmt.Sprint(spec.IndexTTL.Milliseconds())
 	s.scripts = keywright.Part(c, newScripts)
+	s.putter = newPutter(c, s)
 	s.place()
 	return s
 }
@@ -140,7 +143,8 @@ type Item[I, T any] struct {
 	Value   T
 	Version int64 // 0 if the declaration has no version
 
-	texts []text // as they were read, by column
+	texts  []text // as they were read, by column
+	record string // what the ledger said behind the write that gave it
 }
 
 // text is a field as it is stored, if it is there.
@@ -228,7 +232,8 @@ func (s *Store[I, T]) invalid(err error) error {
 }
 
 // record is what the ledger says of an item: by the name of each index that has a
-// key per value, that value.
+// key per value, that value, also of an item that is not in it as it lacks the
+// score.
 func (s *Store[I, T]) record(in map[string]string) string {
 	record := Record()
 	for i := range s.spec.Indexes {

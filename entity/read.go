@@ -13,7 +13,7 @@ import (
 )
 
 // Get reads an item. A missing or expired one is keywright.ErrNotFound. On an
-// entity that slides it prolongs the item. 1 round trip.
+// entity that slides it prolongs the item. 1 round trip, 2 where it slides by a rule.
 func (s *Store[I, T]) Get(ctx context.Context, id I) (Item[I, T], error) {
 	if s.spec.Entry.TTL.Sliding {
 		item, _, err := s.touch(ctx, "get", id, s.names, touchAny, nil)
@@ -173,7 +173,8 @@ const (
 
 // Touch begins the TTL of an item anew: the declared one, or what
 // keywright.ExpiresIn asks for. A missing item is keywright.ErrNotFound. 1 round
-// trip, now and then 2: an index must outlive its items.
+// trip, 2 where the declaration has a rule for it, now and then one more: an index
+// must outlive its items.
 func (s *Store[I, T]) Touch(ctx context.Context, id I, options ...keywright.WriteOption) error {
 	_, _, err := s.touch(ctx, "touch", id, nil, touchAny, options)
 	return err
@@ -190,7 +191,7 @@ func (s *Store[I, T]) Shorten(ctx context.Context, id I, ttl time.Duration) (boo
 func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []string, mode string, options []keywright.WriteOption, shorten ...time.Duration) (Item[I, T], bool, error) {
 	key, err := s.spec.Key(id)
 	a := s.action(name, keywright.Idempotent, key, err)
-	ttl, bad := s.touchTTL(options, shorten)
+	ttl, bad := s.touchTTL(ctx, &a, options, shorten)
 	if a.Err == nil && bad != nil {
 		a = s.action(name, keywright.Idempotent, key, bad)
 	}
@@ -218,7 +219,7 @@ func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []str
 	return item, changed == "1", err
 }
 
-func (s *Store[I, T]) touchTTL(options []keywright.WriteOption, shorten []time.Duration) (string, error) {
+func (s *Store[I, T]) touchTTL(ctx context.Context, a *keywright.Action, options []keywright.WriteOption, shorten []time.Duration) (string, error) {
 	if s.spec.Expires == "" {
 		return "", errors.New("items of this entity never expire")
 	}
@@ -228,11 +229,39 @@ func (s *Store[I, T]) touchTTL(options []keywright.WriteOption, shorten []time.D
 		}
 		return strconv.FormatInt(shorten[0].Milliseconds(), 10), nil
 	}
-	ms, _, err := s.spec.Entry.Choose(options)
+	ms, asked, err := s.spec.Entry.Choose(options)
+	if err == nil && !asked && a.Err == nil && s.spec.TTL != nil {
+		return s.ruled(ctx, a)
+	}
 	if err == nil && ms == 0 {
 		err = errors.New("there is no TTL to begin anew: ask for one")
 	}
 	return strconv.FormatInt(ms, 10), err
+}
+
+// ruled is the TTL by rule of an item that is there, in the form of the scripts: a
+// reading of the fields that the rule looks at.
+func (s *Store[I, T]) ruled(ctx context.Context, a *keywright.Action) (string, error) {
+	reading := *a
+	reading.Effect = keywright.Reads
+	raw := s.client.Raw()
+	return keywright.Run(ctx, &reading, func(ctx context.Context) rueidis.RedisResult {
+		return raw.Do(ctx, raw.B().Hmget().Key(a.Key).Field(s.spec.TTLFields...).Build())
+	}, func(r rueidis.RedisResult) (string, error) {
+		all, err := r.ToArray()
+		if err != nil {
+			return "", err
+		}
+		var v T
+		for i, name := range s.spec.TTLFields {
+			if t, missing := all[i].ToString(); missing == nil {
+				if err := s.spec.Fields.Columns[s.columns[name]].Parse(&v, t); err != nil {
+					return "", s.broken(a.Key, name, err)
+				}
+			}
+		}
+		return s.ttl(&v, nil)
+	})
 }
 
 // found is a reply that is nil where there is no item.

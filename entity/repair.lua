@@ -2,11 +2,11 @@
 --
 -- KEYS[1] the item's hash, KEYS[2] the expiry zset (any key again if items never expire), KEYS[3] the ledger, then index keys
 -- ARGV[1] id, ARGV[2] '1' to put right, ARGV[3] TTL of the index keys in ms ('0' none)
--- ARGV[4] '1' if the caller found the item, ARGV[5] the record it should have, ARGV[6] fields
+-- ARGV[4] '1' if the caller found the item, ARGV[5] the record it should have, ARGV[6] fields, ARGV[7] TTL in ms of an item that has none ('' it may live for ever)
 -- then the fields and their texts as the caller found them ('=' and the text, '' if the field is missing)
 -- then per index key: 's' or 'z', 'in' or 'out', and its score
 -- Returns {'changed'} if the item is another one by now, {'expired'} if it waits to be swept, else {'', what is wrong, …}:
---   'ledger', 'expiry', and per index key its number with 'missing', 'stale', 'score' or 'ttl'
+--   'ledger', 'expiry', 'ttl' (an item that would live for ever), and per index key its number with 'missing', 'stale', 'score' or 'ttl'
 -- Round trips: 1
 local call, fmt = redis.call, string.format
 local hash, expires, ledger, id = KEYS[1], KEYS[2], KEYS[3], ARGV[1]
@@ -16,7 +16,7 @@ local ms = t[1] * 1000 + math.floor(t[2] / 1000)
 
 local left = call('PTTL', hash)
 if (left ~= -2) ~= there then return {'changed'} end
-local at = 7
+local at = 8
 for _ = 1, tonumber(ARGV[6]) do
   local text = call('HGET', hash, ARGV[at])
   if (text and '=' .. text or '') ~= ARGV[at + 1] then return {'changed'} end
@@ -31,6 +31,13 @@ if there and had ~= ARGV[5] or not there and had then
   wrong[#wrong + 1] = 'ledger'
   if apply and there then call('HSET', ledger, id, ARGV[5]) end
   if apply and not there then call('HDEL', ledger, id) end
+end
+if there and left == -1 and ARGV[7] ~= '' then
+  wrong[#wrong + 1] = 'ttl'
+  if apply then
+    call('PEXPIRE', hash, ARGV[7])
+    call('ZADD', expires, fmt('%.0f', ms + ARGV[7]), id)
+  end
 end
 if keep ~= '0' then
   local off = ends and left >= 0 and math.abs(tonumber(ends) - ms - left)

@@ -5,7 +5,7 @@
 -- ARGV[1] items; then for each its id and its record
 -- then the number of index keys; for each 's' or 'z', how many items, and their numbers
 -- then the events as `write` has them, each behind the number of its item
--- Returns {ids that have gone, ids that live after all}
+-- Returns {ids that have gone, ids that live after all}, or the error of an event that could not be sent: its item stays due
 -- Round trips: 1
 local call, fmt = redis.call, string.format
 local t = call('TIME')
@@ -22,24 +22,26 @@ local records = call('HMGET', KEYS[2], unpack(ids))
 local scores = call('ZMSCORE', KEYS[1], unpack(ids))
 local none = call('EXISTS', unpack(hashes)) == 0
 
-local gone, dead, lives = {}, {}, 0
+local gone, dead, prolonged, lives = {}, {}, {}, 0
 for i = 1, n do
   local due = scores[i] and tonumber(scores[i]) <= ms
   if due and (records[i] or '') == ARGV[2 * i + 1] then
     local left = none and -2 or call('PTTL', hashes[i])
     if left == -2 then
       gone[i] = true
-      dead[#dead + 1] = ids[i]
+      dead[#dead + 1] = i
     else
       -- Somebody has prolonged the hash by hand: the zset learns when it ends.
       lives = lives + 1
-      call('ZADD', KEYS[1], 'XX', left == -1 and '+inf' or fmt('%.0f', ms + left), ids[i])
+      prolonged[#prolonged + 1] = left == -1 and '+inf' or fmt('%.0f', ms + left)
+      prolonged[#prolonged + 1] = ids[i]
     end
   end
 end
+-- First what frees memory: behind it a full server takes the rest.
+if #dead > 0 then call('UNLINK', hashes[dead[1]]) end
+if lives > 0 then call('ZADD', KEYS[1], 'XX', unpack(prolonged)) end
 if #dead == 0 then return {0, lives} end
-call('ZREM', KEYS[1], unpack(dead))
-call('HDEL', KEYS[2], unpack(dead))
 
 local at, key = 2 * n + 3, 2 + n
 for _ = 1, tonumber(ARGV[2 * n + 2]) do
@@ -49,17 +51,35 @@ for _ = 1, tonumber(ARGV[2 * n + 2]) do
     local one = tonumber(ARGV[i])
     if gone[one] then members[#members + 1] = ids[one] end
   end
-  if #members > 0 then call(ARGV[at] == 'z' and 'ZREM' or 'SREM', KEYS[key], unpack(members)) end
+  if #members > 0 then
+    local reply = redis.pcall(ARGV[at] == 'z' and 'ZREM' or 'SREM', KEYS[key], unpack(members))
+    -- In a key of another type there is no entry. With any other error all is tried again.
+    if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then return reply end
+  end
   at = at + 2 + count
 end
 
+local failed
 while at <= #ARGV do
-  local parts = tonumber(ARGV[at + 8])
-  if gone[tonumber(ARGV[at])] then
+  local parts, one = tonumber(ARGV[at + 8]), tonumber(ARGV[at])
+  if gone[one] then
     local body = {}
     for i = 0, parts - 1 do body[i + 1] = ARGV[at + 9 + 3 * i] end
-    send(at + 2, ARGV[at + 3], '{' .. table.concat(body, ',') .. '}', 0)
+    local ok, err = pcall(send, at + 2, ARGV[at + 3], '{' .. table.concat(body, ',') .. '}', 0)
+    if not ok then
+      gone[one] = nil
+      failed = type(err) == 'table' and err.err or tostring(err)
+    end
   end
   at = at + 9 + 3 * parts
 end
-return {#dead, lives}
+local done = {}
+for _, one in ipairs(dead) do
+  if gone[one] then done[#done + 1] = ids[one] end
+end
+if #done > 0 then
+  call('ZREM', KEYS[1], unpack(done))
+  call('HDEL', KEYS[2], unpack(done))
+end
+if failed then return redis.error_reply(failed) end
+return {#done, lives}

@@ -16,7 +16,7 @@ local function touch(k, a)
   if left == -2 then return false end
   local out = {call('HGET', ledger, id) or '', '0'}
   local ttl = tonumber(ARGV[a + 2])
-  if ARGV[a + 4] == 'any' or left > ttl then
+  if ARGV[a + 4] == 'any' or left > ttl or left == -1 then
     local ends = fmt('%.0f', now + ttl)
     call('PEXPIREAT', hash, ends)
     call('ZADD', expires, ends, id)

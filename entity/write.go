@@ -40,7 +40,7 @@ func (s *Store[I, T]) Save(ctx context.Context, item Item[I, T], options ...keyw
 	if err := s.versioned(); err != nil {
 		return Item[I, T]{}, err
 	}
-	return s.whole(ctx, "save", item.ID, item.Value, strconv.FormatInt(item.Version, 10), options, item.texts)
+	return s.whole(ctx, "save", item.ID, item.Value, strconv.FormatInt(item.Version, 10), options, s.known(&item))
 }
 
 func (s *Store[I, T]) versioned() error {
@@ -51,7 +51,7 @@ func (s *Store[I, T]) versioned() error {
 }
 
 // whole writes all fields of an item.
-func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, condition string, options []keywright.WriteOption, texts ...[]text) (Item[I, T], error) {
+func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, condition string, options []keywright.WriteOption, known ...string) (Item[I, T], error) {
 	c := &call{condition: condition}
 	key, err := s.spec.Key(id)
 	a := s.action(name, keywright.Writes, key, err)
@@ -66,8 +66,8 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 	}
 	c.record = s.record(in)
 	c.expected = c.record
-	if len(texts) > 0 && texts[0] != nil {
-		c.expected = s.known(texts[0])
+	if len(known) > 0 && known[0] != "" {
+		c.expected = known[0]
 	}
 	adds, drops := c.adds, c.drops
 	c.now = append(templates(wasNot, s.spec.OnCreate), templates(wasThere, s.spec.OnUpdate)...)
@@ -78,7 +78,9 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 	if err != nil {
 		return Item[I, T]{}, err
 	}
-	return s.stampedItem(id, v, out), nil
+	item := s.stampedItem(id, v, out)
+	item.record = c.record
+	return item, nil
 }
 
 // fill takes a value into a call.
@@ -92,8 +94,7 @@ func (s *Store[I, T]) fill(key string, v *T, c *call, options []keywright.WriteO
 	if c.condition == absent {
 		c.removed = nil
 	}
-	in, c.adds, c.drops, err = s.describe(v)
-	return in, err
+	return s.describe(v, c)
 }
 
 // stampedItem is an item as it is now on the server.
@@ -122,7 +123,8 @@ func (s *Store[I, T]) set(v *T, field, text string) {
 
 // Update changes some fields of an item and gives its new version. A missing one
 // is keywright.ErrNotFound. 1 round trip; one more when an indexed field changes,
-// since what it was must be known to take it out of there.
+// since what it was must be known to take it out of there, and now and then one
+// when its TTL begins anew, as an index must outlive its items.
 func (s *Store[I, T]) Update(ctx context.Context, id I, changes ...Change[T]) (version int64, err error) {
 	return s.update(ctx, "update", id, present, changes, nil)
 }
@@ -271,7 +273,9 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 	}
 	if err == nil && s.err == nil {
 		c.id = s.id(key)
-		err = errors.Join(p.fill(key, c), s.lifetime(p, c, options))
+		if err = p.fill(key, c); err == nil {
+			err = s.lifetime(ctx, s.action(name, keywright.Writes, key, nil), p, c, options)
+		}
 	}
 	var needed bool
 	if err == nil && s.err == nil {
@@ -284,17 +288,28 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 		}
 	}
 	out, err := s.write(ctx, &a, c, func(expected string) { _, _ = p.moves(expected, c) })
+	if err == nil && out.record != "" {
+		if err = s.outlive(ctx, out.record); err != nil {
+			err = &keywright.Error{Class: keywright.UnknownOutcome, Op: name, Entry: s.spec.Entry.Name, Err: err, Hint: "the item is changed, and its indexes may end before it: touch it"}
+		}
+	}
 	return out.version, err
 }
 
 // lifetime: an update begins the TTL anew when it was asked to, when the entry
 // slides, and when it changes what the TTL depends on.
-func (s *Store[I, T]) lifetime(p *patch[I, T], c *call, options []keywright.WriteOption) (err error) {
-	begins := len(options) > 0 || s.spec.Entry.TTL.Sliding
+func (s *Store[I, T]) lifetime(ctx context.Context, a keywright.Action, p *patch[I, T], c *call, options []keywright.WriteOption) (err error) {
+	begins, known := len(options) > 0 || s.spec.Entry.TTL.Sliding, 0
 	for _, field := range s.spec.TTLFields {
-		begins = begins || p.touched[field]
+		if p.touched[field] {
+			begins, known = true, known+1
+		}
 	}
-	if begins {
+	switch {
+	case !begins:
+	case len(options) == 0 && s.spec.TTL != nil && known < len(s.spec.TTLFields):
+		c.ttl, err = s.ruled(ctx, &a)
+	default:
 		c.ttl, err = s.ttl(&p.v, options)
 	}
 	return err
@@ -313,7 +328,7 @@ func (s *Store[I, T]) look(ctx context.Context, a *keywright.Action, id string) 
 // Delete removes an item and reports whether it was there. 2 round trips: where
 // it is must be known to take it out of there; DeleteItem needs 1.
 func (s *Store[I, T]) Delete(ctx context.Context, id I) (bool, error) {
-	return s.remove(ctx, id, present, nil)
+	return s.remove(ctx, id, present, "")
 }
 
 // DeleteItem removes an item that was read, if nobody has changed it since: else
@@ -324,16 +339,16 @@ func (s *Store[I, T]) DeleteItem(ctx context.Context, item Item[I, T]) (bool, er
 	if s.spec.Version != "" {
 		condition = strconv.FormatInt(item.Version, 10)
 	}
-	return s.remove(ctx, item.ID, condition, item.texts)
+	return s.remove(ctx, item.ID, condition, s.known(&item))
 }
 
-func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, texts []text) (bool, error) {
+func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, known string) (bool, error) {
 	key, err := s.spec.Key(id)
 	a := s.action("delete", keywright.Idempotent, key, err)
-	c := &call{condition: condition, now: templates(wasThere, s.spec.OnDelete)}
+	c := &call{condition: condition, stamps: stamps{version: s.spec.Version}, now: templates(wasThere, s.spec.OnDelete)}
 	if a.Err == nil {
 		c.id = s.id(key)
-		if c.expected = s.knownOr(texts, ""); c.expected == "" && !s.apart {
+		if c.expected = known; known == "" && !s.apart {
 			if c.expected, err = s.look(ctx, &a, c.id); err != nil {
 				return false, err
 			}
@@ -346,19 +361,13 @@ func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, texts 
 	return err == nil, err
 }
 
-func (s *Store[I, T]) knownOr(texts []text, otherwise string) string {
-	if texts == nil {
-		return otherwise
-	}
-	return s.known(texts)
-}
-
 // outcome is what the server says of a write.
 type outcome struct {
 	code, text string
 	version    int64
 	now        int64 // ms
 	created    bool
+	record     string // of an item whose TTL began anew
 }
 
 // write sends a call, and again with the record that was found if another one was
@@ -371,8 +380,7 @@ func (s *Store[I, T]) write(ctx context.Context, a *keywright.Action, c *call, a
 		if a.Err == nil {
 			arrange(c.expected)
 		}
-		keys, args := s.encode(c)
-		out, _, err := keywright.RunShared(ctx, a, s.scripts.write, keys, args, decodeOutcome)
+		out, err := s.transmit(ctx, a, c)
 		if err != nil {
 			return outcome{}, err
 		}
@@ -383,6 +391,20 @@ func (s *Store[I, T]) write(ctx context.Context, a *keywright.Action, c *call, a
 		}
 		return s.verdict(a, out)
 	}
+}
+
+// transmit runs the script that does what a call asks for.
+func (s *Store[I, T]) transmit(ctx context.Context, a *keywright.Action, c *call) (outcome, error) {
+	if a.Err != nil || !s.puts(c) {
+		keys, args := s.encode(c)
+		return keywright.DoShared(ctx, a, s.scripts.write, keys, args, decodeOutcome)
+	}
+	keys, args, indexes := s.putKeys(c)
+	out, err := keywright.DoShared(ctx, a, s.putter.script, keys, args, s.decodePut)
+	if err == nil && indexes != nil && (out.code == "new" || out.code == "ok") {
+		s.renewed.done(indexes)
+	}
+	return out, err
 }
 
 // verdict is what an outcome is to the caller.
@@ -407,7 +429,10 @@ func decodeOutcome(r rueidis.RedisResult) (out outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	if len(texts) != 3 {
+	if len(texts) > 3 {
+		out.record = texts[3]
+	}
+	if len(texts) < 3 {
 		return out, fmt.Errorf("the script answered with %d texts", len(texts))
 	}
 	out.code, out.text = texts[0], texts[1]

@@ -16,13 +16,14 @@
 --   events: for which case ('old': the item was there, 'new': it was not, 'dead': one that had expired makes room), 'p', 's' or 'x' (PUBLISH, SPUBLISH, XADD), channel or key number,
 --     longest stream ('' any), age of its oldest entry in ms ('' any), 'e' or 'p' (envelope, plain),
 --     parts of the channel's name (0: the channel is given), parts of the message, then per part: text, field ('' none, '#' the id), 'q' (quoted) or another
--- Returns per call {code, text, server time in ms}: 'ok' or 'new' and the version; 'record' and the one found; 'absent'; 'present' or 'version' and the version found
+-- Returns per call {code, text, server time in ms}: 'ok' or 'new' and the version, and behind the time the record of an item whose TTL began anew; 'record' and the one found; 'absent'; 'present' or 'version' and the version found
 -- Round trips: 1
 local call, fmt = redis.call, string.format
 local t = call('TIME')
 local ms = t[1] * 1000 + math.floor(t[2] / 1000)
-local now, micros = fmt('%.0f', ms), fmt('%.0f', t[1] * 1000000 + t[2])
+local now, micros = fmt('%.0f', ms), t[1] * 1000000 + t[2]
 local renewed = {}
+local newest = 0 -- the highest version in this script, in which the time stands still
 
 local function renew(key, ttl)
   if ttl ~= '0' and renewed[key] ~= ttl then
@@ -65,6 +66,30 @@ local function emit(hash, id, k, at, last, case)
   end
 end
 
+-- drop takes an id out of an index. In a key of another type there is no entry.
+local function drop(key, kind, id)
+  local reply = redis.pcall(kind == 'z' and 'ZREM' or 'SREM', key, id)
+  if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end
+end
+
+local new -- whether the call at work is about to make an item
+
+-- undo takes back what an item that could not be made has left.
+local function undo(k, a)
+  local try, id = redis.pcall, ARGV[a + 2]
+  try('UNLINK', KEYS[k + 1])
+  try('HDEL', KEYS[k + 3], id)
+  if ARGV[a + 7] ~= '0' then try('ZREM', KEYS[k + 2], id) end
+  local at = a + 17 + ARGV[a + 12] + ARGV[a + 13]
+  for i = 1, ARGV[a + 14] + ARGV[a + 15] do
+    local key, kind = KEYS[k + ARGV[at]], ARGV[at + 1]
+    local set = kind == 's' or i <= tonumber(ARGV[a + 14]) and kind == ''
+    try(set and 'SREM' or 'ZREM', key, id)
+    at = at + 2
+  end
+  renewed = {}
+end
+
 local function write(k, a)
   local hash, expires, ledger, id = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 2]
   local expected, record, condition, ttl, keep = ARGV[a + 3], ARGV[a + 4], ARGV[a + 5], ARGV[a + 6], ARGV[a + 7]
@@ -90,12 +115,18 @@ local function write(k, a)
 
   if record == '' then
     -- First what frees memory: behind it a full server takes the event, too.
-    for i = drops, events - 1, 2 do
-      call(ARGV[i + 1] == 'z' and 'ZREM' or 'SREM', KEYS[k + ARGV[i]], id)
-    end
     call('HDEL', ledger, id)
+    local ok, err = pcall(emit, hash, id, k, events, last, 'old')
+    if not ok then
+      if had ~= '' then call('HSET', ledger, id, had) end
+      renewed = {}
+      renew(ledger, keep)
+      error(err)
+    end
+    for i = drops, events - 1, 2 do drop(KEYS[k + ARGV[i]], ARGV[i + 1], id) end
     if keep ~= '0' then call('ZREM', expires, id) end
-    emit(hash, id, k, events, last, 'old')
+    renewed = {} -- a key that lost its last entry loses its TTL
+    newest = math.max(newest, tonumber(version) or 0)
     call('UNLINK', hash)
     return {'ok', version, now}
   end
@@ -104,13 +135,23 @@ local function write(k, a)
   if record ~= '*' and record ~= had then
     call('HSET', ledger, id, record)
   end
-  if not there and had ~= '' then emit(hash, id, k, events, last, 'dead') end
+  if not there and had ~= '' then
+    local ok, err = pcall(emit, hash, id, k, events, last, 'dead')
+    if not ok then
+      call('HSET', ledger, id, had)
+      error(err)
+    end
+  end
+  new = not there
   local ends
   if ttl ~= '' and ttl ~= '0' then
     ends = fmt('%.0f', ms + ttl)
     call('ZADD', expires, ends, id)
     renew(ledger, keep)
     renew(expires, keep)
+  elseif keep ~= '0' and not there then
+    call('ZREM', expires, id) -- of one that had expired
+    renewed = {}
   end
   local at, stamp = pairs_, now
   if ARGV[a + 11] ~= '1' then stamp = fmt('%.0f', math.floor(ms / ARGV[a + 11])) end
@@ -120,7 +161,9 @@ local function write(k, a)
     if there then pairs_ = at end -- it keeps its own
   end
   if vfield ~= '' then
-    version = version ~= '0' and fmt('%.0f', version + 1) or micros
+    local fresh = version ~= '0' and version + 1 or math.max(micros, newest + 1)
+    newest = math.max(newest, fresh)
+    version = fmt('%.0f', fresh)
     ARGV[at + 1] = version
     at = at + 2
   end
@@ -130,7 +173,9 @@ local function write(k, a)
   if ends then call('PEXPIREAT', hash, ends) end
 
   for i = drops, events - 1, 2 do
-    call(ARGV[i + 1] == 'z' and 'ZREM' or 'SREM', KEYS[k + ARGV[i]], id)
+    local key = KEYS[k + ARGV[i]]
+    drop(key, ARGV[i + 1], id)
+    renewed[key] = nil
   end
   for i = adds, drops - 1, 2 do
     local key, score = KEYS[k + ARGV[i]], ARGV[i + 1]
@@ -142,17 +187,20 @@ local function write(k, a)
         call('ZADD', key, score, id)
       else
         call('ZREM', key, id)
+        renewed[key] = nil
       end
     end
     renew(key, keep)
   end
   emit(hash, id, k, events, last, there and 'old' or 'new')
-  return {there and 'ok' or 'new', version, now}
+  return {there and 'ok' or 'new', version, now, ends and (record == '*' and had or record)}
 end
 
 local out, a, k = {}, 2, 0
 for i = 1, tonumber(ARGV[1]) do
+  new = false
   local ok, reply = pcall(write, k, a)
+  if not ok and new then undo(k, a) end
   if ok then
     out[i] = reply
   elseif type(reply) == 'table' and reply.err then
