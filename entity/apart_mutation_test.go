@@ -67,7 +67,7 @@ func dies() error { return errDied }
 // the middle may not act any more; then p sweeps once. The time is not waited for: for
 // a sweep everything is due, for those who are stopped it is too late.
 func (s *scene) rest(p *Store[string, note], stopped ...*Store[string, note]) error {
-	sweeper := *p
+	own := p.windows
 	if s.real {
 		<-time.After(quick.due + 5*time.Millisecond)
 	} else {
@@ -83,15 +83,16 @@ func (s *scene) rest(p *Store[string, note], stopped ...*Store[string, note]) er
 		for _, who := range stopped {
 			who.windows.act = -time.Hour
 		}
-		sweeper.windows = windows{act: usual.act}
+		p.windows = windows{act: usual.act}
 	}
 	eventually(s.t, "nobody else sweeps", func() bool {
-		done, err := sweeper.Sweep(s.t.Context(), SweepOptions{})
+		done, err := p.Sweep(s.t.Context(), SweepOptions{})
 		if err != nil {
 			s.t.Errorf("sweep: %v", err)
 		}
 		return done.Busy == 0
 	})
+	p.windows = own
 	return nil
 }
 
