@@ -142,7 +142,9 @@ func TestApartProcess(t *testing.T) {
 	if os.Getenv("KEYWRIGHT_ENTITY_STOP") != "" {
 		at(notes, "written", func() error {
 			fmt.Println("stops")
-			return syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+			err := syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+			<-time.After(100 * time.Millisecond) // this thread may go on for a moment
+			return err
 		})
 		at(notes, "indexed", func() error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })
 		_, _ = notes.Create(ctx, "stopped", a("x", 1))

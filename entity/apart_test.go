@@ -63,7 +63,7 @@ func TestApart(t *testing.T) {
 		for name, test := range map[string]func(*testing.T, *keywrighttest.Cluster){
 			"life": apartLife, "expiry": apartExpiry, "model": apartModel, "scenes": apartScenes, "lost": apartLostReplies, "late": apartLateCommand,
 			"never": apartNever, "damage": apartDamage, "events": apartEvents, "pages": apartPages,
-			"places": apartPlaces, "mutations": apartMutations, "kills": apartKills, "stopped": apartStopped,
+			"places": apartPlaces, "mutations": apartMutations, "kills": apartKills, "stopped": apartStopped, "trips": apartTrips,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
