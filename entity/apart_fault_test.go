@@ -3,6 +3,7 @@ package entity
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -339,6 +340,46 @@ func apartLateCommand(t *testing.T, c *keywrighttest.Cluster) {
 	(<-d.late)()
 	if checked := sound(t, healthy); checked.Expired == 0 {
 		t.Error("nobody would find what the late command has done")
+	}
+	atRest(t, healthy)
+}
+
+// apartSkew: a server whose clock is far ahead takes nothing, and says why.
+func apartSkew(t *testing.T, c *keywrighttest.Cluster) {
+	notes := spread(t, c.URL(), "skew")
+	if _, err := notes.Create(t.Context(), "1", a("x", 1)); err != nil {
+		t.Fatal(err)
+	}
+	notes.windows.act = -time.Hour
+	_, err := notes.Create(t.Context(), "2", a("x", 1))
+	if class, _ := keywright.ClassOf(err); class != keywright.NotApplied || !errors.Is(err, errLate) {
+		t.Errorf("create: %v", err)
+	}
+	if _, err = notes.Shorten(t.Context(), "1", time.Minute); !errors.Is(err, errLate) {
+		t.Errorf("shorten: %v", err)
+	}
+	notes.windows = usual
+	if checked := sound(t, notes); checked.Items != 1 || checked.Expired != 0 {
+		t.Errorf("%+v", checked)
+	}
+}
+
+// apartBlind: the read that follows when another was there fails again and again; the
+// writer never acts on what it read before.
+func apartBlind(t *testing.T, c *keywrighttest.Cluster) {
+	var losing atomic.Int64
+	d := &deaf{lose: func() bool { return losing.Add(-1) >= 0 }}
+	notes, healthy := spreadOn(t, deafClient(t, c.URL(), d), "blind"), spread(t, c.URL(), "blind")
+	notes.windows, healthy.windows = quick, quick
+	at(notes, "written", func() error {
+		_, err := healthy.Update(t.Context(), "1", setKind.Set("y"))
+		return err
+	})
+	at(notes, "closed", func() error { losing.Store(20); return nil })
+	_, err := notes.Create(t.Context(), "1", a("x", 1))
+	losing.Store(0)
+	if class, _ := keywright.ClassOf(err); err != nil && class != keywright.UnknownOutcome {
+		t.Error(err)
 	}
 	atRest(t, healthy)
 }

@@ -64,6 +64,7 @@ func TestApart(t *testing.T) {
 			"life": apartLife, "expiry": apartExpiry, "model": apartModel, "scenes": apartScenes, "lost": apartLostReplies, "late": apartLateCommand,
 			"never": apartNever, "damage": apartDamage, "events": apartEvents, "pages": apartPages,
 			"places": apartPlaces, "mutations": apartMutations, "kills": apartKills, "stopped": apartStopped, "trips": apartTrips,
+			"skew": apartSkew, "blind": apartBlind,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
