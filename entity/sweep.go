@@ -31,7 +31,7 @@ func (o SweepOptions) every() time.Duration { return cmp.Or(o.Every, time.Second
 // Swept is what a sweep has done.
 type Swept struct {
 	Gone  int // items taken out of their indexes, and announced
-	Lives int // items whose hash somebody has prolonged by hand
+	Lives int // items that live: prolonged by hand, or in several slots (docs/entities-cluster.md)
 	Busy  time.Duration
 }
 
