@@ -52,6 +52,7 @@ type world struct {
 	log        map[string][]string
 	touched    map[string]bool // ids that something has happened to
 	walking    bool
+	inTheWay   bool
 	faulty     bool
 	settle     func() // after a lost reply: what is under way is over
 	unknown    int
@@ -197,7 +198,27 @@ func (w *world) repair(id string) {
 
 const blocked = "blocked" // a kind whose index is in the way
 
-func (w *world) unblock() { w.server.Do("DEL", w.prefix+":idx:kind:"+blocked) }
+// block puts a key of another type in the way, and reports whether it could.
+func (w *world) block() bool {
+	if len(w.ids(func(v note) bool { return v.Kind == blocked })) > 0 {
+		return false
+	}
+	for _, m := range w.dead {
+		if m.v.Kind == blocked {
+			return false
+		}
+	}
+	_, err := w.server.Try("SET", w.prefix+":idx:kind:"+blocked, "in the way") // a full server refuses it
+	w.inTheWay = err == nil
+	return w.inTheWay
+}
+
+func (w *world) unblock() {
+	if w.inTheWay {
+		w.server.Do("DEL", w.prefix+":idx:kind:"+blocked)
+	}
+	w.inTheWay = false
+}
 
 // step is one random operation.
 func (w *world) step() {
@@ -205,9 +226,8 @@ func (w *world) step() {
 	id := pick(w, someIDs)
 	m, there := w.live[id]
 	v := w.note()
-	if w.faulty && w.below(40) == 0 {
+	if w.faulty && w.below(40) == 0 && w.block() {
 		v.Kind = blocked
-		w.server.Do("SET", w.prefix+":idx:kind:"+blocked, "in the way")
 		defer w.unblock()
 	}
 	switch op := w.below(15); op {

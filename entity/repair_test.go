@@ -93,6 +93,8 @@ func TestCheckWhileWriting(t *testing.T) {
 			same(t, name, reply, []string{"changed"})
 			same(t, name, state(s, "n:"), before)
 		}
+		_, err := notes.Put(t.Context(), "1", a("k", 5))
+		must(t, err)
 		expire(t, s, notes, "1")
 		same(t, "an expired one", problems(t, notes, true), nil)
 		if c := sound(t, notes); c.Expired != 1 || c.Items != 0 {
