@@ -28,7 +28,27 @@ type ServerHealth struct {
 	Clients   int
 	Uptime    time.Duration
 	Keys      int64 // over all databases; expired ones that nobody touched count
-	Err       error // this server could not be asked
+
+	Peak          int64   // the most memory there has been
+	Fragmentation float64 // what the system gives the process ÷ what that uses
+	Policy        string  // maxmemory-policy: "noeviction", "volatile-ttl" …
+	Blocked       int     // clients that wait for something
+	Commands      int64   // since it began, as all that follow
+	Hits, Misses  int64   // reads of keys that were there, and that were not
+	Expired       int64
+	Evicted       int64 // thrown away at maxmemory
+	Refused       int64 // connections beyond maxclients
+	Input, Output int64 // bytes
+
+	Err error // this server could not be asked
+}
+
+// HitRate is the part of the reads that found their key, 0 before the first one.
+func (s ServerHealth) HitRate() float64 {
+	if s.Hits+s.Misses == 0 {
+		return 0
+	}
+	return float64(s.Hits) / float64(s.Hits+s.Misses)
 }
 
 // OK reports whether every server answered.
@@ -37,21 +57,23 @@ func (h Health) OK() bool {
 }
 
 // Check asks every server that commands go to how it is, in a cluster the
-// primaries: two round trips each, one after the other. The error joins those of all servers; what the others said is
-// in the Health nevertheless. It needs +ping and +info.
+// primaries, under sentinels the primary: two round trips each, at the same time.
+// The error joins those of all servers; what the others said is in the Health
+// nevertheless. It needs +ping and +info.
 func (c *Client) Check(ctx context.Context) (Health, error) {
-	var h Health
-	var errs []error
 	nodes := c.raw.Nodes()
-	for _, address := range slices.Sorted(maps.Keys(nodes)) {
+	h := Health{Servers: askAll(slices.Sorted(maps.Keys(nodes)), func(address string) ServerHealth {
 		s := checkServer(ctx, nodes[address])
 		s.Address = address
 		if s.Err != nil {
 			class, _, hint := judge(s.Err, false)
 			s.Err = &Error{Class: class, Op: "check", Server: address, Attempts: 1, Err: s.Err, Hint: hint}
-			errs = append(errs, s.Err)
 		}
-		h.Servers = append(h.Servers, s)
+		return s
+	})}
+	var errs []error
+	for _, s := range h.Servers {
+		errs = append(errs, s.Err)
 	}
 	if len(nodes) == 0 {
 		errs = append(errs, &Error{Class: Retryable, Op: "check", Server: c.server, Err: errors.New("no server is known")})
@@ -79,8 +101,15 @@ func checkServer(ctx context.Context, c rueidis.Client) (s ServerHealth) {
 	if v := info["valkey_version"]; v != "" {
 		s.Version = v
 	}
-	s.Memory, s.MaxMemory = number("used_memory"), number("maxmemory")
-	s.Clients, s.Uptime = int(number("connected_clients")), time.Duration(number("uptime_in_seconds"))*time.Second
+	s.Memory, s.MaxMemory, s.Peak = number("used_memory"), number("maxmemory"), number("used_memory_peak")
+	s.Fragmentation, _ = strconv.ParseFloat(info["mem_fragmentation_ratio"], 64)
+	s.Policy = info["maxmemory_policy"]
+	s.Clients, s.Blocked = int(number("connected_clients")), int(number("blocked_clients"))
+	s.Uptime = time.Duration(number("uptime_in_seconds")) * time.Second
+	s.Commands, s.Refused = number("total_commands_processed"), number("rejected_connections")
+	s.Hits, s.Misses = number("keyspace_hits"), number("keyspace_misses")
+	s.Expired, s.Evicted = number("expired_keys"), number("evicted_keys")
+	s.Input, s.Output = number("total_net_input_bytes"), number("total_net_output_bytes")
 	s.Keys = keys(info)
 	return s
 }

@@ -17,6 +17,7 @@ type Script struct {
 	text     string
 	sha      string
 	readOnly bool
+	byFirst  bool
 }
 
 // NewScript makes a script. The name is for errors and hooks.
@@ -25,6 +26,15 @@ func NewScript(name, text string) *Script { return newScript(name, text, false) 
 // NewReadOnlyScript makes a script that writes nothing: the server holds it to
 // that (EVALSHA_RO), and it is retried like any read. It needs Redis 7.0.
 func NewReadOnlyScript(name, text string) *Script { return newScript(name, text, true) }
+
+// NewKeylessScript makes a script that touches no keys, as one that publishes. In
+// a cluster it runs on the node of its first argument, as if that were a key: what
+// is published on one channel stays in order.
+func NewKeylessScript(name, text string) *Script {
+	s := newScript(name, text, false)
+	s.byFirst = true
+	return s
+}
 
 func newScript(name, text string, readOnly bool) *Script {
 	sum := sha1.Sum([]byte(text))
@@ -44,6 +54,9 @@ func (s *Script) run(ctx context.Context, c rueidis.CoreClient, keys, args []str
 
 func (s *Script) bySHA(b rueidis.Builder, keys, args []string) rueidis.Completed {
 	n := int64(len(keys))
+	if s.byFirst && n == 0 {
+		return b.Arbitrary("EVALSHA", s.sha, "0").Keys(args[0]).Args(args[1:]...).Build()
+	}
 	if s.readOnly {
 		return b.EvalshaRo().Sha1(s.sha).Numkeys(n).Key(keys...).Arg(args...).Build()
 	}
@@ -52,6 +65,9 @@ func (s *Script) bySHA(b rueidis.Builder, keys, args []string) rueidis.Completed
 
 func (s *Script) byText(b rueidis.Builder, keys, args []string) rueidis.Completed {
 	n := int64(len(keys))
+	if s.byFirst && n == 0 {
+		return b.Arbitrary("EVAL", s.text, "0").Keys(args[0]).Args(args[1:]...).Build()
+	}
 	if s.readOnly {
 		return b.EvalRo().Script(s.text).Numkeys(n).Key(keys...).Arg(args...).Build()
 	}

@@ -60,8 +60,28 @@ func RunShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []st
 	return v, late, err
 }
 
-// send sends many calls as one. It does not end with the context of one caller.
-func (s *Shared) send(calls []call) []rueidis.RedisResult {
+// DoShared is RunShared for callers that need not know when a call is over that
+// they have left: one that is alone makes it on its own goroutine.
+func DoShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []string, decode func(rueidis.RedisResult) (T, error)) (T, error) {
+	if a.Err == nil && len(keys) > 1 {
+		a.Err = s.client.together(keys...)
+	}
+	g := s.gather
+	if s.client.slots {
+		g = s.alone
+	}
+	return Run(ctx, a, func(ctx context.Context) rueidis.RedisResult {
+		result, err := g.Lead(ctx, call{keys, args})
+		if err != nil {
+			return rueidis.NewErrorResult(err)
+		}
+		return result
+	}, decode)
+}
+
+// send sends many calls as one. Where they are those of several callers ctx is
+// that of none of them.
+func (s *Shared) send(ctx context.Context, calls []call) []rueidis.RedisResult {
 	first := calls[0]
 	keys := make([]string, 0, len(calls)*len(first.keys))
 	args := make([]string, 1, 1+len(calls)*len(first.args))
@@ -70,7 +90,7 @@ func (s *Shared) send(calls []call) []rueidis.RedisResult {
 		keys, args = append(keys, c.keys...), append(args, c.args...)
 	}
 	out := make([]rueidis.RedisResult, len(calls))
-	replies, err := s.script.run(context.Background(), s.client.raw, keys, args).ToArray()
+	replies, err := s.script.run(ctx, s.client.raw, keys, args).ToArray()
 	if err == nil && len(replies) != len(calls) {
 		err = fmt.Errorf("the script answered %d of %d calls", len(replies), len(calls))
 	}

@@ -106,7 +106,7 @@ func (c *Cache[V]) GetOrLoadMany(ctx context.Context, items []Item[V], load Many
 
 func (i Item[V]) reading() keywright.Op[V] {
 	main := i.main
-	return keywright.NewOp(keywright.Spec[V]{Action: i.action("get", keywright.Reads), Decode: i.c.decode, Build: get(main)})
+	return keywright.NewOp(keywright.Spec[V]{Action: i.action("get", keywright.Reads), Decode: i.decode, Build: get(main)})
 }
 
 // many is the load of several items under way.

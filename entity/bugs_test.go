@@ -136,10 +136,11 @@ func mortal(s *keywrighttest.Server, prefix string) (wrong []string) {
 // TestIndexOutlivesUpdate: whoever prolongs an item prolongs its indexes.
 func TestIndexOutlivesUpdate(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		other := New(open(t, s.URL()), noteSpec("n"), nil) // a process that has renewed nothing yet
 		for id, prolong := range map[string]func() error{
-			"1": func() error { return notes.Touch(t.Context(), "1", keywright.ExpiresIn(20*time.Hour)) },
+			"1": func() error { return other.Touch(t.Context(), "1", keywright.ExpiresIn(20*time.Hour)) },
 			"2": func() error {
-				_, err := notes.UpdateWith(t.Context(), "2", []keywright.WriteOption{keywright.ExpiresIn(20 * time.Hour)}, setText.Set("x"))
+				_, err := other.UpdateWith(t.Context(), "2", []keywright.WriteOption{keywright.ExpiresIn(20 * time.Hour)}, setText.Set("x"))
 				return err
 			},
 		} {

@@ -20,6 +20,7 @@ type call struct {
 	removed   []string
 	adds      []entry
 	drops     []entry
+	at        []string // of a whole item: the key of each index, "" where it is in none
 	now, dead []string // events, as the script takes them
 }
 
@@ -28,6 +29,26 @@ type stamps struct {
 	created, updated bool
 	version          string
 	unit             string
+}
+
+// count is how many fields they are.
+func (s stamps) count() (n int) {
+	for _, on := range []bool{s.created, s.version != "", s.updated} {
+		if on {
+			n++
+		}
+	}
+	return n
+}
+
+// field is the text of a field, if the call writes it.
+func (c *call) field(name string) (string, bool) {
+	for i := 0; i+1 < len(c.fields); i += 2 {
+		if c.fields[i] == name {
+			return c.fields[i+1], true
+		}
+	}
+	return "", false
 }
 
 // entry is an id's entry in an index. Its score is "" in a set, "@field" to be
@@ -263,24 +284,24 @@ func (s *Store[I, T]) stamp(c *call, whole bool) {
 }
 
 // describe says in which indexes a value is: what to add, and the record.
-func (s *Store[I, T]) describe(v *T) (in map[string]string, adds, drops []entry, err error) {
-	in = map[string]string{}
+func (s *Store[I, T]) describe(v *T, c *call) (in map[string]string, err error) {
+	in, c.at = map[string]string{}, make([]string, len(s.spec.Indexes))
 	for i := range s.spec.Indexes {
 		ix := &s.spec.Indexes[i]
 		e, there, err := s.entryOf(ix, v)
 		switch {
 		case err != nil:
-			return nil, nil, nil, err
+			return nil, err
 		case there:
-			adds = append(adds, e)
+			c.adds, c.at[i] = append(c.adds, e), e.key
 		case e.key != "":
-			drops = append(drops, ix.drop(e.key))
+			c.drops = append(c.drops, ix.drop(e.key))
 		}
 		if ix.Field != "" && e.key != "" {
 			in[ix.Name] = ix.text(e.key)
 		}
 	}
-	return in, adds, drops, nil
+	return in, nil
 }
 
 // entryOf is where a value is in an index, if it is. One that lacks only the
@@ -336,8 +357,13 @@ func (s *Store[I, T]) all(record string) (drops []entry) {
 	return drops
 }
 
-// known is the record of an item as it was read.
-func (s *Store[I, T]) known(texts []text) string {
+// known is the record of an item as it was read or written; "" if it is not
+// known.
+func (s *Store[I, T]) known(item *Item[I, T]) string {
+	if item.record != "" || item.texts == nil {
+		return item.record
+	}
+	texts := item.texts
 	in := map[string]string{}
 	for i := range s.spec.Indexes {
 		ix := &s.spec.Indexes[i]

@@ -9,8 +9,12 @@ local holder = call('GET', KEYS[3])
 if holder and holder ~= ARGV[1] then
   return {tostring(math.max(call('PTTL', KEYS[3]), 1)), ''}
 end
-call('DEL', KEYS[3]) -- first what frees memory: behind it a full server takes the rest
-call('SET', KEYS[3], ARGV[1], 'PX', ARGV[2])
+if holder then
+  call('PEXPIRE', KEYS[3], ARGV[2])
+else
+  call('UNLINK', KEYS[3]) -- a full server takes SET only behind what needs no memory
+  call('SET', KEYS[3], ARGV[1], 'PX', ARGV[2])
+end
 local t = call('TIME')
 local ms = t[1] * 1000 + math.floor(t[2] / 1000)
 local ids = call('ZRANGE', KEYS[1], '-inf', string.format('%.0f', ms), 'BYSCORE', 'LIMIT', 0, ARGV[3])

@@ -103,12 +103,14 @@ type Store[I, T any] struct {
 	err    error
 
 	scripts *scripts
+	putter  *putter        // nil where `write` does all
 	columns map[string]int // field → column
 	names   []string       // of all columns
 	stamped map[string]bool
 	keeps   string // IndexTTL in ms
 	apart   bool   // its keys lie in several slots of a cluster
 	renewed *memo
+	seen    foresight
 }
 
 // New makes a store. Generated code calls it. The error of a key that could not
@@ -127,6 +129,7 @@ func New[I, T any](c *keywright.Client, spec *Spec[I, T], err error) *Store[I, T
 	}
 	s.keeps = fmt.Sprint(spec.IndexTTL.Milliseconds())
 	s.scripts = keywright.Part(c, newScripts)
+	s.putter = newPutter(c, s)
 	return s
 }
 
@@ -136,7 +139,8 @@ type Item[I, T any] struct {
 	Value   T
 	Version int64 // 0 if the declaration has no version
 
-	texts []text // as they were read, by column
+	texts  []text // as they were read, by column
+	record string // what the ledger said behind the write that gave it
 }
 
 // text is a field as it is stored, if it is there.
@@ -200,6 +204,9 @@ func (s *Store[I, T]) id(key string) string {
 	return key[len(s.spec.Prefix) : len(key)-len(s.spec.Suffix)]
 }
 
+// KeyOf is the key of an item by the text of its id, as Problem has it.
+func (s *Store[I, T]) KeyOf(id string) string { return s.key(id) }
+
 func (s *Store[I, T]) key(id string) string { return s.spec.Prefix + id + s.spec.Suffix }
 
 // action begins an operation.
@@ -222,22 +229,33 @@ func (s *Store[I, T]) invalid(err error) error {
 
 // record is what the ledger says of an item: by the name of each index that has a
 // key per value, that value, also of an item that is not in it as it lacks the
-// score. It is never empty, so that an item of no such index
-// is in the ledger too.
+// score.
 func (s *Store[I, T]) record(in map[string]string) string {
-	var b strings.Builder
-	b.WriteByte('=')
+	record := Record()
 	for i := range s.spec.Indexes {
 		ix := &s.spec.Indexes[i]
 		if text := in[ix.Name]; ix.Field != "" && text != "" {
-			b.WriteString(ix.Name)
-			b.WriteByte('=')
-			b.WriteString(strconv.Itoa(len(text)))
-			b.WriteByte(':')
-			b.WriteString(text)
+			record = appendRecord(record, ix.Name, text)
 		}
 	}
-	return b.String()
+	return string(record)
+}
+
+// Record is the text of an item in the ledger: names of indexes with a key per
+// value, each with the value that the item is under. It is never empty, so that an
+// item of no such index is in the ledger too.
+func Record(namesAndValues ...string) []byte {
+	record := []byte{'='}
+	for i := 0; i+1 < len(namesAndValues); i += 2 {
+		record = appendRecord(record, namesAndValues[i], namesAndValues[i+1])
+	}
+	return record
+}
+
+func appendRecord(dst []byte, name, text string) []byte {
+	dst = append(append(dst, name...), '=')
+	dst = append(strconv.AppendInt(dst, int64(len(text)), 10), ':')
+	return append(dst, text...)
 }
 
 // recorded reads a record. What it does not understand it leaves out.

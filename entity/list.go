@@ -82,19 +82,20 @@ const (
 // List gives a page of the items in an index: with scores by score and then by
 // id, else by id. A set of more than 5,000 ids is given in the server's own order
 // (SSCAN), and a page of it may hold a few items more than asked for. 1 round
-// trip; O(log n + page) with scores, O(n log n) for smaller sets.
+// trip; 2 where a first page that this store has listed before has new items.
+// O(log n + page) with scores, O(n log n) for smaller sets.
 func (s *Store[I, T]) List(ctx context.Context, q Query[T]) (Page[I, T], error) {
-	rows, next, gone, err := s.list(ctx, q, s.names)
+	rows, next, gone, err := s.rows(ctx, q)
 	if err != nil {
 		return Page[I, T]{}, err
 	}
-	p := Page[I, T]{Next: next, Gone: gone}
+	p := Page[I, T]{Items: make([]Item[I, T], 0, len(rows)), Next: next, Gone: gone}
 	for _, row := range rows {
-		id, key, err := s.named(row[0])
+		id, key, err := s.named(row.id)
 		if err != nil {
 			return p, err
 		}
-		item, err := s.item(id, key, row[1:])
+		item, err := s.item(id, key, row.texts)
 		if err != nil {
 			return p, err
 		}
@@ -103,11 +104,26 @@ func (s *Store[I, T]) List(ctx context.Context, q Query[T]) (Page[I, T], error) 
 	return p, nil
 }
 
+// rows are those of a page, of one that is known from before if may be.
+func (s *Store[I, T]) rows(ctx context.Context, q Query[T]) (rows []row, next string, gone int, err error) {
+	a := s.action("list", keywright.Reads, q.Of.key, q.check())
+	if a.Err == nil {
+		var ok bool
+		if rows, next, gone, ok, err = s.foresee(ctx, &a, &q); ok || err != nil {
+			return rows, next, gone, err
+		}
+	}
+	if rows, next, gone, err = s.list(ctx, q, s.names); err == nil {
+		s.learn(&q, rows, next)
+	}
+	return rows, next, gone, err
+}
+
 // IDs is List without the items.
 func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (ids []I, next string, err error) {
 	rows, next, _, err := s.list(ctx, q, nil)
 	for _, row := range rows {
-		id, _, bad := s.named(row[0])
+		id, _, bad := s.named(row.id)
 		if bad != nil {
 			return nil, "", bad
 		}
@@ -117,11 +133,7 @@ func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (ids []I, next string
 }
 
 // named reads the id of an item from a member of an index.
-func (s *Store[I, T]) named(m rueidis.RedisMessage) (id I, key string, err error) {
-	text, err := m.ToString()
-	if err != nil {
-		return id, "", err
-	}
+func (s *Store[I, T]) named(text string) (id I, key string, err error) {
 	key = s.key(text)
 	id, ok := s.spec.Parse(key)
 	if !ok {
@@ -156,7 +168,7 @@ func (q *Query[T]) order() string {
 	return "up"
 }
 
-func (s *Store[I, T]) list(ctx context.Context, q Query[T], fields []string) (rows [][]rueidis.RedisMessage, next string, gone int, err error) {
+func (s *Store[I, T]) list(ctx context.Context, q Query[T], fields []string) (rows []row, next string, gone int, err error) {
 	a := s.action("list", keywright.Reads, q.Of.key, q.check())
 	if a.Err != nil {
 		return nil, "", 0, a.Err
@@ -186,7 +198,11 @@ func (s *Store[I, T]) list(ctx context.Context, q Query[T], fields []string) (ro
 	count, _ := all[3].ToString()
 	gone, _ = strconv.Atoi(count)
 	for all = all[4:]; len(all) > 0; all = all[1+len(fields):] {
-		rows = append(rows, all[:1+len(fields)])
+		id, err := all[0].ToString()
+		if err != nil {
+			return nil, "", 0, err
+		}
+		rows = append(rows, row{id, all[1 : 1+len(fields)]})
 	}
 	return rows, next, gone, nil
 }

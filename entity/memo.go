@@ -24,6 +24,21 @@ func (m *memo) due(key string) bool {
 	return m.every > 0 && (!known || time.Since(at) > m.every)
 }
 
+// anyDue is whether one of some keys is to be renewed.
+func (m *memo) anyDue(keys []string) bool {
+	if m.every <= 0 {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, key := range keys {
+		if at, known := m.at[key]; !known || time.Since(at) > m.every {
+			return true
+		}
+	}
+	return false
+}
+
 // done notes that keys were renewed. What was renewed by a write need not be
 // noted.
 func (m *memo) done(keys []string) {

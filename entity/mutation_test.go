@@ -47,6 +47,14 @@ var mutants = map[string]mutant{
 	"one failure fails all":                   {"OneFails", []string{"local ok, reply = pcall(write, k, a)", "local ok, reply = true, write(k, a)"}},
 	"texts of events are not quoted":          {"Hostile", []string{"text = cjson.encode(text)", "text = '\"' .. text .. '\"'"}},
 	"an update does not renew its indexes":    {"IndexOutlivesUpdate", []string{"now, ends and (record == '*' and had or record)}", "now}"}},
+	// put.lua
+	"put: a record is not compared (I2)":      {"Life", []string{"if had ~= (expected == '' and record or expected) then return", "if false then return"}},
+	"put: a create overwrites":                {"Life", []string{"if call('EXISTS', hash) == 1 then return {'present'", "if false then return {'present'"}},
+	"put: a version is not compared":          {"Life", []string{"if condition ~= 'present' and condition ~= version then", "if false then"}},
+	"put: an expiry time is not written down": {"Life", []string{"    call('ZADD', expires, at, id)\n", ""}},
+	"put: an item gets no TTL (K1)":           {"Life", []string{"  if at then call('PEXPIREAT', hash, at) end\n", ""}},
+	"put: the old entry stays (I2)":           {"Life", []string{"  for i = 1, ARGV[a + 7] do", "  for i = 1, 0 do"}},
+	"put: a new index has no TTL (K1)":        {"Life", []string{"    if due then renew(", "    if false then renew("}},
 	// sweep.lua
 	"a sweep does not look at the time again":     {"SweepOnce", []string{"scores[i] and tonumber(scores[i]) <= ms", "true"}},
 	"a sweep does not compare the record":         {"SweepOnce", []string{"if due and (records[i] or '') == ARGV[2 * i + 1] then", "if due then"}},
@@ -62,8 +70,8 @@ var mutants = map[string]mutant{
 	"a sweep tells what it has not taken":         {"SweepOnce", []string{"if #dead == 0 then return {0, lives} end\n", "", "  if gone[one] then\n    local body", "  if true then\n    local body"}},
 	// due.lua
 	"two sweep at once":          {"Lease", []string{"if holder and holder ~= ARGV[1] then", "if false then"}},
-	"a lease for ever":           {"Lease", []string{"call('SET', KEYS[3], ARGV[1], 'PX', ARGV[2])", "call('SET', KEYS[3], ARGV[1])"}},
-	"a full server is not swept": {"FullServer", []string{"call('DEL', KEYS[3]) --", "--"}},
+	"a lease for ever":           {"Lease", []string{"  call('PEXPIRE', KEYS[3], ARGV[2])\nelse", "else", "  call('SET', KEYS[3], ARGV[1], 'PX', ARGV[2])", "  call('SET', KEYS[3], ARGV[1])"}},
+	"a full server is not swept": {"FullServer", []string{"call('UNLINK', KEYS[3]) --", "--"}},
 	"a sweep takes all at once":  {"SweepBatch", []string{", 'BYSCORE', 'LIMIT', 0, ARGV[3])", ", 'BYSCORE')"}},
 	// touch.lua
 	"touch makes entries of nothing":  {"NeverGivenWhenExpired", []string{"if left == -2 then return false end", ""}},
@@ -106,9 +114,11 @@ const mutated = "KEYWRIGHT_ENTITY_MUTATED"
 // init, as the stores of every test must have the scripts without the guards.
 func init() {
 	edits := strings.Split(os.Getenv(mutated), "\x1f")
-	if len(edits) < 2 {
+	if len(edits) < 3 {
 		return
 	}
+	putting = edits[0] == "put" // else `write` is to do what `put` does, too
+	edits = edits[1:]
 	edit = func(text string) string {
 		for i := 0; i+1 < len(edits); i += 2 {
 			text = strings.Replace(text, edits[i], edits[i+1], 1)
@@ -136,7 +146,7 @@ func TestMutations(t *testing.T) {
 			room <- struct{}{}
 			defer func() { <-room }()
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^Test"+m.test+"$/^redis-server$", "-test.timeout=60s", "-rapid.seed=1", "-rapid.nofailfile")
-			cmd.Env = append(os.Environ(), mutated+"="+strings.Join(m.edits, "\x1f"))
+			cmd.Env = append(os.Environ(), mutated+"="+strings.Join(append([]string{name[:3]}, m.edits...), "\x1f"))
 			said, err := cmd.CombinedOutput()
 			out <- result{string(said), err}
 		}()
@@ -146,7 +156,11 @@ func TestMutations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := <-results[name]
 			for i := 0; i < len(m.edits); i += 2 {
-				if n := strings.Count(all, m.edits[i]); n != 1 {
+				text := all
+				if strings.HasPrefix(name, "put: ") {
+					text = putText
+				}
+				if n := strings.Count(text, m.edits[i]); n != 1 {
 					t.Errorf("the scripts have %q %d times: the mutation tests nothing", m.edits[i], n)
 				}
 			}

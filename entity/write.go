@@ -40,7 +40,7 @@ func (s *Store[I, T]) Save(ctx context.Context, item Item[I, T], options ...keyw
 	if err := s.versioned(); err != nil {
 		return Item[I, T]{}, err
 	}
-	return s.whole(ctx, "save", item.ID, item.Value, strconv.FormatInt(item.Version, 10), options, item.texts)
+	return s.whole(ctx, "save", item.ID, item.Value, strconv.FormatInt(item.Version, 10), options, s.known(&item))
 }
 
 func (s *Store[I, T]) versioned() error {
@@ -51,7 +51,7 @@ func (s *Store[I, T]) versioned() error {
 }
 
 // whole writes all fields of an item.
-func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, condition string, options []keywright.WriteOption, texts ...[]text) (Item[I, T], error) {
+func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, condition string, options []keywright.WriteOption, known ...string) (Item[I, T], error) {
 	c := &call{condition: condition}
 	key, err := s.spec.Key(id)
 	a := s.action(name, keywright.Writes, key, err)
@@ -66,8 +66,8 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 	}
 	c.record = s.record(in)
 	c.expected = c.record
-	if len(texts) > 0 && texts[0] != nil {
-		c.expected = s.known(texts[0])
+	if len(known) > 0 && known[0] != "" {
+		c.expected = known[0]
 	}
 	adds, drops := c.adds, c.drops
 	c.now = append(templates(wasNot, s.spec.OnCreate), templates(wasThere, s.spec.OnUpdate)...)
@@ -78,7 +78,9 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 	if err != nil {
 		return Item[I, T]{}, err
 	}
-	return s.stampedItem(id, v, out), nil
+	item := s.stampedItem(id, v, out)
+	item.record = c.record
+	return item, nil
 }
 
 // fill takes a value into a call.
@@ -92,8 +94,7 @@ func (s *Store[I, T]) fill(key string, v *T, c *call, options []keywright.WriteO
 	if c.condition == absent {
 		c.removed = nil
 	}
-	in, c.adds, c.drops, err = s.describe(v)
-	return in, err
+	return s.describe(v, c)
 }
 
 // stampedItem is an item as it is now on the server.
@@ -321,19 +322,13 @@ func (s *Store[I, T]) look(ctx context.Context, a *keywright.Action, id string) 
 	raw := s.client.Raw()
 	return keywright.Run(ctx, &reading, func(ctx context.Context) rueidis.RedisResult {
 		return raw.Do(ctx, raw.B().Hget().Key(s.spec.Ledger).Field(id).Build())
-	}, func(r rueidis.RedisResult) (string, error) {
-		text, err := r.ToString()
-		if rueidis.IsRedisNil(err) {
-			return "", nil
-		}
-		return text, err
-	})
+	}, optionalText)
 }
 
 // Delete removes an item and reports whether it was there. 2 round trips: where
 // it is must be known to take it out of there; DeleteItem needs 1.
 func (s *Store[I, T]) Delete(ctx context.Context, id I) (bool, error) {
-	return s.remove(ctx, id, present, nil)
+	return s.remove(ctx, id, present, "")
 }
 
 // DeleteItem removes an item that was read, if nobody has changed it since: else
@@ -344,16 +339,16 @@ func (s *Store[I, T]) DeleteItem(ctx context.Context, item Item[I, T]) (bool, er
 	if s.spec.Version != "" {
 		condition = strconv.FormatInt(item.Version, 10)
 	}
-	return s.remove(ctx, item.ID, condition, item.texts)
+	return s.remove(ctx, item.ID, condition, s.known(&item))
 }
 
-func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, texts []text) (bool, error) {
+func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, known string) (bool, error) {
 	key, err := s.spec.Key(id)
 	a := s.action("delete", keywright.Idempotent, key, err)
 	c := &call{condition: condition, stamps: stamps{version: s.spec.Version}, now: templates(wasThere, s.spec.OnDelete)}
 	if a.Err == nil {
 		c.id = s.id(key)
-		if c.expected = s.knownOr(texts, ""); c.expected == "" {
+		if c.expected = known; known == "" {
 			if c.expected, err = s.look(ctx, &a, c.id); err != nil {
 				return false, err
 			}
@@ -364,13 +359,6 @@ func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, texts 
 		return false, nil
 	}
 	return err == nil, err
-}
-
-func (s *Store[I, T]) knownOr(texts []text, otherwise string) string {
-	if texts == nil {
-		return otherwise
-	}
-	return s.known(texts)
 }
 
 // outcome is what the server says of a write.
@@ -389,8 +377,7 @@ func (s *Store[I, T]) write(ctx context.Context, a *keywright.Action, c *call, a
 		if a.Err == nil {
 			arrange(c.expected)
 		}
-		keys, args := s.encode(c)
-		out, _, err := keywright.RunShared(ctx, a, s.scripts.write, keys, args, decodeOutcome)
+		out, err := s.send(ctx, a, c)
 		if err != nil {
 			return outcome{}, err
 		}
@@ -408,6 +395,20 @@ func (s *Store[I, T]) write(ctx context.Context, a *keywright.Action, c *call, a
 		}
 		return out, nil
 	}
+}
+
+// send runs the script that does what a call asks for.
+func (s *Store[I, T]) send(ctx context.Context, a *keywright.Action, c *call) (outcome, error) {
+	if a.Err != nil || !s.puts(c) {
+		keys, args := s.encode(c)
+		return keywright.DoShared(ctx, a, s.scripts.write, keys, args, decodeOutcome)
+	}
+	keys, args, indexes := s.putKeys(c)
+	out, err := keywright.DoShared(ctx, a, s.putter.script, keys, args, s.decodePut)
+	if err == nil && indexes != nil && (out.code == "new" || out.code == "ok") {
+		s.renewed.done(indexes)
+	}
+	return out, err
 }
 
 func (s *Store[I, T]) conflict(a *keywright.Action, out outcome, err error) error {

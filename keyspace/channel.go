@@ -55,6 +55,24 @@ func (c *Channel) Key() *Key {
 	return c.Durable.Entry.Keys[0]
 }
 
+// Form says how messages travel: publisher and subscriber must agree on it.
+func (c *Channel) Form() string {
+	form := "pub/sub"
+	switch {
+	case c.Durable != nil:
+		form = "a stream"
+	case c.Sharded:
+		form = "sharded pub/sub"
+	}
+	if c.Plain {
+		form += ", without an envelope"
+	}
+	if c.Request {
+		form += ", as requests"
+	}
+	return form
+}
+
 // PubSub are the channels that are no streams.
 func (ks *Keyspace) PubSub() []*Channel {
 	return slices.DeleteFunc(slices.Clone(ks.Channels), func(c *Channel) bool { return c.Durable != nil })

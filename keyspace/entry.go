@@ -70,12 +70,13 @@ var childProperties = map[string][]string{
 	"durable":  {"maxlen", "age", "groups", "retry", "dead"},
 	"events":   {"doc", "with", "deletes", "emits"},
 	"cleanup":  {"match", "idle", "older"},
+	"pressure": {"at", "entry", "where", "shorten", "release"},
 	"emits":    {"create", "update", "delete", "expire"},
 	"stamps":   {"created", "updated", "version"},
 }
 
-// ChildProperties are the properties of one channel, event or clean-up rule, of
-// `durable` or of `emits`.
+// ChildProperties are the properties of one channel, event, clean-up or pressure
+// rule, of `durable` or of `emits`.
 func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
 
 // builder reads one entry.

@@ -34,8 +34,11 @@ type Keyspace struct {
 	Events   []*Event
 	Shapes   []*Shape // at most one per file, for the entries of that file
 	Cleanup  []Cleanup
+	Pressure []Pressure
 	Outputs  []Output // what `keywright gen` writes without arguments
 	Files    []File   // root first; needed to show excerpts and to read ignore comments
+
+	PressureLease *Key // nil without Pressure
 }
 
 // File is the text of one declaration file.

@@ -71,7 +71,7 @@ func (l *loader) order(file string) int {
 }
 
 // topLevel are the sections of a file.
-var topLevel = []string{"keywright", "package", "doc", "owner", "cluster", "owns", "foreign", "imports", "vars", "ttls", "keys", "channels", "events", "shape", "cleanup", "gen"}
+var topLevel = []string{"keywright", "package", "doc", "owner", "cluster", "owns", "foreign", "imports", "vars", "ttls", "keys", "channels", "events", "shape", "cleanup", "pressure", "gen"}
 
 // read loads one file and what it imports, depth first. via are the files that
 // led here, to name a cycle.
@@ -274,6 +274,7 @@ func (l *loader) resolve() {
 		l.sectionCleanup(d)
 		l.sectionEvents(d)
 	}
+	l.sectionPressure()
 	l.references()
 	for _, name := range sortedKeys(l.vars) {
 		l.ks.Vars = append(l.ks.Vars, *l.vars[name])

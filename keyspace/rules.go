@@ -87,4 +87,7 @@ var rules = []finding.Rule{
 	{Code: "KW308", Name: "missing-file", Severity: errorLevel, Summary: "A schema or script file that does not exist",
 		Explain: "`json FILE` and `file:` name files relative to the declaration. Without them values cannot be checked and scripts cannot be generated.",
 		Fix:     "create the file, or correct the path"},
+	{Code: "KW309", Name: "bad-pressure", Severity: errorLevel, Summary: "A pressure rule that cannot be followed",
+		Explain: "`{at: 80%, entry: item, where: {priority: 1}, shorten: to 5m}`: from 80 % of maxmemory on, the items whose priority is 1 live for at most five minutes more. Which of them come first is told by an index of the entity with a zset per value, like `priority+created_at`. `release: to 85%` deletes them until the server is at 85 %, so that is below `at`.",
+		Fix:     "name an entity with such an index, and values of its field"},
 }

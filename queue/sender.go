@@ -48,7 +48,7 @@ func (q Queue[T]) sender() *gather.Gather[piece, put] {
 }
 
 // putAll is one call for the jobs of several callers.
-func (q Queue[T]) putAll(pieces []piece) []put {
+func (q Queue[T]) putAll(_ context.Context, pieces []piece) []put {
 	keys, args := q.header(len(pieces))
 	for _, p := range pieces {
 		keys, args = append(keys, p.keys...), append(args, p.args...)

@@ -61,10 +61,14 @@ func Users(ks *keyspace.Keyspace) ([]User, error) {
 		b.script(e)
 		b.emits(e)
 	}
-	for _, c := range ks.Channels {
+	for _, c := range ks.PubSub() {
 		b.channel(c, c.Owner, true)
 		for _, r := range c.Readers {
 			b.channel(c, r, false)
+			b.answers(c, r)
+		}
+		if b.publishes(c) {
+			b.scripts(c.Owner, c.Name)
 		}
 	}
 	if b.err != nil {
@@ -170,7 +174,7 @@ func (u *user) may(commands string) {
 func (b *builder) entry(k *keyspace.Key) {
 	b.grant(b.user(k.Entry.Owner, k.Name), k, true)
 	for _, r := range k.Entry.Readers {
-		b.grant(b.user(r, k.Name), k, false)
+		b.grant(b.user(r, k.Name), k, k.Entry.Construct == keyspace.Topic) // a consumer writes down what it has had
 	}
 	if u := b.user(k.Entry.Owner, k.Name); u != nil && k.Role == "" {
 		for _, old := range k.Entry.Was {
@@ -219,15 +223,35 @@ func (b *builder) script(e *keyspace.Entry) {
 // emits lets the owner of an entity announce what happens to its items.
 func (b *builder) emits(e *keyspace.Entry) {
 	for _, name := range e.Emits {
-		for _, c := range b.ks.Channels {
-			if c.Name == name {
-				b.channel(c, e.Owner, true)
-			}
+		if c := b.ks.Channel(name); c != nil && c.Durable == nil {
+			b.channel(c, e.Owner, true)
+		} else if c != nil && c.Key() != nil {
+			b.grant(b.user(e.Owner, e.Name), c.Key(), true)
 		}
 	}
 	if e.Notify != nil { // whoever takes the lock also waits for it
 		b.channel(e.Notify, e.Owner, true)
 		b.channel(e.Notify, e.Owner, false)
+	}
+}
+
+// answers lets who reads requests answer them.
+func (b *builder) answers(c *keyspace.Channel, reader string) {
+	if c.ReplyTo != nil {
+		b.channel(c.ReplyTo, reader, true)
+		b.scripts(reader, c.Name)
+	}
+}
+
+// publishes reports whether a channel is published on by a script, which puts the
+// server's time into the envelope. It is for channels that the declaration lists.
+func (b *builder) publishes(c *keyspace.Channel) bool {
+	return !c.Plain && c.Answers == nil && !slices.ContainsFunc(b.ks.Entries, func(e *keyspace.Entry) bool { return e.Notify == c })
+}
+
+func (b *builder) scripts(name, entry string) {
+	if u := b.user(name, entry); u != nil {
+		u.may("eval evalsha")
 	}
 }
 
@@ -238,6 +262,9 @@ func (b *builder) channel(c *keyspace.Channel, name string, publish bool) {
 	}
 	for _, glob := range Globs(c.Pattern) {
 		u.channels[glob] = Grant{glob, publish || u.channels[glob].Write, c.Name}
+	}
+	if publish && c.Sharded && !c.Plain {
+		u.add(c.Pattern, true, c.Name) // the script that publishes finds the node by it, as by a key
 	}
 	if publish {
 		u.may("publish spublish")

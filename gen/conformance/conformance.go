@@ -85,7 +85,7 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 		s.Type, s.Construct, s.TTL = string(k.Kind), string(k.Entry.Construct), ttlOf(k.TTL)
 		f.Keys = append(f.Keys, s)
 	}
-	for _, c := range ks.Channels {
+	for _, c := range ks.PubSub() {
 		f.Channels = append(f.Channels, subject(c.Name, c.Pattern, foreign))
 	}
 	text, err := print(f)
@@ -102,7 +102,7 @@ func strangers(ks *keyspace.Keyspace) []string {
 	for _, k := range ks.Keys {
 		keys = append(keys, string(k.Pattern.Example()))
 	}
-	for _, c := range ks.Channels {
+	for _, c := range ks.PubSub() {
 		keys = append(keys, string(c.Pattern.Example()))
 	}
 	return keys

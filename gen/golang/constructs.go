@@ -19,6 +19,7 @@ type construct func(*generator, *keyCode, *keyspace.Key)
 var constructs = map[keyspace.Construct]construct{
 	keyspace.Lock: (*generator).lock, keyspace.Queue: (*generator).queue, keyspace.Cache: (*generator).cache,
 	keyspace.RateLimit: (*generator).rateLimit, keyspace.Counter: (*generator).counter, keyspace.Ranking: (*generator).ranking, keyspace.Entity: (*generator).entity,
+	keyspace.Topic: (*generator).stream,
 }
 
 func (g *generator) constructs() {
@@ -163,11 +164,10 @@ func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 // declared.
 func (g *generator) payload(c *keyCode, e *keyspace.Entry) stored {
 	if len(e.Shape) == 0 {
-		return g.stored(c.name+"_payload", &role(e, "job").Fields[0].Type, false)
+		return g.sealed(c.name+"_payload", &role(e, "job").Fields[0].Type)
 	}
 	typ := c.name + "Value"
-	g.object(typ, g.structure(typ, "the payload of a job of "+printable(e.Name)+".", e.Shape, true))
-	return stored{typ: typ, codec: g.use(module+"/value") + ".JSON[" + typ + "]()"}
+	return stored{typ: typ, codec: g.objectCodec(typ, g.structure(typ, "the payload of a job of "+printable(e.Name)+".", e.Shape, true))}
 }
 
 // lanes builds the key of every lane, in their order.

@@ -30,6 +30,8 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	g.channels()
 	g.constructs()
 	g.sweeper()
+	g.pressure()
+	g.allTopics()
 	g.events()
 	g.enums.write(g)
 	g.variables()
@@ -53,6 +55,7 @@ type generator struct {
 	vars    map[string]string // declared helpers by their text: dates, types
 
 	channelCodes map[*keyspace.Channel]*keyCode
+	topics       map[*keyspace.Channel]*topicCode
 	held         []string // fields of Keyspace
 	tuning       []string // fields of Tuning
 	making       []string // statements of NewTuned
@@ -61,7 +64,7 @@ type generator struct {
 }
 
 func newGenerator(ks *keyspace.Keyspace) *generator {
-	g := &generator{ks: ks, pkg: packageName(ks.Package), imports: map[string]bool{}, keys: map[*keyspace.Key]*keyCode{}, vars: map[string]string{}, channelCodes: map[*keyspace.Channel]*keyCode{}, structs: map[*keyspace.Key][]field{}}
+	g := &generator{ks: ks, pkg: packageName(ks.Package), imports: map[string]bool{}, keys: map[*keyspace.Key]*keyCode{}, vars: map[string]string{}, channelCodes: map[*keyspace.Channel]*keyCode{}, structs: map[*keyspace.Key][]field{}, topics: map[*keyspace.Channel]*topicCode{}}
 	g.enums = &enums{names: map[string]*enum{}}
 	for _, name := range []string{"Keyspace", "New", "Entries", "Tuning", "NewTuned"} {
 		g.names.Take(name)
@@ -104,7 +107,7 @@ func (g *generator) variables() {
 const module = "github.com/keywright/keywright"
 
 // runtimePackages are what generated code may import, in the order of the file.
-var runtimePackages = []string{"cmp", "context", "encoding/json", "math", "strconv", "strings", "sync", "time", "", module, module + "/cache", module + "/counter", module + "/entity", module + "/key", module + "/limit", module + "/lock", module + "/queue", module + "/ranking", module + "/typed", module + "/value"}
+var runtimePackages = []string{"cmp", "context", "encoding/json", "errors", "math", "strconv", "strings", "sync", "time", "", module, module + "/cache", module + "/counter", module + "/entity", module + "/event", module + "/key", module + "/limit", module + "/lock", module + "/pressure", module + "/queue", module + "/ranking", module + "/typed", module + "/value"}
 
 func (g *generator) head() string {
 	g.use(module)

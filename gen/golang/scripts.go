@@ -109,65 +109,7 @@ func (g *generator) reply(name string, s *keyspace.ScriptSpec) (typ, decode stri
 	return r.typ, fmt.Sprintf("%s.Reply(&result_%s)", typed, name)
 }
 
-// events writes a function per event that deletes what the event makes stale.
-func (g *generator) events() {
-	for _, ev := range g.ks.Events {
-		g.event(ev)
-	}
-}
-
-func (g *generator) event(ev *keyspace.Event) {
-	var scope gen.Names
-	var deletable []string
-	for _, name := range ev.Deletes {
-		if _, k := g.ks.Lookup(name); k != nil && plainKey(k) {
-			deletable = append(deletable, name)
-		}
-	}
-	if len(deletable) == 0 || len(deletable) < len(ev.Deletes) {
-		return // locks, queues and entities are not deleted key by key
-	}
-	params, calls := g.unite(deletable, &scope)
-	name := g.methods.Take(exported(ev.Name), "Client")
-	g.out.WriteString(comment("", ev.Doc, name+": "))
-	g.printf("// It deletes %s; one round trip per server. What fails for a passing\n// reason is tried again: deleting twice does no harm.\n", strings.Join(deletable, ", "))
-	list := signature(params)
-	if list != "" {
-		list = ", " + list
-	}
-	g.printf("func (k *Keyspace) %s(ctx %s.Context%s) error {\nreturn keywright.DoAll(ctx, k.client,\n", name, g.use("context"), list)
-	for i, call := range calls {
-		_, k := g.ks.Lookup(deletable[i])
-		handle, remove := g.keys[k].name, "LaterDelete"
-		if k.Entry.Construct == keyspace.Cache { // and a load under way is not to bring it back
-			remove = "LaterInvalidate"
-		}
-		g.printf("k.%s(%s.%s(),\n", handle, call[strings.IndexByte(call, '(')+1:], remove)
-	}
-	g.printf(")\n}\n\n")
-}
-
 // plainKey reports whether a key has a handle that may delete it.
 func plainKey(k *keyspace.Key) bool {
 	return !slices.Contains([]keyspace.Construct{keyspace.Lock, keyspace.Queue, keyspace.Entity, keyspace.RateLimit}, k.Entry.Construct)
-}
-
-// channels writes builders and parsers of channel names.
-func (g *generator) channels() {
-	for _, c := range g.ks.Channels {
-		name := exported(c.Name)
-		for base, i := name, 2; !g.channelFree(name); i++ {
-			name = fmt.Sprint(base, i)
-		}
-		g.names.Take(name + "Channel")
-		g.names.Take("Parse" + name + "Channel")
-		code := g.key(name, c.Name, c.Pattern)
-		g.channelCodes[c] = code
-		g.buildAndParse(code, "channel")
-	}
-}
-
-func (g *generator) channelFree(name string) bool {
-	probe := g.names
-	return probe.Take(name+"Channel") == name+"Channel" && probe.Take("Parse"+name+"Channel") == "Parse"+name+"Channel"
 }

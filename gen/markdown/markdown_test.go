@@ -51,18 +51,19 @@ ttls: {short: 15m in 1m..24h ~10% sliding}
 keys:
   user: {doc: A user., key: "user:{id}", type: hash, fields: {name: text, age: int optional}, ttl: short, readers: [mail], was: ["usr:{id}"]}
   items: {key: "job:{#items}", type: queue, ttl: none, lease: 30s, retry: 3}
-  memo: {key: "user:{id}:memo", type: entity, ttl: 1h, fields: {color: color}, index: {color: "user:{#x}:{color}"}, emits: {create: made}, skip: [shape]}
+  memo: {key: "user:{id}:memo", type: entity, ttl: 1h, fields: {color: color, at: unix_ms}, index: {color: "user:{#x}:{color}", color+at: "user:{#x}:at:{color}"}, emits: {create: made}, skip: [shape]}
   free: {key: "free", type: stream, ttl: any, maxlen: 9, groups: [g], skip: [shape]}
   run: {doc: Runs., type: script, file: s.lua, keys: [user], args: {n: int}, returns: int}
 channels: {made: {doc: A memo was made., channel: "user:made", message: {id: id}, readers: [mail]}}
 events: {changed: {doc: It changed., with: [id], deletes: [user], emits: [made]}}
 cleanup: [{match: "tmp:*", idle: 1d}]
+pressure: [{at: 80%, entry: memo, where: {color: red|green}, shorten: to 5m}]
 `
 
 func TestEverythingIsSaid(t *testing.T) {
 	md, html := generate(t, load(t, everything))
 	for _, text := range []string{"user:{id}", "usr:{id}", "expires 15 minutes after it was last used; a writer may ask for 1 minute to 1 day; give or take 10", "never expires", "undecided", "mail", "A memo was made.", "bull:*", "tmp:*",
-		"not touched for 1d", "uuid", "red|green", "HSCAN", "--scan --pattern", "job:{#items}:leases", "30s", "maxlen", "s.lua", "{purpose}:{id}"} {
+		"not touched for 1d", "memo where color is red, then green", "shorten to 5m", "uuid", "red|green", "HSCAN", "--scan --pattern", "job:{#items}:leases", "30s", "maxlen", "s.lua", "{purpose}:{id}"} {
 		if !strings.Contains(html, strings.NewReplacer("+", "&#43;", "'", "&#39;").Replace(text)) {
 			t.Errorf("the page lacks %q", text)
 		}

@@ -24,6 +24,7 @@ type page struct {
 	Channels []channel
 	Events   []event
 	Cleanup  []row
+	Pressure []row
 }
 
 // row is a name, a text that is code, and a remark.
@@ -66,7 +67,9 @@ type script struct {
 type channel struct {
 	Name, Anchor, Doc, Pattern string
 	Owner, Readers             string
-	Message                    []row
+	Travels                    string
+	Message, Reply             []row
+	ReplyTo                    string
 }
 
 type event struct {
@@ -108,6 +111,9 @@ func newPage(ks *keyspace.Keyspace) *page {
 			note = "older than " + keyspace.FormatDuration(c.Older) + " by the date in the key"
 		}
 		p.Cleanup = append(p.Cleanup, row{Code: c.Match.Text, Note: note})
+	}
+	for _, r := range ks.Pressure {
+		p.Pressure = append(p.Pressure, row{fmt.Sprintf("%d %%", r.At), fmt.Sprintf("%s where %s is %s", r.Entry.Name, r.Index.Field, strings.Join(r.Values, ", then ")), r.Action()})
 	}
 	return p
 }
@@ -215,6 +221,9 @@ func more(e *keyspace.Entry) []row {
 	add("retry", fmt.Sprint(e.Retry), "attempts before a job is given up")
 	add("maxlen", fmt.Sprint(e.MaxLen), "about so many entries are kept")
 	add("groups", strings.Join(e.Groups, ", "), "consumer groups")
+	if e.Topic != nil {
+		add("durable channel", e.Topic.Name, "kept, acknowledged and replayed; at least once")
+	}
 	for _, d := range []struct {
 		name string
 		of   time.Duration
@@ -282,6 +291,15 @@ func (p *page) channels(ks *keyspace.Keyspace) {
 		out := channel{Name: c.Name, Anchor: "channel-" + c.Name, Doc: c.Doc, Pattern: c.Pattern.String(), Owner: c.Owner, Readers: strings.Join(c.Readers, ", ")}
 		for _, f := range c.Message {
 			out.Message = append(out.Message, row{f.Name, f.Type.Definition(), ""})
+		}
+		if form := c.Form(); form != "pub/sub" {
+			out.Travels = form
+		}
+		for _, f := range c.Reply {
+			out.Reply = append(out.Reply, row{f.Name, f.Type.Definition(), ""})
+		}
+		if c.ReplyTo != nil {
+			out.ReplyTo = c.ReplyTo.Pattern.String()
 		}
 		p.Channels = append(p.Channels, out)
 	}

@@ -34,7 +34,7 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	for _, k := range ks.Keys {
 		m.key(k)
 	}
-	for _, c := range ks.Channels {
+	for _, c := range ks.PubSub() {
 		m.channel(c)
 	}
 	text := header(ks) + "\n" + runtime + m.automata.String() + m.body.String() + m.lists()

@@ -170,6 +170,9 @@ func TestLayers(t *testing.T) {
 		"lock":                        {"slot"},
 		"queue":                       {"slot", "value", "internal/gather"},
 		"seal":                        nil,
+		"pressure":                    {"slot"},
+		"event":                       {"value"},
+		"seal/reseal":                 append([]string{"seal", "source"}, declared...),
 		"limit":                       nil,
 		"counter":                     {"typed", "value", "slot"},
 		"entity":                      {"value"},
@@ -195,7 +198,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal"} // who stands on the client
+	runtime := []string{"typed", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue

@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // two at a time.
 func TestEveryQuestionIsAnswered(t *testing.T) {
 	var calls, flying, most, largest atomic.Int64
-	g := New(50, func(asks []int) []int {
+	g := New(50, func(_ context.Context, asks []int) []int {
 		calls.Add(1)
 		most.Store(max(most.Load(), flying.Add(1)))
 		largest.Store(max(largest.Load(), int64(len(asks))))
@@ -47,7 +47,7 @@ func TestEveryQuestionIsAnswered(t *testing.T) {
 func TestCallersThatLeave(t *testing.T) {
 	enter, leave := make(chan struct{}), make(chan struct{})
 	var asked atomic.Int64
-	g := New(3, func(asks []int) []int {
+	g := New(3, func(_ context.Context, asks []int) []int {
 		enter <- struct{}{}
 		<-leave
 		asked.Add(int64(len(asks)))

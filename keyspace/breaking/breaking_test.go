@@ -58,7 +58,7 @@ var cases = map[string]struct{ bad, good []change }{
 		good: []change{replace(item, "0..9", "-1..10"), replace(item, "int 0..9", "text"), replace(item, "int 0..9", "text max 1"), replace(item, "int 0..9", "float"), replace(item, "int 0..9", "json"), replace(hash, "max 9 ", ""), replace(memo, "p|q|r", "p|q|r|s"), {`a: {key: x, type: set, member: uuid, ttl: 1d}`, `a: {key: x, type: set, ttl: 1d}`}, {`a: {key: x, type: string, value: timestamp, ttl: 1d}`, `a: {key: x, type: string, value: text max 2000, ttl: 1d}`}}},
 	"KW614": {bad: []change{replace(hash, "n: int,", "n: int, u: int,"), replace(hash, " optional", "")}, good: []change{replace(hash, "n: int,", "n: int, u: int optional,"), replace(hash, "n: int", "n: int optional")}},
 	"KW615": {bad: []change{replace(memo, "index: {", `index: {at: mat, `), replace(memo, `, index: {k: "mi:{k}"}`, ""), replace(memo, `k: "mi:{k}"`, `at: "mi:x"`)}, good: []change{replace(memo, "ttl: 1h", "ttl: 2h")}},
-	"KW616": {bad: []change{message("a: int", "b: int"), message("a: int", "a: int, b: int"), message("a: int", "a: bool")}, good: []change{message("a: int", "a: int, b: int optional"), message("a: int", "a: text")}},
+	"KW616": {bad: []change{message("a: int", "b: int"), message("a: int", "a: int, b: int"), message("a: int", "a: bool"), {"keys: {}\nchannels: {c: {channel: c}}", "keys: {}\nchannels: {c: {channel: c, envelope: plain}}"}, {"keys: {}\nchannels: {c: {channel: c, durable: true}}", "keys: {}\nchannels: {c: {channel: c}}"}, {"keys: {}\nchannels: {c: {channel: c}}", "keys: {}\nchannels: {c: {channel: c, sharded: true}}"}}, good: []change{{"keys: {}\nchannels: {c: {channel: c, durable: true}}", "keys: {}\nchannels: {c: {channel: c, durable: {age: 7d}}}"}, message("a: int", "a: int, b: int optional"), message("a: int", "a: text")}},
 	"KW621": {bad: []change{replace(hash, "ttl: none", "ttl: 1d"), replace(hash, "ttl: none", "ttl: any")}, good: []change{replace(item, "ttl: 1h in 1m..1d", "ttl: any")}},
 	"KW622": {bad: []change{replace(item, "..1d", "..2h"), replace(item, "1h in", "30m in")}, good: []change{replace(item, "..1d", "..2d"), replace(item, "ttl: 1h in 1m..1d", "ttl: none")}},
 	"KW623": {bad: []change{replace(item, "ttl: 1h in 1m..1d", "ttl: none")}, good: []change{replace(item, "ttl: 1h in 1m..1d", "ttl: 2h")}},
@@ -70,9 +70,12 @@ var cases = map[string]struct{ bad, good []change }{
 		good: []change{queue("lease: 1m", "lease: 2m"), {"a: {key: x, type: ratelimit, ttl: 1h, rate: 9 per 1m}", "a: {key: x, type: ratelimit, ttl: 1h, rate: 600 per 1h}"}}},
 	"KW629": {bad: []change{event("deletes: [a]", "deletes: []"), event("emits: [c]", "emits: []")}, good: []change{event("deletes: [a]", "deletes: [a], doc: x"), {"keys:\n  " + item + "\nevents: {e: {with: [i], deletes: [a]}}", "keys: {}\nevents: {e: {with: [i]}}"}}},
 	"KW630": {bad: []change{cleanup(`match: "a:*", idle: 1d`, `match: "*", idle: 1d`), cleanup(`match: "a:*", idle: 1d`, `match: "a:*", idle: 1h`), {"keys: {}", "keys: {}\ncleanup: [{match: \"a\", older: 1d}]"}}, good: []change{cleanup(`match: "a:*", idle: 1d`, `match: "a:b:*", idle: 2d`)}},
+	"KW636": {bad: []change{pressure("at: 80%", "at: 70%"), pressure("p: 1}", "p: 1..2}"), pressure("to 5m", "to 4m"), pressure("shorten: to 5m", "release: to 75%")}, good: []change{pressure("at: 80%", "at: 81%"), pressure("to 5m", "to 6m")}},
 	"KW641": {bad: []change{{item, "keys: {}"}, {item, strings.Replace(item, "a:", "b:", 1)}, {call, `a: {key: "x", type: counter, ttl: none}`}, {"keys: {}\nchannels: {c: c}", "keys: {}"}, event("{e:", "{f:")}, good: []change{{item, item + "\nb: {key: y, type: set, ttl: 1d}"}}},
 	"KW642": {bad: []change{replace(item, "{i}", "{j}"), replace(item, "x:{i}", "x:{i}:{j}"), {"vars: {i: int}\nkeys:\n  " + item, "vars: {i: uuid}\nkeys:\n  " + item}, event("with: [i]", "with: [i, j]"), {"keys: {}\nchannels: {c: \"c:{i}\"}", "keys: {}\nchannels: {c: \"c:{j}\"}"}}, good: []change{replace(item, "x:{i}", "y:{i}"), {"vars: {i: slug}\nkeys:\n  " + item, "vars: {i: text}\nkeys:\n  " + item}}},
 	"KW643": {bad: []change{replace(call, "n: int", "n: text"), replace(call, "returns: int", "returns: bool"), replace(call, ", returns: int", ""), replace(call, "keys: [a]", "keys: [a, a]")}, good: []change{replace(call, "returns: int", "returns: int, effect: idempotent")}},
+	"KW618": {bad: []change{{"package: p\nkeys:\n  a: {key: x, type: hash, fields: {t: text encrypted}, ttl: none}", "package: q\nkeys:\n  a: {key: x, type: hash, fields: {t: text encrypted}, ttl: none}"}},
+		good: []change{{"package: p\nkeys:\n  a: {key: x, type: hash, fields: {t: text}, ttl: none}", "package: q\nkeys:\n  a: {key: x, type: hash, fields: {t: text}, ttl: none}"}}},
 	"KW644": {bad: []change{{"package: p\nkeys: {}", "package: q\nkeys: {}"}}, good: []change{{"keys: {}", "package: q\nkeys: {}"}}},
 	"KW645": {bad: []change{replace(item, "int 0..9", "text"), replace(hash, "n: int", "n: int optional")}, good: []change{replace(item, "0..9", "0..99")}},
 }
@@ -87,6 +90,10 @@ func queue(old, new string) change {
 
 func event(old, new string) change {
 	return replace("keys:\n  "+item+"\nchannels: {c: c}\nevents: {e: {with: [i], deletes: [a], emits: [c]}}", old, new)
+}
+
+func pressure(old, new string) change {
+	return replace("keys:\n  a: {key: \"x:{i}\", type: entity, ttl: 1h, fields: {p: int, at: unix_ms}, index: {p+at: \"y:{p}\"}}\npressure: [{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}]", old, new)
 }
 
 func cleanup(old, new string) change {

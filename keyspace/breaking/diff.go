@@ -114,6 +114,9 @@ func header(ks *keyspace.Keyspace) facts {
 	for _, c := range ks.Cleanup {
 		p.add("cleanup", fmt.Sprintf("%s idle %v older %v", c.Match.Text, c.Idle, c.Older))
 	}
+	for i := range ks.Pressure {
+		p.add("pressure", ks.Pressure[i].String())
+	}
 	for _, o := range ks.Outputs {
 		p.add("gen."+o.Target, o.Folder)
 	}
@@ -217,6 +220,8 @@ func channels(ks *keyspace.Keyspace) map[string]facts {
 		p.add("owner", c.Owner)
 		p.add("readers", strings.Join(c.Readers, ", "))
 		p.fields("message.", c.Message)
+		p.add("form", c.Form())
+		p.fields("reply.", c.Reply)
 		out[c.Name] = p
 	}
 	return out

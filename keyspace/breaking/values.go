@@ -224,7 +224,13 @@ func (c *context) indexChanged() {
 func (c *context) messageChanged() {
 	for _, old := range c.old.Channels {
 		new := c.channel(old.Name)
-		if new == nil || old.Message == nil && new.Message == nil {
+		if new == nil {
+			continue
+		}
+		if old.Form() != new.Form() {
+			c.report(new.Pos, old.Pos, new.Name, "declare the new channel beside the old one, and publish to both for a while", "messages of %s travelled as %s and travel as %s", new.Name, old.Form(), new.Form())
+		}
+		if old.Message == nil && new.Message == nil {
 			continue
 		}
 		for _, f := range old.Message {
@@ -279,4 +285,16 @@ func (c *context) goTypeChanged() {
 			}
 		}
 	})
+}
+
+// sealedUnreadable: other keys and fields are gone under rules of their own.
+func (c *context) sealedUnreadable() {
+	if c.old.Package == c.new.Package {
+		return
+	}
+	for _, e := range c.old.Entries {
+		if e.HoldsSealed() {
+			c.report(keyspace.Pos{}, e.Pos, e.Name, "", "%s holds sealed texts, which are bound to the package %s; it is %s now", e.Name, orNobody(c.old.Package), orNobody(c.new.Package))
+		}
+	}
 }

@@ -38,7 +38,7 @@ var cases = map[string]struct{ bad, good []string }{
 	"KW213": {bad: []string{"ttls: {short: 1m}\nkeys:\n  a: {key: x, type: string, ttl: 1d}"}, good: []string{"ttls: {short: 1m}\nkeys:\n  a: {key: x, type: string, ttl: short}"}},
 	"KW214": {bad: []string{"a: {key: x, type: lock, ttl: 1m ~10%}"}, good: []string{"a: {key: x, type: cache, ttl: 1m ~10%}"}},
 	"KW215": {bad: []string{"a: {key: x, type: ratelimit, ttl: 1m, rate: 100 per 1h}"}, good: []string{"a: {key: x, type: ratelimit, ttl: 1h, rate: 100 per 1h}"}},
-	"KW216": {bad: []string{"a: {key: x, type: stream, ttl: none}"}, good: []string{"a: {key: x, type: stream, ttl: none, maxlen: 10}", "a: {key: x, type: stream, ttl: 1d}"}},
+	"KW216": {bad: []string{"keys: {}\nchannels: {c: {channel: c, durable: true}}", "a: {key: x, type: stream, ttl: none}"}, good: []string{"a: {key: x, type: stream, ttl: none, maxlen: 10}", "a: {key: x, type: stream, ttl: 1d}"}},
 	"KW321": {bad: []string{"cluster: true\nvars: {p: a|b}\nkeys:\n  q: {key: \"q:{p}\", type: queue, order: p, ttl: none}", "cluster: true\nkeys:\n  a: {key: \"x:{i}\", type: string, ttl: 1d}\n  b: {key: \"y:{i}\", type: string, ttl: 1d}\n  s: {type: script, file: s.lua, keys: [a, b]}"},
 		good: []string{"cluster: true\nvars: {p: a|b}\nkeys:\n  q: {key: \"{#q}:{p}\", type: queue, order: p, ttl: none}", "vars: {p: a|b}\nkeys:\n  q: {key: \"q:{p}\", type: queue, order: p, ttl: none}", "cluster: true\nkeys:\n  l: {key: \"l:{i}\", type: lock, ttl: 1m}", "cluster: true\nkeys:\n  a: {key: \"x:{#{i}}\", type: string, ttl: 1d}\n  b: {key: \"y:{#{i}}:z\", type: string, ttl: 1d}\n  s: {type: script, file: s.lua, keys: [a, b]}"}},
 	"KW340": {bad: []string{"cluster: true\nkeys:\n  a: {key: \"x:{i}\", type: entity, ttl: 1d, fields: {k: slug}, index: {k: \"y:{k}\"}}"},
@@ -51,8 +51,37 @@ var cases = map[string]struct{ bad, good []string }{
 	"KW327": {bad: []string{scriptCase("beyond.lua", ""), scriptCase("literal.lua", ""), scriptCase("scans.lua", "")}, good: []string{scriptCase("fine.lua", ""), scriptCase("all.lua", "")}},
 	"KW328": {bad: []string{scriptCase("argless.lua", ""), scriptCase("fine.lua", ", args: {n: int, m: int}"), scriptCase("literal.lua", "")}, good: []string{scriptCase("fine.lua", ""), scriptCase("all.lua", ", args: {n: int, m: int}")}},
 	"KW329": {bad: []string{scriptCase("fine.lua", ", effect: reads")}, good: []string{scriptCase("fine.lua", ", effect: idempotent"), scriptCase("reads.lua", ", effect: reads")}},
+	"KW345": {bad: []string{pressureCase("1h in 1m..1d", `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`, `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`), pressureCase("1h in 1m..1d", `{at: 95%, entry: a, where: {p: 1}, shorten: to 5m}`, `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`)}, good: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`, `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`), pressureCase("1h in 1m..1d", `{at: 90%, entry: a, where: {p: 2}, release: to 85%}`, `{at: 95%, entry: a, where: {p: 1}, shorten: to 5m}`)}},
+	"KW346": {bad: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 30s}`)}, good: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`), pressureCase("any", `{at: 80%, entry: a, where: {p: 1}, shorten: to 30s}`)}},
+	"KW347": {bad: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 1d}`)}, good: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 23h}`)}},
+	"KW348": {bad: []string{pressureCase("none", `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`), pressureCase("none", `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`)}, good: []string{pressureCase("any", `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`)}},
+	"KW330": {bad: []string{
+		emitting("cluster: true", "create", "{channel: c, durable: {age: 1d}}"), emitting("cluster: true", "create", "{channel: c, sharded: true}"),
+	}, good: []string{
+		emitting("cluster: true", "create", "{channel: c}"), emitting("cluster: true", "create", "{channel: \"c:{#{id}}\", durable: {age: 1d}}"), emitting("", "create", "{channel: c, durable: {age: 1d}}"),
+	}},
+	"KW331": {bad: []string{
+		emitting("", "create", "{channel: c, message: {x: int}}"), emitting("", "expire", "{channel: c, message: {n: int}}"), emitting("", "delete", "{channel: \"c:{x}\"}"), emitting("", "update", "{channel: c, message: {s: text}}"),
+		"keys: {}\nchannels: {c: {channel: c, message: {a: int}}}\nevents:\n  e: {with: [b], emits: [c]}", "keys: {}\nchannels: {c: \"c:{a}\"}\nevents:\n  e: {with: [b], emits: [c]}",
+	}, good: []string{
+		emitting("", "create", "{channel: \"c:{id}\", message: {id: text, n: int, k: text, x: int optional}}"), emitting("", "expire", "{channel: \"c:{k}\", message: {id: text, k: text, at: unix_ms optional, n: int optional}}"),
+		"keys: {}\nchannels: {c: {channel: \"c:{b}\", message: {a: int, c: int optional}}}\nevents:\n  e: {with: [a, b], emits: [c]}",
+	}},
+	"KW332": {bad: []string{"keys: {}\nchannels: {c: {channel: \"c:{x}\", sharded: true}}"}, good: []string{"keys: {}\nchannels: {c: {channel: c, sharded: true}, d: \"d:{x}\"}"}},
+	"KW335": {bad: []string{"a: {key: x, type: set, member: text encrypted, ttl: 1d}", "a: {key: x, type: zset, member: text encrypted, ttl: 1d}", "a: {key: \"x:{d}\", type: ranking, member: text encrypted, score: int, ttl: 1d}", "a: {key: x, type: hash, field: text encrypted, value: int, ttl: 1d}", "keys: {}\nchannels: {c: {channel: c, message: {t: text encrypted}}}"},
+		good: []string{"a: {key: x, type: list, member: text encrypted, ttl: 1d}", "a: {key: x, type: hash, field: text, value: int encrypted, ttl: 1d}", "a: {key: x, type: stream, fields: {t: text encrypted}, ttl: 1d}", "a: {key: \"x:{i}\", type: entity, fields: {t: text encrypted, k: int}, index: {k: y}, ttl: 1d}", "a: {key: x, type: cache, value: {t: text encrypted}, ttl: 1d}", "a: {key: x, type: queue, value: text encrypted, ttl: none}"}},
 	"KW401": {bad: []string{"keywright: 1\nkeys:\n  a: {key: x, type: string, ttl: 1d}"}, good: []string{"a: {key: x, type: string, ttl: 1d}"}},
 	"KW402": {bad: []string{"a: {key: x, type: string, ttl: 1d, readers: [o]}"}, good: []string{"a: {key: x, type: string, ttl: 1d, readers: [p]}"}},
+}
+
+// pressureCase is an entity with a zset per value, and what happens under pressure.
+func pressureCase(ttl string, rules ...string) string {
+	return "keys:\n  a: {key: \"x:{i}\", type: entity, ttl: " + ttl + ", fields: {p: int, at: unix_ms}, index: {p+at: \"y:{p}\"}}\npressure:\n  - " + strings.Join(rules, "\n  - ")
+}
+
+// emitting is an entity that announces one action on a channel.
+func emitting(section, action, channel string) string {
+	return section + "\nkeys:\n  e: {key: \"e:{#{id}}\", type: entity, ttl: 1h, fields: {n: int, k: text, at: unix_ms, s: text encrypted}, index: {k: \"e:{#x}:{k}\", at: \"e:{#x}:at\"}, emits: {" + action + ": c}}\nchannels:\n  c: " + channel
 }
 
 // scripts are the files of the cases about scripts.

@@ -93,6 +93,7 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 	agree(t, "durable", keyspace.ChildProperties("durable"), member(t, root.Properties["channels"]).AnyOf[1].Properties["durable"].AnyOf[1].Properties)
 	agree(t, "an event", keyspace.ChildProperties("events"), member(t, root.Properties["events"]).Properties)
 	agree(t, "a clean-up rule", keyspace.ChildProperties("cleanup"), root.Properties["cleanup"].Items.Properties)
+	agree(t, "a pressure rule", keyspace.ChildProperties("pressure"), root.Properties["pressure"].Items.Properties)
 	agree(t, "emits", keyspace.ChildProperties("emits"), root.Definitions["property_emits"].Properties)
 }
 

@@ -16,7 +16,9 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
 	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/key"
+	"github.com/keywright/keywright/pressure"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 )
@@ -58,7 +60,7 @@ func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 // Client is the client that the handles use.
 func (k *Keyspace) Client() *keywright.Client { return k.client }
 
-var entry_Item = keywright.Entry{Name: "item", Pattern: "harca:memory:short:item:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 15 * time.Minute, Min: 1 * time.Minute, Max: 24 * time.Hour, Text: "15m in 1m..1d"}}
+var entry_Item = keywright.Entry{Name: "item", Pattern: "harca:memory:short:item:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 15 * time.Minute, Min: 1 * time.Minute, Max: 24 * time.Hour, Text: "15m in 1m..1d"}, Schema: "harcakeys"}
 
 // ItemKey builds the key harca:memory:short:item:{id}.
 func ItemKey(id string) (string, error) {
@@ -90,7 +92,7 @@ func ParseItemKey(text string) (id string, ok bool) {
 type ItemValue struct {
 	ID        string          // id: uuid
 	Type      string          // type: slug
-	Content   value.Sealed    // content: json encrypted
+	Content   json.RawMessage // content: json encrypted
 	ContextID string          // contextId: /(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/
 	Priority  int64           // priority: int 1..10
 	CreatedAt time.Time       // createdAt: unix_ms
@@ -102,7 +104,7 @@ type ItemValue struct {
 var (
 	codec_ItemValue_ID        = value.Checked(key.UUID)
 	codec_ItemValue_Type      = value.Checked(key.Slug)
-	codec_ItemValue_Content   = value.Opaque()
+	codec_ItemValue_Content   = value.Raw()
 	codec_ItemValue_ContextID = value.Matched("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
 	codec_ItemValue_Priority  = value.Int(1, 10)
 	codec_ItemValue_CreatedAt = value.UnixMS()
@@ -114,7 +116,7 @@ var (
 var fields_ItemValue = value.Fields[ItemValue]{Read: read_ItemValue, Columns: []value.Column[ItemValue]{
 	value.Required("id", codec_ItemValue_ID, func(v *ItemValue) *string { return &v.ID }),
 	value.Required("type", codec_ItemValue_Type, func(v *ItemValue) *string { return &v.Type }),
-	value.Required("content", codec_ItemValue_Content, func(v *ItemValue) *value.Sealed { return &v.Content }),
+	value.Encrypted(value.Required("content", codec_ItemValue_Content, func(v *ItemValue) *json.RawMessage { return &v.Content })),
 	value.Required("contextId", codec_ItemValue_ContextID, func(v *ItemValue) *string { return &v.ContextID }),
 	value.Required("priority", codec_ItemValue_Priority, func(v *ItemValue) *int64 { return &v.Priority }),
 	value.Required("createdAt", codec_ItemValue_CreatedAt, func(v *ItemValue) *time.Time { return &v.CreatedAt }),
@@ -195,9 +197,11 @@ func (h ItemHandle) Type() typed.FieldReader[string] {
 	return typed.NewFieldReader(h.Key, "type", &codec_ItemValue_Type)
 }
 
+var sealed_codec_ItemValue_Content = value.Encrypt(codec_ItemValue_Content)
+
 // Content is the field content.
-func (h ItemHandle) Content() typed.FieldReader[value.Sealed] {
-	return typed.NewFieldReader(h.Key, "content", &codec_ItemValue_Content)
+func (h ItemHandle) Content() typed.FieldReader[json.RawMessage] {
+	return typed.NewFieldReader(h.Key, "content", &sealed_codec_ItemValue_Content)
 }
 
 // ContextID is the field contextId.
@@ -230,7 +234,7 @@ func (h ItemHandle) Metadata() typed.FieldReader[json.RawMessage] {
 	return typed.NewFieldReader(h.Key, "metadata", &codec_ItemValue_Metadata)
 }
 
-var entry_ItemIndexType = keywright.Entry{Name: "item.index.type", Pattern: "harca:memory:short:idx:type:{type}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_ItemIndexType = keywright.Entry{Name: "item.index.type", Pattern: "harca:memory:short:idx:type:{type}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
 
 // ItemIndexTypeKey builds the key harca:memory:short:idx:type:{type}.
 func ItemIndexTypeKey(type_ string) (string, error) {
@@ -266,7 +270,7 @@ func (k *Keyspace) ItemIndexType(type_ string) typed.Key {
 	return typed.NewKey(k.client, &entry_ItemIndexType, name, err)
 }
 
-var entry_ItemIndexContextID = keywright.Entry{Name: "item.index.contextId", Pattern: "harca:memory:short:idx:context:{contextId}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_ItemIndexContextID = keywright.Entry{Name: "item.index.contextId", Pattern: "harca:memory:short:idx:context:{contextId}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
 
 // ItemIndexContextIDKey builds the key harca:memory:short:idx:context:{contextId}.
 func ItemIndexContextIDKey(contextID string) (string, error) {
@@ -302,7 +306,7 @@ func (k *Keyspace) ItemIndexContextID(contextID string) typed.Key {
 	return typed.NewKey(k.client, &entry_ItemIndexContextID, name, err)
 }
 
-var entry_ItemIndexPriorityCreatedAt = keywright.Entry{Name: "item.index.priority+createdAt", Pattern: "harca:memory:short:idx:priority:{priority}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_ItemIndexPriorityCreatedAt = keywright.Entry{Name: "item.index.priority+createdAt", Pattern: "harca:memory:short:idx:priority:{priority}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
 
 // ItemIndexPriorityCreatedAtKey builds the key harca:memory:short:idx:priority:{priority}.
 func ItemIndexPriorityCreatedAtKey(priority int64) (string, error) {
@@ -337,7 +341,7 @@ func (k *Keyspace) ItemIndexPriorityCreatedAt(priority int64) typed.Key {
 	return typed.NewKey(k.client, &entry_ItemIndexPriorityCreatedAt, name, err)
 }
 
-var entry_ItemIndexExpires = keywright.Entry{Name: "item.index.expires", Pattern: "harca:memory:short:idx:expiry", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_ItemIndexExpires = keywright.Entry{Name: "item.index.expires", Pattern: "harca:memory:short:idx:expiry", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
 
 // ItemIndexExpiresKey builds the key harca:memory:short:idx:expiry.
 func ItemIndexExpiresKey() (string, error) {
@@ -352,7 +356,7 @@ func (k *Keyspace) ItemIndexExpires() typed.Key {
 	return typed.NewKey(k.client, &entry_ItemIndexExpires, name, err)
 }
 
-var entry_ItemLedger = keywright.Entry{Name: "item.ledger", Pattern: "{#harca:memory:short:idx:expiry}:ledger", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_ItemLedger = keywright.Entry{Name: "item.ledger", Pattern: "{#harca:memory:short:idx:expiry}:ledger", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
 
 // ItemLedgerKey builds the key {#harca:memory:short:idx:expiry}:ledger.
 func ItemLedgerKey() (string, error) {
@@ -367,7 +371,7 @@ func (k *Keyspace) ItemLedger() typed.Key {
 	return typed.NewKey(k.client, &entry_ItemLedger, name, err)
 }
 
-var entry_ItemSweep = keywright.Entry{Name: "item.sweep", Pattern: "{#harca:memory:short:idx:expiry}:sweep", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+var entry_ItemSweep = keywright.Entry{Name: "item.sweep", Pattern: "{#harca:memory:short:idx:expiry}:sweep", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}, Schema: "harcakeys"}
 
 // ItemSweepKey builds the key {#harca:memory:short:idx:expiry}:sweep.
 func ItemSweepKey() (string, error) {
@@ -380,6 +384,21 @@ func ItemSweepKey() (string, error) {
 func (k *Keyspace) ItemSweep() typed.Key {
 	name, err := ItemSweepKey()
 	return typed.NewKey(k.client, &entry_ItemSweep, name, err)
+}
+
+var entry_ItemPressure = keywright.Entry{Name: "item.pressure", Pattern: "{#harca:memory:short:item}:pressure", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}, Schema: "harcakeys"}
+
+// ItemPressureKey builds the key {#harca:memory:short:item}:pressure.
+func ItemPressureKey() (string, error) {
+	return "{harca:memory:short:item}:pressure", nil
+}
+
+// ItemPressure: Which process acts when memory is short.
+//
+// Key {#harca:memory:short:item}:pressure, string, TTL 10m.
+func (k *Keyspace) ItemPressure() typed.Key {
+	name, err := ItemPressureKey()
+	return typed.NewKey(k.client, &entry_ItemPressure, name, err)
 }
 
 var entry_Context = keywright.Entry{Name: "context", Pattern: "harca:memory:context:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 15 * time.Minute, Max: 168 * time.Hour, Sliding: true, Text: "1h in 15m..7d sliding"}}
@@ -717,7 +736,7 @@ func (k *Keyspace) SystemState(part_ string) typed.String[json.RawMessage] {
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_Item, entry_ItemIndexType, entry_ItemIndexContextID, entry_ItemIndexPriorityCreatedAt, entry_ItemIndexExpires, entry_ItemLedger, entry_ItemSweep, entry_Context, entry_ContextIndexType, entry_ContextIndexUpdatedAt, entry_ContextIndexExpires, entry_ContextLedger, entry_ContextSweep, entry_Computed, entry_ComputedFill, entry_SystemState}
+	return []keywright.Entry{entry_Item, entry_ItemIndexType, entry_ItemIndexContextID, entry_ItemIndexPriorityCreatedAt, entry_ItemIndexExpires, entry_ItemLedger, entry_ItemSweep, entry_ItemPressure, entry_Context, entry_ContextIndexType, entry_ContextIndexUpdatedAt, entry_ContextIndexExpires, entry_ContextLedger, entry_ContextSweep, entry_Computed, entry_ComputedFill, entry_SystemState}
 }
 
 var argument_UpdateItem_1 = value.Int(1, math.MaxInt64)
@@ -814,14 +833,14 @@ func CtxExpiredChannel() (string, error) {
 var ItemFields = struct {
 	ID        entity.Field[ItemValue, string]
 	Type      entity.Field[ItemValue, string]
-	Content   entity.Field[ItemValue, value.Sealed]
+	Content   entity.Field[ItemValue, json.RawMessage]
 	ContextID entity.Field[ItemValue, string]
 	Priority  entity.Field[ItemValue, int64]
 	Metadata  entity.Field[ItemValue, json.RawMessage]
 }{
 	ID:        entity.Field[ItemValue, string]{Name: "id", At: func(v *ItemValue) *string { return &v.ID }},
 	Type:      entity.Field[ItemValue, string]{Name: "type", At: func(v *ItemValue) *string { return &v.Type }},
-	Content:   entity.Field[ItemValue, value.Sealed]{Name: "content", At: func(v *ItemValue) *value.Sealed { return &v.Content }},
+	Content:   entity.Field[ItemValue, json.RawMessage]{Name: "content", At: func(v *ItemValue) *json.RawMessage { return &v.Content }},
 	ContextID: entity.Field[ItemValue, string]{Name: "contextId", At: func(v *ItemValue) *string { return &v.ContextID }},
 	Priority:  entity.Field[ItemValue, int64]{Name: "priority", At: func(v *ItemValue) *int64 { return &v.Priority }},
 	Metadata:  entity.Field[ItemValue, json.RawMessage]{Name: "metadata", At: func(v *ItemValue) *json.RawMessage { return &v.Metadata }},
@@ -989,6 +1008,336 @@ func (k *Keyspace) Sweeper(ctx context.Context, o entity.SweepOptions, failed fu
 	all.Go(func() { k.ItemStore().Sweeper(ctx, o, failed) })
 	all.Go(func() { k.ContextStore().Sweeper(ctx, o, failed) })
 	all.Wait()
+}
+
+// Pressure does what is declared for when memory is short:
+//
+//   - at 80% item where priority is 1, then 2, then 3: shorten to 5m
+//   - at 90% item where priority is 1, then 2, then 3: release to 85%
+//
+// Run it in any process; they take turns.
+func (k *Keyspace) Pressure(o pressure.Options) *pressure.Watcher {
+	lease, err := ItemPressureKey()
+	return pressure.New(k.client, &entry_ItemPressure, lease, err, []pressure.Step{
+		{At: 0.80, Shorten: 5 * time.Minute, Entry: "item", Target: k.store_Item.Going("priority+createdAt"), Values: []string{"1", "2", "3"}},
+		{At: 0.90, To: 0.85, Entry: "item", Target: k.store_Item.Going("priority+createdAt"), Values: []string{"1", "2", "3"}},
+	}, o)
+}
+
+// ItemCreatedMessage is the message of item_created.
+type ItemCreatedMessage struct {
+	ID        string // id: uuid
+	Type      string // type: slug
+	ContextID string // contextId: /(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/
+}
+
+var (
+	codec_ItemCreatedMessage_ID        = value.Checked(key.UUID)
+	codec_ItemCreatedMessage_Type      = value.Checked(key.Slug)
+	codec_ItemCreatedMessage_ContextID = value.Matched("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
+)
+
+var members_ItemCreatedMessage = []value.ObjectColumn[ItemCreatedMessage]{
+	value.Member("id", value.Quoted, codec_ItemCreatedMessage_ID, func(v *ItemCreatedMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_ItemCreatedMessage_Type, func(v *ItemCreatedMessage) *string { return &v.Type }),
+	value.Member("contextId", value.Quoted, codec_ItemCreatedMessage_ContextID, func(v *ItemCreatedMessage) *string { return &v.ContextID }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v ItemCreatedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_ItemCreatedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *ItemCreatedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_ItemCreatedMessage, text, v)
+}
+
+var message_ItemCreated = value.JSON[ItemCreatedMessage]()
+
+var channel_ItemCreated = keywright.Entry{Name: "item_created", Pattern: "harca:events:memory:item:created", Type: "channel"}
+
+// ItemCreatedTopic is the channel item_created.
+//
+// Channel harca:events:memory:item:created.
+func (k *Keyspace) ItemCreatedTopic() event.Topic[ItemCreatedMessage] {
+	name, err := ItemCreatedChannel()
+	return event.New(k.client, &channel_ItemCreated, &message_ItemCreated, event.Config{}, name, err)
+}
+
+// ItemUpdatedMessage is the message of item_updated.
+type ItemUpdatedMessage struct {
+	ID        string // id: uuid
+	Type      string // type: slug
+	ContextID string // contextId: /(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/
+}
+
+var (
+	codec_ItemUpdatedMessage_ID        = value.Checked(key.UUID)
+	codec_ItemUpdatedMessage_Type      = value.Checked(key.Slug)
+	codec_ItemUpdatedMessage_ContextID = value.Matched("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
+)
+
+var members_ItemUpdatedMessage = []value.ObjectColumn[ItemUpdatedMessage]{
+	value.Member("id", value.Quoted, codec_ItemUpdatedMessage_ID, func(v *ItemUpdatedMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_ItemUpdatedMessage_Type, func(v *ItemUpdatedMessage) *string { return &v.Type }),
+	value.Member("contextId", value.Quoted, codec_ItemUpdatedMessage_ContextID, func(v *ItemUpdatedMessage) *string { return &v.ContextID }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v ItemUpdatedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_ItemUpdatedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *ItemUpdatedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_ItemUpdatedMessage, text, v)
+}
+
+var message_ItemUpdated = value.JSON[ItemUpdatedMessage]()
+
+var channel_ItemUpdated = keywright.Entry{Name: "item_updated", Pattern: "harca:events:memory:item:updated", Type: "channel"}
+
+// ItemUpdatedTopic is the channel item_updated.
+//
+// Channel harca:events:memory:item:updated.
+func (k *Keyspace) ItemUpdatedTopic() event.Topic[ItemUpdatedMessage] {
+	name, err := ItemUpdatedChannel()
+	return event.New(k.client, &channel_ItemUpdated, &message_ItemUpdated, event.Config{}, name, err)
+}
+
+// ItemDeletedMessage is the message of item_deleted.
+type ItemDeletedMessage struct {
+	ID        string // id: uuid
+	Type      string // type: slug
+	ContextID string // contextId: /(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/
+}
+
+var (
+	codec_ItemDeletedMessage_ID        = value.Checked(key.UUID)
+	codec_ItemDeletedMessage_Type      = value.Checked(key.Slug)
+	codec_ItemDeletedMessage_ContextID = value.Matched("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
+)
+
+var members_ItemDeletedMessage = []value.ObjectColumn[ItemDeletedMessage]{
+	value.Member("id", value.Quoted, codec_ItemDeletedMessage_ID, func(v *ItemDeletedMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_ItemDeletedMessage_Type, func(v *ItemDeletedMessage) *string { return &v.Type }),
+	value.Member("contextId", value.Quoted, codec_ItemDeletedMessage_ContextID, func(v *ItemDeletedMessage) *string { return &v.ContextID }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v ItemDeletedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_ItemDeletedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *ItemDeletedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_ItemDeletedMessage, text, v)
+}
+
+var message_ItemDeleted = value.JSON[ItemDeletedMessage]()
+
+var channel_ItemDeleted = keywright.Entry{Name: "item_deleted", Pattern: "harca:events:memory:item:deleted", Type: "channel"}
+
+// ItemDeletedTopic is the channel item_deleted.
+//
+// Channel harca:events:memory:item:deleted.
+func (k *Keyspace) ItemDeletedTopic() event.Topic[ItemDeletedMessage] {
+	name, err := ItemDeletedChannel()
+	return event.New(k.client, &channel_ItemDeleted, &message_ItemDeleted, event.Config{}, name, err)
+}
+
+// ItemExpiredMessage is the message of item_expired.
+type ItemExpiredMessage struct {
+	ID        string // id: uuid
+	Type      string // type: slug
+	ContextID string // contextId: /(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/
+}
+
+var (
+	codec_ItemExpiredMessage_ID        = value.Checked(key.UUID)
+	codec_ItemExpiredMessage_Type      = value.Checked(key.Slug)
+	codec_ItemExpiredMessage_ContextID = value.Matched("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
+)
+
+var members_ItemExpiredMessage = []value.ObjectColumn[ItemExpiredMessage]{
+	value.Member("id", value.Quoted, codec_ItemExpiredMessage_ID, func(v *ItemExpiredMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_ItemExpiredMessage_Type, func(v *ItemExpiredMessage) *string { return &v.Type }),
+	value.Member("contextId", value.Quoted, codec_ItemExpiredMessage_ContextID, func(v *ItemExpiredMessage) *string { return &v.ContextID }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v ItemExpiredMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_ItemExpiredMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *ItemExpiredMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_ItemExpiredMessage, text, v)
+}
+
+var message_ItemExpired = value.JSON[ItemExpiredMessage]()
+
+var channel_ItemExpired = keywright.Entry{Name: "item_expired", Pattern: "harca:events:memory:item:expired", Type: "channel"}
+
+// ItemExpiredTopic is the channel item_expired.
+//
+// Channel harca:events:memory:item:expired.
+func (k *Keyspace) ItemExpiredTopic() event.Topic[ItemExpiredMessage] {
+	name, err := ItemExpiredChannel()
+	return event.New(k.client, &channel_ItemExpired, &message_ItemExpired, event.Config{}, name, err)
+}
+
+// CtxCreatedMessage is the message of ctx_created.
+type CtxCreatedMessage struct {
+	ID   string // id: uuid
+	Type string // type: slug
+}
+
+var (
+	codec_CtxCreatedMessage_ID   = value.Checked(key.UUID)
+	codec_CtxCreatedMessage_Type = value.Checked(key.Slug)
+)
+
+var members_CtxCreatedMessage = []value.ObjectColumn[CtxCreatedMessage]{
+	value.Member("id", value.Quoted, codec_CtxCreatedMessage_ID, func(v *CtxCreatedMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_CtxCreatedMessage_Type, func(v *CtxCreatedMessage) *string { return &v.Type }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v CtxCreatedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_CtxCreatedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *CtxCreatedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_CtxCreatedMessage, text, v)
+}
+
+var message_CtxCreated = value.JSON[CtxCreatedMessage]()
+
+var channel_CtxCreated = keywright.Entry{Name: "ctx_created", Pattern: "harca:events:memory:ctx:created", Type: "channel"}
+
+// CtxCreatedTopic is the channel ctx_created.
+//
+// Channel harca:events:memory:ctx:created.
+func (k *Keyspace) CtxCreatedTopic() event.Topic[CtxCreatedMessage] {
+	name, err := CtxCreatedChannel()
+	return event.New(k.client, &channel_CtxCreated, &message_CtxCreated, event.Config{}, name, err)
+}
+
+// CtxUpdatedMessage is the message of ctx_updated.
+type CtxUpdatedMessage struct {
+	ID   string // id: uuid
+	Type string // type: slug
+}
+
+var (
+	codec_CtxUpdatedMessage_ID   = value.Checked(key.UUID)
+	codec_CtxUpdatedMessage_Type = value.Checked(key.Slug)
+)
+
+var members_CtxUpdatedMessage = []value.ObjectColumn[CtxUpdatedMessage]{
+	value.Member("id", value.Quoted, codec_CtxUpdatedMessage_ID, func(v *CtxUpdatedMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_CtxUpdatedMessage_Type, func(v *CtxUpdatedMessage) *string { return &v.Type }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v CtxUpdatedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_CtxUpdatedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *CtxUpdatedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_CtxUpdatedMessage, text, v)
+}
+
+var message_CtxUpdated = value.JSON[CtxUpdatedMessage]()
+
+var channel_CtxUpdated = keywright.Entry{Name: "ctx_updated", Pattern: "harca:events:memory:ctx:updated", Type: "channel"}
+
+// CtxUpdatedTopic is the channel ctx_updated.
+//
+// Channel harca:events:memory:ctx:updated.
+func (k *Keyspace) CtxUpdatedTopic() event.Topic[CtxUpdatedMessage] {
+	name, err := CtxUpdatedChannel()
+	return event.New(k.client, &channel_CtxUpdated, &message_CtxUpdated, event.Config{}, name, err)
+}
+
+// CtxDeletedMessage is the message of ctx_deleted.
+type CtxDeletedMessage struct {
+	ID   string // id: uuid
+	Type string // type: slug
+}
+
+var (
+	codec_CtxDeletedMessage_ID   = value.Checked(key.UUID)
+	codec_CtxDeletedMessage_Type = value.Checked(key.Slug)
+)
+
+var members_CtxDeletedMessage = []value.ObjectColumn[CtxDeletedMessage]{
+	value.Member("id", value.Quoted, codec_CtxDeletedMessage_ID, func(v *CtxDeletedMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_CtxDeletedMessage_Type, func(v *CtxDeletedMessage) *string { return &v.Type }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v CtxDeletedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_CtxDeletedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *CtxDeletedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_CtxDeletedMessage, text, v)
+}
+
+var message_CtxDeleted = value.JSON[CtxDeletedMessage]()
+
+var channel_CtxDeleted = keywright.Entry{Name: "ctx_deleted", Pattern: "harca:events:memory:ctx:deleted", Type: "channel"}
+
+// CtxDeletedTopic is the channel ctx_deleted.
+//
+// Channel harca:events:memory:ctx:deleted.
+func (k *Keyspace) CtxDeletedTopic() event.Topic[CtxDeletedMessage] {
+	name, err := CtxDeletedChannel()
+	return event.New(k.client, &channel_CtxDeleted, &message_CtxDeleted, event.Config{}, name, err)
+}
+
+// CtxExpiredMessage is the message of ctx_expired.
+type CtxExpiredMessage struct {
+	ID   string // id: uuid
+	Type string // type: slug
+}
+
+var (
+	codec_CtxExpiredMessage_ID   = value.Checked(key.UUID)
+	codec_CtxExpiredMessage_Type = value.Checked(key.Slug)
+)
+
+var members_CtxExpiredMessage = []value.ObjectColumn[CtxExpiredMessage]{
+	value.Member("id", value.Quoted, codec_CtxExpiredMessage_ID, func(v *CtxExpiredMessage) *string { return &v.ID }),
+	value.Member("type", value.Quoted, codec_CtxExpiredMessage_Type, func(v *CtxExpiredMessage) *string { return &v.Type }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v CtxExpiredMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_CtxExpiredMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *CtxExpiredMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_CtxExpiredMessage, text, v)
+}
+
+var message_CtxExpired = value.JSON[CtxExpiredMessage]()
+
+var channel_CtxExpired = keywright.Entry{Name: "ctx_expired", Pattern: "harca:events:memory:ctx:expired", Type: "channel"}
+
+// CtxExpiredTopic is the channel ctx_expired.
+//
+// Channel harca:events:memory:ctx:expired.
+func (k *Keyspace) CtxExpiredTopic() event.Topic[CtxExpiredMessage] {
+	name, err := CtxExpiredChannel()
+	return event.New(k.client, &channel_CtxExpired, &message_CtxExpired, event.Config{}, name, err)
 }
 
 var type_CtxID = key.NewType("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")

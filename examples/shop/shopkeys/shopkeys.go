@@ -14,6 +14,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/key"
 	"github.com/keywright/keywright/lock"
 	"github.com/keywright/keywright/ranking"
@@ -1276,6 +1277,27 @@ func (k *Keyspace) DailySalesWindows(weights []float64) (*ranking.Windows[int64,
 	}
 	return ranking.NewWindows(board, ranking.WindowConfig[float64]{Entry: &entry_DailySalesWindow, Score: &sums_DailySales, Weights: weights,
 		Key: func(end time.Time) (string, error) { return DailySalesWindowKey(ranking.Day.Window(end, weights)) },
+	})
+}
+
+var message_LockRelease = value.JSON[json.RawMessage]()
+
+var channel_LockRelease = keywright.Entry{Name: "lock_release", Pattern: "pubsub:lock:release:{lockKey}", Type: "channel"}
+
+// LockReleaseTopic: Any other lock was released; the key of the lock with - for :. The page's example is the coupon lock, which has a channel of its own above.
+//
+// Channel pubsub:lock:release:{lockKey}.
+func (k *Keyspace) LockReleaseTopic(lockKey string) event.Topic[json.RawMessage] {
+	name, err := LockReleaseChannel(lockKey)
+	return event.New(k.client, &channel_LockRelease, &message_LockRelease, event.Config{}, name, err)
+}
+
+// LockReleaseTopics are all channels pubsub:lock:release:{lockKey}:
+// ParseLockReleaseChannel reads the name of a message's channel.
+func (k *Keyspace) LockReleaseTopics() event.Topics[json.RawMessage] {
+	return event.Pattern(event.New(k.client, &channel_LockRelease, &message_LockRelease, event.Config{}, "", nil), "pubsub:lock:release:*", func(name string) bool {
+		_, ok := ParseLockReleaseChannel(name)
+		return ok
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/typo"
+	"github.com/keywright/keywright/keyspace"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -33,6 +34,7 @@ type Streams struct {
 
 // app is what the verbs share: the streams and the persistent flags.
 type app struct {
+	keyspace *keyspace.Keyspace // of withConstructs
 	In       io.Reader
 	out, err *terminal.Screen
 	Getenv   func(string) string
@@ -117,7 +119,7 @@ Begin with ` + "`keywright init`" + `, or look at it work with ` + "`keywright d
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "say which file and which server are used")
 	choices(root, "color", "auto", "always", "never")
 	root.AddCommand(a.initCommand(), a.lintCommand(), a.fmtCommand(), a.rulesCommand(), a.explainCommand(), a.matchCommand(), a.auditCommand(), a.topCommand(), a.inferCommand(), a.genCommand(), a.breakingCommand(), a.diffCommand(),
-		a.doctorCommand(), a.aclCommand(), a.locksCommand(), a.queuesCommand(), a.demoCommand(), a.schemaCommand(), a.versionCommand())
+		a.doctorCommand(), a.aclCommand(), a.locksCommand(), a.queuesCommand(), a.entitiesCommand(), a.sealCommand(), a.demoCommand(), a.schemaCommand(), a.versionCommand())
 	return root
 }
 

@@ -24,6 +24,7 @@ func (a *app) withConstructs(ctx context.Context, of keyspace.Construct, names [
 	if err != nil {
 		return err
 	}
+	a.keyspace = d.Keyspace
 	if _, err := a.server(); err != nil {
 		return err
 	}

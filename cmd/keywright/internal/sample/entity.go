@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/pattern"
 )
@@ -83,6 +84,35 @@ func (ix *indexer) add(item Key, known map[string]string) {
 		}
 		ix.append(index.Key, key, item, row)
 	}
+	ix.bookkeeping(item, known)
+}
+
+// bookkeeping is what an entity keeps beside its indexes: when each item ends,
+// where it is, and who sweeps.
+func (ix *indexer) bookkeeping(item Key, known map[string]string) {
+	var record []string
+	for _, index := range ix.entry.Index {
+		if text, ok := known[index.Field]; ok {
+			record = append(record, index.Name, text)
+		}
+	}
+	for _, decl := range ix.entry.Keys[1:] {
+		key, ok := build(decl.Pattern, known)
+		if !ok || strings.HasPrefix(decl.Role, "index.") {
+			continue
+		}
+		id := ix.member(keyspace.Index{Key: decl}, known)
+		switch decl.Role {
+		case "expiry":
+			ix.append(decl, key, item, [][]byte{ix.score(keyspace.Index{Score: "expires"}, item, known), id})
+		case "ledger":
+			ix.append(decl, key, item, [][]byte{id, entity.Record(record...)})
+		case "sweep", "pressure":
+			if _, made := ix.at[string(key)]; !made {
+				ix.append(decl, key, item, [][]byte{[]byte("sample")})
+			}
+		}
+	}
 }
 
 func (ix *indexer) append(decl *keyspace.Key, key []byte, item Key, row [][]byte) {
@@ -95,7 +125,7 @@ func (ix *indexer) append(decl *keyspace.Key, key []byte, item Key, row [][]byte
 	k := &ix.keys[i]
 	k.Rows[0] = append(k.Rows[0], row...)
 	if decl.TTL.Policy == keyspace.TTLExpires {
-		k.TTL = max(k.TTL, item.TTL) // an index lives as long as its last item
+		k.TTL = min(max(k.TTL, item.TTL), decl.TTL.LiveMax()) // an index lives as long as its last item
 	}
 }
 

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bench/live"
+	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/entity"
+	"github.com/redis/rueidis"
+)
+
+// brief is the TTL of items that expire meanwhile.
+const brief = time.Second
+
+// remains is what is left of items that have expired.
+type remains struct{ ids, bytes int64 }
+
+// left counts what the keys of one way hold: members of sets and fields of
+// hashes that are no items.
+func (f *field) left(ctx context.Context, empty int64) (r remains, err error) {
+	raw := f.bare.Client
+	for cursor := uint64(0); ; {
+		page, err := raw.Do(ctx, raw.B().Scan().Cursor(cursor).Count(1000).Build()).AsScanEntry()
+		if err != nil {
+			return r, err
+		}
+		for _, key := range page.Elements {
+			n, err := f.size(ctx, key)
+			if r.ids += n; err != nil {
+				return r, err
+			}
+		}
+		if cursor = page.Cursor; cursor == 0 {
+			break
+		}
+	}
+	used, err := f.memory()
+	r.bytes = used - empty
+	return r, err
+}
+
+func (f *field) size(ctx context.Context, key string) (int64, error) {
+	raw := f.bare.Client
+	kind, err := raw.Do(ctx, raw.B().Type().Key(key).Build()).ToString()
+	if err != nil {
+		return 0, err
+	}
+	count := map[string]rueidis.Completed{"set": raw.B().Scard().Key(key).Build(), "zset": raw.B().Zcard().Key(key).Build(), "hash": raw.B().Hlen().Key(key).Build()}[kind]
+	if kind == "string" || kind == "none" {
+		return 0, nil
+	}
+	return raw.Do(ctx, count).AsInt64()
+}
+
+func (f *field) memory() (int64, error) {
+	info, err := f.server.Info("memory")
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(info["used_memory"], 10, 64)
+}
+
+// expired waits until the server has removed the hashes of n items.
+func (f *field) expired(ctx context.Context, n int) error {
+	for end := time.Now().Add(f.o.limit); time.Now().Before(end) && ctx.Err() == nil; pause(ctx, 100*time.Millisecond) {
+		info, err := f.server.Info("stats")
+		if err != nil {
+			return err
+		}
+		if gone, _ := strconv.Atoi(info["expired_keys"]); gone >= n {
+			return nil
+		}
+	}
+	return fmt.Errorf("%d items have not expired within %v: %w", n, f.o.limit, ctx.Err())
+}
+
+// leaks lets items expire, stored in both ways, and counts what is left of them.
+func (f *field) leaks(ctx context.Context) ([]report.Table, []report.Goal, error) {
+	t := report.Table{Title: fmt.Sprintf("%d items expire: what is left of them", f.o.items), Columns: []string{"contestant", "ids", "bytes", "sweep ms"}}
+	naive, _, err := f.leak(ctx, func(i int) error { t := itemOf(0, i, 0); return f.bare.create(ctx, &t, brief) }, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	ours, took, err := f.leak(ctx, func(i int) error {
+		t := itemOf(0, i, 0)
+		return second(f.ours.Create(ctx, t.ID, t, keywright.ExpiresIn(brief)))
+	}, func() error { return second(f.ours.Sweep(ctx, entity.SweepOptions{})) })
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Add("keywright, after one sweep", ours.ids, ours.bytes, took.Milliseconds())
+	t.Add("naive MULTI, rueidis", naive.ids, naive.bytes, "")
+	return []report.Table{t}, []report.Goal{
+		{What: "stale ids after one sweep, keywright", Value: float64(ours.ids), Bound: 0},
+		{What: "stale ids, naive (4 per item)", Value: float64(naive.ids), Bound: float64(4 * f.o.items), AtLeast: true},
+	}, nil
+}
+
+func (f *field) leak(ctx context.Context, create func(i int) error, sweep func() error) (r remains, took time.Duration, err error) {
+	if err = f.anew(ctx); err != nil {
+		return r, 0, err
+	}
+	empty, err := f.memory()
+	if err == nil {
+		err = many(f.o.items, create)
+	}
+	if err == nil {
+		err = f.expired(ctx, f.o.items)
+	}
+	if err == nil && sweep != nil {
+		began := time.Now()
+		err = sweep()
+		took = time.Since(began)
+	}
+	if err == nil {
+		r, err = f.left(ctx, empty)
+	}
+	return r, took, err
+}
+
+// sweeps cleans up behind many items at a rate and says what share of the
+// server's core that takes.
+func (f *field) sweeps(ctx context.Context) ([]report.Table, []report.Goal, error) {
+	t := report.Table{Title: fmt.Sprintf("%d expiries are swept", f.o.expiries), Columns: []string{"rate asked for", "per second", "server CPU µs per item", "% of a core per 10,000/s", "idle % before"}}
+	var goals []report.Goal
+	for _, rate := range []int{10_000, 1_000_000} {
+		s, err := f.sweep(ctx, rate)
+		if err != nil {
+			return nil, nil, err
+		}
+		each := (s.cpu.Seconds()/s.took.Seconds() - s.idle) * s.took.Seconds() / float64(f.o.expiries) * 1e6
+		t.Add(rate, fmt.Sprintf("%.0f", float64(f.o.expiries)/s.took.Seconds()), fmt.Sprintf("%.2f", each), fmt.Sprintf("%.1f", each), fmt.Sprintf("%.2f", 100*s.idle))
+		if rate == 10_000 {
+			goals = append(goals, report.Goal{What: "sweeper, % of a server core per 10,000 expiries/s", Value: each, Bound: 5})
+		}
+	}
+	return []report.Table{t}, goals, nil
+}
+
+type swept struct {
+	took, cpu time.Duration
+	idle      float64 // share of a core
+}
+
+func (f *field) sweep(ctx context.Context, rate int) (s swept, err error) {
+	if err = f.anew(ctx); err != nil {
+		return s, err
+	}
+	err = many(f.o.expiries, func(i int) error {
+		t := itemOf(i/1000, i, 0)
+		return second(f.ours.Create(ctx, t.ID, t, keywright.ExpiresIn(brief)))
+	})
+	if err == nil {
+		err = f.expired(ctx, f.o.expiries)
+	}
+	if err != nil {
+		return s, err
+	}
+	quiet, err := cpuDuring(f.server, func() (time.Duration, error) { pause(ctx, time.Second); return time.Second, nil })
+	if err != nil {
+		return s, err
+	}
+	s.idle = quiet.Seconds()
+	gone := 0
+	s.cpu, err = cpuDuring(f.server, func() (time.Duration, error) {
+		began := time.Now()
+		done, err := f.ours.Sweep(ctx, entity.SweepOptions{Rate: rate})
+		s.took, gone = time.Since(began), done.Gone
+		return s.took, err
+	})
+	if err == nil && gone != f.o.expiries {
+		err = fmt.Errorf("a sweep of %d items, not %d", gone, f.o.expiries)
+	}
+	return s, err
+}
+
+func cpuDuring(server *live.Server, do func() (time.Duration, error)) (time.Duration, error) {
+	before, err := server.CPU()
+	if err != nil {
+		return 0, err
+	}
+	if _, err = do(); err != nil {
+		return 0, err
+	}
+	after, err := server.CPU()
+	return after - before, err
+}

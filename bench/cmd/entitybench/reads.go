@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/entity"
+)
+
+// population is how many items there are to read.
+const population = 10_000
+
+// fill makes items, with as many in each context as asked for.
+func (f *field) fill(ctx context.Context, each int) error {
+	if err := f.anew(ctx); err != nil {
+		return err
+	}
+	return many(population, func(i int) error {
+		t := itemOf(0, i, 0)
+		t.Context = "ctx" + strconv.Itoa(i%(population/each))
+		return errors.Join(f.bare.create(ctx, &t, ttl), second(f.ours.Create(ctx, t.ID, t)))
+	})
+}
+
+func id(g, n int) string { return itemOf(0, (g*7919+n)%population, 0).ID }
+
+// reads races reads of one item, from the server and from the process, and lists
+// of 10 and of 100.
+func (f *field) reads(ctx context.Context) (tables []report.Table, goals []report.Goal, err error) {
+	races := []race{
+		{name: "Get", by: 1, measured: []int{0}, bound: 0.95, all: []contestant{
+			{"keywright", func(ctx context.Context, g, n int) error { return second(f.ours.Get(ctx, id(g, n))) }},
+			{"HGETALL, rueidis", func(ctx context.Context, g, n int) error { return second(f.bare.get(ctx, id(g, n))) }},
+		}},
+		{name: "Cached get", by: 1, measured: []int{0}, bound: 0.9, all: []contestant{
+			{"keywright", func(ctx context.Context, g, n int) error { return second(f.ours.Cached(ctx, id(g, n), time.Hour)) }},
+			{"DoCache of HGETALL, rueidis", func(ctx context.Context, g, n int) error { return second(f.bare.cached(ctx, id(g, n))) }},
+		}},
+		f.listing(10), f.listing(100),
+	}
+	for i, r := range races {
+		if f.o.race != "" && f.o.race != r.name {
+			continue
+		}
+		if i != 1 { // what is cached stays so
+			if err = f.fill(ctx, max(10, f.each(i))); err != nil {
+				return tables, goals, err
+			}
+		}
+		some, more, err := f.run(ctx, r)
+		if err != nil {
+			return tables, goals, err
+		}
+		tables, goals = append(tables, some...), append(goals, more...)
+	}
+	return tables, goals, nil
+}
+
+func (f *field) each(race int) int { return []int{10, 10, 10, 100}[race] }
+
+// listing is lists of so many items by their context.
+func (f *field) listing(each int) race {
+	index := func(g, n int) string { return "ctx" + strconv.Itoa((g*31+n)%(population/each)) }
+	check := func(got int, err error) error {
+		if err == nil && got != each {
+			err = fmt.Errorf("a list of %d items", got)
+		}
+		return err
+	}
+	return race{name: fmt.Sprintf("List of %d", each), by: 1, measured: []int{0}, bound: 0.85, all: []contestant{
+		{"keywright", func(ctx context.Context, g, n int) error {
+			page, err := f.ours.List(ctx, entity.Query[item]{Of: f.ours.By("context", index(g, n))})
+			return check(len(page.Items), err)
+		}},
+		{"SMEMBERS + HGETALL, rueidis", func(ctx context.Context, g, n int) error {
+			items, _, err := f.bare.list(ctx, f.bare.context(index(g, n)))
+			return check(len(items), err)
+		}},
+	}}
+}

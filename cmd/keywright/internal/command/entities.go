@@ -1,0 +1,385 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+	"github.com/keywright/keywright/value"
+	"github.com/spf13/cobra"
+)
+
+// itemStore is an entity of which only the keys and indexes are known.
+type itemStore = entity.Store[string, struct{}]
+
+// entities are the flags of entities.
+type entities struct {
+	output string
+	apply  bool
+	limit  int
+	rate   int
+}
+
+func (a *app) entitiesCommand() *cobra.Command {
+	var o entities
+	c := &cobra.Command{
+		Use:   "entities [entry]...",
+		Short: "How many items the entities hold, and what waits to be swept",
+		Long: `Lists the entities: their items, those that have expired and wait to be swept, for
+how long the first of them has, and which process sweeps. An entity nobody sweeps
+keeps the index entries of expired items, and announces no expiry.`,
+		Example: `  keywright entities
+  keywright entities check
+  keywright entities check item --apply`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := oneOf("output", o.output, "table", "json"); err != nil {
+				return err
+			}
+			return a.withConstructs(c.Context(), keyspace.Entity, args, func(client *keywright.Client, entries []*keyspace.Entry) error {
+				return a.entities(c.Context(), client, entries, &o)
+			})
+		},
+	}
+	a.serverFlags(c)
+	outputs(c, &o.output, "table", "json")
+	c.AddCommand(a.entitiesCheckCommand())
+	return c
+}
+
+func (a *app) entitiesCheckCommand() *cobra.Command {
+	var o entities
+	c := &cobra.Command{
+		Use:   "check [entry]...",
+		Short: "Compare every item with every index entry; put right with --apply",
+		Long: `Compares all items of the entities with all entries of their indexes, their ledger
+and their expiry times. Each item is compared in one step on the server, so that
+writers at work cause no false alarm.
+
+  missing  an item is not in an index it belongs to
+  stale    an index holds an id whose item is gone, or has another value by now
+  score    an item stands in an index with another score than its field's
+  ttl      an index never expires, although its items do
+  ledger   what is written down of where an item is differs from its fields
+  expiry   the expiry time that is written down differs from the item's TTL
+
+With --apply it sweeps what has expired, and puts right what is wrong: the items
+decide, no item is changed. That also adds the items that are there to an index
+that is new in the declaration. Exit code 1 means that something is wrong and was
+left as it is.`,
+		Example: `  keywright entities check
+  keywright entities check item -o json
+  keywright entities check item --apply`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := oneOf("output", o.output, "table", "json"); err != nil {
+				return err
+			}
+			if o.rate < 1 || o.limit < 0 {
+				return usage("as in --rate 5000 --limit 20", "--rate must be at least 1 and --limit at least 0")
+			}
+			return a.withConstructs(c.Context(), keyspace.Entity, args, func(client *keywright.Client, entries []*keyspace.Entry) error {
+				return a.checkEntities(c.Context(), client, entries, &o)
+			})
+		},
+	}
+	a.serverFlags(c)
+	outputs(c, &o.output, "table", "json")
+	c.Flags().BoolVar(&o.apply, "apply", false, "put right what is wrong")
+	c.Flags().IntVar(&o.limit, "limit", 100, "how many problems to show per entity; 0: only count them")
+	c.Flags().IntVar(&o.rate, "rate", 20_000, "keys per second to look at, at most")
+	return c
+}
+
+// entityReport is one entity; its JSON names are stable.
+type entityReport struct {
+	Entry   string  `json:"entry"`
+	Of      string  `json:"of,omitempty"` // what its keys share
+	Items   int64   `json:"items"`
+	Expired int64   `json:"expired"`
+	Late    float64 `json:"late_seconds,omitempty"`
+	Sweeper string  `json:"sweeper,omitempty"`
+}
+
+func (a *app) entities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
+	report := []entityReport{}
+	err := a.eachEntity(ctx, c, entries, func(e *keyspace.Entry, of string, s *itemStore) error {
+		st, err := s.Stats(ctx)
+		report = append(report, entityReport{e.Name, of, st.Items, st.Expired, st.Late.Seconds(), st.Sweeper})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if o.output == "json" {
+		return a.json(report)
+	}
+	rows := make([][]string, len(report))
+	for i, r := range report {
+		rows[i] = []string{r.Entry, r.Of, terminal.Count(r.Items), countOrNone(r.Expired), seconds(r.Late), r.Sweeper}
+	}
+	return terminal.Table(a.out, []terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "items", Right: true}, {Title: "expired", Right: true}, {Title: "late", Right: true}, {Title: "swept by", Drop: 2}}, rows)
+}
+
+// eachEntity runs for every entity: for one whose keys share a placeholder, for
+// each value of it that there is.
+func (a *app) eachEntity(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, run func(e *keyspace.Entry, of string, s *itemStore) error) error {
+	for _, e := range entries {
+		d := divide(e)
+		found := []map[string]string{{}}
+		if len(d.shared) > 0 {
+			var err error
+			var bounded bool
+			if found, bounded, err = instances(ctx, c, e, d.leave); err != nil {
+				return err
+			}
+			if bounded {
+				a.say("%s is divided into more parts than are looked at: %s are", e.Name, terminal.Count(maxInstances))
+			}
+		}
+		for _, values := range found {
+			var of []string
+			for _, name := range d.shared {
+				of = append(of, name+"="+finding.Key([]byte(values[name])))
+			}
+			s, err := storeOf(c, a.keyspace, e, d, values)
+			if err != nil {
+				return err
+			}
+			if err := run(e, strings.Join(of, " "), s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// problemReport is something wrong; its JSON names are stable.
+type problemReport struct {
+	Entry string `json:"entry"`
+	Item  string `json:"item"` // its key
+	What  string `json:"what"`
+	Index string `json:"index,omitempty"` // the key
+}
+
+// checkReport is what a check has found; its JSON names are stable.
+type checkReport struct {
+	Items    int             `json:"items"`
+	Entries  int             `json:"index_entries"`
+	Expired  int             `json:"expired"`
+	Swept    int             `json:"swept"`
+	Wrong    int             `json:"wrong"`
+	Applied  bool            `json:"applied"`
+	Problems []problemReport `json:"problems"`
+}
+
+func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
+	report := checkReport{Applied: o.apply, Problems: []problemReport{}}
+	err := a.eachEntity(ctx, c, entries, func(e *keyspace.Entry, of string, s *itemStore) error {
+		if o.apply {
+			swept, err := s.Sweep(ctx, entity.SweepOptions{Rate: o.rate})
+			report.Swept += swept.Gone
+			if err != nil {
+				return err
+			}
+		}
+		shown := 0
+		done, err := s.Check(ctx, entity.CheckOptions{Apply: o.apply, Rate: o.rate, Found: func(p entity.Problem) {
+			if shown++; shown <= o.limit {
+				report.Problems = append(report.Problems, problemReport{e.Name, s.KeyOf(p.ID), p.What, p.Key})
+			}
+		}})
+		report.Items, report.Entries, report.Expired, report.Wrong = report.Items+done.Items, report.Entries+done.Entries, report.Expired+done.Expired, report.Wrong+done.Problems
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if o.output == "json" {
+		err = a.json(report)
+	} else {
+		err = a.printCheck(&report)
+	}
+	if err == nil && report.Wrong > 0 && !o.apply {
+		return &exit{exitFindings, terminal.Plural(int64(report.Wrong), "problem") + "; nothing was changed", "--apply puts them right"}
+	}
+	return err
+}
+
+func (a *app) printCheck(r *checkReport) error {
+	if len(r.Problems) > 0 {
+		rows := make([][]string, len(r.Problems))
+		for i, p := range r.Problems {
+			index := ""
+			if p.Index != "" {
+				index = finding.Key([]byte(p.Index))
+			}
+			rows[i] = []string{p.What, finding.Key([]byte(p.Item)), index, p.Entry}
+		}
+		columns := []terminal.Column{{Title: "what"}, {Title: "item", Least: 24}, {Title: "index", Least: 16}, {Title: "entity", Drop: 1}}
+		if err := terminal.Table(a.out, columns, rows); err != nil {
+			return err
+		}
+	}
+	a.tell("%s, %s in indexes, %s", terminal.Plural(int64(r.Items), "item"), terminal.Plural(int64(r.Entries), "id"), cmp.Or(noneOf(r.Wrong), terminal.Plural(int64(r.Wrong), "problem")+map[bool]string{true: " put right"}[r.Applied]))
+	if r.Swept > 0 {
+		a.tell("%s had expired and were swept", terminal.Count(int64(r.Swept)))
+	}
+	if r.Expired > 0 {
+		a.tell("%s have expired and wait to be swept: that is no fault, but somebody must sweep", terminal.Count(int64(r.Expired)))
+	}
+	return nil
+}
+
+func noneOf(n int) string {
+	if n == 0 {
+		return "nothing wrong"
+	}
+	return ""
+}
+
+// division tells what all keys of an entity share from the id of an item.
+type division struct{ shared, own, leave []string }
+
+func divide(e *keyspace.Entry) (d division) {
+	for _, p := range e.Keys[0].Pattern.Placeholders() {
+		field := slices.ContainsFunc(e.Keys[0].Fields, func(f keyspace.Field) bool { return f.Name == p.Name })
+		if field || len(e.Index) == 0 || slices.ContainsFunc(e.Index, func(ix keyspace.Index) bool { return !holds(ix.Key.Pattern, p.Name) }) {
+			d.own = append(d.own, p.Name)
+		} else {
+			d.shared = append(d.shared, p.Name)
+		}
+	}
+	d.leave = slices.Clone(d.own)
+	for _, ix := range e.Index {
+		if ix.Field != "" {
+			d.leave = append(d.leave, ix.Field)
+		}
+	}
+	return d
+}
+
+func holds(p *pattern.Pattern, name string) bool {
+	return slices.ContainsFunc(p.Placeholders(), func(q pattern.Placeholder) bool { return q.Name == name })
+}
+
+// storeOf is the store of an entity, with the placeholders that its keys share.
+func storeOf(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, d division, values map[string]string) (*itemStore, error) {
+	main := e.Keys[0].Pattern
+	spec := &entity.Spec[string, struct{}]{Entry: declared(e), Fields: &value.Fields[struct{}]{}, IndexTTL: e.Keys[len(e.Keys)-1].TTL.Max}
+	spec.Prefix, spec.Suffix = around(main, d.own, values)
+	spec.Key = func(id string) (string, error) { return spec.Prefix + id + spec.Suffix, nil }
+	spec.Parse = func(key string) (string, bool) {
+		found, ok := placeholders(main, key, d.own)
+		if !ok || fmt.Sprint(found) != fmt.Sprint(values) {
+			return "", false
+		}
+		return key[len(spec.Prefix) : len(key)-len(spec.Suffix)], true
+	}
+	var err error
+	for role, to := range map[string]*string{"expiry": &spec.Expires, "ledger": &spec.Ledger, "sweep": &spec.Lease} {
+		if p := roleOf(e, role); p != nil && err == nil {
+			*to, err = name(p, values)
+		}
+	}
+	if t := e.TTL; t.Policy == keyspace.TTLExpires {
+		spec.IndexTTL = ledgerTTL(e)
+	} else {
+		spec.IndexTTL = 0
+	}
+	for _, ix := range e.Index {
+		to := entity.Index[struct{}]{Name: ix.Name, Field: ix.Field, Score: ix.Score}
+		if ix.Field != "" {
+			to.Prefix, to.Suffix = around(ix.Key.Pattern, []string{ix.Field}, values)
+		} else if to.Prefix, err = name(ix.Key.Pattern, values); err != nil {
+			return nil, err
+		}
+		if ix.Field == "" && ix.Score == "expires" {
+			spec.Expires = to.Prefix
+			continue
+		}
+		spec.Indexes = append(spec.Indexes, to)
+	}
+	if ch := ks.Channel(e.Emits["expire"]); ch != nil {
+		spec.OnExpire = []entity.Event{eventOf(e, d, ch)}
+	}
+	return entity.New(c, spec, err), nil
+}
+
+func ledgerTTL(e *keyspace.Entry) time.Duration {
+	for _, k := range e.Keys {
+		if k.Role == "ledger" {
+			return k.TTL.Max
+		}
+	}
+	return 0
+}
+
+// around is what stands before and behind some placeholders of a pattern.
+func around(p *pattern.Pattern, own []string, values map[string]string) (prefix, suffix string) {
+	begun := false
+	for _, elem := range p.Elements() {
+		text := elem.Literal
+		if elem.Placeholder >= 0 {
+			name := p.Placeholders()[elem.Placeholder].Name
+			if slices.Contains(own, name) {
+				begun, suffix = true, ""
+				continue
+			}
+			text = values[name]
+		}
+		if begun {
+			suffix += text
+		} else {
+			prefix += text
+		}
+	}
+	return prefix, suffix
+}
+
+// eventOf is what is sent when an item has expired.
+func eventOf(e *keyspace.Entry, d division, ch *keyspace.Channel) entity.Event {
+	ev := entity.Event{Mode: entity.Publish, Plain: ch.Plain}
+	switch {
+	case ch.Durable != nil:
+		ev.Mode, ev.MaxLen, ev.Age = entity.Append, ch.Durable.MaxLen, ch.Durable.Age
+	case ch.Sharded:
+		ev.Mode = entity.PublishSharded
+	}
+	part := func(name string, t scalar.Type) entity.Part {
+		p := entity.Part{Name: name, Field: name, Form: forms[t.Kind]}
+		if len(d.own) == 1 && d.own[0] == name {
+			p.Field = ""
+		}
+		return p
+	}
+	for _, elem := range ch.Pattern.Elements() {
+		if elem.Placeholder < 0 {
+			ev.Name = append(ev.Name, entity.Part{Name: elem.Literal, Literal: true})
+		} else {
+			place := ch.Pattern.Placeholders()[elem.Placeholder]
+			ev.Name = append(ev.Name, part(place.Name, place.Type))
+		}
+	}
+	if len(ch.Pattern.Placeholders()) == 0 {
+		ev.Channel, _ = name(ch.Pattern, nil)
+		ev.Name = nil
+	}
+	for _, f := range ch.Message {
+		ev.Data = append(ev.Data, part(f.Name, f.Type))
+	}
+	return ev
+}
+
+// forms are the types that are no text in JSON.
+var forms = map[scalar.Kind]value.Form{
+	scalar.Int: value.Bare, scalar.Float: value.Bare, scalar.Bool: value.Bare, scalar.UnixS: value.Bare, scalar.UnixMS: value.Bare, scalar.JSON: value.Inline,
+}

@@ -1,0 +1,223 @@
+package entity
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// A script that reads items costs the server twice what the plain commands cost:
+// each text goes through Lua. So a store remembers which ids a page had, and asks
+// the next time for the ids of the page and for the items it had then in one
+// pipeline. What the index says counts: items that are new on the page are read
+// in a second round trip, and items that left it are not given.
+
+// foresight remembers the ids of pages. It forgets all when it has grown large.
+type foresight struct {
+	mu    sync.Mutex
+	pages map[page][]string
+	ids   int
+}
+
+// page is the first page of a query.
+type page struct {
+	key, order, from, to string
+	limit                int
+}
+
+// mostForeseen is how many ids are remembered.
+const mostForeseen = 100_000
+
+func (f *foresight) get(p page) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.pages[p]
+}
+
+// set remembers a page; none of it forgets it.
+func (f *foresight) set(p page, ids []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ids += len(ids) - len(f.pages[p])
+	if len(ids) == 0 {
+		delete(f.pages, p)
+		return
+	}
+	if f.pages == nil || f.ids > mostForeseen {
+		f.pages, f.ids = map[page][]string{}, len(ids)
+	}
+	f.pages[p] = ids
+}
+
+// row is an item as a list has it.
+type row struct {
+	id    string
+	texts []rueidis.RedisMessage
+}
+
+func (q *Query[T]) page() page {
+	return page{q.Of.key, q.order(), or(q.From, "-inf"), or(q.To, "+inf"), orInt(q.Limit, defaultLimit)}
+}
+
+// learn remembers a page that was listed by the script.
+func (s *Store[I, T]) learn(q *Query[T], rows []row, next string) {
+	if q.After != "" || len(q.And) > 0 || next != "" && q.order() == "set" {
+		return
+	}
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].id
+	}
+	s.seen.set(q.page(), ids)
+}
+
+// foresee lists a page that is known from before; ok is whether it is.
+func (s *Store[I, T]) foresee(ctx context.Context, a *keywright.Action, q *Query[T]) (rows []row, next string, gone int, ok bool, err error) {
+	if q.After != "" || len(q.And) > 0 {
+		return nil, "", 0, false, nil
+	}
+	p := q.page()
+	had := s.seen.get(p)
+	if len(had) == 0 {
+		return nil, "", 0, false, nil
+	}
+	ids, score, texts, err := s.ahead(ctx, a, p, had)
+	if err != nil {
+		return nil, "", 0, false, err
+	}
+	more := len(ids) > p.limit
+	if more && p.order == "set" {
+		s.seen.set(p, nil) // pages of a set are the script's
+		return nil, "", 0, false, nil
+	}
+	ids = ids[:min(len(ids), p.limit)]
+	if texts, score, err = s.missing(ctx, a, p, ids, had, texts, score, more); err != nil {
+		return nil, "", 0, false, err
+	}
+	rows, gone = living(ids, texts)
+	if p.order == "set" {
+		slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.id, b.id) })
+	}
+	if more {
+		if score != float64(int64(score)) {
+			s.seen.set(p, nil) // the script knows how the server writes it
+			return nil, "", 0, false, nil
+		}
+		next = strconv.FormatFloat(score, 'f', -1, 64) + "\x00" + ids[len(ids)-1]
+	}
+	s.seen.set(p, ids)
+	return rows, next, gone, true, nil
+}
+
+// ahead asks for the ids of a page, the score of the last one, and the items it
+// had.
+func (s *Store[I, T]) ahead(ctx context.Context, a *keywright.Action, p page, had []string) (ids []string, score float64, texts []rueidis.RedisResult, err error) {
+	raw := s.client.Raw()
+	ids, err = keywright.Run(ctx, a, func(ctx context.Context) rueidis.RedisResult {
+		all := append(make([]rueidis.Completed, 0, 2+len(had)), p.index(raw.B()))
+		all = append(s.items(all, had), p.score(raw.B(), had[len(had)-1])...)
+		results := raw.DoMulti(ctx, all...)
+		if texts = results[1 : 1+len(had)]; len(results) > 1+len(had) {
+			score, _ = results[1+len(had)].AsFloat64() // it may be gone
+		}
+		return cut(results)
+	}, func(r rueidis.RedisResult) ([]string, error) { return r.AsStrSlice() })
+	return ids, score, texts, err
+}
+
+// items adds the commands that read items.
+func (s *Store[I, T]) items(all []rueidis.Completed, ids []string) []rueidis.Completed {
+	for _, id := range ids {
+		all = append(all, s.client.Raw().B().Hmget().Key(s.key(id)).Field(s.names...).Build())
+	}
+	return all
+}
+
+// index reads the ids of a page, and one more if there are more.
+func (p page) index(b rueidis.Builder) rueidis.Completed {
+	n := int64(p.limit) + 1
+	switch {
+	case p.order == "set":
+		return b.Srandmember().Key(p.key).Count(n).Build() // all of them if there are no more than that
+	case p.order == "down" && p.from == "-inf" && p.to == "+inf":
+		return b.Zrange().Key(p.key).Min("0").Max(strconv.FormatInt(n-1, 10)).Rev().Build()
+	case p.order == "down":
+		return b.Zrange().Key(p.key).Min(p.to).Max(p.from).Byscore().Rev().Limit(0, n).Build()
+	case p.from == "-inf" && p.to == "+inf":
+		return b.Zrange().Key(p.key).Min("0").Max(strconv.FormatInt(n-1, 10)).Build()
+	}
+	return b.Zrange().Key(p.key).Min(p.from).Max(p.to).Byscore().Limit(0, n).Build()
+}
+
+// score reads the score of an id. A set has none.
+func (p page) score(b rueidis.Builder, id string) []rueidis.Completed {
+	if p.order == "set" {
+		return nil
+	}
+	return []rueidis.Completed{b.Zscore().Key(p.key).Member(id).Build()}
+}
+
+// cut is the first of some results, or that one which never came: an item is gone
+// only where the server says so.
+func cut(results []rueidis.RedisResult) rueidis.RedisResult {
+	for _, r := range results {
+		if r.NonRedisError() != nil {
+			return r
+		}
+	}
+	return results[0]
+}
+
+// missing puts the items of a page in its order, and reads those that it had not
+// before.
+func (s *Store[I, T]) missing(ctx context.Context, a *keywright.Action, p page, ids, had []string, texts []rueidis.RedisResult, score float64, more bool) ([]rueidis.RedisResult, float64, error) {
+	if slices.Equal(ids, had) {
+		return texts, score, nil
+	}
+	at := make(map[string]int, len(had))
+	for i, id := range had {
+		at[id] = i
+	}
+	out, lack, places := make([]rueidis.RedisResult, len(ids)), []string(nil), []int(nil)
+	for i, id := range ids {
+		if j, known := at[id]; known {
+			out[i] = texts[j]
+		} else {
+			lack, places = append(lack, id), append(places, i)
+		}
+	}
+	if more = more && ids[len(ids)-1] != had[len(had)-1]; len(lack) == 0 && !more {
+		return out, score, nil
+	}
+	raw := s.client.Raw()
+	_, err := keywright.Run(ctx, a, func(ctx context.Context) rueidis.RedisResult {
+		results := raw.DoMulti(ctx, append(s.items(nil, lack), p.score(raw.B(), ids[len(ids)-1])...)...)
+		for i, place := range places {
+			out[place] = results[i]
+		}
+		if len(results) > len(lack) {
+			score, _ = results[len(lack)].AsFloat64()
+		}
+		return cut(results)
+	}, func(r rueidis.RedisResult) (struct{}, error) { return struct{}{}, r.NonRedisError() })
+	return out, score, err
+}
+
+// living are the items that are there; a key of another type is none.
+func living(ids []string, texts []rueidis.RedisResult) (rows []row, gone int) {
+	rows = make([]row, 0, len(ids))
+	for i, id := range ids {
+		all, err := texts[i].ToArray()
+		if err != nil || !slices.ContainsFunc(all, func(m rueidis.RedisMessage) bool { return !m.IsNil() }) {
+			gone++
+			continue
+		}
+		rows = append(rows, row{id, all})
+	}
+	return rows, gone
+}

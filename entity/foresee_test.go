@@ -1,0 +1,102 @@
+package entity
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// walk gives the ids of all pages of a query.
+func walk(t *testing.T, s *Store[string, note], q Query[note]) (out []string) {
+	t.Helper()
+	for range 1000 {
+		p, err := s.List(t.Context(), q)
+		must(t, err)
+		for _, item := range p.Items {
+			if item.Value.Text != "text of "+item.ID {
+				t.Fatalf("%s has %q", item.ID, item.Value.Text)
+			}
+			out = append(out, item.ID)
+		}
+		if q.After = p.Next; p.Next == "" {
+			return out
+		}
+	}
+	t.Fatal("pages without end")
+	return nil
+}
+
+// TestForesight: whatever a store remembers of pages, it lists what a store
+// lists that remembers nothing.
+func TestForesight(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		ctx, random := t.Context(), rand.New(rand.NewPCG(1, 2))
+		var queries []Query[note]
+		for _, limit := range []int{1, 3, 40} {
+			queries = append(queries, Query[note]{Of: notes.By("kind", "k1"), Limit: limit}, Query[note]{Of: notes.By("priority+created", "1"), Limit: limit},
+				Query[note]{Of: notes.By("due", ""), Limit: limit}, Query[note]{Of: notes.By("due", ""), Limit: limit, Newest: true},
+				Query[note]{Of: notes.By("due", ""), Limit: limit, From: "20", To: "(70"}, Query[note]{Of: notes.By("due", ""), Limit: limit, From: "(20", To: "70", Newest: true})
+		}
+		for step := range 60 {
+			for range random.IntN(4) {
+				id := fmt.Sprint(random.IntN(30))
+				due := time.UnixMilli(int64(random.IntN(10) * 10))
+				switch random.IntN(5) {
+				case 0:
+					_, err := notes.Delete(ctx, id)
+					must(t, err)
+				case 1:
+					s.Do("DEL", "n:item:"+id) // its entries stay
+				default:
+					n := note{Kind: fmt.Sprint("k", random.IntN(2)), Context: "c", Priority: int64(1 + random.IntN(2)), Text: "text of " + id, Due: &due}
+					_, err := notes.Put(ctx, id, n, keywright.ExpiresIn(time.Hour))
+					must(t, err)
+				}
+			}
+			fresh := New(notes.client, notes.spec, nil)
+			for i, q := range queries {
+				got, want := walk(t, notes, q), walk(t, fresh, q)
+				if q.Of.index.Score == "" {
+					slices.Sort(got)
+					slices.Sort(want)
+				}
+				if !slices.Equal(got, want) {
+					t.Fatalf("step %d, query %d: %v, not %v", step, i, got, want)
+				}
+			}
+		}
+	})
+}
+
+// TestForeseenRoundTrips: a page that has not changed is one pipeline of plain
+// commands, one with new items two.
+func TestForeseenRoundTrips(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		ctx := t.Context()
+		for i := range 5 {
+			_, err := notes.Create(ctx, fmt.Sprint(i), a("fact", 5))
+			must(t, err)
+		}
+		q := Query[note]{Of: notes.By("kind", "fact")}
+		notes.listed(t, q)
+		s.Do("CONFIG", "RESETSTAT")
+		same(t, "foreseen", notes.listed(t, q), []string{"0", "1", "2", "3", "4"})
+		stats := fmt.Sprint(s.Do("INFO", "commandstats"))
+		if strings.Contains(stats, "evalsha") || !strings.Contains(stats, "cmdstat_hmget:calls=5,") || !strings.Contains(stats, "cmdstat_srandmember:calls=1,") {
+			t.Errorf("%s", stats)
+		}
+		_, err := notes.Create(ctx, "5", a("fact", 5))
+		must(t, err)
+		s.Do("CONFIG", "RESETSTAT")
+		same(t, "with a new one", notes.listed(t, q), []string{"0", "1", "2", "3", "4", "5"})
+		if stats := fmt.Sprint(s.Do("INFO", "commandstats")); strings.Contains(stats, "evalsha") || !strings.Contains(stats, "cmdstat_hmget:calls=6,") {
+			t.Errorf("%s", stats)
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package entity
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright"
+)
+
+// Going are the items that may go when memory is short, in the order of an index
+// with a zset per value: a target of package pressure. Ids are as they stand in
+// the index. All of it works on a server that is at its maxmemory.
+type Going[I, T any] struct {
+	store *Store[I, T]
+	index string
+}
+
+// Going are the items by an index that has a zset per value.
+func (s *Store[I, T]) Going(index string) *Going[I, T] { return &Going[I, T]{s, index} }
+
+// Key is the key of an item.
+func (g *Going[I, T]) Key(id string) string { return g.store.key(id) }
+
+// Page gives a page of ids, the lowest score first. 1 round trip; O(log n + page).
+func (g *Going[I, T]) Page(ctx context.Context, value, after string, n int) (ids []string, next string, err error) {
+	q := Query[T]{Of: g.store.By(g.index, value), Limit: min(n, largestLimit), After: after}
+	rows, next, _, err := g.store.list(ctx, q, nil)
+	for _, row := range rows {
+		ids = append(ids, row.id)
+	}
+	return ids, next, err
+}
+
+// Shorten is Store.Shorten of several items; it gives how many were changed. A
+// round trip per 64 of them, in a cluster one each, many at a time.
+func (g *Going[I, T]) Shorten(ctx context.Context, ids []string, to time.Duration) (int, error) {
+	return g.each(ids, func(id I) (bool, error) {
+		changed, err := g.store.Shorten(ctx, id, to)
+		if err == keywright.ErrNotFound {
+			return false, nil
+		}
+		return changed, err
+	})
+}
+
+// Release is Store.Delete of several items; it gives how many there were. Two
+// round trips per 64 of them, in a cluster two each, many at a time.
+func (g *Going[I, T]) Release(ctx context.Context, ids []string) (int, error) {
+	return g.each(ids, func(id I) (bool, error) { return g.store.Delete(ctx, id) })
+}
+
+// together is how many items are changed at a time: as many as one call of a
+// shared script takes.
+const together = 64
+
+// each calls do for every item, many at a time, and counts those it says true
+// for. After an error no other one is begun.
+func (g *Going[I, T]) each(ids []string, do func(I) (bool, error)) (n int, failed error) {
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	room := make(chan struct{}, together)
+	stop := func() bool { mu.Lock(); defer mu.Unlock(); return failed != nil }
+	for _, text := range ids {
+		if room <- struct{}{}; stop() {
+			break
+		}
+		running.Go(func() {
+			defer func() { <-room }()
+			did, err := g.one(text, do)
+			mu.Lock()
+			defer mu.Unlock()
+			if did {
+				n++
+			}
+			if err != nil && failed == nil {
+				failed = err
+			}
+		})
+	}
+	running.Wait()
+	return n, failed
+}
+
+func (g *Going[I, T]) one(text string, do func(I) (bool, error)) (bool, error) {
+	id, ok := g.store.spec.Parse(g.store.key(text))
+	if !ok {
+		return false, g.store.broken(g.store.key(text), "", fmt.Errorf("a member of the index %s is no id of an item", g.index))
+	}
+	return do(id)
+}

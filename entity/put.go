@@ -1,0 +1,286 @@
+package entity
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/value"
+	"github.com/redis/rueidis"
+)
+
+//go:embed put.lua
+var putText string
+
+// putter is the script that writes whole items of one entity, with all that is
+// the same for all of them in its text.
+type putter struct {
+	script  *keywright.Shared
+	columns []int // those that stand in ARGV
+	args    int   // that every call has
+	events  []*Event
+}
+
+// putHead is how many arguments stand before the events and fields.
+const putHead = 7
+
+// putting is whether there is this faster way at all: a test does without.
+var putting = true
+
+// newPutter makes the script of an entity; nil where only `write` can do it.
+func newPutter[I, T any](c *keywright.Client, s *Store[I, T]) *putter {
+	if !putting {
+		return nil
+	}
+	p := &putter{}
+	for i := range s.spec.OnCreate {
+		e := &s.spec.OnCreate[i]
+		for _, part := range e.Data {
+			if s.stamped[part.Field] && part.Field != "" {
+				return nil // its text is known to the script alone
+			}
+		}
+		if e.Mode == Append || len(e.Name) > 0 {
+			return nil
+		}
+		p.events = append(p.events, e)
+	}
+	for i, col := range s.spec.Fields.Columns {
+		if !s.stamped[col.Name] {
+			p.columns = append(p.columns, i)
+		}
+	}
+	p.args = putHead + len(p.events) + len(p.columns)
+	p.script = keywright.NewShared(c, "entity put", edit(s.putText(p)))
+	return p
+}
+
+// argument is the place of a column's text in ARGV.
+func (p *putter) argument(column int) string {
+	for i, c := range p.columns {
+		if c == column {
+			return fmt.Sprintf("ARGV[a + %d]", putHead+len(p.events)+1+i)
+		}
+	}
+	return "''"
+}
+
+// putText is the script's text for one entity.
+func (s *Store[I, T]) putText(p *putter) string {
+	unit, version, keeps, answer := "", "false", "false", "now"
+	n := len(s.spec.Indexes)
+	var all []string
+	for i := range 2 + n {
+		all = append(all, fmt.Sprintf("KEYS[k + %d]", 2+i))
+	}
+	if s.spec.Seconds {
+		unit = "stamp = t[1]"
+	}
+	if s.spec.Version != "" {
+		version, answer = "call('HGET', hash, "+quoted(s.spec.Version)+")", "version"
+	}
+	if s.spec.IndexTTL > 0 {
+		keeps = "true"
+	}
+	return strings.NewReplacer(
+		"--$unit", unit, "--$version", version, "--$keeps", keeps, "$keep", s.keeps, "--$keys", strconv.Itoa(3+n), "--$all", strings.Join(all, ", "), "--$others", strconv.Itoa(len(all)), "--$args", strconv.Itoa(p.args),
+		"--$fields", s.putFields(p), "--$indexes", s.putIndexes(p), "--$events", p.putEvents(), "--$answer", answer,
+	).Replace(putText)
+}
+
+// putFields writes the fields: what the server stamps and what is always there
+// with one command, optional ones with one each.
+func (s *Store[I, T]) putFields(p *putter) string {
+	var always, optional strings.Builder
+	for i, col := range s.spec.Fields.Columns {
+		name := quoted(col.Name)
+		switch {
+		case col.Name == s.spec.Version:
+			always.WriteString(", " + name + ", version")
+		case col.Name == s.spec.Updated:
+			always.WriteString(", " + name + ", stamp")
+		case s.stamped[col.Name]: // when it was created
+		case col.Optional:
+			fmt.Fprintf(&optional, "\n  if %[1]s ~= '' then call('HSET', hash, %[2]s, string.sub(%[1]s, 2)) elseif there then call('HDEL', hash, %[2]s) end", p.argument(i), name)
+		default:
+			always.WriteString(", " + name + ", " + p.argument(i))
+		}
+	}
+	set, text := always.String(), ""
+	switch {
+	case s.spec.Created != "" && set != "":
+		text = "if there then call('HSET', hash" + set + ") else call('HSET', hash, " + quoted(s.spec.Created) + ", stamp" + set + ") end"
+	case s.spec.Created != "":
+		text = "if not there then call('HSET', hash, " + quoted(s.spec.Created) + ", stamp) end"
+	case set != "":
+		text = "call('HSET', hash" + set + ")"
+	}
+	return text + optional.String()
+}
+
+// putIndexes adds the entries.
+func (s *Store[I, T]) putIndexes(p *putter) string {
+	var b strings.Builder
+	for i := range s.spec.Indexes {
+		ix := &s.spec.Indexes[i]
+		add, conditions := "call('SADD', key, id)", []string{}
+		if ix.Score != "" {
+			score, condition := s.putScore(p, ix.Score)
+			add = "call('ZADD', key, " + score + ", id)"
+			conditions = append(conditions, condition...)
+		}
+		if col := s.columns[ix.Field]; ix.Field != "" && s.spec.Fields.Columns[col].Optional {
+			conditions = append(conditions, p.argument(col)+" ~= ''")
+		}
+		fmt.Fprintf(&b, "\n  key = KEYS[k + %d]", 4+i)
+		add += "\n  if due then renew(key) end"
+		if len(conditions) > 0 {
+			add = "if " + strings.Join(conditions, " and ") + " then\n  " + add + "\n  end"
+		}
+		b.WriteString("\n  " + add)
+	}
+	return "local key" + b.String()
+}
+
+// putScore is where the script finds a score, and when there is one.
+func (s *Store[I, T]) putScore(p *putter, field string) (score string, conditions []string) {
+	col := s.columns[field]
+	switch {
+	case field == s.spec.Version:
+		return "version", nil
+	case field == s.spec.Updated:
+		return "stamp", nil
+	case field == s.spec.Created:
+		return "there and call('HGET', hash, " + quoted(field) + ") or stamp", nil
+	case s.spec.Fields.Columns[col].Optional:
+		return "string.sub(" + p.argument(col) + ", 2)", []string{p.argument(col) + " ~= ''"}
+	}
+	return p.argument(col), nil
+}
+
+// putEvents sends the events of a creation.
+func (p *putter) putEvents() string {
+	var b strings.Builder
+	for i, e := range p.events {
+		command, body := "PUBLISH", fmt.Sprintf("ARGV[a + %d]", putHead+1+i)
+		if e.Mode == PublishSharded {
+			command = "SPUBLISH"
+		}
+		if !e.Plain {
+			body = `'{"timestamp":' .. now .. ',"data":' .. ` + body + ` .. '}'`
+		}
+		fmt.Fprintf(&b, "call('%s', %s, %s)\n  ", command, quoted(e.Channel), body)
+	}
+	return b.String()
+}
+
+// quoted is a text as Lua has it in a program.
+func quoted(text string) string {
+	var b strings.Builder
+	b.WriteByte('\'')
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '\'' || c == '\\' || c == '$' || c == '-' {
+			fmt.Fprintf(&b, `\%03d`, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('\'')
+	return b.String()
+}
+
+// puts is whether the script does all that a call asks for.
+func (s *Store[I, T]) puts(c *call) bool {
+	return s.putter != nil && c.at != nil && len(c.dead) == 0 && (c.condition == absent || len(s.spec.OnUpdate) == 0)
+}
+
+// putKeys gives KEYS and ARGV of `put`, and the keys whose TTL it renews: those
+// of them that are to be renewed by now, or nil.
+func (s *Store[I, T]) putKeys(c *call) (keys, args, renews []string) {
+	p := s.putter
+	keys = make([]string, 3+len(s.spec.Indexes), 3+len(s.spec.Indexes)+len(c.drops))
+	keys[0], keys[1], keys[2] = s.key(c.id), s.spec.Expires, s.spec.Ledger
+	if keys[1] == "" {
+		keys[1] = s.spec.Ledger
+	}
+	for i := range s.spec.Indexes {
+		if keys[3+i] = c.at[i]; c.at[i] == "" {
+			keys[3+i] = s.spec.Ledger
+		}
+	}
+	expected := c.expected
+	if expected == c.record {
+		expected = ""
+	}
+	if s.renewed.anyDue(keys[1:]) {
+		renews = keys[1:]
+	}
+	args = make([]string, 0, p.args+len(c.drops))
+	args = append(args, c.id, expected, c.record, c.condition, c.ttl, flag(renews != nil), strconv.Itoa(len(c.drops)))
+	args = s.putTexts(append(args, s.bodies(c)...), c)
+	for _, d := range c.drops {
+		keys, args = append(keys, d.key), append(args, d.score)
+	}
+	return keys, args, renews
+}
+
+// putTexts adds the texts of the fields.
+func (s *Store[I, T]) putTexts(args []string, c *call) []string {
+	fields := c.fields[2*c.stamps.count():]
+	for _, i := range s.putter.columns {
+		col := &s.spec.Fields.Columns[i]
+		text, there := "", len(fields) > 0 && fields[0] == col.Name
+		if there {
+			text, fields = fields[1], fields[2:]
+		}
+		if there && col.Optional {
+			text = "=" + text
+		}
+		args = append(args, text)
+	}
+	return args
+}
+
+// bodies are the data of the events of a creation.
+func (s *Store[I, T]) bodies(c *call) (out []string) {
+	for _, e := range s.putter.events {
+		var b strings.Builder
+		b.WriteByte('{')
+		for _, part := range e.Data {
+			text, there := c.id, true
+			if part.Field != "" {
+				text, there = c.field(part.Field)
+			}
+			if !there {
+				continue
+			}
+			if b.Len() > 1 {
+				b.WriteByte(',')
+			}
+			b.WriteString(member(part.Name))
+			if part.Form == value.Quoted {
+				quoted, _ := value.Marshal(text)
+				text = string(quoted)
+			}
+			b.WriteString(text)
+		}
+		b.WriteByte('}')
+		out = append(out, b.String())
+	}
+	return out
+}
+
+// decodePut reads what `put` answers.
+func (s *Store[I, T]) decodePut(r rueidis.RedisResult) (out outcome, err error) {
+	text, err := r.ToString()
+	if err != nil {
+		return decodeOutcome(r)
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if out = (outcome{code: "new", now: n}); s.spec.Version != "" {
+		out.text, out.version, out.now = text, n, n/1000
+	}
+	return out, err
+}

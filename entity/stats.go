@@ -1,0 +1,70 @@
+package entity
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// Stats is how an entity is doing.
+type Stats struct {
+	Items   int64         // in the ledger: the living, and those that wait to be swept
+	Expired int64         // that wait to be swept
+	Late    time.Duration // for how long the first of them has
+	Sweeper string        // who holds the lease of the sweep, "" for nobody
+}
+
+// Stats looks at the entity. 2 round trips; O(log n).
+func (s *Store[I, T]) Stats(ctx context.Context) (st Stats, err error) {
+	now, err := ask(ctx, s, s.spec.Ledger, []string{"TIME"}, func(r rueidis.RedisResult) (int64, error) {
+		parts, err := r.AsIntSlice()
+		if err != nil || len(parts) != 2 {
+			return 0, err
+		}
+		return parts[0]*1000 + parts[1]/1000, nil
+	})
+	if err == nil {
+		st.Items, err = ask(ctx, s, s.spec.Ledger, []string{"HLEN"}, integer)
+	}
+	if err != nil || s.spec.Expires == "" {
+		return st, err
+	}
+	ms := strconv.FormatInt(now, 10)
+	if st.Expired, err = ask(ctx, s, s.spec.Expires, []string{"ZCOUNT", "-inf", ms}, integer); err != nil {
+		return st, err
+	}
+	if st.Expired > 0 {
+		first, err := ask(ctx, s, s.spec.Expires, []string{"ZRANGE", "0", "0", "WITHSCORES"}, rueidis.RedisResult.AsZScores)
+		if err == nil && len(first) == 1 {
+			st.Late = max(time.Duration(float64(now)-first[0].Score)*time.Millisecond, 0)
+		}
+	}
+	st.Sweeper, err = ask(ctx, s, s.spec.Lease, []string{"GET"}, optionalText)
+	return st, err
+}
+
+func integer(r rueidis.RedisResult) (int64, error) { return r.AsInt64() }
+
+func optionalText(r rueidis.RedisResult) (string, error) {
+	text, err := r.ToString()
+	if rueidis.IsRedisNil(err) {
+		return "", nil
+	}
+	return text, err
+}
+
+// ask sends a command that reads a key; TIME goes to the server of the key.
+func ask[I, T, V any](ctx context.Context, s *Store[I, T], key string, words []string, decode func(rueidis.RedisResult) (V, error)) (V, error) {
+	a := s.action("look at", keywright.Reads, key, nil)
+	raw := s.client.Raw()
+	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+		command := raw.B().Arbitrary(words[0])
+		if words[0] != "TIME" {
+			command = command.Keys(key).Args(words[1:]...)
+		}
+		return raw.Do(ctx, command.ReadOnly())
+	}, decode)
+}

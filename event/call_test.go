@@ -1,0 +1,132 @@
+package event_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/event"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+func exchange(c *keywright.Client, config event.Config) event.Exchange[note, note] {
+	return event.NewExchange(topic(c, config, "ask"), &notes, func(caller string) (string, error) { return "answers:" + caller, nil })
+}
+
+// serving answers until the test ends.
+func serving(t testing.TB, x event.Exchange[note, note], o event.ServeOptions, handle func(context.Context, event.Message[note]) (note, error)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := x.Serve(ctx, o, handle); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() { cancel(); wg.Wait() })
+}
+
+func double(_ context.Context, m event.Message[note]) (note, error) {
+	switch {
+	case m.Data.N < 0:
+		return note{}, errors.New("it is negative")
+	case m.Data.N == 0:
+		panic("nothing")
+	}
+	return note{N: 2 * m.Data.N}, nil
+}
+
+// first asks until a responder listens.
+func first(t testing.TB, x event.Exchange[note, note]) {
+	t.Helper()
+	eventually(t, "somebody answers", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := x.Call(ctx, note{N: 1})
+		return err == nil
+	})
+}
+
+func testCall(t *testing.T, url string) {
+	for _, sharded := range []bool{false, true} {
+		c := open(t, url)
+		x := exchange(c, event.Config{Sharded: sharded})
+		serving(t, exchange(open(t, url), event.Config{Sharded: sharded}), event.ServeOptions{}, double)
+		first(t, x)
+		var wg sync.WaitGroup
+		for i := 1; i <= 100; i++ {
+			wg.Go(func() {
+				if a, err := x.Call(t.Context(), note{N: i}); err != nil || a.N != 2*i {
+					t.Errorf("%d: %+v %v", i, a, err)
+				}
+			})
+		}
+		wg.Wait()
+		for _, n := range []int{-1, 0} {
+			if failed := (*event.Answered)(nil); !errors.As(onlyErr(x.Call(t.Context(), note{N: n})), &failed) {
+				t.Errorf("%d: no error of the responder", n)
+			}
+		}
+	}
+}
+
+func onlyErr[A any](_ A, err error) error { return err }
+
+func TestCollect(t *testing.T) {
+	url := keywrighttest.Start(t, keywrighttest.Valkey).URL()
+	x := exchange(open(t, url), event.Config{})
+	for i := range 3 {
+		serving(t, exchange(open(t, url), event.Config{}), event.ServeOptions{}, func(_ context.Context, m event.Message[note]) (note, error) {
+			return note{N: m.Data.N, Key: fmt.Sprint(i)}, nil
+		})
+	}
+	eventually(t, "three answer", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		all, err := x.Collect(ctx, note{N: 5}, 3)
+		return err == nil && len(all) == 3
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if all, err := x.Collect(ctx, note{N: 5}, 10); err != nil || len(all) != 3 {
+		t.Errorf("%d answers, %v", len(all), err)
+	}
+}
+
+// Nobody answers, and a connection that breaks meanwhile.
+func TestNoAnswer(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	proxy := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
+	var cut atomic.Bool // when the request has been sent
+	c, err := keywright.Open(t.Context(), "redis://"+proxy.Addr(), keywright.Options{Hooks: []keywright.Hook{{Done: func(_ context.Context, call keywright.Call, _ keywright.Outcome) {
+		if call.Op == "publish" && cut.Load() {
+			proxy.Cut()
+		}
+	}}}})
+	must(t, err)
+	t.Cleanup(c.Close)
+	x := exchange(c, event.Config{})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := x.Call(ctx, note{N: 1}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("nobody answers: %v", err)
+	}
+	serving(t, exchange(open(t, s.URL()), event.Config{}), event.ServeOptions{}, func(ctx context.Context, m event.Message[note]) (note, error) {
+		if m.Data.N == 9 {
+			<-ctx.Done()
+		}
+		return note{}, ctx.Err()
+	})
+	first(t, exchange(open(t, s.URL()), event.Config{}))
+	cut.Store(true)
+	if _, err := x.Call(t.Context(), note{N: 9}); !errors.Is(err, event.ErrAnswerLost) {
+		t.Errorf("the connection broke: %v", err)
+	}
+	eventually(t, "nothing is subscribed to any more", func() bool {
+		return len(s.Do("PUBSUB", "CHANNELS", "answers:*").([]any)) == 0
+	})
+}

@@ -1,0 +1,139 @@
+// Package event announces what happens, on the channels that a declaration
+// names, with typed messages.
+//
+// A Topic is a channel of pub/sub: at most once. Whoever does not listen at that
+// moment misses the message; what may have been missed is said (Gap, Dropped), not
+// hidden. A Stream is a durable channel: at least once. Messages are kept,
+// consumer groups acknowledge them, those of a dead consumer are claimed by
+// others, and what fails too often becomes a dead letter. An Exchange is requests
+// and answers over channels.
+//
+// Every message travels in an envelope with the server's time. It is no queue of
+// jobs with priorities and delays (package queue), and no log of record: a
+// channel without durable keeps nothing at all.
+//
+// API: may change until 1.0.
+package event
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/value"
+	"github.com/redis/rueidis"
+)
+
+// Message is what was heard on a channel.
+type Message[M any] struct {
+	Channel string
+	Time    time.Time // of the server, to the millisecond; zero without an envelope
+	Data    M
+}
+
+// Config is how the messages of a channel travel.
+type Config struct {
+	Plain   bool // the data is the whole message: no envelope
+	Sharded bool // SPUBLISH and SSUBSCRIBE; Redis 7.0
+}
+
+// Topic is one channel of pub/sub. It is a value: make as many as there are
+// channels.
+type Topic[M any] struct {
+	client *keywright.Client
+	entry  *keywright.Entry
+	codec  *value.Codec[M]
+	config Config
+	name   string
+	err    error
+}
+
+// New makes a Topic. It is for generated code: name and err are what the builder
+// of the channel's name gave; an err fails every operation before anything is
+// sent.
+func New[M any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[M], config Config, name string, err error) Topic[M] {
+	return Topic[M]{c, e, codec, config, name, err}
+}
+
+// Channel is the channel's name.
+func (t Topic[M]) Channel() string { return t.name }
+
+//go:embed publish.lua
+var publishText string
+
+// In a cluster what is published on one channel goes by one node, and so stays in
+// order.
+var publishScript = keywright.NewKeylessScript("event publish", publishText)
+
+// Publish announces m: one round trip. It is sent once; an error of class
+// UnknownOutcome says that it may have arrived.
+func (t Topic[M]) Publish(ctx context.Context, m M) error {
+	_, err := t.LaterPublish(m).Do(ctx)
+	return err
+}
+
+// LaterPublish is Publish to be queued in a Batch or a transaction. Its result is
+// how many have heard it; in a cluster only those of one node are counted.
+func (t Topic[M]) LaterPublish(m M) keywright.Op[int64] { return t.publish(m, "") }
+
+// publish adds members to the envelope: the id of a request.
+func (t Topic[M]) publish(m M, more string) keywright.Op[int64] {
+	data, err := t.codec.Encode(m)
+	if t.err != nil {
+		err = t.err
+	}
+	if err != nil {
+		err = &keywright.Error{Class: keywright.Invalid, Err: err}
+	}
+	s := keywright.Spec[int64]{
+		Action: keywright.Action{Client: t.client, Name: "publish", Entry: t.entry, Effect: keywright.Writes, Err: err},
+		Decode: func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() },
+	}
+	switch {
+	case t.config.Plain && t.config.Sharded:
+		s.Build = func(b rueidis.Builder) rueidis.Completed {
+			return b.Spublish().Channel(t.name).Message(data).Build()
+		}
+	case t.config.Plain:
+		s.Build = func(b rueidis.Builder) rueidis.Completed {
+			return b.Arbitrary("PUBLISH").Keys(t.name).Args(data).Build() // as a key: to one node
+		}
+	default:
+		s.Script, s.Args = publishScript, []string{t.name, data, more}
+		if t.config.Sharded {
+			s.Keys = []string{t.name} // it finds the node of the slot
+		}
+	}
+	return keywright.NewOp(s)
+}
+
+// envelope is a message as it travels. The last three are of an Exchange.
+type envelope struct {
+	Timestamp int64           `json:"timestamp"`
+	Data      json.RawMessage `json:"data"`
+	ID        string          `json:"id"`
+	ReplyTo   string          `json:"replyTo"`
+	Error     *string         `json:"error"`
+}
+
+// open takes a message out of its envelope.
+func open[M any](e *keywright.Entry, codec *value.Codec[M], plain bool, channel, text string) (m Message[M], env envelope, err error) {
+	m.Channel = channel
+	if plain {
+		env.Data = json.RawMessage(text)
+	} else if err = json.Unmarshal([]byte(text), &env); err == nil && env.Timestamp > 0 {
+		m.Time = time.UnixMilli(env.Timestamp)
+	}
+	if err == nil && env.Error == nil {
+		m.Data, err = codec.Parse(string(env.Data))
+	}
+	if err != nil {
+		err = &keywright.DecodeError{Entry: e.Name, Key: channel, Err: value.Bad("is no message as declared")}
+	}
+	return m, env, err
+}
+
+func ms(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

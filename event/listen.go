@@ -1,0 +1,298 @@
+package event
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/keywright/keywright"
+)
+
+// Gap says that messages of a channel may have been missed: the connection broke,
+// the server restarted, or a slot moved, and the channel has been subscribed to
+// again. Look at what the messages are about.
+type Gap struct{ Channel string }
+
+func (g *Gap) Error() string {
+	return fmt.Sprintf("messages on %q may have been missed while the connection was down", g.Channel)
+}
+
+// Dropped says how many messages were thrown away since the last one, because
+// the handler is slower than they come and the buffer was full.
+type Dropped struct{ Messages int }
+
+func (d *Dropped) Error() string {
+	return fmt.Sprintf("%d messages were dropped: the handler is slower than they come", d.Messages)
+}
+
+// Handle hears messages, one after the other, in the order in which they were
+// published to a channel. With an error there is no message but a notice: a *Gap,
+// a *Dropped, or a *keywright.DecodeError for a message that is not as declared.
+type Handle[M any] func(m Message[M], err error)
+
+// Topics are several channels that are listened to together, or all that a
+// pattern names.
+type Topics[M any] struct {
+	one     Topic[M] // what they have in common
+	sources []source
+	err     error
+}
+
+// source is a channel, or a glob and which of the channels it finds are meant.
+type source struct {
+	name   string
+	glob   bool
+	accept func(channel string) bool
+}
+
+// Pattern are the channels of one declared pattern with placeholders: those that
+// match the glob and that accept takes, which is the parser of the channel's
+// name. It is for generated code. A sharded channel has no patterns: its
+// operations fail.
+func Pattern[M any](t Topic[M], glob string, accept func(channel string) bool) Topics[M] {
+	err := t.err
+	if t.config.Sharded {
+		err = errors.New("sharded channels cannot be subscribed to by a pattern; name each")
+	}
+	return Topics[M]{t, []source{{glob, true, accept}}, err}
+}
+
+// Join are several channels with the same messages.
+func Join[M any](topics ...Topic[M]) (all Topics[M]) {
+	for _, t := range topics {
+		all.one, all.err = t, errors.Join(all.err, t.err)
+		all.sources = append(all.sources, source{name: t.name})
+	}
+	return all
+}
+
+// Options of a subscription. The zero value is a good choice.
+type Options struct {
+	// Buffer is how many messages may wait for the handler; 0: 1024. What comes
+	// when it is full is dropped, and said to be (Dropped).
+	Buffer int
+}
+
+// Subscribe lets handle hear the channel until stop is called, or ctx ends. When
+// it returns the server has confirmed: one round trip, none if the client listens
+// to the channel already. stop returns when handle has; it must not be called by
+// handle itself.
+func (t Topic[M]) Subscribe(ctx context.Context, o Options, handle Handle[M]) (stop func(), err error) {
+	return Join(t).Subscribe(ctx, o, handle)
+}
+
+// All are the messages of the channel until ctx ends or the loop is left. An
+// error beside a message is a notice, as for a Handle; one that is none of those
+// ends it: the subscription failed.
+func (t Topic[M]) All(ctx context.Context, o Options) iter.Seq2[Message[M], error] {
+	return Join(t).All(ctx, o)
+}
+
+// Subscribe is that of Topic, for several channels. Messages of one channel come
+// in order.
+func (t Topics[M]) Subscribe(ctx context.Context, o Options, handle Handle[M]) (stop func(), err error) {
+	in, leave, err := t.listen(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer leave()
+		t.deliver(ctx, in, func(m Message[M], err error) bool { handle(m, err); return true })
+	})
+	return sync.OnceFunc(func() { cancel(); wg.Wait() }), nil
+}
+
+// All is that of Topic, for several channels.
+func (t Topics[M]) All(ctx context.Context, o Options) iter.Seq2[Message[M], error] {
+	return func(yield func(Message[M], error) bool) {
+		in, leave, err := t.listen(ctx, o)
+		if err != nil {
+			yield(Message[M]{}, err)
+			return
+		}
+		defer leave()
+		t.deliver(ctx, in, yield)
+	}
+}
+
+func (t Topics[M]) deliver(ctx context.Context, in *inbox, yield func(Message[M], error) bool) {
+	for {
+		next, ok := in.next(ctx)
+		if !ok {
+			return
+		}
+		m, err := Message[M]{Channel: next.channel}, next.notice
+		if err == nil {
+			m, _, err = open(t.one.entry, t.one.codec, t.one.config.Plain, next.channel, next.text)
+		}
+		if !yield(m, err) {
+			return
+		}
+	}
+}
+
+// listen subscribes to all sources.
+func (t Topics[M]) listen(ctx context.Context, o Options) (in *inbox, leave func(), err error) {
+	if t.err != nil || o.Buffer < 0 || len(t.sources) == 0 {
+		return nil, nil, &keywright.Error{Class: keywright.Invalid, Op: "subscribe", Err: cause(t.err, "no channel, or a negative buffer")}
+	}
+	in = newInbox(o.Buffer)
+	var stops []func()
+	leave = func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+	for _, s := range t.sources {
+		stop, err := t.source(ctx, in, s)
+		if err != nil {
+			leave()
+			return nil, nil, err
+		}
+		stops = append(stops, stop)
+	}
+	return in, leave, nil
+}
+
+func cause(err error, instead string) error {
+	if err != nil {
+		return err
+	}
+	return errors.New(instead)
+}
+
+func (t Topics[M]) source(ctx context.Context, in *inbox, s source) (func(), error) {
+	l := keywright.Listener{Gap: func() { in.notice(item{channel: s.name, notice: &Gap{s.name}}) }}
+	l.From = func(channel, text string) {
+		if s.accept == nil || s.accept(channel) {
+			in.put(item{channel: channel, text: text})
+		}
+	}
+	switch {
+	case s.glob:
+		return t.one.client.SubscribePattern(ctx, s.name, l)
+	case t.one.config.Sharded:
+		return t.one.client.SubscribeShard(ctx, s.name, l)
+	}
+	return t.one.client.Subscribe(ctx, s.name, l)
+}
+
+// inbox holds what was heard until the handler has time. It never waits: it is
+// filled by the reader of the connection.
+type inbox struct {
+	limit int
+	more  chan struct{}
+
+	mu      sync.Mutex
+	items   []item
+	waiting int // messages among items; notices are not counted
+	dropped int // since the last one that was taken
+}
+
+// item is a message or a notice.
+type item struct {
+	channel, text string
+	notice        error
+}
+
+func newInbox(limit int) *inbox {
+	if limit == 0 {
+		limit = 1024
+	}
+	return &inbox{limit: limit, more: make(chan struct{}, 1)}
+}
+
+func (in *inbox) put(i item) {
+	in.mu.Lock()
+	if in.waiting >= in.limit {
+		in.dropped++
+	} else {
+		in.tell()
+		in.items = append(in.items, i)
+		in.waiting++
+	}
+	in.mu.Unlock()
+	in.wake()
+}
+
+// notice is never dropped. A second one of a channel with no message in between
+// says nothing new.
+func (in *inbox) notice(i item) {
+	in.mu.Lock()
+	if in.dropped > 0 || !in.told(i.channel) {
+		in.tell()
+		in.items = append(in.items, i)
+	}
+	in.mu.Unlock()
+	in.wake()
+}
+
+// told reports whether a notice of the channel stands behind the last message.
+func (in *inbox) told(channel string) bool {
+	for _, old := range slices.Backward(in.items) {
+		if old.notice == nil {
+			return false
+		}
+		if old.channel == channel {
+			return true
+		}
+	}
+	return false
+}
+
+// tell puts in, at their place in the order, what has been dropped.
+func (in *inbox) tell() {
+	if in.dropped > 0 {
+		in.items = append(in.items, item{notice: &Dropped{in.dropped}})
+		in.dropped = 0
+	}
+}
+
+func (in *inbox) wake() {
+	select {
+	case in.more <- struct{}{}:
+	default:
+	}
+}
+
+// next waits for an item; not ok when ctx has ended.
+func (in *inbox) next(ctx context.Context) (item, bool) {
+	for {
+		if ctx.Err() != nil {
+			return item{}, false
+		}
+		if i, ok := in.take(); ok {
+			return i, true
+		}
+		select {
+		case <-ctx.Done():
+		case <-in.more:
+		}
+	}
+}
+
+func (in *inbox) take() (item, bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.items) == 0 {
+		in.tell()
+	}
+	if len(in.items) == 0 {
+		return item{}, false
+	}
+	i := in.items[0]
+	in.items[0] = item{}
+	in.items = in.items[1:]
+	if i.notice == nil {
+		in.waiting--
+	}
+	if len(in.items) > 0 {
+		in.wake() // another one who waits
+	}
+	return i, true
+}

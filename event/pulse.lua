@@ -1,0 +1,14 @@
+-- event pulse: a sign of life for messages in hand, so that nobody claims them.
+-- KEYS[1] stream
+-- ARGV[1] group, ARGV[2] consumer, then the ids
+-- Returns the numbers of those that are not its own any more, counted from 1
+-- Round trips: 1. O(ids).
+local lost = {}
+for i = 3, #ARGV do
+  if redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[i], ARGV[i], 1, ARGV[2])[1] then
+    redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[i], 'JUSTID')
+  else
+    lost[#lost + 1] = i - 2
+  end
+end
+return lost

@@ -1,0 +1,270 @@
+package golang
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/gen"
+	"github.com/keywright/keywright/keyspace"
+)
+
+// topicCode is how a channel that messages are published on became Go.
+type topicCode struct {
+	method string // of Keyspace
+	params []param
+	typ    string // of its messages
+	fields []field
+}
+
+// channels writes builders and parsers of channel names. A durable channel is a
+// key and has those of keys.
+func (g *generator) channels() {
+	for _, c := range g.ks.PubSub() {
+		name := exported(c.Name)
+		for base, i := name, 2; !g.channelFree(name); i++ {
+			name = fmt.Sprint(base, i)
+		}
+		g.names.Take(name + "Channel")
+		g.names.Take("Parse" + name + "Channel")
+		code := g.key(name, c.Name, c.Pattern)
+		g.channelCodes[c] = code
+		g.buildAndParse(code, "channel")
+	}
+}
+
+func (g *generator) channelFree(name string) bool {
+	probe := g.names
+	return probe.Take(name+"Channel") == name+"Channel" && probe.Take("Parse"+name+"Channel") == "Parse"+name+"Channel"
+}
+
+// allTopics writes what publishes and subscribes. The channels of locks and
+// queues are the business of those, and answers that of their requests.
+func (g *generator) allTopics() {
+	own := map[*keyspace.Channel]bool{}
+	for _, e := range g.ks.Entries {
+		own[e.Notify] = true
+	}
+	for _, c := range g.ks.PubSub() {
+		if own[c] || c.Answers != nil {
+			continue
+		}
+		g.topic(c, g.channelCodes[c])
+	}
+}
+
+// message writes the struct of a channel's messages and gives its type and the
+// name of its codec.
+func (g *generator) message(c *keyspace.Channel, code *keyCode, suffix, doc string, list []keyspace.Field) (typ string, fields []field, codec string) {
+	codec = strings.ToLower(suffix) + "_" + code.name
+	typ = g.use("encoding/json") + ".RawMessage"
+	if len(list) > 0 {
+		typ = g.names.Take(code.name + suffix)
+		fields = g.structure(typ, doc+" "+printable(c.Name)+".", list, true)
+		g.object(typ, fields)
+	}
+	g.printf("var %s = %s.JSON[%s]()\n\n", codec, g.use(module+"/value"), typ)
+	return typ, fields, codec
+}
+
+func (g *generator) aboutChannel(name string, c *keyspace.Channel) {
+	g.out.WriteString(comment("", cmp.Or(c.Doc, name+" is the channel "+printable(c.Name)+"."), name+": "))
+	g.printf("//\n// Channel %s.\n", printable(c.Pattern.String()))
+}
+
+// topic writes the methods of a channel of pub/sub.
+func (g *generator) topic(c *keyspace.Channel, code *keyCode) {
+	pkg := g.use(module + "/event")
+	typ, fields, codec := g.message(c, code, "Message", "the message of", c.Message)
+	g.printf("var channel_%s = keywright.Entry{Name: %s, Pattern: %s, Type: \"channel\"}\n\n", code.name, quote(c.Name), quote(c.Pattern.String()))
+	var set []string
+	if c.Plain {
+		set = append(set, "Plain: true")
+	}
+	if c.Sharded {
+		set = append(set, "Sharded: true")
+	}
+	config := fmt.Sprintf("%s.Config{%s}", pkg, strings.Join(set, ", "))
+	make := fmt.Sprintf("%s.New(k.client, &channel_%s, &%s, %s, ", pkg, code.name, codec, config)
+	method := g.methods.Take(code.name+"Topic", "Client")
+	g.topics[c] = &topicCode{method, code.params, typ, fields}
+	g.aboutChannel(method, c)
+	g.printf("func (k *Keyspace) %s(%s) %s.Topic[%s] {\nname, err := %sChannel(%s)\nreturn %sname, err)\n}\n\n", method, signature(code.params), pkg, typ, code.name, arguments(code.params), make)
+	if len(code.params) > 0 && !c.Sharded {
+		all := g.methods.Take(code.name+"Topics", "Client")
+		g.printf("// %s are all channels %s:\n// Parse%sChannel reads the name of a message's channel.\nfunc (k *Keyspace) %s() %s.Topics[%s] {\n", all, printable(c.Pattern.String()), code.name, all, pkg, typ)
+		g.printf("return %s.Pattern(%s\"\", nil), %s, func(name string) bool {\n%sok := Parse%sChannel(name)\nreturn ok\n})\n}\n\n", pkg, make, quote(c.Pattern.ScanGlob()), strings.Repeat("_, ", len(code.params)), code.name)
+	}
+	if c.Request && c.ReplyTo != nil {
+		g.exchange(c, code, method, typ)
+	}
+}
+
+// exchange writes the method that gives requests and their answers.
+func (g *generator) exchange(c *keyspace.Channel, code *keyCode, topic, typ string) {
+	pkg, to := g.use(module+"/event"), g.channelCodes[c.ReplyTo]
+	answer, _, codec := g.message(c, code, "Reply", "the answer to", c.Reply)
+	scope := bodyNames()
+	scope.Take("caller")
+	var b built
+	own := arguments(code.params)
+	if len(code.params) > 0 {
+		own = strings.Join(b.pass(code.params, nil, &scope), ", ")
+	}
+	passed := b.pass(to.params, map[string]string{c.Caller: "caller"}, &scope)
+	method := g.methods.Take(code.name+"Exchange", "Client")
+	g.aboutChannel(method, c)
+	g.printf("// Answers come on %s.\nfunc (k *Keyspace) %s(%s) %s.Exchange[%s, %s] {\n", printable(c.ReplyTo.Pattern.String()), method, signature(b.params), pkg, typ, answer)
+	g.printf("return %s.NewExchange(k.%s(%s), &%s, func(caller string) (string, error) { return %sChannel(%s) })\n}\n\n", pkg, topic, own, codec, to.name, strings.Join(passed, ", "))
+}
+
+// stream writes the method of a durable channel.
+func (g *generator) stream(code *keyCode, k *keyspace.Key) {
+	c, pkg, scope := k.Entry.Topic, g.use(module+"/event"), bodyNames()
+	typ, fields, codec := g.message(c, code, "Message", "the message of", c.Message)
+	var b built
+	b.use("main", code, "Key", nil, &scope)
+	b.use("dead", g.keys[c.Durable.Dead], "Key", nil, &scope)
+	g.topics[c] = &topicCode{code.name, b.params, typ, fields}
+	var config []string
+	if c.Durable.MaxLen > 0 {
+		config = append(config, fmt.Sprintf("MaxLen: %d", c.Durable.MaxLen))
+	}
+	if c.Durable.Age > 0 {
+		config = append(config, "Age: "+g.duration(c.Durable.Age))
+	}
+	if c.Durable.Retry > 0 {
+		config = append(config, fmt.Sprintf("Retry: %d", c.Durable.Retry))
+	}
+	if c.Plain {
+		config = append(config, "Plain: true")
+	}
+	g.about(code.name, k)
+	g.printf("func (k *Keyspace) %s(%s) %s.Stream[%s] {\n%s", code.name, signature(b.params), pkg, typ, b.text())
+	g.printf("return %s.NewStream(k.client, &entry_%s, &%s, %s.StreamConfig{%s}, %s.StreamKeys{Main: main, Dead: dead}, %s)\n}\n\n", pkg, code.name, codec, pkg, strings.Join(config, ", "), pkg, b.failed(g))
+	for _, group := range c.Durable.Groups {
+		name := g.names.Take(code.name + exported(group) + "Group")
+		g.printf("// %s is the consumer group %s of %s.\nconst %s = %s\n\n", name, printable(group), code.name, name, quote(group))
+	}
+}
+
+// events writes a function per event that deletes what the event makes stale,
+// and announces it.
+func (g *generator) events() {
+	for _, ev := range g.ks.Events {
+		g.event(ev)
+	}
+}
+
+func (g *generator) event(ev *keyspace.Event) {
+	scope := bodyNames()
+	var deletable []string
+	for _, name := range ev.Deletes {
+		if _, k := g.ks.Lookup(name); k != nil && plainKey(k) {
+			deletable = append(deletable, name)
+		}
+	}
+	if len(deletable) < len(ev.Deletes) || len(ev.Deletes)+len(ev.Emits) == 0 {
+		return // locks, queues and entities are not deleted key by key
+	}
+	params, calls := g.unite(deletable, &scope)
+	b := built{params: params}
+	announce := g.announcements(ev, &b, &scope)
+	if len(deletable)+len(announce) == 0 {
+		return
+	}
+	name := g.methods.Take(exported(ev.Name), "Client")
+	g.out.WriteString(comment("", ev.Doc, name+": "))
+	g.eventDoc(deletable, ev.Emits)
+	list := signature(b.params)
+	if list != "" {
+		list = ", " + list
+	}
+	g.printf("func (k *Keyspace) %s(ctx %s.Context%s) error {\n", name, g.use("context"), list)
+	if len(calls) > 0 {
+		g.deletes(deletable, calls, len(announce) == 0)
+	}
+	if len(announce) > 0 {
+		g.printf("return %s\n", g.joined(announce))
+	}
+	g.printf("}\n\n")
+}
+
+func (g *generator) eventDoc(deletable, emits []string) {
+	if len(deletable) > 0 {
+		g.printf("// It deletes %s; one round trip per server. What fails for a passing\n// reason is tried again: deleting twice does no harm.\n", strings.Join(deletable, ", "))
+	}
+	if len(emits) > 0 {
+		g.printf("// It announces that on %s, once all is deleted, so that who hears it finds\n// nothing stale; one round trip each.\n", strings.Join(emits, ", "))
+	}
+}
+
+// deletes writes the first half of an event's function.
+func (g *generator) deletes(deletable, calls []string, last bool) {
+	begin, end := "if err := keywright.DoAll(ctx, k.client,\n", "); err != nil {\nreturn err\n}\n"
+	if last {
+		begin, end = "return keywright.DoAll(ctx, k.client,\n", ")\n"
+	}
+	g.printf("%s", begin)
+	for i, call := range calls {
+		_, k := g.ks.Lookup(deletable[i])
+		handle, remove := g.keys[k].name, "LaterDelete"
+		if k.Entry.Construct == keyspace.Cache { // and a load under way is not to bring it back
+			remove = "LaterInvalidate"
+		}
+		g.printf("k.%s(%s.%s(),\n", handle, call[strings.IndexByte(call, '(')+1:], remove)
+	}
+	g.printf("%s", end)
+}
+
+func (g *generator) joined(calls []string) string {
+	if len(calls) == 1 {
+		return calls[0]
+	}
+	return g.use("errors") + ".Join(" + strings.Join(calls, ", ") + ")"
+}
+
+// announcements are the expressions that publish on what an event emits. Its
+// parameters fill the name of the channel and the message.
+func (g *generator) announcements(ev *keyspace.Event, b *built, scope *gen.Names) (out []string) {
+	for _, name := range ev.Emits {
+		t := g.topics[g.ks.Channel(name)]
+		if t == nil {
+			continue
+		}
+		channel := strings.Join(b.pass(t.params, nil, scope), ", ")
+		message := t.typ + "(nil)" // nothing is declared of it: null
+		if t.fields != nil {
+			message = t.typ + "{" + strings.Join(g.filled(ev, t, b, scope), ", ") + "}"
+		}
+		call := fmt.Sprintf("k.%s(%s).Publish(ctx, %s)", t.method, channel, message)
+		if g.ks.Channel(name).Durable != nil {
+			call = fmt.Sprintf("func() error { _, err := %s; return err }()", call)
+		}
+		out = append(out, call)
+	}
+	return out
+}
+
+// filled are the fields of a message, of parameters of the same name.
+func (g *generator) filled(ev *keyspace.Event, t *topicCode, b *built, scope *gen.Names) (out []string) {
+	for _, f := range t.fields {
+		if f.Type.Optional && !slices.Contains(ev.With, f.Field.Name) {
+			continue
+		}
+		i := slices.IndexFunc(b.params, func(p param) bool { return p.place.Name == f.Field.Name && p.typ == f.typ })
+		if i < 0 {
+			i = len(b.params)
+			p := param{name: scope.Take(unexported(f.Field.Name), append([]string{"failed"}, taken...)...), typ: f.typ}
+			p.place.Name = f.Field.Name
+			b.params = append(b.params, p)
+		}
+		address := ""
+		if f.Type.Optional {
+			address = "&"
+		}
+		out = append(out, f.name+": "+address+b.params[i].name)
+	}
+	return out
+}

@@ -1,0 +1,54 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/keywright/keywright/keyspace"
+)
+
+func (c *context) pressureOrder() {
+	for i := range c.Pressure {
+		r := &c.Pressure[i]
+		for j := range c.Pressure[:i] {
+			if before := &c.Pressure[j]; before.At > r.At {
+				c.report(r.Places["at"], r.Entry.Name, "", "this rule acts at %d%% and stands behind one that acts at %d%%", r.At, before.At)
+				break
+			}
+		}
+		for j := range c.Pressure {
+			if s := &c.Pressure[j]; r.Shorten == 0 && s.Shorten > 0 && s.At >= r.At && sameItems(r, s) {
+				c.report(r.Places["release"], r.Entry.Name, "", "items of %s are released at %d%% and shortened at %d%% only", r.Entry.Name, r.At, s.At)
+				break
+			}
+		}
+	}
+}
+
+// sameItems reports whether two rules have items in common.
+func sameItems(a, b *keyspace.Pressure) bool {
+	return a.Entry == b.Entry && a.Index.Field == b.Index.Field && slices.ContainsFunc(a.Values, func(v string) bool { return slices.Contains(b.Values, v) })
+}
+
+func (c *context) pressureMinimum() {
+	for _, r := range c.Pressure {
+		if t := r.Entry.TTL; t.Policy == keyspace.TTLExpires && r.Shorten > 0 && r.Shorten < t.Min {
+			c.report(r.Places["shorten"], r.Entry.Name, "", "%s is shortened to %s, but its ttl is %s", r.Entry.Name, keyspace.FormatDuration(r.Shorten), t.Text)
+		}
+	}
+}
+
+func (c *context) pressureIdle() {
+	for _, r := range c.Pressure {
+		if t := r.Entry.TTL; t.Policy == keyspace.TTLExpires && r.Shorten >= t.Max {
+			c.report(r.Places["shorten"], r.Entry.Name, "", "%s is shortened to %s, but no item lives for longer than %s", r.Entry.Name, keyspace.FormatDuration(r.Shorten), keyspace.FormatDuration(t.Max))
+		}
+	}
+}
+
+func (c *context) pressurePermanent() {
+	for _, r := range c.Pressure {
+		if r.Entry.TTL.Policy == keyspace.TTLNone {
+			c.report(r.Places["entry"], r.Entry.Name, "", "%s has ttl: none and goes under pressure", r.Entry.Name)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package keywright
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/redis/rueidis"
+)
+
+// ServerMemory is how full one server is. Sizes are bytes.
+type ServerMemory struct {
+	Address string
+	// Used is what the server itself compares with maxmemory: used_memory without
+	// the buffers for replicas and the AOF.
+	Used   int64
+	Max    int64  // maxmemory, 0: unbounded
+	Policy string // maxmemory-policy
+	Err    error  // this server could not be asked
+}
+
+// Memory asks servers how full they are: those at the addresses, or without any
+// every server that commands go to, in a cluster the primaries. One round trip
+// each, at the same time. The error joins those of all; what the others said is
+// there nevertheless. It needs +info.
+func (c *Client) Memory(ctx context.Context, addresses ...string) ([]ServerMemory, error) {
+	nodes := c.raw.Nodes()
+	if len(addresses) == 0 {
+		addresses = slices.Sorted(maps.Keys(nodes))
+	}
+	out := askAll(addresses, func(address string) ServerMemory {
+		if node, ok := nodes[address]; ok {
+			return readMemory(ctx, address, node)
+		}
+		return ServerMemory{Address: address, Err: &Error{Class: Retryable, Op: "memory", Server: address, Err: errors.New("the server is no longer one that commands go to")}}
+	})
+	var errs []error
+	for _, m := range out {
+		errs = append(errs, m.Err)
+	}
+	if len(addresses) == 0 {
+		errs = append(errs, &Error{Class: Retryable, Op: "memory", Server: c.server, Err: errors.New("no server is known")})
+	}
+	return out, errors.Join(errs...)
+}
+
+// askAll asks servers at the same time: one that does not answer hides no other.
+func askAll[T any](addresses []string, ask func(address string) T) []T {
+	out := make([]T, len(addresses))
+	var asked sync.WaitGroup
+	for i, address := range addresses {
+		asked.Go(func() { out[i] = ask(address) })
+	}
+	asked.Wait()
+	return out
+}
+
+func readMemory(ctx context.Context, address string, node rueidis.Client) ServerMemory {
+	m := ServerMemory{Address: address}
+	text, err := node.Do(ctx, node.B().Info().Section("memory").Build()).ToString()
+	if err == nil {
+		err = m.parse(text)
+	}
+	if err != nil {
+		class, _, hint := judge(err, false)
+		m.Err = &Error{Class: class, Op: "memory", Server: address, Attempts: 1, Err: err, Hint: hint}
+	}
+	return m
+}
+
+// parse reads the exact numbers; the ones for people (used_memory_human) change
+// their unit.
+func (m *ServerMemory) parse(text string) error {
+	info := parseInfo(text)
+	number := func(name string) (n int64, err error) {
+		if n, err = strconv.ParseInt(info[name], 10, 64); err != nil {
+			err = fmt.Errorf("INFO memory has no number %s", name)
+		}
+		return n, err
+	}
+	used, err1 := number("used_memory")
+	limit, err2 := number("maxmemory")
+	buffers, _ := number("mem_not_counted_for_evict")
+	m.Used, m.Max, m.Policy = max(used-buffers, 0), limit, info["maxmemory_policy"]
+	return errors.Join(err1, err2)
+}

@@ -1,0 +1,429 @@
+package pressure_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/pressure"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+}
+
+func open(t testing.TB, url string) *keywright.Client {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	c, err := keywright.Open(ctx, url, keywright.Options{})
+	must(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+var entry = keywright.Entry{Name: "item.pressure", Type: "string"}
+
+// watcher has the two steps of the page: at 80 % the items of priority 1 get five
+// minutes, at 90 % they are released.
+func watcher(c *keywright.Client, target pressure.Target, o pressure.Options) *pressure.Watcher {
+	if o.Rest == 0 {
+		o.Rest = time.Nanosecond
+	}
+	return pressure.New(c, &entry, "lease", nil, []pressure.Step{
+		{At: .8, Entry: "item", Target: target, Values: []string{"1"}, Shorten: 5 * time.Minute},
+		{At: .9, To: .85, Entry: "item", Target: target, Values: []string{"1"}},
+	}, o)
+}
+
+func brands(t *testing.T, f func(*testing.T, *keywrighttest.Server)) {
+	for _, brand := range keywrighttest.Brands() {
+		for _, policy := range []string{"noeviction", "volatile-ttl"} {
+			t.Run(strings.TrimSuffix(string(brand), "-server")+"/"+policy, func(t *testing.T) {
+				t.Parallel()
+				f(t, keywrighttest.Start(t, brand, keywrighttest.Config("maxmemory-policy", policy)))
+			})
+		}
+	}
+}
+
+func once(t *testing.T, w *pressure.Watcher) []pressure.Report {
+	t.Helper()
+	reports, err := w.Once(t.Context())
+	must(t, err)
+	return reports
+}
+
+// TestShorten: below the ratio nothing happens; above it the items of the lowest
+// priority get the declared lifetime, the others keep theirs, and doing it again
+// changes nothing.
+func TestShorten(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server) {
+		fill(s, 2000, 1, 2)
+		c := open(t, s.URL())
+		w := watcher(c, &shelf{c: c}, pressure.Options{Batch: 300, Pause: time.Nanosecond})
+		press(t, s, .7)
+		if r := once(t, w); len(r) != 0 || s.Do("EXISTS", "lease") != int64(0) {
+			t.Errorf("at 70 %%: %+v", r)
+		}
+		press(t, s, .85)
+		r := once(t, w)
+		if len(r) != 1 || r[0].Shortened != 2000 || r[0].Seen != 2000 || r[0].Released+r[0].Skipped != 0 || r[0].End != pressure.Through || r[0].Fence == 0 || r[0].Before.Ratio() < .8 {
+			t.Fatalf("at 85 %%: %+v", r)
+		}
+		first, latest := ends(s, 1), time.Now().Add(5*time.Minute).UnixMilli()
+		for id, at := range first {
+			if score, _ := strconv.ParseInt(fmt.Sprint(s.Do("ZSCORE", "expiry", id)), 10, 64); at > latest || score != at {
+				t.Fatalf("%s ends at %d, by its index at %d, later than %d", id, at, score, latest)
+			}
+		}
+		for id, at := range ends(s, 2) {
+			if at < latest {
+				t.Fatalf("%s is not of the lowest priority and was shortened", id)
+			}
+		}
+		r = once(t, w)
+		if len(r) != 1 || r[0].Shortened != 0 || r[0].Skipped != 2000 || !maps.Equal(first, ends(s, 1)) {
+			t.Errorf("again: %+v", r)
+		}
+		press(t, s, .7)
+		if r := once(t, w); len(r) != 0 || s.Do("EXISTS", "lease") != int64(0) {
+			t.Errorf("below again: %+v, and the lease is there: %v", r, s.Do("EXISTS", "lease"))
+		}
+	})
+}
+
+// TestRelease: the oldest of the lowest priority go, no more than is needed, and
+// then the others are shortened.
+func TestRelease(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server) {
+		fill(s, 3000, 1, 2)
+		c := open(t, s.URL())
+		press(t, s, .93)
+		r := once(t, watcher(c, &shelf{c: c}, pressure.Options{Batch: 50, Pause: time.Nanosecond}))
+		if len(r) != 2 || r[0].End != pressure.Below || !r[0].Release || r[1].Release || r[0].After.Ratio() >= .85 {
+			t.Fatalf("%+v", r)
+		}
+		left := count(s, 1)
+		if r[0].Released != 3000-left || left == 0 || left == 3000 || count(s, 2) != 3000 {
+			t.Errorf("%d and %d are left, %d released", left, count(s, 2), r[0].Released)
+		}
+		if r[0].After.Ratio() < .84 { // a batch of 50 is half a percent
+			t.Errorf("released down to %.3f", r[0].After.Ratio())
+		}
+		for i := range 3000 {
+			if there := s.Do("EXISTS", "item:"+name(1, i)) == int64(1); there != (i >= 3000-left) {
+				t.Fatalf("item %d is there: %v, %d are left", i, there, left)
+			}
+		}
+		if n := s.Do("ZCARD", "expiry"); n != int64(3000+left) || r[1].Shortened != left {
+			t.Errorf("the expiry index has %v, %d were shortened: %d and 3000 are left", n, r[1].Shortened, left)
+		}
+	})
+}
+
+// full is a server that refuses every write which needs memory: the release must
+// work nevertheless. It gives what went wrong.
+func full(t *testing.T, s *keywrighttest.Server) (wrong []string) {
+	fill(s, 2000, 1, 2)
+	c := open(t, s.URL())
+	press(t, s, 1.1)
+	if _, err := s.Try("SET", "a", "b"); err == nil || !strings.Contains(err.Error(), "OOM") {
+		t.Fatalf("the server is not full: %v", err)
+	}
+	reports, err := watcher(c, &shelf{c: c}, pressure.Options{Pause: time.Nanosecond}).Once(t.Context())
+	if err != nil {
+		wrong = append(wrong, err.Error())
+	}
+	if len(reports) != 2 || reports[0].End != pressure.Below || reports[0].After.Ratio() >= .85 || count(s, 2) != 2000 {
+		wrong = append(wrong, fmt.Sprintf("%+v", reports))
+	}
+	if _, err := s.Try("SET", "a", "b"); err != nil {
+		wrong = append(wrong, "there is no room: "+err.Error())
+	}
+	return wrong
+}
+
+func TestFull(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			for _, w := range full(t, keywrighttest.Start(t, brand)) {
+				t.Error(w)
+			}
+		})
+	}
+}
+
+// TestShortenWhenFull: also the step that only shortens works on a full server.
+func TestShortenWhenFull(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		s := keywrighttest.Start(t, brand)
+		fill(s, 500, 1)
+		c := open(t, s.URL())
+		press(t, s, 1.1)
+		w := pressure.New(c, &entry, "lease", nil, []pressure.Step{{At: .8, Entry: "item", Target: &shelf{c: c}, Values: []string{"1"}, Shorten: time.Minute}}, pressure.Options{})
+		if r := once(t, w); len(r) != 1 || r[0].Shortened != 500 {
+			t.Errorf("%s: %+v", brand, r)
+		}
+	}
+}
+
+// turns is two processes under lasting pressure: only the one with the lease
+// acts, until it gives it back or is dead; and one that has lost it does not give
+// back that of the other.
+func turns(t *testing.T, s *keywrighttest.Server) (wrong []string) {
+	fill(s, 5000, 1)
+	acts := func(w *pressure.Watcher, should bool, when string) {
+		if r := once(t, w); len(r) > 0 != should {
+			wrong = append(wrong, fmt.Sprintf("%s: %d reports", when, len(r)))
+		}
+	}
+	make := func() *pressure.Watcher {
+		c := open(t, s.URL())
+		return watcher(c, &shelf{c: c}, pressure.Options{Process: "same name", Lease: time.Minute})
+	}
+	a, b := make(), make()
+	press(t, s, .85)
+	acts(a, true, "the first one")
+	acts(b, false, "the second one")
+	acts(a, true, "the first one again")
+	s.Do("DEL", "lease") // as if its time had ended
+	acts(b, true, "the second one after the lease")
+	acts(a, false, "the first one after its lease")
+	press(t, s, .7)
+	acts(a, false, "the first one without pressure")
+	if s.Do("EXISTS", "lease") != int64(1) {
+		wrong = append(wrong, "the first one gave back the lease of the second")
+	}
+	acts(b, false, "the second one without pressure")
+	if s.Do("EXISTS", "lease") != int64(0) {
+		wrong = append(wrong, "the lease was not given back")
+	}
+	return wrong
+}
+
+func TestTurns(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		for _, w := range turns(t, keywrighttest.Start(t, brand)) {
+			t.Error(w)
+		}
+	}
+}
+
+// lost is a lease that goes to another process in the middle of a run: the run
+// ends before the next batch.
+func lost(t *testing.T, s *keywrighttest.Server) (wrong []string) {
+	fill(s, 5000, 1)
+	c := open(t, s.URL())
+	press(t, s, .95)
+	target := &shelf{c: c}
+	target.before = func() {
+		fence, _, _ := strings.Cut(fmt.Sprint(s.Do("GET", "lease")), " ")
+		s.Do("SET", "lease", fence+" somebody else")
+	}
+	r := once(t, watcher(c, target, pressure.Options{Batch: 10, Pause: time.Nanosecond}))
+	if len(r) != 1 || r[0].End != pressure.Lost || r[0].Released != 10 {
+		wrong = append(wrong, fmt.Sprintf("%+v", r))
+	}
+	return wrong
+}
+
+func TestLost(t *testing.T) {
+	for _, w := range lost(t, keywrighttest.Start(t, keywrighttest.Valkey)) {
+		t.Error(w)
+	}
+}
+
+func TestMutations(t *testing.T) {
+	for _, m := range []struct {
+		name, guard, instead string
+		suite                func(*testing.T, *keywrighttest.Server) []string
+	}{
+		{"SET comes first", "redis.call('UNLINK', KEYS[1])\nlocal t", "local t", full},
+		{"nobody asks whose lease it is", "if who ~= ARGV[1] then", "if false then", turns},
+		{"nobody asks in the middle of a run", "if who ~= ARGV[1] then", "if false then", lost},
+		{"anybody gives the lease back", "string.match(held, '^%d+ (.*)$') == ARGV[1]", "true", func(t *testing.T, s *keywrighttest.Server) []string { return givesBack(t, s) }},
+	} {
+		t.Run(m.name, func(t *testing.T) {
+			pressure.Mutate(t, m.guard, m.instead)
+			if wrong := m.suite(t, keywrighttest.Start(t, keywrighttest.Redis)); len(wrong) == 0 {
+				t.Error("the suite stays green without this guard")
+			} else {
+				t.Log(wrong[0])
+			}
+		})
+	}
+}
+
+// givesBack is a process that does not know yet that its lease went to another.
+func givesBack(t *testing.T, s *keywrighttest.Server) (wrong []string) {
+	fill(s, 5000, 1)
+	c := open(t, s.URL())
+	press(t, s, .85)
+	w := watcher(c, &shelf{c: c}, pressure.Options{})
+	once(t, w)
+	s.Do("SET", "lease", "12345 somebody else")
+	press(t, s, .5)
+	once(t, w)
+	if s.Do("EXISTS", "lease") != int64(1) {
+		wrong = append(wrong, "the lease of somebody else was given back")
+	}
+	return wrong
+}
+
+func TestGivesBack(t *testing.T) {
+	for _, w := range givesBack(t, keywrighttest.Start(t, keywrighttest.Valkey)) {
+		t.Error(w)
+	}
+}
+
+// TestTwoRun: two processes watch at the same time; each item is shortened by one
+// of them.
+func TestTwoRun(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	fill(s, 2000, 1, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	by := map[string]int{}
+	var runs sync.WaitGroup
+	sum := func() (n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, k := range by {
+			n += k
+		}
+		return n
+	}
+	for i := range 2 {
+		c := open(t, s.URL())
+		w := watcher(c, &shelf{c: c}, pressure.Options{Process: strconv.Itoa(i), Interval: time.Millisecond, Batch: 20, Pause: time.Nanosecond, Rest: time.Hour, Done: func(r pressure.Report) {
+			mu.Lock()
+			defer mu.Unlock()
+			by[r.Process] += r.Shortened
+		}})
+		runs.Go(func() {
+			if err := w.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	press(t, s, .85)
+	eventually(t, "all are shortened", func() bool { return sum() >= 2000 })
+	cancel()
+	runs.Wait()
+	if sum() != 2000 || len(by) != 1 {
+		t.Errorf("%v", by)
+	}
+	if s.Do("EXISTS", "lease") != int64(0) {
+		t.Error("the lease was not given back at the end")
+	}
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for range 4000 {
+		if ok() {
+			return
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	t.Fatalf("not within 20 s: %s", what)
+}
+
+// TestNoLimit: a server without maxmemory is told, once, and left alone; with a
+// limit of its own it is not.
+func TestNoLimit(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	fill(s, 500, 1)
+	c := open(t, s.URL())
+	_, err := watcher(c, &shelf{c: c}, pressure.Options{}).Once(t.Context())
+	if !errors.Is(err, pressure.ErrNoLimit) {
+		t.Errorf("%v", err)
+	}
+	told := make(chan error, 10)
+	looks := make(chan pressure.Reading, 1000)
+	ctx, cancel := context.WithCancel(t.Context())
+	w := watcher(c, &shelf{c: c}, pressure.Options{Interval: time.Millisecond, Failed: func(err error) { told <- err }, Look: func(r pressure.Reading) { looks <- r }})
+	end := make(chan error)
+	go func() { end <- w.Run(ctx) }()
+	for range 20 {
+		if r := <-looks; r.Limit != 0 || r.Ratio() != 0 || r.Used == 0 || r.Policy != "noeviction" {
+			t.Errorf("%+v", r)
+		}
+	}
+	cancel()
+	must(t, <-end)
+	if len(told) != 1 {
+		t.Errorf("told %d times", len(told))
+	}
+	used, _ := strconv.ParseInt(s.Info("used_memory"), 10, 64)
+	if r := once(t, watcher(c, &shelf{c: c}, pressure.Options{Limit: used * 100 / 85})); len(r) != 1 || r[0].Shortened != 500 {
+		t.Errorf("with a limit of its own: %+v", r)
+	}
+}
+
+// TestCluster: each primary by itself. Only what lies on the full one is
+// released, although the index names the items of all.
+func TestCluster(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			cluster := keywrighttest.StartCluster(t, brand, 3, 0)
+			c := open(t, cluster.URL())
+			spread(t, c, 3000)
+			keys := func(n int) int64 { k, _ := cluster.Nodes[n].Do("DBSIZE").(int64); return k }
+			before := []int64{keys(0), keys(1), keys(2)}
+			for i, n := range cluster.Nodes {
+				press(t, n, []float64{.5, .93, .5}[i])
+			}
+			r := once(t, pressure.New(c, &entry, "lease", nil, []pressure.Step{{At: .9, To: .85, Entry: "item", Target: &shelf{c: c}, Values: []string{"1"}}}, pressure.Options{Batch: 100, Pause: time.Nanosecond}))
+			if len(r) != 1 || r[0].End != pressure.Below || r[0].Released == 0 || r[0].Skipped == 0 || r[0].Server != cluster.Nodes[1].Addr() {
+				t.Fatalf("%+v", r)
+			}
+			for n, k := range before {
+				lease := keys(n) - k
+				if gone := k - keys(n); n != 1 && lease != 0 && lease != 1 || n == 1 && gone < int64(r[0].Released)-1 {
+					t.Errorf("server %d: %d of %d keys are gone, %d were released", n, gone, k, r[0].Released)
+				}
+			}
+		})
+	}
+}
+
+// spread writes items of priority 1 over all slots.
+func spread(t *testing.T, c *keywright.Client, n int) {
+	raw, payload := c.Raw(), strings.Repeat("x", 1000)
+	for i := range n {
+		id := name(1, i)
+		if i%1000 == 0 {
+			must(t, t.Context().Err())
+		}
+		for _, r := range raw.DoMulti(t.Context(), raw.B().Hset().Key("item:"+id).FieldValue().FieldValue("content", payload).Build(),
+			raw.B().Zadd().Key("priority:1").ScoreMember().ScoreMember(float64(i), id).Build(), raw.B().Zadd().Key("expiry").ScoreMember().ScoreMember(float64(i), id).Build()) {
+			must(t, r.Error())
+		}
+	}
+}
+
+func TestOwned(t *testing.T) {
+	own := pressure.Owned("a 1.2.3.4:1@2 master - 0 1 1 connected 0-5\nb 1.2.3.4:2@3 myself,master - 0 1 2 connected 6-8 10 [11->-a] 16383-99999 -1 x\nc x y\n")
+	var got []int
+	for i, o := range own {
+		if o {
+			got = append(got, i)
+		}
+	}
+	if fmt.Sprint(got) != "[6 7 8 10 16383]" {
+		t.Error(got)
+	}
+}

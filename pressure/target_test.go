@@ -1,0 +1,129 @@
+package pressure_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// shelf is a small entity: hashes item:<id>, a zset per priority scored by when
+// an item was created, and one of expiry times, in one slot or in several.
+type shelf struct {
+	c      *keywright.Client
+	before func() // each page
+}
+
+// What needs no memory comes first: a full server refuses the rest otherwise.
+const shorten = `local n, t = 0, redis.call('TIME')
+local ends = t[1] * 1000 + math.floor(t[2] / 1000) + ARGV[1]
+for i = 1, #KEYS - 1 do
+  if redis.call('PTTL', KEYS[i]) > tonumber(ARGV[1]) then
+    redis.call('PEXPIREAT', KEYS[i], string.format('%.0f', ends))
+    redis.call('ZADD', KEYS[#KEYS], string.format('%.0f', ends), ARGV[i + 1])
+    n = n + 1
+  end
+end
+return n`
+
+func (s *shelf) Key(id string) string { return "item:" + id }
+
+func (s *shelf) Page(ctx context.Context, value, after string, n int) (ids []string, next string, err error) {
+	if s.before != nil {
+		s.before()
+	}
+	from := "-inf"
+	if after != "" {
+		from = "(" + after
+	}
+	b := s.c.Raw().B()
+	members, err := s.c.Raw().Do(ctx, b.Zrange().Key("priority:"+value).Min(from).Max("+inf").Byscore().Limit(0, int64(n)).Withscores().Build()).AsZScores()
+	for _, m := range members {
+		ids, next = append(ids, m.Member), strconv.Itoa(int(m.Score))
+	}
+	if len(ids) < n {
+		next = ""
+	}
+	return ids, next, err
+}
+
+func (s *shelf) Shorten(ctx context.Context, ids []string, to time.Duration) (int, error) {
+	keys, args := []string{}, []string{strconv.FormatInt(to.Milliseconds(), 10)}
+	for _, id := range ids {
+		keys, args = append(keys, s.Key(id)), append(args, id)
+	}
+	raw := s.c.Raw()
+	n, err := raw.Do(ctx, raw.B().Eval().Script(shorten).Numkeys(int64(len(keys)+1)).Key(append(keys, "expiry")...).Arg(args...).Build()).AsInt64()
+	return int(n), err
+}
+
+func (s *shelf) Release(ctx context.Context, ids []string) (n int, err error) {
+	raw := s.c.Raw()
+	for _, id := range ids {
+		replies := raw.DoMulti(ctx, raw.B().Unlink().Key(s.Key(id)).Build(), raw.B().Zrem().Key("expiry").Member(id).Build(),
+			raw.B().Zrem().Key("priority:"+id[:1]).Member(id).Build())
+		for _, r := range replies {
+			if r.Error() != nil {
+				return n, r.Error()
+			}
+		}
+		one, _ := replies[0].AsInt64()
+		n += int(one)
+	}
+	return n, nil
+}
+
+const lifetime = 15 * time.Minute
+
+// fill writes so many items of each priority, a KiB each, the first one the
+// oldest. The id begins with the priority.
+func fill(s *keywrighttest.Server, each int, priorities ...int) {
+	ends := strconv.FormatInt(time.Now().Add(lifetime).UnixMilli(), 10)
+	payload := strings.Repeat("x", 1000)
+	var commands [][]string
+	for _, p := range priorities {
+		for i := range each {
+			id, created := name(p, i), strconv.Itoa(1000+i)
+			commands = append(commands, []string{"HSET", "item:" + id, "content", payload}, []string{"PEXPIREAT", "item:" + id, ends},
+				[]string{"ZADD", fmt.Sprintf("priority:%d", p), created, id}, []string{"ZADD", "expiry", ends, id})
+		}
+	}
+	s.Pipe(commands...)
+}
+
+func name(priority, i int) string { return fmt.Sprintf("%d-%05d", priority, i) }
+
+// press sets maxmemory so that the server is at a ratio.
+func press(t *testing.T, s *keywrighttest.Server, ratio float64) {
+	t.Helper()
+	used, err := strconv.ParseFloat(s.Info("used_memory"), 64)
+	must(t, err)
+	s.Do("CONFIG", "SET", "maxmemory", strconv.Itoa(int(used/ratio)))
+}
+
+func count(s *keywrighttest.Server, priority int) int {
+	n, _ := s.Do("ZCARD", fmt.Sprintf("priority:%d", priority)).(int64)
+	return int(n)
+}
+
+// ends gives when each item ends.
+func ends(s *keywrighttest.Server, priority int) map[string]int64 {
+	out := map[string]int64{}
+	ids, _ := s.Do("ZRANGE", fmt.Sprintf("priority:%d", priority), "0", "-1").([]any)
+	for _, id := range ids {
+		out[id.(string)], _ = s.Do("PEXPIRETIME", "item:"+id.(string)).(int64)
+	}
+	return out
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
