@@ -53,19 +53,29 @@ type world struct {
 	touched    map[string]bool // ids that something has happened to
 	walking    bool
 	inTheWay   bool
+	tells      bool // has events; without them writes take another way
 	faulty     bool
 	settle     func() // after a lost reply: what is under way is over
 	unknown    int
 }
 
-func newWorld(f failer, d dice, s *keywrighttest.Server, c *keywright.Client, prefix string) *world {
+func newWorld(f failer, d dice, s *keywrighttest.Server, c *keywright.Client, prefix string, tells bool) *world {
+	spec := noteSpec(prefix)
+	if tells {
+		spec = telling(prefix)
+	}
+	notes := New(c, spec, nil)
+	return &world{failer: f, dice: d, ctx: context.Background(), server: s, prefix: prefix, notes: notes, direct: notes, tells: tells,
+		live: map[string]mirror{}, dead: map[string]mirror{}, top: map[string]int64{}, log: map[string][]string{}, touched: map[string]bool{}}
+}
+
+// telling has each event in a stream and on a channel.
+func telling(prefix string) *Spec[string, note] {
 	spec := announced(prefix)
 	for _, events := range []*[]Event{&spec.OnCreate, &spec.OnUpdate, &spec.OnDelete, &spec.OnExpire} {
 		*events = append(*events, Event{Mode: Publish, Channel: prefix + ".events", Plain: true, Data: (*events)[0].Data})
 	}
-	notes := New(c, spec, nil)
-	return &world{failer: f, dice: d, ctx: context.Background(), server: s, prefix: prefix, notes: notes, direct: notes,
-		live: map[string]mirror{}, dead: map[string]mirror{}, top: map[string]int64{}, log: map[string][]string{}, touched: map[string]bool{}}
+	return spec
 }
 
 var (
@@ -169,6 +179,8 @@ func (w *world) resolve(id string, c change) {
 	m, was := w.live[id]
 	switch {
 	case errors.Is(err, keywright.ErrNotFound) && !was, err == nil && was && item.Version == m.version && m.same(item.Value):
+	case c.next.Kind == blocked: // refused half way, and the reply lost
+		w.repair(id)
 	case errors.Is(err, keywright.ErrNotFound) && c.what == "deleted" && c.refusal == nil:
 		w.apply(id, c, 0)
 	case err == nil && c.what != "deleted" && c.refusal == nil && (mirror{v: c.next}).same(item.Value):
@@ -446,7 +458,7 @@ func TestModel(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		c := open(t, s.URL())
 		rapid.Check(t, func(r *rapid.T) {
-			w := newWorld(r, rapidDice{r}, s, c, fmt.Sprint("w", worlds.Add(1)))
+			w := newWorld(r, rapidDice{r}, s, c, fmt.Sprint("w", worlds.Add(1)), rapid.Bool().Draw(r, "tells"))
 			heard := ear(t, c, w.prefix+".*")
 			for range rapid.IntRange(1, 50).Draw(r, "steps") {
 				w.step()

@@ -44,7 +44,7 @@ func TestFaults(t *testing.T) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			t.Logf("KEYWRIGHT_SEED=%d", seed)
-			h := newHarm(t, brand, seed)
+			h := newHarm(t, brand, seed, brand == keywrighttest.Redis == (seed%2 == 0))
 			for i := range steps {
 				h.hurt(i)
 				h.step()
@@ -59,13 +59,13 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func newHarm(t *testing.T, brand keywrighttest.Brand, seed uint64) *harm {
+func newHarm(t *testing.T, brand keywrighttest.Brand, seed uint64, tells bool) *harm {
 	s := keywrighttest.Start(t, brand, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
 	h := &harm{t: t, server: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})}
 	through := "redis://" + h.proxy.Addr()
-	h.world = newWorld(t, seeded{rand.New(rand.NewPCG(seed, 1))}, s, open(t, through), "s")
+	h.world = newWorld(t, seeded{rand.New(rand.NewPCG(seed, 1))}, s, open(t, through), "s", tells)
 	h.whole, h.faulty = h.notes, true
-	h.direct = New(open(t, s.URL()), announced("s"), nil)
+	h.direct = New(open(t, s.URL()), h.notes.spec, nil)
 	h.users()
 	for i := range denied {
 		h.lacking = append(h.lacking, New(open(t, strings.Replace(through, "//", fmt.Sprintf("//app%d:pw@", i), 1)), h.notes.spec, nil))
