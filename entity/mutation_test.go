@@ -53,7 +53,7 @@ var mutants = map[string]mutant{
 	"put: a version is not compared":             {"Life", []string{"if condition ~= 'present' and condition ~= version then", "if false then"}},
 	"put: an expiry time is not written down":    {"Life", []string{"    call('ZADD', expires, at, id)\n", ""}},
 	"put: an item gets no TTL (K1)":              {"Life", []string{"  if at then call('PEXPIREAT', hash, at) end\n", ""}},
-	"put: the old entry stays (I2)":              {"Life", []string{"  for i = 1, ARGV[a + 7] do", "  for i = 1, 0 do"}},
+	"put: the old entry stays (I2)":              {"Life", []string{"  for i = 1, ARGV[a + 7] do\n    local key", "  for i = 1, 0 do\n    local key"}},
 	"put: a new index has no TTL (K1)":           {"Life", []string{"    if due then renew(", "    if false then renew("}},
 	"put: what failed stays (K1)":                {"RefusedCreate", []string{"  if not ok and new then undo(k, a) end\n", ""}},
 	"put: an index of another type stops a move": {"OldIndexIsInTheWay", []string{"if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end", "if type(reply) == 'table' then error(reply) end"}},
