@@ -24,7 +24,7 @@ func TestCluster(t *testing.T) {
 					w.step()
 				}
 				w.agree()
-				w.announced(nil)
+				w.announcing(nil)
 				w.cleanUp()
 			}
 		})

@@ -71,7 +71,7 @@ func newWorld(f failer, d dice, s *keywrighttest.Server, c *keywright.Client, pr
 
 // telling has each event in a stream and on a channel.
 func telling(prefix string) *Spec[string, note] {
-	spec := announced(prefix)
+	spec := announcing(prefix)
 	for _, events := range []*[]Event{&spec.OnCreate, &spec.OnUpdate, &spec.OnDelete, &spec.OnExpire} {
 		*events = append(*events, Event{Mode: Publish, Channel: prefix + ".events", Plain: true, Data: (*events)[0].Data})
 	}
@@ -464,7 +464,7 @@ func TestModel(t *testing.T) {
 				w.step()
 			}
 			w.agree()
-			w.announced(heard())
+			w.announcing(heard())
 			w.cleanUp()
 		})
 	})

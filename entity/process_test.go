@@ -29,7 +29,7 @@ func TestWriterProcess(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
-	notes := New(open(t, url), announced("n"), nil)
+	notes := New(open(t, url), announcing("n"), nil)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -62,7 +62,10 @@ func scribble(ctx context.Context, notes *Store[string, note]) {
 	case 5:
 		_, _ = notes.UpdateWith(ctx, id, options, setText.Set("x"))
 	case 6:
-		_, _ = notes.Modify(ctx, id, func(n *note) error { n.Kind = v.Kind; return nil })
+		if item, err := notes.Get(ctx, id); err == nil {
+			item.Value.Kind = v.Kind
+			_, _ = notes.Save(ctx, item, options...)
+		}
 	default:
 		_, _ = notes.Delete(ctx, id)
 	}
@@ -129,7 +132,7 @@ func TestKills(t *testing.T) {
 		kills, _ = strconv.Atoi(text)
 	}
 	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
-	notes := New(open(t, s.URL()), announced("n"), nil)
+	notes := New(open(t, s.URL()), announcing("n"), nil)
 	var all []*writer
 	for range 3 {
 		all = append(all, startWriter(t, s.URL()))
@@ -185,7 +188,7 @@ func TestRestart(t *testing.T) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
-			notes := New(open(t, s.URL()), announced("n"), nil)
+			notes := New(open(t, s.URL()), announcing("n"), nil)
 			for i := range 4 {
 				_, err := notes.Create(t.Context(), fmt.Sprint(i), a("k", 5))
 				must(t, err)

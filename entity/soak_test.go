@@ -148,7 +148,7 @@ func (h *harm) compare() {
 		h.t.Fatal(err)
 	}
 	h.agree()
-	h.announced(nil)
+	h.announcing(nil)
 	if h.t.Failed() {
 		h.t.FailNow()
 	}

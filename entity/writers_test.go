@@ -15,7 +15,7 @@ func TestWritersAtOnce(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		var all sync.WaitGroup
 		for w := range 8 {
-			notes := New(open(t, s.URL()), announced("n"), nil) // a process of its own, as it were
+			notes := New(open(t, s.URL()), announcing("n"), nil) // a process of its own, as it were
 			all.Go(func() {
 				for i := range 60 {
 					id, v := fmt.Sprint(i%3), a(fmt.Sprint("k", w), int64(1+w))
@@ -42,7 +42,7 @@ func TestWritersAtOnce(t *testing.T) {
 			})
 		}
 		all.Wait()
-		notes := New(open(t, s.URL()), announced("n"), nil)
+		notes := New(open(t, s.URL()), announcing("n"), nil)
 		c := sound(t, notes)
 		lives, _ := history(t, s, "n:log")
 		for id, is := range lives {
