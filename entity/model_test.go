@@ -179,7 +179,7 @@ func (w *world) resolve(id string, c change) {
 	m, was := w.live[id]
 	switch {
 	case errors.Is(err, keywright.ErrNotFound) && !was, err == nil && was && item.Version == m.version && m.same(item.Value):
-	case c.next.Kind == blocked: // refused half way, and the reply lost
+	case c.next.Kind == blocked && w.inTheWay: // refused half way, and the reply lost
 		w.repair(id)
 	case errors.Is(err, keywright.ErrNotFound) && c.what == "deleted" && c.refusal == nil:
 		w.apply(id, c, 0)

@@ -199,8 +199,8 @@ func TestDeadCannotBeAnnounced(t *testing.T) {
 		s.Do("DEL", "n:log")
 		s.Do("SET", "n:log", "in the way")
 		for range 2 {
-			if _, err = notes.Create(t.Context(), "1", a("other", 6)); err == nil {
-				t.Error("no error")
+			if _, err = notes.Create(t.Context(), "1", a("other", 6)); err == nil || !strings.Contains(err.Error(), ": WRONGTYPE") || strings.Contains(err.Error(), "user_script:") {
+				t.Error(err)
 			}
 		}
 		s.Do("DEL", "n:log")

@@ -121,7 +121,7 @@ local function write(k, a)
       if had ~= '' then call('HSET', ledger, id, had) end
       renewed = {}
       renew(ledger, keep)
-      error(err)
+      error(err, 0)
     end
     for i = drops, events - 1, 2 do drop(KEYS[k + ARGV[i]], ARGV[i + 1], id) end
     if expires ~= ledger then call('ZREM', expires, id) end
@@ -139,7 +139,7 @@ local function write(k, a)
     local ok, err = pcall(emit, hash, id, k, events, last, 'dead')
     if not ok then
       call('HSET', ledger, id, had)
-      error(err)
+      error(err, 0)
     end
   end
   new = not there
