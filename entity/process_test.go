@@ -29,7 +29,13 @@ func TestWriterProcess(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
-	notes := New(open(t, url), announcing("n"), nil)
+	c, err := keywright.Open(ctx, url, keywright.Options{})
+	for ; err != nil && ctx.Err() == nil; c, err = keywright.Open(ctx, url, keywright.Options{}) {
+		<-time.After(time.Millisecond) // the server is away
+	}
+	must(t, err)
+	defer c.Close()
+	notes := New(c, announcing("n"), nil)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
