@@ -303,9 +303,10 @@ func (s *Store[I, T]) outlive(ctx context.Context, record string, others ...stri
 			Decode: func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() },
 		}))
 	}
+	began := time.Now()
 	err := b.Run(ctx, s.client)
 	if err == nil {
-		s.renewed.done(keys)
+		s.renewed.done(keys, began)
 	}
 	return err
 }
