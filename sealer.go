@@ -20,23 +20,30 @@ type Sealer interface {
 var errNoSealer = errors.New("it is declared encrypted, and the client has no key ring")
 
 // Seal seals a text that is declared encrypted, by Options.Sealer. It is for
-// typed handles.
+// typed handles, and for what they do not write: arguments of scripts.
 func (c *Client) Seal(e *Entry, key, field, plain string) (string, error) {
-	return c.sealing(e, key, field, plain, Sealer.Seal)
-}
-
-// Unseal opens what Seal has sealed.
-func (c *Client) Unseal(e *Entry, key, field, sealed string) (string, error) {
-	return c.sealing(e, key, field, sealed, Sealer.Open)
-}
-
-func (c *Client) sealing(e *Entry, key, field, text string, do func(Sealer, Place, string) (string, error)) (string, error) {
 	err := errNoSealer
 	if c.sealer != nil {
-		text, err = do(c.sealer, Place{Schema: e.Schema, Key: key, Field: field}, text)
+		plain, err = c.sealer.Seal(Place{Schema: e.Schema, Key: key, Field: field}, plain)
 	}
 	if err != nil {
-		return "", &Error{Class: Invalid, Entry: e.Name, Err: err, Hint: "give keywright.Options a Sealer: seal.Open reads a key ring"}
+		return "", sealerMissing(e, err)
 	}
-	return text, nil
+	return plain, nil
+}
+
+// Unseal opens what Seal has sealed. What does not open is a *DecodeError.
+func (c *Client) Unseal(e *Entry, key, field, sealed string) (string, error) {
+	if c.sealer == nil {
+		return "", sealerMissing(e, errNoSealer)
+	}
+	plain, err := c.sealer.Open(Place{Schema: e.Schema, Key: key, Field: field}, sealed)
+	if err != nil {
+		return "", &DecodeError{Entry: e.Name, Key: key, Field: field, Err: err}
+	}
+	return plain, nil
+}
+
+func sealerMissing(e *Entry, err error) error {
+	return &Error{Class: Invalid, Entry: e.Name, Err: err, Hint: "give keywright.Options a Sealer: seal.Open reads a key ring"}
 }

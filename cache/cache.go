@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/breaker"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 	"github.com/redis/rueidis"
@@ -85,7 +86,6 @@ type Cache[V any] struct {
 	entry   *keywright.Entry
 	codec   *value.Codec[V]
 	scripts scripts
-	decode  func(rueidis.RedisResult) (V, error)
 	o       Options
 	write   []keywright.WriteOption
 	err     error // of the options: every operation gives it
@@ -93,7 +93,7 @@ type Cache[V any] struct {
 	timed   bool  // reads need to know the TTL that is left
 	way     way   // of reading
 	tier    *tier[V]
-	guard   *breaker
+	guard   *breaker.Breaker
 	copies  *copies[V]
 	spent   average
 
@@ -119,7 +119,7 @@ func New[V any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[V], 
 	if o.Down != Fail {
 		o.Patience = cmp.Or(o.Patience, 250*time.Millisecond)
 	}
-	x := &Cache[V]{client: c, entry: e, codec: codec, scripts: standard, o: o, decode: decoder(codec), timed: o.Fresh > 0 || o.Early > 0,
+	x := &Cache[V]{client: c, entry: e, codec: codec, scripts: standard, o: o, timed: o.Fresh > 0 || o.Early > 0,
 		flights: map[string]*flight[V]{}, refreshes: map[string]struct{}{}}
 	if o.TTL > 0 {
 		x.write = []keywright.WriteOption{keywright.ExpiresIn(o.TTL)}
@@ -128,7 +128,7 @@ func New[V any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[V], 
 		x.stale = (x.ttl() - o.Fresh).Milliseconds()
 	}
 	if o.Patience > 0 {
-		x.guard = &breaker{}
+		x.guard = &breaker.Breaker{}
 	}
 	if x.guard == nil && !x.timed {
 		if x.way = direct; o.Local > 0 {
@@ -260,21 +260,34 @@ func (i Item[V]) action(name string, effect keywright.Effect) keywright.Action {
 	return keywright.Action{Client: i.c.client, Name: name, Entry: i.c.entry, Effect: effect, Err: i.err(), Key: i.main}
 }
 
-// decoder reads a reply; nil is ErrNotFound.
-func decoder[V any](codec *value.Codec[V]) func(rueidis.RedisResult) (V, error) {
-	return func(r rueidis.RedisResult) (v V, err error) {
-		text, err := r.ToString()
-		if err != nil {
-			return v, missing(err)
-		}
-		return parse(codec, text)
+// codec is that of the item's value; one that seals is bound to its key.
+func (i Item[V]) codec() *value.Codec[V] {
+	c := i.c
+	if !c.codec.Sealed() {
+		return c.codec
 	}
+	return c.codec.Bind("",
+		func(field, text string) (string, error) { return c.client.Seal(c.entry, i.main, field, text) },
+		func(field, text string) (string, error) { return c.client.Unseal(c.entry, i.main, field, text) })
+}
+
+// decode reads a reply; nil is ErrNotFound.
+func (i Item[V]) decode(r rueidis.RedisResult) (v V, err error) {
+	text, err := r.ToString()
+	if err != nil {
+		return v, missing(err)
+	}
+	return parse(i.codec(), text)
 }
 
 func parse[V any](codec *value.Codec[V], text string) (V, error) {
 	v, err := codec.Parse(text)
 	if err == nil {
 		return v, nil
+	}
+	switch err.(type) {
+	case *keywright.DecodeError, *keywright.Error: // of opening what is sealed
+		return v, err
 	}
 	if e, ok := errors.AsType[*value.Error](err); ok {
 		return v, &keywright.DecodeError{Field: e.Field, Err: errors.New(e.Reason)}

@@ -144,7 +144,7 @@ func (i Item[V]) plain(ctx context.Context) (V, error) {
 	a, raw, key := i.action("get", keywright.Reads), i.c.client.Raw(), i.main
 	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
 		return raw.Do(ctx, raw.B().Get().Key(key).Build())
-	}, i.c.decode)
+	}, i.decode)
 }
 
 // cached is a tracked read and nothing else. What goes well and nobody observes
@@ -154,7 +154,7 @@ func (i Item[V]) cached(ctx context.Context) (V, error) {
 		raw := c.client.Raw()
 		text, err := raw.DoCache(ctx, raw.B().Get().Key(i.main).Cache(), c.o.Local).ToString()
 		if err == nil {
-			if v, err := c.codec.Parse(text); err == nil {
+			if v, err := i.codec().Parse(text); err == nil {
 				return v, nil
 			}
 		}
@@ -166,7 +166,7 @@ func (i Item[V]) trackedOnly(ctx context.Context) (V, error) {
 	a, raw, key, age := i.action("get cached", keywright.Reads), i.c.client.Raw(), i.main, i.c.o.Local
 	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
 		return raw.DoCache(ctx, raw.B().Get().Key(key).Cache(), age)
-	}, i.c.decode)
+	}, i.decode)
 }
 
 // read is a read by the way that the options ask for.
@@ -180,7 +180,7 @@ func (i Item[V]) read(ctx context.Context) reading[V] {
 	if c.guard == nil {
 		return i.reach(ctx)
 	}
-	if !c.guard.allow() {
+	if !c.guard.Allow() {
 		return i.without(c.unavailable("get"))
 	}
 	short, cancel := c.patient(ctx)
@@ -223,7 +223,7 @@ func (i Item[V]) withTTL(ctx context.Context) reading[V] {
 			r.left = left
 		}
 		return both[0]
-	}, i.c.decode)
+	}, i.decode)
 	r.due = r.err == nil && i.c.due(r.left)
 	return r
 }
@@ -241,7 +241,7 @@ func (i Item[V]) tracked(ctx context.Context, maxAge time.Duration) (r reading[V
 			until = time.UnixMilli(reply.CachePXAT())
 		}
 		return reply
-	}, i.c.decode)
+	}, i.decode)
 	if i.c.timed && r.err == nil && (fetched || i.c.tier != nil) {
 		if left, err := raw.Do(ctx, raw.B().Pttl().Key(key).Build()).AsInt64(); err == nil {
 			r.left, r.due = left, i.c.due(left)

@@ -95,7 +95,7 @@ func (i Item[V]) claim(token string, why claiming) keywright.Op[claimed[V]] {
 				out.left = time.Duration(ms) * time.Millisecond
 			case why.mode == "miss":
 				text, _ := parts[1].ToString()
-				out.value, err = parse(i.c.codec, text)
+				out.value, err = parse(i.codec(), text)
 			}
 			return out, err
 		}})
@@ -184,7 +184,8 @@ func (i Item[V]) loaded(token string, v V, found bool) keywright.Op[bool] {
 
 func (i Item[V]) encoded(s storing, v V, options []keywright.WriteOption) storing {
 	var bad error
-	if s.text, s.err = i.c.codec.Encode(v); s.err != nil {
+	s.text, s.err = i.codec().Encode(v)
+	if _, told := s.err.(*keywright.Error); s.err != nil && !told {
 		s.err = &keywright.Error{Class: keywright.Invalid, Entry: i.c.entry.Name, Err: s.err}
 	}
 	if s.ms, _, bad = i.c.entry.Choose(options); s.err == nil {

@@ -29,7 +29,9 @@ func (s *Store[I, T]) together(t *testing.T, calls ...*call) []string {
 	var out []string
 	for _, r := range replies {
 		texts, err := r.AsStrSlice()
-		must(t, err)
+		if err != nil {
+			texts = []string{"", ""} // this one has failed
+		}
 		out = append(out, texts[1])
 	}
 	return out
@@ -57,7 +59,7 @@ func TestVersionsInOneScript(t *testing.T) {
 	brands(t, func(t *testing.T, _ *keywrighttest.Server, notes *Store[string, note]) {
 		v := a("fact", 1)
 		got := notes.together(t, creating(t, notes, "1", v), deleting(notes, "1", v), creating(t, notes, "1", v), deleting(notes, "1", v), creating(t, notes, "1", v))
-		if got[0] != got[1] || got[2] <= got[1] || got[4] <= got[3] {
+		if got[0] == "" || got[0] != got[1] || got[2] <= got[1] || got[4] <= got[3] {
 			t.Errorf("versions %s", got)
 		}
 	})
@@ -145,11 +147,16 @@ func TestIndexOutlivesUpdate(t *testing.T) {
 			_, err := notes.Create(t.Context(), id, a("k"+id, 5))
 			must(t, err)
 			index := "n:idx:kind:k" + id
-			s.Do("PEXPIRE", index, "3600000") // as if most of its time had passed
-			must(t, prolong())
-			if left := s.Do("PTTL", index).(int64); left < 40*3600*1000 {
-				t.Errorf("%s ends in %v, and its item lives for 20h", index, time.Duration(left)*time.Millisecond)
+			for _, k := range []string{index, "n:ledger", "n:idx:expiry"} {
+				s.Do("PEXPIRE", k, "3600000") // as if most of its time had passed
 			}
+			must(t, prolong())
+			for _, k := range []string{index, "n:ledger", "n:idx:expiry"} {
+				if left := s.Do("PTTL", k).(int64); left < 40*3600*1000 {
+					t.Errorf("%s ends in %v, and its item lives for 20h", k, time.Duration(left)*time.Millisecond)
+				}
+			}
+			sound(t, notes)
 		}
 	})
 }

@@ -153,6 +153,9 @@ func TestLife(t *testing.T) {
 		if got.Version != made.Version || got.Version < 1e15 || got.Value != made.Value || got.Value.Created.IsZero() || got.Value.Version != got.Version {
 			t.Errorf("made %+v, read %+v", made, got)
 		}
+		for _, wrong := range mortal(s, "n") {
+			t.Error(wrong)
+		}
 		if _, err = notes.Create(ctx, "1", a("fact", 5)); !errors.Is(err, ErrExists) {
 			t.Errorf("a second one: %v", err)
 		}

@@ -66,6 +66,30 @@ local function emit(hash, id, k, at, last, case)
   end
 end
 
+-- drop takes an id out of an index. In a key of another type there is no entry.
+local function drop(key, kind, id)
+  local reply = redis.pcall(kind == 'z' and 'ZREM' or 'SREM', key, id)
+  if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end
+end
+
+local new -- whether the call at work is about to make an item
+
+-- undo takes back what an item that could not be made has left.
+local function undo(k, a)
+  local try, id = redis.pcall, ARGV[a + 2]
+  try('UNLINK', KEYS[k + 1])
+  try('HDEL', KEYS[k + 3], id)
+  if ARGV[a + 7] ~= '0' then try('ZREM', KEYS[k + 2], id) end
+  local at = a + 17 + ARGV[a + 12] + ARGV[a + 13]
+  for i = 1, ARGV[a + 14] + ARGV[a + 15] do
+    local key, kind = KEYS[k + ARGV[at]], ARGV[at + 1]
+    local set = kind == 's' or i <= tonumber(ARGV[a + 14]) and kind == ''
+    try(set and 'SREM' or 'ZREM', key, id)
+    at = at + 2
+  end
+  renewed = {}
+end
+
 local function write(k, a)
   local hash, expires, ledger, id = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 2]
   local expected, record, condition, ttl, keep = ARGV[a + 3], ARGV[a + 4], ARGV[a + 5], ARGV[a + 6], ARGV[a + 7]
@@ -91,14 +115,18 @@ local function write(k, a)
 
   if record == '' then
     -- First what frees memory: behind it a full server takes the event, too.
-    for i = drops, events - 1, 2 do
-      call(ARGV[i + 1] == 'z' and 'ZREM' or 'SREM', KEYS[k + ARGV[i]], id)
-    end
     call('HDEL', ledger, id)
+    local ok, err = pcall(emit, hash, id, k, events, last, 'old')
+    if not ok then
+      if had ~= '' then call('HSET', ledger, id, had) end
+      renewed = {}
+      renew(ledger, keep)
+      error(err)
+    end
+    for i = drops, events - 1, 2 do drop(KEYS[k + ARGV[i]], ARGV[i + 1], id) end
     if keep ~= '0' then call('ZREM', expires, id) end
     renewed = {} -- a key that lost its last entry loses its TTL
     newest = math.max(newest, tonumber(version) or 0)
-    emit(hash, id, k, events, last, 'old')
     call('UNLINK', hash)
     return {'ok', version, now}
   end
@@ -107,7 +135,14 @@ local function write(k, a)
   if record ~= '*' and record ~= had then
     call('HSET', ledger, id, record)
   end
-  if not there and had ~= '' then emit(hash, id, k, events, last, 'dead') end
+  if not there and had ~= '' then
+    local ok, err = pcall(emit, hash, id, k, events, last, 'dead')
+    if not ok then
+      call('HSET', ledger, id, had)
+      error(err)
+    end
+  end
+  new = not there
   local ends
   if ttl ~= '' and ttl ~= '0' then
     ends = fmt('%.0f', ms + ttl)
@@ -139,7 +174,7 @@ local function write(k, a)
 
   for i = drops, events - 1, 2 do
     local key = KEYS[k + ARGV[i]]
-    call(ARGV[i + 1] == 'z' and 'ZREM' or 'SREM', key, id)
+    drop(key, ARGV[i + 1], id)
     renewed[key] = nil
   end
   for i = adds, drops - 1, 2 do
@@ -163,7 +198,9 @@ end
 
 local out, a, k = {}, 2, 0
 for i = 1, tonumber(ARGV[1]) do
+  new = false
   local ok, reply = pcall(write, k, a)
+  if not ok and new then undo(k, a) end
   if ok then
     out[i] = reply
   elseif type(reply) == 'table' and reply.err then

@@ -93,7 +93,9 @@ func (b *builder) scoreType(v property, name string) *scalar.Type {
 	if !own {
 		return &scalar.Type{Kind: scalar.UnixMS} // expires
 	}
-	if !isNumber(f.Type) {
+	if f.Type.Encrypted {
+		b.d.report("KW304", b.d.at(v.key), "index another field: an index holds its values in plain text", "%s is encrypted and cannot be the score of an index", name)
+	} else if !isNumber(f.Type) {
 		b.d.report("KW304", b.d.at(v.key), fmt.Sprintf("for a set per value put {%s} into the pattern", name), "%s is %s and cannot be the score of an index", name, f.Type)
 	}
 	return &f.Type

@@ -90,6 +90,28 @@ func TestStopAndContinue(t *testing.T) {
 	})
 }
 
+func TestMovableClock(t *testing.T) {
+	each(t, func(t *testing.T, b Brand) {
+		s := Start(t, b, MovableClock())
+		s.Do("SET", "a", "1", "PX", "100000000")
+		left := int64(100_000_000)
+		for _, ahead := range []time.Duration{0, time.Minute, -time.Hour, 0} {
+			s.MoveClock(ahead)
+			seconds, _ := strconv.ParseInt(fmt.Sprint(s.Do("TIME").([]any)[0]), 10, 64)
+			if off := time.Until(time.Unix(seconds, 0)) - ahead; off.Abs() > 30*time.Second {
+				t.Errorf("moved by %v, the server is off by %v", ahead, off)
+			}
+			if off := left - ahead.Milliseconds() - s.Do("PTTL", "a").(int64); off < -30_000 || off > 30_000 {
+				t.Errorf("moved by %v, a TTL is off by %d ms", ahead, off)
+			}
+		}
+		s.MoveClock(28 * time.Hour)
+		if s.Do("EXISTS", "a") != int64(0) {
+			t.Error("a key outlives its time")
+		}
+	})
+}
+
 func TestTLS(t *testing.T) {
 	each(t, func(t *testing.T, b Brand) {
 		certs := NewCertificates(t)

@@ -50,6 +50,8 @@ type Server struct {
 	sentinel string // the settings of a sentinel, "" for a server
 	password string
 	late     []func(*Server) []string // arguments that depend on the port
+	env      []string
+	clock    string // the file that says how far the clock is moved
 	process  *exec.Cmd
 	lifeline io.WriteCloser
 }
@@ -155,6 +157,7 @@ func (s *Server) launch() error {
 	_ = os.Remove(filepath.Join(s.Dir, "pid"))
 	s.process = exec.Command("sh", append(args, s.args...)...)
 	s.process.Dir = s.Dir
+	s.process.Env = append(os.Environ(), s.env...)
 	s.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var err error
 	if s.lifeline, err = s.process.StdinPipe(); err != nil {

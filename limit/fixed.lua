@@ -9,7 +9,8 @@ local fits = count + math.max(n, 1) <= limit
 if fits and n > 0 then
   count = redis.call('INCRBY', KEYS[1], n)
 end
-if left < 0 and n > 0 and count > 0 then -- new, or somebody made it permanent
+-- new, or somebody made it permanent, or the clock was put back
+if (left < 0 or left > tonumber(ARGV[3])) and n > 0 and count > 0 then
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   left = tonumber(ARGV[3])
 end

@@ -11,8 +11,12 @@ if arrival then
   ahead = arrival - now
   -- the past is no credit
   if ahead < 0 then ahead = 0 end
-  -- a clock that went back, by a failover to another machine, costs one burst and no more
-  if ahead > most then ahead = most end
+  -- a clock that went back, also by a failover to another machine, costs one burst and
+  -- no more: that is written, else everybody waits until the clock has caught up
+  if ahead > most then
+    ahead = most
+    if n > 0 then redis.call('SET', KEYS[1], string.format('%.0f', now + most), 'PX', math.min(math.ceil(most / 1000) + 2, tonumber(ARGV[4]))) end
+  end
 end
 local after = ahead + (n > 0 and n or 1) * each
 local over = after - most

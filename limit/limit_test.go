@@ -239,7 +239,7 @@ func TestGuardsMatter(t *testing.T) {
 		{"sliding", "the TTL", ", 'PX', math.min(ttl, math.ceil(buckets * width / 1000) + 1)", ""},
 		{"sliding", "a bucket in part counts whole", "local buckets, key = 61", "local buckets, key = 60"},
 		{"sliding", "the limit", "fits = total + want <= limit", "fits = total <= limit"},
-		{"sliding", "the limit within a bucket", "base == newest and total + want <= limit", "base == newest and total <= limit"},
+		{"sliding", "the limit within a bucket", "not behind and total + want <= limit", "not behind and total <= limit"},
 		{"sliding", "the shift of the ring", "newest - base\n", "newest - base + 1\n"},
 		{"sliding", "the sum within a bucket", "total, first + n))", "total - n, first + n))"},
 		{"sliding", "the count within a bucket", "total, first + n))", "total, first))"},
@@ -322,38 +322,66 @@ func TestClientClocksWouldBreakIt(t *testing.T) {
 	}
 }
 
-// wentBack is what happens after a failover to a machine whose clock is behind:
-// a limit that is used up stays so, and recovers within a window.
-func wentBack(h *history, back, most time.Duration) error {
+// wentBack is what happens when the clock is put back, or after a failover to a
+// machine whose clock is behind: a limit that is used up stays so, and recovers
+// within a window.
+func wentBack(h *history, back time.Duration) error {
+	const most = time.Minute + 2*time.Second
 	if _, err := h.ask(6); err != nil {
 		return err
 	}
 	h.now -= back.Microseconds()
-	r, err := h.ask(5)
-	if err != nil || r.Allowed || r.ResetAfter > most {
-		return fmt.Errorf("%+v, %v", r, err)
+	for _, n := range []int64{0, 5} { // to look changes nothing
+		if r, err := h.ask(n); err != nil || n > 0 && r.Allowed || r.ResetAfter > most {
+			return fmt.Errorf("%+v, %v", r, err)
+		}
 	}
-	return nil
+	h.now += most.Microseconds()
+	if r, err := h.ask(5); err != nil || !r.Allowed {
+		return fmt.Errorf("not recovered: %+v, %v", r, err)
+	}
+	return h.living()
 }
 
 func TestClockThatWentBack(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
 	for _, x := range []struct {
-		rule       Rule
-		text       string
-		back, most time.Duration
-		guard      string
+		rule        Rule
+		text, guard string
 	}{
-		{GCRA(10, time.Minute, 10), gcraText, time.Hour, time.Minute, "if ahead > most then ahead = most end"},
-		{Sliding(10, time.Minute), slidingText, 2 * time.Minute, 4 * time.Minute, "if base > newest then newest = base end"},
+		{GCRA(10, time.Minute, 10), gcraText, "ahead = most\n"},
+		{GCRA(10, time.Minute, 10), gcraText, "if n > 0 then redis.call('SET', KEYS[1], string.format('%.0f', now + most), 'PX', math.min(math.ceil(most / 1000) + 2, tonumber(ARGV[4]))) end"},
+		{Sliding(10, time.Minute), slidingText, "if behind then base = newest end"},
+		{Sliding(10, time.Minute), slidingText, " or behind"},
 	} {
-		if err := wentBack(begin(t, s, c, x.rule, x.text), x.back, x.most); err != nil {
-			t.Errorf("%s: %v", x.rule.algorithm.name, err)
+		for _, back := range []time.Duration{2 * time.Minute, time.Hour} {
+			if err := wentBack(begin(t, s, c, x.rule, x.text), back); err != nil {
+				t.Errorf("%s: %v", x.rule.algorithm.name, err)
+			}
+			mutant := strings.Replace(x.text, x.guard, "", 1)
+			if mutant == x.text || wentBack(begin(t, s, c, x.rule, mutant), back) == nil {
+				t.Errorf("%s without %q: nothing notices", x.rule.algorithm.name, x.guard)
+			}
 		}
-		mutant := strings.Replace(x.text, x.guard, "", 1)
-		if mutant == x.text || wentBack(begin(t, s, c, x.rule, mutant), x.back, x.most) == nil {
-			t.Errorf("%s without %q: nothing notices", x.rule.algorithm.name, x.guard)
+	}
+}
+
+// TestFixedWhenTheClockGoesBack: its window is a TTL, which would last longer by
+// as much.
+func TestFixedWhenTheClockGoesBack(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.MovableClock())
+	c := open(t, s.URL(), keywright.Options{})
+	for guard, right := range map[string]bool{"": true, " or left > tonumber(ARGV[3])": false} {
+		s.MoveClock(0)
+		h := begin(t, s, c, Fixed(2, time.Minute), strings.Replace(fixedText, guard, "", 1))
+		if _, err := h.ask(2); err != nil {
+			t.Fatal(err)
+		}
+		s.MoveClock(-time.Hour)
+		r, err := h.ask(1)
+		if err != nil || r.Allowed || (r.RetryAfter <= time.Minute) != right {
+			t.Errorf("without %q: %+v, %v", guard, r, err)
 		}
 	}
 }

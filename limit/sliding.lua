@@ -14,10 +14,12 @@ local base, total, first = newest, 0, 0
 if head ~= '' then
   base, total, first = struct.unpack('>I8I4I4', head)
 end
--- a clock that went back, by a failover to another machine, stands still until it has caught up
-if base > newest then newest = base end
+-- a clock that went back, also by a failover to another machine: what has passed counts
+-- as of now, for one more window
+local behind = base > newest
+if behind then base = newest end
 -- the commonest case: the newest bucket goes on, and its end is in the key's TTL already
-if head ~= '' and base == newest and total + want <= limit then
+if head ~= '' and base == newest and not behind and total + want <= limit then
   if n > 0 then
     total = total + n
     redis.call('SETRANGE', key, 8, struct.pack('>I4I4', total, first + n))
@@ -34,9 +36,11 @@ for back = 0, buckets - 1 do -- a bucket that lies partly in the window counts w
   total = total + count
 end
 local fits = total + want <= limit
-if fits and n > 0 then
-  counts[1] = counts[1] + n
-  total = total + n
+if n > 0 and (fits or behind) then
+  if fits then
+    counts[1] = counts[1] + n
+    total = total + n
+  end
   local ttl = math.ceil(((newest + buckets) * width - now) / 1000) + 1
   redis.call('SET', key, struct.pack(format, newest, total, unpack(counts)), 'PX', math.min(ttl, math.ceil(buckets * width / 1000) + 1))
 end

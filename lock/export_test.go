@@ -35,6 +35,39 @@ func Mutate(t *testing.T, guards ...string) {
 // MutateMargin makes holders believe that a lease lasts longer than it does.
 func MutateMargin(t *testing.T) {
 	old := margin
-	margin = func(lease time.Duration) time.Duration { return -lease }
+	margin = func(time.Duration) time.Duration { return -time.Hour }
 	t.Cleanup(func() { margin = old })
+}
+
+// AwaitLine waits until so many of this process wait behind the one that holds
+// the lock or, with standing, behind the first of them, who stands in the queue.
+func AwaitLine(t *testing.T, l Lock, n int, standing bool) {
+	t.Helper()
+	if standing {
+		n--
+	}
+	for end := time.Now().Add(30 * time.Second); ; <-time.After(time.Millisecond) {
+		all := l.rooms()
+		all.mu.Lock()
+		r := all.byMain[l.keys.Main]
+		line := -1
+		if r != nil {
+			line = len(r.line)
+		}
+		all.mu.Unlock()
+		if line == n {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d in line, want %d", line, n)
+		}
+	}
+}
+
+// Rooms is how many locks somebody of this process waits for.
+func Rooms(l Lock) int {
+	all := l.rooms()
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return len(all.byMain)
 }

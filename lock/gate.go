@@ -44,8 +44,9 @@ func NewGate(c *keywright.Client, key string, ttl time.Duration) Gate {
 }
 
 // Do runs a command on the key with a lease's fencing token: Do(ctx, lease.Fence(),
-// "SET", value, "PX", "1000"). ErrStale if a newer holder was here before. One
-// round trip; it is sent once, since a command may not bear to be repeated.
+// "SET", value, "PX", "1000"). ErrStale if a newer holder was here before; a
+// command that fails has written nothing and leaves the gate as it was. One round
+// trip; it is sent once, since a command may not bear to be repeated.
 func (g Gate) Do(ctx context.Context, fence int64, command string, args ...string) (rueidis.RedisMessage, error) {
 	entry := keywright.Entry{Name: "gate", Pattern: g.key}
 	return keywright.NewOp(keywright.Spec[rueidis.RedisMessage]{

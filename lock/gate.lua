@@ -5,5 +5,7 @@
 -- Round trips: 1. O(1) and what the command takes.
 local seen = tonumber(redis.call('GET', KEYS[1]) or '0')
 if tonumber(ARGV[1]) < seen then return {0, string.format('%.0f', seen)} end
+-- The command goes first: one that fails ends the script here, and leaves no trace.
+local reply = redis.call(ARGV[3], KEYS[2], unpack(ARGV, 4))
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return {1, redis.call(ARGV[3], KEYS[2], unpack(ARGV, 4))}
+return {1, reply}

@@ -35,6 +35,9 @@ func TestGate(t *testing.T) {
 		if _, err := g.Do(t.Context(), 10, "LPUSH", "x"); err == nil {
 			t.Error("an error of the command is passed over")
 		}
+		if _, err := g.Do(t.Context(), 9, "INCRBY", "0"); err != nil {
+			t.Errorf("a command that failed has raised the gate: %v", err)
+		}
 		if m, err := g.Do(t.Context(), 10, "SET", "1", "NX"); err != nil || !m.IsNil() {
 			t.Errorf("a command that answers nothing: %v %v", m.String(), err)
 		}

@@ -18,9 +18,8 @@ type Lease struct {
 	fence int64
 	life  *life
 
-	once    sync.Once // of Release of this handle
-	outer   *Lease    // of the context it was acquired with
-	entered *Lease    // the lease that this one has entered again; nil for itself
+	once  sync.Once // of Release of this handle
+	outer *Lease    // of the context it was acquired with
 }
 
 // life is the state that a lease and those that enter it again share.
@@ -29,7 +28,7 @@ type life struct {
 	ctx    context.Context // of the holder
 	end    context.CancelCauseFunc
 	parent context.Context
-	queued bool // it was waited for: others may wait too
+	queued bool // it was waited for, so others may wait too: a hint, which saves a call at the release
 
 	mu       sync.Mutex
 	deadline time.Time     // by the local monotonic clock
@@ -170,7 +169,7 @@ func (lease *Lease) enter() (*Lease, bool) {
 		return nil, false
 	}
 	lf.holders++
-	return &Lease{lock: lease.lock, kind: lease.kind, token: lease.token, fence: lease.fence, life: lf, entered: lease}, true
+	return &Lease{lock: lease.lock, kind: lease.kind, token: lease.token, fence: lease.fence, life: lf}, true
 }
 
 // keep renews until the lease is over, and hears of changes of the key

@@ -193,11 +193,5 @@ func chaos(t *testing.T, url string, stable *keywrighttest.Server, times int, mo
 	for _, p := range workers {
 		p.end()
 	}
-	var ledger []int64
-	for _, line := range stable.Do("LRANGE", "ledger", "0", "-1").([]any) {
-		var n int64
-		_, _ = fmt.Sscan(line.(string), &n)
-		ledger = append(ledger, n)
-	}
-	return h, ledger
+	return h, ledger(t, stable)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -102,24 +103,19 @@ func (q Quorum) Acquire(ctx context.Context) (*QuorumLease, error) {
 	}
 }
 
-// hold ends the context when too few servers still give the lock.
+// hold ends the context when too few servers still give the lock. The
+// leases' contexts carry it: nothing runs meanwhile.
 func (l *QuorumLease) hold(ctx context.Context) {
 	l.ctx, l.end = context.WithCancelCause(ctx)
-	lost := make(chan struct{}, len(l.leases))
+	var left atomic.Int64 // that may be lost before the lock is
+	left.Store(int64(len(l.leases) - l.most))
 	for _, lease := range l.leases {
-		context.AfterFunc(lease.Context(), func() { lost <- struct{}{} })
-	}
-	spare := len(l.leases) - l.most
-	go func() {
-		for range spare + 1 {
-			select {
-			case <-lost:
-			case <-l.ctx.Done():
-				return
+		context.AfterFunc(lease.Context(), func() {
+			if left.Add(-1) < 0 && ctx.Err() == nil {
+				l.end(ErrLost)
 			}
-		}
-		l.end(ErrLost)
-	}()
+		})
+	}
 }
 
 // Context ends when most servers do not give the lock any more, or it is

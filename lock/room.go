@@ -62,7 +62,10 @@ func (all *rooms) run(fn func()) bool {
 func (all *rooms) chore(behind <-chan struct{}, fn func(context.Context)) {
 	running := all.run(func() {
 		if behind != nil {
-			<-behind
+			select {
+			case <-behind:
+			case <-all.ctx.Done(): // a server that is frozen may never answer
+			}
 		}
 		ctx, cancel := context.WithTimeout(all.ctx, time.Second)
 		defer cancel()

@@ -97,7 +97,8 @@ func (l Lock) confirmed(ctx context.Context, op keywright.Op[reply]) (reply, err
 	}
 	r, replicas, err := op.DoAndWait(ctx, l.o.Replicas, timeout)
 	if err == nil && r.held && replicas < l.o.Replicas {
-		return r, fmt.Errorf("%w: %d of %d", ErrReplicas, replicas, l.o.Replicas)
+		return r, &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: l.entry.Name, Err: fmt.Errorf("%w: %d of %d within %v", ErrReplicas, replicas, l.o.Replicas, timeout),
+			Hint: "the primary has it and gives it back; INFO replication says who follows; lock.Options.Replicas asks for fewer, ReplicaTimeout waits for longer"}
 	}
 	return r, err
 }

@@ -28,13 +28,9 @@ func (l Lock) take(ctx context.Context, k kind, wait bool) (*Lease, error) {
 	select {
 	case <-w.turn:
 	case <-l.rooms().ctx.Done():
-		return nil, w.closed()
+		return nil, w.goAway(w.closed())
 	case <-ctx.Done():
-		if !w.leave() {
-			<-w.turn // it has its place by now: that is given back below
-			return nil, w.giveUp(ctx, ctx.Err())
-		}
-		return nil, w.quit(l.stopped(ctx))
+		return nil, w.goAway(l.stopped(ctx))
 	}
 	lease, err := w.stand(ctx)
 	if err != nil {
@@ -127,6 +123,17 @@ func (w *waiter) closed() error {
 	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: w.lock.entry.Name, Err: errors.New("the client is closed")}
 }
 
+// goAway takes out a waiter that has not had its turn. If that is just coming,
+// with the release of the one before, there may be a place in the queue by then:
+// it is given back behind that call, and nobody waits for it here.
+func (w *waiter) goAway(err error) error {
+	if !w.leave() {
+		w.asked = w.turn
+		w.abandon()
+	}
+	return w.quit(err)
+}
+
 // giveUp gives the waiter's place back, whether it stands in the queue, was
 // served meanwhile, or was never there. The next of this process takes it.
 func (w *waiter) giveUp(ctx context.Context, err error) error {
@@ -154,6 +161,7 @@ func (w *waiter) stand(ctx context.Context) (*Lease, error) {
 	r, how := w.place, "wait"
 	for asked := w.known; ; asked = false {
 		var err error
+		waited := how == "again"
 		if !asked {
 			if r, err = w.ask(ctx, how); err != nil && !all.passing(ctx, err) {
 				return nil, err
@@ -162,7 +170,9 @@ func (w *waiter) stand(ctx context.Context) (*Lease, error) {
 		how = "again"
 		if err == nil && r.held && !asked {
 			if ends := w.lock.deadline(r); time.Now().Before(ends) {
-				return w.lock.begin(ctx, w.kind, w.token, r.fence, ends, w.room), nil
+				lease := w.lock.begin(ctx, w.kind, w.token, r.fence, ends, w.room)
+				lease.life.queued = waited
+				return lease, nil
 			}
 			continue // the reply took longer than the lease
 		}
@@ -181,7 +191,7 @@ func (w *waiter) stand(ctx context.Context) (*Lease, error) {
 // passing is a failure that a waiter outlasts: the server is away.
 func (all *rooms) passing(ctx context.Context, err error) bool {
 	class, ok := keywright.ClassOf(err)
-	return ctx.Err() == nil && all.ctx.Err() == nil && ok && class != keywright.Invalid && class != keywright.Refused
+	return ctx.Err() == nil && all.ctx.Err() == nil && ok && class != keywright.Invalid && class != keywright.Refused && !errors.Is(err, ErrReplicas)
 }
 
 // wait sleeps until there is a reason to ask again: a message, the end of the

@@ -110,6 +110,11 @@ local micros, tat
 if gap > 0 and wanted > 0 then
   micros = t[1] * 1000000 + t[2]
   tat = math.max(tonumber(state[2] or '0'), micros)
+  if tat > micros + ARGV[14] * gap then -- the clock was put back: that costs one burst
+    tat = micros + ARGV[14] * gap
+    redis.call('HSET', KEYS[4], 'tat', string.format('%.0f', tat))
+    keep(KEYS[4])
+  end
   local allowed = math.floor((micros + ARGV[14] * gap - tat) / gap)
   if allowed < 1 then
     due = math.ceil((tat + gap - ARGV[14] * gap - micros) / 1000)

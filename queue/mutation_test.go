@@ -90,6 +90,8 @@ func TestMutations(t *testing.T) {
 		"two look for jobs":                              {shared, nil, true},
 		"a claim lasts no time":                          {shared, []string{"local ends = string.format('%.0f', now + tonumber(ARGV[3]))\nfor", "local ends = stamp\nfor"}, false},
 		"the owner is not asked when a job is settled":   {zombie, []string{"if f[1] ~= ARGV[i + 2] then", "if false then"}, false},
+		"a clock that was put back":                      {rated, nil, true},
+		"a rate outlives a clock that was put back":      {rated, []string{"if tat > micros + ARGV[14] * gap then", "if false then"}, false},
 		"workers trust a lease for longer than it lasts": {optimist, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {

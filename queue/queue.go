@@ -276,13 +276,6 @@ func (q Queue[T]) header(jobs int) (keys, args []string) {
 
 // write appends what the script needs of one job.
 func (q Queue[T]) write(t *Task[T], keys, args []string) (id string, _, _ []string, err error) {
-	payload, err := q.codec.Encode(t.Payload)
-	if err != nil {
-		return "", nil, nil, q.invalid(err, "")
-	}
-	if limit := cmp.Or(q.o.MaxPayload, maxPayload); len(payload) > limit {
-		return "", nil, nil, q.invalid(fmt.Errorf("a payload of %d bytes; the limit is %d", len(payload), limit), "store it elsewhere and queue its name")
-	}
 	id, request := t.ID, ""
 	if id == "" {
 		id = rand.Text()
@@ -296,6 +289,10 @@ func (q Queue[T]) write(t *Task[T], keys, args []string) (id string, _, _ []stri
 	if err != nil {
 		return "", nil, nil, q.invalid(err, "")
 	}
+	payload, err := q.payload(id, t)
+	if err != nil {
+		return "", nil, nil, err
+	}
 	name, window := q.keys.Job.Of(id), ""
 	job := name
 	if t.Unique != "" {
@@ -306,6 +303,30 @@ func (q Queue[T]) write(t *Task[T], keys, args []string) (id string, _, _ []stri
 		retry = strconv.Itoa(t.Retry)
 	}
 	return id, append(keys, job, name), append(args, id, strconv.Itoa(lane), payload, when, window, retry, request), nil
+}
+
+// payload is what a job carries as it is stored.
+func (q Queue[T]) payload(id string, t *Task[T]) (string, error) {
+	payload, err := q.sealed(id).Encode(t.Payload)
+	if err != nil {
+		return "", q.invalid(err, "")
+	}
+	if limit := cmp.Or(q.o.MaxPayload, maxPayload); len(payload) > limit {
+		return "", q.invalid(fmt.Errorf("a payload of %d bytes; the limit is %d", len(payload), limit), "store it elsewhere and queue its name")
+	}
+	return payload, nil
+}
+
+// sealed is the codec of a job's payload; one that seals is bound to the job's
+// key and its field payload.
+func (q Queue[T]) sealed(id string) *value.Codec[T] {
+	if !q.codec.Sealed() {
+		return q.codec
+	}
+	key := q.keys.Job.Of(id)
+	return q.codec.Bind("payload",
+		func(field, text string) (string, error) { return q.client.Seal(q.entry, key, field, text) },
+		func(field, text string) (string, error) { return q.client.Unseal(q.entry, key, field, text) })
 }
 
 // legal is whether an id may be part of a key.

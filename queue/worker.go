@@ -334,7 +334,11 @@ func (c *crew[T]) work(all []claimed, settled []settlement) []settlement {
 
 // run runs one job.
 func (c *crew[T]) run(j *Job[T]) settlement {
-	payload, err := c.q.codec.Parse(j.raw)
+	payload, err := c.q.sealed(j.ID).Parse(j.raw)
+	if _, closed := errors.AsType[*keywright.DecodeError](err); closed { // another process may have the key, or this one soon
+		j.stop(context.Canceled)
+		return j.settle("retry", "the payload does not open", c.q.backoff(j.Attempt).Milliseconds())
+	}
 	if err != nil {
 		j.stop(context.Canceled)
 		return j.settle("dead", "the payload does not decode", 0)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is missing: redis-server, valkey-server (from
-# Debian's backports), Python with redis-py, staticcheck, and by npm the YAML
+# Debian's backports), a C compiler, Python with redis-py, staticcheck, and by npm the YAML
 # language server, the TypeScript compiler and ioredis. It can be run again at any
 # time. On other systems than Debian it says what is missing.
 set -euo pipefail
@@ -35,6 +35,12 @@ if [ ${#missing[@]} -gt 0 ]; then
   fi
   as_root apt-get install -y -qq redis-server redis-tools >/dev/null
   as_root apt-get install -y -qq valkey-server >/dev/null || as_root apt-get install -y -qq -t "${VERSION_CODENAME}-backports" valkey-server >/dev/null
+fi
+
+# A C compiler and the headers of libc: tests move a server's clock by a library.
+if ! echo '#include <stdlib.h>' | cc -E - >/dev/null 2>&1; then
+  command -v apt-get >/dev/null || { echo "missing: cc, a C compiler" >&2; exit 1; }
+  as_root apt-get install -y -qq gcc libc6-dev >/dev/null || { as_root apt-get update -qq && as_root apt-get install -y -qq gcc libc6-dev >/dev/null; }
 fi
 
 # redis-py, of the distribution: examples/shop/py runs by the system's Python.

@@ -115,8 +115,8 @@ func (r *Ring) LogValue() slog.Value { return slog.StringValue(r.redacted()) }
 //
 //	{"ring": 1, "active": "9f3c21d0", "keys": {"9f3c21d0": "<32 bytes as base64>"}}
 type document struct {
-	Ring   int               `json:"ring"`
-	Active string            `json:"active"`
+	Ring   int    `json:"ring"`
+	Active string `json:"active"`
 	Keys   keys   `json:"keys"`
 }
 
@@ -288,6 +288,9 @@ func Remove(ring []byte, id string) (text []byte, err error) {
 	}
 	if _, ok := d.Keys[id]; !ok {
 		return nil, errors.New("the key ring has no key " + id)
+	}
+	if id == d.Active {
+		return nil, errors.New("the key " + id + " is active: make another one active first")
 	}
 	delete(d.Keys, id)
 	text, _, err = d.changed(id)

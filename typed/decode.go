@@ -79,7 +79,7 @@ func many[T any](c *value.Codec[T]) func(rueidis.RedisResult) ([]T, error) {
 }
 
 // fields decodes a whole hash; an empty reply is a hash that is not there.
-func fields[T any](f *value.Fields[T]) func(rueidis.RedisResult) (T, error) {
+func fields[T any](k Key, f *value.Fields[T]) func(rueidis.RedisResult) (T, error) {
 	return func(r rueidis.RedisResult) (v T, err error) {
 		texts, err := r.AsStrMap()
 		if err != nil {
@@ -88,7 +88,7 @@ func fields[T any](f *value.Fields[T]) func(rueidis.RedisResult) (T, error) {
 		if len(texts) == 0 {
 			return v, keywright.ErrNotFound
 		}
-		if v, err = f.Parse(texts); err != nil {
+		if v, err = f.ParseSealed(texts, k.opens); err != nil {
 			return v, decodeError(err)
 		}
 		return v, nil
@@ -96,7 +96,7 @@ func fields[T any](f *value.Fields[T]) func(rueidis.RedisResult) (T, error) {
 }
 
 // pairs decodes an open hash.
-func pairs[F comparable, V any](f *value.Codec[F], c *value.Codec[V]) func(rueidis.RedisResult) (map[F]V, error) {
+func pairs[F comparable, V any](k Key, f *value.Codec[F], c *value.Codec[V]) func(rueidis.RedisResult) (map[F]V, error) {
 	return func(r rueidis.RedisResult) (map[F]V, error) {
 		texts, err := r.AsStrMap()
 		if err != nil {
@@ -108,7 +108,7 @@ func pairs[F comparable, V any](f *value.Codec[F], c *value.Codec[V]) func(rueid
 			if err != nil {
 				return nil, err
 			}
-			if out[field], err = decoded(c, text); err != nil {
+			if out[field], err = decoded(at(k, name, c), text); err != nil {
 				return nil, err
 			}
 		}

@@ -29,7 +29,7 @@ func (h HashReader[T]) Get(ctx context.Context) (T, error) {
 	a, raw, key := h.action("get", keywright.Reads), h.client.Raw(), h.key
 	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
 		return raw.Do(ctx, raw.B().Hgetall().Key(key).Build())
-	}, fields(h.fields))
+	}, fields(h.Key, h.fields))
 }
 
 // LaterGet is Get to be queued.
@@ -38,9 +38,9 @@ func (h HashReader[T]) LaterGet() keywright.Op[T] { return getAll(h.Key, h.field
 // getAll reads all fields of a hash.
 func getAll[T any](k Key, f *value.Fields[T]) keywright.Op[T] {
 	if k.entry.TTL.Sliding {
-		return read(k, "get", fields(f), "HGETALL")
+		return read(k, "get", fields(k, f), "HGETALL")
 	}
-	o := spec(k, "get", keywright.Reads, fields(f))
+	o := spec(k, "get", keywright.Reads, fields(k, f))
 	name := k.key
 	o.Build = func(b rueidis.Builder) rueidis.Completed { return b.Hgetall().Key(name).Build() }
 	return keywright.NewOp(o)
@@ -48,7 +48,7 @@ func getAll[T any](k Key, f *value.Fields[T]) keywright.Op[T] {
 
 // Cached is Get through client-side caching; see String.Cached.
 func (h HashReader[T]) Cached(ctx context.Context, maxAge time.Duration) (T, error) {
-	return cached(ctx, h.Key, "get cached", maxAge, fields(h.fields), func(b rueidis.Builder) rueidis.Cacheable { return b.Hgetall().Key(h.key).Cache() })
+	return cached(ctx, h.Key, "get cached", maxAge, fields(h.Key, h.fields), func(b rueidis.Builder) rueidis.Cacheable { return b.Hgetall().Key(h.key).Cache() })
 }
 
 // Hash is a hash with fixed fields.
@@ -89,7 +89,7 @@ func (o HashOps[T]) Get() keywright.Op[T] {
 
 // Set is Hash.Set.
 func (o HashOps[T]) Set(v T, options ...keywright.WriteOption) keywright.Op[struct{}] {
-	args, err := o.h.fields.Append(nil, &v)
+	args, err := o.h.fields.AppendSealed(nil, &v, o.h.seals)
 	if err == nil && len(args) == 0 {
 		err = errors.New("no field is set, and a hash without fields does not exist")
 	}
@@ -105,7 +105,7 @@ type FieldReader[F any] struct {
 
 // NewFieldReader makes a handle; generated code calls it.
 func NewFieldReader[F any](k Key, name string, c *value.Codec[F]) FieldReader[F] {
-	return FieldReader[F]{k, name, c}
+	return FieldReader[F]{k, name, at(k, name, c)}
 }
 
 // Get reads the field. A field or hash that is not there is ErrNotFound.
@@ -150,9 +150,17 @@ func (f Field[F]) Set(ctx context.Context, v F, options ...keywright.WriteOption
 func (f Field[F]) LaterSet(v F, options ...keywright.WriteOption) keywright.Op[struct{}] {
 	text, err := encode(f.codec, v)
 	if err != nil {
-		err = invalid(value.In(f.name, errors.Unwrap(err)))
+		err = inField(f.name, err)
 	}
 	return change(f.key, "set "+f.name, nothing, writing{command: "HSET", args: []string{f.name, text}, mode: f.mode(), options: options, err: err})
+}
+
+// inField names the field in an error of encoding.
+func inField(name string, err error) error {
+	if e, ok := errors.AsType[*value.Error](err); ok {
+		return invalid(value.In(name, e))
+	}
+	return err
 }
 
 func (f Field[F]) mode() mode {

@@ -2,6 +2,7 @@ package typed
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/keywright/keywright"
@@ -11,11 +12,14 @@ import (
 // List is a list of members, from the left (0) to the right (-1).
 type List[M any] struct {
 	Removable
-	codec *value.Codec[M]
+	codec  *value.Codec[M]
+	sealed bool
 }
 
 // NewList makes a handle; generated code calls it.
-func NewList[M any](k Key, c *value.Codec[M]) List[M] { return List[M]{Removable{k}, c} }
+func NewList[M any](k Key, c *value.Codec[M]) List[M] {
+	return List[M]{Removable{k}, at(k, "", c), c.Sealed()}
+}
 
 // Later is the operations to queue in a Batch or a transaction.
 func (l List[M]) Later() ListOps[M] { return ListOps[M]{l} }
@@ -120,6 +124,9 @@ func (o ListOps[M]) Len() keywright.Op[int64] { return read(o.l.Key, "len", asIn
 // Remove is List.Remove.
 func (o ListOps[M]) Remove(n int64, m M) keywright.Op[int64] {
 	text, err := encode(o.l.codec, m)
+	if o.l.sealed {
+		err = invalid(errors.New("members are stored sealed, and no two texts are the same: none can be found by its value"))
+	}
 	return failing(plain(o.l.Key, "remove", keywright.Writes, asInt, "LREM", strconv.FormatInt(n, 10), text), err)
 }
 

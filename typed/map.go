@@ -71,7 +71,7 @@ func (m Map[F, V]) Remove(ctx context.Context, fields ...F) (int64, error) {
 func (m Map[F, V]) Each(ctx context.Context, batch int) iter.Seq2[Pair[F, V], error] {
 	return scan(ctx, m.Key, "HSCAN", 2, batch, func(texts []string) (p Pair[F, V], err error) {
 		if p.Field, err = decoded(m.field, texts[0]); err == nil {
-			p.Value, err = decoded(m.codec, texts[1])
+			p.Value, err = decoded(at(m.Key, texts[0], m.codec), texts[1])
 		}
 		return p, err
 	})
@@ -89,7 +89,7 @@ type MapOps[F comparable, V any] struct{ m Map[F, V] }
 // Get is Map.Get.
 func (o MapOps[F, V]) Get(field F) keywright.Op[V] {
 	name, err := encode(o.m.field, field)
-	return failing(read(o.m.Key, "get field", one(o.m.codec), "HGET", name), err)
+	return failing(read(o.m.Key, "get field", one(at(o.m.Key, name, o.m.codec)), "HGET", name), err)
 }
 
 // Has is Map.Has.
@@ -100,7 +100,7 @@ func (o MapOps[F, V]) Has(field F) keywright.Op[bool] {
 
 // All is Map.All.
 func (o MapOps[F, V]) All() keywright.Op[map[F]V] {
-	return read(o.m.Key, "all", pairs(o.m.field, o.m.codec), "HGETALL")
+	return read(o.m.Key, "all", pairs(o.m.Key, o.m.field, o.m.codec), "HGETALL")
 }
 
 // Len is Map.Len.
@@ -143,7 +143,7 @@ func (o MapOps[F, V]) args(values map[F]V) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		text, err := encode(o.m.codec, v)
+		text, err := encode(at(o.m.Key, name, o.m.codec), v)
 		if err != nil {
 			return nil, err
 		}

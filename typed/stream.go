@@ -41,7 +41,7 @@ func (s Stream[T]) LaterAdd(v T, options ...keywright.WriteOption) keywright.Op[
 	if s.maxLen > 0 {
 		args = append(args, "MAXLEN", "~", strconv.FormatInt(s.maxLen, 10))
 	}
-	args, err := s.fields.Append(append(args, "*"), &v)
+	args, err := s.fields.AppendSealed(append(args, "*"), &v, s.seals)
 	text := value.Text(0)
 	return change(s.Key, "append", one(&text), writing{command: "XADD", args: args, mode: add, options: options, err: invalid(err)})
 }
@@ -88,7 +88,7 @@ func (s Stream[T]) decode(rows []rueidis.XRangeEntry) ([]Message[T], error) {
 		if row.FieldValues == nil {
 			continue
 		}
-		v, err := s.fields.Parse(row.FieldValues)
+		v, err := s.fields.ParseSealed(row.FieldValues, s.opens)
 		if err != nil {
 			return nil, decodeError(err)
 		}

@@ -17,7 +17,9 @@ type String[V any] struct {
 }
 
 // NewString makes a handle; generated code calls it.
-func NewString[V any](k Key, c *value.Codec[V]) String[V] { return String[V]{Removable{k}, c} }
+func NewString[V any](k Key, c *value.Codec[V]) String[V] {
+	return String[V]{Removable{k}, at(k, "", c)}
+}
 
 // Later is the operations to queue in a Batch or a transaction.
 func (s String[V]) Later() StringOps[V] { return StringOps[V]{s} }

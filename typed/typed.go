@@ -221,6 +221,9 @@ func invalid(err error) error {
 	if err == nil {
 		return nil
 	}
+	if e, ok := err.(*keywright.Error); ok { // of sealing
+		return e
+	}
 	return &keywright.Error{Class: keywright.Invalid, Err: err}
 }
 
@@ -240,6 +243,10 @@ func decoded[T any](c *value.Codec[T], text string) (T, error) {
 }
 
 func decodeError(err error) error {
+	switch err.(type) {
+	case *keywright.DecodeError, *keywright.Error: // of opening what is sealed
+		return err
+	}
 	if e, ok := errors.AsType[*value.Error](err); ok {
 		return &keywright.DecodeError{Field: e.Field, Err: errors.New(e.Reason)}
 	}

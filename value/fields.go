@@ -61,22 +61,6 @@ func Optional[T, F any](name string, c Codec[F], at func(*T) **F) Column[T] {
 		}}
 }
 
-// Encrypted makes a column out of another whose text is stored sealed.
-func Encrypted[T any](c Column[T]) Column[T] { c.Sealed = true; return c }
-
-// HasSealed reports whether a column is stored sealed.
-func (f *Fields[T]) HasSealed() bool {
-	for i := range f.Columns {
-		if f.Columns[i].Sealed {
-			return true
-		}
-	}
-	return false
-}
-
-// Seals turns the text of a field into the one that is stored, or back.
-type Seals func(field, text string) (string, error)
-
 // Append is AppendSealed for a struct without sealed columns: with one that v
 // has it is an error, so that no plain text is stored by mistake.
 func (f *Fields[T]) Append(args []string, v *T) ([]string, error) {
@@ -106,13 +90,6 @@ func (f *Fields[T]) AppendSealed(args []string, v *T, seal Seals) ([]string, err
 		}
 	}
 	return args, nil
-}
-
-func apply(seal Seals, field, text string) (string, error) {
-	if seal == nil {
-		return "", Bad("is declared encrypted, and there is nothing to seal it with")
-	}
-	return seal(field, text)
 }
 
 // Parse is ParseSealed for a struct without sealed columns: with one that is
@@ -180,11 +157,19 @@ func (f *Fields[T]) parse(fields map[string]string) (v T, err error) {
 }
 
 // MarshalObject writes a struct as a JSON object, its fields in the order they
-// are declared in. Generated MarshalJSON methods call it.
+// are declared in. Generated MarshalJSON methods call it. A sealed member is an
+// error: what is stored goes through the codec of SealedObject.
 func MarshalObject[T any](columns []ObjectColumn[T], v *T) ([]byte, error) {
+	return marshalObject(columns, v, nil)
+}
+
+func marshalObject[T any](columns []ObjectColumn[T], v *T, seal Seals) ([]byte, error) {
 	out := []byte{'{'}
 	for _, c := range columns {
 		text, present, err := c.marshal(v)
+		if err == nil && present && c.sealed {
+			text, err = sealMember(c.name, text, seal)
+		}
 		if err != nil {
 			return nil, In(c.name, err)
 		}
@@ -206,6 +191,10 @@ func MarshalObject[T any](columns []ObjectColumn[T], v *T) ([]byte, error) {
 // UnmarshalObject reads a JSON object into a struct. null counts as absent, and
 // what is not declared is passed over.
 func UnmarshalObject[T any](columns []ObjectColumn[T], text []byte, v *T) error {
+	return unmarshalObject(columns, text, v, nil)
+}
+
+func unmarshalObject[T any](columns []ObjectColumn[T], text []byte, v *T, open Seals) error {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {
 		return jsonError(err)
@@ -218,6 +207,13 @@ func UnmarshalObject[T any](columns []ObjectColumn[T], text []byte, v *T) error 
 			}
 			continue
 		}
+		var err error
+		if c.sealed {
+			field, err = openMember(c.name, field, open)
+		}
+		if err != nil {
+			return In(c.name, err)
+		}
 		if err := c.unmarshal(v, field); err != nil {
 			return In(c.name, jsonError(err))
 		}
@@ -229,6 +225,7 @@ func UnmarshalObject[T any](columns []ObjectColumn[T], text []byte, v *T) error 
 type ObjectColumn[T any] struct {
 	name      string
 	optional  bool
+	sealed    bool
 	marshal   func(v *T) (text []byte, present bool, err error)
 	unmarshal func(v *T, text []byte) error
 }

@@ -30,6 +30,8 @@ type Codec[T any] struct {
 	Parse  func(text string) (T, error)
 	// Text is Append for types that are text already: it copies nothing. nil: none.
 	Text func(v T) (string, error)
+
+	bind func(seal, open Seals) *Codec[T] // of what is stored sealed
 }
 
 // Encode is a value as text of its own.
@@ -350,11 +352,12 @@ func firstWord(s string) string {
 	return s
 }
 
-// Sealed is a field that is declared encrypted: whoever writes it seals it
-// first, so that no plain text can get there by mistake.
+// Sealed is what is declared encrypted where no place is known, as in arguments
+// of scripts: whoever gives it seals it first, by Client.Seal, so that no plain
+// text can get there by mistake.
 type Sealed []byte
 
-// Opaque is the codec of sealed fields.
+// Opaque is the codec of texts that the caller seals and opens.
 func Opaque() Codec[Sealed] {
 	return Codec[Sealed]{
 		Append: func(dst []byte, v Sealed) ([]byte, error) { return append(dst, v...), nil },

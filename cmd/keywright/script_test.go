@@ -68,6 +68,8 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"dump":      dumpServer,
 	"cut":       cutFile,
 	"alike":     alike,
+	"sealed":    putSealed,
+	"ringid":    ringID,
 }
 
 func server(ts *testscript.TestScript) *keywrighttest.Server {

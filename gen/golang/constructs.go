@@ -164,11 +164,10 @@ func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 // declared.
 func (g *generator) payload(c *keyCode, e *keyspace.Entry) stored {
 	if len(e.Shape) == 0 {
-		return g.stored(c.name+"_payload", &role(e, "job").Fields[0].Type, false)
+		return g.sealed(c.name+"_payload", &role(e, "job").Fields[0].Type)
 	}
 	typ := c.name + "Value"
-	g.object(typ, g.structure(typ, "the payload of a job of "+printable(e.Name)+".", e.Shape, true))
-	return stored{typ: typ, codec: g.use(module+"/value") + ".JSON[" + typ + "]()"}
+	return stored{typ: typ, codec: g.objectCodec(typ, g.structure(typ, "the payload of a job of "+printable(e.Name)+".", e.Shape, true))}
 }
 
 // lanes builds the key of every lane, in their order.

@@ -117,6 +117,15 @@ func everyType() string {
   z4: {key: z4, type: ranking, score: unix_ms, ttl: 7d}
   st: {key: "st:{color}", type: stream, fields: {who: text, n: int optional}, maxlen: 100, groups: [a, b c], ttl: none}
   st2: {key: st2, type: stream, ttl: 1d}
+  en1: {key: "en1:{a}", type: string, value: int encrypted, ttl: 1d}
+  en2: {key: "en2:{a}", type: hash, fields: {s: int encrypted, t: "color encrypted optional", u: bytes encrypted}, ttl: 1d}
+  en3: {key: "en3:{a}", type: hash, field: uuid, value: unix_ms encrypted, ttl: 1d}
+  en4: {key: "en4:{a}", type: list, member: json encrypted, ttl: 1d}
+  en5: {key: "en5:{a}", type: stream, fields: {s: float encrypted, t: text}, ttl: 1d}
+  en6: {key: "en6:{a}", type: cache, value: {s: bytes encrypted optional, t: int encrypted}, ttl: 1d}
+  en7: {key: "en7:{a}", type: cache, value: text encrypted, ttl: 1d}
+  en8: {key: en8, type: queue, value: json encrypted, ttl: none}
+  en9: {key: en9, type: queue, value: {s: text encrypted, n: int}, ttl: none}
   c: {key: c, type: counter, ttl: 1d}
   r: {key: "r:{ip}", type: ratelimit, rate: 5 per 1m, ttl: 5m}
   k: {key: "k:{id}", type: lock, ttl: 1m}
@@ -162,6 +171,25 @@ events: {gone: {with: [color, hour], deletes: [object, fixed]}, told: {with: [co
 		fmt.Fprintf(&vars, ", p%d: \"%s\"", i, typ)
 	}
 	return strings.Replace(text, "hour: date YYYY-MM-DD-HH}", "hour: date YYYY-MM-DD-HH"+vars.String()+"}", 1)
+}
+
+// TestEncryptedIsSealed: nothing that is declared encrypted has a codec that
+// writes plain text, and its entries know what they are bound to.
+func TestEncryptedIsSealed(t *testing.T) {
+	code := string(generate(t, declare(t, everyType())))
+	for _, want := range []string{
+		`var value_En1 = value.Encrypt(value.Int(`, `value.Encrypted(value.Required("s", codec_En2Value_S,`, `value.Encrypted(value.Optional("t", codec_En2Value_T,`,
+		`typed.NewField(h.Key, "s", &sealed_codec_En2Value_S, false)`, `var value_En3 = value.Encrypt(value.UnixMS())`, `var member_En4 = value.Encrypt(value.Raw())`,
+		`value.Encrypted(value.Required("s", codec_En5Value_S,`, `value.EncryptedMember(value.OptionalMember("s",`, `var value_En6 = value.SealedObject(members_En6Value)`,
+		`var value_En7 = value.Encrypt(value.Text(0))`, `var payload_En8 = value.Encrypt(value.Raw())`, `var payload_En9 = value.SealedObject(members_En9Value)`, `Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}, Schema: "every"}`,
+	} {
+		if !strings.Contains(code, want) {
+			t.Errorf("it has no %s", want)
+		}
+	}
+	if n := strings.Count(code, `Schema: "every"`); n < 9 || strings.Contains(code, "value.Opaque()") {
+		t.Errorf("%d entries know their schema", n)
+	}
 }
 
 func TestEveryTypeCompiles(t *testing.T) {

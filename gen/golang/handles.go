@@ -57,7 +57,11 @@ func (g *generator) free(name string) bool {
 
 // entry writes what the runtime knows of a key.
 func (g *generator) entry(name string, k *keyspace.Key) {
-	g.printf("var entry_%s = keywright.Entry{Name: %s, Pattern: %s, Type: %s, TTL: %s}\n\n", name, quote(k.Name), quote(k.Pattern.String()), quote(string(k.Kind)), g.ttl(k.TTL))
+	schema := ""
+	if k.Entry.HoldsSealed() {
+		schema = ", Schema: " + quote(g.ks.Package)
+	}
+	g.printf("var entry_%s = keywright.Entry{Name: %s, Pattern: %s, Type: %s, TTL: %s%s}\n\n", name, quote(k.Name), quote(k.Pattern.String()), quote(string(k.Kind)), g.ttl(k.TTL), schema)
 }
 
 var policies = map[keyspace.Policy]string{keyspace.TTLAny: "keywright.Undecided", keyspace.TTLNone: "keywright.Forever", keyspace.TTLExpires: "keywright.Expires"}
@@ -149,15 +153,17 @@ func (g *generator) stringHandle(c *keyCode, k *keyspace.Key) {
 func (g *generator) stringCodec(c *keyCode, k *keyspace.Key) (typ, codec string) {
 	if len(k.JSON) > 0 {
 		typ := c.name + "Value"
-		g.object(typ, g.structure(typ, "the JSON object of "+printable(k.Name)+".", k.JSON, true))
-		return typ, g.codecOf("value", c, stored{codec: g.use(module+"/value") + ".JSON[" + typ + "]()"})
+		return typ, g.codecOf("value", c, stored{codec: g.objectCodec(typ, g.structure(typ, "the JSON object of "+printable(k.Name)+".", k.JSON, true))})
 	}
-	s := g.stored(c.name+"_value", k.Value, false)
+	s := g.sealed(c.name+"_value", k.Value)
 	return s.typ, g.codecOf("value", c, s)
 }
 
 func (g *generator) collection(c *keyCode, k *keyspace.Key, kind string) {
 	s := g.stored(c.name+"_member", k.Member, false)
+	if k.Kind == keyspace.List {
+		s = g.sealed(c.name+"_member", k.Member)
+	}
 	g.method(c, k, "typed."+kind+"["+s.typ+"]", "typed.New"+kind+"(%s, &"+g.codecOf("member", c, s)+")")
 }
 
@@ -202,6 +208,10 @@ func (g *generator) fieldHandles(handle string, fields []field, readOnly bool) {
 	for _, f := range fields {
 		name := scope.Take(f.name, "Key", "Removable", "Hash", "HashReader", "Name", "Err", "Entry", "Exists", "TTL", "Delete", "LaterDelete", "Renew", "LaterRenew", "Later", "LaterGet", "Get", "Set", "Cached")
 		partial := required == 0 || required == 1 && !f.Type.Optional
+		if f.Type.Encrypted {
+			g.printf("var sealed_%s = %s.Encrypt(%s)\n\n", f.codecVar, g.use(module+"/value"), f.codecVar)
+			f.codecVar = "sealed_" + f.codecVar
+		}
 		typ, make := fieldHandle(f, readOnly, partial)
 		g.printf("// %s is the field %s.\nfunc (h %s) %s() %s {\nreturn %s\n}\n\n", name, printable(f.Field.Name), handle, name, typ, make)
 	}
@@ -226,7 +236,7 @@ func fieldHandle(f field, readOnly, partial bool) (typ, make string) {
 }
 
 func (g *generator) mapHandle(c *keyCode, k *keyspace.Key) {
-	f, v := g.stored(c.name+"_field", k.Field, false), g.stored(c.name+"_value", k.Item, false)
+	f, v := g.stored(c.name+"_field", k.Field, false), g.sealed(c.name+"_value", k.Item)
 	if !comparable(f.typ) { // bytes and JSON as names of fields are text to a Go map
 		f = stored{typ: "string", codec: g.use(module+"/value") + ".Text(0)"}
 	}

@@ -24,10 +24,7 @@ func (g *generator) stored(owner string, t *scalar.Type, inJSON bool) stored {
 	if t == nil {
 		return stored{"string", value + ".Text(0)", "Quoted"}
 	}
-	if t.Encrypted {
-		if inJSON {
-			return stored{value + ".Sealed", value + ".Base64[" + value + ".Sealed]()", "Quoted"}
-		}
+	if t.Encrypted { // where no place is known: the caller seals
 		return stored{value + ".Sealed", value + ".Opaque()", "Quoted"}
 	}
 	switch t.Kind {
@@ -65,6 +62,25 @@ func (g *generator) stored(owner string, t *scalar.Type, inJSON bool) stored {
 	return stored{"string", value + ".Matched(" + quote(plain.Definition()) + ")", "Quoted"}
 }
 
+// plain gives the Go side of what is sealed on its way to the server and back.
+func (g *generator) plain(owner string, t *scalar.Type, inJSON bool) stored {
+	if t != nil && t.Encrypted {
+		open := *t
+		open.Encrypted = false
+		t = &open
+	}
+	return g.stored(owner, t, inJSON)
+}
+
+// sealed is plain, with the codec that seals if the type is encrypted.
+func (g *generator) sealed(owner string, t *scalar.Type) stored {
+	s := g.plain(owner, t, false)
+	if t != nil && t.Encrypted {
+		s.codec = g.use(module+"/value") + ".Encrypt(" + s.codec + ")"
+	}
+	return s
+}
+
 // times are the types that are a time.Time to Go.
 var times = map[scalar.Kind]struct{ codec, form string }{
 	scalar.Date: {"Date", "Quoted"}, scalar.Timestamp: {"Timestamp", "Quoted"}, scalar.UnixS: {"UnixS", "Bare"}, scalar.UnixMS: {"UnixMS", "Bare"},
@@ -92,6 +108,24 @@ type field struct {
 	codecVar string
 }
 
+// wrapped is what makes a field, inside of what makes it sealed if it is.
+func (f *field) wrapped(seal, code string) string {
+	if f.Type.Encrypted {
+		return seal + "(" + code + ")"
+	}
+	return code
+}
+
+// objectCodec writes the JSON methods of a struct, and gives its codec.
+func (g *generator) objectCodec(typ string, fields []field) string {
+	g.object(typ, fields)
+	value := g.use(module + "/value")
+	if slices.ContainsFunc(fields, func(f field) bool { return f.Type.Encrypted }) {
+		return value + ".SealedObject(members_" + typ + ")"
+	}
+	return value + ".JSON[" + typ + "]()"
+}
+
 // structure writes the struct of some fields and gives its fields. Codecs are
 // variables of their own: single fields use them too.
 func (g *generator) structure(typ, doc string, fields []keyspace.Field, inJSON bool) []field {
@@ -100,7 +134,7 @@ func (g *generator) structure(typ, doc string, fields []keyspace.Field, inJSON b
 	g.printf("// %s is %s\ntype %s struct {\n", typ, doc, typ)
 	for i, f := range fields {
 		name := scope.Take(exported(f.Name), "MarshalJSON", "UnmarshalJSON")
-		out[i] = field{Field: f, name: name, stored: g.stored(typ+"_"+f.Name, &f.Type, inJSON), codecVar: "codec_" + typ + "_" + name}
+		out[i] = field{Field: f, name: name, stored: g.plain(typ+"_"+f.Name, &f.Type, inJSON), codecVar: "codec_" + typ + "_" + name}
 		pointer := ""
 		if f.Type.Optional {
 			pointer = "*"
@@ -125,7 +159,8 @@ func (g *generator) columns(typ string, fields []field) (name string) {
 		if f.Type.Optional {
 			kind, pointer = "Optional", "*"
 		}
-		g.printf("%s.%s(%s, %s, func(v *%s) *%s%s { return &v.%s }),\n", value, kind, quote(f.Field.Name), f.codecVar, typ, pointer, f.typ, f.name)
+		column := fmt.Sprintf("%s.%s(%s, %s, func(v *%s) *%s%s { return &v.%s })", value, kind, quote(f.Field.Name), f.codecVar, typ, pointer, f.typ, f.name)
+		g.printf("%s,\n", f.wrapped(value+".Encrypted", column))
 	}
 	g.printf("}}\n\n")
 	g.reader(typ, fields)
@@ -158,7 +193,8 @@ func (g *generator) object(typ string, fields []field) {
 		if f.Type.Optional {
 			kind, pointer = "OptionalMember", "*"
 		}
-		g.printf("%s.%s(%s, %s.%s, %s, func(v *%s) *%s%s { return &v.%s }),\n", value, kind, quote(f.Field.Name), value, f.form, f.codecVar, typ, pointer, f.typ, f.name)
+		member := fmt.Sprintf("%s.%s(%s, %s.%s, %s, func(v *%s) *%s%s { return &v.%s })", value, kind, quote(f.Field.Name), value, f.form, f.codecVar, typ, pointer, f.typ, f.name)
+		g.printf("%s,\n", f.wrapped(value+".EncryptedMember", member))
 	}
 	g.printf("}\n\n// MarshalJSON implements json.Marshaler.\nfunc (v %s) MarshalJSON() ([]byte, error) { return %s.MarshalObject(members_%s, &v) }\n\n", typ, value, typ)
 	g.printf("// UnmarshalJSON implements json.Unmarshaler.\nfunc (v *%s) UnmarshalJSON(text []byte) error { return %s.UnmarshalObject(members_%s, text, v) }\n\n", typ, value, typ)

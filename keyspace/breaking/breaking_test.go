@@ -74,6 +74,8 @@ var cases = map[string]struct{ bad, good []change }{
 	"KW641": {bad: []change{{item, "keys: {}"}, {item, strings.Replace(item, "a:", "b:", 1)}, {call, `a: {key: "x", type: counter, ttl: none}`}, {"keys: {}\nchannels: {c: c}", "keys: {}"}, event("{e:", "{f:")}, good: []change{{item, item + "\nb: {key: y, type: set, ttl: 1d}"}}},
 	"KW642": {bad: []change{replace(item, "{i}", "{j}"), replace(item, "x:{i}", "x:{i}:{j}"), {"vars: {i: int}\nkeys:\n  " + item, "vars: {i: uuid}\nkeys:\n  " + item}, event("with: [i]", "with: [i, j]"), {"keys: {}\nchannels: {c: \"c:{i}\"}", "keys: {}\nchannels: {c: \"c:{j}\"}"}}, good: []change{replace(item, "x:{i}", "y:{i}"), {"vars: {i: slug}\nkeys:\n  " + item, "vars: {i: text}\nkeys:\n  " + item}}},
 	"KW643": {bad: []change{replace(call, "n: int", "n: text"), replace(call, "returns: int", "returns: bool"), replace(call, ", returns: int", ""), replace(call, "keys: [a]", "keys: [a, a]")}, good: []change{replace(call, "returns: int", "returns: int, effect: idempotent")}},
+	"KW618": {bad: []change{{"package: p\nkeys:\n  a: {key: x, type: hash, fields: {t: text encrypted}, ttl: none}", "package: q\nkeys:\n  a: {key: x, type: hash, fields: {t: text encrypted}, ttl: none}"}},
+		good: []change{{"package: p\nkeys:\n  a: {key: x, type: hash, fields: {t: text}, ttl: none}", "package: q\nkeys:\n  a: {key: x, type: hash, fields: {t: text}, ttl: none}"}}},
 	"KW644": {bad: []change{{"package: p\nkeys: {}", "package: q\nkeys: {}"}}, good: []change{{"keys: {}", "package: q\nkeys: {}"}}},
 	"KW645": {bad: []change{replace(item, "int 0..9", "text"), replace(hash, "n: int", "n: int optional")}, good: []change{replace(item, "0..9", "0..99")}},
 }

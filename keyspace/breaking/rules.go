@@ -43,6 +43,9 @@ var rules = []rule{
 	{finding.Rule{Code: "KW616", Name: "message-changed", Severity: errorLevel, Summary: "Messages of a channel have another form",
 		Explain: "Publishers and subscribers are deployed one after the other; in between the one does not understand the other.",
 		Fix:     "add fields as optional, and remove them when no subscriber reads them"}, Value, (*context).messageChanged},
+	{finding.Rule{Code: "KW618", Name: "sealed-unreadable", Severity: errorLevel, Summary: "What is sealed does not open any more",
+		Explain: "A sealed text is bound to the name of the package, to its key and to its field. With another package name none of those that are stored opens.",
+		Fix:     "keep the name, or write what is sealed anew under the new one"}, Value, (*context).sealedUnreadable},
 
 	{finding.Rule{Code: "KW621", Name: "begins-to-expire", Severity: errorLevel, Summary: "Keys that were kept for good expire from now on",
 		Explain: "Whoever relied on them finds them gone. Keys that are there have no TTL and are findings until they are rewritten.",

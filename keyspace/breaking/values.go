@@ -286,3 +286,15 @@ func (c *context) goTypeChanged() {
 		}
 	})
 }
+
+// sealedUnreadable: other keys and fields are gone under rules of their own.
+func (c *context) sealedUnreadable() {
+	if c.old.Package == c.new.Package {
+		return
+	}
+	for _, e := range c.old.Entries {
+		if e.HoldsSealed() {
+			c.report(keyspace.Pos{}, e.Pos, e.Name, "", "%s holds sealed texts, which are bound to the package %s; it is %s now", e.Name, orNobody(c.old.Package), orNobody(c.new.Package))
+		}
+	}
+}

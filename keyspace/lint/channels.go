@@ -2,7 +2,6 @@ package lint
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -68,7 +67,7 @@ func (c *context) emitted(e *keyspace.Entry, action string, ch *keyspace.Channel
 	what, fix := e.Name+" announces on "+ch.Name, "name a field of "+e.Name
 	known := func(name string) bool { return placeholder(e, name) || fieldOf(e, name) != nil }
 	if action == "expire" {
-		what, fix = what+" when it has expired and is gone", "name the id or an indexed field"
+		what, fix = what+" when it has expired and is gone", "name the id or a field with an index key per value"
 		known = func(name string) bool { return placeholder(e, name) || indexed(e, name) }
 	}
 	at := e.At["emits."+action]
@@ -112,10 +111,10 @@ func fieldOf(e *keyspace.Entry, name string) *keyspace.Field {
 	return nil
 }
 
-// indexed reports whether some index is over a field: it is known as long as the
+// indexed reports whether some index has a key per value of a field: it is known as long as the
 // item is in the index.
 func indexed(e *keyspace.Entry, name string) bool {
-	return slices.ContainsFunc(e.Index, func(ix keyspace.Index) bool { return slices.Contains(strings.Split(ix.Name, "+"), name) })
+	return slices.ContainsFunc(e.Index, func(ix keyspace.Index) bool { return ix.Field == name })
 }
 
 func (c *context) shardedPatterns() {

@@ -64,10 +64,12 @@ var cases = map[string]struct{ bad, good []string }{
 		emitting("", "create", "{channel: c, message: {x: int}}"), emitting("", "expire", "{channel: c, message: {n: int}}"), emitting("", "delete", "{channel: \"c:{x}\"}"), emitting("", "update", "{channel: c, message: {s: text}}"),
 		"keys: {}\nchannels: {c: {channel: c, message: {a: int}}}\nevents:\n  e: {with: [b], emits: [c]}", "keys: {}\nchannels: {c: \"c:{a}\"}\nevents:\n  e: {with: [b], emits: [c]}",
 	}, good: []string{
-		emitting("", "create", "{channel: \"c:{id}\", message: {id: text, n: int, k: text, x: int optional}}"), emitting("", "expire", "{channel: \"c:{k}\", message: {id: text, k: text, at: unix_ms, n: int optional}}"),
+		emitting("", "create", "{channel: \"c:{id}\", message: {id: text, n: int, k: text, x: int optional}}"), emitting("", "expire", "{channel: \"c:{k}\", message: {id: text, k: text, at: unix_ms optional, n: int optional}}"),
 		"keys: {}\nchannels: {c: {channel: \"c:{b}\", message: {a: int, c: int optional}}}\nevents:\n  e: {with: [a, b], emits: [c]}",
 	}},
 	"KW332": {bad: []string{"keys: {}\nchannels: {c: {channel: \"c:{x}\", sharded: true}}"}, good: []string{"keys: {}\nchannels: {c: {channel: c, sharded: true}, d: \"d:{x}\"}"}},
+	"KW335": {bad: []string{"a: {key: x, type: set, member: text encrypted, ttl: 1d}", "a: {key: x, type: zset, member: text encrypted, ttl: 1d}", "a: {key: \"x:{d}\", type: ranking, member: text encrypted, score: int, ttl: 1d}", "a: {key: x, type: hash, field: text encrypted, value: int, ttl: 1d}", "keys: {}\nchannels: {c: {channel: c, message: {t: text encrypted}}}"},
+		good: []string{"a: {key: x, type: list, member: text encrypted, ttl: 1d}", "a: {key: x, type: hash, field: text, value: int encrypted, ttl: 1d}", "a: {key: x, type: stream, fields: {t: text encrypted}, ttl: 1d}", "a: {key: \"x:{i}\", type: entity, fields: {t: text encrypted, k: int}, index: {k: y}, ttl: 1d}", "a: {key: x, type: cache, value: {t: text encrypted}, ttl: 1d}", "a: {key: x, type: queue, value: text encrypted, ttl: none}"}},
 	"KW401": {bad: []string{"keywright: 1\nkeys:\n  a: {key: x, type: string, ttl: 1d}"}, good: []string{"a: {key: x, type: string, ttl: 1d}"}},
 	"KW402": {bad: []string{"a: {key: x, type: string, ttl: 1d, readers: [o]}"}, good: []string{"a: {key: x, type: string, ttl: 1d, readers: [p]}"}},
 }

@@ -60,7 +60,7 @@ func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 // Client is the client that the handles use.
 func (k *Keyspace) Client() *keywright.Client { return k.client }
 
-var entry_Item = keywright.Entry{Name: "item", Pattern: "harca:memory:short:item:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 15 * time.Minute, Min: 1 * time.Minute, Max: 24 * time.Hour, Text: "15m in 1m..1d"}}
+var entry_Item = keywright.Entry{Name: "item", Pattern: "harca:memory:short:item:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 15 * time.Minute, Min: 1 * time.Minute, Max: 24 * time.Hour, Text: "15m in 1m..1d"}, Schema: "harcakeys"}
 
 // ItemKey builds the key harca:memory:short:item:{id}.
 func ItemKey(id string) (string, error) {
@@ -92,7 +92,7 @@ func ParseItemKey(text string) (id string, ok bool) {
 type ItemValue struct {
 	ID        string          // id: uuid
 	Type      string          // type: slug
-	Content   value.Sealed    // content: json encrypted
+	Content   json.RawMessage // content: json encrypted
 	ContextID string          // contextId: /(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/
 	Priority  int64           // priority: int 1..10
 	CreatedAt time.Time       // createdAt: unix_ms
@@ -104,7 +104,7 @@ type ItemValue struct {
 var (
 	codec_ItemValue_ID        = value.Checked(key.UUID)
 	codec_ItemValue_Type      = value.Checked(key.Slug)
-	codec_ItemValue_Content   = value.Opaque()
+	codec_ItemValue_Content   = value.Raw()
 	codec_ItemValue_ContextID = value.Matched("/(global|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})/")
 	codec_ItemValue_Priority  = value.Int(1, 10)
 	codec_ItemValue_CreatedAt = value.UnixMS()
@@ -116,7 +116,7 @@ var (
 var fields_ItemValue = value.Fields[ItemValue]{Read: read_ItemValue, Columns: []value.Column[ItemValue]{
 	value.Required("id", codec_ItemValue_ID, func(v *ItemValue) *string { return &v.ID }),
 	value.Required("type", codec_ItemValue_Type, func(v *ItemValue) *string { return &v.Type }),
-	value.Required("content", codec_ItemValue_Content, func(v *ItemValue) *value.Sealed { return &v.Content }),
+	value.Encrypted(value.Required("content", codec_ItemValue_Content, func(v *ItemValue) *json.RawMessage { return &v.Content })),
 	value.Required("contextId", codec_ItemValue_ContextID, func(v *ItemValue) *string { return &v.ContextID }),
 	value.Required("priority", codec_ItemValue_Priority, func(v *ItemValue) *int64 { return &v.Priority }),
 	value.Required("createdAt", codec_ItemValue_CreatedAt, func(v *ItemValue) *time.Time { return &v.CreatedAt }),
@@ -197,9 +197,11 @@ func (h ItemHandle) Type() typed.FieldReader[string] {
 	return typed.NewFieldReader(h.Key, "type", &codec_ItemValue_Type)
 }
 
+var sealed_codec_ItemValue_Content = value.Encrypt(codec_ItemValue_Content)
+
 // Content is the field content.
-func (h ItemHandle) Content() typed.FieldReader[value.Sealed] {
-	return typed.NewFieldReader(h.Key, "content", &codec_ItemValue_Content)
+func (h ItemHandle) Content() typed.FieldReader[json.RawMessage] {
+	return typed.NewFieldReader(h.Key, "content", &sealed_codec_ItemValue_Content)
 }
 
 // ContextID is the field contextId.
@@ -232,7 +234,7 @@ func (h ItemHandle) Metadata() typed.FieldReader[json.RawMessage] {
 	return typed.NewFieldReader(h.Key, "metadata", &codec_ItemValue_Metadata)
 }
 
-var entry_ItemIndexType = keywright.Entry{Name: "item.index.type", Pattern: "harca:memory:short:idx:type:{type}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_ItemIndexType = keywright.Entry{Name: "item.index.type", Pattern: "harca:memory:short:idx:type:{type}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
 
 // ItemIndexTypeKey builds the key harca:memory:short:idx:type:{type}.
 func ItemIndexTypeKey(type_ string) (string, error) {
@@ -268,7 +270,7 @@ func (k *Keyspace) ItemIndexType(type_ string) typed.Key {
 	return typed.NewKey(k.client, &entry_ItemIndexType, name, err)
 }
 
-var entry_ItemIndexContextID = keywright.Entry{Name: "item.index.contextId", Pattern: "harca:memory:short:idx:context:{contextId}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_ItemIndexContextID = keywright.Entry{Name: "item.index.contextId", Pattern: "harca:memory:short:idx:context:{contextId}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
 
 // ItemIndexContextIDKey builds the key harca:memory:short:idx:context:{contextId}.
 func ItemIndexContextIDKey(contextID string) (string, error) {
@@ -304,7 +306,7 @@ func (k *Keyspace) ItemIndexContextID(contextID string) typed.Key {
 	return typed.NewKey(k.client, &entry_ItemIndexContextID, name, err)
 }
 
-var entry_ItemIndexPriorityCreatedAt = keywright.Entry{Name: "item.index.priority+createdAt", Pattern: "harca:memory:short:idx:priority:{priority}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_ItemIndexPriorityCreatedAt = keywright.Entry{Name: "item.index.priority+createdAt", Pattern: "harca:memory:short:idx:priority:{priority}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
 
 // ItemIndexPriorityCreatedAtKey builds the key harca:memory:short:idx:priority:{priority}.
 func ItemIndexPriorityCreatedAtKey(priority int64) (string, error) {
@@ -339,7 +341,7 @@ func (k *Keyspace) ItemIndexPriorityCreatedAt(priority int64) typed.Key {
 	return typed.NewKey(k.client, &entry_ItemIndexPriorityCreatedAt, name, err)
 }
 
-var entry_ItemIndexExpires = keywright.Entry{Name: "item.index.expires", Pattern: "harca:memory:short:idx:expiry", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_ItemIndexExpires = keywright.Entry{Name: "item.index.expires", Pattern: "harca:memory:short:idx:expiry", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
 
 // ItemIndexExpiresKey builds the key harca:memory:short:idx:expiry.
 func ItemIndexExpiresKey() (string, error) {
@@ -354,7 +356,7 @@ func (k *Keyspace) ItemIndexExpires() typed.Key {
 	return typed.NewKey(k.client, &entry_ItemIndexExpires, name, err)
 }
 
-var entry_ItemLedger = keywright.Entry{Name: "item.ledger", Pattern: "{#harca:memory:short:idx:expiry}:ledger", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_ItemLedger = keywright.Entry{Name: "item.ledger", Pattern: "{#harca:memory:short:idx:expiry}:ledger", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}, Schema: "harcakeys"}
 
 // ItemLedgerKey builds the key {#harca:memory:short:idx:expiry}:ledger.
 func ItemLedgerKey() (string, error) {
@@ -369,7 +371,7 @@ func (k *Keyspace) ItemLedger() typed.Key {
 	return typed.NewKey(k.client, &entry_ItemLedger, name, err)
 }
 
-var entry_ItemSweep = keywright.Entry{Name: "item.sweep", Pattern: "{#harca:memory:short:idx:expiry}:sweep", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+var entry_ItemSweep = keywright.Entry{Name: "item.sweep", Pattern: "{#harca:memory:short:idx:expiry}:sweep", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}, Schema: "harcakeys"}
 
 // ItemSweepKey builds the key {#harca:memory:short:idx:expiry}:sweep.
 func ItemSweepKey() (string, error) {
@@ -384,7 +386,7 @@ func (k *Keyspace) ItemSweep() typed.Key {
 	return typed.NewKey(k.client, &entry_ItemSweep, name, err)
 }
 
-var entry_ItemPressure = keywright.Entry{Name: "item.pressure", Pattern: "{#harca:memory:short:item}:pressure", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}}
+var entry_ItemPressure = keywright.Entry{Name: "item.pressure", Pattern: "{#harca:memory:short:item}:pressure", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 10 * time.Minute, Min: 10 * time.Minute, Max: 10 * time.Minute, Text: "10m"}, Schema: "harcakeys"}
 
 // ItemPressureKey builds the key {#harca:memory:short:item}:pressure.
 func ItemPressureKey() (string, error) {
@@ -831,14 +833,14 @@ func CtxExpiredChannel() (string, error) {
 var ItemFields = struct {
 	ID        entity.Field[ItemValue, string]
 	Type      entity.Field[ItemValue, string]
-	Content   entity.Field[ItemValue, value.Sealed]
+	Content   entity.Field[ItemValue, json.RawMessage]
 	ContextID entity.Field[ItemValue, string]
 	Priority  entity.Field[ItemValue, int64]
 	Metadata  entity.Field[ItemValue, json.RawMessage]
 }{
 	ID:        entity.Field[ItemValue, string]{Name: "id", At: func(v *ItemValue) *string { return &v.ID }},
 	Type:      entity.Field[ItemValue, string]{Name: "type", At: func(v *ItemValue) *string { return &v.Type }},
-	Content:   entity.Field[ItemValue, value.Sealed]{Name: "content", At: func(v *ItemValue) *value.Sealed { return &v.Content }},
+	Content:   entity.Field[ItemValue, json.RawMessage]{Name: "content", At: func(v *ItemValue) *json.RawMessage { return &v.Content }},
 	ContextID: entity.Field[ItemValue, string]{Name: "contextId", At: func(v *ItemValue) *string { return &v.ContextID }},
 	Priority:  entity.Field[ItemValue, int64]{Name: "priority", At: func(v *ItemValue) *int64 { return &v.Priority }},
 	Metadata:  entity.Field[ItemValue, json.RawMessage]{Name: "metadata", At: func(v *ItemValue) *json.RawMessage { return &v.Metadata }},

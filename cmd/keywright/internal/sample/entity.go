@@ -107,7 +107,7 @@ func (ix *indexer) bookkeeping(item Key, known map[string]string) {
 			ix.append(decl, key, item, [][]byte{ix.score(keyspace.Index{Score: "expires"}, item, known), id})
 		case "ledger":
 			ix.append(decl, key, item, [][]byte{id, entity.Record(record...)})
-		case "sweep":
+		case "sweep", "pressure":
 			if _, made := ix.at[string(key)]; !made {
 				ix.append(decl, key, item, [][]byte{[]byte("sample")})
 			}

@@ -1,0 +1,341 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/internal/typo"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/seal/reseal"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server"
+	"github.com/spf13/cobra"
+)
+
+// sealing are the flags of seal status and seal rotate.
+type sealing struct {
+	keysFile string
+	keysExec []string
+	scan     server.Options
+	progress string
+	output   string
+	rotate   bool
+	apply    bool
+}
+
+func (a *app) sealCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "seal",
+		Short: "What is declared encrypted: which keys it is sealed with, sealing it anew, key rings",
+		Long: `Looks after what the declaration calls encrypted. ` + "`seal key`" + ` makes key rings,
+` + "`seal status`" + ` counts what is sealed with which key, ` + "`seal rotate`" + ` seals anew what is not
+sealed with the active key. The order of things is in docs/encryption.md.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return a.unknownCommand(cmd, args[0])
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(a.sealStatusCommand(), a.sealRotateCommand(), a.sealKeyCommand())
+	return c
+}
+
+// ringHelp explains where the ring comes from.
+const ringHelp = `The key ring is read from the file that --keys-file names (its owner alone may use
+it), or is what the program of --keys-exec prints, or stands in KEYWRIGHT_KEYS. No
+flag takes a key.`
+
+func (a *app) sealStatusCommand() *cobra.Command {
+	var o sealing
+	c := &cobra.Command{
+		Use:   "status [entry]...",
+		Short: "Count what is sealed with which key, and what does not open",
+		Long: `Walks over all keys of the entries that hold something encrypted, opens every text
+with the key ring, and counts: by the id of its key, and what does not open. It
+reads from primaries, as fast as the server answers or as --rate says, and changes
+nothing. What changes meanwhile may be counted twice.
+
+` + ringHelp + `
+
+Exit codes: 0 everything opens, 1 something does not, 2 usage, no ring or a bad
+one, 3 the server cannot be reached, 4 the server refuses, 5 incomplete, 130
+interrupted.`,
+		Example: `  keywright seal status --keys-file ring.json
+  keywright seal status settings -o json --rate 5000`,
+		RunE: func(c *cobra.Command, args []string) error { return a.seal(c.Context(), args, &o) },
+	}
+	a.sealFlags(c, &o)
+	return c
+}
+
+func (a *app) sealRotateCommand() *cobra.Command {
+	o := sealing{rotate: true}
+	c := &cobra.Command{
+		Use:   "rotate [entry]...",
+		Short: "Seal anew what is not sealed with the active key",
+		Long: `Shows how many texts are sealed with another key than the active one, and with
+--apply seals them anew: each by a comparison on the server, so that a text that
+somebody has written meanwhile stays, and a key keeps its TTL. It then walks again
+until there is nothing left to do, at most five times, and says which keys of the
+ring are not needed any more. It may be stopped at any time, also by kill -9: run
+it again.
+
+First every process must have a ring that knows the new key, then one in which it
+is active. Entries of streams cannot be changed: they go when they are trimmed.
+
+` + ringHelp + `
+
+Exit codes: 0 planned or done, 1 something does not open and was left as it is, 2
+usage, no ring or a bad one, 3 the server cannot be reached, 4 the server refuses,
+5 incomplete, 130 interrupted.`,
+		Example: `  keywright seal rotate --keys-file ring.json
+  keywright seal rotate --keys-file ring.json --apply --rate 5000`,
+		RunE: func(c *cobra.Command, args []string) error { return a.seal(c.Context(), args, &o) },
+	}
+	a.sealFlags(c, &o)
+	c.Flags().BoolVar(&o.apply, "apply", false, "do it")
+	return c
+}
+
+func (a *app) sealFlags(c *cobra.Command, o *sealing) {
+	a.serverFlags(c)
+	outputs(c, &o.output, "table", "json")
+	f := c.Flags()
+	f.StringVar(&o.keysFile, "keys-file", "", "the file with the key ring")
+	f.StringArrayVar(&o.keysExec, "keys-exec", nil, "a program that prints the key ring; repeat the flag for each of its arguments")
+	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
+	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
+	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
+	choices(c, "progress", "auto", "plain", "none")
+}
+
+func (o *sealing) check() error {
+	switch {
+	case o.keysFile != "" && len(o.keysExec) > 0:
+		return usage("name one of them", "--keys-file and --keys-exec exclude each other")
+	case o.scan.Rate < 0 || o.scan.MaxLatency < 0:
+		return usage("write a positive number, or leave it out", "--rate and --max-latency cannot be negative")
+	}
+	if err := oneOf("progress", o.progress, "auto", "plain", "none"); err != nil {
+		return err
+	}
+	return oneOf("output", o.output, "table", "json")
+}
+
+// ringVariable holds the text of a ring.
+const ringVariable = "KEYWRIGHT_KEYS"
+
+// keyRing reads the ring.
+func (a *app) keyRing(ctx context.Context, o *sealing) (*seal.Ring, error) {
+	from := seal.Environment(ringVariable, a.Getenv)
+	switch {
+	case o.keysFile != "":
+		from = seal.File(o.keysFile)
+	case len(o.keysExec) > 0:
+		from = seal.Exec(0, o.keysExec[0], o.keysExec[1:]...)
+	}
+	r, err := seal.Open(ctx, from)
+	if err != nil {
+		return nil, usage("name one with --keys-file or --keys-exec, or set "+ringVariable+"; `keywright seal key` makes one", "%v", err)
+	}
+	return r, nil
+}
+
+// seal counts or rotates.
+func (a *app) seal(ctx context.Context, names []string, o *sealing) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	d, path, err := a.usable()
+	if err != nil {
+		return err
+	}
+	if err := sealedEntries(d.Keyspace, names, path); err != nil {
+		return err
+	}
+	ring, err := a.keyRing(ctx, o)
+	if err != nil {
+		return err
+	}
+	config, err := a.server()
+	if err != nil {
+		return err
+	}
+	c, err := keywright.Open(ctx, a.url, keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
+		ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true, Getenv: a.Getenv})
+	if err != nil {
+		return aclFailure(err)
+	}
+	defer c.Close()
+	o.scan.Role, o.scan.OnlyDB = server.Primary, config.DB
+	mode := o.progress
+	if a.quiet {
+		mode = "none"
+	}
+	bar := terminal.NewProgress(mode, a.err, a.now())
+	defer bar.Clear()
+	w := &reseal.Walk{Keyspace: d.Keyspace, Entries: names, Client: c, Ring: ring, Source: server.New(config, o.scan), Request: source.Request{Progress: func(p source.Progress) {
+		bar.Show(terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}, a.now())
+	}}}
+	run := w.Status
+	if o.apply {
+		run = w.Rotate
+	}
+	r, err := run(ctx)
+	bar.Clear()
+	return a.sealed(ctx, r, err, o)
+}
+
+// sealedEntries checks the names of entries.
+func sealedEntries(ks *keyspace.Keyspace, names []string, path string) error {
+	var all []string
+	for _, e := range ks.Entries {
+		if e.HoldsSealed() {
+			all = append(all, e.Name)
+		}
+	}
+	if len(all) == 0 {
+		return usage("write encrypted behind a type", "%s calls nothing encrypted", path)
+	}
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			hint := "they are " + strings.Join(all, ", ")
+			if near := typo.Nearest(name, all); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			return usage(hint, "%s has no entry %q that holds something encrypted", path, name)
+		}
+	}
+	return nil
+}
+
+// sealed prints what a walk has found, and picks the exit code.
+func (a *app) sealed(ctx context.Context, r *reseal.Report, failed error, o *sealing) error {
+	if failed != nil && r.Endpoint == "" {
+		return aclFailure(failed)
+	}
+	var err error
+	if o.output == "json" {
+		err = a.json(sealReportOf(r, o))
+	} else {
+		err = a.printSealed(r, o)
+	}
+	total := r.Total()
+	switch {
+	case ctx.Err() != nil:
+		return &exit{exitInterrupted, "interrupted: what is counted was seen until then", "run it again: what is done is passed over"}
+	case err != nil || failed != nil:
+		return errors.Join(err, aclFailure(failed))
+	case len(r.Incomplete) > 0:
+		return &exit{exitPartial, "the count is incomplete: " + strings.Join(r.Incomplete, "; "), "run it again when the server is at rest"}
+	case total.Closed() > 0:
+		return &exit{exitFindings, terminal.Plural(total.Closed(), "text") + " did not open", "docs/encryption.md says what the reasons mean"}
+	}
+	return nil
+}
+
+// sealReport is what was counted; its JSON names are stable.
+type sealReport struct {
+	Server     string       `json:"server"`
+	Endpoint   string       `json:"endpoint"`
+	Complete   bool         `json:"complete"`
+	Incomplete []string     `json:"incomplete,omitempty"`
+	Active     string       `json:"active"`
+	Parts      []sealedPart `json:"parts"`
+	Applied    bool         `json:"applied"`
+	Passes     int          `json:"passes"`
+	Resealed   int64        `json:"resealed"`
+	Raced      int64        `json:"raced"`
+	Removable  []string     `json:"removable"`
+}
+
+type sealedPart struct {
+	Entry     string           `json:"entry"`
+	Part      string           `json:"part,omitempty"`
+	Texts     int64            `json:"texts"`
+	Keys      map[string]int64 `json:"keys"`
+	Unknown   map[string]int64 `json:"unknown_keys,omitempty"`
+	Forged    map[string]int64 `json:"not_opened,omitempty"`
+	NotSealed int64            `json:"not_sealed,omitempty"`
+	Fixed     int64            `json:"stream_entries,omitempty"`
+}
+
+func sealReportOf(r *reseal.Report, o *sealing) sealReport {
+	out := sealReport{r.Server, r.Endpoint, len(r.Incomplete) == 0, r.Incomplete, r.Active, []sealedPart{}, o.apply, r.Passes, r.Resealed, r.Raced, append([]string{}, r.Removable()...)}
+	for _, p := range r.Parts {
+		out.Parts = append(out.Parts, sealedPart{p.Entry, p.Name, p.Texts, p.Keys, p.Unknown, p.Forged, p.NotSealed, p.Fixed})
+	}
+	return out
+}
+
+func (a *app) printSealed(r *reseal.Report, o *sealing) error {
+	var rows [][]string
+	for _, p := range r.Parts {
+		rows = append(rows, sealedRows(r.Active, p)...)
+	}
+	if err := terminal.Table(a.out, []terminal.Column{{Title: "entry", Least: 12}, {Title: "part", Least: 8}, {Title: "key"}, {Title: "texts", Right: true}, {Title: "state", Least: 12}}, rows); err != nil {
+		return err
+	}
+	total := r.Total()
+	old := total.Old(r.Active)
+	switch {
+	case o.apply:
+		a.tell("\n%s sealed anew in %s; %s under other keys than %s", terminal.Plural(r.Resealed, "text"), walks(r.Passes), terminal.Plural(old, "text"), r.Active)
+	case o.rotate && old > total.Fixed:
+		a.tell("\n%s would be sealed anew with %s", terminal.Plural(old-total.Fixed, "text"), r.Active)
+		a.say("nothing was changed; run it with --apply")
+	case o.rotate:
+		a.tell("\nthere is nothing to seal anew")
+	}
+	if total.Fixed > 0 {
+		a.tell("%s of streams cannot be changed, and need their keys until they are trimmed", plural(total.Fixed, "entry", "entries"))
+	}
+	for _, id := range r.Removable() {
+		a.tell("nothing is sealed with %s: it may be removed from the ring, when no process seals with it any more", id)
+	}
+	return nil
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return terminal.Count(n) + " " + many
+}
+
+func walks(n int) string { return terminal.Plural(int64(n), "walk") }
+
+// sealedRows are a part's counts, one row per key.
+func sealedRows(active string, p *reseal.Part) (rows [][]string) {
+	add := func(key string, n int64, state string) {
+		rows = append(rows, []string{p.Entry, p.Name, key, terminal.Count(n), state})
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.Keys)) {
+		state := "old"
+		if id == active {
+			state = "active"
+		}
+		add(id, p.Keys[id], state)
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.Unknown)) {
+		add(id, p.Unknown[id], "not in the ring")
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.Forged)) {
+		add(id, p.Forged[id], "does not open")
+	}
+	if p.NotSealed > 0 {
+		add("", p.NotSealed, "not sealed")
+	}
+	if len(rows) == 0 {
+		add("", 0, "")
+	}
+	return rows
+}

@@ -1,0 +1,87 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/keywright/keywright/seal"
+	"github.com/spf13/cobra"
+)
+
+// keying are the flags of seal key.
+type keying struct {
+	activate string
+	remove   string
+}
+
+func (a *app) sealKeyCommand() *cobra.Command {
+	var o keying
+	c := &cobra.Command{
+		Use:   "key [file]",
+		Short: "Make a key ring, add a key to one, make one active, remove one",
+		Long: `Without a file it prints a new key ring with one key, to be put where secrets are
+kept. With a file it makes the ring there, readable by its owner only, or adds a
+key to the ring that is there: the new key opens, but does not seal before
+--activate says so. Of a ring in a file only ids are printed, never a key.
+
+Exit codes: 0 done, 2 usage or a bad ring.`,
+		Example: `  keywright seal key | vault kv put secret/shop ring=-
+  keywright seal key ring.json
+  keywright seal key ring.json --activate 9f3c21d0
+  keywright seal key ring.json --remove 1b0c9d77`,
+		RunE: func(c *cobra.Command, args []string) error { return a.sealKey(c.Context(), args, &o) },
+	}
+	c.Flags().StringVar(&o.activate, "activate", "", "let the key of this id seal")
+	c.Flags().StringVar(&o.remove, "remove", "", "remove the key of this id, when seal status counts nothing under it")
+	return c
+}
+
+func (a *app) sealKey(ctx context.Context, args []string, o *keying) error {
+	switch {
+	case len(args) > 1:
+		return usage("name one file", "seal key takes one file, but got %d", len(args))
+	case o.activate != "" && o.remove != "":
+		return usage("do one after the other", "--activate and --remove exclude each other")
+	case len(args) == 0 && o.activate+o.remove != "":
+		return usage("name the file with the ring", "--activate and --remove change a ring in a file")
+	case len(args) == 0:
+		text, _, err := seal.Generate()
+		if err == nil {
+			_, err = a.out.Write(text)
+		}
+		return err
+	}
+	return a.changeRing(ctx, args[0], o)
+}
+
+// changeRing changes the ring in a file.
+func (a *app) changeRing(ctx context.Context, path string, o *keying) error {
+	old, err := seal.File(path)(ctx)
+	var text []byte
+	var id, did string
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && o.activate+o.remove == "":
+		text, id, err = seal.Generate()
+		did = "a new ring; its key is active: "
+	case err != nil:
+		return usage("the ring must be a file that only its owner may use", "%v", err)
+	case o.activate != "":
+		text, err = seal.Activate(old, o.activate)
+		id, did = o.activate, "this key seals now, in every process that reads the ring anew: "
+	case o.remove != "":
+		text, err = seal.Remove(old, o.remove)
+		id, did = o.remove, "removed: "
+	default:
+		text, id, err = seal.Add(old, false)
+		did = "a new key, which opens and does not seal yet: "
+	}
+	if err == nil {
+		err = seal.Store(path, text)
+	}
+	if err != nil {
+		return usage("`keywright seal key --help` says what is possible", "%v", err)
+	}
+	a.tell("%s%s", did, id)
+	return nil
+}

@@ -1,0 +1,160 @@
+package entity
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/keywright/keywright/keywrighttest"
+	"pgregory.net/rapid"
+)
+
+// hostile are texts that somebody may take for something else.
+var hostile = []string{"0", "-", "1", "-1", "007", "1e3", "nan", "inf", "(1", "[a", "@x", "@kind", "#", "*", "=", "==", "kind=1", "=kind=4", "a=b", "'", `"`, `\`, `\"`, "]]", "--", "%", "%s", "\n", "\r\n", "\x00", "\x00\x00", "a\x00b", "\x1f", "\x7f", "\xff", "\xc3\x28", "ü", "☃", "\u2028", "</script>", "{}", "{a}", " ", "x y", strings.Repeat("long", 25_000)}
+
+// TestHostile: ids and texts are what they are, whatever is in them, and the
+// message of an event is JSON that says so.
+func TestHostile(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		notes := New(open(t, s.URL()), announced("n"), nil)
+		for i, id := range hostile {
+			kind, body := hostile[len(hostile)-1-i], hostile[(i+7)%len(hostile)]
+			v := note{Kind: kind, Context: id, Priority: 5, Text: body}
+			_, err := notes.Create(t.Context(), id, v)
+			must(t, err)
+			got, err := notes.Get(t.Context(), id)
+			must(t, err)
+			if !(mirror{v: v}).same(got.Value) {
+				t.Errorf("%.50q: %.300q", id, fmt.Sprint(got))
+			}
+			same(t, "by kind", notes.listed(t, Query[note]{Of: notes.By("kind", kind)}), []string{id})
+			_, err = notes.Update(t.Context(), id, setKind.Set(id), setText.Set(""))
+			must(t, err)
+			same(t, "by the old kind", notes.listed(t, Query[note]{Of: notes.By("kind", kind)}), map[bool][]string{true: {id}}[kind == id])
+			same(t, "by kind", notes.listed(t, Query[note]{Of: notes.By("kind", id)}), []string{id})
+			sound(t, notes)
+			if i%2 == 0 {
+				_, err = notes.Delete(t.Context(), id)
+			} else {
+				expire(t, s, notes, id)
+				_, err = notes.Sweep(t.Context(), SweepOptions{})
+			}
+			must(t, err)
+			for _, e := range readLog(s, "n:log") {
+				if !utf8.ValidString(id) || !utf8.ValidString(kind) {
+					continue
+				}
+				if e.bad != nil || e.data["id"] != id || e.data["kind"] != id && e.data["kind"] != kind {
+					t.Errorf("%.50q of kind %.50q: the event says %.300q, %v", id, kind, e.raw, e.bad)
+				}
+			}
+			s.Do("DEL", "n:log")
+			if left := keysOf(s, "n:"); len(left) > 0 {
+				t.Errorf("%.50q leaves %.300q", id, left)
+			}
+		}
+	})
+}
+
+// TestEmptyIDs: what is no part of a key is refused before anything is sent.
+func TestEmptyIDs(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		for _, v := range []note{a("", 5), a("a:b", 5), {Kind: "k", Priority: 5}, a("k", 99)} {
+			if _, err := notes.Create(t.Context(), "1", v); err == nil {
+				t.Errorf("%+v was taken", v)
+			}
+		}
+		for _, id := range []string{"", "a:b"} {
+			if _, err := notes.Put(t.Context(), id, a("k", 5)); err == nil {
+				t.Errorf("%q was taken", id)
+			}
+		}
+		if left := keysOf(s, ""); len(left) > 0 {
+			t.Errorf("left %s", left)
+		}
+	})
+}
+
+// TestThousandsLeaveNothing: 10,000 items that have come and gone, by delete and
+// by expiry, leave no key.
+func TestThousandsLeaveNothing(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	notes := New(open(t, s.URL()), noteSpec("n"), nil)
+	ended := make(chan error, 50)
+	for w := range 50 {
+		go func() {
+			for i := range 200 {
+				id := fmt.Sprint(w, "-", i)
+				_, err := notes.Create(t.Context(), id, a(fmt.Sprint("k", i%7), int64(1+i%10)))
+				if err == nil && i%2 == 0 {
+					_, err = notes.Delete(t.Context(), id)
+				}
+				if err != nil {
+					ended <- err
+					return
+				}
+			}
+			ended <- nil
+		}()
+	}
+	for range 50 {
+		must(t, <-ended)
+	}
+	if c := sound(t, notes); c.Items != 5000 {
+		t.Errorf("%+v", c)
+	}
+	s.Do("EVAL", "local ids = redis.call('ZRANGE', KEYS[1], 0, -1) for _, id in ipairs(ids) do redis.call('PEXPIREAT', ARGV[1] .. id, 1) redis.call('ZADD', KEYS[1], 1, id) end", "1", notes.spec.Expires, notes.spec.Prefix)
+	if done, err := notes.Sweep(t.Context(), SweepOptions{Rate: 1 << 30}); err != nil || done.Gone != 5000 {
+		t.Errorf("%+v %v", done, err)
+	}
+	if left := keysOf(s, ""); len(left) > 0 {
+		t.Errorf("left %s", left)
+	}
+}
+
+// TestRecord: a record says what went in, whatever that is.
+func TestRecord(t *testing.T) {
+	s := &Store[string, note]{spec: noteSpec("n")}
+	rapid.Check(t, func(t *rapid.T) {
+		in := map[string]string{}
+		for _, name := range []string{"kind", "context", "priority+created"} {
+			if text := rapid.OneOf(rapid.String(), rapid.SampledFrom(hostile), rapid.StringMatching(`[=:0-9a-c]{0,9}`)).Draw(t, name); text != "" {
+				in[name] = text
+			}
+		}
+		if got := recorded(s.record(in)); !maps.Equal(got, in) {
+			t.Fatalf("%q became %q", in, got)
+		}
+	})
+}
+
+// FuzzRecorded: what is no record is no reason to fall, and what was understood of
+// it is understood again.
+func FuzzRecorded(f *testing.F) {
+	for _, text := range append(slices.Clone(hostile), "=kind=4:fact", "=kind=4:fac", "=kind=-1:x", "=kind=+1:x", "=kind=99999999999999999999:x", "=kind=0:context=1:a", "==1:a", "=kind=01:a") {
+		f.Add(text)
+	}
+	s := &Store[string, note]{spec: noteSpec("n")}
+	f.Fuzz(func(t *testing.T, text string) {
+		in := recorded(text)
+		known := map[string]string{}
+		for _, ix := range s.spec.Indexes {
+			if ix.Field != "" && in[ix.Name] != "" {
+				known[ix.Name] = in[ix.Name]
+			}
+		}
+		if again := recorded(s.record(in)); !maps.Equal(again, known) {
+			t.Fatalf("%q is read as %q, and that as %q", text, known, again)
+		}
+		size := 0
+		for name, value := range in {
+			size += len(name) + len(value)
+		}
+		if size > len(text) {
+			t.Fatalf("%q has grown to %q", text, in)
+		}
+	})
+}

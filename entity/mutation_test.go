@@ -1,0 +1,189 @@
+package entity
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// mutant is guards that are taken out, and the test that must miss them.
+type mutant struct {
+	test  string
+	edits []string // what stands there, what stands there instead, …
+}
+
+// mutants are what keeps the scripts right. Each is one guard.
+var mutants = map[string]mutant{
+	// write.lua
+	"a record is not compared (I2)":           {"Life", []string{"if had ~= '' and expected ~= '*' and had ~= expected then", "if false then"}},
+	"a version is not compared":               {"Life", []string{"if condition ~= 'present' and condition ~= version then", "if false then"}},
+	"a create overwrites":                     {"Life", []string{"if there then return {'present'", "if false then return {'present'"}},
+	"an update makes an item (I4)":            {"Life", []string{"if not there then return {'absent'", "if false then return {'absent'"}},
+	"no ledger":                               {"Life", []string{"    call('HSET', ledger, id, record)\n  end", "  end"}},
+	"the ledger goes last":                    {"HalfWay", []string{"    call('HSET', ledger, id, record)\n  end", "  end", "  emit(hash, id, k, events, last, there and 'old' or 'new')", "  call('HSET', ledger, id, record)\n  emit(hash, id, k, events, last, there and 'old' or 'new')"}},
+	"an end that cannot be told is forgotten": {"DeadCannotBeAnnounced", []string{"      call('HSET', ledger, id, had)\n      error(err)", "      error(err)"}},
+	"who makes anew tells no end":             {"SweepOnce", []string{"  if not there and had ~= '' then\n", "  if false then\n"}},
+	"no expiry time":                          {"Life", []string{"    call('ZADD', expires, ends, id)\n    renew", "    renew"}},
+	"index keys get no TTL (K1)":              {"SweepBatch", []string{"if ttl ~= '0' and renewed[key] ~= ttl then", "if false then"}},
+	"a TTL is thought to be there":            {"TTLInOneScript", []string{"    renewed = {} -- a key", "    -- a key"}},
+	"the time of creation changes":            {"Stamps", []string{"if there then pairs_ = at end", ""}},
+	"versions in one script are the time":     {"VersionsInOneScript", []string{"math.max(micros, newest + 1)", "micros"}},
+	"versions stand still":                    {"Life", []string{"version ~= '0' and version + 1 or", "version ~= '0' and tonumber(version) or"}},
+	"fields that are gone stay (I4)":          {"Life", []string{"  if removed < adds then call('HDEL'", "  if false then call('HDEL'"}},
+	"an item gets no TTL (K1)":                {"TTLInOneScript", []string{"  if ends then call('PEXPIREAT', hash, ends) end\n", ""}},
+	"an update leaves the old entry (I2)":     {"Life", []string{"    drop(key, ARGV[i + 1], id)\n", ""}},
+	"a delete leaves the entries":             {"Life", []string{"    for i = drops, events - 1, 2 do drop(KEYS[k + ARGV[i]], ARGV[i + 1], id) end\n", ""}},
+	"a delete leaves the record":              {"Life", []string{"    call('HDEL', ledger, id)\n    local ok", "    local ok"}},
+	"a delete frees nothing before its event": {"FullServer", []string{"    call('HDEL', ledger, id)\n    local ok", "    local ok", "    if keep ~= '0' then call('ZREM', expires, id) end\n    renewed", "    call('HDEL', ledger, id)\n    if keep ~= '0' then call('ZREM', expires, id) end\n    renewed"}},
+	"a delete leaves the expiry time":         {"Life", []string{"    if keep ~= '0' then call('ZREM', expires, id) end\n    renewed", "    renewed"}},
+	"who loses the score stays":               {"Life", []string{"        call('ZREM', key, id)\n        renewed", "        renewed"}},
+	"all events are sent":                     {"Model", []string{"if ARGV[at] == case then", "if true then"}},
+	"a delete that is not told is half done":  {"RefusedDelete", []string{"      if had ~= '' then call('HSET', ledger, id, had) end\n", ""}},
+	"a ledger made anew has no TTL":           {"RefusedDelete", []string{"      renew(ledger, keep)\n      error(err)", "      error(err)"}},
+	"what failed stays":                       {"RefusedCreate", []string{"  if not ok and new then undo(k, a) end\n", ""}},
+	"an index of another type stops a delete": {"RefusedDelete", []string{"if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end", "if type(reply) == 'table' then error(reply) end"}},
+	"one failure fails all":                   {"OneFails", []string{"local ok, reply = pcall(write, k, a)", "local ok, reply = true, write(k, a)"}},
+	"texts of events are not quoted":          {"Hostile", []string{"text = cjson.encode(text)", "text = '\"' .. text .. '\"'"}},
+	"an update does not renew its indexes":    {"IndexOutlivesUpdate", []string{"now, ends and (record == '*' and had or record)}", "now}"}},
+	// put.lua
+	"put: a record is not compared (I2)":      {"Life", []string{"if had ~= (expected == '' and record or expected) then return", "if false then return"}},
+	"put: a create overwrites":                {"Life", []string{"if call('EXISTS', hash) == 1 then return {'present'", "if false then return {'present'"}},
+	"put: a version is not compared":          {"Life", []string{"if condition ~= 'present' and condition ~= version then", "if false then"}},
+	"put: an expiry time is not written down": {"Life", []string{"    call('ZADD', expires, at, id)\n", ""}},
+	"put: an item gets no TTL (K1)":           {"Life", []string{"  if at then call('PEXPIREAT', hash, at) end\n", ""}},
+	"put: the old entry stays (I2)":           {"Life", []string{"  for i = 1, ARGV[a + 7] do", "  for i = 1, 0 do"}},
+	"put: a new index has no TTL (K1)":        {"Life", []string{"    if due then renew(", "    if false then renew("}},
+	// sweep.lua
+	"a sweep does not look at the time again":     {"SweepOnce", []string{"scores[i] and tonumber(scores[i]) <= ms", "true"}},
+	"a sweep does not compare the record":         {"SweepOnce", []string{"if due and (records[i] or '') == ARGV[2 * i + 1] then", "if due then"}},
+	"a sweep does not look at the item":           {"ProlongedByHand", []string{"    if left == -2 then\n", "    if true then\n"}},
+	"who lives longer is not noted":               {"ProlongedByHand", []string{"if lives > 0 then call('ZADD'", "if false then call('ZADD'"}},
+	"a sweep leaves the expiry time":              {"SweepBatch", []string{"  call('ZREM', KEYS[1], unpack(done))\n", ""}},
+	"a sweep leaves the record":                   {"SweepBatch", []string{"  call('HDEL', KEYS[2], unpack(done))\n", ""}},
+	"a sweep leaves the entries (I1)":             {"SweepBatch", []string{"  if #members > 0 then\n", "  if false then\n"}},
+	"a sweep frees nothing first":                 {"FullServer", []string{"if #dead > 0 then call('UNLINK', hashes[dead[1]]) end\n", ""}},
+	"an index of another type stops a sweep":      {"Poison", []string{"if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then return reply end", "if type(reply) == 'table' then return reply end"}},
+	"an end that cannot be told is lost":          {"Poison", []string{"      gone[one] = nil\n", ""}},
+	"a sweep waits for the server's notices (I3)": {"SweepBatch", []string{"if gone[one] then members[#members + 1] = ids[one] end", ""}},
+	"a sweep tells what it has not taken":         {"SweepOnce", []string{"if #dead == 0 then return {0, lives} end\n", "", "  if gone[one] then\n    local body", "  if true then\n    local body"}},
+	// due.lua
+	"two sweep at once":          {"Lease", []string{"if holder and holder ~= ARGV[1] then", "if false then"}},
+	"a lease for ever":           {"Lease", []string{"  call('PEXPIRE', KEYS[3], ARGV[2])\nelse", "else", "  call('SET', KEYS[3], ARGV[1], 'PX', ARGV[2])", "  call('SET', KEYS[3], ARGV[1])"}},
+	"a full server is not swept": {"FullServer", []string{"call('UNLINK', KEYS[3]) --", "--"}},
+	"a sweep takes all at once":  {"SweepBatch", []string{", 'BYSCORE', 'LIMIT', 0, ARGV[3])", ", 'BYSCORE')"}},
+	// touch.lua
+	"touch makes entries of nothing":  {"NeverGivenWhenExpired", []string{"if left == -2 then return false end", ""}},
+	"touch leaves the expiry time":    {"IndexOutlivesUpdate", []string{"    call('ZADD', expires, ends, id)\n    call('PEXPIRE', expires", "    call('PEXPIRE', expires"}},
+	"touch leaves the hash":           {"IndexOutlivesUpdate", []string{"    call('PEXPIREAT', hash, ends)\n", ""}},
+	"touch lets the ledger end":       {"IndexOutlivesUpdate", []string{"    call('PEXPIRE', ledger, ARGV[a + 3])\n", ""}},
+	"touch lets the expiry times end": {"IndexOutlivesUpdate", []string{"    call('PEXPIRE', expires, ARGV[a + 3])\n", ""}},
+	"shorten prolongs":                {"FullServer", []string{"ARGV[a + 4] == 'any' or left > ttl or left == -1", "true"}},
+	"shorten leaves the immortal":     {"FullServer", []string{" or left == -1 then", " then"}},
+	"a full server cannot shorten":    {"FullServer", []string{"    call('PEXPIREAT', hash, ends)\n    call('ZADD', expires, ends, id)\n", "    call('ZADD', expires, ends, id)\n    call('PEXPIREAT', hash, ends)\n"}},
+	// list.lua, count.lua
+	"a list gives the dead":            {"NeverGivenWhenExpired", []string{"    if not there then\n      gone", "    if false then\n      gone"}},
+	"ids give the dead":                {"NeverGivenWhenExpired", []string{"elseif call('EXISTS', prefix .. id .. suffix) == 0 then", "elseif false then"}},
+	"a list looks in one index only":   {"Model", []string{"if #KEYS > 1 and not elsewhere(id) then return true end", ""}},
+	"a cursor that is gone":            {"CursorIsGone", []string{"if not (skip and s == score", "if not (false and s == score"}},
+	"a page looks at everything":       {"ManyDead", []string{"        if budget == 0 or not take(id) then", "        if not take(id) then"}},
+	"a page of a set too":              {"ManyDead", []string{"        if budget == 0 or not take(ids[i]) then", "        if not take(ids[i]) then"}},
+	"a large set is sorted":            {"LargeSet", []string{"call('SCARD', index) > 5000", "false"}},
+	"a range has no end":               {"Model", []string{"      if outside(s, rev) then", "      if false then"}},
+	"a count has the dead":             {"NeverGivenWhenExpired", []string{"if not KEYS[2] or n == 0 then return", "if true then return"}},
+	"a count takes open bounds closed": {"OpenBounds", []string{"(s > low or s == low and not above)", "s >= low"}},
+	// repair.lua
+	"a check judges what has changed":    {"CheckWhileWriting", []string{"if (text and '=' .. text or '') ~= ARGV[at + 1] then return {'changed'} end", ""}},
+	"a check judges what is gone":        {"CheckWhileWriting", []string{"if (left ~= -2) ~= there then return {'changed'} end", ""}},
+	"a check takes the expired for lost": {"CheckWhileWriting", []string{"if not there and ends and tonumber(ends) <= ms then return {'expired'} end", ""}},
+	"a check writes":                     {"Repair", []string{"    if apply then\n      if not inside", "    if true then\n      if not inside"}},
+	"missing is not seen":                {"Repair", []string{"  if inside and not found then\n", "  if false then\n"}},
+	"stale is not seen":                  {"Repair", []string{"  elseif not inside and found then\n", "  elseif false then\n"}},
+	"a score is not seen":                {"Repair", []string{"elseif inside and not set and tonumber(found) ~= tonumber(score) then", "elseif false then"}},
+	"an index without a TTL is not seen": {"Repair", []string{"elseif inside and keep ~= '0' and call('PTTL', KEYS[k]) == -1 then", "elseif false then"}},
+	"an immortal item is not seen":       {"Repair", []string{"if there and left == -1 and ARGV[7] ~= '' then", "if false then"}},
+	"the ledger is not seen":             {"Repair", []string{"if there and had ~= ARGV[5] or not there and had then", "if false then"}},
+	"an expiry time is not seen":         {"Repair", []string{"if there and left >= 0 and (not off or off > 1000) then", "if false then"}},
+	"a repair leaves no TTL":             {"Repair", []string{"      if inside and keep ~= '0' then call('PEXPIRE', KEYS[k], keep) end\n", ""}},
+}
+
+// The environment of a process that runs one test with the guards taken out.
+const mutated = "KEYWRIGHT_ENTITY_MUTATED"
+
+// init, as the stores of every test must have the scripts without the guards.
+func init() {
+	edits := strings.Split(os.Getenv(mutated), "\x1f")
+	if len(edits) < 3 {
+		return
+	}
+	putting = edits[0] == "put" // else `write` is to do what `put` does, too
+	edits = edits[1:]
+	edit = func(text string) string {
+		for i := 0; i+1 < len(edits); i += 2 {
+			text = strings.Replace(text, edits[i], edits[i+1], 1)
+		}
+		return text
+	}
+}
+
+// TestMutations: with any guard taken out a test shows it. Each runs in a process
+// of its own, which mostly waits: several at once.
+func TestMutations(t *testing.T) {
+	if os.Getenv(mutated) != "" {
+		return
+	}
+	type result struct {
+		said string
+		err  error
+	}
+	results := map[string]chan result{}
+	room := make(chan struct{}, 6)
+	for name, m := range mutants {
+		out := make(chan result, 1)
+		results[name] = out
+		go func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^Test"+m.test+"$/^redis-server$", "-test.timeout=60s", "-rapid.seed=1", "-rapid.nofailfile")
+			cmd.Env = append(os.Environ(), mutated+"="+strings.Join(append([]string{name[:3]}, m.edits...), "\x1f"))
+			said, err := cmd.CombinedOutput()
+			out <- result{string(said), err}
+		}()
+	}
+	all := writeText + sendText + touchText + listText + countText + dueText + sweepText + repairText
+	for name, m := range mutants {
+		t.Run(name, func(t *testing.T) {
+			r := <-results[name]
+			for i := 0; i < len(m.edits); i += 2 {
+				text := all
+				if strings.HasPrefix(name, "put: ") {
+					text = putText
+				}
+				if n := strings.Count(text, m.edits[i]); n != 1 {
+					t.Errorf("the scripts have %q %d times: the mutation tests nothing", m.edits[i], n)
+				}
+			}
+			if r.err == nil {
+				t.Errorf("Test%s stays green without this guard", m.test)
+			}
+			for _, bad := range []string{"Error compiling script", "panic:", "no tests to run", "fork/exec"} {
+				if strings.Contains(r.said, bad) {
+					t.Errorf("Test%s fails for another reason: %s", m.test, r.said)
+				}
+			}
+			if testing.Verbose() {
+				t.Log(firstFailure(r.said))
+			}
+		})
+	}
+}
+
+func firstFailure(said string) string {
+	for line := range strings.Lines(said) {
+		if strings.Contains(line, "_test.go:") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return fmt.Sprintf("%.200s", said)
+}

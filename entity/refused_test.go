@@ -1,0 +1,228 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/value"
+	"github.com/redis/rueidis"
+)
+
+// announced is the entity with events of all kinds in one stream.
+func announced(prefix string) *Spec[string, note] {
+	spec := noteSpec(prefix)
+	to := func(what string, more ...Part) []Event {
+		data := append([]Part{{Name: "id", Form: value.Quoted}, {Name: "kind", Field: "kind", Form: value.Quoted}}, more...)
+		return []Event{{Mode: Append, Channel: prefix + ":log", Data: append(data, Part{Name: what, Field: "priority", Form: value.Bare})}}
+	}
+	spec.OnCreate, spec.OnUpdate, spec.OnDelete = to("created", Part{Name: "version", Field: "version", Form: value.Bare}), to("updated", Part{Name: "version", Field: "version", Form: value.Bare}), to("deleted", Part{Name: "version", Field: "version", Form: value.Bare})
+	spec.OnExpire = to("expired")
+	return spec
+}
+
+// state is everything that is stored under a prefix.
+func state(s *keywrighttest.Server, prefix string) (out []string) {
+	for _, k := range keysOf(s, prefix) {
+		kind := fmt.Sprint(s.Do("TYPE", k))
+		read := map[string][]string{"hash": {"HGETALL", k}, "set": {"SMEMBERS", k}, "zset": {"ZRANGE", k, "0", "-1", "WITHSCORES"}, "stream": {"XRANGE", k, "-", "+"}, "string": {"GET", k}}[kind]
+		out = append(out, fmt.Sprint(k, kind, s.Do(read...)))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// forbidden is the URL of a user who may do everything but some.
+func forbidden(s *keywrighttest.Server, rules ...string) string {
+	s.Do(append([]string{"ACL", "SETUSER", "app", "reset", "on", ">pw", "~*", "&*", "+@all"}, rules...)...)
+	return "redis://app:pw@" + s.Addr()
+}
+
+// TestRefusedCreate: an item that cannot be made leaves nothing behind, whatever
+// the reason: no hash without a TTL (K1), no entry, no event, no event lost.
+func TestRefusedCreate(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			s := keywrighttest.Start(t, brand)
+			for _, rule := range []string{"-pexpireat", "-pexpire", "-zadd", "-sadd", "-hset", "-xadd"} {
+				refusedCreate(t, s, rule, New(open(t, forbidden(s, rule)), announced("n"), nil))
+			}
+			notes := New(open(t, s.URL()), announced("n"), nil)
+			for _, key := range []string{"n:idx:kind:k", "n:idx:context:c1", "n:idx:priority:5", "n:idx:updated", "n:idx:due", "n:idx:expiry", "n:ledger", "n:log"} {
+				s.Do("SET", key, "in the way")
+				refusedCreate(t, s, key, notes)
+				s.Do("DEL", key)
+			}
+		})
+	}
+}
+
+func refusedCreate(t *testing.T, s *keywrighttest.Server, why string, notes *Store[string, note]) {
+	t.Helper()
+	v := a("k", 5)
+	due := time.UnixMilli(1)
+	v.Due = &due
+	before := state(s, "n:")
+	for range 2 {
+		_, err := notes.Put(t.Context(), "1", v)
+		if class, _ := keywright.ClassOf(err); class != keywright.Refused {
+			t.Errorf("%s: %v", why, err)
+		}
+	}
+	same(t, why, state(s, "n:"), before)
+}
+
+// TestRefusedDelete: an item whose end cannot be announced stays as it is.
+func TestRefusedDelete(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		notes := New(open(t, s.URL()), announced("n"), nil)
+		_, err := notes.Create(t.Context(), "1", a("k", 5))
+		must(t, err)
+		s.Do("SET", "n:log", "in the way")
+		before := state(s, "n:")
+		if _, err = notes.Delete(t.Context(), "1"); err == nil {
+			t.Error("deleted without an event")
+		}
+		same(t, "state", state(s, "n:"), before)
+		for _, w := range mortal(s, "n:ledger") {
+			t.Error(w)
+		}
+		s.Do("DEL", "n:log")
+		s.Do("DEL", "n:idx:kind:k")
+		s.Do("SET", "n:idx:kind:k", "in the way")
+		if ok, err := notes.Delete(t.Context(), "1"); err != nil || !ok {
+			t.Errorf("an index of another type is in the way of a delete: %v", err)
+		}
+		same(t, "keys", keysOf(s, "n:idx"), []string{"n:idx:kind:k"})
+	})
+}
+
+// TestRefusedUpdate: what an update that failed half way leaves is found and put
+// right by a check; nothing is lost or stale.
+func TestRefusedUpdate(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		_, err := notes.Create(t.Context(), "1", a("k", 5))
+		must(t, err)
+		s.Do("SET", "n:idx:kind:other", "in the way")
+		if _, err = notes.Update(t.Context(), "1", setKind.Set("other"), setPriority.Set(6)); err == nil {
+			t.Error("no error")
+		}
+		s.Do("DEL", "n:idx:kind:other")
+		_, err = notes.Check(t.Context(), CheckOptions{Apply: true})
+		must(t, err)
+		sound(t, notes)
+		for _, w := range mortal(s, "n:") {
+			t.Error(w)
+		}
+		if ok, err := notes.Delete(t.Context(), "1"); err != nil || !ok || len(keysOf(s, "n:")) > 0 {
+			t.Errorf("left: %s %v", keysOf(s, "n:"), err)
+		}
+	})
+}
+
+// TestDeadCannotBeAnnounced: an item that has expired and is made anew, while its
+// end cannot be announced: it is not made, and later its end is announced once.
+func TestDeadCannotBeAnnounced(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		notes := New(open(t, s.URL()), announced("n"), nil)
+		_, err := notes.Create(t.Context(), "1", a("k", 5))
+		must(t, err)
+		expire(t, s, notes, "1")
+		s.Do("DEL", "n:log")
+		s.Do("SET", "n:log", "in the way")
+		for range 2 {
+			if _, err = notes.Create(t.Context(), "1", a("other", 6)); err == nil {
+				t.Error("no error")
+			}
+		}
+		s.Do("DEL", "n:log")
+		_, err = notes.Create(t.Context(), "1", a("other", 6))
+		must(t, err)
+		sound(t, notes)
+		_, err = notes.Sweep(t.Context(), SweepOptions{})
+		must(t, err)
+		log := logged(s, "n:log")
+		if len(log) != 2 || log[0] != `{"id":"1","kind":"k","expired":5}` || !strings.Contains(log[1], `"created":6`) {
+			t.Errorf("%s", log)
+		}
+	})
+}
+
+// ear is everything that is published on channels of a pattern.
+func ear(t *testing.T, c *keywright.Client, pattern string) (heard func() []string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	messages, ready, over := make(chan rueidis.PubSubMessage, 1000), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		ctx := rueidis.WithOnSubscriptionHook(ctx, func(rueidis.PubSubSubscription) { close(ready) })
+		_ = c.Raw().Receive(ctx, c.Raw().B().Psubscribe().Pattern(pattern).Build(), func(m rueidis.PubSubMessage) { messages <- m })
+	}()
+	t.Cleanup(func() { cancel(); <-over })
+	<-ready
+	end := strings.TrimSuffix(pattern, "*") + "end"
+	return func() (out []string) {
+		must(t, c.Raw().Do(t.Context(), c.Raw().B().Publish().Channel(end).Message("").Build()).Error())
+		for m := range messages {
+			if m.Channel == end {
+				cancel()
+				<-over
+				return out
+			}
+			out = append(out, m.Channel+" "+m.Message)
+		}
+		return out
+	}
+}
+
+// TestDeadOnFullServer: on a server at its maxmemory an expired item is not made
+// anew, and its end not announced a second time with every try.
+func TestDeadOnFullServer(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		spec := noteSpec("n")
+		spec.OnExpire = []Event{{Mode: Publish, Channel: "n.gone", Plain: true, Data: []Part{{Name: "id", Form: value.Quoted}}}}
+		c := open(t, s.URL())
+		notes := New(c, spec, nil)
+		heard := ear(t, c, "n.*")
+		_, err := notes.Create(t.Context(), "1", a("k", 5))
+		must(t, err)
+		expire(t, s, notes, "1")
+		full(s)
+		for range 3 {
+			if _, err = notes.Create(t.Context(), "1", a("k", 5)); err == nil {
+				t.Error("no error")
+			}
+		}
+		s.Do("CONFIG", "SET", "maxmemory", "0")
+		_, err = notes.Create(t.Context(), "1", a("k", 5))
+		must(t, err)
+		if _, err = notes.Create(t.Context(), "1", a("k", 5)); !errors.Is(err, ErrExists) {
+			t.Error(err)
+		}
+		same(t, "heard", heard(), []string{`n.gone {"id":"1"}`})
+	})
+}
+
+// TestHalfWay: an update that fails half way leaves nothing that a delete does not
+// find, without a check.
+func TestHalfWay(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		_, err := notes.Create(t.Context(), "1", a("k", 5))
+		must(t, err)
+		s.Do("SET", "n:idx:priority:6", "in the way")
+		if _, err = notes.Update(t.Context(), "1", setKind.Set("other"), setPriority.Set(6)); err == nil {
+			t.Error("no error")
+		}
+		s.Do("DEL", "n:idx:priority:6")
+		if ok, err := notes.Delete(t.Context(), "1"); err != nil || !ok || len(keysOf(s, "n:")) > 0 {
+			t.Errorf("left: %s %v", keysOf(s, "n:"), err)
+		}
+	})
+}

@@ -1,0 +1,255 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// TestSweepOnce: what a sweep has in hand may change before it comes to it. It is
+// announced once, and nothing is taken from an item that lives.
+func TestSweepOnce(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		for name, meanwhile := range map[string]func(*Store[string, note]) error{
+			"nothing":           func(*Store[string, note]) error { return nil },
+			"swept by another":  func(n *Store[string, note]) error { _, err := n.Sweep(t.Context(), SweepOptions{}); return err },
+			"made anew":         func(n *Store[string, note]) error { _, err := n.Create(t.Context(), "1", a("k", 5)); return err },
+			"made anew as else": func(n *Store[string, note]) error { _, err := n.Create(t.Context(), "1", a("else", 6)); return err },
+			"made anew, gone by hand": func(n *Store[string, note]) error {
+				_, err := n.Create(t.Context(), "1", a("k", 5))
+				s.Do("DEL", n.key("1"))
+				return err
+			},
+			"made anew as else, expired": func(n *Store[string, note]) error {
+				_, err := n.Create(t.Context(), "1", a("else", 6))
+				expire(t, s, n, "1")
+				return err
+			},
+		} {
+			prefix := strings.NewReplacer(" ", "", ",", "").Replace(name)
+			notes := New(open(t, s.URL()), announced(prefix), nil)
+			_, err := notes.Create(t.Context(), "1", a("k", 5))
+			must(t, err)
+			expire(t, s, notes, "1")
+			due, _, _, err := notes.due(t.Context(), "me", SweepOptions{})
+			if must(t, err); len(due) != 1 {
+				t.Fatalf("%s: %v is due", name, due)
+			}
+			must(t, notes.yield(t.Context(), "me"))
+			must(t, meanwhile(notes))
+			before := state(s, prefix+":")
+			done, err := notes.sweep(t.Context(), due)
+			must(t, err)
+			if (name == "nothing") != (done.Gone == 1) {
+				t.Errorf("%s: %+v", name, done)
+			}
+			if name != "nothing" {
+				same(t, name, state(s, prefix+":"), before)
+			}
+			if strings.HasSuffix(name, "by hand") {
+				expire(t, s, notes, "1")
+			}
+			_, err = notes.Sweep(t.Context(), SweepOptions{})
+			must(t, err)
+			sound(t, notes)
+			expired := slices.DeleteFunc(logged(s, prefix+":log"), func(e string) bool { return !strings.Contains(e, "expired") })
+			want := []string{`{"id":"1","kind":"k","expired":5}`}
+			switch {
+			case strings.HasSuffix(name, "expired"):
+				want = append(want, `{"id":"1","kind":"else","expired":6}`)
+			case strings.HasSuffix(name, "by hand"):
+				want = append(want, want[0])
+			}
+			same(t, name, expired, want)
+		}
+	})
+}
+
+// TestProlongedByHand: an item whose hash lives longer than is known stays, and
+// when it ends is learnt.
+func TestProlongedByHand(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		notes := New(open(t, s.URL()), announced("n"), nil)
+		for _, id := range []string{"1", "2"} {
+			_, err := notes.Create(t.Context(), id, a("k", 5))
+			must(t, err)
+			s.Do("ZADD", notes.spec.Expires, "1", id)
+		}
+		s.Do("PERSIST", notes.key("2"))
+		due, _, _, err := notes.due(t.Context(), "me", SweepOptions{})
+		must(t, err)
+		done, err := notes.sweep(t.Context(), due)
+		if must(t, err); done.Gone != 0 || done.Lives != 2 {
+			t.Errorf("%+v", done)
+		}
+		if due, _, _, err = notes.due(t.Context(), "me", SweepOptions{}); err != nil || len(due) != 0 {
+			t.Errorf("still due: %v %v", due, err)
+		}
+		if at := fmt.Sprint(s.Do("ZSCORE", notes.spec.Expires, "2")); at != "inf" {
+			t.Errorf("an item that never ends, ends at %s", at)
+		}
+		if got := notes.listed(t, Query[note]{Of: notes.By("kind", "k")}); len(got) != 2 {
+			t.Errorf("%s", got)
+		}
+	})
+}
+
+// TestSweepBatch: a script takes no more than a batch, and what it has swept is
+// out of everything.
+func TestSweepBatch(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		for i := range 7 {
+			_, err := notes.Create(t.Context(), fmt.Sprint(i), a(fmt.Sprint("k", i%2), 5))
+			must(t, err)
+			expire(t, s, notes, fmt.Sprint(i))
+		}
+		due, _, _, err := notes.due(t.Context(), "me", SweepOptions{Batch: 3})
+		if must(t, err); len(due) != 3 {
+			t.Fatalf("%d are due at once", len(due))
+		}
+		done, err := notes.sweep(t.Context(), due)
+		if must(t, err); done.Gone != 3 {
+			t.Errorf("%+v", done)
+		}
+		if c := sound(t, notes); c.Expired != 4 {
+			t.Errorf("%+v", c)
+		}
+		for _, key := range []string{notes.spec.Expires, "n:idx:updated"} {
+			if n := s.Do("ZCARD", key).(int64); n != 4 {
+				t.Errorf("%d in %s", n, key)
+			}
+		}
+		if n := s.Do("HLEN", notes.spec.Ledger).(int64); n != 4 {
+			t.Errorf("%d in the ledger", n)
+		}
+		for _, w := range mortal(s, "n:") {
+			t.Error(w)
+		}
+		if n := s.Do("SCARD", "n:idx:kind:k0").(int64) + s.Do("SCARD", "n:idx:kind:k1").(int64); n != 4 {
+			t.Errorf("%d kinds", n)
+		}
+	})
+}
+
+// TestLease: one sweeps at a time; the lease of one that died ends by itself.
+func TestLease(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		_, err := notes.Create(t.Context(), "1", a("k", 5))
+		must(t, err)
+		expire(t, s, notes, "1")
+		_, _, busy, err := notes.due(t.Context(), "one that dies", SweepOptions{Lease: time.Hour})
+		if must(t, err); busy != 0 {
+			t.Errorf("busy for %v", busy)
+		}
+		if _, _, busy, err = notes.due(t.Context(), "one that dies", SweepOptions{Lease: time.Hour}); err != nil || busy != 0 {
+			t.Errorf("its own lease: %v %v", busy, err)
+		}
+		done, err := notes.Sweep(t.Context(), SweepOptions{})
+		if must(t, err); done.Busy <= 59*time.Minute || done.Gone != 0 {
+			t.Fatalf("%+v", done)
+		}
+		for _, w := range mortal(s, "n:") {
+			t.Fatal(w)
+		}
+		s.Do("PEXPIRE", notes.spec.Lease, "1") // its time passes
+		eventually(t, "another takes over", func() bool {
+			done, err := notes.Sweep(t.Context(), SweepOptions{})
+			return err == nil && done.Gone == 1
+		})
+		if n := s.Do("EXISTS", notes.spec.Lease).(int64); n != 0 {
+			t.Error("a sweep that is over keeps its lease")
+		}
+	})
+}
+
+// TestSweeper: a sweeper runs until it is told to stop, through errors too.
+func TestSweeper(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		notes := New(open(t, s.URL()), announced("n"), nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		over, failed := make(chan struct{}), make(chan error, 1000)
+		s.Do("SET", "n:log", "in the way")
+		s.Do("SET", "n:sweep", "dead", "PX", "20")
+		go func() {
+			defer close(over)
+			notes.Sweeper(ctx, SweepOptions{Every: 5 * time.Millisecond}, func(err error) { failed <- err })
+		}()
+		s.Do("DEL", "n:log")
+		_, err := notes.Create(t.Context(), "1", a("k", 5))
+		must(t, err)
+		s.Do("RENAME", "n:log", "n:away")
+		s.Do("SET", "n:log", "in the way")
+		expire(t, s, notes, "1")
+		if err := <-failed; !strings.Contains(err.Error(), "WRONGTYPE") {
+			t.Error(err)
+		}
+		s.Do("DEL", "n:log")
+		eventually(t, "it is announced", func() bool { return len(logged(s, "n:log")) == 1 })
+		cancel()
+		<-over
+		same(t, "log", logged(s, "n:log"), []string{`{"id":"1","kind":"k","expired":5}`})
+	})
+}
+
+// TestNeverGivenWhenExpired: no read gives an item past its end, a cached one
+// included.
+func TestNeverGivenWhenExpired(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		due := time.UnixMilli(1)
+		v := a("k", 5)
+		v.Due = &due
+		for _, id := range []string{"1", "2"} {
+			_, err := notes.Create(t.Context(), id, v)
+			must(t, err)
+		}
+		_, err := notes.Cached(t.Context(), "1", time.Hour)
+		must(t, err)
+		expire(t, s, notes, "1")
+		gone := func(what string, err error) {
+			t.Helper()
+			if !errors.Is(err, keywright.ErrNotFound) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		_, err = notes.Get(t.Context(), "1")
+		gone("get", err)
+		gone("touch", notes.Touch(t.Context(), "1"))
+		_, err = notes.Shorten(t.Context(), "1", time.Minute)
+		gone("shorten", err)
+		_, err = notes.Update(t.Context(), "1", setText.Set("x"))
+		gone("update", err)
+		_, err = notes.Replace(t.Context(), "1", v)
+		gone("replace", err)
+		if ok, err := notes.Delete(t.Context(), "1"); err != nil || ok {
+			t.Errorf("delete: %v %v", ok, err)
+		}
+		if many, err := notes.GetMany(t.Context(), "1", "2"); err != nil || len(many) != 1 {
+			t.Errorf("many: %v %v", many, err)
+		}
+		for _, of := range []Of[note]{notes.By("kind", "k"), notes.By("priority+created", "5"), notes.By("due", ""), notes.By("updated", "")} {
+			same(t, of.key, notes.listed(t, Query[note]{Of: of}), []string{"2"})
+			if got, _, err := notes.IDs(t.Context(), Query[note]{Of: of}); err != nil || !slices.Equal(got, []string{"2"}) {
+				t.Errorf("ids of %s: %s %v", of.key, got, err)
+			}
+			if n, exact, err := notes.Count(t.Context(), of, "", ""); err != nil || !exact || n != 1 {
+				t.Errorf("count of %s: %d %v %v", of.key, n, exact, err)
+			}
+		}
+		for item, err := range notes.All(t.Context()) {
+			if must(t, err); item.ID != "2" {
+				t.Errorf("all: %+v", item)
+			}
+		}
+		eventually(t, "the invalidation arrives", func() bool {
+			_, err := notes.Cached(t.Context(), "1", time.Hour)
+			return errors.Is(err, keywright.ErrNotFound)
+		})
+	})
+}

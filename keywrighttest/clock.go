@@ -1,0 +1,40 @@
+package keywrighttest
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+//go:embed testdata/clock.c
+var clockSource []byte
+
+// MovableClock gives the server a clock that MoveClock moves. It is compiled by
+// cc, for Linux; without a compiler the test fails.
+func MovableClock() Option {
+	return func(s *Server) {
+		s.t.Helper()
+		source, library := filepath.Join(s.Dir, "clock.c"), filepath.Join(s.Dir, "clock.so")
+		s.clock = filepath.Join(s.Dir, "clock")
+		must(s.t, os.WriteFile(source, clockSource, 0o600))
+		s.MoveClock(0)
+		if out, err := exec.Command("cc", "-shared", "-fPIC", "-O1", "-o", library, source).CombinedOutput(); err != nil {
+			s.t.Fatalf("cc: %v: run scripts/install-test-deps.sh\n%s", err, out)
+		}
+		s.env = append(s.env, "LD_PRELOAD="+library, "KEYWRIGHT_CLOCK="+s.clock)
+	}
+}
+
+// MoveClock sets the server's clock so far ahead of this machine's (behind it, if
+// negative), at once and while the server works. It needs MovableClock.
+func (s *Server) MoveClock(ahead time.Duration) {
+	s.t.Helper()
+	f, err := os.OpenFile(s.clock, os.O_CREATE|os.O_WRONLY, 0o600) // not truncated: the server has it mapped
+	must(s.t, err)
+	_, err = f.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(ahead.Microseconds())), 0)
+	must(s.t, err)
+	must(s.t, f.Close())
+}

@@ -1,0 +1,135 @@
+package lock_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/lock"
+)
+
+// pair is two clients of one server, as two processes are, and one lock of each.
+func pair(t *testing.T, o lock.Options) (s *keywrighttest.Server, a, b lock.Lock) {
+	s = keywrighttest.Start(t, keywrighttest.Redis)
+	o2 := keywright.Options{NoCache: true} // a holder learns nothing by itself
+	return s, lock.Open(open(t, s.URL(), o2), "lock:a", o), lock.Open(open(t, s.URL(), o2), "lock:a", o)
+}
+
+// overlap is the history of two holders of whom the first has been looked at when
+// the second had the lock.
+func overlap(first, second *lock.Lease) []string {
+	began := time.Now()
+	now := time.Now()
+	for !now.After(began) {
+		now = time.Now()
+	}
+	h := &history{holds: []hold{{fence: first.Fence(), began: began.Add(-1)}, {fence: second.Fence(), began: began}}}
+	if first.Context().Err() == nil {
+		h.holds[0].aliveUntil = now
+	}
+	return violations(h, nil)
+}
+
+// heldIsTaken tries to take a lock that somebody holds.
+func heldIsTaken(t *testing.T) []string {
+	_, a, b := pair(t, lock.Options{})
+	first := take(t, t.Context(), a)
+	second, err := b.Try(t.Context())
+	if errors.Is(err, lock.ErrHeld) {
+		return nil
+	}
+	must(t, err)
+	return overlap(first, second)
+}
+
+// frozenIsAlive takes the lock of a holder that nothing reaches any more when its
+// lease is over.
+func frozenIsAlive(t *testing.T) []string {
+	s, _, near := pair(t, lock.Options{Lease: 300 * time.Millisecond})
+	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
+	far := lock.Open(open(t, "redis://"+p.Addr(), keywright.Options{NoCache: true}), "lock:a", lock.Options{Lease: 300 * time.Millisecond})
+	first := take(t, t.Context(), far)
+	p.Freeze()
+	defer p.Thaw()
+	return overlap(first, take(t, t.Context(), near))
+}
+
+// oldIsWritten lets a holder write whose lock another one has had since.
+func oldIsWritten(t *testing.T) []string {
+	s, a, b := pair(t, lock.Options{})
+	c := open(t, s.URL(), keywright.Options{})
+	first := take(t, t.Context(), a)
+	must(t, first.Release(t.Context()))
+	second := take(t, t.Context(), b)
+	for _, lease := range []*lock.Lease{second, first} {
+		if _, err := lock.NewGate(c, "ledger", 0).Do(t.Context(), lease.Fence(), "RPUSH", fmt.Sprint(lease.Fence())); err != nil && !errors.Is(err, lock.ErrStale) {
+			t.Error(err)
+		}
+	}
+	return violations(&history{}, ledger(t, s))
+}
+
+// brokenIsRenewed renews a lock that was broken and that somebody else has.
+func brokenIsRenewed(t *testing.T) (wrong []string) {
+	_, a, b := pair(t, lock.Options{})
+	lease := take(t, t.Context(), a)
+	broken, err := a.Break(t.Context(), lease.Token())
+	must(t, err)
+	other := take(t, t.Context(), b)
+	if err := lease.Renew(t.Context()); !broken || !errors.Is(err, lock.ErrLost) || lease.Context().Err() == nil {
+		wrong = append(wrong, fmt.Sprintf("broken: %t, renewed: %v", broken, err))
+	}
+	must(t, other.Release(t.Context()))
+	return wrong
+}
+
+// othersIsReleased releases a lock that somebody else has taken.
+func othersIsReleased(o lock.Options) func(t *testing.T) []string {
+	return func(t *testing.T) (wrong []string) {
+		s, a, _ := pair(t, o)
+		lease := take(t, t.Context(), a)
+		s.Do("SET", "lock:a", "somebody else's", "PX", "100000")
+		if err := lease.Release(t.Context()); !errors.Is(err, lock.ErrLost) || s.Do("GET", "lock:a") != "somebody else's" {
+			wrong = append(wrong, fmt.Sprintf("released: %v", err))
+		}
+		return wrong
+	}
+}
+
+// TestMutations: each suite is green, and red with the guard taken out. A suite
+// that stays green without a guard does not guard it; one that needs luck to turn
+// red does not either.
+func TestMutations(t *testing.T) {
+	for name, m := range map[string]struct {
+		suite  func(*testing.T) []string
+		guards []string // none: the margin of leases
+	}{
+		"the owner is not asked at the release":          {othersIsReleased(lock.Options{Announce: true}), []string{"if redis.call('GET', main) == token then held = 1 end", "held = 1"}},
+		"the owner is not asked, nobody waits":           {othersIsReleased(lock.Options{}), []string{"if token == ARGV[i + 1] then", "if token then"}},
+		"the owner is not asked at the renewal":          {brokenIsRenewed, []string{"if not mine(ARGV[3], ARGV[1], millis) then return {0, 0, 0, 0} end", ""}},
+		"a held lock is taken":                           {heldIsTaken, []string{"if holder and holder ~= token then", "if false then", "return redis.call('EXISTS', KEYS[1]) == 0 and (", "return true or ("}},
+		"a held lock is taken, the short way":            {heldIsTaken, []string{"'NX', 'PX'", "'PX'"}},
+		"tokens do not grow":                             {clockIsBehind, []string{"if last and tonumber(last) >= tonumber(", "if last and false and tonumber("}},
+		"the gate lets old tokens in":                    {oldIsWritten, []string{"if tonumber(ARGV[1]) < seen then", "if false then"}},
+		"holders trust a lease for longer than it lasts": {frozenIsAlive, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if wrong := m.suite(t); len(wrong) > 0 {
+				t.Errorf("with the guard: %v", wrong)
+			}
+			if m.guards == nil {
+				lock.MutateMargin(t)
+			} else {
+				lock.Mutate(t, m.guards...)
+			}
+			wrong := m.suite(t)
+			if len(wrong) == 0 {
+				t.Error("the suite stays green without this guard")
+			}
+			t.Log(wrong)
+		})
+	}
+}

@@ -1,0 +1,300 @@
+package seal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/queue"
+	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/typed"
+	"github.com/keywright/keywright/value"
+	"go.uber.org/goleak"
+)
+
+// rueidis waits up to a second, after Close too, before it asks a cluster for its slots again.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
+}
+
+// canary is what may not be found on a server.
+const canary = "canary-0123456789-canary"
+
+type person struct {
+	Name  string
+	Phone string
+	Age   *int64
+}
+
+var (
+	text    = value.Text(0)
+	number  = value.Int(0, 1<<40)
+	hidden  = value.Encrypt(text)
+	counted = value.Encrypt(number)
+	columns = value.Fields[person]{Columns: []value.Column[person]{
+		value.Required("name", text, func(p *person) *string { return &p.Name }),
+		value.Encrypted(value.Required("phone", text, func(p *person) *string { return &p.Phone })),
+		value.Encrypted(value.Optional("age", number, func(p *person) **int64 { return &p.Age })),
+	}}
+	members = []value.ObjectColumn[person]{
+		value.Member("name", value.Quoted, text, func(p *person) *string { return &p.Name }),
+		value.EncryptedMember(value.Member("phone", value.Quoted, text, func(p *person) *string { return &p.Phone })),
+		value.EncryptedMember(value.OptionalMember("age", value.Bare, number, func(p *person) **int64 { return &p.Age })),
+	}
+	object = value.SealedObject(members)
+)
+
+var entry = &keywright.Entry{Name: "thing", Pattern: "thing:{id}", Schema: "shop", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Minute, Min: time.Minute, Max: time.Minute, Text: "1m"}}
+
+type world struct {
+	*testing.T
+	s *keywrighttest.Server
+	c *keywright.Client
+}
+
+func worlds(t *testing.T, run func(w world)) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			s := keywrighttest.Start(t, brand)
+			run(world{t, s, client(t, s.URL(), ring(t, "new", "old"))})
+		})
+	}
+}
+
+func client(t testing.TB, url string, r keywright.Sealer) *keywright.Client {
+	t.Helper()
+	c, err := keywright.Open(t.Context(), url, keywright.Options{Sealer: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (w world) key(c *keywright.Client, name string) typed.Key {
+	return typed.NewKey(c, entry, name, nil)
+}
+
+// stored is everything that is on the server.
+func (w world) stored() string {
+	var out strings.Builder
+	for _, k := range strings.Fields(strings.Trim(fmt.Sprint(w.s.Do("SCAN", "0", "COUNT", "10000")), "[]"))[1:] {
+		name := strings.Trim(k, "[]")
+		kind := fmt.Sprint(w.s.Do("TYPE", name))
+		read := map[string][]string{"string": {"GET", name}, "hash": {"HGETALL", name}, "list": {"LRANGE", name, "0", "-1"}, "stream": {"XRANGE", name, "-", "+"}, "zset": {"ZRANGE", name, "0", "-1"}}[kind]
+		if read != nil {
+			fmt.Fprintf(&out, "%s %s %s\n", kind, name, w.s.Do(read...))
+		}
+	}
+	return out.String()
+}
+
+// check compares what was read with what was written.
+func check(t testing.TB, what string, got any, err error, want any) {
+	t.Helper()
+	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s: %v, %v; want %v", what, got, err, want)
+	}
+}
+
+func (w world) ok(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestHandles: every handle gives back what it was given, alone and queued, and
+// the server holds none of it.
+func TestHandles(t *testing.T) {
+	worlds(t, func(w world) {
+		ctx, age := w.Context(), int64(42)
+		p := person{"Ann", canary, &age}
+		h := typed.NewHash(w.key(w.c, "thing:h"), &columns)
+		w.ok(h.Set(ctx, p))
+		got, err := h.Get(ctx)
+		check(t, "hash", got.Phone+got.Name, err, canary+"Ann")
+		check(t, "optional", *got.Age, err, 42)
+		got, err = h.Cached(ctx, time.Minute)
+		check(t, "cached hash", got.Phone, err, canary)
+		f := typed.NewField(h.Key, "phone", &hidden, false)
+		w.ok(f.Set(ctx, canary+"2"))
+		one, err := f.Get(ctx)
+		check(t, "field", one, err, canary+"2")
+		got, err = h.Get(ctx)
+		check(t, "hash with the field", got.Phone, err, canary+"2")
+
+		s := typed.NewString(w.key(w.c, "thing:s"), &hidden)
+		w.ok(s.Set(ctx, canary))
+		one, err = s.Get(ctx)
+		check(t, "string", one, err, canary)
+		one, err = s.Swap(ctx, canary+"3")
+		check(t, "swapped", one, err, canary)
+		o := typed.NewString(w.key(w.c, "thing:o"), &object)
+		w.ok(o.Set(ctx, p))
+		got, err = o.Get(ctx)
+		check(t, "object", got.Phone+fmt.Sprint(*got.Age), err, canary+"42")
+		n := typed.NewString(w.key(w.c, "thing:n"), &counted)
+		w.ok(n.Set(ctx, 7))
+		seven, err := n.Get(ctx)
+		check(t, "number", seven, err, 7)
+
+		l := typed.NewList(w.key(w.c, "thing:l"), &hidden)
+		_, err = l.PushRight(ctx, canary, canary+"b")
+		w.ok(err)
+		all, err := l.Range(ctx, 0, -1)
+		check(t, "list", all, err, []string{canary, canary + "b"})
+		if _, err := l.Remove(ctx, 1, canary); err == nil {
+			t.Error("a sealed member is searched for by its value")
+		}
+		m := typed.NewMap(w.key(w.c, "thing:m"), &text, &hidden)
+		w.ok(m.SetAll(ctx, map[string]string{"a": canary, "b": canary + "b"}))
+		every, err := m.All(ctx)
+		check(t, "map", every, err, map[string]string{"a": canary, "b": canary + "b"})
+		one, err = m.Get(ctx, "b")
+		check(t, "field of a map", one, err, canary+"b")
+		for pair, err := range m.Each(ctx, 10) {
+			check(t, "each", strings.HasPrefix(pair.Value, canary), err, true)
+		}
+		w.streams(p)
+		w.queued(p)
+		if found := w.stored(); strings.Contains(found, "canary") || !strings.Contains(found, "Ann") || !strings.Contains(found, "stream") {
+			t.Errorf("the server has\n%s", found)
+		}
+	})
+}
+
+func (w world) streams(p person) {
+	ctx := w.Context()
+	s := typed.NewStream(w.key(w.c, "thing:x"), &columns, 100)
+	_, err := s.Add(ctx, p)
+	w.ok(err)
+	g := typed.NewGroup(s, "g")
+	w.ok(g.Ensure(ctx))
+	read, err := g.Read(ctx, "me", 10, 0)
+	check(w, "group", len(read) == 1 && read[0].Value.Phone == canary, err, true)
+	last, err := s.Last(ctx, 1)
+	check(w, "stream", len(last) == 1 && last[0].Value.Phone == canary, err, true)
+}
+
+// queued: batches, transactions, caches, jobs.
+func (w world) queued(p person) {
+	ctx := w.Context()
+	h := typed.NewHash(w.key(w.c, "thing:h2"), &columns)
+	var b keywright.Batch
+	keywright.Queue(&b, h.Later().Set(p))
+	later := keywright.Queue(&b, h.Later().Get())
+	w.ok(b.Run(ctx, w.c))
+	got, err := later.Result()
+	check(w, "batch", got.Phone, err, canary)
+	w.ok(w.c.Transact(ctx, func(tx *keywright.Tx) error {
+		got, err := keywright.Watch(tx, h.Later().Get())
+		check(w, "transaction", got.Phone, err, canary)
+		keywright.Queue(tx, h.Later().Set(got))
+		return err
+	}))
+	for n, o := range []cache.Options{{}, {Local: time.Minute}, {Fresh: 30 * time.Second}, {Copies: 10}} {
+		c := cache.New(w.c, entry, &hidden, o)
+		name := fmt.Sprint("thing:c", n)
+		i := c.Key(name, nil)
+		v, err := i.GetOrLoad(ctx, func(context.Context) (string, error) { return canary, nil })
+		check(w, "loaded", v, err, canary)
+		v, err = cache.New(w.c, entry, &hidden, o).Key(name, nil).Get(ctx)
+		check(w, "from the cache", v, err, canary)
+		w.ok(i.Set(ctx, canary+"c"))
+		if v, err = i.Get(ctx); o.Local == 0 { // a copy in the process is told a little later
+			check(w, "set in the cache", v, err, canary+"c")
+		}
+	}
+	q := queue.Open(w.c, "jobs", object, queue.Options{})
+	_, err = q.Enqueue(ctx, queue.Task[person]{Payload: p})
+	w.ok(err)
+	_, err = q.EnqueueAll(ctx, []queue.Task[person]{{Payload: p}, {Payload: p, ID: "mine"}})
+	w.ok(err)
+	done := make(chan string, 10)
+	run, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- q.Worker(func(_ context.Context, j *queue.Job[person]) error { done <- j.Payload.Phone; return nil }, queue.WorkerOptions{}).Run(run)
+	}()
+	for range 3 {
+		select {
+		case phone := <-done:
+			check(w, "job", phone, nil, canary)
+		case <-time.After(20 * time.Second):
+			w.Fatal("no job comes")
+		}
+	}
+	stop()
+	<-ended
+	_, err = q.Enqueue(ctx, queue.Task[person]{Payload: p})
+	w.ok(err)
+}
+
+// TestWithoutARing: nothing is written, and nothing is taken for plain text.
+func TestWithoutARing(t *testing.T) {
+	worlds(t, func(w world) {
+		ctx, bare := w.Context(), client(t, w.s.URL(), nil)
+		h, s, l := typed.NewHash(w.key(bare, "thing:h"), &columns), typed.NewString(w.key(bare, "thing:s"), &hidden), typed.NewList(w.key(bare, "thing:l"), &hidden)
+		_, pushed := l.PushRight(ctx, canary)
+		_, queued := queue.Open(bare, "jobs", hidden, queue.Options{}).Enqueue(ctx, queue.Task[string]{Payload: canary})
+		_, added := typed.NewStream(w.key(bare, "thing:x"), &columns, 0).Add(ctx, person{Phone: canary})
+		mapped := typed.NewMap(w.key(bare, "thing:m"), &text, &hidden).SetAll(ctx, map[string]string{"a": canary})
+		for what, err := range map[string]error{"hash": h.Set(ctx, person{Phone: canary}), "string": s.Set(ctx, canary), "list": pushed, "job": queued, "stream": added, "map": mapped,
+			"field": typed.NewField(h.Key, "phone", &hidden, true).Set(ctx, canary), "cache": cache.New(bare, entry, &hidden, cache.Options{}).Key("thing:c", nil).Set(ctx, canary)} {
+			class, ours := keywright.ClassOf(err)
+			if !ours || class != keywright.Invalid || !strings.Contains(err.Error(), "Sealer") || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if n := w.s.Do("DBSIZE"); n != int64(0) {
+			t.Errorf("%v keys were written: %s", n, w.stored())
+		}
+		w.ok(typed.NewString(w.key(w.c, "thing:s"), &hidden).Set(ctx, canary))
+		if v, err := s.Get(ctx); err == nil || v != "" {
+			t.Errorf("%q, %v", v, err)
+		}
+	})
+}
+
+// TestMovedByHand: what is copied to another key or field, or was never sealed,
+// does not come out of any handle.
+func TestMovedByHand(t *testing.T) {
+	worlds(t, func(w world) {
+		ctx := w.Context()
+		one, two := typed.NewHash(w.key(w.c, "thing:1"), &columns), typed.NewHash(w.key(w.c, "thing:2"), &columns)
+		w.ok(one.Set(ctx, person{"Ann", canary, nil}))
+		w.s.Do("COPY", "thing:1", "thing:2")
+		moved := func(what string, err error, why error) {
+			t.Helper()
+			bad, ours := errors.AsType[*keywright.DecodeError](err)
+			if !ours || !errors.Is(err, why) || bad.Entry != "thing" || strings.Contains(err.Error(), "canary") {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		_, err := two.Get(ctx)
+		moved("another key", err, seal.ErrForged)
+		w.s.Do("HSET", "thing:1", "age", fmt.Sprint(w.s.Do("HGET", "thing:1", "phone")))
+		_, err = one.Get(ctx)
+		moved("another field", err, seal.ErrForged)
+		w.s.Do("HSET", "thing:2", "phone", canary)
+		_, err = two.Get(ctx)
+		moved("plain text", err, seal.ErrNotSealed)
+		_, err = typed.NewField(two.Key, "phone", &hidden, false).Get(ctx)
+		moved("a field", err, seal.ErrNotSealed)
+		other := *entry
+		other.Schema = "else"
+		_, err = typed.NewHash(typed.NewKey(w.c, &other, "thing:1", nil), &columns).Get(ctx)
+		moved("another declaration", err, seal.ErrForged)
+		w.ok(one.Set(ctx, person{"Ann", canary, nil}))
+		_, err = typed.NewHash(w.key(client(t, w.s.URL(), ring(t, "old")), "thing:1"), &columns).Get(ctx)
+		moved("a process without the key", err, seal.ErrUnknownKey)
+	})
+}

@@ -1,0 +1,101 @@
+package reseal
+
+import (
+	"fmt"
+
+	"github.com/keywright/keywright/keyspace"
+)
+
+// Report is what a walk has found.
+type Report struct {
+	Server     string   // "redis 7.0.15, single"
+	Endpoint   string   // without credentials
+	Active     string   // the id of the key that seals
+	Parts      []*Part  // in the order of the declaration
+	Incomplete []string // why it may not be all; empty: it is
+	All        bool     // everything that is declared encrypted was looked at
+	Passes     int      // how many walks
+	Resealed   int64    // in all passes
+	Raced      int64    // not replaced, since somebody else was quicker
+
+	known []string
+}
+
+// Part is one part of an entry that is declared encrypted.
+type Part struct {
+	Entry     string
+	Name      string // "phone", "" for a whole value
+	Type      string
+	Texts     int64
+	Keys      map[string]int64 // those that open, by the id of their key
+	Unknown   map[string]int64 // by ids that the ring does not have; at most 20 of them, the rest as "others"
+	Forged    map[string]int64 // they do not open with the key of the ring that they name
+	NotSealed int64            // plain, or sealed by something else
+	Fixed     int64            // of those under other keys: entries of streams cannot be changed
+
+	resealed, raced int64
+	at              keyspace.SealedPart
+}
+
+func (r *Report) sums() (resealed, raced int64) {
+	for _, p := range r.Parts {
+		resealed, raced = resealed+p.resealed, raced+p.raced
+	}
+	return resealed, raced
+}
+
+// Total adds up the parts.
+func (r *Report) Total() Part {
+	sum := Part{Keys: map[string]int64{}, Unknown: map[string]int64{}, Forged: map[string]int64{}}
+	for _, p := range r.Parts {
+		sum.Texts, sum.NotSealed, sum.Fixed = sum.Texts+p.Texts, sum.NotSealed+p.NotSealed, sum.Fixed+p.Fixed
+		for _, m := range []struct{ to, from map[string]int64 }{{sum.Keys, p.Keys}, {sum.Unknown, p.Unknown}, {sum.Forged, p.Forged}} {
+			for id, n := range m.from {
+				m.to[id] += n
+			}
+		}
+	}
+	return sum
+}
+
+// Closed are the texts that do not open.
+func (p *Part) Closed() int64 {
+	n := p.NotSealed
+	for _, m := range []map[string]int64{p.Unknown, p.Forged} {
+		for _, some := range m {
+			n += some
+		}
+	}
+	return n
+}
+
+// Old are the texts that open, but with another key than the active one.
+func (p *Part) Old(active string) (n int64) {
+	for id, some := range p.Keys {
+		if id != active {
+			n += some
+		}
+	}
+	return n
+}
+
+// Removable are the keys of the ring that nothing needs: none of them unless the
+// walk saw everything. What does not open counts for the key that it names.
+func (r *Report) Removable() (ids []string) {
+	if len(r.Incomplete) > 0 || !r.All {
+		return nil
+	}
+	sum := r.Total()
+	for _, id := range r.known {
+		if id != r.Active && sum.Keys[id]+sum.Forged[id] == 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// String is the report in a line.
+func (r *Report) String() string {
+	sum := r.Total()
+	return fmt.Sprintf("%d texts, %d under other keys than %s, %d that do not open", sum.Texts, sum.Old(r.Active), r.Active, sum.Closed())
+}

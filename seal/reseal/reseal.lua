@@ -1,0 +1,33 @@
+-- reseal: put new sealed texts in the place of old ones that nobody has changed
+-- KEYS: 1 the key
+-- ARGV: 1 string, hash or list; then three per text: 2 where (field of a hash, index of
+--       a list)  3 the old text  4 the new one
+-- Returns: per text 1 if it was replaced, 0 if it is another by now or gone
+-- Round trips: 1
+-- A key keeps its TTL. Elements of a list may have moved meanwhile: they are looked for.
+local done = {}
+for i = 2, #ARGV, 3 do
+  local where, old, new, replaced = ARGV[i], ARGV[i + 1], ARGV[i + 2], 0
+  if ARGV[1] == 'string' then
+    if redis.call('GET', KEYS[1]) == old then
+      redis.call('SET', KEYS[1], new, 'KEEPTTL')
+      replaced = 1
+    end
+  elseif ARGV[1] == 'hash' then
+    if redis.call('HGET', KEYS[1], where) == old then
+      redis.call('HSET', KEYS[1], where, new)
+      replaced = 1
+    end
+  else
+    local at = where
+    if redis.call('LINDEX', KEYS[1], at) ~= old then
+      at = redis.call('LPOS', KEYS[1], old)
+    end
+    if at then
+      redis.call('LSET', KEYS[1], at, new)
+      replaced = 1
+    end
+  end
+  done[#done + 1] = replaced
+end
+return done

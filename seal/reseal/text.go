@@ -1,0 +1,116 @@
+package reseal
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/seal"
+)
+
+// maxUnknown bounds how many unknown key ids a report names.
+const maxUnknown = 20
+
+// cell is one stored text of a key: it is sealed, or a JSON object with sealed
+// members.
+type cell struct {
+	where  string // in the script: field of a hash, index of a list
+	field  string // in the place it is sealed for
+	stored string
+	parts  []*Part
+}
+
+// look counts what is in a cell, and gives the text that is to take its place;
+// parts are those that change. Without any the text is as it was.
+func (p *pass) look(t *target, key string, c cell) (text string, parts []*Part) {
+	text = c.stored
+	for _, part := range c.parts {
+		sealed, from, to, there := text, 0, len(text), true
+		if part.at.Member != "" {
+			if sealed, from, to, there = member(text, part.at.Member); !there {
+				continue
+			}
+		}
+		part.Texts++
+		anew, changed := p.renew(part, keywright.Place{Schema: t.entry.Schema, Key: key, Field: placeField(c.field, part.at.Member)}, sealed)
+		if !changed {
+			continue
+		}
+		if part.at.Member != "" {
+			anew = text[:from] + `"` + base64.StdEncoding.EncodeToString([]byte(anew)) + `"` + text[to:]
+		}
+		text, parts = anew, append(parts, part)
+	}
+	return text, parts
+}
+
+func placeField(field, member string) string {
+	if field == "" || member == "" {
+		return field + member
+	}
+	return field + "." + member
+}
+
+// renew counts one sealed text, and seals it anew if that is what is to be done.
+func (p *pass) renew(part *Part, at keywright.Place, sealed string) (string, bool) {
+	id, ok := seal.KeyID(sealed)
+	if !ok {
+		part.NotSealed++
+		return "", false
+	}
+	plain, err := p.Ring.Open(at, sealed)
+	switch {
+	case errors.Is(err, seal.ErrUnknownKey):
+		if _, named := part.Unknown[id]; !named && len(part.Unknown) >= maxUnknown {
+			id = "others"
+		}
+		part.Unknown[id]++
+	case err != nil:
+		part.Forged[id]++
+	case id != p.active && part.Type == "stream":
+		part.Keys[id]++
+		part.Fixed++
+	case id != p.active && p.apply:
+		part.Keys[id]++ // as it was found
+		anew, err := p.Ring.Seal(at, plain)
+		return anew, err == nil
+	default:
+		part.Keys[id]++
+	}
+	return "", false
+}
+
+// member finds a sealed member of a JSON object: its bytes, and where its JSON
+// stands. What is no text or no base64 is given as it is: it is not sealed. Of two
+// with one name the last one counts, as when the object is read.
+func member(object, name string) (sealed string, from, to int, there bool) {
+	decode := json.NewDecoder(bytes.NewReader([]byte(object)))
+	if first, err := decode.Token(); err != nil || first != json.Delim('{') {
+		return object, 0, 0, true // no object: not sealed
+	}
+	for decode.More() {
+		key, err := decode.Token()
+		var raw json.RawMessage
+		if err == nil {
+			err = decode.Decode(&raw)
+		}
+		if err != nil {
+			return object, 0, 0, true
+		}
+		if key != name {
+			continue
+		}
+		there = string(raw) != "null"
+		to = int(decode.InputOffset())
+		from, sealed = to-len(raw), string(raw)
+		var text string
+		if json.Unmarshal(raw, &text) == nil {
+			if b, err := base64.StdEncoding.DecodeString(text); err == nil {
+				sealed = string(b)
+			}
+		}
+	}
+	return sealed, from, to, there
+}
