@@ -56,7 +56,7 @@ func TestClear(t *testing.T) {
 		for i, c := range clearings {
 			notes := New(open(t, s.URL()), noteSpec(fmt.Sprint("n", i)), nil)
 			ended(t, s, notes, "k", "1", "2")
-			var due batch
+			var due lot
 			eventually(t, "both are due", func() bool {
 				var err error
 				due, _, _, err = notes.due(t.Context(), "me", SweepOptions{})
@@ -87,9 +87,9 @@ func TestClear(t *testing.T) {
 	})
 }
 
-// TestBatchOfOneMoment: items of one score are not divided, unless they are more
+// TestLotOfOneMoment: items of one score are not divided, unless they are more
 // than a batch.
-func TestBatchOfOneMoment(t *testing.T) {
+func TestLotOfOneMoment(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for i := range 7 {
 			_, err := notes.Create(t.Context(), fmt.Sprint(i), a("k", 5))
@@ -98,7 +98,7 @@ func TestBatchOfOneMoment(t *testing.T) {
 			s.Do("ZADD", notes.spec.Expires, fmt.Sprint(1+i/3), fmt.Sprint(i))
 		}
 		for most, want := range map[int]string{2: "2 ", 3: "3 ", 4: "3 1", 5: "3 1", 7: "6 2", 8: "7 3"} {
-			b, err := notes.batch(t.Context(), "1000", most)
+			b, err := notes.lot(t.Context(), "1000", most)
 			must(t, err)
 			if got := fmt.Sprint(len(b.items), " ", b.last); got != want {
 				t.Errorf("a batch of %d: %s, not %s", most, got, want)

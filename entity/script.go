@@ -2,7 +2,6 @@ package entity
 
 import (
 	_ "embed"
-	"strings"
 
 	"github.com/keywright/keywright"
 )
@@ -39,12 +38,14 @@ var repairText string
 type scripts struct {
 	write, touch                           *keywright.Shared
 	list, count, due, clear, sweep, repair *keywright.Script
+
+	apart apartScripts
 }
 
 var edit = func(text string) string { return text }
 
 func newScripts(c *keywright.Client) *scripts {
-	edit := func(text string) string { return edit(strings.Replace(text, "--include send.lua", sendText, 1)) }
+	edit := func(text string) string { return edit(include(text)) }
 	return &scripts{
 		write:  keywright.NewShared(c, "entity write", edit(writeText)),
 		touch:  keywright.NewShared(c, "entity touch", edit(touchText)),
@@ -54,6 +55,7 @@ func newScripts(c *keywright.Client) *scripts {
 		clear:  keywright.NewScript("entity clear", edit(clearText)),
 		sweep:  keywright.NewScript("entity sweep", edit(sweepText)),
 		repair: keywright.NewScript("entity repair", edit(repairText)),
+		apart:  newApartScripts(edit),
 	}
 }
 

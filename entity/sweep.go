@@ -80,6 +80,9 @@ type swept struct {
 }
 
 func (s *Store[I, T]) sweepAll(ctx context.Context, sweeper string, o SweepOptions) (all swept, err error) {
+	if s.apart {
+		return s.sweepApart(ctx, sweeper, o)
+	}
 	for ctx.Err() == nil {
 		began := time.Now()
 		due, wait, busy, err := s.due(ctx, sweeper, o)
@@ -101,7 +104,7 @@ func (s *Store[I, T]) sweepAll(ctx context.Context, sweeper string, o SweepOptio
 }
 
 // due takes the lease and looks for what has expired.
-func (s *Store[I, T]) due(ctx context.Context, sweeper string, o SweepOptions) (d batch, next, busy time.Duration, err error) {
+func (s *Store[I, T]) due(ctx context.Context, sweeper string, o SweepOptions) (d lot, next, busy time.Duration, err error) {
 	if s.spec.Expires == "" {
 		return d, time.Hour, 0, s.err
 	}
@@ -112,19 +115,19 @@ func (s *Store[I, T]) due(ctx context.Context, sweeper string, o SweepOptions) (
 	if next, busy = millis(all[1]), millis(all[0]); all[1] != "0" {
 		return d, next, busy, nil
 	}
-	d, err = s.batch(ctx, all[2], o.batch())
+	d, err = s.lot(ctx, all[2], o.batch())
 	return d, 0, 0, err
 }
 
-// batch is items that are to be swept.
-type batch struct {
+// lot is items that are to be swept.
+type lot struct {
 	items []registration
 	last  string // they are all whose score in the expiry zset is at most this; "" if that is not known
 }
 
-// batch reads what expired before a moment, with plain commands: through a script
+// lot reads what expired before a moment, with plain commands: through a script
 // every id would cost the server twice.
-func (s *Store[I, T]) batch(ctx context.Context, now string, most int) (d batch, err error) {
+func (s *Store[I, T]) lot(ctx context.Context, now string, most int) (d lot, err error) {
 	raw := s.client.Raw()
 	a := s.action("sweep", keywright.Reads, s.spec.Expires, nil)
 	scores, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
@@ -206,7 +209,7 @@ func (s *Store[I, T]) sweep(ctx context.Context, due []registration) (Swept, err
 }
 
 // sweepBatch sweeps a batch, in the cheap way if it is as it was believed to be.
-func (s *Store[I, T]) sweepBatch(ctx context.Context, b batch) (Swept, error) {
+func (s *Store[I, T]) sweepBatch(ctx context.Context, b lot) (Swept, error) {
 	if b.last == "" || len(s.spec.OnExpire) > 0 {
 		return s.sweep(ctx, b.items)
 	}

@@ -176,7 +176,7 @@ func TestLayers(t *testing.T) {
 		"seal/reseal":                 append([]string{"seal", "source"}, declared...),
 		"limit":                       nil,
 		"counter":                     {"typed", "value", "slot"},
-		"entity":                      {"value"},
+		"entity":                      {"slot", "value"},
 		"ranking":                     {"typed", "value", "slot"},
 		"cache":                       {"slot", "typed", "value", "internal/breaker"},
 		"fallback":                    {"internal/breaker", "entity"},
