@@ -32,7 +32,7 @@ func (o SweepOptions) every() time.Duration { return cmp.Or(o.Every, time.Second
 // Swept is what a sweep has done.
 type Swept struct {
 	Gone  int // items taken out of their indexes, and announced
-	Lives int // items whose hash somebody has prolonged by hand
+	Lives int // items that live: prolonged by hand, or in several slots (docs/entities-cluster.md)
 	Busy  time.Duration
 }
 
@@ -83,7 +83,7 @@ func (s *Store[I, T]) sweepAll(ctx context.Context, sweeper string, o SweepOptio
 	if s.apart {
 		return s.sweepApart(ctx, sweeper, o)
 	}
-	for ctx.Err() == nil {
+	for idle := 0; ctx.Err() == nil; {
 		began := time.Now()
 		due, wait, busy, err := s.due(ctx, sweeper, o)
 		if err != nil || busy > 0 || len(due.items) == 0 {
@@ -95,9 +95,11 @@ func (s *Store[I, T]) sweepAll(ctx context.Context, sweeper string, o SweepOptio
 		if o.Swept != nil && err == nil {
 			o.Swept(done)
 		}
-		if err != nil || done.Gone+done.Lives == 0 {
-			return all, err // others were faster: what is left is looked at anew
-		}
+		if done.Gone+done.Lives > 0 {
+			idle = 0
+		} else if idle++; err != nil || idle == 3 {
+			return all, err
+		} // else others were faster, or a reply was lost: what is left is looked at anew
 		pause(ctx, time.Duration(len(due.items))*time.Second/time.Duration(o.rate())-time.Since(began))
 	}
 	return all, ctx.Err()
