@@ -37,7 +37,7 @@ fuzz: ## fuzz every target for FUZZTIME (10m)
 
 soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
-	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKills' -v ./queue
+	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKills' -v ./queue ./fallback/bbolt
 	go test -count=20 -timeout 4h -run 'History|Processes|Failovers' ./lock
 
 bench: ## the figures of bench/README.md
@@ -47,6 +47,7 @@ tidy: ## tidy every module
 	GOWORK=off go mod tidy
 	cd cmd/keywright && go mod edit -replace github.com/keywright/keywright=../.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright
 	for m in metrics tracing; do (cd $$m && go mod edit -replace github.com/keywright/keywright=.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright); done
+	cd fallback/bbolt && go mod edit -replace github.com/keywright/keywright=../.. && GOWORK=off go mod tidy; go mod edit -dropreplace github.com/keywright/keywright
 	cd bench && GOWORK=off go mod tidy -e # a test of redsync imports rueidiscompat, which not every proxy has
 	cd examples && GOWORK=off go mod tidy
 

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/breaker"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 	"github.com/redis/rueidis"
@@ -92,7 +93,7 @@ type Cache[V any] struct {
 	timed   bool  // reads need to know the TTL that is left
 	way     way   // of reading
 	tier    *tier[V]
-	guard   *breaker
+	guard   *breaker.Breaker
 	copies  *copies[V]
 	spent   average
 
@@ -127,7 +128,7 @@ func New[V any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[V], 
 		x.stale = (x.ttl() - o.Fresh).Milliseconds()
 	}
 	if o.Patience > 0 {
-		x.guard = &breaker{}
+		x.guard = &breaker.Breaker{}
 	}
 	if x.guard == nil && !x.timed {
 		if x.way = direct; o.Local > 0 {

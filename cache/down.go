@@ -3,9 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -26,46 +24,10 @@ func failing(err error) bool {
 	return ok && class != keywright.Invalid && class != keywright.Refused
 }
 
-const (
-	breakerFailures = 5
-	breakerPause    = time.Second
-)
-
-// breaker leaves a server alone that has failed several times in a row; after a
-// pause one call tries it.
-type breaker struct {
-	failures atomic.Int32
-	until    atomic.Int64 // Unix ns; 0: closed
-}
-
-func (b *breaker) allow() bool {
-	until := b.until.Load()
-	if until == 0 {
-		return true
-	}
-	now := time.Now().UnixNano()
-	return now >= until && b.until.CompareAndSwap(until, now+pause())
-}
-
-func pause() int64 { return int64(breakerPause/2 + rand.N(breakerPause)) }
-
-func (b *breaker) note(ok bool) {
-	if ok {
-		if b.failures.Load() != 0 {
-			b.failures.Store(0)
-			b.until.Store(0)
-		}
-		return
-	}
-	if b.failures.Add(1) == breakerFailures {
-		b.until.Store(time.Now().UnixNano() + pause())
-	}
-}
-
 // heard tells the breaker how a call ended; one that its caller ended says nothing.
 func (c *Cache[V]) heard(ctx context.Context, err error) {
 	if c.guard != nil && (err == nil || ctx.Err() == nil) {
-		c.guard.note(!failing(err))
+		c.guard.Note(!failing(err))
 	}
 }
 

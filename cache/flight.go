@@ -139,7 +139,7 @@ func (c *Cache[V]) begins(f *flight[V]) {
 
 // ask is a claim, and before it the tags of the item.
 func (i Item[V]) ask(ctx context.Context, token string, why claiming) (out claimed[V], err error) {
-	if i.c.guard != nil && !i.c.guard.allow() {
+	if i.c.guard != nil && !i.c.guard.Allow() {
 		return out, i.c.unavailable("claim")
 	}
 	short, cancel := i.c.patient(ctx)

@@ -180,7 +180,7 @@ func (i Item[V]) read(ctx context.Context) reading[V] {
 	if c.guard == nil {
 		return i.reach(ctx)
 	}
-	if !c.guard.allow() {
+	if !c.guard.Allow() {
 		return i.without(c.unavailable("get"))
 	}
 	short, cancel := c.patient(ctx)

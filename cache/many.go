@@ -24,7 +24,7 @@ type ManyLoader[V any] = func(ctx context.Context, missing []int) (map[int]V, er
 // not answer (ServeStale).
 func (c *Cache[V]) GetMany(ctx context.Context, items []Item[V]) []Result[V] {
 	out := make([]Result[V], len(items))
-	if c.guard != nil && !c.guard.allow() {
+	if c.guard != nil && !c.guard.Allow() {
 		for n, i := range items {
 			r := i.without(c.unavailable("get many"))
 			out[n] = Result[V]{r.value, r.err}
@@ -151,7 +151,7 @@ func (m *many[V]) fly(ctx context.Context) {
 // claim settles what is there or known to be absent, and gives the indexes that
 // are ours to load.
 func (m *many[V]) claim(ctx context.Context, token string) (own []int, left time.Duration, err error) {
-	if m.c.guard != nil && !m.c.guard.allow() {
+	if m.c.guard != nil && !m.c.guard.Allow() {
 		return nil, 0, m.c.unavailable("claim many")
 	}
 	for _, n := range m.open {

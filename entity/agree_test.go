@@ -167,7 +167,7 @@ func told(text string) (id, line string, err error) {
 }
 
 // announced compares the stream with the model, and with what was published.
-func (w *world) announced(heard []string) {
+func (w *world) announcing(heard []string) {
 	w.Helper()
 	got := map[string][]string{}
 	var all []string

@@ -37,7 +37,7 @@ func (s *Store[I, T]) together(t *testing.T, calls ...*call) []string {
 	return out
 }
 
-// creating and deleting are calls for an item that is a fact.
+// creating and removing are calls for an item that is a fact.
 func creating(t *testing.T, s *Store[string, note], id string, v note) *call {
 	t.Helper()
 	c := &call{id: id, condition: absent}
@@ -48,7 +48,7 @@ func creating(t *testing.T, s *Store[string, note], id string, v note) *call {
 	return c
 }
 
-func deleting(s *Store[string, note], id string, v note) *call {
+func removing(s *Store[string, note], id string, v note) *call {
 	record := s.record(map[string]string{"kind": v.Kind, "context": v.Context, "priority+created": fmt.Sprint(v.Priority)})
 	return &call{id: id, condition: present, stamps: stamps{version: s.spec.Version}, expected: record, drops: s.all(record)}
 }
@@ -58,7 +58,7 @@ func deleting(s *Store[string, note], id string, v note) *call {
 func TestVersionsInOneScript(t *testing.T) {
 	brands(t, func(t *testing.T, _ *keywrighttest.Server, notes *Store[string, note]) {
 		v := a("fact", 1)
-		got := notes.together(t, creating(t, notes, "1", v), deleting(notes, "1", v), creating(t, notes, "1", v), deleting(notes, "1", v), creating(t, notes, "1", v))
+		got := notes.together(t, creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "1", v))
 		if got[0] == "" || got[0] != got[1] || got[2] <= got[1] || got[4] <= got[3] {
 			t.Errorf("versions %s", got)
 		}
@@ -100,7 +100,7 @@ func TestDeleteItem(t *testing.T) {
 func TestTTLInOneScript(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		v := a("fact", 1)
-		notes.together(t, creating(t, notes, "1", v), deleting(notes, "1", v), creating(t, notes, "2", v))
+		notes.together(t, creating(t, notes, "1", v), removing(notes, "1", v), creating(t, notes, "2", v))
 		for _, w := range mortal(s, "n:") {
 			t.Error(w)
 		}

@@ -196,6 +196,9 @@ func (c *check[I, T]) judge(ctx context.Context, id string) error {
 
 func (c *check[I, T]) compare(ctx context.Context, id string) (again bool, err error) {
 	s := c.store
+	if s.apart {
+		return c.compareApart(ctx, id)
+	}
 	texts, there, err := s.indexedTexts(ctx, id)
 	if err != nil {
 		return false, err

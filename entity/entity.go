@@ -111,6 +111,9 @@ type Store[I, T any] struct {
 	apart   bool   // its keys lie in several slots of a cluster
 	renewed *memo
 	seen    foresight
+
+	windows windows                     // of intents, if it is apart
+	hook    func(step, id string) error // of tests: between the steps; an error is a process that dies there
 }
 
 // New makes a store. Generated code calls it. The error of a key that could not
@@ -130,6 +133,7 @@ func New[I, T any](c *keywright.Client, spec *Spec[I, T], err error) *Store[I, T
 	s.keeps = fmt.Sprint(spec.IndexTTL.Milliseconds())
 	s.scripts = keywright.Part(c, newScripts)
 	s.putter = newPutter(c, s)
+	s.place()
 	return s
 }
 

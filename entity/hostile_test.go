@@ -19,7 +19,7 @@ var hostile = []string{"0", "-", "1", "-1", "007", "1e3", "nan", "inf", "(1", "[
 // message of an event is JSON that says so.
 func TestHostile(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
-		notes := New(open(t, s.URL()), announced("n"), nil)
+		notes := New(open(t, s.URL()), announcing("n"), nil)
 		for i, id := range hostile {
 			kind, body := hostile[len(hostile)-1-i], hostile[(i+7)%len(hostile)]
 			v := note{Kind: kind, Context: id, Priority: 5, Text: body}

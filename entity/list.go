@@ -107,13 +107,13 @@ func (s *Store[I, T]) List(ctx context.Context, q Query[T]) (Page[I, T], error) 
 // rows are those of a page, of one that is known from before if may be.
 func (s *Store[I, T]) rows(ctx context.Context, q Query[T]) (rows []row, next string, gone int, err error) {
 	a := s.action("list", keywright.Reads, q.Of.key, q.check())
-	if a.Err == nil {
+	if a.Err == nil && !s.apart {
 		var ok bool
 		if rows, next, gone, ok, err = s.foresee(ctx, &a, &q); ok || err != nil {
 			return rows, next, gone, err
 		}
 	}
-	if rows, next, gone, err = s.list(ctx, q, s.names); err == nil {
+	if rows, next, gone, err = s.list(ctx, q, s.names); err == nil && !s.apart {
 		s.learn(&q, rows, next)
 	}
 	return rows, next, gone, err
@@ -172,6 +172,9 @@ func (s *Store[I, T]) list(ctx context.Context, q Query[T], fields []string) (ro
 	a := s.action("list", keywright.Reads, q.Of.key, q.check())
 	if a.Err != nil {
 		return nil, "", 0, a.Err
+	}
+	if s.apart {
+		return s.listApart(ctx, &q, fields)
 	}
 	keys := []string{q.Of.key}
 	for _, and := range q.And {
@@ -256,7 +259,7 @@ func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n i
 		kind = "set"
 	}
 	keys := []string{of.key}
-	if s.spec.Expires != "" {
+	if s.spec.Expires != "" && !s.apart {
 		keys = append(keys, s.spec.Expires)
 	}
 	reply, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
@@ -268,7 +271,7 @@ func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n i
 	}
 	n, err = reply[0].AsInt64()
 	whole, _ := reply[1].ToString()
-	return n, whole == "1", err
+	return n, whole == "1" && !s.apart, err
 }
 
 // All gives all items, in no order, page by page: those that are there from
@@ -324,7 +327,9 @@ func (s *Store[I, T]) ledger(ctx context.Context) iter.Seq2[[]registration, erro
 			}, func(r rueidis.RedisResult) (rueidis.ScanEntry, error) { return r.AsScanEntry() })
 			var out []registration
 			for i := 0; i+1 < len(page.Elements); i += 2 {
-				out = append(out, registration{page.Elements[i], page.Elements[i+1]})
+				if page.Elements[i] != pending {
+					out = append(out, registration{page.Elements[i], page.Elements[i+1]})
+				}
 			}
 			if !yield(out, err) || err != nil || page.Cursor == 0 {
 				return

@@ -5,7 +5,7 @@
 -- ARGV[2] lowest score, ARGV[3] highest score, as ZRANGE BYSCORE takes them
 -- ARGV[4] where the page before ended: its last score ('' the first page), ARGV[5] its last id
 -- ARGV[6] items wanted, ARGV[7] ids to look at, at most
--- ARGV[8] '1': the ids alone; ARGV[9] prefix, ARGV[10] suffix of the items' keys, ARGV[11…] their fields
+-- ARGV[8] '1': the ids alone, '2': ids and scores, whether their items are there or not; ARGV[9] prefix, ARGV[10] suffix of the items' keys, ARGV[11…] their fields
 -- Returns {'1' if there is more, last score, last id, ids whose item is gone, id, text, …, id, …}
 -- Round trips: 1
 local call = redis.call
@@ -45,8 +45,13 @@ local function outside(s, rev)
 end
 
 -- take gives false when the page is full.
-local function take(id)
+local function take(id, s)
   if found == wanted then return false end
+  if ARGV[8] == '2' then
+    n, found = n + 2, found + 1
+    out[n - 1], out[n] = id, s or ''
+    return true
+  end
   if #KEYS > 1 and not elsewhere(id) then return true end
   local texts
   if not alone then
@@ -128,7 +133,7 @@ else
       end
       -- Ids of the same score that were given before: the last of them is gone.
       if not (skip and s == score and (rev and id >= last or not rev and id <= last)) then
-        if budget == 0 or not take(id) then
+        if budget == 0 or not take(id, s) then
           more = '1'
           break
         end

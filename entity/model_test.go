@@ -58,7 +58,7 @@ type world struct {
 }
 
 func newWorld(f failer, d dice, s *keywrighttest.Server, c *keywright.Client, prefix string) *world {
-	spec := announced(prefix)
+	spec := announcing(prefix)
 	for _, events := range []*[]Event{&spec.OnCreate, &spec.OnUpdate, &spec.OnDelete, &spec.OnExpire} {
 		*events = append(*events, Event{Mode: Publish, Channel: prefix + ".events", Plain: true, Data: (*events)[0].Data})
 	}
@@ -432,7 +432,7 @@ func TestModel(t *testing.T) {
 				w.step()
 			}
 			w.agree()
-			w.announced(heard())
+			w.announcing(heard())
 			w.cleanUp()
 		})
 	})

@@ -87,7 +87,7 @@ var mutants = map[string]mutant{
 	"ids give the dead":                {"NeverGivenWhenExpired", []string{"elseif call('EXISTS', prefix .. id .. suffix) == 0 then", "elseif false then"}},
 	"a list looks in one index only":   {"Model", []string{"if #KEYS > 1 and not elsewhere(id) then return true end", ""}},
 	"a cursor that is gone":            {"CursorIsGone", []string{"if not (skip and s == score", "if not (false and s == score"}},
-	"a page looks at everything":       {"ManyDead", []string{"        if budget == 0 or not take(id) then", "        if not take(id) then"}},
+	"a page looks at everything":       {"ManyDead", []string{"        if budget == 0 or not take(id, s) then", "        if not take(id, s) then"}},
 	"a page of a set too":              {"ManyDead", []string{"        if budget == 0 or not take(ids[i]) then", "        if not take(ids[i]) then"}},
 	"a large set is sorted":            {"LargeSet", []string{"call('SCARD', index) > 5000", "false"}},
 	"a range has no end":               {"Model", []string{"      if outside(s, rev) then", "      if false then"}},

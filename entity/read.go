@@ -162,6 +162,10 @@ func (s *Store[I, T]) parse(item *Item[I, T], key string) error {
 }
 
 func (s *Store[I, T]) broken(key, field string, err error) error {
+	switch err.(type) {
+	case *keywright.DecodeError, *keywright.Error: // of opening what is sealed
+		return err
+	}
 	return &keywright.DecodeError{Entry: s.spec.Entry.Name, Key: key, Field: field, Err: err}
 }
 
@@ -197,6 +201,9 @@ func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []str
 	}
 	if a.Err != nil {
 		return Item[I, T]{}, false, a.Err
+	}
+	if s.apart {
+		return s.touchApart(ctx, &a, id, fields, mode, ttl)
 	}
 	args := append([]string{strconv.Itoa(5 + len(fields)), s.id(key), ttl, s.keeps, mode}, fields...)
 	keys := []string{key, s.spec.Expires, s.spec.Ledger}
@@ -273,11 +280,14 @@ func found(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) {
 // outlive renews the TTL of the indexes of an item that was prolonged, of each at
 // most every quarter of it: a write has renewed it by all of it, so it outlives
 // whatever is prolonged until then.
-func (s *Store[I, T]) outlive(ctx context.Context, record string) error {
-	var keys []string
+func (s *Store[I, T]) outlive(ctx context.Context, record string, others ...string) error {
 	for _, e := range s.all(record) {
-		if s.renewed.due(e.key) {
-			keys = append(keys, e.key)
+		others = append(others, e.key)
+	}
+	var keys []string
+	for _, key := range others {
+		if s.renewed.due(key) {
+			keys = append(keys, key)
 		}
 	}
 	if len(keys) == 0 {

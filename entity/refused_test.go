@@ -16,7 +16,7 @@ import (
 )
 
 // announced is the entity with events of all kinds in one stream.
-func announced(prefix string) *Spec[string, note] {
+func announcing(prefix string) *Spec[string, note] {
 	spec := noteSpec(prefix)
 	to := func(what string, more ...Part) []Event {
 		data := append([]Part{{Name: "id", Form: value.Quoted}, {Name: "kind", Field: "kind", Form: value.Quoted}}, more...)
@@ -28,7 +28,7 @@ func announced(prefix string) *Spec[string, note] {
 }
 
 // state is everything that is stored under a prefix.
-func state(s *keywrighttest.Server, prefix string) (out []string) {
+func contents(s *keywrighttest.Server, prefix string) (out []string) {
 	for _, k := range keysOf(s, prefix) {
 		kind := fmt.Sprint(s.Do("TYPE", k))
 		read := map[string][]string{"hash": {"HGETALL", k}, "set": {"SMEMBERS", k}, "zset": {"ZRANGE", k, "0", "-1", "WITHSCORES"}, "stream": {"XRANGE", k, "-", "+"}, "string": {"GET", k}}[kind]
@@ -52,9 +52,9 @@ func TestRefusedCreate(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
 			for _, rule := range []string{"-pexpireat", "-pexpire", "-zadd", "-sadd", "-hset", "-xadd"} {
-				refusedCreate(t, s, rule, New(open(t, forbidden(s, rule)), announced("n"), nil))
+				refusedCreate(t, s, rule, New(open(t, forbidden(s, rule)), announcing("n"), nil))
 			}
-			notes := New(open(t, s.URL()), announced("n"), nil)
+			notes := New(open(t, s.URL()), announcing("n"), nil)
 			for _, key := range []string{"n:idx:kind:k", "n:idx:context:c1", "n:idx:priority:5", "n:idx:updated", "n:idx:due", "n:idx:expiry", "n:ledger", "n:log"} {
 				s.Do("SET", key, "in the way")
 				refusedCreate(t, s, key, notes)
@@ -69,28 +69,28 @@ func refusedCreate(t *testing.T, s *keywrighttest.Server, why string, notes *Sto
 	v := a("k", 5)
 	due := time.UnixMilli(1)
 	v.Due = &due
-	before := state(s, "n:")
+	before := contents(s, "n:")
 	for range 2 {
 		_, err := notes.Put(t.Context(), "1", v)
 		if class, _ := keywright.ClassOf(err); class != keywright.Refused {
 			t.Errorf("%s: %v", why, err)
 		}
 	}
-	same(t, why, state(s, "n:"), before)
+	same(t, why, contents(s, "n:"), before)
 }
 
 // TestRefusedDelete: an item whose end cannot be announced stays as it is.
 func TestRefusedDelete(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
-		notes := New(open(t, s.URL()), announced("n"), nil)
+		notes := New(open(t, s.URL()), announcing("n"), nil)
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
 		s.Do("SET", "n:log", "in the way")
-		before := state(s, "n:")
+		before := contents(s, "n:")
 		if _, err = notes.Delete(t.Context(), "1"); err == nil {
 			t.Error("deleted without an event")
 		}
-		same(t, "state", state(s, "n:"), before)
+		same(t, "state", contents(s, "n:"), before)
 		for _, w := range mortal(s, "n:ledger") {
 			t.Error(w)
 		}
@@ -131,7 +131,7 @@ func TestRefusedUpdate(t *testing.T) {
 // end cannot be announced: it is not made, and later its end is announced once.
 func TestDeadCannotBeAnnounced(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
-		notes := New(open(t, s.URL()), announced("n"), nil)
+		notes := New(open(t, s.URL()), announcing("n"), nil)
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
 		expire(t, s, notes, "1")

@@ -45,9 +45,9 @@ func TestRepair(t *testing.T) {
 			{[]string{"HSET", "n:item:1", "kind", "k2"}, []string{"1 ledger ", "1 missing n:idx:kind:k2", "1 stale n:idx:kind:k"}},
 		} {
 			s.Do(tt.damage...)
-			before := state(s, "n:")
+			before := contents(s, "n:")
 			same(t, fmt.Sprint(tt.damage), problems(t, notes, false), tt.found)
-			same(t, "a check that changes nothing", state(s, "n:"), before)
+			same(t, "a check that changes nothing", contents(s, "n:"), before)
 			found := problems(t, notes, true)
 			if len(found) == 0 || len(found) > len(tt.found) { // one repair may mend what another found
 				t.Errorf("%s: repaired %q", tt.damage, found)
@@ -86,13 +86,15 @@ func TestCheckWhileWriting(t *testing.T) {
 			must(t, err)
 			must(t, meanwhile())
 			entries, record := notes.should(texts, there)
-			before := state(s, "n:")
+			before := contents(s, "n:")
 			keys, args := notes.comparison("1", texts, there, record, entries, true)
 			reply, err := notes.run(t.Context(), "check", notes.scripts.repair, keywright.Idempotent, keys, args...)
 			must(t, err)
 			same(t, name, reply, []string{"changed"})
-			same(t, name, state(s, "n:"), before)
+			same(t, name, contents(s, "n:"), before)
 		}
+		_, err := notes.Put(t.Context(), "1", a("k", 5))
+		must(t, err)
 		expire(t, s, notes, "1")
 		same(t, "an expired one", problems(t, notes, true), nil)
 		if c := sound(t, notes); c.Expired != 1 || c.Items != 0 {

@@ -2,7 +2,6 @@ package entity
 
 import (
 	_ "embed"
-	"strings"
 
 	"github.com/keywright/keywright"
 )
@@ -36,12 +35,14 @@ var repairText string
 type scripts struct {
 	write, touch                    *keywright.Shared
 	list, count, due, sweep, repair *keywright.Script
+
+	apart apartScripts
 }
 
 var edit = func(text string) string { return text }
 
 func newScripts(c *keywright.Client) *scripts {
-	edit := func(text string) string { return edit(strings.Replace(text, "--include send.lua", sendText, 1)) }
+	edit := func(text string) string { return edit(include(text)) }
 	return &scripts{
 		write:  keywright.NewShared(c, "entity write", edit(writeText)),
 		touch:  keywright.NewShared(c, "entity touch", edit(touchText)),
@@ -50,6 +51,7 @@ func newScripts(c *keywright.Client) *scripts {
 		due:    keywright.NewScript("entity due", edit(dueText)),
 		sweep:  keywright.NewScript("entity sweep", edit(sweepText)),
 		repair: keywright.NewScript("entity repair", edit(repairText)),
+		apart:  newApartScripts(edit),
 	}
 }
 

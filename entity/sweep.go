@@ -79,6 +79,9 @@ type swept struct {
 }
 
 func (s *Store[I, T]) sweepAll(ctx context.Context, sweeper string, o SweepOptions) (all swept, err error) {
+	if s.apart {
+		return s.sweepApart(ctx, sweeper, o)
+	}
 	for ctx.Err() == nil {
 		began := time.Now()
 		due, wait, busy, err := s.due(ctx, sweeper, o)

@@ -34,7 +34,7 @@ func TestSweepOnce(t *testing.T) {
 			},
 		} {
 			prefix := strings.NewReplacer(" ", "", ",", "").Replace(name)
-			notes := New(open(t, s.URL()), announced(prefix), nil)
+			notes := New(open(t, s.URL()), announcing(prefix), nil)
 			_, err := notes.Create(t.Context(), "1", a("k", 5))
 			must(t, err)
 			expire(t, s, notes, "1")
@@ -44,14 +44,14 @@ func TestSweepOnce(t *testing.T) {
 			}
 			must(t, notes.yield(t.Context(), "me"))
 			must(t, meanwhile(notes))
-			before := state(s, prefix+":")
+			before := contents(s, prefix+":")
 			done, err := notes.sweep(t.Context(), due)
 			must(t, err)
 			if (name == "nothing") != (done.Gone == 1) {
 				t.Errorf("%s: %+v", name, done)
 			}
 			if name != "nothing" {
-				same(t, name, state(s, prefix+":"), before)
+				same(t, name, contents(s, prefix+":"), before)
 			}
 			if strings.HasSuffix(name, "by hand") {
 				expire(t, s, notes, "1")
@@ -76,7 +76,7 @@ func TestSweepOnce(t *testing.T) {
 // when it ends is learnt.
 func TestProlongedByHand(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
-		notes := New(open(t, s.URL()), announced("n"), nil)
+		notes := New(open(t, s.URL()), announcing("n"), nil)
 		for _, id := range []string{"1", "2"} {
 			_, err := notes.Create(t.Context(), id, a("k", 5))
 			must(t, err)
@@ -172,7 +172,7 @@ func TestLease(t *testing.T) {
 // TestSweeper: a sweeper runs until it is told to stop, through errors too.
 func TestSweeper(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
-		notes := New(open(t, s.URL()), announced("n"), nil)
+		notes := New(open(t, s.URL()), announcing("n"), nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		over, failed := make(chan struct{}), make(chan error, 1000)
 		s.Do("SET", "n:log", "in the way")

@@ -282,7 +282,7 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 		needed, err = p.moves("", c)
 	}
 	a := s.action(name, keywright.Writes, key, err)
-	if needed && a.Err == nil {
+	if needed && a.Err == nil && !s.apart {
 		if c.expected, err = s.look(ctx, &a, c.id); err != nil {
 			return 0, err
 		}
@@ -348,7 +348,7 @@ func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, known 
 	c := &call{condition: condition, stamps: stamps{version: s.spec.Version}, now: templates(wasThere, s.spec.OnDelete)}
 	if a.Err == nil {
 		c.id = s.id(key)
-		if c.expected = known; known == "" {
+		if c.expected = known; known == "" && !s.apart {
 			if c.expected, err = s.look(ctx, &a, c.id); err != nil {
 				return false, err
 			}
@@ -373,32 +373,28 @@ type outcome struct {
 // write sends a call, and again with the record that was found if another one was
 // expected. arrange fits the call to a record.
 func (s *Store[I, T]) write(ctx context.Context, a *keywright.Action, c *call, arrange func(expected string)) (outcome, error) {
+	if s.apart {
+		return s.writeApart(ctx, a, c)
+	}
 	for {
 		if a.Err == nil {
 			arrange(c.expected)
 		}
-		out, err := s.send(ctx, a, c)
+		out, err := s.transmit(ctx, a, c)
 		if err != nil {
 			return outcome{}, err
 		}
 		out.created = out.code == "new"
-		switch out.code {
-		case "record":
+		if out.code == "record" {
 			c.expected = out.text
 			continue
-		case "absent":
-			return out, keywright.ErrNotFound
-		case "present":
-			return out, s.conflict(a, out, ErrExists)
-		case "version":
-			return out, s.conflict(a, out, ErrVersion)
 		}
-		return out, nil
+		return s.verdict(a, out)
 	}
 }
 
-// send runs the script that does what a call asks for.
-func (s *Store[I, T]) send(ctx context.Context, a *keywright.Action, c *call) (outcome, error) {
+// transmit runs the script that does what a call asks for.
+func (s *Store[I, T]) transmit(ctx context.Context, a *keywright.Action, c *call) (outcome, error) {
 	if a.Err != nil || !s.puts(c) {
 		keys, args := s.encode(c)
 		return keywright.DoShared(ctx, a, s.scripts.write, keys, args, decodeOutcome)
@@ -409,6 +405,19 @@ func (s *Store[I, T]) send(ctx context.Context, a *keywright.Action, c *call) (o
 		s.renewed.done(indexes)
 	}
 	return out, err
+}
+
+// verdict is what an outcome is to the caller.
+func (s *Store[I, T]) verdict(a *keywright.Action, out outcome) (outcome, error) {
+	switch out.code {
+	case "absent":
+		return out, keywright.ErrNotFound
+	case "present":
+		return out, s.conflict(a, out, ErrExists)
+	case "version":
+		return out, s.conflict(a, out, ErrVersion)
+	}
+	return out, nil
 }
 
 func (s *Store[I, T]) conflict(a *keywright.Action, out outcome, err error) error {

@@ -90,7 +90,7 @@ func within(dir string, folders ...string) bool {
 }
 
 // ownModules are the folders that are modules of their own.
-var ownModules = []string{"cmd", "bench", "examples", "metrics", "tracing"}
+var ownModules = []string{"cmd", "bench", "examples", "metrics", "tracing", "fallback/bbolt"}
 
 // pure are the folders of the domain.
 var pure = []string{"keyspace", "gen", "audit", "infer", "finding", "slot", "source"}
@@ -163,6 +163,7 @@ func TestLayers(t *testing.T) {
 		"keyspace/lint":               append([]string{"slot"}, declared...),
 		"keyspace/breaking":           append([]string{"keyspace/internal/automaton"}, declared...),
 		"internal/gather":             nil,
+		"internal/breaker":            nil,
 		".":                           {"connect", "slot", "internal/gather"},
 		"key":                         {"keyspace/pattern", "keyspace/scalar"},
 		"value":                       {"key", "keyspace/scalar"},
@@ -175,9 +176,11 @@ func TestLayers(t *testing.T) {
 		"seal/reseal":                 append([]string{"seal", "source"}, declared...),
 		"limit":                       nil,
 		"counter":                     {"typed", "value", "slot"},
-		"entity":                      {"value"},
+		"entity":                      {"slot", "value"},
 		"ranking":                     {"typed", "value", "slot"},
-		"cache":                       {"slot", "typed", "value"},
+		"cache":                       {"slot", "typed", "value", "internal/breaker"},
+		"fallback":                    {"internal/breaker", "entity"},
+		"fallback/storetest":          {"fallback"},
 		"guard":                       append([]string{"keyspace/lint"}, declared...),
 		"gen":                         nil,
 		"gen/golang":                  append([]string{"gen"}, declared...),
@@ -198,7 +201,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event"} // who stands on the client
+	runtime := []string{"typed", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event", "fallback"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue
@@ -416,6 +419,7 @@ func TestModules(t *testing.T) {
 		{"../../cmd/keywright/go.mod", nil},
 		{"../../metrics/go.mod", nil},
 		{"../../tracing/go.mod", nil},
+		{"../../fallback/bbolt/go.mod", nil},
 	}
 	require := regexp.MustCompile(`(?m)^(?:require )?\s*(\S+\.\S+/\S+) v\S+(?: // indirect)?$`)
 	for _, m := range modules {

@@ -1,0 +1,236 @@
+package entity
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// mostLooks is how often a check looks at an item that changes while it looks.
+const mostLooks = 50
+
+// compareApart is compare where the keys lie in several slots, which is no one step:
+// the ledger, the item, its entries, and the ledger again. What looks wrong is wrong
+// only if nobody has an intent and nobody has closed one between. With an open intent
+// it counts as Expired: whoever has it, or a sweep, puts it right.
+func (c *check[I, T]) compareApart(ctx context.Context, id string) (again bool, err error) {
+	for range mostLooks {
+		l := &inspection[I, T]{store: c.store, id: id, suspects: c.suspects[id]}
+		if err = l.run(ctx); err != nil {
+			return false, err
+		}
+		if l.it.item.there && !l.moved {
+			c.checked.Items++
+		}
+		switch {
+		case len(l.problems) == 0:
+			return false, nil
+		case l.waits:
+			c.checked.Expired++
+			return false, nil
+		case l.moved:
+			pause(ctx, time.Millisecond)
+			continue
+		}
+		for _, p := range l.problems {
+			c.checked.Problems++
+			if c.options.Found != nil {
+				c.options.Found(p)
+			}
+		}
+		if c.options.Apply {
+			return false, c.store.mend(ctx, id, l.keys())
+		}
+		return false, nil
+	}
+	return false, ctx.Err()
+}
+
+// inspection is one look at an item and at all that is said of it.
+type inspection[I, T any] struct {
+	store    *Store[I, T]
+	id       string
+	suspects map[string]bool
+	before   entryText
+	it       *intent
+	problems []Problem
+	waits    bool // for a sweep, or for the owner of an intent
+	moved    bool // while it was looked at
+}
+
+// entryText is what the ledger and the zset say of an id.
+type entryText struct {
+	text, due string
+	now       int64 // ms
+}
+
+func (l *inspection[I, T]) run(ctx context.Context) (err error) {
+	s := l.store
+	if l.before, err = s.bookOf(ctx, l.id); err != nil {
+		return err
+	}
+	l.it = newIntent(l.id, mending)
+	if err = s.read(ctx, []*intent{l.it}); err != nil {
+		return err
+	}
+	if err = l.entries(ctx); err != nil || len(l.problems)+len(l.before.text) == 0 {
+		return err
+	}
+	l.books()
+	if len(l.problems) == 0 {
+		return nil
+	}
+	after, err := s.bookOf(ctx, l.id)
+	l.moved = after.text != l.before.text
+	return err
+}
+
+// bookOf reads what the ledger and the zset say.
+func (s *Store[I, T]) bookOf(ctx context.Context, id string) (e entryText, err error) {
+	texts, err := s.run(ctx, "check", bookScript, keywright.Reads, s.bookKeys(), id, flag(s.spec.Expires != ""))
+	if err != nil {
+		return e, err
+	}
+	e.text, e.due = texts[0], texts[1]
+	e.now, err = strconv.ParseInt(texts[2], 10, 64)
+	return e, err
+}
+
+// bookScript reads an entry of the ledger and its time, in one step.
+var bookScript = keywright.NewReadOnlyScript("entity book", `local t = redis.call('TIME')
+return {redis.call('HGET', KEYS[2], ARGV[1]) or '', ARGV[2] == '1' and redis.call('ZSCORE', KEYS[1], ARGV[1]) or '', string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))}`)
+
+// keys are all index keys that the item is in, or was seen in.
+func (l *inspection[I, T]) keys() []string {
+	all := maps.Clone(l.suspects)
+	if all == nil {
+		all = map[string]bool{}
+	}
+	for key := range l.it.item.in {
+		all[key] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// entries compares the entries of the item with its fields.
+func (l *inspection[I, T]) entries(ctx context.Context) error {
+	keys := l.keys()
+	scores, ttls := make([]string, len(keys)), make([]int64, len(keys))
+	var ops []keywright.Op[bool]
+	for i, key := range keys {
+		read := func(build func(rueidis.Builder) rueidis.Completed, decode func(rueidis.RedisResult) error) {
+			ops = append(ops, keywright.NewOp(keywright.Spec[bool]{Action: l.store.action("check", keywright.Reads, key, nil), Build: build,
+				Decode: func(r rueidis.RedisResult) (bool, error) { return true, decode(r) }}))
+		}
+		if l.store.dropOf(key).score == "z" {
+			read(func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(key).Member(l.id).Build() }, func(r rueidis.RedisResult) (err error) {
+				scores[i], err = optionalText(r)
+				return err
+			})
+		} else {
+			read(func(b rueidis.Builder) rueidis.Completed { return b.Sismember().Key(key).Member(l.id).Build() }, func(r rueidis.RedisResult) error {
+				is, err := r.AsBool()
+				if is {
+					scores[i] = "in"
+				}
+				return err
+			})
+		}
+		read(func(b rueidis.Builder) rueidis.Completed { return b.Pttl().Key(key).Build() }, func(r rueidis.RedisResult) (err error) {
+			ttls[i], err = r.AsInt64()
+			return err
+		})
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	if err := keywright.DoAll(ctx, l.store.client, ops...); err != nil {
+		return err
+	}
+	for i, key := range keys {
+		score, in := l.it.item.in[key]
+		if what := l.entry(in, score, scores[i], ttls[i]); what != "" {
+			l.problems = append(l.problems, Problem{ID: l.id, What: what, Key: key})
+		}
+	}
+	return nil
+}
+
+// entry is what is wrong with one entry, "" if nothing is.
+func (l *inspection[I, T]) entry(should bool, score, found string, ttl int64) string {
+	a, _ := strconv.ParseFloat(score, 64)
+	b, _ := strconv.ParseFloat(found, 64)
+	switch {
+	case should && found == "":
+		return "missing"
+	case !should && found != "":
+		return "stale"
+	case should && score != "" && a != b:
+		return "score"
+	case should && ttl == -1 && l.store.spec.Expires != "":
+		return "ttl"
+	}
+	return ""
+}
+
+// books compares what the ledger and the zset say with the item.
+func (l *inspection[I, T]) books() {
+	item, known := l.it.item, map[string]string{}
+	for name, text := range pairs(strings.TrimPrefix(l.before.text, "=")) {
+		known[name] = text
+	}
+	_, plain := known["#"]
+	there := l.before.text != "" && (!plain || known["~"] == "x")
+	due, _ := strconv.ParseFloat(l.before.due, 64)
+	_, intents := known["!"]
+	l.waits = intents || !item.there && there && l.before.due != "" && due <= float64(l.before.now)
+	switch {
+	case item.there != there || item.there && !l.recorded(item.record, known):
+		l.problems = append(l.problems, Problem{ID: l.id, What: "ledger"})
+	case item.there && item.left >= 0 && l.store.spec.Expires != "" && (l.before.due == "" || due > float64(l.before.now+item.left+1000)):
+		l.problems = append(l.problems, Problem{ID: l.id, What: "expiry"})
+	}
+}
+
+// recorded is whether the ledger says what a record says.
+func (l *inspection[I, T]) recorded(record string, known map[string]string) bool {
+	n := 0
+	for name, text := range pairs(record) {
+		if n++; known[name] != text {
+			return false
+		}
+	}
+	for name := range known {
+		if _, err := l.store.index(name); err == nil {
+			n--
+		}
+	}
+	return n == 0
+}
+
+// mend puts right where an item is, under an intent that names all keys that it is in
+// or should be in.
+func (s *Store[I, T]) mend(ctx context.Context, id string, keys []string) error {
+	it := newIntent(id, mending)
+	var members []byte
+	for _, key := range keys {
+		for i := range s.spec.Indexes {
+			if ix := &s.spec.Indexes[i]; ix.Field != "" && ix.has(key) {
+				members = appendRecord(members, ix.Name, ix.text(key))
+			}
+		}
+	}
+	if err := s.open(ctx, it, string(members)); err != nil {
+		return err
+	}
+	if err := s.read(ctx, []*intent{it}); err != nil {
+		return err
+	}
+	return s.settle(ctx, it, func(*intent) (string, []string) { return deleted, nil })
+}

@@ -1,0 +1,50 @@
+#!lua flags=allow-oom
+-- apart_due: takes or renews the lease of the sweep, and opens intents for items that are past their expiry, and for those whose intents are due: it takes these over.
+--
+-- KEYS[1] the expiry zset (the ledger again if items never expire), KEYS[2] the ledger, KEYS[3] the lease of the sweep (absent if items never expire)
+-- ARGV[1] ms after which an intent may be taken over, ARGV[2] who asks, ARGV[3] the token of the intents, ARGV[4] lease in ms, ARGV[5] items, at most
+-- Returns {{'' or ms until the lease of another ends, ms until an item is due ('' none)}, {id, token, ms, stamp, state, record, ends, segments}, …}
+-- Round trips: 1
+local grace = tonumber(ARGV[1])
+--include apart_entry.lua
+if KEYS[3] then
+  local holder = call('GET', KEYS[3])
+  if holder and holder ~= ARGV[2] then
+    return {{tostring(math.max(call('PTTL', KEYS[3]), 1)), ''}}
+  end
+  call('SET', KEYS[3], ARGV[2], 'PX', ARGV[4])
+end
+
+local ids, first = {}, nil
+if timed then
+  ids = call('ZRANGE', expires, '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[5])
+  first = call('ZRANGE', expires, 0, 0, 'WITHSCORES')[2]
+else
+  local id
+  segments(call('HGET', ledger, PENDING) or '', 1, function(name, value)
+    if name == 'i' then
+      id = value
+    elseif tonumber(value) <= ms and #ids < tonumber(ARGV[5]) then
+      ids[#ids + 1] = id
+    elseif not first or tonumber(value) < tonumber(first) then
+      first = value
+    end
+  end)
+end
+
+local out = {{'', first and fmt('%.0f', math.max(first - ms, 0)) or ''}}
+for n, id in ipairs(ids) do
+  local e, members, kind = read(id), '', 's'
+  for i = #e.intents, 1, -1 do
+    if e.intents[i].o + grace <= ms then
+      local over = table.remove(e.intents, i)
+      members = union(members, over.m)
+      if over.k == 'd' then kind = 'd' end
+    end
+  end
+  members = union(members, e.record)
+  e.intents[#e.intents + 1] = {t = ARGV[3], o = now, k = kind, m = members}
+  save(id, e)
+  out[n + 1] = {id, ARGV[3], now, e.stamp, e.state, e.record, e.ends, members}
+end
+return out

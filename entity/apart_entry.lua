@@ -1,0 +1,97 @@
+-- apart_entry: reads and writes what the ledger says of an id, where an entity lies in several slots. A part of other scripts.
+-- They have KEYS[1] the expiry zset (the ledger again if items never expire), KEYS[2] the ledger, `grace` in ms, and call now() first.
+-- An entry is '=' and segments `name=length:text`. Those named after an index are where the item is; the others:
+--   '#' a stamp, another one after every change; '@' ms when the item ends, at the earliest ('' never);
+--   '~' 'x' there is an item, 'k' one was deleted while others wrote, '-' none
+--   '!' an open intent, of segments: 't' its token, 'o' ms when it was opened, 'k' its kind, 'm' the segments of where its owner may put or remove the id
+local call, fmt = redis.call, string.format
+local expires, ledger = KEYS[1], KEYS[2]
+local timed = expires ~= ledger
+local PENDING = '\0' -- the field of the ledger that says when intents are due, where there is no zset
+local t = call('TIME')
+local ms, micros = t[1] * 1000 + math.floor(t[2] / 1000), t[1] * 1000000 + t[2]
+local now = fmt('%.0f', ms)
+
+local function segment(name, text) return name .. '=' .. #text .. ':' .. text end
+
+-- segments calls each(name, text, both) for every segment.
+local function segments(text, at, each)
+  while at <= #text do
+    local from, to, name, size = string.find(text, '^([^=]*)=(%d+):', at)
+    if not from then return end
+    at = to + 1 + tonumber(size)
+    each(name, string.sub(text, to + 1, at - 1), string.sub(text, from, at - 1))
+  end
+end
+
+local function union(a, b)
+  local seen = {}
+  segments(a, 1, function(_, _, both) seen[both] = true end)
+  segments(b, 1, function(_, _, both)
+    if not seen[both] then
+      seen[both] = true
+      a = a .. both
+    end
+  end)
+  return a
+end
+
+local function read(id)
+  local e = {stamp = '', state = '-', record = '', ends = '', intents = {}}
+  local text = call('HGET', ledger, id)
+  if not text then return e end
+  e.state = 'x'
+  segments(text, 2, function(name, value, both)
+    if name == '#' then
+      e.stamp = value
+    elseif name == '@' then
+      e.ends = value
+    elseif name == '~' then
+      e.state = value
+    elseif name == '!' then
+      local i = {}
+      segments(value, 1, function(n, v) i[n] = v end)
+      e.intents[#e.intents + 1] = i
+    else
+      e.record = e.record .. both
+    end
+  end)
+  return e
+end
+
+-- schedule says when a sweeper must look at an id; never without a time.
+local function schedule(id, at)
+  if timed then
+    if at then call('ZADD', expires, fmt('%.0f', at), id) else call('ZREM', expires, id) end
+    return
+  end
+  local out, skip = '', false
+  segments(call('HGET', ledger, PENDING) or '', 1, function(name, value, both)
+    if name == 'i' then skip = value == id end
+    if not skip then out = out .. both end
+  end)
+  if at then out = out .. segment('i', id) .. segment('d', fmt('%.0f', at)) end
+  if out == '' then call('HDEL', ledger, PENDING) else call('HSET', ledger, PENDING, out) end
+end
+
+local function save(id, e)
+  local next = e.state == 'x' and timed and tonumber(e.ends) or nil
+  local out = {'=' .. segment('#', e.stamp) .. segment('@', e.ends) .. segment('~', e.state) .. e.record}
+  for n, i in ipairs(e.intents) do
+    out[n + 1] = segment('!', segment('t', i.t) .. segment('o', i.o) .. segment('k', i.k) .. segment('m', i.m))
+    local due = i.o + grace
+    if not next or due < next then next = due end
+  end
+  if #e.intents == 0 and e.state ~= 'x' then
+    call('HDEL', ledger, id)
+  else
+    call('HSET', ledger, id, table.concat(out))
+  end
+  schedule(id, next)
+end
+
+local function renew(keep)
+  if keep == '0' then return end
+  call('PEXPIRE', ledger, keep)
+  if timed then call('PEXPIRE', expires, keep) end
+end

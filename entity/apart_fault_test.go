@@ -1,0 +1,348 @@
+package entity
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/slot"
+	"github.com/redis/rueidis"
+)
+
+// churn does something to one of a few items. Conflicts and faults are none of its
+// business.
+func churn(ctx context.Context, r *rand.Rand, notes *Store[string, note], ids int) error {
+	id := fmt.Sprint(r.IntN(ids))
+	n := a(fmt.Sprint("k", r.IntN(3)), 1+r.Int64N(3))
+	var err error
+	switch r.IntN(8) {
+	case 0, 1:
+		_, err = notes.Put(ctx, id, n, keywright.ExpiresIn(time.Duration(10+r.IntN(400))*time.Millisecond))
+	case 2:
+		_, err = notes.Create(ctx, id, n)
+	case 3, 4:
+		_, err = notes.Update(ctx, id, setKind.Set(n.Kind), setPriority.Set(n.Priority))
+	case 5:
+		_, err = notes.Delete(ctx, id)
+	case 6:
+		_, err = notes.Shorten(ctx, id, 5*time.Millisecond)
+	case 7:
+		err = notes.Touch(ctx, id, keywright.ExpiresIn(time.Minute))
+	}
+	return err
+}
+
+// crowd runs writers until done, and gives how many calls went through.
+func crowd(t *testing.T, stores []*Store[string, note], writers, ids int, done func()) int64 {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	var through atomic.Int64
+	for i := range writers {
+		group.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(i), 7))
+			for ctx.Err() == nil {
+				if churn(t.Context(), r, stores[i%len(stores)], ids) == nil {
+					through.Add(1)
+				}
+			}
+		})
+	}
+	group.Go(func() { stores[0].Sweeper(ctx, SweepOptions{Every: 20 * time.Millisecond}, nil) })
+	done()
+	cancel()
+	group.Wait()
+	return through.Load()
+}
+
+// atRest: after every intent is due, one sweep leaves nothing behind.
+func atRest(t *testing.T, notes *Store[string, note]) {
+	t.Helper()
+	<-time.After(notes.windows.due + 5*time.Millisecond)
+	eventually(t, "the sweep is free", func() bool {
+		done, err := notes.Sweep(t.Context(), SweepOptions{})
+		return err == nil && done.Busy == 0
+	})
+	sound(t, notes)
+}
+
+// near is a prefix whose ledger lies in the first slots.
+func near(slots uint16) string {
+	for i := 0; ; i++ {
+		if prefix := fmt.Sprint("p", i); slot.Of([]byte(prefix)) < slots {
+			return prefix
+		}
+	}
+}
+
+// TestApartCrowd: 8 writers on few items, while slots with the ledger and some of the
+// items move to another server and back.
+func TestApartCrowd(t *testing.T) {
+	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
+		const moved = 60
+		prefix := near(moved)
+		stores := []*Store[string, note]{spread(t, c.URL(), prefix), spread(t, c.URL(), prefix)}
+		for _, s := range stores {
+			s.windows = quick
+		}
+		n := crowd(t, stores, 8, 4, func() {
+			c.MoveSlots(0, 1, moved)
+			<-time.After(300 * time.Millisecond)
+		})
+		if n < 100 {
+			t.Errorf("only %d calls went through", n)
+		}
+		atRest(t, stores[1])
+		t.Logf("%d calls", n)
+	})
+}
+
+// TestApartFailover: primaries hand over to their replicas under load.
+func TestApartFailover(t *testing.T) {
+	t.Parallel()
+	c := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 1)
+	stores := []*Store[string, note]{spread(t, c.URL(), "n")}
+	stores[0].windows = quick
+	n := crowd(t, stores, 4, 6, func() {
+		for replica := 3; replica < 5; replica++ {
+			<-time.After(100 * time.Millisecond)
+			c.Failover(replica)
+		}
+		<-time.After(300 * time.Millisecond)
+	})
+	eventually(t, "the ledger can be read", func() bool { _, err := stores[0].Stats(t.Context()); return err == nil })
+	atRest(t, stores[0])
+	t.Logf("%d calls", n)
+}
+
+// TestApartProcess is no test: it is a process that writes and sweeps until it is
+// killed.
+func TestApartProcess(t *testing.T) {
+	url := os.Getenv("KEYWRIGHT_ENTITY_PROCESS")
+	if url == "" {
+		return
+	}
+	seed, _ := strconv.ParseUint(os.Getenv("KEYWRIGHT_ENTITY_SEED"), 10, 64)
+	notes := spread(t, url, "n")
+	notes.windows = quick
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
+	if os.Getenv("KEYWRIGHT_ENTITY_STOP") != "" {
+		at(notes, "written", func() error {
+			fmt.Println("stops")
+			return syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		})
+		at(notes, "indexed", func() error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })
+		_, _ = notes.Create(ctx, "stopped", a("x", 1))
+		return
+	}
+	var group sync.WaitGroup
+	for i := range 3 {
+		group.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(i)))
+			for ctx.Err() == nil {
+				_ = churn(ctx, r, notes, 5)
+				fmt.Println("did")
+			}
+		})
+	}
+	notes.Sweeper(ctx, SweepOptions{Every: 20 * time.Millisecond, Lease: 50 * time.Millisecond}, nil)
+	group.Wait()
+}
+
+// child is a process of TestApartProcess.
+type child struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	lines *bufio.Scanner
+}
+
+func startChild(t *testing.T, url string, env ...string) *child {
+	t.Helper()
+	p := &child{cmd: exec.Command(os.Args[0], "-test.run=^TestApartProcess$")}
+	p.cmd.Env = append(append(os.Environ(), "KEYWRIGHT_ENTITY_PROCESS="+url), env...)
+	out, err := p.cmd.StdoutPipe()
+	must(t, err)
+	p.lines = bufio.NewScanner(out)
+	p.stdin, err = p.cmd.StdinPipe()
+	must(t, err)
+	must(t, p.cmd.Start())
+	return p
+}
+
+// heard waits for so many lines.
+func (p *child) heard(n int) {
+	for ; n > 0 && p.lines.Scan(); n-- {
+	}
+}
+
+func (p *child) kill() {
+	_ = p.cmd.Process.Kill()
+	p.stdin.Close()
+	_, _ = io.Copy(io.Discard, readerOf(p.lines))
+	_ = p.cmd.Wait()
+}
+
+// readerOf lets a scanner be drained.
+func readerOf(s *bufio.Scanner) io.Reader { return drain{s} }
+
+type drain struct{ *bufio.Scanner }
+
+// Read implements io.Reader.
+func (d drain) Read([]byte) (int, error) {
+	if d.Scan() {
+		return 0, nil
+	}
+	return 0, io.EOF
+}
+
+// TestApartKills: processes that write and sweep are killed in the middle of it. When
+// their intents are due, one sweep leaves 0 stale and 0 missing entries.
+// KEYWRIGHT_KILLS makes it longer.
+func TestApartKills(t *testing.T) {
+	t.Parallel()
+	kills := 12
+	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
+		kills, _ = strconv.Atoi(text)
+	}
+	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
+	notes := spread(t, c.URL(), "n")
+	notes.windows = quick
+	r := rand.New(rand.NewPCG(6, 6))
+	all := make([]*child, 2)
+	start := func(i, seed int) { all[i] = startChild(t, c.URL(), "KEYWRIGHT_ENTITY_SEED="+strconv.Itoa(seed)) }
+	for i := range all {
+		start(i, i)
+	}
+	for k := range kills {
+		victim := k % len(all)
+		all[victim].heard(5 + r.IntN(60))
+		<-time.After(time.Duration(r.IntN(3000)) * time.Microsecond)
+		all[victim].kill()
+		if k+len(all) < kills {
+			start(victim, 10+k)
+		} else {
+			all[victim] = nil
+		}
+	}
+	for _, p := range all {
+		if p != nil {
+			p.kill()
+		}
+	}
+	atRest(t, notes)
+}
+
+// TestApartStopped: a writer is stopped (SIGSTOP) past its intent, and goes on when
+// the item is long gone.
+func TestApartStopped(t *testing.T) {
+	t.Parallel()
+	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
+	notes := spread(t, c.URL(), "n")
+	notes.windows = quick
+	p := startChild(t, c.URL(), "KEYWRIGHT_ENTITY_STOP=1")
+	p.heard(1)
+	atRest(t, notes)
+	did, err := notes.Delete(t.Context(), "stopped")
+	if must(t, err); !did {
+		t.Error("it was not there")
+	}
+	must(t, p.cmd.Process.Signal(syscall.SIGCONT))
+	p.heard(1 << 30)
+	_ = p.cmd.Wait()
+	p.stdin.Close()
+	if n := keysLeft(c); n == 0 {
+		t.Error("the writer did not go on")
+	}
+	atRest(t, notes)
+	if n := keysLeft(c); n != 0 {
+		t.Errorf("%d keys are left", n)
+	}
+}
+
+// deaf is a client that loses replies: of those commands that lose says. With late
+// they are executed when the test says so.
+type deaf struct {
+	rueidis.Client
+	lose func() bool
+	late chan func()
+}
+
+func (d *deaf) Do(ctx context.Context, command rueidis.Completed) rueidis.RedisResult {
+	return d.DoMulti(ctx, command)[0]
+}
+
+func (d *deaf) DoMulti(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
+	if !d.lose() {
+		return d.Client.DoMulti(ctx, commands...)
+	}
+	if d.late == nil {
+		d.Client.DoMulti(ctx, commands...)
+	} else {
+		for i := range commands {
+			commands[i] = commands[i].Pin()
+		}
+		d.late <- func() { d.Client.DoMulti(context.Background(), commands...) }
+	}
+	out := make([]rueidis.RedisResult, len(commands))
+	for i := range out {
+		out[i] = rueidis.NewErrorResult(io.EOF)
+	}
+	return out
+}
+
+func deafClient(t *testing.T, url string, d *deaf) *keywright.Client {
+	c, err := keywright.Open(t.Context(), url, keywright.Options{Backoff: time.Microsecond, Wrap: func(raw rueidis.Client) rueidis.Client { d.Client = raw; return d }})
+	must(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// TestApartLostReplies: every third reply is lost, the commands are executed.
+func TestApartLostReplies(t *testing.T) {
+	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
+		var n atomic.Int64
+		r := rand.New(rand.NewPCG(8, 8))
+		notes := spreadOn(t, deafClient(t, c.URL(), &deaf{lose: func() bool { return n.Add(1)%3 == 0 }}), "n")
+		notes.windows = quick
+		for range 200 {
+			_ = churn(t.Context(), r, notes, 3)
+		}
+		healthy := spread(t, c.URL(), "n")
+		healthy.windows = quick
+		atRest(t, healthy)
+	})
+}
+
+// TestApartLateCommand: a command to an index is lost on the way, sent again, and
+// arrives when others have moved the item and all is done. Its intent is still open.
+func TestApartLateCommand(t *testing.T) {
+	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
+		var losing atomic.Bool
+		d := &deaf{lose: func() bool { return losing.CompareAndSwap(true, false) }, late: make(chan func(), 1)}
+		notes, healthy := spreadOn(t, deafClient(t, c.URL(), d), "n"), spread(t, c.URL(), "n")
+		notes.windows, healthy.windows = quick, quick
+		at(notes, "written", func() error { losing.Store(true); return nil })
+		_, err := notes.Create(t.Context(), "1", a("x", 1))
+		must(t, err)
+		_, err = healthy.Update(t.Context(), "1", setKind.Set("y"))
+		must(t, err)
+		(<-d.late)()
+		if checked := sound(t, healthy); checked.Expired == 0 {
+			t.Error("nobody would find what the late command has done")
+		}
+		atRest(t, healthy)
+	})
+}

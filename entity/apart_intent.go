@@ -1,0 +1,222 @@
+package entity
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// The kinds of an intent.
+const (
+	writing  = "w"
+	deleting = "d"
+	aging    = "t"
+	mending  = "r"
+)
+
+// intent is what somebody is about to do with an item, and what he knows of it.
+type intent struct {
+	id, token, kind string
+	opened          int64     // ms by the clock of the ledger
+	heard           time.Time // when that was heard
+
+	// What the ledger says.
+	stamp, state string // state: "x" there is an item
+	record, ends string
+	members      string // where the id may be put or taken out of
+
+	item state
+	// unsure is whether a command was sent and nobody knows if it was executed: it
+	// may be still. Then the intent stays open until it is due.
+	unsure bool
+}
+
+// state is an item as it was read.
+type state struct {
+	there  bool
+	left   int64 // ms until it ends, -1 never
+	asked  time.Time
+	in     map[string]string // index key → score
+	record string            // in the ledger, without the "="
+}
+
+func newIntent(id, kind string) *intent { return &intent{id: id, kind: kind, token: rand.Text()} }
+
+// bookKeys are the keys of what lies with the ledger.
+func (s *Store[I, T]) bookKeys() []string {
+	return []string{cmp.Or(s.spec.Expires, s.spec.Ledger), s.spec.Ledger}
+}
+
+// graceMS is when an intent may be taken over, as scripts have it.
+func (s *Store[I, T]) graceMS() string { return strconv.FormatInt(s.windows.due.Milliseconds(), 10) }
+
+// open opens an intent, or renews it. 1 round trip.
+func (s *Store[I, T]) open(ctx context.Context, it *intent, members string) error {
+	texts, err := s.run(ctx, "note intent", s.scripts.apart.open, keywright.Idempotent, s.bookKeys(), s.graceMS(), s.keeps, it.id, it.token, it.kind, members)
+	if err == nil {
+		it.learn(texts)
+		err = s.step("opened", it.id)
+	}
+	return err
+}
+
+// ending is when the item ends, by the clock of the ledger and at the earliest: the
+// sweeper may come too early, not too late.
+func (it *intent) ending() string {
+	if !it.item.there || it.item.left < 0 {
+		return ""
+	}
+	return strconv.FormatInt(it.opened+max(it.item.asked.Sub(it.heard).Milliseconds(), 0)+it.item.left, 10)
+}
+
+// learn takes what the ledger says.
+func (it *intent) learn(texts []string) {
+	it.opened, _ = strconv.ParseInt(texts[0], 10, 64)
+	it.heard = time.Now()
+	it.stamp, it.state, it.record, it.ends, it.members = texts[1], texts[2], texts[3], texts[4], texts[5]
+}
+
+// until is when the owner must have acted, by the clock of any server.
+func (s *Store[I, T]) until(it *intent) int64 { return it.opened + s.windows.act.Milliseconds() }
+
+// How an item was found at the end.
+const (
+	alive   = "alive"
+	gone    = "gone"
+	mine    = "mine" // gone, and the owner knows that it was there
+	deleted = "deleted"
+	abort   = "abort"
+)
+
+// What the ledger says to a close.
+const (
+	closed    = "ok"
+	announced = "gone"
+	again     = "again"
+	lost      = "lost"
+)
+
+// closing is an intent to be closed.
+type closing struct {
+	*intent
+	found  string
+	events []string // if it turns out that it has expired
+}
+
+// close closes intents, and gives a verdict on each. 1 round trip.
+func (s *Store[I, T]) close(ctx context.Context, all ...closing) ([]string, error) {
+	keys, args := s.bookKeys(), []string{s.graceMS(), s.keeps, strconv.Itoa(len(all))}
+	for _, c := range all {
+		at := len(args)
+		args = append(args, "", c.id, c.token, c.stamp, c.found, c.item.record, c.ending())
+		keys, args = appendEvents(keys, args, c.events)
+		args[at] = strconv.Itoa(len(args) - at)
+	}
+	replies, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+		Action: s.action("close intent", keywright.Idempotent, keys[1], nil), Script: s.scripts.apart.close, Keys: keys, Args: args,
+		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+	}).Do(ctx)
+	if err != nil {
+		return nil, err
+	}
+	verdicts := make([]string, len(all))
+	for i := range replies {
+		texts, err := replies[i].AsStrSlice()
+		if err != nil {
+			return nil, err
+		}
+		if verdicts[i] = texts[0]; texts[0] == again {
+			opened, heard := all[i].opened, all[i].heard
+			all[i].learn(texts[1:])
+			all[i].opened, all[i].heard = opened, heard
+		}
+	}
+	return verdicts, nil
+}
+
+// stateOf is an item by the texts of some of its fields.
+func (s *Store[I, T]) stateOf(asked time.Time, left int64, names []string, all []rueidis.RedisMessage) state {
+	st := state{there: true, left: left, asked: asked, in: map[string]string{}}
+	texts := map[string]text{}
+	for i, name := range names {
+		t, err := all[i].ToString()
+		texts[name] = text{t, err == nil}
+	}
+	entries, record := s.should(texts, true)
+	for _, e := range entries {
+		if e.in == "in" {
+			st.in[e.key] = e.score
+		}
+	}
+	st.record = record[1:]
+	return st
+}
+
+// read reads items, one pipeline per server.
+func (s *Store[I, T]) read(ctx context.Context, its []*intent) error {
+	names, asked := s.indexColumns(), time.Now()
+	ops := make([]keywright.Op[bool], len(its))
+	for i, it := range its {
+		key := s.key(it.id)
+		ops[i] = keywright.NewOp(keywright.Spec[bool]{
+			Action: s.action("look", keywright.Reads, key, nil), Script: s.scripts.apart.look, Keys: []string{key}, Args: names,
+			Decode: func(r rueidis.RedisResult) (bool, error) {
+				all, err := r.ToArray()
+				it.item = state{}
+				if err != nil || len(all) == 0 {
+					return false, err
+				}
+				left, _ := all[0].ToString()
+				ms, _ := strconv.ParseInt(left, 10, 64)
+				it.item = s.stateOf(asked, ms, names, all[1:])
+				return true, nil
+			},
+		})
+	}
+	return keywright.DoAll(ctx, s.client, ops...)
+}
+
+// keysNamed are the index keys that an intent names, and those over all items, each as
+// something to be taken out of.
+func (s *Store[I, T]) keysNamed(members string) (keys []entry) {
+	seen := map[string]bool{}
+	add := func(ix *Index[T], key string) {
+		if !seen[key] {
+			seen[key] = true
+			keys = append(keys, ix.drop(key))
+		}
+	}
+	for i := range s.spec.Indexes {
+		if ix := &s.spec.Indexes[i]; ix.Field == "" {
+			add(ix, ix.Prefix)
+		}
+	}
+	for name, text := range pairs(members) {
+		if ix, err := s.index(name); err == nil {
+			add(ix, ix.keyOf(text))
+		}
+	}
+	return keys
+}
+
+// pairs reads segments: names of indexes, each with a value, a name perhaps several
+// times.
+func pairs(segments string) func(func(name, text string) bool) {
+	return func(yield func(name, text string) bool) {
+		for segments != "" {
+			name, after, _ := strings.Cut(segments, "=")
+			size, after, _ := strings.Cut(after, ":")
+			n, err := strconv.Atoi(size)
+			if err != nil || n < 0 || n > len(after) || !yield(name, after[:n]) {
+				return
+			}
+			segments = after[n:]
+		}
+	}
+}

@@ -1,0 +1,64 @@
+-- apart_item: writes or deletes an item's hash and announces it, if its condition holds and the intent of its writer is not old.
+--
+-- KEYS[1] the item's hash, then the streams that its arguments name by number
+-- ARGV[1] id, ARGV[2] ms by this server's clock until when, ARGV[3] 'w' or 'd'
+-- ARGV[4] condition: 'absent', 'present', 'any', or the version that the item must have
+-- ARGV[5] '1' if the ledger knows of an item: if it is gone it has to be settled before one is made anew
+-- ARGV[6] TTL in ms ('' leaves it, '0' none)
+-- ARGV[7] '1' if the first field is when it was created, ARGV[8] the name of the next one if it is the version ('' none),
+-- ARGV[9] '1' if the one behind is when it was updated, ARGV[10] the divisor of ms for the times
+-- ARGV[11] texts of fields, ARGV[12] fields to remove, ARGV[13] fields to read, then these, then events as `write` has them
+-- Returns {code, version, ms, ms until it ends (-1 never), text, …}: 'ok', 'new', 'late', 'dead', 'absent', 'present', 'version'
+-- Round trips: 1
+local call, fmt = redis.call, string.format
+local t = call('TIME')
+local ms = t[1] * 1000 + math.floor(t[2] / 1000)
+local now, micros = fmt('%.0f', ms), fmt('%.0f', t[1] * 1000000 + t[2])
+local hash, id, condition, vfield = KEYS[1], ARGV[1], ARGV[4], ARGV[8]
+
+--include emit
+
+if ms > tonumber(ARGV[2]) then return {'late', '', now, '-1'} end
+local version = vfield ~= '' and call('HGET', hash, vfield)
+local there = version or call('EXISTS', hash) == 1
+version = version or '0'
+if condition == 'absent' and there then return {'present', version, now, '-1'} end
+if condition ~= 'absent' and condition ~= 'any' then
+  if not there then return {'absent', '', now, '-1'} end
+  if condition ~= 'present' and condition ~= version then return {'version', version, now, '-1'} end
+end
+if not there and ARGV[5] == '1' then return {'dead', '', now, '-1'} end
+
+local first = 14
+local removed = first + ARGV[11]
+local reads = removed + ARGV[12]
+local events = reads + ARGV[13]
+
+if ARGV[3] == 'd' then
+  emit(hash, id, 0, events, #ARGV, 'old')
+  call('UNLINK', hash)
+  return {'ok', version, now, '-2'}
+end
+
+local stamp = fmt('%.0f', math.floor(ms / ARGV[10]))
+local at = first
+if ARGV[7] == '1' then
+  ARGV[at + 1] = stamp
+  at = at + 2
+  if there then first = at end -- it keeps its own
+end
+if vfield ~= '' then
+  version = version ~= '0' and fmt('%.0f', version + 1) or micros
+  ARGV[at + 1] = version
+  at = at + 2
+end
+if ARGV[9] == '1' then ARGV[at + 1] = stamp end
+if first < removed then call('HSET', hash, unpack(ARGV, first, removed - 1)) end
+if removed < reads then call('HDEL', hash, unpack(ARGV, removed, reads - 1)) end
+if ARGV[6] ~= '' and ARGV[6] ~= '0' then call('PEXPIRE', hash, ARGV[6]) end
+emit(hash, id, 0, events, #ARGV, there and 'old' or 'new')
+local out = {there and 'ok' or 'new', version, now, tostring(call('PTTL', hash))}
+for i = reads, events - 1 do
+  out[i - reads + 5] = call('HGET', hash, ARGV[i])
+end
+return out

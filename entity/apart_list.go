@@ -1,0 +1,193 @@
+package entity
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// candidate is an id that an index gives.
+type candidate struct {
+	id, score string
+	row       []rueidis.RedisMessage // the id, and the texts of its fields
+	missing   bool                   // from an index that it must be in too
+}
+
+// listing is a page in the making.
+type listing[I, T any] struct {
+	store  *Store[I, T]
+	q      *Query[T]
+	fields []string // that the caller wants
+	reads  []string // and those that decide where an item is
+	rows   []row
+	gone   int
+}
+
+// listApart is list where the keys lie in several slots: the index gives ids, the
+// other indexes say which of them they have, and the items of those are read. An id
+// whose item is gone, or says that it is not in these indexes, is passed over, and
+// the page filled up. 2 round trips, 3 with other indexes, more where ids are passed
+// over.
+func (s *Store[I, T]) listApart(ctx context.Context, q *Query[T], fields []string) (rows []row, next string, passed int, err error) {
+	l := &listing[I, T]{store: s, q: q, fields: fields, reads: fields}
+	if fields == nil {
+		l.reads = s.indexColumns()
+	}
+	limit, next := orInt(q.Limit, defaultLimit), q.After
+	for looked := 0; len(l.rows) < limit && looked < mostLooked; {
+		wanted := limit - len(l.rows)
+		if len(q.And) > 0 {
+			wanted = max(wanted, defaultLimit)
+		}
+		page, after, err := l.ids(ctx, next, wanted)
+		if err == nil {
+			err = l.check(ctx, page)
+		}
+		if err != nil {
+			return nil, "", 0, err
+		}
+		looked += len(page)
+		if next = l.take(page, after, limit); next == "" {
+			break
+		}
+	}
+	return l.rows, next, l.gone, nil
+}
+
+// ids gives ids of the index, and where the next ones begin.
+func (l *listing[I, T]) ids(ctx context.Context, after string, wanted int) (page []*candidate, next string, err error) {
+	score, last, _ := strings.Cut(after, "\x00")
+	s, q := l.store, l.q
+	all, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+		Action: s.action("list", keywright.Reads, q.Of.key, nil), Script: s.scripts.list, Keys: []string{q.Of.key},
+		Args:   []string{q.order(), or(q.From, "-inf"), or(q.To, "+inf"), score, last, strconv.Itoa(wanted), strconv.Itoa(mostLooked), "2", "", ""},
+		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+	}).Do(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	if more, _ := all[0].ToString(); more != "" {
+		score, _ = all[1].ToString()
+		last, _ = all[2].ToString()
+		next = score + "\x00" + last
+	}
+	for i := 4; i+1 < len(all); i += 2 {
+		c := &candidate{row: []rueidis.RedisMessage{all[i]}}
+		c.id, _ = all[i].ToString()
+		c.score, _ = all[i+1].ToString()
+		page = append(page, c)
+	}
+	return page, next, nil
+}
+
+// check reads what decides whether candidates are in the page.
+func (l *listing[I, T]) check(ctx context.Context, page []*candidate) error {
+	if err := l.elsewhere(ctx, page); err != nil {
+		return err
+	}
+	page = slices.DeleteFunc(slices.Clone(page), func(c *candidate) bool { return c.missing })
+	for len(page) > 0 {
+		n := min(len(page), mostAtOnce)
+		ops := make([]keywright.Op[bool], n)
+		for i, c := range page[:n] {
+			ops[i] = l.fetch(c)
+		}
+		if err := keywright.DoAll(ctx, l.store.client, ops...); err != nil {
+			return err
+		}
+		page = page[n:]
+	}
+	return nil
+}
+
+// fetch reads the item of a candidate.
+func (l *listing[I, T]) fetch(c *candidate) keywright.Op[bool] {
+	key := l.store.key(c.id)
+	return keywright.NewOp(keywright.Spec[bool]{
+		Action: l.store.action("list", keywright.Reads, key, nil),
+		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(key).Field(l.reads...).Build() },
+		Decode: func(r rueidis.RedisResult) (bool, error) {
+			all, err := r.ToArray()
+			if reply, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(reply.Error(), "WRONGTYPE") {
+				return false, nil // it is no item
+			}
+			c.row = append(c.row[:1:1], all...)
+			return err == nil, err
+		},
+	})
+}
+
+// elsewhere asks the other indexes which candidates they have.
+func (l *listing[I, T]) elsewhere(ctx context.Context, page []*candidate) error {
+	ops := make([]keywright.Op[bool], len(l.q.And))
+	ids := make([]string, len(page))
+	for i, c := range page {
+		ids[i] = c.id
+	}
+	for i, and := range l.q.And {
+		ops[i] = keywright.NewOp(keywright.Spec[bool]{
+			Action: l.store.action("list", keywright.Reads, and.key, nil),
+			Build: func(b rueidis.Builder) rueidis.Completed {
+				if and.index.Score != "" {
+					return b.Zmscore().Key(and.key).Member(ids...).Build()
+				}
+				return b.Smismember().Key(and.key).Member(ids...).Build()
+			},
+			Decode: func(r rueidis.RedisResult) (bool, error) {
+				all, err := r.ToArray()
+				for i := range all {
+					number, _ := all[i].AsInt64()
+					page[i].missing = page[i].missing || all[i].IsNil() || and.index.Score == "" && number == 0
+				}
+				return err == nil, err
+			},
+		})
+	}
+	if len(page) == 0 {
+		return nil
+	}
+	return keywright.DoAll(ctx, l.store.client, ops...)
+}
+
+// take takes candidates into the page until it is full, and gives where the next one
+// begins. What the server gives of a large set at once (SSCAN) it gives no second time.
+func (l *listing[I, T]) take(page []*candidate, after string, limit int) (next string) {
+	scan := strings.HasPrefix(after, "scan\x00") || after == "" && strings.HasPrefix(l.q.After, "scan\x00")
+	for i, c := range page {
+		if len(l.rows) == limit && !scan {
+			return page[i-1].score + "\x00" + page[i-1].id
+		}
+		if l.belongs(c) {
+			if l.fields == nil {
+				c.row = c.row[:1]
+			}
+			l.rows = append(l.rows, row{c.id, c.row[1:]})
+		}
+	}
+	return after
+}
+
+// belongs is whether the item is there and says itself that it is in all of the
+// indexes.
+func (l *listing[I, T]) belongs(c *candidate) bool {
+	if c.missing {
+		return false
+	}
+	all := c.row[1:]
+	if !slices.ContainsFunc(all, func(m rueidis.RedisMessage) bool { return !m.IsNil() }) {
+		l.gone++
+		return false
+	}
+	in := l.store.stateOf(time.Time{}, 0, l.reads, all).in
+	for _, of := range append([]Of[T]{l.q.Of}, l.q.And...) {
+		if _, is := in[of.key]; !is {
+			return false
+		}
+	}
+	return true
+}

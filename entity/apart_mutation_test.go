@@ -1,0 +1,267 @@
+package entity
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+var errDied = errors.New("the process died here")
+
+// scene is one id with several processes at it, stopped and killed between the
+// steps of the protocol.
+type scene struct {
+	t       *testing.T
+	cluster *keywrighttest.Cluster
+	prefix  string
+	edit    func(string) string // of the scripts
+	found   bool                // whether edit had something to do
+}
+
+// process is a store of its own, whose scripts are edited.
+func (s *scene) process() *Store[string, note] {
+	p := spread(s.t, s.cluster.URL(), s.prefix, func(spec *Spec[string, note]) {
+		spec.OnExpire = []Event{{Mode: Append, Channel: "{" + s.prefix + "}:gone", MaxLen: 100, Data: []Part{{Name: "id"}}}}
+	})
+	p.windows = quick
+	own := *p.scripts
+	own.apart = newApartScripts(func(text string) string { return s.edit(include(text)) })
+	p.scripts = &own
+	return p
+}
+
+// at calls f when the process is at a step for the first time.
+func at(p *Store[string, note], step string, f func() error) {
+	var once sync.Once
+	old := p.hook
+	p.hook = func(at, id string) (err error) {
+		if old != nil {
+			err = old(at, id)
+		}
+		if at == step {
+			once.Do(func() { err = f() })
+		}
+		return err
+	}
+}
+
+func dies() error { return errDied }
+
+// rest waits until every intent is due, and sweeps once.
+func (s *scene) rest(p *Store[string, note]) error {
+	<-time.After(quick.due + 5*time.Millisecond)
+	_, err := p.Sweep(s.t.Context(), SweepOptions{})
+	if err != nil {
+		s.t.Errorf("sweep: %v", err)
+	}
+	return nil
+}
+
+func (s *scene) try(what string, err error) error {
+	if err != nil && !errors.Is(err, errDied) {
+		s.t.Errorf("%s: %v", what, err)
+	}
+	return nil
+}
+
+// wrong is what a check finds at the end, and how often an expiry was announced.
+func (s *scene) wrong(p *Store[string, note], events int) (out []string) {
+	_ = s.rest(p)
+	p.hook = nil
+	checked, err := p.Check(s.t.Context(), CheckOptions{Found: func(p Problem) { out = append(out, fmt.Sprint(p)) }})
+	if err != nil {
+		s.t.Error(err)
+	}
+	if checked.Expired > 0 {
+		out = append(out, "something waits behind a sweep")
+	}
+	n, err := p.client.Raw().Do(s.t.Context(), p.client.Raw().B().Xlen().Key("{"+s.prefix+"}:gone").Build()).AsInt64()
+	if err != nil || int(n) != events {
+		out = append(out, fmt.Sprintf("%d events of expiry, not %d (%v)", n, events, err))
+	}
+	return out
+}
+
+// scenes are what may happen to one item. Each gives what was wrong at the end.
+var scenes = map[string]func(s *scene) []string{
+	"a writer is stopped before it writes, until others have taken over": func(s *scene) []string {
+		a_, b := s.process(), s.process()
+		at(a_, "opened", func() error { return s.rest(b) })
+		at(a_, "written", dies)
+		_, err := a_.Create(s.t.Context(), "1", a("x", 1))
+		_ = s.try("create", err)
+		return s.wrong(b, 0)
+	},
+	"a writer is stopped before the indexes, until the item is gone": func(s *scene) []string {
+		a_, b := s.process(), s.process()
+		at(a_, "written", func() error {
+			_ = s.rest(b)
+			_, err := b.Delete(s.t.Context(), "1")
+			return s.try("delete", err)
+		})
+		at(a_, "indexed", dies)
+		_, err := a_.Create(s.t.Context(), "1", a("x", 1))
+		_ = s.try("create", err)
+		return s.wrong(b, 0)
+	},
+	"a writer dies before the indexes": func(s *scene) []string {
+		a_, b := s.process(), s.process()
+		at(a_, "written", dies)
+		_, err := a_.Create(s.t.Context(), "1", a("x", 1))
+		_ = s.try("create", err)
+		return s.wrong(b, 0)
+	},
+	"a writer dies behind the indexes, and the item by hand": func(s *scene) []string {
+		a_, b := s.process(), s.process()
+		at(a_, "indexed", dies)
+		_, err := a_.Create(s.t.Context(), "1", a("x", 1))
+		_ = s.try("create", err)
+		raw := b.client.Raw()
+		_ = s.try("unlink", raw.Do(s.t.Context(), raw.B().Unlink().Key(b.key("1")).Build()).Error())
+		return s.wrong(b, 0)
+	},
+	"another moves the item before the indexes": func(s *scene) []string {
+		a_, b := s.process(), s.process()
+		at(a_, "written", func() error {
+			_, err := b.Update(s.t.Context(), "1", setKind.Set("y"))
+			return s.try("update", err)
+		})
+		_, err := a_.Create(s.t.Context(), "1", a("x", 1))
+		_ = s.try("create", err)
+		return s.wrong(b, 0)
+	},
+	"another makes the item when the intent is open": func(s *scene) []string {
+		a_, b := s.process(), s.process()
+		at(a_, "opened", func() error {
+			_, err := b.Create(s.t.Context(), "1", a("y", 1))
+			return s.try("create", err)
+		})
+		_, err := a_.Put(s.t.Context(), "1", a("x", 1))
+		_ = s.try("put", err)
+		return s.wrong(b, 0)
+	},
+	"a sweeper is stopped before the indexes, until the item is there again": func(s *scene) []string {
+		a_, b := s.process(), s.process()
+		s.expire(b, "1")
+		at(a_, "looked", func() error {
+			_ = s.rest(b)
+			_, err := b.Create(s.t.Context(), "1", a("x", 1))
+			return s.try("create", err)
+		})
+		if _, err := a_.Sweep(s.t.Context(), SweepOptions{Lease: time.Millisecond}); err != nil && !errors.Is(err, errLate) {
+			s.t.Error(err)
+		}
+		return s.wrong(b, 1)
+	},
+	"a sweeper dies, another announces": func(s *scene) []string {
+		a_, b := s.process(), s.process()
+		s.expire(b, "1")
+		at(a_, "indexed", func() error { return s.rest(b) })
+		_, err := a_.Sweep(s.t.Context(), SweepOptions{Lease: time.Millisecond})
+		_ = s.try("sweep", err)
+		return s.wrong(b, 1)
+	},
+	"an item is made anew before it is swept": func(s *scene) []string {
+		a_, b := s.process(), s.process()
+		s.expire(b, "1")
+		_, err := a_.Create(s.t.Context(), "1", a("y", 1))
+		_ = s.try("create", err)
+		return s.wrong(b, 1)
+	},
+	"an item is deleted by one who dies": func(s *scene) []string {
+		a_, b := s.process(), s.process()
+		_, err := b.Create(s.t.Context(), "1", a("y", 1))
+		_ = s.try("create", err)
+		at(a_, "written", dies)
+		_, err = a_.Delete(s.t.Context(), "1")
+		_ = s.try("delete", err)
+		return s.wrong(b, 0)
+	},
+	"an item is shortened by one who dies": func(s *scene) []string {
+		a_, b := s.process(), s.process()
+		_, err := b.Create(s.t.Context(), "1", a("y", 1))
+		_ = s.try("create", err)
+		at(a_, "indexed", dies)
+		_, err = a_.Shorten(s.t.Context(), "1", 20*time.Millisecond)
+		_ = s.try("shorten", err)
+		return s.wrong(b, 1)
+	},
+	"an item is prolonged": func(s *scene) []string {
+		b := s.process()
+		_, err := b.Create(s.t.Context(), "1", a("y", 1), keywright.ExpiresIn(quick.due/2))
+		_ = s.try("create", err)
+		_ = s.try("touch", b.Touch(s.t.Context(), "1"))
+		return s.wrong(b, 0)
+	},
+}
+
+// expire leaves an item that has expired and is not swept.
+func (s *scene) expire(p *Store[string, note], id string) {
+	_, err := p.Create(s.t.Context(), id, a("x", 1), keywright.ExpiresIn(20*time.Millisecond))
+	_ = s.try("create", err)
+	eventually(s.t, "it expires", func() bool { _, err := p.Get(s.t.Context(), id); return errors.Is(err, keywright.ErrNotFound) })
+}
+
+func TestApartScenes(t *testing.T) {
+	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
+		n := 0
+		for name, play := range scenes {
+			n++
+			prefix := fmt.Sprint("s", n)
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				for _, w := range play(&scene{t: t, cluster: c, prefix: prefix, edit: func(text string) string { return text }}) {
+					t.Error(w)
+				}
+			})
+		}
+	})
+}
+
+// TestApartMutations: with any guard taken out a scene shows it.
+func TestApartMutations(t *testing.T) {
+	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
+	n := 0
+	for guard, m := range map[string]struct{ instead, scene string }{
+		"if ms > tonumber(ARGV[2]) then return {'late'":                          {"if false then return {'late'", "a writer is stopped before it writes, until others have taken over"},
+		"> tonumber(ARGV[1]) then return 'late' end":                             {"> 1e15 then return 'late' end", "a writer is stopped before the indexes, until the item is gone"},
+		"> tonumber(ARGV[1]) then return 'late' end ":                            {"> 1e15 then return 'late' end", "a sweeper is stopped before the indexes, until the item is there again"},
+		"ARGV[5], m = members}\nsave(id, e)":                                     {"ARGV[5], m = members}", "a writer dies before the indexes"},
+		"if ARGV[a + 4] ~= 'abort' and e.stamp ~= ARGV[a + 3] then":              {"if false then", "another moves the item before the indexes"},
+		"intent.m = union(intent.m, e.record)":                                   {"", "another makes the item when the intent is open"},
+		"members = union(members, over.m)":                                       {"", "a writer dies behind the indexes, and the item by hand"},
+		"if not there and ARGV[5] == '1' then":                                   {"if false then", "an item is made anew before it is swept"},
+		"if not mine then return {'lost'} end":                                   {"if not mine then announce(a + 7, a + ARGV[a] - 1) return {'lost'} end", "a sweeper dies, another announces"},
+		"not (deleting and early)":                                               {"true", "an item is deleted by one who dies"},
+		"elseif longer and ARGV[4] == '' then\n  code = 'shorter'":               {"elseif longer and ARGV[4] == '' then", "an item is shortened by one who dies"},
+		"e.state, e.record, e.ends = 'x', ARGV[a + 5], ARGV[a + 6]":              {"e.state, e.record, e.ends = 'x', ARGV[a + 5], ''", "an item is prolonged"},
+		"local due = i.o + grace\n    if not next or due < next then next = due": {"if not next then next = i.o + 1e12", "a writer dies before the indexes"},
+	} {
+		n++
+		prefix := fmt.Sprint("m", n)
+		t.Run(guard, func(t *testing.T) {
+			t.Parallel()
+			s := &scene{t: t, cluster: c, prefix: prefix}
+			s.edit = func(text string) string {
+				guard := strings.TrimSuffix(guard, " ")
+				s.found = s.found || strings.Contains(text, guard)
+				return strings.ReplaceAll(text, guard, m.instead)
+			}
+			wrong := scenes[m.scene](s)
+			if !s.found {
+				t.Fatal("no script has this guard any more: the mutation tests nothing")
+			}
+			if len(wrong) == 0 {
+				t.Errorf("%q stays green without this guard", m.scene)
+			} else {
+				t.Log(wrong[0])
+			}
+		})
+	}
+}

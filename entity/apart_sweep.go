@@ -1,0 +1,123 @@
+package entity
+
+import (
+	"context"
+	"crypto/rand"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// sweepApart is sweepAll where the keys lie in several slots: it looks at what is
+// due, by its expiry or by an intent whose owner is gone, and puts the indexes right.
+// 4 round trips per batch.
+func (s *Store[I, T]) sweepApart(ctx context.Context, sweeper string, o SweepOptions) (all swept, err error) {
+	for ctx.Err() == nil {
+		began := time.Now()
+		its, wait, busy, err := s.takeOver(ctx, sweeper, o)
+		if err != nil || busy > 0 || len(its) == 0 {
+			all.Busy, all.next = busy, wait
+			return all, err
+		}
+		done, err := s.sweepThese(ctx, its)
+		all.Gone, all.Lives = all.Gone+done.Gone, all.Lives+done.Lives
+		if o.Swept != nil && err == nil {
+			o.Swept(done)
+		}
+		if err != nil {
+			return all, err
+		}
+		pause(ctx, time.Duration(len(its))*time.Second/time.Duration(o.rate())-time.Since(began))
+	}
+	return all, ctx.Err()
+}
+
+// takeOver takes the lease, and opens intents for what is due. They have the token of
+// the sweeper, who acts under each only once: a batch that failed is due again later.
+func (s *Store[I, T]) takeOver(ctx context.Context, sweeper string, o SweepOptions) (its []*intent, next, busy time.Duration, err error) {
+	if s.err != nil {
+		return nil, 0, 0, s.err
+	}
+	keys := s.bookKeys()
+	if s.spec.Expires != "" {
+		keys = append(keys, s.spec.Lease)
+	}
+	replies, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+		Action: s.action("sweep", keywright.Idempotent, keys[1], nil), Script: s.scripts.apart.due, Keys: keys,
+		Args:   []string{s.graceMS(), sweeper, rand.Text(), strconv.FormatInt(o.lease().Milliseconds(), 10), strconv.Itoa(o.batch())},
+		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+	}).Do(ctx)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	for i := range replies {
+		texts, err := replies[i].AsStrSlice()
+		switch {
+		case err != nil:
+			return nil, 0, 0, err
+		case i == 0:
+			busy, next = millis(texts[0]), millis(texts[1])
+		default:
+			it := &intent{id: texts[0], token: texts[1]}
+			it.learn(texts[2:])
+			its = append(its, it)
+		}
+	}
+	return its, next, busy, s.step("taken over", "")
+}
+
+// mostSweepRounds is how often a sweeper acts on an item that others write; then he
+// leaves it for later.
+const mostSweepRounds = 4
+
+func (s *Store[I, T]) sweepThese(ctx context.Context, its []*intent) (done Swept, err error) {
+	for range mostSweepRounds {
+		if len(its) == 0 {
+			return done, nil
+		}
+		if err = s.read(ctx, its); err == nil {
+			err = s.step("looked", "")
+		}
+		if err == nil {
+			err = s.act(ctx, its)
+		}
+		if err == nil {
+			err = s.step("indexed", "")
+		}
+		if err != nil {
+			return done, err
+		}
+		if its, err = s.closeSwept(ctx, its, &done); err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// closeSwept closes intents and gives those that need another round.
+func (s *Store[I, T]) closeSwept(ctx context.Context, its []*intent, done *Swept) (rest []*intent, err error) {
+	var all []closing
+	for _, it := range its {
+		switch {
+		case it.unsure: // it is due again
+		case it.item.there:
+			all = append(all, closing{intent: it, found: alive})
+		default:
+			all = append(all, closing{intent: it, found: gone, events: s.expired(it.id, "="+it.record)})
+		}
+	}
+	verdicts, err := s.close(ctx, all...)
+	for i, verdict := range verdicts {
+		switch {
+		case verdict == announced || verdict == closed && !all[i].item.there:
+			done.Gone++
+		case verdict == closed:
+			done.Lives++
+		case verdict == again:
+			rest = append(rest, all[i].intent)
+		}
+	}
+	return rest, err
+}

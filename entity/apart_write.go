@@ -1,0 +1,215 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// writeApart is write where the keys lie in several slots: 4 round trips; 3 where
+// the condition does not hold; 3 more behind an item that has expired and is not yet
+// swept, and for everybody who writes the same item at the same time.
+func (s *Store[I, T]) writeApart(ctx context.Context, a *keywright.Action, c *call) (outcome, error) {
+	if a.Err != nil {
+		_, err := keywright.NewOp(keywright.Spec[int]{Action: *a}).Do(ctx)
+		return outcome{}, err
+	}
+	it := newIntent(c.id, writing)
+	if c.record == "" {
+		it.kind = deleting
+	}
+	members := strings.TrimPrefix(strings.TrimPrefix(c.record, anyRecord), "=")
+	for {
+		if err := s.open(ctx, it, members); err != nil {
+			return outcome{}, err
+		}
+		out, err := s.send(ctx, a, c, it)
+		if err != nil {
+			return outcome{}, s.leave(ctx, it, err)
+		}
+		switch out.code {
+		case "late":
+			err = ctx.Err()
+		case "dead":
+			err = s.settle(ctx, it, s.swept)
+		case "ok", "new":
+			if err = s.step("written", c.id); err == nil {
+				err = s.settle(ctx, it, s.ended(c))
+			}
+			out.created = out.code == "new"
+			return out, err
+		default:
+			if it.unsure { // its first sending may have deleted it
+				err = s.settle(ctx, it, s.ended(c))
+			}
+			if _ = s.leave(ctx, it, nil); err == nil {
+				return s.verdict(a, out)
+			}
+		}
+		if err != nil {
+			return outcome{}, err
+		}
+	}
+}
+
+// leave closes an intent under which nothing was done, if that is certain. What is
+// not closed a sweeper closes.
+func (s *Store[I, T]) leave(ctx context.Context, it *intent, err error) error {
+	if class, known := keywright.ClassOf(err); err == nil || known && class != keywright.UnknownOutcome {
+		if !it.unsure {
+			_, _ = s.close(ctx, closing{intent: it, found: abort})
+		}
+	}
+	return err
+}
+
+// swept is an item that the ledger knows, and that has expired.
+func (s *Store[I, T]) swept(it *intent) (found string, events []string) {
+	return gone, s.expired(it.id, "="+it.record)
+}
+
+// ended is an item that is gone behind a write: deleted by it, or it has expired, or
+// somebody else has deleted it.
+func (s *Store[I, T]) ended(c *call) ending {
+	began, known := time.Now(), "="
+	return func(it *intent) (string, []string) {
+		ttl, _ := strconv.ParseInt(c.ttl, 10, 64)
+		switch {
+		case c.record == "":
+			return deleted, nil
+		case ttl > 0 && time.Since(began).Milliseconds() >= ttl:
+			if known = c.record; known == anyRecord {
+				known = "=" + it.record
+			}
+			return mine, s.expired(it.id, known)
+		}
+		return s.swept(it)
+	}
+}
+
+// send writes the hash. A delete is sent again when its reply was lost; its intent
+// then stays open, as the first one may still be on its way.
+func (s *Store[I, T]) send(ctx context.Context, a *keywright.Action, c *call, it *intent) (outcome, error) {
+	names := s.indexColumns()
+	keys, args := s.encodeItem(c, it, names)
+	send := *a
+	send.Effect = keywright.Writes
+	for failures := 0; ; {
+		asked := time.Now()
+		out, err := keywright.NewOp(keywright.Spec[outcome]{
+			Action: send, Script: s.scripts.apart.item, Keys: keys, Args: args,
+			Decode: func(r rueidis.RedisResult) (outcome, error) {
+				all, err := r.ToArray()
+				if err != nil {
+					return outcome{}, err
+				}
+				return s.itemOutcome(it, asked, names, all)
+			},
+		}).Do(ctx)
+		class, _ := keywright.ClassOf(err)
+		if failures++; err == nil || class != keywright.UnknownOutcome || a.Effect == keywright.Writes || failures == mostFailures || !passing(err) {
+			return out, err
+		}
+		it.unsure = true
+	}
+}
+
+func (s *Store[I, T]) itemOutcome(it *intent, asked time.Time, names []string, all []rueidis.RedisMessage) (out outcome, err error) {
+	if len(all) < 4 {
+		return out, errors.New("the script answered with too few texts")
+	}
+	out.code, _ = all[0].ToString()
+	out.text, _ = all[1].ToString()
+	now, _ := all[2].ToString()
+	left, _ := all[3].ToString()
+	out.version, _ = strconv.ParseInt(out.text, 10, 64)
+	out.now, _ = strconv.ParseInt(now, 10, 64)
+	it.item = state{}
+	if len(all) > 4 || left != "-2" && (out.code == "ok" || out.code == "new") {
+		ms, _ := strconv.ParseInt(left, 10, 64)
+		it.item = s.stateOf(asked, ms, names, all[4:])
+	}
+	return out, nil
+}
+
+// encodeItem gives KEYS and ARGV.
+func (s *Store[I, T]) encodeItem(c *call, it *intent, names []string) (keys, args []string) {
+	kind := writing
+	if c.record == "" {
+		kind = deleting
+	}
+	condition := c.condition
+	recorded := flag(it.state == "x" && (condition == absent || condition == whatever))
+	keys = []string{s.key(c.id)}
+	args = []string{c.id, strconv.FormatInt(s.until(it), 10), kind, condition, recorded, c.ttl,
+		flag(c.stamps.created), c.stamps.version, flag(c.stamps.updated), c.stamps.unit,
+		strconv.Itoa(len(c.fields)), strconv.Itoa(len(c.removed)), strconv.Itoa(len(names))}
+	if c.stamps.unit == "" { // of a delete, which stamps nothing
+		args[9] = "1"
+		args[7] = s.spec.Version
+	}
+	args = append(append(append(args, c.fields...), c.removed...), names...)
+	return appendEvents(keys, args, c.now)
+}
+
+// touchApart is touch where the keys lie in several slots: 1 round trip, 4 where the
+// item would live longer. The time in the zset then stays too early, and the sweeper
+// finds that the item is there; too late is what it must not be, so that what makes
+// it shorter goes under an intent.
+func (s *Store[I, T]) touchApart(ctx context.Context, a *keywright.Action, id I, fields []string, mode, ttl string) (item Item[I, T], changed bool, err error) {
+	it := newIntent(s.id(a.Key), aging)
+	item.ID = id
+	code, texts, err := s.touchItem(ctx, a, it, fields, mode, ttl)
+	for err == nil && (code == "shorter" || code == "late") {
+		if err = s.open(ctx, it, ""); err == nil {
+			code, texts, err = s.touchItem(ctx, a, it, fields, mode, ttl)
+		}
+	}
+	if it.opened > 0 && err == nil {
+		err = s.settle(ctx, it, s.swept)
+	}
+	if errors.Is(err, keywright.ErrNotFound) && it.opened > 0 {
+		_ = s.leave(ctx, it, nil)
+	}
+	if err == nil && fields != nil {
+		item, err = s.item(id, a.Key, texts)
+	}
+	if err == nil && mode == touchAny {
+		err = s.outlive(ctx, "="+it.item.record, s.bookKeys()...)
+	}
+	return item, code == "changed", err
+}
+
+func (s *Store[I, T]) touchItem(ctx context.Context, a *keywright.Action, it *intent, fields []string, mode, ttl string) (code string, texts []rueidis.RedisMessage, err error) {
+	names, until, tolerance := fields, "", int64(0)
+	if fields == nil {
+		names = s.indexColumns()
+	}
+	if it.opened > 0 {
+		until = strconv.FormatInt(s.until(it), 10)
+	}
+	if ms, _ := strconv.ParseInt(ttl, 10, 64); mode == touchAny {
+		tolerance = int64(2 * s.spec.Entry.TTL.Jitter * float64(ms))
+	}
+	asked := time.Now()
+	texts, err = keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+		Action: *a, Script: s.scripts.apart.touch, Keys: []string{a.Key}, Args: append([]string{ttl, mode, strconv.FormatInt(tolerance, 10), until}, names...),
+		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+	}).Do(ctx)
+	if err == nil && len(texts) == 0 {
+		err = keywright.ErrNotFound
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	code, _ = texts[0].ToString()
+	left, _ := texts[1].ToString()
+	ms, _ := strconv.ParseInt(left, 10, 64)
+	it.item = s.stateOf(asked, ms, names, texts[2:])
+	return code, texts[2:], nil
+}

@@ -1,0 +1,347 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/value"
+	"github.com/redis/rueidis"
+)
+
+// Texts is the items of a store as text by field, as they are stored: what is
+// declared encrypted is sealed in it. It is for who keeps copies of items elsewhere,
+// as package fallback does. Items are named by their key.
+type Texts[I, T any] struct{ s *Store[I, T] }
+
+// Texts is the items as text.
+func (s *Store[I, T]) Texts() Texts[I, T] { return Texts[I, T]{s} }
+
+// Entry is what is declared.
+func (x Texts[I, T]) Entry() *keywright.Entry { return x.s.spec.Entry }
+
+// Client is the store's.
+func (x Texts[I, T]) Client() *keywright.Client { return x.s.client }
+
+// Key is the key of an item.
+func (x Texts[I, T]) Key(id I) (string, error) {
+	key, err := x.s.spec.Key(id)
+	if err == nil {
+		err = x.s.err
+	}
+	if err != nil {
+		return "", x.s.invalid(err)
+	}
+	return key, nil
+}
+
+func (x Texts[I, T]) id(key string) (I, error) {
+	id, ok := x.s.spec.Parse(key)
+	if !ok {
+		return id, x.s.invalid(errors.New("the key is none of this entity"))
+	}
+	return id, nil
+}
+
+// Get is Store.Get, and how long the item has left, 0 for ever. 1 round trip, 2 on
+// an entity that slides.
+func (x Texts[I, T]) Get(ctx context.Context, key string) (item Item[I, T], left time.Duration, err error) {
+	id, err := x.id(key)
+	if err != nil {
+		return item, 0, err
+	}
+	if x.s.spec.Entry.TTL.Sliding {
+		if item, err = x.s.Get(ctx, id); err == nil {
+			left, err = x.left(key).Do(ctx)
+		}
+		return item, left, err
+	}
+	var b keywright.Batch
+	read := keywright.Queue(&b, keywright.NewOp(keywright.Spec[Item[I, T]]{
+		Action: x.s.action("get", keywright.Reads, key, nil),
+		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(key).Field(x.s.names...).Build() },
+		Decode: x.s.decode(id, key),
+	}))
+	ends := keywright.Queue(&b, x.left(key))
+	if err = b.Run(ctx, x.s.client); err != nil && !errors.Is(err, keywright.ErrNotFound) {
+		return item, 0, err
+	}
+	if item, err = read.Result(); err == nil {
+		left, err = ends.Result()
+	}
+	return item, left, err
+}
+
+func (x Texts[I, T]) left(key string) keywright.Op[time.Duration] {
+	return keywright.NewOp(keywright.Spec[time.Duration]{
+		Action: x.s.action("ttl", keywright.Reads, key, nil),
+		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Pttl().Key(key).Build() },
+		Decode: func(r rueidis.RedisResult) (time.Duration, error) {
+			ms, err := r.AsInt64()
+			if err == nil && ms == -2 {
+				err = keywright.ErrNotFound
+			}
+			return time.Duration(max(ms, 0)) * time.Millisecond, err
+		},
+	})
+}
+
+// Of is an item as text: as it was read, or else its value, without what the
+// server stamps.
+func (x Texts[I, T]) Of(key string, item Item[I, T]) (map[string]string, error) {
+	texts := map[string]string{}
+	for i, name := range x.s.names {
+		t, err := text{}, error(nil)
+		if item.texts != nil {
+			t = item.texts[i]
+		} else if !x.s.stamped[name] {
+			t.text, t.there, err = x.s.text(key, &item.Value, i)
+		}
+		if err != nil {
+			return nil, x.s.invalid(value.In(name, err))
+		}
+		if t.there {
+			texts[name] = t.text
+		}
+	}
+	return texts, nil
+}
+
+// Item reads an item from text.
+func (x Texts[I, T]) Item(key string, texts map[string]string) (item Item[I, T], err error) {
+	if item.ID, err = x.id(key); err != nil {
+		return item, err
+	}
+	item.texts = make([]text, len(x.s.names))
+	for i, name := range x.s.names {
+		item.texts[i].text, item.texts[i].there = texts[name]
+	}
+	return item, x.s.parse(&item, key)
+}
+
+// Changes is changes as text, and the fields that they take away.
+func (x Texts[I, T]) Changes(key string, changes []Change[T]) (texts map[string]string, drop []string, err error) {
+	p, err := x.s.patch(changes)
+	if err != nil {
+		return nil, nil, x.s.invalid(err)
+	}
+	texts = map[string]string{}
+	for i, name := range x.s.names {
+		switch {
+		case p.unset[name]:
+			drop = append(drop, name)
+		case p.touched[name]:
+			if texts[name], _, err = x.s.text(key, &p.v, i); err != nil {
+				return nil, nil, x.s.invalid(value.In(name, err))
+			}
+		}
+	}
+	return texts, drop, nil
+}
+
+// Same reports whether two items are the same but for what the server stamps.
+func (x Texts[I, T]) Same(a, b map[string]string) bool {
+	bare := func(texts map[string]string) map[string]string {
+		out := maps.Clone(texts)
+		maps.DeleteFunc(out, func(name, _ string) bool { return x.s.stamped[name] })
+		return out
+	}
+	return maps.Equal(bare(a), bare(b))
+}
+
+// Kind is what a write of texts does.
+type Kind uint8
+
+// The kinds.
+const (
+	Whole  Kind = iota // writes all fields
+	Some               // changes fields of an item that is there
+	Remove             // deletes
+)
+
+// TextWrite is a write of texts, with the version that the item must have: -1 for
+// any, 0 for none at all.
+type TextWrite struct {
+	Kind    Kind
+	Texts   map[string]string
+	Drop    []string
+	TTL     time.Duration // 0: none, with Some: as it is. The declared bounds do not matter here
+	Version int64
+}
+
+// TTL is how long an item lives behind a write, by the declaration or as asked
+// (0: not). keep is whether it stays as it is; else 0 is for ever.
+func (x Texts[I, T]) TTL(key string, w TextWrite, asked time.Duration) (ttl time.Duration, keep bool, err error) {
+	var options []keywright.WriteOption
+	if asked != 0 {
+		options = append(options, keywright.ExpiresIn(asked))
+	}
+	c := &call{}
+	switch w.Kind {
+	case Whole:
+		item, err := x.Item(key, w.Texts)
+		if err != nil {
+			return 0, false, err
+		}
+		if c.ttl, err = x.s.ttl(&item.Value, options); err != nil {
+			return 0, false, err
+		}
+	case Some:
+		p, err := x.some(key, w)
+		if err != nil {
+			return 0, false, x.s.invalid(err)
+		}
+		if asked == 0 && x.s.spec.TTL != nil && !p.knows(x.s.spec.TTLFields) {
+			return 0, true, nil // if its rule needs more, Write asks the server for it
+		}
+		if err = x.s.lifetime(context.Background(), x.s.action("update", keywright.Reads, key, nil), p, c, options); err != nil {
+			return 0, false, err
+		}
+	}
+	ms, _ := strconv.ParseInt(c.ttl, 10, 64)
+	return time.Duration(ms) * time.Millisecond, c.ttl == "" && w.Kind == Some, nil
+}
+
+// knows reports whether all these fields are written.
+func (p *patch[I, T]) knows(fields []string) bool {
+	return !slices.ContainsFunc(fields, func(name string) bool { return !p.touched[name] })
+}
+
+// some is the patch that texts make.
+func (x Texts[I, T]) some(key string, w TextWrite) (*patch[I, T], error) {
+	p := &patch[I, T]{store: x.s, touched: map[string]bool{}, unset: map[string]bool{}}
+	for _, name := range w.Drop {
+		p.touched[name], p.unset[name] = true, true
+	}
+	for name, t := range w.Texts {
+		i, known := x.s.columns[name]
+		if !known || x.s.stamped[name] {
+			return nil, fmt.Errorf("%q is no field that can be written", name)
+		}
+		p.touched[name] = true
+		col := &x.s.spec.Fields.Columns[i]
+		if col.Sealed {
+			var err error
+			if t, err = x.s.client.Unseal(x.s.spec.Entry, key, name, t); err != nil {
+				return nil, err
+			}
+		}
+		if err := col.Parse(&p.v, t); err != nil {
+			return nil, value.In(name, err)
+		}
+	}
+	return p, nil
+}
+
+// Write writes texts as they are, and gives the version that the item has then, 0
+// if it is gone. A version that is not the one is a *Conflict; a missing item is
+// keywright.ErrNotFound. Round trips: as Put, Update and Delete.
+func (x Texts[I, T]) Write(ctx context.Context, key string, w TextWrite) (int64, error) {
+	id, err := x.id(key)
+	if err == nil {
+		err = x.s.versioned()
+	}
+	if err != nil {
+		return 0, err
+	}
+	switch w.Kind {
+	case Remove:
+		return 0, x.remove(ctx, id, w)
+	case Some:
+		return x.update(ctx, key, w)
+	}
+	return x.put(ctx, key, w)
+}
+
+func (w TextWrite) condition(any string) string {
+	switch w.Version {
+	case -1:
+		return any
+	case 0:
+		return absent
+	}
+	return strconv.FormatInt(w.Version, 10)
+}
+
+func (x Texts[I, T]) remove(ctx context.Context, id I, w TextWrite) error {
+	there, err := x.s.remove(ctx, id, w.condition(present), "")
+	if err == nil && !there {
+		err = keywright.ErrNotFound
+	}
+	return err
+}
+
+func (w TextWrite) ttl(none string) string {
+	if w.TTL == 0 {
+		return none
+	}
+	return strconv.FormatInt(max(w.TTL.Milliseconds(), 1), 10)
+}
+
+func (x Texts[I, T]) put(ctx context.Context, key string, w TextWrite) (int64, error) {
+	item, err := x.Item(key, w.Texts)
+	if err != nil {
+		return 0, err
+	}
+	c := &call{id: x.s.id(key), condition: w.condition(whatever), ttl: w.ttl("0")}
+	if w.TTL == 0 && x.s.spec.Expires != "" {
+		c.ttl = ""
+	}
+	x.s.stamp(c, true)
+	x.take(c, w)
+	in, err := x.s.describe(&item.Value, c)
+	adds, drops := c.adds, c.drops
+	a := x.s.action("put", keywright.Writes, key, err)
+	c.record = x.s.record(in)
+	c.expected = c.record
+	c.now = append(templates(wasNot, x.s.spec.OnCreate), templates(wasThere, x.s.spec.OnUpdate)...)
+	out, err := x.s.write(ctx, &a, c, func(expected string) {
+		c.adds, c.drops = adds, append(drops[:len(drops):len(drops)], x.s.moved(recorded(expected), in)...)
+		c.dead = x.s.expired(c.id, expected)
+	})
+	return out.version, err
+}
+
+// take puts the texts into a call; those of a whole item that are missing are to go.
+func (x Texts[I, T]) take(c *call, w TextWrite) {
+	for _, name := range x.s.names {
+		t, there := w.Texts[name]
+		switch {
+		case x.s.stamped[name]:
+		case there:
+			c.fields = append(c.fields, name, t)
+		case w.Kind == Whole && c.condition != absent || slices.Contains(w.Drop, name):
+			c.removed = append(c.removed, name)
+		}
+	}
+}
+
+func (x Texts[I, T]) update(ctx context.Context, key string, w TextWrite) (int64, error) {
+	p, err := x.some(key, w)
+	c := &call{id: x.s.id(key), condition: w.condition(present), expected: anyRecord, ttl: w.ttl(""), now: templates(wasThere, x.s.spec.OnUpdate)}
+	var needed bool
+	if err == nil {
+		x.s.stamp(c, false)
+		x.take(c, w)
+		needed, err = p.moves("", c)
+	}
+	if err == nil && w.TTL == 0 {
+		err = x.s.lifetime(ctx, x.s.action("update", keywright.Writes, key, nil), p, c, nil)
+	}
+	a := x.s.action("update", keywright.Writes, key, err)
+	if needed && a.Err == nil {
+		if c.expected, err = x.s.look(ctx, &a, c.id); err != nil {
+			return 0, err
+		}
+	}
+	out, err := x.s.write(ctx, &a, c, func(expected string) { _, _ = p.moves(expected, c) })
+	if err == nil && out.record != "" {
+		err = x.s.outlive(ctx, out.record)
+	}
+	return out.version, err
+}

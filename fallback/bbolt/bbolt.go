@@ -1,0 +1,71 @@
+// Package bbolt is a second store in a file, for package fallback: a bbolt database
+// (https://github.com/etcd-io/bbolt) with copies, the log of writes that wait, and
+// the conflicts.
+//
+// What a method has confirmed is on the disk: kill -9 at any time, or a loss of
+// power on a disk that keeps what fsync has confirmed, loses none of it. A full disk
+// is an error and leaves nothing behind. One process at a time has a file open. The
+// file grows to about twice what the limits allow and does not shrink.
+//
+// It is a module of its own, so that who uses the library alone does not get bbolt.
+//
+// API: may change until 1.0.
+package bbolt
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/keywright/keywright/fallback"
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// ErrInUse is a file that another process has open.
+var ErrInUse = errors.New("another process has the file open; one process at a time may, so give each a file of its own")
+
+// Options of a file. The zero value is a good choice.
+type Options struct {
+	// Wait is how long to wait for another process that has the file open; 0: 1 s.
+	Wait time.Duration
+	// NoSync leaves writing to the operating system: what was confirmed survives the
+	// end of the process, and not that of the machine.
+	NoSync bool
+}
+
+// File is an open file. It is safe for concurrent use.
+type File struct {
+	path string
+	db   *bolt.DB
+}
+
+// Open opens or makes a file, readable by its owner only. ErrInUse if another
+// process has it.
+func Open(path string, o Options) (*File, error) {
+	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: cmp.Or(o.Wait, time.Second), NoSync: o.NoSync, FreelistType: bolt.FreelistMapType})
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		err = ErrInUse
+	}
+	if err != nil {
+		return nil, fmt.Errorf("second store %s: %w", path, err)
+	}
+	db.MaxBatchDelay = time.Millisecond // writers that come together share a write to the disk; alone they wait for no others
+	return &File{path, db}, nil
+}
+
+// Close ends what is under way and lets other processes open the file.
+func (f *File) Close() error { return f.fault(f.db.Close()) }
+
+// fault is an error of the database as callers see it; those of package fallback
+// stay as they are.
+func (f *File) fault(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
+		err = fallback.ErrClosed
+	}
+	return fmt.Errorf("second store %s: %w", f.path, err)
+}

@@ -1,0 +1,212 @@
+package fallback_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/fallback"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/value"
+)
+
+// memo is an item of an entity.
+type memo struct {
+	Context string
+	Secret  string
+	Note    *string
+	Created time.Time
+	Version int64
+}
+
+var (
+	memoFields = value.Fields[memo]{Columns: []value.Column[memo]{
+		value.Required("context", value.Text(0), func(m *memo) *string { return &m.Context }),
+		value.Encrypted(value.Required("secret", value.Text(0), func(m *memo) *string { return &m.Secret })),
+		value.Optional("note", value.Text(0), func(m *memo) **string { return &m.Note }),
+		value.Required("created", value.UnixMS(), func(m *memo) *time.Time { return &m.Created }),
+		value.Required("version", value.Int(1, 1<<62), func(m *memo) *int64 { return &m.Version }),
+	}}
+	setContext = entity.Field[memo, string]{Name: "context", At: func(m *memo) *string { return &m.Context }}
+	setNote    = entity.OptionalField[memo, string]{Name: "note", At: func(m *memo) **string { return &m.Note }}
+)
+
+func memoSpec() *entity.Spec[string, memo] {
+	return &entity.Spec[string, memo]{
+		Entry:  &keywright.Entry{Name: "memo", Pattern: "memo:{id}", Type: "hash", Schema: "test", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Minute, Max: 24 * time.Hour, Text: "1h in 1m..1d"}},
+		Prefix: "memo:",
+		Key:    func(id string) (string, error) { return "memo:" + id, nil },
+		Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, "memo:") },
+		Fields: &memoFields,
+		Indexes: []entity.Index[memo]{
+			{Name: "context", Field: "context", Prefix: "idx:context:", Key: func(m *memo) (string, error) { return "idx:context:" + m.Context, nil }},
+		},
+		Expires: "idx:expiry", Ledger: "ledger", Lease: "sweep", IndexTTL: 48 * time.Hour, Created: "created", Version: "version",
+	}
+}
+
+// ring seals what the tests store.
+func ring(t *testing.T) keywright.Sealer {
+	t.Helper()
+	text, _, err := seal.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := seal.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// memos is an entity behind a guard, and past it.
+type memos struct {
+	world
+	e    *fallback.Entities[string, memo]
+	past *entity.Store[string, memo]
+}
+
+func newMemos(t *testing.T, brand keywrighttest.Brand) memos {
+	t.Parallel()
+	s := keywrighttest.Start(t, brand)
+	m := memos{world: world{T: t, s: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{}), store: fallback.NewMemory(fallback.Limits{})}}
+	sealer := ring(t)
+	open := func(addr string) *entity.Store[string, memo] {
+		c, err := keywright.Open(t.Context(), "redis://"+addr, keywright.Options{NoCache: true, Timeout: time.Second, Attempts: 2, Sealer: sealer})
+		m.ok(err)
+		t.Cleanup(c.Close)
+		return entity.New(c, memoSpec(), nil)
+	}
+	m.past = open(s.Addr())
+	var err error
+	m.e, err = fallback.NewEntities(open(m.proxy.Addr()), m.store, fast(fallback.Options{}))
+	m.ok(err)
+	t.Cleanup(func() { m.ok(m.e.Close()) })
+	return m
+}
+
+func (m memos) drained() {
+	m.Helper()
+	eventually(m.T, "the end of the replay", func() bool {
+		s, err := m.e.Guard().State(context.Background())
+		return err == nil && s.Phase == fallback.Up
+	})
+}
+
+func (m memos) pending(r fallback.Receipt, err error) {
+	m.Helper()
+	m.ok(err)
+	same(m.T, "pending", r.Pending, true)
+}
+
+func (m memos) done(r fallback.Receipt, err error) {
+	m.Helper()
+	m.ok(err)
+	m.drained()
+}
+
+// sound fails unless items and indexes agree.
+func (m memos) sound(contexts map[string]int64) {
+	m.Helper()
+	_, err := m.past.Check(m.Context(), entity.CheckOptions{Found: func(p entity.Problem) { m.Errorf("%+v", p) }})
+	m.ok(err)
+	for name, want := range contexts {
+		same(m.T, "items in "+name, m.s.Do("SCARD", "idx:context:"+name).(int64), want)
+	}
+}
+
+func TestEntities(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			m := newMemos(t, brand)
+			ctx := t.Context()
+			for _, id := range []string{"moved", "deleted", "theirs", "read"} {
+				m.done(m.e.Create(ctx, id, memo{Context: "a", Secret: "hush " + id}))
+			}
+			got, err := m.e.Get(ctx, "read")
+			m.ok(err)
+			same(t, "secret", got.Value.Value.Secret, "hush read")
+			if left := time.Until(got.Expires); left > time.Hour || left < 59*time.Minute {
+				t.Errorf("left %v", left)
+			}
+			m.gone()
+			got, err = m.e.Get(ctx, "read")
+			m.ok(err)
+			same(t, "while away", got.Source, fallback.Second)
+			same(t, "secret", got.Value.Value.Secret, "hush read")
+			same(t, "created", time.Since(got.Value.Value.Created).Abs() < time.Minute, true)
+			m.pending(m.e.Update(ctx, "moved", []entity.Change[memo]{setContext.Set("b"), setNote.Set("x")}))
+			m.pending(m.e.Update(ctx, "moved", []entity.Change[memo]{setNote.Unset()}))
+			m.pending(m.e.Delete(ctx, "deleted"))
+			m.pending(m.e.Create(ctx, "new", memo{Context: "b", Secret: "hush new"}, fallback.ExpiresIn(2*time.Minute)))
+			m.pending(m.e.Put(ctx, "theirs", memo{Context: "b", Secret: "ours"}))
+			_, err = m.e.Create(ctx, "new", memo{Context: "c"})
+			is(t, "a second one", err, fallback.ErrConflict)
+			_, err = m.e.Put(ctx, "bad", memo{Context: "c"}, fallback.ExpiresIn(time.Second))
+			class, _ := keywright.ClassOf(err)
+			same(t, "a TTL that is not declared", class, keywright.Invalid)
+			_, err = m.past.Update(ctx, "theirs", setContext.Set("c"))
+			m.ok(err)
+			for _, id := range []string{"memo:read", "memo:new"} {
+				r, known, err := m.store.Get(ctx, id)
+				m.ok(err)
+				if text := strings.Join([]string{r.Fields["secret"], r.Fields["context"]}, " "); !known || strings.Contains(text, "hush") {
+					t.Errorf("%s: the second store has %q", id, text)
+				}
+			}
+			m.back()
+			m.drained()
+			m.sound(map[string]int64{"a": 1, "b": 2, "c": 1})
+			item, err := m.past.Get(ctx, "moved")
+			m.ok(err)
+			same(t, "moved", item.Value.Context+item.Value.Secret, "bhush moved")
+			same(t, "without a note", item.Value.Note, nil)
+			item, err = m.past.Get(ctx, "new")
+			m.ok(err)
+			same(t, "new", item.Value.Secret, "hush new")
+			if left := m.s.Do("PTTL", "memo:new").(int64); left > 120_000 || left < 60_000 {
+				t.Errorf("the new one has %d ms left", left)
+			}
+			_, err = m.past.Get(ctx, "deleted")
+			is(t, "deleted", err, keywright.ErrNotFound)
+			item, err = m.past.Get(ctx, "theirs")
+			m.ok(err)
+			same(t, "theirs", item.Value.Secret, "hush theirs")
+			list, err := m.e.Guard().Conflicts(ctx)
+			m.ok(err)
+			same(t, "conflicts", len(list), 1)
+		})
+	}
+}
+
+// TestEntityLostReplies: sealed text that was applied and not confirmed is known
+// again, though it would be sealed otherwise now.
+func TestEntityLostReplies(t *testing.T) {
+	m := newMemos(t, keywrighttest.Redis)
+	ctx := t.Context()
+	for _, step := range []struct {
+		word  string
+		write func() (fallback.Receipt, error)
+	}{
+		{"first", func() (fallback.Receipt, error) { return m.e.Create(ctx, "a", memo{Context: "first", Secret: "s"}) }},
+		{"second", func() (fallback.Receipt, error) { return m.e.Put(ctx, "a", memo{Context: "second", Secret: "t"}) }},
+		{"third", func() (fallback.Receipt, error) {
+			return m.e.Update(ctx, "a", []entity.Change[memo]{setContext.Set("third")})
+		}},
+	} {
+		m.proxy.LoseReplyTo(step.word)
+		m.pending(step.write())
+		m.drained()
+	}
+	item, err := m.past.Get(ctx, "a")
+	m.ok(err)
+	same(t, "item", item.Value.Context+item.Value.Secret, "thirdt")
+	list, err := m.e.Guard().Conflicts(ctx)
+	m.ok(err)
+	same(t, "conflicts", len(list), 0)
+	m.sound(map[string]int64{"first": 0, "second": 0, "third": 1})
+}
