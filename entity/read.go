@@ -162,6 +162,10 @@ func (s *Store[I, T]) parse(item *Item[I, T], key string) error {
 }
 
 func (s *Store[I, T]) broken(key, field string, err error) error {
+	switch err.(type) {
+	case *keywright.DecodeError, *keywright.Error: // of opening what is sealed
+		return err
+	}
 	return &keywright.DecodeError{Entry: s.spec.Entry.Name, Key: key, Field: field, Err: err}
 }
 

@@ -3,6 +3,7 @@ package acl_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,10 +50,14 @@ keys:
   bytes: {key: 'b\xff\xfe:{n}', type: string, ttl: 1d}
   job: {key: "job:{n}", type: lock, ttl: 1m, owner: worker}
   q: {key: q, type: queue, ttl: none, owner: worker, readers: [mail]}
-  memo: {key: "memo:{id}", type: entity, ttl: 1h, owner: worker, fields: {color: color}, index: {color: "memoidx:{color}"}, emits: {create: made}}
+  memo: {key: "memo:{id}", type: entity, ttl: 1h, owner: worker, fields: {color: color}, index: {color: "memoidx:{color}"}, emits: {create: made, delete: unmade}}
   count: {type: script, file: s.lua, keys: [days], owner: mail, effect: idempotent}
   look: {type: script, file: s.lua, keys: [private], owner: web, effect: reads}
-channels: {made: "memo:made", sold: {channel: "sold:{n}", readers: [web]}}
+channels:
+  made: "memo:made"
+  sold: {channel: "sold:{n}", readers: [web]}
+  unmade: {channel: "memo:unmade", durable: {age: 1d}, owner: mail, readers: [web]}
+  ask: {channel: "ask:{n}", owner: web, readers: [mail], reply: {a: int}}
 `
 
 // declarations are the keyspaces that the proofs run over.
@@ -156,6 +161,13 @@ func dryRun(t *testing.T, s *keywrighttest.Server, ks *keyspace.Keyspace, u acl.
 func rights(ks *keyspace.Keyspace, user string, k *keyspace.Key) (read, write bool) {
 	write = k.Entry.Owner == user
 	read = write || slices.Contains(k.Entry.Readers, user)
+	if c := k.Entry.Topic; c != nil { // who reads it acknowledges, and who emits on it writes
+		write = write || read
+		for _, e := range ks.Entries {
+			emits := e.Owner == user && k == c.Key() && slices.Contains(slices.Collect(maps.Values(e.Emits)), c.Name)
+			read, write = read || emits, write || emits
+		}
+	}
 	for _, e := range ks.Entries {
 		if e.Script != nil && e.Owner == user && slices.Contains(e.Script.Keys, k.Name) {
 			read, write = true, write || e.Script.Effect != keyspace.Reads
