@@ -86,7 +86,7 @@ local function put(k, a)
     version = micros
   end
   --$fields
-  if at then call('PEXPIREAT', hash, at) end
+  if at then call('PEXPIRE', hash, ttl) end
 
   local last = k + --$keys
   for i = 1, ARGV[a + 7] do

@@ -117,7 +117,7 @@ func (h *harm) kill() {
 	})
 }
 
-var denied = []string{"-pexpireat", "-zadd", "-hset", "-evalsha"}
+var denied = []string{"-pexpire", "-zadd", "-hset", "-evalsha"}
 
 // users are those who may not do everything.
 func (h *harm) users() {

@@ -170,7 +170,8 @@ local function write(k, a)
   if updated == '1' then ARGV[at + 1] = stamp end
   if pairs_ < removed then call('HSET', hash, unpack(ARGV, pairs_, removed - 1)) end
   if removed < adds then call('HDEL', hash, unpack(ARGV, removed, adds - 1)) end
-  if ends then call('PEXPIREAT', hash, ends) end
+  -- By PEXPIRE: a server that was stopped since TIME would delete the hash at once by PEXPIREAT, before its events are written.
+  if ends then call('PEXPIRE', hash, ttl) end
 
   for i = drops, events - 1, 2 do
     local key = KEYS[k + ARGV[i]]
