@@ -42,7 +42,7 @@ soak: ## the tests that do harm to servers, fifty times
 	go test -count=20 -timeout 4h -run 'History|Processes|Failovers' ./lock
 
 bench: ## the figures of bench/README.md
-	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench; do GOWORK=off go run ./cmd/$$c || exit 1; done
+	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench entitybench; do GOWORK=off go run ./cmd/$$c || exit 1; done
 
 tidy: ## tidy every module
 	GOWORK=off go mod tidy

@@ -72,11 +72,16 @@ var mutants = map[string]mutant{
 	"an end that cannot be told is lost":          {"Poison", []string{"      gone[one] = nil\n", ""}},
 	"a sweep waits for the server's notices (I3)": {"SweepBatch", []string{"if gone[one] then members[#members + 1] = ids[one] end", ""}},
 	"a sweep tells what it has not taken":         {"SweepOnce", []string{"if #dead == 0 then return {0, lives} end\n", "", "  if gone[one] then\n    local body", "  if true then\n    local body"}},
+	// clear.lua
+	"clear: does not look at the time":  {"Clear", []string{"call('ZCOUNT', KEYS[1], '-inf', ARGV[2]) ~= n or ", ""}},
+	"clear: does not look at the items": {"Clear", []string{" or call('EXISTS', unpack(KEYS, 3, 2 + n)) > 0", ""}},
+	"clear: leaves the entries (I1)":    {"Clear", []string{"for i = 1, tonumber(ARGV[n + 3]) do", "for i = 1, 0 do"}},
+	"clear: leaves the expiry times":    {"Clear", []string{"call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2])\n", ""}},
+	"clear: leaves the records":         {"Clear", []string{"call('HDEL', KEYS[2], unpack(ARGV, 3, 2 + n))\n", ""}},
 	// due.lua
 	"two sweep at once":          {"Lease", []string{"if holder and holder ~= ARGV[1] then", "if false then"}},
-	"a lease for ever":           {"Lease", []string{"  call('PEXPIRE', KEYS[3], ARGV[2])\nelse", "else", "  call('SET', KEYS[3], ARGV[1], 'PX', ARGV[2])", "  call('SET', KEYS[3], ARGV[1])"}},
-	"a full server is not swept": {"FullServer", []string{"call('UNLINK', KEYS[3]) --", "--"}},
-	"a sweep takes all at once":  {"SweepBatch", []string{", 'BYSCORE', 'LIMIT', 0, ARGV[3])", ", 'BYSCORE')"}},
+	"a lease for ever":           {"Lease", []string{"  call('PEXPIRE', KEYS[2], ARGV[2])\nelse", "else", "  call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])", "  call('SET', KEYS[2], ARGV[1])"}},
+	"a full server is not swept": {"FullServer", []string{"call('UNLINK', KEYS[2]) --", "--"}},
 	// touch.lua
 	"touch makes entries of nothing":  {"NeverGivenWhenExpired", []string{"if left == -2 then return false end", ""}},
 	"touch leaves the expiry time":    {"IndexOutlivesUpdate", []string{"    call('ZADD', expires, ends, id)\n    call('PEXPIRE', expires", "    call('PEXPIRE', expires"}},
@@ -161,8 +166,11 @@ func TestMutations(t *testing.T) {
 			r := <-results[name]
 			for i := 0; i < len(m.edits); i += 2 {
 				text := all
-				if strings.HasPrefix(name, "put: ") {
+				switch {
+				case strings.HasPrefix(name, "put: "):
 					text = putText
+				case strings.HasPrefix(name, "clear: "):
+					text = clearText
 				}
 				if n := strings.Count(text, m.edits[i]); n != 1 {
 					t.Errorf("the scripts have %q %d times: the mutation tests nothing", m.edits[i], n)
