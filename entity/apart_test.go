@@ -163,7 +163,7 @@ func apartNever(t *testing.T, c *keywrighttest.Cluster) {
 		spec.Entry = &keywright.Entry{Name: "note", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever}}
 	}
 	a_, b := spread(t, c.URL(), "never", forever), spread(t, c.URL(), "never", forever)
-	a_.windows, b.windows = quick, quick
+	a_.windows, b.windows = quick, windows{act: usual.act, due: quick.due}
 	for i, step := range []string{"written", "indexed", "opened"} {
 		a_.hook = nil
 		at(a_, step, dies)
