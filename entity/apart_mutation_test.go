@@ -31,7 +31,7 @@ func (s *scene) process() *Store[string, note] {
 		spec.OnExpire = []Event{{Mode: Append, Channel: "{" + s.prefix + "}:gone", MaxLen: 100, Data: []Part{{Name: "id"}}}}
 	})
 	if s.real {
-		p.windows = quick
+		p.windows = windows{act: usual.act, due: quick.due}
 	} else {
 		p.hook = func(step, _ string) error {
 			if step == "opened" {
