@@ -198,7 +198,12 @@ type Conflict struct {
 	Err     error
 }
 
-func (c *Conflict) Error() string { return c.Err.Error() }
+func (c *Conflict) Error() string {
+	if c.Version != 0 && c.Err == ErrVersion {
+		return fmt.Sprintf("%v: %d", c.Err, c.Version)
+	}
+	return c.Err.Error()
+}
 
 // Unwrap gives ErrExists or ErrVersion.
 func (c *Conflict) Unwrap() error { return c.Err }
