@@ -113,7 +113,7 @@ func (c *check[I, T]) scanNode(ctx context.Context, node rueidis.Client) error {
 func (c *check[I, T]) page(ctx context.Context, keys []string) error {
 	var ids []string
 	for _, key := range keys {
-		if _, ok := c.store.spec.Parse(key); ok {
+		if _, ok := c.store.parsed(key); ok {
 			ids = append(ids, c.store.id(key))
 		}
 		for i := range c.store.spec.Indexes {

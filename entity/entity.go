@@ -213,6 +213,16 @@ func (s *Store[I, T]) id(key string) string {
 	return key[len(s.spec.Prefix) : len(key)-len(s.spec.Suffix)]
 }
 
+// parsed reads the id of a key. One that does not begin and end as the items of
+// this store is none: Parse may look at the shape of a key alone, and not at what
+// all keys of a store share.
+func (s *Store[I, T]) parsed(key string) (id I, ok bool) {
+	if len(key) < len(s.spec.Prefix)+len(s.spec.Suffix) || !strings.HasPrefix(key, s.spec.Prefix) || !strings.HasSuffix(key, s.spec.Suffix) {
+		return id, false
+	}
+	return s.spec.Parse(key)
+}
+
 // KeyOf is the key of an item by the text of its id, as Problem has it.
 func (s *Store[I, T]) KeyOf(id string) string { return s.key(id) }
 

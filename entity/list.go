@@ -135,7 +135,7 @@ func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (ids []I, next string
 // named reads the id of an item from a member of an index.
 func (s *Store[I, T]) named(text string) (id I, key string, err error) {
 	key = s.key(text)
-	id, ok := s.spec.Parse(key)
+	id, ok := s.parsed(key)
 	if !ok {
 		return id, key, s.broken(key, "", errors.New("a member of an index is no id of an item"))
 	}
@@ -303,7 +303,7 @@ func (s *Store[I, T]) registered(ctx context.Context) iter.Seq2[[]I, error] {
 		for ids, err := range s.ledger(ctx) {
 			out := make([]I, 0, len(ids))
 			for _, r := range ids {
-				if id, ok := s.spec.Parse(s.key(r.id)); ok {
+				if id, ok := s.parsed(s.key(r.id)); ok {
 					out = append(out, id)
 				}
 			}

@@ -44,7 +44,7 @@ func (x Texts[I, T]) Key(id I) (string, error) {
 }
 
 func (x Texts[I, T]) id(key string) (I, error) {
-	id, ok := x.s.spec.Parse(key)
+	id, ok := x.s.parsed(key)
 	if !ok {
 		return id, x.s.invalid(errors.New("the key is none of this entity"))
 	}

@@ -39,7 +39,9 @@ func (g *generator) entity(c *keyCode, k *keyspace.Key) {
 	g.changes(e, pkg)
 	g.printf("// %s is all %s: what can be done with them.\ntype %s struct{ *%s.Store[%s, %sValue] }\n\n", typ, printable(e.e.Name), typ, pkg, e.id, c.name)
 	for i := range e.e.Index {
-		g.indexMethod(e, &e.e.Index[i], pkg, typ)
+		if ix := &e.e.Index[i]; !expiry(ix) {
+			g.indexMethod(e, ix, pkg, typ)
+		}
 	}
 	spec := g.spec(e, pkg)
 	method := g.methods.Take(c.name+"Store", "Client")
@@ -237,12 +239,16 @@ func (e *entityCode) role(name string) *keyspace.Key {
 		return role(e.e, name)
 	}
 	for _, ix := range e.e.Index {
-		if ix.Field == "" && ix.Score == name {
+		if expiry(&ix) {
 			return ix.Key
 		}
 	}
 	return role(e.e, "expiry")
 }
+
+// expiry is whether an index is the expiry times, which the store keeps for itself:
+// it lists nothing.
+func expiry(ix *keyspace.Index) bool { return ix.Score == "expires" && ix.Field == "" }
 
 // around are the first and the last element that hold one of these parameters.
 func (c *keyCode) around(params []param) (first, last int) {
@@ -260,7 +266,7 @@ func (c *keyCode) around(params []param) (first, last int) {
 
 // indexSpec is one index of a spec, "" for the expiry times.
 func (g *generator) indexSpec(e *entityCode, ix *keyspace.Index, b *built, scope *gen.Names) string {
-	if ix.Score == "expires" && ix.Field == "" {
+	if expiry(ix) {
 		return ""
 	}
 	code := g.keys[ix.Key]
