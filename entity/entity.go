@@ -233,17 +233,20 @@ func (s *Store[I, T]) action(name string, effect keywright.Effect, key string, e
 	if err == nil {
 		err = s.err
 	}
-	if err != nil && err != s.err {
-		err = s.invalid(err)
+	if err != nil {
+		err = s.invalid(name, err)
 	}
 	return keywright.Action{Client: s.client, Name: name, Entry: s.spec.Entry, Effect: effect, Err: err, Key: key}
 }
 
-func (s *Store[I, T]) invalid(err error) error {
-	if _, known := err.(*keywright.Error); known {
-		return err
+// invalid is an error that was found before anything was sent.
+func (s *Store[I, T]) invalid(op string, err error) error {
+	out := keywright.Error{Class: keywright.Invalid, Err: err}
+	if known, ok := err.(*keywright.Error); ok {
+		out = *known
 	}
-	return &keywright.Error{Class: keywright.Invalid, Entry: s.spec.Entry.Name, Err: err}
+	out.Op, out.Entry = op, s.spec.Entry.Name
+	return &out
 }
 
 // record is what the ledger says of an item: by the name of each index that has a

@@ -412,9 +412,9 @@ func literal(p *pattern.Pattern) string {
 // part is a field of a message: the id of the item, or one of its fields.
 func (g *generator) part(e *entityCode, name string, t scalar.Type) (string, bool) {
 	value := g.use(module + "/value")
-	form := g.stored(e.name+"_message", &scalar.Type{Kind: t.Kind, Layout: t.Layout}, true).form
-	if t.Kind == scalar.Enum {
-		form = "Quoted"
+	form := "Quoted"
+	if t.Kind != scalar.Enum { // which would make a type
+		form = g.stored(e.name+"_message", &scalar.Type{Kind: t.Kind, Layout: t.Layout}, true).form
 	}
 	if len(e.own) == 1 && e.own[0].place.Name == name {
 		return fmt.Sprintf("{Name: %s, Form: %s.%s}", quote(name), value, form), true
