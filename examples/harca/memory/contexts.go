@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -12,6 +13,9 @@ import (
 
 // hour is how long a context lives behind its last use, unless it was given more.
 const hour = time.Hour
+
+// patience is how long an item waits for its context to be prolonged.
+const patience = 500 * time.Millisecond
 
 // Context is what items belong to.
 type Context struct {
@@ -79,12 +83,27 @@ func (m *Memory) Active(ctx context.Context, kind, after string) (contexts []Con
 }
 
 // use notes that a context is in use: it comes first among the active ones and
-// lives for another hour at least. Reads do so now and then, writes always.
-// keywright.ErrNotFound: it is gone.
+// lives for another hour at least. Reads do so now and then, writes always. A
+// context that is gone is ErrNoContext; while Redis is away nobody knows, and the
+// item does not wait for it.
 func (m *Memory) use(ctx context.Context, id string, writes bool) error {
-	if id == Global || !m.due(id, writes) {
+	if id == Global || !m.due(id, writes) || m.away(ctx) {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := m.prolong(ctx, id)
+	if errors.Is(err, keywright.ErrNotFound) {
+		return ErrNoContext
+	}
+	if err != nil {
+		m.failed("use of a context")(err)
+	}
+	return nil
+}
+
+// prolong gives a context an hour, if it has less left.
+func (m *Memory) prolong(ctx context.Context, id string) error {
 	left, expires, err := m.keys.Context(id).TTL(ctx)
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 	"github.com/keywright/keywright/fallback"
@@ -63,9 +62,7 @@ func (m *Memory) Create(ctx context.Context, i Item) (Written, error) {
 	if len(i.Metadata) == 0 {
 		i.Metadata = json.RawMessage(`{}`)
 	}
-	if err := m.use(ctx, i.ContextID, true); errors.Is(err, keywright.ErrNotFound) {
-		return Written{}, ErrNoContext
-	} else if err != nil && !m.away(ctx) {
+	if err := m.use(ctx, i.ContextID, true); err != nil {
 		return Written{}, err
 	}
 	v := harcakeys.ItemValue{ID: i.ID, Type: i.Type, Content: i.Content, ContextID: i.ContextID, Priority: i.Priority, Metadata: i.Metadata}
@@ -90,8 +87,8 @@ func (m *Memory) Get(ctx context.Context, id string) (Item, error) {
 	i := show(a.Value)
 	if a.Source == fallback.Second {
 		i.FromCopy, i.AsOf = true, &a.AsOf
-	} else if err := m.use(ctx, i.ContextID, false); err != nil && !errors.Is(err, keywright.ErrNotFound) {
-		m.failed("context of an item")(err) // the item is there nevertheless
+	} else {
+		_ = m.use(ctx, i.ContextID, false) // without its context the item is there nevertheless
 	}
 	return i, nil
 }
@@ -140,9 +137,7 @@ func (m *Memory) Update(ctx context.Context, id string, version int64, c Change)
 		options = append(options, fallback.If(version))
 	}
 	if c.ContextID != nil {
-		if err := m.use(ctx, *c.ContextID, true); errors.Is(err, keywright.ErrNotFound) {
-			return Written{}, ErrNoContext
-		} else if err != nil && !m.away(ctx) {
+		if err := m.use(ctx, *c.ContextID, true); err != nil {
 			return Written{}, err
 		}
 	}

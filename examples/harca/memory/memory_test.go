@@ -149,8 +149,11 @@ func (c *client) ids(query string) (ids []string, next string) {
 
 // check demands that every index holds exactly what it should, once what has
 // expired is swept.
-func check(t testing.TB, m *memory.Memory) {
+func check(t testing.TB, url string) {
 	t.Helper()
+	m, err := memory.Open(t.Context(), memory.Options{URL: url})
+	must(t, err)
+	defer m.Close()
 	if n, err := m.Check(t.Context(), entity.CheckOptions{Found: func(p entity.Problem) { t.Errorf("%+v", p) }}); err != nil || n != 0 {
 		t.Errorf("%d problems, %v", n, err)
 	}
