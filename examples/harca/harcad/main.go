@@ -46,11 +46,32 @@ func run() error {
 		return err
 	}
 	o.Client.Sealer = keys
+	stopReloading := reload(ctx, keys)
+	defer stopReloading()
 	m, err := open(ctx, o, patience)
 	if err != nil {
 		return err
 	}
 	return errors.Join(serve(ctx, m, listen, o.Client.Timeout), m.Close())
+}
+
+// reload reads the key ring anew at every SIGHUP.
+func reload(ctx context.Context, keys *seal.Ring) (stop func()) {
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGHUP)
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-again:
+				err := keys.Reload(ctx)
+				slog.Info("key ring", "active", keys.Active(), "error", err)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { signal.Stop(again); close(done) }
 }
 
 func flags() (o memory.Options, listen, ring string, patience time.Duration) {

@@ -1,8 +1,10 @@
 package memory_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -85,6 +87,9 @@ func TestAway(t *testing.T) {
 		t.Errorf("health is %d without Redis", status)
 	}
 	p.kill()
+	if file, err := os.ReadFile(backup); err != nil || bytes.Contains(file, []byte("青い鳥")) || !bytes.Contains(file, []byte(item)) {
+		t.Errorf("the second store has what is sealed in Redis as plain text, or nothing: %v", err)
+	}
 
 	s.Restart()
 	writer := harcad(t, s.URL()) // changes an item before the other one is back
