@@ -39,7 +39,9 @@ func (g *generator) entity(c *keyCode, k *keyspace.Key) {
 	g.changes(e, pkg)
 	g.printf("// %s is all %s: what can be done with them.\ntype %s struct{ *%s.Store[%s, %sValue] }\n\n", typ, printable(e.e.Name), typ, pkg, e.id, c.name)
 	for i := range e.e.Index {
-		g.indexMethod(e, &e.e.Index[i], pkg, typ)
+		if !isExpiry(&e.e.Index[i]) {
+			g.indexMethod(e, &e.e.Index[i], pkg, typ)
+		}
 	}
 	spec := g.spec(e, pkg)
 	method := g.methods.Take(c.name+"Store", "Client")
@@ -132,6 +134,10 @@ func (e *entityCode) stamped(field string) bool {
 	s := e.e.Stamps
 	return field == s.Created || field == s.Updated || field == s.Version
 }
+
+// isExpiry reports whether an index holds the expiry times of all items: the store
+// keeps it for its sweeps, and lists nothing by it.
+func isExpiry(ix *keyspace.Index) bool { return ix.Score == "expires" && ix.Field == "" }
 
 // indexMethod writes the method that names the items of one value of an index.
 func (g *generator) indexMethod(e *entityCode, ix *keyspace.Index, pkg, typ string) {
@@ -260,7 +266,7 @@ func (c *keyCode) around(params []param) (first, last int) {
 
 // indexSpec is one index of a spec, "" for the expiry times.
 func (g *generator) indexSpec(e *entityCode, ix *keyspace.Index, b *built, scope *gen.Names) string {
-	if ix.Score == "expires" && ix.Field == "" {
+	if isExpiry(ix) {
 		return ""
 	}
 	code := g.keys[ix.Key]

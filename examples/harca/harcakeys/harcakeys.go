@@ -951,12 +951,6 @@ func (s ItemStore) ByPriorityCreatedAt(priority int64) entity.Of[ItemValue] {
 	return s.At("priority+createdAt", key, err)
 }
 
-// ByExpires is all of them, by expires.
-func (s ItemStore) ByExpires() entity.Of[ItemValue] {
-	key, err := ItemIndexExpiresKey()
-	return s.At("expires", key, err)
-}
-
 // ItemStore is all item: made, changed and found with their indexes in step.
 func (k *Keyspace) ItemStore() ItemStore { return k.store_Item }
 
@@ -1031,12 +1025,6 @@ func (s ContextStore) ByType(type_ string) entity.Of[ContextValue] {
 func (s ContextStore) ByUpdatedAt() entity.Of[ContextValue] {
 	key, err := ContextIndexUpdatedAtKey()
 	return s.At("updatedAt", key, err)
-}
-
-// ByExpires is all of them, by expires.
-func (s ContextStore) ByExpires() entity.Of[ContextValue] {
-	key, err := ContextIndexExpiresKey()
-	return s.At("expires", key, err)
 }
 
 // ContextStore is all context: made, changed and found with their indexes in step.

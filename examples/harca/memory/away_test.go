@@ -22,7 +22,7 @@ func TestFailover(t *testing.T) {
 	var seen memory.Item
 	known := c.create("fact", "global", 9)
 	c.do(http.StatusOK, "GET", "/items/"+known, "", &seen)
-	s.Primary.Do("WAIT", "1", "0") // the item is on the replica, which a failover can lose otherwise
+	s.Primary.Do("WAIT", "1", "0")       // the item is on the replica, which a failover can lose otherwise
 	<-time.After(200 * time.Millisecond) // the copy is in the second store
 
 	s.Primary.Kill()
@@ -97,7 +97,10 @@ func TestAway(t *testing.T) {
 		t.Fatal(status, text)
 	}
 	p = harcad(t, s.URL(), "-backup", backup)
-	eventually(t, "what waited is written", func() bool { _, _ = p.try("GET", "/health", "", "", &h); return h.Status == "healthy" && h.Pending == 0 })
+	eventually(t, "what waited is written", func() bool {
+		_, _ = p.try("GET", "/health", "", "", &h)
+		return h.Status == "healthy" && h.Pending == 0
+	})
 	for id, want := range map[string]string{made.ID: `"later"`, item: `"changed"`, other: `"newer"`} {
 		var got memory.Item
 		if writer.do(http.StatusOK, "GET", "/items/"+id, "", &got); string(got.Content) != want {

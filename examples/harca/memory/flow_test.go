@@ -37,7 +37,7 @@ func flow(t *testing.T, o memory.Options, servers ...*keywrighttest.Server) {
 	_, c := start(t, o)
 	heard := c.events()
 	items(t, c, servers, heard)
-	contexts(t, c, heard)
+	contexts(t, c, servers, heard)
 	computed(t, c)
 	state(t, c)
 	seen(t, c, len(servers))
@@ -124,7 +124,7 @@ func oneWins(t *testing.T, c *client, read memory.Item) {
 
 // contexts: the one used last comes first, and lives on; one that is gone takes no
 // items.
-func contexts(t *testing.T, c *client, heard *events) {
+func contexts(t *testing.T, c *client, servers []*keywrighttest.Server, heard *events) {
 	make := func(name string, ttl int) (made memory.Context) {
 		c.do(http.StatusCreated, "POST", "/contexts", fmt.Sprintf(`{"name":%q,"type":"conversation","ttl":%d}`, name, ttl), &made)
 		heard.await(t, "ctx created", made.ID)
@@ -144,6 +144,15 @@ func contexts(t *testing.T, c *client, heard *events) {
 	if got := active(); !slices.Equal(got, []string{first.ID, second.ID}) {
 		t.Errorf("an item was written in %s; active are %v", first.ID, got)
 	}
+	long := make("長", 86400)
+	c.do(http.StatusOK, "DELETE", "/items/"+c.create("note", long.ID, 5), "", nil)
+	for id, least := range map[string]time.Duration{first.ID: 59 * time.Minute, long.ID: 23 * time.Hour} {
+		key := "harca:memory:context:" + id
+		if left := time.Duration(ask(servers, key, "PTTL", key).(int64)) * time.Millisecond; left < least || left > least+time.Hour {
+			t.Errorf("behind a use a context has %v left", left)
+		}
+	}
+	c.do(http.StatusNoContent, "DELETE", "/contexts/"+long.ID, "", nil)
 	<-time.After(2 * time.Millisecond)
 	other := c.create("note", second.ID, 5)
 	<-time.After(2 * time.Millisecond)

@@ -133,10 +133,16 @@ func TestKilled(t *testing.T) {
 	}
 	confirmed, gone := writers.end()
 	for _, p := range crew.all {
-		eventually(t, "nothing waits", func() bool { var h memory.Health; _, _ = p.try("GET", "/health", "", "", &h); return h.Status == "healthy" && h.Pending == 0 })
+		eventually(t, "nothing waits", func() bool {
+			var h memory.Health
+			_, _ = p.try("GET", "/health", "", "", &h)
+			return h.Status == "healthy" && h.Pending == 0
+		})
 	}
 	s.MoveClock(30 * time.Minute)
-	eventually(t, "everything that has expired is swept", func() bool { return s.Do("ZCOUNT", "harca:memory:short:idx:expiry", "-inf", fmt.Sprint(time.Now().Add(30*time.Minute).UnixMilli())) == int64(0) })
+	eventually(t, "everything that has expired is swept", func() bool {
+		return s.Do("ZCOUNT", "harca:memory:short:idx:expiry", "-inf", fmt.Sprint(time.Now().Add(30*time.Minute).UnixMilli())) == int64(0)
+	})
 	check(t, s.URL())
 	for _, id := range confirmed {
 		if status, text := c.try("GET", "/items/"+id, "", "", nil); status != http.StatusOK {

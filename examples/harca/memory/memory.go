@@ -101,8 +101,10 @@ func (m *Memory) backUp() (err error) {
 		}
 	}
 	m.items, err = fallback.NewEntities(m.keys.ItemStore().Store, second, fallback.Options{
-		OnConflict: func(c fallback.Conflict) { m.o.Logger.Warn("a write of while Redis was away has lost against newer data", "fields", c.Fields) },
-		OnEvent:    func(e fallback.Event) { m.figures.fallback.WithLabelValues(e.String()).Inc() },
+		OnConflict: func(c fallback.Conflict) {
+			m.o.Logger.Warn("a write of while Redis was away has lost against newer data", "fields", c.Fields)
+		},
+		OnEvent: func(e fallback.Event) { m.figures.fallback.WithLabelValues(e.String()).Inc() },
 	})
 	if err != nil && m.file != nil {
 		return errors.Join(err, m.file.Close())
