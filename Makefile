@@ -38,10 +38,11 @@ fuzz: ## fuzz every target for FUZZTIME (10m)
 soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
 	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKills' -v ./queue ./fallback/bbolt
+	KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKills|TestFaults' -v ./entity
 	go test -count=20 -timeout 4h -run 'History|Processes|Failovers' ./lock
 
 bench: ## the figures of bench/README.md
-	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench; do GOWORK=off go run ./cmd/$$c || exit 1; done
+	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench entitybench; do GOWORK=off go run ./cmd/$$c || exit 1; done
 
 tidy: ## tidy every module
 	GOWORK=off go mod tidy

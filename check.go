@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +41,17 @@ type ServerHealth struct {
 	Refused       int64 // connections beyond maxclients
 	Input, Output int64 // bytes
 
+	Replicas []ReplicaHealth // as this server sees them
+
 	Err error // this server could not be asked
+}
+
+// ReplicaHealth is a replica as its primary sees it.
+type ReplicaHealth struct {
+	Address string
+	Online  bool          // it gets every write; else it is loading the data set
+	Behind  int64         // bytes of the primary's writes that it has not confirmed
+	Silent  time.Duration // since it last confirmed, in whole seconds
 }
 
 // HitRate is the part of the reads that found their key, 0 before the first one.
@@ -110,8 +121,27 @@ func checkServer(ctx context.Context, c rueidis.Client) (s ServerHealth) {
 	s.Hits, s.Misses = number("keyspace_hits"), number("keyspace_misses")
 	s.Expired, s.Evicted = number("expired_keys"), number("evicted_keys")
 	s.Input, s.Output = number("total_net_input_bytes"), number("total_net_output_bytes")
-	s.Keys = keys(info)
+	s.Keys, s.Replicas = keys(info), replicasOf(info)
 	return s
+}
+
+// replicasOf reads slave0:ip=127.0.0.1,port=6380,state=online,offset=14,lag=0.
+func replicasOf(info map[string]string) (out []ReplicaHealth) {
+	written, _ := strconv.ParseInt(info["master_repl_offset"], 10, 64)
+	for i := 0; ; i++ {
+		line, ok := info["slave"+strconv.Itoa(i)]
+		if !ok {
+			return out
+		}
+		of := map[string]string{}
+		for part := range strings.SplitSeq(line, ",") {
+			name, value, _ := strings.Cut(part, "=")
+			of[name] = value
+		}
+		got, _ := strconv.ParseInt(of["offset"], 10, 64)
+		silent, _ := strconv.ParseInt(of["lag"], 10, 64)
+		out = append(out, ReplicaHealth{Address: net.JoinHostPort(of["ip"], of["port"]), Online: of["state"] == "online", Behind: max(written-got, 0), Silent: time.Duration(silent) * time.Second})
+	}
 }
 
 func parseInfo(text string) map[string]string {

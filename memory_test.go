@@ -68,6 +68,31 @@ func TestMemoryOfCluster(t *testing.T) {
 	}
 }
 
+// TestHealthUnderSentinels: the primary, and what it knows of its replicas; after
+// a failover the new one.
+func TestHealthUnderSentinels(t *testing.T) {
+	s := keywrighttest.StartSentinel(t, keywrighttest.Valkey, 2, 3)
+	c := open(t, s.URL(), keywright.Options{})
+	h, err := c.Check(t.Context())
+	must(t, err)
+	if len(h.Servers) != 1 || h.Servers[0].Address != s.Primary.Addr() || len(h.Servers[0].Replicas) != 2 {
+		t.Fatalf("%+v", h)
+	}
+	for _, r := range h.Servers[0].Replicas {
+		if !r.Online || r.Address != s.Replicas[0].Addr() && r.Address != s.Replicas[1].Addr() || r.Silent > time.Minute {
+			t.Errorf("%+v", r)
+		}
+	}
+	s.Primary.Kill()
+	for range 400 {
+		if h, err = c.Check(t.Context()); err == nil && h.Servers[0].Role == "master" && h.Servers[0].Address != s.Primary.Addr() {
+			return
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	t.Errorf("the new primary is not seen: %+v, %v", h, err)
+}
+
 // TestHealthOfUse: what a page about a server shows.
 func TestHealthOfUse(t *testing.T) {
 	brands(t, func(t *testing.T, brand keywrighttest.Brand) {

@@ -169,6 +169,10 @@ func told(text string) (id, line string, err error) {
 // announced compares the stream with the model, and with what was published.
 func (w *world) announcing(heard []string) {
 	w.Helper()
+	if !w.tells {
+		clear(w.log)
+		return
+	}
 	got := map[string][]string{}
 	var all []string
 	for _, e := range readLog(w.server, w.prefix+":log") {

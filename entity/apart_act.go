@@ -94,29 +94,34 @@ type ending func(it *intent) (found string, events []string)
 // without an error, too, when the indexes are as the item was and the intent is left
 // to the sweeper.
 func (s *Store[I, T]) settle(ctx context.Context, it *intent, ended ending) error {
-	failures := 0
+	verdict, failures, err := "", 0, error(nil)
 	for range mostRounds {
-		verdict, err := s.round(ctx, it, ended)
-		if err == nil && verdict != again && verdict != lost {
+		if verdict, err = s.round(ctx, it, ended); err == nil && verdict != again && verdict != lost {
 			return nil
 		}
-		if err != nil {
-			if failures++; failures == mostFailures || !passing(err) {
-				return s.unsettled(err)
+		for stale := true; stale; stale = err != nil {
+			if err != nil {
+				if failures++; failures == mostFailures || !passing(err) {
+					return s.unsettled(err)
+				}
+				pause(ctx, 5*time.Millisecond<<failures)
 			}
-			pause(ctx, 5*time.Millisecond<<failures)
-		}
-		if verdict != again {
-			err = s.open(ctx, it, it.members)
-		}
-		if err == nil {
-			err = s.read(ctx, []*intent{it})
-		}
-		if err != nil && !passing(err) {
-			return s.unsettled(err)
+			err = s.refresh(ctx, it, verdict != again)
+			verdict = ""
 		}
 	}
 	return nil
+}
+
+// refresh reads the item, behind a stamp that is known: nobody may act on what was
+// read before it.
+func (s *Store[I, T]) refresh(ctx context.Context, it *intent, renew bool) error {
+	if renew {
+		if err := s.open(ctx, it, it.members); err != nil {
+			return err
+		}
+	}
+	return s.read(ctx, []*intent{it})
 }
 
 // round acts once and closes the intent.
@@ -135,7 +140,7 @@ func (s *Store[I, T]) round(ctx context.Context, it *intent, ended ending) (verd
 	if err != nil {
 		return "", err
 	}
-	return verdicts[0], nil
+	return verdicts[0], s.step("closed", it.id)
 }
 
 // passing is whether to try again soon may help.

@@ -79,7 +79,7 @@ func (l *inspection[I, T]) run(ctx context.Context) (err error) {
 	if err = s.read(ctx, []*intent{l.it}); err != nil {
 		return err
 	}
-	if err = l.entries(ctx); err != nil || len(l.problems)+len(l.before.text) == 0 {
+	if err = l.entries(ctx); err != nil {
 		return err
 	}
 	l.books()

@@ -35,6 +35,7 @@ local reads = removed + ARGV[12]
 local events = reads + ARGV[13]
 
 if ARGV[3] == 'd' then
+  call('HDEL', hash, '') -- there is no such field: behind what frees memory a full server takes the event, too
   emit(hash, id, 0, events, #ARGV, 'old')
   call('UNLINK', hash)
   return {'ok', version, now, '-2'}
@@ -53,10 +54,16 @@ if vfield ~= '' then
   at = at + 2
 end
 if ARGV[9] == '1' then ARGV[at + 1] = stamp end
-if first < removed then call('HSET', hash, unpack(ARGV, first, removed - 1)) end
-if removed < reads then call('HDEL', hash, unpack(ARGV, removed, reads - 1)) end
-if ARGV[6] ~= '' and ARGV[6] ~= '0' then call('PEXPIRE', hash, ARGV[6]) end
-emit(hash, id, 0, events, #ARGV, there and 'old' or 'new')
+local ok, err = pcall(function()
+  if first < removed then call('HSET', hash, unpack(ARGV, first, removed - 1)) end
+  if removed < reads then call('HDEL', hash, unpack(ARGV, removed, reads - 1)) end
+  if ARGV[6] ~= '' and ARGV[6] ~= '0' then call('PEXPIRE', hash, ARGV[6]) end
+  emit(hash, id, 0, events, #ARGV, there and 'old' or 'new')
+end)
+if not ok then
+  if not there then redis.pcall('UNLINK', hash) end -- no item without its TTL
+  return redis.error_reply(type(err) == 'table' and err.err or tostring(err))
+end
 local out = {there and 'ok' or 'new', version, now, tostring(call('PTTL', hash))}
 for i = reads, events - 1 do
   out[i - reads + 5] = call('HGET', hash, ARGV[i])

@@ -24,20 +24,18 @@ type model struct {
 	seen  map[string]Item[string, note] // as last written or read
 }
 
-// TestApartModel: whatever is called one after the other, the store says what a map
+// apartModel: whatever is called one after the other, the store says what a map
 // would, and nothing is wrong with its indexes.
-func TestApartModel(t *testing.T) {
-	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
-		client := open(t, c.URL())
-		var runs atomic.Int64
-		rapid.Check(t, func(rt *rapid.T) {
-			prefix := fmt.Sprint("r", runs.Add(1))
-			m := &model{t: rt, notes: spreadOn(t, client, prefix), items: map[string]note{}, seen: map[string]Item[string, note]{}}
-			for range rapid.IntRange(1, 15).Draw(rt, "steps") {
-				m.step()
-			}
-			m.compare()
-		})
+func apartModel(t *testing.T, c *keywrighttest.Cluster) {
+	client := open(t, c.URL())
+	var runs atomic.Int64
+	rapid.Check(t, func(rt *rapid.T) {
+		prefix := fmt.Sprint("r", runs.Add(1))
+		m := &model{t: rt, notes: spreadOn(t, client, prefix), items: map[string]note{}, seen: map[string]Item[string, note]{}}
+		for range rapid.IntRange(1, 15).Draw(rt, "steps") {
+			m.step()
+		}
+		m.compare()
 	})
 }
 

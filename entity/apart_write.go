@@ -3,6 +3,7 @@ package entity
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ func (s *Store[I, T]) writeApart(ctx context.Context, a *keywright.Action, c *ca
 		it.kind = deleting
 	}
 	members := strings.TrimPrefix(strings.TrimPrefix(c.record, anyRecord), "=")
-	for {
+	for late := 0; ; {
 		if err := s.open(ctx, it, members); err != nil {
 			return outcome{}, err
 		}
@@ -34,9 +35,13 @@ func (s *Store[I, T]) writeApart(ctx context.Context, a *keywright.Action, c *ca
 		}
 		switch out.code {
 		case "late":
-			err = ctx.Err()
+			if late++; late == mostFailures || ctx.Err() != nil {
+				err = s.leave(ctx, it, s.tooLate())
+			}
 		case "dead":
-			err = s.settle(ctx, it, s.swept)
+			if err = s.settle(ctx, it, s.swept); it.unsure {
+				it = newIntent(it.id, it.kind)
+			}
 		case "ok", "new":
 			if err = s.step("written", c.id); err == nil {
 				err = s.settle(ctx, it, s.ended(c))
@@ -55,6 +60,11 @@ func (s *Store[I, T]) writeApart(ctx context.Context, a *keywright.Action, c *ca
 			return outcome{}, err
 		}
 	}
+}
+
+// tooLate is an operation of which every attempt came too late.
+func (s *Store[I, T]) tooLate() error {
+	return &keywright.Error{Class: keywright.NotApplied, Op: "write", Entry: s.spec.Entry.Name, Err: errLate, Hint: fmt.Sprintf("the clocks of the cluster's servers may differ by more than %v", s.windows.act)}
 }
 
 // leave closes an intent under which nothing was done, if that is certain. What is
@@ -165,8 +175,10 @@ func (s *Store[I, T]) touchApart(ctx context.Context, a *keywright.Action, id I,
 	it := newIntent(s.id(a.Key), aging)
 	item.ID = id
 	code, texts, err := s.touchItem(ctx, a, it, fields, mode, ttl)
-	for err == nil && (code == "shorter" || code == "late") {
-		if err = s.open(ctx, it, ""); err == nil {
+	for late := 0; err == nil && (code == "shorter" || code == "late"); late++ {
+		if late > mostFailures {
+			err = s.leave(ctx, it, s.tooLate())
+		} else if err = s.open(ctx, it, ""); err == nil {
 			code, texts, err = s.touchItem(ctx, a, it, fields, mode, ttl)
 		}
 	}

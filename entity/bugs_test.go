@@ -276,7 +276,11 @@ type task struct {
 	Kind  *string
 	Score *int64
 	Level int64
+
+	Version int64
 }
+
+var stampedVersion = value.Required("version", value.Int(1, 1<<62), func(n *task) *int64 { return &n.Version })
 
 func taskSpec(sliding bool) *Spec[string, task] {
 	by := func(n *task) (string, error) {

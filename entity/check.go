@@ -34,7 +34,7 @@ func (o CheckOptions) rate() int { return cmp.Or(o.Rate, 20_000) }
 type Checked struct {
 	Items    int // that are alive
 	Entries  int // of indexes that were looked at
-	Expired  int // items that have expired and wait for a sweep: no fault
+	Expired  int // items that wait for a sweep, or for a writer that is at it: no fault
 	Problems int // that Found was told of
 }
 

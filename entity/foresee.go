@@ -86,17 +86,20 @@ func (s *Store[I, T]) foresee(ctx context.Context, a *keywright.Action, q *Query
 	if len(had) == 0 {
 		return nil, "", 0, false, nil
 	}
-	ids, score, texts, err := s.ahead(ctx, a, p, had)
+	members, texts, err := s.ahead(ctx, a, p, had)
 	if err != nil {
 		return nil, "", 0, false, err
 	}
-	more := len(ids) > p.limit
+	more := len(members) > p.limit
 	if more && p.order == "set" {
 		s.seen.set(p, nil) // pages of a set are the script's
 		return nil, "", 0, false, nil
 	}
-	ids = ids[:min(len(ids), p.limit)]
-	if texts, score, err = s.missing(ctx, a, p, ids, had, texts, score, more); err != nil {
+	ids := make([]string, min(len(members), p.limit))
+	for i := range ids {
+		ids[i] = members[i].Member
+	}
+	if texts, err = s.missing(ctx, a, ids, had, texts); err != nil {
 		return nil, "", 0, false, err
 	}
 	rows, gone = living(ids, texts)
@@ -104,6 +107,7 @@ func (s *Store[I, T]) foresee(ctx context.Context, a *keywright.Action, q *Query
 		slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.id, b.id) })
 	}
 	if more {
+		score := members[len(ids)-1].Score
 		if score != float64(int64(score)) {
 			s.seen.set(p, nil) // the script knows how the server writes it
 			return nil, "", 0, false, nil
@@ -114,20 +118,27 @@ func (s *Store[I, T]) foresee(ctx context.Context, a *keywright.Action, q *Query
 	return rows, next, gone, true, nil
 }
 
-// ahead asks for the ids of a page, the score of the last one, and the items it
-// had.
-func (s *Store[I, T]) ahead(ctx context.Context, a *keywright.Action, p page, had []string) (ids []string, score float64, texts []rueidis.RedisResult, err error) {
+// ahead asks for the ids of a page with their scores, and for the items it had.
+// The scores come with the ids: one that is asked for behind them may be another.
+func (s *Store[I, T]) ahead(ctx context.Context, a *keywright.Action, p page, had []string) (members []rueidis.ZScore, texts []rueidis.RedisResult, err error) {
 	raw := s.client.Raw()
-	ids, err = keywright.Run(ctx, a, func(ctx context.Context) rueidis.RedisResult {
-		all := append(make([]rueidis.Completed, 0, 2+len(had)), p.index(raw.B()))
-		all = append(s.items(all, had), p.score(raw.B(), had[len(had)-1])...)
-		results := raw.DoMulti(ctx, all...)
-		if texts = results[1 : 1+len(had)]; len(results) > 1+len(had) {
-			score, _ = results[1+len(had)].AsFloat64() // it may be gone
-		}
+	members, err = keywright.Run(ctx, a, func(ctx context.Context) rueidis.RedisResult {
+		all := append(make([]rueidis.Completed, 0, 1+len(had)), p.index(raw.B()))
+		results := raw.DoMulti(ctx, s.items(all, had)...)
+		texts = results[1:]
 		return cut(results)
-	}, func(r rueidis.RedisResult) ([]string, error) { return r.AsStrSlice() })
-	return ids, score, texts, err
+	}, func(r rueidis.RedisResult) ([]rueidis.ZScore, error) {
+		if p.order != "set" {
+			return r.AsZScores()
+		}
+		ids, err := r.AsStrSlice()
+		members := make([]rueidis.ZScore, len(ids))
+		for i := range ids {
+			members[i].Member = ids[i]
+		}
+		return members, err
+	})
+	return members, texts, err
 }
 
 // items adds the commands that read items.
@@ -145,21 +156,13 @@ func (p page) index(b rueidis.Builder) rueidis.Completed {
 	case p.order == "set":
 		return b.Srandmember().Key(p.key).Count(n).Build() // all of them if there are no more than that
 	case p.order == "down" && p.from == "-inf" && p.to == "+inf":
-		return b.Zrange().Key(p.key).Min("0").Max(strconv.FormatInt(n-1, 10)).Rev().Build()
+		return b.Zrange().Key(p.key).Min("0").Max(strconv.FormatInt(n-1, 10)).Rev().Withscores().Build()
 	case p.order == "down":
-		return b.Zrange().Key(p.key).Min(p.to).Max(p.from).Byscore().Rev().Limit(0, n).Build()
+		return b.Zrange().Key(p.key).Min(p.to).Max(p.from).Byscore().Rev().Limit(0, n).Withscores().Build()
 	case p.from == "-inf" && p.to == "+inf":
-		return b.Zrange().Key(p.key).Min("0").Max(strconv.FormatInt(n-1, 10)).Build()
+		return b.Zrange().Key(p.key).Min("0").Max(strconv.FormatInt(n-1, 10)).Withscores().Build()
 	}
-	return b.Zrange().Key(p.key).Min(p.from).Max(p.to).Byscore().Limit(0, n).Build()
-}
-
-// score reads the score of an id. A set has none.
-func (p page) score(b rueidis.Builder, id string) []rueidis.Completed {
-	if p.order == "set" {
-		return nil
-	}
-	return []rueidis.Completed{b.Zscore().Key(p.key).Member(id).Build()}
+	return b.Zrange().Key(p.key).Min(p.from).Max(p.to).Byscore().Limit(0, n).Withscores().Build()
 }
 
 // cut is the first of some results, or that one which never came: an item is gone
@@ -175,9 +178,9 @@ func cut(results []rueidis.RedisResult) rueidis.RedisResult {
 
 // missing puts the items of a page in its order, and reads those that it had not
 // before.
-func (s *Store[I, T]) missing(ctx context.Context, a *keywright.Action, p page, ids, had []string, texts []rueidis.RedisResult, score float64, more bool) ([]rueidis.RedisResult, float64, error) {
+func (s *Store[I, T]) missing(ctx context.Context, a *keywright.Action, ids, had []string, texts []rueidis.RedisResult) ([]rueidis.RedisResult, error) {
 	if slices.Equal(ids, had) {
-		return texts, score, nil
+		return texts, nil
 	}
 	at := make(map[string]int, len(had))
 	for i, id := range had {
@@ -191,21 +194,18 @@ func (s *Store[I, T]) missing(ctx context.Context, a *keywright.Action, p page, 
 			lack, places = append(lack, id), append(places, i)
 		}
 	}
-	if more = more && ids[len(ids)-1] != had[len(had)-1]; len(lack) == 0 && !more {
-		return out, score, nil
+	if len(lack) == 0 {
+		return out, nil
 	}
 	raw := s.client.Raw()
 	_, err := keywright.Run(ctx, a, func(ctx context.Context) rueidis.RedisResult {
-		results := raw.DoMulti(ctx, append(s.items(nil, lack), p.score(raw.B(), ids[len(ids)-1])...)...)
+		results := raw.DoMulti(ctx, s.items(nil, lack)...)
 		for i, place := range places {
 			out[place] = results[i]
 		}
-		if len(results) > len(lack) {
-			score, _ = results[len(lack)].AsFloat64()
-		}
 		return cut(results)
 	}, func(r rueidis.RedisResult) (struct{}, error) { return struct{}{}, r.NonRedisError() })
-	return out, score, err
+	return out, err
 }
 
 // living are the items that are there; a key of another type is none.

@@ -131,7 +131,7 @@ func TestShortenedOnce(t *testing.T) {
 func TestGoingMutations(t *testing.T) {
 	for _, m := range []struct{ name, guard, instead string }{
 		{"it lengthens, and shortens again", "ARGV[a + 4] == 'any' or left > ttl", "true"},
-		{"what needs memory comes first", "call('PEXPIREAT', hash, ends)\n    call('ZADD', expires, ends, id)", "call('ZADD', expires, ends, id)\n    call('PEXPIREAT', hash, ends)"},
+		{"what needs memory comes first", "call('PEXPIRE', hash, ARGV[a + 2])\n    call('ZADD', expires, ends, id)", "call('ZADD', expires, ends, id)\n    call('PEXPIRE', hash, ARGV[a + 2])"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			old := edit

@@ -248,7 +248,8 @@ func (s *Store[I, T]) Each(ctx context.Context, q Query[T]) iter.Seq2[Item[I, T]
 // Count is how many living items are in an index, those with scores between from
 // and to ("" for no bound). It is exact unless more than 1,000 items have expired
 // and are not yet swept; then it is too high. 1 round trip; O(log n), and 1 per
-// item that has expired.
+// item that has expired. Where the keys lie in several slots it is never exact
+// (docs/entities-cluster.md).
 func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n int64, exact bool, err error) {
 	a := s.action("count", keywright.Reads, of.key, of.err)
 	if a.Err != nil {

@@ -1,12 +1,15 @@
 package entity
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/redis/rueidis"
 )
 
 // TestCursorIsGone: the item that a page ended with is deleted; the next page
@@ -133,5 +136,53 @@ func TestLargeSet(t *testing.T) {
 		if len(want) > 0 || pages < 20 {
 			t.Errorf("in %d pages %v were not given", pages, want)
 		}
+	})
+}
+
+// between does something after the first command of a pipeline.
+type between struct {
+	rueidis.Client
+	do func()
+}
+
+func (b *between) DoMulti(ctx context.Context, all ...rueidis.Completed) []rueidis.RedisResult {
+	if b.do == nil || len(all) < 2 {
+		return b.Client.DoMulti(ctx, all...)
+	}
+	out := []rueidis.RedisResult{b.Client.Do(ctx, all[0])}
+	do := b.do
+	b.do = nil
+	do()
+	return append(out, b.Client.DoMulti(ctx, all[1:]...)...)
+}
+
+// TestCursorOfOneMoment: an item moves while its page is read: those to which
+// nothing happens are given once all the same.
+func TestCursorOfOneMoment(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		var b *between
+		c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Wrap: func(raw rueidis.Client) rueidis.Client { b = &between{Client: raw}; return b }})
+		must(t, err)
+		t.Cleanup(c.Close)
+		watched := New(c, noteSpec("n"), nil)
+		for i := range 6 {
+			v := a("k", 5)
+			due := time.UnixMilli(int64(i))
+			v.Due = &due
+			_, err := notes.Create(t.Context(), fmt.Sprint(i), v)
+			must(t, err)
+		}
+		q := Query[note]{Of: watched.By("due", ""), Newest: true, Limit: 3}
+		same(t, "first", watched.listed(t, q), []string{"5", "4", "3"})
+		b.do = func() {
+			_, err := notes.Update(t.Context(), "3", setDue.Set(time.UnixMilli(100)))
+			must(t, err)
+		}
+		var got []string
+		for item, err := range watched.Each(t.Context(), q) {
+			must(t, err)
+			got = append(got, item.ID)
+		}
+		same(t, "each", got, []string{"5", "4", "3", "2", "1", "0"})
 	})
 }

@@ -39,15 +39,15 @@ func (m *memo) anyDue(keys []string) bool {
 	return false
 }
 
-// done notes that keys were renewed. What was renewed by a write need not be
-// noted.
-func (m *memo) done(keys []string) {
+// done notes that keys were renewed, not before a moment: that of the asking, as
+// a reply may be late. What was renewed by a write need not be noted.
+func (m *memo) done(keys []string, from time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.at) > largestMemo {
 		clear(m.at)
 	}
 	for _, key := range keys {
-		m.at[key] = time.Now()
+		m.at[key] = from
 	}
 }

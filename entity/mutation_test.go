@@ -23,7 +23,7 @@ var mutants = map[string]mutant{
 	"an update makes an item (I4)":            {"Life", []string{"if not there then return {'absent'", "if false then return {'absent'"}},
 	"no ledger":                               {"Life", []string{"    call('HSET', ledger, id, record)\n  end", "  end"}},
 	"the ledger goes last":                    {"HalfWay", []string{"    call('HSET', ledger, id, record)\n  end", "  end", "  emit(hash, id, k, events, last, there and 'old' or 'new')", "  call('HSET', ledger, id, record)\n  emit(hash, id, k, events, last, there and 'old' or 'new')"}},
-	"an end that cannot be told is forgotten": {"DeadCannotBeAnnounced", []string{"      call('HSET', ledger, id, had)\n      error(err)", "      error(err)"}},
+	"an end that cannot be told is forgotten": {"DeadCannotBeAnnounced", []string{"      call('HSET', ledger, id, had)\n      error(err, 0)", "      error(err, 0)"}},
 	"who makes anew tells no end":             {"SweepOnce", []string{"  if not there and had ~= '' then\n", "  if false then\n"}},
 	"no expiry time":                          {"Life", []string{"    call('ZADD', expires, ends, id)\n    renew", "    renew"}},
 	"index keys get no TTL (K1)":              {"SweepBatch", []string{"if ttl ~= '0' and renewed[key] ~= ttl then", "if false then"}},
@@ -32,29 +32,34 @@ var mutants = map[string]mutant{
 	"versions in one script are the time":     {"VersionsInOneScript", []string{"math.max(micros, newest + 1)", "micros"}},
 	"versions stand still":                    {"Life", []string{"version ~= '0' and version + 1 or", "version ~= '0' and tonumber(version) or"}},
 	"fields that are gone stay (I4)":          {"Life", []string{"  if removed < adds then call('HDEL'", "  if false then call('HDEL'"}},
-	"an item gets no TTL (K1)":                {"TTLInOneScript", []string{"  if ends then call('PEXPIREAT', hash, ends) end\n", ""}},
+	"an item gets no TTL (K1)":                {"TTLInOneScript", []string{"  if ends then call('PEXPIRE', hash, ttl) end\n", ""}},
+	"a server that stops in a script":         {"Stall", []string{"if ends then call('PEXPIRE', hash, ttl) end", "if ends then call('PEXPIREAT', hash, ends) end"}},
 	"an update leaves the old entry (I2)":     {"Life", []string{"    drop(key, ARGV[i + 1], id)\n", ""}},
 	"a delete leaves the entries":             {"Life", []string{"    for i = drops, events - 1, 2 do drop(KEYS[k + ARGV[i]], ARGV[i + 1], id) end\n", ""}},
 	"a delete leaves the record":              {"Life", []string{"    call('HDEL', ledger, id)\n    local ok", "    local ok"}},
-	"a delete frees nothing before its event": {"FullServer", []string{"    call('HDEL', ledger, id)\n    local ok", "    local ok", "    if keep ~= '0' then call('ZREM', expires, id) end\n    renewed", "    call('HDEL', ledger, id)\n    if keep ~= '0' then call('ZREM', expires, id) end\n    renewed"}},
-	"a delete leaves the expiry time":         {"Life", []string{"    if keep ~= '0' then call('ZREM', expires, id) end\n    renewed", "    renewed"}},
+	"a delete frees nothing before its event": {"FullServer", []string{"    call('HDEL', ledger, id)\n    local ok", "    local ok", "    if expires ~= ledger then call('ZREM', expires, id) end\n    renewed", "    call('HDEL', ledger, id)\n    if expires ~= ledger then call('ZREM', expires, id) end\n    renewed"}},
+	"a delete leaves the expiry time":         {"Life", []string{"    if expires ~= ledger then call('ZREM', expires, id) end\n    renewed", "    renewed"}},
 	"who loses the score stays":               {"Life", []string{"        call('ZREM', key, id)\n        renewed", "        renewed"}},
 	"all events are sent":                     {"Model", []string{"if ARGV[at] == case then", "if true then"}},
 	"a delete that is not told is half done":  {"RefusedDelete", []string{"      if had ~= '' then call('HSET', ledger, id, had) end\n", ""}},
-	"a ledger made anew has no TTL":           {"RefusedDelete", []string{"      renew(ledger, keep)\n      error(err)", "      error(err)"}},
+	"a ledger made anew has no TTL":           {"RefusedDelete", []string{"      renew(ledger, keep)\n      error(err, 0)", "      error(err, 0)"}},
 	"what failed stays":                       {"RefusedCreate", []string{"  if not ok and new then undo(k, a) end\n", ""}},
 	"an index of another type stops a delete": {"RefusedDelete", []string{"if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end", "if type(reply) == 'table' then error(reply) end"}},
 	"one failure fails all":                   {"OneFails", []string{"local ok, reply = pcall(write, k, a)", "local ok, reply = true, write(k, a)"}},
 	"texts of events are not quoted":          {"Hostile", []string{"text = cjson.encode(text)", "text = '\"' .. text .. '\"'"}},
 	"an update does not renew its indexes":    {"IndexOutlivesUpdate", []string{"now, ends and (record == '*' and had or record)}", "now}"}},
 	// put.lua
-	"put: a record is not compared (I2)":      {"Life", []string{"if had ~= (expected == '' and record or expected) then return", "if false then return"}},
-	"put: a create overwrites":                {"Life", []string{"if call('EXISTS', hash) == 1 then return {'present'", "if false then return {'present'"}},
-	"put: a version is not compared":          {"Life", []string{"if condition ~= 'present' and condition ~= version then", "if false then"}},
-	"put: an expiry time is not written down": {"Life", []string{"    call('ZADD', expires, at, id)\n", ""}},
-	"put: an item gets no TTL (K1)":           {"Life", []string{"  if at then call('PEXPIREAT', hash, at) end\n", ""}},
-	"put: the old entry stays (I2)":           {"Life", []string{"  for i = 1, ARGV[a + 7] do", "  for i = 1, 0 do"}},
-	"put: a new index has no TTL (K1)":        {"Life", []string{"    if due then renew(", "    if false then renew("}},
+	"put: a record is not compared (I2)":         {"Life", []string{"if had ~= (expected == '' and record or expected) then return", "if false then return"}},
+	"put: a create overwrites":                   {"Life", []string{"if call('EXISTS', hash) == 1 then return {'present'", "if false then return {'present'"}},
+	"put: a version is not compared":             {"Life", []string{"if condition ~= 'present' and condition ~= version then", "if false then"}},
+	"put: an expiry time is not written down":    {"Life", []string{"    call('ZADD', expires, at, id)\n", ""}},
+	"put: an item gets no TTL (K1)":              {"Life", []string{"  if at then call('PEXPIRE', hash, ttl) end\n", ""}},
+	"put: the old entry stays (I2)":              {"Life", []string{"  for i = 1, ARGV[a + 7] do\n    local key", "  for i = 1, 0 do\n    local key"}},
+	"put: a new index has no TTL (K1)":           {"Life", []string{"    if due then renew(", "    if false then renew("}},
+	"put: what failed stays (K1)":                {"RefusedCreate", []string{"  if not ok and new then undo(k, a) end\n", ""}},
+	"put: an index of another type stops a move": {"OldIndexIsInTheWay", []string{"if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end", "if type(reply) == 'table' then error(reply) end"}},
+	"put: the end of one that lives for ever":    {"MayLiveForEver", []string{"    call('ZREM', expires, id) -- of one that had expired\n", ""}},
+	"the end of one that lives for ever":         {"MayLiveForEver", []string{"    call('ZREM', expires, id) -- of one that had expired\n", ""}},
 	// sweep.lua
 	"a sweep does not look at the time again":     {"SweepOnce", []string{"scores[i] and tonumber(scores[i]) <= ms", "true"}},
 	"a sweep does not compare the record":         {"SweepOnce", []string{"if due and (records[i] or '') == ARGV[2 * i + 1] then", "if due then"}},
@@ -68,20 +73,25 @@ var mutants = map[string]mutant{
 	"an end that cannot be told is lost":          {"Poison", []string{"      gone[one] = nil\n", ""}},
 	"a sweep waits for the server's notices (I3)": {"SweepBatch", []string{"if gone[one] then members[#members + 1] = ids[one] end", ""}},
 	"a sweep tells what it has not taken":         {"SweepOnce", []string{"if #dead == 0 then return {0, lives} end\n", "", "  if gone[one] then\n    local body", "  if true then\n    local body"}},
+	// clear.lua
+	"clear: does not look at the time":  {"Clear", []string{"call('ZCOUNT', KEYS[1], '-inf', ARGV[2]) ~= n or ", ""}},
+	"clear: does not look at the items": {"Clear", []string{" or call('EXISTS', unpack(KEYS, 3, 2 + n)) > 0", ""}},
+	"clear: leaves the entries (I1)":    {"Clear", []string{"for i = 1, tonumber(ARGV[n + 3]) do", "for i = 1, 0 do"}},
+	"clear: leaves the expiry times":    {"Clear", []string{"call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2])\n", ""}},
+	"clear: leaves the records":         {"Clear", []string{"call('HDEL', KEYS[2], unpack(ARGV, 3, 2 + n))\n", ""}},
 	// due.lua
 	"two sweep at once":          {"Lease", []string{"if holder and holder ~= ARGV[1] then", "if false then"}},
-	"a lease for ever":           {"Lease", []string{"  call('PEXPIRE', KEYS[3], ARGV[2])\nelse", "else", "  call('SET', KEYS[3], ARGV[1], 'PX', ARGV[2])", "  call('SET', KEYS[3], ARGV[1])"}},
-	"a full server is not swept": {"FullServer", []string{"call('UNLINK', KEYS[3]) --", "--"}},
-	"a sweep takes all at once":  {"SweepBatch", []string{", 'BYSCORE', 'LIMIT', 0, ARGV[3])", ", 'BYSCORE')"}},
+	"a lease for ever":           {"Lease", []string{"  call('PEXPIRE', KEYS[2], ARGV[2])\nelse", "else", "  call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])", "  call('SET', KEYS[2], ARGV[1])"}},
+	"a full server is not swept": {"FullServer", []string{"call('UNLINK', KEYS[2]) --", "--"}},
 	// touch.lua
 	"touch makes entries of nothing":  {"NeverGivenWhenExpired", []string{"if left == -2 then return false end", ""}},
 	"touch leaves the expiry time":    {"IndexOutlivesUpdate", []string{"    call('ZADD', expires, ends, id)\n    call('PEXPIRE', expires", "    call('PEXPIRE', expires"}},
-	"touch leaves the hash":           {"IndexOutlivesUpdate", []string{"    call('PEXPIREAT', hash, ends)\n", ""}},
+	"touch leaves the hash":           {"IndexOutlivesUpdate", []string{"    call('PEXPIRE', hash, ARGV[a + 2])\n", ""}},
 	"touch lets the ledger end":       {"IndexOutlivesUpdate", []string{"    call('PEXPIRE', ledger, ARGV[a + 3])\n", ""}},
 	"touch lets the expiry times end": {"IndexOutlivesUpdate", []string{"    call('PEXPIRE', expires, ARGV[a + 3])\n", ""}},
 	"shorten prolongs":                {"FullServer", []string{"ARGV[a + 4] == 'any' or left > ttl or left == -1", "true"}},
 	"shorten leaves the immortal":     {"FullServer", []string{" or left == -1 then", " then"}},
-	"a full server cannot shorten":    {"FullServer", []string{"    call('PEXPIREAT', hash, ends)\n    call('ZADD', expires, ends, id)\n", "    call('ZADD', expires, ends, id)\n    call('PEXPIREAT', hash, ends)\n"}},
+	"a full server cannot shorten":    {"FullServer", []string{"    call('PEXPIRE', hash, ARGV[a + 2])\n    call('ZADD', expires, ends, id)\n", "    call('ZADD', expires, ends, id)\n    call('PEXPIRE', hash, ARGV[a + 2])\n"}},
 	// list.lua, count.lua
 	"a list gives the dead":            {"NeverGivenWhenExpired", []string{"    if not there then\n      gone", "    if false then\n      gone"}},
 	"ids give the dead":                {"NeverGivenWhenExpired", []string{"elseif call('EXISTS', prefix .. id .. suffix) == 0 then", "elseif false then"}},
@@ -157,8 +167,11 @@ func TestMutations(t *testing.T) {
 			r := <-results[name]
 			for i := 0; i < len(m.edits); i += 2 {
 				text := all
-				if strings.HasPrefix(name, "put: ") {
+				switch {
+				case strings.HasPrefix(name, "put: "):
 					text = putText
+				case strings.HasPrefix(name, "clear: "):
+					text = clearText
 				}
 				if n := strings.Count(text, m.edits[i]); n != 1 {
 					t.Errorf("the scripts have %q %d times: the mutation tests nothing", m.edits[i], n)

@@ -26,6 +26,22 @@ local function renew(key)
   end
 end
 
+local new -- whether the call at work is about to make an item
+
+-- undo takes back what an item that could not be made has left.
+local function undo(k, a)
+  local try, id = redis.pcall, ARGV[a + 1]
+  try('UNLINK', KEYS[k + 1])
+  try('HDEL', KEYS[k + 3], id)
+  if KEYS[k + 2] ~= KEYS[k + 3] then try('ZREM', KEYS[k + 2], id) end
+  for i = 4, --$keys do
+    try('SREM', KEYS[k + i], id) -- of another type it is refused
+    try('ZREM', KEYS[k + i], id)
+  end
+  for i = 1, ARGV[a + 7] do try(ARGV[a + --$args + i] == 'z' and 'ZREM' or 'SREM', KEYS[k + --$keys + i], id) end
+  seen = {}
+end
+
 local function put(k, a)
   local hash, expires, ledger, id = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 1]
   local record, condition, ttl = ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
@@ -50,6 +66,7 @@ local function put(k, a)
     if had ~= (expected == '' and record or expected) then return {'record', had, now} end
     if had ~= record then call('HSET', ledger, id, record) end
   end
+  new = not there
   if due then renew(ledger) end
   local at
   if ttl ~= '' and ttl ~= '0' then
@@ -60,6 +77,8 @@ local function put(k, a)
     end
     call('ZADD', expires, at, id)
     if due then renew(expires) end
+  elseif expires ~= ledger and not there then
+    call('ZREM', expires, id) -- of one that had expired
   end
   if there and version ~= '0' then
     version = string.format('%.0f', version + 1)
@@ -67,12 +86,14 @@ local function put(k, a)
     version = micros
   end
   --$fields
-  if at then call('PEXPIREAT', hash, at) end
+  if at then call('PEXPIRE', hash, ttl) end
 
   local last = k + --$keys
   for i = 1, ARGV[a + 7] do
     local key = KEYS[last + i]
-    call(ARGV[a + --$args + i] == 'z' and 'ZREM' or 'SREM', key, id)
+    local reply = redis.pcall(ARGV[a + --$args + i] == 'z' and 'ZREM' or 'SREM', key, id)
+    -- In a key of another type there is no entry.
+    if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end
     seen[key] = nil -- it may be gone now
   end
   --$indexes
@@ -83,7 +104,9 @@ end
 
 local out, a, k = {}, 1, 0
 for i = 1, tonumber(ARGV[1]) do
+  new = false
   local ok, reply = pcall(put, k, a)
+  if not ok and new then undo(k, a) end
   if ok then
     out[i] = reply
   elseif type(reply) == 'table' and reply.err then

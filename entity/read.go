@@ -162,6 +162,10 @@ func (s *Store[I, T]) parse(item *Item[I, T], key string) error {
 }
 
 func (s *Store[I, T]) broken(key, field string, err error) error {
+	switch err.(type) {
+	case *keywright.DecodeError, *keywright.Error: // of opening what is sealed
+		return err
+	}
 	return &keywright.DecodeError{Entry: s.spec.Entry.Name, Key: key, Field: field, Err: err}
 }
 
@@ -299,9 +303,10 @@ func (s *Store[I, T]) outlive(ctx context.Context, record string, others ...stri
 			Decode: func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() },
 		}))
 	}
+	began := time.Now()
 	err := b.Run(ctx, s.client)
 	if err == nil {
-		s.renewed.done(keys)
+		s.renewed.done(keys, began)
 	}
 	return err
 }

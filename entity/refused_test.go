@@ -51,13 +51,20 @@ func TestRefusedCreate(t *testing.T) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
-			for _, rule := range []string{"-pexpireat", "-pexpire", "-zadd", "-sadd", "-hset", "-xadd"} {
-				refusedCreate(t, s, rule, New(open(t, forbidden(s, rule)), announcing("n"), nil))
+			c := open(t, s.URL())
+			for _, rule := range []string{"-pexpire", "-zadd", "-sadd", "-hset", "-xadd"} {
+				limited := open(t, forbidden(s, rule))
+				refusedCreate(t, s, rule, New(limited, announcing("n"), nil))
+				if rule != "-xadd" {
+					refusedCreate(t, s, rule, New(limited, noteSpec("n"), nil))
+				}
 			}
-			notes := New(open(t, s.URL()), announcing("n"), nil)
 			for _, key := range []string{"n:idx:kind:k", "n:idx:context:c1", "n:idx:priority:5", "n:idx:updated", "n:idx:due", "n:idx:expiry", "n:ledger", "n:log"} {
 				s.Do("SET", key, "in the way")
-				refusedCreate(t, s, key, notes)
+				refusedCreate(t, s, key, New(c, announcing("n"), nil))
+				if key != "n:log" {
+					refusedCreate(t, s, key, New(c, noteSpec("n"), nil))
+				}
 				s.Do("DEL", key)
 			}
 		})
@@ -127,6 +134,60 @@ func TestRefusedUpdate(t *testing.T) {
 	})
 }
 
+// TestOldIndexIsInTheWay: an item leaves an index that somebody has replaced by
+// another type.
+func TestOldIndexIsInTheWay(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		for range 2 { // by put, and by update
+			_, err := notes.Put(t.Context(), "1", a("k", 5))
+			must(t, err)
+			s.Do("DEL", "n:idx:kind:k")
+			s.Do("SET", "n:idx:kind:k", "in the way")
+			_, err = notes.Put(t.Context(), "1", a("else", 5))
+			must(t, err)
+			s.Do("DEL", "n:idx:kind:k", "n:idx:kind:else")
+			s.Do("SET", "n:idx:kind:else", "in the way")
+			_, err = notes.Update(t.Context(), "1", setKind.Set("k"))
+			must(t, err)
+			s.Do("DEL", "n:idx:kind:else")
+			sound(t, notes)
+		}
+	})
+}
+
+// TestMayLiveForEver: an entity whose items may have a TTL and may have none.
+func TestMayLiveForEver(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		for name, spec := range map[string]*Spec[string, note]{"told": announcing("n"), "plain": noteSpec("n")} {
+			spec.Entry = &keywright.Entry{Name: "note", Type: "hash", TTL: keywright.TTL{Policy: keywright.Undecided}}
+			spec.IndexTTL = 0
+			notes := New(open(t, s.URL()), spec, nil)
+			_, err := notes.Create(t.Context(), "1", a("k", 5), keywright.ExpiresIn(time.Hour))
+			must(t, err)
+			expire(t, s, notes, "1")
+			_, err = notes.Put(t.Context(), "1", a("k", 5))
+			must(t, err)
+			if n, _, err := notes.Count(t.Context(), notes.By("kind", "k"), "", ""); err != nil || n != 1 {
+				t.Errorf("%s: %d %v", name, n, err)
+			}
+			_, err = notes.Create(t.Context(), "2", a("k", 5), keywright.ExpiresIn(time.Hour))
+			must(t, err)
+			for _, id := range []string{"1", "2"} {
+				if ok, err := notes.Delete(t.Context(), id); err != nil || !ok {
+					t.Errorf("%s: %v %v", name, ok, err)
+				}
+			}
+			if done, err := notes.Sweep(t.Context(), SweepOptions{}); err != nil || done.Gone != 0 {
+				t.Errorf("%s: %+v %v", name, done, err)
+			}
+			s.Do("DEL", "n:log")
+			if left := keysOf(s, "n:"); len(left) > 0 {
+				t.Errorf("%s: left %s", name, left)
+			}
+		}
+	})
+}
+
 // TestDeadCannotBeAnnounced: an item that has expired and is made anew, while its
 // end cannot be announced: it is not made, and later its end is announced once.
 func TestDeadCannotBeAnnounced(t *testing.T) {
@@ -138,8 +199,8 @@ func TestDeadCannotBeAnnounced(t *testing.T) {
 		s.Do("DEL", "n:log")
 		s.Do("SET", "n:log", "in the way")
 		for range 2 {
-			if _, err = notes.Create(t.Context(), "1", a("other", 6)); err == nil {
-				t.Error("no error")
+			if _, err = notes.Create(t.Context(), "1", a("other", 6)); err == nil || !strings.Contains(err.Error(), ": WRONGTYPE") || strings.Contains(err.Error(), "user_script:") {
+				t.Error(err)
 			}
 		}
 		s.Do("DEL", "n:log")
@@ -224,5 +285,27 @@ func TestHalfWay(t *testing.T) {
 		if ok, err := notes.Delete(t.Context(), "1"); err != nil || !ok || len(keysOf(s, "n:")) > 0 {
 			t.Errorf("left: %s %v", keysOf(s, "n:"), err)
 		}
+	})
+}
+
+// TestStall: a server that stands still in the middle of a script, longer than an
+// item lives, tells of it all the same.
+func TestStall(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		notes := New(open(t, s.URL()), announcing("n"), nil)
+		own, slow := *notes.scripts, "for _ = 1, 3e7 do end\nlocal renewed = {}\n"
+		text := strings.Replace(edit(include(writeText)), "local renewed = {}\n", slow, 1)
+		own.write = keywright.NewShared(notes.client, "slow", text)
+		notes.scripts = &own
+		_, err := notes.Create(t.Context(), "1", a("k", 5), keywright.ExpiresIn(10*time.Millisecond))
+		must(t, err)
+		if _, line, err := told(logged(s, "n:log")[0]); err != nil || !strings.HasPrefix(line, "created 1 k 5") {
+			t.Errorf("%s: %v", logged(s, "n:log"), err)
+		}
+		eventually(t, "it ends", func() bool {
+			done, err := notes.Sweep(t.Context(), SweepOptions{})
+			return err == nil && done.Gone == 1
+		})
+		sound(t, notes)
 	})
 }

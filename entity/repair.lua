@@ -23,7 +23,7 @@ for _ = 1, tonumber(ARGV[6]) do
   at = at + 2
 end
 
-local had, ends = call('HGET', ledger, id), keep ~= '0' and call('ZSCORE', expires, id)
+local had, ends = call('HGET', ledger, id), expires ~= ledger and call('ZSCORE', expires, id)
 if not there and ends and tonumber(ends) <= ms then return {'expired'} end
 
 local wrong = {''}
@@ -39,7 +39,7 @@ if there and left == -1 and ARGV[7] ~= '' then
     call('ZADD', expires, fmt('%.0f', ms + ARGV[7]), id)
   end
 end
-if keep ~= '0' then
+if expires ~= ledger then
   local off = ends and left >= 0 and math.abs(tonumber(ends) - ms - left)
   if there and left >= 0 and (not off or off > 1000) then
     wrong[#wrong + 1] = 'expiry'

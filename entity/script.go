@@ -24,6 +24,9 @@ var countText string
 //go:embed due.lua
 var dueText string
 
+//go:embed clear.lua
+var clearText string
+
 //go:embed sweep.lua
 var sweepText string
 
@@ -33,8 +36,8 @@ var repairText string
 // scripts are what the stores of a client do on the server. edit is a variable
 // so that a test can take a guard out and see that it is missed.
 type scripts struct {
-	write, touch                    *keywright.Shared
-	list, count, due, sweep, repair *keywright.Script
+	write, touch                           *keywright.Shared
+	list, count, due, clear, sweep, repair *keywright.Script
 
 	apart apartScripts
 }
@@ -49,6 +52,7 @@ func newScripts(c *keywright.Client) *scripts {
 		list:   keywright.NewReadOnlyScript("entity list", edit(listText)),
 		count:  keywright.NewReadOnlyScript("entity count", edit(countText)),
 		due:    keywright.NewScript("entity due", edit(dueText)),
+		clear:  keywright.NewScript("entity clear", edit(clearText)),
 		sweep:  keywright.NewScript("entity sweep", edit(sweepText)),
 		repair: keywright.NewScript("entity repair", edit(repairText)),
 		apart:  newApartScripts(edit),

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"sort"
 	"strconv"
 	"time"
 
@@ -31,13 +32,13 @@ func (o SweepOptions) every() time.Duration { return cmp.Or(o.Every, time.Second
 // Swept is what a sweep has done.
 type Swept struct {
 	Gone  int // items taken out of their indexes, and announced
-	Lives int // items whose hash somebody has prolonged by hand
+	Lives int // items that live: prolonged by hand, or in several slots (docs/entities-cluster.md)
 	Busy  time.Duration
 }
 
 // Sweep cleans up behind all items that have expired by now, and announces them.
 // It ends when nothing is due, or when another process is sweeping (Busy says for
-// how long at least). 2 round trips per batch.
+// how long at least). 4 round trips per batch.
 func (s *Store[I, T]) Sweep(ctx context.Context, o SweepOptions) (Swept, error) {
 	sweeper := rand.Text()
 	done, err := s.sweepAll(ctx, sweeper, o)
@@ -82,40 +83,80 @@ func (s *Store[I, T]) sweepAll(ctx context.Context, sweeper string, o SweepOptio
 	if s.apart {
 		return s.sweepApart(ctx, sweeper, o)
 	}
-	for ctx.Err() == nil {
+	for idle := 0; ctx.Err() == nil; {
 		began := time.Now()
 		due, wait, busy, err := s.due(ctx, sweeper, o)
-		if err != nil || busy > 0 || len(due) == 0 {
+		if err != nil || busy > 0 || len(due.items) == 0 {
 			all.Busy, all.next = busy, wait
 			return all, err
 		}
-		done, err := s.sweep(ctx, due)
+		done, err := s.sweepBatch(ctx, due)
 		all.Gone, all.Lives = all.Gone+done.Gone, all.Lives+done.Lives
 		if o.Swept != nil && err == nil {
 			o.Swept(done)
 		}
-		if err != nil || done.Gone+done.Lives == 0 {
-			return all, err // others were faster: what is left is looked at anew
-		}
-		pause(ctx, time.Duration(len(due))*time.Second/time.Duration(o.rate())-time.Since(began))
+		if done.Gone+done.Lives > 0 {
+			idle = 0
+		} else if idle++; err != nil || idle == 3 {
+			return all, err
+		} // else others were faster, or a reply was lost: what is left is looked at anew
+		pause(ctx, time.Duration(len(due.items))*time.Second/time.Duration(o.rate())-time.Since(began))
 	}
 	return all, ctx.Err()
 }
 
 // due takes the lease and looks for what has expired.
-func (s *Store[I, T]) due(ctx context.Context, sweeper string, o SweepOptions) (due []registration, next, busy time.Duration, err error) {
+func (s *Store[I, T]) due(ctx context.Context, sweeper string, o SweepOptions) (d lot, next, busy time.Duration, err error) {
 	if s.spec.Expires == "" {
-		return nil, time.Hour, 0, s.err
+		return d, time.Hour, 0, s.err
 	}
-	keys := []string{s.spec.Expires, s.spec.Ledger, s.spec.Lease}
-	all, err := s.run(ctx, "sweep", s.scripts.due, keywright.Idempotent, keys, sweeper, strconv.FormatInt(o.lease().Milliseconds(), 10), strconv.Itoa(o.batch()))
+	all, err := s.run(ctx, "sweep", s.scripts.due, keywright.Idempotent, []string{s.spec.Expires, s.spec.Lease}, sweeper, strconv.FormatInt(o.lease().Milliseconds(), 10))
 	if err != nil {
-		return nil, 0, 0, err
+		return d, 0, 0, err
 	}
-	for i := 2; i+1 < len(all); i += 2 {
-		due = append(due, registration{all[i], all[i+1]})
+	if next, busy = millis(all[1]), millis(all[0]); all[1] != "0" {
+		return d, next, busy, nil
 	}
-	return due, millis(all[1]), millis(all[0]), nil
+	d, err = s.lot(ctx, all[2], o.batch())
+	return d, 0, 0, err
+}
+
+// lot is items that are to be swept.
+type lot struct {
+	items []registration
+	last  string // they are all whose score in the expiry zset is at most this; "" if that is not known
+}
+
+// lot reads what expired before a moment, with plain commands: through a script
+// every id would cost the server twice.
+func (s *Store[I, T]) lot(ctx context.Context, now string, most int) (d lot, err error) {
+	raw := s.client.Raw()
+	a := s.action("sweep", keywright.Reads, s.spec.Expires, nil)
+	scores, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+		return raw.Do(ctx, raw.B().Zrange().Key(s.spec.Expires).Min("-inf").Max("("+now).Byscore().Limit(0, int64(most)).Withscores().Build())
+	}, func(r rueidis.RedisResult) ([]rueidis.ZScore, error) { return r.AsZScores() })
+	if err != nil || len(scores) == 0 {
+		return d, err
+	}
+	last := scores[len(scores)-1].Score
+	if n := sort.Search(len(scores), func(i int) bool { return scores[i].Score >= last }); len(scores) < most {
+		d.last = strconv.FormatFloat(last, 'f', -1, 64)
+	} else if n > 0 { // there may be more of the last score
+		scores, d.last = scores[:n], strconv.FormatFloat(scores[n-1].Score, 'f', -1, 64)
+	}
+	ids := make([]string, len(scores))
+	for i, z := range scores {
+		ids[i] = z.Member
+	}
+	a = s.action("sweep", keywright.Reads, s.spec.Ledger, nil)
+	records, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
+		return raw.Do(ctx, raw.B().Hmget().Key(s.spec.Ledger).Field(ids...).Build())
+	}, func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() })
+	for i := range records {
+		record, _ := records[i].ToString() // "": it is in no ledger
+		d.items = append(d.items, registration{ids[i], record})
+	}
+	return d, err
 }
 
 func millis(text string) time.Duration {
@@ -153,7 +194,7 @@ func (s *Store[I, T]) sweep(ctx context.Context, due []registration) (Swept, err
 		keys = append(keys, s.key(d.id))
 		args = append(args, d.id, d.record)
 	}
-	keys, args = s.dropAll(keys, args, due)
+	keys, args = s.dropAll(keys, args, due, func(i int) string { return strconv.Itoa(i + 1) })
 	for i, d := range due {
 		for events := s.expired(d.id, d.record); len(events) > 0; {
 			n := size(events)
@@ -162,18 +203,42 @@ func (s *Store[I, T]) sweep(ctx context.Context, due []registration) (Swept, err
 			events = events[n:]
 		}
 	}
-	a := s.action("sweep", keywright.Idempotent, s.spec.Expires, nil)
-	counts, err := keywright.NewOp(keywright.Spec[[]int64]{Action: a, Script: s.scripts.sweep, Keys: keys, Args: args,
-		Decode: func(r rueidis.RedisResult) ([]int64, error) { return r.AsIntSlice() }}).Do(ctx)
+	counts, err := s.sweepCall(ctx, s.scripts.sweep, keys, args)
 	if err != nil {
 		return Swept{}, err
 	}
 	return Swept{Gone: int(counts[0]), Lives: int(counts[1])}, nil
 }
 
+// sweepBatch sweeps a batch, in the cheap way if it is as it was believed to be.
+func (s *Store[I, T]) sweepBatch(ctx context.Context, b lot) (Swept, error) {
+	if b.last == "" || len(s.spec.OnExpire) > 0 {
+		return s.sweep(ctx, b.items)
+	}
+	keys, args := []string{s.spec.Expires, s.spec.Ledger}, []string{strconv.Itoa(len(b.items)), b.last}
+	for _, d := range b.items {
+		keys, args = append(keys, s.key(d.id)), append(args, d.id)
+	}
+	keys, args = s.dropAll(keys, args, b.items, func(i int) string { return b.items[i].id })
+	n, err := s.sweepCall(ctx, s.scripts.clear, keys, args)
+	if err == nil && n[0] < 0 {
+		return s.sweep(ctx, b.items)
+	}
+	if err != nil {
+		return Swept{}, err
+	}
+	return Swept{Gone: int(n[0])}, nil
+}
+
+func (s *Store[I, T]) sweepCall(ctx context.Context, script *keywright.Script, keys, args []string) ([]int64, error) {
+	a := s.action("sweep", keywright.Idempotent, s.spec.Expires, nil)
+	return keywright.NewOp(keywright.Spec[[]int64]{Action: a, Script: script, Keys: keys, Args: args,
+		Decode: func(r rueidis.RedisResult) ([]int64, error) { return r.AsIntSlice() }}).Do(ctx)
+}
+
 // dropAll groups the entries of many items by index key: one command takes all of
-// them out of it.
-func (s *Store[I, T]) dropAll(keys, args []string, due []registration) (_, _ []string) {
+// them out of it. name is how the script is told of one.
+func (s *Store[I, T]) dropAll(keys, args []string, due []registration, name func(i int) string) (_, _ []string) {
 	var order []entry
 	members := map[entry][]string{}
 	for i, d := range due {
@@ -181,7 +246,7 @@ func (s *Store[I, T]) dropAll(keys, args []string, due []registration) (_, _ []s
 			if members[e] == nil {
 				order = append(order, e)
 			}
-			members[e] = append(members[e], strconv.Itoa(i+1))
+			members[e] = append(members[e], name(i))
 		}
 	}
 	args = append(args, strconv.Itoa(len(order)))

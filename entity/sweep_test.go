@@ -39,13 +39,13 @@ func TestSweepOnce(t *testing.T) {
 			must(t, err)
 			expire(t, s, notes, "1")
 			due, _, _, err := notes.due(t.Context(), "me", SweepOptions{})
-			if must(t, err); len(due) != 1 {
+			if must(t, err); len(due.items) != 1 {
 				t.Fatalf("%s: %v is due", name, due)
 			}
 			must(t, notes.yield(t.Context(), "me"))
 			must(t, meanwhile(notes))
 			before := contents(s, prefix+":")
-			done, err := notes.sweep(t.Context(), due)
+			done, err := notes.sweep(t.Context(), due.items)
 			must(t, err)
 			if (name == "nothing") != (done.Gone == 1) {
 				t.Errorf("%s: %+v", name, done)
@@ -85,11 +85,11 @@ func TestProlongedByHand(t *testing.T) {
 		s.Do("PERSIST", notes.key("2"))
 		due, _, _, err := notes.due(t.Context(), "me", SweepOptions{})
 		must(t, err)
-		done, err := notes.sweep(t.Context(), due)
+		done, err := notes.sweep(t.Context(), due.items)
 		if must(t, err); done.Gone != 0 || done.Lives != 2 {
 			t.Errorf("%+v", done)
 		}
-		if due, _, _, err = notes.due(t.Context(), "me", SweepOptions{}); err != nil || len(due) != 0 {
+		if due, _, _, err = notes.due(t.Context(), "me", SweepOptions{}); err != nil || len(due.items) != 0 {
 			t.Errorf("still due: %v %v", due, err)
 		}
 		if at := fmt.Sprint(s.Do("ZSCORE", notes.spec.Expires, "2")); at != "inf" {
@@ -111,10 +111,10 @@ func TestSweepBatch(t *testing.T) {
 			expire(t, s, notes, fmt.Sprint(i))
 		}
 		due, _, _, err := notes.due(t.Context(), "me", SweepOptions{Batch: 3})
-		if must(t, err); len(due) != 3 {
-			t.Fatalf("%d are due at once", len(due))
+		if must(t, err); len(due.items) != 3 {
+			t.Fatalf("%d are due at once", len(due.items))
 		}
-		done, err := notes.sweep(t.Context(), due)
+		done, err := notes.sweep(t.Context(), due.items)
 		if must(t, err); done.Gone != 3 {
 			t.Errorf("%+v", done)
 		}

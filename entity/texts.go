@@ -28,6 +28,9 @@ func (x Texts[I, T]) Entry() *keywright.Entry { return x.s.spec.Entry }
 // Client is the store's.
 func (x Texts[I, T]) Client() *keywright.Client { return x.s.client }
 
+// Versioned is an error if the entity has no version.
+func (x Texts[I, T]) Versioned() error { return x.s.versioned() }
+
 // Key is the key of an item.
 func (x Texts[I, T]) Key(id I) (string, error) {
 	key, err := x.s.spec.Key(id)
@@ -75,6 +78,15 @@ func (x Texts[I, T]) Get(ctx context.Context, key string) (item Item[I, T], left
 		left, err = ends.Result()
 	}
 	return item, left, err
+}
+
+// GetQuick is Get without how long it has left. 1 round trip.
+func (x Texts[I, T]) GetQuick(ctx context.Context, key string) (item Item[I, T], err error) {
+	id, err := x.id(key)
+	if err != nil {
+		return item, err
+	}
+	return x.s.Get(ctx, id)
 }
 
 func (x Texts[I, T]) left(key string) keywright.Op[time.Duration] {
@@ -334,7 +346,7 @@ func (x Texts[I, T]) update(ctx context.Context, key string, w TextWrite) (int64
 		err = x.s.lifetime(ctx, x.s.action("update", keywright.Writes, key, nil), p, c, nil)
 	}
 	a := x.s.action("update", keywright.Writes, key, err)
-	if needed && a.Err == nil {
+	if needed && a.Err == nil && !x.s.apart {
 		if c.expected, err = x.s.look(ctx, &a, c.id); err != nil {
 			return 0, err
 		}

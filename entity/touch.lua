@@ -18,7 +18,7 @@ local function touch(k, a)
   local ttl = tonumber(ARGV[a + 2])
   if ARGV[a + 4] == 'any' or left > ttl or left == -1 then
     local ends = fmt('%.0f', now + ttl)
-    call('PEXPIREAT', hash, ends)
+    call('PEXPIRE', hash, ARGV[a + 2])
     call('ZADD', expires, ends, id)
     call('PEXPIRE', expires, ARGV[a + 3])
     call('PEXPIRE', ledger, ARGV[a + 3])

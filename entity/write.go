@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/value"
@@ -400,9 +401,10 @@ func (s *Store[I, T]) transmit(ctx context.Context, a *keywright.Action, c *call
 		return keywright.DoShared(ctx, a, s.scripts.write, keys, args, decodeOutcome)
 	}
 	keys, args, indexes := s.putKeys(c)
+	began := time.Now()
 	out, err := keywright.DoShared(ctx, a, s.putter.script, keys, args, s.decodePut)
 	if err == nil && indexes != nil && (out.code == "new" || out.code == "ok") {
-		s.renewed.done(indexes)
+		s.renewed.done(indexes, began)
 	}
 	return out, err
 }

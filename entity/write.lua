@@ -79,7 +79,7 @@ local function undo(k, a)
   local try, id = redis.pcall, ARGV[a + 2]
   try('UNLINK', KEYS[k + 1])
   try('HDEL', KEYS[k + 3], id)
-  if ARGV[a + 7] ~= '0' then try('ZREM', KEYS[k + 2], id) end
+  if KEYS[k + 2] ~= KEYS[k + 3] then try('ZREM', KEYS[k + 2], id) end
   local at = a + 17 + ARGV[a + 12] + ARGV[a + 13]
   for i = 1, ARGV[a + 14] + ARGV[a + 15] do
     local key, kind = KEYS[k + ARGV[at]], ARGV[at + 1]
@@ -121,10 +121,10 @@ local function write(k, a)
       if had ~= '' then call('HSET', ledger, id, had) end
       renewed = {}
       renew(ledger, keep)
-      error(err)
+      error(err, 0)
     end
     for i = drops, events - 1, 2 do drop(KEYS[k + ARGV[i]], ARGV[i + 1], id) end
-    if keep ~= '0' then call('ZREM', expires, id) end
+    if expires ~= ledger then call('ZREM', expires, id) end
     renewed = {} -- a key that lost its last entry loses its TTL
     newest = math.max(newest, tonumber(version) or 0)
     call('UNLINK', hash)
@@ -139,7 +139,7 @@ local function write(k, a)
     local ok, err = pcall(emit, hash, id, k, events, last, 'dead')
     if not ok then
       call('HSET', ledger, id, had)
-      error(err)
+      error(err, 0)
     end
   end
   new = not there
@@ -149,7 +149,7 @@ local function write(k, a)
     call('ZADD', expires, ends, id)
     renew(ledger, keep)
     renew(expires, keep)
-  elseif keep ~= '0' and not there then
+  elseif expires ~= ledger and not there then
     call('ZREM', expires, id) -- of one that had expired
     renewed = {}
   end
@@ -170,7 +170,8 @@ local function write(k, a)
   if updated == '1' then ARGV[at + 1] = stamp end
   if pairs_ < removed then call('HSET', hash, unpack(ARGV, pairs_, removed - 1)) end
   if removed < adds then call('HDEL', hash, unpack(ARGV, removed, adds - 1)) end
-  if ends then call('PEXPIREAT', hash, ends) end
+  -- By PEXPIRE: a server that was stopped since TIME would delete the hash at once by PEXPIREAT, before its events are written.
+  if ends then call('PEXPIRE', hash, ttl) end
 
   for i = drops, events - 1, 2 do
     local key = KEYS[k + ARGV[i]]

@@ -41,8 +41,8 @@ type GroupStats struct {
 	Consumers int64
 	Pending   int64 // delivered and not acknowledged
 	Lag       int64 // not delivered yet; -1: the server cannot tell
-	// Missed is how many were trimmed before they were delivered; -1: the server
-	// cannot tell.
+	// Missed is how many were trimmed before they were delivered, as long as the
+	// group has not read on; -1: the server cannot tell.
 	Missed int64
 	Oldest time.Time // when the oldest that is pending was published; zero: none is
 }
@@ -51,22 +51,19 @@ type GroupStats struct {
 func (s Stream[M]) Stats(ctx context.Context) (Stats, error) {
 	reply, err := script("stats", s.client, s.entry, keywright.Reads, lookScript, s.err, []string{s.keys.Main, s.keys.Dead}, nil, list).Do(ctx)
 	var out Stats
-	if err != nil || len(reply) < 4 {
+	if err != nil || len(reply) < 3 {
 		return out, err
 	}
 	out.Length, _ = reply[0].AsInt64()
 	out.Dead, _ = reply[1].AsInt64()
-	added, _ := reply[2].AsInt64()
-	groups, _ := reply[3].ToArray()
+	groups, _ := reply[2].ToArray()
 	for ; len(groups) >= 6; groups = groups[6:] {
-		g := GroupStats{Missed: -1}
+		var g GroupStats
 		g.Name, _ = groups[0].ToString()
 		g.Consumers, _ = groups[1].AsInt64()
 		g.Pending, _ = groups[2].AsInt64()
-		g.Lag, _ = groups[4].AsInt64()
-		if read, _ := groups[3].AsInt64(); read >= 0 {
-			g.Missed = max(added-out.Length-read, 0)
-		}
+		g.Lag, _ = groups[3].AsInt64()
+		g.Missed, _ = groups[4].AsInt64()
 		if oldest, _ := groups[5].ToString(); oldest != "" {
 			before, _, _ := strings.Cut(oldest, "-")
 			at, _ := strconv.ParseInt(before, 10, 64)

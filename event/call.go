@@ -89,7 +89,8 @@ func (x Exchange[Q, A]) ask(ctx context.Context, q Q, take func(A, error) (bool,
 	}
 	defer leave()
 	id := rand.Text()
-	if _, err := x.requests.publish(q, fmt.Sprintf(`,"id":%s,"replyTo":%s`, quote(id), quote(to))).Do(ctx); err != nil {
+	data, err := bound(x.requests.client, x.requests.entry, x.requests.codec, x.requests.name).Encode(q)
+	if _, err := x.requests.publish(data, err, fmt.Sprintf(`,"id":%s,"replyTo":%s`, quote(id), quote(to))).Do(ctx); err != nil {
 		return err
 	}
 	for {
@@ -109,7 +110,7 @@ func (x Exchange[Q, A]) ask(ctx context.Context, q Q, take func(A, error) (bool,
 // answer takes one message of the reply channel; those to other requests are not
 // ours.
 func (x Exchange[Q, A]) answer(next item, id string, take func(A, error) (bool, error)) (bool, error) {
-	m, env, err := open(x.replies.entry, x.replies.codec, false, next.channel, next.text)
+	m, env, err := x.replies.open(next.channel, next.text)
 	if env.ID != id {
 		return false, nil
 	}
@@ -169,23 +170,23 @@ func (x Exchange[Q, A]) serve(ctx context.Context, next item, handle func(contex
 	if next.notice != nil {
 		return next.notice
 	}
-	m, env, err := open(x.requests.entry, x.requests.codec, false, next.channel, next.text)
+	m, env, err := x.requests.open(next.channel, next.text)
 	if env.ID == "" || env.ReplyTo == "" {
 		return err
 	}
 	to := x.replies
 	to.name = env.ReplyTo
-	var a A
+	data, more := "null", `,"id":`+quote(env.ID)
 	if err == nil {
-		a, err = guarded(ctx, m, handle)
+		var a A
+		if a, err = guarded(ctx, m, handle); err == nil {
+			data, err = bound(to.client, to.entry, to.codec, to.name).Encode(a)
+		}
 	}
-	more := `,"id":` + quote(env.ID)
 	if err != nil {
-		more += `,"error":` + quote(err.Error())
-		var none A
-		a = none
+		data, more = "null", more+`,"error":`+quote(err.Error())
 	}
-	_, err = to.publish(a, more).Do(context.WithoutCancel(ctx))
+	_, err = to.publish(data, nil, more).Do(context.WithoutCancel(ctx))
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/value"
 )
 
 func exchange(c *keywright.Client, config event.Config) event.Exchange[note, note] {
@@ -19,7 +21,7 @@ func exchange(c *keywright.Client, config event.Config) event.Exchange[note, not
 }
 
 // serving answers until the test ends.
-func serving(t testing.TB, x event.Exchange[note, note], o event.ServeOptions, handle func(context.Context, event.Message[note]) (note, error)) {
+func serving[A any](t testing.TB, x event.Exchange[note, A], o event.ServeOptions, handle func(context.Context, event.Message[note]) (A, error)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -128,5 +130,80 @@ func TestNoAnswer(t *testing.T) {
 	}
 	eventually(t, "nothing is subscribed to any more", func() bool {
 		return len(s.Do("PUBSUB", "CHANNELS", "answers:*").([]any)) == 0
+	})
+}
+
+// what seals with a code that everybody knows; the tests of package seal are about
+// ciphers.
+type mask struct{}
+
+func (mask) Seal(at keywright.Place, plain string) (string, error) {
+	return at.Key + "/" + at.Field + "/" + strings.ToUpper(plain), nil
+}
+
+func (mask) Open(at keywright.Place, sealed string) (string, error) {
+	plain, ok := strings.CutPrefix(sealed, at.Key+"/"+at.Field+"/")
+	if !ok {
+		return "", errors.New("it was sealed for another place")
+	}
+	return strings.ToLower(plain), nil
+}
+
+type secret struct{ Text string }
+
+var text = value.Text(0)
+
+var secrets = value.SealedObject([]value.ObjectColumn[secret]{value.EncryptedMember(value.Member("text", value.Quoted, text, func(v *secret) *string { return &v.Text }))})
+
+// What is declared encrypted travels sealed, for its channel, and not at all
+// without a key ring.
+func TestEncrypted(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Sealer: mask{}})
+	must(t, err)
+	t.Cleanup(c.Close)
+	one := event.New(c, &noteOf, &secrets, event.Config{}, "notes:s", nil)
+	got, raw := make(chan event.Message[secret], 1), make(chan string, 1)
+	_, err = one.Subscribe(t.Context(), event.Options{}, func(m event.Message[secret], err error) { got <- m })
+	must(t, err)
+	_, err = c.Subscribe(t.Context(), "notes:s", keywright.Listener{Message: func(text string) { raw <- text }})
+	must(t, err)
+	must(t, one.Publish(t.Context(), secret{"hush"}))
+	if m, text := <-got, <-raw; m.Data.Text != "hush" || strings.Contains(text, "hush") {
+		t.Errorf("%+v travels as %s", m, text)
+	}
+	stream := event.NewStream(c, &streamOf, &secrets, event.StreamConfig{}, event.StreamKeys{Main: "journal", Dead: "{journal}:dead"}, nil)
+	_, err = stream.Publish(t.Context(), secret{"hush"})
+	must(t, err)
+	all, err := stream.Read(t.Context(), event.Begin, event.End, 10)
+	must(t, err)
+	if kept := fmt.Sprint(s.Do("XRANGE", "journal", "-", "+")); all[0].Data.Text != "hush" || strings.Contains(kept, "hush") {
+		t.Errorf("%+v is kept as %s", all, kept)
+	}
+	bare := event.New(open(t, s.URL()), &noteOf, &secrets, event.Config{}, "notes:s", nil)
+	if class, ok := keywright.ClassOf(bare.Publish(t.Context(), secret{"hush"})); !ok || class != keywright.Invalid {
+		t.Error("it was published without a key ring")
+	}
+}
+
+// An error is answered although the zero answer is none that may be sent.
+func TestErrorsOfStrictAnswers(t *testing.T) {
+	url := keywrighttest.Start(t, keywrighttest.Valkey).URL()
+	strict := value.Checked(func(text string) string {
+		if text == "" {
+			return "is empty"
+		}
+		return ""
+	})
+	make := func() event.Exchange[note, string] {
+		return event.NewExchange(topic(open(t, url), event.Config{}, "ask"), &strict, func(caller string) (string, error) { return "answers:" + caller, nil })
+	}
+	x := make()
+	serving(t, make(), event.ServeOptions{}, func(context.Context, event.Message[note]) (string, error) { return "", errors.New("no") })
+	eventually(t, "the error is answered", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		failed := (*event.Answered)(nil)
+		return errors.As(onlyErr(x.Call(ctx, note{N: 1})), &failed) && failed.Text == "no"
 	})
 }

@@ -298,8 +298,12 @@ func (c *consumer[M]) take(ctx context.Context, id string, deliveries int64, fie
 		c.hand[id] = d
 	}
 	c.mu.Unlock()
+	_, sealed := keywright.ClassOf(err)
 	switch {
 	case twice:
+	case sealed: // who has the key can handle it: it is claimed after a lease
+		c.tell(err)
+		c.drop(d)
 	case err != nil:
 		c.bury(ctx, d, err)
 		c.drop(d)

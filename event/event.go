@@ -77,16 +77,29 @@ func (t Topic[M]) Publish(ctx context.Context, m M) error {
 
 // LaterPublish is Publish to be queued in a Batch or a transaction. Its result is
 // how many have heard it; in a cluster only those of one node are counted.
-func (t Topic[M]) LaterPublish(m M) keywright.Op[int64] { return t.publish(m, "") }
+func (t Topic[M]) LaterPublish(m M) keywright.Op[int64] {
+	data, err := bound(t.client, t.entry, t.codec, t.name).Encode(m)
+	return t.publish(data, err, "")
+}
+
+// bound is the codec of the messages of a channel: what of them is sealed is
+// bound to its name.
+func bound[M any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[M], name string) *value.Codec[M] {
+	if !codec.Sealed() {
+		return codec
+	}
+	return codec.Bind("",
+		func(field, text string) (string, error) { return c.Seal(e, name, field, text) },
+		func(field, text string) (string, error) { return c.Unseal(e, name, field, text) })
+}
 
 // publish adds members to the envelope: the id of a request.
-func (t Topic[M]) publish(m M, more string) keywright.Op[int64] {
-	data, err := t.codec.Encode(m)
+func (t Topic[M]) publish(data string, err error, more string) keywright.Op[int64] {
 	if t.err != nil {
 		err = t.err
 	}
 	if err != nil {
-		err = &keywright.Error{Class: keywright.Invalid, Err: err}
+		err = invalid(err)
 	}
 	s := keywright.Spec[int64]{
 		Action: keywright.Action{Client: t.client, Name: "publish", Entry: t.entry, Effect: keywright.Writes, Err: err},
@@ -110,6 +123,14 @@ func (t Topic[M]) publish(m M, more string) keywright.Op[int64] {
 	return keywright.NewOp(s)
 }
 
+// invalid is an error of what was given; one of sealing is that already.
+func invalid(err error) error {
+	if _, ok := keywright.ClassOf(err); ok {
+		return err
+	}
+	return &keywright.Error{Class: keywright.Invalid, Err: err}
+}
+
 // envelope is a message as it travels. The last three are of an Exchange.
 type envelope struct {
 	Timestamp int64           `json:"timestamp"`
@@ -120,18 +141,18 @@ type envelope struct {
 }
 
 // open takes a message out of its envelope.
-func open[M any](e *keywright.Entry, codec *value.Codec[M], plain bool, channel, text string) (m Message[M], env envelope, err error) {
+func (t Topic[M]) open(channel, text string) (m Message[M], env envelope, err error) {
 	m.Channel = channel
-	if plain {
+	if t.config.Plain {
 		env.Data = json.RawMessage(text)
 	} else if err = json.Unmarshal([]byte(text), &env); err == nil && env.Timestamp > 0 {
 		m.Time = time.UnixMilli(env.Timestamp)
 	}
 	if err == nil && env.Error == nil {
-		m.Data, err = codec.Parse(string(env.Data))
+		m.Data, err = bound(t.client, t.entry, t.codec, channel).Parse(string(env.Data))
 	}
-	if err != nil {
-		err = &keywright.DecodeError{Entry: e.Name, Key: channel, Err: value.Bad("is no message as declared")}
+	if _, sealed := keywright.ClassOf(err); err != nil && !sealed {
+		err = &keywright.DecodeError{Entry: t.entry.Name, Key: channel, Err: value.Bad("is no message as declared")}
 	}
 	return m, env, err
 }

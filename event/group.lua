@@ -3,7 +3,15 @@
 -- ARGV[1] group, ARGV[2] the id behind which it begins, ARGV[3] age kept in ms or 0
 -- Returns 1 if the group is new
 -- Round trips: 1
-local made = redis.pcall('XGROUP', 'CREATE', KEYS[1], ARGV[1], ARGV[2], 'MKSTREAM')
+local read = 0 -- what came before the group is nothing that it has missed
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  local info = redis.call('XINFO', 'STREAM', KEYS[1])
+  local is = {}
+  for i = 1, #info, 2 do is[info[i]] = info[i + 1] end
+  read = is['entries-added']
+  if ARGV[2] ~= '$' then read = read - is.length end
+end
+local made = redis.pcall('XGROUP', 'CREATE', KEYS[1], ARGV[1], ARGV[2], 'MKSTREAM', 'ENTRIESREAD', read)
 if type(made) == 'table' and made.err then
   if string.find(made.err, 'BUSYGROUP', 1, true) then
     return 0

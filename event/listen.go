@@ -30,7 +30,8 @@ func (d *Dropped) Error() string {
 
 // Handle hears messages, one after the other, in the order in which they were
 // published to a channel. With an error there is no message but a notice: a *Gap,
-// a *Dropped, or a *keywright.DecodeError for a message that is not as declared.
+// a *Dropped, a *keywright.DecodeError for a message that is not as declared, or
+// a *keywright.Error for one that does not open (encrypted fields).
 type Handle[M any] func(m Message[M], err error)
 
 // Topics are several channels that are listened to together, or all that a
@@ -128,7 +129,7 @@ func (t Topics[M]) deliver(ctx context.Context, in *inbox, yield func(Message[M]
 		}
 		m, err := Message[M]{Channel: next.channel}, next.notice
 		if err == nil {
-			m, _, err = open(t.one.entry, t.one.codec, t.one.config.Plain, next.channel, next.text)
+			m, _, err = t.one.open(next.channel, next.text)
 		}
 		if !yield(m, err) {
 			return
@@ -221,10 +222,10 @@ func (in *inbox) put(i item) {
 }
 
 // notice is never dropped. A second one of a channel with no message in between
-// says nothing new.
+// says nothing new: whoever hears the first looks after the second.
 func (in *inbox) notice(i item) {
 	in.mu.Lock()
-	if in.dropped > 0 || !in.told(i.channel) {
+	if !in.told(i.channel) {
 		in.tell()
 		in.items = append(in.items, i)
 	}

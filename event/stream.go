@@ -96,7 +96,7 @@ const deadLetters = 10_000
 // script is an operation on the stream by a script.
 func script[T any](op string, client *keywright.Client, e *keywright.Entry, effect keywright.Effect, s *keywright.Script, err error, keys, args []string, decode func(rueidis.RedisResult) (T, error)) keywright.Op[T] {
 	if err != nil {
-		err = &keywright.Error{Class: keywright.Invalid, Err: err}
+		err = invalid(err)
 	}
 	return keywright.NewOp(keywright.Spec[T]{
 		Action: keywright.Action{Client: client, Name: op, Entry: e, Effect: effect, Err: err, Key: keys[0]},
@@ -117,7 +117,7 @@ func (s Stream[M]) Publish(ctx context.Context, m M) (id string, err error) {
 
 // LaterPublish is Publish to be queued in a Batch or a transaction.
 func (s Stream[M]) LaterPublish(m M) keywright.Op[string] {
-	data, err := s.codec.Encode(m)
+	data, err := bound(s.client, s.entry, s.codec, s.keys.Main).Encode(m)
 	plain := "0"
 	if s.config.Plain {
 		plain = "1"
@@ -206,9 +206,11 @@ func (s Stream[M]) stored(id string, fields map[string]string) (Stored[M], error
 	at, err := strconv.ParseInt(cmp.Or(fields["timestamp"], before), 10, 64)
 	if err == nil {
 		m.Time = time.UnixMilli(at)
-		m.Data, err = s.codec.Parse(fields["data"])
+		m.Data, err = bound(s.client, s.entry, s.codec, s.keys.Main).Parse(fields["data"])
 	}
-	if err != nil {
+	if _, sealed := keywright.ClassOf(err); sealed {
+		return m, err
+	} else if err != nil {
 		return m, &keywright.DecodeError{Entry: s.entry.Name, Key: s.keys.Main, Field: "data", Err: value.Bad("of message " + id + " is not as declared")}
 	}
 	return m, nil

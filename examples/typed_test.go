@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/keywright/keywright/guard"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/seal"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 )
@@ -27,7 +30,7 @@ func guarded(t *testing.T, team, url string) *keywright.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := keywright.Open(t.Context(), url, keywright.Options{Wrap: g.Wrap})
+	c, err := keywright.Open(t.Context(), url, keywright.Options{Wrap: g.Wrap, Sealer: ring(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,12 +128,20 @@ func items(t *testing.T, s *keywrighttest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Do("HSET", key, "id", id, "type", "fact", "content", "sealed", "contextId", "global", "priority", "5", "createdAt", "1795167000000", "version", "1", "metadata", "{}")
+	handle := k.Item(id)
+	sealed := func(text string) value.Sealed { // a script gets what its caller has sealed
+		sealed, err := k.Client().Seal(handle.Entry(), key, "content", strconv.Quote(text))
+		if err != nil {
+			t.Error(err)
+		}
+		return value.Sealed(sealed)
+	}
+	s.Do("HSET", key, "id", id, "type", "fact", "content", string(sealed("v")), "contextId", "global", "priority", "5", "createdAt", "1795167000000", "version", "1", "metadata", "{}")
 	s.Do("PEXPIRE", key, "60000")
 	won := make(chan int64, 20)
 	for i := range cap(won) {
 		go func() {
-			n, err := k.UpdateItem(context.Background(), id, 1, value.Sealed(fmt.Sprint("v", i)))
+			n, err := k.UpdateItem(context.Background(), id, 1, sealed(fmt.Sprint("v", i)))
 			if err != nil {
 				n = -9
 			}
@@ -148,7 +159,7 @@ func items(t *testing.T, s *keywrighttest.Server) {
 		}
 	}
 	item, err := k.Item(id).Get(ctx)
-	if through != 1 || err != nil || item.Version != 2 || item.UpdatedAt == nil || item.CreatedAt.UnixMilli() != 1795167000000 {
+	if through != 1 || err != nil || item.Version != 2 || item.UpdatedAt == nil || !strings.HasPrefix(string(item.Content), `"v`) || item.CreatedAt.UnixMilli() != 1795167000000 {
 		t.Errorf("%d writers got through, %+v, %v", through, item, err)
 	}
 	for _, c := range []struct{ field, value string }{{"priority", ""}, {"createdAt", "yesterday"}, {"version", ""}} {
@@ -167,4 +178,18 @@ func items(t *testing.T, s *keywrighttest.Server) {
 	if _, err := k.Item("01932f6e-7c1a-4d3e-8f60-000000000000").Get(ctx); !errors.Is(err, keywright.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
+}
+
+// ring is a new key ring.
+func ring(t *testing.T) *seal.Ring {
+	t.Helper()
+	text, _, err := seal.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := seal.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }

@@ -23,9 +23,15 @@ type Entities[I, T any] struct {
 // NewEntities puts a second store behind the items of an entity. Close it.
 func NewEntities[I, T any](s *entity.Store[I, T], second Store, o Options) (*Entities[I, T], error) {
 	t := items[I, T]{s.Texts()}
+	if err := t.Versioned(); err != nil {
+		return nil, err
+	}
 	o.Name = cmp.Or(o.Name, t.Entry().Name)
 	g, err := New(t, second, o)
-	return &Entities[I, T]{g, t.Texts}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Entities[I, T]{g, t.Texts}, nil
 }
 
 // Guard is what an entity shares with other targets: State, Conflicts, Settled,
@@ -95,6 +101,12 @@ func (t items[I, T]) Get(ctx context.Context, key string) (Item[entity.Item[I, T
 	return out, err
 }
 
+// GetQuick implements Quick.
+func (t items[I, T]) GetQuick(ctx context.Context, key string) (Item[entity.Item[I, T]], error) {
+	item, err := t.Texts.GetQuick(ctx, key)
+	return Item[entity.Item[I, T]]{Value: item, Version: item.Version}, err
+}
+
 // Write implements Target.
 func (t items[I, T]) Write(ctx context.Context, key string, c Change) (int64, error) {
 	version, err := t.Texts.Write(ctx, key, asTexts(c))
@@ -117,7 +129,7 @@ func asTexts(c Change) entity.TextWrite {
 func (t items[I, T]) Prepare(key string, c Change) (Change, error) {
 	w := asTexts(c)
 	now := time.Now()
-	ttl, keep, err := t.TTL(key, w, w.TTL.Round(time.Millisecond))
+	ttl, keep, err := t.TTL(key, w, cmp.Or(c.Asked, w.TTL))
 	switch {
 	case err != nil:
 		return c, err

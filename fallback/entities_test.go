@@ -35,17 +35,17 @@ var (
 	setNote    = entity.OptionalField[memo, string]{Name: "note", At: func(m *memo) **string { return &m.Note }}
 )
 
-func memoSpec() *entity.Spec[string, memo] {
+func memoSpec(prefix string) *entity.Spec[string, memo] {
 	return &entity.Spec[string, memo]{
 		Entry:  &keywright.Entry{Name: "memo", Pattern: "memo:{id}", Type: "hash", Schema: "test", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Minute, Max: 24 * time.Hour, Text: "1h in 1m..1d"}},
-		Prefix: "memo:",
-		Key:    func(id string) (string, error) { return "memo:" + id, nil },
-		Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, "memo:") },
+		Prefix: prefix + "memo:",
+		Key:    func(id string) (string, error) { return prefix + "memo:" + id, nil },
+		Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, prefix+"memo:") },
 		Fields: &memoFields,
 		Indexes: []entity.Index[memo]{
-			{Name: "context", Field: "context", Prefix: "idx:context:", Key: func(m *memo) (string, error) { return "idx:context:" + m.Context, nil }},
+			{Name: "context", Field: "context", Prefix: prefix + "idx:context:", Key: func(m *memo) (string, error) { return prefix + "idx:context:" + m.Context, nil }},
 		},
-		Expires: "idx:expiry", Ledger: "ledger", Lease: "sweep", IndexTTL: 48 * time.Hour, Created: "created", Version: "version",
+		Expires: prefix + "idx:expiry", Ledger: prefix + "ledger", Lease: prefix + "sweep", IndexTTL: 48 * time.Hour, Created: "created", Version: "version",
 	}
 }
 
@@ -70,7 +70,7 @@ type memos struct {
 	past *entity.Store[string, memo]
 }
 
-func newMemos(t *testing.T, brand keywrighttest.Brand) memos {
+func newMemos(t *testing.T, brand keywrighttest.Brand, o fallback.Options) memos {
 	t.Parallel()
 	s := keywrighttest.Start(t, brand)
 	m := memos{world: world{T: t, s: s, proxy: keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{}), store: fallback.NewMemory(fallback.Limits{})}}
@@ -79,11 +79,11 @@ func newMemos(t *testing.T, brand keywrighttest.Brand) memos {
 		c, err := keywright.Open(t.Context(), "redis://"+addr, keywright.Options{NoCache: true, Timeout: time.Second, Attempts: 2, Sealer: sealer})
 		m.ok(err)
 		t.Cleanup(c.Close)
-		return entity.New(c, memoSpec(), nil)
+		return entity.New(c, memoSpec(""), nil)
 	}
 	m.past = open(s.Addr())
 	var err error
-	m.e, err = fallback.NewEntities(open(m.proxy.Addr()), m.store, fast(fallback.Options{}))
+	m.e, err = fallback.NewEntities(open(m.proxy.Addr()), m.store, fast(o))
 	m.ok(err)
 	t.Cleanup(func() { m.ok(m.e.Close()) })
 	return m
@@ -122,7 +122,7 @@ func (m memos) sound(contexts map[string]int64) {
 func TestEntities(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
-			m := newMemos(t, brand)
+			m := newMemos(t, brand, fallback.Options{})
 			ctx := t.Context()
 			for _, id := range []string{"moved", "deleted", "theirs", "read"} {
 				m.done(m.e.Create(ctx, id, memo{Context: "a", Secret: "hush " + id}))
@@ -142,7 +142,7 @@ func TestEntities(t *testing.T) {
 			m.pending(m.e.Update(ctx, "moved", []entity.Change[memo]{setContext.Set("b"), setNote.Set("x")}))
 			m.pending(m.e.Update(ctx, "moved", []entity.Change[memo]{setNote.Unset()}))
 			m.pending(m.e.Delete(ctx, "deleted"))
-			m.pending(m.e.Create(ctx, "new", memo{Context: "b", Secret: "hush new"}, fallback.ExpiresIn(2*time.Minute)))
+			m.pending(m.e.Create(ctx, "new", memo{Context: "b", Secret: "hush new"}, fallback.ExpiresIn(time.Minute)))
 			m.pending(m.e.Put(ctx, "theirs", memo{Context: "b", Secret: "ours"}))
 			_, err = m.e.Create(ctx, "new", memo{Context: "c"})
 			is(t, "a second one", err, fallback.ErrConflict)
@@ -168,7 +168,7 @@ func TestEntities(t *testing.T) {
 			item, err = m.past.Get(ctx, "new")
 			m.ok(err)
 			same(t, "new", item.Value.Secret, "hush new")
-			if left := m.s.Do("PTTL", "memo:new").(int64); left > 120_000 || left < 60_000 {
+			if left := m.s.Do("PTTL", "memo:new").(int64); left > 60_000 || left < 30_000 {
 				t.Errorf("the new one has %d ms left", left)
 			}
 			_, err = m.past.Get(ctx, "deleted")
@@ -186,7 +186,7 @@ func TestEntities(t *testing.T) {
 // TestEntityLostReplies: sealed text that was applied and not confirmed is known
 // again, though it would be sealed otherwise now.
 func TestEntityLostReplies(t *testing.T) {
-	m := newMemos(t, keywrighttest.Redis)
+	m := newMemos(t, keywrighttest.Redis, fallback.Options{})
 	ctx := t.Context()
 	for _, step := range []struct {
 		word  string
@@ -209,4 +209,86 @@ func TestEntityLostReplies(t *testing.T) {
 	m.ok(err)
 	same(t, "conflicts", len(list), 0)
 	m.sound(map[string]int64{"first": 0, "second": 0, "third": 1})
+}
+
+// TestHotItem: while a copy is fresh, a read asks for the item alone; it still knows
+// the deadline, and sees what others have changed.
+func TestHotItem(t *testing.T) {
+	m := newMemos(t, keywrighttest.Redis, fallback.Options{Fresh: time.Hour})
+	ctx := t.Context()
+	m.done(m.e.Create(ctx, "a", memo{Context: "one", Secret: "s"}))
+	_, err := m.e.Get(ctx, "a")
+	m.ok(err)
+	deadlines := m.s.Info("cmdstat_pttl")
+	for range 10 {
+		got, err := m.e.Get(ctx, "a")
+		m.ok(err)
+		if left := time.Until(got.Expires); left < 59*time.Minute || left > time.Hour {
+			t.Fatalf("%v left", left)
+		}
+	}
+	same(t, "questions for the deadline", m.s.Info("cmdstat_pttl"), deadlines)
+	version, err := m.past.Update(ctx, "a", setContext.Set("two"))
+	m.ok(err)
+	got, err := m.e.Get(ctx, "a")
+	m.ok(err)
+	same(t, "changed", got.Value.Value.Context, "two")
+	m.copied("memo:a", version)
+}
+
+// TestWithoutVersion: an entity that has none is refused.
+func TestWithoutVersion(t *testing.T) {
+	m := newMemos(t, keywrighttest.Redis, fallback.Options{})
+	spec := memoSpec("")
+	spec.Version = ""
+	_, err := fallback.NewEntities(entity.New(connect(t, m.s.Addr()), spec, nil), m.store, fallback.Options{})
+	if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
+		t.Fatalf("%v", err)
+	}
+}
+
+// TestEntitiesInACluster: every node stands still for a while; the keys of the entity
+// lie in one slot, or in several.
+func TestEntitiesInACluster(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			cluster := keywrighttest.StartCluster(t, brand, 3, 0)
+			c, err := keywright.Open(t.Context(), cluster.URL(), keywright.Options{NoCache: true, Timeout: time.Second, Sealer: ring(t)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(c.Close)
+			apart := memoSpec("")
+			apart.Expires, apart.Ledger, apart.Lease = "{books}:expiry", "{books}:ledger", "{books}:sweep"
+			for _, spec := range []*entity.Spec[string, memo]{memoSpec("{m}:"), apart} {
+				m := memos{world: world{T: t, store: fallback.NewMemory(fallback.Limits{})}, past: entity.New(c, spec, nil)}
+				m.e, err = fallback.NewEntities(m.past, m.store, fast(fallback.Options{Patience: 100 * time.Millisecond, WritePatience: 100 * time.Millisecond}))
+				m.ok(err)
+				m.standStill(cluster)
+				m.ok(m.e.Close())
+			}
+		})
+	}
+}
+
+func (m memos) standStill(cluster *keywrighttest.Cluster) {
+	m.done(m.e.Create(m.Context(), "a", memo{Context: "one", Secret: "s"}))
+	for _, node := range cluster.Nodes {
+		node.Stop()
+	}
+	m.pending(m.e.Update(m.Context(), "a", []entity.Change[memo]{setContext.Set("two")}))
+	got, err := m.e.Get(m.Context(), "a")
+	m.ok(err)
+	same(m.T, "while away", got.Value.Value.Context+got.Value.Value.Secret, "twos")
+	for _, node := range cluster.Nodes {
+		node.Continue()
+	}
+	m.drained()
+	item, err := m.past.Get(m.Context(), "a")
+	m.ok(err)
+	same(m.T, "on the cluster", item.Value.Context, "two")
+	m.done(m.e.Delete(m.Context(), "a"))
+	_, err = m.past.Get(m.Context(), "a")
+	is(m.T, "deleted", err, keywright.ErrNotFound)
 }

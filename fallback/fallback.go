@@ -73,6 +73,8 @@ type Change struct {
 	Drop    []string  // Update: fields to remove
 	Expires time.Time // by this machine's clock; zero: Put: never, Update: as it was
 	If      int64     // the version that must be there, or Any, or Absent
+
+	Asked time.Duration // the TTL that the caller asked for with ExpiresIn, for Prepare to check; not kept
 }
 
 // Target is where items live: Redis or Valkey, by whatever keeps them there.
@@ -98,6 +100,13 @@ type Target[T any] interface {
 	// Same reports whether fields that are stored are those that were wanted.
 	// For most: maps.Equal. Sealed text differs each time it is sealed.
 	Same(id string, stored, wanted Fields) bool
+}
+
+// Quick is a Target that can do without the deadline: it is asked for items whose
+// copy is fresh.
+type Quick[T any] interface {
+	// GetQuick is Get whose Item.Expires does not matter.
+	GetQuick(ctx context.Context, id string) (Item[T], error)
 }
 
 // Options of a Guard. The zero value is a good choice.
@@ -173,6 +182,7 @@ func (e Event) String() string { return eventNames[e] }
 // A Store belongs to one Guard at a time.
 type Guard[T any] struct {
 	target  Target[T]
+	quick   Quick[T] // nil if the target is none
 	store   Store
 	o       Options
 	breaker breaker.Breaker
@@ -194,6 +204,7 @@ type Guard[T any] struct {
 func New[T any](t Target[T], s Store, o Options) (*Guard[T], error) {
 	o = o.withDefaults()
 	g := &Guard[T]{target: t, store: s, o: o, pending: map[string]int{}, copies: newWaiting(o)}
+	g.quick, _ = t.(Quick[T])
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	for after := uint64(0); ; {
 		entries, err := s.Next(g.ctx, after, batch)
@@ -221,8 +232,8 @@ func (o Options) withDefaults() Options {
 	o.Fresh = cmp.Or(o.Fresh, time.Second)
 	o.Flush = cmp.Or(o.Flush, 100*time.Millisecond)
 	o.Waiting = cmp.Or(o.Waiting, 4096)
-	o.Probe = cmp.Or(o.Probe, 500*time.Millisecond)
-	o.Rate = cmp.Or(o.Rate, 1000)
+	o.Probe = max(cmp.Or(o.Probe, 500*time.Millisecond), time.Millisecond)
+	o.Rate = max(cmp.Or(o.Rate, 1000), 1)
 	return o
 }
 

@@ -46,10 +46,12 @@ func (g *Guard[T]) Get(ctx context.Context, id string) (Answer[T], error) {
 		return g.second(ctx, id, g.unavailable("get"))
 	}
 	began := time.Now()
-	item, err := g.ask(ctx, id)
+	item, hot, err := g.askHot(ctx, id, began)
 	switch {
 	case err == nil:
-		g.learn(id, item, began)
+		if !hot {
+			g.learn(id, item, began)
+		}
 		return Answer[T]{Value: item.Value, Version: item.Version, Expires: item.Expires, AsOf: time.Now()}, nil
 	case errors.Is(err, keywright.ErrNotFound):
 		return g.missing(ctx, id, began)
@@ -61,11 +63,30 @@ func (g *Guard[T]) Get(ctx context.Context, id string) (Answer[T], error) {
 
 // ask is a read of the target that the breaker hears of.
 func (g *Guard[T]) ask(ctx context.Context, id string) (Item[T], error) {
+	return g.patiently(ctx, id, g.target.Get)
+}
+
+func (g *Guard[T]) patiently(ctx context.Context, id string, get func(context.Context, string) (Item[T], error)) (Item[T], error) {
 	short, cancel := context.WithTimeout(ctx, g.o.Patience)
 	defer cancel()
-	item, err := g.target.Get(short, id)
+	item, err := get(short, id)
 	g.heard(ctx, err)
 	return item, err
+}
+
+// askHot is ask, without the deadline while that is known. It is hot if there is
+// nothing to learn.
+func (g *Guard[T]) askHot(ctx context.Context, id string, now time.Time) (item Item[T], hot bool, err error) {
+	if g.quick != nil {
+		if s, fresh := g.copies.lately(id, now); fresh {
+			if item, err = g.patiently(ctx, id, g.quick.GetQuick); err != nil || item.Version == s.version {
+				item.Expires = s.expires
+				return item, err == nil, err
+			}
+		}
+	}
+	item, err = g.ask(ctx, id)
+	return item, false, err
 }
 
 // missing is the answer when the server does not have an item.

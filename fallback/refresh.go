@@ -54,6 +54,7 @@ type changed struct {
 type seen struct {
 	version int64
 	at      time.Time
+	expires time.Time
 }
 
 func newWaiting(o Options) waiting {
@@ -62,14 +63,31 @@ func newWaiting(o Options) waiting {
 
 // isFresh reports whether this version of an item is in the second store for no
 // longer than a copy counts as new, and if not, that it will be.
-func (w *waiting) isFresh(id string, version int64, now time.Time) bool {
+func (w *waiting) isFresh(id string, s seen) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if s, ok := w.known[id]; ok && s.version == version && now.Sub(s.at) < w.fresh {
+	if old := w.known[id]; old.version == s.version && w.stillFresh(old, s.at) {
 		return true
 	}
-	w.note(id, seen{version, now})
+	w.note(id, s)
 	return false
+}
+
+func (w *waiting) stillFresh(s seen, now time.Time) bool { return now.Sub(s.at) < w.fresh }
+
+// lately is what was seen of an item last, if that is still fresh.
+func (w *waiting) lately(id string, now time.Time) (s seen, fresh bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, known := w.known[id]
+	return s, known && s.version != Absent && w.stillFresh(s, now)
+}
+
+// wrote remembers a version; the next read is to be copied.
+func (w *waiting) wrote(id string, version int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.note(id, seen{version: version})
 }
 
 // note remembers a version, for at most as many items as copies may wait.
@@ -143,7 +161,7 @@ func (w *waiting) take(id string) map[string]*refresh {
 
 // learn sends an item that was read to the second store, unless it is there.
 func (g *Guard[T]) learn(id string, item Item[T], began time.Time) {
-	if g.copies.isFresh(id, item.Version, time.Now()) {
+	if g.copies.isFresh(id, seen{item.Version, time.Now(), item.Expires}) {
 		return
 	}
 	r, err := g.record(id, item)
@@ -154,7 +172,7 @@ func (g *Guard[T]) learn(id string, item Item[T], began time.Time) {
 
 func (g *Guard[T]) learnGone(id string, began time.Time) {
 	now := time.Now()
-	if !g.copies.isFresh(id, 0, now) {
+	if !g.copies.isFresh(id, seen{at: now}) {
 		g.copies.add(id, gone(id, 0, began, now), nil)
 	}
 }
@@ -169,7 +187,7 @@ func (g *Guard[T]) wrote(id string, c Change, version int64, began time.Time) {
 	now, ok := time.Now(), false
 	switch c.Kind {
 	case Put:
-		g.copies.isFresh(id, version, now)
+		g.copies.wrote(id, version) // what the server adds to it, the next read learns
 		ok = g.copies.add(id, &Copy{ID: id, Began: began, Record: Record{Fields: c.Fields, Version: version, Expires: c.Expires, AsOf: now}}, nil)
 	case Delete:
 		g.copies.doubt(id)

@@ -19,7 +19,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
 }
 
 var (
@@ -147,7 +147,7 @@ type world struct {
 
 // fast is options with which tests do not wait for long.
 func fast(o fallback.Options) fallback.Options {
-	o.Name, o.Flush, o.Fresh = "note", time.Millisecond, -1
+	o.Name, o.Flush, o.Fresh = "note", time.Millisecond, cmp.Or(o.Fresh, -1)
 	o.WritePatience = cmp.Or(o.WritePatience, 250*time.Millisecond)
 	if o.Probe == 0 {
 		o.Probe = 20 * time.Millisecond

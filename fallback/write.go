@@ -13,7 +13,7 @@ type Receipt struct {
 	// Pending: the write was accepted and is not done. It waits in the log of the
 	// second store for the server, and may lose against newer data there.
 	Pending bool
-	Version int64  // that the item has now; with Pending, what it will be, and what If may name
+	Version int64  // that the item has now, for If; with Pending, what it will be, unless it is new: then If may name it until it is applied
 	Seq     uint64 // with Pending: its number in the log
 }
 
@@ -28,7 +28,10 @@ func ExpiresAt(t time.Time) WriteOption { return func(c *Change) { c.Expires = t
 
 // ExpiresIn sets the item's deadline from now. It does not begin anew when a write
 // has to wait for the server.
-func ExpiresIn(d time.Duration) WriteOption { return ExpiresAt(time.Now().Add(d)) }
+func ExpiresIn(d time.Duration) WriteOption {
+	at := time.Now().Add(d)
+	return func(c *Change) { c.Expires, c.Asked = at, d }
+}
 
 // Without removes fields in an Update.
 func Without(names ...string) WriteOption {
@@ -77,6 +80,7 @@ func (g *Guard[T]) write(ctx context.Context, id string, c Change, options []Wri
 	if err != nil {
 		return Receipt{}, g.fail(c.Kind.String(), keywright.Invalid, nil, err)
 	}
+	c.Asked = 0
 	if g.isPending(id) {
 		if r, err := g.accept(ctx, id, c, acceptance{behind: true}); err != errNoneWaits {
 			return r, err

@@ -17,12 +17,14 @@ package guard
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/redis/rueidis"
 )
 
@@ -86,6 +88,7 @@ type Guard struct {
 	matcher *match.Matcher
 	targets []keyspace.Target
 	ignore  []string
+	sharded []*pattern.Pattern // channels, whose names scripts get as keys
 }
 
 // New makes a guard of a keyspace that loaded without errors.
@@ -95,7 +98,13 @@ func New(ks *keyspace.Keyspace, o Options) (*Guard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the patterns together are too complex to be matched: %w", err)
 	}
-	return &Guard{o, m, targets, append([]string{"github.com/redis/rueidis", "github.com/keywright/keywright.", "github.com/keywright/keywright/typed.", "github.com/keywright/keywright/guard."}, o.Ignore...)}, nil
+	g := &Guard{options: o, matcher: m, targets: targets, ignore: append([]string{"github.com/redis/rueidis", "github.com/keywright/keywright.", "github.com/keywright/keywright/typed.", "github.com/keywright/keywright/guard."}, o.Ignore...)}
+	for _, c := range ks.PubSub() {
+		if c.Sharded {
+			g.sharded = append(g.sharded, c.Pattern)
+		}
+	}
+	return g, nil
 }
 
 // Wrap puts the guard in front of a client; it fits keywright.Options.Wrap.
@@ -160,7 +169,9 @@ func (g *Guard) key(v *verdict, c *command, i int, args []string, at int) {
 	target := g.find(key)
 	switch {
 	case target == nil:
-		v.add(Undeclared, args, key, nil, "")
+		if c.group != "scripting" || !g.isSharded(key) {
+			v.add(Undeclared, args, key, nil, "")
+		}
 		return
 	case target.Foreign != nil:
 		return
@@ -179,6 +190,12 @@ func (g *Guard) key(v *verdict, c *command, i int, args []string, at int) {
 		return
 	}
 	g.lifetime(v, c, args, key, entry)
+}
+
+// isSharded: a script that publishes on a sharded channel finds its node by the
+// channel's name, as by a key.
+func (g *Guard) isSharded(key string) bool {
+	return slices.ContainsFunc(g.sharded, func(p *pattern.Pattern) bool { _, ok := p.Match([]byte(key)); return ok })
 }
 
 // lifetime judges what a write does to the TTL of a key: by its arguments where

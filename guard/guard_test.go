@@ -31,6 +31,7 @@ keys:
   log: {key: "log:{id}", type: stream, ttl: 1d}
   list: {key: "list:{id}", type: list, ttl: 1h}
   lock: {key: "lock:{id}", type: lock, ttl: 1m}
+channels: {told: {channel: "told:{id}", sharded: true}}
 `
 
 func load(t testing.TB) *keyspace.Keyspace {
@@ -224,6 +225,14 @@ func TestCheckWithoutAServer(t *testing.T) {
 	}
 	if v := g.Check("SET", "session:1", "x", "EX", "60"); len(v) != 0 {
 		t.Errorf("%v", v[0])
+	}
+	if v := g.Check("EVALSHA", "x", "1", "told:7", "x"); len(v) != 0 { // it publishes
+		t.Errorf("%v", v[0])
+	}
+	for _, args := range [][]string{{"EVALSHA", "x", "1", "told:x"}, {"SET", "told:7", "x"}} {
+		if v := g.Check(args...); len(v) != 1 || v[0].Problem != guard.Undeclared {
+			t.Errorf("%q: %v", args, v)
+		}
 	}
 	for _, args := range [][]string{nil, {""}, {"SET"}, {"EVAL"}, {"EVAL", "x", "99", "a"}, {"EVAL", "x", "-1"}, {"XREAD", "STREAMS"}, {"ZUNIONSTORE", "d", "9999999999999999999"}, {"KEYS"}, {"MSET", "a"}} {
 		g.Check(args...)

@@ -55,6 +55,11 @@ func (c *Channel) Key() *Key {
 	return c.Durable.Entry.Keys[0]
 }
 
+// Seals reports whether a field of its messages or answers is encrypted.
+func (c *Channel) Seals() bool {
+	return slices.ContainsFunc(slices.Concat(c.Message, c.Reply), func(f Field) bool { return f.Type.Encrypted })
+}
+
 // Form says how messages travel: publisher and subscriber must agree on it.
 func (c *Channel) Form() string {
 	form := "pub/sub"
@@ -200,6 +205,9 @@ func (l *loader) topic(d *document, c *Channel, props map[string]property) *Entr
 	}
 	b := &builder{loader: l, d: d, e: e, kind: kind{Topic, Stream, nil, nil}, props: props, main: c.Pattern}
 	fields := []Field{{Name: "timestamp", Type: scalar.Type{Kind: scalar.UnixMS}, Pos: c.Pos}, {Name: "data", Type: scalar.Type{Kind: scalar.JSON}, Pos: c.Pos}}
+	if c.Plain {
+		fields = fields[1:]
+	}
 	b.addMain(&Key{Fields: fields})
 	text := func(name string) Field { return Field{Name: name, Type: scalar.Type{Optional: true}, Pos: c.Pos} }
 	c.Durable.Dead = b.addRole(&Key{Role: "dead", Kind: Stream, TTL: t, Fields: append(slices.Clone(fields), text("id"), text("group"), text("reason"), text("deliveries")), Doc: "Messages of " + c.Name + " given up, with the reason."}, c.Pattern, "dead")

@@ -40,6 +40,23 @@ func TestConstructs(t *testing.T) {
 	}
 }
 
+// travels is what a channel has beyond a pattern and a message.
+func travels(c *Channel) (text string) {
+	if form := c.Form(); form != "pub/sub" {
+		text += " as " + form
+	}
+	if c.Durable != nil {
+		text += fmt.Sprintf(" key=%s dead=%s age=%s", c.Key().Pattern, c.Durable.Dead.Pattern, c.Durable.Age)
+	}
+	if c.ReplyTo != nil {
+		text += fmt.Sprintf("%s on %s", fields(" reply", c.Reply), c.ReplyTo.Name)
+	}
+	if c.Answers != nil {
+		text += fmt.Sprintf(" answers=%s caller=%q", c.Answers.Name, c.Caller)
+	}
+	return text
+}
+
 // describe prints the resolved model.
 func describe(ks *Keyspace) string {
 	var b strings.Builder
@@ -54,7 +71,7 @@ func describe(ks *Keyspace) string {
 		}
 	}
 	for _, c := range ks.Channels {
-		fmt.Fprintf(&b, "channel %s: %s owner=%s%s%s derived=%t\n", c.Name, c.Pattern, c.Owner, some(" readers", c.Readers), fields(" message", c.Message), c.Derived)
+		fmt.Fprintf(&b, "channel %s: %s owner=%s%s%s derived=%t%s\n", c.Name, c.Pattern, c.Owner, some(" readers", c.Readers), fields(" message", c.Message), c.Derived, travels(c))
 	}
 	for _, e := range ks.Events {
 		fmt.Fprintf(&b, "event %s: with=%v deletes=%v emits=%v\n", e.Name, e.With, e.Deletes, e.Emits)

@@ -22,6 +22,7 @@ var steps = []time.Duration{time.Minute, -time.Hour, 0, time.Hour, -time.Minute,
 // what it protects stays in order, no token comes twice, and no holder believes
 // in its lease for longer than its own clock says.
 func TestClockSteps(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		for _, mode := range []lock.Mode{lock.Fair, lock.Fast} {
 			t.Run(fmt.Sprint(brand, mode), func(t *testing.T) {

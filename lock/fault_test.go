@@ -26,6 +26,7 @@ func ended(t *testing.T, ctx context.Context, limit time.Duration) {
 // TestCutOffHolder (bug L1): a holder that nothing reaches any more stops before
 // the next one begins.
 func TestCutOffHolder(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -77,6 +78,7 @@ func TestErrLooksAtTheClock(t *testing.T) {
 // TestSlowNetwork (bug L2): what a round trip takes has nothing to do with
 // whether a free lock can be taken.
 func TestSlowNetwork(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	for _, delay := range []time.Duration{time.Millisecond, 30 * time.Millisecond, 300 * time.Millisecond} {
 		p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{Delay: delay})
@@ -92,6 +94,7 @@ func TestSlowNetwork(t *testing.T) {
 // TestServerRestarts (bug L3): the server is killed and comes back empty while
 // many wait: all are served, and no two at a time by the tokens they pass on.
 func TestServerRestarts(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -134,6 +137,7 @@ func TestServerRestarts(t *testing.T) {
 // TestDeadHolder (bug L4): the next one comes when the lease is over, also if
 // the server never expires a key by itself.
 func TestDeadHolder(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("enable-debug-command", "yes"))
 	s.Do("DEBUG", "SET-ACTIVE-EXPIRE", "0")
 	l := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{Lease: 300 * time.Millisecond})
@@ -150,6 +154,7 @@ func TestDeadHolder(t *testing.T) {
 // TestDeadWaiter: a waiter that was handed the lock and is dead costs a claim,
 // not a lease.
 func TestDeadWaiter(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
 	l := lock.Open(c, "lock:a", lock.Options{Lease: time.Hour, Claim: 200 * time.Millisecond})
@@ -164,6 +169,7 @@ func TestDeadWaiter(t *testing.T) {
 // TestKeyIsDeleted (bugs L5, L7): the holder learns at once, long before its
 // lease is over, that its key was deleted, overwritten or broken.
 func TestKeyIsDeleted(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
@@ -384,8 +390,8 @@ func TestQuorum(t *testing.T) {
 	for i := range 3 {
 		s := keywrighttest.Start(t, keywrighttest.Brands()[i%2])
 		servers = append(servers, s)
-		mine = append(mine, lock.Open(open(t, s.URL(), keywright.Options{Timeout: time.Second}), "lock:q", lock.Options{Lease: 2 * time.Second}))
-		others = append(others, lock.Open(open(t, s.URL(), keywright.Options{Timeout: time.Second}), "lock:q", lock.Options{Lease: 2 * time.Second}))
+		mine = append(mine, lock.Open(open(t, s.URL(), keywright.Options{Timeout: time.Second, Attempts: 1}), "lock:q", lock.Options{Lease: 2 * time.Second}))
+		others = append(others, lock.Open(open(t, s.URL(), keywright.Options{Timeout: time.Second, Attempts: 1}), "lock:q", lock.Options{Lease: 2 * time.Second}))
 	}
 	q, err := lock.NewQuorum(mine...)
 	must(t, err)
@@ -448,6 +454,7 @@ func TestLostWakeUps(t *testing.T) {
 // TestClusterFailover: in a cluster of 3+3 every primary is replaced while many
 // wait; all are served.
 func TestClusterFailover(t *testing.T) {
+	t.Parallel()
 	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

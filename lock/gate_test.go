@@ -14,6 +14,7 @@ import (
 )
 
 func TestGate(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, url string) {
 		c := open(t, url, keywright.Options{})
 		g := lock.NewGate(c, "balance:7", time.Minute)

@@ -161,6 +161,7 @@ func violations(h *history, ledger []int64) (out []string) {
 }
 
 func TestHistory(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		for seed := range uint64(2) {
 			t.Run(fmt.Sprint(brand, seed), func(t *testing.T) {

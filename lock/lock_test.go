@@ -63,6 +63,7 @@ func everywhere(t *testing.T, f func(t *testing.T, url string)) {
 }
 
 func TestLock(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, url string) {
 		c := open(t, url, keywright.Options{})
 		ctx := t.Context()
@@ -161,6 +162,7 @@ func TestInvalid(t *testing.T) {
 // TestShared: readers together, writers alone, a waiting writer before later
 // readers.
 func TestShared(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, url string) {
 		c, ctx := open(t, url, keywright.Options{}), t.Context()
 		l := lock.Open(c, "lock:rw", lock.Options{})
@@ -215,6 +217,7 @@ func awaitWaiters(t testing.TB, l lock.Lock, n int64) {
 // TestEveryWaiterIsServed: many waiters of several clients, each once. Nobody is
 // forgotten, nobody is beside another, tokens grow in the order of holding.
 func TestEveryWaiterIsServed(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, url string) {
 		for _, mode := range []lock.Mode{lock.Fair, lock.Fast} {
 			var inside, served atomic.Int64

@@ -109,6 +109,7 @@ func (p *process) end() {
 // TestProcesses: workers are killed and frozen in the middle, again and again.
 // The others go on; nobody believes to hold what another one holds.
 func TestProcesses(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	h, ledger := chaos(t, s.URL(), s, 40, func(*rand.Rand) {})
 	for _, v := range violations(h, ledger) {
@@ -120,6 +121,7 @@ func TestProcesses(t *testing.T) {
 // TestFailovers: beside that the primary dies, with replicas that were behind.
 // Two may then hold the lock; what it protects stays in order.
 func TestFailovers(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.StartSentinel(t, keywrighttest.Valkey, 2, 3)
 	stable := keywrighttest.Start(t, keywrighttest.Redis)
 	alive := append([]*keywrighttest.Server{s.Primary}, s.Replicas...)

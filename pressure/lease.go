@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -22,7 +23,7 @@ var (
 	freeScript  = keywright.NewScript("pressure free", freeText)
 )
 
-// lease is the right to act: one process has it.
+// lease is the right to act: one process has it, for all servers.
 type lease struct {
 	client *keywright.Client
 	entry  *keywright.Entry
@@ -31,15 +32,22 @@ type lease struct {
 	who    string
 	lasts  time.Duration
 
-	asked bool      // it may be held: the answer may have been lost
-	fence int64     // 0: it is not held, as far as known
-	until time.Time // by the local clock
+	mu    sync.Mutex
+	asked bool // it may be held: the answer may have been lost
 }
 
-// keep takes the lease or makes it last anew, and reports whether it is held. One
-// round trip. The time counts from before the question: the server cannot give
-// the lease to another before the local deadline.
-func (l *lease) keep(ctx context.Context) (bool, error) {
+// term is a lease that is held: its token, 0 if somebody else has it, and when it
+// ends by the local clock. That counts from before the question: the server cannot
+// give the lease to another before.
+type term struct {
+	fence int64
+	until time.Time
+}
+
+// keep takes the lease or makes it last anew. One round trip.
+func (l *lease) keep(ctx context.Context) (term, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	asked := time.Now()
 	o := keywright.NewOp(keywright.Spec[int64]{
 		Action: keywright.Action{Client: l.client, Name: "pressure lease", Entry: l.entry, Effect: keywright.Idempotent, Err: l.err},
@@ -52,11 +60,10 @@ func (l *lease) keep(ctx context.Context) (bool, error) {
 	defer cancel()
 	fence, err := o.Do(bounded)
 	if err != nil {
-		return false, err
+		return term{}, err
 	}
-	l.fence, l.asked = fence, fence != 0
-	l.until = asked.Add(l.lasts - l.lasts/100)
-	return fence != 0, nil
+	l.asked = fence != 0
+	return term{fence, asked.Add(l.lasts - l.lasts/100)}, nil
 }
 
 func decodeLease(r rueidis.RedisResult) (int64, error) {
@@ -69,10 +76,12 @@ func decodeLease(r rueidis.RedisResult) (int64, error) {
 
 // free gives the lease back. If that fails it ends with the lease's time.
 func (l *lease) free(ctx context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if !l.asked {
 		return
 	}
-	l.fence, l.asked = 0, false
+	l.asked = false
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.lasts)
 	defer cancel()
 	_, _ = keywright.NewOp(keywright.Spec[int64]{

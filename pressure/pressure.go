@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -115,7 +116,7 @@ const (
 // Report is one run of a step on one server.
 type Report struct {
 	Process       string
-	Fence         int64 // of the lease: greater for later holders
+	Fence         int64 // of the lease: the server's time in µs when it was taken
 	Server        string
 	Entry         string
 	Step          int     // its number in the declaration, from 0
@@ -141,7 +142,9 @@ type Watcher struct {
 	order  []int // of steps: what frees memory at once goes first
 	o      Options
 	lease  lease
-	rests  map[place]time.Time // not before
+
+	mu    sync.Mutex
+	rests map[place]time.Time // not before
 }
 
 // place is a step on a server.
@@ -166,7 +169,8 @@ func New(c *keywright.Client, entry *keywright.Entry, key string, err error, ste
 		o.Process = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
 	w := &Watcher{client: c, steps: steps, o: o, rests: map[place]time.Time{}}
-	w.lease = lease{client: c, entry: entry, key: key, err: err, who: o.Process + " " + rand.Text(), lasts: o.Lease}
+	w.lease.client, w.lease.entry, w.lease.key, w.lease.err = c, entry, key, err
+	w.lease.who, w.lease.lasts = o.Process+" "+rand.Text(), o.Lease
 	for i := range steps {
 		w.order = append(w.order, i)
 	}
@@ -202,8 +206,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// Once looks at every server once and does what is to be done, unless another
-// process is at it. The lease stays with this process while there is pressure,
+// Once looks at every server once and does what is to be done, on all of them at
+// the same time, unless another process is at it. The lease stays with this process while there is pressure,
 // and is given back after it. One round trip per server, one for the lease under
 // pressure, and four per batch.
 func (w *Watcher) Once(ctx context.Context) ([]Report, error) {
@@ -216,20 +220,29 @@ func (w *Watcher) Once(ctx context.Context) ([]Report, error) {
 		}
 		return nil, err
 	}
-	mine, err := w.lease.keep(ctx)
-	if err != nil || !mine {
+	term, err := w.lease.keep(ctx)
+	if err != nil || term.fence == 0 {
 		return nil, errors.Join(append(errs, err)...)
 	}
 	var reports []Report
+	var servers sync.WaitGroup
 	for _, reading := range pressed {
-		done, err := w.relieve(ctx, reading)
-		reports, errs = append(reports, done...), append(errs, err)
+		servers.Go(func() {
+			done, err := w.relieve(ctx, reading, term.fence)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			reports, errs = append(reports, done...), append(errs, err)
+		})
 	}
+	servers.Wait()
 	return reports, errors.Join(errs...)
 }
 
-// read asks the servers, or one, how full they are.
+// read asks the servers, or one, how full they are. One that is frozen must not
+// hold up the others for long.
 func (w *Watcher) read(ctx context.Context, addresses ...string) ([]Reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, min(max(w.o.Interval, time.Second), 5*time.Second))
+	defer cancel()
 	servers, err := w.client.Memory(ctx, addresses...)
 	errs := []error{err}
 	var out []Reading
@@ -242,11 +255,18 @@ func (w *Watcher) read(ctx context.Context, addresses ...string) ([]Reading, err
 			errs = append(errs, fmt.Errorf("memory of %s: %w", s.Address, ErrNoLimit))
 		}
 		if w.o.Look != nil {
-			w.o.Look(r)
+			w.tell(func() { w.o.Look(r) })
 		}
 		out = append(out, r)
 	}
 	return out, errors.Join(errs...)
+}
+
+// tell calls a hook, one at a time.
+func (w *Watcher) tell(hook func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	hook()
 }
 
 // pressed reports whether some step is due.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,25 +27,34 @@ func TestProcess(t *testing.T) {
 	_ = watcher(c, &shelf{c: c}, pressure.Options{Interval: 5 * time.Millisecond, Batch: 10, Pause: 5 * time.Millisecond, Lease: 500 * time.Millisecond}).Run(ctx)
 }
 
-// victim starts such a process; kill ends it at once.
-func victim(t *testing.T, url string) (kill func()) {
+// victim starts such a process.
+func victim(t *testing.T, url string) *process {
 	t.Helper()
 	p := exec.Command(os.Args[0], "-test.run=^TestProcess$")
 	p.Env = append(os.Environ(), "KEYWRIGHT_PRESSURE_URL="+url)
 	stdin, err := p.StdinPipe()
 	must(t, err)
 	must(t, p.Start())
-	var over bool
-	kill = func() {
-		if !over {
-			over = true
-			_ = p.Process.Kill()
-			_ = p.Wait()
-			stdin.Close()
-		}
+	v := &process{p, stdin, false}
+	t.Cleanup(v.kill)
+	return v
+}
+
+// process is a watcher of its own.
+type process struct {
+	*exec.Cmd
+	stdin io.Closer
+	over  bool
+}
+
+// kill ends it at once.
+func (p *process) kill() {
+	if !p.over {
+		p.over = true
+		_ = p.Process.Kill()
+		_ = p.Wait()
+		p.stdin.Close()
 	}
-	t.Cleanup(kill)
-	return kill
 }
 
 // TestKillWhileShortening: what the dead process has shortened is left alone, the
@@ -57,7 +67,7 @@ func TestKillWhileShortening(t *testing.T) {
 	press(t, s, .85)
 	five := time.Now().Add(lifetime - time.Minute).UnixMilli()
 	short := func() (out map[string]int64) {
-		out = ends(s, 1)
+		out = ends(t, s, 1)
 		for id, at := range out {
 			if at > five {
 				delete(out, id)
@@ -65,10 +75,10 @@ func TestKillWhileShortening(t *testing.T) {
 		}
 		return out
 	}
-	kill := victim(t, s.URL())
+	v := victim(t, s.URL())
 	probe := func(i int) bool { at, _ := s.Do("PEXPIRETIME", "item:"+name(1, i)).(int64); return at < five }
 	eventually(t, "some are shortened", func() bool { return probe(100) })
-	kill()
+	v.kill()
 	first := short()
 	if len(first) < 100 || len(first) == 5000 {
 		t.Fatalf("%d were shortened before the kill", len(first))
@@ -95,9 +105,9 @@ func TestKillWhileReleasing(t *testing.T) {
 	fill(s, 6000, 1, 2)
 	c := open(t, s.URL())
 	press(t, s, .97)
-	kill := victim(t, s.URL())
+	v := victim(t, s.URL())
 	eventually(t, "some are released", func() bool { return count(s, 1) < 5900 })
-	kill()
+	v.kill()
 	if fmt.Sprint(s.Do("EXISTS", "lease")) != "1" {
 		t.Error("the dead process has left no lease: the test tests nothing")
 	}
@@ -114,5 +124,68 @@ func TestKillWhileReleasing(t *testing.T) {
 	}
 	if n := s.Do("ZCARD", "expiry"); n != int64(6000+count(s, 1)) {
 		t.Errorf("the expiry index has %v of %d", n, 6000+count(s, 1))
+	}
+}
+
+// TestStopWhileReleasing: a process that was stopped for longer than its lease, in
+// the middle, does one batch more at most.
+func TestStopWhileReleasing(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	fill(s, 6000, 1, 2)
+	c := open(t, s.URL())
+	press(t, s, .97)
+	v := victim(t, s.URL())
+	eventually(t, "some are released", func() bool { return count(s, 1) < 5900 })
+	must(t, v.Process.Signal(syscall.SIGSTOP))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	var runs []pressure.Report
+	w := watcher(c, &shelf{c: c}, pressure.Options{Interval: 5 * time.Millisecond, Batch: 10, Pause: time.Nanosecond, Done: func(r pressure.Report) { runs = append(runs, r); cancel() }})
+	go func() { ended <- w.Run(ctx) }()
+	must(t, <-ended)
+	if len(runs) == 0 || runs[0].End != pressure.Below {
+		t.Fatalf("%+v", runs)
+	}
+	left, asked := count(s, 1), calls(s.Info("cmdstat_evalsha"))
+	must(t, v.Process.Signal(syscall.SIGCONT))
+	eventually(t, "it asks for the lease again", func() bool { return calls(s.Info("cmdstat_evalsha")) > asked+5 })
+	if now := count(s, 1); now < left-10 {
+		t.Errorf("%d were left, now %d: the process that was stopped went on", left, now)
+	}
+}
+
+// calls reads calls=7,usec=… of a command's statistics.
+func calls(stat string) (n int) {
+	_, _ = fmt.Sscanf(stat, "calls=%d,", &n)
+	return n
+}
+
+// TestFailover: the primary dies in the middle; the watchers go on with the new
+// one, which has a maxmemory of its own.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.StartSentinel(t, keywrighttest.Valkey, 1, 3)
+	fill(s.Primary, 4000, 1, 2)
+	c := open(t, s.URL())
+	s.Primary.Do("WAIT", "1", "5000")
+	press(t, s.Primary, .95)
+	press(t, s.Replicas[0], .95)
+	replica := s.Replicas[0]
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	w := watcher(c, &shelf{c: c}, pressure.Options{Interval: 20 * time.Millisecond, Batch: 10, Pause: 20 * time.Millisecond, Lease: time.Second, Rest: time.Hour})
+	go func() { ended <- w.Run(ctx) }()
+	eventually(t, "some are released", func() bool { return count(s.Primary, 1) < 3950 })
+	s.Primary.Kill()
+	full := func() bool {
+		m, err := c.Memory(t.Context(), replica.Addr())
+		return err != nil || float64(m[0].Used) >= .9*float64(m[0].Max)
+	}
+	eventually(t, "the new primary is relieved", func() bool { return replica.Info("role") == "master" && !full() })
+	cancel()
+	must(t, <-ended)
+	if count(replica, 2) != 4000 {
+		t.Errorf("%d of priority 2 are left", count(replica, 2))
 	}
 }

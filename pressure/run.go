@@ -16,31 +16,43 @@ import (
 
 // relieve does what is due on one server: releases first, as they free memory at
 // once, each kind by its ratio.
-func (w *Watcher) relieve(ctx context.Context, now Reading) (reports []Report, err error) {
+func (w *Watcher) relieve(ctx context.Context, now Reading, fence int64) (reports []Report, err error) {
 	here, err := w.slots(ctx, now.Server)
 	if err != nil {
 		return nil, err
 	}
 	for _, i := range w.order {
-		at := place{now.Server, i}
-		if now.Ratio() < w.steps[i].At || time.Now().Before(w.rests[at]) {
+		if now.Ratio() < w.steps[i].At || w.resting(place{now.Server, i}) {
 			continue
 		}
 		r := &run{w: w, step: &w.steps[i], here: here}
-		r.Report = Report{Process: w.o.Process, Fence: w.lease.fence, Server: now.Server, Entry: r.step.Entry, Step: i, At: r.step.At, Release: r.step.Shorten == 0, Before: now, After: now}
+		r.Report = Report{Process: w.o.Process, Fence: fence, Server: now.Server, Entry: r.step.Entry, Step: i, At: r.step.At, Release: r.step.Shorten == 0, Before: now, After: now}
 		r.do(ctx)
-		if r.End == Through {
-			w.rests[at] = time.Now().Add(cmp.Or(max(w.o.Rest, 0), max(10*time.Second, 10*r.Took)))
-		}
 		reports, now = append(reports, r.Report), r.After
-		if w.o.Done != nil {
-			w.o.Done(r.Report)
-		}
+		w.over(&r.Report)
 		if r.End != Below && r.End != Through {
 			return reports, r.Err
 		}
 	}
 	return reports, nil
+}
+
+// over notes a run that is over.
+func (w *Watcher) over(r *Report) {
+	w.tell(func() {
+		if r.End == Through {
+			w.rests[place{r.Server, r.Step}] = time.Now().Add(cmp.Or(max(w.o.Rest, 0), max(10*time.Second, 10*r.Took)))
+		}
+		if w.o.Done != nil {
+			w.o.Done(*r)
+		}
+	})
+}
+
+func (w *Watcher) resting(at place) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Before(w.rests[at])
 }
 
 // run is one run of a step on one server.
@@ -49,6 +61,7 @@ type run struct {
 	w    *Watcher
 	step *Step
 	here func(key string) bool // does the server have the key?
+	term term
 }
 
 func (r *run) do(ctx context.Context) {
@@ -85,7 +98,7 @@ func (r *run) value(ctx context.Context, value string) bool {
 
 // page does one batch, within the lease.
 func (r *run) page(ctx context.Context, value, after string) (next string, err error) {
-	ctx, cancel := context.WithDeadline(ctx, r.w.lease.until)
+	ctx, cancel := context.WithDeadline(ctx, r.term.until)
 	defer cancel()
 	ids, next, err := r.step.Target.Page(ctx, value, after, r.w.o.Batch)
 	if err == nil {
@@ -102,11 +115,11 @@ func (r *run) goOn(ctx context.Context) bool {
 	if r.After.Ratio() < r.step.down() {
 		return r.stop(Below)
 	}
-	mine, err := r.w.lease.keep(ctx)
-	if err != nil {
+	var err error
+	if r.term, err = r.w.lease.keep(ctx); err != nil {
 		return r.failed(ctx, err)
 	}
-	if !mine || r.w.lease.fence != r.Fence {
+	if r.term.fence != r.Fence {
 		return r.stop(Lost)
 	}
 	return true

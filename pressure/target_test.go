@@ -111,12 +111,25 @@ func count(s *keywrighttest.Server, priority int) int {
 	return int(n)
 }
 
-// ends gives when each item ends.
-func ends(s *keywrighttest.Server, priority int) map[string]int64 {
+// ending reads of all items of a priority when they end, and what the expiry index
+// says of that.
+const ending = `local out = {}
+for i, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  out[3 * i - 2], out[3 * i - 1], out[3 * i] = id, redis.call('PEXPIRETIME', 'item:' .. id), redis.call('ZSCORE', 'expiry', id)
+end
+return out`
+
+// ends gives when each item ends; hash and index must agree.
+func ends(t *testing.T, s *keywrighttest.Server, priority int) map[string]int64 {
+	t.Helper()
 	out := map[string]int64{}
-	ids, _ := s.Do("ZRANGE", fmt.Sprintf("priority:%d", priority), "0", "-1").([]any)
-	for _, id := range ids {
-		out[id.(string)], _ = s.Do("PEXPIRETIME", "item:"+id.(string)).(int64)
+	all, _ := s.Do("EVAL", ending, "1", fmt.Sprintf("priority:%d", priority)).([]any)
+	for i := 0; i+2 < len(all); i += 3 {
+		at, _ := all[i+1].(int64)
+		if fmt.Sprint(at) != fmt.Sprint(all[i+2]) {
+			t.Fatalf("%v ends at %d, by its index at %v", all[i], at, all[i+2])
+		}
+		out[all[i].(string)] = at
 	}
 	return out
 }

@@ -17,6 +17,7 @@ import (
 // retries. A job may run twice or later than it was to, which the page of queues
 // says; none is lost.
 func TestClockSteps(t *testing.T) {
+	t.Parallel()
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()

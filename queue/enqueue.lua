@@ -38,17 +38,11 @@ for i = 6, #ARGV, 7 do
     out[n] = other
   else
     out[n] = ''
-    local fresh
-    if lane == 1 and who == '' and window == '' and ARGV[i + 5] == '' then
-      fresh = redis.call('HSET', job, 'payload', ARGV[i + 2], 'enqueued', stamp)
-    else
-      local fields = { 'payload', ARGV[i + 2], 'enqueued', stamp, 'lane', lane }
-      if who ~= '' then fields[#fields + 1] = 'request'; fields[#fields + 1] = who end
-      if window == '0' then fields[#fields + 1] = 'unique'; fields[#fields + 1] = name end
-      if ARGV[i + 5] ~= '' then fields[#fields + 1] = 'retries'; fields[#fields + 1] = ARGV[i + 5] end
-      fresh = redis.call('HSET', job, unpack(fields))
-    end
-    if fresh > 0 then -- else this very request was here before, and its reply was lost
+    local fields = { 'payload', ARGV[i + 2], 'enqueued', stamp, 'lane', lane }
+    if who ~= '' then fields[#fields + 1] = 'request'; fields[#fields + 1] = who end
+    if window == '0' then fields[#fields + 1] = 'unique'; fields[#fields + 1] = name end
+    if ARGV[i + 5] ~= '' then fields[#fields + 1] = 'retries'; fields[#fields + 1] = ARGV[i + 5] end
+    if redis.call('HSET', job, unpack(fields)) > 0 then -- else this very request was here before, and its reply was lost
       if ttl > 0 then redis.call('PEXPIRE', job, ttl) end
       if at == '' then
         local ids = pushed[lane]

@@ -38,11 +38,12 @@ func mutate(t *testing.T, guard, instead string) {
 var scripts = []struct {
 	script **keywright.Script
 	text   *string
-}{{&enqueueScript, &enqueueText}, {&fetchScript, &fetchText}, {&beatScript, &beatText}}
+}{{&enqueueScript, &enqueueText}, {&plainScript, &plainText}, {&fetchScript, &fetchText}, {&beatScript, &beatText}}
 
-// MutateMargin makes workers believe that a lease lasts longer than it does.
-func MutateMargin(t *testing.T) {
+// MutateMargin makes workers end a lease so much earlier than the server does, or
+// later if it is negative.
+func MutateMargin(t *testing.T, early time.Duration) {
 	old := margin
-	margin = func(time.Duration) time.Duration { return -time.Hour }
+	margin = func(time.Duration) time.Duration { return early }
 	t.Cleanup(func() { margin = old })
 }

@@ -15,6 +15,7 @@ import (
 // TestFailover: the primary dies, by sentinels and in a cluster of 3+3; every job
 // that the replicas had is done, and the worker goes on by itself.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	t.Run("sentinel", func(t *testing.T) {
 		t.Parallel()
 		s := keywrighttest.StartSentinel(t, keywrighttest.Redis, 2, 3)

@@ -66,14 +66,77 @@ func zombie(t *testing.T) (wrong []string) {
 // TestZombie (bugs Q1, Q5): who has lost a job can say nothing about it any
 // more, and was told to stop before another one began.
 func TestZombie(t *testing.T) {
+	t.Parallel()
 	for _, w := range zombie(t) {
 		t.Error(w)
+	}
+}
+
+// TestLostBeforeItBegan: a job whose lease is over while it waits behind another
+// one of its batch is not begun.
+func TestLostBeforeItBegan(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
+	q := queue.Open(open(t, "redis://"+p.Addr()), "mail", value.Text(0), queue.Options{Lease: 200 * time.Millisecond})
+	_, err := q.EnqueueAll(t.Context(), make([]queue.Task[string], 2))
+	must(t, err)
+	var done atomic.Int64
+	started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error {
+		if ctx.Err() != nil {
+			t.Errorf("run %d has begun although its lease is over", j.Fence)
+		}
+		if done.Load() > 0 || j.Fence > 1 {
+			done.Add(1)
+			return nil
+		}
+		p.Freeze()
+		defer p.Thaw()
+		<-ctx.Done()
+		<-time.After(time.Until(j.Deadline()))
+		return context.Cause(ctx)
+	}, queue.WorkerOptions{Concurrency: 1, Batch: 2}))
+	eventually(t, "both are done", func() bool { return done.Load() == 2 })
+}
+
+// TestLostIsNoAttempt: what fails because its lease was lost does not use up an
+// attempt, also when nobody else has the job yet.
+func TestLostIsNoAttempt(t *testing.T) {
+	queue.MutateMargin(t, 900*time.Millisecond)
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: time.Second, Retry: 1})
+	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
+	var told atomic.Bool
+	again := make(chan int64, 1)
+	started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error {
+		if j.Crashes > 0 {
+			again <- j.Attempt
+			return nil
+		}
+		<-ctx.Done() // long before the server ends the lease
+		return ctx.Err()
+	}, queue.WorkerOptions{Concurrency: 1, OnError: func(err error) {
+		if errors.Is(err, queue.ErrLost) {
+			told.Store(true)
+		}
+	}}))
+	eventually(t, "it runs again", func() bool {
+		dead, err := q.Dead(t.Context(), 0, 1)
+		must(t, err)
+		return len(again) > 0 || len(dead) > 0
+	})
+	if len(again) == 0 {
+		t.Fatal("it is dead, and had no attempt that failed by itself")
+	}
+	if attempt := <-again; attempt != 1 || !told.Load() {
+		t.Errorf("attempt %d, told %t", attempt, told.Load())
 	}
 }
 
 // TestLeaseIsDeleted (bug Q2): a job without a lease is not stuck: its worker's
 // next sign of life brings the lease back, and without a worker Reconcile does.
 func TestLeaseIsDeleted(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: 300 * time.Millisecond}, "high", "low")
 	ctx := t.Context()
@@ -139,6 +202,7 @@ func TestMissingBody(t *testing.T) {
 // one that was claimed and not answered for runs after its lease; one whose end
 // was not answered for has ended.
 func TestLostReplies(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 	c := open(t, "redis://"+p.Addr())
@@ -193,6 +257,7 @@ func TestUniqueNamesOutliveNobody(t *testing.T) {
 // TestServerGoes: the server is away for a while, and frozen for a while; the
 // worker goes on by itself.
 func TestServerGoes(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: 500 * time.Millisecond})
 	var ran sync.Map

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -92,6 +93,14 @@ func (j *Job[T]) stop(cause error) {
 
 func (j *Job[T]) settle(verb, text string, ms int64) settlement {
 	return settlement{verb: verb, id: j.ID, token: j.token, text: text, ms: ms}
+}
+
+// unbegun settles a job that is over before it began: it is no attempt.
+func (j *Job[T]) unbegun() settlement {
+	if errors.Is(context.Cause(j.ctx), ErrCancelled) {
+		return j.settle("done", "", 0)
+	}
+	return j.settle("back", "", 0)
 }
 
 // SetResult is what Queue.Result gives when the job is done.

@@ -69,7 +69,7 @@ func runAloud(ctx context.Context, j *queue.Job[string], dir string) error {
 			fmt.Println(word, j.ID, j.Fence, now.UnixNano())
 		}
 	}
-	fmt.Println("began", j.ID, j.Fence, time.Now().UnixNano())
+	say("began")
 	for i := 0; i < 3 || j.Payload == held && ctx.Err() == nil; i++ {
 		say("alive")
 		<-time.After(time.Millisecond)
@@ -239,6 +239,9 @@ func kills(t *testing.T, workers, servers int) []string {
 	}
 	t.Logf("%d kills of workers, %d of the server: %d jobs in %d runs, %d of them done", workers, killed, len(ids), len(l.spans), l.count())
 	wrong := l.wrong(ids)
+	if dead, err := q.Dead(t.Context(), 0, 10); err != nil || len(dead) > 0 {
+		wrong = append(wrong, fmt.Sprintf("dead: %v, %v", dead, err))
+	}
 	if again := len(l.spans) - len(ids); again < workers {
 		wrong = append(wrong, fmt.Sprintf("%d jobs ran again behind %d kills: they did not hit", again, workers))
 	}
@@ -248,6 +251,7 @@ func kills(t *testing.T, workers, servers int) []string {
 // TestKills: 0 jobs lost, 0 run twice at the same time. KEYWRIGHT_KILLS makes it
 // longer: `make soak` has 200 workers and 50 servers.
 func TestKills(t *testing.T) {
+	t.Parallel()
 	workers, servers := 30, 10
 	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
 		workers, _ = strconv.Atoi(text)
@@ -263,6 +267,7 @@ func TestKills(t *testing.T) {
 // no longer than the server's clock says a lease and a second are, with a
 // generous allowance for this machine.
 func TestDeadWorker(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	q := processQueue(open(t, s.URL()))
 	l := newLog()

@@ -204,11 +204,11 @@ func (q Queue[T]) Enqueue(ctx context.Context, task Task[T]) (id string, err err
 	if q.err != nil {
 		return "", q.err
 	}
-	p := piece{}
-	if id, p.keys, p.args, err = q.write(&task, nil, nil); err != nil {
+	p, form := piece{}, q.form(&task)
+	if id, p.keys, p.args, err = q.write(form, &task, nil, nil); err != nil {
 		return "", err
 	}
-	put, _, err := q.sender().Do(ctx, p)
+	put, _, err := q.sender(form).Do(ctx, p)
 	switch {
 	case err != nil: // it goes on without us
 		return "", &keywright.Error{Class: keywright.UnknownOutcome, Op: "enqueue", Entry: q.entry.Name, Err: err, Hint: "it may be there: give jobs an ID, and enqueue again"}
@@ -243,15 +243,19 @@ func (q Queue[T]) enqueue(ctx context.Context, tasks []Task[T]) ([]string, error
 	if q.err != nil {
 		return nil, q.err
 	}
-	keys, args := q.header(len(tasks))
+	form := plain
+	for i := range tasks {
+		form = max(form, q.form(&tasks[i]))
+	}
+	keys, args := q.header(form, len(tasks))
 	ids := make([]string, len(tasks))
 	for i := range tasks {
 		var err error
-		if ids[i], keys, args, err = q.write(&tasks[i], keys, args); err != nil {
+		if ids[i], keys, args, err = q.write(form, &tasks[i], keys, args); err != nil {
 			return nil, err
 		}
 	}
-	others, err := q.run(ctx, "enqueue", enqueueScript, keywright.Idempotent, keys, args)
+	others, err := q.run(ctx, "enqueue", form.script(), keywright.Idempotent, keys, args)
 	if err != nil {
 		return nil, err
 	}
@@ -263,8 +267,34 @@ func (q Queue[T]) enqueue(ctx context.Context, tasks []Task[T]) ([]string, error
 	return ids, err
 }
 
+// form is how jobs travel: by the script that can do everything, or by a lean one.
+type form int
+
+const (
+	plain form = iota // an own id, the first lane, and nothing else
+	full
+)
+
+func (f form) script() *keywright.Script {
+	if f == plain {
+		return plainScript
+	}
+	return enqueueScript
+}
+
+func (q Queue[T]) form(t *Task[T]) form {
+	if t.ID == "" && (t.Lane == "" || t.Lane == q.keys.Lanes[0].Name) && t.In == 0 && t.At.IsZero() && t.Unique == "" && t.UniqueFor == 0 && t.Retry == 0 {
+		return plain
+	}
+	return full
+}
+
 // header is what the script needs before the jobs.
-func (q Queue[T]) header(jobs int) (keys, args []string) {
+func (q Queue[T]) header(f form, jobs int) (keys, args []string) {
+	if f == plain {
+		keys, args = make([]string, 0, 1+jobs), make([]string, 0, 2+2*jobs)
+		return append(keys, q.keys.Lanes[0].Key), append(args, q.ttl(), q.keys.Channel)
+	}
 	keys = make([]string, 0, 1+len(q.keys.Lanes)+2*jobs)
 	args = make([]string, 0, 5+7*jobs)
 	keys = append(keys, q.keys.Delayed)
@@ -275,7 +305,7 @@ func (q Queue[T]) header(jobs int) (keys, args []string) {
 }
 
 // write appends what the script needs of one job.
-func (q Queue[T]) write(t *Task[T], keys, args []string) (id string, _, _ []string, err error) {
+func (q Queue[T]) write(f form, t *Task[T], keys, args []string) (id string, _, _ []string, err error) {
 	id, request := t.ID, ""
 	if id == "" {
 		id = rand.Text()
@@ -285,13 +315,16 @@ func (q Queue[T]) write(t *Task[T], keys, args []string) (id string, _, _ []stri
 	if err := q.legal(id); err != nil {
 		return "", nil, nil, q.invalid(fmt.Errorf("the id: %w", err), "give the job an ID as declared")
 	}
-	lane, when, err := q.place(t)
-	if err != nil {
-		return "", nil, nil, q.invalid(err, "")
-	}
 	payload, err := q.payload(id, t)
 	if err != nil {
 		return "", nil, nil, err
+	}
+	if f == plain {
+		return id, append(keys, q.keys.Job.Of(id)), append(args, id, payload), nil
+	}
+	lane, when, err := q.place(t)
+	if err != nil {
+		return "", nil, nil, q.invalid(err, "")
 	}
 	name, window := q.keys.Job.Of(id), ""
 	job := name

@@ -97,6 +97,7 @@ func nothingLeft(t testing.TB, servers []*keywrighttest.Server) {
 }
 
 func TestQueue(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
 		q := queue.Open(open(t, url), "mail", value.Text(0), queue.Options{Backoff: time.Millisecond}, "high", "normal", "low")
 		ctx := t.Context()
@@ -138,6 +139,7 @@ func TestQueue(t *testing.T) {
 }
 
 func TestIDsAndUniqueNames(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
 		q := queue.Open(open(t, url), "{mail}", value.Text(0), queue.Options{})
 		ctx := t.Context()
@@ -178,6 +180,7 @@ func TestIDsAndUniqueNames(t *testing.T) {
 func second(_ string, err error) error { return err }
 
 func TestDelayedAndScheduled(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
 	var mu sync.Mutex
@@ -201,6 +204,7 @@ func TestDelayedAndScheduled(t *testing.T) {
 }
 
 func TestDeadOnes(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
 		q := queue.Open(open(t, url), "mail", value.Text(0), queue.Options{Retry: 3, Backoff: time.Millisecond, MaxDead: 3})
 		ctx := t.Context()
@@ -276,6 +280,7 @@ func TestDeadOnes(t *testing.T) {
 func first[T any](v T, _ error) T { return v }
 
 func TestResultProgressCancelPause(t *testing.T) {
+	t.Parallel()
 	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
 		q := queue.Open(open(t, url), "mail", value.Text(0), queue.Options{})
 		ctx := t.Context()
@@ -326,6 +331,7 @@ func TestResultProgressCancelPause(t *testing.T) {
 // TestShutdownGivesBack: a worker that is to stop ends what it can and gives the
 // rest back; another one has it at once, as the same attempt.
 func TestShutdownGivesBack(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: time.Hour})
 	var attempts sync.Map
@@ -356,6 +362,7 @@ func TestShutdownGivesBack(t *testing.T) {
 }
 
 func TestWeightsAndRate(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL())
 	q := queue.Open(c, "w", value.Text(0), queue.Options{Weights: []int{6, 3, 1}}, "a", "b", "c")
@@ -398,10 +405,53 @@ func TestWeightsAndRate(t *testing.T) {
 
 // TestEviction: a server that may throw jobs away is refused.
 func TestEviction(t *testing.T) {
+	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("maxmemory", "100mb"), keywrighttest.Config("maxmemory-policy", "allkeys-lru"))
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
 	err := q.Worker(nil, queue.WorkerOptions{}).Run(t.Context())
 	if class, _ := keywright.ClassOf(err); err == nil || class != keywright.Invalid || !strings.Contains(err.Error(), "allkeys-lru") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestBothForms: a job that needs nothing special travels by another script, and
+// is the same job there.
+func TestBothForms(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	codec := value.Text(0)
+	e := &keywright.Entry{Name: "mail", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour}}
+	q := queue.New(open(t, s.URL()), e, queue.KeysOf("mail", "high", "low"), nil, &codec, &queue.Options{})
+	ctx := t.Context()
+	simple, err := q.Enqueue(ctx, queue.Task[string]{Payload: "a"})
+	must(t, err)
+	many, err := q.EnqueueAll(ctx, []queue.Task[string]{{Payload: "b"}, {Payload: "c", Lane: "high"}})
+	must(t, err)
+	mixed, err := q.EnqueueAll(ctx, []queue.Task[string]{{Payload: "d"}, {Payload: "e", Lane: "low"}, {Payload: "f", Retry: 3}})
+	must(t, err)
+	ids := append(append([]string{simple}, many...), mixed...)
+	for i, id := range ids {
+		if payload := s.Do("HGET", "{mail}:job:"+id, "payload"); payload != string(rune('a'+i)) {
+			t.Errorf("job %d: %v", i, payload)
+		}
+		if ms := s.Do("PTTL", "{mail}:job:"+id).(int64); ms <= 0 || ms > time.Hour.Milliseconds() {
+			t.Errorf("job %d lives for %d ms", i, ms)
+		}
+	}
+	high := []any{ids[0], ids[1], ids[2], ids[3], ids[5]}
+	if got := s.Do("LRANGE", "{mail}:high", "0", "-1"); fmt.Sprint(got) != fmt.Sprint(high) {
+		t.Errorf("%v, want %v", got, high)
+	}
+	if ms := s.Do("PTTL", "{mail}:high").(int64); ms <= 0 {
+		t.Errorf("the lane lives for %d ms", ms)
+	}
+	ran := make(chan string, len(ids))
+	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.Payload; return nil }, queue.WorkerOptions{Concurrency: 1}))
+	var order strings.Builder
+	for range ids {
+		order.WriteString(<-ran)
+	}
+	if order.String() != "abcdfe" {
+		t.Errorf("they ran as %s", order.String())
 	}
 }

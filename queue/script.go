@@ -11,6 +11,9 @@ import (
 //go:embed enqueue.lua
 var enqueueText string
 
+//go:embed plain.lua
+var plainText string
+
 //go:embed fetch.lua
 var fetchText string
 
@@ -27,6 +30,7 @@ var statsText string
 // is missed.
 var (
 	enqueueScript = keywright.NewScript("queue enqueue", enqueueText)
+	plainScript   = keywright.NewScript("queue plain", plainText)
 	fetchScript   = keywright.NewScript("queue fetch", fetchText)
 	beatScript    = keywright.NewScript("queue beat", beatText)
 	jobScript     = keywright.NewScript("queue job", jobText)

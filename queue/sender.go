@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"strconv"
 	"sync"
 
 	"github.com/keywright/keywright"
@@ -34,27 +35,27 @@ type put struct {
 // mostPut is how many jobs of different callers travel together.
 const mostPut = 128
 
-func (q Queue[T]) sender() *gather.Gather[piece, put] {
+func (q Queue[T]) sender(f form) *gather.Gather[piece, put] {
 	s := keywright.Part(q.client, newSenders)
-	name := q.keys.Lanes[0].Key + "\x00" + q.keys.Delayed + "\x00" + q.keys.Channel
+	name := strconv.Itoa(int(f)) + q.keys.Lanes[0].Key + "\x00" + q.keys.Delayed + "\x00" + q.keys.Channel
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.byQueue[name]
 	if g == nil {
-		g = gather.New(mostPut, q.putAll)
+		g = gather.New(mostPut, func(_ context.Context, p []piece) []put { return q.putAll(f, p) })
 		s.byQueue[name] = g
 	}
 	return g
 }
 
 // putAll is one call for the jobs of several callers.
-func (q Queue[T]) putAll(_ context.Context, pieces []piece) []put {
-	keys, args := q.header(len(pieces))
+func (q Queue[T]) putAll(f form, pieces []piece) []put {
+	keys, args := q.header(f, len(pieces))
 	for _, p := range pieces {
 		keys, args = append(keys, p.keys...), append(args, p.args...)
 	}
 	out := make([]put, len(pieces))
-	others, err := q.run(context.Background(), "enqueue", enqueueScript, keywright.Idempotent, keys, args)
+	others, err := q.run(context.Background(), "enqueue", f.script(), keywright.Idempotent, keys, args)
 	for i := range out {
 		if err != nil || i >= len(others) {
 			out[i].err = err

@@ -321,7 +321,9 @@ func (c *crew[T]) work(all []claimed, settled []settlement) []settlement {
 			settled = append(settled, j.settle("back", "", 0))
 			continue
 		}
-		settled = append(settled, c.run(j))
+		if s := c.run(j); s.verb != "" {
+			settled = append(settled, s)
+		}
 		if len(jobs) > 1 && time.Since(began) > settleAfter {
 			if _, err := c.ask(0, settled); err == nil {
 				settled = settled[:0]
@@ -332,7 +334,8 @@ func (c *crew[T]) work(all []claimed, settled []settlement) []settlement {
 	return settled
 }
 
-// run runs one job.
+// run runs one job. What it gives has no verb if the lease was lost: the job is
+// somebody else's by now, or comes back when the server ends the lease.
 func (c *crew[T]) run(j *Job[T]) settlement {
 	payload, err := c.q.sealed(j.ID).Parse(j.raw)
 	if _, closed := errors.AsType[*keywright.DecodeError](err); closed { // another process may have the key, or this one soon
@@ -344,6 +347,9 @@ func (c *crew[T]) run(j *Job[T]) settlement {
 		return j.settle("dead", "the payload does not decode", 0)
 	}
 	j.Payload = payload
+	if j.ctx.Err() != nil { // it has waited for too long behind others of its batch
+		return j.unbegun()
+	}
 	err = c.guarded(j)
 	cause := context.Cause(j.ctx)
 	j.stop(context.Canceled)
@@ -360,8 +366,19 @@ func (c *crew[T]) run(j *Job[T]) settlement {
 		return j.settle("dead", reason(err), 0)
 	case errors.As(err, &wait):
 		return j.settle("retry", reason(err), max(wait.after.Milliseconds(), 0))
+	case errors.Is(cause, ErrLost): // the failure of nobody
+		c.forget(j)
+		return settlement{}
 	}
 	return j.settle("retry", reason(err), c.q.backoff(j.Attempt).Milliseconds())
+}
+
+// forget is of a job that no call to the server is to name any more.
+func (c *crew[T]) forget(j *Job[T]) {
+	c.mu.Lock()
+	delete(c.running, j.token+" "+j.ID)
+	c.mu.Unlock()
+	c.tell(fmt.Errorf("job %s: %w", j.ID, ErrLost))
 }
 
 // guarded runs the handler; a panic is an error.

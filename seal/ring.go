@@ -13,14 +13,16 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 )
 
 // Ring is some keys, one of them active: it seals, all of them open. It is a
 // keywright.Sealer, safe for concurrent use. However it is printed, no key is.
 type Ring struct {
-	source Source
-	state  atomic.Pointer[state]
+	source  Source
+	reloads sync.Mutex // one at a time: an older ring does not come behind a newer one
+	state   atomic.Pointer[state]
 }
 
 type state struct {
@@ -51,6 +53,8 @@ func (r *Ring) Reload(ctx context.Context) error {
 	if r.source == nil {
 		return errNoRing
 	}
+	r.reloads.Lock()
+	defer r.reloads.Unlock()
 	text, err := r.source(ctx)
 	if err != nil {
 		return err
@@ -186,7 +190,7 @@ func readDocument(text []byte) (d document, err error) {
 				return d, known
 			}
 		}
-		return d, errors.New(`is not what it should be: {"ring": 1, "active": ID, "keys": {ID: KEY}}`)
+		return d, errors.New(`is not {"ring": 1, "active": ID, "keys": {ID: KEY}} as it should be`)
 	}
 	if _, err := decode.Token(); err != io.EOF {
 		return d, errors.New("has something behind its end")
@@ -231,7 +235,7 @@ func legalID(id string) error {
 	return nil
 }
 
-var errBadID = fmt.Errorf("has an id that is not 1 to %d of A-Z, a-z, 0-9, - _ and .", maxID)
+var errBadID = fmt.Errorf("has an id that is not 1 to %d of A-Z, a-z, 0-9, dot, - and _", maxID)
 
 func (d *document) state() (*state, error) {
 	s := &state{active: d.Active, keys: make(map[string]key, len(d.Keys))}

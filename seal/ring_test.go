@@ -140,11 +140,10 @@ func TestFiles(t *testing.T) {
 			t.Errorf("a file of somebody else: %v", err)
 		}
 	}
-	info, err := os.Stat(path)
-	if err := errors.Join(err, os.Chmod(path, 0o666), seal.Store(path, ringText("old"))); err != nil {
+	if err := errors.Join(os.Chmod(path, 0o666), seal.Store(path, ringText("old"))); err != nil {
 		t.Fatal(err)
 	}
-	if info, err = os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".ring-*")); len(left) > 0 {

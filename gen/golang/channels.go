@@ -58,13 +58,16 @@ func (g *generator) allTopics() {
 // name of its codec.
 func (g *generator) message(c *keyspace.Channel, code *keyCode, suffix, doc string, list []keyspace.Field) (typ string, fields []field, codec string) {
 	codec = strings.ToLower(suffix) + "_" + code.name
-	typ = g.use("encoding/json") + ".RawMessage"
+	make := ""
 	if len(list) > 0 {
 		typ = g.names.Take(code.name + suffix)
 		fields = g.structure(typ, doc+" "+printable(c.Name)+".", list, true)
-		g.object(typ, fields)
+		make = g.objectCodec(typ, fields)
+	} else {
+		typ = g.use("encoding/json") + ".RawMessage"
+		make = g.use(module+"/value") + ".JSON[" + typ + "]()"
 	}
-	g.printf("var %s = %s.JSON[%s]()\n\n", codec, g.use(module+"/value"), typ)
+	g.printf("var %s = %s\n\n", codec, make)
 	return typ, fields, codec
 }
 
@@ -77,7 +80,11 @@ func (g *generator) aboutChannel(name string, c *keyspace.Channel) {
 func (g *generator) topic(c *keyspace.Channel, code *keyCode) {
 	pkg := g.use(module + "/event")
 	typ, fields, codec := g.message(c, code, "Message", "the message of", c.Message)
-	g.printf("var channel_%s = keywright.Entry{Name: %s, Pattern: %s, Type: \"channel\"}\n\n", code.name, quote(c.Name), quote(c.Pattern.String()))
+	schema := ""
+	if c.Seals() {
+		schema = ", Schema: " + quote(g.ks.Package)
+	}
+	g.printf("var channel_%s = keywright.Entry{Name: %s, Pattern: %s, Type: \"channel\"%s}\n\n", code.name, quote(c.Name), quote(c.Pattern.String()), schema)
 	var set []string
 	if c.Plain {
 		set = append(set, "Plain: true")
@@ -112,7 +119,7 @@ func (g *generator) exchange(c *keyspace.Channel, code *keyCode, topic, typ stri
 	if len(code.params) > 0 {
 		own = strings.Join(b.pass(code.params, nil, &scope), ", ")
 	}
-	passed := b.pass(to.params, map[string]string{c.Caller: "caller"}, &scope)
+	passed := b.pass(to.params, map[string]string{c.ReplyTo.Caller: "caller"}, &scope)
 	method := g.methods.Take(code.name+"Exchange", "Client")
 	g.aboutChannel(method, c)
 	g.printf("// Answers come on %s.\nfunc (k *Keyspace) %s(%s) %s.Exchange[%s, %s] {\n", printable(c.ReplyTo.Pattern.String()), method, signature(b.params), pkg, typ, answer)

@@ -201,5 +201,36 @@ func TestNoListByExpiry(t *testing.T) {
 }
 
 func TestEveryTypeCompiles(t *testing.T) {
-	compile(t, map[string][]byte{"every": generate(t, declare(t, everyType()))})
+	compile(t, map[string][]byte{"every": generate(t, declare(t, everyType())), "channels": generate(t, declare(t, channelsOnly))})
+}
+
+// channelsOnly needs few imports; one too many does not compile.
+const channelsOnly = `keywright: 1
+package: channels
+owner: o
+vars: {kind: a|b}
+keys: {}
+channels:
+  told: {channel: "told:{kind}", message: {n: int, note: text optional}}
+  secret: {channel: secret, message: {n: int, s: text encrypted}}
+  ask: {channel: "ask:{kind}", message: {n: int}, reply: {m: float}}
+  named: {channel: "named:{kind}", message: {n: int}, reply: {m: float}, reply_channel: "answers:{who}:{kind}"}
+  kept: {channel: kept, durable: {age: 7d, groups: [mail]}, message: {n: int}}
+  sealed: {channel: sealed, durable: {age: 7d}, message: {s: text encrypted}}
+events: {both: {with: [kind, n], emits: [told, kept]}}
+`
+
+func TestChannels(t *testing.T) {
+	text := string(generate(t, declare(t, channelsOnly)))
+	for _, want := range []string{
+		"func (k *Keyspace) ToldTopic(kind Kind) event.Topic[ToldMessage] {", "func (k *Keyspace) ToldTopics() event.Topics[ToldMessage] {",
+		"func (k *Keyspace) AskExchange(kind Kind) event.Exchange[AskMessage, AskReply] {", "return AskReplyChannel(kind, caller)", "return NamedReplyChannel(caller, kind)",
+		"var message_Secret = value.SealedObject(members_SecretMessage)", "var message_Sealed = value.SealedObject(members_SealedMessage)", `Text: "7d sliding"}, Schema: "channels"}`, `Name: "secret", Pattern: "secret", Type: "channel", Schema: "channels"}`,
+		"func (k *Keyspace) Kept() event.Stream[KeptMessage] {", "event.StreamConfig{Age: 168 * time.Hour}", `const KeptMailGroup = "mail"`,
+		"func (k *Keyspace) Both(ctx context.Context, kind Kind, n int64) error {", "k.ToldTopic(kind).Publish(ctx, ToldMessage{N: n})",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it has no %s", want)
+		}
+	}
 }

@@ -58,7 +58,7 @@ func (g *generator) free(name string) bool {
 // entry writes what the runtime knows of a key.
 func (g *generator) entry(name string, k *keyspace.Key) {
 	schema := ""
-	if k.Entry.HoldsSealed() {
+	if k.Entry.HoldsSealed() || k.Entry.Topic != nil && k.Entry.Topic.Seals() {
 		schema = ", Schema: " + quote(g.ks.Package)
 	}
 	g.printf("var entry_%s = keywright.Entry{Name: %s, Pattern: %s, Type: %s, TTL: %s%s}\n\n", name, quote(k.Name), quote(k.Pattern.String()), quote(string(k.Kind)), g.ttl(k.TTL), schema)

@@ -73,8 +73,8 @@ func (c *context) emitted(e *keyspace.Entry, action string, ch *keyspace.Channel
 	at := e.At["emits."+action]
 	c.filled(ch, at, e.Name, what, fix, known)
 	for _, m := range ch.Message {
-		if f := fieldOf(e, m.Name); f != nil && f.Type.Encrypted && !m.Type.Encrypted {
-			c.report(at, e.Name, "leave it out of the message", "%s, with %s in the open, which it keeps encrypted", what, m.Name)
+		if f := fieldOf(e, m.Name); f != nil && (f.Type.Encrypted || m.Type.Encrypted) {
+			c.report(at, e.Name, "leave it out of the message", "%s with %s, which is encrypted: it is sealed for the key of the item, and opens nowhere else", what, m.Name)
 		}
 	}
 }

@@ -61,7 +61,7 @@ var cases = map[string]struct{ bad, good []string }{
 		emitting("cluster: true", "create", "{channel: c}"), emitting("cluster: true", "create", "{channel: \"c:{#{id}}\", durable: {age: 1d}}"), emitting("", "create", "{channel: c, durable: {age: 1d}}"),
 	}},
 	"KW331": {bad: []string{
-		emitting("", "create", "{channel: c, message: {x: int}}"), emitting("", "expire", "{channel: c, message: {n: int}}"), emitting("", "delete", "{channel: \"c:{x}\"}"), emitting("", "update", "{channel: c, message: {s: text}}"),
+		emitting("", "create", "{channel: c, message: {x: int}}"), emitting("", "expire", "{channel: c, message: {n: int}}"), emitting("", "delete", "{channel: \"c:{x}\"}"), emitting("", "update", "{channel: c, message: {s: text}}"), emitting("", "update", "{channel: c, message: {s: text encrypted}}"),
 		"keys: {}\nchannels: {c: {channel: c, message: {a: int}}}\nevents:\n  e: {with: [b], emits: [c]}", "keys: {}\nchannels: {c: \"c:{a}\"}\nevents:\n  e: {with: [b], emits: [c]}",
 	}, good: []string{
 		emitting("", "create", "{channel: \"c:{id}\", message: {id: text, n: int, k: text, x: int optional}}"), emitting("", "expire", "{channel: \"c:{k}\", message: {id: text, k: text, at: unix_ms optional, n: int optional}}"),

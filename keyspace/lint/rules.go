@@ -98,7 +98,7 @@ var rules = []rule{
 		Explain: "An entity writes its change and its announcement in one script. With `cluster: true` a script may only touch one slot, and the key of a durable channel lies in one, as does the name of a sharded one (https://redis.io/docs/latest/develop/interact/pubsub/#sharded-pubsub).",
 		Fix:     "put the same {#…} into both patterns, or make it a channel that is neither durable nor sharded"}, (*context).emitSlots},
 	{finding.Rule{Code: "KW331", Name: "message-without-source", Severity: errorLevel, Summary: "A message cannot be filled by what announces it",
-		Explain: "The message of a channel on which an entity announces is filled from the placeholders of its key and its fields; when an item expires it is gone, and there are only the placeholders left, and the fields with an index key per value. The message of an event is filled from what the event carries (`with`). What a field encrypts is not announced in the open.",
+		Explain: "The message of a channel on which an entity announces is filled from the placeholders of its key and its fields; when an item expires it is gone, and there are only the placeholders left, and the fields with an index key per value. The message of an event is filled from what the event carries (`with`). A field that is encrypted is sealed for its item's key and opens nowhere else.",
 		Fix:     "name fields that are there, or make the others optional"}, (*context).messages},
 	{finding.Rule{Code: "KW332", Name: "sharded-pattern", Severity: warning, Summary: "A sharded channel has placeholders",
 		Explain: "There is no PSUBSCRIBE for sharded channels (https://redis.io/docs/latest/commands/ssubscribe/): who wants all of them must know each name.",

@@ -43,7 +43,7 @@ type Walk struct {
 	Request source.Request // its Progress; the rest is the walk's
 }
 
-// ErrNothing: the declaration calls nothing encrypted.
+// ErrNothing says that the declaration calls nothing encrypted.
 var ErrNothing = errors.New("nothing is declared encrypted")
 
 // maxPasses bounds how often Rotate walks.

@@ -75,7 +75,7 @@ func (f *field) expired(ctx context.Context, n int) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%d items have not expired within %v: %w", n, f.o.limit, ctx.Err())
+	return fmt.Errorf("%d items have not expired within %v", n, f.o.limit)
 }
 
 // leaks lets items expire, stored in both ways, and counts what is left of them.

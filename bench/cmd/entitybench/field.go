@@ -37,10 +37,12 @@ func enter(ctx context.Context, o options) (*field, error) {
 	return f, f.open(ctx)
 }
 
-func (f *field) open(ctx context.Context) (err error) {
-	if f.server, err = live.Start(ctx, f.o.server); err != nil {
+func (f *field) open(ctx context.Context) error {
+	server, err := live.Start(ctx, f.o.server)
+	if err != nil {
 		return err
 	}
+	f.server = server
 	if f.bare.Client, err = rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{f.server.Addr}, DisableRetry: true}); err != nil {
 		return err
 	}
@@ -84,6 +86,8 @@ type race struct {
 	by       int
 	bound    float64
 	empty    bool // every turn begins with an empty server
+	each     int  // else: how many items a context has
+	warm     bool // everybody has read every item before
 }
 
 // run lets the contestants run in turns, and says what one operation costs.

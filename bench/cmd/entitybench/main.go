@@ -46,7 +46,7 @@ func parse(args []string) (o options, err error) {
 	flags.DurationVar(&o.slice, "slice", 150*time.Millisecond, "how long a contestant runs each time")
 	flags.IntVar(&o.items, "items", 10_000, "items that expire, to see what is left")
 	flags.IntVar(&o.expiries, "expiries", 100_000, "items that expire, to be swept")
-	flags.DurationVar(&o.limit, "limit", time.Minute, "items that take longer to expire fail the run")
+	flags.DurationVar(&o.limit, "limit", 3*time.Minute, "items that take longer to expire fail the run")
 	flags.StringVar(&o.server, "server", "redis-server", "server binary")
 	flags.StringVar(&o.only, "only", "", "these parts alone: writes,reads,leaks,sweeps")
 	flags.StringVar(&o.race, "race", "", "of these this race alone: Create, Get, List of 10, …")

@@ -1,0 +1,113 @@
+package entity
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// ended makes items that expire at once and waits until the server says so.
+func ended(t *testing.T, s *keywrighttest.Server, notes *Store[string, note], kind string, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		_, err := notes.Create(t.Context(), id, a(kind, 5), keywright.ExpiresIn(10*time.Millisecond))
+		must(t, err)
+	}
+	eventually(t, "they expire", func() bool {
+		left := int64(0)
+		for _, id := range ids {
+			left += s.Do("EXISTS", notes.key(id)).(int64)
+		}
+		return left == 0
+	})
+}
+
+// clearings are what may happen between the look at what is due and the sweep,
+// and how many items are swept then.
+var clearings = []struct {
+	name      string
+	meanwhile func(t *testing.T, s *keywrighttest.Server, n *Store[string, note])
+	cleared   bool // in the cheap way
+	gone      int
+}{
+	{"nothing", func(*testing.T, *keywrighttest.Server, *Store[string, note]) {}, true, 2},
+	{"swept by another", func(t *testing.T, _ *keywrighttest.Server, n *Store[string, note]) {
+		_, err := n.Sweep(t.Context(), SweepOptions{})
+		must(t, err)
+	}, false, 0},
+	{"one made anew", func(t *testing.T, _ *keywrighttest.Server, n *Store[string, note]) {
+		_, err := n.Create(t.Context(), "1", a("else", 6))
+		must(t, err)
+	}, false, 1},
+	{"one made anew, expired again", func(t *testing.T, s *keywrighttest.Server, n *Store[string, note]) { ended(t, s, n, "else", "1") }, false, 1},
+	{"one there by hand", func(_ *testing.T, s *keywrighttest.Server, n *Store[string, note]) {
+		s.Do("HSET", n.key("1"), "kind", "k")
+	}, false, 1},
+}
+
+// TestClear: the cheap way of a sweep changes nothing unless all is as it was
+// believed to be; then the careful one does what is right.
+func TestClear(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		for i, c := range clearings {
+			notes := New(open(t, s.URL()), noteSpec(fmt.Sprint("n", i)), nil)
+			ended(t, s, notes, "k", "1", "2")
+			var due lot
+			eventually(t, "both are due", func() bool {
+				var err error
+				due, _, _, err = notes.due(t.Context(), "me", SweepOptions{})
+				must(t, err)
+				return len(due.items) == 2
+			})
+			must(t, notes.yield(t.Context(), "me"))
+			c.meanwhile(t, s, notes)
+			s.Do("CONFIG", "RESETSTAT")
+			done, err := notes.sweepBatch(t.Context(), due)
+			must(t, err)
+			if stats := fmt.Sprint(s.Do("INFO", "commandstats")); done.Gone != c.gone || strings.Contains(stats, "zmscore") == c.cleared {
+				t.Errorf("%s: %+v; %s", c.name, done, stats)
+			}
+			if n := s.Do("EXISTS", notes.spec.Expires).(int64); c.cleared && n != 0 {
+				t.Fatal("what was cleared is still due")
+			}
+			s.Do("DEL", notes.key("2"))
+			if c.name == "one there by hand" {
+				s.Do("DEL", notes.key("1"))
+			}
+			_, err = notes.Sweep(t.Context(), SweepOptions{})
+			must(t, err)
+			if c.name != "one there by hand" { // when it ends is not known
+				sound(t, notes)
+			}
+		}
+	})
+}
+
+// TestLotOfOneMoment: items of one score are not divided, unless they are more
+// than a batch.
+func TestLotOfOneMoment(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		for i := range 7 {
+			_, err := notes.Create(t.Context(), fmt.Sprint(i), a("k", 5))
+			must(t, err)
+			s.Do("DEL", notes.key(fmt.Sprint(i)))
+			s.Do("ZADD", notes.spec.Expires, fmt.Sprint(1+i/3), fmt.Sprint(i))
+		}
+		for most, want := range map[int]string{2: "2 ", 3: "3 ", 4: "3 1", 5: "3 1", 7: "6 2", 8: "7 3"} {
+			b, err := notes.lot(t.Context(), "1000", most)
+			must(t, err)
+			if got := fmt.Sprint(len(b.items), " ", b.last); got != want {
+				t.Errorf("a batch of %d: %s, not %s", most, got, want)
+			}
+		}
+		done, err := notes.Sweep(t.Context(), SweepOptions{Batch: 2})
+		if must(t, err); done.Gone != 7 {
+			t.Errorf("%+v", done)
+		}
+		sound(t, notes)
+	})
+}

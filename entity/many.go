@@ -1,0 +1,100 @@
+package entity
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/keywright/keywright"
+)
+
+// Errors are what went wrong with some of many items, by their place in the
+// arguments. The others were done: each item stands for itself.
+type Errors map[int]error
+
+func (e Errors) Error() string {
+	first := slices.Sorted(maps.Keys(e))[0]
+	return fmt.Sprintf("%d items failed; the one at %d: %v", len(e), first, e[first])
+}
+
+// Unwrap gives all of them, in the order of the arguments.
+func (e Errors) Unwrap() (all []error) {
+	for _, i := range slices.Sorted(maps.Keys(e)) {
+		all = append(all, e[i])
+	}
+	return all
+}
+
+// CreateAll is Create of many items: their ID and Value count. It gives them as
+// they are now, and Errors if some failed. A round trip per 64 of them, two at a
+// time; in a cluster one each, in a pipeline per server.
+func (s *Store[I, T]) CreateAll(ctx context.Context, items []Item[I, T], options ...keywright.WriteOption) ([]Item[I, T], error) {
+	return s.writeAll(items, func(i Item[I, T]) (Item[I, T], error) { return s.Create(ctx, i.ID, i.Value, options...) })
+}
+
+// PutAll is Put of many items, as CreateAll is Create.
+func (s *Store[I, T]) PutAll(ctx context.Context, items []Item[I, T], options ...keywright.WriteOption) ([]Item[I, T], error) {
+	return s.writeAll(items, func(i Item[I, T]) (Item[I, T], error) { return s.Put(ctx, i.ID, i.Value, options...) })
+}
+
+func (s *Store[I, T]) writeAll(items []Item[I, T], write func(Item[I, T]) (Item[I, T], error)) ([]Item[I, T], error) {
+	out := slices.Clone(items)
+	return out, atOnce(len(items), func(i int) (err error) {
+		item, err := write(items[i])
+		if err == nil {
+			out[i] = item
+		}
+		return err
+	})
+}
+
+// TouchAll is Touch of many items: a missing one is keywright.ErrNotFound in
+// Errors.
+func (s *Store[I, T]) TouchAll(ctx context.Context, ids []I, options ...keywright.WriteOption) error {
+	return atOnce(len(ids), func(i int) error { return s.Touch(ctx, ids[i], options...) })
+}
+
+// DeleteAll is Delete of many items, and gives how many there were.
+func (s *Store[I, T]) DeleteAll(ctx context.Context, ids ...I) (n int, err error) {
+	there := make([]bool, len(ids))
+	err = atOnce(len(ids), func(i int) (err error) {
+		there[i], err = s.Delete(ctx, ids[i])
+		return err
+	})
+	for _, was := range there {
+		if was {
+			n++
+		}
+	}
+	return n, err
+}
+
+// mostUnderWay is how many calls are made at a time: two scripts full, while one
+// more gathers.
+const mostUnderWay = 192
+
+// atOnce makes many calls, many at a time, and waits for all of them.
+func atOnce(n int, do func(i int) error) error {
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	failed := Errors{}
+	room := make(chan struct{}, mostUnderWay)
+	for i := range n {
+		room <- struct{}{}
+		running.Go(func() {
+			defer func() { <-room }()
+			if err := do(i); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed[i] = err
+			}
+		})
+	}
+	running.Wait()
+	if len(failed) == 0 {
+		return nil
+	}
+	return failed
+}

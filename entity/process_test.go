@@ -1,0 +1,219 @@
+package entity
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+const writerURL = "KEYWRIGHT_ENTITY_WRITER"
+
+// TestWriterProcess is no test: it is a process that writes, and sweeps, until its
+// standard input ends.
+func TestWriterProcess(t *testing.T) {
+	url := os.Getenv(writerURL)
+	if url == "" {
+		return
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { _, _ = io.Copy(io.Discard, os.Stdin); cancel() }()
+	c, err := keywright.Open(ctx, url, keywright.Options{})
+	for ; err != nil && ctx.Err() == nil; c, err = keywright.Open(ctx, url, keywright.Options{}) {
+		<-time.After(time.Millisecond) // the server is away
+	}
+	must(t, err)
+	defer c.Close()
+	notes := New(c, announcing("n"), nil)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				scribble(ctx, notes)
+			}
+		})
+	}
+	all.Go(func() {
+		notes.Sweeper(ctx, SweepOptions{Every: 5 * time.Millisecond, Lease: 30 * time.Millisecond, Batch: 7}, nil)
+	})
+	all.Wait()
+}
+
+// scribble is one write of one of few items; that it may fail is expected.
+func scribble(ctx context.Context, notes *Store[string, note]) {
+	id := fmt.Sprint(rand.IntN(12))
+	v := a(fmt.Sprint("k", rand.IntN(3)), int64(1+rand.IntN(3)))
+	options := []keywright.WriteOption{keywright.ExpiresIn(time.Duration(10+rand.IntN(40)) * time.Millisecond)}
+	if id == "0" || id == "1" {
+		options = nil // these stay for an hour
+	}
+	switch rand.IntN(8) {
+	case 0, 1:
+		_, _ = notes.Create(ctx, id, v, options...)
+	case 2, 3:
+		_, _ = notes.Put(ctx, id, v, options...)
+	case 4:
+		_, _ = notes.Update(ctx, id, setKind.Set(v.Kind), setPriority.Set(v.Priority))
+	case 5:
+		_, _ = notes.UpdateWith(ctx, id, options, setText.Set("x"))
+	case 6:
+		if item, err := notes.Get(ctx, id); err == nil {
+			item.Value.Kind = v.Kind
+			_, _ = notes.Save(ctx, item, options...)
+		}
+	default:
+		_, _ = notes.Delete(ctx, id)
+	}
+}
+
+type writer struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+}
+
+func startWriter(t *testing.T, url string) *writer {
+	t.Helper()
+	w := &writer{cmd: exec.Command(os.Args[0], "-test.run=^TestWriterProcess$")}
+	w.cmd.Env = append(os.Environ(), writerURL+"="+url)
+	stdin, err := w.cmd.StdinPipe()
+	must(t, err)
+	w.stdin = stdin
+	must(t, w.cmd.Start())
+	return w
+}
+
+// history is what must hold of the events of each item: it is made, changed, and
+// ends once before it is made again, and its versions grow. It gives who lives.
+func history(t *testing.T, s *keywrighttest.Server, stream string) (lives map[string]bool, ends int) {
+	t.Helper()
+	lives = map[string]bool{}
+	versions := map[string]int64{}
+	for _, e := range readLog(s, stream) {
+		var data map[string]any
+		d := json.NewDecoder(strings.NewReader(e.raw))
+		d.UseNumber()
+		if err := d.Decode(&data); err != nil {
+			t.Fatalf("%s: %v", e.raw, err)
+		}
+		id := fmt.Sprint(data["id"])
+		_, created := data["created"]
+		_, deleted := data["deleted"]
+		_, expired := data["expired"]
+		if created == lives[id] {
+			t.Errorf("%s: %s, and that it lives is %v", e.id, e.raw, lives[id])
+		}
+		lives[id] = !deleted && !expired
+		if !lives[id] {
+			ends++
+		}
+		number, _ := data["version"].(json.Number)
+		if v, _ := number.Int64(); v > 0 && !deleted {
+			if v <= versions[id] {
+				t.Errorf("%s: %s behind version %d", e.id, e.raw, versions[id])
+			}
+			versions[id] = v
+		}
+	}
+	return lives, ends
+}
+
+// TestKills: writers and sweepers are killed in the middle of it, and the server,
+// which writes every command to its disk before it answers. After one sweep no
+// entry is stale, none is missing, and each item was told of once. 20 kills;
+// KEYWRIGHT_KILLS makes it longer, `make soak` 200.
+func TestKills(t *testing.T) {
+	kills := 20
+	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
+		kills, _ = strconv.Atoi(text)
+	}
+	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+	notes := New(open(t, s.URL()), announcing("n"), nil)
+	var all []*writer
+	for range 3 {
+		all = append(all, startWriter(t, s.URL()))
+	}
+	length := func() int64 { n, _ := s.Try("XLEN", "n:log"); k, _ := n.(int64); return k }
+	for i := range kills {
+		began := length()
+		eventually(t, "they write", func() bool { return length() > began+20 })
+		victim := rand.IntN(len(all))
+		must(t, all[victim].cmd.Process.Kill())
+		_ = all[victim].cmd.Wait()
+		all[victim] = startWriter(t, s.URL())
+		if i%5 == 4 {
+			s.Kill()
+			s.Restart()
+		}
+	}
+	for _, w := range all {
+		_ = w.cmd.Process.Kill()
+		_ = w.cmd.Wait()
+	}
+	s.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") // what they have sent is over
+	eventually(t, "all but two have expired", func() bool { return len(keysOf(s, "n:item:")) <= 2 })
+	done, err := notes.Sweep(t.Context(), SweepOptions{})
+	for err == nil && done.Busy > 0 { // the lease of one that is dead
+		<-time.After(done.Busy)
+		done, err = notes.Sweep(t.Context(), SweepOptions{})
+	}
+	must(t, err)
+	c := sound(t, notes)
+	lives, ends := history(t, s, "n:log")
+	alive := 0
+	for id, is := range lives {
+		if got, err := notes.Exists(t.Context(), id); err != nil || got != is {
+			t.Errorf("%s: that it is there is %v, told was %v (%v)", id, got, is, err)
+		}
+		if is {
+			alive++
+		}
+	}
+	if c.Items != alive || c.Expired != 0 {
+		t.Errorf("%+v, told of %d", c, alive)
+	}
+	for _, w := range mortal(s, "n:") {
+		t.Error(w)
+	}
+	t.Logf("%d kills, %d events, %d ends, %d alive", kills, length(), ends, alive)
+}
+
+// TestRestart: a server that is killed forgets no expiry and tells of none twice.
+func TestRestart(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			s := keywrighttest.Start(t, brand, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+			notes := New(open(t, s.URL()), announcing("n"), nil)
+			for i := range 4 {
+				_, err := notes.Create(t.Context(), fmt.Sprint(i), a("k", 5))
+				must(t, err)
+			}
+			expire(t, s, notes, "0")
+			s.Kill()
+			s.Restart()
+			expire(t, s, notes, "1")
+			for range 2 {
+				_, err := notes.Sweep(t.Context(), SweepOptions{})
+				must(t, err)
+				s.Kill()
+				s.Restart()
+			}
+			sound(t, notes)
+			lives, ends := history(t, s, "n:log")
+			if ends != 2 || lives["0"] || lives["1"] || !lives["2"] || !lives["3"] {
+				t.Errorf("%d ends, %v", ends, lives)
+			}
+		})
+	}
+}

@@ -1,0 +1,56 @@
+package event
+
+import (
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Whatever comes and is taken in whatever order: nothing is heard twice or out of
+// order, and every message that is not heard is told, in its place.
+func TestInbox(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := newInbox(rapid.IntRange(1, 4).Draw(t, "limit"))
+		next, sent, gaps := 0, 0, 0 // the message that is due, those sent, gaps that are not told yet
+		take := func() bool {
+			i, ok := in.take()
+			if !ok {
+				return false
+			}
+			switch notice := i.notice.(type) {
+			case *Dropped:
+				next += notice.Messages
+			case *Gap:
+				gaps = 0
+			default:
+				if n, _ := strconv.Atoi(i.text); n != next {
+					t.Fatalf("message %d is heard when %d is due", n, next)
+				}
+				next++
+			}
+			return true
+		}
+		for range rapid.IntRange(0, 60).Draw(t, "steps") {
+			switch rapid.IntRange(0, 5).Draw(t, "step") {
+			case 0:
+				in.notice(item{channel: "c", notice: &Gap{"c"}})
+				gaps++
+			case 1, 2:
+				take()
+			default:
+				in.put(item{channel: "c", text: strconv.Itoa(sent)})
+				sent++
+			}
+			// Between two messages stand at most a drop, a gap, and another drop.
+			if len(in.items) > 4*in.limit+3 {
+				t.Fatalf("%d wait, and the limit is %d", len(in.items), in.limit)
+			}
+		}
+		for take() {
+		}
+		if next != sent || gaps > 0 {
+			t.Fatalf("%d of %d messages are accounted for, %d gaps are not told", next, sent, gaps)
+		}
+	})
+}

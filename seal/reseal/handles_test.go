@@ -1,0 +1,87 @@
+package reseal_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/queue"
+	"github.com/keywright/keywright/typed"
+	"github.com/keywright/keywright/value"
+)
+
+type mail struct{ To string }
+
+var (
+	plain  = value.Text(0)
+	hidden = value.Encrypt(plain)
+	object = value.SealedObject([]value.ObjectColumn[mail]{value.EncryptedMember(value.Member("to", value.Quoted, plain, func(m *mail) *string { return &m.To }))})
+	phone  = value.SealedObject([]value.ObjectColumn[mail]{value.EncryptedMember(value.Member("phone", value.Quoted, plain, func(m *mail) *string { return &m.To }))})
+	fields = value.Fields[mail]{Columns: []value.Column[mail]{value.Encrypted(value.Required("phone", plain, func(m *mail) *string { return &m.To }))}}
+	log    = value.Fields[mail]{Columns: []value.Column[mail]{value.Encrypted(value.Required("what", plain, func(m *mail) *string { return &m.To }))}}
+)
+
+// TestWhatHandlesSeal: a walk looks for texts at the places that handles seal them
+// for, and what it has sealed anew, handles open.
+func TestWhatHandlesSeal(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	w := newWorld(t, s.URL())
+	both := ring(t, "new", "old")
+	for active, r := range map[string]keywright.Sealer{"old": ring(t, "old"), "new": both} {
+		c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Sealer: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		handles(t, c, active)
+	}
+	w.equal("found", w.status(both).Total().Keys, map[string]int64{"old": 7, "new": 7})
+	if r, err := w.walk(both).Rotate(t.Context()); err != nil || r.Resealed != 6 {
+		t.Fatal(r, err)
+	}
+	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Sealer: ring(t, "new")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	one, err := typed.NewString(at(c, "text", "t:old"), &hidden).Get(t.Context())
+	w.equal("string", one+problem(err), "secret")
+	two, err := typed.NewString(at(c, "object", "o:old"), &phone).Get(t.Context())
+	w.equal("object", two.To+problem(err), "secret")
+	three, err := typed.NewHash(at(c, "fixed", "h:old"), &fields).Get(t.Context())
+	w.equal("hash", three.To+problem(err), "secret")
+	four, err := typed.NewMap(at(c, "open", "m:old"), &plain, &hidden).Get(t.Context(), "f")
+	w.equal("open hash", four+problem(err), "secret")
+	five, err := typed.NewList(at(c, "line", "l:old"), &hidden).At(t.Context(), 0)
+	w.equal("list", five+problem(err), "secret")
+}
+
+func problem(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func at(c *keywright.Client, name, key string) typed.Key {
+	return typed.NewKey(c, &keywright.Entry{Name: name, Schema: "shop", TTL: keywright.TTL{Policy: keywright.Expires, Default: time.Hour, Min: time.Hour, Max: time.Hour, Text: "1h"}}, key, nil)
+}
+
+// handles writes one of everything.
+func handles(t *testing.T, c *keywright.Client, id string) {
+	t.Helper()
+	ctx := t.Context()
+	_, pushed := typed.NewList(at(c, "line", "l:"+id), &hidden).PushRight(ctx, "secret")
+	_, added := typed.NewStream(at(c, "log", "x:"+id), &log, 0).Add(ctx, mail{"secret"})
+	_, mapped := typed.NewMap(at(c, "open", "m:"+id), &plain, &hidden).Set(ctx, "f", "secret")
+	jobs := queue.New(c, at(c, "jobs", "jobs").Entry(), queue.Keys{Lanes: []queue.Lane{{Key: "jobs"}}, Leases: "{jobs}:leases", Delayed: "{jobs}:delayed", Dead: "{jobs}:dead", State: "{jobs}:state", Workers: "{jobs}:workers", Channel: "{jobs}:ready",
+		Job: queue.Name{Before: "{jobs}:job:"}, Result: queue.Name{Before: "{jobs}:result:"}, Unique: queue.Name{Before: "{jobs}:unique:"}}, nil, &object, &queue.Options{})
+	_, queued := jobs.Enqueue(ctx, queue.Task[mail]{Payload: mail{"secret"}})
+	for _, err := range []error{pushed, added, mapped, queued, typed.NewString(at(c, "text", "t:"+id), &hidden).Set(ctx, "secret"), typed.NewString(at(c, "object", "o:"+id), &phone).Set(ctx, mail{"secret"}),
+		typed.NewHash(at(c, "fixed", "h:"+id), &fields).Set(ctx, mail{"secret"})} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
