@@ -118,7 +118,7 @@ func serve(ctx context.Context, m *memory.Memory, listen string, timeout time.Du
 	}
 	fmt.Println("listening on", l.Addr()) // a test, or a script, reads the port
 	server := &http.Server{Handler: m.Handler(ctx, timeout), ReadTimeout: timeout, WriteTimeout: 2 * timeout, IdleTimeout: time.Minute}
-	failed := make(chan error, 2)
+	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()
 	work, end := context.WithCancel(ctx)
 	defer end()
@@ -127,9 +127,17 @@ func serve(ctx context.Context, m *memory.Memory, listen string, timeout time.Du
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
+	case err = <-behind:
+		behind <- nil
 	}
+	end()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer cancel()
-	end()
-	return errors.Join(err, server.Shutdown(last), <-behind)
+	if bad := <-behind; ctx.Err() == nil {
+		err = errors.Join(err, bad) // else it was told to end
+	}
+	if bad := server.Shutdown(last); bad != nil {
+		err = errors.Join(err, fmt.Errorf("requests under way: %w", bad))
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 type process struct {
 	*client
 	cmd *exec.Cmd
+	log bytes.Buffer
 }
 
 // program builds harcad once.
@@ -52,8 +54,9 @@ func harcad(t *testing.T, url string, flags ...string) *process {
 	t.Helper()
 	path, err := program()
 	must(t, err)
-	p := &process{&client{t, ""}, exec.Command(path, append([]string{"-listen", "127.0.0.1:0", "-redis", url, "-sweep", "20ms", "-sweep-lease", "500ms"}, flags...)...)}
+	p := &process{client: &client{t, ""}, cmd: exec.Command(path, append([]string{"-listen", "127.0.0.1:0", "-redis", url, "-sweep", "20ms", "-sweep-lease", "500ms"}, flags...)...)}
 	p.cmd.Env = append(os.Environ(), "HARCA_RING="+string(ringText()))
+	p.cmd.Stderr = &p.log
 	out, err := p.cmd.StdoutPipe()
 	must(t, err)
 	must(t, p.cmd.Start())
@@ -162,7 +165,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d items live, %d have expired", len(confirmed), len(gone))
 	for _, p := range crew.all {
 		if err := p.stop(); err != nil {
-			t.Errorf("a process that was asked to stop: %v", err)
+			t.Errorf("a process that was asked to stop: %v\n%s", err, p.log.String())
 		}
 	}
 }
