@@ -131,7 +131,7 @@ func serve(ctx context.Context, m *memory.Memory, listen string, timeout time.Du
 		behind <- nil
 	}
 	end()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout+10*time.Second) // a connection that has asked nothing yet takes 5 s
 	defer cancel()
 	if bad := <-behind; ctx.Err() == nil {
 		err = errors.Join(err, bad) // else it was told to end

@@ -2,10 +2,12 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/metrics"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -47,30 +49,28 @@ func (m *Memory) Health(ctx context.Context) Health {
 	return h
 }
 
-// figures are what this process counts itself; metrics.Hook counts every operation.
+// figures are what this service counts itself; package metrics does the rest.
 type figures struct {
-	swept    prometheus.Counter
 	digests  prometheus.Counter
-	pressed  *prometheus.CounterVec
 	fallback *prometheus.CounterVec
 }
 
-// register tells Prometheus of what is counted here, and of what the servers say
-// when it asks.
-func (m *Memory) register() {
-	m.metrics.MustRegister(m.figures.swept, m.figures.digests, m.figures.pressed, m.figures.fallback, collector{m})
+func newFigures() figures {
+	return figures{
+		digests:  prometheus.NewCounter(prometheus.CounterOpts{Name: "harca_digests_computed_total", Help: "Digests that were not in the cache."}),
+		fallback: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "harca_fallback_events_total", Help: "What happened at the second store."}, []string{"event"}),
+	}
 }
 
-func newFigures() figures {
-	count := func(name, help string) prometheus.CounterOpts {
-		return prometheus.CounterOpts{Name: "harca_" + name, Help: help}
-	}
-	return figures{
-		swept:    prometheus.NewCounter(count("swept_total", "Items and contexts that have expired and were cleaned up behind.")),
-		digests:  prometheus.NewCounter(count("digests_computed_total", "Digests that were not in the cache.")),
-		pressed:  prometheus.NewCounterVec(count("pressure_items_total", "Items that had to go, or to go earlier, because memory was short."), []string{"action"}),
-		fallback: prometheus.NewCounterVec(count("fallback_events_total", "What happened at the second store."), []string{"event"}),
-	}
+// observe tells Prometheus of every operation, of sweeps and of memory pressure, of
+// what is counted here, and of what the servers say when it asks.
+func (m *Memory) observe() (keywright.Hook, error) {
+	hook, err1 := metrics.Hook(m.metrics)
+	look, done, err2 := metrics.Pressure(m.metrics)
+	swept, err3 := metrics.Sweep(m.metrics)
+	m.o.Pressure.Look, m.o.Pressure.Done, m.o.Pressure.Failed = look, done, m.failed("pressure")
+	m.o.Sweep.Swept = swept
+	return hook, errors.Join(err1, err2, err3, m.metrics.Register(m.figures.digests), m.metrics.Register(m.figures.fallback), m.metrics.Register(collector{m}))
 }
 
 // gauge is one figure of a server.

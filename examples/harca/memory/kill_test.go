@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -167,6 +168,21 @@ func TestKilled(t *testing.T) {
 		if err := p.stop(); err != nil {
 			t.Errorf("a process that was asked to stop: %v\n%s", err, p.log.String())
 		}
+	}
+}
+
+// TestStops: a process that is asked to end does so while somebody listens to
+// events, and somebody has connected and asked nothing.
+func TestStops(t *testing.T) {
+	t.Parallel()
+	p := harcad(t, keywrighttest.Start(t, keywrighttest.Valkey).URL())
+	heard := p.events()
+	heard.await(t, "item created", p.create("fact", memory.Global, 5))
+	silent, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	must(t, err)
+	defer silent.Close()
+	if err := p.stop(); err != nil {
+		t.Errorf("%v\n%s", err, p.log.String())
 	}
 }
 

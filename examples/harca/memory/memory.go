@@ -22,7 +22,6 @@ import (
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 	"github.com/keywright/keywright/fallback"
 	"github.com/keywright/keywright/fallback/bbolt"
-	"github.com/keywright/keywright/metrics"
 	"github.com/keywright/keywright/pressure"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -69,7 +68,7 @@ func Open(ctx context.Context, o Options) (*Memory, error) {
 	if m.o.Logger == nil {
 		m.o.Logger = slog.New(slog.DiscardHandler)
 	}
-	hook, err := metrics.Hook(m.metrics)
+	hook, err := m.observe()
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +84,6 @@ func Open(ctx context.Context, o Options) (*Memory, error) {
 		m.client.Close()
 		return nil, err
 	}
-	m.register()
 	return m, nil
 }
 
@@ -133,27 +131,10 @@ func (m *Memory) Serve(ctx context.Context) error {
 	}
 	defer stop()
 	var all sync.WaitGroup
-	all.Go(func() { m.keys.Sweeper(ctx, m.sweeping(), m.failed("sweep")) })
-	all.Go(func() { err = m.keys.Pressure(m.pressing()).Run(ctx) })
+	all.Go(func() { m.keys.Sweeper(ctx, m.o.Sweep, m.failed("sweep")) })
+	all.Go(func() { err = m.keys.Pressure(m.o.Pressure).Run(ctx) })
 	all.Wait()
 	return err
-}
-
-func (m *Memory) sweeping() entity.SweepOptions {
-	o := m.o.Sweep
-	o.Swept = func(s entity.Swept) { m.figures.swept.Add(float64(s.Gone)) }
-	return o
-}
-
-func (m *Memory) pressing() pressure.Options {
-	o := m.o.Pressure
-	o.Failed = m.failed("pressure")
-	o.Done = func(r pressure.Report) {
-		m.figures.pressed.WithLabelValues("shortened").Add(float64(r.Shortened))
-		m.figures.pressed.WithLabelValues("released").Add(float64(r.Released))
-		m.o.Logger.Warn("memory was short", "server", r.Server, "ratio", r.Before.Ratio(), "shortened", r.Shortened, "released", r.Released)
-	}
-	return o
 }
 
 func (m *Memory) failed(what string) func(error) {

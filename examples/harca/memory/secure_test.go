@@ -73,7 +73,9 @@ func pressed(t *testing.T, o memory.Options, s *keywrighttest.Server) {
 		s.Do("CONFIG", "SET", "maxmemory", strconv.Itoa(int(used/ratio)))
 	}
 	level(.85)
-	eventually(t, "items of low priority live shorter", func() bool { return c.metric(`harca_pressure_items_total{action="shortened"}`) == strconv.Itoa(each) })
+	eventually(t, "items of low priority live shorter", func() bool {
+		return c.metric(`keywright_pressure_items_total{action="shorten",entry="item"}`) == strconv.Itoa(each)
+	})
 	if ids, _ := c.ids("priority=1&limit=1000"); len(ids) != each {
 		t.Errorf("%d items of low priority are left at 85 %%", len(ids))
 	}
