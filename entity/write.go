@@ -182,8 +182,8 @@ func (s *Store[I, T]) patch(changes []Change[T]) (*patch[I, T], error) {
 			c.set(&p.v)
 		}
 	}
-	if len(changes) == 0 {
-		return nil, errors.New("an update without changes")
+	if len(changes) == 0 && s.spec.Updated == "" {
+		return nil, errors.New("an update without changes, of an entity without a stamp of the update")
 	}
 	return p, nil
 }

@@ -192,6 +192,14 @@ func TestEncryptedIsSealed(t *testing.T) {
 	}
 }
 
+// TestNoListByExpiry: the index of the expiry times is the store's own; it refuses
+// to list by it.
+func TestNoListByExpiry(t *testing.T) {
+	if code := string(generate(t, declare(t, everyType()))); strings.Contains(code, "ByExpires") || !strings.Contains(code, "ByKind(") {
+		t.Error("there is a method for the index of the expiry times, or none for that of the kind")
+	}
+}
+
 func TestEveryTypeCompiles(t *testing.T) {
 	compile(t, map[string][]byte{"every": generate(t, declare(t, everyType())), "channels": generate(t, declare(t, channelsOnly))})
 }

@@ -1,0 +1,130 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/examples/harca/harcakeys"
+)
+
+// hour is how long a context lives behind its last use, unless it was given more.
+const hour = time.Hour
+
+// patience is how long an item waits for its context to be prolonged.
+const patience = 500 * time.Millisecond
+
+// Context is what items belong to.
+type Context struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Type      string          `json:"type"`
+	Metadata  json.RawMessage `json:"metadata,omitempty"`
+	CreatedAt time.Time       `json:"createdAt"`
+	UsedAt    time.Time       `json:"usedAt"`        // the last time that it, or an item of it, was used
+	TTL       int64           `json:"ttl,omitempty"` // in seconds, of one that is made: 900 to 604,800; 0: an hour
+}
+
+// CreateContext makes a context.
+func (m *Memory) CreateContext(ctx context.Context, c Context) (Context, error) {
+	if c.ID == "" {
+		c.ID = newID()
+	}
+	if len(c.Metadata) == 0 {
+		c.Metadata = json.RawMessage(`{}`)
+	}
+	var options []keywright.WriteOption
+	if c.TTL != 0 {
+		options = append(options, keywright.ExpiresIn(time.Duration(c.TTL)*time.Second))
+	}
+	made, err := m.keys.ContextStore().Create(ctx, c.ID, harcakeys.ContextValue{ID: c.ID, Name: c.Name, Type: c.Type, Metadata: c.Metadata}, options...)
+	return showContext(made), err
+}
+
+func showContext(x entity.Item[string, harcakeys.ContextValue]) Context {
+	v := x.Value
+	return Context{ID: x.ID, Name: v.Name, Type: v.Type, Metadata: v.Metadata, CreatedAt: v.CreatedAt, UsedAt: v.UpdatedAt}
+}
+
+// Context reads a context. Looking at it is no use of it: it is not prolonged.
+func (m *Memory) Context(ctx context.Context, id string) (Context, error) {
+	found, err := m.keys.ContextStore().GetMany(ctx, id)
+	if err != nil {
+		return Context{}, err
+	}
+	if len(found) == 0 {
+		return Context{}, keywright.ErrNotFound
+	}
+	return showContext(found[0]), nil
+}
+
+// DeleteContext removes a context and reports whether it was there. Its items stay
+// until their own TTLs end.
+func (m *Memory) DeleteContext(ctx context.Context, id string) (bool, error) {
+	return m.keys.ContextStore().Delete(ctx, id)
+}
+
+// Active are the contexts by their last use, the latest first; of one type, or of
+// all with "". after is the next of the page before.
+func (m *Memory) Active(ctx context.Context, kind, after string) (contexts []Context, next string, err error) {
+	store := m.keys.ContextStore()
+	q := entity.Query[harcakeys.ContextValue]{Of: store.ByUpdatedAt(), Newest: true, After: after}
+	if kind != "" {
+		q.And = append(q.And, store.ByType(kind))
+	}
+	page, err := store.List(ctx, q)
+	for _, c := range page.Items {
+		contexts = append(contexts, showContext(c))
+	}
+	return contexts, page.Next, err
+}
+
+// use notes that a context is in use: it comes first among the active ones and
+// lives for another hour at least. Reads do so now and then, writes always. A
+// context that is gone is ErrNoContext; while Redis is away nobody knows, and the
+// item does not wait for it.
+func (m *Memory) use(ctx context.Context, id string, writes bool) error {
+	if id == Global || !m.due(id, writes) || m.away(ctx) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := m.prolong(ctx, id)
+	if errors.Is(err, keywright.ErrNotFound) {
+		return ErrNoContext
+	}
+	if err != nil {
+		m.failed("use of a context")(err)
+	}
+	return nil
+}
+
+// prolong gives a context an hour, if it has less left.
+func (m *Memory) prolong(ctx context.Context, id string) error {
+	left, expires, err := m.keys.Context(id).TTL(ctx)
+	if err != nil {
+		return err
+	}
+	if !expires || left < hour {
+		left = hour
+	}
+	_, err = m.keys.ContextStore().UpdateWith(ctx, id, []keywright.WriteOption{keywright.ExpiresIn(left)})
+	return err
+}
+
+// due reports whether a use of a context is to be noted now.
+func (m *Memory) due(id string, writes bool) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !writes && time.Since(m.noted[id]) < m.o.Note {
+		return false
+	}
+	if len(m.noted) > 10_000 {
+		clear(m.noted) // noted once too often, at worst
+	}
+	m.noted[id] = time.Now()
+	return true
+}

@@ -1,0 +1,256 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/fallback"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// largest is how many bytes a request may have.
+const largest = 1 << 20
+
+// Handler serves the memory over HTTP; README.md has the paths. A request may take
+// as long as timeout, but for the events, which end with ctx.
+func (m *Memory) Handler(ctx context.Context, timeout time.Duration) http.Handler {
+	mux := http.NewServeMux()
+	serve := func(pattern string, h handler) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithTimeout(r.Context(), timeout)
+			defer cancel()
+			r.Body = http.MaxBytesReader(w, r.Body, largest)
+			status, body, err := h(r.WithContext(ctx))
+			if err != nil {
+				status, body = statusOf(err), map[string]string{"error": err.Error()}
+			}
+			answer(w, status, body)
+		})
+	}
+	serve("POST /items", m.postItem)
+	serve("GET /items", m.getItems)
+	serve("GET /items/{id}", m.getItem)
+	serve("PATCH /items/{id}", m.patchItem)
+	serve("DELETE /items/{id}", m.deleteItem)
+	serve("POST /contexts", m.postContext)
+	serve("GET /contexts", m.getContexts)
+	serve("GET /contexts/{id}", m.getContext)
+	serve("DELETE /contexts/{id}", m.deleteContext)
+	serve("GET /contexts/{id}/digest", m.getDigest)
+	serve("POST /outdate", m.postOutdate)
+	serve("PUT /state/{part}", m.putState)
+	serve("GET /state/{part}", m.getState)
+	serve("GET /health", m.getHealth)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.metrics, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) { m.getEvents(ctx, w, r) })
+	return mux
+}
+
+// handler answers a request; an error decides the status.
+type handler func(*http.Request) (status int, body any, err error)
+
+func answer(w http.ResponseWriter, status int, body any) {
+	if body == nil {
+		w.WriteHeader(status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+// errRequest is a request that cannot be read.
+var errRequest = errors.New("the request")
+
+func statusOf(err error) int {
+	class, known := keywright.ClassOf(err)
+	switch {
+	case errors.Is(err, keywright.ErrNotFound):
+		return http.StatusNotFound
+	case errors.Is(err, ErrNoContext):
+		return http.StatusUnprocessableEntity
+	case errors.Is(err, fallback.ErrConflict), errors.Is(err, entity.ErrExists):
+		return http.StatusConflict
+	case errors.Is(err, ErrQuery), errors.Is(err, errRequest):
+		return http.StatusBadRequest
+	case errors.Is(err, fallback.ErrFull), errors.Is(err, fallback.ErrNoCopy), class == keywright.NotApplied, class == keywright.Retryable, class == keywright.UnknownOutcome:
+		return http.StatusServiceUnavailable
+	case known && class == keywright.Invalid:
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
+}
+
+func read[T any](r *http.Request) (v T, err error) {
+	if err = json.NewDecoder(r.Body).Decode(&v); err != nil {
+		err = fmt.Errorf("%w is not the JSON it should be: %w", errRequest, err)
+	}
+	return v, err
+}
+
+func number(text, what string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		err = fmt.Errorf("%w: %s is no number", errRequest, what)
+	}
+	return n, err
+}
+
+func (m *Memory) postItem(r *http.Request) (int, any, error) {
+	i, err := read[Item](r)
+	if err != nil {
+		return 0, nil, err
+	}
+	made, err := m.Create(r.Context(), i)
+	return accepted(http.StatusCreated, made), made, err
+}
+
+// accepted is 202 for a write that waits for Redis.
+func accepted(status int, w Written) int {
+	if w.Pending {
+		return http.StatusAccepted
+	}
+	return status
+}
+
+func (m *Memory) getItem(r *http.Request) (int, any, error) {
+	i, err := m.Get(r.Context(), r.PathValue("id"))
+	return http.StatusOK, i, err
+}
+
+// patchItem changes an item if it has the version of If-Match; without, whatever
+// it has.
+func (m *Memory) patchItem(r *http.Request) (int, any, error) {
+	c, err1 := read[Change](r)
+	version, err2 := number(strings.Trim(r.Header.Get("If-Match"), `"`), "If-Match")
+	if err := errors.Join(err1, err2); err != nil {
+		return 0, nil, err
+	}
+	done, err := m.Update(r.Context(), r.PathValue("id"), version, c)
+	return accepted(http.StatusOK, done), done, err
+}
+
+func (m *Memory) deleteItem(r *http.Request) (int, any, error) {
+	done, err := m.Delete(r.Context(), r.PathValue("id"))
+	return accepted(http.StatusOK, done), done, err
+}
+
+type page[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitempty"`
+}
+
+func (m *Memory) getItems(r *http.Request) (int, any, error) {
+	v := r.URL.Query()
+	priority, err1 := number(v.Get("priority"), "priority")
+	limit, err2 := number(v.Get("limit"), "limit")
+	if err := errors.Join(err1, err2); err != nil {
+		return 0, nil, err
+	}
+	items, next, err := m.List(r.Context(), Query{Type: v.Get("type"), ContextID: v.Get("contextId"), Priority: priority, Limit: int(limit), After: v.Get("after")})
+	return http.StatusOK, page[Item]{items, next}, err
+}
+
+func (m *Memory) postContext(r *http.Request) (int, any, error) {
+	c, err := read[Context](r)
+	if err != nil {
+		return 0, nil, err
+	}
+	made, err := m.CreateContext(r.Context(), c)
+	return http.StatusCreated, made, err
+}
+
+func (m *Memory) getContext(r *http.Request) (int, any, error) {
+	c, err := m.Context(r.Context(), r.PathValue("id"))
+	return http.StatusOK, c, err
+}
+
+func (m *Memory) getContexts(r *http.Request) (int, any, error) {
+	contexts, next, err := m.Active(r.Context(), r.URL.Query().Get("type"), r.URL.Query().Get("after"))
+	return http.StatusOK, page[Context]{contexts, next}, err
+}
+
+func (m *Memory) deleteContext(r *http.Request) (int, any, error) {
+	there, err := m.DeleteContext(r.Context(), r.PathValue("id"))
+	if err == nil && !there {
+		err = keywright.ErrNotFound
+	}
+	return http.StatusNoContent, nil, err
+}
+
+func (m *Memory) getDigest(r *http.Request) (int, any, error) {
+	d, err := m.Digest(r.Context(), r.PathValue("id"))
+	return http.StatusOK, d, err
+}
+
+func (m *Memory) postOutdate(r *http.Request) (int, any, error) {
+	generation, err := m.Outdate(r.Context())
+	return http.StatusOK, map[string]int64{"generation": generation}, err
+}
+
+func (m *Memory) putState(r *http.Request) (int, any, error) {
+	seconds, err1 := number(r.URL.Query().Get("ttl"), "ttl")
+	state, err2 := read[json.RawMessage](r)
+	if err := errors.Join(err1, err2); err != nil {
+		return 0, nil, err
+	}
+	return http.StatusNoContent, nil, m.SetState(r.Context(), r.PathValue("part"), state, time.Duration(seconds)*time.Second)
+}
+
+func (m *Memory) getState(r *http.Request) (int, any, error) {
+	state, err := m.State(r.Context(), r.PathValue("part"))
+	return http.StatusOK, state, err
+}
+
+func (m *Memory) getHealth(r *http.Request) (int, any, error) {
+	h := m.Health(r.Context())
+	if h.Status != "healthy" {
+		return http.StatusServiceUnavailable, h, nil
+	}
+	return http.StatusOK, h, nil
+}
+
+// getEvents streams events, as text/event-stream, until the client goes or ctx ends.
+func (m *Memory) getEvents(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+	events := make(chan Event, 64)
+	stop, err := m.Subscribe(r.Context(), func(e Event) {
+		select {
+		case events <- e:
+		case <-r.Context().Done():
+		case <-ctx.Done():
+		}
+	})
+	if err != nil {
+		answer(w, statusOf(err), map[string]string{"error": err.Error()})
+		return
+	}
+	defer stop()
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	_ = out.SetWriteDeadline(time.Time{})
+	_ = out.Flush()
+	for {
+		select {
+		case e := <-events:
+			text, _ := json.Marshal(e)
+			if _, err := fmt.Fprintf(w, "data: %s\n\n", text); err != nil || out.Flush() != nil {
+				return
+			}
+		case <-r.Context().Done():
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package memory_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/examples/harca/memory"
+	"github.com/keywright/keywright/gen/acl"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/pressure"
+)
+
+// users makes the ACL users of the declaration, with the password "word".
+func users(t *testing.T, servers ...*keywrighttest.Server) {
+	t.Helper()
+	ks, _ := keyspace.Load(os.DirFS(".."), "keyspace.yaml")
+	all, err := acl.Users(ks)
+	must(t, err)
+	for _, s := range servers {
+		for _, u := range all {
+			s.Do(append(append([]string{"ACL", "SETUSER"}, u.SetUser()...), "on", ">word")...)
+		}
+	}
+}
+
+// TestSecure: the memory needs nothing that the declared user may not, over TLS,
+// and in a cluster.
+func TestSecure(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			certificates := keywrighttest.NewCertificates(t)
+			s := keywrighttest.Start(t, brand, keywrighttest.TLS(certificates))
+			users(t, s)
+			o := options(t, "rediss://short_term_memory:word@"+s.Addr())
+			o.Client.CAFile, o.Client.CertFile, o.Client.KeyFile = certificates.CA, certificates.ClientCert, certificates.ClientKey
+			flow(t, o, s)
+			pressed(t, o, s)
+			o.Client.CAFile = certificates.OtherCA
+			if m, err := memory.Open(t.Context(), o); err == nil {
+				_ = m.Close()
+				t.Error("a server that another authority has signed was believed")
+			}
+		})
+	}
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		c := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 0)
+		users(t, c.Nodes...)
+		flow(t, options(t, strings.Replace(c.URL(), "://", "://short_term_memory:word@", 1)), c.Nodes...)
+		check(t, c.URL())
+	})
+}
+
+// pressed: at 80 % of maxmemory items of low priority live shorter, at 90 % they
+// go; those of high priority stay.
+func pressed(t *testing.T, o memory.Options, s *keywrighttest.Server) {
+	o.Pressure = pressure.Options{Interval: 20 * time.Millisecond, Pause: time.Millisecond, Rest: time.Millisecond}
+	_, c := start(t, o)
+	const each = 300
+	long := strings.Repeat("x", 4000)
+	for i := range 2 * each {
+		c.do(http.StatusCreated, "POST", "/items", fmt.Sprintf(`{"type":"note","content":%q,"priority":%d,"ttl":3600}`, long, 1+i%2*8), nil)
+	}
+	level := func(ratio float64) {
+		used, _ := strconv.ParseFloat(s.Info("used_memory"), 64)
+		s.Do("CONFIG", "SET", "maxmemory", strconv.Itoa(int(used/ratio)))
+	}
+	level(.85)
+	eventually(t, "items of low priority live shorter", func() bool {
+		return c.metric(`keywright_pressure_items_total{action="shorten",entry="item"}`) == strconv.Itoa(each)
+	})
+	if ids, _ := c.ids("priority=1&limit=1000"); len(ids) != each {
+		t.Errorf("%d items of low priority are left at 85 %%", len(ids))
+	}
+	level(.97)
+	eventually(t, "items of low priority go", func() bool { ids, _ := c.ids("priority=1&limit=1000"); return len(ids) < each })
+	s.Do("CONFIG", "SET", "maxmemory", "0")
+	if ids, _ := c.ids("priority=9&limit=1000"); len(ids) != each {
+		t.Errorf("%d items of high priority are left", len(ids))
+	}
+}

@@ -1,0 +1,73 @@
+package memory_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/examples/harca/harcakeys"
+	"github.com/keywright/keywright/examples/harca/memory"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// TestSlotsMove: slots move between the nodes of a cluster while clients write and
+// items expire. The names have no hash tags: an item and its indexes lie on
+// different nodes, and agree nevertheless.
+func TestSlotsMove(t *testing.T) {
+	t.Parallel()
+	cluster := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
+	_, c := start(t, options(t, cluster.URL()))
+	heard := c.events()
+	client, err := keywright.Open(t.Context(), cluster.URL(), keywright.Options{})
+	must(t, err)
+	t.Cleanup(client.Close)
+	store := harcakeys.New(client).ItemStore()
+
+	stop := make(chan struct{})
+	var work sync.WaitGroup
+	var kept, ended []string
+	work.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			var made memory.Written
+			status, text := c.try("POST", "/items", fmt.Sprintf(`{"type":"note","content":%d,"priority":7}`, i), "", &made)
+			if status == http.StatusAccepted {
+				continue // later, by the second store
+			}
+			if status != http.StatusCreated {
+				t.Errorf("a write while slots move: %d %s", status, text)
+				return
+			}
+			if i%3 > 0 {
+				kept = append(kept, made.ID)
+			} else if _, err := store.Shorten(t.Context(), made.ID, 50*time.Millisecond); err == nil {
+				ended = append(ended, made.ID)
+			}
+		}
+	})
+	for i := range 3 {
+		cluster.MoveSlots(i, (i+1)%3, 200)
+	}
+	close(stop)
+	work.Wait()
+	if len(ended) == 0 {
+		t.Fatal("nothing was written while slots moved")
+	}
+	heard.await(t, "item expired", ended[len(ended)-1])
+	eventually(t, "what has expired is swept, and nothing waits", func() bool {
+		stats, err := store.Stats(t.Context())
+		return err == nil && stats.Expired == 0 && c.metric("harca_fallback_pending") == "0"
+	})
+	for _, id := range kept {
+		c.do(http.StatusOK, "GET", "/items/"+id, "", nil)
+	}
+	check(t, cluster.URL())
+	t.Logf("%d items live, %d have expired", len(kept), len(ended))
+}
