@@ -135,6 +135,44 @@ func (e *entityCode) stamped(field string) bool {
 	return field == s.Created || field == s.Updated || field == s.Version
 }
 
+// indexMethod writes the method that names the items of one value of an index.
+func (g *generator) indexMethod(e *entityCode, ix *keyspace.Index, pkg, typ string) {
+	code := g.keys[ix.Key]
+	name := "By" + strings.TrimPrefix(code.name, e.name+"Index")
+	var params []param
+	arguments := make([]string, 0, len(code.params))
+	for _, p := range code.params {
+		if p.place.Name == ix.Field {
+			params = append(params, p)
+			arguments = append(arguments, p.name)
+		} else {
+			arguments = append(arguments, "") // of the store
+		}
+	}
+	doc := "all of them"
+	if ix.Field != "" {
+		doc = "those of one " + printable(ix.Field)
+	}
+	if ix.Score != "" {
+		doc += ", by " + printable(ix.Score)
+	}
+	g.printf("// %s is %s.\nfunc (s %s) %s(%s) %s.Of[%sValue] {\n", name, doc, typ, name, signature(params), pkg, e.name)
+	switch {
+	case len(e.shared) > 0 && ix.Field == "":
+		g.printf("return s.By(%s, \"\")\n}\n\n", quote(ix.Name))
+	case len(e.shared) > 0: // the rest of the key is the store's
+		f := e.field(ix.Field)
+		value := convert(params[0].name, params[0].typ, f.typ)
+		if f.Type.Optional {
+			g.printf("value := %s\n", value)
+			value = "&value"
+		}
+		g.printf("return s.Like(%s, &%sValue{%s: %s})\n}\n\n", quote(ix.Name), e.name, f.name, value)
+	default:
+		g.printf("key, err := %sKey(%s)\nreturn s.At(%s, key, err)\n}\n\n", code.name, strings.Join(arguments, ", "), quote(ix.Name))
+	}
+}
+
 // spec writes the statements that make the specification of an entity.
 func (g *generator) spec(e *entityCode, pkg string) string {
 	scope := bodyNames()
