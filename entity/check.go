@@ -41,7 +41,8 @@ type Checked struct {
 // Check compares all items with all entries of all indexes, each item in one
 // step, so that writers at work cause no false alarm. It goes through the
 // keyspace by SCAN, throttled; in a cluster through that of every primary. With
-// Apply it puts right what is wrong. It changes nothing else, and sweeps nothing.
+// Apply it puts right what is wrong, and gives an item that never expires and should
+// the declared default TTL. It changes nothing else, and sweeps nothing.
 func (s *Store[I, T]) Check(ctx context.Context, o CheckOptions) (Checked, error) {
 	if s.err != nil {
 		return Checked{}, s.err
@@ -112,7 +113,7 @@ func (c *check[I, T]) scanNode(ctx context.Context, node rueidis.Client) error {
 func (c *check[I, T]) page(ctx context.Context, keys []string) error {
 	var ids []string
 	for _, key := range keys {
-		if _, ok := c.store.spec.Parse(key); ok {
+		if _, ok := c.store.parsed(key); ok {
 			ids = append(ids, c.store.id(key))
 		}
 		for i := range c.store.spec.Indexes {

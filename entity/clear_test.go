@@ -87,6 +87,30 @@ func TestClear(t *testing.T) {
 	})
 }
 
+// TestClearBehindMoves: an item that lived on when its record was read, moved and
+// died then, leaves no entry where it moved to.
+func TestClearBehindMoves(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		_, err := notes.Create(t.Context(), "1", a("k", 5))
+		must(t, err)
+		s.Do("ZADD", notes.spec.Expires, "1", "1") // its hash was prolonged, by hand or as the server stood still
+		due, _, _, err := notes.due(t.Context(), "me", SweepOptions{})
+		must(t, err)
+		_, err = notes.Update(t.Context(), "1", setKind.Set("else"))
+		must(t, err)
+		s.Do("DEL", notes.key("1"))
+		_, err = notes.sweepBatch(t.Context(), due)
+		must(t, err)
+		must(t, notes.yield(t.Context(), "me"))
+		_, err = notes.Sweep(t.Context(), SweepOptions{})
+		must(t, err)
+		if left := s.Do("EXISTS", "n:idx:kind:else", "n:idx:kind:k", notes.spec.Ledger).(int64); left != 0 {
+			t.Errorf("%d keys are left behind an item that is gone", left)
+		}
+		sound(t, notes)
+	})
+}
+
 // TestLotOfOneMoment: items of one score are not divided, unless they are more
 // than a batch.
 func TestLotOfOneMoment(t *testing.T) {

@@ -198,7 +198,12 @@ type Conflict struct {
 	Err     error
 }
 
-func (c *Conflict) Error() string { return c.Err.Error() }
+func (c *Conflict) Error() string {
+	if c.Version != 0 && c.Err == ErrVersion {
+		return fmt.Sprintf("%v: %d", c.Err, c.Version)
+	}
+	return c.Err.Error()
+}
 
 // Unwrap gives ErrExists or ErrVersion.
 func (c *Conflict) Unwrap() error { return c.Err }
@@ -206,6 +211,16 @@ func (c *Conflict) Unwrap() error { return c.Err }
 // id is the id of a key: what stands between prefix and suffix.
 func (s *Store[I, T]) id(key string) string {
 	return key[len(s.spec.Prefix) : len(key)-len(s.spec.Suffix)]
+}
+
+// parsed reads the id of a key. One that does not begin and end as the items of
+// this store is none: Parse may look at the shape of a key alone, and not at what
+// all keys of a store share.
+func (s *Store[I, T]) parsed(key string) (id I, ok bool) {
+	if len(key) < len(s.spec.Prefix)+len(s.spec.Suffix) || !strings.HasPrefix(key, s.spec.Prefix) || !strings.HasSuffix(key, s.spec.Suffix) {
+		return id, false
+	}
+	return s.spec.Parse(key)
 }
 
 // KeyOf is the key of an item by the text of its id, as Problem has it.
@@ -218,17 +233,20 @@ func (s *Store[I, T]) action(name string, effect keywright.Effect, key string, e
 	if err == nil {
 		err = s.err
 	}
-	if err != nil && err != s.err {
-		err = s.invalid(err)
+	if err != nil {
+		err = s.invalid(name, err)
 	}
 	return keywright.Action{Client: s.client, Name: name, Entry: s.spec.Entry, Effect: effect, Err: err, Key: key}
 }
 
-func (s *Store[I, T]) invalid(err error) error {
-	if _, known := err.(*keywright.Error); known {
-		return err
+// invalid is an error that was found before anything was sent.
+func (s *Store[I, T]) invalid(op string, err error) error {
+	out := keywright.Error{Class: keywright.Invalid, Err: err}
+	if known, ok := err.(*keywright.Error); ok {
+		out = *known
 	}
-	return &keywright.Error{Class: keywright.Invalid, Entry: s.spec.Entry.Name, Err: err}
+	out.Op, out.Entry = op, s.spec.Entry.Name
+	return &out
 }
 
 // record is what the ledger says of an item: by the name of each index that has a

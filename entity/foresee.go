@@ -2,6 +2,7 @@ package entity
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,6 +55,9 @@ func (f *foresight) set(p page, ids []string) {
 	f.pages[p] = ids
 }
 
+// largestPlain is up to where every server writes a whole score without exponent.
+const largestPlain = 1 << 52
+
 // row is an item as a list has it.
 type row struct {
 	id    string
@@ -103,12 +107,16 @@ func (s *Store[I, T]) foresee(ctx context.Context, a *keywright.Action, q *Query
 		return nil, "", 0, false, err
 	}
 	rows, gone = living(ids, texts)
+	if s.moving(q.Of, members, rows) {
+		s.seen.set(p, nil) // the script sees index and items in one moment
+		return nil, "", 0, false, nil
+	}
 	if p.order == "set" {
 		slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.id, b.id) })
 	}
 	if more {
 		score := members[len(ids)-1].Score
-		if score != float64(int64(score)) {
+		if math.Abs(score) > largestPlain || score != math.Trunc(score) {
 			s.seen.set(p, nil) // the script knows how the server writes it
 			return nil, "", 0, false, nil
 		}
@@ -116,6 +124,36 @@ func (s *Store[I, T]) foresee(ctx context.Context, a *keywright.Action, q *Query
 	}
 	s.seen.set(p, ids)
 	return rows, next, gone, true, nil
+}
+
+// moving is whether an item is another one by now than its index said: it was
+// changed between the reading of the two.
+func (s *Store[I, T]) moving(of Of[T], members []rueidis.ZScore, rows []row) bool {
+	value, score := s.columns[of.index.Field], s.columns[of.index.Score]
+	i := 0
+	for _, r := range rows {
+		if of.index.Field != "" {
+			if text, err := r.texts[value].ToString(); err != nil || text != of.index.text(of.key) {
+				return true
+			}
+		}
+		if of.index.Score == "" {
+			continue
+		}
+		for members[i].Member != r.id { // rows are members, without those that are gone
+			i++
+		}
+		if text, err := r.texts[score].ToString(); err != nil || !number(text, members[i].Score) {
+			return true
+		}
+	}
+	return false
+}
+
+// number is whether a text is a number.
+func number(text string, n float64) bool {
+	f, err := strconv.ParseFloat(text, 64)
+	return err == nil && f == n
 }
 
 // ahead asks for the ids of a page with their scores, and for the items it had.

@@ -100,3 +100,53 @@ func TestForeseenRoundTrips(t *testing.T) {
 		}
 	})
 }
+
+// TestForeseenWhileItMoves: an item that is changed between the reading of an
+// index and of the items is not listed where it is no longer.
+func TestForeseenWhileItMoves(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		ctx, other := t.Context(), New(open(t, s.URL()), notes.spec, nil)
+		due := time.UnixMilli(50)
+		for _, id := range []string{"1", "2"} {
+			n := a("fact", 5)
+			n.Due = &due
+			_, err := notes.Create(ctx, id, n)
+			must(t, err)
+		}
+		for i, q := range []Query[note]{{Of: notes.By("kind", "fact")}, {Of: notes.By("due", "")}} {
+			same(t, "at first", notes.listed(t, q), []string{"1", "2"})
+			had := notes.seen.get(q.page())
+			act := notes.action("list", keywright.Reads, q.Of.key, nil)
+			members, _, err := notes.ahead(ctx, &act, q.page(), had)
+			must(t, err)
+			change := []Change[note]{setKind.Set("else"), setDue.Set(time.UnixMilli(60))}[i]
+			_, err = other.Update(ctx, "1", change)
+			must(t, err)
+			_, texts, err := notes.ahead(ctx, &act, q.page(), had)
+			must(t, err)
+			rows, _ := living(had, texts)
+			if !notes.moving(q.Of, members, rows) {
+				t.Errorf("query %d lists an item where it is no longer", i)
+			}
+		}
+		same(t, "behind it", notes.listed(t, Query[note]{Of: notes.By("kind", "fact")}), []string{"2"})
+		same(t, "behind it", notes.listed(t, Query[note]{Of: notes.By("due", "")}), []string{"2", "1"})
+	})
+}
+
+// TestForeseenLargeScores: a page behind a score that servers write with an
+// exponent gives nothing twice.
+func TestForeseenLargeScores(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		for i := range 4 {
+			due := time.UnixMilli(200_000_000_000_000_000)
+			n := note{Kind: "k", Context: "c", Priority: 1, Text: fmt.Sprint("text of ", i), Due: &due}
+			_, err := notes.Create(t.Context(), fmt.Sprint(i), n)
+			must(t, err)
+		}
+		q := Query[note]{Of: notes.By("due", ""), Limit: 2}
+		for _, what := range []string{"by the script", "foreseen"} {
+			same(t, what, walk(t, notes, q), []string{"0", "1", "2", "3"})
+		}
+	})
+}

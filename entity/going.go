@@ -84,7 +84,7 @@ func (g *Going[I, T]) each(ids []string, do func(I) (bool, error)) (n int, faile
 }
 
 func (g *Going[I, T]) one(text string, do func(I) (bool, error)) (bool, error) {
-	id, ok := g.store.spec.Parse(g.store.key(text))
+	id, ok := g.store.parsed(g.store.key(text))
 	if !ok {
 		return false, g.store.broken(g.store.key(text), "", fmt.Errorf("a member of the index %s is no id of an item", g.index))
 	}

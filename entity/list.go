@@ -135,18 +135,23 @@ func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (ids []I, next string
 // named reads the id of an item from a member of an index.
 func (s *Store[I, T]) named(text string) (id I, key string, err error) {
 	key = s.key(text)
-	id, ok := s.spec.Parse(key)
+	id, ok := s.parsed(key)
 	if !ok {
 		return id, key, s.broken(key, "", errors.New("a member of an index is no id of an item"))
 	}
 	return id, key, nil
 }
 
+var errNoIndex = errors.New("a query without an index: say Of which one")
+
 func (q *Query[T]) check() error {
 	all := append([]Of[T]{q.Of}, q.And...)
 	for _, of := range all {
 		if of.err != nil {
 			return of.err
+		}
+		if of.index == nil {
+			return errNoIndex
 		}
 	}
 	if q.Of.index.Score == "" && (q.From != "" || q.To != "" || q.Newest) {
@@ -251,7 +256,11 @@ func (s *Store[I, T]) Each(ctx context.Context, q Query[T]) iter.Seq2[Item[I, T]
 // item that has expired. Where the keys lie in several slots it is never exact
 // (docs/entities-cluster.md).
 func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n int64, exact bool, err error) {
-	a := s.action("count", keywright.Reads, of.key, of.err)
+	err = of.err
+	if err == nil && of.index == nil {
+		err = errNoIndex
+	}
+	a := s.action("count", keywright.Reads, of.key, err)
 	if a.Err != nil {
 		return 0, false, a.Err
 	}
@@ -303,7 +312,7 @@ func (s *Store[I, T]) registered(ctx context.Context) iter.Seq2[[]I, error] {
 		for ids, err := range s.ledger(ctx) {
 			out := make([]I, 0, len(ids))
 			for _, r := range ids {
-				if id, ok := s.spec.Parse(s.key(r.id)); ok {
+				if id, ok := s.parsed(s.key(r.id)); ok {
 					out = append(out, id)
 				}
 			}

@@ -29,9 +29,10 @@ const putHead = 7
 // putting is whether there is this faster way at all: a test does without.
 var putting = true
 
-// newPutter makes the script of an entity; nil where only `write` can do it.
+// newPutter makes the script of an entity; nil where only `write` can do it, and
+// where only keys and indexes are known, as on the command line.
 func newPutter[I, T any](c *keywright.Client, s *Store[I, T]) *putter {
-	if !putting {
+	if !putting || len(s.spec.Fields.Columns) == 0 {
 		return nil
 	}
 	p := &putter{}

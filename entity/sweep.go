@@ -148,15 +148,36 @@ func (s *Store[I, T]) lot(ctx context.Context, now string, most int) (d lot, err
 	for i, z := range scores {
 		ids[i] = z.Member
 	}
-	a = s.action("sweep", keywright.Reads, s.spec.Ledger, nil)
+	there, err := s.records(ctx, ids, &d)
+	if there {
+		d.last = ""
+	}
+	return d, err
+}
+
+// records adds what the ledger says of items, and whether one of them was there
+// still before it was asked: that one can have moved since. One that was gone by
+// then can only have been made anew, with another expiry time.
+func (s *Store[I, T]) records(ctx context.Context, ids []string, d *lot) (there bool, err error) {
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = s.key(id)
+	}
+	raw := s.client.Raw()
+	a := s.action("sweep", keywright.Reads, s.spec.Ledger, nil)
 	records, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
-		return raw.Do(ctx, raw.B().Hmget().Key(s.spec.Ledger).Field(ids...).Build())
+		results := raw.DoMulti(ctx, raw.B().Exists().Key(keys...).Build(), raw.B().Hmget().Key(s.spec.Ledger).Field(ids...).Build())
+		n, failed := results[0].AsInt64()
+		if there = n > 0; failed != nil {
+			return results[0]
+		}
+		return results[1]
 	}, func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() })
 	for i := range records {
 		record, _ := records[i].ToString() // "": it is in no ledger
 		d.items = append(d.items, registration{ids[i], record})
 	}
-	return d, err
+	return there, err
 }
 
 func millis(text string) time.Duration {

@@ -38,15 +38,15 @@ func (x Texts[I, T]) Key(id I) (string, error) {
 		err = x.s.err
 	}
 	if err != nil {
-		return "", x.s.invalid(err)
+		return "", x.s.invalid("item as text", err)
 	}
 	return key, nil
 }
 
 func (x Texts[I, T]) id(key string) (I, error) {
-	id, ok := x.s.spec.Parse(key)
+	id, ok := x.s.parsed(key)
 	if !ok {
-		return id, x.s.invalid(errors.New("the key is none of this entity"))
+		return id, x.s.invalid("item as text", errors.New("the key is none of this entity"))
 	}
 	return id, nil
 }
@@ -115,7 +115,7 @@ func (x Texts[I, T]) Of(key string, item Item[I, T]) (map[string]string, error) 
 			t.text, t.there, err = x.s.text(key, &item.Value, i)
 		}
 		if err != nil {
-			return nil, x.s.invalid(value.In(name, err))
+			return nil, x.s.invalid("item as text", value.In(name, err))
 		}
 		if t.there {
 			texts[name] = t.text
@@ -140,7 +140,7 @@ func (x Texts[I, T]) Item(key string, texts map[string]string) (item Item[I, T],
 func (x Texts[I, T]) Changes(key string, changes []Change[T]) (texts map[string]string, drop []string, err error) {
 	p, err := x.s.patch(changes)
 	if err != nil {
-		return nil, nil, x.s.invalid(err)
+		return nil, nil, x.s.invalid("item as text", err)
 	}
 	texts = map[string]string{}
 	for i, name := range x.s.names {
@@ -149,7 +149,7 @@ func (x Texts[I, T]) Changes(key string, changes []Change[T]) (texts map[string]
 			drop = append(drop, name)
 		case p.touched[name]:
 			if texts[name], _, err = x.s.text(key, &p.v, i); err != nil {
-				return nil, nil, x.s.invalid(value.In(name, err))
+				return nil, nil, x.s.invalid("item as text", value.In(name, err))
 			}
 		}
 	}
@@ -206,7 +206,7 @@ func (x Texts[I, T]) TTL(key string, w TextWrite, asked time.Duration) (ttl time
 	case Some:
 		p, err := x.some(key, w)
 		if err != nil {
-			return 0, false, x.s.invalid(err)
+			return 0, false, x.s.invalid("item as text", err)
 		}
 		if asked == 0 && x.s.spec.TTL != nil && !p.knows(x.s.spec.TTLFields) {
 			return 0, true, nil // if its rule needs more, Write asks the server for it

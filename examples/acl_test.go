@@ -3,6 +3,7 @@ package examples
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/examples/harca/harcakeys"
 	"github.com/keywright/keywright/examples/shop/shopkeys"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/keyspace"
@@ -20,7 +23,50 @@ import (
 // TestConstructsUnderTheirUsers: locks, caches and rankings work under the users
 // that `keywright acl` makes of the declaration, and with nothing more.
 func TestConstructsUnderTheirUsers(t *testing.T) {
-	ks, _ := keyspace.Load(os.DirFS("."), "shop/keyspace.yaml")
+	underTheirUsers(t, "shop/keyspace.yaml", func(t *testing.T, as func(user string) *keywright.Client) {
+		couponsAsOwner(t, shopkeys.New(as("coupon")), shopkeys.New(as("coupon")))
+		productsAsOwner(t, shopkeys.New(as("product")))
+	})
+}
+
+// TestItemsUnderTheirUsers: who owns items may do all with them, and who reads
+// them finds them.
+func TestItemsUnderTheirUsers(t *testing.T) {
+	underTheirUsers(t, "harca/keyspace.yaml", func(t *testing.T, as func(user string) *keywright.Client) {
+		ctx, id := t.Context(), "0190a1b2-0000-7000-8000-000000000001"
+		owner, reader := harcakeys.New(as("context_manager")).ContextStore(), harcakeys.New(as("short_term_memory")).ContextStore()
+		value := harcakeys.ContextValue{Name: "n", Type: "talk", Metadata: json.RawMessage(`{}`)}
+		_, made := owner.Create(ctx, id, value)
+		_, put := owner.Put(ctx, id, value)
+		_, updated := owner.Update(ctx, id, harcakeys.ContextFields.Type.Set("other"))
+		_, swept := owner.Sweep(ctx, entity.SweepOptions{})
+		if err := errors.Join(made, put, updated, swept, owner.Touch(ctx, id)); err != nil {
+			t.Error(err)
+		}
+		for range 2 { // by the script, and as it is known from before
+			page, err := reader.List(ctx, entity.Query[harcakeys.ContextValue]{Of: reader.ByType("other")})
+			if err != nil || len(page.Items) != 1 {
+				t.Errorf("%+v %v", page, err)
+			}
+		}
+		if n, _, err := reader.Count(ctx, reader.ByUpdatedAt(), "", ""); err != nil || n != 1 {
+			t.Errorf("%d %v", n, err)
+		}
+		if items, err := reader.GetMany(ctx, id); err != nil || len(items) != 1 {
+			t.Errorf("%+v %v", items, err)
+		}
+		if _, err := reader.Delete(ctx, id); err == nil {
+			t.Error("a reader deletes")
+		}
+		if there, err := owner.Delete(ctx, id); err != nil || !there {
+			t.Errorf("%t %v", there, err)
+		}
+	})
+}
+
+// underTheirUsers runs against servers that have the users of a declaration.
+func underTheirUsers(t *testing.T, declaration string, run func(t *testing.T, as func(user string) *keywright.Client)) {
+	ks, _ := keyspace.Load(os.DirFS("."), declaration)
 	users, err := acl.Users(ks)
 	if err != nil {
 		t.Fatal(err)
@@ -32,16 +78,14 @@ func TestConstructsUnderTheirUsers(t *testing.T) {
 			for _, u := range users {
 				s.Do(append(append([]string{"ACL", "SETUSER"}, u.SetUser()...), "on", ">word")...)
 			}
-			as := func(user string) *shopkeys.Keyspace {
+			run(t, func(user string) *keywright.Client {
 				c, err := keywright.Open(t.Context(), fmt.Sprintf("redis://%s:word@%s", user, s.Addr()), keywright.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				t.Cleanup(c.Close)
-				return shopkeys.New(c)
-			}
-			couponsAsOwner(t, as("coupon"), as("coupon"))
-			productsAsOwner(t, as("product"))
+				return c
+			})
 		})
 	}
 }

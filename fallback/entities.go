@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -110,8 +111,8 @@ func (t items[I, T]) GetQuick(ctx context.Context, key string) (Item[entity.Item
 // Write implements Target.
 func (t items[I, T]) Write(ctx context.Context, key string, c Change) (int64, error) {
 	version, err := t.Texts.Write(ctx, key, asTexts(c))
-	if errors.Is(err, entity.ErrExists) || errors.Is(err, entity.ErrVersion) {
-		return 0, ErrConflict // an error of class NotApplied is one of a server that is away
+	if conflict, ok := errors.AsType[*entity.Conflict](err); ok {
+		return 0, fmt.Errorf("%w: %w", ErrConflict, conflict) // without its class: NotApplied is a server that is away
 	}
 	return version, err
 }

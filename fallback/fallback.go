@@ -31,7 +31,7 @@ import (
 
 // ErrConflict is a conditional write whose condition does not hold: the item has
 // another version, or is there although it was to be created, or is not there.
-var ErrConflict = errors.New("the item is not at the version that the write is based on")
+var ErrConflict = errors.New("the condition of the write does not hold")
 
 // ErrNoCopy is an operation that needs what the second store does not have.
 var ErrNoCopy = errors.New("the second store has no copy of the item")

@@ -108,8 +108,9 @@ func (b *builder) stamps() {
 	at := map[string]*string{"created": &b.e.Stamps.Created, "updated": &b.e.Stamps.Updated, "version": &b.e.Stamps.Version}
 	kinds := map[string][]scalar.Kind{"created": {scalar.UnixMS, scalar.UnixS}, "updated": {scalar.UnixMS, scalar.UnixS}, "version": {scalar.Int}}
 	unit := scalar.Int // none yet
+	props := b.d.known(p.value, "stamps", childProperties["stamps"])
 	for _, name := range []string{"created", "updated", "version"} {
-		v, ok := b.d.known(p.value, "stamps", childProperties["stamps"])[name]
+		v, ok := props[name]
 		if !ok {
 			continue
 		}

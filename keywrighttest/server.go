@@ -84,7 +84,7 @@ func Start(t testing.TB, brand Brand, options ...Option) *Server {
 	if _, err := exec.LookPath(string(brand)); err != nil {
 		t.Fatalf("%s is not installed: run scripts/install-test-deps.sh", brand)
 	}
-	s := &Server{t: t, Brand: brand, Dir: t.TempDir()}
+	s := &Server{t: t, Brand: brand, Dir: tempDir(t)}
 	for _, o := range options {
 		o(s)
 	}
@@ -102,6 +102,21 @@ func Start(t testing.TB, brand Brand, options ...Option) *Server {
 	}
 	t.Cleanup(s.Kill)
 	return s
+}
+
+// tempDir is a directory that goes with the test. A child of a server that was
+// killed may write into it for a moment longer.
+func tempDir(t testing.TB) string {
+	dir, err := os.MkdirTemp("", "keywright")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := within(10*time.Second, "the server's directory to go", func() bool { return os.RemoveAll(dir) == nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 var nextPort atomic.Int64

@@ -278,6 +278,9 @@ func Activate(ring []byte, id string) (text []byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the key ring %w", err)
 	}
+	if _, ok := d.Keys[id]; !ok {
+		return nil, errors.New("the key ring has no key " + id)
+	}
 	d.Active = id
 	text, _, err = d.changed(id)
 	return text, err

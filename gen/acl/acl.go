@@ -176,10 +176,22 @@ func (b *builder) entry(k *keyspace.Key) {
 	for _, r := range k.Entry.Readers {
 		b.grant(b.user(r, k.Name), k, k.Entry.Construct == keyspace.Topic) // a consumer writes down what it has had
 	}
+	if k.Entry.Construct == keyspace.Entity {
+		for _, r := range k.Entry.Readers {
+			b.lists(r, k.Name)
+		}
+	}
 	if u := b.user(k.Entry.Owner, k.Name); u != nil && k.Role == "" {
 		for _, old := range k.Entry.Was {
 			u.add(old, true, k.Name)
 		}
+	}
+}
+
+// lists lets a reader of items list and count them, which scripts do that only read.
+func (b *builder) lists(reader, entry string) {
+	if u := b.user(reader, entry); u != nil {
+		u.may("eval_ro evalsha_ro")
 	}
 }
 

@@ -39,8 +39,8 @@ func (g *generator) entity(c *keyCode, k *keyspace.Key) {
 	g.changes(e, pkg)
 	g.printf("// %s is all %s: what can be done with them.\ntype %s struct{ *%s.Store[%s, %sValue] }\n\n", typ, printable(e.e.Name), typ, pkg, e.id, c.name)
 	for i := range e.e.Index {
-		if !isExpiry(&e.e.Index[i]) {
-			g.indexMethod(e, &e.e.Index[i], pkg, typ)
+		if ix := &e.e.Index[i]; !expiry(ix) {
+			g.indexMethod(e, ix, pkg, typ)
 		}
 	}
 	spec := g.spec(e, pkg)
@@ -134,10 +134,6 @@ func (e *entityCode) stamped(field string) bool {
 	s := e.e.Stamps
 	return field == s.Created || field == s.Updated || field == s.Version
 }
-
-// isExpiry reports whether an index holds the expiry times of all items: the store
-// keeps it for its sweeps, and lists nothing by it.
-func isExpiry(ix *keyspace.Index) bool { return ix.Score == "expires" && ix.Field == "" }
 
 // indexMethod writes the method that names the items of one value of an index.
 func (g *generator) indexMethod(e *entityCode, ix *keyspace.Index, pkg, typ string) {
@@ -243,12 +239,16 @@ func (e *entityCode) role(name string) *keyspace.Key {
 		return role(e.e, name)
 	}
 	for _, ix := range e.e.Index {
-		if ix.Field == "" && ix.Score == name {
+		if expiry(&ix) {
 			return ix.Key
 		}
 	}
 	return role(e.e, "expiry")
 }
+
+// expiry is whether an index is the expiry times, which the store keeps for itself:
+// it lists nothing.
+func expiry(ix *keyspace.Index) bool { return ix.Score == "expires" && ix.Field == "" }
 
 // around are the first and the last element that hold one of these parameters.
 func (c *keyCode) around(params []param) (first, last int) {
@@ -266,7 +266,7 @@ func (c *keyCode) around(params []param) (first, last int) {
 
 // indexSpec is one index of a spec, "" for the expiry times.
 func (g *generator) indexSpec(e *entityCode, ix *keyspace.Index, b *built, scope *gen.Names) string {
-	if isExpiry(ix) {
+	if expiry(ix) {
 		return ""
 	}
 	code := g.keys[ix.Key]
@@ -412,9 +412,9 @@ func literal(p *pattern.Pattern) string {
 // part is a field of a message: the id of the item, or one of its fields.
 func (g *generator) part(e *entityCode, name string, t scalar.Type) (string, bool) {
 	value := g.use(module + "/value")
-	form := g.stored(e.name+"_message", &scalar.Type{Kind: t.Kind, Layout: t.Layout}, true).form
-	if t.Kind == scalar.Enum {
-		form = "Quoted"
+	form := "Quoted"
+	if t.Kind != scalar.Enum { // which would make a type
+		form = g.stored(e.name+"_message", &scalar.Type{Kind: t.Kind, Layout: t.Layout}, true).form
 	}
 	if len(e.own) == 1 && e.own[0].place.Name == name {
 		return fmt.Sprintf("{Name: %s, Form: %s.%s}", quote(name), value, form), true

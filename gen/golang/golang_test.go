@@ -234,3 +234,12 @@ func TestChannels(t *testing.T) {
 		}
 	}
 }
+
+// TestExpiryTimesAreNoIndex: the store keeps the expiry times for itself, so that
+// there is no method that lists by them.
+func TestExpiryTimesAreNoIndex(t *testing.T) {
+	text := string(generate(t, load(t, "../../examples/harca", "keyspace.yaml")))
+	if strings.Contains(text, "ByExpires(") || !strings.Contains(text, "ByUpdatedAt(") {
+		t.Error("a method lists by the expiry times, or none by an index")
+	}
+}

@@ -65,10 +65,11 @@ func (c *context) messages() {
 // emitted judges one announcement of an entity.
 func (c *context) emitted(e *keyspace.Entry, action string, ch *keyspace.Channel) {
 	what, fix := e.Name+" announces on "+ch.Name, "name a field of "+e.Name
-	known := func(name string) bool { return placeholder(e, name) || fieldOf(e, name) != nil }
+	always := func(name string) bool { f := fieldOf(e, name); return f != nil && !f.Type.Optional }
+	known := func(name string) bool { return placeholder(e, name) || always(name) }
 	if action == "expire" {
 		what, fix = what+" when it has expired and is gone", "name the id or a field with an index key per value"
-		known = func(name string) bool { return placeholder(e, name) || indexed(e, name) }
+		known = func(name string) bool { return placeholder(e, name) || indexed(e, name) && always(name) }
 	}
 	at := e.At["emits."+action]
 	c.filled(ch, at, e.Name, what, fix, known)
@@ -83,12 +84,12 @@ func (c *context) emitted(e *keyspace.Entry, action string, ch *keyspace.Channel
 func (c *context) filled(ch *keyspace.Channel, at keyspace.Pos, entry, what, fix string, known func(string) bool) {
 	for _, m := range ch.Message {
 		if !m.Type.Optional && !known(m.Name) {
-			c.report(at, entry, fix+", or make it optional", "%s, but has no %s for the message", what, m.Name)
+			c.report(at, entry, fix+", or make it optional", "%s, but does not always have %s for the message", what, m.Name)
 		}
 	}
 	for _, p := range ch.Pattern.Placeholders() {
 		if !known(p.Name) {
-			c.report(at, entry, fix, "%s, but has no %s for the name of the channel, %s", what, p.Name, ch.Pattern)
+			c.report(at, entry, fix, "%s, but does not always have %s for the name of the channel, %s", what, p.Name, ch.Pattern)
 		}
 	}
 }

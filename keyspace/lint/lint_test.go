@@ -61,10 +61,10 @@ var cases = map[string]struct{ bad, good []string }{
 		emitting("cluster: true", "create", "{channel: c}"), emitting("cluster: true", "create", "{channel: \"c:{#{id}}\", durable: {age: 1d}}"), emitting("", "create", "{channel: c, durable: {age: 1d}}"),
 	}},
 	"KW331": {bad: []string{
-		emitting("", "create", "{channel: c, message: {x: int}}"), emitting("", "expire", "{channel: c, message: {n: int}}"), emitting("", "delete", "{channel: \"c:{x}\"}"), emitting("", "update", "{channel: c, message: {s: text}}"), emitting("", "update", "{channel: c, message: {s: text encrypted}}"),
+		emitting("", "create", "{channel: c, message: {x: int}}"), emitting("", "expire", "{channel: c, message: {n: int}}"), emitting("", "delete", "{channel: \"c:{x}\"}"), emitting("", "create", "{channel: c, message: {o: int}}"), emitting("", "update", "{channel: \"c:{o}\"}"), emitting("", "expire", "{channel: c, message: {w: text}}"), emitting("", "update", "{channel: c, message: {s: text}}"), emitting("", "update", "{channel: c, message: {s: text encrypted}}"),
 		"keys: {}\nchannels: {c: {channel: c, message: {a: int}}}\nevents:\n  e: {with: [b], emits: [c]}", "keys: {}\nchannels: {c: \"c:{a}\"}\nevents:\n  e: {with: [b], emits: [c]}",
 	}, good: []string{
-		emitting("", "create", "{channel: \"c:{id}\", message: {id: text, n: int, k: text, x: int optional}}"), emitting("", "expire", "{channel: \"c:{k}\", message: {id: text, k: text, at: unix_ms optional, n: int optional}}"),
+		emitting("", "create", "{channel: \"c:{id}\", message: {id: text, n: int, k: text, x: int optional}}"), emitting("", "expire", "{channel: \"c:{k}\", message: {id: text, k: text, at: unix_ms optional, n: int optional, w: text optional}}"),
 		"keys: {}\nchannels: {c: {channel: \"c:{b}\", message: {a: int, c: int optional}}}\nevents:\n  e: {with: [a, b], emits: [c]}",
 	}},
 	"KW332": {bad: []string{"keys: {}\nchannels: {c: {channel: \"c:{x}\", sharded: true}}"}, good: []string{"keys: {}\nchannels: {c: {channel: c, sharded: true}, d: \"d:{x}\"}"}},
@@ -81,7 +81,7 @@ func pressureCase(ttl string, rules ...string) string {
 
 // emitting is an entity that announces one action on a channel.
 func emitting(section, action, channel string) string {
-	return section + "\nkeys:\n  e: {key: \"e:{#{id}}\", type: entity, ttl: 1h, fields: {n: int, k: text, at: unix_ms, s: text encrypted}, index: {k: \"e:{#x}:{k}\", at: \"e:{#x}:at\"}, emits: {" + action + ": c}}\nchannels:\n  c: " + channel
+	return section + "\nkeys:\n  e: {key: \"e:{#{id}}\", type: entity, ttl: 1h, fields: {n: int, k: text, at: unix_ms, s: text encrypted, o: int optional, w: text optional}, index: {k: \"e:{#x}:{k}\", w: \"e:{#x}:w:{w}\", at: \"e:{#x}:at\"}, emits: {" + action + ": c}}\nchannels:\n  c: " + channel
 }
 
 // scripts are the files of the cases about scripts.

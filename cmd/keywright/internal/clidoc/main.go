@@ -93,6 +93,9 @@ func collect(c *cobra.Command, list *[]*cobra.Command) {
 		switch {
 		case sub.Name() == "help" || sub.Hidden:
 		case sub.HasSubCommands() && sub.Name() != "completion":
+			if flags(sub.LocalNonPersistentFlags()) != "" { // it does something itself
+				*list = append(*list, sub)
+			}
 			collect(sub, list)
 		default:
 			*list = append(*list, sub)

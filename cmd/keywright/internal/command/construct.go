@@ -49,7 +49,7 @@ func constructsOf(ks *keyspace.Keyspace, of keyspace.Construct, names []string, 
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			hint := fmt.Sprintf("the %ss are %s", of, strings.Join(all, ", "))
+			hint := fmt.Sprintf("it declares %s", strings.Join(all, ", "))
 			if near := typo.Nearest(name, all); near != "" {
 				hint = "did you mean " + near + "?"
 			}

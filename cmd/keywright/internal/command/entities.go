@@ -68,12 +68,13 @@ writers at work cause no false alarm.
   missing  an item is not in an index it belongs to
   stale    an index holds an id whose item is gone, or has another value by now
   score    an item stands in an index with another score than its field's
-  ttl      an index never expires, although its items do
+  ttl      an index, or an item (no index is named), never expires and should
   ledger   what is written down of where an item is differs from its fields
   expiry   the expiry time that is written down differs from the item's TTL
 
 With --apply it sweeps what has expired, and puts right what is wrong: the items
-decide, no item is changed. That also adds the items that are there to an index
+decide, none of their fields is changed; one that never expires and should gets the
+declared default TTL. That also adds the items that are there to an index
 that is new in the declaration. Exit code 1 means that something is wrong and was
 left as it is.`,
 		Example: `  keywright entities check

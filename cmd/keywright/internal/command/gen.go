@@ -57,7 +57,8 @@ Targets:
 ` + strings.Join(list, "\n") + `
 
 Exit codes: 0 written, or with --check all fresh; 1 with --check something is
-stale; 2 usage, or a declaration with errors.`,
+stale; 2 usage, or a declaration that cannot be read. Run lint first: what it finds
+beside that does not stop gen.`,
 		Example: `  keywright gen
   keywright gen go --out internal/shopkeys
   keywright gen --check`,

@@ -167,7 +167,7 @@ func (a *app) breakLock(ctx context.Context, c *keywright.Client, entries []*key
 			a.tell("nobody holds %s", o.broken)
 			return nil
 		}
-		a.tell("%s holds %s since %s, and %s", finding.Key([]byte(h.Owner)), o.broken, terminal.Duration(h.Since), terminal.Plural(h.Waiting, "process")+" wait")
+		a.tell("%s holds %s since %s, and %s", finding.Key([]byte(h.Owner)), o.broken, terminal.Duration(h.Since), plural(h.Waiting, "process waits", "processes wait"))
 		if !o.apply {
 			a.say("nothing was changed; run it with --apply")
 			return nil

@@ -299,7 +299,7 @@ func (a *app) printSealed(r *reseal.Report, o *sealing) error {
 		a.tell("%s of streams cannot be changed, and need their keys until they are trimmed", plural(total.Fixed, "entry", "entries"))
 	}
 	for _, id := range r.Removable() {
-		a.tell("nothing is sealed with %s: it may be removed from the ring, when no process seals with it any more", id)
+		a.tell("nothing is sealed with %s: it may be removed from the ring, unless it is new and about to be activated, when no process seals with it any more", id)
 	}
 	return nil
 }
