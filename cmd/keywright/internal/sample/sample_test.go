@@ -124,23 +124,23 @@ func TestIndexesAgreeWithTheirItems(t *testing.T) {
 	items, indexed := map[string]bool{}, 0
 	keys := Generate(ks, opt)
 	for _, k := range keys {
-		if k.Decl.Name == "item" {
+		if k.Decl.Name == "context" {
 			items[string(k.Rows[0][1])] = true // the field id
 		}
 	}
 	for _, k := range keys {
-		if k.Decl.Name != "item.index.type" {
+		if k.Decl.Name != "context.index.type" {
 			continue
 		}
 		for _, m := range k.Rows[0] {
 			indexed++
 			if !items[string(m)] {
-				t.Fatalf("%q holds %q, which is no item", k.Name, m)
+				t.Fatalf("%q holds %q, which is no context", k.Name, m)
 			}
 		}
 	}
 	if indexed != len(items) {
-		t.Errorf("%d of %d items are in the index by type", indexed, len(items))
+		t.Errorf("%d of %d contexts are in the index by type", indexed, len(items))
 	}
 }
 
