@@ -292,7 +292,7 @@ func (s *Store[I, T]) should(texts map[string]text, there bool) (entries []shoul
 		member := there && (ix.Score == "" || score.there)
 		e := shouldBe{entry: ix.drop(ix.Prefix), in: "out"}
 		if ix.Field != "" {
-			if !there || !value.there || value.text == "" {
+			if !there || !value.there || value.text == "" || !ix.legal(ix.keyOf(value.text)) {
 				continue
 			}
 			e.key = ix.keyOf(value.text)
@@ -305,6 +305,10 @@ func (s *Store[I, T]) should(texts map[string]text, there bool) (entries []shoul
 	}
 	return entries, s.record(in)
 }
+
+// legal is whether a key is one of the index as it is declared: a value that
+// somebody has written by hand may be no part of one.
+func (ix *Index[T]) legal(key string) bool { return ix.Legal == nil || ix.Legal(key) }
 
 // dropOf is an index key as something to be taken out of.
 func (s *Store[I, T]) dropOf(key string) entry {

@@ -64,6 +64,9 @@ type Index[T any] struct {
 	// Key is the key that a value is in; it fails where the value is no part of a
 	// key. nil without Field.
 	Key func(v *T) (string, error)
+	// Legal is whether a key is one of the index, for Check, which looks at what
+	// others may have written; nil: all that begin and end as they should.
+	Legal func(key string) bool
 }
 
 // Mode is how an event is sent.

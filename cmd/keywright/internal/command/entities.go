@@ -300,6 +300,7 @@ func storeOf(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, d di
 		to := entity.Index[struct{}]{Name: ix.Name, Field: ix.Field, Score: ix.Score}
 		if ix.Field != "" {
 			to.Prefix, to.Suffix = around(ix.Key.Pattern, []string{ix.Field}, values)
+			to.Legal = func(key string) bool { _, ok := ix.Key.Pattern.Match([]byte(key)); return ok }
 		} else if to.Prefix, err = name(ix.Key.Pattern, values); err != nil {
 			return nil, err
 		}
