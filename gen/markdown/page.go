@@ -211,6 +211,14 @@ func more(e *keyspace.Entry) []row {
 			out = append(out, row{name, code, note})
 		}
 	}
+	if e.TTLBy != nil {
+		for _, c := range e.TTLBy.Cases {
+			add("lives by "+e.TTLBy.Field, c.Word, keyspace.FormatDuration(c.TTL))
+		}
+	}
+	add("stamped when made", e.Stamps.Created, "by the server")
+	add("stamped with each write", e.Stamps.Updated, "by the server")
+	add("version", e.Stamps.Version, "grows with each write")
 	for _, f := range e.Shape {
 		add("payload."+f.Name, f.Type.Definition(), "")
 	}

@@ -121,6 +121,8 @@ type entryAnswer struct {
 	Owner     string      `json:"owner,omitempty"`
 	Readers   []string    `json:"readers,omitempty"`
 	Keys      []keyAnswer `json:"keys"`
+	Lives     []string    `json:"ttl_by,omitempty"`
+	Stamps    []string    `json:"stamps,omitempty"`
 	Channels  []string    `json:"channels,omitempty"`
 	Deletes   []string    `json:"deleted_by,omitempty"`
 	Was       []string    `json:"was,omitempty"`
@@ -143,6 +145,16 @@ func answerEntry(d *declaration, e *keyspace.Entry) entryAnswer {
 	answer := entryAnswer{Name: e.Name, Type: e.Type, Doc: e.Doc, File: d.prefix + e.Pos.File, Line: e.Pos.Line, Owner: e.Owner, Readers: e.Readers, Keys: []keyAnswer{}}
 	for _, k := range e.Keys {
 		answer.Keys = append(answer.Keys, keyAnswer{k.Name, k.Pattern.String(), string(k.Kind), k.TTL.String(), k.Derived, string(k.Pattern.Example()), k.Doc})
+	}
+	if e.TTLBy != nil {
+		for _, c := range e.TTLBy.Cases {
+			answer.Lives = append(answer.Lives, fmt.Sprintf("%s %s: %s", e.TTLBy.Field, c.Word, keyspace.FormatDuration(c.TTL)))
+		}
+	}
+	for _, stamp := range [][2]string{{"created", e.Stamps.Created}, {"updated", e.Stamps.Updated}, {"version", e.Stamps.Version}} {
+		if stamp[1] != "" {
+			answer.Stamps = append(answer.Stamps, stamp[0]+": "+stamp[1])
+		}
 	}
 	if e.Notify != nil {
 		answer.Channels = append(answer.Channels, e.Notify.Pattern.String())
@@ -188,7 +200,7 @@ func (a *app) printEntry(e entryAnswer) error {
 	}
 	fmt.Fprintln(a.out)
 	for _, l := range []struct{ name, value string }{
-		{"owner", e.Owner}, {"readers", strings.Join(e.Readers, ", ")}, {"channels", strings.Join(e.Channels, ", ")}, {"deleted by", strings.Join(e.Deletes, ", ")},
+		{"owner", e.Owner}, {"readers", strings.Join(e.Readers, ", ")}, {"ttl by", strings.Join(e.Lives, ", ")}, {"stamps", strings.Join(e.Stamps, ", ")}, {"channels", strings.Join(e.Channels, ", ")}, {"deleted by", strings.Join(e.Deletes, ", ")},
 		{"was", strings.Join(e.Was, ", ")}, {"script", e.Script}, {"keys", strings.Join(e.ScriptFor, ", ")},
 	} {
 		a.line(l.name, l.value)
