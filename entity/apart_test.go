@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -231,24 +233,33 @@ func apartEvents(t *testing.T, c *keywrighttest.Cluster) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	heard := make(chan string, 100)
-	listener := open(t, c.URL()).Raw()
-	listening := make(chan struct{})
-	go func() {
-		defer close(heard)
-		_ = listener.Dedicated(func(conn rueidis.DedicatedClient) error {
-			gone := conn.SetPubSubHooks(rueidis.PubSubHooks{
-				OnSubscription: func(rueidis.PubSubSubscription) { close(listening) },
-				OnMessage:      func(m rueidis.PubSubMessage) { heard <- m.Channel + " " + m.Message },
+	var listeners sync.WaitGroup
+	defer listeners.Wait()
+	defer cancel()
+	// At every server: what one of them tells the others may be lost while they
+	// get to know each other.
+	for _, node := range open(t, c.URL()).Raw().Nodes() {
+		listening := make(chan struct{})
+		listeners.Go(func() {
+			_ = node.Dedicated(func(conn rueidis.DedicatedClient) error {
+				gone := conn.SetPubSubHooks(rueidis.PubSubHooks{
+					OnSubscription: func(s rueidis.PubSubSubscription) {
+						if s.Kind == "psubscribe" {
+							close(listening)
+						}
+					},
+					OnMessage: func(m rueidis.PubSubMessage) { heard <- m.Channel + " " + m.Message },
+				})
+				conn.Do(ctx, conn.B().Psubscribe().Pattern("events:*").Build())
+				select {
+				case <-gone:
+				case <-ctx.Done():
+				}
+				return nil
 			})
-			conn.Do(ctx, conn.B().Psubscribe().Pattern("events:*").Build())
-			select {
-			case <-gone:
-			case <-ctx.Done():
-			}
-			return nil
 		})
-	}()
-	<-listening
+		<-listening
+	}
 	for _, id := range []string{"1", "2"} {
 		_, err := notes.Create(ctx, id, a("x", 1))
 		must(t, err)
@@ -260,11 +271,16 @@ func apartEvents(t *testing.T, c *keywrighttest.Cluster) {
 	_, err = notes.Shorten(ctx, "2", time.Millisecond)
 	must(t, err)
 	eventually(t, "it is swept", func() bool { done, err := notes.Sweep(ctx, SweepOptions{}); return err == nil && done.Gone == 1 })
-	var got []string
-	for range 5 {
-		got = append(got, <-heard)
+	all := map[string]bool{}
+	for end := time.After(20 * time.Second); len(all) < 5; {
+		select {
+		case message := <-heard:
+			all[message] = true
+		case <-end:
+			t.Fatalf("heard only %v", all)
+		}
 	}
-	slices.Sort(got) // several servers
+	got := slices.Sorted(maps.Keys(all))
 	same(t, "events", got, []string{`events:created {"id":"1"}`, `events:created {"id":"2"}`, `events:deleted {"id":"1"}`, `events:expired {"id":"2"}`, `events:updated {"id":"1"}`})
 }
 
