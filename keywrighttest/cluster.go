@@ -35,7 +35,8 @@ func StartCluster(t testing.TB, brand Brand, primaries, replicas int) *Cluster {
 		n.Do("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(c.Nodes[0].Port), strconv.Itoa(c.Nodes[0].Port+1000))
 	}
 	c.await("the nodes do not know each other", func(n *Server) bool {
-		return strings.Count(fmt.Sprint(n.Do("CLUSTER", "NODES")), " connected") == len(c.Nodes)
+		nodes := fmt.Sprint(n.Do("CLUSTER", "NODES")) // to one in handshake no messages of channels are sent
+		return strings.Count(nodes, " connected") == len(c.Nodes) && !strings.Contains(nodes, "handshake")
 	})
 	for i, n := range c.Nodes[primaries:] {
 		n.Do("CLUSTER", "REPLICATE", c.ID(i%primaries))
