@@ -334,17 +334,18 @@ func TestStrict(t *testing.T) {
 	replica.Await("master_link_status", "up")
 	c := open(t, primary.URL(), keywright.Options{})
 	must(t, c.Raw().Do(t.Context(), c.Raw().B().Set().Key("other").Value("written").Build()).Error())
-	l := lock.Open(c, "lock:a", lock.Options{Replicas: 1, ReplicaTimeout: 200 * time.Millisecond})
-	lease := take(t, t.Context(), l)
+	patient := lock.Open(c, "lock:a", lock.Options{Replicas: 1, ReplicaTimeout: 20 * time.Second})
+	lease := take(t, t.Context(), patient)
 	must(t, lease.Release(t.Context()))
 	replica.Stop()
+	l := lock.Open(c, "lock:a", lock.Options{Replicas: 1, ReplicaTimeout: 200 * time.Millisecond})
 	if _, err := l.Try(t.Context()); !errors.Is(err, lock.ErrReplicas) {
 		t.Errorf("with a frozen replica: %v", err)
 	}
 	replica.Continue()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 	defer cancel()
-	must(t, take(t, ctx, l).Release(ctx))
+	must(t, take(t, ctx, patient).Release(ctx))
 }
 
 // TestFenceAfterFailover (finding 3): the last writes are lost in a failover,
