@@ -32,9 +32,13 @@ func TestConstructsUnderTheirUsers(t *testing.T) {
 // TestItemsUnderTheirUsers: who owns items may do all with them, and who reads
 // them finds them.
 func TestItemsUnderTheirUsers(t *testing.T) {
+	watched := func(ks *keyspace.Keyspace) { // somebody who only reads
+		_, k := ks.Lookup("context")
+		k.Entry.Readers = []string{"dashboard"}
+	}
 	underTheirUsers(t, "harca/keyspace.yaml", func(t *testing.T, as func(user string) *keywright.Client) {
 		ctx, id := t.Context(), "0190a1b2-0000-7000-8000-000000000001"
-		owner, reader := harcakeys.New(as("context_manager")).ContextStore(), harcakeys.New(as("short_term_memory")).ContextStore()
+		owner, reader := harcakeys.New(as("short_term_memory")).ContextStore(), harcakeys.New(as("dashboard")).ContextStore()
 		value := harcakeys.ContextValue{Name: "n", Type: "talk", Metadata: json.RawMessage(`{}`)}
 		_, made := owner.Create(ctx, id, value)
 		_, put := owner.Put(ctx, id, value)
@@ -61,12 +65,15 @@ func TestItemsUnderTheirUsers(t *testing.T) {
 		if there, err := owner.Delete(ctx, id); err != nil || !there {
 			t.Errorf("%t %v", there, err)
 		}
-	})
+	}, watched)
 }
 
 // underTheirUsers runs against servers that have the users of a declaration.
-func underTheirUsers(t *testing.T, declaration string, run func(t *testing.T, as func(user string) *keywright.Client)) {
+func underTheirUsers(t *testing.T, declaration string, run func(t *testing.T, as func(user string) *keywright.Client), edits ...func(*keyspace.Keyspace)) {
 	ks, _ := keyspace.Load(os.DirFS("."), declaration)
+	for _, edit := range edits {
+		edit(ks)
+	}
 	users, err := acl.Users(ks)
 	if err != nil {
 		t.Fatal(err)
