@@ -38,7 +38,7 @@ func newAlike(t *testing.T, s *keywrighttest.Server) alike {
 func (w alike) note() note {
 	n := note{
 		Kind: rapid.SampledFrom([]string{"a", "b"}).Draw(w.t, "kind"), Context: rapid.SampledFrom([]string{"x", "y"}).Draw(w.t, "context"),
-		Priority: rapid.Int64Range(1, 3).Draw(w.t, "priority"), Text: rapid.SampledFrom([]string{"", "=", "a\"\n$1--", "é"}).Draw(w.t, "text"),
+		Priority: rapid.Int64Range(1, 3).Draw(w.t, "priority"), Text: rapid.SampledFrom([]string{"", "=", "a\"\n$1--", "é", "a/b\\\x00\x1f\x7f\t", "\u2028<&>\xff"}).Draw(w.t, "text"),
 	}
 	if rapid.Bool().Draw(w.t, "has due") {
 		due := time.UnixMilli(rapid.Int64Range(1, 1<<40).Draw(w.t, "due"))

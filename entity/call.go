@@ -2,6 +2,7 @@ package entity
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 
 	"github.com/keywright/keywright"
@@ -69,9 +70,9 @@ func (s *Store[I, T]) encode(c *call) (keys, args []string) {
 		expires = s.spec.Ledger
 	}
 	keys = append(make([]string, 0, 3+len(c.adds)+len(c.drops)+2), s.key(c.id), expires, s.spec.Ledger)
-	args = make([]string, 17, 17+len(c.fields)+len(c.removed)+2*(len(c.adds)+len(c.drops))+len(c.now)+len(c.dead))
+	args = make([]string, 16, 16+len(c.fields)+len(c.removed)+2*(len(c.adds)+len(c.drops))+len(c.now)+len(c.dead))
 	copy(args[2:], []string{c.id, c.expected, c.record, c.condition, c.ttl, s.keeps, flag(c.stamps.created), c.stamps.version, flag(c.stamps.updated), c.stamps.unit,
-		strconv.Itoa(len(c.fields)), strconv.Itoa(len(c.removed)), strconv.Itoa(len(c.adds)), strconv.Itoa(len(c.drops)), "0"})
+		strconv.Itoa(len(c.fields)), strconv.Itoa(len(c.removed)), strconv.Itoa(len(c.adds)), strconv.Itoa(len(c.drops))})
 	args = append(append(args, c.fields...), c.removed...)
 	for _, list := range [][]entry{c.adds, c.drops} {
 		for _, e := range list {
@@ -158,6 +159,25 @@ func member(name string) string {
 	return string(text) + ":"
 }
 
+// quotedJSON is a text as cjson.encode writes it, so that a message is the same
+// whether the script made it or not: what is no UTF-8 stays as it is.
+func quotedJSON(text string) string {
+	out := append(make([]byte, 0, len(text)+2), '"')
+	for i := range len(text) {
+		c := text[i]
+		if escape, ok := escapes[c]; ok {
+			out = append(out, '\\', escape)
+		} else if c < ' ' || c == 0x7f {
+			out = fmt.Appendf(out, `\u%04x`, c)
+		} else {
+			out = append(out, c)
+		}
+	}
+	return string(append(out, '"'))
+}
+
+var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
+
 func (e *Event) head(out []string, when, channel string, name, data int) []string {
 	length, age, envelope := "", "", "e"
 	if e.MaxLen > 0 {
@@ -193,8 +213,7 @@ func (s *Store[I, T]) expired(id, record string) (out []string) {
 				continue
 			}
 			if p.Form == value.Quoted {
-				quoted, _ := value.Marshal(text)
-				text = string(quoted)
+				text = quotedJSON(text)
 			}
 			parts = append(parts, member(p.Name)+text, "", "")
 		}

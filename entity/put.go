@@ -262,8 +262,7 @@ func (s *Store[I, T]) bodies(c *call) (out []string) {
 			}
 			b.WriteString(member(part.Name))
 			if part.Form == value.Quoted {
-				quoted, _ := value.Marshal(text)
-				text = string(quoted)
+				text = quotedJSON(text)
 			}
 			b.WriteString(text)
 		}

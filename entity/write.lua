@@ -9,7 +9,7 @@
 --   TTL in ms ('' leaves it, '0' none), TTL of the index keys in ms ('0' none)
 --   what the server stamps: '1' if the first field is when it was created, the name of the next one if it is the version ('' none),
 --     '1' if the one behind is when it was updated, and the divisor of ms for the times; the texts given for them do not count
---   how many: texts of fields, fields to remove, index entries to add, to drop, texts of events
+--   how many: texts of fields, fields to remove, index entries to add, to drop
 --   field, text, …; field, …
 --   to add: key number, score ('' a set; '@field' that field of the hash; else a number), …
 --   to drop: key number, 's' or 'z', …
@@ -80,7 +80,7 @@ local function undo(k, a)
   try('UNLINK', KEYS[k + 1])
   try('HDEL', KEYS[k + 3], id)
   if KEYS[k + 2] ~= KEYS[k + 3] then try('ZREM', KEYS[k + 2], id) end
-  local at = a + 17 + ARGV[a + 12] + ARGV[a + 13]
+  local at = a + 16 + ARGV[a + 12] + ARGV[a + 13]
   for i = 1, ARGV[a + 14] + ARGV[a + 15] do
     local key, kind = KEYS[k + ARGV[at]], ARGV[at + 1]
     local set = kind == 's' or i <= tonumber(ARGV[a + 14]) and kind == ''
@@ -106,7 +106,7 @@ local function write(k, a)
   local had = call('HGET', ledger, id) or ''
   if had ~= '' and expected ~= '*' and had ~= expected then return {'record', had, now} end
 
-  local pairs_ = a + 17
+  local pairs_ = a + 16
   local removed = pairs_ + ARGV[a + 12]
   local adds = removed + ARGV[a + 13]
   local drops = adds + 2 * ARGV[a + 14]
