@@ -208,7 +208,7 @@ func (q Queue[T]) Enqueue(ctx context.Context, task Task[T]) (id string, err err
 	if id, p.keys, p.args, err = q.write(form, &task, nil, nil); err != nil {
 		return "", err
 	}
-	put, _, err := q.sender(form).Do(ctx, p)
+	put, err := q.sender(form).Lead(ctx, p)
 	switch {
 	case err != nil: // it goes on without us
 		return "", &keywright.Error{Class: keywright.UnknownOutcome, Op: "enqueue", Entry: q.entry.Name, Err: err, Hint: "it may be there: give jobs an ID, and enqueue again"}

@@ -42,20 +42,20 @@ func (q Queue[T]) sender(f form) *gather.Gather[piece, put] {
 	defer s.mu.Unlock()
 	g := s.byQueue[name]
 	if g == nil {
-		g = gather.New(mostPut, func(_ context.Context, p []piece) []put { return q.putAll(f, p) })
+		g = gather.New(mostPut, func(ctx context.Context, p []piece) []put { return q.putAll(ctx, f, p) })
 		s.byQueue[name] = g
 	}
 	return g
 }
 
 // putAll is one call for the jobs of several callers.
-func (q Queue[T]) putAll(f form, pieces []piece) []put {
+func (q Queue[T]) putAll(ctx context.Context, f form, pieces []piece) []put {
 	keys, args := q.header(f, len(pieces))
 	for _, p := range pieces {
 		keys, args = append(keys, p.keys...), append(args, p.args...)
 	}
 	out := make([]put, len(pieces))
-	others, err := q.run(context.Background(), "enqueue", f.script(), keywright.Idempotent, keys, args)
+	others, err := q.run(ctx, "enqueue", f.script(), keywright.Idempotent, keys, args)
 	for i := range out {
 		if err != nil || i >= len(others) {
 			out[i].err = err

@@ -169,7 +169,7 @@ func (c *crew[T]) together(_ context.Context, wishes []wish) []answer {
 
 // ask asks the server, with what others ask.
 func (c *crew[T]) ask(wanted int, settled []settlement) (fetched, error) {
-	a, _, _ := c.calls.Do(context.Background(), wish{wanted, settled})
+	a, _ := c.calls.Lead(context.Background(), wish{wanted, settled})
 	return a.fetched, a.err
 }
 

@@ -9,6 +9,7 @@ package gather
 import (
 	"context"
 	"math"
+	"runtime"
 	"sync"
 )
 
@@ -20,6 +21,7 @@ type Gather[Q, A any] struct {
 
 	mu      sync.Mutex
 	flying  int
+	aboard  int // questions of the calls under way
 	pending []*question[Q, A]
 }
 
@@ -51,6 +53,7 @@ func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan str
 	g.mu.Lock()
 	if g.flying < g.flights {
 		g.flying++
+		g.aboard++
 		g.mu.Unlock()
 		go g.fly([]*question[Q, A]{q})
 	} else {
@@ -76,9 +79,10 @@ func (g *Gather[Q, A]) Lead(ctx context.Context, ask Q) (answer A, err error) {
 		return answer, err
 	}
 	g.flying++
+	g.aboard++
 	g.mu.Unlock()
 	answer = g.call(ctx, []Q{ask})[0]
-	if batch := g.next(); batch != nil {
+	if batch := g.next(1); batch != nil {
 		go g.fly(batch)
 	}
 	return answer, nil
@@ -86,7 +90,7 @@ func (g *Gather[Q, A]) Lead(ctx context.Context, ask Q) (answer A, err error) {
 
 // fly makes calls until nothing is asked any more.
 func (g *Gather[Q, A]) fly(batch []*question[Q, A]) {
-	for ; batch != nil; batch = g.next() {
+	for batch != nil {
 		asks := make([]Q, len(batch))
 		for i, q := range batch {
 			asks[i] = q.ask
@@ -96,18 +100,26 @@ func (g *Gather[Q, A]) fly(batch []*question[Q, A]) {
 			q.answer = answers[i]
 			close(q.done)
 		}
+		runtime.Gosched() // who has its answer may ask again at once: that goes along
+		batch = g.next(len(batch))
 	}
 }
 
-// next is what has gathered meanwhile; nil ends the flight.
-func (g *Gather[Q, A]) next() []*question[Q, A] {
+// next is what has gathered meanwhile; nil ends the flight, which had that many
+// questions aboard. It leaves half of all that are on the way to the other
+// flight: else one carries nearly all of them, and the server waits while they
+// are written and read.
+func (g *Gather[Q, A]) next(landed int) []*question[Q, A] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := min(len(g.pending), g.most)
+	g.aboard -= landed
+	share := 1 + (len(g.pending)+g.aboard-1)/g.flights
+	n := min(len(g.pending), g.most, share)
 	if n == 0 {
 		g.flying--
 		return nil
 	}
+	g.aboard += n
 	batch := g.pending[:n:n]
 	g.pending = g.pending[n:]
 	return batch

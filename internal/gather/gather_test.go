@@ -90,3 +90,38 @@ func TestCallersThatLeave(t *testing.T) {
 		t.Errorf("%d of 12 were asked, %d callers left", asked.Load(), left.Load())
 	}
 }
+
+// TestShares: a call takes half of all that are on the way, so that the two are
+// alike, and neither the server nor the callers wait for one that has them all.
+func TestShares(t *testing.T) {
+	sizes, leave := make(chan int), make(chan struct{})
+	g := New(50, func(_ context.Context, asks []int) []int {
+		sizes <- len(asks)
+		<-leave
+		return asks
+	})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() { _, _, _ = g.Do(t.Context(), 1) })
+	}
+	<-sizes
+	<-sizes // of one each; the other six wait
+	for waiting := 0; waiting < 6; {
+		g.mu.Lock()
+		waiting = len(g.pending)
+		g.mu.Unlock()
+	}
+	for _, want := range []int{4, 2} { // of 6 and the one of the other call; of 2 and those 4
+		leave <- struct{}{}
+		if got := <-sizes; got != want {
+			t.Errorf("a call had %d questions, not %d", got, want)
+		}
+	}
+	close(leave)
+	wg.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.aboard != 0 && g.flying == 0 {
+		t.Errorf("%d aboard, nothing flies", g.aboard)
+	}
+}

@@ -38,6 +38,7 @@ type options struct {
 	only, race      string
 	asJSON          bool
 	profile, what   string
+	callers         int
 }
 
 func parse(args []string) (o options, err error) {
@@ -53,6 +54,7 @@ func parse(args []string) (o options, err error) {
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flags.StringVar(&o.profile, "cpuprofile", "", "let keywright work alone, and write a CPU profile into this file")
 	flags.StringVar(&o.what, "what", "create", "what is profiled: create, save, get, cached, list10, list100, sweep")
+	flags.IntVar(&o.callers, "callers", 128, "how many goroutines are profiled")
 	return o, flags.Parse(args)
 }
 
