@@ -209,12 +209,12 @@ func TestKills(t *testing.T) {
 			all.check(live, fmt.Sprintf("after kill %d", killed+n+1))
 			killed++
 		}
-		if still := w.status(live).Removable(); len(still) > 0 && still[0] == before {
+		if still := w.status(live).Unused(); len(still) > 0 && still[0] == before {
 			t.Errorf("%s is said to be removable", before)
 		}
 		next(both) // then everybody seals with it
 		rotating(t, s.URL(), both, 0)
-		if got := w.status(live).Removable(); len(got) != 1 || got[0] != before {
+		if got := w.status(live).Unused(); len(got) != 1 || got[0] != before {
 			t.Fatalf("removable: %q, want %s", got, before)
 		}
 		next(ringText(after))

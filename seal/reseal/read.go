@@ -256,7 +256,7 @@ func (p *pass) stream(ctx context.Context, j job) error {
 		for _, row := range rows {
 			for _, part := range j.parts {
 				if text, there := row.FieldValues[part.at.Field]; there {
-					p.look(j.target, j.key, cell{field: part.at.Field, stored: text, parts: []*Part{part}})
+					p.look(j.target, j.key, cell{where: row.ID, field: part.at.Field, stored: text, parts: []*Part{part}})
 				}
 			}
 		}

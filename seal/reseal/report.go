@@ -32,9 +32,36 @@ type Part struct {
 	Forged    map[string]int64 // they do not open with the key of the ring that they name
 	NotSealed int64            // plain, or sealed by something else
 	Fixed     int64            // of those under other keys: entries of streams cannot be changed
+	Examples  []Example        // of those that do not open, the first five
 
 	resealed, raced int64
 	at              keyspace.SealedPart
+}
+
+// Example is a text that does not open.
+type Example struct {
+	Key   string
+	Where string // in the key: a field, the index in a list, the id of a stream's entry
+	State State
+}
+
+// State is why a text does not open.
+type State string
+
+// What may be wrong with a text.
+const (
+	NotInRing   State = "not in the ring"
+	DoesNotOpen State = "does not open"
+	NotSealed   State = "not sealed"
+)
+
+// maxExamples bounds how many texts a part names.
+const maxExamples = 5
+
+func (p *Part) example(key, where string, s State) {
+	if len(p.Examples) < maxExamples {
+		p.Examples = append(p.Examples, Example{key, where, s})
+	}
 }
 
 func (r *Report) sums() (resealed, raced int64) {
@@ -79,9 +106,12 @@ func (p *Part) Old(active string) (n int64) {
 	return n
 }
 
-// Removable are the keys of the ring that nothing needs: none of them unless the
-// walk saw everything. What does not open counts for the key that it names.
-func (r *Report) Removable() (ids []string) {
+// Unused are the keys of the ring, but the active one, that nothing on the server
+// is sealed with: none of them unless the walk saw everything. What does not open
+// counts for the key that it names. A key that was just added is one of them, and
+// one that a process with an older ring still seals with may be: see
+// docs/encryption.md before one is removed.
+func (r *Report) Unused() (ids []string) {
 	if len(r.Incomplete) > 0 || !r.All {
 		return nil
 	}

@@ -188,7 +188,7 @@ func TestRotation(t *testing.T) {
 		texts := w.fill(old)
 		before := w.status(old)
 		w.equal("texts", before.Total().Keys, map[string]int64{"old": texts})
-		w.equal("old key removable", len(before.Removable()), 0)
+		w.equal("old key removable", len(before.Unused()), 0)
 		w.equal("under other keys", w.status(both).Total().Keys, map[string]int64{"old": texts})
 		w.equal("not to be opened", func() int64 { s := w.status(last).Total(); return s.Closed() }(), texts)
 
@@ -199,10 +199,10 @@ func TestRotation(t *testing.T) {
 		w.equal("sealed anew", r.Resealed, texts-2)
 		w.equal("counted at last", r.Total().Keys, map[string]int64{"new": texts - 2, "old": 2})
 		w.equal("entries of streams", r.Total().Fixed, 2)
-		w.equal("old key removable with entries under it", len(r.Removable()), 0)
+		w.equal("old key removable with entries under it", len(r.Unused()), 0)
 		w.do("DEL", "x:1")
 		w.do("DEL", "x:2")
-		w.equal("old key removable", w.status(both).Removable(), []string{"old"})
+		w.equal("old key removable", w.status(both).Unused(), []string{"old"})
 		end := w.status(last).Total()
 		w.equal("opened without the old key", end.Keys, map[string]int64{"new": texts - 2})
 		w.equal("not opened without the old key", end.Closed(), 0)
@@ -244,7 +244,7 @@ func TestWhatDoesNotOpen(t *testing.T) {
 			w.equal("forged", sum.Forged, map[string]int64{"old": 1})
 			w.equal("unknown ids", fmt.Sprint(len(sum.Unknown), sum.Unknown["lost"], sum.Unknown["others"], err), "22 1 10 <nil>")
 			w.equal("not sealed", sum.NotSealed, 1+1+2+1)
-			w.equal("removable", len(r.Removable()), 0)
+			w.equal("removable", len(r.Unused()), 0)
 		}
 		w.equal("what does not open", w.do("HGET", "h:2", "phone"), moved)
 		w.equal("what is plain", w.do("HGET", "h:1", "mail"), "plain@example.com")
@@ -355,7 +355,7 @@ func TestListsThatMove(t *testing.T) {
 		r, err := walk.Status(w.Context())
 		w.equal("pops that came in between", fmt.Sprint(len(writes), err), "0 <nil>")
 		w.equal("under the old key", r.Total().Keys["old"], 100)
-		w.equal("removable", len(r.Removable()), 0)
+		w.equal("removable", len(r.Unused()), 0)
 	})
 }
 

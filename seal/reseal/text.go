@@ -16,7 +16,7 @@ const maxUnknown = 20
 // cell is one stored text of a key: it is sealed, or a JSON object with sealed
 // members.
 type cell struct {
-	where  string // in the script: field of a hash, index of a list
+	where  string // field of a hash, index of a list, id of a stream's entry
 	field  string // in the place it is sealed for
 	stored string
 	parts  []*Part
@@ -34,7 +34,7 @@ func (p *pass) look(t *target, key string, c cell) (text string, parts []*Part) 
 			}
 		}
 		part.Texts++
-		anew, changed := p.renew(part, keywright.Place{Schema: t.entry.Schema, Key: key, Field: placeField(c.field, part.at.Member)}, sealed)
+		anew, changed := p.renew(part, keywright.Place{Schema: t.entry.Schema, Key: key, Field: placeField(c.field, part.at.Member)}, c.where, sealed)
 		if !changed {
 			continue
 		}
@@ -54,10 +54,11 @@ func placeField(field, member string) string {
 }
 
 // renew counts one sealed text, and seals it anew if that is what is to be done.
-func (p *pass) renew(part *Part, at keywright.Place, sealed string) (string, bool) {
+func (p *pass) renew(part *Part, at keywright.Place, where, sealed string) (string, bool) {
 	id, ok := seal.KeyID(sealed)
 	if !ok {
 		part.NotSealed++
+		part.example(at.Key, where, NotSealed)
 		return "", false
 	}
 	plain, err := p.Ring.Open(at, sealed)
@@ -67,8 +68,10 @@ func (p *pass) renew(part *Part, at keywright.Place, sealed string) (string, boo
 			id = "others"
 		}
 		part.Unknown[id]++
+		part.example(at.Key, where, NotInRing)
 	case err != nil:
 		part.Forged[id]++
+		part.example(at.Key, where, DoesNotOpen)
 	case id != p.active && part.Type == "stream":
 		part.Keys[id]++
 		part.Fixed++

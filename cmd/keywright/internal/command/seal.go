@@ -9,6 +9,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/seal"
@@ -254,7 +255,7 @@ type sealReport struct {
 	Passes     int          `json:"passes"`
 	Resealed   int64        `json:"resealed"`
 	Raced      int64        `json:"raced"`
-	Removable  []string     `json:"removable"`
+	Unused     []string     `json:"unused_keys"`
 }
 
 type sealedPart struct {
@@ -266,12 +267,28 @@ type sealedPart struct {
 	Forged    map[string]int64 `json:"not_opened,omitempty"`
 	NotSealed int64            `json:"not_sealed,omitempty"`
 	Fixed     int64            `json:"stream_entries,omitempty"`
+	Examples  []sealedExample  `json:"examples,omitempty"`
+}
+
+// sealedExample is a text that does not open.
+type sealedExample struct {
+	Key   finding.JSONKey  `json:"key"`
+	Where *finding.JSONKey `json:"where,omitempty"` // names of fields may be any bytes
+	State reseal.State     `json:"state"`
 }
 
 func sealReportOf(r *reseal.Report, o *sealing) sealReport {
-	out := sealReport{r.Server, r.Endpoint, len(r.Incomplete) == 0, r.Incomplete, r.Active, []sealedPart{}, o.apply, r.Passes, r.Resealed, r.Raced, append([]string{}, r.Removable()...)}
+	out := sealReport{r.Server, r.Endpoint, len(r.Incomplete) == 0, r.Incomplete, r.Active, []sealedPart{}, o.apply, r.Passes, r.Resealed, r.Raced, append([]string{}, r.Unused()...)}
 	for _, p := range r.Parts {
-		out.Parts = append(out.Parts, sealedPart{p.Entry, p.Name, p.Texts, p.Keys, p.Unknown, p.Forged, p.NotSealed, p.Fixed})
+		part := sealedPart{p.Entry, p.Name, p.Texts, p.Keys, p.Unknown, p.Forged, p.NotSealed, p.Fixed, nil}
+		for _, e := range p.Examples {
+			one := sealedExample{Key: finding.JSONKey(e.Key), State: e.State}
+			if where := finding.JSONKey(e.Where); e.Where != "" {
+				one.Where = &where
+			}
+			part.Examples = append(part.Examples, one)
+		}
+		out.Parts = append(out.Parts, part)
 	}
 	return out
 }
@@ -282,6 +299,9 @@ func (a *app) printSealed(r *reseal.Report, o *sealing) error {
 		rows = append(rows, sealedRows(r.Active, p)...)
 	}
 	if err := terminal.Table(a.out, []terminal.Column{{Title: "entry", Least: 12}, {Title: "part", Least: 8}, {Title: "key"}, {Title: "texts", Right: true}, {Title: "state", Least: 12}}, rows); err != nil {
+		return err
+	}
+	if err := a.printClosed(r); err != nil {
 		return err
 	}
 	total := r.Total()
@@ -298,10 +318,32 @@ func (a *app) printSealed(r *reseal.Report, o *sealing) error {
 	if total.Fixed > 0 {
 		a.tell("%s of streams cannot be changed, and need their keys until they are trimmed", plural(total.Fixed, "entry", "entries"))
 	}
-	for _, id := range r.Removable() {
+	for _, id := range r.Unused() {
 		a.tell("nothing is sealed with %s: it may be removed from the ring, unless it is new and about to be activated, when no process seals with it any more", id)
 	}
 	return nil
+}
+
+// printClosed names the first texts that do not open.
+func (a *app) printClosed(r *reseal.Report) error {
+	var rows [][]string
+	for _, p := range r.Parts {
+		for _, e := range p.Examples {
+			rows = append(rows, []string{p.Entry, finding.Key([]byte(e.Key)), shown(e.Where), string(e.State)})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	a.tell("\nthe first that do not open")
+	return terminal.Table(a.out, []terminal.Column{{Title: "entry", Least: 12}, {Title: "key", Least: 16}, {Title: "where", Least: 8}, {Title: "state", Least: 12}}, rows)
+}
+
+func shown(where string) string {
+	if where == "" {
+		return ""
+	}
+	return finding.Key([]byte(where))
 }
 
 func plural(n int64, one, many string) string {
@@ -326,13 +368,13 @@ func sealedRows(active string, p *reseal.Part) (rows [][]string) {
 		add(id, p.Keys[id], state)
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.Unknown)) {
-		add(id, p.Unknown[id], "not in the ring")
+		add(id, p.Unknown[id], string(reseal.NotInRing))
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.Forged)) {
-		add(id, p.Forged[id], "does not open")
+		add(id, p.Forged[id], string(reseal.DoesNotOpen))
 	}
 	if p.NotSealed > 0 {
-		add("", p.NotSealed, "not sealed")
+		add("", p.NotSealed, string(reseal.NotSealed))
 	}
 	if len(rows) == 0 {
 		add("", 0, "")
