@@ -194,6 +194,9 @@ func (w *world) resolve(id string, c change) {
 func (w *world) repair(id string) {
 	w.Helper()
 	w.unblock()
+	if w.faulty { // a server that is full refuses a repair, too
+		w.server.Do("CONFIG", "SET", "maxmemory", "0")
+	}
 	item, err := w.direct.Get(w.ctx, id)
 	m, was := w.live[id]
 	if errors.Is(err, keywright.ErrNotFound) != !was || err == nil && item.Version < m.version {

@@ -99,6 +99,7 @@ func history(t *testing.T, s *keywrighttest.Server, stream string) (lives map[st
 	t.Helper()
 	lives = map[string]bool{}
 	versions := map[string]int64{}
+	told := map[string][]string{}
 	for _, e := range readLog(s, stream) {
 		var data map[string]any
 		d := json.NewDecoder(strings.NewReader(e.raw))
@@ -110,8 +111,9 @@ func history(t *testing.T, s *keywrighttest.Server, stream string) (lives map[st
 		_, created := data["created"]
 		_, deleted := data["deleted"]
 		_, expired := data["expired"]
+		told[id] = append(told[id], e.id+" "+e.raw)
 		if created == lives[id] {
-			t.Errorf("%s: %s, and that it lives is %v", e.id, e.raw, lives[id])
+			t.Errorf("%s: %s, and that it lives is %v; before it:\n%s", e.id, e.raw, lives[id], strings.Join(told[id][max(0, len(told[id])-6):], "\n"))
 		}
 		lives[id] = !deleted && !expired
 		if !lives[id] {
@@ -161,7 +163,14 @@ func TestKills(t *testing.T) {
 		_ = w.cmd.Wait()
 	}
 	s.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") // what they have sent is over
-	eventually(t, "all but two have expired", func() bool { return len(keysOf(s, "n:item:")) <= 2 })
+	eventually(t, "all but two have expired", func() bool {
+		for _, key := range keysOf(s, "n:item:") {
+			if key != "n:item:0" && key != "n:item:1" {
+				return false
+			}
+		}
+		return true
+	})
 	done, err := notes.Sweep(t.Context(), SweepOptions{})
 	for err == nil && done.Busy > 0 { // the lease of one that is dead
 		<-time.After(done.Busy)
