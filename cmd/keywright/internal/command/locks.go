@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -132,7 +133,7 @@ func (a *app) printLocks(report []lockReport) error {
 	}
 	rows := make([][]string, len(report))
 	for i, l := range report {
-		rows[i] = []string{finding.Key([]byte(l.Key)), l.holder(), seconds(l.Since), seconds(l.Left), countOrNone(l.Fence), countOrNone(l.Waiting), countOrNone(l.Sharing), l.Entry}
+		rows[i] = []string{finding.Key([]byte(l.Key)), l.holder(), seconds(l.Since), seconds(l.Left), strconv.FormatInt(l.Fence, 10), countOrNone(l.Waiting), countOrNone(l.Sharing), l.Entry}
 		if l.Token == "" {
 			rows[i][2], rows[i][4] = "", ""
 		}
