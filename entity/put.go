@@ -71,6 +71,7 @@ func (p *putter) argument(column int) string {
 // putText is the script's text for one entity.
 func (s *Store[I, T]) putText(p *putter) string {
 	unit, version, keeps, answer := "", "false", "false", "now"
+	look := s.putLook()
 	n := len(s.spec.Indexes)
 	var all []string
 	for i := range 2 + n {
@@ -86,9 +87,26 @@ func (s *Store[I, T]) putText(p *putter) string {
 		keeps = "true"
 	}
 	return strings.NewReplacer(
-		"--$unit", unit, "--$version", version, "--$keeps", keeps, "$keep", s.keeps, "--$keys", strconv.Itoa(3+n), "--$all", strings.Join(all, ", "), "--$others", strconv.Itoa(len(all)), "--$args", strconv.Itoa(p.args),
+		"--$unit", unit, "--$version", version, "--$look", look, "--$keeps", keeps, "$keep", s.keeps, "--$keys", strconv.Itoa(3+n), "--$all", strings.Join(all, ", "), "--$others", strconv.Itoa(len(all)), "--$args", strconv.Itoa(p.args),
 		"--$fields", s.putFields(p), "--$indexes", s.putIndexes(p), "--$events", p.putEvents(), "--$answer", answer,
 	).Replace(putText)
+}
+
+// putLook reads what has to be known of an item that may be there.
+func (s *Store[I, T]) putLook() string {
+	scored := false // by when it was created
+	for i := range s.spec.Indexes {
+		scored = scored || s.spec.Created != "" && s.spec.Indexes[i].Score == s.spec.Created
+	}
+	switch {
+	case scored && s.spec.Version != "":
+		return "version, created = unpack(call('HMGET', hash, " + quoted(s.spec.Version) + ", " + quoted(s.spec.Created) + "))"
+	case scored:
+		return "created = call('HGET', hash, " + quoted(s.spec.Created) + ")"
+	case s.spec.Version != "":
+		return "version = call('HGET', hash, " + quoted(s.spec.Version) + ")"
+	}
+	return "-- only whether it is there"
 }
 
 // putFields writes the fields: what the server stamps and what is always there
@@ -154,7 +172,7 @@ func (s *Store[I, T]) putScore(p *putter, field string) (score string, condition
 	case field == s.spec.Updated:
 		return "stamp", nil
 	case field == s.spec.Created:
-		return "there and call('HGET', hash, " + quoted(field) + ") or stamp", nil
+		return "created or stamp", nil
 	case s.spec.Fields.Columns[col].Optional:
 		return "string.sub(" + p.argument(col) + ", 2)", []string{p.argument(col) + " ~= ''"}
 	}

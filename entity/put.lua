@@ -11,7 +11,7 @@
 --   per key that the id leaves 's' or 'z'
 -- Returns per call the version of a new item (the server time in ms if it has none), else {code, text, server time in ms}: 'ok' and the version; 'record' and the one found; 'absent'; 'present' or 'version' and the version found
 -- Round trips: 1
-local call = redis.call
+local call, KEYS, ARGV = redis.call, KEYS, ARGV
 local t = call('TIME')
 local micros = t[1] .. string.sub('00000' .. t[2], -6)
 local now = string.sub(micros, 1, -4)
@@ -45,11 +45,11 @@ end
 local function put(k, a)
   local hash, expires, ledger, id = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 1]
   local record, condition, ttl = ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
-  local version, there
+  local version, created, there
   if condition == 'absent' then
     if call('EXISTS', hash) == 1 then return {'present', --$version or '0', now} end
   else
-    version = --$version
+    --$look
     there = version or call('EXISTS', hash) == 1
     version = version or '0'
     if condition ~= 'any' then
@@ -61,8 +61,10 @@ local function put(k, a)
   local due = --$keeps and (ARGV[a + 6] == '1' or call('EXISTS', --$all) < --$others)
 
   -- The ledger goes first: whatever fails below, it is known where entries may be.
-  if call('HSETNX', ledger, id, record) == 0 then
-    local had, expected = call('HGET', ledger, id), ARGV[a + 2]
+  local had = there and call('HGET', ledger, id)
+  if not had and call('HSETNX', ledger, id, record) == 0 then had = call('HGET', ledger, id) end
+  if had then
+    local expected = ARGV[a + 2]
     if had ~= (expected == '' and record or expected) then return {'record', had, now} end
     if had ~= record then call('HSET', ledger, id, record) end
   end
