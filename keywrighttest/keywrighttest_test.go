@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -65,6 +66,40 @@ func TestPersistencePasswordReplica(t *testing.T) {
 		r.Await("master_link_status", "up")
 		if got := r.Do("GET", "a"); fmt.Sprint(got) != "1" {
 			t.Errorf("on the replica a is %v", got)
+		}
+	})
+}
+
+// TestTornAOF: a server that died in the middle of writing what a script did loses
+// that, and nothing that was written behind its restart.
+func TestTornAOF(t *testing.T) {
+	each(t, func(t *testing.T, b Brand) {
+		s := Start(t, b, Config("appendonly", "yes"), Config("appendfsync", "always"))
+		s.Do("SET", "before", "1")
+		s.Do("EVAL", "redis.call('SET', KEYS[1], 1) redis.call('SET', KEYS[2], 1)", "2", "torn:1", "torn:2")
+		s.Kill()
+		files, err := filepath.Glob(filepath.Join(s.Dir, "*", "*.incr.aof"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%q %v", files, err)
+		}
+		info, err := os.Stat(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(files[0], info.Size()-2); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			s.Restart()
+			if got := s.Do("EXISTS", "torn:1", "torn:2"); got != int64(0) {
+				t.Errorf("half a script: %v", got)
+			}
+			s.Do("SET", fmt.Sprint("behind:", i), "1")
+			s.Do("EVAL", "redis.call('SET', KEYS[1], 1) redis.call('SET', KEYS[2], 1)", "2", fmt.Sprint("script:", i), fmt.Sprint("script too:", i))
+		}
+		s.Restart()
+		if got := s.Do("DBSIZE"); got != int64(10) {
+			t.Errorf("%v keys of 10", got)
 		}
 	})
 }
