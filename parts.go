@@ -7,27 +7,27 @@ import (
 
 // parts are what constructs keep per client: a lock's waiters, a subscription.
 type parts struct {
-	mu     sync.Mutex
+	byType sync.Map // by reflect.Type; read at every call, written once
+
+	mu     sync.Mutex // of making and closing
 	closed bool
-	byType map[reflect.Type]interface{ Close() }
 }
 
 // Part is the one T of this client, made when it is first asked for and closed
 // before the client closes its connections. It is for the packages of
 // constructs, which keep there what all handles of a client share.
 func Part[T interface{ Close() }](c *Client, make func(*Client) T) T {
-	p := &c.parts
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	typ := reflect.TypeFor[T]()
-	if old, ok := p.byType[typ]; ok {
+	p, typ := &c.parts, reflect.TypeFor[T]()
+	if old, ok := p.byType.Load(typ); ok {
 		return old.(T)
 	}
-	if p.byType == nil {
-		p.byType = map[reflect.Type]interface{ Close() }{}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if old, ok := p.byType.Load(typ); ok {
+		return old.(T)
 	}
 	t := make(c)
-	p.byType[typ] = t
+	p.byType.Store(typ, t)
 	if p.closed {
 		t.Close()
 	}
@@ -37,9 +37,9 @@ func Part[T interface{ Close() }](c *Client, make func(*Client) T) T {
 func (p *parts) close() {
 	p.mu.Lock()
 	p.closed = true
-	all := p.byType
 	p.mu.Unlock()
-	for _, part := range all { // no part is added to all any more that is not closed
-		part.Close()
-	}
+	p.byType.Range(func(_, part any) bool { // none is added any more that is not closed
+		part.(interface{ Close() }).Close()
+		return true
+	})
 }

@@ -3,15 +3,16 @@
 -- ARGV[1] number of locks, then one per lock: token
 -- Returns per lock 1, 0 if it was not held, or -1 if release is to be asked, or an error
 -- Round trips: 1. O(locks).
+local call, KEYS, ARGV = redis.call, KEYS, ARGV
 local out = {}
 for i = 1, tonumber(ARGV[1]) do
   local main = KEYS[2 * i - 1]
-  if redis.call('EXISTS', KEYS[2 * i]) == 1 then
+  if call('EXISTS', KEYS[2 * i]) == 1 then
     out[i] = -1
   else
     local token = redis.pcall('GET', main)
     if token == ARGV[i + 1] then
-      out[i] = redis.call('DEL', main)
+      out[i] = call('DEL', main)
     else
       out[i] = type(token) == 'table' and token or 0
     end

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"strconv"
 	"sync"
 
 	"github.com/keywright/keywright"
@@ -13,11 +12,18 @@ import (
 // to the server.
 type senders struct {
 	mu      sync.Mutex
-	byQueue map[string]*gather.Gather[piece, put] // by the keys that make a queue
+	byQueue map[line]*gather.Gather[piece, put]
+}
+
+// line is what jobs that travel together have in common: the form of the call and
+// the keys that make a queue.
+type line struct {
+	form                   form
+	lane, delayed, channel string
 }
 
 func newSenders(*keywright.Client) *senders {
-	return &senders{byQueue: map[string]*gather.Gather[piece, put]{}}
+	return &senders{byQueue: map[line]*gather.Gather[piece, put]{}}
 }
 
 // Close has nothing to end: calls end with the client's connections.
@@ -37,7 +43,7 @@ const mostPut = 128
 
 func (q Queue[T]) sender(f form) *gather.Gather[piece, put] {
 	s := keywright.Part(q.client, newSenders)
-	name := strconv.Itoa(int(f)) + q.keys.Lanes[0].Key + "\x00" + q.keys.Delayed + "\x00" + q.keys.Channel
+	name := line{f, q.keys.Lanes[0].Key, q.keys.Delayed, q.keys.Channel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.byQueue[name]
