@@ -367,6 +367,10 @@ func TestRule(t *testing.T) {
 		hours("an update of what the rule looks at", 10)
 		must(t, tasks.Touch(t.Context(), "1", keywright.ExpiresIn(4*time.Hour)))
 		hours("what was asked for", 4)
+		s.Do("PERSIST", "t:item:1")
+		_, err = tasks.Check(t.Context(), CheckOptions{Apply: true})
+		must(t, err)
+		hours("a check that finds it without", 10)
 		if err := tasks.Touch(t.Context(), "2"); !errors.Is(err, keywright.ErrNotFound) {
 			t.Errorf("a missing one: %v", err)
 		}

@@ -257,7 +257,7 @@ func (s *Store[I, T]) indexColumns() (names []string) {
 	return names
 }
 
-// indexedTexts reads these fields; there is whether the item is there at all.
+// indexedTexts reads these fields, and those that say how long it lives; there is whether the item is there at all.
 func (s *Store[I, T]) indexedTexts(ctx context.Context, id string) (texts map[string]text, there bool, err error) {
 	key := s.key(id)
 	texts = map[string]text{}
@@ -266,6 +266,9 @@ func (s *Store[I, T]) indexedTexts(ctx context.Context, id string) (texts map[st
 		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Exists().Key(key).Build() },
 		Decode: func(r rueidis.RedisResult) (bool, error) { return r.AsBool() }}))
 	names := s.indexColumns()
+	if s.spec.TTL != nil {
+		names = append(names, s.spec.TTLFields...)
+	}
 	fields := keywright.Queue(&b, keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{Action: s.action("check", keywright.Reads, key, nil),
 		Build: func(b rueidis.Builder) rueidis.Completed {
 			return b.Hmget().Key(key).Field(append(names, "")...).Build()
@@ -320,6 +323,28 @@ func (s *Store[I, T]) dropOf(key string) entry {
 	return entry{key, "s"}
 }
 
+// missingTTL is the TTL in ms of an item that has none, "" where it may live for
+// ever: by the rule if that can be told from its fields, else the declared default.
+func (s *Store[I, T]) missingTTL(texts map[string]text) string {
+	ttl := s.spec.Entry.TTL
+	if ttl.Policy != keywright.Expires || s.spec.Expires == "" {
+		return ""
+	}
+	lasts := ttl.Default
+	if s.spec.TTL != nil {
+		var v T
+		for _, name := range s.spec.TTLFields {
+			if t := texts[name]; t.there {
+				if s.spec.Fields.Columns[s.columns[name]].Parse(&v, t.text) != nil {
+					return strconv.FormatInt(lasts.Milliseconds(), 10)
+				}
+			}
+		}
+		lasts = cmp.Or(s.spec.TTL(&v), lasts)
+	}
+	return strconv.FormatInt(lasts.Milliseconds(), 10)
+}
+
 func (s *Store[I, T]) comparison(id string, texts map[string]text, there bool, record string, entries []shouldBe, apply bool) (keys, args []string) {
 	expires := cmp.Or(s.spec.Expires, s.spec.Ledger)
 	keys = []string{s.key(id), expires, s.spec.Ledger}
@@ -327,11 +352,7 @@ func (s *Store[I, T]) comparison(id string, texts map[string]text, there bool, r
 	if s.spec.Expires == "" {
 		keeps = "0"
 	}
-	lifetime := ""
-	if ttl := s.spec.Entry.TTL; ttl.Policy == keywright.Expires && s.spec.Expires != "" {
-		lifetime = strconv.FormatInt(ttl.Default.Milliseconds(), 10)
-	}
-	args = []string{id, flag(apply), keeps, flag(there), record, strconv.Itoa(len(texts)), lifetime}
+	args = []string{id, flag(apply), keeps, flag(there), record, strconv.Itoa(len(texts)), s.missingTTL(texts)}
 	for name, t := range texts {
 		was := ""
 		if t.there {

@@ -32,8 +32,13 @@ var putting = true
 // newPutter makes the script of an entity; nil where only `write` can do it, and
 // where only keys and indexes are known, as on the command line.
 func newPutter[I, T any](c *keywright.Client, s *Store[I, T]) *putter {
-	if !putting || len(s.spec.Fields.Columns) == 0 {
+	if !putting || len(s.names) == 0 {
 		return nil
+	}
+	for _, name := range s.indexColumns() {
+		if _, known := s.columns[name]; !known {
+			return nil
+		}
 	}
 	p := &putter{}
 	for i := range s.spec.OnCreate {

@@ -28,8 +28,20 @@ type TTLRule struct {
 // TTLCase is one line of a rule: the numbers from Low to High, or one Word.
 type TTLCase struct {
 	Word      string // as it is declared: "1..3", "high"
-	Low, High int64  // of a number
+	Low, High int64  // of a number; no number lies between those of a word
 	TTL       time.Duration
+}
+
+// Of is how long an item lives by the stored text of the field, 0 where no case
+// fits: then the entry's TTL counts.
+func (r *TTLRule) Of(text string) time.Duration {
+	n, err := strconv.ParseInt(text, 10, 64)
+	for _, c := range r.Cases {
+		if c.Word == text || err == nil && c.Low <= n && n <= c.High {
+			return c.TTL
+		}
+	}
+	return 0
 }
 
 // entity is a hash with fixed fields and a set or zset per index; beside them
@@ -179,6 +191,7 @@ func (b *builder) ttlCase(f Field, v property) (c TTLCase, ok bool) {
 		c.High, err2 = strconv.ParseInt(cmp.Or(high, low), 10, 64)
 		ok = err1 == nil && err2 == nil && c.Low <= c.High && ranged == (high != "")
 	case scalar.Enum:
+		c.Low, c.High = 1, 0
 		ok = slices.Contains(f.Type.Values, v.name)
 	}
 	if !ok {

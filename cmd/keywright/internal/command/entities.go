@@ -19,8 +19,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// itemStore is an entity of which only the keys and indexes are known.
-type itemStore = entity.Store[string, struct{}]
+// itemStore is an entity of which only the keys and indexes are known, and the
+// field that says how long an item lives.
+type itemStore = entity.Store[string, aged]
+
+// aged is the text of that field.
+type aged string
 
 // entities are the flags of entities.
 type entities struct {
@@ -74,7 +78,7 @@ writers at work cause no false alarm.
 
 With --apply it sweeps what has expired, and puts right what is wrong: the items
 decide, none of their fields is changed; one that never expires and should gets the
-declared default TTL. That also adds the items that are there to an index
+TTL of its ttl_by, or the declared default. That also adds the items that are there to an index
 that is new in the declaration. Exit code 1 means that something is wrong and was
 left as it is.`,
 		Example: `  keywright entities check
@@ -275,7 +279,7 @@ func holds(p *pattern.Pattern, name string) bool {
 // storeOf is the store of an entity, with the placeholders that its keys share.
 func storeOf(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, d division, values map[string]string) (*itemStore, error) {
 	main := e.Keys[0].Pattern
-	spec := &entity.Spec[string, struct{}]{Entry: declared(e), Fields: &value.Fields[struct{}]{}, IndexTTL: e.Keys[len(e.Keys)-1].TTL.Max}
+	spec := &entity.Spec[string, aged]{Entry: declared(e), Fields: &value.Fields[aged]{}, IndexTTL: e.Keys[len(e.Keys)-1].TTL.Max}
 	spec.Prefix, spec.Suffix = around(main, d.own, values)
 	spec.Key = func(id string) (string, error) { return spec.Prefix + id + spec.Suffix, nil }
 	spec.Parse = func(key string) (string, bool) {
@@ -297,7 +301,7 @@ func storeOf(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, d di
 		spec.IndexTTL = 0
 	}
 	for _, ix := range e.Index {
-		to := entity.Index[struct{}]{Name: ix.Name, Field: ix.Field, Score: ix.Score}
+		to := entity.Index[aged]{Name: ix.Name, Field: ix.Field, Score: ix.Score}
 		if ix.Field != "" {
 			to.Prefix, to.Suffix = around(ix.Key.Pattern, []string{ix.Field}, values)
 			to.Legal = func(key string) bool { _, ok := ix.Key.Pattern.Match([]byte(key)); return ok }
@@ -309,6 +313,10 @@ func storeOf(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, d di
 			continue
 		}
 		spec.Indexes = append(spec.Indexes, to)
+	}
+	if r := e.TTLBy; r != nil {
+		spec.Fields.Columns = []value.Column[aged]{{Name: r.Field, Parse: func(v *aged, text string) error { *v = aged(text); return nil }}}
+		spec.TTL, spec.TTLFields = func(v *aged) time.Duration { return r.Of(string(*v)) }, []string{r.Field}
 	}
 	if ch := ks.Channel(e.Emits["expire"]); ch != nil {
 		spec.OnExpire = []entity.Event{eventOf(e, d, ch)}
