@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/keywright/keywright/connect"
@@ -89,6 +90,9 @@ type Client struct {
 	hub    *invalidations // nil without client-side caching
 	parts  parts
 	sealer Sealer
+
+	closing chan struct{}
+	closed  sync.Once
 }
 
 // Open connects: redis://[user:password@]host:port/db, rediss:// with TLS,
@@ -133,7 +137,7 @@ func New(raw rueidis.Client, o Options) *Client {
 }
 
 func newClient(raw rueidis.Client, server string, o Options) *Client {
-	return &Client{raw: raw, server: server, slots: raw.Mode() == rueidis.ClientModeCluster, hooks: o.Hooks, sealer: o.Sealer, log: o.Logger, now: time.Now,
+	return &Client{raw: raw, closing: make(chan struct{}), server: server, slots: raw.Mode() == rueidis.ClientModeCluster, hooks: o.Hooks, sealer: o.Sealer, log: o.Logger, now: time.Now,
 		retry: retryPolicy{attempts: cmp.Or(max(o.Attempts, 0), 8), backoff: cmp.Or(max(o.Backoff, 0), 10*time.Millisecond)}}
 }
 
@@ -147,6 +151,8 @@ func clientOption(ctx context.Context, c connect.Config, o Options) rueidis.Clie
 			return gate.dial(dial, addr, d, t)
 		},
 		PipelineMultiplex: o.Connections, MaxFlushDelay: o.MaxFlushDelay,
+		// Else the deadline of one caller breaks a connection that others wait on, too.
+		AlwaysPipelining:  true,
 		ForceSingleClient: c.Mode == connect.Auto && c.DB != 0,
 		// A reader that waits half a minute for a moved slot is no reader.
 		ClusterOption: rueidis.ClusterOption{ShardsRefreshInterval: 10 * time.Second},
@@ -173,6 +179,7 @@ func openHint(err error) string {
 // Close ends every connection. Operations under way fail.
 func (c *Client) Close() {
 	c.parts.close()
+	c.closed.Do(func() { close(c.closing) })
 	c.raw.Close()
 }
 

@@ -2,6 +2,7 @@ package keywright
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -107,6 +108,14 @@ func Run[T any](ctx context.Context, a *Action, send func(context.Context) rueid
 }
 
 func try[T any](ctx context.Context, a *Action, send func(context.Context) rueidis.RedisResult, decode func(rueidis.RedisResult) (T, error)) (value T, attempts int, err error) {
+	if ended := ctx.Err(); ended != nil { // below, it would wait for a connection that somebody else makes
+		err = a.fail(0, ended)
+		if own, ok := err.(*Error); ok && own.Class == UnknownOutcome {
+			own.Class, own.Hint = NotApplied, ""
+		}
+		return value, 0, err
+	}
+	doubt := false // whether an attempt may have been applied
 	for attempts = 1; ; attempts++ {
 		value, err = decode(send(ctx))
 		if err == nil || err == ErrNotFound {
@@ -114,8 +123,10 @@ func try[T any](ctx context.Context, a *Action, send func(context.Context) rueid
 		}
 		if again := a.again(ctx, err, attempts); !again {
 			var zero T
-			return zero, attempts, a.fail(attempts, err)
+			return zero, attempts, a.doubted(doubt, a.fail(attempts, err))
 		}
+		class, _, _ := judge(err, a.Effect != Reads)
+		doubt = doubt || class == UnknownOutcome
 	}
 }
 
@@ -143,6 +154,11 @@ func (a *Action) again(ctx context.Context, err error, attempts int) bool {
 		return false
 	}
 	_, again, _ := judge(err, a.Effect == Writes)
+	// Several callers wait for one connection to be made, and it is made with the
+	// deadline of the first: what has ended may be somebody else's.
+	if attempts == 1 && a.Effect != Writes && ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
+		again = true
+	}
 	return again && sleep(ctx, a.Client.retry.delay(attempts)) == nil
 }
 
@@ -168,6 +184,15 @@ func (a *Action) fail(attempts int, err error) error {
 	out.Server = a.Client.server
 	out.Class, _, out.Hint = judge(err, a.Effect != Reads)
 	return out
+}
+
+// doubted is the error of the last attempt where an earlier one may have been
+// applied: that this one was not says nothing then.
+func (a *Action) doubted(doubt bool, err error) error {
+	if own, ok := err.(*Error); ok && doubt && (own.Class == NotApplied || own.Class == Refused) {
+		own.Class, own.Hint = UnknownOutcome, "an earlier attempt may have been applied: read before you write again"
+	}
+	return err
 }
 
 // Failing is the operation failing with err before anything is sent, unless err
