@@ -37,9 +37,13 @@ func Part[T interface{ Close() }](c *Client, make func(*Client) T) T {
 func (p *parts) close() {
 	p.mu.Lock()
 	p.closed = true
-	p.mu.Unlock()
-	p.byType.Range(func(_, part any) bool { // none is added any more that is not closed
-		part.(interface{ Close() }).Close()
+	var all []interface{ Close() }
+	p.byType.Range(func(_, part any) bool {
+		all = append(all, part.(interface{ Close() }))
 		return true
 	})
+	p.mu.Unlock()
+	for _, part := range all { // those that come later are closed as they are made
+		part.Close()
+	}
 }

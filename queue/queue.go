@@ -209,9 +209,15 @@ func (q Queue[T]) Enqueue(ctx context.Context, task Task[T]) (id string, err err
 		return "", err
 	}
 	put, err := q.sender(form).Lead(ctx, p)
+	const mayBe = "it may be there: give jobs an ID, and enqueue again"
+	var own *keywright.Error
 	switch {
 	case err != nil: // it goes on without us
-		return "", &keywright.Error{Class: keywright.UnknownOutcome, Op: "enqueue", Entry: q.entry.Name, Err: err, Hint: "it may be there: give jobs an ID, and enqueue again"}
+		return "", &keywright.Error{Class: keywright.UnknownOutcome, Op: "enqueue", Entry: q.entry.Name, Err: err, Hint: mayBe}
+	case errors.As(put.err, &own) && own.Class == keywright.UnknownOutcome:
+		told := *own // the error is that of all whose jobs went along
+		told.Hint = mayBe
+		return "", &told
 	case put.err != nil:
 		return "", put.err
 	case put.other != "":

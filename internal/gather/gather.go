@@ -8,6 +8,7 @@ package gather
 
 import (
 	"context"
+	"errors"
 	"math"
 	"runtime"
 	"sync"
@@ -18,6 +19,7 @@ type Gather[Q, A any] struct {
 	most    int // questions in one call
 	flights int // calls under way
 	call    func(context.Context, []Q) []A
+	over    <-chan struct{} // who waits when it is closed waits no longer; nil: never
 
 	mu      sync.Mutex
 	flying  int
@@ -45,9 +47,18 @@ func Each[Q, A any](call func(context.Context, []Q) []A) *Gather[Q, A] {
 	return &Gather[Q, A]{most: 1, flights: math.MaxInt, call: call}
 }
 
+// ErrOver is the error of who waits when nobody is to wait any more.
+var ErrOver = errors.New("the client is closed")
+
+// Until ends all waiting when over is closed. It is for before the first question.
+func (g *Gather[Q, A]) Until(over <-chan struct{}) *Gather[Q, A] {
+	g.over = over
+	return g
+}
+
 // Do asks. When ctx ends before the answer is there, the question goes on
 // without its caller: the error is that of ctx, and late is closed when it has
-// been answered.
+// been answered. So with ErrOver.
 func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan struct{}, err error) {
 	q := &question[Q, A]{ask: ask, done: make(chan struct{})}
 	g.mu.Lock()
@@ -65,6 +76,8 @@ func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan str
 		return q.answer, nil, nil
 	case <-ctx.Done():
 		return answer, q.done, ctx.Err()
+	case <-g.over:
+		return answer, q.done, ErrOver
 	}
 }
 
@@ -81,11 +94,12 @@ func (g *Gather[Q, A]) Lead(ctx context.Context, ask Q) (answer A, err error) {
 	g.flying++
 	g.aboard++
 	g.mu.Unlock()
-	answer = g.call(ctx, []Q{ask})[0]
-	if batch := g.next(1); batch != nil {
-		go g.fly(batch)
-	}
-	return answer, nil
+	defer func() { // also when the call panics, and its caller goes on
+		if batch := g.next(1); batch != nil {
+			go g.fly(batch)
+		}
+	}()
+	return g.call(ctx, []Q{ask})[0], nil
 }
 
 // fly makes calls until nothing is asked any more.
