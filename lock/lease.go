@@ -24,13 +24,15 @@ type Lease struct {
 
 // life is the state that a lease and those that enter it again share.
 type life struct {
-	room   *room           // nil for leases of Try, and those held together
-	ctx    context.Context // of the holder
-	end    context.CancelCauseFunc
+	room   *room // nil for leases of Try, and those held together
+	first  *Lease
 	parent context.Context
 	queued bool // it was waited for, so others may wait too: a hint, which saves a call at the release
 
 	mu       sync.Mutex
+	ctx      context.Context // of the holder, once somebody has asked for it
+	end      context.CancelCauseFunc
+	cause    error         // why it is over
 	deadline time.Time     // by the local monotonic clock
 	lasts    time.Duration // of which so much was left when it was set
 	holders  int
@@ -70,8 +72,7 @@ func (l Lock) begin(ctx context.Context, k kind, token string, fence int64, dead
 	lf := &life{room: r, parent: ctx, deadline: deadline, lasts: time.Until(deadline), holders: 1}
 	lease := &Lease{lock: l, kind: k, token: token, fence: fence, life: lf}
 	lease.outer, _ = ctx.Value(leaseKey{}).(*Lease)
-	inner, end := context.WithCancelCause(context.WithValue(ctx, leaseKey{}, lease))
-	lf.ctx, lf.end = held{inner, lf}, end
+	lf.first = lease
 	left := lf.lasts
 	lf.mu.Lock()
 	defer lf.mu.Unlock()
@@ -87,7 +88,25 @@ func (l Lock) begin(ctx context.Context, k kind, token string, fence int64, dead
 // with ends; context.Cause says ErrLost in the first case. It ends by the local
 // clock, before the server can give the lock to somebody else, whatever the
 // network does. A renewal that got no answer does not count.
-func (lease *Lease) Context() context.Context { return lease.life.ctx }
+func (lease *Lease) Context() context.Context { return lease.life.context() }
+
+// context is made when it is asked for: who holds a lock for a moment never does.
+func (lf *life) context() context.Context {
+	lf.mu.Lock()
+	defer lf.mu.Unlock()
+	if lf.ctx != nil {
+		return lf.ctx
+	}
+	parent := lf.parent
+	if lf.over {
+		parent = context.WithoutCancel(parent) // it ended before the parent could
+	}
+	inner, end := context.WithCancelCause(context.WithValue(parent, leaseKey{}, lf.first))
+	if lf.ctx, lf.end = (held{inner, lf}), end; lf.over {
+		end(lf.cause)
+	}
+	return lf.ctx
+}
 
 // Fence is the fencing token: greater than that of every earlier holder. Pass it
 // to what the lock protects, and let that refuse an older one.
@@ -154,7 +173,7 @@ func (lease *Lease) giveBack(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case !r.held || wasOver && errors.Is(context.Cause(lf.ctx), ErrLost):
+	case !r.held || wasOver && lf.lost():
 		return lease.lost()
 	}
 	return nil
@@ -194,7 +213,7 @@ func (lease *Lease) keep() {
 		case woken:
 			continue
 		}
-		ctx, cancel := context.WithDeadline(lf.ctx, lease.Deadline())
+		ctx, cancel := context.WithDeadline(lf.context(), lease.Deadline())
 		err := lease.Renew(ctx)
 		cancel()
 		if due = lease.nextRenewal(); err != nil {
@@ -264,15 +283,26 @@ func (lf *life) finish(cause error) bool {
 	if lf.over {
 		return false
 	}
-	lf.over = true
+	if lf.over, lf.cause = true, cause; lf.parent.Err() != nil {
+		lf.cause = context.Cause(lf.parent)
+	}
 	if lf.last != nil {
 		lf.last.Stop()
 	}
 	if lf.renewal != nil {
 		lf.renewal.Stop()
 	}
-	lf.end(cause) // under the lock: nobody sees a lease that is over and a context that is not
+	if lf.end != nil {
+		lf.end(lf.cause) // under the lock: nobody sees a lease that is over and a context that is not
+	}
 	return true
+}
+
+// lost is whether the lease ended before it was given back, and before its parent.
+func (lf *life) lost() bool {
+	lf.mu.Lock()
+	defer lf.mu.Unlock()
+	return errors.Is(lf.cause, ErrLost)
 }
 
 // whole is how long the lease was to last when it was last begun.
@@ -292,7 +322,7 @@ func (lf *life) sleep(d time.Duration, changed <-chan struct{}) (woken, alive bo
 		return false, true
 	case <-changed:
 		return true, true
-	case <-lf.ctx.Done():
+	case <-lf.context().Done():
 		return false, false
 	}
 }

@@ -74,6 +74,14 @@ func (l Lock) try(ctx context.Context, k kind) (*Lease, error) {
 // release that overtook it on another connection would leave a lock behind that
 // nobody knows of. abandon waits for it.
 func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
+	r, err := w.request(ctx, how)
+	if err != nil && ctx.Err() == nil && w.lock.rooms().ctx.Err() != nil {
+		err = &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: w.lock.entry.Name, Err: errClosed, Hint: "it may be held until its lease ends"}
+	}
+	return r, err
+}
+
+func (w *waiter) request(ctx context.Context, how string) (reply, error) {
 	if err := ctx.Err(); err != nil {
 		return reply{}, err
 	}
@@ -105,6 +113,8 @@ func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 		return r, err
 	case <-ctx.Done():
 		return reply{}, ctx.Err()
+	case <-all.ctx.Done(): // the call may be making a connection, and hears of nothing
+		return reply{}, all.ctx.Err()
 	}
 }
 
@@ -120,8 +130,10 @@ func (w *waiter) quit(err error) error {
 }
 
 func (w *waiter) closed() error {
-	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: w.lock.entry.Name, Err: errors.New("the client is closed")}
+	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: w.lock.entry.Name, Err: errClosed}
 }
+
+var errClosed = errors.New("the client is closed")
 
 // goAway takes out a waiter that has not had its turn. If that is just coming,
 // with the release of the one before, there may be a place in the queue by then:

@@ -42,7 +42,7 @@ func (lease *Lease) look(w watched) {
 		return
 	}
 	raw := lease.lock.client.Raw()
-	ctx, cancel := context.WithDeadline(lease.life.ctx, lease.Deadline())
+	ctx, cancel := context.WithDeadline(lease.life.context(), lease.Deadline())
 	defer cancel()
 	token, err := raw.DoCache(ctx, raw.B().Get().Key(lease.lock.keys.Main).Cache(), lease.lock.lease()).ToString()
 	if rueidis.IsRedisNil(err) || err == nil && token != lease.token {
