@@ -118,6 +118,10 @@ func (i Item[V]) lead(ctx context.Context, f *flight[V], load Loader[V], why cla
 			waits++
 			continue
 		}
+		if ctx.Err() != nil {
+			i.release(ctx, token, 0)
+			return v, ctx.Err()
+		}
 		if why = onMiss; forced {
 			why = again
 		}
@@ -142,7 +146,9 @@ func (i Item[V]) ask(ctx context.Context, token string, why claiming) (out claim
 	if i.c.guard != nil && !i.c.guard.Allow() {
 		return out, i.c.unavailable("claim")
 	}
-	short, cancel := i.c.patient(ctx)
+	// Who leaves does not end a claim: it might be carried out behind the release of
+	// its lease, which may go over another connection.
+	short, cancel := i.c.patient(context.WithoutCancel(ctx))
 	defer cancel()
 	if err = i.announce(short); err == nil {
 		out, err = i.claim(token, why).Do(short)

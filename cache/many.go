@@ -133,6 +133,11 @@ func (m *many[V]) fly(ctx context.Context) {
 			go m.release(ctx, token, m.open)
 			m.fail(m.open, err)
 			return
+		case ctx.Err() != nil:
+			m.release(ctx, token, own)
+			m.fail(own, ctx.Err())
+			m.fail(m.open, ctx.Err())
+			return
 		case len(own) > 0:
 			m.own(ctx, token, own, tries == refusals)
 			tries++
@@ -164,7 +169,7 @@ func (m *many[V]) claim(ctx context.Context, token string) (own []int, left time
 	for k, n := range m.open {
 		pending[k] = keywright.Queue(&b, m.items[n].claim(token, onMiss))
 	}
-	short, cancel := m.c.patient(ctx)
+	short, cancel := m.c.patient(context.WithoutCancel(ctx)) // as in Item.ask
 	defer cancel()
 	m.c.heard(ctx, b.Run(short, m.c.client))
 	var busied []int
