@@ -333,14 +333,14 @@ func (s *Store[I, T]) missingTTL(texts map[string]text) string {
 	lasts := ttl.Default
 	if s.spec.TTL != nil {
 		var v T
+		known := true
 		for _, name := range s.spec.TTLFields {
-			if t := texts[name]; t.there {
-				if s.spec.Fields.Columns[s.columns[name]].Parse(&v, t.text) != nil {
-					return strconv.FormatInt(lasts.Milliseconds(), 10)
-				}
-			}
+			t, col := texts[name], &s.spec.Fields.Columns[s.columns[name]]
+			known = known && (t.there && col.Parse(&v, t.text) == nil || !t.there && col.Optional)
 		}
-		lasts = cmp.Or(s.spec.TTL(&v), lasts)
+		if known {
+			lasts = cmp.Or(s.spec.TTL(&v), lasts)
+		}
 	}
 	return strconv.FormatInt(lasts.Milliseconds(), 10)
 }

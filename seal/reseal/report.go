@@ -2,6 +2,7 @@ package reseal
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/keywright/keywright/keyspace"
 )
@@ -59,8 +60,9 @@ const (
 const maxExamples = 5
 
 func (p *Part) example(key, where string, s State) {
-	if len(p.Examples) < maxExamples {
-		p.Examples = append(p.Examples, Example{key, where, s})
+	one := Example{key, where, s}
+	if len(p.Examples) < maxExamples && !slices.Contains(p.Examples, one) { // a scan may see a key twice
+		p.Examples = append(p.Examples, one)
 	}
 }
 

@@ -78,7 +78,8 @@ writers at work cause no false alarm.
 
 With --apply it sweeps what has expired, and puts right what is wrong: the items
 decide, none of their fields is changed; one that never expires and should gets the
-TTL of its ttl_by, or the declared default. That also adds the items that are there to an index
+TTL of its ttl_by, or the declared default (where an entity lies in several slots of
+a cluster it is passed over). That also adds the items that are there to an index
 that is new in the declaration. Exit code 1 means that something is wrong and was
 left as it is.`,
 		Example: `  keywright entities check
