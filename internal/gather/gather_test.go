@@ -119,9 +119,52 @@ func TestShares(t *testing.T) {
 	}
 	close(leave)
 	wg.Wait()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.aboard != 0 && g.flying == 0 {
-		t.Errorf("%d aboard, nothing flies", g.aboard)
+	for landed := false; !landed; {
+		g.mu.Lock()
+		landed = g.flying == 0 && g.aboard == 0
+		g.mu.Unlock()
+	}
+}
+
+// TestLeaderPanics: what waited behind a call that panicked is asked, and as many
+// calls fly as before.
+func TestLeaderPanics(t *testing.T) {
+	var g *Gather[int, int]
+	entered, bang := make(chan struct{}), make(chan struct{})
+	g = New(10, func(_ context.Context, asks []int) []int {
+		if asks[0] == 0 {
+			entered <- struct{}{}
+			<-bang
+			panic("a hook of the caller")
+		}
+		return asks
+	})
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			defer func() { _ = recover() }()
+			_, _ = g.Lead(t.Context(), 0)
+		})
+		<-entered
+	}
+	wg.Go(func() {
+		if got, err := g.Lead(t.Context(), 7); got != 7 || err != nil {
+			t.Errorf("%d %v", got, err)
+		}
+	})
+	for waiting := 0; waiting < 1; {
+		g.mu.Lock()
+		waiting = len(g.pending)
+		g.mu.Unlock()
+	}
+	close(bang)
+	wg.Wait()
+	if got, err := g.Lead(t.Context(), 8); got != 8 || err != nil {
+		t.Errorf("%d %v", got, err)
+	}
+	for landed := false; !landed; {
+		g.mu.Lock()
+		landed = g.flying == 0 && g.aboard == 0
+		g.mu.Unlock()
 	}
 }
