@@ -169,8 +169,10 @@ func (a *Assignment) Done(ctx context.Context) error {
 		_, err = b.keys.OpenFixes().Remove(ctx, a.Fix.PullRequest)
 		err = errors.Join(err, b.keys.FixDone(ctx, a.Fix.PullRequest))
 	} else {
-		_, err = b.keys.OpenIssues().Remove(ctx, a.Issue.Number)
-		err = errors.Join(err, b.keys.IssueClosed(ctx, a.Issue.Number))
+		// The list last: the next sync finds by it what a killed agent has left.
+		if err = b.keys.IssueClosed(ctx, a.Issue.Number); err == nil {
+			_, err = b.keys.OpenIssues().Remove(ctx, a.Issue.Number)
+		}
 	}
 	return errors.Join(err, a.GiveBack(ctx))
 }

@@ -136,19 +136,25 @@ func (b *Broker) sync(ctx context.Context) error {
 		keywright.Queue(&batch, b.keys.Issue(issue.Number).Later().Set(text))
 		b.noteReview(&batch, issue)
 	}
+	// What has a key is in the list from before it has one until it has none any more:
+	// a sync that is killed anywhere leaves nothing that the next one does not find.
+	if len(open) > 0 {
+		if _, err := b.keys.OpenIssues().Add(ctx, open...); err != nil {
+			return err
+		}
+	}
 	if err := batch.Run(ctx, b.keys.Client()); err != nil {
 		return err
 	}
-	gone := slices.DeleteFunc(before, func(n int64) bool { return slices.Contains(open, n) })
-	if err := b.keys.OpenIssues().Replace(ctx, open); err != nil {
-		return err
-	}
-	for _, number := range gone {
+	for _, number := range before {
+		if slices.Contains(open, number) {
+			continue
+		}
 		if err := b.keys.IssueClosed(ctx, number); err != nil {
 			return err
 		}
 	}
-	return nil
+	return b.keys.OpenIssues().Replace(ctx, open)
 }
 
 // noteReview notes when the label was first seen, or that it is gone.
