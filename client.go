@@ -25,7 +25,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/keywright/keywright/connect"
@@ -91,8 +90,8 @@ type Client struct {
 	parts  parts
 	sealer Sealer
 
-	closing chan struct{}
-	closed  sync.Once
+	life context.Context // until Close
+	end  context.CancelCauseFunc
 }
 
 // Open connects: redis://[user:password@]host:port/db, rediss:// with TLS,
@@ -137,7 +136,8 @@ func New(raw rueidis.Client, o Options) *Client {
 }
 
 func newClient(raw rueidis.Client, server string, o Options) *Client {
-	return &Client{raw: raw, closing: make(chan struct{}), server: server, slots: raw.Mode() == rueidis.ClientModeCluster, hooks: o.Hooks, sealer: o.Sealer, log: o.Logger, now: time.Now,
+	life, end := context.WithCancelCause(context.Background())
+	return &Client{raw: raw, life: life, end: end, server: server, slots: raw.Mode() == rueidis.ClientModeCluster, hooks: o.Hooks, sealer: o.Sealer, log: o.Logger, now: time.Now,
 		retry: retryPolicy{attempts: cmp.Or(max(o.Attempts, 0), 8), backoff: cmp.Or(max(o.Backoff, 0), 10*time.Millisecond)}}
 }
 
@@ -176,10 +176,11 @@ func openHint(err error) string {
 	return "check the URL, and that the server is up: `keywright doctor`"
 }
 
-// Close ends every connection. Operations under way fail.
+// Close ends every connection. Operations under way fail, those that wait for
+// others with ErrClosed.
 func (c *Client) Close() {
 	c.parts.close()
-	c.closed.Do(func() { close(c.closing) })
+	c.end(ErrClosed)
 	c.raw.Close()
 }
 

@@ -44,6 +44,9 @@ var classNames = [...]string{"invalid", "not applied", "retryable", "unknown out
 // String implements fmt.Stringer.
 func (c Class) String() string { return classNames[c] }
 
+// ErrClosed is what is under way gets when its client is closed.
+var ErrClosed = errors.New("the client is closed")
+
 // Error is an operation that failed.
 type Error struct {
 	Class    Class

@@ -36,7 +36,7 @@ const mostShared = 64
 // fail: its error in the list is that of this call.
 func NewShared(c *Client, name, text string) *Shared {
 	s := &Shared{client: c, script: NewScript(name, text)}
-	s.gather, s.alone = gather.New(mostShared, s.send).Until(c.closing), gather.Each(s.send).Until(c.closing)
+	s.gather, s.alone = gather.New(mostShared, s.send).Until(c.life), gather.Each(s.send).Until(c.life)
 	return s
 }
 

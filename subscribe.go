@@ -2,7 +2,6 @@ package keywright
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -158,8 +157,6 @@ func (s *subscriptions) Close() {
 	}
 }
 
-var errClosed = errors.New("the client is closed")
-
 func (s *subscriptions) add(ctx context.Context, channel topic, l *Listener) (func(), error) {
 	s.mu.Lock()
 	ch := s.channels[channel]
@@ -184,7 +181,7 @@ func (s *subscriptions) add(ctx context.Context, channel topic, l *Listener) (fu
 		return nil, &Error{Class: NotApplied, Op: "subscribe", Server: s.client.server, Err: ctx.Err()}
 	case <-s.ctx.Done():
 		stop()
-		return nil, &Error{Class: NotApplied, Op: "subscribe", Server: s.client.server, Err: errClosed}
+		return nil, &Error{Class: NotApplied, Op: "subscribe", Server: s.client.server, Err: ErrClosed}
 	}
 }
 

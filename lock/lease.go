@@ -278,14 +278,15 @@ func (lf *life) timeUp() {
 
 // finish ends the lease, once.
 func (lf *life) finish(cause error) bool {
+	if lf.parent.Err() != nil { // not under the lock: it may be the context of another lease
+		cause = context.Cause(lf.parent)
+	}
 	lf.mu.Lock()
 	defer lf.mu.Unlock()
 	if lf.over {
 		return false
 	}
-	if lf.over, lf.cause = true, cause; lf.parent.Err() != nil {
-		lf.cause = context.Cause(lf.parent)
-	}
+	lf.over, lf.cause = true, cause
 	if lf.last != nil {
 		lf.last.Stop()
 	}
@@ -293,7 +294,7 @@ func (lf *life) finish(cause error) bool {
 		lf.renewal.Stop()
 	}
 	if lf.end != nil {
-		lf.end(lf.cause) // under the lock: nobody sees a lease that is over and a context that is not
+		lf.end(cause) // under the lock: nobody sees a lease that is over and a context that is not
 	}
 	return true
 }

@@ -76,7 +76,7 @@ func (l Lock) try(ctx context.Context, k kind) (*Lease, error) {
 func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 	r, err := w.request(ctx, how)
 	if err != nil && ctx.Err() == nil && w.lock.rooms().ctx.Err() != nil {
-		err = &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: w.lock.entry.Name, Err: errClosed, Hint: "it may be held until its lease ends"}
+		err = &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: w.lock.entry.Name, Err: keywright.ErrClosed, Hint: "it may be held until its lease ends"}
 	}
 	return r, err
 }
@@ -130,10 +130,8 @@ func (w *waiter) quit(err error) error {
 }
 
 func (w *waiter) closed() error {
-	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: w.lock.entry.Name, Err: errClosed}
+	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: w.lock.entry.Name, Err: keywright.ErrClosed}
 }
-
-var errClosed = errors.New("the client is closed")
 
 // goAway takes out a waiter that has not had its turn. If that is just coming,
 // with the release of the one before, there may be a place in the queue by then:

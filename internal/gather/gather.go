@@ -8,7 +8,6 @@ package gather
 
 import (
 	"context"
-	"errors"
 	"math"
 	"runtime"
 	"sync"
@@ -19,7 +18,7 @@ type Gather[Q, A any] struct {
 	most    int // questions in one call
 	flights int // calls under way
 	call    func(context.Context, []Q) []A
-	over    <-chan struct{} // who waits when it is closed waits no longer; nil: never
+	life    context.Context // who waits when it ends waits no longer
 
 	mu      sync.Mutex
 	flying  int
@@ -38,27 +37,25 @@ type question[Q, A any] struct {
 // each, in their order. Two calls are under way at a time: while the server works
 // on one, the other travels.
 func New[Q, A any](most int, call func(context.Context, []Q) []A) *Gather[Q, A] {
-	return &Gather[Q, A]{most: most, flights: 2, call: call}
+	return &Gather[Q, A]{most: most, flights: 2, call: call, life: context.Background()}
 }
 
 // Each makes a Gather that gathers nothing: every question is a call of its own,
 // and none waits for another.
 func Each[Q, A any](call func(context.Context, []Q) []A) *Gather[Q, A] {
-	return &Gather[Q, A]{most: 1, flights: math.MaxInt, call: call}
+	return &Gather[Q, A]{most: 1, flights: math.MaxInt, call: call, life: context.Background()}
 }
 
-// ErrOver is the error of who waits when nobody is to wait any more.
-var ErrOver = errors.New("the client is closed")
-
-// Until ends all waiting when over is closed. It is for before the first question.
-func (g *Gather[Q, A]) Until(over <-chan struct{}) *Gather[Q, A] {
-	g.over = over
+// Until ends all waiting when life ends, with its cause as the error. It is for
+// before the first question.
+func (g *Gather[Q, A]) Until(life context.Context) *Gather[Q, A] {
+	g.life = life
 	return g
 }
 
 // Do asks. When ctx ends before the answer is there, the question goes on
 // without its caller: the error is that of ctx, and late is closed when it has
-// been answered. So with ErrOver.
+// been answered. So when all waiting ends.
 func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan struct{}, err error) {
 	q := &question[Q, A]{ask: ask, done: make(chan struct{})}
 	g.mu.Lock()
@@ -76,8 +73,8 @@ func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan str
 		return q.answer, nil, nil
 	case <-ctx.Done():
 		return answer, q.done, ctx.Err()
-	case <-g.over:
-		return answer, q.done, ErrOver
+	case <-g.life.Done():
+		return answer, q.done, context.Cause(g.life)
 	}
 }
 

@@ -2,6 +2,7 @@ package gather
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -166,5 +167,38 @@ func TestLeaderPanics(t *testing.T) {
 		g.mu.Lock()
 		landed = g.flying == 0 && g.aboard == 0
 		g.mu.Unlock()
+	}
+}
+
+// TestUntil: who waits for a call that does not come back hears that nobody waits
+// any more; the question is answered nevertheless.
+func TestUntil(t *testing.T) {
+	over := errors.New("over")
+	life, end := context.WithCancelCause(t.Context())
+	leave := make(chan struct{})
+	g := New(10, func(_ context.Context, asks []int) []int { <-leave; return asks }).Until(life)
+	left := make(chan (<-chan struct{}), 5)
+	for range 5 {
+		go func() {
+			_, late, err := g.Do(t.Context(), 1)
+			if err != over {
+				t.Errorf("%v", err)
+			}
+			left <- late
+		}()
+	}
+	for waiting := 0; waiting < 3; {
+		g.mu.Lock()
+		waiting = len(g.pending)
+		g.mu.Unlock()
+	}
+	end(over)
+	var late []<-chan struct{}
+	for range 5 {
+		late = append(late, <-left)
+	}
+	close(leave)
+	for _, l := range late {
+		<-l
 	}
 }
