@@ -224,6 +224,45 @@ func TestNoEmptyMoment(t *testing.T) {
 	readers.Wait()
 }
 
+// TestHalfWay: a sync, or an agent that ends its work, which stops where it deletes
+// an issue (here: is not allowed to) leaves what the next sync finds.
+func TestHalfWay(t *testing.T) {
+	ctx, s := t.Context(), keywrighttest.Start(t, keywrighttest.Redis)
+	hub := newTracker(broker.Issue{Number: 1}, broker.Issue{Number: 2})
+	whole := broker.New(open(t, s.URL()), hub, broker.Options{})
+	must(t, whole.Sync(ctx))
+	s.Do("ACL", "SETUSER", "half", "on", ">pw", "+@all", "&*", "%R~issue:*", "~issue:2", "~issues:*", "~*issue_lock_*", "~review_*", "~agent_*", "~task_*")
+	half := broker.New(open(t, strings.Replace(s.URL(), "//", "//half:pw@", 1)), hub, broker.Options{})
+	stopped := func(what string, err error) {
+		t.Helper()
+		if class, _ := keywright.ClassOf(err); class != keywright.Refused {
+			t.Errorf("%s: %v", what, err)
+		}
+		must(t, whole.Sync(ctx))
+		if got := s.Do("EXISTS", "issue:1"); got != int64(0) {
+			t.Errorf("%s: the closed issue is still there", what)
+		}
+		if issues, err := whole.Issues(ctx); err != nil || len(issues) != 1 {
+			t.Errorf("%s: %+v %v", what, issues, err)
+		}
+	}
+	closed := func() { hub.mu.Lock(); delete(hub.open, 1); hub.mu.Unlock() }
+	closed()
+	stopped("a sync", half.Sync(ctx))
+
+	hub.mu.Lock()
+	hub.open[1] = broker.Issue{Number: 1}
+	hub.mu.Unlock()
+	must(t, whole.Sync(ctx))
+	work, err := half.RequestTask(ctx, "agent-7")
+	must(t, err)
+	if work == nil || work.Issue.Number != 1 {
+		t.Fatalf("%+v", work)
+	}
+	closed()
+	stopped("an agent", work.Done(ctx))
+}
+
 // TestAgentsAreKilled runs the service in three processes and kills them, again
 // and again. Every issue and every fix task is done, none by two agents at a time.
 func TestAgentsAreKilled(t *testing.T) {
