@@ -1,7 +1,6 @@
 -- beat: a sign of life of a worker: it lives, and its jobs' leases last anew.
--- KEYS[1] leases, KEYS[2] workers
--- ARGV[1] name of the worker, ARGV[2] lease in ms, ARGV[3] ms after which it counts as dead, ARGV[4] TTL of the workers in ms,
--- ARGV[5] and ARGV[6] what stands before and behind the id in the key of a job, then two per job: id, token
+-- KEYS[1] leases, KEYS[2] workers, KEYS[3] runs
+-- ARGV[1] name of the worker, ARGV[2] lease in ms, ARGV[3] ms after which it counts as dead, ARGV[4] TTL of the workers in ms, ARGV[5] TTL of the queue's keys in ms (0: none), then two per job: id, token
 -- Returns {{numbers of the jobs that are not its own any more}, {numbers of those that are to be cancelled}}, counted from 1
 -- Round trips: 1. O(jobs).
 local t = redis.call('TIME')
@@ -10,15 +9,21 @@ local ends = string.format('%.0f', now + tonumber(ARGV[2]))
 local lost, cancelled, leased = {}, {}, {}
 redis.call('ZADD', KEYS[2], string.format('%.0f', now + tonumber(ARGV[3])), ARGV[1])
 redis.call('PEXPIRE', KEYS[2], ARGV[4])
-for i = 7, #ARGV, 2 do
-  local f = redis.call('HMGET', ARGV[5] .. ARGV[i] .. ARGV[6], 'owner', 'cancel')
-  if f[1] ~= ARGV[i + 1] then
-    lost[#lost + 1] = (i - 5) / 2
+for i = 6, #ARGV, 2 do
+  local run = redis.call('HGET', KEYS[3], ARGV[i])
+  if not run or run:find(ARGV[i + 1] .. ' ', 1, true) ~= 1 then
+    lost[#lost + 1] = (i - 4) / 2
   else
     leased[#leased + 1] = ends
     leased[#leased + 1] = ARGV[i]
-    if f[2] then cancelled[#cancelled + 1] = (i - 5) / 2 end
+    if run:find('^%S+ %d+ %d+ %d+ 1\n') then cancelled[#cancelled + 1] = (i - 4) / 2 end
   end
 end
-if #leased > 0 then redis.call('ZADD', KEYS[1], 'GT', unpack(leased)) end
+if #leased > 0 then
+  redis.call('ZADD', KEYS[1], 'GT', unpack(leased))
+  if ARGV[5] ~= '0' then
+    redis.call('PEXPIRE', KEYS[1], ARGV[5])
+    redis.call('PEXPIRE', KEYS[3], ARGV[5])
+  end
+end
 return { lost, cancelled }

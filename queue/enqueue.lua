@@ -2,7 +2,7 @@
 -- KEYS[1] delayed, KEYS[2…] the lanes, behind them two per job: the job, and its unique name (or the job again)
 -- ARGV[1] number of lanes, ARGV[2] TTL of the queue's keys in ms (0: none), ARGV[3] channel, ARGV[4] and ARGV[5] what stands before and behind the id in the key of a job
 -- then seven per job: id, number of its lane, payload, when ("" now, "+ms" from now, or the time in ms), how long its unique name is taken ("" it has none, 0 until it is done, else ms),
--- attempts ("" as the queue says), who asks ("" the id is new for certain)
+-- attempts (0 as the queue says), who asks ("" the id is new for certain)
 -- Returns per job "" if it is there now, or the id of the one that is there instead
 -- Round trips: 1. O(jobs).
 local t = redis.call('TIME')
@@ -12,37 +12,40 @@ local lanes, ttl = tonumber(ARGV[1]), tonumber(ARGV[2])
 local pushed, out, n = {}, {}, 0
 
 -- A name is free when nobody has it, or when the job that had it is gone.
-local function taken(key, id, window, job)
+local function taken(key, id, window)
   local forever = window == '0'
-  local holder = redis.call('SET', key, id, 'NX', 'GET', 'PX', forever and 604800000 or window)
-  if not holder or holder == id then return false end
+  local ms = forever and 604800000 or window
+  if redis.call('SET', key, id, 'NX', 'PX', ms) then return false end
+  local holder = redis.call('GET', key)
+  if holder == id then return false end
   if forever and redis.call('EXISTS', ARGV[4] .. holder .. ARGV[5]) == 0 then
-    redis.call('SET', key, id, 'PX', 604800000)
+    redis.call('SET', key, id, 'PX', ms)
     return false
   end
   return holder
 end
 
+local function escaped(c) return string.format('%%%02x', c:byte()) end
+
 for i = 6, #ARGV, 7 do
   local id, lane, at, window, who = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 3], ARGV[i + 4], ARGV[i + 6]
   local job, name = KEYS[2 + lanes + 2 * n], KEYS[3 + lanes + 2 * n]
   n = n + 1
+  local there = who ~= '' and redis.call('GET', job)
   local other = false
-  if who ~= '' and redis.call('EXISTS', job) == 1 then
-    other = id
-    if redis.call('HGET', job, 'request') == who then other = '' end
+  if there then
+    other = there:match('^%d+ %d %d+ (%S+) ') == who and '' or id
   elseif window ~= '' then
-    other = taken(name, id, window, job)
+    other = taken(name, id, window)
   end
   if other then
     out[n] = other
   else
     out[n] = ''
-    local fields = { 'payload', ARGV[i + 2], 'enqueued', stamp, 'lane', lane }
-    if who ~= '' then fields[#fields + 1] = 'request'; fields[#fields + 1] = who end
-    if window == '0' then fields[#fields + 1] = 'unique'; fields[#fields + 1] = name end
-    if ARGV[i + 5] ~= '' then fields[#fields + 1] = 'retries'; fields[#fields + 1] = ARGV[i + 5] end
-    if redis.call('HSET', job, unpack(fields)) > 0 then -- else this very request was here before, and its reply was lost
+    -- The line of a job: when it was put there, lane, attempts, who asked, its unique name.
+    local unique = window == '0' and name:gsub('[%c%s%%]', escaped) or '-'
+    local line = string.format('%s %d %s %s %s\n', stamp, lane, ARGV[i + 5], who == '' and '-' or who, unique)
+    if redis.call('SETNX', job, line .. ARGV[i + 2]) == 1 then -- else this very request was here before, and its reply was lost
       if ttl > 0 then redis.call('PEXPIRE', job, ttl) end
       if at == '' then
         local ids = pushed[lane]

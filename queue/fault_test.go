@@ -156,7 +156,7 @@ func TestLeaseIsDeleted(t *testing.T) {
 	stop()
 	for i, harm := range []func(id string){
 		func(id string) {
-			s.Do("HSET", "{mail}:job:"+id, "owner", "a dead one")
+			s.Do("HSET", "{mail}:runs", id, "dead/one 1 1 0 0\n\n")
 			s.Do("LREM", "{mail}:low", "0", id)
 		},
 		func(id string) { s.Do("DEL", "{mail}:low") },
@@ -182,20 +182,23 @@ func TestLeaseIsDeleted(t *testing.T) {
 func TestMissingBody(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	q := queue.Open(open(t, s.URL()), "mail", value.Int(0, 100), queue.Options{})
-	ids, err := q.EnqueueAll(t.Context(), []queue.Task[int64]{{Payload: 1}, {Payload: 2}, {Payload: 3}, {Payload: 4, In: time.Millisecond}})
+	ids, err := q.EnqueueAll(t.Context(), []queue.Task[int64]{{Payload: 1}, {Payload: 2}, {Payload: 3}, {Payload: 4, In: time.Millisecond}, {Payload: 5}})
 	must(t, err)
 	s.Do("DEL", "{mail}:job:"+ids[0], "{mail}:job:"+ids[3])
-	s.Do("HSET", "{mail}:job:"+ids[1], "payload", "no number")
+	s.Do("APPEND", "{mail}:job:"+ids[1], "no number")
+	s.Do("SET", "{mail}:job:"+ids[2], "no line\n3")
 	s.Do("ZADD", "{mail}:leases", "1", "nobody")
+	s.Do("HSET", "{mail}:runs", "nobody", "dead/one 1 1 0 0\n\n", ids[0], "- 1 1 0 0\n\n", ids[3], "rubbish", ids[4], "rubbish")
 	var done atomic.Int64
 	started(t, q.Worker(func(context.Context, *queue.Job[int64]) error { done.Add(1); return nil }, queue.WorkerOptions{}))
-	eventually(t, "the third ran", func() bool { return done.Load() == 1 })
-	eventually(t, "the second is dead", func() bool {
+	eventually(t, "the last ran", func() bool { return done.Load() == 1 })
+	eventually(t, "those that say nothing are dead", func() bool {
 		d, err := q.Dead(t.Context(), 0, 5)
 		must(t, err)
-		return len(d) == 1 && d[0].ID == ids[1]
+		return len(d) == 2 && d[0].Reason != d[1].Reason
 	})
 	eventually(t, "nothing is left", func() bool { s, err := q.Stats(t.Context()); must(t, err); return s.Waiting()+s.Leased+s.Delayed == 0 })
+	eventually(t, "nothing is known of those that are gone", func() bool { return s.Do("HLEN", "{mail}:runs") == int64(2) })
 }
 
 // TestLostReplies: a job that was put there and not answered for is there once;

@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -19,11 +21,14 @@ type settlement struct {
 	token string
 	text  string // the result, or the reason
 	ms    int64  // TTL of the result, or the wait before the next attempt
+	name  string // its unique name's key, "" for none
 }
 
 // claimed is one job as the server gives it.
 type claimed struct {
 	id, payload              string
+	unique                   string // the key of its unique name, "" for none
+	alien                    bool   // it is nothing that an enqueue has written
 	attempt, claims, crashes int64
 	enqueued                 int64
 	token                    string
@@ -39,7 +44,7 @@ type fetched struct {
 
 // claim settles jobs and claims others, in one step.
 func (q Queue[T]) claim(ctx context.Context, token string, wanted int, tidy bool, settled []settlement) (fetched, error) {
-	args := make([]string, 0, 16+5*len(settled))
+	args := make([]string, 0, 16+6*len(settled))
 	flag := ""
 	if tidy {
 		flag = "tidy"
@@ -53,7 +58,7 @@ func (q Queue[T]) claim(ctx context.Context, token string, wanted int, tidy bool
 		q.keys.Job.Before, q.keys.Job.After, q.keys.Result.Before, q.keys.Result.After, strconv.Itoa(cmp.Or(q.o.MaxDead, 10_000)), strconv.Itoa(cmp.Or(q.o.Retry, 25)),
 		gap, burst, q.order(), q.keys.Channel)
 	for _, s := range settled {
-		args = append(args, s.verb, s.id, s.token, s.text, strconv.FormatInt(s.ms, 10))
+		args = append(args, s.verb, s.id, s.token, s.text, strconv.FormatInt(s.ms, 10), s.name)
 	}
 	sent := time.Now()
 	out, err := q.run(ctx, "fetch", fetchScript, keywright.Writes, q.fetchKeys(), args)
@@ -64,15 +69,20 @@ func (q Queue[T]) claim(ctx context.Context, token string, wanted int, tidy bool
 }
 
 func (q Queue[T]) fetchKeys() []string {
-	keys := make([]string, 0, 4+len(q.keys.Lanes))
-	keys = append(keys, q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.State)
-	for _, l := range q.keys.Lanes {
-		keys = append(keys, l.Key)
+	keys := make([]string, 0, 5+len(q.keys.Lanes))
+	keys = append(keys, q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.State, q.keys.Runs)
+	return append(keys, q.laneKeys()...)
+}
+
+func (q Queue[T]) laneKeys() []string {
+	keys := make([]string, len(q.keys.Lanes))
+	for i, l := range q.keys.Lanes {
+		keys[i] = l.Key
 	}
 	return keys
 }
 
-const perJob = 6 // values of one job in the reply
+const perJob = 5 // values of one job in the reply
 
 func read(out []rueidis.RedisMessage, token string, sent time.Time) (f fetched, err error) {
 	if len(out) < 3 || (len(out)-3)%perJob != 0 {
@@ -89,8 +99,9 @@ func read(out []rueidis.RedisMessage, token string, sent time.Time) (f fetched, 
 	for i := 3; i < len(out); i += perJob {
 		c := claimed{token: token, sent: sent}
 		c.id, _ = out[i].ToString()
-		c.payload, _ = out[i+1].ToString()
-		for n, to := range []*int64{&c.attempt, &c.claims, &c.enqueued, &c.crashes} {
+		text, _ := out[i+1].ToString()
+		c.parse(text)
+		for n, to := range []*int64{&c.attempt, &c.claims, &c.crashes} {
 			if *to, err = out[i+2+n].AsInt64(); err != nil {
 				return f, err
 			}
@@ -98,6 +109,22 @@ func read(out []rueidis.RedisMessage, token string, sent time.Time) (f fetched, 
 		f.jobs = append(f.jobs, c)
 	}
 	return f, nil
+}
+
+// parse takes a stored job apart: a line with when it was enqueued, its lane, its
+// attempts, who asked and its unique name, and behind it the payload.
+func (c *claimed) parse(text string) {
+	line, payload, ok := strings.Cut(text, "\n")
+	stamp, rest, _ := strings.Cut(line, " ")
+	enqueued, err := strconv.ParseInt(stamp, 10, 64)
+	unique, bad := url.PathUnescape(rest[strings.LastIndexByte(rest, ' ')+1:])
+	if c.alien = !ok || err != nil || bad != nil; c.alien {
+		return
+	}
+	c.payload, c.enqueued = payload, enqueued
+	if unique != "-" {
+		c.unique = unique
+	}
 }
 
 const digits = "123456789"

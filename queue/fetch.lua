@@ -1,95 +1,139 @@
 -- fetch: settles jobs that were worked on, brings back what is due, and claims others.
--- KEYS[1] leases, KEYS[2] delayed, KEYS[3] dead, KEYS[4] state, KEYS[5…] the lanes
+-- KEYS[1] leases, KEYS[2] delayed, KEYS[3] dead, KEYS[4] state, KEYS[5] runs, KEYS[6…] the lanes
 -- ARGV[1] token, ARGV[2] jobs wanted, ARGV[3] lease in ms, ARGV[4] "tidy": bring back what is due, ARGV[5] crashes that kill a job, ARGV[6] TTL of the queue's keys in ms (0: none),
 -- ARGV[7] and ARGV[8] what stands before and behind the id in the key of a job, ARGV[9] and ARGV[10] in that of a result, ARGV[11] dead jobs kept, ARGV[12] attempts,
 -- ARGV[13] µs between two jobs at the queue's rate (0: none), ARGV[14] jobs at once, ARGV[15] numbers of the lanes in the order to look, ARGV[16] channel
--- then five per settlement: verb, id, token, text, ms
--- Returns {server time in ms, ms until something is due (-1: nothing known), {ids that were not ours any more}, id, payload, attempt, claims, enqueued, crashes, id, …}
+-- then six per settlement: verb, id, token, text, ms, the job's unique name
+-- Returns {server time in ms, ms until something is due (-1: nothing known), {ids that were not ours any more}, id, job, attempt, claims, crashes, id, …}
 -- Round trips: 1. O(jobs + settlements), with "tidy" at most 200 more.
+local KEYS, ARGV = KEYS, ARGV
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local stamp = string.format('%.0f', now)
 local ttl = tonumber(ARGV[6])
 local before, after = ARGV[7], ARGV[8]
+local runs = KEYS[5]
 local woken = false
 
 local function keep(key) if ttl > 0 then redis.call('PEXPIRE', key, ttl) end end
 
-local function lane_of(number) return KEYS[4 + (tonumber(number) or 1)] or KEYS[5] end
+-- What is known of a job that has begun: "owner claims attempt crashes cancelled", a line with its last error, and how far it is.
+local function read(run)
+  local owner, claims, attempt, crashes, cancelled, reason, progress = run:match('^(%S+) (%d+) (%d+) (%d+) (%d)\n([^\n]*)\n(.*)$')
+  if not owner then return '-', 0, 0, 0, '0', '', '' end -- nothing of ours
+  return owner, tonumber(claims), tonumber(attempt), tonumber(crashes), cancelled, reason, progress
+end
 
-local function bury(id, job, reason)
-  local name = redis.call('HGET', job, 'unique')
-  if name and redis.call('GET', name) == id then redis.call('UNLINK', name) end
-  redis.call('HDEL', job, 'owner', 'unique')
-  redis.call('HSET', job, 'error', reason)
+-- A run that is over: nobody owns the job.
+local function leave(id, run, attempt, crashes, reason)
+  local _, claims, _, _, cancelled, _, progress = read(run)
+  redis.call('HSET', runs, id, string.format('- %.0f %.0f %.0f %s\n', claims, attempt, crashes, cancelled) .. reason .. '\n' .. progress)
+end
+
+-- The line before a payload: "enqueued lane attempts request unique". This is its lane and its attempts, nothing for a job that is gone.
+local function begin_of(job)
+  local text = redis.call('GETRANGE', job, 0, 40)
+  if text == '' then return end
+  local lane, attempts = text:match('^%d+ (%d) (%d+) ')
+  return tonumber(lane or 1), tonumber(attempts or 0)
+end
+
+local function lane_of(number) return KEYS[5 + tonumber(number)] or KEYS[6] end
+
+local function bury(id, job, run, attempt, crashes, reason)
+  local name = (redis.call('GET', job) or ''):match('^%d+ %d %d+ %S+ (%S+)\n')
+  if name and name ~= '-' then
+    name = name:gsub('%%(%x%x)', function(hex) return string.char(tonumber(hex, 16)) end)
+    if redis.call('GET', name) == id then redis.call('UNLINK', name) end
+  end
+  leave(id, run, attempt, crashes, reason)
   local length = redis.call('LPUSH', KEYS[3], id)
   keep(KEYS[3])
   while length > tonumber(ARGV[11]) do
     local oldest = redis.call('RPOP', KEYS[3])
     redis.call('UNLINK', before .. oldest .. after)
+    redis.call('HDEL', runs, oldest)
     length = length - 1
   end
 end
 
-local function back(id, job, lane)
-  redis.call('HDEL', job, 'owner')
+local function back(id, lane)
   redis.call('LPUSH', lane_of(lane), id)
   keep(lane_of(lane))
   woken = true
 end
 
 -- Settlements. Each is refused if the job has another owner by now.
-local lost, ended, over = {}, {}, {}
-for i = 17, #ARGV, 5 do
-  local verb, id, text = ARGV[i], ARGV[i + 1], ARGV[i + 3]
-  local job = before .. id .. after
-  local f = verb == 'done' and redis.call('HMGET', job, 'owner', 'unique') or redis.call('HMGET', job, 'owner', 'unique', 'attempt', 'retries', 'lane')
-  if f[1] ~= ARGV[i + 2] then
-    lost[#lost + 1] = id
-  else
-    over[#over + 1] = id
-    if verb == 'done' then
-      ended[#ended + 1] = job
-      if text ~= '' then redis.call('SET', ARGV[9] .. id .. ARGV[10], text, 'PX', ARGV[i + 4]) end
-      if f[2] and redis.call('GET', f[2]) == id then ended[#ended + 1] = f[2] end
-    elseif verb == 'back' then
-      redis.call('HINCRBY', job, 'attempt', -1)
-      back(id, job, f[5])
-    elseif verb == 'retry' and tonumber(f[3]) < tonumber(f[4] or ARGV[12]) then
-      redis.call('HDEL', job, 'owner')
-      redis.call('HSET', job, 'error', text)
-      redis.call('ZADD', KEYS[2], string.format('%.0f', now + tonumber(ARGV[i + 4])), id)
-      keep(KEYS[2])
+local lost, ended, over, forgotten = {}, {}, {}, {}
+if #ARGV > 16 then
+  local ids, known = {}, {}
+  for i = 18, #ARGV, 6 do ids[#ids + 1] = ARGV[i] end
+  for n, run in ipairs(redis.call('HMGET', runs, unpack(ids))) do known[ids[n]] = run end
+  for i = 17, #ARGV, 6 do
+    local verb, id, text = ARGV[i], ARGV[i + 1], ARGV[i + 3]
+    local job, run = before .. id .. after, known[id]
+    if not run or run:find(ARGV[i + 2] .. ' ', 1, true) ~= 1 then
+      lost[#lost + 1] = id
     else
-      bury(id, job, text)
+      known[id] = false
+      over[#over + 1] = id
+      if verb == 'done' then
+        ended[#ended + 1] = job
+        forgotten[#forgotten + 1] = id
+        if text ~= '' then redis.call('SET', ARGV[9] .. id .. ARGV[10], text, 'PX', ARGV[i + 4]) end
+        if ARGV[i + 5] ~= '' and redis.call('GET', ARGV[i + 5]) == id then ended[#ended + 1] = ARGV[i + 5] end
+      else
+        local _, _, attempt, crashes, _, reason = read(run)
+        local lane, attempts = begin_of(job)
+        if not lane then -- somebody has deleted the job
+          forgotten[#forgotten + 1] = id
+        elseif verb == 'back' then
+          leave(id, run, math.max(attempt - 1, 0), crashes, reason)
+          back(id, lane)
+        elseif verb == 'retry' and attempt < (attempts > 0 and attempts or tonumber(ARGV[12])) then
+          leave(id, run, attempt, crashes, text)
+          redis.call('ZADD', KEYS[2], string.format('%.0f', now + tonumber(ARGV[i + 4])), id)
+          keep(KEYS[2])
+        else
+          bury(id, job, run, attempt, crashes, text)
+        end
+      end
     end
   end
 end
 if #over > 0 then redis.call('ZREM', KEYS[1], unpack(over)) end
 if #ended > 0 then redis.call('UNLINK', unpack(ended)) end
+if #forgotten > 0 then redis.call('HDEL', runs, unpack(forgotten)) end
 
+forgotten = {}
 local due = -1
 if ARGV[4] == 'tidy' then
   for _, id in ipairs(redis.call('ZRANGE', KEYS[2], '-inf', stamp, 'BYSCORE', 'LIMIT', 0, 100)) do
     redis.call('ZREM', KEYS[2], id)
-    local lane = redis.call('HMGET', before .. id .. after, 'lane', 'payload')
-    if lane[2] then
-      redis.call('RPUSH', lane_of(lane[1]), id)
-      keep(lane_of(lane[1]))
+    local lane = begin_of(before .. id .. after)
+    if lane then
+      redis.call('RPUSH', lane_of(lane), id)
+      keep(lane_of(lane))
       woken = true
+    else
+      forgotten[#forgotten + 1] = id
     end
   end
   for _, id in ipairs(redis.call('ZRANGE', KEYS[1], '-inf', stamp, 'BYSCORE', 'LIMIT', 0, 100)) do
     redis.call('ZREM', KEYS[1], id)
-    local job = before .. id .. after
-    if redis.call('EXISTS', job) == 1 then
-      local crashes = redis.call('HINCRBY', job, 'crashes', 1)
-      redis.call('HINCRBY', job, 'attempt', -1)
+    local job, run = before .. id .. after, redis.call('HGET', runs, id) or ''
+    local lane = begin_of(job)
+    if lane then
+      local _, _, attempt, crashes, _, reason = read(run)
+      attempt, crashes = math.max(attempt - 1, 0), crashes + 1
       if crashes >= tonumber(ARGV[5]) then
-        bury(id, job, 'its workers died ' .. crashes .. ' times')
+        bury(id, job, run, attempt, crashes, 'its workers died ' .. crashes .. ' times')
       else
-        back(id, job, redis.call('HGET', job, 'lane'))
+        leave(id, run, attempt, crashes, reason)
+        back(id, lane)
       end
+    else
+      forgotten[#forgotten + 1] = id
     end
   end
   for _, key in ipairs({ KEYS[1], KEYS[2] }) do
@@ -121,31 +165,40 @@ if gap > 0 and wanted > 0 then
   end
   wanted = math.max(math.min(wanted, allowed), 0)
 end
-local leased, got = {}, 0
+local leased, held, got = {}, {}, 0
 local ends = string.format('%.0f', now + tonumber(ARGV[3]))
 for number in ARGV[15]:gmatch('%d') do
   while got < wanted do
     local ids = redis.call('LPOP', lane_of(number), wanted - got)
     if not ids then break end
-    for _, id in ipairs(ids) do
-      local job = before .. id .. after
-      local f = redis.call('HMGET', job, 'payload', 'attempt', 'claims', 'enqueued', 'crashes')
-      if f[1] then -- else somebody has deleted the job: its id means nothing
-        local attempt, claims = '1', '1' -- text: a number costs as much to write as a command
-        if f[3] then
-          attempt, claims = string.format('%.0f', (f[2] or 0) + 1), string.format('%.0f', f[3] + 1)
+    local names = {}
+    for n, id in ipairs(ids) do names[n] = before .. id .. after end
+    local jobs, known = redis.call('MGET', unpack(names)), redis.call('HMGET', runs, unpack(ids))
+    for n, id in ipairs(ids) do
+      if jobs[n] then
+        local claims, attempt, crashes, rest = '1', '1', '0', ' 0\n\n'
+        if known[n] then
+          local _, was, tried, died, cancelled, reason, progress = read(known[n])
+          claims, attempt, crashes = string.format('%.0f', was + 1), string.format('%.0f', tried + 1), string.format('%.0f', died)
+          rest = ' ' .. cancelled .. '\n' .. reason .. '\n' .. progress
         end
-        redis.call('HSET', job, 'owner', ARGV[1], 'attempt', attempt, 'claims', claims)
         leased[#leased + 1] = ends
         leased[#leased + 1] = id
-        local n = #out
-        out[n + 1], out[n + 2], out[n + 3], out[n + 4], out[n + 5], out[n + 6] = id, f[1], attempt, claims, f[4] or '0', f[5] or '0'
+        held[#held + 1] = id
+        held[#held + 1] = ARGV[1] .. ' ' .. claims .. ' ' .. attempt .. ' ' .. crashes .. rest
+        local o = #out
+        out[o + 1], out[o + 2], out[o + 3], out[o + 4], out[o + 5] = id, jobs[n], attempt, claims, crashes
         got = got + 1
+      elseif known[n] then -- somebody has deleted the job: its id means nothing
+        forgotten[#forgotten + 1] = id
       end
     end
   end
 end
+if #forgotten > 0 then redis.call('HDEL', runs, unpack(forgotten)) end
 if got > 0 then
+  redis.call('HSET', runs, unpack(held))
+  keep(runs)
   redis.call('ZADD', KEYS[1], unpack(leased))
   keep(KEYS[1])
   if gap > 0 then

@@ -24,6 +24,8 @@ type Job[T any] struct {
 
 	queue  Queue[T]
 	raw    string
+	alien  bool
+	unique string
 	token  string
 	result string
 	ctx    context.Context
@@ -52,7 +54,7 @@ func (a alive) Err() error {
 
 func (c *crew[T]) begin(one claimed) *Job[T] {
 	lease := c.q.lease()
-	j := &Job[T]{ID: one.id, Attempt: one.attempt, Crashes: one.crashes, Fence: one.claims, Enqueued: time.UnixMilli(one.enqueued), queue: c.q, raw: one.payload, token: one.token, deadline: one.sent.Add(lease - margin(lease))}
+	j := &Job[T]{ID: one.id, Attempt: one.attempt, Crashes: one.crashes, Fence: one.claims, Enqueued: time.UnixMilli(one.enqueued), queue: c.q, raw: one.payload, alien: one.alien, unique: one.unique, token: one.token, deadline: one.sent.Add(lease - margin(lease))}
 	inner, cancel := context.WithCancelCause(c.jobs)
 	j.ctx, j.cancel = alive{inner, j.expired}, cancel
 	c.mu.Lock()
@@ -92,7 +94,7 @@ func (j *Job[T]) stop(cause error) {
 }
 
 func (j *Job[T]) settle(verb, text string, ms int64) settlement {
-	return settlement{verb: verb, id: j.ID, token: j.token, text: text, ms: ms}
+	return settlement{verb: verb, id: j.ID, token: j.token, text: text, ms: ms, name: j.unique}
 }
 
 // unbegun settles a job that is over before it began: it is no attempt.
@@ -158,9 +160,9 @@ func (q Queue[T]) one(ctx context.Context, verb, id, token, text string) (int64,
 	if err := q.legal(id); err != nil {
 		return 0, q.invalid(fmt.Errorf("the id: %w", err), "")
 	}
-	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Job.Of(id)}, q.fetchKeys()[4:]...)
+	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Runs, q.keys.Job.Of(id)}, q.laneKeys()...)
 	return keywright.NewOp(keywright.Spec[int64]{
-		Action: keywright.Action{Client: q.client, Name: verb, Entry: q.entry, Effect: keywright.Idempotent, Key: keys[3]},
+		Action: keywright.Action{Client: q.client, Name: verb, Entry: q.entry, Effect: keywright.Idempotent, Key: keys[4]},
 		Script: jobScript, Keys: keys, Args: []string{verb, id, token, text, q.keys.Channel, q.ttl()},
 		Decode: func(r rueidis.RedisResult) (int64, error) { return r.ToInt64() },
 	}).Do(ctx)

@@ -83,7 +83,7 @@ func (c *crew[T]) dueNow(now time.Time) (due, idle bool) {
 
 // look asks whether there is anything at all: one command.
 func (c *crew[T]) look() {
-	keys := append(c.q.fetchKeys()[4:], c.q.keys.Leases, c.q.keys.Delayed)
+	keys := append(c.q.laneKeys(), c.q.keys.Leases, c.q.keys.Delayed)
 	ctx, cancel := context.WithTimeout(c.ctx, poll)
 	defer cancel()
 	n, err := keywright.NewOp(keywright.Spec[int64]{
@@ -99,7 +99,7 @@ func (c *crew[T]) look() {
 // beat renews the leases of all jobs of this process in one call, and learns
 // which of them are lost or cancelled.
 func (c *crew[T]) beat() {
-	args := []string{c.name, milliseconds(c.q.lease()), milliseconds(max(3*c.q.lease(), 3*presence)), milliseconds(registry), c.q.keys.Job.Before, c.q.keys.Job.After}
+	args := []string{c.name, milliseconds(c.q.lease()), milliseconds(max(3*c.q.lease(), 3*presence)), milliseconds(registry), c.q.ttl()}
 	c.mu.Lock()
 	beaten := make([]*Job[T], 0, len(c.running))
 	for _, j := range c.running { // a job that was lost and came back is there twice
@@ -110,7 +110,7 @@ func (c *crew[T]) beat() {
 	ctx, cancel := context.WithTimeout(c.jobs, c.q.lease()/3)
 	defer cancel()
 	sent := time.Now()
-	out, err := c.q.run(ctx, "beat", beatScript, keywright.Idempotent, []string{c.q.keys.Leases, c.q.keys.Workers}, args)
+	out, err := c.q.run(ctx, "beat", beatScript, keywright.Idempotent, []string{c.q.keys.Leases, c.q.keys.Workers, c.q.keys.Runs}, args)
 	if err != nil || len(out) < 2 {
 		c.tell(err)
 		return

@@ -62,6 +62,7 @@ type Keys struct {
 	Lanes                                 []Lane // in the order in which they are drained
 	Job, Result, Unique                   Name
 	Leases, Delayed, Dead, State, Workers string
+	Runs                                  string // what is known of jobs that have begun, by id
 	Channel                               string
 	ID                                    func(id string) error // whether an id may be one; nil: any text without braces and colons
 }
@@ -72,7 +73,7 @@ func KeysOf(name string, lanes ...string) Keys {
 	base := slot.Sibling(name)
 	k := Keys{
 		Job: Name{base + ":job:", ""}, Result: Name{base + ":result:", ""}, Unique: Name{base + ":unique:", ""},
-		Leases: base + ":leases", Delayed: base + ":delayed", Dead: base + ":dead", State: base + ":state", Workers: base + ":workers", Channel: base + ":ready",
+		Leases: base + ":leases", Delayed: base + ":delayed", Dead: base + ":dead", State: base + ":state", Runs: base + ":runs", Workers: base + ":workers", Channel: base + ":ready",
 	}
 	for _, lane := range lanes {
 		k.Lanes = append(k.Lanes, Lane{lane, base + ":" + lane})
@@ -337,11 +338,7 @@ func (q Queue[T]) write(f form, t *Task[T], keys, args []string) (id string, _, 
 	if t.Unique != "" {
 		name, window = q.keys.Unique.Of(t.Unique), strconv.FormatInt(max(t.UniqueFor, 0).Milliseconds(), 10)
 	}
-	retry := ""
-	if t.Retry > 0 {
-		retry = strconv.Itoa(t.Retry)
-	}
-	return id, append(keys, job, name), append(args, id, strconv.Itoa(lane), payload, when, window, retry, request), nil
+	return id, append(keys, job, name), append(args, id, strconv.Itoa(lane), payload, when, window, strconv.Itoa(t.Retry), request), nil
 }
 
 // payload is what a job carries as it is stored.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
 )
 
 //go:embed reconcile.lua
@@ -45,12 +46,46 @@ func (q Queue[T]) Reconcile(ctx context.Context, dry bool) (back []string, err e
 			}
 		}
 	}
-	return back, nil
+	if dry {
+		return back, nil
+	}
+	return back, q.forget(ctx)
+}
+
+// forget drops what is known of jobs that are gone.
+func (q Queue[T]) forget(ctx context.Context) error {
+	for cursor := uint64(0); ; {
+		page, err := keywright.NewOp(keywright.Spec[rueidis.ScanEntry]{
+			Action: keywright.Action{Client: q.client, Name: "reconcile", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Runs},
+			Build: func(b rueidis.Builder) rueidis.Completed {
+				return b.Hscan().Key(q.keys.Runs).Cursor(cursor).Count(500).Build()
+			},
+			Decode: rueidis.RedisResult.AsScanEntry,
+		}).Do(ctx)
+		if err != nil {
+			return err
+		}
+		keys, ids := []string{q.keys.Runs}, []string{}
+		for i := 0; i < len(page.Elements); i += 2 {
+			keys, ids = append(keys, q.keys.Job.Of(page.Elements[i])), append(ids, page.Elements[i])
+		}
+		if len(ids) > 0 {
+			if _, err := keywright.NewOp(keywright.Spec[int64]{
+				Action: keywright.Action{Client: q.client, Name: "reconcile", Entry: q.entry, Effect: keywright.Idempotent, Key: q.keys.Runs},
+				Script: forgetScript, Keys: keys, Args: ids, Decode: rueidis.RedisResult.ToInt64,
+			}).Do(ctx); err != nil {
+				return err
+			}
+		}
+		if cursor = page.Cursor; cursor == 0 {
+			return nil
+		}
+	}
 }
 
 func (q Queue[T]) reconcile(ctx context.Context, jobs []string, dry bool) ([]string, error) {
 	args := []string{strconv.Itoa(len(q.keys.Lanes)), q.keys.Channel}
-	keys := append(q.fetchKeys()[:3:3], q.fetchKeys()[4:]...)
+	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Runs}, q.laneKeys()...)
 	for _, key := range jobs {
 		id := strings.TrimSuffix(strings.TrimPrefix(key, q.keys.Job.Before), q.keys.Job.After)
 		if q.legal(id) == nil {
@@ -79,7 +114,7 @@ func (q Queue[T]) reconcile(ctx context.Context, jobs []string, dry bool) ([]str
 var lookScript = keywright.NewReadOnlyScript("queue look", withoutWrites(reconcileText))
 
 func withoutWrites(text string) string {
-	begin, end := strings.Index(text, "    if f[1] then\n"), strings.Index(text, "    out[#out + 1] = id")
+	begin, end := strings.Index(text, "    if (redis.call('HGET'"), strings.Index(text, "    out[#out + 1] = id")
 	return text[:begin] + text[end:]
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -48,8 +49,7 @@ func (q Queue[T]) Stats(ctx context.Context) (s Stats, err error) {
 	if q.err != nil {
 		return s, q.err
 	}
-	keys := q.fetchKeys()
-	keys = append(append(keys[:4:4], q.keys.Workers), keys[4:]...)
+	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.State, q.keys.Workers}, q.laneKeys()...)
 	out, err := q.run(ctx, "stats", statsScript, keywright.Reads, keys, []string{q.keys.Job.Before, q.keys.Job.After})
 	if err != nil {
 		return s, err
@@ -103,7 +103,6 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 		return nil, q.err
 	}
 	n = min(max(n, 1), maxBatch)
-	raw := q.client.Raw()
 	ids, err := keywright.NewOp(keywright.Spec[[]string]{
 		Action: keywright.Action{Client: q.client, Name: "dead", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Dead},
 		Build: func(b rueidis.Builder) rueidis.Completed {
@@ -114,22 +113,21 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands := make([]rueidis.Completed, len(ids))
-	for i, id := range ids {
-		commands[i] = raw.B().Hmget().Key(q.keys.Job.Of(id)).Field("error", "attempt", "crashes").Build()
+	if len(ids) == 0 {
+		return []Dead{}, nil
 	}
 	out := make([]Dead, len(ids))
-	for i, r := range raw.DoMulti(ctx, commands...) {
-		f, err := r.ToArray()
-		if err != nil {
-			return nil, err
-		}
-		out[i].ID = ids[i]
-		out[i].Reason, _ = f[0].ToString()
-		out[i].Attempts, _ = f[1].AsInt64()
-		out[i].Crashes, _ = f[2].AsInt64()
+	known, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+		Action: keywright.Action{Client: q.client, Name: "dead", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Runs},
+		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(q.keys.Runs).Field(ids...).Build() },
+		Decode: list,
+	}).Do(ctx)
+	for i, m := range known {
+		text, _ := m.ToString()
+		s := readRun(text)
+		out[i] = Dead{ID: ids[i], Reason: s.Error, Attempts: s.Attempt, Crashes: s.Crashes}
 	}
-	return out, nil
+	return out, err
 }
 
 // Retry brings a dead job back into its lane, with all its attempts; false if it
@@ -221,28 +219,30 @@ func (q Queue[T]) State(ctx context.Context, id string) (State, error) {
 	if q.err != nil {
 		return State{}, q.err
 	}
-	key := q.keys.Job.Of(id)
-	return keywright.NewOp(keywright.Spec[State]{
-		Action: keywright.Action{Client: q.client, Name: "state", Entry: q.entry, Effect: keywright.Reads, Key: key},
-		Build: func(b rueidis.Builder) rueidis.Completed {
-			return b.Hmget().Key(key).Field("enqueued", "attempt", "crashes", "owner", "progress", "error").Build()
-		},
-		Decode: readState,
-	}).Do(ctx)
+	out, err := q.run(ctx, "state", stateScript, keywright.Reads, []string{q.keys.Job.Of(id), q.keys.Runs}, []string{id})
+	if err != nil {
+		return State{}, err
+	}
+	if len(out) != 2 {
+		return State{}, fmt.Errorf("the script answered %d values", len(out))
+	}
+	if there, _ := out[0].AsInt64(); there == 0 {
+		return State{}, keywright.ErrNotFound
+	}
+	text, _ := out[1].ToString()
+	return readRun(text), nil
 }
 
-func readState(r rueidis.RedisResult) (s State, err error) {
-	f, err := r.ToArray()
-	if err != nil {
-		return s, err
+// readRun reads what is known of a job that has begun, as fetch.lua writes it:
+// "owner claims attempt crashes cancelled", a line with its last error, and how
+// far it is. One that has not begun has no text.
+func readRun(text string) (s State) {
+	line, rest, _ := strings.Cut(text, "\n")
+	s.Error, s.Progress, _ = strings.Cut(rest, "\n")
+	if f := strings.Fields(line); len(f) == 5 {
+		s.Owner = strings.TrimRight(strings.TrimPrefix(f[0], "-"), padding)
+		s.Attempt, _ = strconv.ParseInt(f[2], 10, 64)
+		s.Crashes, _ = strconv.ParseInt(f[3], 10, 64)
 	}
-	if f[0].IsNil() {
-		return s, keywright.ErrNotFound
-	}
-	s.Attempt, _ = f[1].AsInt64()
-	s.Crashes, _ = f[2].AsInt64()
-	s.Owner, _ = f[3].ToString()
-	s.Progress, _ = f[4].ToString()
-	s.Error, _ = f[5].ToString()
-	return s, nil
+	return s
 }

@@ -13,6 +13,6 @@ local out = {
 for i = 6, #KEYS do
   out[#out + 1] = redis.call('LLEN', KEYS[i])
   local first = redis.call('LINDEX', KEYS[i], 0)
-  out[#out + 1] = first and redis.call('HGET', ARGV[1] .. first .. ARGV[2], 'enqueued') or '0'
+  out[#out + 1] = first and redis.call('GETRANGE', ARGV[1] .. first .. ARGV[2], 0, 20):match('^%d+') or '0'
 end
 return out

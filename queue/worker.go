@@ -129,12 +129,22 @@ type crew[T any] struct {
 }
 
 func newCrew[T any](w *Worker[T], ctx context.Context) *crew[T] {
-	c := &crew[T]{w: w, q: w.queue, ctx: ctx, name: cmp.Or(w.o.Name, hostAndProcess()) + "/" + rand.Text()[:8], running: map[string]*Job[T]{}}
+	c := &crew[T]{w: w, q: w.queue, ctx: ctx, name: word(cmp.Or(w.o.Name, hostAndProcess())) + "/" + rand.Text()[:8], running: map[string]*Job[T]{}}
 	c.jobs, c.free = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.wake = make(chan struct{}, cmp.Or(w.o.Concurrency, 10))
 	c.calls = gather.New(max(1, min(64, maxBatch/cmp.Or(w.o.Batch, 1))), c.together)
 	return c
 }
+
+// word is a name as one word.
+func word(name string) string { return strings.Join(strings.Fields(name), "_") }
+
+// pad makes a token longer than hash-max-listpack-value, whose default is 64: so
+// the hash of what runs is a table, and no listpack that is searched from its
+// front.
+func pad(token string) string { return token + strings.Repeat(padding, max(1, 65-len(token))) }
+
+const padding = "."
 
 // wish is what one runner asks of the server.
 type wish struct {
@@ -258,7 +268,7 @@ func (c *crew[T]) runner() {
 func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 	c.mu.Lock()
 	c.seq++
-	token := c.name + "/" + strconv.FormatInt(c.seq, 36)
+	token := pad(c.name + "/" + strconv.FormatInt(c.seq, 36))
 	now := time.Now()
 	tidy := !now.Before(c.nextTidy) && wanted > 0
 	if tidy {
@@ -337,6 +347,10 @@ func (c *crew[T]) work(all []claimed, settled []settlement) []settlement {
 // run runs one job. What it gives has no verb if the lease was lost: the job is
 // somebody else's by now, or comes back when the server ends the lease.
 func (c *crew[T]) run(j *Job[T]) settlement {
+	if j.alien {
+		j.stop(context.Canceled)
+		return j.settle("dead", "it was not written by an enqueue: its first line says nothing", 0)
+	}
 	payload, err := c.q.sealed(j.ID).Parse(j.raw)
 	if _, closed := errors.AsType[*keywright.DecodeError](err); closed { // another process may have the key, or this one soon
 		j.stop(context.Canceled)
