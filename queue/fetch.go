@@ -44,7 +44,7 @@ type fetched struct {
 
 // claim settles jobs and claims others, in one step.
 func (q Queue[T]) claim(ctx context.Context, token string, wanted int, tidy bool, settled []settlement) (fetched, error) {
-	args := make([]string, 0, 16+6*len(settled))
+	args := make([]string, 0, 17+6*len(settled))
 	flag := ""
 	if tidy {
 		flag = "tidy"
@@ -57,9 +57,7 @@ func (q Queue[T]) claim(ctx context.Context, token string, wanted int, tidy bool
 	args = append(args, token, strconv.Itoa(wanted), milliseconds(q.lease()), flag, strconv.Itoa(cmp.Or(q.o.Crashes, 5)), q.ttl(),
 		q.keys.Job.Before, q.keys.Job.After, q.keys.Result.Before, q.keys.Result.After, strconv.Itoa(cmp.Or(q.o.MaxDead, 10_000)), strconv.Itoa(cmp.Or(q.o.Retry, 25)),
 		gap, burst, q.order(), q.keys.Channel)
-	for _, s := range settled {
-		args = append(args, s.verb, s.id, s.token, s.text, strconv.FormatInt(s.ms, 10), s.name)
-	}
+	args = settle(args, settled)
 	sent := time.Now()
 	out, err := q.run(ctx, "fetch", fetchScript, keywright.Writes, q.fetchKeys(), args)
 	if err != nil {
@@ -82,31 +80,62 @@ func (q Queue[T]) laneKeys() []string {
 	return keys
 }
 
-const perJob = 5 // values of one job in the reply
+// settle appends settlements as the script takes them: what is done and left
+// nothing goes in groups, by token.
+func settle(args []string, all []settlement) []string {
+	var tokens []string
+	groups := map[string][]string{}
+	for _, s := range all {
+		if !s.bare() {
+			continue
+		}
+		if groups[s.token] == nil {
+			tokens = append(tokens, s.token)
+		}
+		groups[s.token] = append(groups[s.token], s.id)
+	}
+	args = append(args, strconv.Itoa(len(tokens)))
+	for _, token := range tokens {
+		args = append(append(args, token+" ", strconv.Itoa(len(groups[token]))), groups[token]...)
+	}
+	for _, s := range all {
+		if !s.bare() {
+			args = append(args, s.verb, s.id, s.token+" ", s.text, strconv.FormatInt(s.ms, 10), s.name)
+		}
+	}
+	return args
+}
 
+// bare is a job that is done, without a result or a unique name.
+func (s settlement) bare() bool { return s.verb == "done" && s.text == "" && s.name == "" }
+
+// read takes the reply of the script apart.
 func read(out []rueidis.RedisMessage, token string, sent time.Time) (f fetched, err error) {
-	if len(out) < 3 || (len(out)-3)%perJob != 0 {
+	if len(out) != 5 {
 		return f, fmt.Errorf("the script answered %d values", len(out))
 	}
-	due, err := out[1].AsInt64()
+	due, err := out[0].AsInt64()
 	if err != nil {
 		return f, err
 	}
-	f.due, f.lost = time.Duration(due)*time.Millisecond, texts(out[2])
-	if len(out) > 3 {
-		f.jobs = make([]claimed, 0, (len(out)-3)/perJob)
+	f.due, f.lost = time.Duration(due)*time.Millisecond, texts(out[1])
+	ids, jobs := texts(out[2]), texts(out[3])
+	tried, err := out[4].AsIntSlice()
+	if err != nil || len(jobs) != len(ids) || len(tried)%4 != 0 {
+		return f, fmt.Errorf("the script answered %d ids, %d jobs and %d numbers: %w", len(ids), len(jobs), len(tried), err)
 	}
-	for i := 3; i < len(out); i += perJob {
-		c := claimed{token: token, sent: sent}
-		c.id, _ = out[i].ToString()
-		text, _ := out[i+1].ToString()
-		c.parse(text)
-		for n, to := range []*int64{&c.attempt, &c.claims, &c.crashes} {
-			if *to, err = out[i+2+n].AsInt64(); err != nil {
-				return f, err
-			}
+	if len(ids) > 0 {
+		f.jobs = make([]claimed, len(ids))
+	}
+	for i, id := range ids {
+		f.jobs[i] = claimed{id: id, attempt: 1, claims: 1, token: token, sent: sent}
+		f.jobs[i].parse(jobs[i])
+	}
+	for ; len(tried) > 0; tried = tried[4:] {
+		if n := tried[0]; n >= 1 && n <= int64(len(ids)) {
+			j := &f.jobs[n-1]
+			j.attempt, j.claims, j.crashes = tried[1], tried[2], tried[3]
 		}
-		f.jobs = append(f.jobs, c)
 	}
 	return f, nil
 }

@@ -3,8 +3,9 @@
 -- ARGV[1] token, ARGV[2] jobs wanted, ARGV[3] lease in ms, ARGV[4] "tidy": bring back what is due, ARGV[5] crashes that kill a job, ARGV[6] TTL of the queue's keys in ms (0: none),
 -- ARGV[7] and ARGV[8] what stands before and behind the id in the key of a job, ARGV[9] and ARGV[10] in that of a result, ARGV[11] dead jobs kept, ARGV[12] attempts,
 -- ARGV[13] µs between two jobs at the queue's rate (0: none), ARGV[14] jobs at once, ARGV[15] numbers of the lanes in the order to look, ARGV[16] channel
--- then six per settlement: verb, id, token, text, ms, the job's unique name
--- Returns {server time in ms, ms until something is due (-1: nothing known), {ids that were not ours any more}, id, job, attempt, claims, crashes, id, …}
+-- ARGV[17] groups of jobs that are done and left nothing, each: token, number of jobs, their ids; then six per other settlement: verb, id, token, text, ms, the job's unique name.
+-- A token there has a space behind it, as in what is known of a job.
+-- Returns {ms until something is due (-1: nothing known), {ids that were not ours any more}, {ids}, {jobs}, {of those that have been claimed before: which, attempt, claims, crashes, …}}
 -- Round trips: 1. O(jobs + settlements), with "tidy" at most 200 more.
 local KEYS, ARGV = KEYS, ARGV
 local t = redis.call('TIME')
@@ -64,40 +65,47 @@ local function back(id, lane)
 end
 
 -- Settlements. Each is refused if the job has another owner by now.
-local lost, ended, over, forgotten = {}, {}, {}, {}
-if #ARGV > 16 then
-  local ids, known = {}, {}
-  for i = 18, #ARGV, 6 do ids[#ids + 1] = ARGV[i] end
-  for n, run in ipairs(redis.call('HMGET', runs, unpack(ids))) do known[ids[n]] = run end
-  for i = 17, #ARGV, 6 do
-    local verb, id, text = ARGV[i], ARGV[i + 1], ARGV[i + 3]
-    local job, run = before .. id .. after, known[id]
-    if not run or run:find(ARGV[i + 2] .. ' ', 1, true) ~= 1 then
-      lost[#lost + 1] = id
-    else
-      known[id] = false
+local lost, over, ended = {}, {}, {}
+local i = 18
+for _ = 1, tonumber(ARGV[17]) do
+  local token, last = ARGV[i], i + 1 + ARGV[i + 1]
+  for n, run in ipairs(redis.call('HMGET', runs, unpack(ARGV, i + 2, last))) do
+    local id = ARGV[i + 1 + n]
+    if run and run:find(token, 1, true) == 1 then
       over[#over + 1] = id
-      if verb == 'done' then
-        ended[#ended + 1] = job
-        forgotten[#forgotten + 1] = id
-        if text ~= '' then redis.call('SET', ARGV[9] .. id .. ARGV[10], text, 'PX', ARGV[i + 4]) end
-        if ARGV[i + 5] ~= '' and redis.call('GET', ARGV[i + 5]) == id then ended[#ended + 1] = ARGV[i + 5] end
-      else
-        local _, _, attempt, crashes, _, reason = read(run)
-        local lane, attempts = begin_of(job)
-        if not lane then -- somebody has deleted the job
-          forgotten[#forgotten + 1] = id
-        elseif verb == 'back' then
-          leave(id, run, math.max(attempt - 1, 0), crashes, reason)
-          back(id, lane)
-        elseif verb == 'retry' and attempt < (attempts > 0 and attempts or tonumber(ARGV[12])) then
-          leave(id, run, attempt, crashes, text)
-          redis.call('ZADD', KEYS[2], string.format('%.0f', now + tonumber(ARGV[i + 4])), id)
-          keep(KEYS[2])
-        else
-          bury(id, job, run, attempt, crashes, text)
-        end
-      end
+      ended[#ended + 1] = before .. id .. after
+    else
+      lost[#lost + 1] = id
+    end
+  end
+  i = last + 1
+end
+local forgotten = { unpack(over) }
+for i = i, #ARGV, 6 do
+  local verb, id, text = ARGV[i], ARGV[i + 1], ARGV[i + 3]
+  local job, run = before .. id .. after, redis.call('HGET', runs, id)
+  if not run or run:find(ARGV[i + 2], 1, true) ~= 1 then
+    lost[#lost + 1] = id
+  else
+    over[#over + 1] = id
+    local _, _, attempt, crashes, _, reason = read(run)
+    local lane, attempts = begin_of(job)
+    if verb == 'done' then
+      ended[#ended + 1] = job
+      forgotten[#forgotten + 1] = id
+      if text ~= '' then redis.call('SET', ARGV[9] .. id .. ARGV[10], text, 'PX', ARGV[i + 4]) end
+      if ARGV[i + 5] ~= '' and redis.call('GET', ARGV[i + 5]) == id then ended[#ended + 1] = ARGV[i + 5] end
+    elseif not lane then -- somebody has deleted the job
+      forgotten[#forgotten + 1] = id
+    elseif verb == 'back' then
+      leave(id, run, math.max(attempt - 1, 0), crashes, reason)
+      back(id, lane)
+    elseif verb == 'retry' and attempt < (attempts > 0 and attempts or tonumber(ARGV[12])) then
+      leave(id, run, attempt, crashes, text)
+      redis.call('ZADD', KEYS[2], string.format('%.0f', now + tonumber(ARGV[i + 4])), id)
+      keep(KEYS[2])
+    else
+      bury(id, job, run, attempt, crashes, text)
     end
   end
 end
@@ -145,7 +153,6 @@ if ARGV[4] == 'tidy' then
   end
 end
 
-local out = { stamp, 0, lost }
 local wanted = tonumber(ARGV[2])
 local state = redis.call('HMGET', KEYS[4], 'paused', 'tat')
 if state[1] then wanted = 0 end
@@ -165,31 +172,30 @@ if gap > 0 and wanted > 0 then
   end
   wanted = math.max(math.min(wanted, allowed), 0)
 end
-local leased, held, got = {}, {}, 0
+local ids, jobs, tried, leased, held, got = {}, {}, {}, {}, {}, 0
 local ends = string.format('%.0f', now + tonumber(ARGV[3]))
+local fresh = ARGV[1] .. ' 1 1 0 0\n\n'
 for number in ARGV[15]:gmatch('%d') do
   while got < wanted do
-    local ids = redis.call('LPOP', lane_of(number), wanted - got)
-    if not ids then break end
+    local popped = redis.call('LPOP', lane_of(number), wanted - got)
+    if not popped then break end
     local names = {}
-    for n, id in ipairs(ids) do names[n] = before .. id .. after end
-    local jobs, known = redis.call('MGET', unpack(names)), redis.call('HMGET', runs, unpack(ids))
-    for n, id in ipairs(ids) do
-      if jobs[n] then
-        local claims, attempt, crashes, rest = '1', '1', '0', ' 0\n\n'
-        if known[n] then
-          local _, was, tried, died, cancelled, reason, progress = read(known[n])
-          claims, attempt, crashes = string.format('%.0f', was + 1), string.format('%.0f', tried + 1), string.format('%.0f', died)
-          rest = ' ' .. cancelled .. '\n' .. reason .. '\n' .. progress
-        end
-        leased[#leased + 1] = ends
-        leased[#leased + 1] = id
-        held[#held + 1] = id
-        held[#held + 1] = ARGV[1] .. ' ' .. claims .. ' ' .. attempt .. ' ' .. crashes .. rest
-        local o = #out
-        out[o + 1], out[o + 2], out[o + 3], out[o + 4], out[o + 5] = id, jobs[n], attempt, claims, crashes
+    for n, id in ipairs(popped) do names[n] = before .. id .. after end
+    local texts, known = redis.call('MGET', unpack(names)), redis.call('HMGET', runs, unpack(popped))
+    for n, id in ipairs(popped) do
+      local run = known[n]
+      if texts[n] then
         got = got + 1
-      elseif known[n] then -- somebody has deleted the job: its id means nothing
+        ids[got], jobs[got] = id, texts[n]
+        if run then
+          local _, claims, attempt, crashes, cancelled, reason, progress = read(run)
+          run = string.format('%s %.0f %.0f %.0f %s\n', ARGV[1], claims + 1, attempt + 1, crashes, cancelled) .. reason .. '\n' .. progress
+          local o = #tried
+          tried[o + 1], tried[o + 2], tried[o + 3], tried[o + 4] = got, attempt + 1, claims + 1, crashes
+        end
+        leased[2 * got - 1], leased[2 * got] = ends, id
+        held[2 * got - 1], held[2 * got] = id, run or fresh
+      elseif run then -- somebody has deleted the job: its id means nothing
         forgotten[#forgotten + 1] = id
       end
     end
@@ -208,5 +214,4 @@ if got > 0 then
 end
 if woken and got < wanted then woken = false end -- all of it is in my hands
 if woken then redis.call('PUBLISH', ARGV[16], 'ready') end
-out[2] = due
-return out
+return { due, lost, ids, jobs, tried }

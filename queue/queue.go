@@ -28,6 +28,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/value"
+	"github.com/redis/rueidis"
 )
 
 // Errors that callers act on.
@@ -262,7 +263,7 @@ func (q Queue[T]) enqueue(ctx context.Context, tasks []Task[T]) ([]string, error
 			return nil, err
 		}
 	}
-	others, err := q.run(ctx, "enqueue", form.script(), keywright.Idempotent, keys, args)
+	others, err := q.put(ctx, form, keys, args)
 	if err != nil {
 		return nil, err
 	}
@@ -282,12 +283,29 @@ const (
 	full
 )
 
-func (f form) script() *keywright.Script {
-	if f == plain {
-		return plainScript
+// put sends jobs. The lean script is for what is new for certain; when its reply
+// is lost, the one that looks whether a job is there repeats it.
+func (q Queue[T]) put(ctx context.Context, f form, keys, args []string) ([]rueidis.RedisMessage, error) {
+	if f == full {
+		return q.run(ctx, "enqueue", enqueueScript, keywright.Idempotent, keys, args)
 	}
-	return enqueueScript
+	out, lost := q.run(ctx, "enqueue", plainScript, keywright.Writes, keys, args)
+	if own, ok := errors.AsType[*keywright.Error](lost); !ok || own.Class != keywright.UnknownOutcome || ctx.Err() != nil {
+		return out, lost
+	}
+	jobs, args := keys[1:], args[plainHead:]
+	keys, again := q.header(full, len(jobs))
+	for i, job := range jobs {
+		keys, again = append(keys, job, job), append(again, args[2*i], "1", args[2*i+1], "", "", "0", "")
+	}
+	out, err := q.run(ctx, "enqueue", enqueueScript, keywright.Idempotent, keys, again)
+	if err != nil {
+		return nil, lost // it may be there as before
+	}
+	return out, nil
 }
+
+const plainHead = 2 // arguments of the lean script before the jobs
 
 func (q Queue[T]) form(t *Task[T]) form {
 	if t.ID == "" && (t.Lane == "" || t.Lane == q.keys.Lanes[0].Name) && t.In == 0 && t.At.IsZero() && t.Unique == "" && t.UniqueFor == 0 && t.Retry == 0 {
@@ -299,7 +317,7 @@ func (q Queue[T]) form(t *Task[T]) form {
 // header is what the script needs before the jobs.
 func (q Queue[T]) header(f form, jobs int) (keys, args []string) {
 	if f == plain {
-		keys, args = make([]string, 0, 1+jobs), make([]string, 0, 2+2*jobs)
+		keys, args = make([]string, 0, 1+jobs), make([]string, 0, plainHead+2*jobs)
 		return append(keys, q.keys.Lanes[0].Key), append(args, q.ttl(), q.keys.Channel)
 	}
 	keys = make([]string, 0, 1+len(q.keys.Lanes)+2*jobs)
