@@ -37,7 +37,7 @@ keys:
   object: {key: "app:j:{n}", type: string, ttl: any, value: {id: int, name: text optional}}
   open: {key: "app:o", type: hash, ttl: any, field: n, value: pri}
   docs: {key: "app:d", type: string, ttl: any, value: json s.json}
-  jobs: {key: "app:q:{pri}", type: queue, order: pri, ttl: none}
+  jobs: {key: "app:q:{pri}", type: queue, order: pri, value: int, ttl: none}
   moved: {key: "app:m:{n}", type: string, ttl: any, was: ["old:m:{n}"]}
   events: {key: "app:s", type: stream, ttl: none, maxlen: 10, fields: {k: int}}
 `
@@ -172,6 +172,9 @@ func TestValues(t *testing.T) {
 		{"app:o", source.Hash, pairs("1", canary), "KW508"},
 		{"app:s", source.Stream, pairs("k", "1"), ""},
 		{"app:s", source.Stream, pairs("k", canary), "KW508"},
+		{"{app:q}:job:1", source.String, str("1763774000000 1 0 - -\n7"), ""},
+		{"{app:q}:job:1", source.String, str("1763774000000 1 0 - -\n" + canary), "KW508"},
+		{"{app:q}:job:1", source.String, str("7"), "KW508"},
 		{"app:d", source.String, str(`{"ok":true}`), ""},
 		{"app:d", source.String, str(`{"` + canary + `":1}`), "KW508"},
 	} {

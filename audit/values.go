@@ -106,12 +106,20 @@ func (c *valueCheck) text(v *source.Value, fault faultFunc) {
 	if c.key.Value == nil || v.Partial {
 		return
 	}
-	if reason := c.reason(*c.key.Value, c.schema, v.Str); reason != "" {
+	text := v.Str
+	if c.key.Headed {
+		_, rest, there := bytes.Cut(text, []byte("\n"))
+		if text = rest; !there {
+			fault("KW508", "the value is without the line of a %s", c.key.Entry.Type)
+			return
+		}
+	}
+	if reason := c.reason(*c.key.Value, c.schema, text); reason != "" {
 		fault("KW508", "the value is %s", reason)
 		return
 	}
 	if c.key.JSON != nil {
-		c.object(v.Str, fault)
+		c.object(text, fault)
 	}
 }
 

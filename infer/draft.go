@@ -221,7 +221,7 @@ func (e *Entry) str(c *content) {
 // derived: a key that a construct keeps beside its own.
 func (e *Entry) derived() bool {
 	last := e.tokens[len(e.tokens)-1]
-	for _, role := range []string{"fence", "waiters", "shared", "released", "leases", "delayed", "dead", "state", "workers", "ready", "fill"} {
+	for _, role := range []string{"fence", "waiters", "shared", "released", "leases", "delayed", "dead", "state", "workers", "runs", "ready", "fill"} {
 		if strings.HasSuffix(last.literal, "}:"+role) {
 			return true
 		}

@@ -191,9 +191,9 @@ func (b *builder) notify(base *pattern.Pattern, role, doc string) {
 	}
 }
 
-// queue is a list of job ids per lane; beside the lanes one hash per job, its
+// queue is a list of job ids per lane; beside the lanes one string per job, its
 // result, and for all lanes together one zset of leases, one of delayed jobs, one
-// list of dead ones, who works, what the queue is told to do, and who has asked
+// list of dead ones, one hash of what is known of jobs that have begun, who works, what the queue is told to do, and who has asked
 // for a job to be there once.
 func (b *builder) queue() {
 	id := b.jobID()
@@ -217,13 +217,14 @@ func (b *builder) queue() {
 	ttl := b.e.TTL
 	payload := b.payload()
 	of := " of " + b.e.Name + "."
-	b.addRole(&Key{Role: "job", Kind: Hash, TTL: ttl, Fields: jobFields(payload), Doc: "One job" + of}, base, "job:"+job)
+	b.addRole(&Key{Role: "job", Kind: String, TTL: ttl, Value: payload, Headed: true, Doc: "One job" + strings.TrimSuffix(of, ".") + ": a line of the queue's, and behind it the payload."}, base, "job:"+job)
 	b.addRole(&Key{Role: "result", Kind: String, TTL: TTL{Policy: TTLAny, Text: "any"}, Doc: "The result of one job" + of}, base, "result:"+job)
 	b.addRole(&Key{Role: "leases", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs being worked on, scored by the end of their lease" + of}, base, "leases")
 	b.addRole(&Key{Role: "delayed", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs not yet due, scored by when they are" + of}, base, "delayed")
 	b.addRole(&Key{Role: "dead", Kind: List, TTL: ttl, Member: &id, Doc: "Jobs given up after their last attempt" + of}, base, "dead")
 	b.addRole(&Key{Role: "workers", Kind: ZSet, TTL: atMost(helperTTL), Member: &scalar.Type{}, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Processes that work, scored by when they count as dead" + of}, base, "workers")
 	b.addRole(&Key{Role: "state", Kind: Hash, TTL: ttl, Field: &scalar.Type{}, Item: &scalar.Type{}, Doc: "Whether it is paused, its rate, and its counters" + of}, base, "state")
+	b.addRole(&Key{Role: "runs", Kind: Hash, TTL: ttl, Field: &id, Item: &scalar.Type{}, Doc: "What is known of the jobs" + strings.TrimSuffix(of, ".") + " that have begun: whose they are, attempts, last error."}, base, "runs")
 	b.addRole(&Key{Role: "unique", Kind: String, TTL: TTL{Policy: TTLAny, Text: "any"}, Value: &id, Doc: "Which job is there for a name that may be there once" + of}, base, "unique:"+unique)
 	b.notify(base, "ready", "Tells workers that there is a job"+of)
 }
@@ -235,23 +236,7 @@ func (b *builder) payload() *scalar.Type {
 		b.e.Shape = b.fields(b.d, b.props, "value", b.e.Name)
 		return &scalar.Type{Kind: scalar.JSON}
 	}
-	return b.optionalType("value")
-}
-
-// jobFields are the fields of a job; all but the payload are the queue's own.
-func jobFields(payload *scalar.Type) []Field {
-	if payload == nil {
-		payload = &scalar.Type{}
-	}
-	own := func(k scalar.Kind) scalar.Type { return scalar.Type{Kind: k, Optional: true} }
-	value := *payload
-	value.Optional = true
-	return []Field{
-		{Name: "payload", Type: value}, {Name: "lane", Type: own(scalar.Text)},
-		{Name: "attempt", Type: own(scalar.Int)}, {Name: "crashes", Type: own(scalar.Int)}, {Name: "retries", Type: own(scalar.Int)},
-		{Name: "owner", Type: own(scalar.Text)}, {Name: "enqueued", Type: own(scalar.UnixMS)}, {Name: "claims", Type: own(scalar.Int)}, {Name: "request", Type: own(scalar.Text)},
-		{Name: "progress", Type: own(scalar.Text)}, {Name: "error", Type: own(scalar.Text)}, {Name: "unique", Type: own(scalar.Text)}, {Name: "cancel", Type: own(scalar.Bool)},
-	}
+	return cmp.Or(b.optionalType("value"), &scalar.Type{})
 }
 
 // jobID is the type of the last placeholder of the job key, text if that is

@@ -38,7 +38,7 @@ var kinds = map[string]kind{
 	"stream":    {Plain, Stream, []string{"fields", "maxlen", "groups"}, (*builder).plainStream},
 	"cache":     {Cache, String, []string{"value", "fresh", "absent", "fill"}, (*builder).cache},
 	"lock":      {Lock, String, []string{"notify", "fence", "waiters", "shared"}, (*builder).lock},
-	"queue":     {Queue, List, []string{"order", "value", "job", "result", "leases", "delayed", "dead", "state", "workers", "unique", "notify", "lease", "retry"}, (*builder).queue},
+	"queue":     {Queue, List, []string{"order", "value", "job", "result", "leases", "delayed", "dead", "state", "workers", "runs", "unique", "notify", "lease", "retry"}, (*builder).queue},
 	"ranking":   {Ranking, ZSet, []string{"member", "score", "ties", "cached", "window"}, (*builder).ranking},
 	"entity":    {Entity, Hash, []string{"fields", "index", "emits", "stamps", "ttl_by", "expiry", "ledger", "sweep"}, (*builder).entity},
 	"counter":   {Counter, String, nil, (*builder).counter},

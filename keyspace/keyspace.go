@@ -174,6 +174,7 @@ type Key struct {
 	Doc     string
 
 	Value  *scalar.Type // string: its value; list, set: nil, see Member
+	Headed bool         // string: a line of the construct's own stands before the value
 	JSON   []Field      // string: an inline JSON object, field by field
 	Member *scalar.Type // list, set, zset: one element
 	Score  *scalar.Type // zset

@@ -2,7 +2,7 @@ package keyspace
 
 // SealedPart is a part of what is stored under a key that is declared encrypted.
 type SealedPart struct {
-	Field  string // of a hash or stream, "" for the whole value
+	Field  string // of a hash or stream, "payload" of a job, "" for the whole value
 	Member string // of the JSON object in there, "" for all of it
 	Each   bool   // every value of a hash with open fields, every member of a list
 }
@@ -25,7 +25,7 @@ func (k *Key) Sealed() (parts []SealedPart) {
 	}
 	switch {
 	case k.Value != nil && k.Value.Encrypted:
-		parts = append(parts, SealedPart{})
+		parts = append(parts, SealedPart{Field: k.holder()})
 	case each != nil && each.Encrypted:
 		parts = append(parts, SealedPart{Each: true})
 	}
@@ -38,21 +38,24 @@ func (k *Key) Sealed() (parts []SealedPart) {
 		if f.Type.Encrypted {
 			parts = append(parts, SealedPart{Field: f.Name})
 		}
-		if k.Role == "job" && f.Name == "payload" {
-			parts = append(parts, k.Entry.sealedShape()...)
+	}
+	if k.Headed {
+		for _, f := range k.Entry.Shape {
+			if f.Type.Encrypted {
+				parts = append(parts, SealedPart{Field: k.holder(), Member: f.Name})
+			}
 		}
 	}
 	return parts
 }
 
-// sealedShape are the sealed members of a job's payload.
-func (e *Entry) sealedShape() (parts []SealedPart) {
-	for _, f := range e.Shape {
-		if f.Type.Encrypted {
-			parts = append(parts, SealedPart{Field: "payload", Member: f.Name})
-		}
+// holder is what a whole value is called in the place it is sealed for: a payload
+// stands behind a line that is not sealed.
+func (k *Key) holder() string {
+	if k.Headed {
+		return "payload"
 	}
-	return parts
+	return ""
 }
 
 // HoldsSealed reports whether a part of any of the entry's keys is declared

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -453,5 +454,34 @@ func TestBothForms(t *testing.T) {
 	}
 	if order.String() != "abcdfe" {
 		t.Errorf("they ran as %s", order.String())
+	}
+}
+
+// TestBytes: what a waiting job takes.
+func TestBytes(t *testing.T) {
+	t.Parallel()
+	for _, brand := range []keywrighttest.Brand{keywrighttest.Redis, keywrighttest.Valkey} {
+		s := keywrighttest.Start(t, brand)
+		q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
+		used := func() int64 {
+			_, rest, _ := strings.Cut(s.Do("INFO", "memory").(string), "used_memory_dataset:")
+			text, _, _ := strings.Cut(rest, "\r\n")
+			n, err := strconv.ParseInt(text, 10, 64)
+			must(t, err)
+			return n
+		}
+		const jobs = 10_000
+		tasks := make([]queue.Task[string], jobs)
+		for i := range tasks {
+			tasks[i].Payload = strings.Repeat("x", 100)
+		}
+		before := used()
+		_, err := q.EnqueueAll(t.Context(), tasks)
+		must(t, err)
+		each := (used() - before) / jobs
+		t.Logf("%s: %d bytes a job", brand, each)
+		if each > 350 {
+			t.Errorf("%s: %d bytes a job", brand, each)
+		}
 	}
 }

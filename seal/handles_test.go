@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -262,9 +261,11 @@ func TestJobsForAKeyToCome(t *testing.T) {
 		go func() {
 			ended <- q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.Payload; return nil }, queue.WorkerOptions{}).Run(ctx)
 		}()
-		tried := 0
+		tried := int64(0)
 		for end := time.Now().Add(20 * time.Second); tried < 2 && time.Now().Before(end); <-time.After(5 * time.Millisecond) {
-			tried, _ = strconv.Atoi(fmt.Sprint(w.s.Do("HGET", "{jobs}:job:"+id, "attempt")))
+			state, err := q.State(ctx, id)
+			w.ok(err)
+			tried = state.Attempt
 		}
 		if tried < 2 {
 			t.Fatalf("it was tried %d times; the server has\n%s", tried, w.stored())

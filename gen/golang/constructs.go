@@ -104,7 +104,7 @@ func bodyNames() (scope gen.Names) {
 		scope.Take(fmt.Sprintf("err%d", i))
 		scope.Take(fmt.Sprintf("lane%d", i))
 	}
-	for _, n := range []string{"main", "fence", "waiters", "shared", "channel", "leases", "delayed", "dead", "state", "workers", "job", "result", "unique", "t", "end", "weights", "name"} {
+	for _, n := range []string{"main", "fence", "waiters", "shared", "channel", "leases", "delayed", "dead", "state", "workers", "runs", "job", "result", "unique", "t", "end", "weights", "name"} {
 		scope.Take(n)
 	}
 	return scope
@@ -133,7 +133,7 @@ func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 	pkg, scope, e := g.use(module+"/queue"), bodyNames(), k.Entry
 	var b built
 	lanes := g.lanes(&b, c, e, &scope)
-	for _, r := range []string{"leases", "delayed", "dead", "state", "workers"} {
+	for _, r := range []string{"leases", "delayed", "dead", "state", "workers", "runs"} {
 		b.use(r, g.keys[role(e, r)], "Key", nil, &scope)
 	}
 	b.use("channel", g.channelCodes[e.Notify], "Channel", nil, &scope)
@@ -156,7 +156,7 @@ func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 	legal := fmt.Sprintf("ID: func(id string) error {\nif %s_, ok := Parse%sKey(job.Of(id)); !ok {\nreturn %s.Bad(%s)\n}\nreturn nil\n}", strings.Repeat("_, ", len(job.params)-1), job.name, g.use(module+"/value"), quote("is no "+job.params[len(job.params)-1].place.Type.Definition()))
 	g.about(c.name, k)
 	g.printf("func (k *Keyspace) %s(%s) %s.Queue[%s] {\n%s", c.name, signature(b.params), pkg, payload.typ, b.text())
-	g.printf("return %s.New(k.client, &entry_%s, %s.Keys{Lanes: []%s.Lane{%s}, %s, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Channel: channel, %s}, %s, &%s, &k.tuning.%s)\n}\n\n",
+	g.printf("return %s.New(k.client, &entry_%s, %s.Keys{Lanes: []%s.Lane{%s}, %s, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Runs: runs, Channel: channel, %s}, %s, &%s, &k.tuning.%s)\n}\n\n",
 		pkg, c.name, pkg, pkg, strings.Join(lanes, ", "), strings.Join(families, ", "), legal, b.failed(g), codec, c.name)
 }
 
@@ -164,7 +164,7 @@ func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 // declared.
 func (g *generator) payload(c *keyCode, e *keyspace.Entry) stored {
 	if len(e.Shape) == 0 {
-		return g.sealed(c.name+"_payload", &role(e, "job").Fields[0].Type)
+		return g.sealed(c.name+"_payload", &*role(e, "job").Value)
 	}
 	typ := c.name + "Value"
 	return stored{typ: typ, codec: g.objectCodec(typ, g.structure(typ, "the payload of a job of "+printable(e.Name)+".", e.Shape, true))}

@@ -75,7 +75,7 @@ func handles(t *testing.T, c *keywright.Client, id string) {
 	_, pushed := typed.NewList(at(c, "line", "l:"+id), &hidden).PushRight(ctx, "secret")
 	_, added := typed.NewStream(at(c, "log", "x:"+id), &log, 0).Add(ctx, mail{"secret"})
 	_, mapped := typed.NewMap(at(c, "open", "m:"+id), &plain, &hidden).Set(ctx, "f", "secret")
-	jobs := queue.New(c, at(c, "jobs", "jobs").Entry(), queue.Keys{Lanes: []queue.Lane{{Key: "jobs"}}, Leases: "{jobs}:leases", Delayed: "{jobs}:delayed", Dead: "{jobs}:dead", State: "{jobs}:state", Workers: "{jobs}:workers", Channel: "{jobs}:ready",
+	jobs := queue.New(c, at(c, "jobs", "jobs").Entry(), queue.Keys{Lanes: []queue.Lane{{Key: "jobs"}}, Leases: "{jobs}:leases", Delayed: "{jobs}:delayed", Dead: "{jobs}:dead", State: "{jobs}:state", Workers: "{jobs}:workers", Runs: "{jobs}:runs", Channel: "{jobs}:ready",
 		Job: queue.Name{Before: "{jobs}:job:"}, Result: queue.Name{Before: "{jobs}:result:"}, Unique: queue.Name{Before: "{jobs}:unique:"}}, nil, &object, &queue.Options{})
 	_, queued := jobs.Enqueue(ctx, queue.Task[mail]{Payload: mail{"secret"}})
 	for _, err := range []error{pushed, added, mapped, queued, typed.NewString(at(c, "text", "t:"+id), &hidden).Set(ctx, "secret"), typed.NewString(at(c, "object", "o:"+id), &phone).Set(ctx, mail{"secret"}),

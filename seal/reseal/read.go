@@ -3,6 +3,7 @@ package reseal
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keyspace"
@@ -99,8 +100,11 @@ func (p *pass) read(ctx context.Context, jobs []job) error {
 		var cells []cell
 		for n, text := range replies[i] {
 			if text != nil {
-				field := j.fields()[n]
-				cells = append(cells, cell{where: field, field: field, stored: *text, parts: j.in(field)})
+				field, line := j.fields()[n], ""
+				if j.lined {
+					line = (*text)[:strings.IndexByte(*text, '\n')+1]
+				}
+				cells = append(cells, cell{where: field, field: field, line: line, stored: (*text)[len(line):], parts: j.in(field)})
 			}
 		}
 		if op, parts, any := p.change(j, cells); any {
@@ -145,7 +149,7 @@ func (p *pass) change(j job, cells []cell) (op keywright.Op[[]int64], changed []
 	for _, c := range cells {
 		text, parts := p.look(j.target, j.key, c)
 		if len(parts) > 0 {
-			args = append(args, c.where, c.stored, text)
+			args = append(args, c.where, c.line+c.stored, c.line+text)
 			changed = append(append(changed, parts...), nil) // nil ends a cell
 		}
 	}

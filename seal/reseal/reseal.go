@@ -84,6 +84,7 @@ type pass struct {
 type target struct {
 	entry *keywright.Entry
 	kind  keyspace.Kind
+	lined bool // a line that is not sealed stands before the value
 	parts []*Part
 }
 
@@ -124,7 +125,7 @@ func (p *pass) prepare() (err error) {
 			p.report.All = false
 			continue
 		}
-		t := &target{entry: &keywright.Entry{Name: k.Name, Pattern: k.Pattern.String(), Type: string(k.Kind), Schema: p.Keyspace.Package}, kind: k.Kind}
+		t := &target{entry: &keywright.Entry{Name: k.Name, Pattern: k.Pattern.String(), Type: string(k.Kind), Schema: p.Keyspace.Package}, kind: k.Kind, lined: k.Headed}
 		for _, s := range parts {
 			part := &Part{Entry: k.Name, Name: s.Name(), Type: string(k.Kind), Keys: map[string]int64{}, Unknown: map[string]int64{}, Forged: map[string]int64{}, at: s}
 			t.parts = append(t.parts, part)

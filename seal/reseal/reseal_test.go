@@ -153,7 +153,7 @@ func (w *world) fill(r *seal.Ring) (texts int64) {
 			w.do("HSET", m, field, w.sealed(r, m, field, field))
 		}
 		job := "{jobs}:job:" + id
-		w.do("HSET", job, "payload", fmt.Sprintf(`{"to":%q}`, base(w.sealed(r, job, "payload.to", `"secret"`))))
+		w.do("SET", job, "1763774000000 1 0 - -\n"+fmt.Sprintf(`{"to":%q}`, base(w.sealed(r, job, "payload.to", `"secret"`))))
 		for _, key := range []string{h, x, l, m} {
 			w.do("PEXPIRE", key, "500000")
 		}
@@ -211,6 +211,9 @@ func TestRotation(t *testing.T) {
 			if ms, _ := w.do("PTTL", key).(int64); ms < 300_000 || ms > 500_000 {
 				t.Errorf("%s has a TTL of %d ms", key, ms)
 			}
+		}
+		if job, _ := w.do("GET", "{jobs}:job:1").(string); !strings.HasPrefix(job, "1763774000000 1 0 - -\n{") {
+			t.Errorf("a job has become %q", job)
 		}
 		object, _ := w.do("GET", "o:1").(string)
 		if !strings.HasPrefix(object, `{ "else" : [1, {"phone":"x"}],"phone":"`) || !strings.Contains(object, `",  "name":"Ann<&>", "mail" : "`) || !strings.HasSuffix(object, `" }`) {

@@ -18,6 +18,7 @@ const maxUnknown = 20
 type cell struct {
 	where  string // field of a hash, index of a list, id of a stream's entry
 	field  string // in the place it is sealed for
+	line   string // what stands before, and is not sealed
 	stored string
 	parts  []*Part
 }

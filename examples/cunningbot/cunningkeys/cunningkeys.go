@@ -989,7 +989,7 @@ func ParseBreakingPendingKey(text string) (guildID string, ok bool) {
 	return guildID, true
 }
 
-var entry_BreakingPendingJob = keywright.Entry{Name: "breaking_pending.job", Pattern: "{#breaking:{guild_id}:pending}:job:{job}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_BreakingPendingJob = keywright.Entry{Name: "breaking_pending.job", Pattern: "{#breaking:{guild_id}:pending}:job:{job}", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // BreakingPendingJobKey builds the key {#breaking:{guild_id}:pending}:job:{job}.
 func BreakingPendingJobKey(guildID, job string) (string, error) {
@@ -1035,9 +1035,9 @@ func ParseBreakingPendingJobKey(text string) (guildID, job string, ok bool) {
 	return guildID, job, true
 }
 
-// BreakingPendingJob: One job of breaking_pending.
+// BreakingPendingJob: One job of breaking_pending: a line of the queue's, and behind it the payload.
 //
-// Key {#breaking:{guild_id}:pending}:job:{job}, hash, TTL none.
+// Key {#breaking:{guild_id}:pending}:job:{job}, string, TTL none.
 func (k *Keyspace) BreakingPendingJob(guildID, job string) typed.Key {
 	name, err := BreakingPendingJobKey(guildID, job)
 	return typed.NewKey(k.client, &entry_BreakingPendingJob, name, err)
@@ -1295,6 +1295,46 @@ func ParseBreakingPendingStateKey(text string) (guildID string, ok bool) {
 func (k *Keyspace) BreakingPendingState(guildID string) typed.Key {
 	name, err := BreakingPendingStateKey(guildID)
 	return typed.NewKey(k.client, &entry_BreakingPendingState, name, err)
+}
+
+var entry_BreakingPendingRuns = keywright.Entry{Name: "breaking_pending.runs", Pattern: "{#breaking:{guild_id}:pending}:runs", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+
+// BreakingPendingRunsKey builds the key {#breaking:{guild_id}:pending}:runs.
+func BreakingPendingRunsKey(guildID string) (string, error) {
+	if reason := type_GuildID.Text(guildID, true); reason != "" {
+		return "", key.Refuse("breaking_pending.runs", "guild_id", reason)
+	}
+	b := make([]byte, 0, 24+len(guildID))
+	b = append(b, "{breaking:"...)
+	b = append(b, guildID...)
+	b = append(b, ":pending}:runs"...)
+	return key.String(b), nil
+}
+
+// ParseBreakingPendingRunsKey reads the placeholders of a key {#breaking:{guild_id}:pending}:runs; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseBreakingPendingRunsKey(text string) (guildID string, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{breaking:"); !ok {
+		return "", false
+	}
+	part0, ok := strings.CutSuffix(rest, ":pending}:runs")
+	if !ok {
+		return "", false
+	}
+	if type_GuildID.Text(part0, true) != "" {
+		return "", false
+	}
+	guildID = part0
+	return guildID, true
+}
+
+// BreakingPendingRuns: What is known of the jobs of breaking_pending that have begun: whose they are, attempts, last error.
+//
+// Key {#breaking:{guild_id}:pending}:runs, hash, TTL none.
+func (k *Keyspace) BreakingPendingRuns(guildID string) typed.Key {
+	name, err := BreakingPendingRunsKey(guildID)
+	return typed.NewKey(k.client, &entry_BreakingPendingRuns, name, err)
 }
 
 var entry_BreakingPendingUnique = keywright.Entry{Name: "breaking_pending.unique", Pattern: "{#breaking:{guild_id}:pending}:unique:{unique}", Type: "string", TTL: keywright.TTL{Policy: keywright.Undecided, Text: "any"}}
@@ -2231,7 +2271,7 @@ func (k *Keyspace) LastBackup() typed.String[time.Time] {
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_DefaultPersona, entry_BotVersion, entry_GuildPersonality, entry_GuildDefaultPersona, entry_RSSFeeds, entry_RSSSeen, entry_RSSPending, entry_RSSPendingArticle, entry_TriviaRegistrations, entry_TriviaGame, entry_TriviaGameIndexEndsAt, entry_TriviaGameExpiry, entry_TriviaGameLedger, entry_TriviaGameSweep, entry_TriviaHistory, entry_TriviaSubmissions, entry_TriviaResult, entry_BreakingPending, entry_BreakingPendingJob, entry_BreakingPendingResult, entry_BreakingPendingLeases, entry_BreakingPendingDelayed, entry_BreakingPendingDead, entry_BreakingPendingWorkers, entry_BreakingPendingState, entry_BreakingPendingUnique, entry_BreakingTopics, entry_BreakingChannels, entry_HistoryStories, entry_HistoryStory, entry_HistoryDedupWindow, entry_DailyGames, entry_DailySchedule, entry_LockResource, entry_LockResourceFence, entry_LockResourceWaiters, entry_LockResourceShared, entry_LockTriviaGame, entry_LockTriviaGameFence, entry_LockTriviaGameWaiters, entry_LockTriviaGameShared, entry_MigrationVersion, entry_LastBackup}
+	return []keywright.Entry{entry_DefaultPersona, entry_BotVersion, entry_GuildPersonality, entry_GuildDefaultPersona, entry_RSSFeeds, entry_RSSSeen, entry_RSSPending, entry_RSSPendingArticle, entry_TriviaRegistrations, entry_TriviaGame, entry_TriviaGameIndexEndsAt, entry_TriviaGameExpiry, entry_TriviaGameLedger, entry_TriviaGameSweep, entry_TriviaHistory, entry_TriviaSubmissions, entry_TriviaResult, entry_BreakingPending, entry_BreakingPendingJob, entry_BreakingPendingResult, entry_BreakingPendingLeases, entry_BreakingPendingDelayed, entry_BreakingPendingDead, entry_BreakingPendingWorkers, entry_BreakingPendingState, entry_BreakingPendingRuns, entry_BreakingPendingUnique, entry_BreakingTopics, entry_BreakingChannels, entry_HistoryStories, entry_HistoryStory, entry_HistoryDedupWindow, entry_DailyGames, entry_DailySchedule, entry_LockResource, entry_LockResourceFence, entry_LockResourceWaiters, entry_LockResourceShared, entry_LockTriviaGame, entry_LockTriviaGameFence, entry_LockTriviaGameWaiters, entry_LockTriviaGameShared, entry_MigrationVersion, entry_LastBackup}
 }
 
 var argument_TriviaSubmit_1 = value.Matched("/[0-9]{6,20}/")
@@ -2591,16 +2631,17 @@ func (k *Keyspace) BreakingPending(guildID string) queue.Queue[string] {
 	dead, err4 := BreakingPendingDeadKey(guildID)
 	state, err5 := BreakingPendingStateKey(guildID)
 	workers, err6 := BreakingPendingWorkersKey(guildID)
-	channel, err7 := BreakingPendingReadyChannel(guildID)
+	runs, err7 := BreakingPendingRunsKey(guildID)
+	channel, err8 := BreakingPendingReadyChannel(guildID)
 	job := queue.Name{Before: "{breaking:" + guildID + ":pending}:job:", After: ""}
 	result := queue.Name{Before: "{breaking:" + guildID + ":pending}:result:", After: ""}
 	unique := queue.Name{Before: "{breaking:" + guildID + ":pending}:unique:", After: ""}
-	return queue.New(k.client, &entry_BreakingPending, queue.Keys{Lanes: []queue.Lane{{Key: main}}, Job: job, Result: result, Unique: unique, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Channel: channel, ID: func(id string) error {
+	return queue.New(k.client, &entry_BreakingPending, queue.Keys{Lanes: []queue.Lane{{Key: main}}, Job: job, Result: result, Unique: unique, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Runs: runs, Channel: channel, ID: func(id string) error {
 		if _, _, ok := ParseBreakingPendingJobKey(job.Of(id)); !ok {
 			return value.Bad("is no text")
 		}
 		return nil
-	}}, cmp.Or(err1, err2, err3, err4, err5, err6, err7), &payload_BreakingPending, &k.tuning.BreakingPending)
+	}}, cmp.Or(err1, err2, err3, err4, err5, err6, err7, err8), &payload_BreakingPending, &k.tuning.BreakingPending)
 }
 
 // LockResource: A critical section of a guild. 10 seconds unless asked, one minute at most. Released with the holder's own token, and the holder knows when it has lost it; on the page a section that takes longer than the lock runs twice.

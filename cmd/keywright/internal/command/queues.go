@@ -240,7 +240,7 @@ func queueOf(c *keywright.Client, e *keyspace.Entry, values map[string]string) q
 			k.Lanes = append(k.Lanes, queue.Lane{Name: word, Key: build(main, with(values, e.Order, word))})
 		}
 	}
-	for role, to := range map[string]*string{"leases": &k.Leases, "delayed": &k.Delayed, "dead": &k.Dead, "state": &k.State, "workers": &k.Workers} {
+	for role, to := range map[string]*string{"leases": &k.Leases, "delayed": &k.Delayed, "dead": &k.Dead, "state": &k.State, "workers": &k.Workers, "runs": &k.Runs} {
 		*to = build(roleOf(e, role), values)
 	}
 	k.Channel = build(e.Notify.Pattern, values)
