@@ -40,6 +40,7 @@ type options struct {
 	asJSON                bool
 	child, addr           string
 	profile, what         string
+	callers               int
 }
 
 func parse(args []string) (o options, err error) {
@@ -60,6 +61,7 @@ func parse(args []string) (o options, err error) {
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flags.StringVar(&o.profile, "cpuprofile", "", "let keywright work alone, and write a CPU profile into this file")
 	flags.StringVar(&o.what, "what", "process", "what is profiled: enqueue, bulk, process, batches")
+	flags.IntVar(&o.callers, "callers", billed, "goroutines that enqueue then")
 	flags.StringVar(&o.child, "child", "", "be a worker of this contestant, to be killed")
 	flags.StringVar(&o.addr, "addr", "", "the server of -child")
 	return o, flags.Parse(args)

@@ -12,7 +12,7 @@ import (
 )
 
 // profile lets keywright work alone and writes where this process spends its
-// time: "enqueue" and "bulk" with 128 goroutines, "process" and "batches" with a
+// time: "enqueue" and "bulk", "process" and "batches" with a
 // concurrency of 100.
 func profile(ctx context.Context, o options, stdout io.Writer) error {
 	out, err := os.Create(o.profile)
@@ -28,11 +28,11 @@ func profile(ctx context.Context, o options, stdout io.Writer) error {
 	switch o.what {
 	case "enqueue", "bulk":
 		p := &producer{who: ours("keywright", 1), size: map[string]int{"enqueue": 1, "bulk": bulk}[o.what]}
-		r, err := turns.Race(ctx, []turns.Contestant{p.contestant(o)}, []int{billed}, 1, 3*time.Second)
+		r, err := turns.Race(ctx, []turns.Contestant{p.contestant(o)}, []int{o.callers}, 1, 3*time.Second)
 		if err != nil {
 			return err
 		}
-		rate = r.Rate(0, billed)
+		rate = r.Rate(0, o.callers)
 	case "process", "batches":
 		o.jobs *= 10
 		if rate, _, err = process(ctx, ours("keywright", map[string]int{"process": 1, "batches": 10}[o.what]), 100, o); err != nil {
