@@ -118,7 +118,7 @@ func (g *Gather[Q, A]) fly(batch []*question[Q, A]) {
 
 // next is what has gathered meanwhile; nil ends the flight, which had that many
 // questions aboard. It leaves half of all that are on the way to the other
-// flight: else one carries nearly all of them, and the server waits while they
+// flight: else one may carry nearly all of them, and the server wait while they
 // are written and read.
 func (g *Gather[Q, A]) next(landed int) []*question[Q, A] {
 	g.mu.Lock()
