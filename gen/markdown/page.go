@@ -267,7 +267,11 @@ func values(k *keyspace.Key) []row {
 		}
 	}
 	if len(k.JSON) == 0 {
-		add("value", k.Value, "")
+		name := "value"
+		if k.Headed {
+			name = "payload"
+		}
+		add(name, k.Value, "")
 	}
 	add("member", k.Member, "")
 	add("score", k.Score, "")

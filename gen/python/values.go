@@ -9,7 +9,9 @@ import (
 
 // values writes the types of what is stored under a key.
 func (m *module) values(i *item, k *keyspace.Key) {
-	if k.Value != nil && len(k.JSON) == 0 {
+	if k.Headed {
+		m.alias(i.typeName("Payload"), *k.Value, wireType(*k.Value)) // behind the first line
+	} else if k.Value != nil && len(k.JSON) == 0 {
 		m.alias(i.typeName("Value"), *k.Value, wireType(*k.Value))
 	}
 	if len(k.JSON) > 0 {

@@ -10,7 +10,9 @@ import (
 
 // values writes the types of what is stored under a key.
 func (m *module) values(i *item, k *keyspace.Key) {
-	if k.Value != nil && len(k.JSON) == 0 {
+	if k.Headed {
+		m.alias(i.typeName("Payload"), "What stands behind the first line", *k.Value, wireType(*k.Value))
+	} else if k.Value != nil && len(k.JSON) == 0 {
 		m.alias(i.typeName("Value"), "Value", *k.Value, wireType(*k.Value))
 	}
 	if len(k.JSON) > 0 {
