@@ -7,8 +7,13 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local ends = string.format('%.0f', now + tonumber(ARGV[2]))
 local lost, cancelled, leased = {}, {}, {}
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now - tonumber(ARGV[4]))) -- first: a server whose memory is full refuses ZADD, unless a script has written already
 redis.call('ZADD', KEYS[2], string.format('%.0f', now + tonumber(ARGV[3])), ARGV[1])
 redis.call('PEXPIRE', KEYS[2], ARGV[4])
+local function renew()
+  if #leased > 0 then redis.call('ZADD', KEYS[1], 'GT', unpack(leased)) end
+  leased = {}
+end
 for i = 6, #ARGV, 2 do
   local run = redis.call('HGET', KEYS[3], ARGV[i])
   if not run or run:find(ARGV[i + 1] .. ' ', 1, true) ~= 1 then
@@ -17,13 +22,12 @@ for i = 6, #ARGV, 2 do
     leased[#leased + 1] = ends
     leased[#leased + 1] = ARGV[i]
     if run:find('^%S+ %d+ %d+ %d+ 1\n') then cancelled[#cancelled + 1] = (i - 4) / 2 end
+    if #leased == 2000 then renew() end
   end
 end
-if #leased > 0 then
-  redis.call('ZADD', KEYS[1], 'GT', unpack(leased))
-  if ARGV[5] ~= '0' then
-    redis.call('PEXPIRE', KEYS[1], ARGV[5])
-    redis.call('PEXPIRE', KEYS[3], ARGV[5])
-  end
+renew()
+if ARGV[5] ~= '0' then
+  redis.call('PEXPIRE', KEYS[1], ARGV[5])
+  redis.call('PEXPIRE', KEYS[3], ARGV[5])
 end
 return { lost, cancelled }

@@ -1,5 +1,5 @@
 -- enqueue: puts jobs into their lanes, or among the delayed ones.
--- KEYS[1] delayed, KEYS[2…] the lanes, behind them two per job: the job, and its unique name (or the job again)
+-- KEYS[1] delayed, KEYS[2] runs, KEYS[3] leases, KEYS[4] dead, KEYS[5…] the lanes, behind them two per job: the job, and its unique name (or the job again)
 -- ARGV[1] number of lanes, ARGV[2] TTL of the queue's keys in ms (0: none), ARGV[3] channel, ARGV[4] and ARGV[5] what stands before and behind the id in the key of a job
 -- then seven per job: id, number of its lane, payload, when ("" now, "+ms" from now, or the time in ms), how long its unique name is taken ("" it has none, 0 until it is done, else ms),
 -- attempts (0 as the queue says), who asks ("" the id is new for certain)
@@ -25,11 +25,21 @@ local function taken(key, id, window)
   return holder
 end
 
+-- An earlier job of this id whose key is gone (its TTL ran out, or somebody has deleted it) is over: who works on it has lost it, and its fences go on.
+local function forget(id)
+  local claims = (redis.call('HGET', KEYS[2], id) or ''):match('^%S+ (%d+) ')
+  if not claims then return end
+  redis.call('HSET', KEYS[2], id, '- ' .. claims .. ' 0 0 0\n\n')
+  redis.call('ZREM', KEYS[3], id)
+  redis.call('ZREM', KEYS[1], id)
+  redis.call('LREM', KEYS[4], 0, id)
+end
+
 local function escaped(c) return string.format('%%%02x', c:byte()) end
 
 for i = 6, #ARGV, 7 do
   local id, lane, at, window, who = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 3], ARGV[i + 4], ARGV[i + 6]
-  local job, name = KEYS[2 + lanes + 2 * n], KEYS[3 + lanes + 2 * n]
+  local job, name = KEYS[5 + lanes + 2 * n], KEYS[6 + lanes + 2 * n]
   n = n + 1
   local there = who ~= '' and redis.call('GET', job)
   local other = false
@@ -47,6 +57,7 @@ for i = 6, #ARGV, 7 do
     local line = string.format('%s %d %s %s %s\n', stamp, lane, ARGV[i + 5], who == '' and '-' or who, unique)
     if redis.call('SETNX', job, line .. ARGV[i + 2]) == 1 then -- else this very request was here before, and its reply was lost
       if ttl > 0 then redis.call('PEXPIRE', job, ttl) end
+      if who ~= '' then forget(id) end
       if at == '' then
         local ids = pushed[lane]
         if ids then ids[#ids + 1] = id else pushed[lane] = { id } end
@@ -60,8 +71,8 @@ for i = 6, #ARGV, 7 do
   end
 end
 for lane, ids in pairs(pushed) do
-  local length = redis.call('RPUSH', KEYS[1 + lane], unpack(ids))
-  if ttl > 0 then redis.call('PEXPIRE', KEYS[1 + lane], ttl) end
+  local length = redis.call('RPUSH', KEYS[4 + lane], unpack(ids))
+  if ttl > 0 then redis.call('PEXPIRE', KEYS[4 + lane], ttl) end
   -- Whoever sleeps has found all lanes empty.
   if length == #ids then redis.call('PUBLISH', ARGV[3], 'ready') end
 end

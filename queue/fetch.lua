@@ -29,6 +29,7 @@ end
 local function leave(id, run, attempt, crashes, reason)
   local _, claims, _, _, cancelled, _, progress = read(run)
   redis.call('HSET', runs, id, string.format('- %.0f %.0f %.0f %s\n', claims, attempt, crashes, cancelled) .. reason .. '\n' .. progress)
+  keep(runs)
 end
 
 -- The line before a payload: "enqueued lane attempts request unique". This is its lane and its attempts, nothing for a job that is gone.
@@ -81,13 +82,17 @@ for _ = 1, tonumber(ARGV[17]) do
   i = last + 1
 end
 local forgotten = { unpack(over) }
+local function drop()
+  if #forgotten > 0 then redis.call('HDEL', runs, unpack(forgotten)) end
+  forgotten = {}
+end
 for i = i, #ARGV, 6 do
   local verb, id, text = ARGV[i], ARGV[i + 1], ARGV[i + 3]
   local job, run = before .. id .. after, redis.call('HGET', runs, id)
   if not run or run:find(ARGV[i + 2], 1, true) ~= 1 then
     lost[#lost + 1] = id
   else
-    over[#over + 1] = id
+    redis.call('ZREM', KEYS[1], id) -- before what a server refuses whose memory is full, unless a script has written already
     local _, _, attempt, crashes, _, reason = read(run)
     local lane, attempts = begin_of(job)
     if verb == 'done' then
@@ -111,9 +116,8 @@ for i = i, #ARGV, 6 do
 end
 if #over > 0 then redis.call('ZREM', KEYS[1], unpack(over)) end
 if #ended > 0 then redis.call('UNLINK', unpack(ended)) end
-if #forgotten > 0 then redis.call('HDEL', runs, unpack(forgotten)) end
+drop()
 
-forgotten = {}
 local due = -1
 if ARGV[4] == 'tidy' then
   for _, id in ipairs(redis.call('ZRANGE', KEYS[2], '-inf', stamp, 'BYSCORE', 'LIMIT', 0, 100)) do
@@ -132,6 +136,7 @@ if ARGV[4] == 'tidy' then
     local job, run = before .. id .. after, redis.call('HGET', runs, id) or ''
     local lane = begin_of(job)
     if lane then
+      if run == '' then run = '- ' .. stamp .. ' 0 0 0\n\n' end -- it is not known any more: a fence that is larger for certain
       local _, _, attempt, crashes, _, reason = read(run)
       attempt, crashes = math.max(attempt - 1, 0), crashes + 1
       if crashes >= tonumber(ARGV[5]) then
@@ -144,6 +149,10 @@ if ARGV[4] == 'tidy' then
       forgotten[#forgotten + 1] = id
     end
   end
+  -- What is known of jobs that are gone with the place they were in.
+  for _, id in ipairs(redis.call('HRANDFIELD', runs, 10)) do
+    if redis.call('EXISTS', before .. id .. after) == 0 and not redis.call('ZSCORE', KEYS[1], id) then forgotten[#forgotten + 1] = id end
+  end
   for _, key in ipairs({ KEYS[1], KEYS[2] }) do
     local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
     if first then
@@ -153,6 +162,7 @@ if ARGV[4] == 'tidy' then
   end
 end
 
+drop()
 local wanted = tonumber(ARGV[2])
 local state = redis.call('HMGET', KEYS[4], 'paused', 'tat')
 if state[1] then wanted = 0 end
@@ -172,7 +182,7 @@ if gap > 0 and wanted > 0 then
   end
   wanted = math.max(math.min(wanted, allowed), 0)
 end
-local ids, jobs, tried, leased, held, got = {}, {}, {}, {}, {}, 0
+local ids, jobs, tried, leased, held, got, taken = {}, {}, {}, {}, {}, 0, {}
 local ends = string.format('%.0f', now + tonumber(ARGV[3]))
 local fresh = ARGV[1] .. ' 1 1 0 0\n\n'
 for number in ARGV[15]:gmatch('%d') do
@@ -184,8 +194,10 @@ for number in ARGV[15]:gmatch('%d') do
     local texts, known = redis.call('MGET', unpack(names)), redis.call('HMGET', runs, unpack(popped))
     for n, id in ipairs(popped) do
       local run = known[n]
-      if texts[n] then
-        got = got + 1
+      if not texts[n] then -- its TTL ran out, or somebody has deleted it: its id means nothing
+        if run then forgotten[#forgotten + 1] = id end
+      elseif not taken[id] and not (run and run:sub(1, 2) ~= '- ' and redis.call('ZSCORE', KEYS[1], id)) then -- else it is being worked on: its id was there twice
+        got, taken[id] = got + 1, true
         ids[got], jobs[got] = id, texts[n]
         if run then
           local _, claims, attempt, crashes, cancelled, reason, progress = read(run)
@@ -195,13 +207,11 @@ for number in ARGV[15]:gmatch('%d') do
         end
         leased[2 * got - 1], leased[2 * got] = ends, id
         held[2 * got - 1], held[2 * got] = id, run or fresh
-      elseif run then -- somebody has deleted the job: its id means nothing
-        forgotten[#forgotten + 1] = id
       end
     end
+    drop()
   end
 end
-if #forgotten > 0 then redis.call('HDEL', runs, unpack(forgotten)) end
 if got > 0 then
   redis.call('HSET', runs, unpack(held))
   keep(runs)

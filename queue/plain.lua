@@ -1,5 +1,4 @@
--- plain: puts jobs at the end of the first lane that need nothing else: their ids are new, and they have no unique name, delay or number of attempts of their own. It is
--- for once: what may have been there already is repeated by enqueue.
+-- plain: puts jobs at the end of the first lane that need nothing else: their ids are new, and they have no unique name, delay or number of attempts of their own.
 -- KEYS[1] the first lane, behind it one per job: the job
 -- ARGV[1] TTL of the queue's keys in ms (0: none), ARGV[2] channel, then two per job: id, payload
 -- Returns an empty list
@@ -13,11 +12,22 @@ for n = 2, #KEYS do
   ids[n - 1] = ARGV[2 * n - 1]
   jobs[2 * n - 3], jobs[2 * n - 2] = KEYS[n], line .. ARGV[2 * n]
 end
-redis.call('MSET', unpack(jobs))
-local length = redis.call('RPUSH', KEYS[1], unpack(ids))
-if ttl > 0 then
-  for n = 1, #KEYS do redis.call('PEXPIRE', KEYS[n], ttl) end
+if redis.call('MSETNX', unpack(jobs)) == 0 then
+  -- One that is there is of this very request, whose reply was lost.
+  ids = {}
+  for n = 2, #KEYS do
+    if redis.call('SETNX', KEYS[n], jobs[2 * n - 2]) == 1 then ids[#ids + 1] = ARGV[2 * n - 1] end
+  end
 end
--- Whoever sleeps has found all lanes empty.
-if length == #ids then redis.call('PUBLISH', ARGV[2], 'ready') end
+if ttl > 0 then
+  for n = 2, #KEYS do
+    if redis.call('PTTL', KEYS[n]) == -1 then redis.call('PEXPIRE', KEYS[n], ttl) end
+  end
+end
+if #ids > 0 then
+  local length = redis.call('RPUSH', KEYS[1], unpack(ids))
+  if ttl > 0 then redis.call('PEXPIRE', KEYS[1], ttl) end
+  -- Whoever sleeps has found all lanes empty.
+  if length == #ids then redis.call('PUBLISH', ARGV[2], 'ready') end
+end
 return {}

@@ -21,6 +21,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +29,6 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
 // Errors that callers act on.
@@ -159,6 +159,8 @@ func (q Queue[T]) check(err error) error {
 	switch {
 	case err != nil:
 		return q.invalid(err, "")
+	case slices.Contains([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.State, q.keys.Workers, q.keys.Runs, q.keys.Channel}, ""):
+		return q.invalid(errors.New("one of its keys has no name"), "run `keywright gen` again, or take KeysOf")
 	case q.lease() < minLease:
 		return q.invalid(fmt.Errorf("a lease of %v", o.Lease), "at least 50ms")
 	case len(q.keys.Lanes) == 0 || len(q.keys.Lanes) > 9:
@@ -263,7 +265,7 @@ func (q Queue[T]) enqueue(ctx context.Context, tasks []Task[T]) ([]string, error
 			return nil, err
 		}
 	}
-	others, err := q.put(ctx, form, keys, args)
+	others, err := q.run(ctx, "enqueue", form.script(), keywright.Idempotent, keys, args)
 	if err != nil {
 		return nil, err
 	}
@@ -283,29 +285,12 @@ const (
 	full
 )
 
-// put sends jobs. The lean script is for what is new for certain; when its reply
-// is lost, the one that looks whether a job is there repeats it.
-func (q Queue[T]) put(ctx context.Context, f form, keys, args []string) ([]rueidis.RedisMessage, error) {
-	if f == full {
-		return q.run(ctx, "enqueue", enqueueScript, keywright.Idempotent, keys, args)
+func (f form) script() *keywright.Script {
+	if f == plain {
+		return plainScript
 	}
-	out, lost := q.run(ctx, "enqueue", plainScript, keywright.Writes, keys, args)
-	if own, ok := errors.AsType[*keywright.Error](lost); !ok || own.Class != keywright.UnknownOutcome || ctx.Err() != nil {
-		return out, lost
-	}
-	jobs, args := keys[1:], args[plainHead:]
-	keys, again := q.header(full, len(jobs))
-	for i, job := range jobs {
-		keys, again = append(keys, job, job), append(again, args[2*i], "1", args[2*i+1], "", "", "0", "")
-	}
-	out, err := q.run(ctx, "enqueue", enqueueScript, keywright.Idempotent, keys, again)
-	if err != nil {
-		return nil, lost // it may be there as before
-	}
-	return out, nil
+	return enqueueScript
 }
-
-const plainHead = 2 // arguments of the lean script before the jobs
 
 func (q Queue[T]) form(t *Task[T]) form {
 	if t.ID == "" && (t.Lane == "" || t.Lane == q.keys.Lanes[0].Name) && t.In == 0 && t.At.IsZero() && t.Unique == "" && t.UniqueFor == 0 && t.Retry == 0 {
@@ -317,15 +302,12 @@ func (q Queue[T]) form(t *Task[T]) form {
 // header is what the script needs before the jobs.
 func (q Queue[T]) header(f form, jobs int) (keys, args []string) {
 	if f == plain {
-		keys, args = make([]string, 0, 1+jobs), make([]string, 0, plainHead+2*jobs)
+		keys, args = make([]string, 0, 1+jobs), make([]string, 0, 2+2*jobs)
 		return append(keys, q.keys.Lanes[0].Key), append(args, q.ttl(), q.keys.Channel)
 	}
-	keys = make([]string, 0, 1+len(q.keys.Lanes)+2*jobs)
+	keys = make([]string, 0, 4+len(q.keys.Lanes)+2*jobs)
 	args = make([]string, 0, 5+7*jobs)
-	keys = append(keys, q.keys.Delayed)
-	for _, l := range q.keys.Lanes {
-		keys = append(keys, l.Key)
-	}
+	keys = append(append(keys, q.keys.Delayed, q.keys.Runs, q.keys.Leases, q.keys.Dead), q.laneKeys()...)
 	return keys, append(args, strconv.Itoa(len(q.keys.Lanes)), q.ttl(), q.keys.Channel, q.keys.Job.Before, q.keys.Job.After)
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
 )
 
 //go:embed reconcile.lua
@@ -46,41 +45,7 @@ func (q Queue[T]) Reconcile(ctx context.Context, dry bool) (back []string, err e
 			}
 		}
 	}
-	if dry {
-		return back, nil
-	}
-	return back, q.forget(ctx)
-}
-
-// forget drops what is known of jobs that are gone.
-func (q Queue[T]) forget(ctx context.Context) error {
-	for cursor := uint64(0); ; {
-		page, err := keywright.NewOp(keywright.Spec[rueidis.ScanEntry]{
-			Action: keywright.Action{Client: q.client, Name: "reconcile", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Runs},
-			Build: func(b rueidis.Builder) rueidis.Completed {
-				return b.Hscan().Key(q.keys.Runs).Cursor(cursor).Count(500).Build()
-			},
-			Decode: rueidis.RedisResult.AsScanEntry,
-		}).Do(ctx)
-		if err != nil {
-			return err
-		}
-		keys, ids := []string{q.keys.Runs}, []string{}
-		for i := 0; i < len(page.Elements); i += 2 {
-			keys, ids = append(keys, q.keys.Job.Of(page.Elements[i])), append(ids, page.Elements[i])
-		}
-		if len(ids) > 0 {
-			if _, err := keywright.NewOp(keywright.Spec[int64]{
-				Action: keywright.Action{Client: q.client, Name: "reconcile", Entry: q.entry, Effect: keywright.Idempotent, Key: q.keys.Runs},
-				Script: forgetScript, Keys: keys, Args: ids, Decode: rueidis.RedisResult.ToInt64,
-			}).Do(ctx); err != nil {
-				return err
-			}
-		}
-		if cursor = page.Cursor; cursor == 0 {
-			return nil
-		}
-	}
+	return back, nil
 }
 
 func (q Queue[T]) reconcile(ctx context.Context, jobs []string, dry bool) ([]string, error) {

@@ -29,9 +29,6 @@ var statsText string
 //go:embed state.lua
 var stateText string
 
-//go:embed forget.lua
-var forgetText string
-
 // The scripts are variables so that a test can take a guard out and see that it
 // is missed.
 var (
@@ -42,7 +39,6 @@ var (
 	jobScript     = keywright.NewScript("queue job", jobText)
 	statsScript   = keywright.NewReadOnlyScript("queue stats", statsText)
 	stateScript   = keywright.NewReadOnlyScript("queue state", stateText)
-	forgetScript  = keywright.NewScript("queue forget", forgetText)
 )
 
 // run runs a script that answers with a list.

@@ -61,7 +61,7 @@ func (q Queue[T]) putAll(ctx context.Context, f form, pieces []piece) []put {
 		keys, args = append(keys, p.keys...), append(args, p.args...)
 	}
 	out := make([]put, len(pieces))
-	others, err := q.put(ctx, f, keys, args)
+	others, err := q.run(ctx, "enqueue", f.script(), keywright.Idempotent, keys, args)
 	for i := range out {
 		if err != nil || i >= len(others) {
 			out[i].err = err
