@@ -47,3 +47,6 @@ func MutateMargin(t *testing.T, early time.Duration) {
 	margin = func(time.Duration) time.Duration { return early }
 	t.Cleanup(func() { margin = old })
 }
+
+// Plain is the script of what most enqueues are.
+func Plain() string { return plainText }

@@ -1,0 +1,290 @@
+package queue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/queue"
+	"github.com/keywright/keywright/value"
+)
+
+// TestLateEnqueue: an enqueue whose reply is lost is repeated, and what was lost may
+// arrive when the job is already running: it changes nothing.
+func TestLateEnqueue(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
+	enqueue := func() { s.Do("EVAL", queue.Plain(), "2", "mail", "{mail}:job:a", "0", "{mail}:ready", "a", "x") }
+	enqueue()
+	ran, leave := make(chan int64, 10), make(chan struct{})
+	stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.Fence; <-leave; return nil }, queue.WorkerOptions{Concurrency: 2}))
+	<-ran
+	text := s.Do("GET", "{mail}:job:a")
+	enqueue()
+	if n := s.Do("LLEN", "mail"); n != int64(0) || s.Do("GET", "{mail}:job:a") != text {
+		t.Errorf("%v jobs wait, and it is %q", n, s.Do("GET", "{mail}:job:a"))
+	}
+	close(leave)
+	eventually(t, "it is done", func() bool { return s.Do("EXISTS", "{mail}:runs") == int64(0) })
+	stop()
+	if len(ran) > 0 {
+		t.Errorf("it ran again, with the fence %d", <-ran)
+	}
+}
+
+// TestTwiceInALane: an id that is twice in a lane is one job.
+func TestTwiceInALane(t *testing.T) {
+	t.Parallel()
+	for _, apart := range []bool{false, true} {
+		s := keywrighttest.Start(t, keywrighttest.Valkey)
+		q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
+		id, err := q.Enqueue(t.Context(), queue.Task[string]{Payload: "x"})
+		must(t, err)
+		if !apart {
+			s.Do("RPUSH", "mail", id)
+		}
+		ran, leave := make(chan string, 10), make(chan struct{})
+		stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.Payload; <-leave; return nil }, queue.WorkerOptions{Concurrency: 3, Batch: 2}))
+		<-ran
+		if apart {
+			s.Do("RPUSH", "mail", id)
+		}
+		must(t, second(q.Enqueue(t.Context(), queue.Task[string]{Payload: "y"})))
+		if got := <-ran; got != "y" {
+			t.Errorf("apart %v: %s ran twice at the same time", apart, got)
+		}
+		close(leave)
+		stop()
+	}
+}
+
+// TestFullMemory: with a full memory jobs end, also those that fail or leave a
+// result, and leases are renewed.
+func TestFullMemory(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("maxmemory-policy", "noeviction"))
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: time.Second})
+	ctx := t.Context()
+	for range 50 {
+		must(t, second(q.Enqueue(ctx, queue.Task[string]{Payload: strings.Repeat("x", 1000)})))
+	}
+	var n, again atomic.Int64
+	first, begun := make(chan struct{}), make(chan struct{})
+	started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error {
+		j.SetResult("r")
+		switch n.Add(1) {
+		case 1:
+			close(begun)
+			<-first
+			deadline := j.Deadline()
+			for j.Deadline().Equal(deadline) && ctx.Err() == nil { // a sign of life
+				<-time.After(time.Millisecond)
+			}
+			return errors.Join(errors.New("no"), ctx.Err())
+		}
+		if j.Attempt+j.Crashes > 1 {
+			again.Add(1)
+		}
+		return nil
+	}, queue.WorkerOptions{Concurrency: 1}))
+	<-begun
+	s.Do("CONFIG", "SET", "maxmemory", "1000000") // below what is used
+	close(first)
+	eventually(t, "all are done, and the first one twice", func() bool { return n.Load() == 51 && again.Load() == 1 })
+}
+
+// TestSameIDAgain: a job whose key is gone is over. One of its id takes its place,
+// and has nothing of it but a larger fence.
+func TestSameIDAgain(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Retry: 3})
+	ctx := t.Context()
+	ran, leave := make(chan string, 10), make(chan struct{})
+	var lost atomic.Int64
+	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error {
+		ran <- fmt.Sprint(j.Payload, " ", j.Attempt, " ", j.Crashes, " ", j.Fence)
+		if j.Payload == "first" {
+			<-leave
+		}
+		return nil
+	}, queue.WorkerOptions{Concurrency: 1, OnError: func(err error) {
+		if errors.Is(err, queue.ErrLost) {
+			lost.Add(1)
+		}
+	}}))
+	must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "a", Payload: "first"})))
+	<-ran
+	s.Do("DEL", "{mail}:job:a")
+	must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "a", Payload: "second"})))
+	close(leave)
+	if got := <-ran; got != "second 1 0 2" {
+		t.Errorf("payload, attempt, crashes and fence: %s", got)
+	}
+	eventually(t, "the first one was lost", func() bool { return lost.Load() == 1 })
+
+	s.Do("HSET", "{mail}:runs", "b", "dead/1 3 2 4 1\nfailed\n")
+	s.Do("RPUSH", "{mail}:dead", "b")
+	s.Do("ZADD", "{mail}:leases", "99999999999999", "b")
+	must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "b", Payload: "after the dead"})))
+	if got := <-ran; got != "after the dead 1 0 4" {
+		t.Errorf("payload, attempt, crashes and fence: %s", got)
+	}
+	eventually(t, "nothing is left", func() bool { return s.Do("DBSIZE") == int64(1) }) // who works
+}
+
+// TestManyGone: of more jobs than Lua unpacks somebody has deleted the keys; the
+// one behind them runs.
+func TestManyGone(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
+	ctx := t.Context()
+	// 9000 jobs that have failed once and wait again; then somebody deletes the jobs
+	for i := 0; i < 9000; i += 1000 {
+		rpush, hset := []string{"RPUSH", "mail"}, []string{"HSET", "{mail}:runs"}
+		for n := i; n < i+1000; n++ {
+			rpush = append(rpush, fmt.Sprint("gone", n))
+			hset = append(hset, fmt.Sprint("gone", n), "- 1 1 0 0\nfailed\n")
+		}
+		s.Do(rpush...)
+		s.Do(hset...)
+	}
+	id, err := q.Enqueue(ctx, queue.Task[string]{Payload: "good"})
+	must(t, err)
+	ran := make(chan string, 1)
+	started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error { ran <- j.ID; return nil }, queue.WorkerOptions{Concurrency: 1}))
+	if got := <-ran; got != id {
+		t.Errorf("%s ran", got)
+	}
+	eventually(t, "nothing is known of those that are gone", func() bool { return s.Do("EXISTS", "{mail}:runs") == int64(0) })
+}
+
+// TestRunsForget: what is known of jobs that are in no place any more goes by and by.
+func TestRunsForget(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
+	for n := range 50 {
+		s.Do("HSET", "{mail}:runs", fmt.Sprint("gone", n), "- 1 1 0 0\nfailed\n")
+	}
+	started(t, q.Worker(func(context.Context, *queue.Job[string]) error { return nil }, queue.WorkerOptions{Concurrency: 1}))
+	eventually(t, "nothing is known any more", func() bool {
+		must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
+		return s.Do("HEXISTS", "{mail}:runs", "gone0") == int64(0) && s.Do("HLEN", "{mail}:runs").(int64) <= 1
+	})
+}
+
+// TestKeysWithoutNames: keys of code that was generated before a queue had all it
+// has now are refused.
+func TestKeysWithoutNames(t *testing.T) {
+	k, codec := queue.KeysOf("mail"), value.Text(0)
+	k.Runs = ""
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	_, err := queue.New(open(t, s.URL()), &keywright.Entry{Name: "mail"}, k, nil, &codec, &queue.Options{}).Enqueue(t.Context(), queue.Task[string]{})
+	if class, _ := keywright.ClassOf(err); class != keywright.Invalid {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestOddTexts: ids, names, payloads, errors and progress of any bytes.
+func TestOddTexts(t *testing.T) {
+	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
+		k := queue.KeysOf("mail", "x", "y")
+		k.ID = func(string) error { return nil }
+		codec := value.Text(0)
+		q := queue.New(open(t, url), &keywright.Entry{Name: "mail"}, k, nil, &codec, &queue.Options{Backoff: time.Millisecond, Retry: 3})
+		ctx := t.Context()
+		odd := []string{"-", " ", "a b", "%", "%41", "%zz", "a\nb", "\x00", "ü\xff", "+", "--", "\t", "\r\n", "a- -\n-", strings.Repeat("n", 5000), "1 1 0 - -\n"}
+		payloads := append([]string{"", "\n", "\n\n- - -\n", "1 1 0 - -\nx", strings.Repeat("\x00\n", 1<<19)}, odd...)
+		var mu sync.Mutex
+		got := map[string]int{}
+		fences := map[string][]int64{}
+		n := 0
+		for _, o := range odd {
+			must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "id" + o, Unique: o, Payload: "u", Lane: "y"})))
+			if other, err := q.Enqueue(ctx, queue.Task[string]{Unique: o}); !errors.Is(err, queue.ErrExists) || other != "id"+o {
+				t.Errorf("%q: %q %v", o, other, err)
+			}
+			n++
+		}
+		for _, p := range payloads {
+			must(t, second(q.Enqueue(ctx, queue.Task[string]{Payload: p})))
+			n++
+		}
+		stop := started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error {
+			mu.Lock()
+			fences[j.ID] = append(fences[j.ID], j.Fence)
+			mu.Unlock()
+			if j.Attempt == 1 {
+				if err := j.Progress(ctx, "p\n- 1 1 1 1\n\x00"+j.ID); err != nil {
+					return err
+				}
+				return errors.New("line\n- 9 9 9 1\nother")
+			}
+			st, err := q.State(ctx, j.ID)
+			if err != nil || st.Progress != "p\n- 1 1 1 1\n\x00"+j.ID || st.Error != "line - 9 9 9 1 other" || st.Attempt != 2 || st.Owner == "" {
+				t.Errorf("%q: %+v %v", j.ID, st, err)
+			}
+			mu.Lock()
+			got[j.Payload]++
+			mu.Unlock()
+			return nil
+		}, queue.WorkerOptions{Name: " a  b\nc\x00%" + strings.Repeat("l", 3000), Concurrency: 3, Batch: 4}))
+		eventually(t, "all", func() bool { st, err := q.Stats(ctx); must(t, err); return st.Waiting()+st.Leased+st.Delayed == 0 })
+		stop()
+		mu.Lock()
+		for _, p := range payloads {
+			if got[p] == 0 {
+				t.Errorf("%.40q did not run", p)
+			}
+		}
+		if got["u"] != len(odd) {
+			t.Errorf("%d", got["u"])
+		}
+		for id, f := range fences {
+			if len(f) != 2 || f[0] != 1 || f[1] != 2 {
+				t.Errorf("%q %v", id, f)
+			}
+		}
+		mu.Unlock()
+		nothingLeft(t, servers)
+	})
+}
+
+// TestRestrictedUser: the keys of the queue and its channel are all a user needs.
+func TestRestrictedUser(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		s := keywrighttest.Start(t, brand)
+		s.Do("ACL", "SETUSER", "w", "on", ">w", "resetkeys", "~mail", "~{mail}:*", "resetchannels", "&{mail}:ready", "+@all", "-@dangerous", "+info", "+role", "+client")
+		q := queue.Open(open(t, strings.Replace(s.URL(), "redis://", "redis://w:w@", 1)), "mail", value.Text(0), queue.Options{Retry: 1})
+		ctx := t.Context()
+		_, err := q.EnqueueAll(ctx, []queue.Task[string]{{Payload: "a", ID: "a", Unique: "u"}, {Payload: "bad", ID: "b", Unique: "v"}, {In: time.Millisecond}})
+		must(t, err)
+		must(t, second(q.Enqueue(ctx, queue.Task[string]{})))
+		var n atomic.Int64
+		stop := started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error {
+			n.Add(1)
+			if j.Payload == "bad" {
+				return errors.New("bad")
+			}
+			j.SetResult("r")
+			return j.Progress(ctx, "x")
+		}, queue.WorkerOptions{OnError: func(err error) { t.Error(err) }}))
+		eventually(t, "all", func() bool { return n.Load() == 4 })
+		eventually(t, "dead", func() bool { st, err := q.Stats(ctx); must(t, err); return st.Dead == 1 })
+		stop()
+		if ok, err := q.Retry(ctx, "b"); !ok || err != nil {
+			t.Error(err)
+		}
+		_, err = q.Reconcile(ctx, false)
+		must(t, err)
+	}
+}
