@@ -175,6 +175,7 @@ func TestValues(t *testing.T) {
 		{"{app:q}:job:1", source.String, str("1763774000000 1 0 - -\n7"), ""},
 		{"{app:q}:job:1", source.String, str("1763774000000 1 0 - -\n" + canary), "KW508"},
 		{"{app:q}:job:1", source.String, str("7"), "KW508"},
+		{"{app:q}:job:1", source.String, str("rubbish\n7"), "KW508"},
 		{"app:d", source.String, str(`{"ok":true}`), ""},
 		{"app:d", source.String, str(`{"` + canary + `":1}`), "KW508"},
 	} {

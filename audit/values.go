@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 
 	"github.com/keywright/keywright/keyspace"
@@ -100,6 +101,9 @@ func (a *Audit) checkValue(k *keyspace.Key, s *stat, live *source.Key) {
 	}
 }
 
+// queueLine is what stands before the payload of a job.
+var queueLine = regexp.MustCompile(`^[0-9]+ [0-9] [0-9]+ \S+ \S+$`)
+
 type faultFunc func(code, format string, args ...any)
 
 func (c *valueCheck) text(v *source.Value, fault faultFunc) {
@@ -108,8 +112,8 @@ func (c *valueCheck) text(v *source.Value, fault faultFunc) {
 	}
 	text := v.Str
 	if c.key.Headed {
-		_, rest, there := bytes.Cut(text, []byte("\n"))
-		if text = rest; !there {
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		if text = rest; !queueLine.Match(line) {
 			fault("KW508", "the value is without the line of a %s", c.key.Entry.Type)
 			return
 		}
