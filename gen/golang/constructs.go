@@ -164,7 +164,7 @@ func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 // declared.
 func (g *generator) payload(c *keyCode, e *keyspace.Entry) stored {
 	if len(e.Shape) == 0 {
-		return g.sealed(c.name+"_payload", &*role(e, "job").Value)
+		return g.sealed(c.name+"_payload", role(e, "job").Value)
 	}
 	typ := c.name + "Value"
 	return stored{typ: typ, codec: g.objectCodec(typ, g.structure(typ, "the payload of a job of "+printable(e.Name)+".", e.Shape, true))}
