@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keywrighttest"
@@ -51,5 +52,28 @@ func TestDoubt(t *testing.T) {
 		if class, sent := run(c.ctx, c.effect, c.replies...); class != c.class || sent != len(c.replies) {
 			t.Errorf("%s: %v after %d attempts, want %v after %d", c.name, class, sent, c.class, len(c.replies))
 		}
+	}
+}
+
+// TestCloseEndsRepeating: what waits for its next attempt is not repeated when the
+// client is closed.
+func TestCloseEndsRepeating(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Attempts: 1000, Backoff: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, ended := make(chan struct{}, 1000), make(chan error, 1)
+	go func() {
+		_, err := keywright.Run(context.Background(), &keywright.Action{Client: c, Name: "try"}, func(context.Context) rueidis.RedisResult {
+			sent <- struct{}{}
+			return rueidis.NewErrorResult(io.EOF)
+		}, func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() })
+		ended <- err
+	}()
+	<-sent
+	c.Close()
+	if err := <-ended; err == nil || len(sent) > 1 {
+		t.Errorf("%d attempts after it was closed, %v", len(sent), err)
 	}
 }

@@ -159,7 +159,20 @@ func (a *Action) again(ctx context.Context, err error, attempts int) bool {
 	if attempts == 1 && a.Effect != Writes && ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		again = true
 	}
-	return again && sleep(ctx, a.Client.retry.delay(attempts)) == nil
+	return again && a.Client.pause(ctx, a.Client.retry.delay(attempts))
+}
+
+// pause waits between two attempts; false if ctx or the client ends meanwhile.
+func (c *Client) pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return c.life.Err() == nil
+	case <-ctx.Done():
+	case <-c.life.Done():
+	}
+	return false
 }
 
 // fail is err as callers see it.

@@ -72,7 +72,7 @@ func (c *Client) Transact(ctx context.Context, fn func(*Tx) error) error {
 			return nil
 		case err == nil:
 			err = &Error{Class: NotApplied, Op: "transact", Server: c.server, Attempts: attempts, Err: ErrConflict, Hint: "try again later, or use one script for what is contended"}
-			if attempts < c.retry.attempts && sleep(ctx, c.retry.delay(attempts)) == nil {
+			if attempts < c.retry.attempts && c.pause(ctx, c.retry.delay(attempts)) {
 				continue
 			}
 		}
