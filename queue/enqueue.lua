@@ -41,9 +41,9 @@ for i = 6, #ARGV, 7 do
   local id, lane, at, window, who = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 3], ARGV[i + 4], ARGV[i + 6]
   local job, name = KEYS[5 + lanes + 2 * n], KEYS[6 + lanes + 2 * n]
   n = n + 1
-  local there = who ~= '' and redis.call('GET', job)
+  local there = who ~= '' and redis.call('GETRANGE', job, 0, 99) or ''
   local other = false
-  if there then
+  if there ~= '' then
     other = there:match('^%d+ %d %d+ (%S+) ') == who and '' or id
   elseif window ~= '' then
     other = taken(name, id, window)

@@ -13,13 +13,26 @@ import (
 func Mutate(t *testing.T, guards ...string) {
 	t.Helper()
 	for i := 0; i < len(guards); i += 2 {
-		mutate(t, guards[i], guards[i+1])
+		found, undo := without(guards[i], guards[i+1])
+		t.Cleanup(undo)
+		if !found {
+			t.Fatalf("no script has %q any more: the mutation tests nothing", guards[i])
+		}
 	}
 }
 
-func mutate(t *testing.T, guard, instead string) {
-	t.Helper()
-	found := false
+// Without is Mutate for the life of a process. It gives the guard that is not there.
+func Without(guards ...string) (missing string) {
+	for i := 0; i < len(guards); i += 2 {
+		if found, _ := without(guards[i], guards[i+1]); !found {
+			missing = guards[i]
+		}
+	}
+	return missing
+}
+
+func without(guard, instead string) (found bool, undo func()) {
+	undo = func() {}
 	for _, s := range scripts {
 		if !strings.Contains(*s.text, guard) {
 			continue
@@ -28,11 +41,10 @@ func mutate(t *testing.T, guard, instead string) {
 		old, oldText := *s.script, *s.text
 		*s.text = strings.ReplaceAll(oldText, guard, instead)
 		*s.script = keywright.NewScript("mutated", *s.text)
-		t.Cleanup(func() { *s.script, *s.text = old, oldText })
+		before := undo
+		undo = func() { *s.script, *s.text = old, oldText; before() }
 	}
-	if !found {
-		t.Fatalf("no script has %q any more: the mutation tests nothing", guard)
-	}
+	return found, undo
 }
 
 var scripts = []struct {

@@ -121,8 +121,11 @@ func read(out []rueidis.RedisMessage, token string, sent time.Time) (f fetched, 
 	f.due, f.lost = time.Duration(due)*time.Millisecond, texts(out[1])
 	ids, jobs := texts(out[2]), texts(out[3])
 	tried, err := out[4].AsIntSlice()
-	if err != nil || len(jobs) != len(ids) || len(tried)%4 != 0 {
-		return f, fmt.Errorf("the script answered %d ids, %d jobs and %d numbers: %w", len(ids), len(jobs), len(tried), err)
+	if err != nil {
+		return f, err
+	}
+	if len(jobs) != len(ids) || len(tried)%4 != 0 {
+		return f, fmt.Errorf("the script answered %d ids, %d jobs and %d numbers", len(ids), len(jobs), len(tried))
 	}
 	if len(ids) > 0 {
 		f.jobs = make([]claimed, len(ids))

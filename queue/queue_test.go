@@ -22,6 +22,9 @@ import (
 
 // What rueidis puts off (see the tests of the root package) ends by itself.
 func TestMain(m *testing.M) {
+	if missing := queue.Without(guardsTakenOut()...); missing != "" {
+		panic("no script has " + missing)
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
 }
 

@@ -122,12 +122,15 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(q.keys.Runs).Field(ids...).Build() },
 		Decode: list,
 	}).Do(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for i, m := range known {
 		text, _ := m.ToString()
 		s := readRun(text)
 		out[i] = Dead{ID: ids[i], Reason: s.Error, Attempts: s.Attempt, Crashes: s.Crashes}
 	}
-	return out, err
+	return out, nil
 }
 
 // Retry brings a dead job back into its lane, with all its attempts; false if it
@@ -240,7 +243,9 @@ func readRun(text string) (s State) {
 	line, rest, _ := strings.Cut(text, "\n")
 	s.Error, s.Progress, _ = strings.Cut(rest, "\n")
 	if f := strings.Fields(line); len(f) == 5 {
-		s.Owner = strings.TrimRight(strings.TrimPrefix(f[0], "-"), padding)
+		if f[0] != "-" {
+			s.Owner = strings.TrimRight(f[0], padding)
+		}
 		s.Attempt, _ = strconv.ParseInt(f[2], 10, 64)
 		s.Crashes, _ = strconv.ParseInt(f[3], 10, 64)
 	}

@@ -1,9 +1,13 @@
 package queue_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +19,48 @@ import (
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
 )
+
+// takenOut is the environment variable with the guards that a process does without.
+const takenOut = "KEYWRIGHT_QUEUE_WITHOUT"
+
+func guardsTakenOut() (guards []string) {
+	_ = json.Unmarshal([]byte(cmp.Or(os.Getenv(takenOut), "[]")), &guards)
+	return guards
+}
+
+// TestStoredMutations: each of these tests is red without its guard.
+func TestStoredMutations(t *testing.T) {
+	if os.Getenv(takenOut) != "" {
+		return
+	}
+	for name, m := range map[string]struct{ test, guard, instead string }{
+		"an enqueue writes over a job":             {"LateEnqueue", "redis.call('MSETNX', unpack(jobs)) == 0", "not redis.call('MSET', unpack(jobs))"},
+		"an id twice in one claim":                 {"TwiceInALane", "elseif not taken[id] and not", "elseif not"},
+		"an id of a job that runs":                 {"TwiceInALane", "redis.call('ZSCORE', KEYS[1], id)) then -- else it is being", "false) then -- else it is being"},
+		"a settlement begins with what is refused": {"FullMemory", "redis.call('ZREM', KEYS[1], id) -- before", "over[#over + 1] = id -- before"},
+		"a beat begins with what is refused":       {"FullMemory", "redis.call('ZREMRANGEBYSCORE', KEYS[2]", "-- redis.call('ZREMRANGEBYSCORE', KEYS[2]"},
+		"an earlier job of the id is not over":     {"SameIDAgain", "if who ~= '' then forget(id) end", ""},
+		"more is dropped than Lua unpacks":         {"ManyGone", "    drop()\n  end\nend\n", "  end\nend\ndrop()\n"},
+		"what is known stays":                      {"RunsForget", "redis.call('HRANDFIELD', runs, 10)", "{}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			guards, err := json.Marshal([]string{m.guard, m.instead})
+			must(t, err)
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^Test"+m.test+"$", "-test.timeout=15s")
+			cmd.Env = append(os.Environ(), takenOut+"="+string(guards))
+			said, err := cmd.CombinedOutput()
+			if err == nil {
+				t.Errorf("Test%s stays green without this guard", m.test)
+			}
+			for _, bad := range []string{"Error compiling script", "no script has", "no tests to run"} {
+				if strings.Contains(string(said), bad) {
+					t.Errorf("Test%s fails for another reason: %s", m.test, said)
+				}
+			}
+		})
+	}
+}
 
 // TestLateEnqueue: an enqueue whose reply is lost is repeated, and what was lost may
 // arrive when the job is already running: it changes nothing.
@@ -62,7 +108,11 @@ func TestTwiceInALane(t *testing.T) {
 			t.Errorf("apart %v: %s ran twice at the same time", apart, got)
 		}
 		close(leave)
+		eventually(t, "both are done", func() bool { return s.Do("EXISTS", "{mail}:runs") == int64(0) })
 		stop()
+		if len(ran) > 0 {
+			t.Errorf("apart %v: %s ran again", apart, <-ran)
+		}
 	}
 }
 
@@ -84,11 +134,16 @@ func TestFullMemory(t *testing.T) {
 		case 1:
 			close(begun)
 			<-first
-			deadline := j.Deadline()
-			for j.Deadline().Equal(deadline) && ctx.Err() == nil { // a sign of life
-				<-time.After(time.Millisecond)
+			for range 2 { // signs of life; one may have been under way
+				deadline := j.Deadline()
+				for j.Deadline().Equal(deadline) && ctx.Err() == nil {
+					<-time.After(time.Millisecond)
+				}
 			}
-			return errors.Join(errors.New("no"), ctx.Err())
+			if ctx.Err() != nil {
+				t.Error("its lease was not renewed")
+			}
+			return errors.New("no")
 		}
 		if j.Attempt+j.Crashes > 1 {
 			again.Add(1)
