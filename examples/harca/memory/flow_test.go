@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -76,9 +77,17 @@ func items(t *testing.T, c *client, servers []*keywrighttest.Server, heard *even
 	if string(item.Content) != `{"secret":"青い鳥"}` || item.Version < 1 || item.CreatedAt.IsZero() || item.FromCopy {
 		t.Errorf("%+v", item)
 	}
-	// The newest first, by page; a change of the priority moves it.
+	// The newest first, by page, and those of one millisecond in the order of their
+	// ids; a change of the priority moves it.
+	order := make([]memory.Item, 3)
+	for i, id := range []string{low, high, made.ID} {
+		c.do(http.StatusOK, "GET", "/items/"+id, "", &order[i])
+	}
+	slices.SortFunc(order, func(a, b memory.Item) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.ID, a.ID))
+	})
 	newest, next := c.ids("type=fact&limit=2")
-	if more, _ := c.ids("type=fact&limit=2&after=" + url.QueryEscape(next)); !slices.Equal(append(newest, more...), []string{made.ID, high, low}) {
+	if more, _ := c.ids("type=fact&limit=2&after=" + url.QueryEscape(next)); !slices.Equal(append(newest, more...), []string{order[0].ID, order[1].ID, order[2].ID}) {
 		t.Errorf("newest first: %v %v", newest, more)
 	}
 	oneWins(t, c, item)
