@@ -3,6 +3,7 @@ package keywright
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/keywright/keywright/internal/gather"
@@ -19,6 +20,7 @@ import (
 type Shared struct {
 	client *Client
 	script *Script
+	ahead  []string // keys that stand before those of the calls
 	gather *gather.Gather[call, rueidis.RedisResult]
 	alone  *gather.Gather[call, rueidis.RedisResult] // for clusters
 }
@@ -40,11 +42,26 @@ func NewShared(c *Client, name, text string) *Shared {
 	return s
 }
 
+// Ahead lets keys that every call needs stand first in KEYS, once for all of them.
+// It is for before the first call.
+func (s *Shared) Ahead(keys ...string) *Shared {
+	s.ahead = keys
+	return s
+}
+
+// together is an error unless all keys of a call are in one slot.
+func (s *Shared) together(keys []string) error {
+	if !s.client.slots {
+		return nil
+	}
+	return s.client.together(slices.Concat(s.ahead, keys)...)
+}
+
 // RunShared is one call of a shared script. When ctx ends first, the call goes on
 // without its caller, and late is closed when it is over; else late is nil.
 func RunShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []string, decode func(rueidis.RedisResult) (T, error)) (v T, late <-chan struct{}, err error) {
-	if a.Err == nil && len(keys) > 1 {
-		a.Err = s.client.together(keys...)
+	if a.Err == nil {
+		a.Err = s.together(keys)
 	}
 	g := s.gather
 	if s.client.slots {
@@ -63,8 +80,8 @@ func RunShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []st
 // DoShared is RunShared for callers that need not know when a call is over that
 // they have left: one that is alone makes it on its own goroutine.
 func DoShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []string, decode func(rueidis.RedisResult) (T, error)) (T, error) {
-	if a.Err == nil && len(keys) > 1 {
-		a.Err = s.client.together(keys...)
+	if a.Err == nil {
+		a.Err = s.together(keys)
 	}
 	g := s.gather
 	if s.client.slots {
@@ -83,7 +100,7 @@ func DoShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []str
 // that of none of them.
 func (s *Shared) send(ctx context.Context, calls []call) []rueidis.RedisResult {
 	first := calls[0]
-	keys := make([]string, 0, len(calls)*len(first.keys))
+	keys := append(make([]string, 0, len(s.ahead)+len(calls)*len(first.keys)), s.ahead...)
 	args := make([]string, 1, 1+len(calls)*len(first.args))
 	args[0] = strconv.Itoa(len(calls))
 	for _, c := range calls {

@@ -13,6 +13,7 @@ import (
 type call struct {
 	id        string
 	expected  string // record
+	found     bool   // the server said so
 	record    string
 	condition string
 	ttl       string

@@ -256,7 +256,7 @@ func (s *Store[I, T]) invalid(op string, err error) error {
 // key per value, that value, also of an item that is not in it as it lacks the
 // score.
 func (s *Store[I, T]) record(in map[string]string) string {
-	record := Record()
+	record := append(make([]byte, 0, 64), Record()...)
 	for i := range s.spec.Indexes {
 		ix := &s.spec.Indexes[i]
 		if text := in[ix.Name]; ix.Field != "" && text != "" {

@@ -25,15 +25,18 @@ func (m *memo) due(key string) bool {
 }
 
 // anyDue is whether one of some keys is to be renewed.
-func (m *memo) anyDue(keys []string) bool {
+func (m *memo) anyDue(lists ...[]string) bool {
 	if m.every <= 0 {
 		return false
 	}
+	now := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, key := range keys {
-		if at, known := m.at[key]; !known || time.Since(at) > m.every {
-			return true
+	for _, keys := range lists {
+		for _, key := range keys {
+			if at, known := m.at[key]; !known || now.Sub(at) > m.every {
+				return true
+			}
 		}
 	}
 	return false

@@ -1,8 +1,10 @@
 package entity
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,13 +20,14 @@ var putText string
 // the same for all of them in its text.
 type putter struct {
 	script  *keywright.Shared
-	columns []int // those that stand in ARGV
-	args    int   // that every call has
+	columns []int    // those that stand in ARGV
+	args    int      // that every call has
+	always  []string // keys that every call writes to
 	events  []*Event
 }
 
 // putHead is how many arguments stand before the events and fields.
-const putHead = 7
+const putHead = 4
 
 // putting is whether there is this faster way at all: a test does without.
 var putting = true
@@ -58,8 +61,9 @@ func newPutter[I, T any](c *keywright.Client, s *Store[I, T]) *putter {
 			p.columns = append(p.columns, i)
 		}
 	}
+	p.always = []string{cmp.Or(s.spec.Expires, s.spec.Ledger), s.spec.Ledger}
 	p.args = putHead + len(p.events) + len(p.columns)
-	p.script = keywright.NewShared(c, "entity put", edit(s.putText(p)))
+	p.script = keywright.NewShared(c, "entity put", edit(s.putText(p))).Ahead(p.always...)
 	return p
 }
 
@@ -78,8 +82,8 @@ func (s *Store[I, T]) putText(p *putter) string {
 	unit, version, keeps, answer := "", "false", "false", "now"
 	look := s.putLook()
 	n := len(s.spec.Indexes)
-	var all []string
-	for i := range 2 + n {
+	all := []string{"expires", "ledger"}
+	for i := range n {
 		all = append(all, fmt.Sprintf("KEYS[k + %d]", 2+i))
 	}
 	if s.spec.Seconds {
@@ -92,8 +96,8 @@ func (s *Store[I, T]) putText(p *putter) string {
 		keeps = "true"
 	}
 	return strings.NewReplacer(
-		"--$unit", unit, "--$version", version, "--$look", look, "--$keeps", keeps, "$keep", s.keeps, "--$keys", strconv.Itoa(3+n), "--$all", strings.Join(all, ", "), "--$others", strconv.Itoa(len(all)), "--$args", strconv.Itoa(p.args),
-		"--$fields", s.putFields(p), "--$indexes", s.putIndexes(p), "--$events", p.putEvents(), "--$answer", answer,
+		"--$unit", unit, "--$version", version, "--$look", look, "--$keeps", keeps, "$keep", s.keeps, "--$keys", strconv.Itoa(1+n), "--$all", strings.Join(all, ", "), "--$others", strconv.Itoa(len(all)), "--$args", strconv.Itoa(p.args),
+		"--$fields", s.putFields(p), "--$indexes", s.putIndexes(p), "--$events", p.putEvents(), "--$answer", answer, "--$bulk", strconv.FormatBool(len(p.events) < 2),
 	).Replace(putText)
 }
 
@@ -158,7 +162,7 @@ func (s *Store[I, T]) putIndexes(p *putter) string {
 		if col := s.columns[ix.Field]; ix.Field != "" && s.spec.Fields.Columns[col].Optional {
 			conditions = append(conditions, p.argument(col)+" ~= ''")
 		}
-		fmt.Fprintf(&b, "\n  key = KEYS[k + %d]", 4+i)
+		fmt.Fprintf(&b, "\n  key = KEYS[k + %d]", 2+i)
 		add += "\n  if due then renew(key) end"
 		if len(conditions) > 0 {
 			add = "if " + strings.Join(conditions, " and ") + " then\n  " + add + "\n  end"
@@ -223,32 +227,47 @@ func (s *Store[I, T]) puts(c *call) bool {
 // putKeys gives KEYS and ARGV of `put`, and the keys whose TTL it renews: those
 // of them that are to be renewed by now, or nil.
 func (s *Store[I, T]) putKeys(c *call) (keys, args, renews []string) {
-	p := s.putter
-	keys = make([]string, 3+len(s.spec.Indexes), 3+len(s.spec.Indexes)+len(c.drops))
-	keys[0], keys[1], keys[2] = s.key(c.id), s.spec.Expires, s.spec.Ledger
-	if keys[1] == "" {
-		keys[1] = s.spec.Ledger
+	p, drops := s.putter, c.drops
+	if c.simple() {
+		drops = nil
 	}
+	keys = make([]string, 1+len(s.spec.Indexes), 1+len(s.spec.Indexes)+len(drops))
+	keys[0] = s.key(c.id)
 	for i := range s.spec.Indexes {
-		if keys[3+i] = c.at[i]; c.at[i] == "" {
-			keys[3+i] = s.spec.Ledger
-		}
+		keys[1+i] = cmp.Or(c.at[i], s.spec.Ledger)
 	}
-	expected := c.expected
-	if expected == c.record {
-		expected = ""
+	if s.renewed.anyDue(p.always, keys[1:]) {
+		renews = slices.Concat(p.always, keys[1:])
 	}
-	if s.renewed.anyDue(keys[1:]) {
-		renews = keys[1:]
-	}
-	args = make([]string, 0, p.args+len(c.drops))
-	args = append(args, c.id, expected, c.record, c.condition, c.ttl, flag(renews != nil), strconv.Itoa(len(c.drops)))
+	args = append(make([]string, 0, p.args+len(drops)), c.id, c.record, c.ttl, c.mode(renews != nil))
 	args = s.putTexts(append(args, s.bodies(c)...), c)
-	for _, d := range c.drops {
+	for _, d := range drops {
 		keys, args = append(keys, d.key), append(args, d.score)
 	}
 	return keys, args, renews
 }
+
+// mode is how `put` is told what a call is.
+func (c *call) mode(renews bool) string {
+	if c.simple() {
+		if renews {
+			return "+"
+		}
+		return ""
+	}
+	head, expected := "0", c.expected
+	if renews {
+		head = "1"
+	}
+	if expected == c.record {
+		expected = ""
+	}
+	return head + strconv.Itoa(len(c.drops)) + " " + c.condition + " " + expected
+}
+
+// simple is whether a call makes an item of which nothing is known to be left: it
+// has no entries to leave.
+func (c *call) simple() bool { return c.condition == absent && !c.found }
 
 // putTexts adds the texts of the fields.
 func (s *Store[I, T]) putTexts(args []string, c *call) []string {

@@ -2,16 +2,18 @@
 -- Its text is made for one entity: names, kinds of indexes and TTLs stand in it, since each argument costs a server as much as half a command.
 -- Each call is one item; an error in one does not touch the others.
 --
--- KEYS of a call: the item's hash, the expiry zset (any key again if items never expire), the ledger, a key per index (the ledger where the item is in none), then the keys that the id leaves
+-- KEYS[1] the expiry zset (any key again if items never expire), KEYS[2] the ledger; then for each call
+--   the item's hash, a key per index (the ledger where the item is in none), the keys that the id leaves
 -- ARGV[1] calls; then for each call
---   the item's id, the ledger record it expects if there is one ('' the one it leaves), the one it leaves
---   condition: 'absent', 'present', 'any', or the version that the item must have
---   TTL in ms ('' leaves it, '0' none), '1' to renew the TTL of the index keys, how many keys the id leaves
+--   the item's id, the ledger record it leaves, TTL in ms ('' leaves it, '0' none)
+--   how it is written: '' makes an item of which nothing is left, '+' does and renews the TTL of the index keys; else '1' to renew it or '0', how many keys the id leaves,
+--     ' ', the condition ('absent', 'present', 'any', or the version that the item must have), ' ', and the ledger record it expects if there is one ('' the one it leaves)
 --   a text per event of a creation: its data; a text per field that the server does not stamp (an optional one: '=' and the text, '' if it is missing)
 --   per key that the id leaves 's' or 'z'
 -- Returns per call the version of a new item (the server time in ms if it has none), else {code, text, server time in ms}: 'ok' and the version; 'record' and the one found; 'absent'; 'present' or 'version' and the version found
 -- Round trips: 1
 local call, KEYS, ARGV = redis.call, KEYS, ARGV
+local expires, ledger, calls = KEYS[1], KEYS[2], tonumber(ARGV[1])
 local t = call('TIME')
 local micros = t[1] .. string.sub('00000' .. t[2], -6)
 local now = string.sub(micros, 1, -4)
@@ -26,25 +28,93 @@ local function renew(key)
   end
 end
 
-local new -- whether the call at work is about to make an item
+-- ending is when a TTL that begins now is over.
+local function ending(ttl)
+  local at = ends[ttl]
+  if not at then
+    at = string.format('%.0f', now + ttl)
+    ends[ttl] = at
+  end
+  return at
+end
 
 -- undo takes back what an item that could not be made has left.
-local function undo(k, a)
+local function undo(k, a, drops)
   local try, id = redis.pcall, ARGV[a + 1]
   try('UNLINK', KEYS[k + 1])
-  try('HDEL', KEYS[k + 3], id)
-  if KEYS[k + 2] ~= KEYS[k + 3] then try('ZREM', KEYS[k + 2], id) end
-  for i = 4, --$keys do
+  try('HDEL', ledger, id)
+  if expires ~= ledger then try('ZREM', expires, id) end
+  for i = 2, --$keys do
     try('SREM', KEYS[k + i], id) -- of another type it is refused
     try('ZREM', KEYS[k + i], id)
   end
-  for i = 1, ARGV[a + 7] do try(ARGV[a + --$args + i] == 'z' and 'ZREM' or 'SREM', KEYS[k + --$keys + i], id) end
+  for i = 1, drops do try(ARGV[a + --$args + i] == 'z' and 'ZREM' or 'SREM', KEYS[k + --$keys + i], id) end
   seen = {}
 end
 
-local function put(k, a)
-  local hash, expires, ledger, id = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 1]
-  local record, condition, ttl = ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
+-- Many items at once, with one command for what all of them need. Where one of them is not simply new nothing is done here.
+if calls > 1 and --$bulk then
+  local began -- whether something was written
+  local function together()
+    local due, hashes, ids, records, times, out = false, {}, {}, {}, {}, {}
+    local keys, n, version, there, created = {expires, ledger}, 2, micros, false, false
+    local k, a = 2, 1
+    for i = 1, calls do
+      local id, ttl, mode = ARGV[a + 1], ARGV[a + 3], ARGV[a + 4]
+      if mode == '+' then due = true elseif mode ~= '' then return false end
+      hashes[i], ids[i] = KEYS[k + 1], id
+      records[2 * i - 1], records[2 * i] = id, ARGV[a + 2]
+      if expires ~= ledger then
+        if ttl == '' or ttl == '0' then return false end
+        times[2 * i - 1], times[2 * i] = ending(ttl), id
+      end
+      for j = 2, --$keys do
+        n = n + 1
+        keys[n] = KEYS[k + j]
+      end
+      k, a = k + --$keys, a + --$args
+    end
+    if call('EXISTS', unpack(hashes)) > 0 then return false end
+    local had = call('HMGET', ledger, unpack(ids))
+    for i = 1, calls do
+      if had[i] then return false end
+    end
+    due = --$keeps and (due or call('EXISTS', unpack(keys)) < n)
+
+    began = true
+    if call('HSET', ledger, unpack(records)) < calls then error('an id twice') end
+    if due then renew(ledger) end
+    if expires ~= ledger then
+      call('ZADD', expires, unpack(times))
+      if due then renew(expires) end
+    end
+    k, a = 2, 1
+    for i = 1, calls do
+      local hash, id, ttl = hashes[i], ids[i], ARGV[a + 3]
+      --$fields
+      if ttl ~= '' and ttl ~= '0' then call('PEXPIRE', hash, ttl) end
+      --$indexes
+      k, a = k + --$keys, a + --$args
+    end
+    a = 1
+    for i = 1, calls do
+      --$events
+      out[i] = --$answer
+      a = a + --$args
+    end
+    return out
+  end
+  local ok, out = pcall(together)
+  if ok and out then return out end
+  if began then
+    for i = 0, calls - 1 do undo(2 + i * --$keys, 1 + i * --$args, 0) end
+  end
+end
+
+local new -- whether the call at work is about to make an item
+
+local function put(k, a, due, drops, condition, expected)
+  local hash, id, record, ttl = KEYS[k + 1], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
   local version, created, there
   if condition == 'absent' then
     if call('EXISTS', hash) == 1 then return {'present', --$version or '0', now} end
@@ -58,26 +128,19 @@ local function put(k, a)
     end
   end
   -- One command asks whether any of the keys is new: that costs less than to renew each.
-  local due = --$keeps and (ARGV[a + 6] == '1' or call('EXISTS', --$all) < --$others)
+  due = --$keeps and (due or call('EXISTS', --$all) < --$others)
 
   -- The ledger goes first: whatever fails below, it is known where entries may be.
   local had = there and call('HGET', ledger, id)
   if not had and call('HSETNX', ledger, id, record) == 0 then had = call('HGET', ledger, id) end
   if had then
-    local expected = ARGV[a + 2]
-    if had ~= (expected == '' and record or expected) then return {'record', had, now} end
+    if had ~= (expected == '' and record or expected) then return {'record', had, now} end -- `false` if there should be none
     if had ~= record then call('HSET', ledger, id, record) end
   end
   new = not there
   if due then renew(ledger) end
-  local at
   if ttl ~= '' and ttl ~= '0' then
-    at = ends[ttl]
-    if not at then
-      at = string.format('%.0f', now + ttl)
-      ends[ttl] = at
-    end
-    call('ZADD', expires, at, id)
+    call('ZADD', expires, ending(ttl), id)
     if due then renew(expires) end
   elseif expires ~= ledger and not there then
     call('ZREM', expires, id) -- of one that had expired
@@ -88,10 +151,10 @@ local function put(k, a)
     version = micros
   end
   --$fields
-  if at then call('PEXPIRE', hash, ttl) end
+  if ttl ~= '' and ttl ~= '0' then call('PEXPIRE', hash, ttl) end
 
   local last = k + --$keys
-  for i = 1, ARGV[a + 7] do
+  for i = 1, drops do
     local key = KEYS[last + i]
     local reply = redis.pcall(ARGV[a + --$args + i] == 'z' and 'ZREM' or 'SREM', key, id)
     -- In a key of another type there is no entry.
@@ -104,11 +167,17 @@ local function put(k, a)
   return --$answer
 end
 
-local out, a, k = {}, 1, 0
-for i = 1, tonumber(ARGV[1]) do
+local out, k, a = {}, 2, 1
+for i = 1, calls do
+  local mode = ARGV[a + 4]
+  local due, drops, condition, expected = mode == '+', 0, 'absent', false
+  if #mode > 1 then
+    due, drops, condition, expected = string.match(mode, '^(.)(%d+) (%S+) (.*)$')
+    due, drops = due == '1', tonumber(drops)
+  end
   new = false
-  local ok, reply = pcall(put, k, a)
-  if not ok and new then undo(k, a) end
+  local ok, reply = pcall(put, k, a, due, drops, condition, expected)
+  if not ok and new then undo(k, a, drops) end
   if ok then
     out[i] = reply
   elseif type(reply) == 'table' and reply.err then
@@ -116,7 +185,6 @@ for i = 1, tonumber(ARGV[1]) do
   else
     out[i] = {err = 'ERR ' .. tostring(reply)}
   end
-  local drops = tonumber(ARGV[a + 7])
   k = k + --$keys + drops
   a = a + --$args + drops
 end

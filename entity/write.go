@@ -73,8 +73,10 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 	adds, drops := c.adds, c.drops
 	c.now = append(templates(wasNot, s.spec.OnCreate), templates(wasThere, s.spec.OnUpdate)...)
 	out, err := s.write(ctx, &a, c, func(expected string) {
-		c.adds, c.drops = adds, append(drops[:len(drops):len(drops)], s.moved(recorded(expected), in)...)
-		c.dead = s.expired(c.id, expected)
+		c.adds, c.drops, c.dead = adds, drops, s.expired(c.id, expected)
+		if expected != c.record {
+			c.drops = append(drops[:len(drops):len(drops)], s.moved(recorded(expected), in)...)
+		}
 	})
 	if err != nil {
 		return Item[I, T]{}, err
@@ -387,7 +389,7 @@ func (s *Store[I, T]) write(ctx context.Context, a *keywright.Action, c *call, a
 		}
 		out.created = out.code == "new"
 		if out.code == "record" {
-			c.expected = out.text
+			c.expected, c.found = out.text, true
 			continue
 		}
 		return s.verdict(a, out)

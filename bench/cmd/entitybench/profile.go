@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/entity"
 )
 
-// profile lets keywright work alone, with 128 goroutines, and writes where this
+// profile lets keywright work alone, with many goroutines, and writes where this
 // process spends its time.
 func (f *field) profile(ctx context.Context, stdout io.Writer) error {
 	do, err := f.profiled(ctx)
@@ -28,7 +28,7 @@ func (f *field) profile(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	defer pprof.StopCPUProfile()
-	const goroutines = 128
+	goroutines := f.o.callers
 	r, err := turns.Race(ctx, []turns.Contestant{{Name: f.o.what, Do: do}}, []int{goroutines}, 1, 5*time.Second)
 	if err == nil {
 		fmt.Fprintf(stdout, "%s: %.0f/s\n", f.o.what, r.Rate(0, goroutines))
