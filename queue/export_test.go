@@ -62,3 +62,11 @@ func MutateMargin(t *testing.T, early time.Duration) {
 
 // Plain is the script of what most enqueues are.
 func Plain() string { return plainText }
+
+// Bulks is how many calls with many jobs each are under way.
+func Bulks[T any](q Queue[T]) int {
+	s := keywright.Part(q.client, newSenders)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.rooms[q.keys.Lanes[0].Key])
+}

@@ -237,7 +237,8 @@ func (q Queue[T]) exists() error {
 // EnqueueAll puts many jobs into the queue, a thousand in a round trip, each
 // thousand in one step. ids are those of the jobs, also of those that were there
 // before (then the error is ErrExists); it is shorter than tasks when a later
-// thousand failed.
+// thousand failed. Of each queue a client has sixteen such calls under way at a
+// time; the next ones wait their turn.
 func (q Queue[T]) EnqueueAll(ctx context.Context, tasks []Task[T]) (ids []string, err error) {
 	for len(tasks) > 0 && (err == nil || errors.Is(err, ErrExists)) {
 		n := min(len(tasks), maxBatch)
@@ -265,7 +266,9 @@ func (q Queue[T]) enqueue(ctx context.Context, tasks []Task[T]) ([]string, error
 			return nil, err
 		}
 	}
+	leave := q.enter(ctx)
 	others, err := q.run(ctx, "enqueue", form.script(), keywright.Idempotent, keys, args)
+	leave()
 	if err != nil {
 		return nil, err
 	}

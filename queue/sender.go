@@ -13,6 +13,7 @@ import (
 type senders struct {
 	mu      sync.Mutex
 	byQueue map[line]*gather.Gather[piece, put]
+	rooms   map[string]chan struct{} // by the first lane
 }
 
 // line is what jobs that travel together have in common: the form of the call and
@@ -23,7 +24,7 @@ type line struct {
 }
 
 func newSenders(*keywright.Client) *senders {
-	return &senders{byQueue: map[line]*gather.Gather[piece, put]{}}
+	return &senders{byQueue: map[line]*gather.Gather[piece, put]{}, rooms: map[string]chan struct{}{}}
 }
 
 // Close has nothing to end: calls end with the client's connections.
@@ -70,4 +71,27 @@ func (q Queue[T]) putAll(ctx context.Context, f form, pieces []piece) []put {
 		}
 	}
 	return out
+}
+
+// mostBulks is how many calls with many jobs each are under way at a time. More of
+// them do not make a server faster: they fill the buffers in between, which then
+// leave the caches, and take a tenth longer together.
+const mostBulks = 16
+
+// enter waits until there is room for one more of these calls, or until ctx ends.
+func (q Queue[T]) enter(ctx context.Context) (leave func()) {
+	s := keywright.Part(q.client, newSenders)
+	s.mu.Lock()
+	room := s.rooms[q.keys.Lanes[0].Key]
+	if room == nil {
+		room = make(chan struct{}, mostBulks)
+		s.rooms[q.keys.Lanes[0].Key] = room
+	}
+	s.mu.Unlock()
+	select {
+	case room <- struct{}{}:
+		return func() { <-room }
+	case <-ctx.Done(): // the call says so
+		return func() {}
+	}
 }
