@@ -305,8 +305,8 @@ func (q Queue[T]) form(t *Task[T]) form {
 // header is what the script needs before the jobs.
 func (q Queue[T]) header(f form, jobs int) (keys, args []string) {
 	if f == plain {
-		keys, args = make([]string, 0, 1+jobs), make([]string, 0, 2+2*jobs)
-		return append(keys, q.keys.Lanes[0].Key), append(args, q.ttl(), q.keys.Channel)
+		keys, args = make([]string, 0, 1+jobs), make([]string, 0, 4+jobs)
+		return append(keys, q.keys.Lanes[0].Key), append(args, q.ttl(), q.keys.Channel, strconv.Itoa(len(q.keys.Job.Before)+1), strconv.Itoa(-len(q.keys.Job.After)-1))
 	}
 	keys = make([]string, 0, 4+len(q.keys.Lanes)+2*jobs)
 	args = make([]string, 0, 5+7*jobs)
@@ -330,7 +330,7 @@ func (q Queue[T]) write(f form, t *Task[T], keys, args []string) (id string, _, 
 		return "", nil, nil, err
 	}
 	if f == plain {
-		return id, append(keys, q.keys.Job.Of(id)), append(args, id, payload), nil
+		return id, append(keys, q.keys.Job.Of(id)), append(args, payload), nil
 	}
 	lane, when, err := q.place(t)
 	if err != nil {

@@ -68,7 +68,7 @@ func TestLateEnqueue(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
-	enqueue := func() { s.Do("EVAL", queue.Plain(), "2", "mail", "{mail}:job:a", "0", "{mail}:ready", "a", "x") }
+	enqueue := func() { s.Do("EVAL", queue.Plain(), "2", "mail", "{mail}:job:a", "0", "{mail}:ready", "12", "-1", "x") }
 	enqueue()
 	ran, leave := make(chan int64, 10), make(chan struct{})
 	stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.Fence; <-leave; return nil }, queue.WorkerOptions{Concurrency: 2}))

@@ -51,3 +51,27 @@ func TestTurns(t *testing.T) {
 		t.Errorf("%d jobs of 34, %d calls under way", n, queue.Bulks(q))
 	}
 }
+
+// TestBehindTheID: the id of a job need not be what its key ends with.
+func TestBehindTheID(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	keys, codec := queue.KeysOf("mail"), value.Text(0)
+	keys.Job.After = ":job"
+	q := queue.New(open(t, s.URL()), &keywright.Entry{Name: "mail", Pattern: "mail", Type: "list"}, keys, nil, &codec, &queue.Options{})
+	ids, err := q.EnqueueAll(t.Context(), []queue.Task[string]{{}, {}, {ID: "own"}})
+	must(t, err)
+	one, err := q.Enqueue(t.Context(), queue.Task[string]{})
+	must(t, err)
+	some, err := q.EnqueueAll(t.Context(), []queue.Task[string]{{}, {}})
+	must(t, err)
+	ids = append(append(ids, one), some...)
+	ran := make(chan string, len(ids))
+	stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.ID; return nil }, queue.WorkerOptions{Concurrency: 1}))
+	for _, id := range ids {
+		if got := <-ran; got != id {
+			t.Errorf("%s ran, not %s", got, id)
+		}
+	}
+	stop()
+}
