@@ -326,6 +326,27 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
+// TestLateAndExpired: a write that is held up on the way until its item's deadline has
+// passed is applied when it arrives, as nothing is newer; the item ends by its TTL, and
+// the log, which would delete it, leaves what it does not know.
+func TestLateAndExpired(t *testing.T) {
+	w := newWorld(t, keywrighttest.Redis, fallback.Options{Patience: 50 * time.Millisecond, WritePatience: 50 * time.Millisecond})
+	w.put("replaced", "long", fallback.ExpiresAt(time.Now().Add(time.Hour)))
+	w.gone()
+	soon := time.Now().Add(2 * time.Second)
+	r, err := w.g.Put(t.Context(), "replaced", text("short"), fallback.ExpiresAt(soon))
+	w.ok(err)
+	same(t, "pending", r.Pending, true)
+	<-time.After(time.Until(soon) + time.Millisecond)
+	w.proxy.Thaw() // what was sent arrives now
+	w.drained()
+	same(t, "on the server", w.read("replaced"), "short")
+	if left := time.Until(mustGet(w, "replaced").Expires); left > 2*time.Second {
+		t.Errorf("it lives for %v more", left)
+	}
+	same(t, "expired, conflicts", fmt.Sprint(w.saw.count(fallback.Expired), w.saw.count(fallback.Conflicted)), "0 1")
+}
+
 // TestQueuesBehind: while a write of an item waits, others wait behind it, and reads
 // say so; other items are not held up.
 func TestQueuesBehind(t *testing.T) {
