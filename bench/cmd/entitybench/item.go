@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,15 @@ func itemOf(goroutine, n, variant int) item {
 		ID: strconv.Itoa(100_000+goroutine) + "-7c1a-7d3e-8f60-" + strconv.Itoa(100_000_000+n), Kind: "type" + strconv.Itoa((n+variant)%kinds), Content: content,
 		Context: "ctx" + strconv.Itoa((n*7+goroutine)%contexts), Priority: int64((n + variant) % priorities), Created: time.Now(),
 	}
+}
+
+// itemWith is itemOf by its id.
+func itemWith(id string) (item, error) {
+	var goroutine, n int
+	if _, err := fmt.Sscanf(id, "%d-7c1a-7d3e-8f60-%d", &goroutine, &n); err != nil {
+		return item{}, fmt.Errorf("the id %q: %w", id, err)
+	}
+	return itemOf(goroutine-100_000, n-100_000_000, 0), nil
 }
 
 // keys are those of one way to store items. Where the ways run in one server
