@@ -142,6 +142,9 @@ func (b *Broker) sync(ctx context.Context) error {
 		if _, err := b.keys.OpenIssues().Add(ctx, open...); err != nil {
 			return err
 		}
+		// Once more behind the keys: an agent may close one meanwhile, and take it from
+		// the list before its key is written here.
+		keywright.Queue(&batch, b.keys.OpenIssues().Later().Add(open))
 	}
 	if err := batch.Run(ctx, b.keys.Client()); err != nil {
 		return err
