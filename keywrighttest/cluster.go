@@ -36,7 +36,7 @@ func StartCluster(t testing.TB, brand Brand, primaries, replicas int) *Cluster {
 	}
 	c.await("the nodes do not know each other", func(n *Server) bool {
 		nodes := fmt.Sprint(n.Do("CLUSTER", "NODES")) // to one in handshake no messages of channels are sent
-		return strings.Count(nodes, " connected") == len(c.Nodes) && !strings.Contains(nodes, "handshake")
+		return strings.Count(nodes, " connected") == len(c.Nodes) && !strings.Contains(nodes, "handshake") && links(n) == 2*(len(c.Nodes)-1)
 	})
 	for i, n := range c.Nodes[primaries:] {
 		n.Do("CLUSTER", "REPLICATE", c.ID(i%primaries))
@@ -66,6 +66,14 @@ func (c *Cluster) await(what string, ok func(*Server) bool) {
 	if err != nil {
 		c.t.Fatalf("%v\n%s", err, c.Nodes[0].Log())
 	}
+}
+
+// links are the connections of the bus whose other end a node knows, two to each
+// other node. One that it has accepted has no end until the first ping; Valkey
+// closes it, and loses what comes by it, if a channel's message is there before.
+func links(n *Server) int {
+	all, _ := n.Do("CLUSTER", "LINKS").([]any)
+	return len(all)
 }
 
 // ID is the node id of a node.
