@@ -124,6 +124,8 @@ type Queue[T any] struct {
 	codec  *value.Codec[T]
 	o      *Options
 	err    error
+
+	senders *byForm
 }
 
 // Open is a queue without a declaration: its keys are derived from name.
@@ -135,7 +137,7 @@ func Open[T any](c *keywright.Client, name string, codec value.Codec[T], o Optio
 // New is a queue of a declared entry. An err of building its keys is what every
 // operation gives. Generated code calls it.
 func New[T any](c *keywright.Client, e *keywright.Entry, k Keys, err error, codec *value.Codec[T], o *Options) Queue[T] {
-	q := Queue[T]{client: c, entry: e, keys: &k, codec: codec, o: o}
+	q := Queue[T]{client: c, entry: e, keys: &k, codec: codec, o: o, senders: new(byForm)}
 	q.err = q.check(err)
 	return q
 }
@@ -208,26 +210,33 @@ func (q Queue[T]) Enqueue(ctx context.Context, task Task[T]) (id string, err err
 	if q.err != nil {
 		return "", q.err
 	}
-	p, form := piece{}, q.form(&task)
-	if id, p.keys, p.args, err = q.write(form, &task, nil, nil); err != nil {
+	form := q.form(&task)
+	p := form.piece()
+	if id, p.keys, p.args, err = q.write(form, &task, p.keys, p.args); err != nil {
 		return "", err
 	}
 	put, err := q.sender(form).Lead(ctx, p)
-	const mayBe = "it may be there: give jobs an ID, and enqueue again"
-	var own *keywright.Error
 	switch {
 	case err != nil: // it goes on without us
-		return "", &keywright.Error{Class: keywright.UnknownOutcome, Op: "enqueue", Entry: q.entry.Name, Err: err, Hint: mayBe}
-	case errors.As(put.err, &own) && own.Class == keywright.UnknownOutcome:
-		told := *own // the error is that of all whose jobs went along
-		told.Hint = mayBe
-		return "", &told
+		return "", &keywright.Error{Class: keywright.UnknownOutcome, Op: "enqueue", Entry: q.entry.Name, Err: err, Hint: mayBeThere}
 	case put.err != nil:
-		return "", put.err
+		return "", own(put.err)
 	case put.other != "":
 		return put.other, q.exists()
 	}
 	return id, nil
+}
+
+const mayBeThere = "it may be there: give jobs an ID, and enqueue again"
+
+// own is the error of all whose jobs went along as that of one of them.
+func own(err error) error {
+	if e, ok := errors.AsType[*keywright.Error](err); ok && e.Class == keywright.UnknownOutcome {
+		told := *e
+		told.Hint = mayBeThere
+		return &told
+	}
+	return err
 }
 
 func (q Queue[T]) exists() error {

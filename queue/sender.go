@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/gather"
@@ -30,8 +31,21 @@ func newSenders(*keywright.Client) *senders {
 // Close has nothing to end: calls end with the client's connections.
 func (*senders) Close() {}
 
+// byForm are the senders that a Queue has used.
+type byForm [full + 1]atomic.Pointer[gather.Gather[piece, put]]
+
 // piece is one job as the script takes it.
 type piece struct{ keys, args []string }
+
+// piece is one with room for a job.
+func (f form) piece() piece {
+	keys, args := 2, 7
+	if f == plain {
+		keys, args = 1, 1
+	}
+	all := make([]string, keys+args)
+	return piece{all[:0:keys], all[keys:keys:len(all)]}
+}
 
 // put is what has become of it.
 type put struct {
@@ -42,7 +56,17 @@ type put struct {
 // mostPut is how many jobs of different callers travel together.
 const mostPut = 128
 
+// sender is where jobs of a form get on. A Queue asks for it once.
 func (q Queue[T]) sender(f form) *gather.Gather[piece, put] {
+	g := q.senders[f].Load()
+	if g == nil {
+		g = q.findSender(f)
+		q.senders[f].Store(g)
+	}
+	return g
+}
+
+func (q Queue[T]) findSender(f form) *gather.Gather[piece, put] {
 	s := keywright.Part(q.client, newSenders)
 	name := line{f, q.keys.Lanes[0].Key, q.keys.Delayed, q.keys.Channel}
 	s.mu.Lock()

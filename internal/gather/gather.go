@@ -10,6 +10,7 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -19,6 +20,7 @@ type Gather[Q, A any] struct {
 	flights int // calls under way
 	call    func(context.Context, []Q) []A
 	life    context.Context // who waits when it ends waits no longer
+	spare   sync.Pool       // questions that were answered
 
 	mu      sync.Mutex
 	flying  int
@@ -30,7 +32,7 @@ type Gather[Q, A any] struct {
 type question[Q, A any] struct {
 	ask    Q
 	answer A
-	done   chan struct{}
+	done   chan struct{} // has room for one
 }
 
 // New makes a Gather: call gets at most `most` questions and gives an answer to
@@ -54,28 +56,19 @@ func (g *Gather[Q, A]) Until(life context.Context) *Gather[Q, A] {
 }
 
 // Do asks. When ctx ends before the answer is there, the question goes on
-// without its caller: the error is that of ctx, and late is closed when it has
+// without its caller: the error is that of ctx, and late says once that it has
 // been answered. So when all waiting ends.
 func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan struct{}, err error) {
-	q := &question[Q, A]{ask: ask, done: make(chan struct{})}
 	g.mu.Lock()
-	if g.flying < g.flights {
-		g.flying++
-		g.aboard++
+	q := g.question(ask)
+	if g.depart() {
 		g.mu.Unlock()
 		go g.fly([]*question[Q, A]{q})
 	} else {
 		g.pending = append(g.pending, q)
 		g.mu.Unlock()
 	}
-	select {
-	case <-q.done:
-		return q.answer, nil, nil
-	case <-ctx.Done():
-		return answer, q.done, ctx.Err()
-	case <-g.life.Done():
-		return answer, q.done, context.Cause(g.life)
-	}
+	return g.wait(ctx, q)
 }
 
 // Lead is Do for a caller that need not know when a call is over that it has
@@ -83,25 +76,60 @@ func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan str
 // which saves two changes of goroutines.
 func (g *Gather[Q, A]) Lead(ctx context.Context, ask Q) (answer A, err error) {
 	g.mu.Lock()
-	if g.flying >= g.flights {
+	if !g.depart() {
+		q := g.question(ask)
+		g.pending = append(g.pending, q)
 		g.mu.Unlock()
-		answer, _, err = g.Do(ctx, ask)
+		answer, _, err = g.wait(ctx, q)
 		return answer, err
 	}
-	g.flying++
-	g.aboard++
 	g.mu.Unlock()
 	defer func() { // also when the call panics, and its caller goes on
-		if batch := g.next(1); batch != nil {
+		if batch := g.next(1, nil); len(batch) > 0 {
 			go g.fly(batch)
 		}
 	}()
 	return g.call(ctx, []Q{ask})[0], nil
 }
 
+// question is a new one, or one that was answered. The caller holds mu.
+func (g *Gather[Q, A]) question(ask Q) *question[Q, A] {
+	q, ok := g.spare.Get().(*question[Q, A])
+	if !ok {
+		q = &question[Q, A]{done: make(chan struct{}, 1)}
+	}
+	q.ask = ask
+	return q
+}
+
+// depart begins a flight with one question, if there is room for a flight. The
+// caller holds mu.
+func (g *Gather[Q, A]) depart() bool {
+	if g.flying >= g.flights {
+		return false
+	}
+	g.flying++
+	g.aboard++
+	return true
+}
+
+func (g *Gather[Q, A]) wait(ctx context.Context, q *question[Q, A]) (answer A, late <-chan struct{}, err error) {
+	select {
+	case <-q.done:
+		answer = q.answer
+		*q = question[Q, A]{done: q.done}
+		g.spare.Put(q)
+		return answer, nil, nil
+	case <-ctx.Done():
+		return answer, q.done, ctx.Err()
+	case <-g.life.Done():
+		return answer, q.done, context.Cause(g.life)
+	}
+}
+
 // fly makes calls until nothing is asked any more.
 func (g *Gather[Q, A]) fly(batch []*question[Q, A]) {
-	for batch != nil {
+	for len(batch) > 0 {
 		asks := make([]Q, len(batch))
 		for i, q := range batch {
 			asks[i] = q.ask
@@ -109,18 +137,18 @@ func (g *Gather[Q, A]) fly(batch []*question[Q, A]) {
 		answers := g.call(context.Background(), asks)
 		for i, q := range batch {
 			q.answer = answers[i]
-			close(q.done)
+			q.done <- struct{}{}
 		}
 		runtime.Gosched() // who has its answer may ask again at once: that goes along
-		batch = g.next(len(batch))
+		batch = g.next(len(batch), batch)
 	}
 }
 
-// next is what has gathered meanwhile; nil ends the flight, which had that many
-// questions aboard. It leaves half of all that are on the way to the other
-// flight: else one may carry nearly all of them, and the server wait while they
-// are written and read.
-func (g *Gather[Q, A]) next(landed int) []*question[Q, A] {
+// next is what has gathered meanwhile, in the room of an old batch; nothing ends
+// the flight, which had that many questions aboard. It leaves half of all that are
+// on the way to the other flight: else one may carry nearly all of them, and the
+// server wait while they are written and read.
+func (g *Gather[Q, A]) next(landed int, old []*question[Q, A]) []*question[Q, A] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.aboard -= landed
@@ -131,7 +159,7 @@ func (g *Gather[Q, A]) next(landed int) []*question[Q, A] {
 		return nil
 	}
 	g.aboard += n
-	batch := g.pending[:n:n]
-	g.pending = g.pending[n:]
+	batch := append(old[:0], g.pending[:n]...)
+	g.pending = slices.Delete(g.pending, 0, n)
 	return batch
 }

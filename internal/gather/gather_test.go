@@ -3,6 +3,8 @@ package gather
 import (
 	"context"
 	"errors"
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -89,6 +91,45 @@ func TestCallersThatLeave(t *testing.T) {
 	close(enter)
 	if asked.Load() != 12 || left.Load() != 10 {
 		t.Errorf("%d of 12 were asked, %d callers left", asked.Load(), left.Load())
+	}
+}
+
+// TestNobodyHearsAnothersAnswer: questions are used again, but none that its
+// caller has left, since it may still be under way.
+func TestNobodyHearsAnothersAnswer(t *testing.T) {
+	g := New(5, func(_ context.Context, asks []int) []int {
+		runtime.Gosched()
+		return slices.Clone(asks)
+	})
+	var wg sync.WaitGroup
+	var left atomic.Int64
+	for i := range 16 {
+		wg.Go(func() {
+			for j := range 3000 {
+				ctx, cancel := context.WithCancel(t.Context())
+				if j%3 == 0 {
+					go cancel()
+				}
+				ask := i*3000 + j
+				var answer int
+				var err error
+				if j%2 == 0 {
+					answer, err = g.Lead(ctx, ask)
+				} else {
+					answer, _, err = g.Do(ctx, ask)
+				}
+				if err != nil {
+					left.Add(1)
+				} else if answer != ask {
+					t.Errorf("asked %d, heard %d", ask, answer)
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	if left.Load() == 0 {
+		t.Error("nobody has left: this shows nothing")
 	}
 }
 

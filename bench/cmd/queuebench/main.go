@@ -13,6 +13,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright/bench/report"
@@ -39,7 +41,7 @@ type options struct {
 	server                string
 	asJSON                bool
 	child, addr           string
-	profile, what         string
+	profile, what, only   string
 	callers               int
 }
 
@@ -58,6 +60,7 @@ func parse(args []string) (o options, err error) {
 	flags.DurationVar(&o.crashLimit, "crash-limit", 5*time.Minute, "the same for a killed worker's job")
 	flags.BoolVar(&o.slow, "slow", false, "kill a worker of asynq, too: a minute and a half")
 	flags.StringVar(&o.server, "server", "redis-server", "server binary")
+	flags.StringVar(&o.only, "only", "", "these parts alone: enqueue,process,idle,kill")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flags.StringVar(&o.profile, "cpuprofile", "", "let keywright work alone, and write a CPU profile into this file")
 	flags.StringVar(&o.what, "what", "process", "what is profiled: enqueue, bulk, process, batches")
@@ -80,8 +83,14 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	out := &report.Report{Title: fmt.Sprintf("Queues on %s: %d interleaved rounds of %v, %d of %d jobs", o.server, o.rounds, o.slice, o.drains, o.jobs),
 		Notes: []string{"ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}
-	for _, part := range []func(context.Context, options) ([]report.Table, []report.Goal, error){enqueueing, processing, idling, crashes} {
-		tables, goals, err := part(ctx, o)
+	for _, part := range []struct {
+		name string
+		run  func(context.Context, options) ([]report.Table, []report.Goal, error)
+	}{{"enqueue", enqueueing}, {"process", processing}, {"idle", idling}, {"kill", crashes}} {
+		if o.only != "" && !slices.Contains(strings.Split(o.only, ","), part.name) {
+			continue
+		}
+		tables, goals, err := part.run(ctx, o)
 		if err != nil {
 			return errors.Join(err, out.Print(stdout, o.asJSON))
 		}
