@@ -58,7 +58,8 @@ func (s *Shared) together(keys []string) error {
 }
 
 // RunShared is one call of a shared script. When ctx ends first, the call goes on
-// without its caller, and late is closed when it is over; else late is nil.
+// without its caller, and late can be received from, once, when it is over; else
+// late is nil.
 func RunShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []string, decode func(rueidis.RedisResult) (T, error)) (v T, late <-chan struct{}, err error) {
 	if a.Err == nil {
 		a.Err = s.together(keys)

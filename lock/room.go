@@ -98,7 +98,7 @@ type waiter struct {
 	place reply           // of the release that put it into the server's queue
 	known bool            // it stands there
 	mail  chan string     // what the channel says to it
-	asked <-chan struct{} // closed when the last call has come back
+	asked <-chan struct{} // can be received from, once, when the last call has come back
 	heard bool            // it has listened since before it stood in the queue
 }
 

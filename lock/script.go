@@ -193,8 +193,8 @@ func (l Lock) token() string {
 var own = sync.OnceValue(func() string { return strings.Map(visible, process()) + "/" })
 
 // takeFree asks for the lock in the way that is cheap when it is free: with what
-// other goroutines ask. late is closed when a call is over that ctx has not
-// waited for.
+// other goroutines ask. late can be received from, once, when a call is over that
+// ctx has not waited for.
 func (l Lock) takeFree(ctx context.Context, token string) (r reply, late <-chan struct{}, err error) {
 	sent := time.Now()
 	n, late, err := l.short(ctx, "acquire", l.rooms().free, l.list(), token, milliseconds(l.lease()), helpersText)

@@ -56,8 +56,8 @@ func (g *Gather[Q, A]) Until(life context.Context) *Gather[Q, A] {
 }
 
 // Do asks. When ctx ends before the answer is there, the question goes on
-// without its caller: the error is that of ctx, and late says once that it has
-// been answered. So when all waiting ends.
+// without its caller: the error is that of ctx, and late can be received from,
+// once, when it has been answered. So when all waiting ends.
 func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan struct{}, err error) {
 	g.mu.Lock()
 	q := g.question(ask)
