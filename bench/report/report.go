@@ -1,8 +1,9 @@
-// Package report prints what a benchmark measured: a table for people, or JSON
-// with the same rows. It computes medians and nothing cleverer.
+// Package report gathers the parts of what a benchmark measured and prints them: a
+// table for people, or JSON with the same rows. It computes medians and nothing cleverer.
 package report
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -101,4 +102,39 @@ func Median[T int64 | float64 | time.Duration](values []T) T {
 	}
 	slices.Sort(values)
 	return values[len(values)/2]
+}
+
+// Part is some tables and goals of a command, which can be had without the others.
+type Part struct {
+	Name string
+	Run  func(context.Context) ([]Table, []Goal, error)
+}
+
+// Run adds the parts that only names, separated by commas; "": all of them. A name
+// that no part has is an error, before anything runs.
+func (r *Report) Run(ctx context.Context, only string, parts ...Part) error {
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.Name)
+	}
+	wanted := names
+	if only != "" {
+		wanted = strings.Split(only, ",")
+	}
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("-only %q: there is %s", name, strings.Join(names, ", "))
+		}
+	}
+	for _, p := range parts {
+		if !slices.Contains(wanted, p.Name) {
+			continue
+		}
+		tables, goals, err := p.Run(ctx)
+		r.Tables, r.Goals = append(r.Tables, tables...), append(r.Goals, goals...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

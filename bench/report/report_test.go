@@ -1,6 +1,9 @@
 package report
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
@@ -39,5 +42,28 @@ func TestMedian(t *testing.T) {
 	}
 	if m := Median([]int64(nil)); m != 0 {
 		t.Errorf("median of nothing %v, want 0", m)
+	}
+}
+
+func TestParts(t *testing.T) {
+	part := func(name string, err error) Part {
+		return Part{name, func(context.Context) ([]Table, []Goal, error) { return []Table{{Title: name}}, nil, err }}
+	}
+	for _, c := range []struct{ only, made, fails string }{
+		{"", "abc", ""}, {"c,a", "ac", ""}, {"b", "b", ""}, {"a,d", "", `-only "d": there is a, b, c`},
+	} {
+		var r Report
+		err := r.Run(t.Context(), c.only, part("a", nil), part("b", nil), part("c", nil))
+		made := ""
+		for _, table := range r.Tables {
+			made += table.Title
+		}
+		if made != c.made || fmt.Sprint(err) != c.fails && (err != nil || c.fails != "") {
+			t.Errorf("-only %q: %q, %v", c.only, made, err)
+		}
+	}
+	var r Report
+	if err := r.Run(t.Context(), "", part("a", io.EOF), part("b", nil)); err != io.EOF || len(r.Tables) != 1 {
+		t.Errorf("%v, %d tables", err, len(r.Tables))
 	}
 }

@@ -13,8 +13,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/keywright/keywright/bench/report"
@@ -73,18 +71,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	out := &report.Report{Title: fmt.Sprintf("Entities on %s: %d interleaved rounds of %v", o.server, o.rounds, o.slice),
 		Notes: []string{"a hash of six fields with a TTL, two sets, two sorted sets; keywright's items have a version, too", "ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}
-	for _, part := range []struct {
-		name string
-		run  func(context.Context) ([]report.Table, []report.Goal, error)
-	}{{"writes", f.writes}, {"reads", f.reads}, {"leaks", f.leaks}, {"sweeps", f.sweeps}} {
-		if o.only != "" && !slices.Contains(strings.Split(o.only, ","), part.name) {
-			continue
-		}
-		tables, goals, err := part.run(ctx)
-		out.Tables, out.Goals = append(out.Tables, tables...), append(out.Goals, goals...)
-		if err != nil {
-			return errors.Join(err, out.Print(stdout, o.asJSON))
-		}
-	}
-	return out.Print(stdout, o.asJSON)
+	err = out.Run(ctx, o.only, report.Part{Name: "writes", Run: f.writes}, report.Part{Name: "reads", Run: f.reads},
+		report.Part{Name: "leaks", Run: f.leaks}, report.Part{Name: "sweeps", Run: f.sweeps})
+	return errors.Join(err, out.Print(stdout, o.asJSON))
 }

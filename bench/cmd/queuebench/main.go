@@ -13,8 +13,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/keywright/keywright/bench/report"
@@ -83,18 +81,10 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	out := &report.Report{Title: fmt.Sprintf("Queues on %s: %d interleaved rounds of %v, %d of %d jobs", o.server, o.rounds, o.slice, o.drains, o.jobs),
 		Notes: []string{"ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}
-	for _, part := range []struct {
-		name string
-		run  func(context.Context, options) ([]report.Table, []report.Goal, error)
-	}{{"enqueue", enqueueing}, {"process", processing}, {"idle", idling}, {"kill", crashes}} {
-		if o.only != "" && !slices.Contains(strings.Split(o.only, ","), part.name) {
-			continue
-		}
-		tables, goals, err := part.run(ctx, o)
-		if err != nil {
-			return errors.Join(err, out.Print(stdout, o.asJSON))
-		}
-		out.Tables, out.Goals = append(out.Tables, tables...), append(out.Goals, goals...)
+	with := func(part func(context.Context, options) ([]report.Table, []report.Goal, error)) func(context.Context) ([]report.Table, []report.Goal, error) {
+		return func(ctx context.Context) ([]report.Table, []report.Goal, error) { return part(ctx, o) }
 	}
-	return out.Print(stdout, o.asJSON)
+	err = out.Run(ctx, o.only, report.Part{Name: "enqueue", Run: with(enqueueing)}, report.Part{Name: "process", Run: with(processing)},
+		report.Part{Name: "idle", Run: with(idling)}, report.Part{Name: "kill", Run: with(crashes)})
+	return errors.Join(err, out.Print(stdout, o.asJSON))
 }
