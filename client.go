@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/keywright/keywright/connect"
@@ -79,16 +80,17 @@ type Options struct {
 // Client is a connection to a server, a cluster, or a primary that sentinels
 // name. It is safe for concurrent use.
 type Client struct {
-	raw    rueidis.Client
-	server string
-	slots  bool // a cluster: keys used together must share a slot
-	retry  retryPolicy
-	hooks  []Hook
-	log    *slog.Logger
-	now    func() time.Time
-	hub    *invalidations // nil without client-side caching
-	parts  parts
-	sealer Sealer
+	raw      rueidis.Client
+	server   string
+	slots    bool // a cluster: keys used together must share a slot
+	retry    retryPolicy
+	hooks    []Hook
+	noticing bool // a hook wants notices
+	log      *slog.Logger
+	now      func() time.Time
+	hub      *invalidations // nil without client-side caching
+	parts    parts
+	sealer   Sealer
 
 	life context.Context // until Close
 	end  context.CancelCauseFunc
@@ -137,7 +139,8 @@ func New(raw rueidis.Client, o Options) *Client {
 
 func newClient(raw rueidis.Client, server string, o Options) *Client {
 	life, end := context.WithCancelCause(context.Background())
-	return &Client{raw: raw, life: life, end: end, server: server, slots: raw.Mode() == rueidis.ClientModeCluster, hooks: o.Hooks, sealer: o.Sealer, log: o.Logger, now: time.Now,
+	return &Client{raw: raw, life: life, end: end, server: server, slots: raw.Mode() == rueidis.ClientModeCluster, hooks: o.Hooks,
+		noticing: slices.ContainsFunc(o.Hooks, func(h Hook) bool { return h.Notice != nil }), sealer: o.Sealer, log: o.Logger, now: time.Now,
 		retry: retryPolicy{attempts: cmp.Or(max(o.Attempts, 0), 8), backoff: cmp.Or(max(o.Backoff, 0), 10*time.Millisecond)}}
 }
 

@@ -23,11 +23,13 @@ type Outcome struct {
 
 // Hook is called around every operation. Start may return a context of its own
 // (with a span in it, say) that the operation then runs under; Done gets the
-// same context. Either may be nil. They are called by the goroutine of the
-// caller and should be quick.
+// same context. They are called by the goroutine of the caller. Notice is called
+// for what happens to constructs, by a goroutine of theirs. Each may be nil, and
+// should be quick.
 type Hook struct {
-	Start func(ctx context.Context, call Call) context.Context
-	Done  func(ctx context.Context, call Call, outcome Outcome)
+	Start  func(ctx context.Context, call Call) context.Context
+	Done   func(ctx context.Context, call Call, outcome Outcome)
+	Notice func(ctx context.Context, notice Notice)
 }
 
 // observed is a call under way: what the hooks need at its end.

@@ -1,0 +1,85 @@
+package keywright
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Notice is something that happened to a construct: a job died, a lease was
+// lost, a value came from a cache. It has the names of the declaration and never
+// an id, a key or a value.
+type Notice struct {
+	Kind    NoticeKind
+	Entry   string        // "tasks", "" for what belongs to the client
+	Elapsed time.Duration // what Kind says it is; 0: it says nothing
+	Err     error         // why, without keys and values; nil where there is no reason
+}
+
+// NoticeKind says what happened.
+type NoticeKind string
+
+// The kinds of notices.
+const (
+	JobDone    NoticeKind = "job_done"    // a handler returned nil; Elapsed is how long it ran
+	JobFailed  NoticeKind = "job_failed"  // a handler returned an error or panicked; Elapsed is how long it ran
+	JobRetried NoticeKind = "job_retried" // a failed job waits for its next attempt; Elapsed is how long it waits
+	JobDead    NoticeKind = "job_dead"    // a job is dead: its attempts are used up, or its workers died too often
+
+	MessageDone   NoticeKind = "message_done"   // a consumer has handled a message of a durable channel; Elapsed is how long it took
+	MessageFailed NoticeKind = "message_failed" // its handler returned an error or panicked; Elapsed is how long it ran
+	DeadLetter    NoticeKind = "dead_letter"    // a message was put among the dead letters
+
+	LockAcquired NoticeKind = "lock_acquired" // Elapsed is how long the caller waited
+	LockReleased NoticeKind = "lock_released" // Elapsed is how long it was held
+	LockLost     NoticeKind = "lock_lost"     // a holder was told that its lease is over; Elapsed is how long it was held
+
+	CacheHit   NoticeKind = "cache_hit"   // a value was there
+	CacheMiss  NoticeKind = "cache_miss"  // no value was there, and somebody else loads it, or nobody could
+	CacheLoad  NoticeKind = "cache_load"  // a loader ran; Elapsed is how long
+	CacheStale NoticeKind = "cache_stale" // an old value was returned while a new one is loaded, or because loading failed
+
+	Reconnected NoticeKind = "reconnected" // a lost connection was made again; Elapsed is how long there was none
+)
+
+// heard says which notices a logger writes down, as a warning. The rest is for
+// hooks: a normal start, a day of work and a normal stop write nothing.
+var heard = map[NoticeKind]string{
+	JobDead:     "a job is dead",
+	DeadLetter:  "a message is a dead letter",
+	LockLost:    "a lock was lost",
+	Reconnected: "a lost connection was made again",
+}
+
+// Noticed reports whether a notice of this kind is heard by a hook or the
+// logger. It is for constructs: where it is false a notice need not be made.
+func (c *Client) Noticed(kind NoticeKind) bool {
+	return c.noticing || c.log != nil && heard[kind] != ""
+}
+
+// Notice gives a notice to all hooks, and writes one line to the logger if its
+// kind is one that people must hear of. It is for constructs.
+func (c *Client) Notice(ctx context.Context, n Notice) {
+	if c.noticing {
+		for _, h := range c.hooks {
+			if h.Notice != nil {
+				h.Notice(ctx, n)
+			}
+		}
+	}
+	message := heard[n.Kind]
+	if c.log == nil || message == "" {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 3)
+	if n.Entry != "" {
+		attrs = append(attrs, slog.String("entry", n.Entry))
+	}
+	if n.Elapsed > 0 {
+		attrs = append(attrs, slog.Duration("elapsed", n.Elapsed))
+	}
+	if n.Err != nil {
+		attrs = append(attrs, slog.String("error", loggable(n.Err)))
+	}
+	c.log.LogAttrs(ctx, slog.LevelWarn, message, attrs...)
+}
