@@ -104,8 +104,11 @@ func (b *Broker) assign(ctx context.Context, agent string, kind Kind, issue Issu
 		return nil, err
 	}
 	a := &Assignment{Kind: kind, Issue: issue, broker: b, agent: agent, lease: lease}
-	if open, err := b.keys.OpenIssues().Has(ctx, issue.Number); err != nil || !open {
-		return nil, errors.Join(err, a.GiveBack(ctx)) // it was closed while we looked
+	if _, err := b.keys.Issue(issue.Number).Get(ctx); err != nil { // it was closed while we looked, or cannot be read
+		if errors.Is(err, keywright.ErrNotFound) {
+			err = nil
+		}
+		return nil, errors.Join(err, a.GiveBack(ctx))
 	}
 	if err := b.begin(ctx, a, issue.Number); err != nil {
 		return nil, errors.Join(err, a.GiveBack(ctx))
@@ -169,10 +172,8 @@ func (a *Assignment) Done(ctx context.Context) error {
 		_, err = b.keys.OpenFixes().Remove(ctx, a.Fix.PullRequest)
 		err = errors.Join(err, b.keys.FixDone(ctx, a.Fix.PullRequest))
 	} else {
-		// The list last: the next sync finds by it what a killed agent has left.
-		if err = b.keys.IssueClosed(ctx, a.Issue.Number); err == nil {
-			_, err = b.keys.OpenIssues().Remove(ctx, a.Issue.Number)
-		}
+		// The list is the sync's alone: by it the next one finds what a killed agent has left.
+		err = b.keys.IssueClosed(ctx, a.Issue.Number)
 	}
 	return errors.Join(err, a.GiveBack(ctx))
 }

@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -102,8 +103,8 @@ func (b *Broker) Poll(ctx context.Context, failed func(error)) {
 
 // Sync brings the cache in line with GitHub. There is no moment without the
 // issues that stay open: they are overwritten, and what is gone is deleted
-// behind. A sync that dies in between leaves old issues, which the next one takes
-// away. It does nothing while another process syncs.
+// after that. A sync that dies in between leaves old issues, which the next one
+// deletes. It does nothing while another process syncs.
 func (b *Broker) Sync(ctx context.Context) error {
 	lease, err := b.keys.IssueSync().Try(ctx)
 	if errors.Is(err, lock.ErrHeld) {
@@ -112,62 +113,107 @@ func (b *Broker) Sync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = b.sync(lease.Context())
+	err = b.sync(lease.Context(), lease.Fence())
 	return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }
 
-func (b *Broker) sync(ctx context.Context) error {
+// sync keeps one rule at every moment: what has a key is in the list. So it adds
+// to the list first, then writes keys, then deletes keys, and takes out of the
+// list last, only what it deleted itself.
+//
+// A sync that lost its lease may have commands on their way still. Every write of
+// a key passes a gate with the fencing token, so that such a command cannot bring
+// back what a newer sync has deleted.
+func (b *Broker) sync(ctx context.Context, fence int64) error {
 	issues, err := b.github.OpenIssues(ctx)
 	if err != nil {
 		return err
 	}
-	before, err := b.keys.OpenIssues().Members(ctx)
+	listed, err := b.keys.OpenIssues().Members(ctx)
 	if err != nil {
 		return err
 	}
-	var batch keywright.Batch
 	open := make([]int64, len(issues))
 	for i, issue := range issues {
 		open[i] = issue.Number
-		text, err := json.Marshal(issue)
-		if err != nil {
-			return err
-		}
-		keywright.Queue(&batch, b.keys.Issue(issue.Number).Later().Set(text))
-		b.noteReview(&batch, issue)
 	}
-	// What has a key is in the list from before it has one until it has none any more:
-	// a sync that is killed anywhere leaves nothing that the next one does not find.
+	closed := slices.DeleteFunc(listed, func(number int64) bool { return slices.Contains(open, number) })
 	if len(open) > 0 {
 		if _, err := b.keys.OpenIssues().Add(ctx, open...); err != nil {
 			return err
 		}
-		// Once more behind the keys: an agent may close one meanwhile, and take it from
-		// the list before its key is written here.
-		keywright.Queue(&batch, b.keys.OpenIssues().Later().Add(open))
 	}
-	if err := batch.Run(ctx, b.keys.Client()); err != nil {
+	if err := each(issues, func(issue Issue) error { return b.store(ctx, fence, issue) }); err != nil {
 		return err
 	}
-	for _, number := range before {
-		if slices.Contains(open, number) {
-			continue
-		}
-		if err := b.keys.IssueClosed(ctx, number); err != nil {
-			return err
-		}
+	if err := each(closed, func(number int64) error { return b.forget(ctx, fence, number) }); err != nil {
+		return err
 	}
-	return b.keys.OpenIssues().Replace(ctx, open)
+	if len(closed) == 0 {
+		return nil
+	}
+	_, err = b.keys.OpenIssues().Remove(ctx, closed...)
+	return err
 }
 
-// noteReview notes when the label was first seen, or that it is gone.
-func (b *Broker) noteReview(batch *keywright.Batch, issue Issue) {
-	seen := b.keys.ReviewDetected(issue.Number)
-	if slices.Contains(issue.Labels, needsReview) {
-		keywright.Queue(batch, seen.Later().SetIfAbsent(b.o.Now().UTC()))
-		return
+// store writes an issue, and when its label was first seen.
+func (b *Broker) store(ctx context.Context, fence int64, issue Issue) error {
+	text, err := json.Marshal(issue)
+	if err != nil {
+		return err
 	}
-	keywright.Queue(batch, seen.LaterDelete())
+	key, err := brokerkeys.IssueKey(issue.Number)
+	if err != nil {
+		return err
+	}
+	if err := b.pass(ctx, fence, key, "SET", string(text)); err != nil {
+		return err
+	}
+	seen, err := brokerkeys.ReviewDetectedKey(issue.Number)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(issue.Labels, needsReview) {
+		return b.pass(ctx, fence, seen, "SET", b.o.Now().UTC().Format(time.RFC3339Nano), "NX")
+	}
+	return b.pass(ctx, fence, seen, "DEL")
+}
+
+// forget deletes what is kept of an issue that is closed.
+func (b *Broker) forget(ctx context.Context, fence int64, number int64) error {
+	key, err := brokerkeys.IssueKey(number)
+	if err != nil {
+		return err
+	}
+	seen, err := brokerkeys.ReviewDetectedKey(number)
+	if err != nil {
+		return err
+	}
+	return errors.Join(b.pass(ctx, fence, key, "DEL"), b.pass(ctx, fence, seen, "DEL"))
+}
+
+// pass writes a key, unless a newer sync has written it.
+func (b *Broker) pass(ctx context.Context, fence int64, key, command string, args ...string) error {
+	_, err := lock.NewGate(b.keys.Client(), key, 0).Do(ctx, fence, command, args...)
+	if errors.Is(err, keywright.ErrNotFound) { // SET NX of what is there
+		return nil
+	}
+	return err
+}
+
+// each runs f for all items, sixteen at a time: their commands share pipelines.
+func each[T any](items []T, f func(T) error) error {
+	var all sync.WaitGroup
+	errs, places := make([]error, len(items)), make(chan struct{}, 16)
+	for i, item := range items {
+		places <- struct{}{}
+		all.Go(func() {
+			errs[i] = f(item)
+			<-places
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // Issues are the open issues as they are cached, in the order of their numbers.

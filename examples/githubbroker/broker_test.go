@@ -23,6 +23,7 @@ import (
 	"github.com/keywright/keywright/guard"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/lock"
 )
 
 func must(t testing.TB, err error) {
@@ -35,13 +36,18 @@ func must(t testing.TB, err error) {
 // open is a client behind a guard that refuses whatever is not declared.
 func open(t *testing.T, url string) *keywright.Client {
 	t.Helper()
+	return hooked(t, url)
+}
+
+func hooked(t *testing.T, url string, hooks ...keywright.Hook) *keywright.Client {
+	t.Helper()
 	ks, findings := keyspace.Load(os.DirFS("."), "keyspace.yaml")
 	if len(findings) > 0 {
 		t.Fatal(findings[0].Message)
 	}
 	g, err := guard.New(ks, guard.Options{})
 	must(t, err)
-	c, err := keywright.Open(t.Context(), url, keywright.Options{Wrap: g.Wrap, Attempts: 20})
+	c, err := keywright.Open(t.Context(), url, keywright.Options{Wrap: g.Wrap, Attempts: 20, Hooks: hooks})
 	must(t, err)
 	t.Cleanup(c.Close)
 	return c
@@ -231,7 +237,7 @@ func TestHalfWay(t *testing.T) {
 	hub := newTracker(broker.Issue{Number: 1}, broker.Issue{Number: 2})
 	whole := broker.New(open(t, s.URL()), hub, broker.Options{})
 	must(t, whole.Sync(ctx))
-	s.Do("ACL", "SETUSER", "half", "on", ">pw", "+@all", "&*", "%R~issue:*", "~issue:2", "~issues:*", "~*issue_lock_*", "~review_*", "~agent_*", "~task_*")
+	s.Do("ACL", "SETUSER", "half", "on", ">pw", "+@all", "&*", "%R~issue:*", "~issue:2", "~{issue:2}:seen", "~issues:*", "~*issue_lock_*", "~*review_*", "~agent_*", "~task_*")
 	half := broker.New(open(t, strings.Replace(s.URL(), "//", "//half:pw@", 1)), hub, broker.Options{})
 	stopped := func(what string, err error) {
 		t.Helper()
@@ -261,6 +267,43 @@ func TestHalfWay(t *testing.T) {
 	}
 	closed()
 	stopped("an agent", work.Done(ctx))
+}
+
+// TestLateSync: a sync that lost its lease on the way, while a newer one deleted
+// an issue, brings nothing back: neither the issue nor the time of its label.
+func TestLateSync(t *testing.T) {
+	ctx, s := t.Context(), keywrighttest.Start(t, keywrighttest.Redis)
+	hub := newTracker(broker.Issue{Number: 1}, broker.Issue{Number: 2, Labels: []string{"needs-review"}})
+	arrived, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	hook := keywright.Hook{Start: func(ctx context.Context, call keywright.Call) context.Context {
+		if call.Op == "SET" { // the first write of a key
+			once.Do(func() { close(arrived); <-release })
+		}
+		return ctx
+	}}
+	late, newer := broker.New(hooked(t, s.URL(), hook), hub, broker.Options{}), broker.New(open(t, s.URL()), hub, broker.Options{})
+	ended := make(chan error, 1)
+	go func() { ended <- late.Sync(ctx) }()
+	<-arrived
+	lockKey, err := brokerkeys.IssueSyncKey()
+	must(t, err)
+	s.Do("DEL", lockKey) // its lease is over, and it has not been told yet
+	hub.mu.Lock()
+	clear(hub.open)
+	hub.mu.Unlock()
+	must(t, newer.Sync(ctx))
+	close(release)
+	if err := <-ended; !errors.Is(err, lock.ErrStale) {
+		t.Errorf("the late sync ended with %v, want ErrStale", err)
+	}
+	for _, key := range []string{"issue:1", "issue:2", "review_issue_detected_timestamp:2"} {
+		if got := s.Do("EXISTS", key); got != int64(0) {
+			t.Errorf("%s was brought back", key)
+		}
+	}
+	must(t, newer.Sync(ctx))
+	leftovers(t, s)
 }
 
 // TestAgentsAreKilled runs the service in three processes and kills them, again
@@ -343,6 +386,8 @@ func leftovers(t *testing.T, s *keywrighttest.Server) {
 		func(k string) bool { _, ok := brokerkeys.ParseFixLockFenceKey(k); return ok },
 		func(k string) bool { _, ok := brokerkeys.ParseAgentCurrentTaskKey(k); return ok },
 		func(k string) bool { _, _, ok := brokerkeys.ParseTaskCandidateKey(k); return ok },
+		func(k string) bool { _, ok := brokerkeys.ParseIssueSeenKey(k); return ok },
+		func(k string) bool { _, ok := brokerkeys.ParseReviewSeenKey(k); return ok },
 		func(k string) bool { name, _ := brokerkeys.IssueSyncKey(); return k == name }, // of one that was killed while it synced
 		func(k string) bool { name, _ := brokerkeys.IssueSyncFenceKey(); return k == name },
 	}

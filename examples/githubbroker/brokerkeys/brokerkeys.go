@@ -93,12 +93,94 @@ func OpenIssuesKey() (string, error) {
 
 var member_OpenIssues = value.Int(1, math.MaxInt64)
 
-// OpenIssues: The numbers of the issues in the cache: what the sync compares with, instead of looking for issue:* keys. Replaced in one step.
+// OpenIssues: The numbers of the issues in the cache: what the sync compares with, instead of looking for issue:* keys. What has a key is in here, at every moment.
 //
 // Key issues:open, set, TTL none.
 func (k *Keyspace) OpenIssues() typed.Set[int64] {
 	name, err := OpenIssuesKey()
 	return typed.NewSet(typed.NewKey(k.client, &entry_OpenIssues, name, err), &member_OpenIssues)
+}
+
+var entry_IssueSeen = keywright.Entry{Name: "issue_seen", Pattern: "{#issue:{issue_id}}:seen", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+
+// IssueSeenKey builds the key {#issue:{issue_id}}:seen.
+func IssueSeenKey(issueID int64) (string, error) {
+	if reason := key.Int(issueID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("issue_seen", "issue_id", reason)
+	}
+	b := make([]byte, 0, 33)
+	b = append(b, "{issue:"...)
+	b = strconv.AppendInt(b, issueID, 10)
+	b = append(b, "}:seen"...)
+	return key.String(b), nil
+}
+
+// ParseIssueSeenKey reads the placeholders of a key {#issue:{issue_id}}:seen; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseIssueSeenKey(text string) (issueID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{issue:"); !ok {
+		return 0, false
+	}
+	part0, ok := strings.CutSuffix(rest, "}:seen")
+	if !ok {
+		return 0, false
+	}
+	if issueID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return issueID, true
+}
+
+var value_IssueSeen = value.Int(math.MinInt64, math.MaxInt64)
+
+// IssueSeen: The fencing token of the newest sync that wrote the issue: a sync that lost its lease on the way cannot bring back what a newer one has deleted.
+//
+// Key {#issue:{issue_id}}:seen, string, TTL 1d.
+func (k *Keyspace) IssueSeen(issueID int64) typed.Counter {
+	name, err := IssueSeenKey(issueID)
+	return typed.NewCounter(typed.NewKey(k.client, &entry_IssueSeen, name, err), &value_IssueSeen)
+}
+
+var entry_ReviewSeen = keywright.Entry{Name: "review_seen", Pattern: "{#review_issue_detected_timestamp:{issue_id}}:seen", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+
+// ReviewSeenKey builds the key {#review_issue_detected_timestamp:{issue_id}}:seen.
+func ReviewSeenKey(issueID int64) (string, error) {
+	if reason := key.Int(issueID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("review_seen", "issue_id", reason)
+	}
+	b := make([]byte, 0, 59)
+	b = append(b, "{review_issue_detected_timestamp:"...)
+	b = strconv.AppendInt(b, issueID, 10)
+	b = append(b, "}:seen"...)
+	return key.String(b), nil
+}
+
+// ParseReviewSeenKey reads the placeholders of a key {#review_issue_detected_timestamp:{issue_id}}:seen; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseReviewSeenKey(text string) (issueID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{review_issue_detected_timestamp:"); !ok {
+		return 0, false
+	}
+	part0, ok := strings.CutSuffix(rest, "}:seen")
+	if !ok {
+		return 0, false
+	}
+	if issueID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return issueID, true
+}
+
+var value_ReviewSeen = value.Int(math.MinInt64, math.MaxInt64)
+
+// ReviewSeen: The same for the time of the label.
+//
+// Key {#review_issue_detected_timestamp:{issue_id}}:seen, string, TTL 1d.
+func (k *Keyspace) ReviewSeen(issueID int64) typed.Counter {
+	name, err := ReviewSeenKey(issueID)
+	return typed.NewCounter(typed.NewKey(k.client, &entry_ReviewSeen, name, err), &value_ReviewSeen)
 }
 
 var entry_IssueSync = keywright.Entry{Name: "issue_sync", Pattern: "issues:sync", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Second, Min: 1 * time.Second, Max: 30 * time.Second, Text: "30s in 1s..30s"}}
@@ -627,7 +709,7 @@ func (k *Keyspace) FixLockShared(pullRequestNumber int64) typed.Key {
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_Issue, entry_OpenIssues, entry_IssueSync, entry_IssueSyncFence, entry_IssueSyncWaiters, entry_IssueSyncShared, entry_IssueLock, entry_IssueLockFence, entry_IssueLockWaiters, entry_IssueLockShared, entry_ReviewDetected, entry_AgentCurrentTask, entry_TaskCandidate, entry_FixTask, entry_OpenFixes, entry_FixLock, entry_FixLockFence, entry_FixLockWaiters, entry_FixLockShared}
+	return []keywright.Entry{entry_Issue, entry_OpenIssues, entry_IssueSeen, entry_ReviewSeen, entry_IssueSync, entry_IssueSyncFence, entry_IssueSyncWaiters, entry_IssueSyncShared, entry_IssueLock, entry_IssueLockFence, entry_IssueLockWaiters, entry_IssueLockShared, entry_ReviewDetected, entry_AgentCurrentTask, entry_TaskCandidate, entry_FixTask, entry_OpenFixes, entry_FixLock, entry_FixLockFence, entry_FixLockWaiters, entry_FixLockShared}
 }
 
 // IssueSyncReleasedChannel builds the channel {#issues:sync}:released.
