@@ -1,0 +1,49 @@
+package keywrighttest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// TestBrokenScripts: what a script does after its first write is held against
+// what it looked at before.
+func TestBrokenScripts(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		s := keywrighttest.Start(t, brand)
+		s.Do("RPUSH", "lane", "1", "2", "3")
+		w := s.WatchScripts()
+		for _, sound := range []string{
+			"return redis.call('LPOP', KEYS[1])",
+			"redis.call('GET', KEYS[2]) redis.call('LPOP', KEYS[1]) redis.call('SET', KEYS[2], 1) return redis.call('GET', KEYS[2])",
+			"redis.call('SET', KEYS[2], 'a\\0\"b') redis.call('UNLINK', KEYS[1])",
+			"redis.call('GET', 'made') redis.call('LLEN', KEYS[1]) redis.call('SET', 'made', 1) redis.call('LPUSH', KEYS[1], 1)",
+		} {
+			s.Do("EVAL", sound, "2", "lane", "text")
+		}
+		if broken := w.Broken(); len(broken) > 0 {
+			t.Errorf("%s: sound scripts are called broken: %s", brand, broken)
+		}
+		if calls := w.Calls(); len(calls) != 4 || len(calls[1].Commands) != 4 || calls[2].Commands[0][2] != "a\x00\"b" {
+			t.Errorf("%s: %q", brand, calls)
+		}
+	}
+}
+
+func TestBrokenScriptsAreFound(t *testing.T) {
+	for want, text := range map[string]string{
+		"MGET": "redis.call('LPOP', KEYS[1]) return redis.call('MGET', 'job:1', 'job:2')",
+		"HSET": "redis.call('LPUSH', KEYS[1], 1) return redis.call('HSET', KEYS[2], 'a', 1)",
+		"DEL":  "redis.call('LPUSH', KEYS[1], 1) return redis.call('DEL', 'undeclared')",
+	} {
+		t.Run(want, func(t *testing.T) {
+			s := keywrighttest.Start(t, keywrighttest.Redis)
+			w := s.RecordScripts()
+			s.Do("EVAL", text, "2", "lane", "text")
+			if broken := w.Broken(); len(broken) != 1 || !strings.Contains(broken[0], want) {
+				t.Errorf("%q", broken)
+			}
+		})
+	}
+}
