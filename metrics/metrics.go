@@ -20,6 +20,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// durations are the buckets of what lasts from a millisecond to an hour.
+var durations = []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 1800, 3600}
+
+// timed are the kinds whose duration is a figure of its own.
+var timed = map[keywright.NoticeKind]bool{
+	keywright.JobDone: true, keywright.JobFailed: true, keywright.MessageDone: true, keywright.MessageFailed: true,
+	keywright.LockAcquired: true, keywright.LockReleased: true, keywright.LockLost: true,
+	keywright.CacheLoad: true, keywright.Reconnected: true,
+}
+
 // Hook registers the metrics and gives the hook that fills them. The error is
 // that they are registered already: make one hook per process and give it to
 // every client.
@@ -30,14 +40,29 @@ import (
 //
 // outcome is ok, not_found, decode, or the class of the error: invalid,
 // not_applied, retryable, unknown_outcome, refused.
+//
+// What happens to constructs (keywright.Notice):
+//
+//	keywright_notices_total{entry,kind}                   counter, kind is a keywright.NoticeKind: job_done, dead_letter, cache_hit …
+//	keywright_notice_duration_seconds{entry,kind}         histogram of the kinds that have a duration:
+//	                                                      job_done, job_failed, message_done, message_failed, lock_acquired (waited),
+//	                                                      lock_released and lock_lost (held), cache_load, reconnected (was away)
 func Hook(r prometheus.Registerer) (keywright.Hook, error) {
 	operations := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_operations_total", Help: "Operations on declared keys, by entry, operation and outcome."}, []string{"entry", "op", "outcome"})
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "keywright_operation_duration_seconds", Help: "How long operations took, retries included.", Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}}, []string{"entry", "op"})
 	retries := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_operation_retries_total", Help: "Attempts beyond the first one."}, []string{"entry", "op"})
-	if err := errors.Join(r.Register(operations), r.Register(seconds), r.Register(retries)); err != nil {
+	events := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_notices_total", Help: "What happened to constructs: jobs, messages, locks, cached values, connections."}, []string{"entry", "kind"})
+	lasted := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "keywright_notice_duration_seconds", Help: "How long handlers ran, locks were waited for and held, values were loaded, a connection was away.", Buckets: durations}, []string{"entry", "kind"})
+	if err := errors.Join(r.Register(operations), r.Register(seconds), r.Register(retries), r.Register(events), r.Register(lasted)); err != nil {
 		return keywright.Hook{}, fmt.Errorf("registering the metrics of keywright: %w", err)
 	}
-	return keywright.Hook{Done: func(_ context.Context, call keywright.Call, o keywright.Outcome) {
+	notice := func(_ context.Context, n keywright.Notice) {
+		events.WithLabelValues(n.Entry, string(n.Kind)).Inc()
+		if timed[n.Kind] {
+			lasted.WithLabelValues(n.Entry, string(n.Kind)).Observe(n.Elapsed.Seconds())
+		}
+	}
+	return keywright.Hook{Notice: notice, Done: func(_ context.Context, call keywright.Call, o keywright.Outcome) {
 		operations.WithLabelValues(call.Entry, call.Op, outcome(o.Err)).Inc()
 		seconds.WithLabelValues(call.Entry, call.Op).Observe(o.Elapsed.Seconds())
 		if o.Attempts > 1 {

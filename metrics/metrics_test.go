@@ -58,3 +58,33 @@ keywright_operations_total{entry="note",op="set",outcome="ok"} 2
 		t.Errorf("%d histograms, %v", n, err)
 	}
 }
+
+// TestNotices: what happens to constructs is counted by entry and kind, and timed
+// where the kind has a duration.
+func TestNotices(t *testing.T) {
+	r := prometheus.NewRegistry()
+	hook, err := metrics.Hook(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []keywright.Notice{
+		{Kind: keywright.JobDone, Entry: "tasks", Elapsed: 2 * time.Second},
+		{Kind: keywright.JobDone, Entry: "tasks"},
+		{Kind: keywright.JobDead, Entry: "tasks"},
+		{Kind: keywright.CacheHit, Entry: "product"},
+	} {
+		hook.Notice(t.Context(), n)
+	}
+	want := `# HELP keywright_notices_total What happened to constructs: jobs, messages, locks, cached values, connections.
+# TYPE keywright_notices_total counter
+keywright_notices_total{entry="product",kind="cache_hit"} 1
+keywright_notices_total{entry="tasks",kind="job_dead"} 1
+keywright_notices_total{entry="tasks",kind="job_done"} 2
+`
+	if err := testutil.GatherAndCompare(r, strings.NewReader(want), "keywright_notices_total"); err != nil {
+		t.Error(err)
+	}
+	if n, err := testutil.GatherAndCount(r, "keywright_notice_duration_seconds"); err != nil || n != 1 {
+		t.Errorf("%d histograms, %v", n, err)
+	}
+}
