@@ -33,7 +33,10 @@ type Var struct{ Name, Type string }
 // Foreign is a glob of other software's keys.
 type Foreign struct {
 	Glob, Software, URL string
+	Type                string // "" where they are of several
 	Keys                int64
+	Bytes               int64
+	NoTTL               int64 // of Keys, those that never expire
 }
 
 // Entry is a drafted entry.
@@ -413,10 +416,10 @@ func (d *Draft) foreign(paths []*path) []*path {
 			if glob, ok := found[i].Has(p.example); ok {
 				f := globs[glob]
 				if f == nil {
-					f = &Foreign{Glob: glob, Software: found[i].Name, URL: found[i].URL}
+					f = &Foreign{Glob: glob, Software: found[i].Name, URL: found[i].URL, Type: p.kind().String()}
 					globs[glob] = f
 				}
-				f.Keys += p.keys
+				f.add(p)
 				return true
 			}
 		}
@@ -426,6 +429,13 @@ func (d *Draft) foreign(paths []*path) []*path {
 		d.Foreign = append(d.Foreign, *globs[glob])
 	}
 	return kept
+}
+
+func (f *Foreign) add(p *path) {
+	f.Keys, f.Bytes, f.NoTTL = f.Keys+p.keys, f.Bytes+p.size, f.NoTTL+p.ttl.none
+	if f.Type != p.kind().String() {
+		f.Type = ""
+	}
 }
 
 // fieldNames are the fields of hashes or JSON objects that were seen.

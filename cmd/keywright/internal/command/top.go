@@ -80,13 +80,17 @@ type topReport struct {
 	By         string           `json:"by"`
 	Groups     []topGroup       `json:"groups"`
 	Others     int              `json:"other_groups"` // that are not listed
+	OtherKeys  int64            `json:"other_keys"`   // in those, and in no group at all: the parts add up to Keys and Bytes
+	OtherBytes int64            `json:"other_bytes"`
 	Largest    []audit.LargeKey `json:"largest"`
 }
 
-// topGroup is an entry, or a pattern of keys that no entry declares.
+// topGroup is an entry, or a pattern of keys that no entry declares, or a glob of
+// other software's keys.
 type topGroup struct {
-	Entry   string  `json:"entry,omitempty"`
+	Entry   string  `json:"entry,omitempty"` // "foreign" for keys under foreign
 	Pattern string  `json:"pattern"`
+	Product string  `json:"software,omitempty"` // whose keys these are, by the looks of them
 	Type    string  `json:"type"`
 	Keys    int64   `json:"keys"`
 	Bytes   int64   `json:"bytes"`
@@ -165,6 +169,9 @@ func topOf(r *audit.Report, draft *infer.Draft, o *topping) *topReport {
 	for _, g := range r.Foreign {
 		t.group(topGroup{Entry: "foreign", Pattern: g.Glob, Keys: g.Keys, Bytes: g.Bytes, NoTTL: g.NoTTL})
 	}
+	for _, f := range draft.Foreign {
+		t.group(topGroup{Pattern: f.Glob, Product: f.Software, Type: f.Type, Keys: f.Keys, Bytes: f.Bytes, NoTTL: f.NoTTL})
+	}
 	for _, e := range draft.Entries {
 		t.group(topGroup{Pattern: e.Pattern, Type: e.Type, Keys: e.Keys, Bytes: e.Bytes, NoTTL: e.NoTTL})
 	}
@@ -173,6 +180,10 @@ func topOf(r *audit.Report, draft *infer.Draft, o *topping) *topReport {
 	})
 	t.Others = max(0, len(t.Groups)-o.limit)
 	t.Groups = t.Groups[:len(t.Groups)-t.Others]
+	t.OtherKeys, t.OtherBytes = t.Keys, t.Bytes
+	for _, g := range t.Groups {
+		t.OtherKeys, t.OtherBytes = t.OtherKeys-g.Keys, t.OtherBytes-g.Bytes
+	}
 	return t
 }
 
@@ -180,13 +191,26 @@ func (t *topReport) group(g topGroup) {
 	if g.Keys == 0 {
 		return
 	}
+	g.of(t)
+	t.Groups = append(t.Groups, g)
+}
+
+// of sets the share of the whole.
+func (g *topGroup) of(t *topReport) {
 	switch {
 	case t.Bytes > 0:
 		g.Share = float64(g.Bytes) / float64(t.Bytes)
 	case t.Keys > 0:
 		g.Share = float64(g.Keys) / float64(t.Keys)
 	}
-	t.Groups = append(t.Groups, g)
+}
+
+// others says what the last row sums up.
+func (t *topReport) others() string {
+	if t.Others == 0 {
+		return "names with nothing in common"
+	}
+	return terminal.Plural(int64(t.Others), "more group") + ", and names with nothing in common"
 }
 
 func (a *app) printTop(t *topReport, o *topping) error {
@@ -195,7 +219,12 @@ func (a *app) printTop(t *topReport, o *topping) error {
 	a.tell("%s, %s\n", terminal.Plural(t.Keys, "key"), terminal.Bytes(t.Bytes))
 	var rows [][]string
 	for _, g := range t.Groups {
-		rows = append(rows, []string{cmp.Or(g.Entry, "–"), g.Pattern, g.Type, terminal.Count(g.Keys), terminal.Bytes(g.Bytes), terminal.Percent(g.Share), terminal.Bytes(g.Bytes / g.Keys), countOrNone(g.NoTTL)})
+		rows = append(rows, []string{cmp.Or(g.Entry, g.Product, "–"), g.Pattern, g.Type, terminal.Count(g.Keys), terminal.Bytes(g.Bytes), terminal.Percent(g.Share), terminal.Bytes(g.Bytes / g.Keys), countOrNone(g.NoTTL)})
+	}
+	if t.OtherKeys > 0 {
+		share := topGroup{Keys: t.OtherKeys, Bytes: t.OtherBytes}
+		share.of(t)
+		rows = append(rows, []string{"other", t.others(), "", terminal.Count(t.OtherKeys), terminal.Bytes(t.OtherBytes), terminal.Percent(share.Share), terminal.Bytes(t.OtherBytes / t.OtherKeys), ""})
 	}
 	columns := []terminal.Column{{Title: "group", Least: 10, Drop: 3}, {Title: "pattern", Least: 24}, {Title: "type", Drop: 2}, {Title: "keys", Right: true}, {Title: "bytes", Right: true},
 		{Title: "share", Right: true}, {Title: "mean", Right: true, Drop: 1}, {Title: "no ttl", Right: true, Drop: 4}}
