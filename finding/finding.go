@@ -52,6 +52,7 @@ type Finding struct {
 	Entry    string // name of the declared entry, "" when there is none
 	Message  string // one sentence, what and why, no trailing period
 	Fix      string // what to do about it; "" when the rule's general fix says it all
+	Order    string // breaking: the order of deployment that is safe, or that there is none; "" elsewhere
 	Related  []Related
 	Count    int64    // audit: how many live keys; 0 elsewhere
 	Examples [][]byte // audit: a few of those keys, raw bytes

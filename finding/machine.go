@@ -14,6 +14,7 @@ type jsonFinding struct {
 	Severity    string        `json:"severity"`
 	Message     string        `json:"message"`
 	Fix         string        `json:"fix,omitempty"`
+	Order       string        `json:"order_of_deployment,omitempty"`
 	Entry       string        `json:"entry,omitempty"`
 	File        string        `json:"file,omitempty"`
 	Line        int           `json:"line,omitempty"`
@@ -48,7 +49,7 @@ func (k JSONKey) MarshalJSON() ([]byte, error) {
 // output.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	j := jsonFinding{
-		Code: f.Code, Severity: f.Severity.String(), Message: f.Message, Fix: f.Fix, Entry: f.Entry, File: f.Pos.File, Line: f.Pos.Line,
+		Code: f.Code, Severity: f.Severity.String(), Message: f.Message, Fix: f.Fix, Order: f.Order, Entry: f.Entry, File: f.Pos.File, Line: f.Pos.Line,
 		Column: f.Pos.Column, EndColumn: f.Pos.EndColumn, Count: f.Count, Fingerprint: Fingerprint(f),
 	}
 	for _, r := range f.Related {
@@ -89,13 +90,7 @@ func GitHub(w io.Writer, findings []Finding, o Options) error {
 			add("endColumn", f.Pos.EndColumn)
 		}
 		add("title", f.Code)
-		text := sentence(f)
-		if len(f.Examples) > 0 {
-			text += "\nkeys: " + exampleList(f)
-		}
-		if fix := fixOf(f, o.Rules); fix != "" {
-			text += "\nfix: " + fix
-		}
+		text := whole(f, o.Rules)
 		if _, err := fmt.Fprintf(w, "::%s %s::%s\n", level[f.Severity], strings.Join(props, ","), escapeData(text)); err != nil {
 			return err
 		}

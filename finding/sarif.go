@@ -100,7 +100,7 @@ func SARIF(w io.Writer, findings []Finding, o Options) error {
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{r.Code, r.Name, sarifText{r.Summary}, sarifText{r.Explain}, sarifText{r.Fix}, sarifConfig{r.Severity.String()}})
 	}
 	for _, f := range findings {
-		res := sarifResult{RuleID: f.Code, Level: f.Severity.String(), Message: sarifText{sarifMessage(f, o.Rules)}, Fingerprints: map[string]string{"keywright/v1": Fingerprint(f)}}
+		res := sarifResult{RuleID: f.Code, Level: f.Severity.String(), Message: sarifText{whole(f, o.Rules)}, Fingerprints: map[string]string{"keywright/v1": Fingerprint(f)}}
 		if i, known := index[f.Code]; known {
 			res.RuleIndex = &i
 		}
@@ -122,13 +122,17 @@ func SARIF(w io.Writer, findings []Finding, o Options) error {
 	return e.Encode(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
-func sarifMessage(f Finding, rules []Rule) string {
+// whole is everything that a finding says, in one text.
+func whole(f Finding, rules []Rule) string {
 	text := sentence(f)
 	if len(f.Examples) > 0 {
 		text += "\nkeys: " + exampleList(f)
 	}
 	if fix := fixOf(f, rules); fix != "" {
 		text += "\nfix: " + fix
+	}
+	if f.Order != "" {
+		text += "\norder of deployment: " + f.Order
 	}
 	return text
 }

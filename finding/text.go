@@ -54,6 +54,9 @@ func Text(w io.Writer, findings []Finding, o Options) error {
 		if fix := fixOf(f, o.Rules); fix != "" {
 			fmt.Fprintf(&out, "  fix: %s\n", Printable(fix))
 		}
+		if f.Order != "" {
+			fmt.Fprintf(&out, "  order of deployment: %s\n", Printable(f.Order))
+		}
 	}
 	_, err := w.Write(out.Bytes())
 	return err

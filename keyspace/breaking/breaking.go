@@ -37,6 +37,7 @@ func Categories() []Category { return []Category{Key, Value, Policy, API} }
 type rule struct {
 	finding.Rule
 	category Category
+	order    string // of deployment that is safe, or that there is none
 	check    func(*context)
 }
 
@@ -50,7 +51,7 @@ type context struct {
 	old, new *keyspace.Keyspace
 	pairs    []pair
 	union    *pattern.Union // every key declared now, former names included
-	current  finding.Rule
+	current  rule
 	out      []finding.Finding
 }
 
@@ -63,7 +64,7 @@ func Run(old, new *keyspace.Keyspace, categories ...Category) []finding.Finding 
 		if len(categories) > 0 && !slices.Contains(categories, r.category) {
 			continue
 		}
-		c.current = r.Rule
+		c.current = r
 		r.check(c)
 	}
 	finding.Sort(c.out)
@@ -75,6 +76,7 @@ func Rules() []finding.Rule {
 	out := make([]finding.Rule, len(rules))
 	for i, r := range rules {
 		out[i] = r.Rule
+		out[i].Explain += " Order of deployment: " + r.order + "."
 	}
 	return out
 }
@@ -94,7 +96,7 @@ func (c *context) report(pos, was keyspace.Pos, entry, fix, format string, args 
 	if pos.File == "" {
 		pos = c.start()
 	}
-	f := finding.Finding{Code: c.current.Code, Severity: c.current.Severity, Pos: pos, Entry: entry, Fix: fix, Message: fmt.Sprintf(format, args...)}
+	f := finding.Finding{Order: c.current.order, Code: c.current.Code, Severity: c.current.Severity, Pos: pos, Entry: entry, Fix: fix, Message: fmt.Sprintf(format, args...)}
 	if was.File != "" {
 		f.Message += fmt.Sprintf(" (before: %s:%d)", was.File, was.Line)
 	}

@@ -1,6 +1,8 @@
 package breaking
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/keywright/keywright/finding"
@@ -24,8 +26,9 @@ func (c *context) all() *pattern.Union {
 }
 
 // stranded: keys of the old pattern that neither the new one nor a former one
-// matches.
+// matches. A var that was narrowed is one finding, whatever uses it.
 func (c *context) stranded() {
+	causes := c.fold()
 	c.keys(func(old, new *keyspace.Key) {
 		list := []*pattern.Pattern{new.Pattern}
 		if new.Role == "" {
@@ -43,8 +46,28 @@ func (c *context) stranded() {
 		if old.Role == "" && old.Pattern.String() != new.Pattern.String() {
 			fix = `add was: ["` + old.Pattern.String() + `"]`
 		}
-		c.report(new.Pos, old.Pos, new.Name, fix, "the key %s belonged to %s (%s) and does not match %s", finding.Key(witness), old.Name, old.Pattern, new.Pattern)
+		causes.add(c.changedVar(old.Pattern, new.Pattern), found{new.Pos, old.Pos, new.Name, fix,
+			fmt.Sprintf("the key %s belonged to %s (%s) and does not match %s", finding.Key(witness), old.Name, old.Pattern, new.Pattern)})
 	})
+	causes.report()
+}
+
+// changedVar is the var because of which a pattern of the same text is another
+// language, "" if that is not the cause.
+func (c *context) changedVar(old, new *pattern.Pattern) string {
+	if old.String() != new.String() {
+		return ""
+	}
+	for i, before := range old.Placeholders() {
+		if after := new.Placeholders()[i]; before.Type.Definition() != after.Type.Definition() && c.isVar(before.Name) {
+			return before.Name
+		}
+	}
+	return ""
+}
+
+func (c *context) isVar(name string) bool {
+	return slices.ContainsFunc(c.new.Vars, func(v keyspace.Var) bool { return v.Name == name })
 }
 
 // removed: keys of an entry that is gone, unless others declare them.
@@ -139,6 +162,13 @@ func (c *context) cleanupWidened() {
 }
 
 func (c *context) invalidationDropped() {
+	c.surviving(func(old, new *keyspace.Entry) {
+		for _, action := range slices.Sorted(maps.Keys(old.Emits)) {
+			if name := old.Emits[action]; new.Emits[action] != name && !c.gone(name) {
+				c.report(at(new, "emits"), at(old, "emits"), new.Name, "", "%s of %s announces nothing on %s any more", action, new.Name, name)
+			}
+		}
+	})
 	for _, old := range c.old.Events {
 		i := slices.IndexFunc(c.new.Events, func(e *keyspace.Event) bool { return e.Name == old.Name })
 		if i < 0 {

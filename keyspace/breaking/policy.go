@@ -22,7 +22,11 @@ func (c *context) ttls(check func(old, new *keyspace.Key)) {
 }
 
 func (c *context) ttlReport(old, new *keyspace.Key, format string, args ...any) {
-	c.report(at(new.Entry, "ttl"), at(old.Entry, "ttl"), new.Name, "", "%s had the TTL %s and has %s: %s", new.Name, old.TTL.Text, new.TTL.Text, fmt.Sprintf(format, args...))
+	fix := ""
+	if new.Entry.Construct == keyspace.Lock {
+		fix = "see that holders renew the lock, or are done within the shorter lease: a deployed holder still counts on the longer one"
+	}
+	c.report(at(new.Entry, "ttl"), at(old.Entry, "ttl"), new.Name, fix, "%s had the TTL %s and has %s: %s", new.Name, old.TTL.Text, new.TTL.Text, fmt.Sprintf(format, args...))
 }
 
 func (c *context) beginsToExpire() {
@@ -34,6 +38,7 @@ func (c *context) beginsToExpire() {
 }
 
 func (c *context) ttlShortened() {
+	c.ruleShortened()
 	c.ttls(func(old, new *keyspace.Key) {
 		if old.TTL.Policy != keyspace.TTLExpires || new.TTL.Policy != keyspace.TTLExpires {
 			return
@@ -81,6 +86,11 @@ func (c *context) ownerChanged() {
 	for _, p := range c.pairs {
 		if p.new != nil && p.old.Owner != "" && p.old.Owner != p.new.Owner {
 			c.report(at(p.new, "owner"), at(p.old, "owner"), p.new.Name, "", "%s was owned by %s and is by %s", p.new.Name, p.old.Owner, orNobody(p.new.Owner))
+		}
+	}
+	for _, old := range c.old.Channels {
+		if new := c.channel(old.Name); new != nil && !old.Derived && old.Durable == nil && old.Owner != "" && old.Owner != new.Owner {
+			c.report(new.Pos, old.Pos, new.Name, "", "the channel %s was published by %s and is by %s", new.Name, old.Owner, orNobody(new.Owner))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package breaking
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -60,26 +61,46 @@ func fieldIndex(fields []keyspace.Field, name string) int {
 	return slices.IndexFunc(fields, func(f keyspace.Field) bool { return f.Name == name })
 }
 
-// both gives the two lists of fields of a pair of keys.
+// both gives the lists of fields of a pair of keys: of a hash or stream, of a JSON
+// object, and of a queue's payload.
 func both(old, new *keyspace.Key) [][2][]keyspace.Field {
-	return [][2][]keyspace.Field{{old.Fields, new.Fields}, {old.JSON, new.JSON}}
+	lists := [][2][]keyspace.Field{{old.Fields, new.Fields}, {old.JSON, new.JSON}}
+	if old.Role == "" {
+		lists = append(lists, [2][]keyspace.Field{old.Entry.Shape, new.Entry.Shape})
+	}
+	return lists
+}
+
+// places are all places of a pair of keys where a type is written.
+func places(old, new *keyspace.Key) []slot {
+	list := slots(old, new)
+	for _, lists := range both(old, new) {
+		list = append(list, fieldPairs(lists[0], lists[1])...)
+	}
+	return list
 }
 
 func (c *context) valueNarrowed() {
+	causes := c.fold()
 	c.keys(func(old, new *keyspace.Key) {
 		if old.Kind != new.Kind {
 			return
 		}
-		list := slots(old, new)
-		for _, lists := range both(old, new) {
-			list = append(list, fieldPairs(lists[0], lists[1])...)
-		}
-		for _, s := range list {
+		for _, s := range places(old, new) {
 			if reason := narrowed(s.old, s.new); reason != "" {
-				c.report(new.Pos, old.Pos, new.Name, "", "%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), reason)
+				causes.add(s.changedVar(), found{new.Pos, old.Pos, new.Name, "", fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), reason)})
 			}
 		}
 	})
+	causes.report()
+}
+
+// changedVar is the var that both types come from, "" if they do not.
+func (s slot) changedVar() string {
+	if s.old == nil || s.new == nil || s.old.Var != s.new.Var || s.old.Encrypted != s.new.Encrypted {
+		return ""
+	}
+	return s.old.Var
 }
 
 func text(t *scalar.Type) string {
@@ -112,6 +133,8 @@ var open = []scalar.Kind{scalar.Text, scalar.Bytes, scalar.JSON, scalar.Float}
 
 func narrowedKind(old, new scalar.Type) string {
 	switch {
+	case differ(old.Kind, new.Kind, scalar.UnixS, scalar.UnixMS):
+		return "the number is the same and means another time: the unit is part of the meaning"
 	case new.Kind == scalar.Bytes, new.Kind == scalar.Text && new.Max == 0:
 		return ""
 	case new.Kind == scalar.Text:
@@ -135,6 +158,11 @@ func narrowedKind(old, new scalar.Type) string {
 		return "values of " + old.Kind.String() + " may be anything"
 	}
 	return witness(old, new)
+}
+
+// differ reports whether two kinds are the two given ones.
+func differ(a, b, one, other scalar.Kind) bool {
+	return a == one && b == other || a == other && b == one
 }
 
 func tooLong(old, new scalar.Type) string {
@@ -230,22 +258,29 @@ func (c *context) messageChanged() {
 		if old.Form() != new.Form() {
 			c.report(new.Pos, old.Pos, new.Name, "declare the new channel beside the old one, and publish to both for a while", "messages of %s travelled as %s and travel as %s", new.Name, old.Form(), new.Form())
 		}
-		if old.Message == nil && new.Message == nil {
-			continue
+		c.messageFields("messages of "+new.Name, old, new, old.Message, new.Message)
+		c.messageFields("answers to "+new.Name, old, new, old.Reply, new.Reply)
+	}
+}
+
+// messageFields compares the fields of messages, or of answers.
+func (c *context) messageFields(what string, old, new *keyspace.Channel, before, after []keyspace.Field) {
+	for _, f := range before {
+		if fieldIndex(after, f.Name) < 0 && len(after) > 0 {
+			c.report(new.Pos, f.Pos, new.Name, "", "%s have no field %s any more", what, f.Name)
 		}
-		for _, f := range old.Message {
-			if fieldIndex(new.Message, f.Name) < 0 && len(new.Message) > 0 {
-				c.report(new.Pos, f.Pos, new.Name, "", "messages of %s have no field %s any more", new.Name, f.Name)
-			}
+	}
+	for _, s := range fieldPairs(before, after) {
+		reason := narrowed(s.old, s.new)
+		if reason == "" {
+			reason = unreadable(s.new, s.old)
 		}
-		for _, s := range fieldPairs(old.Message, new.Message) {
-			if reason := narrowed(s.old, s.new); reason != "" {
-				c.report(new.Pos, old.Pos, new.Name, "", "%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), reason)
-			}
+		if reason != "" {
+			c.report(new.Pos, old.Pos, new.Name, "", "%s of %s was %s and is %s: %s", s.name, what, text(s.old), text(s.new), reason)
 		}
-		if len(old.Message) > 0 {
-			c.required(new.Name, old.Message, new.Message)
-		}
+	}
+	if len(before) > 0 {
+		c.required(new.Name, before, after)
 	}
 }
 
@@ -275,11 +310,7 @@ func (c *context) goTypeChanged() {
 		if old.Kind != new.Kind {
 			return
 		}
-		list := slots(old, new)
-		for _, lists := range both(old, new) {
-			list = append(list, fieldPairs(lists[0], lists[1])...)
-		}
-		for _, s := range list {
+		for _, s := range places(old, new) {
 			if a, b := goType(s.old), goType(s.new); a != b && narrowed(s.old, s.new) == "" {
 				c.report(new.Pos, old.Pos, new.Name, "", "%s of %s was %s and is %s in generated code", s.name, new.Name, a, b)
 			}

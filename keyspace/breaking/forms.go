@@ -1,0 +1,181 @@
+package breaking
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// surviving calls a check for each entry that both have.
+func (c *context) surviving(check func(old, new *keyspace.Entry)) {
+	for _, p := range c.pairs {
+		if p.new != nil {
+			check(p.old, p.new)
+		}
+	}
+}
+
+// keysMoved: new code reads and writes another name than deployed code. The old
+// name is known (else the keys are stranded), but what is written under it from
+// now on is not seen.
+func (c *context) keysMoved() {
+	c.keys(func(old, new *keyspace.Key) {
+		if old.Role != "" || old.Entry.Construct == keyspace.Script {
+			return
+		}
+		witness, contained := pattern.Contains(new.Pattern, old.Pattern)
+		if contained || !formerly(new.Entry, old.Pattern) {
+			return
+		}
+		users := slices.Clone(old.Entry.Readers)
+		if owner := old.Entry.Owner; owner != "" && !slices.Contains(users, owner) {
+			users = append([]string{owner}, users...)
+		}
+		c.report(new.Pos, old.Pos, new.Name, "", "deployed code of %s reads and writes %s as %s, and new code does not see it under %s",
+			orNobody(strings.Join(users, ", ")), new.Name, finding.Key(witness), new.Pattern)
+	})
+}
+
+// formerly reports whether a pattern is under the former ones of an entry.
+func formerly(e *keyspace.Entry, p *pattern.Pattern) bool {
+	union, err := pattern.Join(patterns(e)...)
+	if err != nil {
+		return false
+	}
+	_, ok := union.Contains(p)
+	return ok
+}
+
+// formChanged: what is stored under one key means something else.
+func (c *context) formChanged() {
+	c.surviving(func(old, new *keyspace.Entry) {
+		if old.Method != new.Method && old.Method != "" && new.Method != "" {
+			c.report(at(new, "algorithm"), at(old, "algorithm"), new.Name, "give the new algorithm a key of its own",
+				"%s counted by %s and counts by %s, which keeps another state under the same key", new.Name, old.Method, new.Method)
+		}
+		if old.Construct == keyspace.Ranking && new.Construct == keyspace.Ranking && ties(old) != ties(new) {
+			c.report(at(new, "ties"), at(old, "ties"), new.Name, "let the periods that are there end under the old name",
+				"ties of %s were ordered by %s and are by %s: the stored scores hold the time in the one and not in the other", new.Name, ties(old), ties(new))
+		}
+	})
+}
+
+func ties(e *keyspace.Entry) keyspace.Ties {
+	if e.Ties == "" {
+		return keyspace.ByMember
+	}
+	return e.Ties
+}
+
+// valueWidened: what new code writes does not fit the type that deployed readers
+// have.
+func (c *context) valueWidened() {
+	c.keys(func(old, new *keyspace.Key) {
+		if old.Kind != new.Kind {
+			return
+		}
+		for _, s := range places(old, new) {
+			if s.old == nil || narrowed(s.old, s.new) != "" { // the latter is a finding of its own
+				continue
+			}
+			if reason := unreadable(s.new, s.old); reason != "" {
+				c.report(new.Pos, old.Pos, new.Name, "", "%s of %s was %s and is %s, and deployed readers parse it: %s", s.name, new.Name, text(s.old), text(s.new), reason)
+			}
+		}
+	})
+}
+
+// parsed are the kinds that a reader parses; the others it takes as they are.
+var parsed = []scalar.Kind{scalar.Int, scalar.Float, scalar.Bool, scalar.JSON, scalar.Date, scalar.Timestamp, scalar.UnixS, scalar.UnixMS}
+
+// unreadable says why a reader of the old type refuses some value of the new one,
+// "" if it takes all. Readers parse, and check no bounds.
+func unreadable(new, old *scalar.Type) string {
+	if new == nil || !slices.Contains(parsed, old.Kind) || old.Encrypted || new.Encrypted {
+		return ""
+	}
+	return narrowedKind(*new, scalar.Type{Kind: old.Kind, Layout: old.Layout})
+}
+
+// writersDiffer: an older process writes past what the construct keeps in step.
+func (c *context) writersDiffer() {
+	c.surviving(func(old, new *keyspace.Entry) {
+		if old.Type == new.Type || keeps(old.Construct) != keeps(new.Construct) || old.Script != nil || old.Keys[0].Kind != new.Keys[0].Kind {
+			return
+		}
+		c.report(at(new, "type"), at(old, "type"), new.Name, "", "%s was a %s and is a %s: deployed code writes it with other operations", new.Name, old.Type, new.Type)
+	})
+}
+
+// groupGone: a consumer group that the new declaration does not have.
+func (c *context) groupGone() {
+	c.surviving(func(old, new *keyspace.Entry) {
+		for _, group := range old.Groups {
+			if !slices.Contains(new.Groups, group) {
+				c.report(at(new, "groups"), at(old, "groups"), new.Name, "", "the group %s of %s is gone: what it has not acknowledged is read by nobody, and a group under a new name begins elsewhere", group, new.Name)
+			}
+		}
+	})
+}
+
+// stampGone: a time or version that the server wrote into each item.
+func (c *context) stampGone() {
+	c.surviving(func(old, new *keyspace.Entry) {
+		if new.Construct != keyspace.Entity || old.Construct != keyspace.Entity {
+			return
+		}
+		for _, s := range []struct{ name, old, new string }{
+			{"created", old.Stamps.Created, new.Stamps.Created}, {"updated", old.Stamps.Updated, new.Stamps.Updated}, {"version", old.Stamps.Version, new.Stamps.Version},
+		} {
+			if s.old != "" && s.old != s.new {
+				c.report(at(new, "stamps"), at(old, "stamps"), new.Name, "", "the %s of %s was written to the field %s and is %s", s.name, new.Name, s.old, written(s.new))
+			}
+		}
+	})
+}
+
+func written(field string) string {
+	if field == "" {
+		return "not written any more"
+	}
+	return "written to " + field
+}
+
+// ruleShortened: an item lives shorter under the new ttl_by than under the old.
+func (c *context) ruleShortened() {
+	c.surviving(func(old, new *keyspace.Entry) {
+		if old.TTLBy == nil {
+			return
+		}
+		for _, before := range old.TTLBy.Cases {
+			after := new.TTL.Default
+			if new.TTLBy != nil && new.TTLBy.Field == old.TTLBy.Field {
+				after = lifetime(new, before)
+			}
+			if after > 0 && after < before.TTL {
+				c.report(at(new, "ttl_by"), old.TTLBy.Pos, new.Name, "", "items of %s whose %s is %s live for %s instead of %s",
+					new.Name, old.TTLBy.Field, before.Word, keyspace.FormatDuration(after), keyspace.FormatDuration(before.TTL))
+			}
+		}
+	})
+}
+
+// lifetime is how long items of a case live now: the shortest, where the new rule
+// divides it.
+func lifetime(e *keyspace.Entry, before keyspace.TTLCase) (shortest time.Duration) {
+	for _, now := range e.TTLBy.Cases {
+		overlap := now.Low <= now.High && before.Low <= before.High && now.Low <= before.High && before.Low <= now.High
+		if (now.Word == before.Word || overlap) && (shortest == 0 || now.TTL < shortest) {
+			shortest = now.TTL
+		}
+	}
+	if shortest == 0 {
+		return e.TTL.Default
+	}
+	return shortest
+}

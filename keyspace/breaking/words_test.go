@@ -1,0 +1,272 @@
+package breaking
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// words says of every property of the model what decides about its change: the
+// codes of rules, or, after a dash, why it may change. A new property without a
+// word fails the test.
+var words = map[string]string{
+	"Keyspace.Package":       "KW644 KW618",
+	"Keyspace.Doc":           "- text for people",
+	"Keyspace.Owner":         "- resolved to the owner of each entry: KW626",
+	"Keyspace.Cluster":       "- lint judges slots; keys do not move by it",
+	"Keyspace.Owns":          "KW604",
+	"Keyspace.Foreign":       "- keys that are not waved through any more are findings of the next audit",
+	"Keyspace.Vars":          "KW601 KW613",
+	"Keyspace.TTLs":          "- resolved where they are used: KW621 to KW625",
+	"Keyspace.Entries":       "KW602 KW641",
+	"Keyspace.Keys":          "KW601 KW602",
+	"Keyspace.Channels":      "KW605 KW641",
+	"Keyspace.Events":        "KW629 KW641",
+	"Keyspace.Shapes":        "- a law for names, which lint holds",
+	"Keyspace.Cleanup":       "KW630",
+	"Keyspace.Pressure":      "KW636",
+	"Keyspace.Outputs":       "- where generated files go; gen --check says what is stale",
+	"Keyspace.Files":         "- the text that was read",
+	"Keyspace.PressureLease": "- a lease of seconds: two versions may each hold one for that long, and what they do is idempotent",
+
+	"Entry.Name":      "KW641",
+	"Entry.Doc":       "- text for people",
+	"Entry.Type":      "KW611 KW620",
+	"Entry.Construct": "KW611 KW620",
+	"Entry.Keys":      "KW601 KW602",
+	"Entry.TTL":       "KW621 KW622 KW623 KW624 KW625",
+	"Entry.Owner":     "KW626",
+	"Entry.Readers":   "KW627",
+	"Entry.Skip":      "- which rules of lint are skipped",
+	"Entry.Was":       "KW603 KW606",
+	"Entry.Index":     "KW615",
+	"Entry.Emits":     "KW629",
+	"Entry.Stamps":    "KW633",
+	"Entry.TTLBy":     "KW622",
+	"Entry.Notify":    "- a derived channel wakes waiters; without a message they look again within a second, a named one is a channel: KW605",
+	"Entry.Order":     "- the lanes: the placeholder and its values are parameters, KW642 and KW601",
+	"Entry.Lease":     "KW628",
+	"Entry.Retry":     "KW628",
+	"Entry.Shape":     "KW612 KW613 KW614 KW619",
+	"Entry.Fresh":     "- when a value is loaded early; nothing that is stored depends on it",
+	"Entry.Absent":    "- how long an absence is remembered; both versions read what the other wrote",
+	"Entry.Ties":      "KW617",
+	"Entry.Cached":    "- how long a computed window is kept; it is computed again",
+	"Entry.Rate":      "KW628",
+	"Entry.Method":    "KW617",
+	"Entry.MaxLen":    "KW628",
+	"Entry.Groups":    "KW631",
+	"Entry.Script":    "KW643",
+	"Entry.Topic":     "- the channel of which this is the stream",
+	"Entry.Pos":       "- a place in a file",
+	"Entry.At":        "- places in a file",
+
+	"Key.Entry":   "- the way back",
+	"Key.Role":    "KW602",
+	"Key.Name":    "KW641",
+	"Key.Pattern": "KW601 KW606 KW642",
+	"Key.Kind":    "KW611",
+	"Key.TTL":     "KW621 KW622 KW623 KW624 KW625",
+	"Key.Derived": "- whether the name is written or derived; the name itself counts: KW601",
+	"Key.Doc":     "- text for people",
+	"Key.Value":   "KW613 KW619 KW645",
+	"Key.Headed":  "- follows from the construct: KW611",
+	"Key.JSON":    "KW612 KW613 KW614",
+	"Key.Member":  "KW613 KW619",
+	"Key.Score":   "KW613",
+	"Key.Fields":  "KW612 KW613 KW614",
+	"Key.Field":   "KW613",
+	"Key.Item":    "KW613",
+	"Key.Pos":     "- a place in a file",
+
+	"Field.Name": "KW612 KW614",
+	"Field.Type": "KW613 KW614 KW619 KW645",
+	"Field.Pos":  "- a place in a file",
+
+	"Index.Name":  "KW615",
+	"Index.Field": "KW615",
+	"Index.Score": "KW615",
+	"Index.Key":   "KW615 KW601",
+	"Index.Pos":   "- a place in a file",
+
+	"Stamps.Created": "KW633",
+	"Stamps.Updated": "KW633",
+	"Stamps.Version": "KW633",
+
+	"TTLRule.Field": "KW622",
+	"TTLRule.Cases": "KW622",
+	"TTLRule.Pos":   "- a place in a file",
+
+	"TTLCase.Word": "KW622",
+	"TTLCase.Low":  "KW622",
+	"TTLCase.High": "KW622",
+	"TTLCase.TTL":  "KW622",
+
+	"TTL.Policy":  "KW621 KW623",
+	"TTL.Default": "KW622",
+	"TTL.Min":     "KW624",
+	"TTL.Max":     "KW622 KW624",
+	"TTL.Jitter":  "- within a percentage of what is promised; LiveMax, which it widens, counts: KW622",
+	"TTL.Sliding": "KW625",
+	"TTL.Name":    "- what it is called in the file",
+	"TTL.Text":    "- the same as a text",
+	"TTL.Pos":     "- a place in a file",
+
+	"Rate.Count": "KW628",
+	"Rate.Per":   "KW628",
+	"Rate.Burst": "KW628",
+
+	"Channel.Name":    "KW641",
+	"Channel.Doc":     "- text for people",
+	"Channel.Pattern": "KW605 KW642",
+	"Channel.Message": "KW616",
+	"Channel.Owner":   "KW626",
+	"Channel.Readers": "KW627",
+	"Channel.Derived": "- whether the name is written or derived; the name itself counts: KW605",
+	"Channel.Plain":   "KW616",
+	"Channel.Sharded": "KW616",
+	"Channel.Durable": "KW616 KW628 KW631",
+	"Channel.Request": "KW616",
+	"Channel.Reply":   "KW616",
+	"Channel.ReplyTo": "- a channel of its own: KW605, KW616",
+	"Channel.Answers": "- the way back",
+	"Channel.Caller":  "- a placeholder of the reply channel: KW605, KW642",
+	"Channel.Pos":     "- a place in a file",
+	"Channel.At":      "- places in a file",
+
+	"Durable.Entry":  "- an entry like any other",
+	"Durable.MaxLen": "KW628",
+	"Durable.Age":    "KW622 KW623",
+	"Durable.Groups": "KW631",
+	"Durable.Retry":  "KW628",
+	"Durable.Dead":   "KW601",
+
+	"Event.Name":    "KW641",
+	"Event.Doc":     "- text for people",
+	"Event.With":    "KW642",
+	"Event.Deletes": "KW629",
+	"Event.Emits":   "KW629",
+	"Event.Pos":     "- a place in a file",
+	"Event.At":      "- places in a file",
+
+	"Cleanup.Match": "KW630",
+	"Cleanup.Idle":  "KW630",
+	"Cleanup.Older": "KW630",
+	"Cleanup.Pos":   "- a place in a file",
+
+	"Pressure.At":      "KW636",
+	"Pressure.Entry":   "KW636",
+	"Pressure.Index":   "KW636",
+	"Pressure.Values":  "KW636",
+	"Pressure.Shorten": "KW636",
+	"Pressure.Release": "KW636",
+	"Pressure.Pos":     "- a place in a file",
+	"Pressure.Places":  "- places in a file",
+
+	"ScriptSpec.File":    "KW643",
+	"ScriptSpec.Text":    "- each process sends its own text; what callers see counts: KW643",
+	"ScriptSpec.Keys":    "KW643",
+	"ScriptSpec.Args":    "KW643",
+	"ScriptSpec.Returns": "KW643",
+	"ScriptSpec.Effect":  "- whether a lost reply is sent again; each process does as its own text bears",
+
+	"Type.Kind":      "KW613 KW619 KW645",
+	"Type.Max":       "KW613",
+	"Type.Rest":      "KW601",
+	"Type.HasMin":    "KW613",
+	"Type.HasMax":    "KW613",
+	"Type.Low":       "KW613",
+	"Type.High":      "KW613",
+	"Type.N":         "KW613",
+	"Type.Layout":    "KW613",
+	"Type.Values":    "KW613",
+	"Type.Expr":      "KW613",
+	"Type.File":      "KW613",
+	"Type.Optional":  "KW614 KW645",
+	"Type.Encrypted": "KW613",
+	"Type.Var":       "KW645",
+}
+
+// TestEveryPropertyHasAWord goes through the model by reflection.
+func TestEveryPropertyHasAWord(t *testing.T) {
+	var codes []string
+	for _, r := range Rules() {
+		codes = append(codes, r.Code)
+	}
+	seen := map[string]bool{}
+	var visit func(reflect.Type)
+	visit = func(typ reflect.Type) {
+		for slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map}, typ.Kind()) {
+			typ = typ.Elem()
+		}
+		of := []string{reflect.TypeFor[keyspace.Keyspace]().PkgPath(), reflect.TypeFor[scalar.Type]().PkgPath()}
+		small := slices.Contains([]string{"Glob", "Var", "NamedTTL", "Output", "Shape", "ShapePart", "File"}, typ.Name()) // judged as one
+		if typ.Kind() != reflect.Struct || seen[typ.Name()] || small || !slices.Contains(of, typ.PkgPath()) {
+			return
+		}
+		seen[typ.Name()] = true
+		for i := range typ.NumField() {
+			field := typ.Field(i)
+			name := typ.Name() + "." + field.Name
+			word := words[name]
+			switch {
+			case !field.IsExported():
+				continue
+			case word == "":
+				t.Errorf("%s has no word: which rule decides about its change, or why may it change?", name)
+			case !strings.HasPrefix(word, "- "):
+				for code := range strings.FieldsSeq(word) {
+					if !slices.Contains(codes, code) {
+						t.Errorf("%s is decided by %s, which is no rule", name, code)
+					}
+				}
+			}
+			seen[name] = true
+			visit(field.Type)
+		}
+	}
+	visit(reflect.TypeFor[keyspace.Keyspace]())
+	for name := range words {
+		if !seen[name] {
+			t.Errorf("%s has a word, and is no property", name)
+		}
+	}
+}
+
+// TestOneCauseIsOneFinding: a var that was narrowed is named, once, whatever uses
+// it.
+func TestOneCauseIsOneFinding(t *testing.T) {
+	uses := "keys:\n  a: {key: \"a:{v}\", type: string, value: v, ttl: none}\n  b: {key: \"b:{v}\", type: set, member: v, ttl: none}\n  d: {key: \"d:{v}\", type: hash, fields: {f: v}, ttl: none}"
+	found := Run(load(t, file("vars: {v: int 1..}\n"+uses)), load(t, file("vars: {v: int 5..}\n"+uses)))
+	count := map[string]int{}
+	for _, f := range found {
+		count[f.Code]++
+		if f.Pos.Line != 3 || !strings.Contains(f.Message, "the var v was int 1.. and is int 5..") || !strings.Contains(f.Message, "so it is with b, d") {
+			t.Errorf("%s at line %d: %s", f.Code, f.Pos.Line, f.Message)
+		}
+	}
+	if len(found) != 2 || count["KW601"] != 1 || count["KW613"] != 1 {
+		t.Errorf("%v", count)
+	}
+}
+
+// TestOrderOfDeployment: every rule says in which order a change is safe, and so
+// does every finding.
+func TestOrderOfDeployment(t *testing.T) {
+	for _, r := range rules {
+		if r.order == "" {
+			t.Errorf("%s has no order of deployment", r.Code)
+		}
+		for _, x := range cases[r.Code].bad {
+			for _, f := range Run(load(t, file(x.old)), load(t, file(x.new))) {
+				if f.Order == "" {
+					t.Errorf("%s says nothing of the order", f.Code)
+				}
+			}
+		}
+	}
+}
