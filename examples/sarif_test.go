@@ -75,7 +75,7 @@ func TestSARIFIsValid(t *testing.T) {
 	rules := append(append(keyspace.Rules(), lint.Rules()...), audit.Rules()...)
 	for name, some := range map[string][]finding.Finding{"many": findings, "none": nil} {
 		var out bytes.Buffer
-		if err := finding.SARIF(&out, some, finding.Options{Rules: rules, Failed: "was flushed"}); err != nil {
+		if err := finding.SARIF(&out, some, finding.Options{Rules: rules, File: "k.yaml", Failed: "was flushed"}); err != nil {
 			t.Fatal(err)
 		}
 		doc, err := jsonschema.UnmarshalJSON(&out)
@@ -85,6 +85,9 @@ func TestSARIFIsValid(t *testing.T) {
 		if err := schema.Validate(doc); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+		for _, result := range doc.(map[string]any)["runs"].([]any)[0].(map[string]any)["results"].([]any) {
+			located(t, result.(map[string]any))
+		}
 		doc.(map[string]any)["unheard-of"] = 1
 		if schema.Validate(doc) == nil {
 			t.Error("the schema takes anything")
@@ -92,5 +95,22 @@ func TestSARIFIsValid(t *testing.T) {
 	}
 	if len(findings) < 8 {
 		t.Errorf("only %d findings: the flawed declaration has got better", len(findings))
+	}
+}
+
+// located: GitHub's code scanning refuses a file in which one result has no
+// physical location with a file
+// (https://docs.github.com/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning).
+func located(t *testing.T, result map[string]any) {
+	t.Helper()
+	locations, _ := result["locations"].([]any)
+	if len(locations) == 0 {
+		t.Errorf("%v has no location", result["ruleId"])
+		return
+	}
+	place, _ := locations[0].(map[string]any)["physicalLocation"].(map[string]any)
+	file, _ := place["artifactLocation"].(map[string]any)
+	if file["uri"] == nil || file["uri"] == "" {
+		t.Errorf("%v is in no file", result["ruleId"])
 	}
 }

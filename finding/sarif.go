@@ -104,7 +104,11 @@ func SARIF(w io.Writer, findings []Finding, o Options) error {
 		if i, known := index[f.Code]; known {
 			res.RuleIndex = &i
 		}
-		loc := sarifLocation{Physical: physical(f.Pos)}
+		at := f.Pos
+		if at.File == "" {
+			at = Position{File: o.File, Line: 1, Column: 1}
+		}
+		loc := sarifLocation{Physical: physical(at)}
 		if f.Entry != "" {
 			loc.Logical = []sarifLogical{{f.Entry, "member"}}
 		}

@@ -15,6 +15,7 @@ type Options struct {
 	Source func(file string) []byte // text of a file, nil if unknown
 	Rules  []Rule                   // for general fixes and SARIF
 	Color  bool
+	File   string // the declaration: where SARIF shows what has no place of its own, since GitHub refuses a result without one
 	Failed string // why the run that made the findings is not whole; SARIF says so
 }
 

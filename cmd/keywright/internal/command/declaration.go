@@ -53,6 +53,7 @@ type declaration struct {
 	prefix   string // from here to that folder
 	findings []finding.Finding
 	sources  map[string][]byte
+	root     string // the first file, as seen from here
 }
 
 // load reads a declaration. Files are opened below the folder of the first one.
@@ -84,7 +85,7 @@ func load(path string) (*declaration, error) {
 	for _, f := range ks.Files {
 		d.sources[d.prefix+f.Name] = f.Text
 	}
-	d.findings = d.moved(found)
+	d.findings, d.root = d.moved(found), d.prefix+name
 	return d, nil
 }
 
@@ -126,7 +127,7 @@ func (a *app) usable() (*declaration, string, error) {
 
 // printing are the options of the printers of findings.
 func (a *app) printing(d *declaration, s *terminal.Screen) finding.Options {
-	return finding.Options{Source: func(file string) []byte { return d.sources[file] }, Rules: AllRules(), Color: s.Color}
+	return finding.Options{Source: func(file string) []byte { return d.sources[file] }, Rules: AllRules(), Color: s.Color, File: d.root}
 }
 
 // AllRules is every rule of the product, in the order of the codes.
