@@ -138,7 +138,7 @@ func (a *Audit) add(k *source.Key) {
 	a.top.offer(k, id)
 	if id == match.None {
 		a.stray.figures.add(k)
-		a.stray.example(undeclaredKey, k.Name, a.opt.Examples)
+		a.stray.example(undeclaredKey, k, a.opt.Examples)
 		a.suggest(k)
 		return
 	}
@@ -152,9 +152,9 @@ func (a *Audit) add(k *source.Key) {
 			a.checkValue(t.Key, s, k)
 		}
 	case t.Legacy != nil:
-		s.example(legacyKey, k.Name, a.opt.Examples)
+		s.example(legacyKey, k, a.opt.Examples)
 	case t.Owned != nil:
-		s.example(ownedKey, k.Name, a.opt.Examples)
+		s.example(ownedKey, k, a.opt.Examples)
 		a.suggest(k)
 	}
 }
@@ -178,7 +178,7 @@ type stat struct {
 // mark is one kind of violation of one entry.
 type mark struct {
 	count    int64
-	examples [][]byte
+	examples []finding.Example
 }
 
 // violation numbers the judgements; codes gives their codes.
@@ -210,39 +210,45 @@ func limits(t keyspace.TTL, grace time.Duration) ttlLimits {
 func (s *stat) judge(k *source.Key, keep int) {
 	if k.Kind != s.kind && k.Kind != source.Unknown {
 		s.wrong[k.Kind]++
-		s.example(wrongType, k.Name, keep)
+		s.example(wrongType, k, keep)
 		return
 	}
 	switch {
 	case s.ttl.policy == keyspace.TTLExpires && k.TTL == source.NoTTL:
-		s.example(ttlMissing, k.Name, keep)
+		s.example(ttlMissing, k, keep)
 	case s.ttl.policy == keyspace.TTLExpires && k.TTL > s.ttl.max:
-		s.example(ttlTooLong, k.Name, keep)
+		s.example(ttlTooLong, k, keep)
 	case s.ttl.policy == keyspace.TTLNone && k.TTL != source.NoTTL:
-		s.example(ttlUnexpected, k.Name, keep)
+		s.example(ttlUnexpected, k, keep)
 	}
 }
 
 // example counts a violation and keeps its smallest keys, so that the report
 // does not depend on the order in which keys come.
-func (s *stat) example(v violation, name []byte, keep int) {
+func (s *stat) example(v violation, k *source.Key, keep int) {
 	m := &s.marks[v]
 	m.count++
-	m.examples = keepSmallest(m.examples, name, keep)
+	m.examples = keepSmallest(m.examples, k, keep)
 }
 
-func keepSmallest(list [][]byte, name []byte, keep int) [][]byte {
-	if len(list) == keep && slices.Compare(name, list[keep-1]) >= 0 {
+func keepSmallest(list []finding.Example, k *source.Key, keep int) []finding.Example {
+	example := finding.Example{DB: k.DB, Key: k.Name}
+	if len(list) == keep && compareExamples(example, list[keep-1]) >= 0 {
 		return list
 	}
-	i, known := slices.BinarySearchFunc(list, name, func(a, b []byte) int { return slices.Compare(a, b) })
+	i, known := slices.BinarySearchFunc(list, example, compareExamples)
 	if known {
 		return list
 	}
 	if len(list) == keep {
 		list = list[:keep-1]
 	}
-	return slices.Insert(list, i, slices.Clone(name))
+	example.Key = slices.Clone(k.Name)
+	return slices.Insert(list, i, example)
+}
+
+func compareExamples(a, b finding.Example) int {
+	return cmp.Or(slices.Compare(a.Key, b.Key), cmp.Compare(a.DB, b.DB))
 }
 
 // filter is --include and --exclude.

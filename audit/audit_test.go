@@ -115,7 +115,7 @@ func TestRules(t *testing.T) {
 		if text := strings.Join(got(r), ","); text != c.want {
 			t.Errorf("%q, kind %d, ttl %s: %q, want %q", c.name, c.kind, c.ttl, text, c.want)
 		}
-		if c.want != "" && (r.Findings[0].Count != 1 || string(r.Findings[0].Examples[0]) != c.name) {
+		if c.want != "" && (r.Findings[0].Count != 1 || string(r.Findings[0].Examples[0].Key) != c.name) {
 			t.Errorf("%q: %+v", c.name, r.Findings[0])
 		}
 		if (r.Verdict == "clean") != (c.want == "") {
@@ -496,4 +496,43 @@ func BenchmarkAddUndeclared(b *testing.B) {
 		a.Add(batch)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(batch)), "ns/key")
+}
+
+// TestDatabases: a finding names the database of each key, and the same name in
+// two databases is two keys.
+func TestDatabases(t *testing.T) {
+	a := newAudit(t, Options{})
+	stray := []source.Key{key("stray", source.String, no), key("stray", source.String, no), key("stray", source.String, no)}
+	stray[0].DB, stray[1].DB, stray[2].DB = 3, 0, 3 // a scan may see a key twice
+	a.Add(stray)
+	r := a.Report(source.Summary{}, false)
+	want := []finding.Example{{DB: 0, Key: []byte("stray")}, {DB: 3, Key: []byte("stray")}}
+	if len(r.Findings) != 1 || !slices.EqualFunc(r.Findings[0].Examples, want, func(a, b finding.Example) bool { return a.DB == b.DB && string(a.Key) == string(b.Key) }) {
+		t.Errorf("%+v", r.Findings)
+	}
+}
+
+// TestEachCodeHasRoom: however many unknown fields come first, a wrong value is
+// reported.
+func TestEachCodeHasRoom(t *testing.T) {
+	ks := load(t, "keywright: 1\npackage: p\nowner: o\nkeys:\n  h: {key: \"h:{i}\", type: hash, fields: {n: int}, ttl: none}\n")
+	a, err := New(ks, Options{Values: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		k := key("h:1", source.Hash, no)
+		k.Value = &source.Value{Elements: [][]byte{[]byte(fmt.Sprint("unknown", i)), []byte("x"), []byte("n"), []byte("1")}}
+		a.Add([]source.Key{k})
+	}
+	k := key("h:2", source.Hash, no)
+	k.Value = &source.Value{Elements: [][]byte{[]byte("n"), []byte("no number")}}
+	a.Add([]source.Key{k})
+	codes := map[string]int{}
+	for _, f := range a.Report(source.Summary{}, false).Findings {
+		codes[f.Code]++
+	}
+	if codes["KW510"] == 0 && codes["KW509"] == 0 || len(codes) < 2 {
+		t.Errorf("%v", codes)
+	}
 }

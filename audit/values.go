@@ -29,6 +29,7 @@ type fieldCheck struct {
 type valueFault struct {
 	code    string
 	message string
+	lastDB  int
 	last    []byte // the key it was last seen in, to count keys and not members
 	mark
 }
@@ -86,7 +87,7 @@ func (a *Audit) checkValue(k *keyspace.Key, s *stat, live *source.Key) {
 		return
 	}
 	fault := func(code, format string, args ...any) {
-		s.fault(code, fmt.Sprintf(format, args...), live.Name, a.opt.Examples)
+		s.fault(code, fmt.Sprintf(format, args...), live, a.opt.Examples)
 	}
 	v := live.Value
 	switch live.Kind {
@@ -257,20 +258,28 @@ func (c *valueCheck) members(v *source.Value, fault faultFunc) {
 	}
 }
 
-func (s *stat) fault(code, message string, name []byte, keep int) {
+// fault counts a fault of a value. Each code has room of its own, so that many
+// warnings cannot hide an error.
+func (s *stat) fault(code, message string, k *source.Key, keep int) {
+	kinds := 0
 	for i := range s.value {
-		if f := &s.value[i]; f.code == code && f.message == message {
-			if !bytes.Equal(f.last, name) {
+		f := &s.value[i]
+		if f.code != code {
+			continue
+		}
+		kinds++
+		if f.message == message {
+			if f.lastDB != k.DB || !bytes.Equal(f.last, k.Name) {
 				f.count++
-				f.last = append(f.last[:0], name...)
+				f.last, f.lastDB = append(f.last[:0], k.Name...), k.DB
 			}
-			f.examples = keepSmallest(f.examples, name, keep)
+			f.examples = keepSmallest(f.examples, k, keep)
 			return
 		}
 	}
-	if len(s.value) >= maxValueFaults && message != moreFaults {
-		s.fault(code, moreFaults, name, keep)
+	if kinds >= maxValueFaults && message != moreFaults {
+		s.fault(code, moreFaults, k, keep)
 		return
 	}
-	s.value = append(s.value, valueFault{code: code, message: message, last: bytes.Clone(name), mark: mark{1, [][]byte{bytes.Clone(name)}}})
+	s.value = append(s.value, valueFault{code: code, message: message, last: bytes.Clone(k.Name), lastDB: k.DB, mark: mark{1, keepSmallest(nil, k, keep)}})
 }

@@ -68,7 +68,7 @@ func TestSARIFIsValid(t *testing.T) {
 	sound, _ := keyspace.Load(fstest.MapFS{"k.yaml": {Data: bytes.Replace([]byte(flawed), []byte("  상품"), []byte("# 상품"), 1)}}, "k.yaml")
 	findings = append(findings, lint.Run(sound)...)
 	findings = append(findings,
-		finding.Finding{Code: "KW502", Severity: finding.Warning, Message: "nowhere", Count: 3, Examples: [][]byte{[]byte("a\x1b"), {0xff}}},
+		finding.Finding{Code: "KW502", Severity: finding.Warning, Message: "nowhere", Count: 3, Examples: []finding.Example{{Key: []byte("a\x1b")}, {DB: 3, Key: []byte{0xff}}}},
 		finding.Finding{Code: "KW505", Severity: finding.Error, Entry: "one", Message: "an entry", Pos: finding.Position{File: "dir/k.yaml"}},
 		finding.Finding{Code: "KW401", Severity: finding.Note, Message: "unknown code's rule is absent", Pos: finding.Position{File: "k.yaml", Line: 3}},
 	)

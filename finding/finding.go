@@ -55,7 +55,13 @@ type Finding struct {
 	Order    string // breaking: the order of deployment that is safe, or that there is none; "" elsewhere
 	Related  []Related
 	Count    int64    // audit: how many live keys; 0 elsewhere
-	Examples [][]byte // audit: a few of those keys, raw bytes
+	Examples []Example // audit: a few of those keys
+}
+
+// Example is a live key, and the database it is in.
+type Example struct {
+	DB  int
+	Key []byte
 }
 
 // Rule is the row a code has in the rule table.

@@ -38,6 +38,15 @@ const source = "keywright: 1\nkeys:\n  상품: {key: \"캐시:{상품}:x\", ttl:
 // hostile are key names that try to steer a terminal.
 var hostile = [][]byte{[]byte("plain:1"), []byte("\x1b[31mred"), []byte("\u202eabc"), []byte("line\nbreak"), {0xff, 0xfe}, []byte("with space"), []byte(`"quoted\`), []byte("키:1"), {}}
 
+// hostileKeys are the same as examples; every second one is in database 3.
+func hostileKeys() []Example {
+	var out []Example
+	for i, k := range hostile {
+		out = append(out, Example{DB: i % 2 * 3, Key: k})
+	}
+	return out
+}
+
 func samples() []Finding {
 	return []Finding{
 		{Code: "KW201", Severity: Error, Pos: Position{"k.yaml", 3, 31, 32}, Message: "\"7\" has no unit", Fix: "7s?"},
@@ -45,8 +54,8 @@ func samples() []Finding {
 		{Code: "KW102", Severity: Note, Pos: Position{"k.yaml", 4, 2, 0}, Message: "behind a tab"},
 		{Code: "KW103", Severity: Error, Pos: Position{"k.yaml", 5, 6, 99}, Message: "beyond the end"},
 		{Code: "KW104", Severity: Error, Pos: Position{"k.yaml", 99, 1, 2}, Message: "no such line"},
-		{Code: "KW501", Severity: Error, Entry: "e", Message: "keys, 100%: a,b\nc", Count: 12, Examples: hostile},
-		{Code: "KW502", Severity: Warning, Pos: Position{File: "k.yaml"}, Message: "a file only", Count: 1, Examples: [][]byte{[]byte("a")}},
+		{Code: "KW501", Severity: Error, Entry: "e", Message: "keys, 100%: a,b\nc", Count: 12, Examples: hostileKeys()},
+		{Code: "KW502", Severity: Warning, Pos: Position{File: "k.yaml"}, Message: "a file only", Count: 1, Examples: []Example{{Key: []byte("a")}}},
 	}
 }
 
@@ -108,7 +117,7 @@ func FuzzText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, key []byte, message, line string) {
 		var out bytes.Buffer
-		finding := Finding{Code: "KW501", Pos: Position{"f\x1b", 1, 3, 7}, Message: message, Fix: message, Count: 1, Examples: [][]byte{key}, Related: []Related{{Position{"f\x1b", 1, 1, 2}, message}}}
+		finding := Finding{Code: "KW501", Pos: Position{"f\x1b", 1, 3, 7}, Message: message, Fix: message, Count: 1, Examples: []Example{{Key: key}}, Related: []Related{{Position{"f\x1b", 1, 1, 2}, message}}}
 		if err := Text(&out, []Finding{finding}, Options{Source: func(string) []byte { return []byte(line) }}); err != nil {
 			t.Fatal(err)
 		}

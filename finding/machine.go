@@ -22,8 +22,13 @@ type jsonFinding struct {
 	EndColumn   int           `json:"end_column,omitempty"`
 	Related     []jsonRelated `json:"related,omitempty"`
 	Count       int64         `json:"count,omitempty"`
-	Examples    []JSONKey     `json:"examples,omitempty"`
+	Examples    []jsonExample `json:"examples,omitempty"`
 	Fingerprint string        `json:"fingerprint"`
+}
+
+type jsonExample struct {
+	DB  int     `json:"db"`
+	Key JSONKey `json:"key"`
 }
 
 type jsonRelated struct {
@@ -56,7 +61,7 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 		j.Related = append(j.Related, jsonRelated{r.Message, r.Pos.File, r.Pos.Line, r.Pos.Column})
 	}
 	for _, e := range f.Examples {
-		j.Examples = append(j.Examples, e)
+		j.Examples = append(j.Examples, jsonExample{e.DB, e.Key})
 	}
 	return json.Marshal(j)
 }

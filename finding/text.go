@@ -98,7 +98,10 @@ func fixOf(f Finding, rules []Rule) string {
 func exampleList(f Finding) string {
 	shown := make([]string, len(f.Examples))
 	for i, e := range f.Examples {
-		shown[i] = Key(e)
+		shown[i] = Key(e.Key)
+		if e.DB != 0 {
+			shown[i] += fmt.Sprintf(" (database %d)", e.DB)
+		}
 	}
 	list := strings.Join(shown, "  ")
 	if more := f.Count - int64(len(f.Examples)); more > 0 {
