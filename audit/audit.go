@@ -34,6 +34,7 @@ type Options struct {
 	By       Rank     // what is large; "": ByBytes
 	Plain    bool     // no suggestions for undeclared keys
 	Values   bool     // check values against their declared types
+	MinKeys  int64    // fewer keys than that, before Include and Exclude, are a finding
 	// Schema answers the check of a JSON Schema file; nil: JSON is only checked
 	// for being JSON.
 	Schema func(file string) (func([]byte) error, error)

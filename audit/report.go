@@ -18,7 +18,7 @@ import (
 // Report is what an audit found. Bytes are as MEMORY USAGE counts them, TTLs are
 // seconds. Its JSON names are stable.
 type Report struct {
-	Verdict    string            `json:"verdict"` // "clean", "findings" or "incomplete"
+	Verdict    string            `json:"verdict"` // "clean", "accepted" (nothing beyond the baseline), "findings" or "incomplete"
 	Complete   bool              `json:"complete"`
 	Incomplete []string          `json:"incomplete,omitempty"` // why not
 	Server     string            `json:"server"`
@@ -39,8 +39,15 @@ type Report struct {
 	Foreign    []GlobRow         `json:"foreign,omitempty"`
 	Undeclared Undeclared        `json:"undeclared"`
 	Largest    []LargeKey        `json:"largest,omitempty"`
+	Accepted   *Accepted         `json:"accepted,omitempty"` // what a baseline lets be; not among Findings
 	Findings   []finding.Finding `json:"findings"`
 	Summary    finding.Counts    `json:"summary"`
+}
+
+// Accepted is what a baseline lets be.
+type Accepted struct {
+	Findings int   `json:"findings"`
+	Keys     int64 `json:"keys"`
 }
 
 // Figures are the counts of any group of keys.
@@ -162,9 +169,18 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 	for _, k := range a.top.list {
 		r.Largest = append(r.Largest, largeKey(&k, a.itemName(k.item)))
 	}
+	r.Findings = append(r.Findings, a.tooFew(r)...)
 	finding.Sort(r.Findings)
 	r.Judge()
 	return r
+}
+
+// tooFew: an audit of nothing finds nothing wrong, and is not clean for that.
+func (a *Audit) tooFew(r *Report) []finding.Finding {
+	if seen := r.Total.Keys + r.Filtered; seen < a.opt.MinKeys && r.Complete {
+		return []finding.Finding{{Code: "KW513", Severity: severityOf("KW513"), Message: fmt.Sprintf("there are fewer than %d keys, %d", a.opt.MinKeys, seen)}}
+	}
+	return nil
 }
 
 // Judge sets the verdict and the counts from the findings, after some of them
@@ -176,6 +192,8 @@ func (r *Report) Judge() {
 		r.Verdict = "incomplete"
 	case len(r.Findings) > 0:
 		r.Verdict = "findings"
+	case r.Accepted != nil && r.Accepted.Findings > 0:
+		r.Verdict = "accepted"
 	default:
 		r.Verdict = "clean"
 	}

@@ -39,6 +39,9 @@ var rules = []finding.Rule{
 	{Code: "KW512", Name: "bad-score", Severity: finding.Error, Summary: "A score that is not of its declared type",
 		Explain: "Found with --values. Scores are doubles: a Unix time in milliseconds where seconds are declared sorts all others to the end. Source: https://redis.io/docs/latest/commands/zadd/.",
 		Fix:     "correct the writer, or the type in the declaration"},
+	{Code: "KW513", Name: "too-few-keys", Severity: finding.Warning, Summary: "A keyspace with fewer keys than expected",
+		Explain: "An audit of nothing finds nothing wrong. A server without keys is usually another server, another database, or one that was flushed. --min-keys says how many there must be; --min-keys 0 says that an empty one is right.",
+		Fix:     "check the URL and its database; --min-keys says how many keys there must be"},
 }
 
 // codes are the codes of the judgements.

@@ -54,7 +54,7 @@ type Finding struct {
 	Fix      string // what to do about it; "" when the rule's general fix says it all
 	Order    string // breaking: the order of deployment that is safe, or that there is none; "" elsewhere
 	Related  []Related
-	Count    int64    // audit: how many live keys; 0 elsewhere
+	Count    int64     // audit: how many live keys; 0 elsewhere
 	Examples []Example // audit: a few of those keys
 }
 

@@ -205,16 +205,20 @@ func TestBaseline(t *testing.T) {
 	}
 	moved := all[0]
 	moved.Pos.Line = 500
-	fresh, known, gone := b.Apply([]Finding{moved, all[1], all[4]})
-	if len(known) != 2 || len(fresh) != 1 || fresh[0].Code != "KW104" || len(gone) != 2 {
-		t.Errorf("fresh %v, known %v, gone %v", fresh, known, gone)
+	got := b.Apply([]Finding{moved, all[1], all[4]})
+	if len(got.Known) != 2 || len(got.Fresh) != 1 || got.Fresh[0].Code != "KW104" || len(got.Gone) != 2 || len(got.Grown) != 0 {
+		t.Errorf("%+v", got)
 	}
 	many := all[5]
 	accepted := NewBaseline([]Finding{many})
 	for count, known := range map[int64]int{3: 1, 12: 1, 13: 0} {
 		many.Count = count
-		if _, got, _ := accepted.Apply([]Finding{many}); len(got) != known {
-			t.Errorf("%d keys where 12 were accepted: %d known", count, len(got))
+		got := accepted.Apply([]Finding{many})
+		if len(got.Known) != known || len(got.Grown) != 1-known || len(got.Fresh) != 1-known || len(got.Gone) != 0 {
+			t.Errorf("%d keys where 12 were accepted: %+v", count, got)
+		}
+		if known == 0 && got.Grown[0].Accepted != 12 || known == 1 && got.Keys() != count {
+			t.Errorf("%d keys where 12 were accepted: %+v", count, got)
 		}
 	}
 	for _, text := range []string{"", "{", `{"what":1}`, "[]"} {

@@ -212,26 +212,54 @@ func (b Baseline) Write(w io.Writer) error {
 	return e.Encode(b)
 }
 
-// Apply divides findings into new ones and known ones, and returns what the
-// baseline still holds although it is gone: entries to remove.
-func (b Baseline) Apply(findings []Finding) (fresh, known []Finding, gone []BaselineEntry) {
+// Settled are findings held against a baseline.
+type Settled struct {
+	Fresh []Finding       // not accepted: new ones, and all that grew
+	Grown []Growth        // of Fresh, those that were accepted for fewer keys
+	Known []Finding       // accepted
+	Gone  []BaselineEntry // accepted, and not there any more: entries to remove
+}
+
+// Growth is a finding that has more keys than were accepted.
+type Growth struct {
+	Finding
+	Accepted int64 // keys
+}
+
+// Keys is how many keys the accepted findings have.
+func (s Settled) Keys() (n int64) {
+	for _, f := range s.Known {
+		n += f.Count
+	}
+	return n
+}
+
+// Apply holds findings against the baseline.
+func (b Baseline) Apply(findings []Finding) Settled {
+	var s Settled
 	left, keys := map[string]int{}, map[string]int64{}
 	for _, e := range b.Findings {
 		left[e.Fingerprint] += e.Times
 		keys[e.Fingerprint] = e.Keys
 	}
 	for _, f := range findings {
-		if print := Fingerprint(f); left[print] > 0 && f.Count <= keys[print] {
-			left[print]--
-			known = append(known, f)
-		} else {
-			fresh = append(fresh, f)
+		print := Fingerprint(f)
+		accepted := left[print] > 0
+		left[print]--
+		switch {
+		case !accepted:
+			s.Fresh = append(s.Fresh, f)
+		case f.Count > keys[print]:
+			s.Fresh = append(s.Fresh, f)
+			s.Grown = append(s.Grown, Growth{f, keys[print]})
+		default:
+			s.Known = append(s.Known, f)
 		}
 	}
 	for _, e := range b.Findings {
 		if left[e.Fingerprint] > 0 {
-			gone = append(gone, e)
+			s.Gone = append(s.Gone, e)
 		}
 	}
-	return fresh, known, gone
+	return s
 }

@@ -81,6 +81,7 @@ func (o *auditing) auditFlags(c *cobra.Command) {
 	f.StringSliceVar(&o.audit.Include, "include", nil, "only these entries or key globs")
 	f.StringSliceVar(&o.audit.Exclude, "exclude", nil, "all but these entries or key globs")
 	f.BoolVar(&o.audit.Values, "values", false, "read values, and check them against their types, fields and members")
+	f.Int64Var(&o.audit.MinKeys, "min-keys", 1, "fewer keys than that are a finding: is it the right server and database?")
 	f.IntVar(&o.top, "top", 10, "how many of the largest keys to list")
 	f.IntVar(&o.examples, "examples", 5, "how many keys to show per finding")
 }
@@ -159,6 +160,9 @@ func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audi
 		if r.Findings, err = o.settle(a, r.Findings); err != nil {
 			return err
 		}
+	}
+	if s := o.accepted; s != nil {
+		r.Accepted = &audit.Accepted{Findings: len(s.Known), Keys: s.Keys()}
 	}
 	o.cut(r)
 	r.Judge()

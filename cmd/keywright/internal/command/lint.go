@@ -19,6 +19,8 @@ type judging struct {
 	failOn         string
 	baseline       string
 	updateBaseline bool
+
+	accepted *finding.Settled // after settle, with a baseline
 }
 
 func (j *judging) flags(c *cobra.Command, forms ...string) {
@@ -66,11 +68,25 @@ func (j *judging) settle(a *app, findings []finding.Finding) ([]finding.Finding,
 	if err != nil {
 		return nil, usage("write it anew with --update-baseline", "%s: %v", j.baseline, err)
 	}
-	fresh, known, gone := b.Apply(findings)
-	if len(known)+len(gone) > 0 {
-		a.say("%s of the baseline found again, %d gone (--update-baseline removes them)", terminal.Plural(int64(len(known)), "finding"), len(gone))
+	settled := b.Apply(findings)
+	j.accepted = &settled
+	if len(settled.Known) > 0 {
+		a.say("%s of the baseline found again%s", terminal.Plural(int64(len(settled.Known)), "finding"), onKeys(settled.Keys()))
 	}
-	return fresh, nil
+	for _, g := range settled.Grown {
+		a.say("grown: %s %s: %s, accepted were %s", g.Code, finding.Printable(g.Message), terminal.Plural(g.Count, "key"), terminal.Count(g.Accepted))
+	}
+	if len(settled.Gone) > 0 {
+		a.say("%s of the baseline gone (--update-baseline removes it)", terminal.Plural(int64(len(settled.Gone)), "finding"))
+	}
+	return settled.Fresh, nil
+}
+
+func onKeys(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return ", on " + terminal.Plural(n, "key")
 }
 
 // verdict turns counts into the exit code.

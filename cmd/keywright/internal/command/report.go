@@ -211,6 +211,8 @@ func (t *reportTable) verdict() error {
 		line += "\nseen so far: " + finding.Summary(r.Summary)
 	case r.Verdict == "clean":
 		line = t.s.Paint(terminal.Green, fmt.Sprintf("Clean: %s as declared.", terminal.Plural(r.Total.Keys, "key")))
+	case r.Verdict == "accepted":
+		line = t.s.Paint(terminal.Bold, fmt.Sprintf("Nothing new: the baseline accepts %s%s of %s.", terminal.Plural(int64(r.Accepted.Findings), "finding"), onKeys(r.Accepted.Keys), terminal.Count(r.Total.Keys)))
 	default:
 		line = t.s.Paint(terminal.Bold, "Complete: "+finding.Summary(r.Summary))
 	}

@@ -27,7 +27,9 @@ var families = []struct {
 	{func(r *rand.Rand) string { return fmt.Sprintf("queue:q%d", r.IntN(9)) }, source.List},
 	{func(r *rand.Rand) string { return fmt.Sprintf("page:%d:views", r.IntN(1e5)) }, source.String},
 	{func(r *rand.Rand) string { return fmt.Sprintf("%x", r.Uint64()) }, source.String},
-	{func(r *rand.Rand) string { return string([]byte{byte(r.IntN(256)), byte(r.IntN(256)), byte(r.IntN(256))}) }, source.ZSet},
+	{func(r *rand.Rand) string {
+		return string([]byte{byte(r.IntN(256)), byte(r.IntN(256)), byte(r.IntN(256))})
+	}, source.ZSet},
 	{func(r *rand.Rand) string { return "" }, source.String},
 }
 
