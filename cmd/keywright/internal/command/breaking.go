@@ -209,17 +209,7 @@ func (a *app) diff(ctx context.Context, o *diffing, args []string) error {
 	if err := oneOf("output", o.output, "text", "json"); err != nil {
 		return err
 	}
-	d, path, err := a.usable()
-	if err != nil {
-		return err
-	}
-	new := d.Keyspace
-	if len(args) == 2 {
-		if new, err = a.older(ctx, args[1], path); err != nil {
-			return err
-		}
-	}
-	old, err := a.older(ctx, args[0], path)
+	old, new, err := a.sides(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -231,6 +221,32 @@ func (a *app) diff(ctx context.Context, o *diffing, args []string) error {
 		return &exit{code: exitFindings}
 	}
 	return nil
+}
+
+// sides loads what is compared. The declaration here is needed only where it is
+// one side, or says which path a bare git ref means.
+func (a *app) sides(ctx context.Context, args []string) (old, new *keyspace.Keyspace, err error) {
+	path, missing := a.find()
+	if len(args) == 1 {
+		d, at, err := a.usable()
+		if err != nil {
+			return nil, nil, err
+		}
+		new, path = d.Keyspace, at
+	}
+	load := func(side string) (*keyspace.Keyspace, error) {
+		if _, err := os.Stat(side); err != nil && missing != nil && !strings.Contains(side, ":") {
+			return nil, missing
+		}
+		return a.older(ctx, side, path)
+	}
+	if len(args) == 2 {
+		if new, err = load(args[1]); err != nil {
+			return nil, nil, err
+		}
+	}
+	old, err = load(args[0])
+	return old, new, err
 }
 
 // signs are the styles of the lines of a diff.
