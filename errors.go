@@ -100,6 +100,8 @@ type DecodeError struct {
 	Key   string
 	Field string // of a hash or JSON object, "" for the whole value
 	Err   error
+
+	Partial bool // what does decode is given together with the error
 }
 
 func (e *DecodeError) Error() string {

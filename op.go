@@ -122,8 +122,11 @@ func try[T any](ctx context.Context, a *Action, send func(context.Context) rueid
 			return value, attempts, err
 		}
 		if again := a.again(ctx, err, attempts); !again {
-			var zero T
-			return zero, attempts, a.doubted(doubt, a.fail(attempts, err))
+			if part, ok := err.(*DecodeError); !ok || !part.Partial {
+				var zero T
+				value = zero
+			}
+			return value, attempts, a.doubted(doubt, a.fail(attempts, err))
 		}
 		class, _, _ := judge(err, a.Effect != Reads)
 		doubt = doubt || class == UnknownOutcome

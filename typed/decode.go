@@ -1,6 +1,11 @@
 package typed
 
 import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/value"
 	"github.com/redis/rueidis"
@@ -95,23 +100,42 @@ func fields[T any](k Key, f *value.Fields[T]) func(rueidis.RedisResult) (T, erro
 	}
 }
 
-// pairs decodes an open hash.
+// pairs decodes an open hash. A field that does not decode hides no other: the
+// good ones are given together with the error.
 func pairs[F comparable, V any](k Key, f *value.Codec[F], c *value.Codec[V]) func(rueidis.RedisResult) (map[F]V, error) {
 	return func(r rueidis.RedisResult) (map[F]V, error) {
 		texts, err := r.AsStrMap()
 		if err != nil {
 			return nil, missing(err)
 		}
-		out := make(map[F]V, len(texts))
+		out, bad := make(map[F]V, len(texts)), map[string]error{}
 		for name, text := range texts {
 			field, err := decoded(f, name)
-			if err != nil {
-				return nil, err
+			if err == nil {
+				var v V
+				if v, err = decoded(at(k, name, c), text); err == nil {
+					out[field] = v
+					continue
+				}
 			}
-			if out[field], err = decoded(at(k, name, c), text); err != nil {
-				return nil, err
+			if _, one := err.(*keywright.DecodeError); !one {
+				return nil, err // of opening what is sealed
 			}
+			bad[name] = err
 		}
-		return out, nil
+		return out, undecoded(bad)
 	}
+}
+
+// undecoded is the error of fields that do not decode; it names the first.
+func undecoded(bad map[string]error) error {
+	if len(bad) == 0 {
+		return nil
+	}
+	first := slices.Min(slices.Collect(maps.Keys(bad)))
+	why := errors.Unwrap(bad[first])
+	if more := len(bad) - 1; more > 0 {
+		why = fmt.Errorf("%w; nor do %d other fields", why, more)
+	}
+	return &keywright.DecodeError{Field: first, Partial: true, Err: why}
 }

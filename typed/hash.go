@@ -64,7 +64,7 @@ func NewHash[T any](k Key, f *value.Fields[T]) Hash[T] { return Hash[T]{Removabl
 func (h Hash[T]) Later() HashOps[T] { return HashOps[T]{h} }
 
 // Get reads all fields. A hash that is not there is ErrNotFound. On an entry
-// that slides it renews the TTL.
+// that slides it renews the TTL, as String.Get does.
 func (h Hash[T]) Get(ctx context.Context) (T, error) { return HashReader[T]{h.Key, h.fields}.Get(ctx) }
 
 // Cached is Get through client-side caching; see String.Cached.

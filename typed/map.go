@@ -32,7 +32,8 @@ func (m Map[F, V]) Has(ctx context.Context, field F) (bool, error) {
 	return m.Later().Has(field).Do(ctx)
 }
 
-// All reads every field; of a large hash use Each.
+// All reads every field; of a large hash use Each. If some fields do not decode it
+// gives the others and an error that names one of them.
 func (m Map[F, V]) All(ctx context.Context) (map[F]V, error) { return m.Later().All().Do(ctx) }
 
 // Len is how many fields there are.
@@ -121,7 +122,8 @@ func (o MapOps[F, V]) SetIfAbsent(field F, v V, options ...keywright.WriteOption
 // SetAll is Map.SetAll.
 func (o MapOps[F, V]) SetAll(values map[F]V, options ...keywright.WriteOption) keywright.Op[int64] {
 	args, err := o.args(values)
-	return change(o.m.Key, "set fields", asInt, writing{command: "HSET", args: args, width: 2, mode: add, options: options, err: firstOf(err, some(len(values)))})
+	op := change(o.m.Key, "set fields", asInt, writing{command: "HSET", args: args, width: 2, mode: add, options: options, err: err})
+	return orNothing(len(args), o.m.Key, op)
 }
 
 // Replace is Map.Replace.
@@ -133,7 +135,7 @@ func (o MapOps[F, V]) Replace(values map[F]V, options ...keywright.WriteOption) 
 // Remove is Map.Remove.
 func (o MapOps[F, V]) Remove(fields ...F) keywright.Op[int64] {
 	names, err := encodeAll(o.m.field, fields)
-	return failing(plain(o.m.Key, "remove fields", keywright.Idempotent, asInt, "HDEL", names...), firstOf(err, some(len(names))))
+	return orNothing(len(names), o.m.Key, failing(plain(o.m.Key, "remove fields", keywright.Idempotent, asInt, "HDEL", names...), err))
 }
 
 func (o MapOps[F, V]) args(values map[F]V) ([]string, error) {

@@ -3,6 +3,7 @@ package typed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strconv"
 
@@ -71,7 +72,8 @@ type SetOps[M any] struct{ s Set[M] }
 // Add is Set.AddFor.
 func (o SetOps[M]) Add(members []M, options ...keywright.WriteOption) keywright.Op[int64] {
 	args, err := encodeAll(o.s.codec, members)
-	return change(o.s.Key, "add", asInt, writing{command: "SADD", args: args, width: 1, mode: add, options: options, err: firstOf(err, some(len(args)))})
+	op := change(o.s.Key, "add", asInt, writing{command: "SADD", args: args, width: 1, mode: add, options: options, err: err})
+	return orNothing(len(args), o.s.Key, op)
 }
 
 // Replace is Set.Replace.
@@ -83,7 +85,7 @@ func (o SetOps[M]) Replace(members []M, options ...keywright.WriteOption) keywri
 // Remove is Set.Remove.
 func (o SetOps[M]) Remove(members ...M) keywright.Op[int64] {
 	args, err := encodeAll(o.s.codec, members)
-	return failing(plain(o.s.Key, "remove", keywright.Idempotent, asInt, "SREM", args...), firstOf(err, some(len(args))))
+	return orNothing(len(args), o.s.Key, failing(plain(o.s.Key, "remove", keywright.Idempotent, asInt, "SREM", args...), err))
 }
 
 // Has is Set.Has.
@@ -102,20 +104,29 @@ func (o SetOps[M]) Len() keywright.Op[int64] { return read(o.s.Key, "len", asInt
 
 // Random is Set.Random.
 func (o SetOps[M]) Random(n int) keywright.Op[[]M] {
-	return failing(read(o.s.Key, "random", many(o.s.codec), "SRANDMEMBER", strconv.Itoa(n)), some(n))
+	return failing(read(o.s.Key, "random", many(o.s.codec), "SRANDMEMBER", strconv.Itoa(n)), counted(int64(n)))
 }
 
 // Pop is Set.Pop.
 func (o SetOps[M]) Pop(n int) keywright.Op[[]M] {
-	return failing(plain(o.s.Key, "pop", keywright.Writes, many(o.s.codec), "SPOP", strconv.Itoa(n)), some(n))
+	return failing(plain(o.s.Key, "pop", keywright.Writes, many(o.s.codec), "SPOP", strconv.Itoa(n)), counted(int64(n)))
 }
 
-// some refuses an operation on no elements at all, which Redis does too.
-func some(n int) error {
+// counted refuses a count of less than one.
+func counted(n int64) error {
 	if n > 0 {
 		return nil
 	}
-	return invalid(errors.New("nothing is given to work on"))
+	return invalid(fmt.Errorf("a count of %d; it is at least 1", n))
+}
+
+// orNothing is the operation, or with n = 0 elements one that changes nothing and
+// gives the zero value. It is a read then, so that it can be queued like any other.
+func orNothing[T any](n int, k Key, op keywright.Op[T]) keywright.Op[T] {
+	if n > 0 || op.Err != nil {
+		return op
+	}
+	return plain(k, op.Name, keywright.Reads, func(r rueidis.RedisResult) (zero T, err error) { return zero, r.Error() }, "EXISTS")
 }
 
 func encodeAll[T any](c *value.Codec[T], values []T) ([]string, error) {

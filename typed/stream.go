@@ -50,13 +50,13 @@ func (s Stream[T]) LaterAdd(v T, options ...keywright.WriteOption) keywright.Op[
 // first and + the last.
 func (s Stream[T]) Range(ctx context.Context, from, to string, n int64) ([]Message[T], error) {
 	op := read(s.Key, "range", s.messages, "XRANGE", from, to, "COUNT", strconv.FormatInt(n, 10))
-	return failing(op, some(int(n))).Do(ctx)
+	return failing(op, counted(n)).Do(ctx)
 }
 
 // Last reads the newest n entries, the newest first.
 func (s Stream[T]) Last(ctx context.Context, n int64) ([]Message[T], error) {
 	op := read(s.Key, "last", s.messages, "XREVRANGE", "+", "-", "COUNT", strconv.FormatInt(n, 10))
-	return failing(op, some(int(n))).Do(ctx)
+	return failing(op, counted(n)).Do(ctx)
 }
 
 // Len is how many entries there are.
@@ -66,7 +66,7 @@ func (s Stream[T]) Len(ctx context.Context) (int64, error) {
 
 // Remove removes entries by id and gives how many were there.
 func (s Stream[T]) Remove(ctx context.Context, ids ...string) (int64, error) {
-	return failing(plain(s.Key, "remove", keywright.Idempotent, asInt, "XDEL", ids...), some(len(ids))).Do(ctx)
+	return orNothing(len(ids), s.Key, plain(s.Key, "remove", keywright.Idempotent, asInt, "XDEL", ids...)).Do(ctx)
 }
 
 func (s Stream[T]) messages(r rueidis.RedisResult) ([]Message[T], error) {
@@ -141,13 +141,13 @@ func (g Group[T]) Read(ctx context.Context, consumer string, n int64, wait time.
 		}
 		return read.Streams().Key(s.key).Id(">").Build()
 	}
-	return failing(keywright.NewOp(o), some(int(n))).Do(ctx)
+	return failing(keywright.NewOp(o), counted(n)).Do(ctx)
 }
 
 // Ack says that entries have been dealt with, and gives how many were pending.
 func (g Group[T]) Ack(ctx context.Context, ids ...string) (int64, error) {
 	op := plain(g.stream.Key, "ack", keywright.Idempotent, asInt, "XACK", append([]string{g.name}, ids...)...)
-	return failing(op, some(len(ids))).Do(ctx)
+	return orNothing(len(ids), g.stream.Key, op).Do(ctx)
 }
 
 // Claim takes over at most n entries that other consumers have had for longer
@@ -161,7 +161,7 @@ func (g Group[T]) Claim(ctx context.Context, consumer string, idle time.Duration
 		}
 		return s.messages(rueidis.NewResult(parts[1], nil))
 	}, "XAUTOCLAIM", g.name, consumer, strconv.FormatInt(idle.Milliseconds(), 10), "0", "COUNT", strconv.FormatInt(n, 10))
-	return failing(op, some(int(n))).Do(ctx)
+	return failing(op, counted(n)).Do(ctx)
 }
 
 // Pending is how many entries have been read and not acknowledged.

@@ -24,7 +24,9 @@ func NewString[V any](k Key, c *value.Codec[V]) String[V] {
 // Later is the operations to queue in a Batch or a transaction.
 func (s String[V]) Later() StringOps[V] { return StringOps[V]{s} }
 
-// Get reads the value. On an entry that slides it renews the TTL.
+// Get reads the value. On an entry that slides it renews the TTL: the key lives
+// for at least the declared default from now on, and never for less than it would
+// have.
 func (s String[V]) Get(ctx context.Context) (V, error) {
 	if s.entry.TTL.Sliding {
 		return s.Later().Get().Do(ctx)
@@ -92,6 +94,9 @@ func (o StringOps[V]) Get() keywright.Op[V] {
 	s := o.s
 	if !s.entry.TTL.Sliding {
 		return o.Peek()
+	}
+	if t := s.entry.TTL; t.Max > t.Default || t.Jitter > 0 { // a key may live for longer, and keeps its life
+		return read(s.Key, "get", one(s.codec), "GET")
 	}
 	op := spec(s.Key, "get", keywright.Idempotent, one(s.codec))
 	ms, _, err := s.entry.Choose(nil)

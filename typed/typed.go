@@ -19,6 +19,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -160,10 +161,14 @@ var writeText string
 //go:embed group.lua
 var groupText string
 
+//go:embed increase.lua
+var increaseText string
+
 var (
-	groupScript = keywright.NewScript("group", groupText)
-	readScript  = keywright.NewScript("read", readText)
-	writeScript = keywright.NewScript("write", writeText)
+	groupScript    = keywright.NewScript("group", groupText)
+	increaseScript = keywright.NewScript("increase", increaseText)
+	readScript     = keywright.NewScript("read", readText)
+	writeScript    = keywright.NewScript("write", writeText)
 )
 
 // mode is what a write does about what is there already.
@@ -182,6 +187,23 @@ const MaxElements = 10_000
 // chunk is how many arguments one command inside the script gets; Lua's stack
 // holds about 8,000.
 const chunk = 1000
+
+// mostWhole is how many arguments a command gets that cannot be divided.
+const mostWhole = 7000
+
+// Rule says which TTL a write leaves to a key that is there, as the scripts of
+// writes name it. asked is whether the writer chose the TTL: then it is that.
+// Without a choice an entry that slides never gets a shorter life by a write, and
+// any other keeps what it has. It is for typed handles and constructs.
+func Rule(e *keywright.Entry, asked bool) string {
+	switch {
+	case asked:
+		return "renew"
+	case e.TTL.Sliding:
+		return "longer"
+	}
+	return "new"
+}
 
 // writing is a write of a collection.
 type writing struct {
@@ -202,17 +224,16 @@ func change[T any](k Key, name string, decode func(rueidis.RedisResult) (T, erro
 	if w.width > 0 && len(w.args) > MaxElements*w.width {
 		err = firstOf(err, &keywright.Error{Class: keywright.Invalid, Err: errors.New(strconv.Itoa(len(w.args)/w.width) + " elements at once; at most " + strconv.Itoa(MaxElements) + " are written in one step"), Hint: "divide them"})
 	}
+	if w.width == 0 && len(w.args) > mostWhole {
+		err = firstOf(err, &keywright.Error{Class: keywright.Invalid, Err: fmt.Errorf("%d texts in one element; at most %d are written in one command", len(w.args), mostWhole)})
+	}
 	o.Err = firstOf(o.Err, w.err, err)
 	if ms == 0 && w.mode == add && len(w.args) <= chunk {
 		o.Build = arbitrary(w.command, k.key, append(append([]string{}, w.heads...), w.args...)...)
 		return keywright.NewOp(o)
 	}
-	rule := "new"
-	if asked || k.entry.TTL.Sliding {
-		rule = "renew"
-	}
 	o.Script, o.Keys = writeScript, []string{k.key}
-	o.Args = append([]string{strconv.FormatInt(ms, 10), rule, string(w.mode), strconv.Itoa(w.width * (chunk / max(w.width, 1))), w.command, strconv.Itoa(len(w.heads))}, w.heads...)
+	o.Args = append([]string{strconv.FormatInt(ms, 10), Rule(k.entry, asked), string(w.mode), strconv.Itoa(w.width * (chunk / max(w.width, 1))), w.command, strconv.Itoa(len(w.heads))}, w.heads...)
 	o.Args = append(o.Args, w.args...)
 	return keywright.NewOp(o)
 }

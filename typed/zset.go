@@ -2,6 +2,7 @@ package typed
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"strconv"
 
@@ -60,8 +61,10 @@ func (z ZSet[M, S]) Replace(ctx context.Context, members []Scored[M, S], options
 }
 
 // Increase adds by to the score of m, 0 if it is not there, and gives the sum.
-// The first one gives the key its TTL, in the same step.
-func (z ZSet[M, S]) Increase(ctx context.Context, m M, by float64, options ...keywright.WriteOption) (S, error) {
+// The first one gives the key its TTL, in the same step. A whole score stays one:
+// a sum beyond what a score holds exactly, 2^53 either way, is refused before
+// anything changes (class Invalid). A score that is a time cannot be increased.
+func (z ZSet[M, S]) Increase(ctx context.Context, m M, by S, options ...keywright.WriteOption) (S, error) {
 	return z.Later().Increase(m, by, options...).Do(ctx)
 }
 
@@ -164,4 +167,12 @@ func (z ZSet[M, S]) oneScore(r rueidis.RedisResult) (s S, err error) {
 		return s, decodeError(err)
 	}
 	return s, nil
+}
+
+// increased decodes what increase.lua returns: nil says that the sum was refused.
+func (z ZSet[M, S]) increased(r rueidis.RedisResult) (s S, err error) {
+	if s, err = z.oneScore(r); err == keywright.ErrNotFound {
+		err = invalid(errors.New("the score would leave what it holds exactly, or is not whole; nothing was changed"))
+	}
+	return s, err
 }

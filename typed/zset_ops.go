@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/value"
 )
 
 // ZSetOps are the operations of a ZSet, to be queued.
@@ -40,10 +41,11 @@ func (o ZSetOps[M, S]) add(name string, heads []string, members []Scored[M, S], 
 		}
 		args = append(args, score, text)
 	}
-	if m == add {
-		failed = firstOf(failed, some(len(members)))
+	op := change(o.z.Key, name, asInt, writing{command: "ZADD", heads: heads, args: args, width: 2, mode: m, options: options, err: failed})
+	if m == replace {
+		return op
 	}
-	return change(o.z.Key, name, asInt, writing{command: "ZADD", heads: heads, args: args, width: 2, mode: m, options: options, err: failed})
+	return orNothing(len(members), o.z.Key, op)
 }
 
 func (o ZSetOps[M, S]) score(s S) (string, error) {
@@ -52,9 +54,23 @@ func (o ZSetOps[M, S]) score(s S) (string, error) {
 }
 
 // Increase is ZSet.Increase.
-func (o ZSetOps[M, S]) Increase(m M, by float64, options ...keywright.WriteOption) keywright.Op[S] {
+func (o ZSetOps[M, S]) Increase(m M, by S, options ...keywright.WriteOption) keywright.Op[S] {
+	k, score := o.z.Key, o.z.score
 	text, err := encode(o.z.codec, m)
-	return change(o.z.Key, "increase", o.z.oneScore, writing{command: "ZINCRBY", args: []string{strconv.FormatFloat(by, 'g', 17, 64), text}, mode: add, options: options, err: err})
+	if score.By == nil {
+		return failing(plain(k, "increase", keywright.Writes, o.z.oneScore, "ZINCRBY"), firstOf(err, invalid(value.Bad("is a time, which is set and not increased"))))
+	}
+	amount, bad := score.By(nil, by)
+	err = firstOf(err, invalid(bad))
+	if score.Most == 0 {
+		return change(k, "increase", o.z.oneScore, writing{command: "ZINCRBY", args: []string{string(amount), text}, mode: add, options: options, err: err})
+	}
+	ms, asked, bad := k.entry.Choose(options)
+	op := spec(k, "increase", keywright.Writes, o.z.increased)
+	op.Err = firstOf(op.Err, err, bad)
+	op.Script, op.Keys = increaseScript, []string{k.key}
+	op.Args = []string{strconv.FormatInt(ms, 10), Rule(k.entry, asked), strconv.FormatInt(score.Most, 10), string(amount), text}
+	return keywright.NewOp(op)
 }
 
 // Score is ZSet.Score.
@@ -85,14 +101,14 @@ func (o ZSetOps[M, S]) Bottom(n int64) keywright.Op[[]Scored[M, S]] { return o.e
 
 func (o ZSetOps[M, S]) ends(name string, n int64, order ...string) keywright.Op[[]Scored[M, S]] {
 	args := append([]string{"0", strconv.FormatInt(n-1, 10)}, order...)
-	return failing(read(o.z.Key, name, o.z.scores, "ZRANGE", append(args, "WITHSCORES")...), some(int(n)))
+	return failing(read(o.z.Key, name, o.z.scores, "ZRANGE", append(args, "WITHSCORES")...), counted(n))
 }
 
 // Between is ZSet.Between.
 func (o ZSetOps[M, S]) Between(low, high S, n int64) keywright.Op[[]Scored[M, S]] {
 	from, err1 := o.score(low)
 	to, err2 := o.score(high)
-	return failing(read(o.z.Key, "between", o.z.scores, "ZRANGE", from, to, "BYSCORE", "LIMIT", "0", strconv.FormatInt(n, 10), "WITHSCORES"), firstOf(err1, err2, some(int(n))))
+	return failing(read(o.z.Key, "between", o.z.scores, "ZRANGE", from, to, "BYSCORE", "LIMIT", "0", strconv.FormatInt(n, 10), "WITHSCORES"), firstOf(err1, err2, counted(n)))
 }
 
 // Count is ZSet.Count.
@@ -108,7 +124,7 @@ func (o ZSetOps[M, S]) Len() keywright.Op[int64] { return read(o.z.Key, "len", a
 // Remove is ZSet.Remove.
 func (o ZSetOps[M, S]) Remove(members ...M) keywright.Op[int64] {
 	args, err := encodeAll(o.z.codec, members)
-	return failing(plain(o.z.Key, "remove", keywright.Idempotent, asInt, "ZREM", args...), firstOf(err, some(len(args))))
+	return orNothing(len(args), o.z.Key, failing(plain(o.z.Key, "remove", keywright.Idempotent, asInt, "ZREM", args...), err))
 }
 
 // RemoveBetween is ZSet.RemoveBetween.
@@ -120,5 +136,5 @@ func (o ZSetOps[M, S]) RemoveBetween(low, high S) keywright.Op[int64] {
 
 // KeepTop is ZSet.KeepTop.
 func (o ZSetOps[M, S]) KeepTop(n int64) keywright.Op[int64] {
-	return failing(plain(o.z.Key, "keep top", keywright.Writes, asInt, "ZREMRANGEBYRANK", "0", strconv.FormatInt(-n-1, 10)), some(int(n)))
+	return failing(plain(o.z.Key, "keep top", keywright.Writes, asInt, "ZREMRANGEBYRANK", "0", strconv.FormatInt(-n-1, 10)), counted(n))
 }

@@ -9,6 +9,8 @@ import (
 type Score[S any] struct {
 	Append func(dst []byte, v S) ([]byte, error)
 	From   func(f float64) (S, error)
+	By     func(dst []byte, v S) ([]byte, error) // writes what a score is increased by; nil: it is not increased
+	Most   int64                                 // scores are whole and at most this, either way; 0: any number
 }
 
 // maxScore is the largest whole number that a double holds exactly.
@@ -16,7 +18,8 @@ const maxScore = 1 << 53
 
 // IntScore is a whole number of at most 2^53 either way, within low and high.
 func IntScore(low, high int64) Score[int64] {
-	return Score[int64]{Append: Int(max(low, -maxScore), min(high, maxScore)).Append, From: whole}
+	return Score[int64]{Append: Int(max(low, -maxScore), min(high, maxScore)).Append, From: whole,
+		By: Int(-maxScore, maxScore).Append, Most: maxScore}
 }
 
 func whole(f float64) (int64, error) {
@@ -28,7 +31,7 @@ func whole(f float64) (int64, error) {
 
 // FloatScore is any number.
 func FloatScore() Score[float64] {
-	return Score[float64]{Append: Float().Append, From: func(f float64) (float64, error) { return f, nil }}
+	return Score[float64]{Append: Float().Append, From: func(f float64) (float64, error) { return f, nil }, By: Float().Append}
 }
 
 // UnixSScore is a time in whole seconds.

@@ -126,7 +126,7 @@ func (s *Shop) Updated(ctx context.Context, product int64) error {
 // Sold counts units of a product on a day. The ranking gets its seven days with
 // the first sale, in the same step.
 func (s *Shop) Sold(ctx context.Context, product, units int64, day time.Time) error {
-	_, err := s.keys.DailySales(day).Increase(ctx, product, float64(units))
+	_, err := s.keys.DailySales(day).Increase(ctx, product, units)
 	return err
 }
 
