@@ -114,13 +114,13 @@ func (a *Actives) Every(ctx context.Context, days ...Day) (int64, error) {
 	return a.together(ctx, "AND", days)
 }
 
-// mostBits is how many bytes of bitmaps one script may put together: about 30 ms
+// mostBits is how many bytes of bitmaps one script may put together: about 2 ms
 // of the server.
-const mostBits = 64 << 20
+const mostBits = 4 << 20
 
 // together is one round trip if the server can do it: with a Scratch key, in one
-// slot, and if the bitmaps cannot be so large that they would hold it up. Else
-// the client reads the days in parts of 64 KiB, one round trip per part and
+// slot, and if the bitmaps are not so large that they would hold it up. Else the
+// client reads the days in parts of 64 KiB, one round trip per part and
 // server, and holds one part of each day; that is not of one moment.
 func (a *Actives) together(ctx context.Context, operation string, days []Day) (int64, error) {
 	keys, err := make([]string, len(days)), a.err
@@ -131,13 +131,17 @@ func (a *Actives) together(ctx context.Context, operation string, days []Day) (i
 		err = firstOf(err, fmt.Errorf("%d days; 1 to %d are put together", len(days), MaxKeys))
 	}
 	all := append([]string{a.Scratch}, keys...)
-	if err == nil && (a.Scratch == "" || apart(a.Client, all) || (a.MaxID/8+1)*int64(len(days)) > mostBits) {
+	if err == nil && (a.Scratch == "" || apart(a.Client, all)) {
 		return a.countHere(ctx, operation == "AND", keys)
 	}
-	return keywright.NewOp(keywright.Spec[int64]{
+	count, err := keywright.NewOp(keywright.Spec[int64]{
 		Action: keywright.Action{Client: a.Client, Name: "count together", Entry: a.Entry, Effect: keywright.Idempotent, Err: invalid(a.Entry, err)},
-		Script: a.script, Keys: all, Args: []string{operation}, Decode: rueidis.RedisResult.AsInt64,
+		Script: a.script, Keys: all, Args: []string{operation, strconv.Itoa(mostBits)}, Decode: rueidis.RedisResult.AsInt64,
 	}).Do(ctx)
+	if err == nil && count < 0 {
+		return a.countHere(ctx, operation == "AND", keys)
+	}
+	return count, err
 }
 
 // part is how much of each bitmap is read at once.

@@ -1,37 +1,73 @@
 -- add: count within bounds, once per id if there is a key to remember ids in, with the declared TTL
 -- KEYS: 1 the counter  2 the ids, by the ms at which they are forgotten; may be left out
--- ARGV: 1 TTL in ms, 0 for none  2 new: only a key without TTL gets one; renew: always
+-- ARGV: 1 TTL in ms, 0 for none  2 new: only a key without TTL gets one; longer: also one
+--         with less; renew: always
 --       3 n  4 lowest and 5 highest sum, both empty for any  6 id  7 ms to remember it for
 -- Returns: added, refused or repeated, and the number as it is now
 -- Round trips: 1
-local function answer(word)
-  return {word, redis.call('GET', KEYS[1]) or '0'}
+local have, left = redis.pcall('GET', KEYS[1]), redis.call('PTTL', KEYS[1])
+if type(have) == 'table' then
+  return {err = have.err .. ' (key ' .. KEYS[1] .. ')'}
 end
-local now = 0
+have = have or '0'
+local now, old = 0, {}
 if KEYS[2] then
   local time = redis.call('TIME')
   now = time[1] * 1000 + math.floor(time[2] / 1000)
-  local known = redis.call('ZSCORE', KEYS[2], ARGV[6])
-  if known and tonumber(known) > now then
-    return answer('repeated')
+  local known = redis.pcall('ZSCORE', KEYS[2], ARGV[6])
+  if type(known) == 'table' then
+    return {err = known.err .. ' (key ' .. KEYS[2] .. ')'}
+  elseif known and tonumber(known) > now then
+    return {'repeated', have}
   end
   -- each write forgets a few, so that no single one has all the work
-  local old = redis.call('ZRANGE', KEYS[2], '-inf', now, 'BYSCORE', 'LIMIT', 0, 16)
-  if #old > 0 then redis.call('ZREM', KEYS[2], unpack(old)) end
+  old = redis.call('ZRANGE', KEYS[2], '-inf', now, 'BYSCORE', 'LIMIT', 0, 16)
+end
+
+-- halves are a number of 64 bits in two that a Lua number holds: it is high * 10^10 + low,
+-- and low is from 0 to 10^10 - 1, so that numbers compare half by half
+local function halves(text)
+  local sign, digits = string.match(text, '^(%-?)(%d+)$')
+  if not digits or #digits > 19 then
+    return nil
+  end
+  local high, low = tonumber(string.sub(digits, 1, -11)) or 0, tonumber(string.sub(digits, -10))
+  if sign == '-' then
+    high, low = -high, -low
+  end
+  local carry = math.floor(low / 1e10)
+  return high + carry, low - carry * 1e10
 end
 if ARGV[4] ~= '' then
-  local have = tonumber(redis.call('GET', KEYS[1]) or 0)
-  local sum = have + ARGV[3]
-  if math.abs(have) > 2 ^ 53 or sum < tonumber(ARGV[4]) or sum > tonumber(ARGV[5]) then
-    return answer('refused')
+  local high, low = halves(have)
+  if not high then
+    return redis.error_reply('ERR the counter holds no whole number of 64 bits (key ' .. KEYS[1] .. ')')
+  end
+  local byHigh, byLow = halves(ARGV[3])
+  local carry = math.floor((low + byLow) / 1e10)
+  high, low = high + byHigh + carry, low + byLow - carry * 1e10
+  local lowestHigh, lowestLow = halves(ARGV[4])
+  local highestHigh, highestLow = halves(ARGV[5])
+  if high < lowestHigh or high == lowestHigh and low < lowestLow then
+    return {'refused', have}
+  elseif high > highestHigh or high == highestHigh and low > highestLow then
+    return {'refused', have}
   end
 end
-redis.call('INCRBY', KEYS[1], ARGV[3])
-if tonumber(ARGV[1]) > 0 and (ARGV[2] == 'renew' or redis.call('PTTL', KEYS[1]) == -1) then
+
+-- the first write: a number that cannot be counted, or would leave 64 bits, ends it here
+local done = redis.pcall('INCRBY', KEYS[1], ARGV[3])
+if type(done) == 'table' then
+  return {err = done.err .. ' (key ' .. KEYS[1] .. ')'}
+end
+local ttl = tonumber(ARGV[1])
+if ttl > 0 and (left < 0 or ARGV[2] == 'renew' or ARGV[2] == 'longer' and left < ttl) then
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
 end
 if KEYS[2] then
   redis.call('ZADD', KEYS[2], now + ARGV[7], ARGV[6])
   redis.call('PEXPIRE', KEYS[2], ARGV[7])
+  if #old > 0 then redis.call('ZREM', KEYS[2], unpack(old)) end
 end
-return answer('added')
+-- as the server says it: a Lua number is exact up to 2^53
+return {'added', redis.call('GET', KEYS[1])}

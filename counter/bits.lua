@@ -1,10 +1,22 @@
 -- bits: how many bits some bitmaps have set together
 -- KEYS: 1 a key for the result, which is gone when the script ends  2… the bitmaps
--- ARGV: 1 OR or AND
--- Returns: the number; an error if the key for the result is in use
+-- ARGV: 1 OR or AND  2 how many bytes the bitmaps may have together
+-- Returns: the number; -1 if they have more bytes; an error if the key for the result is in
+--          use, or a bitmap is none
 -- Round trips: 1
 if redis.call('EXISTS', KEYS[1]) == 1 then
-  return redis.error_reply('SCRATCH the key for the result holds something')
+  return redis.error_reply('SCRATCH the key for the result holds something (key ' .. KEYS[1] .. ')')
+end
+local bytes = 0
+for i = 2, #KEYS do
+  local size = redis.pcall('STRLEN', KEYS[i])
+  if type(size) == 'table' then
+    return {err = size.err .. ' (key ' .. KEYS[i] .. ')'}
+  end
+  bytes = bytes + size
+end
+if bytes > tonumber(ARGV[2]) then
+  return -1
 end
 redis.call('BITOP', ARGV[1], unpack(KEYS))
 local count = redis.call('BITCOUNT', KEYS[1])

@@ -51,12 +51,12 @@ type Added struct {
 	Repeated bool  // by an earlier one
 }
 
-// Bounds are the lowest and highest sum that an increment may reach, at most
-// 2^53 either way.
+// Bounds are the lowest and highest sum that an increment may reach: any of 64
+// bits, both included.
 type Bounds struct{ Low, High int64 }
 
 // AddWithin adds n if the sum stays within the bounds, and else changes nothing:
-// a stock that must not fall below 0 is Bounds{0, 1<<53}. One round trip.
+// a stock that must not fall below 0 is Bounds{0, math.MaxInt64}. One round trip.
 func (c Counter) AddWithin(ctx context.Context, n int64, b Bounds, options ...keywright.WriteOption) (Added, error) {
 	return c.add(n, &b, nil, "", options).Do(ctx)
 }
@@ -148,17 +148,14 @@ func (x Exact) AddOnceWithin(ctx context.Context, id string, n int64, b Bounds, 
 
 func (c Counter) add(n int64, b *Bounds, ids *typed.Key, id string, options []keywright.WriteOption) keywright.Op[Added] {
 	ms, asked, err := c.Entry().Choose(options)
-	rule, low, high := "new", "", ""
-	if asked || c.Entry().TTL.Sliding {
-		rule = "renew"
-	}
+	low, high := "", ""
 	if b != nil {
-		low, high, err = strconv.FormatInt(b.Low, 10), strconv.FormatInt(b.High, 10), firstOf(err, b.check(n))
+		low, high, err = strconv.FormatInt(b.Low, 10), strconv.FormatInt(b.High, 10), firstOf(err, b.check())
 	}
 	s := keywright.Spec[Added]{
 		Action: keywright.Action{Client: c.client, Name: "add", Entry: c.Entry(), Effect: keywright.Writes, Key: c.Name()},
 		Script: c.script, Keys: []string{c.Name()},
-		Args:   []string{strconv.FormatInt(ms, 10), rule, strconv.FormatInt(n, 10), low, high},
+		Args:   []string{strconv.FormatInt(ms, 10), typed.Rule(c.Entry(), asked), strconv.FormatInt(n, 10), low, high},
 		Decode: added,
 	}
 	if ids != nil {
@@ -173,14 +170,7 @@ func (c Counter) add(n int64, b *Bounds, ids *typed.Key, id string, options []ke
 	return keywright.NewOp(s)
 }
 
-// check: Lua counts in doubles.
-func (b Bounds) check(n int64) error {
-	const most = 1 << 53
-	for _, x := range []int64{b.Low, b.High, n} {
-		if x > most || x < -most {
-			return fmt.Errorf("%d is beyond what a script counts exactly, 2^53", x)
-		}
-	}
+func (b Bounds) check() error {
 	if b.Low > b.High {
 		return fmt.Errorf("the bounds %d to %d leave nothing", b.Low, b.High)
 	}

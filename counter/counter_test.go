@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -80,7 +81,7 @@ func keeps(t *testing.T, s *keywrighttest.Server, c *keywright.Client, script *k
 		{"once refused", func() (Added, error) { return x.AddOnceWithin(t.Context(), "b", 1, stock) }, Added{15, false, false}},
 		{"then allowed", func() (Added, error) { return x.AddOnceWithin(t.Context(), "b", -15, stock) }, Added{0, true, false}},
 		{"another", func() (Added, error) { return x.AddOnce(t.Context(), "c", 1<<60) }, Added{1 << 60, true, false}},
-		{"inexact", func() (Added, error) { return n.AddWithin(t.Context(), 0, Bounds{-1 << 53, 1 << 53}) }, Added{1 << 60, false, false}},
+		{"beyond 2^53", func() (Added, error) { return n.AddWithin(t.Context(), 0, Bounds{-1 << 53, 1 << 53}) }, Added{1 << 60, false, false}},
 		{"exactly", func() (Added, error) { return x.AddOnce(t.Context(), "d", 1) }, Added{1<<60 + 1, true, false}},
 	}
 	for _, step := range steps {
@@ -106,7 +107,13 @@ func keeps(t *testing.T, s *keywrighttest.Server, c *keywright.Client, script *k
 	if left := s.Do("ZCOUNT", "ids", "-inf", "2").(int64); left != 0 {
 		return fmt.Errorf("%d forgotten ids are still there", left)
 	}
-	return ttl(s, "ids")
+	if err := ttl(s, "ids"); err != nil {
+		return err
+	}
+	if err := wide(t, s, n); err != nil {
+		return err
+	}
+	return wrongKeys(t, s, x)
 }
 
 func TestAdding(t *testing.T) {
@@ -123,14 +130,18 @@ func TestGuardsMatter(t *testing.T) {
 	for what, edit := range map[string][2]string{
 		"the TTL of the counter": {"redis.call('PEXPIRE', KEYS[1], ARGV[1])", ""},
 		"the TTL of the ids":     {"redis.call('PEXPIRE', KEYS[2], ARGV[7])", ""},
-		"the upper bound":        {" or sum > tonumber(ARGV[5])", ""},
-		"the lower bound":        {" or sum < tonumber(ARGV[4])", ""},
-		"what doubles hold":      {"math.abs(have) > 2 ^ 53 or ", "have > 2 ^ 70 and "},
-		"the check of the id":    {"if known and tonumber(known) > now then", "if false then"},
-		"an id's own end":        {"if known and tonumber(known) > now then", "if known then"},
+		"the upper bound":        {"high == highestHigh and low > highestLow", "false"},
+		"the lower bound":        {"high == lowestHigh and low < lowestLow", "false"},
+		"the upper half above":   {"high > highestHigh or", ""},
+		"the upper half below":   {"high < lowestHigh or", ""},
+		"the carry":              {"high + byHigh + carry", "high + byHigh"},
+		"the halves of negative": {"high, low = -high, -low", "high = -high"},
+		"the check of the id":    {"tonumber(known) > now then", "false then"},
+		"an id's own end":        {"elseif known and tonumber(known) > now then", "elseif known then"},
 		"the memory of the id":   {"redis.call('ZADD', KEYS[2], now + ARGV[7], ARGV[6])", ""},
 		"forgetting":             {"if #old > 0 then redis.call('ZREM', KEYS[2], unpack(old)) end", ""},
-		"the number as text":     {"return {word, redis.call('GET', KEYS[1]) or '0'}", "return {word, string.format('%.0f', tonumber(redis.call('GET', KEYS[1]) or 0))}"},
+		"the number as text":     {"return {'added', redis.call('GET', KEYS[1])}", "return {'added', string.format('%.0f', done)}"},
+		"the key in an error":    {"known.err .. ' (key ' .. KEYS[2] .. ')'", "known.err"},
 	} {
 		if strings.Count(addText, edit[0]) != 1 {
 			t.Errorf("%q is not once in the script", edit[0])
@@ -317,6 +328,23 @@ func TestUniques(t *testing.T) {
 		if err != nil || err2 != nil || total != want || total < 40_000 || ttl(s, "u:all") != nil {
 			t.Errorf("merged %d, want %d, %v, %v", total, want, err, err2)
 		}
+		s.Do("SET", "u:wrong", "x")
+		_, err = of("u:all").Merge(t.Context(), days[0], of("u:wrong"))
+		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused || !strings.Contains(err.Error(), "(key u:wrong)") {
+			t.Errorf("a source that is none: %v", err)
+		}
+		var many []Uniques[int64]
+		for i := range 150 {
+			many = append(many, of(fmt.Sprint("u:many:", i)))
+			if _, err := many[i].Add(t.Context(), int64(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		total, err = of("u:sum").Merge(t.Context(), many...)
+		want, err2 = many[0].Count(t.Context(), many[1:]...)
+		if err != nil || err2 != nil || total != want || total < 145 || total > 155 {
+			t.Errorf("of 150 sketches %d and %d, %v, %v", total, want, err, err2)
+		}
 		if changed, err := days[1].Add(t.Context(), 5); err != nil || !changed {
 			t.Errorf("%v, %v", changed, err)
 		}
@@ -394,9 +422,11 @@ func TestActives(t *testing.T) {
 		if _, err := a.Any(t.Context(), days...); err == nil || s.Do("GET", "act:scratch") != "mine" {
 			t.Errorf("a key in use was taken for scratch: %v", err)
 		}
-		large := NewActives(ActivesConfig{Client: c, Entry: hour, MaxID: 1<<32 - 1, Scratch: "act:scratch"}) // too large for one script
-		if n, err := large.Any(t.Context(), days...); err != nil || n == 0 {
-			t.Errorf("large bitmaps: %d, %v", n, err)
+		s.Do("DEL", "act:scratch", "act:wrong")
+		s.Do("RPUSH", "act:wrong", "x")
+		_, err := a.Any(t.Context(), days[0], a.Of("act:wrong", nil))
+		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused || !strings.Contains(err.Error(), "(key act:wrong)") {
+			t.Errorf("a key of another type: %v", err)
 		}
 	})
 }
@@ -417,6 +447,13 @@ func unite(sets []map[int64]bool) (any, every int64) {
 }
 
 // TestBitGuardsMatter: the script that puts bitmaps together.
+// sent is how many commands the server has had since it had processed so many.
+func sent(s *keywrighttest.Server, before string) int {
+	was, _ := strconv.Atoi(before)
+	now, _ := strconv.Atoi(s.Info("total_commands_processed"))
+	return now - was
+}
+
 func TestBitGuardsMatter(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
@@ -437,12 +474,22 @@ func TestBitGuardsMatter(t *testing.T) {
 		if _, err := a.Any(t.Context(), a.Of("b:1", nil)); err == nil {
 			return errors.New("a key in use was overwritten")
 		}
+		s.Do("DEL", "b:scratch")
+		s.Do("SETBIT", "b:2", strconv.Itoa(mostBits*8), "1") // too large for one script
+		commands := s.Info("total_commands_processed")
+		n, err := a.Any(t.Context(), a.Of("b:1", nil), a.Of("b:2", nil))
+		if err != nil || n != 2 {
+			return fmt.Errorf("large bitmaps: %d, %v", n, err)
+		}
+		if sent(s, commands) < mostBits/part {
+			return errors.New("large bitmaps were put together in one script")
+		}
 		return nil
 	}
 	if err := check(bitsScript); err != nil {
 		t.Fatal(err)
 	}
-	for _, guard := range []string{"redis.call('UNLINK', KEYS[1])", "return redis.error_reply('SCRATCH the key for the result holds something')"} {
+	for _, guard := range []string{"redis.call('UNLINK', KEYS[1])", "return -1", "return redis.error_reply('SCRATCH the key for the result holds something (key ' .. KEYS[1] .. ')')"} {
 		if strings.Count(bitsText, guard) != 1 {
 			t.Errorf("%q is not once in the script", guard)
 		}
@@ -499,7 +546,6 @@ func TestWhatIsInvalid(t *testing.T) {
 	a := NewActives(ActivesConfig{Client: c, Entry: hour})
 	u := NewUniques(c, hour, "u", nil, &numbers)
 	errs := map[string]error{}
-	_, errs["bounds beyond 2^53"] = n.AddWithin(t.Context(), 1, Bounds{0, 1 << 60})
 	_, errs["no room"] = n.AddWithin(t.Context(), 1, Bounds{2, 1})
 	_, errs["bad key"] = New(c, hour, "", bad).AddWithin(t.Context(), 1, stock)
 	_, errs["ids for ever"] = n.Exactly(forever, "ids", nil).AddOnce(t.Context(), "a", 1)
@@ -512,10 +558,8 @@ func TestWhatIsInvalid(t *testing.T) {
 	_, errs["max too great"] = NewActives(ActivesConfig{Client: c, Entry: hour, MaxID: 1 << 33}).Of("d", nil).Mark(t.Context(), 1)
 	_, errs["no days"] = a.Any(t.Context())
 	_, errs["bad day"] = a.Every(t.Context(), a.Of("", bad))
-	_, errs["nobody"] = u.Add(t.Context())
 	_, errs["too many"] = u.Add(t.Context(), make([]int64, MaxAdded+1)...)
 	_, errs["no member"] = u.Add(t.Context(), -1)
-	_, errs["nothing to merge"] = u.Merge(t.Context())
 	_, errs["too many keys"] = u.Count(t.Context(), make([]Uniques[int64], MaxKeys)...)
 	for name, err := range errs {
 		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {

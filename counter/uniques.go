@@ -3,7 +3,6 @@ package counter
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -47,8 +46,8 @@ func (u Uniques[M]) Add(ctx context.Context, members ...M) (changed bool, err er
 // LaterAdd is Add to be queued.
 func (u Uniques[M]) LaterAdd(members []M, options ...keywright.WriteOption) keywright.Op[bool] {
 	var err error
-	if len(members) == 0 || len(members) > MaxAdded {
-		err = fmt.Errorf("%d members; 1 to %d are counted at once", len(members), MaxAdded)
+	if len(members) > MaxAdded {
+		err = fmt.Errorf("%d members; at most %d are counted at once", len(members), MaxAdded)
 	}
 	texts := make([]string, 0, len(members))
 	for _, m := range members {
@@ -56,17 +55,17 @@ func (u Uniques[M]) LaterAdd(members []M, options ...keywright.WriteOption) keyw
 		err, texts = firstOf(err, bad), append(texts, text)
 	}
 	op := typed.NewWrite(u.Key, "count unique", keywright.Idempotent, rueidis.RedisResult.AsBool, "PFADD", texts, options...)
-	return op.Failing(invalid(u.Entry(), err))
+	return typed.OrNothing(len(members), u.Key, op.Failing(invalid(u.Entry(), err)))
 }
 
 // Count is about how many different members there are, in these and in others
-// together, each member once. One round trip; where the keys lie in different
-// slots of a cluster they are read (12 KiB each, a round trip per server) and
-// added up here, with the same result.
+// together, each member once. One round trip. More than 64 keys, which would hold
+// the server up, and keys in different slots of a cluster are read (12 KiB each, a
+// round trip per server and 32 keys) and added up here, with the same result.
 func (u Uniques[M]) Count(ctx context.Context, others ...Uniques[M]) (int64, error) {
 	keys, err := u.names(others)
 	action := keywright.Action{Client: u.client, Name: "count", Entry: u.Entry(), Effect: keywright.Reads, Key: u.Name(), Err: invalid(u.Entry(), err)}
-	if err == nil && apart(u.client, keys) {
+	if err == nil && (len(keys) > mergedAtOnce || apart(u.client, keys)) {
 		return u.countHere(ctx, keys)
 	}
 	return keywright.NewOp(keywright.Spec[int64]{Action: action, Decode: rueidis.RedisResult.AsInt64,
@@ -90,22 +89,34 @@ func (u Uniques[M]) countHere(ctx context.Context, keys []string) (int64, error)
 	return all.count(), nil
 }
 
+// mergedAtOnce is how many HyperLogLogs the server adds up in one step: about 3 ms.
+const mergedAtOnce = 64
+
 // Merge counts what sources have counted into these as well, with the declared
 // TTL in the same step, and gives the new count. In a cluster all keys must
-// share a slot. It is sent again when its reply was lost. One round trip.
-func (u Uniques[M]) Merge(ctx context.Context, sources ...Uniques[M]) (int64, error) {
+// share a slot. It is sent again when its reply was lost. One round trip per 64
+// sources; after an error a part may be counted, and a repetition counts the rest.
+func (u Uniques[M]) Merge(ctx context.Context, sources ...Uniques[M]) (count int64, err error) {
 	keys, err := u.names(sources)
-	ms, asked, bad := u.Entry().Choose(nil)
-	rule := "new"
-	if asked || u.Entry().TTL.Sliding {
-		rule = "renew"
+	if err != nil {
+		return 0, invalid(u.Entry(), err)
 	}
 	if len(sources) == 0 {
-		bad = firstOf(bad, errors.New("there is nothing to merge"))
+		return u.Count(ctx)
 	}
+	for part := range slices.Chunk(keys[1:], mergedAtOnce) {
+		if count, err = u.merge(ctx, append([]string{u.Name()}, part...)); err != nil {
+			return 0, err
+		}
+	}
+	return count, nil
+}
+
+func (u Uniques[M]) merge(ctx context.Context, keys []string) (int64, error) {
+	ms, asked, bad := u.Entry().Choose(nil)
 	return keywright.NewOp(keywright.Spec[int64]{
-		Action: keywright.Action{Client: u.client, Name: "merge", Entry: u.Entry(), Effect: keywright.Idempotent, Key: u.Name(), Err: invalid(u.Entry(), firstOf(err, bad))},
-		Script: mergeScript, Keys: keys, Args: []string{strconv.FormatInt(ms, 10), rule}, Decode: rueidis.RedisResult.AsInt64,
+		Action: keywright.Action{Client: u.client, Name: "merge", Entry: u.Entry(), Effect: keywright.Idempotent, Key: u.Name(), Err: invalid(u.Entry(), bad)},
+		Script: mergeScript, Keys: keys, Args: []string{strconv.FormatInt(ms, 10), typed.Rule(u.Entry(), asked)}, Decode: rueidis.RedisResult.AsInt64,
 	}).Do(ctx)
 }
 

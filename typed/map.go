@@ -123,7 +123,7 @@ func (o MapOps[F, V]) SetIfAbsent(field F, v V, options ...keywright.WriteOption
 func (o MapOps[F, V]) SetAll(values map[F]V, options ...keywright.WriteOption) keywright.Op[int64] {
 	args, err := o.args(values)
 	op := change(o.m.Key, "set fields", asInt, writing{command: "HSET", args: args, width: 2, mode: add, options: options, err: err})
-	return orNothing(len(args), o.m.Key, op)
+	return OrNothing(len(args), o.m.Key, op)
 }
 
 // Replace is Map.Replace.
@@ -135,7 +135,7 @@ func (o MapOps[F, V]) Replace(values map[F]V, options ...keywright.WriteOption) 
 // Remove is Map.Remove.
 func (o MapOps[F, V]) Remove(fields ...F) keywright.Op[int64] {
 	names, err := encodeAll(o.m.field, fields)
-	return orNothing(len(names), o.m.Key, failing(plain(o.m.Key, "remove fields", keywright.Idempotent, asInt, "HDEL", names...), err))
+	return OrNothing(len(names), o.m.Key, failing(plain(o.m.Key, "remove fields", keywright.Idempotent, asInt, "HDEL", names...), err))
 }
 
 func (o MapOps[F, V]) args(values map[F]V) ([]string, error) {

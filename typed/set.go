@@ -73,7 +73,7 @@ type SetOps[M any] struct{ s Set[M] }
 func (o SetOps[M]) Add(members []M, options ...keywright.WriteOption) keywright.Op[int64] {
 	args, err := encodeAll(o.s.codec, members)
 	op := change(o.s.Key, "add", asInt, writing{command: "SADD", args: args, width: 1, mode: add, options: options, err: err})
-	return orNothing(len(args), o.s.Key, op)
+	return OrNothing(len(args), o.s.Key, op)
 }
 
 // Replace is Set.Replace.
@@ -85,7 +85,7 @@ func (o SetOps[M]) Replace(members []M, options ...keywright.WriteOption) keywri
 // Remove is Set.Remove.
 func (o SetOps[M]) Remove(members ...M) keywright.Op[int64] {
 	args, err := encodeAll(o.s.codec, members)
-	return orNothing(len(args), o.s.Key, failing(plain(o.s.Key, "remove", keywright.Idempotent, asInt, "SREM", args...), err))
+	return OrNothing(len(args), o.s.Key, failing(plain(o.s.Key, "remove", keywright.Idempotent, asInt, "SREM", args...), err))
 }
 
 // Has is Set.Has.
@@ -120,9 +120,10 @@ func counted(n int64) error {
 	return invalid(fmt.Errorf("a count of %d; it is at least 1", n))
 }
 
-// orNothing is the operation, or with n = 0 elements one that changes nothing and
+// OrNothing is the operation, or with n = 0 elements one that changes nothing and
 // gives the zero value. It is a read then, so that it can be queued like any other.
-func orNothing[T any](n int, k Key, op keywright.Op[T]) keywright.Op[T] {
+// It is for typed handles and constructs.
+func OrNothing[T any](n int, k Key, op keywright.Op[T]) keywright.Op[T] {
 	if n > 0 || op.Err != nil {
 		return op
 	}

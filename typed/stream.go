@@ -66,7 +66,7 @@ func (s Stream[T]) Len(ctx context.Context) (int64, error) {
 
 // Remove removes entries by id and gives how many were there.
 func (s Stream[T]) Remove(ctx context.Context, ids ...string) (int64, error) {
-	return orNothing(len(ids), s.Key, plain(s.Key, "remove", keywright.Idempotent, asInt, "XDEL", ids...)).Do(ctx)
+	return OrNothing(len(ids), s.Key, plain(s.Key, "remove", keywright.Idempotent, asInt, "XDEL", ids...)).Do(ctx)
 }
 
 func (s Stream[T]) messages(r rueidis.RedisResult) ([]Message[T], error) {
@@ -147,7 +147,7 @@ func (g Group[T]) Read(ctx context.Context, consumer string, n int64, wait time.
 // Ack says that entries have been dealt with, and gives how many were pending.
 func (g Group[T]) Ack(ctx context.Context, ids ...string) (int64, error) {
 	op := plain(g.stream.Key, "ack", keywright.Idempotent, asInt, "XACK", append([]string{g.name}, ids...)...)
-	return orNothing(len(ids), g.stream.Key, op).Do(ctx)
+	return OrNothing(len(ids), g.stream.Key, op).Do(ctx)
 }
 
 // Claim takes over at most n entries that other consumers have had for longer

@@ -45,7 +45,7 @@ func (o ZSetOps[M, S]) add(name string, heads []string, members []Scored[M, S], 
 	if m == replace {
 		return op
 	}
-	return orNothing(len(members), o.z.Key, op)
+	return OrNothing(len(members), o.z.Key, op)
 }
 
 func (o ZSetOps[M, S]) score(s S) (string, error) {
@@ -124,7 +124,7 @@ func (o ZSetOps[M, S]) Len() keywright.Op[int64] { return read(o.z.Key, "len", a
 // Remove is ZSet.Remove.
 func (o ZSetOps[M, S]) Remove(members ...M) keywright.Op[int64] {
 	args, err := encodeAll(o.z.codec, members)
-	return orNothing(len(args), o.z.Key, failing(plain(o.z.Key, "remove", keywright.Idempotent, asInt, "ZREM", args...), err))
+	return OrNothing(len(args), o.z.Key, failing(plain(o.z.Key, "remove", keywright.Idempotent, asInt, "ZREM", args...), err))
 }
 
 // RemoveBetween is ZSet.RemoveBetween.
