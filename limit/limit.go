@@ -20,8 +20,10 @@ package limit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -123,14 +125,28 @@ func (l Limiter) action(name string, effect keywright.Effect, err error) keywrig
 	return keywright.Action{Client: l.limits.client, Name: name, Entry: l.limits.entry, Effect: effect, Err: err, Key: l.key}
 }
 
-// decode reads what the scripts return.
+// ErrForm is in the *keywright.DecodeError of a key that holds what another rule
+// keeps there, or a newer version of this program. The key stays as it is, and
+// nothing passes. Reset forgets what is there.
+var ErrForm = errors.New("the key holds what another rule or a newer program has written")
+
+// decode reads what the scripts return: numbers, as text where they may be large.
 func decode(r rueidis.RedisResult) (out Result, err error) {
-	ns, err := r.AsIntSlice()
+	values, err := r.ToArray()
+	if reply, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(reply.Error(), "FORM ") {
+		return out, &keywright.DecodeError{Err: ErrForm}
+	}
 	if err != nil {
 		return out, err
 	}
-	if len(ns) != 4 {
-		return out, &keywright.DecodeError{Err: fmt.Errorf("the script answers %d numbers, not 4", len(ns))}
+	if len(values) != 4 {
+		return out, &keywright.DecodeError{Err: fmt.Errorf("the script answers %d numbers, not 4", len(values))}
+	}
+	var ns [4]int64
+	for i, v := range values {
+		if ns[i], err = v.AsInt64(); err != nil {
+			return out, err
+		}
 	}
 	us := func(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 	return Result{ns[0] == 1, ns[1], us(ns[2]), us(ns[3])}, nil

@@ -46,7 +46,7 @@ var (
 
 // GCRA lets limit through per time, evenly, and burst at once; 0: limit. In any
 // span of length L at most burst + L/per·limit pass: a burst and what flows in
-// meanwhile. It is the cheapest, its key is a number of 16 digits, and it tells
+// meanwhile. It is the cheapest, its key is a text of 19 bytes, and it tells
 // the wait exactly. The time per one is rounded up to a whole microsecond; where
 // that makes a limit stricter by more than 1 % the rule is an error.
 func GCRA(limit int64, per time.Duration, burst int64) Rule {
@@ -60,7 +60,7 @@ func GCRA(limit int64, per time.Duration, burst int64) Rule {
 	if r.err != nil {
 		return r
 	}
-	each := (per.Microseconds() + limit - 1) / limit
+	each := 1 + (per.Microseconds()-1)/limit
 	if float64(each)*float64(limit) > 1.01*float64(per.Microseconds()) {
 		r.err = fmt.Errorf("%d per %v cannot be told in whole microseconds within 1 %%", limit, per)
 	}
@@ -82,7 +82,7 @@ const slices = 60
 // Sliding lets at most limit through in any span of length per, whenever it
 // begins. It counts in 60 buckets, and one that lies partly in the window counts
 // whole: so it may say no up to a 60th of per too early, and never yes too
-// often. Its key is a string of 256 bytes, which must be able to live for
+// often. Its key is a string of 258 bytes, which must be able to live for
 // 61/60 of per and two milliseconds.
 func Sliding(limit int64, per time.Duration) Rule {
 	r := Rule{algorithm: sliding, limit: limit, err: plausible(limit, per)}
@@ -98,8 +98,8 @@ func Sliding(limit int64, per time.Duration) Rule {
 // Fixed lets limit through in a window of length per, which the first one opens.
 // It is for quotas ("1000 a day"), not for protection: up to twice the limit can
 // pass around the edge of two windows, limit at the end of the one and limit at
-// the beginning of the next. Its key is a plain number. per is rounded up to a
-// whole millisecond.
+// the beginning of the next. Its key is a plain number, exact up to
+// 2^63 - 1. per is rounded up to a whole millisecond.
 func Fixed(limit int64, per time.Duration) Rule {
 	ms := (per + time.Millisecond - 1) / time.Millisecond
 	return Rule{algorithm: fixed, limit: limit, args: numbers(limit, int64(ms)), needs: ms * time.Millisecond, err: plausible(limit, per)}
@@ -111,8 +111,6 @@ func plausible(limit int64, per time.Duration) error {
 		return fmt.Errorf("a limit of %d lets nothing through", limit)
 	case per < time.Millisecond:
 		return fmt.Errorf("%v is no window; the shortest is 1ms", per)
-	case limit > 1<<53:
-		return fmt.Errorf("a limit of %d is more than a script can count exactly, 2^53", limit)
 	}
 	return nil
 }

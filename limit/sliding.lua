@@ -1,6 +1,7 @@
 -- sliding: let n through if no window of the length gets more than the limit by it
--- KEYS: 1 the limit: the number of its newest bucket (8 bytes), the sum of all (4), then 61
---       counts of 4 bytes, the newest first. 60 buckets are a window; one more lies in it in part
+-- KEYS: 1 the limit: s1, the number of its newest bucket (8 bytes), the sum of all (4), then
+--       61 counts of 4 bytes, the newest first. 60 buckets are a window; one more lies in it in
+--       part
 -- ARGV: 1 n, 0 to look only  2 limit  3 bucket in us
 -- Returns: allowed (1 or 0), remaining, us until n would pass, us until all is free again
 -- Round trips: 1
@@ -9,26 +10,29 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local n, limit, width = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local want, newest = n > 0 and n or 1, math.floor(now / width)
-local head = redis.call('GETRANGE', key, 0, 15)
+local head, size = redis.call('GETRANGE', key, 0, 17), redis.call('STRLEN', key)
 local base, total, first = newest, 0, 0
-if head ~= '' then
-  base, total, first = struct.unpack('>I8I4I4', head)
+if size > 0 then
+  if size ~= 14 + 4 * buckets or string.sub(head, 1, 2) ~= 's1' then
+    return redis.error_reply('FORM the key holds what another rule or a newer program has written (key ' .. key .. ')')
+  end
+  base, total, first = struct.unpack('>I8I4I4', head, 3)
 end
 -- a clock that went back, also by a failover to another machine: what has passed counts
 -- as of now, for one more window
 local behind = base > newest
 if behind then base = newest end
 -- the commonest case: the newest bucket goes on, and its end is in the key's TTL already
-if head ~= '' and base == newest and not behind and total + want <= limit then
+if size > 0 and base == newest and not behind and total + want <= limit then
   if n > 0 then
     total = total + n
-    redis.call('SETRANGE', key, 8, struct.pack('>I4I4', total, first + n))
+    redis.call('SETRANGE', key, 10, struct.pack('>I4I4', total, first + n))
   end
   return {1, limit - total, 0, (newest + buckets) * width - now}
 end
 
 local counts, format = {}, '>I8I4' .. string.rep('I4', buckets)
-local old, shift = head ~= '' and {struct.unpack(format, redis.call('GET', key))} or {}, newest - base
+local old, shift = size > 0 and {struct.unpack(format, redis.call('GET', key), 3)} or {}, newest - base
 total = 0
 for back = 0, buckets - 1 do -- a bucket that lies partly in the window counts whole
   local count = back >= shift and old[3 + back - shift] or 0
@@ -42,7 +46,7 @@ if n > 0 and (fits or behind) then
     total = total + n
   end
   local ttl = math.ceil(((newest + buckets) * width - now) / 1000) + 1
-  redis.call('SET', key, struct.pack(format, newest, total, unpack(counts)), 'PX', math.min(ttl, math.ceil(buckets * width / 1000) + 1))
+  redis.call('SET', key, 's1' .. struct.pack(format, newest, total, unpack(counts)), 'PX', math.min(ttl, math.ceil(buckets * width / 1000) + 1))
 end
 -- a bucket leaves with the 61st behind it
 local free, retry, reset = limit - total, 0, 0
