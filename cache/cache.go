@@ -96,6 +96,7 @@ type Cache[V any] struct {
 	guard   *breaker.Breaker
 	copies  *copies[V]
 	spent   average
+	heeded  bool // somebody hears of hits, misses and loads
 
 	mu        sync.Mutex
 	flights   map[string]*flight[V]
@@ -120,7 +121,7 @@ func New[V any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[V], 
 		o.Patience = cmp.Or(o.Patience, 250*time.Millisecond)
 	}
 	x := &Cache[V]{client: c, entry: e, codec: codec, scripts: standard, o: o, timed: o.Fresh > 0 || o.Early > 0,
-		flights: map[string]*flight[V]{}, refreshes: map[string]struct{}{}}
+		heeded: c.Noticed(keywright.CacheHit), flights: map[string]*flight[V]{}, refreshes: map[string]struct{}{}}
 	if o.TTL > 0 {
 		x.write = []keywright.WriteOption{keywright.ExpiresIn(o.TTL)}
 	}
@@ -223,6 +224,10 @@ func (c *Cache[V]) At(k typed.Key) Item[V] { return c.Key(k.Name(), k.Err()) }
 // Name is the key of the value.
 func (i Item[V]) Name() string { return i.main }
 
+// MaxTags is how many tags a value has at most: a script enters it in all of them
+// in one step.
+const MaxTags = 100
+
 // Tagged is the item with tags: keys of sets, one per tag, that InvalidateTag
 // takes. They must be known before the value is loaded, and given with every
 // GetOrLoad, Refresh and Set of it: a tag that was added when the load is done
@@ -234,6 +239,9 @@ func (i Item[V]) Tagged(tags ...typed.Key) Item[V] {
 			m.err = t.Err()
 		}
 		m.tags = append(m.tags, t.Name())
+	}
+	if len(m.tags) > MaxTags && m.err == nil {
+		m.err = &keywright.Error{Class: keywright.Invalid, Entry: i.c.entry.Name, Err: fmt.Errorf("%d tags; a value has at most %d", len(m.tags), MaxTags)}
 	}
 	i.more = m
 	return i

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -350,8 +351,7 @@ func TestVersion(t *testing.T) {
 		v := cache.NewVersion(w.c, typed.NewKey(w.c, &tags, "version:shop", nil))
 		n, err := v.Current(ctx)
 		w.ok(err)
-		same(t, "before", n, 0)
-		last := int64(0)
+		last := n
 		for range 3 {
 			n, err := v.Bump(ctx)
 			w.ok(err)
@@ -365,6 +365,9 @@ func TestVersion(t *testing.T) {
 		if n, err := v.Bump(ctx); err != nil || n <= last {
 			t.Errorf("a version that was lost goes back: %d after %d, %v", n, last, err)
 		}
+		w.do("version:shop", "DEL", "version:shop")
+		eventually(t, "a new number", func() bool { n, err = v.Current(ctx); return err == nil && n > last })
+		same(t, "stored", w.do("version:shop", "GET", "version:shop"), any(strconv.FormatInt(n, 10)))
 	})
 }
 

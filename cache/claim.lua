@@ -6,10 +6,19 @@
 --       4 with stale: the PTTL that was seen  5 how long a tag remembers, in µs
 -- Returns: {'hit', value} | {'absent'} | {'busy', ms left of the lease} | {'mine'}
 -- Round trips: 1
-local fill = redis.call('GET', KEYS[2])
+local fill, wrong = asked('GET', KEYS[2])
+if wrong then
+  return wrong
+end
+local left = fill and redis.call('PTTL', KEYS[2]) or 0
+if left < 0 then
+  return redis.error_reply('FORM a lease never ends, so that it is none of this program (key ' .. KEYS[2] .. ')')
+end
 if ARGV[3] == 'miss' then
-  local value = redis.call('GET', KEYS[1])
-  if value then
+  local value, wrongValue = asked('GET', KEYS[1])
+  if wrongValue then
+    return wrongValue
+  elseif value then
     return {'hit', value}
   elseif fill == 'absent' then
     return {'absent'}
@@ -18,8 +27,12 @@ elseif ARGV[3] == 'stale' and redis.call('PTTL', KEYS[1]) > tonumber(ARGV[4]) th
   return {'hit', ''}
 end
 if ARGV[3] ~= 'force' and fill and fill ~= 'absent' and fill ~= ARGV[1] then
-  return {'busy', redis.call('PTTL', KEYS[2])}
+  return {'busy', left}
+end
+local writes, wrongTag = plan(3, tonumber(ARGV[5]), KEYS[1])
+if wrongTag then
+  return wrongTag
 end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
-remember(3, tonumber(ARGV[5]), KEYS[1])
+remember(writes, KEYS[1])
 return {'mine'}

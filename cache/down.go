@@ -36,7 +36,7 @@ func (i Item[V]) without(err error) reading[V] {
 	r := reading[V]{left: -1, err: err}
 	if i.c.copies != nil {
 		if v, ok := i.c.copies.get(i.main, time.Now()); ok {
-			r.value, r.err = v, nil
+			r.value, r.old, r.err = v, err, nil
 		}
 	}
 	return r

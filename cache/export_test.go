@@ -2,7 +2,9 @@ package cache
 
 import (
 	"context"
+	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"github.com/keywright/keywright"
 )
@@ -15,15 +17,47 @@ func (i Item[V]) Renew(ctx context.Context, load Loader[V], seen int64) bool {
 // Mutate replaces a piece of a script in caches that are made until restore is
 // called; ok is false if it is not there exactly once.
 func Mutate(file, old, new string) (restore func(), ok bool) {
-	text := map[string]string{"claim.lua": claimText, "fill.lua": fillText, "lease.lua": leaseText, "remember.lua": rememberText, "tag_drop.lua": tagDropText}
+	text := map[string]string{"claim.lua": claimText, "fill.lua": fillText, "lease.lua": leaseText, "remember.lua": rememberText, "tag_drop.lua": tagDropText, "bump.lua": bumpText}
 	if strings.Count(text[file], old) != 1 {
 		return nil, false
 	}
 	text[file] = strings.Replace(text[file], old, new, 1)
-	was := standard
+	was, bump := standard, bumpScript
 	standard.claim = keywright.NewScript("mutant", text["remember.lua"]+text["claim.lua"])
 	standard.fill = keywright.NewScript("mutant", text["remember.lua"]+text["fill.lua"])
 	standard.lease = keywright.NewScript("mutant", text["lease.lua"])
 	standard.tagDrop = keywright.NewScript("mutant", text["tag_drop.lua"])
-	return func() { standard = was }, true
+	bumpScript = keywright.NewScript("mutant", text["bump.lua"])
+	return func() { standard, bumpScript = was, bump }, true
+}
+
+// CurrentOfNone is Current by who has seen no key.
+func (v Version) CurrentOfNone(ctx context.Context) (int64, error) {
+	return v.bump("version", "now").Do(ctx)
+}
+
+// LateGetOrLoad is GetOrLoad by who comes while a load is under way; asked is closed
+// when it waits for that, or has what another has loaded.
+func (i Item[V]) LateGetOrLoad(ctx context.Context, asked chan<- struct{}, load Loader[V]) (V, error) {
+	looks := func() (f *flight[V], waiting int) {
+		i.c.mu.Lock()
+		defer i.c.mu.Unlock()
+		if f = i.c.flights[i.main]; f != nil {
+			waiting = f.waiting
+		}
+		return f, waiting
+	}
+	first, before := looks()
+	var done atomic.Bool
+	go func() {
+		for {
+			if f, waiting := looks(); done.Load() || f != first || waiting > before {
+				close(asked)
+				return
+			}
+			runtime.Gosched()
+		}
+	}()
+	defer done.Store(true)
+	return i.GetOrLoad(ctx, load)
 }

@@ -5,8 +5,13 @@
 --       5 how long a tag remembers, in µs
 -- Returns: 1, or 0 if the lease is gone: an invalidation, or a newer load
 -- Round trips: 1
-if ARGV[1] ~= '' and redis.call('GET', KEYS[2]) ~= ARGV[1] then
-  return 0
+if ARGV[1] ~= '' then
+  local fill, wrong = asked('GET', KEYS[2])
+  if wrong then
+    return wrong
+  elseif fill ~= ARGV[1] then
+    return 0
+  end
 end
 local ttl = tonumber(ARGV[3])
 if ARGV[2] == 'absent' then
@@ -16,11 +21,15 @@ if ARGV[2] == 'absent' then
   end
   return 1
 end
-remember(3, tonumber(ARGV[5]), KEYS[1])
+local writes, wrong = plan(3, tonumber(ARGV[5]), KEYS[1])
+if wrong then
+  return wrong
+end
 if ttl > 0 then
   redis.call('SET', KEYS[1], ARGV[4], 'PX', ttl)
 else
   redis.call('SET', KEYS[1], ARGV[4])
 end
+remember(writes, KEYS[1])
 redis.call('UNLINK', KEYS[2])
 return 1

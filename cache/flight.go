@@ -43,14 +43,17 @@ func newToken() string { return process + ":" + strconv.FormatUint(tokens.Add(1)
 func (i Item[V]) fly(ctx context.Context, load Loader[V], why claiming) (V, error) {
 	c := i.c
 	c.mu.Lock()
-	f := c.flights[i.main]
+	f, own := c.flights[i.main], false
 	if f == nil || why.mode == "force" {
-		f = i.start(ctx, load, why)
+		f, own = i.start(ctx, load, why), true
 	}
 	f.waiting++
 	c.mu.Unlock()
 	select {
 	case <-f.done:
+		if !own || !f.loading {
+			c.notice(ctx, keywright.CacheMiss, 0, nil)
+		}
 		return f.value, f.err
 	case <-ctx.Done():
 	}
@@ -127,10 +130,14 @@ func (i Item[V]) lead(ctx context.Context, f *flight[V], load Loader[V], why cla
 		}
 		i.c.begins(f)
 		var stored bool
-		if v, stored, err = i.loadAndFill(ctx, token, load); err != nil || stored || refused == refusals {
+		v, stored, err = i.loadAndFill(ctx, token, load)
+		if stored || err != nil && err != keywright.ErrNotFound {
 			return v, err
 		}
-		refused++
+		if refused == refusals {
+			return v, err
+		}
+		refused++ // whoever comes from now on begins a load of its own: see forgetting
 	}
 }
 
@@ -219,14 +226,16 @@ func (i Item[V]) unstored(err error, found bool) error {
 func (i Item[V]) run(ctx context.Context, load Loader[V]) (v V, spent time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), i.c.o.Limit)
 	defer cancel()
+	began := time.Now()
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the loader of %s panicked: %v", i.c.entry.Name, r)
 		}
+		spent = time.Since(began)
+		i.c.ran(ctx, spent, err)
 	}()
-	began := time.Now()
 	v, err = load(ctx)
-	return v, time.Since(began), err
+	return v, 0, err
 }
 
 // finishing is the context of what must be done although nobody waits: limited,

@@ -84,8 +84,8 @@ var guards = []struct {
 	name, file, old, new string
 	check                func(g *stage) error
 }{
-	{"a load that was invalidated is not stored (C2)", "fill.lua", "redis.call('GET', KEYS[2]) ~= ARGV[1]", "false", invalidatedLoad},
-	{"a load that was invalidated in one of many races is not stored (C2)", "fill.lua", "redis.call('GET', KEYS[2]) ~= ARGV[1]", "false", func(g *stage) error { return races(g, 2000) }},
+	{"a load that was invalidated is not stored (C2)", "fill.lua", "fill ~= ARGV[1]", "false", invalidatedLoad},
+	{"a load that was invalidated in one of many races is not stored (C2)", "fill.lua", "fill ~= ARGV[1]", "false", func(g *stage) error { return races(g, 2000) }},
 	{"a write makes a load void", "fill.lua", "redis.call('UNLINK', KEYS[2])\nreturn 1", "return 1", writtenLoad},
 	{"one load at a time (C1)", "claim.lua", "ARGV[3] ~= 'force' and fill and", "false and", oneAtATime},
 	{"a claim whose reply was lost is made again", "claim.lua", "and fill ~= ARGV[1] then", "then", lostClaim},
@@ -96,9 +96,16 @@ var guards = []struct {
 	{"absence is remembered", "claim.lua", "elseif fill == 'absent' then", "elseif false then", rememberedAbsence},
 	{"what is absent now is not there any more", "fill.lua", "redis.call('UNLINK', KEYS[1], KEYS[2])", "redis.call('UNLINK', KEYS[2])", goneAtRefresh},
 	{"a tag keeps what was stored since it was read", "tag_drop.lua", "tonumber(redis.call('ZSCORE', KEYS[1], ARGV[i]) or -1) == tonumber(ARGV[i + 1])", "true", taggedMeanwhile},
-	{"a tag's score grows even when the TTL shrinks", "remember.lua", "math.max(now + span, old + 1)", "math.max(now + span, old)", taggedMeanwhile},
-	{"a tag forgets the dead", "remember.lua", "redis.call('ZREM', KEYS[i], unpack(dead))", "local kept = dead", deadMembers},
-	{"a tag knows a load before it begins", "claim.lua", "remember(3, tonumber(ARGV[5]), KEYS[1])", "", taggedLoad},
+	{"a tag's score grows even when the TTL shrinks", "remember.lua", "tonumber(old or 0) + 1)", "tonumber(old or 0))", taggedMeanwhile},
+	{"a tag forgets the dead", "remember.lua", "redis.call('ZREM', w.key, unpack(dead))", "local kept = dead", deadMembers},
+	{"a tag knows a load before it begins", "claim.lua", "remember(writes, KEYS[1])", "", taggedLoad},
+	{"a refused key of a tag changes nothing and is named", "claim.lua", "if wrongTag then", "if false then", refusedTag},
+	{"a refused key of a tag stores nothing and is named", "fill.lua", "wrong = plan(3, tonumber(ARGV[5]), KEYS[1])\nif wrong then", "wrong = plan(3, tonumber(ARGV[5]), KEYS[1])\nif false then", refusedTag},
+	{"a refused key names itself", "remember.lua", "err = reply.err .. ' (key ' .. key .. ')'", "err = reply.err", refusedTag},
+	{"a lease that never ends is none", "claim.lua", "if left < 0 then", "if false then", endlessLease},
+	{"a version that was lost grows", "bump.lua", "time[1] * 1000000 + time[2]", "0", lostVersion},
+	{"a version that is there is given as it is", "bump.lua", "elseif have and ARGV[2] == 'now' then", "elseif false then", lostVersion},
+	{"a version is a number of this program", "bump.lua", "return redis.error_reply('FORM", "local kept = ('FORM", foreignVersion},
 }
 
 func TestGuards(t *testing.T) {

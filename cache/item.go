@@ -16,16 +16,22 @@ import (
 func (i Item[V]) Get(ctx context.Context) (V, error) {
 	if t := i.c.tier; t != nil && i.err() == nil {
 		if v, ok := t.get(i.main); ok {
+			i.c.got(ctx, nil)
 			return v, nil
 		}
 	}
 	switch i.c.way {
 	case direct:
-		return i.plain(ctx)
+		v, err := i.plain(ctx)
+		i.c.got(ctx, err)
+		return v, err
 	case local:
-		return i.cached(ctx)
+		v, err := i.cached(ctx)
+		i.c.got(ctx, err)
+		return v, err
 	}
 	r := i.read(ctx)
+	i.c.read(ctx, r)
 	return r.value, r.err
 }
 
@@ -37,17 +43,20 @@ func (i Item[V]) Get(ctx context.Context) (V, error) {
 func (i Item[V]) GetOrLoad(ctx context.Context, load Loader[V]) (V, error) {
 	if t := i.c.tier; t != nil && i.err() == nil {
 		if v, ok := t.get(i.main); ok {
+			i.c.got(ctx, nil)
 			return v, nil
 		}
 	}
 	switch i.c.way {
 	case direct:
 		if v, err := i.plain(ctx); err != keywright.ErrNotFound {
+			i.c.got(ctx, err)
 			return v, err
 		}
 		return i.fly(ctx, load, onMiss)
 	case local:
 		if v, err := i.cached(ctx); err != keywright.ErrNotFound {
+			i.c.got(ctx, err)
 			return v, err
 		}
 		return i.fly(ctx, load, onMiss)
@@ -59,6 +68,7 @@ func (i Item[V]) getOrLoad(ctx context.Context, load Loader[V]) (V, error) {
 	r := i.read(ctx)
 	switch {
 	case r.err == nil:
+		i.c.read(ctx, r)
 		if r.due {
 			i.refresh(ctx, load, r.left)
 		}
@@ -132,6 +142,7 @@ type reading[V any] struct {
 	value V
 	left  int64 // ms of its TTL, -1 unknown
 	due   bool
+	old   error // why this is a copy from before
 	err   error
 }
 

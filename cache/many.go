@@ -24,19 +24,32 @@ type ManyLoader[V any] = func(ctx context.Context, missing []int) (map[int]V, er
 // not answer (ServeStale).
 func (c *Cache[V]) GetMany(ctx context.Context, items []Item[V]) []Result[V] {
 	out := make([]Result[V], len(items))
-	if c.guard != nil && !c.guard.Allow() {
-		for n, i := range items {
-			r := i.without(c.unavailable("get many"))
-			out[n] = Result[V]{r.value, r.err}
-		}
-		return out
+	for n, r := range c.readMany(ctx, items) {
+		c.read(ctx, r)
+		out[n] = Result[V]{r.value, r.err}
 	}
+	return out
+}
+
+func (c *Cache[V]) readMany(ctx context.Context, items []Item[V]) []reading[V] {
+	out := make([]reading[V], len(items))
 	var b keywright.Batch
 	waiting := make([]*keywright.Pending[V], len(items))
 	for n, i := range items {
-		if out[n].Err = i.err(); out[n].Err == nil {
+		if out[n].err = i.err(); out[n].err == nil {
 			waiting[n] = keywright.Queue(&b, i.reading())
 		}
+	}
+	if b.Len() == 0 {
+		return out
+	}
+	if c.guard != nil && !c.guard.Allow() {
+		for n := range waiting {
+			if waiting[n] != nil {
+				out[n] = items[n].without(c.unavailable("get many"))
+			}
+		}
+		return out
 	}
 	short, cancel := c.patient(ctx)
 	defer cancel()
@@ -51,7 +64,7 @@ func (c *Cache[V]) GetMany(ctx context.Context, items []Item[V]) []Result[V] {
 
 // settled is the result of one of several. What failed for a passing reason is read
 // again alone, unless the server is to be left alone soon.
-func (i Item[V]) settled(ctx context.Context, p *keywright.Pending[V]) Result[V] {
+func (i Item[V]) settled(ctx context.Context, p *keywright.Pending[V]) reading[V] {
 	v, err := p.Result()
 	class, ours := keywright.ClassOf(err)
 	switch {
@@ -61,10 +74,9 @@ func (i Item[V]) settled(ctx context.Context, p *keywright.Pending[V]) Result[V]
 	case i.c.guard == nil && class == keywright.Retryable:
 		v, err = i.plain(ctx)
 	case i.c.guard != nil && failing(err):
-		r := i.without(err)
-		v, err = r.value, r.err
+		return i.without(err)
 	}
-	return Result[V]{v, err}
+	return reading[V]{value: v, left: -1, err: err}
 }
 
 // GetOrLoadMany reads several values, and loads all that are missing and that
@@ -73,11 +85,14 @@ func (i Item[V]) settled(ctx context.Context, p *keywright.Pending[V]) Result[V]
 // more and the load otherwise. An error of the loader is the result of every item
 // that it was to load. ctx bounds the waiting and does not stop the load.
 func (c *Cache[V]) GetOrLoadMany(ctx context.Context, items []Item[V], load ManyLoader[V]) []Result[V] {
-	out := c.GetMany(ctx, items)
-	m := &many[V]{c: c, items: items, out: make([]Result[V], len(items)), load: load}
-	for n := range out {
-		if out[n].Err == keywright.ErrNotFound || c.o.Down != Fail && ctx.Err() == nil && failing(out[n].Err) {
+	out := make([]Result[V], len(items))
+	m := &many[V]{c: c, items: items, out: make([]Result[V], len(items)), load: load, loaded: map[int]bool{}}
+	for n, r := range c.readMany(ctx, items) {
+		out[n] = Result[V]{r.value, r.err}
+		if r.err == keywright.ErrNotFound || c.o.Down != Fail && ctx.Err() == nil && failing(r.err) {
 			m.open = append(m.open, n)
+		} else {
+			c.read(ctx, r)
 		}
 	}
 	if len(m.open) == 0 {
@@ -95,6 +110,9 @@ func (c *Cache[V]) GetOrLoadMany(ctx context.Context, items []Item[V], load Many
 	case <-done:
 		for _, n := range wanted {
 			out[n] = m.out[n]
+			if !m.loaded[n] {
+				c.notice(ctx, keywright.CacheMiss, 0, nil)
+			}
 		}
 	case <-ctx.Done():
 		for _, n := range wanted {
@@ -116,6 +134,8 @@ type many[V any] struct {
 	out   []Result[V]
 	load  ManyLoader[V]
 	open  []int // those without a result
+
+	loaded map[int]bool // those that the loader was asked for
 }
 
 // fly claims, loads what it may, and waits for the rest. It loads before it waits:
@@ -159,10 +179,8 @@ func (m *many[V]) claim(ctx context.Context, token string) (own []int, left time
 	if m.c.guard != nil && !m.c.guard.Allow() {
 		return nil, 0, m.c.unavailable("claim many")
 	}
-	for _, n := range m.open {
-		if err := m.items[n].announce(ctx); err != nil {
-			return nil, 0, err
-		}
+	if err := m.announce(ctx); err != nil {
+		return nil, 0, err
 	}
 	var b keywright.Batch
 	pending := make([]*keywright.Pending[claimed[V]], len(m.open))
@@ -195,6 +213,25 @@ func (m *many[V]) claim(ctx context.Context, token string) (own []int, left time
 	}
 	m.open = busied
 	return own, left, nil
+}
+
+// announce enters what is open in its tags. An item whose tag the server refuses
+// fails alone.
+func (m *many[V]) announce(ctx context.Context) error {
+	var open []int
+	for _, n := range m.open {
+		err := m.items[n].announce(ctx)
+		switch {
+		case failing(err):
+			return err
+		case err != nil:
+			m.out[n].Err = err
+			continue
+		}
+		open = append(open, n)
+	}
+	m.open = open
+	return nil
 }
 
 // own loads the items that are ours. Those whose fill was refused, because they
@@ -260,9 +297,12 @@ func (m *many[V]) run(ctx context.Context, wanted []int) map[int]Result[V] {
 	defer cancel()
 	began := time.Now()
 	values, err := m.guarded(ctx, wanted)
-	m.c.spent.add(time.Since(began))
+	spent := time.Since(began)
+	m.c.spent.add(spent)
+	m.c.ran(ctx, spent, err)
 	out := make(map[int]Result[V], len(wanted))
 	for _, n := range wanted {
+		m.loaded[n] = true
 		v, found := values[n]
 		switch {
 		case err != nil:

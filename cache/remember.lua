@@ -1,22 +1,54 @@
--- remember: put a key into the sets of its tags (a function for the scripts below it)
+-- remember: put a key into the sets of its tags (functions for the scripts below it)
 -- The score is when the key will be dead, in µs of the server's clock, and grows with
 -- every call: who read one score and finds another knows that the key was written since.
 -- A set lives as long as its last member. Each call drops up to eight of its dead, so
 -- that a tag which is never invalidated does not grow with what has long expired.
-local function remember(first, span, member)
+
+-- asked is the reply to a command, or an error that names the key
+local function asked(command, key, ...)
+  local reply = redis.pcall(command, key, ...)
+  if type(reply) == 'table' and reply.err then
+    return nil, {err = reply.err .. ' (key ' .. key .. ')'}
+  end
+  return reply
+end
+
+-- plan reads all the tags before anything is written; it gives what remember is to write, or
+-- nil and an error
+local function plan(first, span, member)
+  local writes = {}
   if not KEYS[first] then
-    return
+    return writes
   end
   local time = redis.call('TIME')
   local now = time[1] * 1000000 + time[2]
   for i = first, #KEYS do
-    local dead = redis.call('ZRANGEBYSCORE', KEYS[i], '-inf', string.format('%.0f', now), 'LIMIT', 0, 8)
-    if #dead > 0 then
-      redis.call('ZREM', KEYS[i], unpack(dead))
+    local old, wrong = asked('ZSCORE', KEYS[i], member)
+    if wrong then
+      return nil, wrong
     end
-    local old = tonumber(redis.call('ZSCORE', KEYS[i], member) or 0)
-    redis.call('ZADD', KEYS[i], string.format('%.0f', math.max(now + span, old + 1)), member)
-    local last = redis.call('ZREVRANGE', KEYS[i], 0, 0, 'WITHSCORES')[2]
-    redis.call('PEXPIREAT', KEYS[i], string.format('%.0f', math.ceil(last / 1000)))
+    local score = math.max(now + span, tonumber(old or 0) + 1)
+    local last = redis.call('ZREVRANGE', KEYS[i], 0, 0, 'WITHSCORES')[2] or 0
+    writes[#writes + 1] = {
+      key = KEYS[i],
+      dead = redis.call('ZRANGEBYSCORE', KEYS[i], '-inf', string.format('%.0f', now), 'LIMIT', 0, 8),
+      score = string.format('%.0f', score),
+      ends = string.format('%.0f', math.ceil(math.max(score, last) / 1000)),
+    }
+  end
+  return writes
+end
+
+local function remember(writes, member)
+  for _, w in ipairs(writes) do
+    redis.call('ZADD', w.key, w.score, member)
+    local dead = {}
+    for _, m in ipairs(w.dead) do
+      if m ~= member then dead[#dead + 1] = m end
+    end
+    if #dead > 0 then
+      redis.call('ZREM', w.key, unpack(dead))
+    end
+    redis.call('PEXPIREAT', w.key, w.ends)
   end
 end

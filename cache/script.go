@@ -4,7 +4,9 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -84,7 +86,7 @@ func (i Item[V]) claim(token string, why claiming) keywright.Op[claimed[V]] {
 		Decode: func(r rueidis.RedisResult) (out claimed[V], err error) {
 			parts, err := r.ToArray()
 			if err != nil || len(parts) == 0 {
-				return out, err
+				return out, formed(err)
 			}
 			word, err := parts[0].ToString()
 			out.state = state(word)
@@ -220,6 +222,18 @@ func invalidation(a keywright.Action, fill string, decode func(rueidis.RedisResu
 func yes(r rueidis.RedisResult) (bool, error) {
 	n, err := r.AsInt64()
 	return n > 0, err
+}
+
+// ErrForm is in the *keywright.DecodeError of a key that coordinates a cache, or of
+// a version, and holds what this program never writes. It stays as it is.
+var ErrForm = errors.New("the key holds what this program never writes; a newer one may")
+
+// formed is err, or ErrForm if a script said so.
+func formed(err error) error {
+	if reply, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(reply.Error(), "FORM ") {
+		return &keywright.DecodeError{Err: fmt.Errorf("%w: %s", ErrForm, strings.TrimPrefix(reply.Error(), "FORM "))}
+	}
+	return err
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -3,5 +3,9 @@
 -- ARGV: 1 the key of the value  2 how long the tag remembers, in µs
 -- Returns: 1
 -- Round trips: 1
-remember(1, tonumber(ARGV[2]), ARGV[1])
+local writes, wrong = plan(1, tonumber(ARGV[2]), ARGV[1])
+if wrong then
+  return wrong
+end
+remember(writes, ARGV[1])
 return 1

@@ -1,12 +1,15 @@
 -- tag_drop: take keys out of a tag, but for those that were written since they were read
 -- KEYS: 1 the tag
--- ARGV: key, the score that was read, key, score …
+-- ARGV: key, the score that was read, key, score … of at most 500 keys
 -- Returns: how many were taken out
 -- Round trips: 1
-local n = 0
+local gone = {}
 for i = 1, #ARGV, 2 do
   if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[i]) or -1) == tonumber(ARGV[i + 1]) then
-    n = n + redis.call('ZREM', KEYS[1], ARGV[i])
+    gone[#gone + 1] = ARGV[i]
   end
 end
-return n
+if #gone == 0 then
+  return 0
+end
+return redis.call('ZREM', KEYS[1], unpack(gone))

@@ -17,8 +17,9 @@ var bumpText string
 var bumpScript = keywright.NewScript("cache bump", bumpText)
 
 // Version is a number that is part of keys, so that all of them can be left behind
-// at once without being listed. Give its key no TTL, or one that is no shorter
-// than that of the values: a version that expired begins at 0 again.
+// at once without being listed. Its key needs no TTL. A key that was lost or has
+// expired gets a new number, above all that it had by the server's clock, so that
+// what was cached under an old one is never found again.
 type Version struct {
 	client *keywright.Client
 	key    typed.Key
@@ -28,8 +29,9 @@ type Version struct {
 // NewVersion is the version under a key, as a declared counter has it.
 func NewVersion(c *keywright.Client, k typed.Key) Version { return Version{c, k, 5 * time.Second} }
 
-// Current is the number now, 0 before the first Bump. It is a tracked read: no
-// round trip as a rule, and late by milliseconds, at most 5 s without a word.
+// Current is the number now; the first call makes it. It is a tracked read: no
+// round trip as a rule, and late by milliseconds, at most 5 s without a word. Of a
+// key that is not there it is two round trips.
 func (v Version) Current(ctx context.Context) (int64, error) {
 	a := v.action("version", keywright.Reads)
 	raw, key := v.client.Raw(), v.key.Name()
@@ -37,7 +39,7 @@ func (v Version) Current(ctx context.Context) (int64, error) {
 		return raw.DoCache(ctx, raw.B().Get().Key(key).Cache(), v.maxAge)
 	}, number)
 	if err == keywright.ErrNotFound {
-		return 0, nil
+		return v.bump("version", "now").Do(ctx)
 	}
 	return n, err
 }
@@ -47,20 +49,31 @@ func (v Version) Current(ctx context.Context) (int64, error) {
 func (v Version) Bump(ctx context.Context) (int64, error) { return v.LaterBump().Do(ctx) }
 
 // LaterBump is Bump to be queued.
-func (v Version) LaterBump() keywright.Op[int64] {
-	a := v.action("bump", keywright.Idempotent) // twice leaves behind no less than once
+func (v Version) LaterBump() keywright.Op[int64] { return v.bump("bump", "next") }
+
+// bump: sent twice it leaves behind no less than once.
+func (v Version) bump(name, which string) keywright.Op[int64] {
+	a := v.action(name, keywright.Idempotent)
 	ms, _, err := v.key.Entry().Choose(nil)
 	if a.Err == nil {
 		a.Err = err
 	}
-	return keywright.NewOp(keywright.Spec[int64]{Action: a, Script: bumpScript, Keys: []string{v.key.Name()}, Args: []string{strconv.FormatInt(ms, 10)}, Decode: rueidis.RedisResult.AsInt64})
+	return keywright.NewOp(keywright.Spec[int64]{Action: a, Script: bumpScript, Keys: []string{v.key.Name()}, Args: []string{strconv.FormatInt(ms, 10), which}, Decode: number})
 }
 
 func (v Version) action(name string, effect keywright.Effect) keywright.Action {
 	return keywright.Action{Client: v.client, Name: name, Entry: v.key.Entry(), Effect: effect, Err: v.key.Err(), Key: v.key.Name()}
 }
 
+// number reads a version: a text of digits.
 func number(r rueidis.RedisResult) (int64, error) {
-	n, err := r.AsInt64()
-	return n, missing(err)
+	text, err := r.ToString()
+	if err != nil {
+		return 0, formed(missing(err))
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, &keywright.DecodeError{Err: ErrForm}
+	}
+	return n, nil
 }

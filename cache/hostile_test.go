@@ -1,0 +1,263 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/typed"
+)
+
+// refusedAt is an error of class Refused that names the key.
+func refusedAt(err error, key string) error {
+	if class, ok := keywright.ClassOf(err); !ok || class != keywright.Refused || !strings.Contains(err.Error(), "(key "+key+")") {
+		return fmt.Errorf("%v does not refuse and name %s", err, key)
+	}
+	return nil
+}
+
+// refusedTag loads and stores with a tag of a wrong type behind a good one: nothing
+// at all is written.
+func refusedTag(g *stage) error {
+	g.s.Do("SET", "tag:wrong", "x")
+	good, wrong := typed.NewKey(g.a, &tags, "tag:good", nil), typed.NewKey(g.a, &tags, "tag:wrong", nil)
+	i := g.item(g.a, cache.Options{}).Tagged(good, wrong)
+	_, err := i.GetOrLoad(g.ctx, func(context.Context) (string, error) { return "x", nil })
+	return errors.Join(refusedAt(err, "tag:wrong"), refusedAt(i.Set(g.ctx, "x"), "tag:wrong"), differs("keys", g.s.Do("DBSIZE"), any(int64(1))))
+}
+
+// endlessLease is a fill key of a form that this program does not write.
+func endlessLease(g *stage) error {
+	g.s.Do("SET", "{page:1}:fill", "v2:somebody")
+	ctx, cancel := context.WithTimeout(g.ctx, 2*time.Second)
+	defer cancel()
+	_, err := g.item(g.a, cache.Options{}).GetOrLoad(ctx, func(context.Context) (string, error) { return "x", nil })
+	if !errors.Is(err, cache.ErrForm) || !strings.Contains(err.Error(), "{page:1}:fill") {
+		return fmt.Errorf("it is not refused: %v", err)
+	}
+	return differs("the lease", g.s.Do("GET", "{page:1}:fill"), any("v2:somebody"))
+}
+
+// lostVersion is one that is asked for while its key comes and goes.
+func lostVersion(g *stage) error {
+	v := cache.NewVersion(g.proxied, typed.NewKey(g.proxied, &tags, "version:1", nil)) // without copies in the process
+	last := int64(0)
+	for range 3 {
+		n, err := v.Current(g.ctx)
+		if err != nil || n <= last {
+			return fmt.Errorf("%d after %d, %v", n, last, err)
+		}
+		for range 2 {
+			if again, err := v.Current(g.ctx); err != nil || again != n {
+				return fmt.Errorf("%d and then %d, %v", n, again, err)
+			}
+		}
+		if last, err = v.Bump(g.ctx); err != nil || last <= n {
+			return fmt.Errorf("bumped from %d to %d, %v", n, last, err)
+		}
+		g.s.Do("DEL", "version:1")
+	}
+	// two that see no key at once agree on what is stored
+	g.s.Do("SET", "version:1", strconv.FormatInt(last+5, 10))
+	n, err := v.CurrentOfNone(g.ctx)
+	return errors.Join(err, differs("the number of somebody quicker", n, last+5))
+}
+
+// foreignVersion is a key with something else in it.
+func foreignVersion(g *stage) error {
+	v := cache.NewVersion(g.proxied, typed.NewKey(g.proxied, &tags, "version:1", nil))
+	for _, text := range []string{"x", "-1", "1.5", "9007199254740991", "99999999999999999999"} {
+		g.s.Do("SET", "version:1", text)
+		if _, err := v.Bump(g.ctx); !errors.Is(err, cache.ErrForm) || g.s.Do("GET", "version:1") != text {
+			return fmt.Errorf("%s: %v, and the key holds %v", text, err, g.s.Do("GET", "version:1"))
+		}
+	}
+	return nil
+}
+
+// TestAVersionOfThisProgramIsRead: what today's Bump stores.
+func TestAVersionOfThisProgramIsRead(t *testing.T) {
+	w := alone(t, keywrighttest.Valkey, keywright.Options{})
+	w.do("", "SET", "version:1", "1795000000000000")
+	n, err := cache.NewVersion(w.c, typed.NewKey(w.c, &tags, "version:1", nil)).Current(t.Context())
+	w.ok(err)
+	same(t, "the version", n, 1795000000000000)
+}
+
+// TestWhatIsInvalidatedIsLoadedAgain: also when there was nothing, and however
+// often; whoever asks after an invalidation never gets what was loaded before it.
+func TestWhatIsInvalidatedIsLoadedAgain(t *testing.T) {
+	for _, invalidations := range []int{1, 3, 4, 9} {
+		for _, before := range []string{"", "old"} {
+			t.Run(fmt.Sprint(invalidations, before), func(t *testing.T) { invalidated(t, invalidations, before) })
+		}
+	}
+}
+
+func invalidated(t *testing.T, invalidations int, before string) {
+	w := alone(t, keywrighttest.Redis, keywright.Options{})
+	i := w.cache(cache.Options{Absent: time.Minute}).Key("page:1", nil)
+	other := cache.New(open(t, w.url, keywright.Options{}), &page, &text, cache.Options{}).Key("page:1", nil)
+	var mu sync.Mutex
+	row, loads := before, 0
+	var late sync.WaitGroup
+	load := func(ctx context.Context) (string, error) {
+		mu.Lock()
+		v, n := row, loads
+		loads++
+		if n < invalidations {
+			row = fmt.Sprint("new ", n) // somebody writes the row while this load has read it
+		}
+		want := row
+		mu.Unlock()
+		if n < invalidations {
+			if _, err := other.Invalidate(ctx); err != nil {
+				t.Error(err)
+			}
+			asked := make(chan struct{})
+			late.Go(func() {
+				got, err := i.LateGetOrLoad(t.Context(), asked, func(context.Context) (string, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					return row, nil
+				})
+				if err != nil || got < want {
+					t.Errorf("after invalidation %d: %q, %v; want %q or later", n, got, err, want)
+				}
+			})
+			<-asked // it waits for this load now
+		}
+		if v == "" {
+			return "", keywright.ErrNotFound
+		}
+		return v, nil
+	}
+	_, err := i.GetOrLoad(t.Context(), load)
+	if err != nil && err != keywright.ErrNotFound {
+		t.Error(err)
+	}
+	late.Wait()
+}
+
+// TestAnItemThatIsRefusedFailsAlone: others of the same call are loaded.
+func TestAnItemThatIsRefusedFailsAlone(t *testing.T) {
+	everywhere(t, func(w world) {
+		w.do("tag:wrong", "SET", "tag:wrong", "x")
+		w.do("page:2", "RPUSH", "page:2", "x")
+		w.do("{page:3}:fill", "RPUSH", "{page:3}:fill", "x")
+		c := w.cache(cache.Options{})
+		items := []cache.Item[string]{c.Key("page:0", nil), c.Key("page:1", nil).Tagged(typed.NewKey(w.c, &tags, "tag:wrong", nil)), c.Key("page:2", nil), c.Key("page:3", nil), c.Key("page:4", nil)}
+		out := c.GetOrLoadMany(w.Context(), items, func(_ context.Context, missing []int) (map[int]string, error) {
+			got := map[int]string{}
+			for _, n := range missing {
+				got[n] = "x"
+			}
+			return got, nil
+		})
+		for n, r := range out {
+			class, failed := keywright.ClassOf(r.Err)
+			if bad := n >= 1 && n <= 3; bad != (r.Err != nil) || bad && (!failed || class != keywright.Refused) || !bad && r.Value != "x" {
+				t.Errorf("%d: %+v", n, r)
+			}
+		}
+	})
+}
+
+// TestNotices: each call for a value is one notice, and each run of a loader.
+func TestNotices(t *testing.T) {
+	var mu sync.Mutex
+	heard := map[keywright.NoticeKind]int{}
+	var failed error
+	hook := keywright.Hook{Notice: func(_ context.Context, n keywright.Notice) {
+		mu.Lock()
+		defer mu.Unlock()
+		heard[n.Kind]++
+		failed = errors.Join(failed, n.Err)
+		if n.Entry != "page" {
+			t.Errorf("a notice of %q", n.Entry)
+		}
+	}}
+	w := alone(t, keywrighttest.Redis, keywright.Options{Hooks: []keywright.Hook{hook}})
+	told := func(what string, want map[keywright.NoticeKind]int) {
+		t.Helper()
+		mu.Lock()
+		defer mu.Unlock()
+		if fmt.Sprint(heard) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, want %v", what, heard, want)
+		}
+		clear(heard)
+	}
+	const hit, miss, load, stale = keywright.CacheHit, keywright.CacheMiss, keywright.CacheLoad, keywright.CacheStale
+	found := func(context.Context) (string, error) { return "x", nil }
+	none := func(context.Context) (string, error) { return "", keywright.ErrNotFound }
+	for name, o := range map[string]cache.Options{"plain": {}, "local": {Local: time.Minute}, "breaker": {Patience: 10 * time.Second}, "timed": {Fresh: 30 * time.Second}} {
+		w.do("", "FLUSHALL")
+		o.Absent = time.Minute
+		c := w.cache(o)
+		i := c.Key("page:"+name, nil)
+		_, _ = i.Get(t.Context())
+		told(name+", nothing", map[keywright.NoticeKind]int{miss: 1})
+		_, _ = i.GetOrLoad(t.Context(), found)
+		told(name+", a load", map[keywright.NoticeKind]int{load: 1})
+		eventually(t, "the value", func() bool { v, err := i.Get(t.Context()); clear(heard); return err == nil && v == "x" })
+		_, _ = i.GetOrLoad(t.Context(), never)
+		told(name+", a hit", map[keywright.NoticeKind]int{hit: 1})
+		gone := c.Key("page:gone:"+name, nil)
+		_, _ = gone.GetOrLoad(t.Context(), none)
+		_, _ = gone.GetOrLoad(t.Context(), never)
+		told(name+", absent and known to be", map[keywright.NoticeKind]int{load: 1, miss: 1})
+		c.GetOrLoadMany(t.Context(), []cache.Item[string]{i, gone, c.Key("page:new:"+name, nil)}, func(context.Context, []int) (map[int]string, error) { return nil, nil })
+		told(name+", many", map[keywright.NoticeKind]int{hit: 1, miss: 1, load: 1})
+	}
+	if failed != nil {
+		t.Error(failed)
+	}
+	i := w.cache(cache.Options{Fresh: 30 * time.Second}).Key("page:old", nil)
+	w.ok(i.Set(t.Context(), "old", keywright.ExpiresIn(20*time.Second)))
+	_, _ = i.GetOrLoad(t.Context(), func(context.Context) (string, error) { return "", errors.New("no database") })
+	eventually(t, "the refresh", func() bool { mu.Lock(); defer mu.Unlock(); return heard[load] == 1 })
+	told("stale", map[keywright.NoticeKind]int{stale: 1, load: 1})
+	if failed == nil || failed.Error() != "no database" {
+		t.Errorf("a failed load: %v", failed)
+	}
+}
+
+// TestNoScriptIsLongWithLargeTags: 100,000 keys of one tag, half of them dead, are
+// invalidated by scripts of a few milliseconds.
+func TestNoScriptIsLongWithLargeTags(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	c := open(t, s.URL(), keywright.Options{})
+	now := time.Now().UnixMicro()
+	for from := 0; from < 100_000; from += 1000 {
+		add := []string{"ZADD", "tag:red"}
+		for n := from; n < from+1000; n++ {
+			add = append(add, strconv.FormatInt(now+int64(n%2*2-1)*600e6, 10), fmt.Sprint("page:", n))
+		}
+		s.Do(add...)
+	}
+	s.Do("CONFIG", "SET", "slowlog-log-slower-than", "50000") // ten times what is promised: others use this machine
+	pages := cache.New(c, &page, &text, cache.Options{})
+	tag := typed.NewKey(c, &tags, "tag:red", nil)
+	must(t, pages.Key("page:1", nil).Tagged(tag).Set(t.Context(), "x"))
+	n, err := pages.InvalidateTag(t.Context(), tag)
+	must(t, err)
+	same(t, "invalidated", n, 50_000)
+	same(t, "the tag", s.Do("EXISTS", "tag:red"), any(int64(0)))
+	same(t, "long commands", s.Do("SLOWLOG", "LEN"), any(int64(0)))
+}
+
+func TestTooManyTagsAreInvalid(t *testing.T) {
+	w := alone(t, keywrighttest.Redis, keywright.Options{})
+	i := w.cache(cache.Options{}).Key("page:1", nil).Tagged(make([]typed.Key, cache.MaxTags+1)...)
+	if class, ok := keywright.ClassOf(i.Set(t.Context(), "x")); !ok || class != keywright.Invalid {
+		t.Error("101 tags were taken")
+	}
+}
