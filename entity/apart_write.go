@@ -191,7 +191,7 @@ func (s *Store[I, T]) touchApart(ctx context.Context, a *keywright.Action, id I,
 	if err == nil && fields != nil {
 		item, err = s.item(id, a.Key, texts)
 	}
-	if err == nil && mode == touchAny {
+	if err == nil && mode != touchLess {
 		err = s.outlive(ctx, "="+it.item.record, s.bookKeys()...)
 	}
 	return item, code == "changed", err
@@ -205,7 +205,7 @@ func (s *Store[I, T]) touchItem(ctx context.Context, a *keywright.Action, it *in
 	if it.opened > 0 {
 		until = strconv.FormatInt(s.until(it), 10)
 	}
-	if ms, _ := strconv.ParseInt(ttl, 10, 64); mode == touchAny {
+	if ms, _ := strconv.ParseInt(ttl, 10, 64); mode != touchLess {
 		tolerance = int64(2 * s.spec.Entry.TTL.Jitter * float64(ms))
 	}
 	asked := time.Now()

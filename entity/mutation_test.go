@@ -98,7 +98,9 @@ var mutants = map[string]mutant{
 	"touch lets the ledger end":       {"IndexOutlivesUpdate", []string{"    call('PEXPIRE', ledger, ARGV[a + 3])\n", ""}},
 	"touch lets the expiry times end": {"IndexOutlivesUpdate", []string{"    call('PEXPIRE', expires, ARGV[a + 3])\n", ""}},
 	"shorten prolongs":                {"FullServer", []string{"ARGV[a + 4] == 'any' or left > ttl or left == -1", "true"}},
-	"shorten leaves the immortal":     {"FullServer", []string{" or left == -1 then", " then"}},
+	"shorten leaves the immortal":     {"FullServer", []string{" or left == -1) then", ") then"}},
+	"a get shortens":                  {"AGetNeverShortensALife", []string{"more and left < ttl or", "more or"}},
+	"a get renews nothing":            {"AGetNeverShortensALife", []string{"more and left < ttl or", ""}},
 	"a full server cannot shorten":    {"FullServer", []string{"    call('PEXPIRE', hash, ARGV[a + 2])\n    call('ZADD', expires, ends, id)\n", "    call('ZADD', expires, ends, id)\n    call('PEXPIRE', hash, ARGV[a + 2])\n"}},
 	// list.lua, count.lua
 	"a list gives the dead":            {"NeverGivenWhenExpired", []string{"    if not there then\n      gone", "    if false then\n      gone"}},

@@ -13,10 +13,11 @@ import (
 )
 
 // Get reads an item. A missing or expired one is keywright.ErrNotFound. On an
-// entity that slides it prolongs the item. 1 round trip, 2 where it slides by a rule.
+// entity that slides it prolongs the item, and never gives it a shorter life than it
+// had. 1 round trip, 2 where it slides by a rule.
 func (s *Store[I, T]) Get(ctx context.Context, id I) (Item[I, T], error) {
 	if s.spec.Entry.TTL.Sliding {
-		item, _, err := s.touch(ctx, "get", id, s.names, touchAny, nil)
+		item, _, err := s.touch(ctx, "get", id, s.names, touchMore, nil)
 		return item, err
 	}
 	key, err := s.spec.Key(id)
@@ -172,7 +173,8 @@ func (s *Store[I, T]) broken(key, field string, err error) error {
 // How touch changes a TTL.
 const (
 	touchAny  = "any"
-	touchLess = "less"
+	touchLess = "less" // only to a shorter life
+	touchMore = "more" // only to a longer one
 )
 
 // Touch begins the TTL of an item anew: the declared one, or what
@@ -217,7 +219,7 @@ func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []str
 	if fields != nil {
 		item, err = s.item(id, key, all[2:])
 	}
-	if mode == touchAny && err == nil {
+	if mode != touchLess && err == nil {
 		err = s.outlive(ctx, record)
 	}
 	return item, changed == "1", err

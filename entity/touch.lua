@@ -3,7 +3,8 @@
 --
 -- KEYS of a call: the item's hash, the expiry zset, the ledger
 -- ARGV[1] calls; then for each call
---   its arguments, the item's id, TTL in ms, TTL of the index keys in ms, 'any' or 'less' (only if it lives longer than the TTL), fields to read …
+--   its arguments, the item's id, TTL in ms, TTL of the index keys in ms, 'any', 'less' or 'more' (only if it lives
+--   longer or shorter than the TTL), fields to read …
 -- Returns per call false if the item is not there, else {its record, whether the TTL was changed, text, text, …}
 -- Round trips: 1
 local call, fmt = redis.call, string.format
@@ -15,19 +16,20 @@ local function touch(k, a)
   local left = call('PTTL', hash)
   if left == -2 then return false end
   local out = {call('HGET', ledger, id) or '', '0'}
-  local ttl = tonumber(ARGV[a + 2])
-  if ARGV[a + 4] == 'any' or left > ttl or left == -1 then
+  local last = a + ARGV[a] - 1
+  if last > a + 4 then
+    local texts = call('HMGET', hash, unpack(ARGV, a + 5, last))
+    for i = 1, #texts do out[2 + i] = texts[i] end
+  end
+  call('ZSCORE', expires, id) -- a key of another type is refused before anything is written
+  local ttl, more = tonumber(ARGV[a + 2]), ARGV[a + 4] == 'more'
+  if more and left < ttl or not more and (ARGV[a + 4] == 'any' or left > ttl or left == -1) then
     local ends = fmt('%.0f', now + ttl)
     call('PEXPIRE', hash, ARGV[a + 2])
     call('ZADD', expires, ends, id)
     call('PEXPIRE', expires, ARGV[a + 3])
     call('PEXPIRE', ledger, ARGV[a + 3])
     out[2] = '1'
-  end
-  local last = a + ARGV[a] - 1
-  if last > a + 4 then
-    local texts = call('HMGET', hash, unpack(ARGV, a + 5, last))
-    for i = 1, #texts do out[2 + i] = texts[i] end
   end
   return out
 end

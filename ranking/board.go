@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"reflect"
 	"strconv"
 	"time"
 
@@ -40,7 +39,9 @@ type Ties uint8
 
 // The rules for ties. They hold for top, rank, neighbours and pages alike.
 const (
-	// ByMember: the lower member first; numbers as numbers, all else by bytes.
+	// ByMember: the lower member first, by the bytes of what is stored, as the
+	// server has them in order: 10 before 9. So it costs the same for two with one
+	// score and for a million.
 	ByMember Ties = iota
 	// FirstToReach: who has had the score for longer, by the server's clock in
 	// seconds; within a second, ByMember. The time is the fraction of the stored
@@ -64,9 +65,8 @@ type Config[M any, S Number] struct {
 // Board is a ranking: a sorted set per period. It is safe for concurrent use.
 type Board[M any, S Number] struct {
 	Config[M, S]
-	order string // how the scripts compare members
-	bits  int    // of a score that hold the time
-	most  int64  // greatest whole score, 0 for any number
+	bits int   // of a score that hold the time
+	most int64 // greatest whole score, 0 for any number
 
 	script scripts
 }
@@ -77,7 +77,7 @@ const maxScore = 1<<53 - 1
 
 // New makes a ranking.
 func New[M any, S Number](c Config[M, S]) (*Board[M, S], error) {
-	b := &Board[M, S]{Config: c, order: orderOf[M](), script: standard}
+	b := &Board[M, S]{Config: c, script: standard}
 	if whole[S]() {
 		b.most = maxScore
 	}
@@ -92,13 +92,6 @@ func New[M any, S Number](c Config[M, S]) (*Board[M, S], error) {
 }
 
 func whole[S Number]() bool { return S(1)/S(2) == 0 }
-
-func orderOf[M any]() string {
-	if k := reflect.TypeFor[M]().Kind(); k >= reflect.Int && k <= reflect.Uint64 {
-		return "number"
-	}
-	return "bytes"
-}
 
 //go:embed write.lua
 var writeText string
@@ -130,6 +123,10 @@ func (b *Board[M, S]) Raise(ctx context.Context, t time.Time, m M, s S, options 
 	return first(b.change("raise", keywright.Idempotent, t, []Change[M, S]{{m, s}}, options).Do(ctx))
 }
 
+// MaxChanges is how many members one call changes: a script looks at each of them
+// before it writes any, which is some 3 ms of the server.
+const MaxChanges = 1000
+
 // Change is a member and by how much its score changes.
 type Change[M any, S Number] struct {
 	Member M
@@ -137,7 +134,7 @@ type Change[M any, S Number] struct {
 }
 
 // LaterIncrease is Increase of several at once, to be run or queued: all of them
-// or none, at most typed.MaxElements. It gives the new scores in their order.
+// or none, at most MaxChanges. It gives the new scores in their order.
 func (b *Board[M, S]) LaterIncrease(t time.Time, changes []Change[M, S], options ...keywright.WriteOption) keywright.Op[[]S] {
 	return b.change("add", keywright.Writes, t, changes, options)
 }
@@ -145,26 +142,23 @@ func (b *Board[M, S]) LaterIncrease(t time.Time, changes []Change[M, S], options
 func (b *Board[M, S]) change(what string, effect keywright.Effect, t time.Time, changes []Change[M, S], options []keywright.WriteOption) keywright.Op[[]S] {
 	key, err := b.Key(t)
 	ms, asked, bad := b.Entry.Choose(options)
-	rule := "new"
-	if asked || b.Entry.TTL.Sliding {
-		rule = "renew"
-	}
 	began := int64(0)
 	if b.bits > 0 {
 		began = b.Step.Begin(t).Unix()
 	}
-	args := append(make([]string, 0, 6+2*len(changes)), strconv.FormatInt(ms, 10), rule, what, strconv.FormatInt(b.most, 10), strconv.Itoa(b.bits), strconv.FormatInt(began, 10))
+	args := append(make([]string, 0, 6+2*len(changes)), strconv.FormatInt(ms, 10), typed.Rule(b.Entry, asked), what, strconv.FormatInt(b.most, 10), strconv.Itoa(b.bits), strconv.FormatInt(began, 10))
 	args, wrong := b.pairs(what, args, changes)
-	return keywright.NewOp(keywright.Spec[[]S]{
+	op := keywright.NewOp(keywright.Spec[[]S]{
 		Action: keywright.Action{Client: b.Client, Name: what, Entry: b.Entry, Effect: effect, Key: key, Err: invalid(b.Entry, err, bad, wrong)},
 		Script: b.script.write, Keys: []string{key}, Args: args,
 		Decode: func(r rueidis.RedisResult) ([]S, error) { return b.sums(r) },
 	})
+	return typed.OrNothing(len(changes), typed.NewKey(b.Client, b.Entry, key, nil), op)
 }
 
 func (b *Board[M, S]) pairs(what string, args []string, changes []Change[M, S]) ([]string, error) {
-	if len(changes) == 0 || len(changes) > typed.MaxElements {
-		return nil, fmt.Errorf("%d members at once; 1 to %d are changed in one step", len(changes), typed.MaxElements)
+	if len(changes) > MaxChanges {
+		return nil, fmt.Errorf("%d members at once; at most %d are changed in one step", len(changes), MaxChanges)
 	}
 	for _, c := range changes {
 		member, err := b.Member.Encode(c.Member)
@@ -243,5 +237,5 @@ func invalid(e *keywright.Entry, errs ...error) error {
 // Of is what the ranking of the period of t holds.
 func (b *Board[M, S]) Of(t time.Time) View[M, S] {
 	key, err := b.Key(t)
-	return View[M, S]{client: b.Client, entry: b.Entry, member: b.Member, score: b.Score, order: b.order, packed: b.bits > 0, script: b.script, key: key, err: invalid(b.Entry, err)}
+	return View[M, S]{client: b.Client, entry: b.Entry, member: b.Member, score: b.Score, packed: b.bits > 0, script: b.script, key: key, err: invalid(b.Entry, err)}
 }

@@ -16,12 +16,21 @@ type Step struct {
 	Longest time.Duration
 }
 
-// The usual periods, in the location that the time has. An hour that a clock
-// runs through twice has one key, and a window counts it once.
+// The usual periods, in the location that the time has. They are what its clocks
+// and calendars show: an hour that a clock runs through twice is one period of two
+// hours, and one that it jumps into or over is shorter or none.
 var (
 	Hour = Step{
-		Begin:   func(t time.Time) time.Time { return t.Add(-time.Duration(t.Minute())*time.Minute - seconds(t)) },
-		Add:     func(t time.Time, n int) time.Time { return t.Add(time.Duration(n) * time.Hour) },
+		Begin: func(t time.Time) time.Time { return begin(t, thisHour) },
+		Add: func(t time.Time, n int) time.Time {
+			for ; n < 0; n++ {
+				t = begin(t, thisHour).Add(-1)
+			}
+			for ; n > 0; n-- {
+				t = nextHour(t)
+			}
+			return t
+		},
 		Longest: 2 * time.Hour,
 	}
 	Day = Step{
@@ -39,6 +48,50 @@ var (
 		Add:   func(t time.Time, n int) time.Time { return noon(noon(t, 0, 1-t.Day()), n, 0) }, Longest: 31*24*time.Hour + time.Hour,
 	}
 )
+
+// thisHour and thisDay are how long ago an hour or a day began by the clock.
+func thisHour(t time.Time) time.Duration {
+	return time.Duration(t.Minute())*time.Minute + seconds(t)
+}
+
+func thisDay(t time.Time) time.Duration { return time.Duration(t.Hour())*time.Hour + thisHour(t) }
+
+// begin is when the period of t began for the first time: not before the clock was
+// last moved within it, unless it was moved back into the same one.
+func begin(t time.Time, ago func(time.Time) time.Duration) time.Time {
+	for {
+		moved, _ := t.ZoneBounds()
+		first := t.Add(-ago(t))
+		if !moved.IsZero() && first.Before(moved) {
+			first = moved
+		}
+		before := first.Add(-1)
+		if clockStart(before, ago) != clockStart(t, ago) {
+			return first
+		}
+		t = before
+	}
+}
+
+// clockStart names a period by what clocks show when it begins, in seconds.
+func clockStart(t time.Time, ago func(time.Time) time.Duration) int64 {
+	_, offset := t.Zone()
+	return t.Add(-ago(t)).Unix() + int64(offset)
+}
+
+// nextHour is the first moment of the next hour that a clock shows.
+func nextHour(t time.Time) time.Time {
+	now := clockStart(t, thisHour)
+	for {
+		next := t.Add(time.Hour - thisHour(t))
+		if _, moved := t.ZoneBounds(); !moved.IsZero() && moved.Before(next) {
+			next = moved
+		}
+		if t = next; clockStart(t, thisHour) != now {
+			return t
+		}
+	}
+}
 
 // Window names a window: when its newest period begins, how many periods it has,
 // and their weights if they differ: 2026-11-21T00-7, 2026-11-21T00-1_0.5_0.25.
@@ -66,7 +119,4 @@ func noon(t time.Time, months, days int) time.Time {
 	return time.Date(y, m+time.Month(months), d+days, 12, 0, 0, 0, t.Location())
 }
 
-func midnight(t time.Time) time.Time {
-	y, m, d := t.Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
-}
+func midnight(t time.Time) time.Time { return begin(t, thisDay) }

@@ -49,7 +49,6 @@ type View[M any, S Number] struct {
 	entry  *keywright.Entry
 	member *value.Codec[M]
 	score  *value.Score[S]
-	order  string
 	packed bool // scores have the time in their fraction
 	script scripts
 	key    string
@@ -123,15 +122,15 @@ type query struct {
 }
 
 // args are the arguments of read.lua.
-func (q query) args(order string) []string {
+func (q query) args() []string {
 	n := strconv.Itoa(q.n)
 	switch q.what {
 	case "range":
-		return []string{q.what, order, "0", n, ""}
+		return []string{q.what, "0", n, ""}
 	case "after":
-		return []string{q.what, order, strconv.FormatFloat(q.score, 'g', -1, 64), q.member, n}
+		return []string{q.what, strconv.FormatFloat(q.score, 'g', -1, 64), q.member, n}
 	}
-	return []string{q.what, order, q.member, n, ""}
+	return []string{q.what, q.member, n, ""}
 }
 
 func (v View[M, S]) read(ctx context.Context, q query) ([]Row[M, S], error) {
@@ -143,7 +142,7 @@ func (v View[M, S]) read(ctx context.Context, q query) ([]Row[M, S], error) {
 	if action.Err == nil && v.window != nil && v.window.apart(v.client, v.key) {
 		return v.merged(ctx, q)
 	}
-	spec := keywright.Spec[answer[M, S]]{Action: action, Script: v.script.read, Keys: []string{v.key}, Args: q.args(v.order), Decode: v.rows}
+	spec := keywright.Spec[answer[M, S]]{Action: action, Script: v.script.read, Keys: []string{v.key}, Args: q.args(), Decode: v.rows}
 	if v.window != nil {
 		spec.Effect, spec.Script = keywright.Idempotent, v.script.window
 		spec.Keys = append(spec.Keys, v.window.keys...)

@@ -85,15 +85,19 @@ func (w *Windows[M, S, W]) Ending(end time.Time) View[M, W] {
 	key, err := w.config.Key(end)
 	ms, _, bad := w.config.Entry.Choose(nil)
 	from := &window{periods: b.Entry, args: []string{strconv.FormatInt(ms, 10)}}
+	at := end
 	for i, weight := range w.config.Weights {
-		period, wrong := b.Key(b.Step.Add(end, -i))
+		if i > 0 {
+			at = b.Step.Add(at, -1)
+		}
+		period, wrong := b.Key(at)
 		err = cmp.Or(err, wrong)
 		if !slices.Contains(from.keys, period) { // an hour that comes twice
 			from.keys, from.weights = append(from.keys, period), append(from.weights, weight)
 			from.args = append(from.args, strconv.FormatFloat(weight, 'g', -1, 64))
 		}
 	}
-	return View[M, W]{client: b.Client, entry: w.config.Entry, member: b.Member, score: w.config.Score, order: b.order, script: b.script, key: key, window: from, err: invalid(w.config.Entry, err, bad)}
+	return View[M, W]{client: b.Client, entry: w.config.Entry, member: b.Member, score: w.config.Score, script: b.script, key: key, window: from, err: invalid(w.config.Entry, err, bad)}
 }
 
 // apart is whether a cluster cannot add the periods up in one step.
@@ -122,7 +126,7 @@ type entry struct {
 func (v View[M, S]) merged(ctx context.Context, q query) ([]Row[M, S], error) {
 	got, err := keywright.NewOp(keywright.Spec[answer[M, S]]{
 		Action: keywright.Action{Client: v.client, Name: q.what, Entry: v.entry, Effect: keywright.Reads, Key: v.key},
-		Script: v.script.cached, Keys: []string{v.key}, Args: q.args(v.order), Decode: v.rows,
+		Script: v.script.cached, Keys: []string{v.key}, Args: q.args(), Decode: v.rows,
 	}).Do(ctx)
 	if err != nil || !got.absent {
 		return got.rows, err
@@ -155,13 +159,12 @@ var anyText, anyScore = value.Text(0), value.FloatScore()
 
 // from answers from a sum.
 func (v View[M, S]) from(all []entry, q query) ([]Row[M, S], error) {
-	less := v.before()
-	slices.SortFunc(all, less)
+	slices.SortFunc(all, before)
 	at, n := 0, q.n
 	switch q.what {
 	case "after":
 		cursor := entry{q.member, q.score}
-		at = sort.Search(len(all), func(i int) bool { return less(all[i], cursor) > 0 })
+		at = sort.Search(len(all), func(i int) bool { return before(all[i], cursor) > 0 })
 	case "rank", "around":
 		at = slices.IndexFunc(all, func(e entry) bool { return e.member == q.member })
 		if at < 0 {
@@ -211,31 +214,6 @@ func (v View[M, S]) sum(ctx context.Context) ([]entry, error) {
 }
 
 // before compares as read.lua does.
-func (v View[M, S]) before() func(a, b entry) int {
-	numbers := v.order == "number"
-	return func(a, b entry) int {
-		if c := cmp.Compare(b.score, a.score); c != 0 {
-			return c
-		}
-		return compareMembers(numbers, a.member, b.member)
-	}
-}
-
-func compareMembers(numbers bool, a, b string) int {
-	if !numbers {
-		return cmp.Compare(a, b)
-	}
-	x, y := size(a), size(b)
-	if x == y && x < 0 {
-		return cmp.Compare(b, a)
-	}
-	return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
-}
-
-// size is the length of a number's text, negative for a negative one.
-func size(m string) int {
-	if m != "" && m[0] == '-' {
-		return -len(m)
-	}
-	return len(m)
+func before(a, b entry) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.member, b.member))
 }
