@@ -45,8 +45,12 @@ next:
 	return d
 }
 
-// Check says why t cannot be written in the layout.
+// Check says why t cannot be written in the layout. The zero time.Time is a time
+// that was never set, and not the first day of the year 1.
 func (d *Date) Check(t time.Time) (reason string) {
+	if t.IsZero() {
+		return "is the zero time, which was never set"
+	}
 	if y := t.Year(); y < 0 || y > 9999 {
 		return "has the year " + strconv.Itoa(y) + ", which four digits cannot say"
 	}

@@ -105,3 +105,22 @@ func TestSlow(t *testing.T) {
 		t.Errorf("%q", parts)
 	}
 }
+
+// TestATimeThatWasNeverSetIsNoKey: the zero time.Time is refused by every type of
+// time, in every zone, and the moments next to it are what they were.
+func TestATimeThatWasNeverSetIsNoKey(t *testing.T) {
+	for _, layout := range []string{"YYYY-MM-DD", "YYYYMMDDHHmmss", "HH", "MM-DD"} {
+		d := key.NewDate(layout)
+		for _, zone := range []*time.Location{time.UTC, time.FixedZone("east", 3600)} {
+			if d.Check(time.Time{}.In(zone)) == "" {
+				t.Errorf("%s: the zero time was taken", layout)
+			}
+		}
+		if reason := d.Check(time.Time{}.Add(24 * time.Hour)); reason != "" {
+			t.Errorf("%s: a day later: %s", layout, reason)
+		}
+	}
+	if key.UnixS(time.Time{}) == "" || key.UnixMS(time.Time{}) == "" {
+		t.Error("the zero time was taken for a Unix time")
+	}
+}
