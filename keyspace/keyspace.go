@@ -222,7 +222,7 @@ const (
 type Ties string
 
 const (
-	ByMember     Ties = "member" // the lower member first, numbers as numbers
+	ByMember     Ties = "member" // the lower member first, by its bytes
 	FirstToReach Ties = "first"  // who has had the score for longer
 )
 

@@ -42,6 +42,7 @@ func brands(t *testing.T, run func(t *testing.T, s *keywrighttest.Server, c *key
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
+			s.WatchScripts()
 			run(t, s, open(t, s.URL()))
 		})
 	}

@@ -40,6 +40,7 @@ func worlds(t *testing.T, run func(w world)) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
+			s.WatchScripts()
 			c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{})
 			if err != nil {
 				t.Fatal(err)
