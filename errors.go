@@ -51,7 +51,8 @@ var ErrClosed = errors.New("the client is closed")
 type Error struct {
 	Class    Class
 	Op       string // "get", "set", "open" …
-	Entry    string // the entry's name; keys may hold secrets and are not in here
+	Entry    string // the entry's name
+	Key      string // only where the key's type is what is wrong; logs do not have it
 	Server   string
 	Attempts int // how often it was tried
 	Err      error
@@ -68,6 +69,9 @@ func (e *Error) Error() string {
 		b.WriteString(" on " + e.Server)
 	}
 	fmt.Fprintf(&b, ": %v", e.Err)
+	if e.Key != "" {
+		fmt.Fprintf(&b, " (key %s)", e.Key)
+	}
 	if e.Class != Invalid {
 		fmt.Fprintf(&b, " (%s", e.Class)
 		if e.Attempts > 1 {

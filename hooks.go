@@ -2,6 +2,7 @@ package keywright
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -89,6 +90,16 @@ func (c *Client) logOutcome(ctx context.Context, call Call, o Outcome) {
 // those only the code is told.
 func loggable(err error) string {
 	switch e := err.(type) {
+	case interface{ Unwrap() []error }: // of a batch
+		all := e.Unwrap()
+		if len(all) == 0 {
+			return ""
+		}
+		text := loggable(all[0])
+		if len(all) > 1 {
+			text += fmt.Sprintf(", and %d more", len(all)-1)
+		}
+		return text
 	case *DecodeError:
 		return e.Entry + " does not decode"
 	case *Error:

@@ -37,6 +37,8 @@ type Action struct {
 	Effect Effect
 	Err    error  // makes the operation fail without sending anything
 	Key    string // watched in a transaction, and named in errors of decoding
+
+	several bool // keys, so that an error need not be about Key
 }
 
 // Op is one operation that has not run yet: Do runs it alone, Queue puts it into
@@ -72,6 +74,7 @@ type Spec[T any] struct {
 
 // NewOp makes an operation.
 func NewOp[T any](s Spec[T]) Op[T] {
+	s.several = len(s.Keys) > 1
 	return Op[T]{Action: s.Action, build: s.Build, peek: s.Peek, script: s.Script, keys: s.Keys, args: s.Args, cache: s.Cache, maxAge: s.MaxAge, decode: s.Decode}
 }
 
@@ -199,6 +202,9 @@ func (a *Action) fail(attempts int, err error) error {
 	}
 	out.Server = a.Client.server
 	out.Class, _, out.Hint = judge(err, a.Effect != Reads)
+	if !a.several && refusal(err) == "WRONGTYPE" { // a script of several keys says itself which
+		out.Key = a.Key
+	}
 	return out
 }
 

@@ -14,7 +14,7 @@ import (
 var ErrOpen = errors.New("the server has failed several times in a row and is left alone for a moment")
 
 func (c *Cache[V]) unavailable(op string) error {
-	return &keywright.Error{Class: keywright.NotApplied, Op: op, Entry: c.entry.Name, Server: c.client.Server(), Err: ErrOpen}
+	return &keywright.Error{Class: keywright.Retryable, Op: op, Entry: c.entry.Name, Server: c.client.Server(), Err: ErrOpen}
 }
 
 // failing reports whether an error says that the server cannot be reached, rather
