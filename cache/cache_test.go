@@ -56,7 +56,6 @@ func open(t testing.TB, url string, o keywright.Options) *keywright.Client {
 // alone is a world of one server.
 func alone(t *testing.T, brand keywrighttest.Brand, o keywright.Options) world {
 	s := keywrighttest.Start(t, brand)
-	s.WatchScripts()
 	return world{t, s.URL(), s, open(t, s.URL(), o), func(_ string, args ...string) any { t.Helper(); return s.Do(args...) }}
 }
 

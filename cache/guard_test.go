@@ -112,7 +112,9 @@ func TestGuards(t *testing.T) {
 	for _, guard := range guards {
 		for _, brand := range keywrighttest.Brands() {
 			t.Run(guard.name+"/"+string(brand), func(t *testing.T) {
-				if err := guard.check(newStage(t, brand)); err != nil {
+				g := newStage(t, brand)
+				g.s.WatchScripts()
+				if err := guard.check(g); err != nil {
 					t.Error(err)
 				}
 			})

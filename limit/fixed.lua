@@ -5,7 +5,7 @@
 -- Round trips: 1
 local have, left = redis.call('GET', KEYS[1]) or '0', redis.call('PTTL', KEYS[1])
 if not string.find(have, '^%d+$') or #have > 19 then
-  return redis.error_reply('FORM the key holds what another rule or a newer program has written (key ' .. KEYS[1] .. ')')
+  return redis.error_reply('FORM of another rule or a newer program (key ' .. KEYS[1] .. ')')
 end
 
 -- halves are a number of 64 bits in two that a Lua number holds: high * 10^10 + low

@@ -11,7 +11,7 @@ local back = false
 if state then
   local arrival = string.match(state, '^g1:(%d+)$')
   if not arrival then
-    return redis.error_reply('FORM the key holds what another rule or a newer program has written (key ' .. KEYS[1] .. ')')
+    return redis.error_reply('FORM of another rule or a newer program (key ' .. KEYS[1] .. ')')
   end
   ahead = arrival - now
   -- the past is no credit

@@ -238,7 +238,7 @@ func TestGuardsMatter(t *testing.T) {
 		{"gcra", "the bound of the burst", "local over = after - most", "local over = after - most - each"},
 		{"gcra", "the past is no credit", "if ahead < 0 then ahead = 0 end", ""},
 		{"gcra", "what passed is written", "string.format('%.0f', now + ahead)", "string.format('%.0f', now)"},
-		{"sliding", "the TTL", ", 'PX', math.min(ttl, math.ceil(buckets * width / 1000) + 1)", ""},
+		{"sliding", "the TTL", ", 'PX', ttl)", ")"},
 		{"sliding", "a bucket in part counts whole", "local buckets, key = 61", "local buckets, key = 60"},
 		{"sliding", "the limit", "fits = total + want <= limit", "fits = total <= limit"},
 		{"sliding", "the limit within a bucket", "not behind and total + want <= limit", "not behind and total <= limit"},

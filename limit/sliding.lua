@@ -14,7 +14,7 @@ local head, size = redis.call('GETRANGE', key, 0, 17), redis.call('STRLEN', key)
 local base, total, first = newest, 0, 0
 if size > 0 then
   if size ~= 14 + 4 * buckets or string.sub(head, 1, 2) ~= 's1' then
-    return redis.error_reply('FORM the key holds what another rule or a newer program has written (key ' .. key .. ')')
+    return redis.error_reply('FORM of another rule or a newer program (key ' .. key .. ')')
   end
   base, total, first = struct.unpack('>I8I4I4', head, 3)
 end
@@ -46,7 +46,8 @@ if n > 0 and (fits or behind) then
     total = total + n
   end
   local ttl = math.ceil(((newest + buckets) * width - now) / 1000) + 1
-  redis.call('SET', key, 's1' .. struct.pack(format, newest, total, unpack(counts)), 'PX', math.min(ttl, math.ceil(buckets * width / 1000) + 1))
+  ttl = math.min(ttl, math.ceil(buckets * width / 1000) + 1)
+  redis.call('SET', key, 's1' .. struct.pack(format, newest, total, unpack(counts)), 'PX', ttl)
 end
 -- a bucket leaves with the 61st behind it
 local free, retry, reset = limit - total, 0, 0
