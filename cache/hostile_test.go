@@ -274,3 +274,45 @@ func TestTooManyTagsAreInvalid(t *testing.T) {
 		t.Error("101 tags were taken")
 	}
 }
+
+// TestStoredForms: what today's version keeps beside a value is read; any other
+// text is somebody's lease, which is waited for and not overwritten.
+func TestStoredForms(t *testing.T) {
+	w := alone(t, keywrighttest.Valkey, keywright.Options{})
+	c := w.cache(cache.Options{})
+	w.do("", "SET", "{page:1}:fill", "absent", "PX", "60000")
+	_, err := c.Key("page:1", nil).GetOrLoad(t.Context(), never)
+	same(t, "known to be absent", err, error(keywright.ErrNotFound))
+	for _, lease := range []string{"GQ3TSNHMZVMFXTXBBTJ6RPAVNH:1z", "v2 of a newer program"} {
+		w.do("", "SET", "{page:2}:fill", lease, "PX", "60000")
+		done := make(chan error, 1)
+		waiting := newGate("x", nil)
+		close(waiting.open)
+		go func() {
+			_, err := c.Key("page:2", nil).GetOrLoad(t.Context(), waiting.load)
+			done <- err
+		}()
+		eventually(t, "somebody who waits", func() bool { return strings.Contains(w.s.Info("cmdstat_evalsha"), "calls=") })
+		same(t, "the lease", w.do("", "GET", "{page:2}:fill"), any(lease))
+		same(t, "loads", waiting.n.Load(), 0)
+		w.do("", "DEL", "{page:2}:fill")
+		must(t, <-done)
+		same(t, "loads", waiting.n.Load(), 1)
+		w.do("", "FLUSHALL")
+		w.do("", "CONFIG", "RESETSTAT")
+	}
+}
+
+// TestOfNothingIsNothing: a call for no values sends nothing.
+func TestOfNothingIsNothing(t *testing.T) {
+	w := alone(t, keywrighttest.Redis, keywright.Options{})
+	c := w.cache(cache.Options{Patience: time.Second})
+	before := processed(w.s)
+	none := func(context.Context, []int) (map[int]string, error) { return nil, errors.New("the loader was called") }
+	if len(c.GetMany(t.Context(), nil))+len(c.GetOrLoadMany(t.Context(), nil, none)) > 0 {
+		t.Error("there are results")
+	}
+	if n := processed(w.s) - before; n > 1 { // INFO itself
+		t.Errorf("%d commands", n)
+	}
+}
