@@ -72,6 +72,7 @@ func TestGeneratedCodeAgreesWithPatterns(t *testing.T) {
 		case want && !a.OK && beyond(k, values): // more than 64 bits, or a float in a spelling of its own
 		case want != a.OK:
 			t.Errorf("%s (%s): %q: the pattern says %t, the generated code %t", q.Key, k.Pattern, q.Text, want, a.OK)
+		case a.OK && strings.Contains(a.Err, "is the zero time"): // the first day of the year 1, which Go cannot tell from no time
 		case a.OK && (!bytes.Equal(a.Built, q.Text) || a.Err != ""):
 			t.Errorf("%s: %q is built as %q %s", q.Key, q.Text, a.Built, a.Err)
 		case a.OK:
