@@ -4,47 +4,56 @@
 -- ARGV[4] "try" once, "wait" in the queue, or "again": it may be in the queue already,
 -- ARGV[5] "fair" or "fast", ARGV[6] channel, ARGV[7] claim in ms, ARGV[8] TTL of fence, waiters and shared in ms
 -- Returns {1, fence, lease in ms, server time in µs} or {0, 0, ms until the holder's lease ends, server time in µs}
--- Round trips: 1. O(1), with "again" O(waiters).
-local main, token, lease, kind = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+-- Round trips: 1. O(log(waiters) + log(holders together)).
+--include hand.lua
+local main, token, lease, kind, how = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local me = kind .. ARGV[7] .. ' ' .. token
+local micros, millis = clock()
+local holder = read('GET', main)
 
 -- Somebody else's: a place in the queue, if I have none.
-if kind == 'x' then
-  local holder = redis.call('GET', main)
-  if holder and holder ~= token then
-    local ms = redis.call('PTTL', main)
-    if ARGV[4] == 'try' then return {0, 0, ms, 0} end
-    if ARGV[4] == 'wait' or not redis.call('LPOS', KEYS[3], 'x' .. token) then
-      if redis.call('RPUSH', KEYS[3], 'x' .. token) == 1 then redis.call('PEXPIRE', KEYS[3], ARGV[8]) end
-    end
-    local t = redis.call('TIME')
-    return {0, 0, ms, t[1] .. string.format('%06d', t[2])}
+if holder and holder ~= token then
+  local ms = redis.call('PTTL', main)
+  if how == 'try' then return {0, 0, ms, 0} end
+  first_waiter()
+  if how == 'again' and redis.call('ZSCORE', KEYS[3], me) then
+    redis.call('PEXPIRE', KEYS[3], ARGV[8])
+  else
+    join(me, micros)
   end
+  return {0, 0, ms, micros}
 end
---include hand.lua
-local asked = redis.call('TIME')
-local micros, millis = micros_of(asked), millis_of(asked)
-local me = kind .. token
 
 -- Held by me already: a reply was lost, or a release has handed it to me.
-if mine(kind, token, millis) then
-  renew(kind, token, millis, lease)
-  return {1, redis.call('GET', KEYS[2]) or '0', lease, micros}
+local last = last_fence(read('GET', KEYS[2]))
+local sharing, over = shared_until(millis)
+if holder then
+  if kind == 's' then return {0, 0, redis.call('PTTL', main), micros} end
+  redis.call('PEXPIRE', main, lease)
+  redis.call('PEXPIRE', KEYS[2], ARGV[8])
+  return {1, last or '0', lease, micros}
 end
-redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', millis)
-local queued = ARGV[4] == 'again' and redis.call('LPOS', KEYS[3], me)
-if (ARGV[5] == 'fast' or redis.call('EXISTS', KEYS[3]) == 0) and free(kind) then
-  if queued then redis.call('LREM', KEYS[3], 1, me) end
-  return {1, give(kind, token, lease, micros, millis), lease, micros}
+local ends = kind == 's' and redis.call('ZSCORE', KEYS[4], token)
+if ends and tonumber(ends) > millis then
+  keep_shared(lease) -- first: behind it a server without memory takes the rest
+  redis.call('ZADD', KEYS[4], millis + lease, token)
+  redis.call('PEXPIRE', KEYS[2], ARGV[8])
+  return {1, last or '0', lease, micros}
 end
-if ARGV[4] ~= 'try' and not queued then
-  redis.call('RPUSH', KEYS[3], me)
-  redis.call('PEXPIRE', KEYS[3], ARGV[8])
+
+local head = first_waiter()
+local queued = how == 'again' and redis.call('ZSCORE', KEYS[3], me)
+local free = kind == 's' or sharing == 0
+if over or sharing > 0 then clear(millis, over) end
+if (ARGV[5] == 'fast' or not head) and free then
+  if queued then redis.call('ZREM', KEYS[3], me) end
+  hold(kind, token, millis, lease)
+  return {1, next_fence(last, micros), lease, micros}
 end
+if how ~= 'try' and not queued then join(me, micros) end
+local fence
 if ARGV[5] == 'fair' then
-  local fence = serve(ARGV[6], ARGV[7], micros, millis, me, lease)
+  fence, sharing = serve(ARGV[6], micros, millis, me, lease, last, sharing)
   if fence then return {1, fence, lease, micros} end
-  if ARGV[4] == 'try' and redis.call('EXISTS', KEYS[3]) == 0 and free(kind) then
-    return {1, give(kind, token, lease, micros, millis), lease, micros}
-  end
 end
-return {0, 0, left(millis), micros}
+return {0, 0, sharing > 0 and sharing - millis or -2, micros}

@@ -9,7 +9,7 @@ import (
 )
 
 // Mutate takes guards out of the scripts for the length of a test, pairs of what
-// stands there and what is to stand there. It fails if one is not there.
+// is there and what is to be there. It fails if one is not there.
 func Mutate(t *testing.T, guards ...string) {
 	t.Helper()
 	found := 0
@@ -23,13 +23,13 @@ func Mutate(t *testing.T, guards ...string) {
 		return text
 	}
 	old, oldGate := script, gateScript
+	t.Cleanup(func() { script, gateScript = old, oldGate })
 	script, gateScript = newScripts(edit), keywright.NewScript("gate", edit(gateText))
 	for i := 0; i < len(guards); i += 2 {
 		if found&(1<<i) == 0 {
 			t.Fatalf("no script has %q any more: the mutation tests nothing", guards[i])
 		}
 	}
-	t.Cleanup(func() { script, gateScript = old, oldGate })
 }
 
 // MutateMargin makes holders believe that a lease lasts longer than it does.
@@ -52,7 +52,9 @@ func AwaitLine(t *testing.T, l Lock, n int, standing bool) {
 		r := all.byMain[l.keys.Main]
 		line := -1
 		if r != nil {
-			line = len(r.line)
+			r.mu.Lock()
+			line = r.line.n
+			r.mu.Unlock()
 		}
 		all.mu.Unlock()
 		if line == n {

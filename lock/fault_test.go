@@ -159,7 +159,7 @@ func TestDeadWaiter(t *testing.T) {
 	c := open(t, s.URL(), keywright.Options{})
 	l := lock.Open(c, "lock:a", lock.Options{Lease: time.Hour, Claim: 200 * time.Millisecond})
 	lease := take(t, t.Context(), l)
-	s.Do("RPUSH", "{lock:a}:waiters", "xdead/1", "sdead/2", "xdead/3")
+	s.Do("ZADD", "{lock:a}:waiters", "1", "x200 dead/1", "2", "s200 dead/2", "3", "x200 dead/3")
 	must(t, lease.Release(t.Context()))
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -428,7 +428,7 @@ func TestQuorum(t *testing.T) {
 // TestLostWakeUps: no message ever arrives, and every waiter is served
 // nevertheless, since each looks for itself.
 func TestLostWakeUps(t *testing.T) {
-	lock.Mutate(t, "redis.call('PUBLISH',", "tostring(")
+	lock.Mutate(t, "redis.pcall('PUBLISH',", "tostring(")
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

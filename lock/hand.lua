@@ -1,26 +1,66 @@
--- hand: what scripts share that hand a lock on. It is no script of its own.
+-- hand: what scripts share that look at a lock and hand it on. It is no script of its own.
 -- KEYS[1] main, KEYS[2] fence, KEYS[3] waiters, KEYS[4] shared
 -- ARGV[8] TTL of fence, waiters and shared in ms
 -- Returns nothing
 -- Round trips: none.
-local function micros_of(t) return t[1] .. string.format('%06d', t[2]) end
-local function millis_of(t) return t[1] * 1000 + math.floor(t[2] / 1000) end
+
+-- Reads a key; the error of one that is of another type names it.
+local function read(command, key, ...)
+  local reply = redis.pcall(command, key, ...)
+  if type(reply) == 'table' and reply.err then
+    if string.find(reply.err, 'WRONGTYPE', 1, true) then
+      reply = {err = 'WRONGTYPE the key ' .. key .. ' is of another type than a lock keeps there'}
+    end
+    error(reply)
+  end
+  return reply
+end
+
+local function clock()
+  local t = redis.call('TIME')
+  return t[1] .. string.format('%06d', t[2]), t[1] * 1000 + math.floor(t[2] / 1000)
+end
+
+-- The last fencing token, false if there is none.
+local function last_fence(text)
+  if text and (not string.find(text, '^%d+$') or #text > 16 or tonumber(text) >= 2 ^ 53) then
+    error({err = 'ERR the key ' .. KEYS[2] .. ' holds no fencing token of a lock'})
+  end
+  return text
+end
+
+-- A place among the waiters is its kind, its claim in ms, a blank and its token.
+-- Anything else is of a newer program.
+local function place_of(member)
+  local kind, claim, token = string.match(member, '^([xs])([1-9]%d*) (.+)$')
+  if kind and #claim <= 11 then return kind, claim, token end
+end
+
+local function first_waiter()
+  local head = read('ZRANGE', KEYS[3], 0, 0)[1]
+  if head and not place_of(head) then
+    error({err = 'ERR the key ' .. KEYS[3] .. ' has a place of a form that this program does not know: a newer one wrote it'})
+  end
+  return head
+end
+
+-- When the last of those who share it loses it, 0 if nobody does. To be read
+-- before the first write.
+local function shared_until(millis)
+  local ends = tonumber(read('ZRANGE', KEYS[4], -1, -1, 'WITHSCORES')[2] or 0)
+  return ends > millis and ends or 0, ends > 0 and ends <= millis
+end
 
 -- The next fencing token: never below the clock, never twice, also when a
 -- failover has brought back an old one.
-local function next_fence(micros)
-  local last = redis.call('SET', KEYS[2], micros, 'PX', ARGV[8], 'GET')
-  if last and tonumber(last) >= tonumber(micros) then
-    micros = string.format('%.0f', tonumber(last) + 1)
-    redis.call('SET', KEYS[2], micros, 'PX', ARGV[8])
-  end
+local function next_fence(last, micros)
+  if last and tonumber(last) >= tonumber(micros) then micros = string.format('%.0f', tonumber(last) + 1) end
+  redis.call('SET', KEYS[2], micros, 'PX', ARGV[8])
   return micros
 end
 
-local function mine(kind, token, millis)
-  if kind == 'x' then return redis.call('GET', KEYS[1]) == token end
-  local ends = redis.call('ZSCORE', KEYS[4], token)
-  return ends and tonumber(ends) > millis
+local function keep_shared(lease)
+  redis.call('PEXPIRE', KEYS[4], math.max(tonumber(ARGV[8]), tonumber(lease), redis.call('PTTL', KEYS[4])))
 end
 
 local function hold(kind, token, millis, lease)
@@ -28,54 +68,51 @@ local function hold(kind, token, millis, lease)
     redis.call('SET', KEYS[1], token, 'PX', lease)
   else
     redis.call('ZADD', KEYS[4], millis + lease, token)
-    redis.call('PEXPIRE', KEYS[4], math.max(tonumber(lease), redis.call('PTTL', KEYS[4])))
+    keep_shared(lease)
   end
 end
 
-local function renew(kind, token, millis, lease)
-  if kind == 'x' then
-    redis.call('PEXPIRE', KEYS[1], lease)
+-- Takes some of those out whose leases are over, all if nobody shares it.
+local function clear(millis, all)
+  if all then
+    redis.call('UNLINK', KEYS[4])
   else
-    hold(kind, token, millis, lease)
+    local over = redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', millis, 'LIMIT', 0, 64)
+    if #over > 0 then redis.call('ZREM', KEYS[4], unpack(over)) end
   end
-  redis.call('PEXPIRE', KEYS[2], ARGV[8])
 end
 
--- Expired holders together must have been removed before.
-local function free(kind)
-  return redis.call('EXISTS', KEYS[1]) == 0 and (kind == 's' or redis.call('EXISTS', KEYS[4]) == 0)
+-- Joins the queue, behind all others, also if the clock was put back.
+local function join(member, micros)
+  local last = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2]
+  if last and tonumber(last) >= tonumber(micros) then micros = string.format('%.0f', last + 1) end
+  redis.call('ZADD', KEYS[3], micros, member)
+  redis.call('PEXPIRE', KEYS[3], ARGV[8])
 end
 
--- How long the holders' leases last: the longest of those who share it.
-local function left(millis)
-  local ms = redis.call('PTTL', KEYS[1])
-  local last = ms < 0 and redis.call('ZRANGE', KEYS[4], -1, -1, 'WITHSCORES')
-  return last and last[2] and last[2] - millis or ms
-end
-
-local function give(kind, token, lease, micros, millis)
-  hold(kind, token, millis, lease)
-  return next_fence(micros)
-end
-
--- Hands the lock to who waits at the front, and to all that can share it with
--- him. Others than me get a short claim, which their first renewal makes a
--- lease: one that is dead costs a claim. Returns my fencing token if I am served.
-local function serve(channel, claim, micros, millis, me, lease)
-  local fence = false
+-- Hands a lock that nobody holds alone to the first waiter, and to all readers
+-- next to it. Others than me get their claim, which their first renewal makes a
+-- lease: one that is dead costs a claim. Returns my fencing token, if I am
+-- served, and until when the lock is held now, 0 if it is free.
+local function serve(channel, micros, millis, me, lease, last, sharing)
+  local mine = false
   for _ = 1, 64 do
-    local head = redis.call('LINDEX', KEYS[3], 0)
-    if not head then return fence end
-    local kind, token = head:sub(1, 1), head:sub(2)
-    if not free(kind) then return fence end
-    redis.call('LPOP', KEYS[3])
-    if head == me then
-      fence = give(kind, token, lease, micros, millis)
+    local head = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
+    if not head then break end
+    local kind, claim, token = place_of(head)
+    if not kind or kind == 'x' and sharing > 0 then break end
+    redis.call('ZREM', KEYS[3], head)
+    local own = head == me
+    local lasts = own and lease or claim
+    hold(kind, token, millis, lasts)
+    last = next_fence(last, micros)
+    sharing = math.max(sharing, millis + lasts)
+    if own then
+      mine = last
     else
-      local f = give(kind, token, claim, micros, millis)
-      redis.call('PUBLISH', channel, 'granted ' .. token .. ' ' .. f .. ' ' .. micros .. ' ' .. claim)
+      redis.pcall('PUBLISH', channel, 'granted ' .. token .. ' ' .. last .. ' ' .. micros .. ' ' .. claim)
     end
-    if kind == 'x' then return fence end
+    if kind == 'x' then break end
   end
-  return fence
+  return mine, sharing
 end

@@ -26,7 +26,7 @@ type Holder struct {
 //go:embed holder.lua
 var holderText string
 
-var holderScript = keywright.NewReadOnlyScript("lock holder", holderText)
+var holderScript = keywright.NewReadOnlyScript("lock holder", include(holderText))
 
 // Holder says who holds the lock and how many wait. One round trip.
 func (l Lock) Holder(ctx context.Context) (Holder, error) {
@@ -69,6 +69,6 @@ func (l Lock) Break(ctx context.Context, token string) (bool, error) {
 	if err := l.check(); err != nil {
 		return false, err
 	}
-	r, err := l.release(ctx, alone, token, "", false)
+	r, err := l.release(ctx, alone, token, "", "hold", "0")
 	return r.held, err
 }

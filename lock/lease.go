@@ -29,12 +29,15 @@ type life struct {
 	parent context.Context
 	queued bool // it was waited for, so others may wait too: a hint, which saves a call at the release
 
+	since   time.Time // when it began to be held
+	touched time.Time // when the TTL of the fence was renewed last
+
 	mu       sync.Mutex
 	ctx      context.Context // of the holder, once somebody has asked for it
 	end      context.CancelCauseFunc
 	cause    error         // why it is over
 	deadline time.Time     // by the local monotonic clock
-	lasts    time.Duration // of which so much was left when it was set
+	whole    time.Duration // of the lease, or the claim, that ends then
 	holders  int
 	over     bool
 	renewal  *time.Timer
@@ -67,19 +70,22 @@ type leaseKey struct{}
 var margin = func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
 
 // begin makes the lease of a lock that was taken; deadline is by the local
-// clock.
-func (l Lock) begin(ctx context.Context, k kind, token string, fence int64, deadline time.Time, r *room) *Lease {
-	lf := &life{room: r, parent: ctx, deadline: deadline, lasts: time.Until(deadline), holders: 1}
-	lease := &Lease{lock: l, kind: k, token: token, fence: fence, life: lf}
+// clock, and whole is how long the lease, or the claim, lasts from its beginning.
+func (w *waiter) begin(ctx context.Context, fence int64, deadline time.Time, whole time.Duration) *Lease {
+	began := time.Now()
+	lf := &life{parent: ctx, deadline: deadline, whole: whole, holders: 1, since: began, touched: began}
+	if w.kind == alone {
+		lf.room = w.room
+	}
+	lease := &Lease{lock: w.lock, kind: w.kind, token: w.token, fence: fence, life: lf}
 	lease.outer, _ = ctx.Value(leaseKey{}).(*Lease)
 	lf.first = lease
-	left := lf.lasts
 	lf.mu.Lock()
 	defer lf.mu.Unlock()
-	if l.o.NoRenewal {
-		lf.last = time.AfterFunc(left, lf.timeUp)
+	if w.lock.o.NoRenewal {
+		lf.last = time.AfterFunc(deadline.Sub(began), lf.timeUp)
 	} else {
-		lf.renewal = time.AfterFunc(min(left/3, unwatched), lease.keep)
+		lf.renewal = time.AfterFunc(min(lf.due().Sub(began), unwatched), lease.keep)
 	}
 	return lease
 }
@@ -112,7 +118,7 @@ func (lf *life) context() context.Context {
 // to what the lock protects, and let that refuse an older one.
 func (lease *Lease) Fence() int64 { return lease.fence }
 
-// Token is what stands under the lock's key.
+// Token is the value of the lock's key.
 func (lease *Lease) Token() string { return lease.token }
 
 // Deadline is when the lease ends by the local clock unless it is renewed.
@@ -129,11 +135,11 @@ func (lease *Lease) Renew(ctx context.Context) error {
 	if lease.life.done() {
 		return lease.lost()
 	}
-	r, err := lease.lock.renew(ctx, lease.kind, lease.token)
+	r, err := lease.lock.renew(ctx, lease.kind, lease.token, lease.life.touch())
 	switch {
 	case err != nil:
 		return err
-	case !r.held || !lease.life.extend(lease.lock.deadline(r)):
+	case !r.held || !lease.life.extend(lease.lock.deadline(r), lease.lock.lease()):
 		lease.life.lose()
 		return lease.lost()
 	}
@@ -147,12 +153,16 @@ func (lease *Lease) lost() error {
 // Release gives the lock back and hands it to the next. ErrLost if it was lost
 // before: then nothing was released, least of all the lock of somebody else. To
 // release twice does nothing. After a lost reply it is asked again and may then
-// say ErrLost although the first one did it. One round trip.
+// say ErrLost although the first one did it. When ctx ends, or has ended, it
+// returns, and the lock is given back in the background. One round trip.
 func (lease *Lease) Release(ctx context.Context) error {
 	var err error
 	lease.once.Do(func() { err = lease.giveBack(ctx) })
 	return err
 }
+
+// grace is how long Release with a context that is over waits for the server.
+const grace = 50 * time.Millisecond
 
 func (lease *Lease) giveBack(ctx context.Context) error {
 	lf := lease.life
@@ -168,15 +178,47 @@ func (lease *Lease) giveBack(ctx context.Context) error {
 	if !wasOver {
 		next = lf.room.next()
 	}
-	r, err := lease.lock.giveBack(ctx, lease.kind, lease.token, next, lf.queued)
-	next.told(r, err)
+	r, err := lease.handOn(ctx, next)
 	switch {
 	case err != nil:
 		return err
+	case !r.held && !wasOver:
+		lf.notice(keywright.LockLost, ErrLost)
+		return lease.lost()
 	case !r.held || wasOver && lf.lost():
 		return lease.lost()
+	case lease.lock.client.Noticed(keywright.LockReleased):
+		lf.notice(keywright.LockReleased, nil)
 	}
 	return nil
+}
+
+// handOn gives the lock back to the server, with next in the queue; in the
+// background if ctx ends.
+func (lease *Lease) handOn(ctx context.Context, next *waiter) (r reply, err error) {
+	l := lease.lock
+	if ctx.Err() == nil {
+		if r, err = l.giveBack(ctx, lease.kind, lease.token, next, lease.life.queued); err == nil || ctx.Err() == nil {
+			next.told(r, err)
+			return r, err
+		}
+	}
+	done := make(chan struct{})
+	var late reply
+	var failed error
+	l.rooms().chore(nil, func(ctx context.Context) {
+		defer close(done)
+		late, failed = l.giveBack(ctx, lease.kind, lease.token, next, lease.life.queued)
+		next.told(late, failed)
+	})
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return late, failed
+	case <-timer.C:
+		return r, &keywright.Error{Class: keywright.UnknownOutcome, Op: "release", Entry: l.entry.Name, Err: ctx.Err(), Hint: "it is given back in the background, or its lease ends"}
+	}
 }
 
 // enter gives the lease once more to somebody further down in the same call.
@@ -202,11 +244,12 @@ func (lease *Lease) keep() {
 		return
 	}
 	lf.last = time.AfterFunc(time.Until(lf.deadline), lf.timeUp)
+	due := lf.due()
 	lf.mu.Unlock()
 	watched := lease.listen()
-	defer watched.stop()
-	for due := lease.nextRenewal(); ; {
-		lease.look(watched)
+	defer watched.end()
+	for {
+		watched.look() // in the background: a slow reply does not hold up the renewal
 		switch woken, alive := lf.sleep(time.Until(due), watched.changed); {
 		case !alive || lf.parent.Err() != nil:
 			return // who asked for the lock is gone: it is not held for nobody
@@ -222,16 +265,41 @@ func (lease *Lease) keep() {
 	}
 }
 
-// nextRenewal is when a third of the lease has passed.
 func (lease *Lease) nextRenewal() time.Time {
-	return lease.Deadline().Add(-lease.life.whole() * 2 / 3)
+	lease.life.mu.Lock()
+	defer lease.life.mu.Unlock()
+	return lease.life.due()
+}
+
+// due is when a third of the lease has passed since it was asked for: at once, if
+// the reply took longer. The caller holds mu.
+func (lf *life) due() time.Time { return lf.deadline.Add(-lf.whole * 2 / 3) }
+
+// touch reports whether the TTL of the fence is to be renewed, too.
+func (lf *life) touch() bool {
+	lf.mu.Lock()
+	defer lf.mu.Unlock()
+	old := time.Since(lf.touched) > helpers/24
+	if old {
+		lf.touched = time.Now()
+	}
+	return old
 }
 
 // lose ends a lease that is over; the next of this process asks for itself.
 func (lf *life) lose() {
 	if lf.finish(ErrLost) {
 		lf.room.next().told(reply{}, ErrLost)
+		if lf.lost() {
+			lf.notice(keywright.LockLost, ErrLost)
+		}
 	}
+}
+
+// notice tells what has become of the lease, and how long it was held.
+func (lf *life) notice(kind keywright.NoticeKind, err error) {
+	l := lf.first.lock
+	l.client.Notice(lf.parent, keywright.Notice{Kind: kind, Entry: l.entry.Name, Elapsed: time.Since(lf.since), Err: err})
 }
 
 // deadline is when a reply's lease ends by the local clock: counted from the
@@ -253,21 +321,27 @@ func (lf *life) expired() bool {
 	return !lf.over && !time.Now().Before(lf.deadline)
 }
 
-// extend moves the deadline; false if the lease was over already.
-func (lf *life) extend(deadline time.Time) bool {
+// extend moves the deadline, by a lease that lasts so long in the whole; false if
+// the lease was over already.
+func (lf *life) extend(deadline time.Time, whole time.Duration) bool {
 	lf.mu.Lock()
 	defer lf.mu.Unlock()
-	if now := time.Now(); lf.over || !now.Before(lf.deadline) || !now.Before(deadline) {
+	now := time.Now()
+	if lf.over || late(now, lf.deadline) || !now.Before(deadline) {
 		return false
 	}
 	if deadline.After(lf.deadline) {
-		lf.deadline, lf.lasts = deadline, time.Until(deadline)
+		lf.deadline, lf.whole = deadline, whole
 		if lf.last != nil {
 			lf.last.Reset(time.Until(deadline))
 		}
 	}
 	return true
 }
+
+// late reports whether a renewal came too late: the lease was over, also if no
+// timer has said so yet. A variable so that a test can take it out.
+var late = func(now, deadline time.Time) bool { return !now.Before(deadline) }
 
 // timeUp is the timer of the deadline.
 func (lf *life) timeUp() {
@@ -304,13 +378,6 @@ func (lf *life) lost() bool {
 	lf.mu.Lock()
 	defer lf.mu.Unlock()
 	return errors.Is(lf.cause, ErrLost)
-}
-
-// whole is how long the lease was to last when it was last begun.
-func (lf *life) whole() time.Duration {
-	lf.mu.Lock()
-	defer lf.mu.Unlock()
-	return lf.lasts
 }
 
 // sleep waits; woken early when something has changed, not alive when the lease

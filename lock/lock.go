@@ -41,7 +41,7 @@ var ErrReplicas = errors.New("too few replicas have confirmed the lock")
 type Keys struct {
 	Main    string // string: the holder's token
 	Fence   string // string: the last fencing token
-	Waiters string // list: who waits
+	Waiters string // zset: who waits, by when it came
 	Shared  string // zset: who holds it together with others
 	Channel string // on which it is handed on
 }
@@ -219,8 +219,7 @@ func (l Lock) DoShared(ctx context.Context, fn func(ctx context.Context) error) 
 // run runs fn under the lease. A panic of fn gives the lock back too.
 func (lease *Lease) run(fn func(context.Context) error) (err error) {
 	defer func() {
-		released := lease.Release(context.WithoutCancel(lease.Context()))
-		err = errors.Join(err, released)
+		err = errors.Join(err, lease.Release(lease.life.parent))
 	}()
 	return fn(lease.Context())
 }

@@ -189,7 +189,7 @@ func TestShared(t *testing.T) {
 				must(t, l.DoShared(ctx, func(context.Context) error { note("reader"); return nil }))
 			})
 		}
-		awaitWaiters(t, l, 4)
+		lock.AwaitLine(t, l, 4, true)
 		must(t, first.Release(ctx))
 		must(t, second.Release(ctx))
 		wg.Wait()

@@ -60,7 +60,7 @@ func (q Quorum) Try(ctx context.Context) (*QuorumLease, error) {
 			w := &waiter{lock: l, kind: alone, token: l.token()}
 			r, err := w.ask(asking, "try")
 			if err == nil && r.held && time.Now().Before(l.deadline(r)) {
-				answers <- given{lease: l.begin(ctx, alone, w.token, r.fence, l.deadline(r), nil)}
+				answers <- given{lease: w.lease(ctx, r)}
 				return
 			}
 			if err != nil || r.held {

@@ -1,11 +1,26 @@
 -- renew: makes the lease of a holder last anew.
--- KEYS[1] main, KEYS[2] fence, KEYS[3] waiters, KEYS[4] shared
--- ARGV[1] token, ARGV[2] lease in ms, ARGV[3] "x" alone or "s" together with others,
--- ARGV[8] TTL of fence, waiters and shared in ms
+-- KEYS[1] main, or shared if it is held together with others, KEYS[2] fence: only now and then
+-- ARGV[1] token, ARGV[2] lease in ms, ARGV[3] "x" alone or "s" together with others, ARGV[4] TTL of fence and shared in ms
 -- Returns {1, 0, lease in ms, 0}, or {0, 0, 0, 0} if it is not held any more
--- Round trips: 1. O(1).
---include hand.lua
-local millis = millis_of(redis.call('TIME'))
-if not mine(ARGV[3], ARGV[1], millis) then return {0, 0, 0, 0} end
-renew(ARGV[3], ARGV[1], millis, ARGV[2])
-return {1, 0, ARGV[2], 0}
+-- Round trips: 1. O(1), together with others O(log(holders)).
+local hold, token, lease = KEYS[1], ARGV[1], ARGV[2]
+-- A key of another type holds no lease.
+local function read(...)
+  local reply = redis.pcall(...)
+  if type(reply) ~= 'table' then return reply end
+  if not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end
+end
+if ARGV[3] == 'x' then
+  if read('GET', hold) ~= token then return {0, 0, 0, 0} end
+  redis.call('PEXPIRE', hold, lease)
+else
+  local t = redis.call('TIME')
+  local millis = t[1] * 1000 + math.floor(t[2] / 1000)
+  local ends = read('ZSCORE', hold, token)
+  if not ends or tonumber(ends) <= millis then return {0, 0, 0, 0} end
+  -- The TTL comes first: behind it a server without memory takes the rest.
+  redis.call('PEXPIRE', hold, math.max(tonumber(ARGV[4]), tonumber(lease), redis.call('PTTL', hold)))
+  redis.call('ZADD', hold, millis + lease, token)
+end
+if KEYS[2] then redis.call('PEXPIRE', KEYS[2], ARGV[4]) end
+return {1, 0, lease, 0}

@@ -3,14 +3,15 @@ package lock
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright"
 )
 
 // rooms are where the waiters of one process wait, one room per lock. Only one
-// of them stands in the server's queue: a process that dies leaves one dead
-// place behind, and a wake-up concerns one goroutine.
+// of them is in the server's queue: a process that dies leaves one dead place
+// there, and a wake-up concerns one goroutine.
 type rooms struct {
 	client *keywright.Client
 	ctx    context.Context
@@ -18,6 +19,7 @@ type rooms struct {
 	chores sync.WaitGroup // places being given back
 	free   *keywright.Shared
 	leave  *keywright.Shared
+	slow   atomic.Int64 // how long calls take, in ns
 
 	mu     sync.Mutex
 	byMain map[string]*room
@@ -85,7 +87,10 @@ func (all *rooms) chore(behind <-chan struct{}, fn func(context.Context)) {
 type room struct {
 	all  *rooms
 	main string
-	line []*waiter // behind the one that holds the lock or stands in the server's queue
+
+	mu   sync.Mutex // its own: thousands that leave do not hold up other locks
+	line line       // behind the one that holds the lock or has the place in the server's queue
+	came uint64     // how many have joined
 }
 
 // waiter is one goroutine that wants the lock.
@@ -93,20 +98,47 @@ type waiter struct {
 	lock  Lock
 	kind  kind
 	token string
+	claim string          // how long it may take to show that it lives, in ms; set when it first asks
 	room  *room           // nil for those that do not wait for others of their process
+	link  link            // in the room's line
+	came  uint64          // its number among those who came
+	gone  bool            // it has left while a call was to let it in
+	group group           // of readers
 	turn  chan struct{}   // closed when it may ask the server
 	place reply           // of the release that put it into the server's queue
-	known bool            // it stands there
+	known bool            // it is there
 	mail  chan string     // what the channel says to it
 	asked <-chan struct{} // can be received from, once, when the last call has come back
-	heard bool            // it has listened since before it stood in the queue
+	heard bool            // it has listened since before it was in the queue
 }
 
-func (w *waiter) name() string {
+// member is its place in the server's queue, "" for nobody.
+func (w *waiter) member() string {
 	if w == nil {
 		return ""
 	}
-	return w.token
+	return string(w.kind) + w.claims() + " " + w.token
+}
+
+// claims is how long it may take to show that it lives: four times what calls
+// have taken, if that is more than was asked for.
+func (w *waiter) claims() string {
+	if w.claim == "" {
+		slow := 4 * time.Duration(w.lock.rooms().slow.Load())
+		w.claim = milliseconds(min(max(w.lock.claim(), slow), w.lock.lease()))
+	}
+	return w.claim
+}
+
+// took notes how long a call took: of the last ones the slowest, which is
+// forgotten by and by.
+func (all *rooms) took(d time.Duration) {
+	old := all.slow.Load()
+	if n := int64(d); n < old {
+		all.slow.Store(old - (old-n)/8)
+	} else {
+		all.slow.Store(n)
+	}
 }
 
 // told passes on what the server said to the release that put w into the queue.
@@ -123,64 +155,74 @@ func (w *waiter) told(r reply, err error) {
 // now is the turn of who need not wait for others of its process.
 var now = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// join makes a waiter. Its turn has come at once if nobody of this process is
-// before it.
-func (l Lock) join(k kind) *waiter {
+// busy reports whether somebody of this process waits for the lock, or holds it
+// alone.
+func (l Lock) busy() bool {
 	all := l.rooms()
-	w := &waiter{lock: l, kind: k, token: l.token()}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if e := all.ears[l.keys.Channel]; e != nil && e.open {
-		e.add(w)
-	}
-	if k == together {
-		w.turn = now
-		return w
-	}
-	r := all.byMain[l.keys.Main]
-	if w.room = r; r != nil {
-		w.turn = make(chan struct{})
-		r.line = append(r.line, w)
-		return w
-	}
-	w.room = &room{all: all, main: l.keys.Main}
-	all.byMain[l.keys.Main] = w.room
-	w.turn = now
-	return w
+	return all.byMain[l.keys.Main] != nil
 }
 
-// next is who comes after the one that held the lock or stood in the queue. If
+// join puts a waiter into the room of its lock. Its turn has come at once if
+// nobody of this process is before it.
+func (w *waiter) join() {
+	all, main := w.lock.rooms(), w.lock.keys.Main
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if r := all.byMain[main]; r != nil {
+		w.room, w.turn = r, make(chan struct{})
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.came++
+		w.came = r.came
+		r.line.push(w)
+		return
+	}
+	w.room, w.turn = &room{all: all, main: main}, now
+	all.byMain[main] = w.room
+	all.open(w)
+}
+
+// open lets w hear a channel that is listened to. The caller holds mu.
+func (all *rooms) open(w *waiter) {
+	if e := all.ears[w.lock.keys.Channel]; e != nil && e.open && !w.heard {
+		e.add(w)
+	}
+}
+
+// next is who comes after the one that held the lock or was in the queue. If
 // there is nobody, the room is gone.
 func (r *room) next() *waiter {
 	if r == nil {
 		return nil
 	}
+	r.mu.Lock()
+	w := r.line.pop()
+	r.mu.Unlock()
 	r.all.mu.Lock()
 	defer r.all.mu.Unlock()
-	if len(r.line) == 0 {
-		delete(r.all.byMain, r.main)
-		return nil
+	if w == nil {
+		r.mu.Lock()
+		if w = r.line.pop(); w == nil && r.all.byMain[r.main] == r { // nobody has come meanwhile
+			delete(r.all.byMain, r.main)
+		}
+		r.mu.Unlock()
 	}
-	w := r.line[0]
-	r.line = r.line[1:]
-	if e := r.all.ears[w.lock.keys.Channel]; e != nil && e.open && !w.heard {
-		e.add(w)
+	if w != nil {
+		r.all.open(w)
 	}
 	return w
 }
 
-// leave takes a waiter out that has not had its turn; false if it has.
+// leave takes a waiter out that has not had its turn; false if it has, or is
+// just having it.
 func (w *waiter) leave() bool {
 	if w.room == nil {
 		return false
 	}
-	w.room.all.mu.Lock()
-	defer w.room.all.mu.Unlock()
-	for i, other := range w.room.line {
-		if other == w {
-			w.room.line = append(w.room.line[:i:i], w.room.line[i+1:]...)
-			return true
-		}
-	}
-	return false
+	w.room.mu.Lock()
+	defer w.room.mu.Unlock()
+	w.gone = true
+	return w.room.line.remove(w)
 }

@@ -36,16 +36,19 @@ var leaveText string
 // scripts are what a lock does on the server; those of the common case, a lock
 // that nobody waits for, are shared by the goroutines of a client.
 type scripts struct {
-	acquire, release, renew *keywright.Script
-	free, leave             string
+	acquire, release, renew, share *keywright.Script
+	free, leave                    string
 }
 
 func newScripts(edit func(string) string) *scripts {
 	with := func(name, text string) *keywright.Script {
-		return keywright.NewScript(name, edit(strings.Replace(text, "--include hand.lua", handText, 1)))
+		return keywright.NewScript(name, edit(include(text)))
 	}
-	return &scripts{with("lock acquire", acquireText), with("lock release", releaseText), with("lock renew", renewText), edit(freeText), edit(leaveText)}
+	return &scripts{with("lock acquire", acquireText), with("lock release", releaseText), with("lock renew", renewText),
+		with("lock share", shareText), edit(freeText), edit(leaveText)}
 }
+
+func include(text string) string { return strings.Replace(text, "--include hand.lua", handText, 1) }
 
 // script is a variable so that a test can take a guard out and see that it is
 // missed.
@@ -76,11 +79,11 @@ func (l Lock) list() []string {
 
 // call runs a script. All of them may be repeated: the token says whose step it
 // was.
-func (l Lock) call(ctx context.Context, name string, s *keywright.Script, args ...string) (reply, error) {
+func (l Lock) call(ctx context.Context, name string, s *keywright.Script, keys []string, args ...string) (reply, error) {
 	out := reply{sent: time.Now()}
 	op := keywright.NewOp(keywright.Spec[reply]{
 		Action: keywright.Action{Client: l.client, Name: name, Entry: l.entry, Effect: keywright.Idempotent, Key: l.keys.Main},
-		Script: s, Keys: l.list(), Args: args, Decode: out.decode,
+		Script: s, Keys: keys, Args: args, Decode: out.decode,
 	})
 	if l.o.Replicas > 0 && name != "release" {
 		return l.confirmed(ctx, op)
@@ -139,8 +142,9 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milli
 var helpersText = milliseconds(helpers)
 
 // acquire asks for the lock: how is "try", "wait" or "again".
-func (l Lock) acquire(ctx context.Context, k kind, token, how string) (reply, error) {
-	return l.call(ctx, "acquire", script.acquire, token, milliseconds(l.lease()), string(k), how, modes[l.o.Mode], l.keys.Channel, milliseconds(l.claim()), helpersText)
+func (w *waiter) acquire(ctx context.Context, how string) (reply, error) {
+	l := w.lock
+	return l.call(ctx, "acquire", script.acquire, l.list(), w.token, milliseconds(l.lease()), string(w.kind), how, modes[l.o.Mode], l.keys.Channel, w.claims(), helpersText)
 }
 
 // giveBack releases what is held; where nobody is known to wait, in the way that
@@ -152,24 +156,30 @@ func (l Lock) giveBack(ctx context.Context, k kind, token string, next *waiter, 
 			return reply{held: n == 1}, err
 		}
 	}
-	return l.release(ctx, k, token, next.name(), false)
+	return l.release(ctx, k, token, next.member(), "hold", "0")
 }
 
-// release gives back what is held, or a place among the waiters (waits). next
-// is who joins them instead, "" for nobody.
-func (l Lock) release(ctx context.Context, k kind, token, next string, waits bool) (reply, error) {
-	what, announce := "hold", ""
-	if waits {
-		what = "wait"
-	}
+// release gives back what is held, or a place among the waiters ("wait", with its
+// claim). next is the place that joins them instead, "" for nobody.
+func (l Lock) release(ctx context.Context, k kind, token, next, what, claim string) (reply, error) {
+	announce := ""
 	if l.o.Announce {
 		announce = "announce"
 	}
-	return l.call(ctx, "release", script.release, token, next, string(k), what, modes[l.o.Mode], l.keys.Channel, milliseconds(l.claim()), helpersText, announce)
+	return l.call(ctx, "release", script.release, l.list(), token, next, string(k), what, modes[l.o.Mode], l.keys.Channel, claim, helpersText, announce)
 }
 
-func (l Lock) renew(ctx context.Context, k kind, token string) (reply, error) {
-	return l.call(ctx, "renew", script.renew, token, milliseconds(l.lease()), string(k), "", "", "", "", helpersText)
+// renew makes a lease last anew. It touches the key of the holder only, which it
+// finds also while a cluster moves the slot; the fence's TTL, a day, now and then.
+func (l Lock) renew(ctx context.Context, k kind, token string, fence bool) (reply, error) {
+	keys := []string{l.keys.Main}
+	if k == together {
+		keys[0] = l.keys.Shared
+	}
+	if fence {
+		keys = append(keys, l.keys.Fence)
+	}
+	return l.call(ctx, "renew", script.renew, keys, token, milliseconds(l.lease()), string(k), helpersText)
 }
 
 var process = sync.OnceValue(func() string {

@@ -21,10 +21,30 @@ func (l Lock) take(ctx context.Context, k kind, wait bool) (*Lease, error) {
 	if lease, err := l.again(ctx, k); lease != nil || err != nil {
 		return lease, err
 	}
-	if !wait {
-		return l.try(ctx, k)
+	if !l.client.Noticed(keywright.LockAcquired) {
+		return l.get(ctx, k, wait)
 	}
-	w := l.join(k)
+	began := time.Now()
+	lease, err := l.get(ctx, k, wait)
+	if err == nil {
+		l.client.Notice(ctx, keywright.Notice{Kind: keywright.LockAcquired, Entry: l.entry.Name, Elapsed: time.Since(began)})
+	}
+	return lease, err
+}
+
+func (l Lock) get(ctx context.Context, k kind, wait bool) (*Lease, error) {
+	w := &waiter{lock: l, kind: k, token: l.token()}
+	if !wait {
+		return w.try(ctx)
+	}
+	if k == together && !l.busy() { // where nobody waits readers do not wait for each other either
+		lease, err := w.try(ctx)
+		if err == nil || !errors.Is(err, ErrHeld) && !l.rooms().passing(ctx, err) {
+			return lease, err
+		}
+		w = &waiter{lock: l, kind: k, token: l.token()}
+	}
+	w.join()
 	select {
 	case <-w.turn:
 	case <-l.rooms().ctx.Done():
@@ -32,9 +52,12 @@ func (l Lock) take(ctx context.Context, k kind, wait bool) (*Lease, error) {
 	case <-ctx.Done():
 		return nil, w.goAway(l.stopped(ctx))
 	}
-	lease, err := w.stand(ctx)
+	lease, err := w.await(ctx)
 	if err != nil {
 		return nil, w.giveUp(ctx, err)
+	}
+	if k == together {
+		w.bring(ctx)
 	}
 	return lease, w.quit(nil)
 }
@@ -55,19 +78,23 @@ func (l Lock) again(ctx context.Context, k kind) (*Lease, error) {
 	return nil, nil
 }
 
-func (l Lock) try(ctx context.Context, k kind) (*Lease, error) {
-	w := &waiter{lock: l, kind: k, token: l.token()}
+func (w *waiter) try(ctx context.Context) (*Lease, error) {
 	r, err := w.ask(ctx, "try")
-	if err == nil && r.held && time.Now().Before(l.deadline(r)) {
-		return l.begin(ctx, k, w.token, r.fence, l.deadline(r), nil), nil
+	if err == nil && r.held && time.Now().Before(w.lock.deadline(r)) {
+		return w.lease(ctx, r), nil
 	}
 	if err != nil || r.held {
 		w.abandon()
 	}
 	if err == nil {
-		err = &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: l.entry.Name, Err: ErrHeld}
+		err = &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: w.lock.entry.Name, Err: ErrHeld}
 	}
 	return nil, err
+}
+
+// lease is the one of a reply.
+func (w *waiter) lease(ctx context.Context, r reply) *Lease {
+	return w.begin(ctx, r.fence, w.lock.deadline(r), w.lock.lease())
 }
 
 // ask asks the server for the lock. When ctx ends first, the call goes on: a
@@ -75,6 +102,9 @@ func (l Lock) try(ctx context.Context, k kind) (*Lease, error) {
 // nobody knows of. abandon waits for it.
 func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 	r, err := w.request(ctx, how)
+	if err == nil {
+		w.lock.rooms().took(time.Since(r.sent))
+	}
 	if err != nil && ctx.Err() == nil && w.lock.rooms().ctx.Err() != nil {
 		err = &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: w.lock.entry.Name, Err: keywright.ErrClosed, Hint: "it may be held until its lease ends"}
 	}
@@ -92,7 +122,7 @@ func (w *waiter) request(ctx context.Context, how string) (reply, error) {
 		}
 	}
 	if ctx.Done() == nil {
-		return w.lock.acquire(ctx, w.kind, w.token, how)
+		return w.acquire(ctx, how)
 	}
 	var r reply
 	var err error
@@ -103,7 +133,7 @@ func (w *waiter) request(ctx context.Context, how string) (reply, error) {
 		call, end := context.WithCancel(context.WithoutCancel(ctx))
 		defer end()
 		defer context.AfterFunc(all.ctx, end)() // Close does not wait for a server that is frozen
-		r, err = w.lock.acquire(call, w.kind, w.token, how)
+		r, err = w.acquire(call, how)
 	}) {
 		return reply{}, w.closed()
 	}
@@ -137,14 +167,15 @@ func (w *waiter) closed() error {
 // with the release of the one before, there may be a place in the queue by then:
 // it is given back behind that call, and nobody waits for it here.
 func (w *waiter) goAway(err error) error {
-	if !w.leave() {
-		w.asked = w.turn
-		w.abandon()
+	if w.leave() {
+		return err
 	}
+	w.asked = w.turn
+	w.abandon()
 	return w.quit(err)
 }
 
-// giveUp gives the waiter's place back, whether it stands in the queue, was
+// giveUp gives the waiter's place back, whether it is in the queue, was
 // served meanwhile, or was never there. The next of this process takes it.
 func (w *waiter) giveUp(ctx context.Context, err error) error {
 	w.abandon()
@@ -157,19 +188,31 @@ func (w *waiter) giveUp(ctx context.Context, err error) error {
 // abandon releases in the background what may have been taken, behind the last
 // call that was to take it.
 func (w *waiter) abandon() {
-	next := w.room.next()
+	var next *waiter
+	if !w.group.in {
+		next = w.room.next()
+	}
 	w.lock.rooms().chore(w.asked, func(ctx context.Context) {
-		place, err := w.lock.release(ctx, w.kind, w.token, next.name(), true)
-		place.held = true // it stands in the queue, whether or not something was held
+		if w.group.leads {
+			w.bring(ctx)
+		}
+		place, err := w.lock.release(ctx, w.kind, w.token, next.member(), "wait", w.claims())
+		place.held = true // it is in the queue, whether or not something was held
 		next.told(place, err)
 	})
 }
 
-// stand waits in the server's queue until the lock is held.
-func (w *waiter) stand(ctx context.Context) (*Lease, error) {
+// await waits in the server's queue until the lock is held.
+func (w *waiter) await(ctx context.Context) (*Lease, error) {
 	all := w.lock.rooms()
 	r, how := w.place, "wait"
-	for asked := w.known; ; asked = false {
+	if w.group.in { // it may have been let in
+		how = "again"
+	}
+	if w.group.given && time.Now().Before(w.lock.deadline(r)) {
+		return w.lease(ctx, r), nil
+	}
+	for asked := w.known && !w.group.in; ; asked = false {
 		var err error
 		waited := how == "again"
 		if !asked {
@@ -179,8 +222,8 @@ func (w *waiter) stand(ctx context.Context) (*Lease, error) {
 		}
 		how = "again"
 		if err == nil && r.held && !asked {
-			if ends := w.lock.deadline(r); time.Now().Before(ends) {
-				lease := w.lock.begin(ctx, w.kind, w.token, r.fence, ends, w.room)
+			if time.Now().Before(w.lock.deadline(r)) {
+				lease := w.lease(ctx, r)
 				lease.life.queued = waited
 				return lease, nil
 			}
@@ -235,7 +278,7 @@ func (w *waiter) wait(ctx context.Context, r reply, failed error) (*Lease, error
 // ends no earlier than reckoned here, however long the message was under way.
 func (w *waiter) granted(ctx context.Context, text string, r reply) *Lease {
 	words := strings.Fields(text) // granted TOKEN FENCE MICROS CLAIM
-	if len(words) != 5 || words[0] != "granted" || r.server == 0 {
+	if len(words) != 5 || words[0] != "granted" || words[1] != w.token || r.server == 0 || mustAsk(w.lock.o) {
 		return nil
 	}
 	fence, err1 := strconv.ParseInt(words[2], 10, 64)
@@ -254,7 +297,12 @@ func (w *waiter) granted(ctx context.Context, text string, r reply) *Lease {
 	if !now.Before(ends) {
 		return nil
 	}
-	lease := w.lock.begin(ctx, w.kind, w.token, fence, ends, w.room)
+	lease := w.begin(ctx, fence, ends, claim)
 	lease.life.queued = true
 	return lease
 }
+
+// mustAsk reports whether a message that hands the lock over is only a reason to
+// ask: where replicas must confirm it, or the claim is not made a lease later. A
+// variable so that a test can take it out.
+var mustAsk = func(o *Options) bool { return o.Replicas > 0 || o.NoRenewal }

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -15,20 +16,56 @@ const unwatched = 100 * time.Millisecond
 // another TTL, by server-assisted client-side caching. It is an early warning
 // only: what a holder relies on is its deadline.
 type watched struct {
+	lease   *Lease
 	changed chan struct{}
 	stop    func()
 	on      bool
+
+	looks sync.WaitGroup
+	mu    sync.Mutex
+	busy  bool // somebody looks
+	again bool // and is to look once more
 }
 
-func (lease *Lease) listen() watched {
-	w := watched{changed: make(chan struct{}, 1), stop: func() {}}
+func (lease *Lease) listen() *watched {
+	w := &watched{lease: lease, changed: make(chan struct{}, 1), stop: func() {}}
 	if lease.kind == alone {
 		w.stop, w.on = lease.lock.client.OnInvalidation(lease.lock.keys.Main, w.tell)
 	}
 	return w
 }
 
-func (w watched) tell() {
+// end ends the hearing. The lease is over by then, and so is every look.
+func (w *watched) end() {
+	w.stop()
+	w.looks.Wait()
+}
+
+// look looks at the key in the background, behind a look that goes on.
+func (w *watched) look() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case !w.on:
+	case w.busy:
+		w.again = true
+	default:
+		w.busy = true
+		w.looks.Go(w.run)
+	}
+}
+
+func (w *watched) run() {
+	for more := true; more; {
+		w.lease.look()
+		w.mu.Lock()
+		more, w.again = w.again, false
+		w.busy = more
+		w.mu.Unlock()
+	}
+}
+
+func (w *watched) tell() {
 	select {
 	case w.changed <- struct{}{}:
 	default:
@@ -37,10 +74,7 @@ func (w watched) tell() {
 
 // look reads the key in a way that makes the server tell the next change, and
 // ends the lease if it holds the token of somebody else, or none.
-func (lease *Lease) look(w watched) {
-	if !w.on {
-		return
-	}
+func (lease *Lease) look() {
 	raw := lease.lock.client.Raw()
 	ctx, cancel := context.WithDeadline(lease.life.context(), lease.Deadline())
 	defer cancel()
