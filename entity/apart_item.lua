@@ -2,7 +2,7 @@
 --
 -- KEYS[1] the item's hash, then the streams that its arguments name by number
 -- ARGV[1] id, ARGV[2] ms by this server's clock until when, ARGV[3] 'w' or 'd'
--- ARGV[4] condition: 'absent', 'present', 'any', or the version that the item must have
+-- ARGV[4] condition: 'absent', 'present', 'any', the version that the item must have, or '@field=text' that it must have
 -- ARGV[5] '1' if the ledger knows of an item: if it is gone it has to be settled before one is made anew
 -- ARGV[6] TTL in ms ('' leaves it, '0' none)
 -- ARGV[7] '1' if the first field is when it was created, ARGV[8] the name of the next one if it is the version ('' none),
@@ -25,7 +25,12 @@ version = version or '0'
 if condition == 'absent' and there then return {'present', version, now, '-1'} end
 if condition ~= 'absent' and condition ~= 'any' then
   if not there then return {'absent', '', now, '-1'} end
-  if condition ~= 'present' and condition ~= version then return {'version', version, now, '-1'} end
+  if string.byte(condition) == 64 then
+    local field, text = string.match(condition, '^@([^=]*)=(.*)$')
+    if call('HGET', hash, field) ~= text then return {'absent', '', now, '-1'} end
+  elseif condition ~= 'present' and condition ~= version then
+    return {'version', version, now, '-1'}
+  end
 end
 if not there and ARGV[5] == '1' then return {'dead', '', now, '-1'} end
 

@@ -1,15 +1,19 @@
 -- apart_touch: reads an item and changes its TTL. It makes it shorter under an intent only: who sweeps would come too late else.
 --
 -- KEYS[1] the item's hash
--- ARGV[1] TTL in ms, ARGV[2] 'any', 'less' or 'more' (only if it lives longer or shorter), ARGV[3] ms that it may live longer and be left so
+-- ARGV[1] TTL in ms, ARGV[2] 'any', 'less' or 'more' (only if it lives longer or shorter) or '@field=text' (less, and only if it has that), ARGV[3] ms that it may live longer and be left so
 -- ARGV[4] ms by this server's clock until when it may be made shorter, '' without an intent, ARGV[5…] fields
--- Returns {} if it is gone, else {code, ms until it ends, text, …}: 'changed', 'kept', 'shorter' (open an intent first), 'late'
+-- Returns {} if it is gone or has not that field, else {code, ms until it ends, text, …}: 'changed', 'kept', 'shorter' (open an intent first), 'late'
 -- Round trips: 1
 local hash, ttl = KEYS[1], tonumber(ARGV[1])
 local left, code = redis.call('PTTL', hash), 'changed'
 if left == -2 then return {} end
+if string.byte(ARGV[2]) == 64 then
+  local field, text = string.match(ARGV[2], '^@([^=]*)=(.*)$')
+  if redis.call('HGET', hash, field) ~= text then return {} end
+end
 local longer = left == -1 or left > ttl
-if longer and left ~= -1 and left <= ttl + ARGV[3] or not longer and ARGV[2] == 'less' or longer and left ~= -1 and ARGV[2] == 'more' then
+if longer and left ~= -1 and left <= ttl + ARGV[3] or not longer and ARGV[2] ~= 'any' and ARGV[2] ~= 'more' or longer and left ~= -1 and ARGV[2] == 'more' then
   code = 'kept'
 elseif longer and ARGV[4] == '' then
   code = 'shorter'

@@ -33,11 +33,22 @@ func (g *Going[I, T]) Page(ctx context.Context, value, after string, n int) (ids
 	return ids, next, err
 }
 
-// Shorten is Store.Shorten of several items; it gives how many were changed. A
-// round trip per 64 of them, in a cluster one each, many at a time.
-func (g *Going[I, T]) Shorten(ctx context.Context, ids []string, to time.Duration) (int, error) {
+// while is the condition that an item has a value still: the step that changes it
+// looks at that.
+func (g *Going[I, T]) while(value, otherwise string) string {
+	if ix, err := g.store.index(g.index); err == nil && ix.Field != "" {
+		return "@" + ix.Field + "=" + value
+	}
+	return otherwise
+}
+
+// Shorten is Store.Shorten of several items that have the value still; it gives
+// how many were changed. A round trip per 64 of them, in a cluster one each, many
+// at a time.
+func (g *Going[I, T]) Shorten(ctx context.Context, value string, ids []string, to time.Duration) (int, error) {
+	mode := g.while(value, touchLess)
 	return g.each(ids, func(id I) (bool, error) {
-		changed, err := g.store.Shorten(ctx, id, to)
+		_, changed, err := g.store.touch(ctx, "shorten", id, nil, mode, nil, to)
 		if err == keywright.ErrNotFound {
 			return false, nil
 		}
@@ -45,10 +56,12 @@ func (g *Going[I, T]) Shorten(ctx context.Context, ids []string, to time.Duratio
 	})
 }
 
-// Release is Store.Delete of several items; it gives how many there were. Two
-// round trips per 64 of them, in a cluster two each, many at a time.
-func (g *Going[I, T]) Release(ctx context.Context, ids []string) (int, error) {
-	return g.each(ids, func(id I) (bool, error) { return g.store.Delete(ctx, id) })
+// Release is Store.Delete of several items that have the value still: one that
+// was given another meanwhile stays. It gives how many it deleted. Two round trips
+// per 64 of them, in a cluster two each, many at a time.
+func (g *Going[I, T]) Release(ctx context.Context, value string, ids []string) (int, error) {
+	condition := g.while(value, present)
+	return g.each(ids, func(id I) (bool, error) { return g.store.remove(ctx, id, condition, "") })
 }
 
 // together is how many items are changed at a time: as many as one call of a

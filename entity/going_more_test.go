@@ -96,7 +96,7 @@ func TestShortenIsNeverLonger(t *testing.T) {
 				ids = append(ids, fmt.Sprintf("1-%d", i))
 			}
 			before := now()
-			n, err := target.Shorten(t.Context(), ids, to)
+			n, err := target.Shorten(t.Context(), "1", ids, to)
 			after, changed := now(), 0
 			if err != nil {
 				r.Fatal(err)

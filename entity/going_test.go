@@ -113,7 +113,7 @@ func twice(t *testing.T) (wrong []string) {
 	}
 	for round, want := range []int{200, 0, 0} {
 		before := s.Do("PEXPIRETIME", "n:item:1-7")
-		n, err := target.Shorten(t.Context(), append(ids, "1-99999"), []time.Duration{time.Minute, time.Minute, time.Hour}[round])
+		n, err := target.Shorten(t.Context(), "1", append(ids, "1-99999"), []time.Duration{time.Minute, time.Minute, time.Hour}[round])
 		if err != nil || n != want || round > 0 && before != s.Do("PEXPIRETIME", "n:item:1-7") {
 			wrong = append(wrong, fmt.Sprintf("round %d: %d shortened, %v", round, n, err))
 		}

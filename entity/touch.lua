@@ -4,7 +4,7 @@
 -- KEYS of a call: the item's hash, the expiry zset, the ledger
 -- ARGV[1] calls; then for each call
 --   its arguments, the item's id, TTL in ms, TTL of the index keys in ms, 'any', 'less' or 'more' (only if it lives
---   longer or shorter than the TTL), fields to read …
+--   longer or shorter than the TTL) or '@field=text' (less, and only if it has that), fields to read …
 -- Returns per call false if the item is not there, else {its record, whether the TTL was changed, text, text, …}
 -- Round trips: 1
 local call, fmt = redis.call, string.format
@@ -23,6 +23,10 @@ local function touch(k, a)
   end
   call('ZSCORE', expires, id) -- a key of another type is refused before anything is written
   local ttl, more = tonumber(ARGV[a + 2]), ARGV[a + 4] == 'more'
+  if string.byte(ARGV[a + 4]) == 64 then
+    local field, text = string.match(ARGV[a + 4], '^@([^=]*)=(.*)$')
+    if call('HGET', hash, field) ~= text then return out end
+  end
   if more and left < ttl or not more and (ARGV[a + 4] == 'any' or left > ttl or left == -1) then
     local ends = fmt('%.0f', now + ttl)
     call('PEXPIRE', hash, ARGV[a + 2])

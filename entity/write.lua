@@ -5,7 +5,7 @@
 -- ARGV[1] calls; then for each call
 --   its arguments, its keys, the item's id
 --   the ledger record it expects if there is one ('*' any), the one it leaves ('' deletes the item, '*' the same)
---   condition: 'absent', 'present', 'any', or the version that the item must have
+--   condition: 'absent', 'present', 'any', the version that the item must have, or '@field=text' that it must have
 --   TTL in ms ('' leaves it, '0' none), TTL of the index keys in ms ('0' none)
 --   what the server stamps: '1' if the first field is when it was created, the name of the next one if it is the version ('' none),
 --     '1' if the one behind is when it was updated, and the divisor of ms for the times; the texts given for them do not count
@@ -101,7 +101,12 @@ local function write(k, a)
     if there then return {'present', version, now} end
   elseif condition ~= 'any' then
     if not there then return {'absent', '', now} end
-    if condition ~= 'present' and condition ~= version then return {'version', version, now} end
+    if string.byte(condition) == 64 then
+      local field, text = string.match(condition, '^@([^=]*)=(.*)$')
+      if call('HGET', hash, field) ~= text then return {'absent', '', now} end
+    elseif condition ~= 'present' and condition ~= version then
+      return {'version', version, now}
+    end
   end
   local had = call('HGET', ledger, id) or ''
   if had ~= '' and expected ~= '*' and had ~= expected then return {'record', had, now} end

@@ -36,11 +36,13 @@ type Target interface {
 	// page before, also if what was there is gone. next is "" on the last page.
 	Page(ctx context.Context, value, after string, n int) (ids []string, next string, err error)
 	// Shorten leaves no item more than a lifetime of `to`, and gives how many had
-	// more. It lengthens none.
-	Shorten(ctx context.Context, ids []string, to time.Duration) (int, error)
+	// more. It lengthens none, and leaves those alone that have another value by
+	// then: it compares in the step that changes.
+	Shorten(ctx context.Context, value string, ids []string, to time.Duration) (int, error)
 	// Release deletes items, with their entries in indexes, and gives how many
-	// there were.
-	Release(ctx context.Context, ids []string) (int, error)
+	// there were. An item that has another value by then stays: it compares in the
+	// step that deletes.
+	Release(ctx context.Context, value string, ids []string) (int, error)
 	// Key is the key of an item: in a cluster it says whose memory it takes.
 	Key(id string) string
 }
@@ -126,7 +128,7 @@ type Report struct {
 	Seen          int // items looked at
 	Shortened     int
 	Released      int
-	Skipped       int // neither: short already, gone, or on another server
+	Skipped       int // neither: short already, gone, of another value by then, or on another server
 	Took          time.Duration
 	End           End
 	Err           error

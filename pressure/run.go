@@ -102,7 +102,7 @@ func (r *run) page(ctx context.Context, value, after string) (next string, err e
 	defer cancel()
 	ids, next, err := r.step.Target.Page(ctx, value, after, r.w.o.Batch)
 	if err == nil {
-		err = r.batch(ctx, ids)
+		err = r.batch(ctx, value, ids)
 	}
 	return next, err
 }
@@ -135,7 +135,7 @@ func (r *run) look(ctx context.Context) bool {
 }
 
 // batch shortens or releases the items that are on the server.
-func (r *run) batch(ctx context.Context, ids []string) (err error) {
+func (r *run) batch(ctx context.Context, value string, ids []string) (err error) {
 	r.Seen += len(ids)
 	here := make([]string, 0, len(ids))
 	for _, id := range ids {
@@ -147,10 +147,10 @@ func (r *run) batch(ctx context.Context, ids []string) (err error) {
 	switch {
 	case len(here) == 0:
 	case r.Release:
-		n, err = r.step.Target.Release(ctx, here)
+		n, err = r.step.Target.Release(ctx, value, here)
 		r.Released += n
 	default:
-		n, err = r.step.Target.Shorten(ctx, here, r.step.Shorten)
+		n, err = r.step.Target.Shorten(ctx, value, here, r.step.Shorten)
 		r.Shortened += n
 	}
 	if err == nil {

@@ -52,7 +52,7 @@ func (s *shelf) Page(ctx context.Context, value, after string, n int) (ids []str
 	return ids, next, err
 }
 
-func (s *shelf) Shorten(ctx context.Context, ids []string, to time.Duration) (int, error) {
+func (s *shelf) Shorten(ctx context.Context, _ string, ids []string, to time.Duration) (int, error) {
 	keys, args := []string{}, []string{strconv.FormatInt(to.Milliseconds(), 10)}
 	for _, id := range ids {
 		keys, args = append(keys, s.Key(id)), append(args, id)
@@ -62,7 +62,7 @@ func (s *shelf) Shorten(ctx context.Context, ids []string, to time.Duration) (in
 	return int(n), err
 }
 
-func (s *shelf) Release(ctx context.Context, ids []string) (n int, err error) {
+func (s *shelf) Release(ctx context.Context, _ string, ids []string) (n int, err error) {
 	raw := s.c.Raw()
 	for _, id := range ids {
 		replies := raw.DoMulti(ctx, raw.B().Unlink().Key(s.Key(id)).Build(), raw.B().Zrem().Key("expiry").Member(id).Build(),
