@@ -171,7 +171,7 @@ func (b *builder) rateLimit() {
 func (b *builder) lock() {
 	b.addMain(&Key{Value: &scalar.Type{}})
 	b.addRole(&Key{Role: "fence", Kind: String, TTL: atMost(helperTTL), Value: &scalar.Type{Kind: scalar.Int}, Doc: "The last fencing token of " + b.e.Name + "."}, b.main, "fence")
-	b.addRole(&Key{Role: "waiters", Kind: List, TTL: atMost(helperTTL), Member: &scalar.Type{}, Doc: "Who waits for " + b.e.Name + ", in order."}, b.main, "waiters")
+	b.addRole(&Key{Role: "waiters", Kind: ZSet, TTL: atMost(helperTTL), Member: &scalar.Type{}, Score: &scalar.Type{Kind: scalar.Int}, Doc: "Who waits for " + b.e.Name + ", scored by when they came, in µs."}, b.main, "waiters")
 	b.addRole(&Key{Role: "shared", Kind: ZSet, TTL: atMost(helperTTL), Member: &scalar.Type{}, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Who holds " + b.e.Name + " together with others, scored by the end of the lease."}, b.main, "shared")
 	b.notify(b.main, "released", "Tells the next waiter that "+b.e.Name+" is free.")
 }

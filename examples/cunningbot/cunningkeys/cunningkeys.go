@@ -1863,7 +1863,7 @@ func (k *Keyspace) LockResourceFence(lockScope LockScope, guildID, lockID string
 	return typed.NewKey(k.client, &entry_LockResourceFence, name, err)
 }
 
-var entry_LockResourceWaiters = keywright.Entry{Name: "lock_resource.waiters", Pattern: "{#lock:{lock_scope}:{guild_id}:{lock_id}}:waiters", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_LockResourceWaiters = keywright.Entry{Name: "lock_resource.waiters", Pattern: "{#lock:{lock_scope}:{guild_id}:{lock_id}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
 
 // LockResourceWaitersKey builds the key {#lock:{lock_scope}:{guild_id}:{lock_id}}:waiters.
 func LockResourceWaitersKey(lockScope LockScope, guildID, lockID string) (string, error) {
@@ -1931,9 +1931,9 @@ func ParseLockResourceWaitersKey(text string) (lockScope LockScope, guildID, loc
 	return lockScope, guildID, lockID, true
 }
 
-// LockResourceWaiters: Who waits for lock_resource, in order.
+// LockResourceWaiters: Who waits for lock_resource, scored by when they came, in µs.
 //
-// Key {#lock:{lock_scope}:{guild_id}:{lock_id}}:waiters, list, TTL 1d.
+// Key {#lock:{lock_scope}:{guild_id}:{lock_id}}:waiters, zset, TTL 1d.
 func (k *Keyspace) LockResourceWaiters(lockScope LockScope, guildID, lockID string) typed.Key {
 	name, err := LockResourceWaitersKey(lockScope, guildID, lockID)
 	return typed.NewKey(k.client, &entry_LockResourceWaiters, name, err)
@@ -2119,7 +2119,7 @@ func (k *Keyspace) LockTriviaGameFence(guildID, gameID string) typed.Key {
 	return typed.NewKey(k.client, &entry_LockTriviaGameFence, name, err)
 }
 
-var entry_LockTriviaGameWaiters = keywright.Entry{Name: "lock_trivia_game.waiters", Pattern: "{#lock:trivia:{guild_id}:game:{game_id}}:waiters", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_LockTriviaGameWaiters = keywright.Entry{Name: "lock_trivia_game.waiters", Pattern: "{#lock:trivia:{guild_id}:game:{game_id}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
 
 // LockTriviaGameWaitersKey builds the key {#lock:trivia:{guild_id}:game:{game_id}}:waiters.
 func LockTriviaGameWaitersKey(guildID, gameID string) (string, error) {
@@ -2169,9 +2169,9 @@ func ParseLockTriviaGameWaitersKey(text string) (guildID, gameID string, ok bool
 	return guildID, gameID, true
 }
 
-// LockTriviaGameWaiters: Who waits for lock_trivia_game, in order.
+// LockTriviaGameWaiters: Who waits for lock_trivia_game, scored by when they came, in µs.
 //
-// Key {#lock:trivia:{guild_id}:game:{game_id}}:waiters, list, TTL 1d.
+// Key {#lock:trivia:{guild_id}:game:{game_id}}:waiters, zset, TTL 1d.
 func (k *Keyspace) LockTriviaGameWaiters(guildID, gameID string) typed.Key {
 	name, err := LockTriviaGameWaitersKey(guildID, gameID)
 	return typed.NewKey(k.client, &entry_LockTriviaGameWaiters, name, err)

@@ -205,16 +205,16 @@ func (k *Keyspace) IssueSyncFence() typed.Key {
 	return typed.NewKey(k.client, &entry_IssueSyncFence, name, err)
 }
 
-var entry_IssueSyncWaiters = keywright.Entry{Name: "issue_sync.waiters", Pattern: "{#issues:sync}:waiters", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_IssueSyncWaiters = keywright.Entry{Name: "issue_sync.waiters", Pattern: "{#issues:sync}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
 
 // IssueSyncWaitersKey builds the key {#issues:sync}:waiters.
 func IssueSyncWaitersKey() (string, error) {
 	return "{issues:sync}:waiters", nil
 }
 
-// IssueSyncWaiters: Who waits for issue_sync, in order.
+// IssueSyncWaiters: Who waits for issue_sync, scored by when they came, in µs.
 //
-// Key {#issues:sync}:waiters, list, TTL 1d.
+// Key {#issues:sync}:waiters, zset, TTL 1d.
 func (k *Keyspace) IssueSyncWaiters() typed.Key {
 	name, err := IssueSyncWaitersKey()
 	return typed.NewKey(k.client, &entry_IssueSyncWaiters, name, err)
@@ -301,7 +301,7 @@ func (k *Keyspace) IssueLockFence(issueID int64) typed.Key {
 	return typed.NewKey(k.client, &entry_IssueLockFence, name, err)
 }
 
-var entry_IssueLockWaiters = keywright.Entry{Name: "issue_lock.waiters", Pattern: "{#issue_lock_{issue_id}}:waiters", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_IssueLockWaiters = keywright.Entry{Name: "issue_lock.waiters", Pattern: "{#issue_lock_{issue_id}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
 
 // IssueLockWaitersKey builds the key {#issue_lock_{issue_id}}:waiters.
 func IssueLockWaitersKey(issueID int64) (string, error) {
@@ -332,9 +332,9 @@ func ParseIssueLockWaitersKey(text string) (issueID int64, ok bool) {
 	return issueID, true
 }
 
-// IssueLockWaiters: Who waits for issue_lock, in order.
+// IssueLockWaiters: Who waits for issue_lock, scored by when they came, in µs.
 //
-// Key {#issue_lock_{issue_id}}:waiters, list, TTL 1d.
+// Key {#issue_lock_{issue_id}}:waiters, zset, TTL 1d.
 func (k *Keyspace) IssueLockWaiters(issueID int64) typed.Key {
 	name, err := IssueLockWaitersKey(issueID)
 	return typed.NewKey(k.client, &entry_IssueLockWaiters, name, err)
@@ -629,7 +629,7 @@ func (k *Keyspace) FixLockFence(pullRequestNumber int64) typed.Key {
 	return typed.NewKey(k.client, &entry_FixLockFence, name, err)
 }
 
-var entry_FixLockWaiters = keywright.Entry{Name: "fix_lock.waiters", Pattern: "{#fix_lock_{pull_request_number}}:waiters", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_FixLockWaiters = keywright.Entry{Name: "fix_lock.waiters", Pattern: "{#fix_lock_{pull_request_number}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
 
 // FixLockWaitersKey builds the key {#fix_lock_{pull_request_number}}:waiters.
 func FixLockWaitersKey(pullRequestNumber int64) (string, error) {
@@ -660,9 +660,9 @@ func ParseFixLockWaitersKey(text string) (pullRequestNumber int64, ok bool) {
 	return pullRequestNumber, true
 }
 
-// FixLockWaiters: Who waits for fix_lock, in order.
+// FixLockWaiters: Who waits for fix_lock, scored by when they came, in µs.
 //
-// Key {#fix_lock_{pull_request_number}}:waiters, list, TTL 1d.
+// Key {#fix_lock_{pull_request_number}}:waiters, zset, TTL 1d.
 func (k *Keyspace) FixLockWaiters(pullRequestNumber int64) typed.Key {
 	name, err := FixLockWaitersKey(pullRequestNumber)
 	return typed.NewKey(k.client, &entry_FixLockWaiters, name, err)

@@ -817,9 +817,12 @@ class CouponIssueWaitersParams(_t.TypedDict):
 CouponIssueWaitersMember = str  # text
 
 
+CouponIssueWaitersScore = float  # int
+
+
 class _CouponIssueWaiters(Key):
-    """Who waits for coupon_issue, in order.
-    Key {#lock:coupon:issue:{couponId}}:waiters: lock, a list; ttl 1d.
+    """Who waits for coupon_issue, scored by when they came, in µs.
+    Key {#lock:coupon:issue:{couponId}}:waiters: lock, a zset; ttl 1d.
     """
 
     ttl: TtlExpires = TtlExpires("1d", 86400000, 86400000, 86400000, 0, False)
@@ -837,7 +840,7 @@ coupon_issue_waiters = _CouponIssueWaiters(
     "coupon_issue",
     "waiters",
     "{#lock:coupon:issue:{couponId}}:waiters",
-    "list",
+    "zset",
     "lock",
     "coupon",
     b"{lock:coupon:issue:",
@@ -971,9 +974,12 @@ class OrderProcessWaitersParams(_t.TypedDict):
 OrderProcessWaitersMember = str  # text
 
 
+OrderProcessWaitersScore = float  # int
+
+
 class _OrderProcessWaiters(Key):
-    """Who waits for order_process, in order.
-    Key {#lock:order:process:{orderId}}:waiters: lock, a list; ttl 1d.
+    """Who waits for order_process, scored by when they came, in µs.
+    Key {#lock:order:process:{orderId}}:waiters: lock, a zset; ttl 1d.
     """
 
     ttl: TtlExpires = TtlExpires("1d", 86400000, 86400000, 86400000, 0, False)
@@ -991,7 +997,7 @@ order_process_waiters = _OrderProcessWaiters(
     "order_process",
     "waiters",
     "{#lock:order:process:{orderId}}:waiters",
-    "list",
+    "zset",
     "lock",
     "order",
     b"{lock:order:process:",
@@ -1125,9 +1131,12 @@ class ProductStockWaitersParams(_t.TypedDict):
 ProductStockWaitersMember = str  # text
 
 
+ProductStockWaitersScore = float  # int
+
+
 class _ProductStockWaiters(Key):
-    """Who waits for product_stock, in order.
-    Key {#lock:product:stock:{optionId}}:waiters: lock, a list; ttl 1d.
+    """Who waits for product_stock, scored by when they came, in µs.
+    Key {#lock:product:stock:{optionId}}:waiters: lock, a zset; ttl 1d.
     """
 
     ttl: TtlExpires = TtlExpires("1d", 86400000, 86400000, 86400000, 0, False)
@@ -1145,7 +1154,7 @@ product_stock_waiters = _ProductStockWaiters(
     "product_stock",
     "waiters",
     "{#lock:product:stock:{optionId}}:waiters",
-    "list",
+    "zset",
     "lock",
     "product",
     b"{lock:product:stock:",

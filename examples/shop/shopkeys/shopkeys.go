@@ -499,7 +499,7 @@ func (k *Keyspace) CouponIssueFence(couponID int64) typed.Key {
 	return typed.NewKey(k.client, &entry_CouponIssueFence, name, err)
 }
 
-var entry_CouponIssueWaiters = keywright.Entry{Name: "coupon_issue.waiters", Pattern: "{#lock:coupon:issue:{couponId}}:waiters", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_CouponIssueWaiters = keywright.Entry{Name: "coupon_issue.waiters", Pattern: "{#lock:coupon:issue:{couponId}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
 
 // CouponIssueWaitersKey builds the key {#lock:coupon:issue:{couponId}}:waiters.
 func CouponIssueWaitersKey(couponID int64) (string, error) {
@@ -530,9 +530,9 @@ func ParseCouponIssueWaitersKey(text string) (couponID int64, ok bool) {
 	return couponID, true
 }
 
-// CouponIssueWaiters: Who waits for coupon_issue, in order.
+// CouponIssueWaiters: Who waits for coupon_issue, scored by when they came, in µs.
 //
-// Key {#lock:coupon:issue:{couponId}}:waiters, list, TTL 1d.
+// Key {#lock:coupon:issue:{couponId}}:waiters, zset, TTL 1d.
 func (k *Keyspace) CouponIssueWaiters(couponID int64) typed.Key {
 	name, err := CouponIssueWaitersKey(couponID)
 	return typed.NewKey(k.client, &entry_CouponIssueWaiters, name, err)
@@ -643,7 +643,7 @@ func (k *Keyspace) OrderProcessFence(orderID int64) typed.Key {
 	return typed.NewKey(k.client, &entry_OrderProcessFence, name, err)
 }
 
-var entry_OrderProcessWaiters = keywright.Entry{Name: "order_process.waiters", Pattern: "{#lock:order:process:{orderId}}:waiters", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_OrderProcessWaiters = keywright.Entry{Name: "order_process.waiters", Pattern: "{#lock:order:process:{orderId}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
 
 // OrderProcessWaitersKey builds the key {#lock:order:process:{orderId}}:waiters.
 func OrderProcessWaitersKey(orderID int64) (string, error) {
@@ -674,9 +674,9 @@ func ParseOrderProcessWaitersKey(text string) (orderID int64, ok bool) {
 	return orderID, true
 }
 
-// OrderProcessWaiters: Who waits for order_process, in order.
+// OrderProcessWaiters: Who waits for order_process, scored by when they came, in µs.
 //
-// Key {#lock:order:process:{orderId}}:waiters, list, TTL 1d.
+// Key {#lock:order:process:{orderId}}:waiters, zset, TTL 1d.
 func (k *Keyspace) OrderProcessWaiters(orderID int64) typed.Key {
 	name, err := OrderProcessWaitersKey(orderID)
 	return typed.NewKey(k.client, &entry_OrderProcessWaiters, name, err)
@@ -787,7 +787,7 @@ func (k *Keyspace) ProductStockFence(optionID int64) typed.Key {
 	return typed.NewKey(k.client, &entry_ProductStockFence, name, err)
 }
 
-var entry_ProductStockWaiters = keywright.Entry{Name: "product_stock.waiters", Pattern: "{#lock:product:stock:{optionId}}:waiters", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_ProductStockWaiters = keywright.Entry{Name: "product_stock.waiters", Pattern: "{#lock:product:stock:{optionId}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
 
 // ProductStockWaitersKey builds the key {#lock:product:stock:{optionId}}:waiters.
 func ProductStockWaitersKey(optionID int64) (string, error) {
@@ -818,9 +818,9 @@ func ParseProductStockWaitersKey(text string) (optionID int64, ok bool) {
 	return optionID, true
 }
 
-// ProductStockWaiters: Who waits for product_stock, in order.
+// ProductStockWaiters: Who waits for product_stock, scored by when they came, in µs.
 //
-// Key {#lock:product:stock:{optionId}}:waiters, list, TTL 1d.
+// Key {#lock:product:stock:{optionId}}:waiters, zset, TTL 1d.
 func (k *Keyspace) ProductStockWaiters(optionID int64) typed.Key {
 	name, err := ProductStockWaitersKey(optionID)
 	return typed.NewKey(k.client, &entry_ProductStockWaiters, name, err)

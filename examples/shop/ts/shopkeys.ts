@@ -838,9 +838,12 @@ export interface CouponIssueWaitersParams {
 /** Element: text */
 export type CouponIssueWaitersMember = string;
 
+/** Score: int */
+export type CouponIssueWaitersScore = number;
+
 /**
- * Who waits for coupon_issue, in order.
- * Key {#lock:coupon:issue:{couponId}}:waiters: lock, a list; ttl 1d.
+ * Who waits for coupon_issue, scored by when they came, in µs.
+ * Key {#lock:coupon:issue:{couponId}}:waiters: lock, a zset; ttl 1d.
  */
 export const couponIssueWaiters: Key<[params: CouponIssueWaitersParams], CouponIssueWaitersParams, string, TtlExpires> = $key(
   {
@@ -848,7 +851,7 @@ export const couponIssueWaiters: Key<[params: CouponIssueWaitersParams], CouponI
     entry: "coupon_issue",
     role: "waiters",
     pattern: "{#lock:coupon:issue:{couponId}}:waiters",
-    type: "list",
+    type: "zset",
     construct: "lock",
     owner: "coupon",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
@@ -964,9 +967,12 @@ export interface OrderProcessWaitersParams {
 /** Element: text */
 export type OrderProcessWaitersMember = string;
 
+/** Score: int */
+export type OrderProcessWaitersScore = number;
+
 /**
- * Who waits for order_process, in order.
- * Key {#lock:order:process:{orderId}}:waiters: lock, a list; ttl 1d.
+ * Who waits for order_process, scored by when they came, in µs.
+ * Key {#lock:order:process:{orderId}}:waiters: lock, a zset; ttl 1d.
  */
 export const orderProcessWaiters: Key<[params: OrderProcessWaitersParams], OrderProcessWaitersParams, string, TtlExpires> = $key(
   {
@@ -974,7 +980,7 @@ export const orderProcessWaiters: Key<[params: OrderProcessWaitersParams], Order
     entry: "order_process",
     role: "waiters",
     pattern: "{#lock:order:process:{orderId}}:waiters",
-    type: "list",
+    type: "zset",
     construct: "lock",
     owner: "order",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
@@ -1090,9 +1096,12 @@ export interface ProductStockWaitersParams {
 /** Element: text */
 export type ProductStockWaitersMember = string;
 
+/** Score: int */
+export type ProductStockWaitersScore = number;
+
 /**
- * Who waits for product_stock, in order.
- * Key {#lock:product:stock:{optionId}}:waiters: lock, a list; ttl 1d.
+ * Who waits for product_stock, scored by when they came, in µs.
+ * Key {#lock:product:stock:{optionId}}:waiters: lock, a zset; ttl 1d.
  */
 export const productStockWaiters: Key<[params: ProductStockWaitersParams], ProductStockWaitersParams, string, TtlExpires> = $key(
   {
@@ -1100,7 +1109,7 @@ export const productStockWaiters: Key<[params: ProductStockWaitersParams], Produ
     entry: "product_stock",
     role: "waiters",
     pattern: "{#lock:product:stock:{optionId}}:waiters",
-    type: "list",
+    type: "zset",
     construct: "lock",
     owner: "product",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
