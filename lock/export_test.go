@@ -73,3 +73,25 @@ func Rooms(l Lock) int {
 	defer all.mu.Unlock()
 	return len(all.byMain)
 }
+
+// MutateAsk lets a message that hands a lock over be enough for everybody.
+func MutateAsk(t *testing.T) {
+	old := mustAsk
+	mustAsk = func(*Options) bool { return false }
+	t.Cleanup(func() { mustAsk = old })
+}
+
+// MutateLate lets a renewal count that comes after the lease was over.
+func MutateLate(t *testing.T) {
+	old := late
+	late = func(time.Time, time.Time) bool { return false }
+	t.Cleanup(func() { late = old })
+}
+
+// StopTimer stops the timer of a lease's deadline, as in a process that was
+// suspended: nothing has fired when it goes on.
+func StopTimer(l *Lease) {
+	l.life.mu.Lock()
+	defer l.life.mu.Unlock()
+	l.life.last.Stop()
+}

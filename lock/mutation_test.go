@@ -99,13 +99,21 @@ func othersIsReleased(o lock.Options) func(t *testing.T) []string {
 	}
 }
 
+// programs are the guards of the program, as those are of the scripts.
+var programs = map[string]func(*testing.T){
+	"holders trust a lease for longer than it lasts": lock.MutateMargin,
+	"a strict lock is handed on unconfirmed":         lock.MutateAsk,
+	"a claim is all that is not renewed":             lock.MutateAsk,
+	"a late renewal revives a lease":                 lock.MutateLate,
+}
+
 // TestMutations: each suite is green, and red with the guard taken out. A suite
 // that stays green without a guard does not guard it; one that needs luck to turn
 // red does not either.
 func TestMutations(t *testing.T) {
 	for name, m := range map[string]struct {
 		suite  func(*testing.T) []string
-		guards []string // none: the margin of leases
+		guards []string // none: the one of the program, below
 	}{
 		"the owner is not asked at the release":          {othersIsReleased(lock.Options{Announce: true}), []string{"if holder == token then held = 1 end", "held = 1", "texts[1] == token", "texts[1]"}},
 		"the owner is not asked, nobody waits":           {othersIsReleased(lock.Options{}), []string{"token == ARGV[i + 1] and 1", "token and 1"}},
@@ -114,14 +122,23 @@ func TestMutations(t *testing.T) {
 		"a held lock is taken, the short way":            {heldIsTaken, []string{"call('EXISTS', KEYS[k - 3], KEYS[k - 1], KEYS[k]) == 0", "true", "'NX', 'PX'", "'PX'"}},
 		"tokens do not grow":                             {clockIsBehind, []string{"if old >= now then", "if false then"}},
 		"the gate lets old tokens in":                    {oldIsWritten, []string{"if tonumber(ARGV[1]) < seen then", "if false then"}},
+		"waiters are not looked for, the short way":      {overtaken, []string{"KEYS[k - 3], KEYS[k - 1], KEYS[k]) == 0", "KEYS[k - 3], KEYS[k]) == 0"}},
+		"readers are not looked for, the short way":      {overtaken, []string{"KEYS[k - 3], KEYS[k - 1], KEYS[k]) == 0", "KEYS[k - 3], KEYS[k - 1]) == 0"}},
+		"a full server keeps the leases of readers":      {fullMemory, []string{"  redis.call('PEXPIRE', hold, math.max(tonumber(ARGV[4]), tonumber(lease), redis.call('PTTL', hold)))\n", ""}},
+		"a full server hands no lock on to its process":  {fullMemory, []string{"      redis.call('PEXPIRE', main, claim) -- behind it a server without memory takes the rest\n", ""}},
+		"a fence of another form is written over":        {strangeKeys, []string{"string.find(before, '^%d+$') and tonumber(before) or 2 ^ 53", "tonumber(before) or 0"}},
+		"a place of a newer form is taken for ours":      {newerForm, []string{"if head and not place_of(head) then", "if false then"}},
 		"holders trust a lease for longer than it lasts": {frozenIsAlive, nil},
+		"a strict lock is handed on unconfirmed":         {unconfirmedIsHeld, nil},
+		"a claim is all that is not renewed":             {claimIsAll, nil},
+		"a late renewal revives a lease":                 {revived, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if wrong := m.suite(t); len(wrong) > 0 {
 				t.Errorf("with the guard: %v", wrong)
 			}
 			if m.guards == nil {
-				lock.MutateMargin(t)
+				programs[name](t)
 			} else {
 				lock.Mutate(t, m.guards...)
 			}
