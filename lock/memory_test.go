@@ -65,7 +65,9 @@ func fullMemory(t *testing.T) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("release: %v", err))
 		}
 	}
-	s.Do("CONFIG", "RESETSTAT")
+	if len(wrong) > 0 { // without the guard: those that wait are not to wait for long
+		s.Do("CONFIG", "SET", "maxmemory", "0")
+	}
 	for range 2 {
 		if err := <-given; err != nil {
 			wrong = append(wrong, fmt.Sprintf("handed on: %v", err))

@@ -1,0 +1,181 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/lock"
+)
+
+// far is a client whose replies take so long.
+func far(t *testing.T, s *keywrighttest.Server, delay time.Duration) *keywright.Client {
+	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{Delay: delay})
+	return open(t, "redis://"+p.Addr(), keywright.Options{NoCache: true}) // what it is told delays nothing else then
+}
+
+// TestSlowReplies: a holder whose replies take a third of the lease keeps it.
+func TestSlowReplies(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	for _, acquire := range []func(lock.Lock) func(context.Context) (*lock.Lease, error){
+		func(l lock.Lock) func(context.Context) (*lock.Lease, error) { return l.Acquire },
+		func(l lock.Lock) func(context.Context) (*lock.Lease, error) { return l.AcquireShared },
+	} {
+		l := lock.Open(far(t, s, time.Second), "lock:a", lock.Options{Lease: 3 * time.Second})
+		lease, err := acquire(l)(t.Context())
+		must(t, err)
+		if !outlast(lease, 6*time.Second) {
+			t.Errorf("lost: %v", context.Cause(lease.Context()))
+		}
+		must(t, lease.Release(t.Context()))
+	}
+}
+
+// TestSlowHandOver: two whose replies take longer than most of a claim hand a lock
+// to each other, and none is robbed of it.
+func TestSlowHandOver(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	var wg sync.WaitGroup
+	var inside atomic.Int64
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	for range 2 {
+		l := lock.Open(far(t, s, 700*time.Millisecond), "lock:a", lock.Options{Lease: 5 * time.Second})
+		wg.Go(func() {
+			for range 3 {
+				lease, err := l.Acquire(ctx)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if inside.Add(1) != 1 {
+					t.Error("two hold the lock")
+				}
+				if !outlast(lease, time.Millisecond) {
+					t.Errorf("lost: %v", context.Cause(lease.Context()))
+				}
+				inside.Add(-1)
+				_ = lease.Release(ctx)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestTwoDatabases: locks of one name in two databases share a channel and
+// nothing else.
+func TestTwoDatabases(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	var inside [2]atomic.Int64
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for i := range 4 {
+		db := i % 2
+		l := lock.Open(open(t, fmt.Sprint(s.URL(), "/", db), keywright.Options{}), "lock:a", lock.Options{Announce: true})
+		for n := range 60 {
+			wg.Go(func() {
+				mine, end := context.WithCancel(ctx)
+				defer end()
+				if n%5 == 4 {
+					wg.Go(end)
+				}
+				lease, err := l.Acquire(mine)
+				if err != nil {
+					if mine.Err() == nil {
+						t.Error(err)
+					}
+					return
+				}
+				if inside[db].Add(1) != 1 {
+					t.Error("two hold the lock of one database")
+				}
+				inside[db].Add(-1)
+				if err := lease.Release(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	first := take(t, t.Context(), lock.Open(open(t, s.URL()+"/0", keywright.Options{}), "lock:a", lock.Options{}))
+	second := take(t, t.Context(), lock.Open(open(t, s.URL()+"/1", keywright.Options{}), "lock:a", lock.Options{}))
+	must(t, errors.Join(first.Release(t.Context()), second.Release(t.Context())))
+}
+
+// TestStrayMessages: what anybody says on the channel gives no lock to a waiter
+// whose token it does not have, and takes none away.
+func TestStrayMessages(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	a, b := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{}), lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{})
+	held := take(t, t.Context(), a)
+	got := make(chan *lock.Lease, 1)
+	go func() { got <- take(t, context.WithoutCancel(t.Context()), b) }()
+	awaitWaiters(t, a, 1)
+	before := scriptCalls(t, s)
+	until(t, "the waiter listens", func() bool { return scriptCalls(t, s) > before })
+	for _, text := range []string{"", "granted", "free", "released", "granted x 1 2 3", fmt.Sprintf("granted %s 1 2 3", held.Token()), "granted  1 99999999999999999 9999999", "\x00\xff"} {
+		s.Do("PUBLISH", "{lock:a}:released", text)
+	}
+	if len(got) > 0 || held.Context().Err() != nil {
+		t.Error("a message of a stranger moved the lock")
+	}
+	must(t, held.Release(t.Context()))
+	must(t, (<-got).Release(t.Context()))
+}
+
+// TestMovingSlot: a holder keeps its lease while its slot moves, and everybody is
+// served meanwhile and afterwards.
+func TestMovingSlot(t *testing.T) {
+	t.Parallel()
+	c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
+	const first = "lock:{t10790}" // slot 0, which moves first
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var wg sync.WaitGroup
+	var inside, served atomic.Int64
+	held, err := lock.Open(open(t, c.URL(), keywright.Options{}), "held:{t10790}", lock.Options{Lease: 2 * time.Second}).Acquire(ctx)
+	must(t, err)
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	for range 3 {
+		l := lock.Open(open(t, c.URL(), keywright.Options{Timeout: 2 * time.Second}), first, lock.Options{Lease: 2 * time.Second, Claim: 500 * time.Millisecond})
+		for range 4 {
+			wg.Go(func() {
+				for working.Err() == nil {
+					lease, err := l.Acquire(working)
+					if err != nil {
+						continue
+					}
+					if inside.Add(1) != 1 {
+						t.Error("two hold the lock")
+					}
+					inside.Add(-1)
+					served.Add(1)
+					_ = lease.Release(ctx)
+				}
+			})
+		}
+	}
+	goOn := func() {
+		now := served.Load()
+		until(t, "somebody is served", func() bool { return served.Load() > now+20 })
+	}
+	goOn()
+	c.MoveSlots(0, 1, 1)
+	goOn()
+	if !outlast(held, 2*time.Second) {
+		t.Errorf("lost while the slot moved: %v", context.Cause(held.Context()))
+	}
+	stop()
+	wg.Wait()
+	must(t, held.Release(ctx))
+}
