@@ -248,6 +248,8 @@ func (lease *Lease) keep() {
 	lf.mu.Unlock()
 	watched := lease.listen()
 	defer watched.end()
+	var renewals sync.WaitGroup
+	defer renewals.Wait()
 	for {
 		watched.look() // in the background: a slow reply does not hold up the renewal
 		switch woken, alive := lf.sleep(time.Until(due), watched.changed); {
@@ -256,12 +258,29 @@ func (lease *Lease) keep() {
 		case woken:
 			continue
 		}
-		ctx, cancel := context.WithDeadline(lf.context(), lease.Deadline())
-		err := lease.Renew(ctx)
-		cancel()
+		err := lease.renewal(&renewals)
 		if due = lease.nextRenewal(); err != nil {
 			due = time.Now().Add(max(time.Until(lease.Deadline())/4, 5*time.Millisecond))
 		}
+	}
+}
+
+// renewal renews the lease. One without a reply goes on behind it, until the lease
+// is over: the next one is sent half a lease later, so there are two at most.
+func (lease *Lease) renewal(running *sync.WaitGroup) error {
+	ctx, cancel := context.WithTimeout(lease.life.context(), lease.lock.lease())
+	done := make(chan error, 1)
+	running.Go(func() {
+		defer cancel()
+		done <- lease.Renew(ctx)
+	})
+	timer := time.NewTimer(lease.lock.lease() / 2)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		return nil
 	}
 }
 

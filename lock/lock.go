@@ -74,6 +74,7 @@ type Options struct {
 	Mode  Mode
 	// Claim is how long a waiter that was handed the lock may take to show that
 	// it lives; a dead one costs so much. 0: 1 s, or the lease if that is shorter.
+	// Where calls are slow it is four of them, at most the lease.
 	Claim time.Duration
 	// Owner is the first part of the token, for people who look at the key:
 	// "owner/random". Empty: the name of the host and the process id.
@@ -85,7 +86,8 @@ type Options struct {
 	// own while it waits, and ReplicaTimeout (0: 1 s) if a replica is slow.
 	Replicas       int
 	ReplicaTimeout time.Duration
-	// NoRenewal leaves the lease to run out: the holder renews it itself.
+	// NoRenewal leaves the lease to run out: the holder renews it itself. A lock
+	// that is handed on costs a round trip then, to have the whole lease.
 	NoRenewal bool
 	// Announce publishes "released" on the channel also when nobody waits, for
 	// others who listen there.
