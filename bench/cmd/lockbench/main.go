@@ -1,7 +1,8 @@
 // Command lockbench compares locks: what one costs when nobody waits, how fast a
-// queue of waiters drains and with how many commands, and how evenly clients are
-// served that always want it. Peers are redsync, redislock, rueidislock, and bare
-// rueidis with SET NX by hand. All run in turns in one process against one server.
+// queue of waiters drains and with how many commands, how evenly clients are
+// served that always want it, and what thousands of waiters of one process cost.
+// Peers are redsync, redislock, rueidislock, and bare rueidis with SET NX by hand.
+// All run in turns in one process against one server.
 package main
 
 import (
@@ -35,6 +36,7 @@ type options struct {
 	hold, limit      time.Duration
 	rushes           int
 	steady           time.Duration
+	local            int
 	server, profile  string
 	asJSON           bool
 }
@@ -50,6 +52,7 @@ func parse(args []string) (o options, err error) {
 	flags.DurationVar(&o.limit, "limit", 20*time.Second, "who has waited for so long was never served")
 	flags.IntVar(&o.rushes, "rushes", 3, "interleaved rounds of steady contention")
 	flags.DurationVar(&o.steady, "steady", 3*time.Second, "how long each of them is")
+	flags.IntVar(&o.local, "local", 40_000, "waiters of one process")
 	flags.StringVar(&o.server, "server", "redis-server", "server binary")
 	flags.StringVar(&o.profile, "cpuprofile", "", "lock and unlock with keywright alone, and write a CPU profile into this file")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
@@ -71,7 +74,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	out := &report.Report{Title: fmt.Sprintf("Locks on %s: %d interleaved rounds of %v, %d one-shots, %d steady runs", o.server, o.rounds, o.slice, o.shots, o.rushes),
 		Notes: []string{"ratios are medians of the ratios within a round; calls are counted at the clients, server commands by INFO commandstats, those in scripts too"}}
-	for _, part := range []func(context.Context, *live.Server, options) ([]report.Table, []report.Goal, error){uncontended, oneShot, steady} {
+	for _, part := range []func(context.Context, *live.Server, options) ([]report.Table, []report.Goal, error){uncontended, oneShot, steady, local} {
 		tables, goals, err := part(ctx, server, o)
 		if err != nil {
 			return errors.Join(err, out.Print(stdout, o.asJSON))

@@ -13,10 +13,10 @@ import (
 // Everybody gets through everything.
 func TestEverybodyRuns(t *testing.T) {
 	var out strings.Builder
-	if err := run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-shots", "1", "-clients", "2", "-waiters", "2", "-rushes", "1", "-steady", "100ms"}, &out); err != nil {
+	if err := run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-shots", "1", "-clients", "2", "-waiters", "2", "-rushes", "1", "-steady", "100ms", "-local", "100"}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	for _, want := range []string{"Uncontended", "One-shot: 2 clients × 2 waiters", "Steady", "keywright, fair", "bare rueidis", "redsync", "redislock", "rueidislock", "Jain's index"} {
+	for _, want := range []string{"Uncontended", "One-shot: 2 clients × 2 waiters", "Steady", "keywright, fair", "bare rueidis", "redsync", "redislock", "rueidislock", "Jain's index", "Local: 100 waiters", "keywright, readers"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q:\n%s", want, out.String())
 		}
