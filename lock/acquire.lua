@@ -15,11 +15,11 @@ local holder = read('GET', main)
 if holder and holder ~= token then
   local ms = redis.call('PTTL', main)
   if how == 'try' then return {0, 0, ms, 0} end
-  first_waiter()
-  if how == 'again' and redis.call('ZSCORE', KEYS[3], me) then
-    redis.call('PEXPIRE', KEYS[3], ARGV[8])
-  else
+  local since = how == 'again' and read('ZSCORE', KEYS[3], me)
+  if not since then
     join(me, micros)
+  elseif micros - since > 60000000 then -- the queue lives as long as somebody waits
+    redis.call('PEXPIRE', KEYS[3], ARGV[8])
   end
   return {0, 0, ms, micros}
 end

@@ -23,6 +23,10 @@ var gateText string
 // gateScript is a variable so that a test can take the guard out.
 var gateScript = keywright.NewScript("lock gate", gateText)
 
+// mostArgs is how many arguments a command has at most: a script can pass on no
+// more of them.
+const mostArgs = 7000
+
 // Gate is what a lock protects, as a key: it lets a command through only with a
 // fencing token at least as new as all before. The check and the command are one
 // step on the server.
@@ -49,6 +53,10 @@ func NewGate(c *keywright.Client, key string, ttl time.Duration) Gate {
 // trip; it is sent once, since a command may not bear to be repeated.
 func (g Gate) Do(ctx context.Context, fence int64, command string, args ...string) (rueidis.RedisMessage, error) {
 	entry := keywright.Entry{Name: "gate", Pattern: g.key}
+	if fence < 0 || fence >= 1<<53 || len(args) > mostArgs {
+		return rueidis.RedisMessage{}, &keywright.Error{Class: keywright.Invalid, Op: command, Entry: entry.Name,
+			Err: fmt.Errorf("a fencing token of %d with %d arguments", fence, len(args)), Hint: fmt.Sprintf("tokens are below 2^53, and a command has at most %d arguments", mostArgs)}
+	}
 	return keywright.NewOp(keywright.Spec[rueidis.RedisMessage]{
 		Action: keywright.Action{Client: g.client, Name: command, Entry: &entry, Effect: keywright.Writes, Key: g.key},
 		Script: gateScript, Keys: []string{g.seen, g.key},

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,4 +79,28 @@ func TestExecFenced(t *testing.T) {
 		t.Errorf("an older holder wrote: %v", err)
 	}
 	must(t, lease.Release(t.Context()))
+}
+
+// TestStrangeGate: a gate that holds no token names its key and lets nothing
+// through; tokens and arguments that a script cannot take are refused before.
+func TestStrangeGate(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	gate := lock.NewGate(open(t, s.URL(), keywright.Options{}), "ledger", 0)
+	for _, put := range [][]string{{"SET", "{ledger}:seen", "v2:1"}, {"SET", "{ledger}:seen", "9007199254740992"}, {"HSET", "{ledger}:seen", "a", "b"}} {
+		s.Do("DEL", "{ledger}:seen")
+		s.Do(put...)
+		if _, err := gate.Do(t.Context(), 5, "SET", "x"); err == nil || !strings.Contains(err.Error(), "{ledger}:seen") || s.Do("EXISTS", "ledger") != int64(0) {
+			t.Errorf("%v: %v", put, err)
+		}
+	}
+	s.Do("DEL", "{ledger}:seen")
+	for fence, args := range map[int64][]string{-1: {"x"}, 1 << 53: {"x"}, 7: make([]string, 7001)} {
+		_, err := gate.Do(t.Context(), fence, "RPUSH", args...)
+		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
+			t.Errorf("%d: %v", fence, err)
+		}
+	}
+	if _, err := gate.Do(t.Context(), 7, "RPUSH", make([]string, 7000)...); err != nil {
+		t.Error(err)
+	}
 }

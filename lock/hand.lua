@@ -36,12 +36,15 @@ local function place_of(member)
   if kind and #claim <= 11 then return kind, claim, token end
 end
 
-local function first_waiter()
-  local head = read('ZRANGE', KEYS[3], 0, 0)[1]
-  if head and not place_of(head) then
+local function known(member)
+  if member and not place_of(member) then
     error({err = 'ERR the key ' .. KEYS[3] .. ' has a place of a form that this program does not know: a newer one wrote it'})
   end
-  return head
+  return member
+end
+
+local function first_waiter()
+  return known(read('ZRANGE', KEYS[3], 0, 0)[1])
 end
 
 -- When the last of those who share it loses it, 0 if nobody does. To be read
@@ -84,10 +87,11 @@ end
 
 -- Joins the queue, behind all others, also if the clock was put back.
 local function join(member, micros)
-  local last = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2]
-  if last and tonumber(last) >= tonumber(micros) then micros = string.format('%.0f', last + 1) end
+  local last = read('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
+  known(last[1])
+  if last[2] and tonumber(last[2]) >= tonumber(micros) then micros = string.format('%.0f', last[2] + 1) end
   redis.call('ZADD', KEYS[3], micros, member)
-  redis.call('PEXPIRE', KEYS[3], ARGV[8])
+  if not last[1] then redis.call('PEXPIRE', KEYS[3], ARGV[8]) end
 end
 
 -- Hands a lock that nobody holds alone to the first waiter, and to all readers

@@ -8,40 +8,46 @@
 -- Round trips: 1. O(log(waiters) + log(holders together)).
 local main, token, kind, next = KEYS[1], ARGV[1], ARGV[3], ARGV[2]
 
--- The common case first: it is held alone, and so is it by the next one. Nothing
--- is looked at twice, and nothing that can fail comes behind the first write.
+-- The common case first: it is held alone, and so is it by the next one.
 local texts = redis.call('MGET', main, KEYS[2])
-if kind == 'x' and texts[1] == token and texts[2] and ARGV[4] == 'hold' and ARGV[5] == 'fair' then
-  local two = redis.pcall('ZRANGE', KEYS[3], 0, 1)
-  if #two == 0 and not two.err and next == '' then
-    redis.call('DEL', main)
-    if ARGV[9] == 'announce' then redis.pcall('PUBLISH', ARGV[6], 'released') end
-    return {1, 0, 0, 0}
-  end
-  local member = not two.err and (two[1] or next) or ''
-  local claim, to = string.match(member, '^x([1-9]%d*) (.+)$')
-  local last = tonumber(texts[2])
-  if claim and #claim <= 11 and last and last < 2 ^ 53 and string.find(texts[2], '^%d+$') then
-    local t = redis.call('TIME')
-    local now = t[1] .. string.format('%06d', t[2])
-    local fence = now
-    if last >= tonumber(now) then fence = string.format('%.0f', last + 1) end
-    if two[1] then
-      redis.call('ZREM', KEYS[3], member)
-      if next ~= '' then
-        local score = now
-        if last >= tonumber(now) then -- the clock was put back
-          local tail = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2]
-          if tail and tonumber(tail) >= tonumber(now) then score = string.format('%.0f', tail + 1) end
-        end
-        redis.call('ZADD', KEYS[3], score, next)
-        if not two[2] then redis.call('PEXPIRE', KEYS[3], ARGV[8]) end
-      end
-    else
-      redis.call('PEXPIRE', main, claim) -- behind it a server without memory takes the rest
+local last = texts[2] and string.find(texts[2], '^%d+$') and tonumber(texts[2])
+if kind == 'x' and texts[1] == token and last and last < 2 ^ 53 and ARGV[4] == 'hold' and ARGV[5] == 'fair' then
+  local t = redis.call('TIME')
+  local now = t[1] .. string.format('%06d', t[2])
+  local back = last >= tonumber(now) -- the clock was put back
+  local member
+  if next == '' then
+    local head = redis.pcall('ZRANGE', KEYS[3], 0, 0)
+    if #head == 0 and not head.err then
+      redis.call('DEL', main)
+      if ARGV[9] == 'announce' then redis.pcall('PUBLISH', ARGV[6], 'released') end
+      return {1, 0, 0, 0}
     end
+    member = head[1] or ''
+  else
+    local score = now
+    local tail = back and redis.pcall('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
+    if tail and tail[2] and tonumber(tail[2]) >= tonumber(now) then score = string.format('%.0f', tail[2] + 1) end
+    local added = redis.pcall('ZADD', KEYS[3], score, next) -- refused on a server without memory: see below
+    member = ''
+    if added == 1 then
+      local head = redis.call('ZPOPMIN', KEYS[3])
+      member = head[1]
+      if not string.find(member, '^x[1-9]%d?%d?%d?%d?%d?%d?%d?%d?%d?%d? .') then -- a reader, or of a newer program: it is as it was
+        redis.call('ZADD', KEYS[3], head[2], member)
+        redis.call('ZREM', KEYS[3], next)
+        member = ''
+      end
+    end
+  end
+  local claim, to = string.match(member, '^x([1-9]%d*) (.+)$')
+  if claim and #claim <= 11 then
+    if next == '' then redis.call('ZREM', KEYS[3], member) end
+    local fence = now
+    if back then fence = string.format('%.0f', last + 1) end
     redis.call('SET', main, to, 'PX', claim)
     redis.call('SET', KEYS[2], fence, 'PX', ARGV[8])
+    if string.sub(now, -2) == '00' then redis.call('PEXPIRE', KEYS[3], ARGV[8]) end -- now and then: a queue may never be empty
     redis.pcall('PUBLISH', ARGV[6], 'granted ' .. to .. ' ' .. fence .. ' ' .. now .. ' ' .. claim)
     return {1, 0, claim, now}
   end
@@ -49,7 +55,7 @@ end
 --include hand.lua
 local micros, millis = clock()
 local holder = read('GET', main)
-local last = last_fence(read('GET', KEYS[2]))
+last = last_fence(read('GET', KEYS[2]))
 local first = first_waiter()
 local held = 0
 if kind == 'x' then
