@@ -172,6 +172,7 @@ func (w *waiter) join() {
 	defer all.mu.Unlock()
 	if r := all.byMain[main]; r != nil {
 		w.room, w.turn = r, make(chan struct{})
+		w.claims() // others read it from now on
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.came++

@@ -121,6 +121,7 @@ func (w *waiter) request(ctx context.Context, how string) (reply, error) {
 			return r, err
 		}
 	}
+	w.claims() // before another goroutine reads it
 	if ctx.Done() == nil {
 		return w.acquire(ctx, how)
 	}
