@@ -37,13 +37,6 @@ func (a *Answered) Error() string { return "the responder failed: " + a.Text }
 // down. The request may have been served.
 var ErrAnswerLost = errors.New("the connection broke while waiting, and the answer may be lost")
 
-// caller is the name on whose channel a client hears all its answers.
-type caller struct{ name string }
-
-func (*caller) Close() {}
-
-func newCaller(*keywright.Client) *caller { return &caller{rand.Text()} }
-
 // Call sends a request and waits for the first answer, until ctx ends. Later
 // answers of other responders are dropped. Two round trips, one while other calls
 // of this client are under way. Errors: *Answered, ErrAnswerLost, the context's
@@ -51,7 +44,7 @@ func newCaller(*keywright.Client) *caller { return &caller{rand.Text()} }
 // the sending.
 func (x Exchange[Q, A]) Call(ctx context.Context, q Q) (A, error) {
 	var first A
-	err := x.ask(ctx, q, func(a A, err error) (bool, error) { first = a; return true, err })
+	err := x.ask(ctx, q, 1, func(a A, err error) (bool, error) { first = a; return true, err })
 	return first, err
 }
 
@@ -61,7 +54,7 @@ func (x Exchange[Q, A]) Call(ctx context.Context, q Q) (A, error) {
 func (x Exchange[Q, A]) Collect(ctx context.Context, q Q, n int) (answers []A, err error) {
 	var failed []error
 	got := 0
-	err = x.ask(ctx, q, func(a A, err error) (bool, error) {
+	err = x.ask(ctx, q, n, func(a A, err error) (bool, error) {
 		if got++; err != nil {
 			failed = append(failed, err)
 		} else {
@@ -75,36 +68,69 @@ func (x Exchange[Q, A]) Collect(ctx context.Context, q Q, n int) (answers []A, e
 	return answers, errors.Join(append(failed, err)...)
 }
 
-// ask hands the answers to a request to take until that is content.
-func (x Exchange[Q, A]) ask(ctx context.Context, q Q, take func(A, error) (bool, error)) error {
-	to, err := x.reply(keywright.Part(x.requests.client, newCaller).name)
-	if err = cmp.Or(x.requests.err, err); err != nil {
-		return &keywright.Error{Class: keywright.Invalid, Op: "call", Entry: x.requests.entry.Name, Err: err}
+// ask hands the answers to a request, of which n are wanted, to take until that
+// has enough.
+func (x Exchange[Q, A]) ask(ctx context.Context, q Q, n int, take func(A, error) (bool, error)) error {
+	if err := x.usable(); err != nil {
+		return x.invalid("call", err)
+	}
+	client := x.requests.client
+	ctx, end := within(ctx, client)
+	defer end()
+	p := keywright.Part(client, newPost)
+	to, err := x.reply(p.name)
+	if err != nil {
+		return x.invalid("call", err)
 	}
 	replies := x.replies
 	replies.name = to
-	in, leave, err := Join(replies).listen(ctx, Options{})
+	box, err := p.join(ctx, address{to, replies.config.Sharded}, func(ctx context.Context) (*inbox, func(), error) {
+		return Join(replies).listen(ctx, Options{Buffer: answersWaiting})
+	})
 	if err != nil {
 		return err
 	}
-	defer leave()
 	id := rand.Text()
-	data, err := bound(x.requests.client, x.requests.entry, x.requests.codec, x.requests.name).Encode(q)
+	in := box.await(id, n)
+	defer box.done(id)
+	data, err := bound(client, x.requests.entry, x.requests.codec, x.requests.name).Encode(q)
 	if _, err := x.requests.publish(data, err, fmt.Sprintf(`,"id":%s,"replyTo":%s`, quote(id), quote(to))).Do(ctx); err != nil {
 		return err
 	}
 	for {
 		next, ok := in.next(ctx)
+		if !ok && closed(ctx, "call", x.requests.entry) != nil { // the request may be served
+			return &keywright.Error{Class: keywright.UnknownOutcome, Op: "call", Entry: x.requests.entry.Name, Err: keywright.ErrClosed}
+		}
 		if !ok {
 			return context.Cause(ctx)
 		}
-		if next.notice != nil { // a gap, or more answers than the buffer holds: to others, maybe
+		if next.notice != nil { // a gap, or more answers than the buffer holds
 			return ErrAnswerLost
 		}
 		if done, err := x.answer(next, id, take); done {
 			return err
 		}
 	}
+}
+
+// usable returns why nothing can be done with the exchange.
+func (x Exchange[Q, A]) usable() error {
+	if err := x.requests.usable(); err != nil {
+		return err
+	}
+	if x.reply == nil || x.replies.codec == nil {
+		return errUnmade
+	}
+	return nil
+}
+
+func (x Exchange[Q, A]) invalid(op string, err error) error {
+	name := ""
+	if x.requests.entry != nil {
+		name = x.requests.entry.Name
+	}
+	return &keywright.Error{Class: keywright.Invalid, Op: op, Entry: name, Err: err}
 }
 
 // answer takes one message of the reply channel; those to other requests are not
@@ -136,33 +162,41 @@ type ServeOptions struct {
 
 // Serve answers requests until ctx ends, and returns when the last handler has.
 // An error of handle is the answer. Every responder that listens answers each
-// request.
+// request. When the client closes it ends with keywright.ErrClosed.
 func (x Exchange[Q, A]) Serve(ctx context.Context, o ServeOptions, handle func(ctx context.Context, m Message[Q]) (A, error)) error {
-	t := Join(x.requests)
-	in, leave, err := t.listen(ctx, Options{Buffer: o.Buffer})
+	err := x.usable()
+	if err == nil && (handle == nil || o.Concurrency < 0) {
+		err = errors.New("there is no handler, or the concurrency is negative")
+	}
+	if err != nil {
+		return x.invalid("serve", err)
+	}
+	in, leave, err := Join(x.requests).listen(ctx, Options{Buffer: o.Buffer})
 	if err != nil {
 		return err
 	}
 	defer leave()
+	ctx, end := within(ctx, x.requests.client)
+	defer end()
 	tell := func(err error) {
-		if err != nil && o.OnError != nil {
-			o.OnError(err)
+		if err != nil && o.OnError != nil && closed(ctx, "serve", x.requests.entry) == nil {
+			_ = guarded("OnError", func() error { o.OnError(err); return nil })
 		}
 	}
 	var wg sync.WaitGroup
-	for range max(cmp.Or(o.Concurrency, 16), 1) {
+	for range cmp.Or(o.Concurrency, 16) {
 		wg.Go(func() {
 			for {
 				next, ok := in.next(ctx)
 				if !ok {
 					return
 				}
-				tell(x.serve(ctx, next, handle))
+				tell(guarded("serving", func() error { return x.serve(ctx, next, handle) }))
 			}
 		})
 	}
 	wg.Wait()
-	return nil
+	return closed(ctx, "serve", x.requests.entry)
 }
 
 // serve answers one request. What has no id is no request.
@@ -179,7 +213,8 @@ func (x Exchange[Q, A]) serve(ctx context.Context, next item, handle func(contex
 	data, more := "null", `,"id":`+quote(env.ID)
 	if err == nil {
 		var a A
-		if a, err = guarded(ctx, m, handle); err == nil {
+		err = guarded("the handler", func() (err error) { a, err = handle(ctx, m); return err })
+		if err == nil {
 			data, err = bound(to.client, to.entry, to.codec, to.name).Encode(a)
 		}
 	}
@@ -188,13 +223,4 @@ func (x Exchange[Q, A]) serve(ctx context.Context, next item, handle func(contex
 	}
 	_, err = to.publish(data, nil, more).Do(context.WithoutCancel(ctx))
 	return err
-}
-
-func guarded[Q, A any](ctx context.Context, m Message[Q], handle func(context.Context, Message[Q]) (A, error)) (a A, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the handler panicked: %v", p)
-		}
-	}()
-	return handle(ctx, m)
 }

@@ -20,6 +20,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -78,8 +79,19 @@ func (t Topic[M]) Publish(ctx context.Context, m M) error {
 // LaterPublish is Publish to be queued in a Batch or a transaction. Its result is
 // how many have heard it; in a cluster only those of one node are counted.
 func (t Topic[M]) LaterPublish(m M) keywright.Op[int64] {
+	if err := t.usable(); err != nil {
+		return t.publish("", err, "")
+	}
 	data, err := bound(t.client, t.entry, t.codec, t.name).Encode(m)
 	return t.publish(data, err, "")
+}
+
+// usable returns why nothing can be done with the topic.
+func (t Topic[M]) usable() error {
+	if t.err == nil && (t.client == nil || t.entry == nil || t.codec == nil) {
+		return errUnmade
+	}
+	return t.err
 }
 
 // bound is the codec of the messages of a channel: what of them is sealed is
@@ -95,8 +107,8 @@ func bound[M any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[M]
 
 // publish adds members to the envelope: the id of a request.
 func (t Topic[M]) publish(data string, err error, more string) keywright.Op[int64] {
-	if t.err != nil {
-		err = t.err
+	if unusable := t.usable(); unusable != nil {
+		err = unusable
 	}
 	if err != nil {
 		err = invalid(err)
@@ -133,6 +145,7 @@ func invalid(err error) error {
 
 // envelope is a message as it travels. The last three are of an Exchange.
 type envelope struct {
+	Form      json.RawMessage `json:"form"` // none: 1
 	Timestamp int64           `json:"timestamp"`
 	Data      json.RawMessage `json:"data"`
 	ID        string          `json:"id"`
@@ -147,6 +160,9 @@ func (t Topic[M]) open(channel, text string) (m Message[M], env envelope, err er
 		env.Data = json.RawMessage(text)
 	} else if err = json.Unmarshal([]byte(text), &env); err == nil && env.Timestamp > 0 {
 		m.Time = time.UnixMilli(env.Timestamp)
+	}
+	if is := strings.Trim(string(env.Form), `"`); err == nil && is != "" && is != form {
+		return m, env, &NewerForm{t.entry.Name, is}
 	}
 	if err == nil && env.Error == nil {
 		m.Data, err = bound(t.client, t.entry, t.codec, channel).Parse(string(env.Data))

@@ -15,7 +15,11 @@ func Mutate(t *testing.T, guard, instead string) {
 	for _, s := range []struct {
 		script **keywright.Script
 		text   string
-	}{{&appendScript, appendText}, {&groupScript, groupText}, {&claimScript, claimText}, {&pulseScript, pulseText}, {&settleScript, settleText}, {&leaveScript, leaveText}, {&trimScript, trimText}} {
+	}{
+		{&appendScript, appendText}, {&groupScript, groupText}, {&beginScript, beginText}, {&pulseScript, pulseText},
+		{&buryScript, buryText}, {&giveBackScript, giveBackText}, {&leaveScript, leaveText}, {&redriveScript, redriveText},
+		{&trimScript, trimText},
+	} {
 		if !strings.Contains(s.text, guard) {
 			continue
 		}
@@ -37,30 +41,37 @@ func ConsumerOf[M any](s Stream[M], group string, o RunOptions[M]) Consumer[M] {
 	return Consumer[M]{newConsumer(s, group, nil, o)}
 }
 
-// Fetch, Claim, Pulse and Settle are what Run does by itself; Hand is what it has
-// in hand.
+// Fetch, Claim, Pulse, Begin, Bury, End and Clean are what Run does by itself;
+// Hand is what it has in hand.
 func (c Consumer[M]) Fetch(t *testing.T, n int) error { return c.fetch(t.Context(), n, 1e9) }
 
-func (c Consumer[M]) Claim(t *testing.T) error {
-	_, err := c.claim(t.Context(), 100)
-	return err
-}
+func (c Consumer[M]) Claim(t *testing.T) error { return c.claim(t.Context(), 100) }
 
 func (c Consumer[M]) Pulse(t *testing.T) { c.pulse(t.Context()) }
 
 func (c Consumer[M]) Create(t *testing.T) error { return c.create(t.Context()) }
 
-func (c Consumer[M]) Leave() { c.leave() }
+func (c Consumer[M]) Recall(t *testing.T) error { return c.recall(t.Context(), 100) }
 
-func (c Consumer[M]) Settle(t *testing.T, id, what string) int64 {
+func (c Consumer[M]) Clean(t *testing.T) error { return c.clean(t.Context()) }
+
+func (c Consumer[M]) End(t *testing.T) { c.end(t.Context()) }
+
+// Begin counts a delivery of a message in hand; false if it is not the
+// consumer's any more. done is the id of one that is acknowledged with it, or "".
+func (c Consumer[M]) Begin(t *testing.T, id, done string) bool {
+	mine, asked := c.begin(t.Context(), c.message(id), c.message(done))
+	return mine && asked
+}
+
+func (c Consumer[M]) Bury(t *testing.T, id string, reason error) {
+	c.bury(t.Context(), c.message(id), reason)
+}
+
+func (c Consumer[M]) message(id string) *delivery[M] {
 	c.mu.Lock()
-	d := c.hand[id]
-	c.mu.Unlock()
-	if d == nil {
-		d = &delivery[M]{}
-		d.ID = id
-	}
-	return c.settle(t.Context(), d, what, nil)
+	defer c.mu.Unlock()
+	return c.hand[id]
 }
 
 func (c Consumer[M]) Hand() (ids []string) { return c.ids() }

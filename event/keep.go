@@ -2,95 +2,106 @@ package event
 
 import (
 	"context"
-	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/redis/rueidis"
 )
 
-// ack tells the server that a message is done: also when it is another's by now,
-// since done is done, and when the consumer is to end.
-func (c *consumer[M]) ack(d *delivery[M]) error {
-	ctx, cancel := context.WithTimeout(context.Background(), min(c.o.Lease, 5*time.Second))
-	defer cancel()
-	_, err := c.stream.Ack(ctx, c.group, d.ID)
-	return err
-}
-
-// settle says what becomes of a message; 0 when it is not ours any more, or the
-// server could not be asked.
-func (c *consumer[M]) settle(alive context.Context, d *delivery[M], what string, reason error) int64 {
-	limit := c.o.Lease
-	if alive.Err() != nil {
-		if d.cancel == nil { // nobody has begun with it: others claim it after a lease
-			return 0
-		}
-		alive, limit = context.Background(), time.Second
-	}
-	ctx, cancel := context.WithTimeout(alive, limit)
-	defer cancel()
-	text := ""
-	if reason != nil {
-		text = fmt.Sprintf("%.1000s", reason.Error())
-	}
-	s := c.stream
-	args := []string{c.group, c.o.Name, d.ID, what, text, fmt.Sprint(deadLetters), ms(s.config.Age), ms(2 * c.o.Lease)}
-	deliveries, err := script(what, s.client, s.entry, keywright.Idempotent, settleScript, nil, []string{s.keys.Main, s.keys.Dead}, args, number).Do(ctx)
-	c.tell(err)
-	return deliveries
-}
-
-// bury makes a message a dead letter.
-func (c *consumer[M]) bury(alive context.Context, d *delivery[M], reason error) {
-	if c.settle(alive, d, "bury", reason) > 0 {
-		c.tell(&Buried{ID: d.ID, Reason: reason, Messages: 1})
-	}
-}
+// chunk is how many messages or consumers one call of a script is about.
+const chunk = 100
 
 // keep gives a sign of life for what is in hand until over is closed.
-func (c *consumer[M]) keep(alive context.Context, over chan struct{}) {
-	tick := time.NewTicker(max(c.o.Lease/3, time.Millisecond))
-	defer tick.Stop()
-	for {
+func (c *consumer[M]) keep(over chan struct{}) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
 		select {
 		case <-over:
-			return
-		case <-tick.C:
-			c.pulse(alive)
+			cancel()
+		case <-ctx.Done():
 		}
+	}()
+	for ctx.Err() == nil {
+		began := time.Now()
+		c.pulse(ctx)
+		// One whose reply was slow is followed by the next one soon.
+		c.pause(ctx, max(c.o.Lease/4-time.Since(began), c.o.Lease/50, time.Millisecond))
 	}
 }
 
-// pulse renews the claim on what is in hand. What the server says is another's,
-// and everything when it could not be reached for a lease, is lost: its handler's
-// context ends.
+// pulse renews the claim on what is in hand. What the server says is another's is
+// lost. If there is no reply until nine tenths of a lease have passed since the
+// last sign of life that has arrived, handlers are told to stop: others may claim
+// their messages.
 func (c *consumer[M]) pulse(ctx context.Context) {
 	began := time.Now()
 	ids := c.ids()
+	c.mu.Lock()
 	if len(ids) == 0 {
-		c.mu.Lock()
 		c.good = began
-		c.mu.Unlock()
+	}
+	limit := c.good.Add(c.o.Lease * 9 / 10)
+	c.mu.Unlock()
+	if len(ids) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.o.Lease/3)
+	call, cancel := context.WithDeadline(ctx, later(limit, began.Add(c.o.Lease/4)))
 	defer cancel()
-	s := c.stream
-	lost, err := script("pulse", s.client, s.entry, keywright.Idempotent, pulseScript, nil, []string{s.keys.Main}, append([]string{c.group, c.o.Name}, ids...), func(r rueidis.RedisResult) ([]int64, error) { return r.AsIntSlice() }).Do(ctx)
+	lost, err := c.renew(call, ids)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case err == nil:
-		c.good = began
-		for _, i := range lost {
-			c.lose(ids[i-1])
-		}
-	case time.Since(c.good) > c.o.Lease*2/3: // the next one would come too late
-		for _, id := range ids {
-			c.lose(id)
+	for _, id := range lost {
+		if d := c.hand[id]; d != nil {
+			d.lost = true
+			d.stop()
 		}
 	}
+	if err == nil {
+		c.good = began
+		return
+	}
+	if !time.Now().Before(limit) && ctx.Err() == nil {
+		for _, d := range c.hand {
+			d.stop()
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// stop tells the handler of a message to stop. It is called with the lock held.
+func (d *delivery[M]) stop() {
+	if d.cancel != nil {
+		d.cut = true
+		d.cancel(ErrLost)
+	}
+}
+
+// renew gives a sign of life for messages, and returns those that are another's.
+func (c *consumer[M]) renew(ctx context.Context, ids []string) (lost []string, err error) {
+	s := c.stream
+	for part := range slices.Chunk(ids, chunk) {
+		args := append([]string{c.group, c.o.Name}, part...)
+		numbers, err := script("pulse", s, keywright.Idempotent, pulseScript, s.keys.main(), args, func(r rueidis.RedisResult) ([]int64, error) { return r.AsIntSlice() }).Do(ctx)
+		if gone(err) {
+			return ids, nil
+		}
+		if err != nil {
+			return lost, err
+		}
+		for _, n := range numbers {
+			lost = append(lost, part[n-1])
+		}
+	}
+	return lost, nil
 }
 
 func (c *consumer[M]) ids() []string {
@@ -103,21 +114,38 @@ func (c *consumer[M]) ids() []string {
 	return out
 }
 
-// lose is called with the lock held.
-func (c *consumer[M]) lose(id string) {
-	if d := c.hand[id]; d != nil {
-		d.lost = true
-		if d.cancel != nil {
-			d.cancel(ErrLost)
+// end gives back what is in hand, uncounted where no handler has begun or the end
+// cut it off, and removes the consumer, unless something is pending for it.
+func (c *consumer[M]) end(ctx context.Context) {
+	ctx, cancel := lingering(ctx, c.calls())
+	defer cancel()
+	s := c.stream
+	var back []string
+	c.mu.Lock()
+	for id, d := range c.hand {
+		back = append(back, id, strconv.FormatInt(d.count, 10))
+	}
+	c.mu.Unlock()
+	for part := range slices.Chunk(back, 2*chunk) {
+		args := append([]string{c.group, c.o.Name, ms(2 * c.o.Lease)}, part...)
+		if _, err := script("give back", s, keywright.Idempotent, giveBackScript, s.keys.main(), args, number).Do(ctx); err != nil && !gone(err) {
+			c.tell(err)
+			return
 		}
+	}
+	if err := c.remove(ctx, []string{c.o.Name}); !gone(err) {
+		c.tell(err)
 	}
 }
 
-// leave removes the consumer, unless something is left for others to claim.
-func (c *consumer[M]) leave() {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
+// remove removes consumers that have nothing pending.
+func (c *consumer[M]) remove(ctx context.Context, names []string) error {
 	s := c.stream
-	_, err := script("leave", s.client, s.entry, keywright.Idempotent, leaveScript, nil, []string{s.keys.Main}, []string{c.group, c.o.Name}, number).Do(ctx)
-	c.tell(err)
+	for part := range slices.Chunk(names, chunk) {
+		args := append([]string{c.group}, part...)
+		if _, err := script("leave", s, keywright.Idempotent, leaveScript, s.keys.main(), args, number).Do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }

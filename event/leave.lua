@@ -1,10 +1,13 @@
--- event leave: a consumer that ends is removed, unless messages are pending for it, which would go with it.
+-- event leave: removes consumers, unless messages are pending for them, which would go with them.
 -- KEYS[1] stream
--- ARGV[1] group, ARGV[2] consumer
--- Returns the messages that are pending for it
--- Round trips: 1
-local pending = #redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2])
-if pending == 0 then
-  redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2])
+-- ARGV[1] group, then names of consumers, at most 100
+-- Returns how many consumers it looked at
+-- Round trips: 1. O(names).
+local empty = {}
+for i = 2, #ARGV do
+  empty[i] = #redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[i]) == 0
 end
-return pending
+for i = 2, #ARGV do
+  if empty[i] then redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[i]) end
+end
+return #ARGV - 1

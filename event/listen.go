@@ -54,8 +54,8 @@ type source struct {
 // name. It is for generated code. A sharded channel has no patterns: its
 // operations fail.
 func Pattern[M any](t Topic[M], glob string, accept func(channel string) bool) Topics[M] {
-	err := t.err
-	if t.config.Sharded {
+	err := t.usable()
+	if err == nil && t.config.Sharded {
 		err = errors.New("sharded channels cannot be subscribed to by a pattern; name each")
 	}
 	return Topics[M]{t, []source{{glob, true, accept}}, err}
@@ -64,7 +64,7 @@ func Pattern[M any](t Topic[M], glob string, accept func(channel string) bool) T
 // Join are several channels with the same messages.
 func Join[M any](topics ...Topic[M]) (all Topics[M]) {
 	for _, t := range topics {
-		all.one, all.err = t, errors.Join(all.err, t.err)
+		all.one, all.err = t, errors.Join(all.err, t.usable())
 		all.sources = append(all.sources, source{name: t.name})
 	}
 	return all
@@ -80,32 +80,64 @@ type Options struct {
 // Subscribe lets handle hear the channel until stop is called, or ctx ends. When
 // it returns the server has confirmed: one round trip, none if the client listens
 // to the channel already. stop returns when handle has; it must not be called by
-// handle itself.
+// handle itself. When the client closes, handle hears keywright.ErrClosed, and no
+// more. A panic of handle costs the message; handle is told of it (*Panicked).
 func (t Topic[M]) Subscribe(ctx context.Context, o Options, handle Handle[M]) (stop func(), err error) {
 	return Join(t).Subscribe(ctx, o, handle)
 }
 
 // All are the messages of the channel until ctx ends or the loop is left. An
 // error beside a message is a notice, as for a Handle; one that is none of those
-// ends it: the subscription failed.
+// ends it: the subscription failed, or the client was closed.
 func (t Topic[M]) All(ctx context.Context, o Options) iter.Seq2[Message[M], error] {
 	return Join(t).All(ctx, o)
 }
 
+// Panicked is a handler that panicked, or called runtime.Goexit, with a message.
+type Panicked struct {
+	Channel string
+	Err     error
+}
+
+func (p *Panicked) Error() string { return fmt.Sprintf("a message on %q: %v", p.Channel, p.Err) }
+
+// Unwrap returns what happened.
+func (p *Panicked) Unwrap() error { return p.Err }
+
 // Subscribe is that of Topic, for several channels. Messages of one channel come
 // in order.
 func (t Topics[M]) Subscribe(ctx context.Context, o Options, handle Handle[M]) (stop func(), err error) {
+	if handle == nil {
+		t.err = errors.Join(t.err, errors.New("there is no handler"))
+	}
 	in, leave, err := t.listen(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, end := within(ctx, t.one.client)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer leave()
-		t.deliver(ctx, in, func(m Message[M], err error) bool { handle(m, err); return true })
+		t.deliver(ctx, in, func(m Message[M], err error) bool { t.hear(handle, m, err); return true })
+		if err := closed(ctx, "subscribe", t.one.entry); err != nil {
+			t.hear(handle, Message[M]{}, err)
+		}
 	})
-	return sync.OnceFunc(func() { cancel(); wg.Wait() }), nil
+	return sync.OnceFunc(func() { end(); wg.Wait() }), nil
+}
+
+// hear calls handle, and tells it if it has panicked.
+func (t Topics[M]) hear(handle Handle[M], m Message[M], err error) {
+	call := func(m Message[M], err error) error {
+		return guarded("the handler", func() error { handle(m, err); return nil })
+	}
+	failed := call(m, err)
+	if failed == nil {
+		return
+	}
+	c := t.one.client
+	c.Notice(context.Background(), keywright.Notice{Kind: keywright.MessageFailed, Entry: t.one.entry.Name, Err: errFailed})
+	_ = call(Message[M]{Channel: m.Channel}, &Panicked{m.Channel, failed})
 }
 
 // All is that of Topic, for several channels.
@@ -117,22 +149,30 @@ func (t Topics[M]) All(ctx context.Context, o Options) iter.Seq2[Message[M], err
 			return
 		}
 		defer leave()
-		t.deliver(ctx, in, yield)
+		ctx, end := within(ctx, t.one.client)
+		defer end()
+		if t.deliver(ctx, in, yield) {
+			return
+		}
+		if err := closed(ctx, "subscribe", t.one.entry); err != nil {
+			yield(Message[M]{}, err)
+		}
 	}
 }
 
-func (t Topics[M]) deliver(ctx context.Context, in *inbox, yield func(Message[M], error) bool) {
+// deliver gives messages to yield until ctx ends or yield has enough.
+func (t Topics[M]) deliver(ctx context.Context, in *inbox, yield func(Message[M], error) bool) (enough bool) {
 	for {
 		next, ok := in.next(ctx)
 		if !ok {
-			return
+			return false
 		}
 		m, err := Message[M]{Channel: next.channel}, next.notice
 		if err == nil {
-			m, _, err = t.one.open(next.channel, next.text)
+			err = guarded("decoding", func() (err error) { m, _, err = t.one.open(next.channel, next.text); return err })
 		}
 		if !yield(m, err) {
-			return
+			return true
 		}
 	}
 }

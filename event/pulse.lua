@@ -1,6 +1,6 @@
--- event pulse: a sign of life for messages in hand, so that nobody claims them.
+-- event pulse: a sign of life for messages in hand, so that no other consumer claims them.
 -- KEYS[1] stream
--- ARGV[1] group, ARGV[2] consumer, then the ids
+-- ARGV[1] group, ARGV[2] consumer, then the ids, at most 100
 -- Returns the numbers of those that are not its own any more, counted from 1
 -- Round trips: 1. O(ids).
 local lost = {}

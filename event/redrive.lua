@@ -1,21 +1,31 @@
--- event redrive: publishes dead letters again, as new messages.
+-- event redrive: publishes dead letters again, as new messages, and removes them. One without contents stays.
 -- KEYS[1] stream, KEYS[2] dead letters
--- ARGV[1] age kept in ms or 0, then the ids of dead letters
--- Returns how many there were
+-- ARGV[1] age kept in ms or 0, then the ids of dead letters, at most 25
+-- Returns how many were published; or {the form of one that is newer than this program}, and nothing has changed
 -- Round trips: 1. O(ids).
+for i, key in ipairs(KEYS) do
+  local there = redis.pcall('XLEN', key)
+  if type(there) == 'table' then
+    local wrong = string.find(there.err, 'WRONGTYPE', 1, true)
+    return wrong and redis.error_reply('WRONGTYPE the key ' .. key .. ' holds no stream') or there
+  end
+end
+local letters = {}
+for i = 2, #ARGV do
+  local letter = redis.call('XRANGE', KEYS[2], ARGV[i], ARGV[i])[1]
+  letter = letter and letter[2] or {}
+  if letter[1] == 'form' and letter[2] ~= '1' then
+    return {letter[2]}
+  end
+  if letter[1] == 'form' and #letter > 10 and #letter <= 1010 and letter[11] ~= 'packed' then letters[ARGV[i]] = letter end
+end
 local n = 0
 for i = 2, #ARGV do
-  local entry = redis.call('XRANGE', KEYS[2], ARGV[i], ARGV[i])[1]
-  if entry then
-    local fields = {}
-    for j = 1, #entry[2], 2 do
-      if entry[2][j] == 'timestamp' or entry[2][j] == 'data' then
-        fields[#fields + 1] = entry[2][j]
-        fields[#fields + 1] = entry[2][j + 1]
-      end
-    end
-    if #fields > 0 then redis.call('XADD', KEYS[1], '*', unpack(fields)) end
+  local letter = letters[ARGV[i]]
+  if letter then
+    redis.call('XADD', KEYS[1], '*', unpack(letter, 11))
     redis.call('XDEL', KEYS[2], ARGV[i])
+    letters[ARGV[i]] = nil
     n = n + 1
   end
 end

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -51,15 +52,7 @@ func NewStream[M any](c *keywright.Client, e *keywright.Entry, codec *value.Code
 type Stored[M any] struct {
 	Message[M]
 	ID         string
-	Deliveries int64 // this one counted; 0 where it was read without a group
-}
-
-// DeadLetter is a message that was given up.
-type DeadLetter[M any] struct {
-	Stored[M]        // ID is that of the dead letter, Deliveries how often it was tried
-	Original  string // the ID it had
-	Group     string
-	Reason    string // the handler's error
+	Deliveries int64 // how often a handler began with it, this time counted; 0 where it was read without a group
 }
 
 //go:embed append.lua
@@ -68,45 +61,114 @@ var appendText string
 //go:embed group.lua
 var groupText string
 
-//go:embed claim.lua
-var claimText string
+//go:embed begin.lua
+var beginText string
 
 //go:embed pulse.lua
 var pulseText string
 
-//go:embed settle.lua
-var settleText string
+//go:embed bury.lua
+var buryText string
+
+//go:embed giveback.lua
+var giveBackText string
 
 //go:embed leave.lua
 var leaveText string
 
+//go:embed redrive.lua
+var redriveText string
+
 // The scripts are variables so that a test can take a guard out.
 var (
-	appendScript = keywright.NewScript("event append", appendText)
-	groupScript  = keywright.NewScript("event group", groupText)
-	claimScript  = keywright.NewScript("event claim", claimText)
-	pulseScript  = keywright.NewScript("event pulse", pulseText)
-	settleScript = keywright.NewScript("event settle", settleText)
-	leaveScript  = keywright.NewScript("event leave", leaveText)
+	appendScript   = keywright.NewScript("event append", appendText)
+	groupScript    = keywright.NewScript("event group", groupText)
+	beginScript    = keywright.NewScript("event begin", beginText)
+	pulseScript    = keywright.NewScript("event pulse", pulseText)
+	buryScript     = keywright.NewScript("event bury", buryText)
+	giveBackScript = keywright.NewScript("event give back", giveBackText)
+	leaveScript    = keywright.NewScript("event leave", leaveText)
+	redriveScript  = keywright.NewScript("event redrive", redriveText)
 )
 
-// deadLetters are kept at least.
-const deadLetters = 10_000
+func (k StreamKeys) main() []string { return []string{k.Main} }
+
+func (k StreamKeys) both() []string { return []string{k.Main, k.Dead} }
+
+// usable returns why nothing can be done with the stream.
+func (s Stream[M]) usable() error {
+	if s.err == nil && (s.client == nil || s.entry == nil || s.codec == nil) {
+		return errUnmade
+	}
+	return s.err
+}
+
+// invalid is an error of what was asked for.
+func (s Stream[M]) invalid(op string, err error) error {
+	name := ""
+	if s.entry != nil {
+		name = s.entry.Name
+	}
+	return &keywright.Error{Class: keywright.Invalid, Op: op, Entry: name, Err: err}
+}
+
+// action is what an operation on the stream has in common with the others.
+func (s Stream[M]) action(op string, effect keywright.Effect, key string) keywright.Action {
+	a := keywright.Action{Client: s.client, Name: op, Entry: s.entry, Effect: effect, Key: key}
+	if err := s.usable(); err != nil {
+		a.Err = invalid(err)
+	}
+	return a
+}
 
 // script is an operation on the stream by a script.
-func script[T any](op string, client *keywright.Client, e *keywright.Entry, effect keywright.Effect, s *keywright.Script, err error, keys, args []string, decode func(rueidis.RedisResult) (T, error)) keywright.Op[T] {
-	if err != nil {
-		err = invalid(err)
-	}
+func script[M, T any](
+	op string, s Stream[M], effect keywright.Effect, text *keywright.Script, keys, args []string, decode func(rueidis.RedisResult) (T, error),
+) keywright.Op[T] {
 	return keywright.NewOp(keywright.Spec[T]{
-		Action: keywright.Action{Client: client, Name: op, Entry: e, Effect: effect, Err: err, Key: keys[0]},
-		Script: s, Keys: keys, Args: args, Decode: decode,
+		Action: s.action(op, effect, keys[0]), Script: text, Keys: keys, Args: args, Decode: naming(keys[0], decode),
 	})
+}
+
+// command is an operation on the stream by a command of its key.
+func command[M, T any](
+	s Stream[M], op string, effect keywright.Effect, decode func(rueidis.RedisResult) (T, error), name string, args ...string,
+) keywright.Op[T] {
+	return on(s, s.keys.Main, op, effect, decode, name, args...)
+}
+
+func on[M, T any](
+	s Stream[M], key, op string, effect keywright.Effect, decode func(rueidis.RedisResult) (T, error), name string, args ...string,
+) keywright.Op[T] {
+	return keywright.NewOp(keywright.Spec[T]{
+		Action: s.action(op, effect, key),
+		Build: func(b rueidis.Builder) rueidis.Completed {
+			return b.Arbitrary(strings.Fields(name)...).Keys(key).Args(args...).Build()
+		},
+		Decode: naming(key, decode),
+	})
+}
+
+// naming adds the key to an error that says that it holds something else.
+func naming[T any](key string, decode func(rueidis.RedisResult) (T, error)) func(rueidis.RedisResult) (T, error) {
+	return func(r rueidis.RedisResult) (T, error) {
+		value, err := decode(r)
+		return value, named(err, key)
+	}
+}
+
+func named(err error, key string) error {
+	if err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE Operation") {
+		return fmt.Errorf("the key %q: %w", key, err)
+	}
+	return err
 }
 
 func number(r rueidis.RedisResult) (int64, error) { return r.AsInt64() }
 
 func list(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() }
+
+func messages(r rueidis.RedisResult) ([]rueidis.XRangeSlice, error) { return r.AsXRangeSlices() }
 
 // Publish appends m and trims by the policy, in one step: one round trip. The
 // result is its id. It is sent once: after an error of class UnknownOutcome it
@@ -117,19 +179,27 @@ func (s Stream[M]) Publish(ctx context.Context, m M) (id string, err error) {
 
 // LaterPublish is Publish to be queued in a Batch or a transaction.
 func (s Stream[M]) LaterPublish(m M) keywright.Op[string] {
-	data, err := bound(s.client, s.entry, s.codec, s.keys.Main).Encode(m)
-	plain := "0"
+	data, plain := "", "0"
+	err := s.usable()
+	if err == nil {
+		data, err = bound(s.client, s.entry, s.codec, s.keys.Main).Encode(m)
+	}
 	if s.config.Plain {
 		plain = "1"
 	}
+	if err != nil {
+		err = invalid(err)
+	}
 	args := []string{data, strconv.FormatInt(s.config.MaxLen, 10), ms(s.config.Age), plain}
-	return script("publish", s.client, s.entry, keywright.Writes, appendScript, cmp.Or(s.err, err), []string{s.keys.Main}, args, func(r rueidis.RedisResult) (string, error) { return r.ToString() })
+	return script("publish", s, keywright.Writes, appendScript, s.keys.main(), args, func(r rueidis.RedisResult) (string, error) {
+		return r.ToString()
+	}).Failing(err)
 }
 
 // Position is a place in a stream.
 type Position string
 
-// The ends of a stream.
+// The ends of a stream. A zero Position is the nearer one.
 const (
 	Begin Position = "-"
 	End   Position = "+"
@@ -160,21 +230,12 @@ func (s Stream[M]) Read(ctx context.Context, from, to Position, limit int) ([]St
 	return out, nil
 }
 
-func (s Stream[M]) entries(ctx context.Context, key string, from, to Position, limit int) ([]rueidis.XRangeEntry, error) {
-	err := s.err
-	if err == nil && limit < 1 {
-		err = errors.New("the limit is below 1")
+func (s Stream[M]) entries(ctx context.Context, key string, from, to Position, limit int) ([]rueidis.XRangeSlice, error) {
+	if limit < 1 {
+		return nil, s.invalid("read", errors.New("the limit is below 1"))
 	}
-	if err != nil {
-		err = &keywright.Error{Class: keywright.Invalid, Err: err}
-	}
-	return keywright.NewOp(keywright.Spec[[]rueidis.XRangeEntry]{
-		Action: keywright.Action{Client: s.client, Name: "read", Entry: s.entry, Err: err, Key: key},
-		Build: func(b rueidis.Builder) rueidis.Completed {
-			return b.Xrange().Key(key).Start(string(from)).End(string(to)).Count(int64(limit)).Build()
-		},
-		Decode: func(r rueidis.RedisResult) ([]rueidis.XRangeEntry, error) { return r.AsXRange() },
-	}).Do(ctx)
+	from, to = cmp.Or(from, Begin), cmp.Or(to, End)
+	return on(s, key, "read", keywright.Reads, messages, "XRANGE", string(from), string(to), "COUNT", strconv.Itoa(limit)).Do(ctx)
 }
 
 // All gives all messages from a place on, a hundred per round trip, until there
@@ -199,35 +260,36 @@ func (s Stream[M]) All(ctx context.Context, from Position) iter.Seq2[Stored[M], 
 	}
 }
 
-func (s Stream[M]) stored(id string, fields map[string]string) (Stored[M], error) {
+// text is the value of a field, "" without one.
+func text(fields []rueidis.XRangeFieldValue, name string) string {
+	for _, f := range fields {
+		if f.Field == name {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// stored reads an entry of the stream. A plain one has no form: its fields are
+// not ours.
+func (s Stream[M]) stored(id string, fields []rueidis.XRangeFieldValue) (Stored[M], error) {
 	m := Stored[M]{ID: id}
 	m.Channel = s.keys.Main
+	if is := text(fields, "form"); !s.config.Plain && is != "" && is != form {
+		return m, &NewerForm{s.entry.Name, is}
+	}
 	before, _, _ := strings.Cut(id, "-")
-	at, err := strconv.ParseInt(cmp.Or(fields["timestamp"], before), 10, 64)
+	at, err := strconv.ParseInt(cmp.Or(text(fields, "timestamp"), before), 10, 64)
 	if err == nil {
 		m.Time = time.UnixMilli(at)
-		m.Data, err = bound(s.client, s.entry, s.codec, s.keys.Main).Parse(fields["data"])
+		m.Data, err = bound(s.client, s.entry, s.codec, s.keys.Main).Parse(text(fields, "data"))
 	}
 	if _, sealed := keywright.ClassOf(err); sealed {
 		return m, err
 	} else if err != nil {
-		return m, &keywright.DecodeError{Entry: s.entry.Name, Key: s.keys.Main, Field: "data", Err: value.Bad("of message " + id + " is not as declared")}
+		return m, &keywright.DecodeError{
+			Entry: s.entry.Name, Key: s.keys.Main, Field: "data", Err: value.Bad("of message " + id + " is not as declared"),
+		}
 	}
 	return m, nil
-}
-
-// Dead gives dead letters, oldest first, as Read does.
-func (s Stream[M]) Dead(ctx context.Context, from Position, limit int) ([]DeadLetter[M], error) {
-	entries, err := s.entries(ctx, s.keys.Dead, from, End, limit)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]DeadLetter[M], 0, len(entries))
-	for _, e := range entries {
-		m, _ := s.stored(e.ID, e.FieldValues) // that it does not decode may be why it is here
-		d := DeadLetter[M]{Stored: m, Original: e.FieldValues["id"], Group: e.FieldValues["group"], Reason: e.FieldValues["reason"]}
-		d.Deliveries, _ = strconv.ParseInt(e.FieldValues["deliveries"], 10, 64)
-		out = append(out, d)
-	}
-	return out, nil
 }

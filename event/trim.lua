@@ -3,7 +3,7 @@
 -- ARGV[1] from which id on, ARGV[2] how many may be looked at, ARGV[3] how many stay or 0, ARGV[4] ms of the oldest that stays or 0,
 -- ARGV[5] "1" to remove, ARGV[6] "1" to stop before what a group has not acknowledged,
 -- ARGV[7] how many were counted before and are still there
--- Returns {messages, where to go on or '', {group, not acknowledged…}}
+-- Returns {messages, where to go on or '', {group, not acknowledged…}, fields and groups looked at}
 -- Round trips: 1. O(messages looked at, for each group).
 local function parts(id)
   local a, b = string.match(id, '(%d+)-(%d+)')
@@ -23,7 +23,8 @@ for i, group in ipairs(groups) do
   for j = 1, #group, 2 do is[group[j]] = group[j + 1] end
   state[i] = {name = is.name, last = is['last-delivered-id'], open = 0}
 end
-local gone, byNumber = 0, 0
+local gone, byNumber, work = 0, 0, 0
+for _, entry in ipairs(entries) do work = work + #entry[2] + 2 * #groups end
 if ARGV[3] ~= '0' then byNumber = redis.call('XLEN', KEYS[1]) - tonumber(ARGV[3]) - tonumber(ARGV[7]) end
 local boundary = ''
 for i, entry in ipairs(entries) do
@@ -55,4 +56,4 @@ for _, group in ipairs(state) do
   report[#report + 1] = group.open
 end
 if gone < tonumber(ARGV[2]) then boundary = '' end
-return {gone, boundary, report}
+return {gone, boundary, report, work}

@@ -1,0 +1,203 @@
+package event
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/value"
+	"github.com/redis/rueidis"
+)
+
+// DeadLetter is a message that was given up.
+type DeadLetter[M any] struct {
+	Stored[M]        // ID is that of the dead letter, Deliveries how often a handler began with it
+	Original  string // the ID it had
+	Group     string
+	Reason    string // the handler's error
+}
+
+// NewerForm is a message or a dead letter in a form that a newer version of the
+// program has written. It is left as it is.
+type NewerForm struct {
+	Entry string
+	Form  string
+}
+
+func (n *NewerForm) Error() string {
+	return fmt.Sprintf("%s: a message of form %.20q, which this version of the program does not know", n.Entry, n.Form)
+}
+
+// The forms that this version writes and reads. A message of a stream without the
+// field, and an envelope without the member, is of form 1.
+const form = "1"
+
+const (
+	deadLetters = 10_000 // are kept at least
+	mostFields  = 500    // of a message are fields of its dead letter; more are packed into one
+)
+
+// Why a message is a dead letter, for hooks and logs: without a text of the user.
+var (
+	errFailed    = errors.New("its handler failed")
+	errDiscarded = errors.New("its handler discarded it")
+	errForm      = errors.New("it is not as declared, or has no key for its order")
+)
+
+// bury makes a message a dead letter; until the server has said so it holds up
+// those after it.
+func (c *consumer[M]) bury(ctx context.Context, d *delivery[M], reason error) {
+	why := errFailed
+	given := (*discard)(nil)
+	switch {
+	case errors.As(d.doom, &given):
+		reason, why = d.doom, errDiscarded
+	case d.doom != nil:
+		reason, why = d.doom, errForm
+	case errors.Is(reason, ErrAbandoned):
+		why = ErrAbandoned
+	}
+	s := c.stream
+	text := strings.ToValidUTF8(fmt.Sprintf("%.1000s", reason.Error()), "�")
+	args := []string{c.group, c.o.Name, d.ID, strconv.Itoa(deadLetters), ms(s.config.Age), strconv.FormatInt(d.count-1, 10), text}
+	args = append(args, contents(d.raw)...)
+	var buried int64
+	call, cancel := lingering(ctx, c.calls())
+	defer cancel()
+	if !c.insist(call, func(ctx context.Context) (err error) {
+		buried, err = script("bury", s, keywright.Idempotent, buryScript, s.keys.both(), args, number).Do(ctx)
+		return err
+	}) {
+		return // it is given back
+	}
+	c.drop(d)
+	if buried == 1 {
+		c.notice(keywright.DeadLetter, 0, why)
+		c.tell(&Buried{ID: d.ID, Reason: reason})
+	}
+}
+
+// contents are the fields and values of a message as a dead letter has them.
+func contents(raw []rueidis.XRangeFieldValue) []string {
+	if len(raw) > mostFields {
+		return []string{"packed", pack(raw)}
+	}
+	out := make([]string, 0, 2*len(raw))
+	for _, f := range raw {
+		out = append(out, f.Field, f.Value)
+	}
+	return out
+}
+
+// pack writes fields and values one after the other, each with its length before
+// it: "4:data2:{}".
+func pack(raw []rueidis.XRangeFieldValue) string {
+	var b strings.Builder
+	for _, f := range raw {
+		for _, text := range []string{f.Field, f.Value} {
+			b.WriteString(strconv.Itoa(len(text)))
+			b.WriteByte(':')
+			b.WriteString(text)
+		}
+	}
+	return b.String()
+}
+
+// unpack is the inverse of pack; nil for a text that pack has not written.
+func unpack(text string) (raw []rueidis.XRangeFieldValue) {
+	var parts []string
+	for text != "" {
+		length, rest, _ := strings.Cut(text, ":")
+		n, err := strconv.Atoi(length)
+		if err != nil || n < 0 || n > len(rest) {
+			return nil
+		}
+		parts, text = append(parts, rest[:n]), rest[n:]
+	}
+	for pair := range slices.Chunk(parts, 2) {
+		if len(pair) == 2 {
+			raw = append(raw, rueidis.XRangeFieldValue{Field: pair[0], Value: pair[1]})
+		}
+	}
+	return raw
+}
+
+// Dead returns dead letters, oldest first, as Read does.
+func (s Stream[M]) Dead(ctx context.Context, from Position, limit int) ([]DeadLetter[M], error) {
+	entries, err := s.entries(ctx, s.keys.Dead, from, End, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]DeadLetter[M], 0, len(entries))
+	for _, e := range entries {
+		d, err := s.letter(e)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// letter reads a dead letter: five fields of its own, then those of the message.
+func (s Stream[M]) letter(e rueidis.XRangeSlice) (DeadLetter[M], error) {
+	const own = 5
+	head, rest := e.FieldValues, []rueidis.XRangeFieldValue(nil)
+	if len(head) > own {
+		head, rest = head[:own], head[own:]
+	}
+	if len(head) == 0 || head[0].Field != "form" {
+		return DeadLetter[M]{}, &keywright.DecodeError{Entry: s.entry.Name, Key: s.keys.Dead, Err: value.Bad("is no dead letter")}
+	}
+	if head[0].Value != form {
+		return DeadLetter[M]{}, &NewerForm{s.entry.Name, head[0].Value}
+	}
+	if len(rest) == 1 && rest[0].Field == "packed" {
+		rest = unpack(rest[0].Value)
+	}
+	m, _ := s.stored(e.ID, rest) // that it does not decode may be why it is here
+	d := DeadLetter[M]{Stored: m, Original: text(head, "id"), Group: text(head, "group"), Reason: text(head, "reason")}
+	d.ID = e.ID
+	d.Deliveries, _ = strconv.ParseInt(text(head, "deliveries"), 10, 64)
+	return d, nil
+}
+
+// redriveStep bounds how long the server is held up.
+const redriveStep = 25
+
+// Redrive publishes dead letters again, as new messages to all groups, and
+// removes them from the dead: one round trip per 25. It returns how many were
+// published. One without contents of its own (it had more than 500 fields, or
+// something else has written it) stays, and is not counted. One of a newer form
+// (*NewerForm) ends it.
+func (s Stream[M]) Redrive(ctx context.Context, ids ...string) (n int64, err error) {
+	if err = s.usable(); err == nil && (len(ids) == 0 || len(ids) > 500) {
+		err = errors.New("there are no ids, or more than 500")
+	}
+	if err != nil {
+		return 0, s.invalid("redrive", err)
+	}
+	for part := range slices.Chunk(ids, redriveStep) {
+		newer := ""
+		args := append([]string{ms(s.config.Age)}, part...)
+		some, err := script("redrive", s, keywright.Writes, redriveScript, s.keys.both(), args, func(r rueidis.RedisResult) (int64, error) {
+			if forms, err := r.AsStrSlice(); err == nil && len(forms) == 1 {
+				newer = forms[0]
+				return 0, nil
+			}
+			return r.AsInt64()
+		}).Do(ctx)
+		if n += some; err != nil {
+			return n, err
+		}
+		if newer != "" {
+			return n, &NewerForm{s.entry.Name, newer}
+		}
+	}
+	return n, nil
+}

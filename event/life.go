@@ -1,0 +1,76 @@
+package event
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/keywright/keywright"
+)
+
+// life is a part of each client: its context ends when the client closes.
+type life struct {
+	ctx context.Context
+	end context.CancelCauseFunc
+}
+
+func newLife(*keywright.Client) *life {
+	ctx, end := context.WithCancelCause(context.Background())
+	return &life{ctx, end}
+}
+
+// Close ends whatever loops of this package run with the client.
+func (l *life) Close() { l.end(keywright.ErrClosed) }
+
+// within returns a context that ends with ctx, and with cause ErrClosed when the
+// client closes.
+func within(ctx context.Context, c *keywright.Client) (context.Context, func()) {
+	closing := keywright.Part(c, newLife).ctx
+	out, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(closing, func() { cancel(keywright.ErrClosed) })
+	return out, func() { stop(); cancel(nil) }
+}
+
+// closed returns the error of an operation that the end of its client ended; nil
+// if ctx ended for another reason.
+func closed(ctx context.Context, op string, e *keywright.Entry) error {
+	if !errors.Is(context.Cause(ctx), keywright.ErrClosed) {
+		return nil
+	}
+	return &keywright.Error{Class: keywright.NotApplied, Op: op, Entry: e.Name, Err: keywright.ErrClosed}
+}
+
+// lingering returns a context that ends d after ctx.
+func lingering(ctx context.Context, d time.Duration) (context.Context, func()) {
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(d, cancel)
+		context.AfterFunc(out, func() { timer.Stop() })
+	})
+	return out, func() { stop(); cancel() }
+}
+
+// guarded calls a function of the user in a goroutine of its own and waits for
+// it. A panic and runtime.Goexit become errors.
+func guarded(what string, fn func() error) (err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		returned := false
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("%s panicked: %v", what, p)
+			} else if !returned {
+				err = fmt.Errorf("%s called runtime.Goexit", what)
+			}
+		}()
+		err = fn()
+		returned = true
+	}()
+	<-done
+	return err
+}
+
+// errUnmade is the error of a zero Topic, Stream or Exchange.
+var errUnmade = errors.New("it was not made by generated code: the zero value has no channel")
