@@ -47,11 +47,15 @@ func (c *consumer[M]) pending(ctx context.Context, from, of string, limit int) (
 // claim takes over what dead consumers have left: one step of a walk over the
 // pending messages, a thousand of them. The walk begins again every quarter of a
 // lease, and does not hurry, so that the server has few commands whatever is
-// pending elsewhere.
+// pending elsewhere. What a dead consumer had in hand is claimed in its order: the
+// message that it was handling when it died has had the last sign of life.
 func (c *consumer[M]) claim(ctx context.Context, free int) error {
 	rows, err := c.pending(ctx, c.from, "", claimLook)
 	if err != nil {
 		return err
+	}
+	if c.from == "-" {
+		clear(c.fresh)
 	}
 	every := min(c.o.Lease/4, 5*time.Second)
 	from, pause := "-", every
@@ -60,8 +64,13 @@ func (c *consumer[M]) claim(ctx context.Context, free int) error {
 	}
 	var found []row
 	for _, r := range rows {
-		if c.knows(r.id) || r.consumer != c.o.Name && r.idle < c.o.Lease.Milliseconds() {
-			continue // what is this consumer's and not in hand came with a reply that was lost
+		if c.knows(r.id) {
+			continue
+		}
+		// What is this consumer's and not in hand came with a reply that was lost.
+		if c.fresh[r.consumer] || r.consumer != c.o.Name && r.idle < c.o.Lease.Milliseconds() {
+			c.fresh[r.consumer] = true
+			continue
 		}
 		if found = append(found, r); len(found) == min(free, claimMost) {
 			from, pause = "("+r.id, 0

@@ -29,7 +29,7 @@ type RunOptions[M any] struct {
 	// Batch is how many messages a consumer has in hand at most; 0: 100.
 	Batch int
 	// Lease is how long a consumer may be silent before others claim its
-	// messages; 0: 30 s. It gives a sign of life four times as often.
+	// messages; 0: 30 s. It gives a sign of life eight times as often.
 	Lease time.Duration
 	// Backoff is the wait before a failed message is tried again; it doubles up
 	// to Lease. 0: 100 ms.
@@ -113,7 +113,8 @@ func (s Stream[M]) Run(ctx context.Context, group string, handle StreamHandler[M
 	stop := context.AfterFunc(ctx, func() { c.expire(ctx, alive, die) })
 	defer stop()
 	var wg sync.WaitGroup
-	over := make(chan struct{})
+	over, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopKeeping()
 	wg.Go(func() { c.keep(over) })
 	var lanes sync.WaitGroup
 	for _, lane := range c.lanes {
@@ -124,7 +125,7 @@ func (s Stream[M]) Run(ctx context.Context, group string, handle StreamHandler[M
 		close(lane)
 	}
 	lanes.Wait()
-	close(over)
+	stopKeeping()
 	wg.Wait()
 	if err := closed(ctx, "run", s.entry); err != nil {
 		return err
@@ -183,6 +184,7 @@ type consumer[M any] struct {
 	from    string          // where claiming goes on
 	due     time.Time       // of the next claim
 	tidy    time.Time       // of the next removal of dead consumers
+	fresh   map[string]bool // consumers with a message that is not to be claimed yet, in this walk
 	left    map[string]bool // messages that are left to other consumers
 
 	room chan struct{} // something has left the hand
@@ -197,6 +199,7 @@ type delivery[M any] struct {
 	Stored[M]
 	raw    []rueidis.XRangeFieldValue
 	count  int64 // as the server has it: the handlers that have begun, and one
+	taken  time.Time
 	doom   error // why it cannot be handled
 	cancel context.CancelCauseFunc
 	lost   bool // the server says that it is another's
@@ -214,7 +217,7 @@ func newConsumer[M any](s Stream[M], group string, handle StreamHandler[M], o Ru
 	c := &consumer[M]{
 		stream: s, group: group, handle: handle, o: o, seed: maphash.MakeSeed(),
 		life: keywright.Part(s.client, newLife).ctx, room: make(chan struct{}, 1),
-		last: "0-0", recount: true, from: "-", left: map[string]bool{},
+		last: "0-0", recount: true, from: "-", fresh: map[string]bool{}, left: map[string]bool{},
 		hand: map[string]*delivery[M]{}, good: time.Now(),
 	}
 	c.tidy = time.Now().Add(share(c.tidying()))

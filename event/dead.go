@@ -160,9 +160,11 @@ func (s Stream[M]) letter(e rueidis.XRangeSlice) (DeadLetter[M], error) {
 	if len(rest) == 1 && rest[0].Field == "packed" {
 		rest = unpack(rest[0].Value)
 	}
-	m, _ := s.stored(e.ID, rest) // that it does not decode may be why it is here
+	var m Stored[M]
+	// That it does not decode, or that decoding panics, may be why it is here.
+	_ = guarded("decoding", func() (err error) { m, err = s.stored(e.ID, rest); return err })
 	d := DeadLetter[M]{Stored: m, Original: text(head, "id"), Group: text(head, "group"), Reason: text(head, "reason")}
-	d.ID = e.ID
+	d.ID, d.Channel = e.ID, s.keys.Main
 	d.Deliveries, _ = strconv.ParseInt(text(head, "deliveries"), 10, 64)
 	return d, nil
 }

@@ -200,7 +200,7 @@ func (c *consumer[M]) trimmed(ctx context.Context, ids []string) error {
 // take puts a message into the lane of its key. What does not decode will not do
 // so later either, and becomes a dead letter in its turn.
 func (c *consumer[M]) take(e rueidis.XRangeSlice, count int64) {
-	d := &delivery[M]{raw: e.FieldValues, count: count}
+	d := &delivery[M]{raw: e.FieldValues, count: count, taken: time.Now()}
 	d.ID, d.Channel = e.ID, c.stream.keys.Main
 	lane := 0
 	err := guarded("decoding", func() (err error) { d.Stored, err = c.stream.stored(e.ID, e.FieldValues); return err })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -13,68 +14,72 @@ import (
 // chunk is how many messages or consumers one call of a script is about.
 const chunk = 100
 
-// keep gives a sign of life for what is in hand until over is closed.
-func (c *consumer[M]) keep(over chan struct{}) {
-	ctx, cancel := context.WithCancel(context.Background())
+// pulses are the signs of life that may be without a reply at a time.
+const pulses = 8
+
+// keep gives a sign of life for what is in hand until over ends, eight times a
+// lease, whether the one before was answered or not: replies may be slow.
+func (c *consumer[M]) keep(over context.Context) {
+	ctx, cancel := lingering(over, time.Second)
 	defer cancel()
-	go func() {
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	slots := make(chan struct{}, pulses)
+	tick := time.NewTicker(max(c.o.Lease/16, time.Millisecond))
+	defer tick.Stop()
+	for n := 0; ; n++ {
 		select {
-		case <-over:
-			cancel()
-		case <-ctx.Done():
+		case <-over.Done():
+			return
+		case <-tick.C:
 		}
-	}()
-	for ctx.Err() == nil {
-		began := time.Now()
-		c.pulse(ctx)
-		// One whose reply was slow is followed by the next one soon.
-		c.pause(ctx, max(c.o.Lease/4-time.Since(began), c.o.Lease/50, time.Millisecond))
+		if c.watch() || n%2 != 0 {
+			continue
+		}
+		select {
+		case slots <- struct{}{}:
+			calls.Go(func() { c.pulse(ctx); <-slots })
+		default:
+		}
 	}
 }
 
-// pulse renews the claim on what is in hand. What the server says is another's is
-// lost. If there is no reply until nine tenths of a lease have passed since the
-// last sign of life that has arrived, handlers are told to stop: others may claim
-// their messages.
-func (c *consumer[M]) pulse(ctx context.Context) {
-	began := time.Now()
-	ids := c.ids()
-	c.mu.Lock()
-	if len(ids) == 0 {
-		c.good = began
-	}
-	limit := c.good.Add(c.o.Lease * 9 / 10)
-	c.mu.Unlock()
-	if len(ids) == 0 {
-		return
-	}
-	call, cancel := context.WithDeadline(ctx, later(limit, began.Add(c.o.Lease/4)))
-	defer cancel()
-	lost, err := c.renew(call, ids)
+// watch tells handlers to stop, since others may claim their messages, if no sign
+// of life that arrived was sent in the last nine tenths of a lease. It reports
+// whether nothing is in hand.
+func (c *consumer[M]) watch() (idle bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, id := range lost {
-		if d := c.hand[id]; d != nil {
-			d.lost = true
-			d.stop()
-		}
+	if len(c.hand) == 0 {
+		c.good = time.Now()
+		return true
 	}
-	if err == nil {
-		c.good = began
-		return
-	}
-	if !time.Now().Before(limit) && ctx.Err() == nil {
+	if time.Since(c.good) > c.o.Lease*9/10 {
 		for _, d := range c.hand {
 			d.stop()
 		}
 	}
+	return false
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
+// pulse renews the claim on what is in hand. What the server says is another's is
+// lost.
+func (c *consumer[M]) pulse(ctx context.Context) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, c.o.Lease)
+	defer cancel()
+	lost, err := c.renew(ctx, c.ids())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range lost {
+		if d := c.hand[id]; d != nil && !d.taken.After(began) {
+			d.lost = true
+			d.stop()
+		}
 	}
-	return b
+	if err == nil && began.After(c.good) {
+		c.good = began
+	}
 }
 
 // stop tells the handler of a message to stop. It is called with the lock held.
@@ -86,23 +91,31 @@ func (d *delivery[M]) stop() {
 }
 
 // renew gives a sign of life for messages, and returns those that are another's.
+// The script goes as a text, in one batch: a server that does not know it would
+// cost a second round trip, for which there may be no time.
 func (c *consumer[M]) renew(ctx context.Context, ids []string) (lost []string, err error) {
 	s := c.stream
+	var batch keywright.Batch
+	var replies []*keywright.Pending[[]int64]
 	for part := range slices.Chunk(ids, chunk) {
 		args := append([]string{c.group, c.o.Name}, part...)
-		numbers, err := script("pulse", s, keywright.Idempotent, pulseScript, s.keys.main(), args, func(r rueidis.RedisResult) ([]int64, error) { return r.AsIntSlice() }).Do(ctx)
-		if gone(err) {
-			return ids, nil
-		}
-		if err != nil {
-			return lost, err
-		}
-		for _, n := range numbers {
-			lost = append(lost, part[n-1])
+		replies = append(replies, keywright.Queue(&batch, script("pulse", s, keywright.Idempotent, pulseScript, s.keys.main(), args, numbers)))
+	}
+	if err := batch.Run(ctx, s.client); gone(err) {
+		return ids, nil
+	} else if err != nil {
+		return nil, err
+	}
+	for i, r := range replies {
+		others, _ := r.Result()
+		for _, n := range others {
+			lost = append(lost, ids[i*chunk+int(n)-1])
 		}
 	}
 	return lost, nil
 }
+
+func numbers(r rueidis.RedisResult) ([]int64, error) { return r.AsIntSlice() }
 
 func (c *consumer[M]) ids() []string {
 	c.mu.Lock()

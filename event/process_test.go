@@ -28,6 +28,9 @@ func worker() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	if os.Getenv("EVENT_POISON") != "" {
+		poisoned(c)
+	}
 	_ = journal(c, event.StreamConfig{Retry: 1000}).Run(ctx, "g", func(ctx context.Context, m event.Stored[note]) error {
 		raw := c.Raw()
 		if m.Deliveries > 1 {
