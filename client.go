@@ -187,6 +187,19 @@ func (c *Client) Close() {
 	c.raw.Close()
 }
 
+// Life is a context that ends when the client is closed, with ErrClosed as its
+// cause. It is for constructs: what they run in the background ends with it.
+func (c *Client) Life() context.Context { return c.life }
+
+// While is ctx, ended by the end of the client, too: context.Cause is ErrClosed
+// then. It is for constructs: a Run, Serve or All works under it. The function
+// that it gives frees it.
+func (c *Client) While(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.life, func() { end(ErrClosed) })
+	return ctx, func() { stop(); end(context.Canceled) }
+}
+
 // Raw is the rueidis client below, for commands that no handle has. What is
 // written through it has no TTL policy.
 func (c *Client) Raw() rueidis.Client { return c.raw }
