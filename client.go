@@ -82,6 +82,7 @@ type Options struct {
 type Client struct {
 	raw      rueidis.Client
 	server   string
+	database int
 	slots    bool // a cluster: keys used together must share a slot
 	retry    retryPolicy
 	hooks    []Hook
@@ -123,7 +124,7 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 		raw = o.Wrap(raw)
 	}
 	c := newClient(raw, config.String(), o)
-	c.hub = hub
+	c.hub, c.database = hub, config.DB
 	return c, nil
 }
 
@@ -139,7 +140,7 @@ func New(raw rueidis.Client, o Options) *Client {
 
 func newClient(raw rueidis.Client, server string, o Options) *Client {
 	life, end := context.WithCancelCause(context.Background())
-	return &Client{raw: raw, life: life, end: end, server: server, slots: raw.Mode() == rueidis.ClientModeCluster, hooks: o.Hooks,
+	return &Client{raw: raw, life: life, end: end, server: server, database: noDatabase, slots: raw.Mode() == rueidis.ClientModeCluster, hooks: o.Hooks,
 		noticing: slices.ContainsFunc(o.Hooks, func(h Hook) bool { return h.Notice != nil }), sealer: o.Sealer, log: o.Logger, now: time.Now,
 		retry: retryPolicy{attempts: cmp.Or(max(o.Attempts, 0), 8), backoff: cmp.Or(max(o.Backoff, 0), 10*time.Millisecond)}}
 }
