@@ -75,7 +75,7 @@ func (x Exchange[Q, A]) ask(ctx context.Context, q Q, n int, take func(A, error)
 		return x.invalid("call", err)
 	}
 	client := x.requests.client
-	ctx, end := within(ctx, client)
+	ctx, end := client.While(ctx)
 	defer end()
 	p := keywright.Part(client, newPost)
 	to, err := x.reply(p.name)
@@ -137,7 +137,7 @@ func (x Exchange[Q, A]) invalid(op string, err error) error {
 // ours.
 func (x Exchange[Q, A]) answer(next item, id string, take func(A, error) (bool, error)) (bool, error) {
 	m, env, err := x.replies.open(next.channel, next.text)
-	if env.ID != id {
+	if env.ID != id || err == errElsewhere {
 		return false, nil
 	}
 	if env.Error != nil {
@@ -176,7 +176,7 @@ func (x Exchange[Q, A]) Serve(ctx context.Context, o ServeOptions, handle func(c
 		return err
 	}
 	defer leave()
-	ctx, end := within(ctx, x.requests.client)
+	ctx, end := x.requests.client.While(ctx)
 	defer end()
 	tell := func(err error) {
 		if err != nil && o.OnError != nil && closed(ctx, "serve", x.requests.entry) == nil {
@@ -205,6 +205,9 @@ func (x Exchange[Q, A]) serve(ctx context.Context, next item, handle func(contex
 		return next.notice
 	}
 	m, env, err := x.requests.open(next.channel, next.text)
+	if err == errElsewhere {
+		return nil
+	}
 	if env.ID == "" || env.ReplyTo == "" {
 		return err
 	}

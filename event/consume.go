@@ -105,7 +105,7 @@ func (s Stream[M]) Run(ctx context.Context, group string, handle StreamHandler[M
 	if err := s.runnable(group, handle, o); err != nil {
 		return s.invalid("run", err)
 	}
-	ctx, end := within(ctx, s.client)
+	ctx, end := s.client.While(ctx)
 	defer end()
 	c := newConsumer(s, group, handle, o)
 	alive, die := context.WithCancelCause(context.WithoutCancel(ctx)) // handlers end later than ctx
@@ -216,7 +216,7 @@ func newConsumer[M any](s Stream[M], group string, handle StreamHandler[M], o Ru
 	}
 	c := &consumer[M]{
 		stream: s, group: group, handle: handle, o: o, seed: maphash.MakeSeed(),
-		life: keywright.Part(s.client, newLife).ctx, room: make(chan struct{}, 1),
+		life: s.client.Life(), room: make(chan struct{}, 1),
 		last: "0-0", recount: true, from: "-", fresh: map[string]bool{}, left: map[string]bool{},
 		hand: map[string]*delivery[M]{}, good: time.Now(),
 	}

@@ -19,6 +19,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -105,7 +106,8 @@ func bound[M any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[M]
 		func(field, text string) (string, error) { return c.Unseal(e, name, field, text) })
 }
 
-// publish adds members to the envelope: the id of a request.
+// publish adds members to the envelope: the database, since a channel is shared by
+// all of them, and what more there is, as the id of a request.
 func (t Topic[M]) publish(data string, err error, more string) keywright.Op[int64] {
 	if unusable := t.usable(); unusable != nil {
 		err = unusable
@@ -127,6 +129,9 @@ func (t Topic[M]) publish(data string, err error, more string) keywright.Op[int6
 			return b.Arbitrary("PUBLISH").Keys(t.name).Args(data).Build() // as a key: to one node
 		}
 	default:
+		if db := t.database(); db >= 0 {
+			more = `,"db":` + strconv.Itoa(db) + more
+		}
 		s.Script, s.Args = publishScript, []string{t.name, data, more}
 		if t.config.Sharded {
 			s.Keys = []string{t.name} // it finds the node of the slot
@@ -134,6 +139,17 @@ func (t Topic[M]) publish(data string, err error, more string) keywright.Op[int6
 	}
 	return keywright.NewOp(s)
 }
+
+// database is that of the client, -1 if it is not known.
+func (t Topic[M]) database() int {
+	if t.client == nil {
+		return -1
+	}
+	return t.client.Database()
+}
+
+// errElsewhere is a message of another database of the server.
+var errElsewhere = errors.New("the message is of another database")
 
 // invalid is an error of what was given; one of sealing is that already.
 func invalid(err error) error {
@@ -146,6 +162,7 @@ func invalid(err error) error {
 // envelope is a message as it travels. The last three are of an Exchange.
 type envelope struct {
 	Form      json.RawMessage `json:"form"` // none: 1
+	DB        *int            `json:"db"`   // none: any
 	Timestamp int64           `json:"timestamp"`
 	Data      json.RawMessage `json:"data"`
 	ID        string          `json:"id"`
@@ -160,6 +177,9 @@ func (t Topic[M]) open(channel, text string) (m Message[M], env envelope, err er
 		env.Data = json.RawMessage(text)
 	} else if err = json.Unmarshal([]byte(text), &env); err == nil && env.Timestamp > 0 {
 		m.Time = time.UnixMilli(env.Timestamp)
+	}
+	if db := t.database(); err == nil && env.DB != nil && db >= 0 && *env.DB != db {
+		return m, env, errElsewhere
 	}
 	if is := strings.Trim(string(env.Form), `"`); err == nil && is != "" && is != form {
 		return m, env, &NewerForm{t.entry.Name, is}

@@ -9,29 +9,6 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// life is a part of each client: its context ends when the client closes.
-type life struct {
-	ctx context.Context
-	end context.CancelCauseFunc
-}
-
-func newLife(*keywright.Client) *life {
-	ctx, end := context.WithCancelCause(context.Background())
-	return &life{ctx, end}
-}
-
-// Close ends whatever loops of this package run with the client.
-func (l *life) Close() { l.end(keywright.ErrClosed) }
-
-// within returns a context that ends with ctx, and with cause ErrClosed when the
-// client closes.
-func within(ctx context.Context, c *keywright.Client) (context.Context, func()) {
-	closing := keywright.Part(c, newLife).ctx
-	out, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(closing, func() { cancel(keywright.ErrClosed) })
-	return out, func() { stop(); cancel(nil) }
-}
-
 // closed returns the error of an operation that the end of its client ended; nil
 // if ctx ended for another reason.
 func closed(ctx context.Context, op string, e *keywright.Entry) error {

@@ -114,7 +114,7 @@ func (t Topics[M]) Subscribe(ctx context.Context, o Options, handle Handle[M]) (
 	if err != nil {
 		return nil, err
 	}
-	ctx, end := within(ctx, t.one.client)
+	ctx, end := t.one.client.While(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer leave()
@@ -149,7 +149,7 @@ func (t Topics[M]) All(ctx context.Context, o Options) iter.Seq2[Message[M], err
 			return
 		}
 		defer leave()
-		ctx, end := within(ctx, t.one.client)
+		ctx, end := t.one.client.While(ctx)
 		defer end()
 		if t.deliver(ctx, in, yield) {
 			return
@@ -170,6 +170,9 @@ func (t Topics[M]) deliver(ctx context.Context, in *inbox, yield func(Message[M]
 		m, err := Message[M]{Channel: next.channel}, next.notice
 		if err == nil {
 			err = guarded("decoding", func() (err error) { m, _, err = t.one.open(next.channel, next.text); return err })
+		}
+		if err == errElsewhere {
+			continue
 		}
 		if !yield(m, err) {
 			return true
