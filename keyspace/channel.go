@@ -210,7 +210,14 @@ func (l *loader) topic(d *document, c *Channel, props map[string]property) *Entr
 	}
 	b.addMain(&Key{Fields: fields})
 	text := func(name string) Field { return Field{Name: name, Type: scalar.Type{Optional: true}, Pos: c.Pos} }
-	c.Durable.Dead = b.addRole(&Key{Role: "dead", Kind: Stream, TTL: t, Fields: append(slices.Clone(fields), text("id"), text("group"), text("reason"), text("deliveries")), Doc: "Messages of " + c.Name + " given up, with the reason."}, c.Pattern, "dead")
+	dead := slices.Clone(fields) // what is missing may be why it is there
+	for i := range dead {
+		dead[i].Type.Optional = true
+	}
+	for _, name := range []string{"form", "id", "group", "reason", "deliveries", "packed"} {
+		dead = append(dead, text(name))
+	}
+	c.Durable.Dead = b.addRole(&Key{Role: "dead", Kind: Stream, TTL: t, Fields: dead, Doc: "Messages of " + c.Name + " given up, with the reason."}, c.Pattern, "dead")
 	return e
 }
 

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/keywright/keywright/finding"
@@ -122,6 +123,18 @@ func (c *context) shardedPatterns() {
 	for _, ch := range c.PubSub() {
 		if ch.Sharded && ch.Answers == nil && len(ch.Pattern.Placeholders()) > 0 {
 			c.report(ch.At["sharded"], "", "", "the channel %s is sharded, and {%s} is in its name", ch.Name, ch.Pattern.Placeholders()[0].Name)
+		}
+	}
+}
+
+// shared reports channels whose messages do not say in which database they are.
+func (c *context) shared() {
+	if c.Cluster {
+		return
+	}
+	for _, ch := range c.PubSub() {
+		if ch.Plain && ch.Answers == nil && !ch.Derived {
+			c.report(cmp.Or(ch.At["envelope"], ch.Pos), "", "", "the channel %s is plain, and all databases of a server share it", ch.Name)
 		}
 	}
 }

@@ -68,6 +68,8 @@ var cases = map[string]struct{ bad, good []string }{
 		"keys: {}\nchannels: {c: {channel: \"c:{b}\", message: {a: int, c: int optional}}}\nevents:\n  e: {with: [a, b], emits: [c]}",
 	}},
 	"KW332": {bad: []string{"keys: {}\nchannels: {c: {channel: \"c:{x}\", sharded: true}}"}, good: []string{"keys: {}\nchannels: {c: {channel: c, sharded: true}, d: \"d:{x}\"}"}},
+	"KW333": {bad: []string{"keys: {}\nchannels: {c: {channel: c, envelope: plain}}", "keys: {}\nchannels: {c: {channel: c, sharded: true, envelope: plain}}"},
+		good: []string{"keys: {}\nchannels: {c: c}", "cluster: true\nkeys: {}\nchannels: {c: {channel: c, envelope: plain}}", "keys: {}\nchannels: {c: {channel: c, durable: {maxlen: 10}, envelope: plain}}"}},
 	"KW335": {bad: []string{"a: {key: x, type: set, member: text encrypted, ttl: 1d}", "a: {key: x, type: zset, member: text encrypted, ttl: 1d}", "a: {key: \"x:{d}\", type: ranking, member: text encrypted, score: int, ttl: 1d}", "a: {key: x, type: hash, field: text encrypted, value: int, ttl: 1d}", "keys: {}\nchannels: {c: {channel: c, message: {t: text encrypted}}}"},
 		good: []string{"a: {key: x, type: list, member: text encrypted, ttl: 1d}", "a: {key: x, type: hash, field: text, value: int encrypted, ttl: 1d}", "a: {key: x, type: stream, fields: {t: text encrypted}, ttl: 1d}", "a: {key: \"x:{i}\", type: entity, fields: {t: text encrypted, k: int}, index: {k: y}, ttl: 1d}", "a: {key: x, type: cache, value: {t: text encrypted}, ttl: 1d}", "a: {key: x, type: queue, value: text encrypted, ttl: none}"}},
 	"KW401": {bad: []string{"keywright: 1\nkeys:\n  a: {key: x, type: string, ttl: 1d}"}, good: []string{"a: {key: x, type: string, ttl: 1d}"}},
