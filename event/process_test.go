@@ -12,6 +12,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/slot"
 )
 
 // worker is this program as a consumer in a process of its own: it writes down
@@ -45,43 +46,80 @@ func worker() {
 // Consumers are killed with messages in hand; none is lost.
 func TestKilledConsumers(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
-		t.Run(string(brand), func(t *testing.T) {
+		t.Run(string(brand)+" two databases", func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
-			c := open(t, s.URL())
-			stream := journal(c, event.StreamConfig{})
-			var wg sync.WaitGroup
-			const messages, kills = 600, 8
-			wg.Go(func() {
-				for i := range messages {
-					if _, err := stream.Publish(t.Context(), note{N: i}); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-			handled := func() int64 { return s.Do("SCARD", "handled").(int64) }
-			for range kills {
-				before := handled()
-				w := exec.Command(os.Args[0])
-				w.Env = append(os.Environ(), "EVENT_WORKER="+s.URL())
-				must(t, w.Start())
-				eventually(t, "it works", func() bool { return handled() > before || before == messages })
-				must(t, w.Process.Kill())
-				_ = w.Wait()
+			var both sync.WaitGroup
+			for _, url := range []string{s.URL(), s.URL() + "/1"} {
+				both.Go(func() { killed(t, url, url, 600, 6) })
 			}
-			wg.Wait()
-			w := exec.Command(os.Args[0])
-			w.Env = append(os.Environ(), "EVENT_WORKER="+s.URL())
-			must(t, w.Start())
-			defer func() { _ = w.Process.Kill(); _ = w.Wait() }()
-			eventually(t, "all are handled", func() bool { return handled() == messages })
-			eventually(t, "and acknowledged", func() bool {
-				stats, err := stream.Stats(t.Context())
-				return err == nil && stats.Groups[0].Pending == 0 && stats.Groups[0].Lag == 0 && stats.Dead == 0
-			})
-			if s.Do("EXISTS", "again").(int64) == 0 {
-				t.Error("no kill hit a consumer with messages in hand: the test shows nothing")
-			}
+			both.Wait()
 		})
+		t.Run(string(brand)+" slow replies", func(t *testing.T) {
+			t.Parallel()
+			s := keywrighttest.Start(t, brand)
+			proxy := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{Delay: 10 * time.Millisecond})
+			killed(t, s.URL(), "redis://"+proxy.Addr(), 200, 4)
+		})
+		t.Run(string(brand)+" a slot that moves", func(t *testing.T) {
+			t.Parallel()
+			cluster := keywrighttest.StartCluster(t, brand, 2, 0)
+			owner := int(slot.Of([]byte("journal"))) * 2 / 16384
+			var move sync.WaitGroup
+			move.Go(func() { cluster.MoveSlots(owner, 1-owner, 8192) })
+			killed(t, cluster.URL(), cluster.URL(), 300, 4)
+			move.Wait()
+		})
+	}
+}
+
+// killed lets consumers work through messages, and kills them one after the other.
+func killed(t *testing.T, url, theirs string, messages int64, kills int) {
+	c := open(t, url)
+	stream := journal(c, event.StreamConfig{})
+	var publisher sync.WaitGroup
+	defer publisher.Wait()
+	publisher.Go(func() {
+		for i := range messages {
+			for {
+				_, err := stream.Publish(t.Context(), note{N: int(i)})
+				if err == nil || t.Context().Err() != nil {
+					break
+				}
+				if class, _ := keywright.ClassOf(err); class != keywright.NotApplied {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	handled := func() int64 {
+		n, err := c.Raw().Do(t.Context(), c.Raw().B().Scard().Key("handled").Build()).AsInt64()
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	worker := func() *exec.Cmd {
+		w := exec.Command(os.Args[0])
+		w.Env = append(os.Environ(), "EVENT_WORKER="+theirs)
+		must(t, w.Start())
+		return w
+	}
+	for range kills {
+		before := handled()
+		w := worker()
+		eventually(t, "it works", func() bool { return handled() > before || before == messages })
+		must(t, w.Process.Kill())
+		_ = w.Wait()
+	}
+	w := worker()
+	defer func() { _ = w.Process.Kill(); _ = w.Wait() }()
+	eventually(t, "all are handled", func() bool { return handled() == messages })
+	eventually(t, "and acknowledged", func() bool {
+		stats, err := stream.Stats(t.Context())
+		return err == nil && stats.Groups[0].Pending == 0 && stats.Groups[0].Lag == 0 && stats.Dead == 0
+	})
+	if n, err := c.Raw().Do(t.Context(), c.Raw().B().Exists().Key("again").Build()).AsInt64(); err != nil || n == 0 {
+		t.Error("no kill hit a consumer with messages in hand: the test shows nothing")
 	}
 }

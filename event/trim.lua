@@ -5,14 +5,12 @@
 -- ARGV[7] how many were counted before and are still there
 -- Returns {messages, where to go on or '', {group, not acknowledged…}, fields and groups looked at}
 -- Round trips: 1. O(messages looked at, for each group).
-local function parts(id)
-  local a, b = string.match(id, '(%d+)-(%d+)')
-  return tonumber(a), tonumber(b)
-end
+-- Ids are compared as texts: their parts have 64 bits, and Lua's numbers 53.
+local function less(a, b) return #a < #b or #a == #b and a < b end
 local function before(x, y)
-  local a, b = parts(x)
-  local c, d = parts(y)
-  return a < c or a == c and b < d
+  local a, b = string.match(x, '(%d+)-(%d+)')
+  local c, d = string.match(y, '(%d+)-(%d+)')
+  return less(a, c) or a == c and less(b, d)
 end
 
 local entries = redis.call('XRANGE', KEYS[1], ARGV[1], '+', 'COUNT', tonumber(ARGV[2]) + 1)
@@ -29,7 +27,7 @@ if ARGV[3] ~= '0' then byNumber = redis.call('XLEN', KEYS[1]) - tonumber(ARGV[3]
 local boundary = ''
 for i, entry in ipairs(entries) do
   boundary = entry[1]
-  local goes = i <= byNumber or tonumber(ARGV[4]) > (parts(entry[1]))
+  local goes = i <= byNumber or before(entry[1], ARGV[4] .. '-0')
   if not goes or i > tonumber(ARGV[2]) then break end
   local open = {}
   for j, group in ipairs(state) do
