@@ -132,10 +132,10 @@ const (
 )
 
 // templates are events that the script fills in from the item.
-func templates(when string, events []Event) (out []string) {
+func (s *Store[I, T]) templates(when string, events []Event) (out []string) {
 	for i := range events {
 		e := &events[i]
-		out = e.head(out, when, e.Channel, len(e.Name), len(e.Data))
+		out = e.head(out, when, e.Channel, s.database, len(e.Name), len(e.Data))
 		for _, p := range e.Name {
 			if p.Literal {
 				out = append(out, p.Name, "", "")
@@ -179,8 +179,17 @@ func quotedJSON(text string) string {
 
 var escapes = map[byte]byte{'"': '"', '\\': '\\', '/': '/', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
-func (e *Event) head(out []string, when, channel string, name, data int) []string {
-	length, age, envelope := "", "", "e"
+// inDatabase is the member of an envelope that says in which database it was
+// published: a channel is shared by all of a server.
+func inDatabase(c *keywright.Client) string {
+	if db := c.Database(); db >= 0 {
+		return `,"db":` + strconv.Itoa(db)
+	}
+	return ""
+}
+
+func (e *Event) head(out []string, when, channel, database string, name, data int) []string {
+	length, age, envelope := "", "", "e"+database
 	if e.MaxLen > 0 {
 		length = strconv.FormatInt(e.MaxLen, 10)
 	}
@@ -218,7 +227,7 @@ func (s *Store[I, T]) expired(id, record string) (out []string) {
 			}
 			parts = append(parts, member(p.Name)+text, "", "")
 		}
-		out = append(e.head(out, hadDied, channel, 0, len(parts)/3), parts...)
+		out = append(e.head(out, hadDied, channel, s.database, 0, len(parts)/3), parts...)
 	}
 	return out
 }

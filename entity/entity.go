@@ -105,15 +105,16 @@ type Store[I, T any] struct {
 	spec   *Spec[I, T]
 	err    error
 
-	scripts *scripts
-	putter  *putter        // nil where `write` does all
-	columns map[string]int // field → column
-	names   []string       // of all columns
-	stamped map[string]bool
-	keeps   string // IndexTTL in ms
-	apart   bool   // its keys lie in several slots of a cluster
-	renewed *memo
-	seen    foresight
+	scripts  *scripts
+	putter   *putter        // nil where `write` does all
+	columns  map[string]int // field → column
+	names    []string       // of all columns
+	stamped  map[string]bool
+	keeps    string // IndexTTL in ms
+	database string // a member of envelopes
+	apart    bool   // its keys lie in several slots of a cluster
+	renewed  *memo
+	seen     foresight
 
 	windows windows                     // of intents, if it is apart
 	hook    func(step, id string) error // of tests: between the steps; an error is a process that dies there
@@ -133,6 +134,7 @@ func New[I, T any](c *keywright.Client, spec *Spec[I, T], err error) *Store[I, T
 	for _, name := range []string{spec.Created, spec.Version, spec.Updated} {
 		s.stamped[name] = name != ""
 	}
+	s.database = inDatabase(c)
 	s.keeps = fmt.Sprint(spec.IndexTTL.Milliseconds())
 	s.scripts = keywright.Part(c, newScripts)
 	s.putter = newPutter(c, s)

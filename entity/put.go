@@ -24,6 +24,8 @@ type putter struct {
 	args    int      // that every call has
 	always  []string // keys that every call writes to
 	events  []*Event
+
+	database string // a member of envelopes
 }
 
 // putHead is how many arguments stand before the events and fields.
@@ -43,7 +45,7 @@ func newPutter[I, T any](c *keywright.Client, s *Store[I, T]) *putter {
 			return nil
 		}
 	}
-	p := &putter{}
+	p := &putter{database: s.database}
 	for i := range s.spec.OnCreate {
 		e := &s.spec.OnCreate[i]
 		for _, part := range e.Data {
@@ -197,7 +199,7 @@ func (p *putter) putEvents() string {
 			command = "SPUBLISH"
 		}
 		if !e.Plain {
-			body = `'{"timestamp":' .. now .. ',"data":' .. ` + body + ` .. '}'`
+			body = `'{"timestamp":' .. now .. ',"data":' .. ` + body + ` .. ` + quoted(p.database+"}")
 		}
 		fmt.Fprintf(&b, "call('%s', %s, %s)\n  ", command, quoted(e.Channel), body)
 	}

@@ -1,10 +1,10 @@
--- send: sends one event to a channel, or to the key of that number; its mode stands at argument `at`, longest stream, age of its oldest entry and envelope from `at` + 2.
+-- send: sends one event to a channel, or to the key of that number; its mode stands at argument `at`, longest stream, age of its oldest entry and envelope ('e' and what more is in it, or 'p') from `at` + 2.
 -- A part of other scripts, which have `now` and `ms`, and say by `keys` before which key the numbers begin.
 local function send(at, target, body, keys)
   local mode, length, age = ARGV[at], ARGV[at + 2], ARGV[at + 3]
-  local enveloped = ARGV[at + 4] == 'e'
+  local enveloped = string.sub(ARGV[at + 4], 1, 1) == 'e'
   if mode ~= 'x' then
-    if enveloped then body = '{"timestamp":' .. now .. ',"data":' .. body .. '}' end
+    if enveloped then body = '{"timestamp":' .. now .. ',"data":' .. body .. string.sub(ARGV[at + 4], 2) .. '}' end
     redis.call(mode == 's' and 'SPUBLISH' or 'PUBLISH', target, body)
     return
   end
