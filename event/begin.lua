@@ -1,6 +1,7 @@
 -- event begin: acknowledges a message that is done, and counts a delivery of the next one before its handler begins.
 -- KEYS[1] stream
--- ARGV[1] group, ARGV[2] consumer, ARGV[3] id, ARGV[4] its deliveries from now on, and one; ARGV[5] the id that is done, or ''
+-- ARGV[1] group, ARGV[2] consumer, ARGV[3] id, ARGV[4] its deliveries from now on, and one,
+-- ARGV[5] the id that is done, or ''
 -- Returns 1, 0 if the message is not the consumer's any more
 -- Round trips: 1
 local mine = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1, ARGV[2])[1]

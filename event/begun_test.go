@@ -180,14 +180,15 @@ func TestSameNameGoesOn(t *testing.T) {
 	}
 }
 
-// A handler that lives keeps its message while replies take a third of its lease.
+// A handler that lives keeps its message while replies are slow: the proxy passes
+// them one after the other, so each takes a quarter to a half of the lease.
 func TestSlowRepliesRobNobody(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
-			const lease = 3 * time.Second
+			const lease = 4 * time.Second
 			server := keywrighttest.Start(t, brand)
-			proxy := keywrighttest.NewProxy(t, server.Addr(), keywrighttest.Rules{Delay: lease / 3})
+			proxy := keywrighttest.NewProxy(t, server.Addr(), keywrighttest.Rules{Delay: lease / 4})
 			c, err := keywright.Open(t.Context(), "redis://"+proxy.Addr(), keywright.Options{Timeout: 10 * time.Second})
 			must(t, err)
 			t.Cleanup(c.Close)

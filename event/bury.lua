@@ -12,7 +12,9 @@ end
 if not redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1, ARGV[2])[1] then
   return 0
 end
-local letter = {'MAXLEN', '~', ARGV[4], '*', 'form', '1', 'id', ARGV[3], 'group', ARGV[1], 'reason', ARGV[7], 'deliveries', ARGV[6]}
+local letter = {'MAXLEN', '~', ARGV[4], '*', 'form', '1', 'id', ARGV[3], 'group', ARGV[1], 'reason', ARGV[7]}
+letter[#letter + 1] = 'deliveries'
+letter[#letter + 1] = ARGV[6]
 for i = 8, math.min(#ARGV, 1007) do letter[#letter + 1] = ARGV[i] end
 redis.call('XADD', KEYS[2], unpack(letter))
 if ARGV[5] ~= '0' then redis.call('PEXPIRE', KEYS[2], ARGV[5]) end

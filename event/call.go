@@ -94,13 +94,15 @@ func (x Exchange[Q, A]) ask(ctx context.Context, q Q, n int, take func(A, error)
 	in := box.await(id, n)
 	defer box.done(id)
 	data, err := bound(client, x.requests.entry, x.requests.codec, x.requests.name).Encode(q)
-	if _, err := x.requests.publish(data, err, fmt.Sprintf(`,"id":%s,"replyTo":%s`, quote(id), quote(to))).Do(ctx); err != nil {
+	members := fmt.Sprintf(`,"id":%s,"replyTo":%s`, quote(id), quote(to))
+	if _, err := x.requests.publish(data, err, members).Do(ctx); err != nil {
 		return err
 	}
 	for {
 		next, ok := in.next(ctx)
 		if !ok && closed(ctx, "call", x.requests.entry) != nil { // the request may be served
-			return &keywright.Error{Class: keywright.UnknownOutcome, Op: "call", Entry: x.requests.entry.Name, Err: keywright.ErrClosed}
+			e := x.requests.entry
+			return &keywright.Error{Class: keywright.UnknownOutcome, Op: "call", Entry: e.Name, Err: keywright.ErrClosed}
 		}
 		if !ok {
 			return context.Cause(ctx)

@@ -64,7 +64,8 @@ func (c *consumer[M]) bury(ctx context.Context, d *delivery[M], reason error) {
 	}
 	s := c.stream
 	text := strings.ToValidUTF8(fmt.Sprintf("%.1000s", reason.Error()), "�")
-	args := []string{c.group, c.o.Name, d.ID, strconv.Itoa(deadLetters), ms(s.config.Age), strconv.FormatInt(d.count-1, 10), text}
+	tried := strconv.FormatInt(d.count-1, 10)
+	args := []string{c.group, c.o.Name, d.ID, strconv.Itoa(deadLetters), ms(s.config.Age), tried, text}
 	args = append(args, contents(d.raw)...)
 	var buried int64
 	call, cancel := lingering(ctx, c.calls())
@@ -163,7 +164,8 @@ func (s Stream[M]) letter(e rueidis.XRangeSlice) (DeadLetter[M], error) {
 	var m Stored[M]
 	// That it does not decode, or that decoding panics, may be why it is here.
 	_ = guarded("decoding", func() (err error) { m, err = s.stored(e.ID, rest); return err })
-	d := DeadLetter[M]{Stored: m, Original: text(head, "id"), Group: text(head, "group"), Reason: text(head, "reason")}
+	d := DeadLetter[M]{Stored: m, Original: text(head, "id")}
+	d.Group, d.Reason = text(head, "group"), text(head, "reason")
 	d.ID, d.Channel = e.ID, s.keys.Main
 	d.Deliveries, _ = strconv.ParseInt(text(head, "deliveries"), 10, 64)
 	return d, nil
@@ -187,13 +189,14 @@ func (s Stream[M]) Redrive(ctx context.Context, ids ...string) (n int64, err err
 	for part := range slices.Chunk(ids, redriveStep) {
 		newer := ""
 		args := append([]string{ms(s.config.Age)}, part...)
-		some, err := script("redrive", s, keywright.Writes, redriveScript, s.keys.both(), args, func(r rueidis.RedisResult) (int64, error) {
+		decode := func(r rueidis.RedisResult) (int64, error) {
 			if forms, err := r.AsStrSlice(); err == nil && len(forms) == 1 {
 				newer = forms[0]
 				return 0, nil
 			}
 			return r.AsInt64()
-		}).Do(ctx)
+		}
+		some, err := script("redrive", s, keywright.Writes, redriveScript, s.keys.both(), args, decode).Do(ctx)
 		if n += some; err != nil {
 			return n, err
 		}

@@ -1,6 +1,7 @@
 -- event giveback: gives messages back that a consumer does not handle any more; others may claim them at once.
 -- KEYS[1] stream
--- ARGV[1] group, ARGV[2] consumer, ARGV[3] ms after which others claim, then ids, each followed by its deliveries and one
+-- ARGV[1] group, ARGV[2] consumer, ARGV[3] ms after which others claim, then ids,
+-- each followed by its deliveries and one
 -- Returns how many were its own
 -- Round trips: 1. O(ids), of which there are at most 100.
 local mine = {}

@@ -99,7 +99,8 @@ func (c *consumer[M]) renew(ctx context.Context, ids []string) (lost []string, e
 	var replies []*keywright.Pending[[]int64]
 	for part := range slices.Chunk(ids, chunk) {
 		args := append([]string{c.group, c.o.Name}, part...)
-		replies = append(replies, keywright.Queue(&batch, script("pulse", s, keywright.Idempotent, pulseScript, s.keys.main(), args, numbers)))
+		op := script("pulse", s, keywright.Idempotent, pulseScript, s.keys.main(), args, numbers)
+		replies = append(replies, keywright.Queue(&batch, op))
 	}
 	if err := batch.Run(ctx, s.client); gone(err) {
 		return ids, nil
@@ -141,7 +142,8 @@ func (c *consumer[M]) end(ctx context.Context) {
 	c.mu.Unlock()
 	for part := range slices.Chunk(back, 2*chunk) {
 		args := append([]string{c.group, c.o.Name, ms(2 * c.o.Lease)}, part...)
-		if _, err := script("give back", s, keywright.Idempotent, giveBackScript, s.keys.main(), args, number).Do(ctx); err != nil && !gone(err) {
+		_, err := script("give back", s, keywright.Idempotent, giveBackScript, s.keys.main(), args, number).Do(ctx)
+		if err != nil && !gone(err) {
 			c.tell(err)
 			return
 		}

@@ -136,7 +136,8 @@ func (t Topics[M]) hear(handle Handle[M], m Message[M], err error) {
 		return
 	}
 	c := t.one.client
-	c.Notice(context.Background(), keywright.Notice{Kind: keywright.MessageFailed, Entry: t.one.entry.Name, Err: errFailed})
+	name := t.one.entry.Name
+	c.Notice(context.Background(), keywright.Notice{Kind: keywright.MessageFailed, Entry: name, Err: errFailed})
 	_ = call(Message[M]{Channel: m.Channel}, &Panicked{m.Channel, failed})
 }
 
@@ -169,7 +170,10 @@ func (t Topics[M]) deliver(ctx context.Context, in *inbox, yield func(Message[M]
 		}
 		m, err := Message[M]{Channel: next.channel}, next.notice
 		if err == nil {
-			err = guarded("decoding", func() (err error) { m, _, err = t.one.open(next.channel, next.text); return err })
+			err = guarded("decoding", func() (err error) {
+				m, _, err = t.one.open(next.channel, next.text)
+				return err
+			})
 		}
 		if err == errElsewhere {
 			continue

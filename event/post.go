@@ -43,13 +43,16 @@ type box struct {
 	calls map[string]*inbox // by the id of the request
 }
 
+// listening subscribes to a channel of answers.
+type listening = func(context.Context) (in *inbox, leave func(), err error)
+
 // answersWaiting is how many answers of all calls may wait for the goroutine that
 // gives them to the calls.
 const answersWaiting = 1 << 16
 
 // join returns the box of a channel, made by the first one that wants it. If it
 // could not be made each one that waited for it tries again.
-func (p *post) join(ctx context.Context, at address, listen func(context.Context) (*inbox, func(), error)) (*box, error) {
+func (p *post) join(ctx context.Context, at address, listen listening) (*box, error) {
 	for {
 		p.mu.Lock()
 		b := p.boxes[at]
@@ -82,7 +85,7 @@ func (p *post) join(ctx context.Context, at address, listen func(context.Context
 }
 
 // open subscribes, and starts the goroutine that gives answers to calls.
-func (b *box) open(ctx context.Context, listen func(context.Context) (*inbox, func(), error)) {
+func (b *box) open(ctx context.Context, listen listening) {
 	defer close(b.ready)
 	in, leave, err := listen(ctx)
 	if err != nil {

@@ -17,7 +17,9 @@ for i = 2, #ARGV do
   if letter[1] == 'form' and letter[2] ~= '1' then
     return {letter[2]}
   end
-  if letter[1] == 'form' and #letter > 10 and #letter <= 1010 and letter[11] ~= 'packed' then letters[ARGV[i]] = letter end
+  if letter[1] == 'form' and #letter > 10 and #letter <= 1010 and letter[11] ~= 'packed' then
+    letters[ARGV[i]] = letter
+  end
 end
 local n = 0
 for i = 2, #ARGV do

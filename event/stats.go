@@ -101,8 +101,10 @@ func groupStats(stream, group map[string]rueidis.RedisMessage) GroupStats {
 		}
 		return ""
 	}
-	g := GroupStats{Name: id(group, "name"), Consumers: integer(group, "consumers"), Pending: integer(group, "pending"), Lag: integer(group, "lag")}
-	at, last, length := id(group, "last-delivered-id"), id(stream, "last-generated-id"), integer(stream, "length")
+	g := GroupStats{Name: id(group, "name"), Consumers: integer(group, "consumers")}
+	g.Pending, g.Lag = integer(group, "pending"), integer(group, "lag")
+	at, last := id(group, "last-delivered-id"), id(stream, "last-generated-id")
+	length := integer(stream, "length")
 	first := ""
 	if entry, err := entry(stream, "first-entry"); err == nil && len(entry) > 0 {
 		first, _ = entry[0].ToString()

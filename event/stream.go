@@ -52,7 +52,7 @@ func NewStream[M any](c *keywright.Client, e *keywright.Entry, codec *value.Code
 type Stored[M any] struct {
 	Message[M]
 	ID         string
-	Deliveries int64 // how often a handler began with it, this time counted; 0 where it was read without a group
+	Deliveries int64 // how often a handler began with it, this time counted; 0: read without a group
 }
 
 //go:embed append.lua
@@ -123,7 +123,8 @@ func (s Stream[M]) action(op string, effect keywright.Effect, key string) keywri
 
 // script is an operation on the stream by a script.
 func script[M, T any](
-	op string, s Stream[M], effect keywright.Effect, text *keywright.Script, keys, args []string, decode func(rueidis.RedisResult) (T, error),
+	op string, s Stream[M], effect keywright.Effect, text *keywright.Script, keys, args []string,
+	decode func(rueidis.RedisResult) (T, error),
 ) keywright.Op[T] {
 	return keywright.NewOp(keywright.Spec[T]{
 		Action: s.action(op, effect, keys[0]), Script: text, Keys: keys, Args: args, Decode: naming(keys[0], decode),
@@ -191,9 +192,8 @@ func (s Stream[M]) LaterPublish(m M) keywright.Op[string] {
 		err = invalid(err)
 	}
 	args := []string{data, strconv.FormatInt(s.config.MaxLen, 10), ms(s.config.Age), plain}
-	return script("publish", s, keywright.Writes, appendScript, s.keys.main(), args, func(r rueidis.RedisResult) (string, error) {
-		return r.ToString()
-	}).Failing(err)
+	id := func(r rueidis.RedisResult) (string, error) { return r.ToString() }
+	return script("publish", s, keywright.Writes, appendScript, s.keys.main(), args, id).Failing(err)
 }
 
 // Position is a place in a stream.
@@ -235,7 +235,8 @@ func (s Stream[M]) entries(ctx context.Context, key string, from, to Position, l
 		return nil, s.invalid("read", errors.New("the limit is below 1"))
 	}
 	from, to = cmp.Or(from, Begin), cmp.Or(to, End)
-	return on(s, key, "read", keywright.Reads, messages, "XRANGE", string(from), string(to), "COUNT", strconv.Itoa(limit)).Do(ctx)
+	args := []string{string(from), string(to), "COUNT", strconv.Itoa(limit)}
+	return on(s, key, "read", keywright.Reads, messages, "XRANGE", args...).Do(ctx)
 }
 
 // All gives all messages from a place on, a hundred per round trip, until there
