@@ -1,15 +1,13 @@
--- beat: a sign of life of a worker: it lives, and its jobs' leases last anew.
--- KEYS[1] leases, KEYS[2] workers, KEYS[3] runs
+-- beat: a sign of life of a worker: it lives, and the leases of its jobs are renewed.
+-- KEYS[1] leases, KEYS[2] workers, KEYS[3] runs, KEYS[4] state
 -- ARGV[1] name of the worker, ARGV[2] lease in ms, ARGV[3] ms after which it counts as dead, ARGV[4] TTL of the workers in ms, ARGV[5] TTL of the queue's keys in ms (0: none), then two per job: id, token
--- Returns {{numbers of the jobs that are not its own any more}, {numbers of those that are to be cancelled}}, counted from 1
+-- Returns {{numbers of the jobs that are not its own any more}, {numbers of those that are to be cancelled}, "" or that the queue is paused}, counted from 1
 -- Round trips: 1. O(jobs).
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local ends = string.format('%.0f', now + tonumber(ARGV[2]))
 local lost, cancelled, leased = {}, {}, {}
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now - tonumber(ARGV[4]))) -- first: a server whose memory is full refuses ZADD, unless a script has written already
-redis.call('ZADD', KEYS[2], string.format('%.0f', now + tonumber(ARGV[3])), ARGV[1])
-redis.call('PEXPIRE', KEYS[2], ARGV[4])
+redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- of nothing, and first: a server whose memory is full refuses ZADD, unless a script has written already
 local function renew()
   if #leased > 0 then redis.call('ZADD', KEYS[1], 'GT', unpack(leased)) end
   leased = {}
@@ -30,4 +28,8 @@ if ARGV[5] ~= '0' then
   redis.call('PEXPIRE', KEYS[1], ARGV[5])
   redis.call('PEXPIRE', KEYS[3], ARGV[5])
 end
-return { lost, cancelled }
+-- No lease depends on what follows: a key of a wrong type is passed over.
+redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now - tonumber(ARGV[4])))
+if type(redis.pcall('ZADD', KEYS[2], string.format('%.0f', now + tonumber(ARGV[3])), ARGV[1])) == 'number' then redis.call('PEXPIRE', KEYS[2], ARGV[4]) end
+local paused = redis.pcall('HGET', KEYS[4], 'paused')
+return { lost, cancelled, type(paused) == 'string' and paused or '' }

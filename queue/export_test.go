@@ -50,7 +50,7 @@ func without(guard, instead string) (found bool, undo func()) {
 var scripts = []struct {
 	script **keywright.Script
 	text   *string
-}{{&enqueueScript, &enqueueText}, {&plainScript, &plainText}, {&fetchScript, &fetchText}, {&beatScript, &beatText}}
+}{{&enqueueScript, &enqueueText}, {&plainScript, &plainText}, {&fetchScript, &fetchText}, {&beatScript, &beatText}, {&jobScript, &jobText}, {&pauseScript, &pauseText}}
 
 // MutateMargin makes workers end a lease so much earlier than the server does, or
 // later if it is negative.
@@ -65,8 +65,11 @@ func Plain() string { return plainText }
 
 // Bulks is how many calls with many jobs each are under way.
 func Bulks[T any](q Queue[T]) int {
-	s := keywright.Part(q.client, newSenders)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.rooms[q.keys.Lanes[0].Key])
+	return len(keywright.Part(q.client, newSenders).rooms.get(q.keys.Lanes[0].Key, func() *room { return &room{} }).calls)
+}
+
+// Kept is how many queues a client keeps something of, beside their values.
+func Kept(c *keywright.Client) int {
+	s := keywright.Part(c, newSenders)
+	return s.byQueue.size() + s.rooms.size()
 }

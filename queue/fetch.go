@@ -22,6 +22,7 @@ type settlement struct {
 	text  string // the result, or the reason
 	ms    int64  // TTL of the result, or the wait before the next attempt
 	name  string // its unique name's key, "" for none
+	fatal error  // why the job is dead, if that is what becomes of it
 }
 
 // claimed is one job as the server gives it.
@@ -37,9 +38,11 @@ type claimed struct {
 
 // fetched is what one call brings.
 type fetched struct {
-	jobs []claimed
-	lost []string      // of the settlements
-	due  time.Duration // until something may be there, negative: unknown
+	jobs   []claimed
+	lost   []string      // of the settlements
+	due    time.Duration // until something may be there, negative: unknown
+	dead   []buried      // settled or not
+	paused bool
 }
 
 // claim settles jobs and claims others, in one step.
@@ -111,14 +114,15 @@ func (s settlement) bare() bool { return s.verb == "done" && s.text == "" && s.n
 
 // read takes the reply of the script apart.
 func read(out []rueidis.RedisMessage, token string, sent time.Time) (f fetched, err error) {
-	if len(out) != 5 {
+	if len(out) != 7 {
 		return f, fmt.Errorf("the script answered %d values", len(out))
 	}
 	due, err := out[0].AsInt64()
 	if err != nil {
 		return f, err
 	}
-	f.due, f.lost = time.Duration(due)*time.Millisecond, texts(out[1])
+	paused, _ := out[5].ToString()
+	f.due, f.lost, f.paused, f.dead = time.Duration(due)*time.Millisecond, texts(out[1]), paused != "", readBuried(texts(out[6]))
 	ids, jobs := texts(out[2]), texts(out[3])
 	tried, err := out[4].AsIntSlice()
 	if err != nil {
@@ -141,6 +145,17 @@ func read(out []rueidis.RedisMessage, token string, sent time.Time) (f fetched, 
 		}
 	}
 	return f, nil
+}
+
+// readBuried reads four texts per job that has died.
+func readBuried(all []string) (out []buried) {
+	for ; len(all) >= 4; all = all[4:] {
+		d := Dead{ID: all[0], Reason: all[1]}
+		d.Attempts, _ = strconv.ParseInt(all[2], 10, 64)
+		d.Crashes, _ = strconv.ParseInt(all[3], 10, 64)
+		out = append(out, buried{Dead: d})
+	}
+	return out
 }
 
 // parse takes a stored job apart: a line with when it was enqueued, its lane, its

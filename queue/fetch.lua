@@ -5,7 +5,7 @@
 -- ARGV[13] µs between two jobs at the queue's rate (0: none), ARGV[14] jobs at once, ARGV[15] numbers of the lanes in the order to look, ARGV[16] channel
 -- ARGV[17] groups of jobs that are done and left nothing, each: token, number of jobs, their ids; then six per other settlement: verb, id, token, text, ms, the job's unique name.
 -- A token there has a space behind it, as in what is known of a job.
--- Returns {ms until something is due (-1: nothing known), {ids that were not ours any more}, {ids}, {jobs}, {of those that have been claimed before: which, attempt, claims, crashes, …}}
+-- Returns {ms until something is due (-1: nothing known), {ids that were not ours any more}, {ids}, {jobs}, {of those that have been claimed before: which, attempt, claims, crashes, …}, "" or that the queue is paused, {of jobs that have died: id, reason, attempts, crashes, …}}
 -- Round trips: 1. O(jobs + settlements), with "tidy" at most 200 more.
 local KEYS, ARGV = KEYS, ARGV
 local t = redis.call('TIME')
@@ -14,7 +14,7 @@ local stamp = string.format('%.0f', now)
 local ttl = tonumber(ARGV[6])
 local before, after = ARGV[7], ARGV[8]
 local runs = KEYS[5]
-local woken = false
+local woken, dead = false, {}
 
 local function keep(key) if ttl > 0 then redis.call('PEXPIRE', key, ttl) end end
 
@@ -49,6 +49,8 @@ local function bury(id, job, run, attempt, crashes, reason)
     if redis.call('GET', name) == id then redis.call('UNLINK', name) end
   end
   leave(id, run, attempt, crashes, reason)
+  local d = #dead
+  dead[d + 1], dead[d + 2], dead[d + 3], dead[d + 4] = id, reason, string.format('%.0f', attempt), string.format('%.0f', crashes)
   local length = redis.call('LPUSH', KEYS[3], id)
   keep(KEYS[3])
   while length > tonumber(ARGV[11]) do
@@ -224,4 +226,4 @@ if got > 0 then
 end
 if woken and got < wanted then woken = false end -- all of it is in my hands
 if woken then redis.call('PUBLISH', ARGV[16], 'ready') end
-return { due, lost, ids, jobs, tried }
+return { due, lost, ids, jobs, tried, state[1] or '', dead }

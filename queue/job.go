@@ -94,15 +94,14 @@ func (j *Job[T]) stop(cause error) {
 }
 
 func (j *Job[T]) settle(verb, text string, ms int64) settlement {
-	return settlement{verb: verb, id: j.ID, token: j.token, text: text, ms: ms, name: j.unique}
+	return settlement{verb: verb, id: j.ID, token: j.token, text: text, ms: ms, name: j.unique, fatal: errAttempts}
 }
 
-// unbegun settles a job that is over before it began: it is no attempt.
-func (j *Job[T]) unbegun() settlement {
-	if errors.Is(context.Cause(j.ctx), ErrCancelled) {
-		return j.settle("done", "", 0)
-	}
-	return j.settle("back", "", 0)
+// dies settles a job that no further attempt would heal.
+func (j *Job[T]) dies(reason string, cause error) settlement {
+	s := j.settle("dead", reason, 0)
+	s.fatal = cause
+	return s
 }
 
 // SetResult is what Queue.Result gives when the job is done.
@@ -111,7 +110,7 @@ func (j *Job[T]) SetResult(text string) { j.result = text }
 // Progress notes for people how far the job is. ErrLost if it is not ours any
 // more. One round trip.
 func (j *Job[T]) Progress(ctx context.Context, text string) error {
-	n, err := j.queue.one(ctx, "progress", j.ID, j.token, text)
+	n, err := j.queue.one(ctx, keywright.Idempotent, "progress", j.ID, j.token, text)
 	if err == nil && n == 0 {
 		j.stop(ErrLost)
 		err = &keywright.Error{Class: keywright.NotApplied, Op: "progress", Entry: j.queue.entry.Name, Err: ErrLost}
@@ -153,7 +152,7 @@ func reason(err error) string {
 }
 
 // one does something to one job by hand.
-func (q Queue[T]) one(ctx context.Context, verb, id, token, text string) (int64, error) {
+func (q Queue[T]) one(ctx context.Context, effect keywright.Effect, verb, id, token, text string) (int64, error) {
 	if q.err != nil {
 		return 0, q.err
 	}
@@ -161,9 +160,22 @@ func (q Queue[T]) one(ctx context.Context, verb, id, token, text string) (int64,
 		return 0, q.invalid(fmt.Errorf("the id: %w", err), "")
 	}
 	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Runs, q.keys.Job.Of(id)}, q.laneKeys()...)
-	return keywright.NewOp(keywright.Spec[int64]{
-		Action: keywright.Action{Client: q.client, Name: verb, Entry: q.entry, Effect: keywright.Idempotent, Key: keys[4]},
-		Script: jobScript, Keys: keys, Args: []string{verb, id, token, text, q.keys.Channel, q.ttl()},
+	n, err := keywright.NewOp(keywright.Spec[int64]{
+		Action: keywright.Action{Client: q.client, Name: verb, Entry: q.entry, Effect: effect, Key: keys[4]},
+		Script: jobScript, Keys: keys, Args: []string{verb, id, token, text, q.keys.Channel, q.ttl(), q.database()},
 		Decode: func(r rueidis.RedisResult) (int64, error) { return r.ToInt64() },
 	}).Do(ctx)
+	return n, q.named(ctx, keys, err)
+}
+
+// byHand changes where a job is. It is sent once: a repetition would say that there
+// was nothing to do, or do it to a later job of that id.
+func (q Queue[T]) byHand(ctx context.Context, verb, id string) (int64, error) {
+	n, err := q.one(ctx, keywright.Writes, verb, id, "", "")
+	if e, ok := errors.AsType[*keywright.Error](err); ok && e.Class == keywright.UnknownOutcome {
+		told := *e
+		told.Hint = "State says how the job is doing; a repetition may change a later job of that id"
+		return 0, &told
+	}
+	return n, err
 }

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -27,20 +26,25 @@ func (c *crew[T]) keep(over <-chan struct{}) {
 	tick := min(c.q.lease()/8, 250*time.Millisecond)
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	var beating, polling atomic.Bool
+	var beating, polling, telling atomic.Bool
 	var chores sync.WaitGroup
 	defer chores.Wait()
 	beat, look := time.Time{}, time.Now()
-	background := func(busy *atomic.Bool, f func()) {
-		if busy.CompareAndSwap(false, true) {
+	background := func(busy *atomic.Bool, f func()) bool {
+		free := busy.CompareAndSwap(false, true)
+		if free {
 			chores.Go(func() { defer busy.Store(false); f() })
 		}
+		return free
 	}
 	for now := time.Now(); ; {
 		c.expire(now.Add(tick))
-		if pause := c.pause(); now.Sub(beat) >= pause {
+		if pause := c.pause(); now.Sub(beat) >= pause && background(&beating, func() {
+			if err := c.beat(); err != nil { // whoever hears of it may take its time, and the next beat does not wait
+				background(&telling, func() { c.tell(err) })
+			}
+		}) {
 			beat = now
-			background(&beating, c.beat)
 		}
 		if due, idle := c.dueNow(now); idle && due {
 			c.due()
@@ -51,6 +55,8 @@ func (c *crew[T]) keep(over <-chan struct{}) {
 		select {
 		case <-ticker.C:
 			now = time.Now()
+		case <-c.flags:
+			now, beat = time.Now(), time.Time{}
 		case <-over:
 			return
 		}
@@ -84,7 +90,7 @@ func (c *crew[T]) dueNow(now time.Time) (due, idle bool) {
 // look asks whether there is anything at all: one command.
 func (c *crew[T]) look() {
 	keys := append(c.q.laneKeys(), c.q.keys.Leases, c.q.keys.Delayed)
-	ctx, cancel := context.WithTimeout(c.ctx, poll)
+	ctx, cancel := c.call(poll)
 	defer cancel()
 	n, err := keywright.NewOp(keywright.Spec[int64]{
 		Action: keywright.Action{Client: c.q.client, Name: "look", Entry: c.q.entry, Effect: keywright.Reads, Key: keys[0]},
@@ -98,7 +104,7 @@ func (c *crew[T]) look() {
 
 // beat renews the leases of all jobs of this process in one call, and learns
 // which of them are lost or cancelled.
-func (c *crew[T]) beat() {
+func (c *crew[T]) beat() error {
 	args := []string{c.name, milliseconds(c.q.lease()), milliseconds(max(3*c.q.lease(), 3*presence)), milliseconds(registry), c.q.ttl()}
 	c.mu.Lock()
 	beaten := make([]*Job[T], 0, len(c.running))
@@ -107,14 +113,15 @@ func (c *crew[T]) beat() {
 		args = append(args, j.ID, j.token)
 	}
 	c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(c.jobs, c.q.lease()/3)
+	ctx, cancel := c.call(c.q.lease() / 3)
 	defer cancel()
 	sent := time.Now()
-	out, err := c.q.run(ctx, "beat", beatScript, keywright.Idempotent, []string{c.q.keys.Leases, c.q.keys.Workers, c.q.keys.Runs}, args)
-	if err != nil || len(out) < 2 {
-		c.tell(err)
-		return
+	out, err := c.q.run(ctx, "beat", beatScript, keywright.Idempotent, []string{c.q.keys.Leases, c.q.keys.Workers, c.q.keys.Runs, c.q.keys.State}, args)
+	if err != nil || len(out) < 3 {
+		return err
 	}
+	paused, _ := out[2].ToString()
+	c.paused.Store(paused != "")
 	for _, n := range numbers(out[1], len(beaten)) {
 		beaten[n-1].stop(ErrCancelled)
 	}
@@ -127,6 +134,7 @@ func (c *crew[T]) beat() {
 			j.extend(sent.Add(c.q.lease() - margin(c.q.lease())))
 		}
 	}
+	return nil
 }
 
 // numbers are those of a list that lie within 1 and most.
@@ -140,9 +148,12 @@ func numbers(m rueidis.RedisMessage, most int) []int64 {
 // happens without.
 var margin = func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }
 
-// leave takes the worker off the list of those that live.
+// leave takes the worker off the list of those that live, if there is time for it.
 func (c *crew[T]) leave() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), time.Second)
+	if c.calling.Err() != nil {
+		return
+	}
+	ctx, cancel := c.call(lastSecond)
 	defer cancel()
 	raw := c.q.client.Raw()
 	_ = raw.Do(ctx, raw.B().Zrem().Key(c.q.keys.Workers).Member(c.name).Build()).Error() // else it is forgotten in a day

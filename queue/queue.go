@@ -111,7 +111,7 @@ type Options struct {
 	MaxPayload int
 	// MaxDead is how many dead jobs are kept; the oldest go. 0: 10,000.
 	MaxDead int
-	// ResultTTL is how long results are kept; 0: a day.
+	// ResultTTL is how long results are kept, at least a millisecond; 0: a day.
 	ResultTTL time.Duration
 }
 
@@ -154,6 +154,7 @@ const (
 	minLease   = 50 * time.Millisecond
 	maxBatch   = 1000
 	maxPayload = 1 << 20
+	maxLanes   = 9
 )
 
 func (q Queue[T]) check(err error) error {
@@ -165,11 +166,12 @@ func (q Queue[T]) check(err error) error {
 		return q.invalid(errors.New("one of its keys has no name"), "run `keywright gen` again, or take KeysOf")
 	case q.lease() < minLease:
 		return q.invalid(fmt.Errorf("a lease of %v", o.Lease), "at least 50ms")
-	case len(q.keys.Lanes) == 0 || len(q.keys.Lanes) > 9:
+	case len(q.keys.Lanes) == 0 || len(q.keys.Lanes) > maxLanes:
 		return q.invalid(fmt.Errorf("%d lanes", len(q.keys.Lanes)), "one to nine")
 	case len(o.Weights) > 0 && len(o.Weights) != len(q.keys.Lanes):
 		return q.invalid(fmt.Errorf("%d weights for %d lanes", len(o.Weights), len(q.keys.Lanes)), "one for each")
-	case o.Rate > 0 && o.Per <= 0, o.Rate < 0, o.Burst < 0, o.Retry < 0, o.Crashes < 0, o.MaxDead < 0, o.MaxPayload < 0:
+	case o.Rate > 0 && o.Per <= 0, o.Rate < 0, o.Burst < 0, o.Retry < 0, o.Crashes < 0, o.MaxDead < 0, o.MaxPayload < 0,
+		o.Backoff < 0, o.MaxBackoff < 0, o.ResultTTL < 0, slices.ContainsFunc(o.Weights, func(w int) bool { return w < 0 }):
 		return q.invalid(errors.New("an option is negative, or Rate is without Per"), "")
 	}
 	return nil

@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	_ "embed"
+	"strconv"
 
 	"github.com/keywright/keywright"
 	"github.com/redis/rueidis"
@@ -23,6 +24,9 @@ var beatText string
 //go:embed job.lua
 var jobText string
 
+//go:embed pause.lua
+var pauseText string
+
 //go:embed stats.lua
 var statsText string
 
@@ -37,17 +41,23 @@ var (
 	fetchScript   = keywright.NewScript("queue fetch", fetchText)
 	beatScript    = keywright.NewScript("queue beat", beatText)
 	jobScript     = keywright.NewScript("queue job", jobText)
+	pauseScript   = keywright.NewScript("queue pause", pauseText)
 	statsScript   = keywright.NewReadOnlyScript("queue stats", statsText)
 	stateScript   = keywright.NewReadOnlyScript("queue state", stateText)
 )
 
 // run runs a script that answers with a list.
 func (q Queue[T]) run(ctx context.Context, name string, s *keywright.Script, effect keywright.Effect, keys, args []string) ([]rueidis.RedisMessage, error) {
-	return keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+	out, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
 		Action: keywright.Action{Client: q.client, Name: name, Entry: q.entry, Effect: effect, Key: keys[0]},
 		Script: s, Keys: keys, Args: args, Decode: list,
 	}).Do(ctx)
+	return out, q.named(ctx, keys, err)
 }
+
+// database is the number of the database as messages have it: what is said on a
+// channel is heard in every database of a server.
+func (q Queue[T]) database() string { return strconv.Itoa(q.client.Database()) }
 
 func list(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() }
 

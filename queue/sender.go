@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 
 	"github.com/keywright/keywright"
@@ -12,20 +11,22 @@ import (
 // senders let many goroutines of a client that enqueue one job each share calls
 // to the server.
 type senders struct {
-	mu      sync.Mutex
-	byQueue map[line]*gather.Gather[piece, put]
-	rooms   map[string]chan struct{} // by the first lane
+	byQueue *shared[line, gather.Gather[piece, put]]
+	rooms   *shared[string, room] // by the first lane
 }
 
 // line is what jobs that travel together have in common: the form of the call and
-// the keys that make a queue.
+// all that its header has.
 type line struct {
-	form                   form
-	lane, delayed, channel string
+	form                                 form
+	entry, ttl                           string
+	lanes                                [maxLanes]string
+	job                                  Name
+	leases, delayed, dead, runs, channel string
 }
 
 func newSenders(*keywright.Client) *senders {
-	return &senders{byQueue: map[line]*gather.Gather[piece, put]{}, rooms: map[string]chan struct{}{}}
+	return &senders{newShared[line, gather.Gather[piece, put]](), newShared[string, room]()}
 }
 
 // Close has nothing to end: calls end with the client's connections.
@@ -67,16 +68,14 @@ func (q Queue[T]) sender(f form) *gather.Gather[piece, put] {
 }
 
 func (q Queue[T]) findSender(f form) *gather.Gather[piece, put] {
-	s := keywright.Part(q.client, newSenders)
-	name := line{f, q.keys.Lanes[0].Key, q.keys.Delayed, q.keys.Channel}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	g := s.byQueue[name]
-	if g == nil {
-		g = gather.New(mostPut, func(ctx context.Context, p []piece) []put { return q.putAll(ctx, f, p) })
-		s.byQueue[name] = g
+	k := q.keys
+	name := line{f, q.entry.Name, q.ttl(), [maxLanes]string{}, k.Job, k.Leases, k.Delayed, k.Dead, k.Runs, k.Channel}
+	for i, l := range k.Lanes {
+		name.lanes[i] = l.Key
 	}
-	return g
+	return keywright.Part(q.client, newSenders).byQueue.get(name, func() *gather.Gather[piece, put] {
+		return gather.New(mostPut, func(ctx context.Context, p []piece) []put { return q.putAll(ctx, f, p) })
+	})
 }
 
 // putAll is one call for the jobs of several callers.
@@ -102,19 +101,17 @@ func (q Queue[T]) putAll(ctx context.Context, f form, pieces []piece) []put {
 // leave the caches, and take a tenth longer together.
 const mostBulks = 16
 
+// room is the calls with many jobs each that are under way.
+type room struct{ calls chan struct{} }
+
 // enter waits until there is room for one more of these calls, or until ctx ends.
 func (q Queue[T]) enter(ctx context.Context) (leave func()) {
-	s := keywright.Part(q.client, newSenders)
-	s.mu.Lock()
-	room := s.rooms[q.keys.Lanes[0].Key]
-	if room == nil {
-		room = make(chan struct{}, mostBulks)
-		s.rooms[q.keys.Lanes[0].Key] = room
-	}
-	s.mu.Unlock()
+	r := keywright.Part(q.client, newSenders).rooms.get(q.keys.Lanes[0].Key, func() *room {
+		return &room{make(chan struct{}, mostBulks)}
+	})
 	select {
-	case room <- struct{}{}:
-		return func() { <-room }
+	case r.calls <- struct{}{}:
+		return func() { <-r.calls }
 	case <-ctx.Done(): // the call says so
 		return func() {}
 	}

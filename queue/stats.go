@@ -111,7 +111,7 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 		Decode: func(r rueidis.RedisResult) ([]string, error) { return r.AsStrSlice() },
 	}).Do(ctx)
 	if err != nil {
-		return nil, err
+		return nil, q.named(ctx, []string{q.keys.Dead}, err)
 	}
 	if len(ids) == 0 {
 		return []Dead{}, nil
@@ -123,7 +123,7 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 		Decode: list,
 	}).Do(ctx)
 	if err != nil {
-		return nil, err
+		return nil, q.named(ctx, []string{q.keys.Runs}, err)
 	}
 	for i, m := range known {
 		text, _ := m.ToString()
@@ -134,55 +134,48 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 }
 
 // Retry brings a dead job back into its lane, with all its attempts; false if it
-// is not among the dead ones. One round trip.
+// is not among the dead ones. A job with a unique name takes that again: ErrExists
+// if another job has it. One round trip; it is sent once.
 func (q Queue[T]) Retry(ctx context.Context, id string) (bool, error) {
-	n, err := q.one(ctx, "retry", id, "", "")
+	n, err := q.byHand(ctx, "retry", id)
+	if err == nil && n == 3 {
+		return false, &keywright.Error{Class: keywright.NotApplied, Op: "retry", Entry: q.entry.Name, Err: ErrExists}
+	}
 	return n == 1, err
 }
 
 // Discard removes a dead job; false if it is not among the dead ones. One round
-// trip.
+// trip; it is sent once.
 func (q Queue[T]) Discard(ctx context.Context, id string) (bool, error) {
-	n, err := q.one(ctx, "discard", id, "", "")
+	n, err := q.byHand(ctx, "discard", id)
 	return n == 1, err
 }
 
-// Cancel removes a job that waits. If it runs, its worker is told: the context
-// of its handler ends with ErrCancelled, and the job with it. False if there is
-// no such job. One round trip; O(length of the lanes).
+// Cancel removes a job that waits. If it runs, its worker is told: the context of
+// its handler ends with ErrCancelled, and the job with it. It never runs again,
+// also when its worker dies first. False if there is no such job. One round trip,
+// which is sent once: when the reply is lost the error is UnknownOutcome, and State
+// says more. O(length of lanes of up to 10,000 jobs, and of the dead); in a longer
+// lane the id stays, without a job, until its turn comes.
 func (q Queue[T]) Cancel(ctx context.Context, id string) (bool, error) {
-	n, err := q.one(ctx, "cancel", id, "", "")
+	n, err := q.byHand(ctx, "cancel", id)
 	return n > 0, err
 }
 
-// Pause lets no job begin any more until Resume; those that run go on. One round
+// Pause lets no job begin any more until Resume; those that run go on. Those that a
+// worker has claimed and not begun are given back when it hears of the pause: at
+// once by a message, else with its next call, within a third of a lease. One round
 // trip.
-func (q Queue[T]) Pause(ctx context.Context) error {
-	return q.plain(ctx, "pause", q.keys.State, func(b rueidis.Builder) rueidis.Completed {
-		return b.Hset().Key(q.keys.State).FieldValue().FieldValue("paused", "1").Build()
-	})
-}
+func (q Queue[T]) Pause(ctx context.Context) error { return q.pause(ctx, "pause") }
 
-// Resume ends Pause. Two round trips.
-func (q Queue[T]) Resume(ctx context.Context) error {
-	if err := q.plain(ctx, "resume", q.keys.State, func(b rueidis.Builder) rueidis.Completed {
-		return b.Hdel().Key(q.keys.State).Field("paused").Build()
-	}); err != nil {
-		return err
-	}
-	return q.plain(ctx, "resume", q.keys.State, func(b rueidis.Builder) rueidis.Completed {
-		return b.Publish().Channel(q.keys.Channel).Message("ready").Build()
-	})
-}
+// Resume ends Pause. One round trip.
+func (q Queue[T]) Resume(ctx context.Context) error { return q.pause(ctx, "resume") }
 
-func (q Queue[T]) plain(ctx context.Context, name, key string, build func(rueidis.Builder) rueidis.Completed) error {
+func (q Queue[T]) pause(ctx context.Context, verb string) error {
 	if q.err != nil {
 		return q.err
 	}
-	_, err := keywright.NewOp(keywright.Spec[struct{}]{
-		Action: keywright.Action{Client: q.client, Name: name, Entry: q.entry, Effect: keywright.Idempotent, Key: key},
-		Build:  build, Decode: func(r rueidis.RedisResult) (struct{}, error) { return struct{}{}, r.Error() },
-	}).Do(ctx)
+	_, err := q.run(ctx, verb, pauseScript, keywright.Idempotent, []string{q.keys.State}, []string{verb, q.ttl(), q.keys.Channel, q.database()})
 	return err
 }
 
@@ -192,11 +185,13 @@ func (q Queue[T]) Result(ctx context.Context, id string) (string, error) {
 	if q.err != nil {
 		return "", q.err
 	}
-	return keywright.NewOp(keywright.Spec[string]{
-		Action: keywright.Action{Client: q.client, Name: "result", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Result.Of(id)},
-		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Get().Key(q.keys.Result.Of(id)).Build() },
+	key := q.keys.Result.Of(id)
+	text, err := keywright.NewOp(keywright.Spec[string]{
+		Action: keywright.Action{Client: q.client, Name: "result", Entry: q.entry, Effect: keywright.Reads, Key: key},
+		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Get().Key(key).Build() },
 		Decode: found,
 	}).Do(ctx)
+	return text, q.named(ctx, []string{key}, err)
 }
 
 func found(r rueidis.RedisResult) (string, error) {

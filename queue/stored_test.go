@@ -38,7 +38,7 @@ func TestStoredMutations(t *testing.T) {
 		"an id twice in one claim":                 {"TwiceInALane", "elseif not taken[id] and not", "elseif not"},
 		"an id of a job that runs":                 {"TwiceInALane", "redis.call('ZSCORE', KEYS[1], id)) then -- else it is being", "false) then -- else it is being"},
 		"a settlement begins with what is refused": {"FullMemory", "redis.call('ZREM', KEYS[1], id) -- before", "over[#over + 1] = id -- before"},
-		"a beat begins with what is refused":       {"FullMemory", "redis.call('ZREMRANGEBYSCORE', KEYS[2]", "-- redis.call('ZREMRANGEBYSCORE', KEYS[2]"},
+		"a beat begins with what is refused":       {"FullMemory", "redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- of nothing, and first: a server whose memory is full refuses ZADD", "-- "},
 		"an earlier job of the id is not over":     {"SameIDAgain", "if who ~= '' then forget(id) end", ""},
 		"more is dropped than Lua unpacks":         {"ManyGone", "    drop()\n  end\nend\n", "  end\nend\ndrop()\n"},
 		"what is known stays":                      {"RunsForget", "redis.call('HRANDFIELD', runs, 10)", "{}"},

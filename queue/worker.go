@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -25,20 +26,30 @@ type WorkerOptions struct {
 	Batch int
 	// Name shows in Stats; "": host and process id.
 	Name string
-	// Grace is how long jobs may go on when the worker is to stop, before their
-	// contexts end; 0: 30 s. What is not done then goes back to its lane.
+	// Grace is how long Run may take when it is to stop, whatever the server does;
+	// 0: 30 s. The contexts of the jobs end a second before, or after half of a
+	// Grace below two seconds; then there is a second to give jobs back. What
+	// could not be given back runs again when its lease is over.
 	Grace time.Duration
 	// AllowEviction works on a server that may throw keys away when its memory is
 	// full (maxmemory-policy other than noeviction), and jobs with them.
 	AllowEviction bool
-	// OnError hears of failed calls, of jobs that were lost, and of panics; nil:
-	// nobody does. The worker goes on.
+	// OnError is told of failed calls, of jobs that were lost, and of panics; nil:
+	// they are passed over. The worker goes on. Several goroutines may call it at
+	// once. What calls it waits for it, but no lease does: none ends late or is
+	// not renewed because of it. A panic in it is dropped.
 	OnError func(error)
+	// OnDead is told of each job that has died with a call of this worker; nil:
+	// only hooks and the logger of the client are. It is called as OnError is.
+	OnDead func(Dead)
 }
 
+const maxConcurrency = 10_000
+
 // Handler runs one job. nil ends it, an error brings it back after a while: see
-// Discard and RetryIn. A panic counts as an error. It must return soon when ctx
-// ends: context.Cause says why (ErrLost, ErrCancelled, ErrShutdown).
+// Discard and RetryIn. A panic counts as an error, and so does runtime.Goexit. It
+// must return soon when ctx ends: context.Cause says why (ErrLost, ErrCancelled,
+// ErrShutdown).
 type Handler[T any] func(ctx context.Context, job *Job[T]) error
 
 // Worker runs jobs.
@@ -46,29 +57,38 @@ type Worker[T any] struct {
 	queue  Queue[T]
 	handle Handler[T]
 	o      WorkerOptions
+	err    error
 }
 
-// Worker makes a worker; Run starts it.
+// Worker makes a worker; Run starts it, and refuses one without a handler.
 func (q Queue[T]) Worker(handle Handler[T], o WorkerOptions) *Worker[T] {
-	return &Worker[T]{q, handle, o}
+	w := &Worker[T]{q, handle, o, q.err}
+	switch {
+	case q.err != nil:
+	case handle == nil:
+		w.err = q.invalid(errors.New("a worker without a handler"), "")
+	case o.Concurrency < 0 || o.Batch < 0 || o.Grace < 0:
+		w.err = q.invalid(errors.New("an option of the worker is negative"), "")
+	case o.Concurrency > maxConcurrency || o.Batch > maxBatch:
+		w.err = q.invalid(errors.New("Concurrency is above 10000, or Batch above 1000"), "")
+	}
+	return w
 }
 
 // Run works until ctx ends, and returns when the last job has. It gives back
 // what it could not finish. An idle one sends about one command a second and is
 // woken by a message.
 func (w *Worker[T]) Run(ctx context.Context) error {
-	if w.queue.err != nil {
-		return w.queue.err
-	}
-	if w.o.Concurrency < 0 || w.o.Batch < 0 || w.o.Batch > maxBatch || w.o.Grace < 0 {
-		return w.queue.invalid(errors.New("an option is negative, or Batch is above 1000"), "")
+	if w.err != nil {
+		return w.err
 	}
 	if err := w.durable(ctx); err != nil {
 		return err
 	}
 	c := newCrew(w, ctx)
 	defer c.free(nil)
-	stop, err := w.queue.client.Subscribe(ctx, w.queue.keys.Channel, keywright.Listener{Message: c.hear, Gap: c.due})
+	defer c.hangUp()
+	stop, err := w.queue.client.Subscribe(ctx, w.queue.keys.Channel, keywright.Listener{Message: c.hear, Gap: c.missed})
 	if err != nil {
 		return err
 	}
@@ -76,15 +96,14 @@ func (w *Worker[T]) Run(ctx context.Context) error {
 	var keeper sync.WaitGroup
 	over := make(chan struct{})
 	keeper.Go(func() { c.keep(over) })
-	defer keeper.Wait()
-	defer close(over)
 	for range cmp.Or(w.o.Concurrency, 10) {
-		c.runners.Go(c.runner)
+		c.runners.Go((&runner[T]{crew: c}).work)
 	}
 	<-ctx.Done()
-	grace := time.AfterFunc(cmp.Or(w.o.Grace, 30*time.Second), func() { c.free(ErrShutdown) })
-	defer grace.Stop()
+	defer c.lastCall()()
 	c.runners.Wait()
+	close(over)
+	keeper.Wait()
 	c.leave()
 	return nil
 }
@@ -108,7 +127,7 @@ func (w *Worker[T]) durable(ctx context.Context) error {
 	return nil
 }
 
-// crew is one Run: its runners and the one who keeps them.
+// crew is one Run: its runners and the goroutine that keeps their leases.
 type crew[T any] struct {
 	w       *Worker[T]
 	q       Queue[T]
@@ -116,8 +135,12 @@ type crew[T any] struct {
 	ctx     context.Context // ends when nothing new is to begin
 	jobs    context.Context // of the jobs
 	free    context.CancelCauseFunc
+	calling context.Context // ends when no call to the server is waited for any more
+	hangUp  context.CancelFunc
 	runners sync.WaitGroup
 	wake    chan struct{} // a reason to ask the server, for one runner
+	flags   chan struct{} // a reason to look at the flags of the jobs that run
+	paused  atomic.Bool   // as the server has said last
 	calls   *gather.Gather[wish, answer]
 
 	mu       sync.Mutex
@@ -131,9 +154,32 @@ type crew[T any] struct {
 func newCrew[T any](w *Worker[T], ctx context.Context) *crew[T] {
 	c := &crew[T]{w: w, q: w.queue, ctx: ctx, name: word(cmp.Or(w.o.Name, hostAndProcess())) + "/" + rand.Text()[:8], running: map[string]*Job[T]{}}
 	c.jobs, c.free = context.WithCancelCause(context.WithoutCancel(ctx))
-	c.wake = make(chan struct{}, cmp.Or(w.o.Concurrency, 10))
+	c.calling, c.hangUp = context.WithCancel(context.WithoutCancel(ctx))
+	c.wake, c.flags = make(chan struct{}, cmp.Or(w.o.Concurrency, 10)), make(chan struct{}, 1)
 	c.calls = gather.New(max(1, min(64, maxBatch/cmp.Or(w.o.Batch, 1))), c.together)
 	return c
+}
+
+// lastSecond is what giving jobs back may take at the end of a Run.
+const lastSecond = time.Second
+
+// lastCall ends the contexts of the jobs, and later the calls to the server, when
+// their time is over.
+func (c *crew[T]) lastCall() (stop func()) {
+	grace := cmp.Or(c.w.o.Grace, 30*time.Second)
+	jobs := grace - min(grace/2, lastSecond)
+	free := time.AfterFunc(jobs, func() { c.free(ErrShutdown) })
+	calls := time.AfterFunc(jobs+lastSecond, c.hangUp)
+	return func() { free.Stop(); calls.Stop() }
+}
+
+// call is the context of a call to the server, which takes limit at most. When
+// all calls are over there is a second for that of a job that has ended late.
+func (c *crew[T]) call(limit time.Duration) (context.Context, context.CancelFunc) {
+	if c.calling.Err() != nil {
+		return context.WithTimeout(context.WithoutCancel(c.ctx), min(limit, lastSecond))
+	}
+	return context.WithTimeout(c.calling, limit)
 }
 
 // word is a name as one word.
@@ -150,6 +196,7 @@ const padding = "."
 type wish struct {
 	wanted  int
 	settled []settlement
+	late    bool // it was asked when all calls were over
 }
 
 type answer struct {
@@ -157,29 +204,46 @@ type answer struct {
 	err error
 }
 
+var errHungUp = errors.New("the worker has stopped, and did not wait for the server any longer")
+
 // together makes one call of what several runners ask while others are under
 // way: the server's time goes into calls more than into jobs.
 func (c *crew[T]) together(_ context.Context, wishes []wish) []answer {
-	wanted, settled := 0, wishes[0].settled
+	wanted, settled, late := 0, wishes[0].settled, false
 	for i, w := range wishes {
 		wanted += w.wanted
+		late = late || w.late
 		if i > 0 {
 			settled = append(settled[:len(settled):len(settled)], w.settled...)
 		}
 	}
-	f, err := c.claim(wanted, settled)
+	f, err := fetched{}, errHungUp
+	if late || c.calling.Err() == nil {
+		f, err = c.claim(wanted, settled)
+	}
 	out := make([]answer, len(wishes))
 	for i, w := range wishes {
 		n := min(w.wanted, len(f.jobs))
 		out[i] = answer{fetched{jobs: f.jobs[:n:n]}, err}
 		f.jobs = f.jobs[n:]
+		out[i].lost, out[i].dead = f.of(w.settled)
 	}
+	out[0].dead = append(out[0].dead, f.dead...) // nobody here has settled those
 	return out
 }
 
 // ask asks the server, with what others ask.
 func (c *crew[T]) ask(wanted int, settled []settlement) (fetched, error) {
-	a, _ := c.calls.Lead(context.Background(), wish{wanted, settled})
+	ctx, late := context.Background(), c.calling.Err() != nil
+	if late {
+		var cancel context.CancelFunc
+		ctx, cancel = c.call(lastSecond)
+		defer cancel()
+	}
+	a, err := c.calls.Lead(ctx, wish{wanted, settled, late})
+	if err != nil {
+		return fetched{}, err
+	}
 	return a.fetched, a.err
 }
 
@@ -191,20 +255,52 @@ func hostAndProcess() string {
 	return host + "-" + strconv.Itoa(os.Getpid())
 }
 
-// hear is called by the reader of the subscription.
+// hear is called by the reader of the subscription. A channel has the messages of
+// all databases of a server, and anything that somebody else says: each is a
+// reason to ask the server, and settles nothing.
 func (c *crew[T]) hear(text string) {
-	switch word, id, _ := strings.Cut(text, " "); word {
+	word, rest, _ := strings.Cut(text, " ")
+	database, token, _ := strings.Cut(rest, " ")
+	if !c.q.ours(database) {
+		return
+	}
+	switch word {
 	case "due":
 		c.due()
 	case "cancel":
-		c.end(func(j *Job[T]) bool { return j.ID == id }, ErrCancelled)
+		if strings.HasPrefix(token, c.name+"/") {
+			c.askForFlags()
+		}
+	case "pause":
+		c.askForFlags()
 	default:
-		c.call()
+		c.wakeOne()
 	}
 }
 
-// call wakes one runner, if one sleeps.
-func (c *crew[T]) call() {
+// ours is whether a message that names a database may be about this queue.
+func (q Queue[T]) ours(database string) bool {
+	own := q.client.Database()
+	n, err := strconv.Atoi(database)
+	return err != nil || own < 0 || n < 0 || n == own
+}
+
+// askForFlags lets the keeper ask what has become of the jobs that run.
+func (c *crew[T]) askForFlags() {
+	select {
+	case c.flags <- struct{}{}:
+	default:
+	}
+}
+
+// missed is called when messages may have been missed.
+func (c *crew[T]) missed() {
+	c.due()
+	c.askForFlags()
+}
+
+// wakeOne wakes one runner, if one sleeps.
+func (c *crew[T]) wakeOne() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -216,7 +312,7 @@ func (c *crew[T]) due() {
 	c.mu.Lock()
 	c.nextTidy = time.Time{}
 	c.mu.Unlock()
-	c.call()
+	c.wakeOne()
 }
 
 // end ends the contexts of some jobs.
@@ -227,39 +323,6 @@ func (c *crew[T]) end(which func(*Job[T]) bool, cause error) {
 		if which(j) {
 			j.stop(cause)
 		}
-	}
-}
-
-// runner claims jobs and runs them, one after the other.
-func (c *crew[T]) runner() {
-	var settled []settlement
-	failures := 0
-	for {
-		wanted := cmp.Or(c.w.o.Batch, 1)
-		if c.ctx.Err() != nil {
-			wanted = 0
-		}
-		if wanted == 0 && len(settled) == 0 {
-			return
-		}
-		f, err := c.ask(wanted, settled)
-		if err != nil {
-			failures++
-			c.tell(err)
-			if wanted == 0 && failures > 3 {
-				return // the leases run out, and others take the jobs
-			}
-			c.rest(failures)
-			continue
-		}
-		failures, settled = 0, settled[:0]
-		if len(f.jobs) == wanted && wanted > 0 {
-			c.call() // there may be more
-		}
-		if len(f.jobs) == 0 && wanted > 0 {
-			c.park()
-		}
-		settled = c.work(f.jobs, settled)
 	}
 }
 
@@ -275,7 +338,7 @@ func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 		c.nextTidy = now.Add(100 * time.Millisecond)
 	}
 	c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.q.lease())
+	ctx, cancel := c.call(c.q.lease())
 	defer cancel()
 	f, err := c.q.claim(ctx, token, wanted, tidy, settled)
 	if err != nil {
@@ -289,9 +352,7 @@ func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 	if f.due >= 0 {
 		c.dueAt = now.Add(f.due)
 	}
-	for _, id := range f.lost {
-		defer c.tell(fmt.Errorf("job %s: %w", id, ErrLost))
-	}
+	c.paused.Store(f.paused)
 	return f, nil
 }
 
@@ -307,107 +368,4 @@ func (c *crew[T]) park() {
 	c.mu.Lock()
 	c.idle--
 	c.mu.Unlock()
-}
-
-// rest waits behind a failure, longer each time.
-func (c *crew[T]) rest(failures int) {
-	timer := time.NewTimer(min(50*time.Millisecond<<min(failures, 5), time.Second))
-	defer timer.Stop()
-	<-timer.C
-}
-
-// settleAfter is how long what is done may wait for what is not, within a batch.
-const settleAfter = 50 * time.Millisecond
-
-// work runs claimed jobs and says what has become of them.
-func (c *crew[T]) work(all []claimed, settled []settlement) []settlement {
-	jobs := make([]*Job[T], len(all))
-	for i, one := range all {
-		jobs[i] = c.begin(one)
-	}
-	began := time.Now()
-	for i, j := range jobs {
-		if c.ctx.Err() != nil && i > 0 {
-			settled = append(settled, j.settle("back", "", 0))
-			continue
-		}
-		if s := c.run(j); s.verb != "" {
-			settled = append(settled, s)
-		}
-		if len(jobs) > 1 && time.Since(began) > settleAfter {
-			if _, err := c.ask(0, settled); err == nil {
-				settled = settled[:0]
-			}
-			began = time.Now()
-		}
-	}
-	return settled
-}
-
-// run runs one job. What it gives has no verb if the lease was lost: the job is
-// somebody else's by now, or comes back when the server ends the lease.
-func (c *crew[T]) run(j *Job[T]) settlement {
-	if j.alien {
-		j.stop(context.Canceled)
-		return j.settle("dead", "it was not written by an enqueue: its first line says nothing", 0)
-	}
-	payload, err := c.q.sealed(j.ID).Parse(j.raw)
-	if _, closed := errors.AsType[*keywright.DecodeError](err); closed { // another process may have the key, or this one soon
-		j.stop(context.Canceled)
-		return j.settle("retry", "the payload does not open", c.q.backoff(j.Attempt).Milliseconds())
-	}
-	if err != nil {
-		j.stop(context.Canceled)
-		return j.settle("dead", "the payload does not decode", 0)
-	}
-	j.Payload = payload
-	if j.ctx.Err() != nil { // it has waited for too long behind others of its batch
-		return j.unbegun()
-	}
-	err = c.guarded(j)
-	cause := context.Cause(j.ctx)
-	j.stop(context.Canceled)
-	var wait *retryIn
-	var discard *discarded
-	switch {
-	case errors.Is(cause, ErrCancelled):
-		return j.settle("done", "", 0)
-	case err == nil:
-		return j.settle("done", j.result, cmp.Or(c.q.o.ResultTTL, 24*time.Hour).Milliseconds())
-	case errors.Is(cause, ErrShutdown):
-		return j.settle("back", "", 0)
-	case errors.As(err, &discard):
-		return j.settle("dead", reason(err), 0)
-	case errors.As(err, &wait):
-		return j.settle("retry", reason(err), max(wait.after.Milliseconds(), 0))
-	case errors.Is(cause, ErrLost): // the failure of nobody
-		c.forget(j)
-		return settlement{}
-	}
-	return j.settle("retry", reason(err), c.q.backoff(j.Attempt).Milliseconds())
-}
-
-// forget is of a job that no call to the server is to name any more.
-func (c *crew[T]) forget(j *Job[T]) {
-	c.mu.Lock()
-	delete(c.running, j.token+" "+j.ID)
-	c.mu.Unlock()
-	c.tell(fmt.Errorf("job %s: %w", j.ID, ErrLost))
-}
-
-// guarded runs the handler; a panic is an error.
-func (c *crew[T]) guarded(j *Job[T]) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-			c.tell(fmt.Errorf("job %s: %w", j.ID, err))
-		}
-	}()
-	return c.w.handle(j.ctx, j)
-}
-
-func (c *crew[T]) tell(err error) {
-	if c.w.o.OnError != nil {
-		c.w.o.OnError(err)
-	}
 }

@@ -1,0 +1,220 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/keywright/keywright"
+)
+
+// runner claims jobs and runs them, one after the other.
+type runner[T any] struct {
+	*crew[T]
+	settled  []settlement // what the server is to be told
+	claimed  []*Job[T]    // in the order in which they are to begin
+	now      *Job[T]      // the one that runs
+	told     time.Time    // when the server was told last
+	failures int          // calls in a row
+	over     bool
+}
+
+// work works until nothing new is to begin. A handler that ends its goroutine
+// ends this one: another goroutine goes on with what it has.
+func (r *runner[T]) work() {
+	defer func() {
+		if r.over {
+			return
+		}
+		defer r.runners.Go(r.work)
+		if j := r.now; j != nil {
+			r.now = nil
+			r.settle(r.ended(j, errGoexit, 0))
+		}
+	}()
+	for !r.over {
+		if len(r.claimed) > 0 {
+			r.next()
+		} else {
+			r.fetch()
+		}
+	}
+}
+
+var errGoexit = errors.New("the handler has ended its goroutine")
+
+// fetch tells the server what has become of jobs, and claims others.
+func (r *runner[T]) fetch() {
+	wanted := cmp.Or(r.w.o.Batch, 1)
+	if r.ctx.Err() != nil {
+		wanted = 0
+	}
+	if r.over = wanted == 0 && len(r.settled) == 0; r.over {
+		return
+	}
+	f, err := r.ask(wanted, r.settled)
+	if err != nil {
+		r.failures++
+		r.over = wanted == 0 && (r.failures > 3 || r.calling.Err() != nil) // the leases run out, and others take the jobs
+		r.tell(err)
+		r.rest()
+		return
+	}
+	r.failures = 0
+	for _, one := range f.jobs {
+		r.claimed = append(r.claimed, r.begin(one))
+	}
+	r.told = time.Now()
+	r.report(f)
+	if len(f.jobs) == wanted && wanted > 0 {
+		r.wakeOne() // there may be more
+	}
+	if len(f.jobs) == 0 && wanted > 0 {
+		r.park()
+	}
+}
+
+// park waits for a reason to ask the server.
+func (r *runner[T]) park() {
+	r.mu.Lock()
+	r.idle++
+	r.mu.Unlock()
+	select {
+	case <-r.wake:
+	case <-r.ctx.Done():
+	}
+	r.mu.Lock()
+	r.idle--
+	r.mu.Unlock()
+}
+
+// rest waits after a failure, longer each time, but for no call that is over.
+func (r *runner[T]) rest() {
+	timer := time.NewTimer(min(50*time.Millisecond<<min(r.failures, 5), time.Second))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.calling.Done():
+	}
+}
+
+// settleAfter is how long what is done may wait for what is not, within a batch.
+const settleAfter = 50 * time.Millisecond
+
+// next runs one of the claimed jobs. When nothing is to begin any more it gives
+// all of them back, so that the first one is the first of its lane again.
+func (r *runner[T]) next() {
+	if r.ctx.Err() != nil || r.paused.Load() {
+		for i := len(r.claimed) - 1; i >= 0; i-- {
+			r.settle(r.unbegun(r.claimed[i]))
+		}
+		r.claimed = nil
+		return
+	}
+	j := r.claimed[0]
+	r.claimed = r.claimed[1:]
+	r.settle(r.run(j))
+	if len(r.claimed) > 0 && time.Since(r.told) > settleAfter {
+		if f, err := r.ask(0, r.settled); err == nil {
+			r.report(f)
+		}
+		r.told = time.Now()
+	}
+}
+
+func (r *runner[T]) settle(s settlement) {
+	if r.now = nil; s.verb != "" {
+		r.settled = append(r.settled, s)
+	}
+}
+
+// unbegun settles a job that is over before it began: it is no attempt.
+func (r *runner[T]) unbegun(j *Job[T]) settlement {
+	cause := context.Cause(j.ctx)
+	j.stop(context.Canceled)
+	if errors.Is(cause, ErrCancelled) {
+		return j.settle("done", "", 0)
+	}
+	return j.settle("back", "", 0)
+}
+
+// The reasons of which a notice may tell: they have no text of a job.
+var (
+	errAlien     = errors.New("it was not written by an enqueue: its first line says nothing")
+	errPayload   = errors.New("the payload does not decode")
+	errAttempts  = errors.New("its attempts are used up")
+	errDiscarded = errors.New("its handler has discarded it")
+	errCrashes   = errors.New("its workers died too often")
+)
+
+// run runs one job. What it gives has no verb if the lease was lost: the job is
+// somebody else's by now, or comes back when the server ends the lease.
+func (r *runner[T]) run(j *Job[T]) settlement {
+	if j.alien {
+		j.stop(context.Canceled)
+		return j.dies(errAlien.Error(), errAlien)
+	}
+	payload, err := r.q.sealed(j.ID).Parse(j.raw)
+	if _, closed := errors.AsType[*keywright.DecodeError](err); closed { // another process may have the key, or this one soon
+		j.stop(context.Canceled)
+		return j.settle("retry", "the payload does not open", r.q.backoff(j.Attempt).Milliseconds())
+	}
+	if err != nil {
+		j.stop(context.Canceled)
+		return j.dies(errPayload.Error(), errPayload)
+	}
+	j.Payload = payload
+	if j.ctx.Err() != nil { // it has waited for too long after others of its batch
+		return r.unbegun(j)
+	}
+	r.now = j
+	began := time.Now()
+	err = r.guarded(j)
+	return r.ended(j, err, time.Since(began))
+}
+
+// ended is what becomes of a job whose handler has returned.
+func (r *runner[T]) ended(j *Job[T], err error, took time.Duration) settlement {
+	cause := context.Cause(j.ctx)
+	j.stop(context.Canceled)
+	r.handled(j, err, took)
+	var wait *retryIn
+	var discard *discarded
+	switch {
+	case errors.Is(cause, ErrCancelled):
+		return j.settle("done", "", 0)
+	case err == nil:
+		return j.settle("done", j.result, max(cmp.Or(r.q.o.ResultTTL, 24*time.Hour).Milliseconds(), 1))
+	case errors.Is(cause, ErrShutdown):
+		return j.settle("back", "", 0)
+	case errors.As(err, &discard):
+		return j.dies(reason(err), errDiscarded)
+	case errors.As(err, &wait):
+		return j.settle("retry", reason(err), max(wait.after.Milliseconds(), 0))
+	case errors.Is(cause, ErrLost): // not this worker's failure to tell
+		r.forget(j)
+		return settlement{}
+	}
+	return j.settle("retry", reason(err), r.q.backoff(j.Attempt).Milliseconds())
+}
+
+// forget is of a job that no call to the server is to name any more.
+func (c *crew[T]) forget(j *Job[T]) {
+	c.mu.Lock()
+	delete(c.running, j.token+" "+j.ID)
+	c.mu.Unlock()
+	c.tell(fmt.Errorf("job %s: %w", j.ID, ErrLost))
+}
+
+// guarded runs the handler; a panic is an error.
+func (r *runner[T]) guarded(j *Job[T]) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+			r.tell(fmt.Errorf("job %s: %w", j.ID, err))
+		}
+	}()
+	return r.w.handle(j.ctx, j)
+}

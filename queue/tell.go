@@ -1,0 +1,96 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/keywright/keywright"
+)
+
+// buried is a job that has died with a call, as the server says.
+type buried struct {
+	Dead
+	cause error // of its settlement; nil: its workers died
+}
+
+// of takes out of what a call has brought what is about some settlements: the ids
+// that were not their worker's any more, and the jobs that have died.
+func (f *fetched) of(settled []settlement) (lost []string, dead []buried) {
+	if len(f.lost)+len(f.dead) == 0 {
+		return nil, nil
+	}
+	for _, s := range settled {
+		if i := slices.Index(f.lost, s.id); i >= 0 {
+			lost, f.lost = append(lost, s.id), slices.Delete(f.lost, i, i+1)
+			continue
+		}
+		if i := slices.IndexFunc(f.dead, func(d buried) bool { return d.ID == s.id && s.fatal != nil }); i >= 0 {
+			f.dead[i].cause = s.fatal
+			dead, f.dead = append(dead, f.dead[i]), slices.Delete(f.dead, i, i+1)
+		}
+	}
+	return lost, dead
+}
+
+// report tells what the server has made of what it was told, which is then done.
+// No lock is held: whoever hears of it may take its time.
+func (r *runner[T]) report(f fetched) {
+	settled := r.settled
+	r.settled = nil
+	for _, id := range f.lost {
+		settled = slices.DeleteFunc(settled, func(s settlement) bool { return s.id == id })
+		r.tell(fmt.Errorf("job %s: %w", id, ErrLost))
+	}
+	for _, d := range f.dead {
+		settled = slices.DeleteFunc(settled, func(s settlement) bool { return s.id == d.ID })
+		if d.cause == nil {
+			d.cause = errCrashes
+		}
+		r.notice(keywright.Notice{Kind: keywright.JobDead, Err: d.cause})
+		r.tellOfDead(d.Dead)
+	}
+	if !r.q.client.Noticed(keywright.JobRetried) {
+		return
+	}
+	for _, s := range settled {
+		if s.verb == "retry" {
+			r.notice(keywright.Notice{Kind: keywright.JobRetried, Elapsed: time.Duration(s.ms) * time.Millisecond})
+		}
+	}
+}
+
+// handled tells that a handler has returned.
+func (r *runner[T]) handled(j *Job[T], err error, took time.Duration) {
+	kind := keywright.JobDone
+	if err != nil {
+		kind = keywright.JobFailed
+	}
+	if r.q.client.Noticed(kind) {
+		r.notice(keywright.Notice{Kind: kind, Elapsed: took, Err: err})
+	}
+}
+
+func (c *crew[T]) notice(n keywright.Notice) {
+	n.Entry = c.q.entry.Name
+	c.harmless(func() { c.q.client.Notice(context.WithoutCancel(c.ctx), n) })
+}
+
+func (c *crew[T]) tell(err error) {
+	if c.w.o.OnError != nil && err != nil {
+		c.harmless(func() { c.w.o.OnError(err) })
+	}
+}
+
+func (c *crew[T]) tellOfDead(d Dead) {
+	if c.w.o.OnDead != nil {
+		c.harmless(func() { c.w.o.OnDead(d) })
+	}
+}
+
+// harmless calls what a user has given: it may panic.
+func (c *crew[T]) harmless(f func()) {
+	defer func() { _ = recover() }()
+	f()
+}
