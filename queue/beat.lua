@@ -19,7 +19,7 @@ for i = 6, #ARGV, 2 do
   else
     leased[#leased + 1] = ends
     leased[#leased + 1] = ARGV[i]
-    if run:find('^%S+ %d+ %d+ %d+ 1\n') then cancelled[#cancelled + 1] = (i - 4) / 2 end
+    if run:find('^%S+ %d+ %d+ %d+ 1 %d r1\n') then cancelled[#cancelled + 1] = (i - 4) / 2 end
     if #leased == 2000 then renew() end
   end
 end

@@ -1,79 +1,136 @@
 -- enqueue: puts jobs into their lanes, or among the delayed ones.
--- KEYS[1] delayed, KEYS[2] runs, KEYS[3] leases, KEYS[4] dead, KEYS[5…] the lanes, behind them two per job: the job, and its unique name (or the job again)
--- ARGV[1] number of lanes, ARGV[2] TTL of the queue's keys in ms (0: none), ARGV[3] channel, ARGV[4] and ARGV[5] what stands before and behind the id in the key of a job
+-- KEYS[1] delayed, KEYS[2] runs, KEYS[3] leases, KEYS[4] dead, KEYS[5…] the lanes, after them two per job: the job, and its unique name (or the job again)
+-- ARGV[1] number of lanes, ARGV[2] TTL of the queue's keys in ms (0: none), ARGV[3] channel, ARGV[4] number of the database, ARGV[5] and ARGV[6] the key of a job before and after its id,
+-- ARGV[7] and ARGV[8] that of a result, ARGV[9] names of the lanes, each with a space after it, ARGV[10] "cluster" in one
 -- then seven per job: id, number of its lane, payload, when ("" now, "+ms" from now, or the time in ms), how long its unique name is taken ("" it has none, 0 until it is done, else ms),
 -- attempts (0 as the queue says), who asks ("" the id is new for certain)
--- Returns per job "" if it is there now, or the id of the one that is there instead
+-- Returns per job "" if it is there now, "=" and the id of the one that is there instead, or what is wrong with one of its keys
 -- Round trips: 1. O(jobs).
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local stamp = string.format('%.0f', now)
+local delayed, runs, leases, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local lanes, ttl = tonumber(ARGV[1]), tonumber(ARGV[2])
-local pushed, out, n = {}, {}, 0
+local names = {}
+for name in ARGV[9]:gmatch('(%S+) ') do names[#names + 1] = name end
 
--- A name is free when nobody has it, or when the job that had it is gone.
-local function taken(key, id, window)
-  local forever = window == '0'
-  local ms = forever and 604800000 or window
-  if redis.call('SET', key, id, 'NX', 'PX', ms) then return false end
-  local holder = redis.call('GET', key)
-  if holder == id then return false end
-  if forever and redis.call('EXISTS', ARGV[4] .. holder .. ARGV[5]) == 0 then
-    redis.call('SET', key, id, 'PX', ms)
-    return false
-  end
-  return holder
+-- What is to be read is read first. What is wrong with a key of one job harms no other one.
+if ARGV[10] ~= '' then steady(ARGV[5], ARGV[6]) end
+local lengths = {}
+local function length(command, key)
+  if lengths[key] == nil then lengths[key] = look(redis.pcall(command, key), key) end
+  return lengths[key]
+end
+local function wrong(reply, key)
+  local n = #faults
+  mind(reply, key)
+  return #faults > n and faults[#faults]
 end
 
--- An earlier job of this id whose key is gone (its TTL ran out, or somebody has deleted it) is over: who works on it has lost it, and its fences go on.
-local function forget(id)
-  local claims = (redis.call('HGET', KEYS[2], id) or ''):match('^%S+ (%d+) ')
-  if not claims then return end
-  redis.call('HSET', KEYS[2], id, '- ' .. claims .. ' 0 0 0\n\n')
-  redis.call('ZREM', KEYS[3], id)
-  redis.call('ZREM', KEYS[1], id)
-  redis.call('LREM', KEYS[4], 0, id)
+-- Whose a unique name is; nil when it is free: nobody has it, or the job that had it is gone.
+local new = {}
+local function holder(key, forever)
+  local reply = redis.pcall('GET', key)
+  local fault = wrong(reply, key)
+  if fault or not reply then return nil, fault end
+  local job = ARGV[5] .. reply .. ARGV[6]
+  if forever and not new[job] and redis.call('EXISTS', job) == 0 then return nil end
+  return reply
 end
 
-local function escaped(c) return string.format('%%%02x', c:byte()) end
-
-for i = 6, #ARGV, 7 do
+local out, jobs, taken = {}, {}, {}
+local function plan(n, i)
   local id, lane, at, window, who = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 3], ARGV[i + 4], ARGV[i + 6]
   local job, name = KEYS[5 + lanes + 2 * n], KEYS[6 + lanes + 2 * n]
-  n = n + 1
-  local there = who ~= '' and redis.call('GETRANGE', job, 0, 99) or ''
-  local other = false
-  if there ~= '' then
-    other = there:match('^%d+ %d %d+ (%S+) ') == who and '' or id
-  elseif window ~= '' then
-    other = taken(name, id, window)
+  local line = string.format('q1 %s %s %s %s ', stamp, names[lane], ARGV[i + 5], who == '' and '-' or who)
+  if new[job] then return '=' .. id end
+  local there = redis.pcall('GETRANGE', job, 0, 255)
+  local fault = wrong(there, job)
+  if fault then return fault end
+  if there ~= '' then -- this very request was here before, and its reply was lost; or another job is there
+    return (who == '' or there:match('^q1 %d+ %S+ %d+ (%S+) ') == who) and '' or '=' .. id
   end
-  if other then
-    out[n] = other
-  else
-    out[n] = ''
-    -- The line of a job: when it was put there, lane, attempts, who asked, its unique name.
-    local unique = window == '0' and name:gsub('[%c%s%%]', escaped) or '-'
-    local line = string.format('%s %d %s %s %s\n', stamp, lane, ARGV[i + 5], who == '' and '-' or who, unique)
-    if redis.call('SETNX', job, line .. ARGV[i + 2]) == 1 then -- else this very request was here before, and its reply was lost
-      if ttl > 0 then redis.call('PEXPIRE', job, ttl) end
-      if who ~= '' then forget(id) end
-      if at == '' then
-        local ids = pushed[lane]
-        if ids then ids[#ids + 1] = id else pushed[lane] = { id } end
-      else
-        local due = at:sub(1, 1) == '+' and now + tonumber(at:sub(2)) or tonumber(at)
-        redis.call('ZADD', KEYS[1], string.format('%.0f', due), id)
-        if ttl > 0 then redis.call('PEXPIRE', KEYS[1], ttl) end
-        if redis.call('ZRANGE', KEYS[1], 0, 0)[1] == id then redis.call('PUBLISH', ARGV[3], 'due') end
-      end
+  if window ~= '' then
+    local other = taken[name]
+    if not other then other, fault = holder(name, window == '0') end
+    if fault then return fault end
+    if other and other ~= id then return '=' .. other end
+    taken[name] = id
+  end
+  new[job] = true
+  jobs[#jobs + 1] = {
+    id = id, key = job, lane = lane, text = line .. (window == '0' and word(name) or '-') .. '\n' .. ARGV[i + 2], who = who,
+    name = window ~= '' and name, ms = window == '0' and '604800000' or window,
+    due = at ~= '' and (at:sub(1, 1) == '+' and now + tonumber(at:sub(2)) or tonumber(at)) or nil,
+  }
+  return ''
+end
+for i = 11, #ARGV, 7 do
+  local n = (i - 11) / 7
+  out[n + 1] = plan(n, i)
+end
+
+-- An earlier job of an id whose key is gone (its TTL ran out, or somebody has deleted it) is over: its worker has lost it, and its fences go on. Its result is gone.
+local over, left, results = {}, {}, {}
+local asked = {}
+for _, j in ipairs(jobs) do
+  if j.who ~= '' then asked[#asked + 1] = j.id end
+  if j.due then length('ZCARD', delayed) else length('LLEN', KEYS[4 + j.lane]) end
+end
+if #asked > 0 then
+  local found = look(redis.pcall('HMGET', runs, unpack(asked)), runs)
+  for n, id in ipairs(asked) do results[n] = ARGV[7] .. id .. ARGV[8] end
+  if look(redis.pcall('EXISTS', unpack(results)), results[1]) == 0 then results = {} end
+  for n, id in ipairs(asked) do
+    local r = found[n] and known(found[n])
+    if r then
+      over[#over + 1] = id
+      r.attempt, r.crashes, r.doubt, r.cancelled, r.reason, r.progress = 0, 0, 0, false, '', ''
+      left[#left + 1] = id
+      left[#left + 1] = noted(r, '-')
     end
   end
+  if #over > 0 then
+    length('ZCARD', leases)
+    length('ZCARD', delayed)
+    length('ZCARD', dead)
+  end
 end
+local first = lengths[delayed] and look(redis.pcall('ZRANGE', delayed, 0, 0, 'WITHSCORES'), delayed)[2]
+
+-- From here on everything is written. A server whose memory is full refuses the first one, and so all of them.
+local pushed, later, sooner = {}, {}, false
+for _, j in ipairs(jobs) do
+  redis.call('SET', j.key, j.text)
+  if ttl > 0 then redis.call('PEXPIRE', j.key, ttl) end
+  if j.name then redis.call('SET', j.name, j.id, 'PX', j.ms) end
+  if j.due then
+    later[#later + 1] = string.format('%.0f', j.due)
+    later[#later + 1] = j.id
+    sooner = sooner or not first or j.due < tonumber(first)
+  else
+    local ids = pushed[j.lane]
+    if ids then ids[#ids + 1] = j.id else pushed[j.lane] = { j.id } end
+  end
+end
+if #results > 0 then redis.call('UNLINK', unpack(results)) end
+if #over > 0 then
+  redis.call('ZREM', leases, unpack(over))
+  redis.call('ZREM', delayed, unpack(over))
+  redis.call('ZREM', dead, unpack(over))
+  redis.call('HSET', runs, unpack(left))
+end
+if #later > 0 then
+  redis.call('ZADD', delayed, unpack(later))
+  if ttl > 0 then redis.call('PEXPIRE', delayed, ttl) end
+  if sooner then redis.call('PUBLISH', ARGV[3], 'due ' .. ARGV[4]) end
+end
+local waking = false
 for lane, ids in pairs(pushed) do
-  local length = redis.call('RPUSH', KEYS[4 + lane], unpack(ids))
-  if ttl > 0 then redis.call('PEXPIRE', KEYS[4 + lane], ttl) end
-  -- Whoever sleeps has found all lanes empty.
-  if length == #ids then redis.call('PUBLISH', ARGV[3], 'ready') end
+  local key = KEYS[4 + lane]
+  redis.call('RPUSH', key, unpack(ids))
+  if ttl > 0 then redis.call('PEXPIRE', key, ttl) end
+  waking = waking or lengths[key] == 0 -- a sleeper has found all lanes empty
 end
+if waking then redis.call('PUBLISH', ARGV[3], 'ready ' .. ARGV[4]) end
 return out

@@ -40,7 +40,7 @@ func without(guard, instead string) (found bool, undo func()) {
 		found = true
 		old, oldText := *s.script, *s.text
 		*s.text = strings.ReplaceAll(oldText, guard, instead)
-		*s.script = keywright.NewScript("mutated", *s.text)
+		*s.script = keywright.NewScript("mutated", lookText+knownText+*s.text)
 		before := undo
 		undo = func() { *s.script, *s.text = old, oldText; before() }
 	}
@@ -61,7 +61,7 @@ func MutateMargin(t *testing.T, early time.Duration) {
 }
 
 // Plain is the script of what most enqueues are.
-func Plain() string { return plainText }
+func Plain() string { return lookText + plainText }
 
 // Bulks is how many calls with many jobs each are under way.
 func Bulks[T any](q Queue[T]) int {

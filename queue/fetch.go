@@ -27,19 +27,21 @@ type settlement struct {
 
 // claimed is one job as the server gives it.
 type claimed struct {
-	id, payload              string
-	unique                   string // the key of its unique name, "" for none
-	alien                    bool   // it is nothing that an enqueue has written
-	attempt, claims, crashes int64
-	enqueued                 int64
-	token                    string
-	sent                     time.Time // when it was asked for: its lease began no earlier
+	id, payload             string
+	unique                  string // the key of its unique name, "" for none
+	alien                   bool   // it is nothing that an enqueue has written
+	attempt, fence, crashes int64
+	doubtful                bool // leases have ended of which it is not known whether the handler had begun
+	enqueued                int64
+	token                   string
+	sent                    time.Time // when it was asked for: its lease began no earlier
 }
 
 // fetched is what one call brings.
 type fetched struct {
 	jobs   []claimed
 	lost   []string      // of the settlements
+	faults []string      // what is wrong with keys that only some jobs need
 	due    time.Duration // until something may be there, negative: unknown
 	dead   []buried      // settled or not
 	paused bool
@@ -47,19 +49,15 @@ type fetched struct {
 
 // claim settles jobs and claims others, in one step.
 func (q Queue[T]) claim(ctx context.Context, token string, wanted int, tidy bool, settled []settlement) (fetched, error) {
-	args := make([]string, 0, 17+6*len(settled))
+	args := make([]string, 0, 21+6*len(settled))
 	flag := ""
 	if tidy {
 		flag = "tidy"
 	}
-	gap, burst := "0", "0"
-	if q.o.Rate > 0 {
-		gap = strconv.FormatInt(max(q.o.Per.Microseconds()/int64(q.o.Rate), 1), 10)
-		burst = strconv.Itoa(cmp.Or(q.o.Burst, 1))
-	}
+	gap, burst, late := q.rate()
 	args = append(args, token, strconv.Itoa(wanted), milliseconds(q.lease()), flag, strconv.Itoa(cmp.Or(q.o.Crashes, 5)), q.ttl(),
 		q.keys.Job.Before, q.keys.Job.After, q.keys.Result.Before, q.keys.Result.After, strconv.Itoa(cmp.Or(q.o.MaxDead, 10_000)), strconv.Itoa(cmp.Or(q.o.Retry, 25)),
-		gap, burst, q.order(), q.keys.Channel)
+		gap, burst, late, q.order(), q.laneNames(), q.keys.Channel, q.database(), q.clustered())
 	args = settle(args, settled)
 	sent := time.Now()
 	out, err := q.run(ctx, "fetch", fetchScript, keywright.Writes, q.fetchKeys(), args)
@@ -67,6 +65,22 @@ func (q Queue[T]) claim(ctx context.Context, token string, wanted int, tidy bool
 		return fetched{}, err
 	}
 	return read(out, token, sent)
+}
+
+// slack is the part of a rate that is not used, so that workers that are late by
+// as much of a second do not exceed it together with what they are late by.
+const slack = 0.01
+
+// rate is the time between two jobs in µs, how many may begin at once, and by how
+// many µs a worker may be late without a loss.
+func (q Queue[T]) rate() (gap, burst, late string) {
+	if q.o.Rate == 0 {
+		return "0", "0", "0"
+	}
+	micros := float64(q.o.Per) / float64(time.Microsecond)
+	gap = strconv.FormatFloat(max(micros/float64(q.o.Rate)*(1+slack), 1), 'f', 3, 64)
+	late = strconv.FormatFloat(min(micros, 1e6)*slack, 'f', 0, 64)
+	return gap, strconv.Itoa(cmp.Or(q.o.Burst, 1)), late
 }
 
 func (q Queue[T]) fetchKeys() []string {
@@ -114,7 +128,7 @@ func (s settlement) bare() bool { return s.verb == "done" && s.text == "" && s.n
 
 // read takes the reply of the script apart.
 func read(out []rueidis.RedisMessage, token string, sent time.Time) (f fetched, err error) {
-	if len(out) != 7 {
+	if len(out) != 9 {
 		return f, fmt.Errorf("the script answered %d values", len(out))
 	}
 	due, err := out[0].AsInt64()
@@ -122,26 +136,31 @@ func read(out []rueidis.RedisMessage, token string, sent time.Time) (f fetched, 
 		return f, err
 	}
 	paused, _ := out[5].ToString()
-	f.due, f.lost, f.paused, f.dead = time.Duration(due)*time.Millisecond, texts(out[1]), paused != "", readBuried(texts(out[6]))
+	f.due, f.lost, f.paused, f.dead = time.Duration(due)*time.Microsecond, texts(out[1]), paused != "", readBuried(texts(out[6]))
+	f.faults = texts(out[7])
 	ids, jobs := texts(out[2]), texts(out[3])
 	tried, err := out[4].AsIntSlice()
 	if err != nil {
 		return f, err
 	}
-	if len(jobs) != len(ids) || len(tried)%4 != 0 {
+	fence, err := out[8].AsInt64()
+	if err != nil {
+		return f, err
+	}
+	if len(jobs) != len(ids) || len(tried)%5 != 0 {
 		return f, fmt.Errorf("the script answered %d ids, %d jobs and %d numbers", len(ids), len(jobs), len(tried))
 	}
 	if len(ids) > 0 {
 		f.jobs = make([]claimed, len(ids))
 	}
 	for i, id := range ids {
-		f.jobs[i] = claimed{id: id, attempt: 1, claims: 1, token: token, sent: sent}
+		f.jobs[i] = claimed{id: id, attempt: 1, fence: fence, token: token, sent: sent}
 		f.jobs[i].parse(jobs[i])
 	}
-	for ; len(tried) > 0; tried = tried[4:] {
+	for ; len(tried) > 0; tried = tried[5:] {
 		if n := tried[0]; n >= 1 && n <= int64(len(ids)) {
 			j := &f.jobs[n-1]
-			j.attempt, j.claims, j.crashes = tried[1], tried[2], tried[3]
+			j.attempt, j.fence, j.crashes, j.doubtful = tried[1], tried[2], tried[3], tried[4] >= doubts
 		}
 	}
 	return f, nil
@@ -158,18 +177,36 @@ func readBuried(all []string) (out []buried) {
 	return out
 }
 
-// parse takes a stored job apart: a line with when it was enqueued, its lane, its
-// attempts, who asked and its unique name, and behind it the payload.
+// doubts is how many leases of a job may end before its workers say that its
+// handler begins. From then on it is known which crashes are its own.
+const doubts = 2
+
+// begins says that the handler of a job begins. ErrLost if it is another worker's.
+func (q Queue[T]) begins(ctx context.Context, id, token string) error {
+	n, err := keywright.NewOp(keywright.Spec[int64]{
+		Action: keywright.Action{Client: q.client, Name: "begin", Entry: q.entry, Effect: keywright.Idempotent, Key: q.keys.Runs},
+		Script: beginScript, Keys: []string{q.keys.Runs}, Args: []string{id, token}, Decode: number,
+	}).Do(ctx)
+	if err == nil && n == 0 {
+		err = &keywright.Error{Class: keywright.NotApplied, Op: "begin", Entry: q.entry.Name, Err: ErrLost}
+	}
+	return err
+}
+
+// parse takes a stored job apart: a line with the form it is written in, when it
+// was enqueued, its lane, its attempts, who asked and its unique name, and after it
+// the payload.
 func (c *claimed) parse(text string) {
 	line, payload, ok := strings.Cut(text, "\n")
+	line, ours := strings.CutPrefix(line, "q1 ")
 	stamp, rest, _ := strings.Cut(line, " ")
 	enqueued, err := strconv.ParseInt(stamp, 10, 64)
 	unique, bad := url.PathUnescape(rest[strings.LastIndexByte(rest, ' ')+1:])
-	if c.alien = !ok || err != nil || bad != nil; c.alien {
+	if c.alien = !ok || !ours || err != nil || bad != nil; c.alien {
 		return
 	}
 	c.payload, c.enqueued = payload, enqueued
-	if unique != "-" {
+	if unique != noName {
 		c.unique = unique
 	}
 }

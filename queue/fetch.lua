@@ -1,229 +1,415 @@
--- fetch: settles jobs that were worked on, brings back what is due, and claims others.
+-- fetch: settles jobs that were worked on, takes what is due and what a dead worker has left, and claims others.
 -- KEYS[1] leases, KEYS[2] delayed, KEYS[3] dead, KEYS[4] state, KEYS[5] runs, KEYS[6…] the lanes
--- ARGV[1] token, ARGV[2] jobs wanted, ARGV[3] lease in ms, ARGV[4] "tidy": bring back what is due, ARGV[5] crashes that kill a job, ARGV[6] TTL of the queue's keys in ms (0: none),
--- ARGV[7] and ARGV[8] what stands before and behind the id in the key of a job, ARGV[9] and ARGV[10] in that of a result, ARGV[11] dead jobs kept, ARGV[12] attempts,
--- ARGV[13] µs between two jobs at the queue's rate (0: none), ARGV[14] jobs at once, ARGV[15] numbers of the lanes in the order to look, ARGV[16] channel
--- ARGV[17] groups of jobs that are done and left nothing, each: token, number of jobs, their ids; then six per other settlement: verb, id, token, text, ms, the job's unique name.
--- A token there has a space behind it, as in what is known of a job.
--- Returns {ms until something is due (-1: nothing known), {ids that were not ours any more}, {ids}, {jobs}, {of those that have been claimed before: which, attempt, claims, crashes, …}, "" or that the queue is paused, {of jobs that have died: id, reason, attempts, crashes, …}}
--- Round trips: 1. O(jobs + settlements), with "tidy" at most 200 more.
+-- ARGV[1] token, ARGV[2] jobs wanted, ARGV[3] lease in ms, ARGV[4] "tidy": take what is due, ARGV[5] crashes that kill a job, ARGV[6] TTL of the queue's keys in ms (0: none),
+-- ARGV[7] and ARGV[8] the key of a job before and after its id, ARGV[9] and ARGV[10] that of a result, ARGV[11] dead jobs kept, ARGV[12] attempts,
+-- ARGV[13] µs between two jobs at the queue's rate (0: none), ARGV[14] jobs at once, ARGV[15] µs that a worker may be late at that rate, ARGV[16] numbers of the lanes in the order to look,
+-- ARGV[17] names of the lanes, each with a space after it, ARGV[18] channel, ARGV[19] number of the database, ARGV[20] "cluster" in one
+-- ARGV[21] groups of jobs that are done and left nothing, each: token, number of jobs, their ids; then six per other settlement: verb, id, token, text, ms, the job's unique name.
+-- A token there has a space after it, as in what is known of a job.
+-- Returns {µs until something is due (-1: nothing known), {ids that were not ours any more}, {ids}, {jobs}, {of those that have been claimed before: which, attempt, fence, crashes, doubt, …},
+-- "" or that the queue is paused, {of jobs that have died: id, reason, attempts, crashes, …}, {keys that are no use: code, key, …}, the fence of the others}
+-- Round trips: 1. O(jobs + settlements), with "tidy" at most 500 more.
 local KEYS, ARGV = KEYS, ARGV
 local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local now, micros = t[1] * 1000 + math.floor(t[2] / 1000), t[1] * 1000000 + t[2]
 local stamp = string.format('%.0f', now)
-local ttl = tonumber(ARGV[6])
+local leases, delayed, dead, state, runs = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local wanted, ttl = tonumber(ARGV[2]), tonumber(ARGV[6])
 local before, after = ARGV[7], ARGV[8]
-local runs = KEYS[5]
-local woken, dead = false, {}
+local most = 250 -- of due jobs, of dead workers' jobs, and of ids without a job: in one call
 
-local function keep(key) if ttl > 0 then redis.call('PEXPIRE', key, ttl) end end
+-- What is to be read is read first.
+if ARGV[20] ~= '' then steady(before, after) end
+local told = look(redis.pcall('HMGET', state, 'paused', 'tat', 'format'), state)
+if told[3] and told[3] ~= '1' then -- what was claimed is settled
+  faults[1], wanted = 'NEWER ' .. word(state), 0
+end
+if told[1] then wanted = 0 end
+local tidy = ARGV[4] == 'tidy' and #faults == 0
+local due = -1
+local function sooner(after) if due < 0 or after < due then due = math.max(after, 0) end end
 
--- What is known of a job that has begun: "owner claims attempt crashes cancelled", a line with its last error, and how far it is.
-local function read(run)
-  local owner, claims, attempt, crashes, cancelled, reason, progress = run:match('^(%S+) (%d+) (%d+) (%d+) (%d)\n([^\n]*)\n(.*)$')
-  if not owner then return '-', 0, 0, 0, '0', '', '' end -- nothing of ours
-  return owner, tonumber(claims), tonumber(attempt), tonumber(crashes), cancelled, reason, progress
+-- The rate: what was not used is lost, but for what a worker may be late.
+local gap, burst, late = tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[15])
+local tat, back = micros, false
+if gap > 0 and wanted > 0 then
+  tat = tonumber(told[2] or '0')
+  if tat < micros - late then tat = micros end
+  back = tat > micros + burst * gap -- the clock was put back: that costs one burst
+  if back then tat = micros + burst * gap end
+  local allowed = math.max(math.floor((micros + burst * gap - tat) / gap), 0)
+  if allowed < 1 then sooner(math.ceil(tat + gap - burst * gap - micros)) end
+  wanted = math.min(wanted, allowed)
 end
 
--- A run that is over: nobody owns the job.
-local function leave(id, run, attempt, crashes, reason)
-  local _, claims, _, _, cancelled, _, progress = read(run)
-  redis.call('HSET', runs, id, string.format('- %.0f %.0f %.0f %s\n', claims, attempt, crashes, cancelled) .. reason .. '\n' .. progress)
-  keep(runs)
+-- The length of a key that is to be written; nil if it cannot be.
+local lengths = {}
+local function length(command, key)
+  if lengths[key] == nil then lengths[key] = mind(redis.pcall(command, key), key) or false end
+  return lengths[key]
 end
 
--- The line before a payload: "enqueued lane attempts request unique". This is its lane and its attempts, nothing for a job that is gone.
-local function begin_of(job)
-  local text = redis.call('GETRANGE', job, 0, 40)
-  if text == '' then return end
-  local lane, attempts = text:match('^%d+ (%d) (%d+) ')
-  return tonumber(lane or 1), tonumber(attempts or 0)
-end
+local function leased_now(id) return look(redis.pcall('ZSCORE', leases, id), leases) end
 
-local function lane_of(number) return KEYS[5 + tonumber(number)] or KEYS[6] end
-
-local function bury(id, job, run, attempt, crashes, reason)
-  local name = (redis.call('GET', job) or ''):match('^%d+ %d %d+ %S+ (%S+)\n')
-  if name and name ~= '-' then
-    name = name:gsub('%%(%x%x)', function(hex) return string.char(tonumber(hex, 16)) end)
-    if redis.call('GET', name) == id then redis.call('UNLINK', name) end
+local lanes
+local function lane_of(name)
+  if not lanes then
+    lanes = {}
+    local n = 0
+    for name in ARGV[17]:gmatch('(%S+) ') do
+      n = n + 1
+      lanes[name] = n
+    end
   end
-  leave(id, run, attempt, crashes, reason)
-  local d = #dead
-  dead[d + 1], dead[d + 2], dead[d + 3], dead[d + 4] = id, reason, string.format('%.0f', attempt), string.format('%.0f', crashes)
-  local length = redis.call('LPUSH', KEYS[3], id)
-  keep(KEYS[3])
-  while length > tonumber(ARGV[11]) do
-    local oldest = redis.call('RPOP', KEYS[3])
-    redis.call('UNLINK', before .. oldest .. after)
-    redis.call('HDEL', runs, oldest)
-    length = length - 1
-  end
+  return lanes[name] or 1 -- one that is not declared any more
 end
 
-local function back(id, lane)
-  redis.call('LPUSH', lane_of(lane), id)
-  keep(lane_of(lane))
-  woken = true
+-- Whether a job is there, in a form that is known; its lane, its attempts, and the key of its unique name.
+local function head(id)
+  local key = before .. id .. after
+  local text = mind(redis.pcall('GETRANGE', key, 0, 255), key)
+  if not text or text == '' then return 'gone' end
+  if newer(text) then
+    faults[#faults + 1] = 'NEWER ' .. word(key)
+    return 'newer'
+  end
+  if not text:find('\n', 1, true) and #text == 256 then text = look(redis.pcall('GET', key), key) end
+  local lane, attempts, name = text:match('^q1 %d+ (%S+) (%d+) %S+ (%S+)\n')
+  return 'there', lane_of(lane), tonumber(attempts or 0), unescaped(name)
 end
+
+-- What is to be written, in the end.
+local lost, over, forgotten, ended, held, died, later, results, texts, buried = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
+local backs, fronts, ends = {}, {}, {} -- per lane: given back, from dead workers, due
+local function add(list, a, b) list[#list + 1] = a; if b then list[#list + 1] = b end end
+local function lane(of, k)
+  if not of[k] then of[k] = {} end
+  return of[k]
+end
+
+local function release(id, name)
+  if name and name ~= '' and mind(redis.pcall('GET', name), name) == id then add(ended, name) end
+end
+local function finish(id, name)
+  add(over, id)
+  add(forgotten, id)
+  add(ended, before .. id .. after)
+  release(id, name)
+end
+local function bury(id, r, reason, name)
+  if not length('ZCARD', dead) then return end
+  r.reason = reason
+  add(over, id)
+  add(died, stamp, id)
+  add(held, id, noted(r, '-'))
+  add(buried, id, reason)
+  add(buried, string.format('%.0f', r.attempt), string.format('%.0f', r.crashes))
+  release(id, name)
+end
+
+-- Jobs at the front of the first lane are looked up together with those that are settled.
+local order = {}
+for number in ARGV[16]:gmatch('%d') do order[#order + 1] = tonumber(number) end
+local function waiting(k, from, n)
+  local key = KEYS[5 + k]
+  return mind(redis.pcall('LRANGE', key, from, from + n - 1), key) or {}
+end
+local run_of, asked = {}, {}
+local function ask()
+  if #asked == 0 then return end
+  local found = look(redis.pcall('HMGET', runs, unpack(asked)), runs)
+  for n = 1, #asked do run_of[asked[n]] = found[n] end
+  asked = {}
+end
+local i, settled, tokens, n = 22, {}, {}, 0
+for _ = 1, tonumber(ARGV[21]) do
+  for j = i + 2, i + 1 + ARGV[i + 1] do
+    n = n + 1
+    settled[n], tokens[n] = ARGV[j], ARGV[i]
+  end
+  i = i + 2 + ARGV[i + 1]
+end
+for n = 1, n do asked[n] = settled[n] end
+for j = i, #ARGV, 6 do add(asked, ARGV[j + 1]) end
+local first = wanted > 0 and waiting(order[1], 0, wanted) or nil
+if first then
+  for n = 1, #first do asked[#asked + 1] = first[n] end
+end
+ask()
 
 -- Settlements. Each is refused if the job has another owner by now.
-local lost, over, ended = {}, {}, {}
-local i = 18
-for _ = 1, tonumber(ARGV[17]) do
-  local token, last = ARGV[i], i + 1 + ARGV[i + 1]
-  for n, run in ipairs(redis.call('HMGET', runs, unpack(ARGV, i + 2, last))) do
-    local id = ARGV[i + 1 + n]
-    if run and run:find(token, 1, true) == 1 then
-      over[#over + 1] = id
-      ended[#ended + 1] = before .. id .. after
-    else
-      lost[#lost + 1] = id
-    end
-  end
-  i = last + 1
-end
-local forgotten = { unpack(over) }
-local function drop()
-  if #forgotten > 0 then redis.call('HDEL', runs, unpack(forgotten)) end
-  forgotten = {}
-end
-for i = i, #ARGV, 6 do
-  local verb, id, text = ARGV[i], ARGV[i + 1], ARGV[i + 3]
-  local job, run = before .. id .. after, redis.call('HGET', runs, id)
-  if not run or run:find(ARGV[i + 2], 1, true) ~= 1 then
-    lost[#lost + 1] = id
+for n = 1, n do
+  local id = settled[n]
+  local run = run_of[id]
+  if run and run:find(tokens[n], 1, true) == 1 then
+    over[#over + 1], forgotten[#forgotten + 1], ended[#ended + 1] = id, id, before .. id .. after
   else
-    redis.call('ZREM', KEYS[1], id) -- before what a server refuses whose memory is full, unless a script has written already
-    local _, _, attempt, crashes, _, reason = read(run)
-    local lane, attempts = begin_of(job)
-    if verb == 'done' then
-      ended[#ended + 1] = job
-      forgotten[#forgotten + 1] = id
-      if text ~= '' then redis.call('SET', ARGV[9] .. id .. ARGV[10], text, 'PX', ARGV[i + 4]) end
-      if ARGV[i + 5] ~= '' and redis.call('GET', ARGV[i + 5]) == id then ended[#ended + 1] = ARGV[i + 5] end
-    elseif not lane then -- somebody has deleted the job
-      forgotten[#forgotten + 1] = id
-    elseif verb == 'back' then
-      leave(id, run, math.max(attempt - 1, 0), crashes, reason)
-      back(id, lane)
-    elseif verb == 'retry' and attempt < (attempts > 0 and attempts or tonumber(ARGV[12])) then
-      leave(id, run, attempt, crashes, text)
-      redis.call('ZADD', KEYS[2], string.format('%.0f', now + tonumber(ARGV[i + 4])), id)
-      keep(KEYS[2])
-    else
-      bury(id, job, run, attempt, crashes, text)
-    end
+    lost[#lost + 1] = id
   end
 end
-if #over > 0 then redis.call('ZREM', KEYS[1], unpack(over)) end
-if #ended > 0 then redis.call('UNLINK', unpack(ended)) end
-drop()
+local function settle(verb, id, text, ms, name)
+  local r = known(run_of[id])
+  if not r then
+    add(faults, 'NEWER ' .. word(runs))
+  elseif verb == 'done' or r.cancelled then -- a job that was cancelled does not run again
+    if verb == 'done' and text ~= '' then
+    add(results, ARGV[9] .. id .. ARGV[10])
+    add(texts, text, ms)
+  end
+    return finish(id, name)
+  end
+  local what, k, attempts = head(id)
+  if what == 'gone' then
+    add(over, id)
+    add(forgotten, id)
+  elseif what == 'newer' then
+    return
+  elseif verb == 'back' then
+    if not length('LLEN', KEYS[5 + k]) then return end
+    r.attempt = math.max(r.attempt - 1, 0)
+    r.doubt = math.min(r.doubt, 2)
+    add(over, id)
+    add(held, id, noted(r, '-'))
+    add(lane(backs, k), id)
+  elseif verb == 'retry' and r.attempt < (attempts > 0 and attempts or tonumber(ARGV[12])) then
+    if not length('ZCARD', delayed) then return end
+    r.reason, r.doubt = text, math.min(r.doubt, 2)
+    add(over, id)
+    add(held, id, noted(r, '-'))
+    add(later, string.format('%.0f', now + tonumber(ms)), id)
+    sooner(tonumber(ms) * 1000)
+  else
+    bury(id, r, text, name)
+  end
+end
+for j = i, #ARGV, 6 do
+  local id = ARGV[j + 1]
+  local run = run_of[id]
+  if run and run:find(ARGV[j + 2], 1, true) == 1 then
+    settle(ARGV[j], id, ARGV[j + 3], ARGV[j + 4], ARGV[j + 5])
+  else
+    add(lost, id)
+  end
+end
 
-local due = -1
-if ARGV[4] == 'tidy' then
-  for _, id in ipairs(redis.call('ZRANGE', KEYS[2], '-inf', stamp, 'BYSCORE', 'LIMIT', 0, 100)) do
-    redis.call('ZREM', KEYS[2], id)
-    local lane = begin_of(before .. id .. after)
-    if lane then
-      redis.call('RPUSH', lane_of(lane), id)
-      keep(lane_of(lane))
-      woken = true
-    else
-      forgotten[#forgotten + 1] = id
-    end
+-- What dead workers have left goes to the front of its lane, and what is due to the end.
+local undelayed, more = {}, false
+if tidy then
+  local mine = {}
+  for _, id in ipairs(over) do mine[id] = true end
+  local all = look(redis.pcall('ZRANGE', leases, '-inf', stamp, 'BYSCORE', 'LIMIT', 0, most), leases)
+  local moved = #all == 0
+  for n = 1, #all do
+    if run_of[all[n]] == nil then add(asked, all[n]) end
   end
-  for _, id in ipairs(redis.call('ZRANGE', KEYS[1], '-inf', stamp, 'BYSCORE', 'LIMIT', 0, 100)) do
-    redis.call('ZREM', KEYS[1], id)
-    local job, run = before .. id .. after, redis.call('HGET', runs, id) or ''
-    local lane = begin_of(job)
-    if lane then
-      if run == '' then run = '- ' .. stamp .. ' 0 0 0\n\n' end -- it is not known any more: a fence that is larger for certain
-      local _, _, attempt, crashes, _, reason = read(run)
-      attempt, crashes = math.max(attempt - 1, 0), crashes + 1
-      if crashes >= tonumber(ARGV[5]) then
-        bury(id, job, run, attempt, crashes, 'its workers died ' .. crashes .. ' times')
-      else
-        leave(id, run, attempt, crashes, reason)
-        back(id, lane)
+  ask()
+  for _, id in ipairs(all) do
+    local what, k, _, name
+    if not mine[id] then what, k, _, name = head(id) end
+    local r = known(run_of[id] or '')
+    if what and not r then
+      what = 'newer'
+      add(faults, 'NEWER ' .. word(runs))
+    end
+    if what == 'gone' then
+      moved = true
+      add(over, id)
+      add(forgotten, id)
+    elseif what == 'there' and r.cancelled then
+      moved = true
+      finish(id, name)
+    elseif what == 'there' then
+      r.attempt = math.max(r.attempt - 1, 0)
+      if r.doubt == 3 then r.crashes, r.doubt = r.crashes + 1, 2 else r.doubt = math.min(r.doubt + 1, 2) end
+      if r.crashes >= tonumber(ARGV[5]) then
+        moved = length('ZCARD', dead) and true or moved
+        bury(id, r, 'its workers died ' .. r.crashes .. ' times', name)
+      elseif length('LLEN', KEYS[5 + k]) then
+        moved = true
+        add(lane(fronts, k), id)
+        run_of[id] = noted(r, '-')
       end
-    else
-      forgotten[#forgotten + 1] = id
     end
   end
+  more = moved and #all == most
+  all = mind(redis.pcall('ZRANGE', delayed, '-inf', stamp, 'BYSCORE', 'LIMIT', 0, most), delayed) or {}
+  moved = 0
+  for _, id in ipairs(all) do
+    local what, k = head(id)
+    if what == 'there' and length('LLEN', KEYS[5 + k]) then
+      moved = moved + 1
+      add(undelayed, id)
+      add(lane(ends, k), id)
+    elseif what == 'gone' then
+      moved = moved + 1
+      add(undelayed, id)
+      add(forgotten, id)
+    end
+  end
+  more = more or moved > 0 and #all == most
   -- What is known of jobs that are gone with the place they were in.
-  for _, id in ipairs(redis.call('HRANDFIELD', runs, 10)) do
-    if redis.call('EXISTS', before .. id .. after) == 0 and not redis.call('ZSCORE', KEYS[1], id) then forgotten[#forgotten + 1] = id end
+  for _, id in ipairs(look(redis.pcall('HRANDFIELD', runs, 10), runs)) do
+    if redis.call('EXISTS', before .. id .. after) == 0 and not leased_now(id) then add(forgotten, id) end
   end
-  for _, key in ipairs({ KEYS[1], KEYS[2] }) do
-    local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
-    if first then
-      local ms = math.max(tonumber(first) - now, 0)
-      if due < 0 or ms < due then due = ms end
+  local stuck = #faults > 0
+  for _, key in ipairs({ leases, delayed }) do
+    local next = mind(redis.pcall('ZRANGE', key, '(' .. stamp, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES'), key)
+    if next and next[2] then sooner((tonumber(next[2]) - now) * 1000) end
+  end
+  if stuck then sooner(1000000) end
+end
+
+-- Claims.
+local ids, jobs, tried, leased, got, taken, looked = {}, {}, {}, {}, 0, {}, 0
+local until_then = string.format('%.0f', now + tonumber(ARGV[3]))
+local fresh = string.format('%s %.0f 1 0 0 0 r1\n\n', ARGV[1], micros)
+local claimed = {}
+-- Claims what can be of these, and gives how many it has seen to; it stops at a job that is not for this program.
+local function claim(some)
+  local names = {}
+  for n = 1, #some do
+    names[n] = before .. some[n] .. after
+    if run_of[some[n]] == nil then asked[#asked + 1] = some[n] end
+  end
+  ask()
+  looked = looked + #some
+  local found = look(redis.pcall('MGET', unpack(names)), names[1])
+  for n = 1, #some do
+    local id, text = some[n], found[n]
+    local run = run_of[id]
+    if got == wanted then return n - 1 end
+    if not text then -- its TTL ran out, or somebody has deleted it: its id means nothing
+      mind(redis.pcall('STRLEN', names[n]), names[n])
+      if run then forgotten[#forgotten + 1] = id end
+    elseif newer(text) then
+      add(faults, 'NEWER ' .. word(names[n]))
+      return n - 1, true
+    elseif not taken[id] and not (run and run:sub(1, 2) ~= '- ' and leased_now(id)) then -- else it is being worked on: its id was there twice
+      local r = run and known(run)
+      if run and not r then
+        add(faults, 'NEWER ' .. word(runs))
+        return n - 1, true
+      end
+      taken[id] = true
+      if r and r.cancelled then
+        local _, _, _, name = head(id)
+        finish(id, name)
+      else
+        got = got + 1
+        ids[got], jobs[got] = id, text
+        if r then
+          r.fence, r.attempt = math.max(r.fence + 1, micros), r.attempt + 1
+          if r.doubt == 3 then r.doubt = 2 end
+          run = noted(r, ARGV[1])
+          local o = #tried
+          tried[o + 1], tried[o + 2], tried[o + 3], tried[o + 4], tried[o + 5] = got, r.attempt, string.format('%.0f', r.fence), r.crashes, r.doubt
+        end
+        leased[2 * got - 1], leased[2 * got] = until_then, id
+        claimed[2 * got - 1], claimed[2 * got] = id, run or fresh
+      end
     end
+  end
+  return #some
+end
+local popped = {}
+local function from(list)
+  local seen = 0
+  while list and got < wanted and seen < #list do
+    local n, stop = claim({ unpack(list, seen + 1, math.min(seen + wanted - got, #list)) })
+    seen = seen + n
+    if stop then break end
+  end
+  return seen
+end
+local front_seen, end_seen = {}, {}
+for _, k in ipairs(order) do
+  if got == wanted or looked > wanted + most then break end
+  front_seen[k] = from(fronts[k])
+  popped[k] = 0
+  local some, stop
+  if front_seen[k] == #(fronts[k] or {}) then
+    repeat
+      local need, n = wanted - got, 0
+      some = first and k == order[1] and popped[k] == 0 and need == wanted and first or waiting(k, popped[k], need)
+      if #some > 0 then n, stop = claim(some) end
+      popped[k] = popped[k] + n
+    until stop or #some < need or got == wanted or looked > wanted + most
+    if not stop and got < wanted and looked <= wanted + most then end_seen[k] = from(ends[k]) end
+  end
+end
+more = more or wanted > 0 and got < wanted and looked > wanted + most
+if more then due = 0 end
+if (got > 0 or #over > 0) and not tidy then look(redis.pcall('ZCARD', leases), leases) end
+if #results > 0 then look(redis.pcall('EXISTS', unpack(results)), results[1]) end
+
+-- The oldest of too many dead ones.
+local oldest = {}
+if #died > 0 then
+  local excess = math.min(lengths[dead] + #died / 2 - tonumber(ARGV[11]), lengths[dead], most)
+  if excess > 0 then oldest = look(redis.pcall('ZRANGE', dead, 0, excess - 1), dead) end
+  for _, id in ipairs(oldest) do
+    add(ended, before .. id .. after)
+    add(forgotten, id)
   end
 end
 
-drop()
-local wanted = tonumber(ARGV[2])
-local state = redis.call('HMGET', KEYS[4], 'paused', 'tat')
-if state[1] then wanted = 0 end
-local gap = tonumber(ARGV[13])
-local micros, tat
-if gap > 0 and wanted > 0 then
-  micros = t[1] * 1000000 + t[2]
-  tat = math.max(tonumber(state[2] or '0'), micros)
-  if tat > micros + ARGV[14] * gap then -- the clock was put back: that costs one burst
-    tat = micros + ARGV[14] * gap
-    redis.call('HSET', KEYS[4], 'tat', string.format('%.0f', tat))
-    keep(KEYS[4])
-  end
-  local allowed = math.floor((micros + ARGV[14] * gap - tat) / gap)
-  if allowed < 1 then
-    due = math.ceil((tat + gap - ARGV[14] * gap - micros) / 1000)
-  end
-  wanted = math.max(math.min(wanted, allowed), 0)
+-- From here on everything is written, and nothing can fail. What takes away is first: a server whose memory is full refuses the rest, unless a script has
+-- written already.
+local waking = false
+local function keep(key) if ttl > 0 then redis.call('PEXPIRE', key, ttl) end end
+local function write(command, key, list)
+  for from = 1, #list, 1000 do redis.call(command, key, unpack(list, from, math.min(from + 999, #list))) end
 end
-local ids, jobs, tried, leased, held, got, taken = {}, {}, {}, {}, {}, 0, {}
-local ends = string.format('%.0f', now + tonumber(ARGV[3]))
-local fresh = ARGV[1] .. ' 1 1 0 0\n\n'
-for number in ARGV[15]:gmatch('%d') do
-  while got < wanted do
-    local popped = redis.call('LPOP', lane_of(number), wanted - got)
-    if not popped then break end
-    local names = {}
-    for n, id in ipairs(popped) do names[n] = before .. id .. after end
-    local texts, known = redis.call('MGET', unpack(names)), redis.call('HMGET', runs, unpack(popped))
-    for n, id in ipairs(popped) do
-      local run = known[n]
-      if not texts[n] then -- its TTL ran out, or somebody has deleted it: its id means nothing
-        if run then forgotten[#forgotten + 1] = id end
-      elseif not taken[id] and not (run and run:sub(1, 2) ~= '- ' and redis.call('ZSCORE', KEYS[1], id)) then -- else it is being worked on: its id was there twice
-        got, taken[id] = got + 1, true
-        ids[got], jobs[got] = id, texts[n]
-        if run then
-          local _, claims, attempt, crashes, cancelled, reason, progress = read(run)
-          run = string.format('%s %.0f %.0f %.0f %s\n', ARGV[1], claims + 1, attempt + 1, crashes, cancelled) .. reason .. '\n' .. progress
-          local o = #tried
-          tried[o + 1], tried[o + 2], tried[o + 3], tried[o + 4] = got, attempt + 1, claims + 1, crashes
-        end
-        leased[2 * got - 1], leased[2 * got] = ends, id
-        held[2 * got - 1], held[2 * got] = id, run or fresh
-      end
-    end
-    drop()
+for _, k in ipairs(order) do
+  for _, id in ipairs(fronts[k] or {}) do
+    add(over, id)
+    if not taken[id] then add(held, id, run_of[id]) end
   end
 end
+for from = 1, #ended, 1000 do redis.call('UNLINK', unpack(ended, from, math.min(from + 999, #ended))) end
+write('ZREM', leases, over)
+write('ZREM', delayed, undelayed)
+for k, n in pairs(popped) do
+  if n > 0 then redis.call('LPOP', KEYS[5 + k], n) end
+end
+write('ZREM', dead, oldest)
+write('HDEL', runs, forgotten)
+write('HSET', runs, held)
 if got > 0 then
-  redis.call('HSET', runs, unpack(held))
-  keep(runs)
-  redis.call('ZADD', KEYS[1], unpack(leased))
-  keep(KEYS[1])
-  if gap > 0 then
-    redis.call('HSET', KEYS[4], 'tat', string.format('%.0f', tat + got * gap))
-    keep(KEYS[4])
+  write('HSET', runs, claimed)
+  write('ZADD', leases, leased)
+  keep(leases)
+end
+if got > 0 or #held > 0 then keep(runs) end
+for n = 1, #results do redis.call('SET', results[n], texts[2 * n - 1], 'PX', texts[2 * n]) end
+if #later > 0 then
+  write('ZADD', delayed, later)
+  keep(delayed)
+end
+if #died > 0 then
+  write('ZADD', dead, died)
+  keep(dead)
+end
+for _, k in ipairs(order) do
+  local pushed = false
+  local function push(command, id)
+    if id and not taken[id] then
+      redis.call(command, KEYS[5 + k], id)
+      pushed = true
+    end
+  end
+  for n = #(fronts[k] or {}), (front_seen[k] or 0) + 1, -1 do push('LPUSH', fronts[k][n]) end
+  for _, id in ipairs(backs[k] or {}) do push('LPUSH', id) end
+  for n = (end_seen[k] or 0) + 1, #(ends[k] or {}) do push('RPUSH', ends[k][n]) end
+  if pushed then
+    keep(KEYS[5 + k])
+    waking = true
   end
 end
-if woken and got < wanted then woken = false end -- all of it is in my hands
-if woken then redis.call('PUBLISH', ARGV[16], 'ready') end
-return { due, lost, ids, jobs, tried, state[1] or '', dead }
+if gap > 0 and (got > 0 or back) then
+  if got == 0 then redis.call('HDEL', state, '') end
+  redis.call('HSET', state, 'tat', string.format('%.0f', tat + got * gap))
+  if not told[1] then keep(state) end
+end
+if waking then redis.call('PUBLISH', ARGV[18], 'ready ' .. ARGV[19]) end
+return { due, lost, ids, jobs, tried, told[1] or '', buried, faults, string.format('%.0f', micros) }

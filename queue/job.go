@@ -22,13 +22,14 @@ type Job[T any] struct {
 	Fence    int64     // grows with every run: pass it to what must not be written by an older one
 	Enqueued time.Time // by the server's clock
 
-	queue  Queue[T]
-	raw    string
-	alien  bool
-	unique string
-	token  string
-	result string
-	ctx    context.Context
+	queue    Queue[T]
+	raw      string
+	alien    bool
+	unique   string
+	doubtful bool
+	token    string
+	result   string
+	ctx      context.Context
 
 	mu       sync.Mutex
 	cancel   context.CancelCauseFunc
@@ -54,7 +55,7 @@ func (a alive) Err() error {
 
 func (c *crew[T]) begin(one claimed) *Job[T] {
 	lease := c.q.lease()
-	j := &Job[T]{ID: one.id, Attempt: one.attempt, Crashes: one.crashes, Fence: one.claims, Enqueued: time.UnixMilli(one.enqueued), queue: c.q, raw: one.payload, alien: one.alien, unique: one.unique, token: one.token, deadline: one.sent.Add(lease - margin(lease))}
+	j := &Job[T]{ID: one.id, Attempt: one.attempt, Crashes: one.crashes, Fence: one.fence, Enqueued: time.UnixMilli(one.enqueued), queue: c.q, raw: one.payload, alien: one.alien, unique: one.unique, doubtful: one.doubtful, token: one.token, deadline: one.sent.Add(lease - margin(lease))}
 	inner, cancel := context.WithCancelCause(c.jobs)
 	j.ctx, j.cancel = alive{inner, j.expired}, cancel
 	c.mu.Lock()
@@ -162,7 +163,7 @@ func (q Queue[T]) one(ctx context.Context, effect keywright.Effect, verb, id, to
 	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Runs, q.keys.Job.Of(id)}, q.laneKeys()...)
 	n, err := keywright.NewOp(keywright.Spec[int64]{
 		Action: keywright.Action{Client: q.client, Name: verb, Entry: q.entry, Effect: effect, Key: keys[4]},
-		Script: jobScript, Keys: keys, Args: []string{verb, id, token, text, q.keys.Channel, q.ttl(), q.database()},
+		Script: jobScript, Keys: keys, Args: []string{verb, id, token, text, q.keys.Channel, q.ttl(), q.database(), q.laneNames()},
 		Decode: func(r rueidis.RedisResult) (int64, error) { return r.ToInt64() },
 	}).Do(ctx)
 	return n, q.named(ctx, keys, err)

@@ -1,6 +1,8 @@
 package queue
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,12 +22,12 @@ const (
 )
 
 // keep renews the leases of the jobs that run, ends the contexts of those whose
-// lease cannot be relied on, and looks at an idle queue once a second. It never
-// waits for the server itself.
+// lease cannot be relied on, wakes a runner when something is due, and looks at an
+// idle queue once a second. It never waits for the server itself.
 func (c *crew[T]) keep(over <-chan struct{}) {
 	tick := min(c.q.lease()/8, 250*time.Millisecond)
-	ticker := time.NewTicker(tick)
-	defer ticker.Stop()
+	timer := time.NewTimer(tick)
+	defer timer.Stop()
 	var beating, polling, telling atomic.Bool
 	var chores sync.WaitGroup
 	defer chores.Wait()
@@ -46,20 +48,21 @@ func (c *crew[T]) keep(over <-chan struct{}) {
 		}) {
 			beat = now
 		}
-		if due, idle := c.dueNow(now); idle && due {
-			c.due()
-		} else if idle && now.Sub(look) >= poll {
+		wait, idle := c.dueNow(now)
+		if idle && now.Sub(look) >= poll {
 			look = now
 			background(&polling, c.look)
 		}
+		timer.Reset(min(wait, tick))
 		select {
-		case <-ticker.C:
-			now = time.Now()
+		case <-timer.C:
+		case <-c.early:
 		case <-c.flags:
-			now, beat = time.Now(), time.Time{}
+			beat = time.Time{}
 		case <-over:
 			return
 		}
+		now = time.Now()
 	}
 }
 
@@ -78,13 +81,57 @@ func (c *crew[T]) expire(next time.Time) {
 	c.end(func(j *Job[T]) bool { return next.After(j.Deadline()) }, ErrLost)
 }
 
-func (c *crew[T]) dueNow(now time.Time) (due, idle bool) {
+// dueNow wakes a runner if something is due, and says how long it is until then.
+func (c *crew[T]) dueNow(now time.Time) (wait time.Duration, idle bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if due = !c.dueAt.IsZero() && !now.Before(c.dueAt); due {
+	at := c.dueAt
+	if idle = c.idle > 0; !at.IsZero() && !now.Before(at) {
 		c.dueAt = time.Time{}
 	}
-	return due, c.idle > 0
+	c.mu.Unlock()
+	switch {
+	case at.IsZero():
+		return poll, idle
+	case now.Before(at):
+		return at.Sub(now), idle
+	}
+	c.due()
+	return poll, idle
+}
+
+// expect notes when something is due, as the server said in a call; all is whether
+// the call has looked at everything. The caller holds mu.
+func (c *crew[T]) expect(due time.Duration, all bool) {
+	if due < 0 {
+		return
+	}
+	at := time.Now().Add(due)
+	if due == 0 {
+		c.nextTidy = time.Time{}
+	}
+	if !all && !c.dueAt.IsZero() && c.dueAt.Before(at) {
+		return
+	}
+	c.dueAt = at
+	select {
+	case c.early <- struct{}{}:
+	default:
+	}
+}
+
+// begins says that the handler of a job begins, of which leases have ended without
+// such a word: only then is it a crash when this one does. Where that cannot be
+// said, the handler does not begin.
+func (c *crew[T]) begins(j *Job[T]) bool {
+	ctx, cancel := context.WithDeadline(j.ctx, j.Deadline())
+	defer cancel()
+	err := c.q.begins(ctx, j.ID, j.token)
+	if errors.Is(err, ErrLost) {
+		j.stop(ErrLost)
+	} else if err != nil {
+		c.tell(err)
+	}
+	return err == nil
 }
 
 // look asks whether there is anything at all: one command.

@@ -223,10 +223,19 @@ func (q Queue[T]) Enqueue(ctx context.Context, task Task[T]) (id string, err err
 		return "", &keywright.Error{Class: keywright.UnknownOutcome, Op: "enqueue", Entry: q.entry.Name, Err: err, Hint: mayBeThere}
 	case put.err != nil:
 		return "", own(put.err)
-	case put.other != "":
-		return put.other, q.exists()
+	case put.said != "":
+		return q.instead(put.said)
 	}
 	return id, nil
+}
+
+// instead is what the script says about a job that it has not put there: "=" and
+// the id of the one that is there, or what is wrong with one of its keys.
+func (q Queue[T]) instead(said string) (id string, err error) {
+	if other, there := strings.CutPrefix(said, "="); there {
+		return other, q.exists()
+	}
+	return "", q.faulty("enqueue", said)
 }
 
 const mayBeThere = "it may be there: give jobs an ID, and enqueue again"
@@ -247,15 +256,19 @@ func (q Queue[T]) exists() error {
 
 // EnqueueAll puts many jobs into the queue, a thousand in a round trip, each
 // thousand in one step. ids are those of the jobs, also of those that were there
-// before (then the error is ErrExists); it is shorter than tasks when a later
-// thousand failed. Of each queue a client has sixteen such calls under way at a
-// time; the next ones wait their turn.
+// before (then the error is ErrExists); one is empty if a key of that job has a
+// wrong type, which the error names: the others are there. ids is shorter than
+// tasks when a later thousand failed. Of each queue a client has sixteen such
+// calls under way at a time; the next ones wait their turn.
 func (q Queue[T]) EnqueueAll(ctx context.Context, tasks []Task[T]) (ids []string, err error) {
-	for len(tasks) > 0 && (err == nil || errors.Is(err, ErrExists)) {
+	for len(tasks) > 0 {
 		n := min(len(tasks), maxBatch)
 		some, failed := q.enqueue(ctx, tasks[:n])
-		if ids, tasks = append(ids, some...), tasks[n:]; failed != nil && (err == nil || !errors.Is(failed, ErrExists)) {
+		if failed != nil && (err == nil || errors.Is(err, ErrExists)) {
 			err = failed
+		}
+		if ids, tasks = append(ids, some...), tasks[n:]; len(some) < n {
+			break
 		}
 	}
 	return ids, err
@@ -284,8 +297,11 @@ func (q Queue[T]) enqueue(ctx context.Context, tasks []Task[T]) ([]string, error
 		return nil, err
 	}
 	for i, m := range others {
-		if other, _ := m.ToString(); other != "" {
-			ids[i], err = other, q.exists()
+		if said, _ := m.ToString(); said != "" {
+			id, failed := q.instead(said)
+			if ids[i] = id; err == nil || errors.Is(err, ErrExists) {
+				err = failed
+			}
 		}
 	}
 	return ids, err
@@ -316,13 +332,15 @@ func (q Queue[T]) form(t *Task[T]) form {
 // header is what the script needs before the jobs.
 func (q Queue[T]) header(f form, jobs int) (keys, args []string) {
 	if f == plain {
-		keys, args = make([]string, 0, 1+jobs), make([]string, 0, 4+jobs)
-		return append(keys, q.keys.Lanes[0].Key), append(args, q.ttl(), q.keys.Channel, strconv.Itoa(len(q.keys.Job.Before)+1), strconv.Itoa(-len(q.keys.Job.After)-1))
+		keys, args = make([]string, 0, 1+jobs), make([]string, 0, 6+jobs)
+		return append(keys, q.keys.Lanes[0].Key), append(args, q.ttl(), q.keys.Channel, strconv.Itoa(len(q.keys.Job.Before)+1), strconv.Itoa(-len(q.keys.Job.After)-1),
+			cmp.Or(q.keys.Lanes[0].Name, noName), q.database())
 	}
 	keys = make([]string, 0, 4+len(q.keys.Lanes)+2*jobs)
-	args = make([]string, 0, 5+7*jobs)
+	args = make([]string, 0, 10+7*jobs)
 	keys = append(append(keys, q.keys.Delayed, q.keys.Runs, q.keys.Leases, q.keys.Dead), q.laneKeys()...)
-	return keys, append(args, strconv.Itoa(len(q.keys.Lanes)), q.ttl(), q.keys.Channel, q.keys.Job.Before, q.keys.Job.After)
+	return keys, append(args, strconv.Itoa(len(q.keys.Lanes)), q.ttl(), q.keys.Channel, q.database(), q.keys.Job.Before, q.keys.Job.After,
+		q.keys.Result.Before, q.keys.Result.After, q.laneNames(), q.clustered())
 }
 
 // write appends what the script needs of one job.

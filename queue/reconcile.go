@@ -3,27 +3,117 @@ package queue
 import (
 	"context"
 	_ "embed"
+	"errors"
+	"hash/maphash"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
 )
 
 //go:embed reconcile.lua
 var reconcileText string
 
-var reconcileScript = keywright.NewScript("queue reconcile", reconcileText)
+// lookScript is reconcileScript without its writes.
+var (
+	reconcileScript = keywright.NewScript("queue reconcile", lookText+knownText+reconcileText)
+	lookScript      = keywright.NewReadOnlyScript("queue look", lookText+knownText+withoutWrites(reconcileText))
+)
+
+func withoutWrites(text string) string {
+	reads, _, _ := strings.Cut(text, "-- WRITES")
+	return reads
+}
+
+// The bounds of one pass and of its calls.
+const (
+	page     = 1000      // ids of a lane, or keys, in a round trip
+	mostSeen = 8_000_000 // ids of lanes that a pass remembers, in 8 bytes each
+	fromEnds = 1000      // elements of a lane that a call looks at from each end
+	places   = 10        // looks into lanes per call: about a millisecond of the server
+)
 
 // Reconcile looks at every job that is stored, and brings back those that are in
 // no lane, no lease, not delayed and not dead; it gives their ids. No step of a
 // queue leaves one behind: it is for a server that has thrown keys away or lost
-// its last writes, or on which somebody has deleted some by hand. It scans the
-// server, 500 keys a round trip; a job that moves meanwhile is left alone. With
-// dry it changes nothing.
+// its last writes, or on which somebody has deleted some by hand. It reads the
+// lanes, and then scans the server, in calls of about a millisecond however much
+// waits: jobs go on meanwhile. One that comes into a lane while it looks may be
+// put there a second time, which is harmless: it runs once. What it has brought
+// back stays when it fails, and it can be run again. With dry it changes nothing.
 func (q Queue[T]) Reconcile(ctx context.Context, dry bool) (back []string, err error) {
 	if q.err != nil {
 		return nil, q.err
 	}
+	s := sighting{seed: maphash.MakeSeed(), passes: 1}
+	for ; s.pass < s.passes; s.pass++ {
+		if err := q.see(ctx, &s); err != nil {
+			return back, err
+		}
+		found, err := q.missing(ctx, &s, dry)
+		if back = append(back, found...); err != nil {
+			return back, err
+		}
+	}
+	return back, nil
+}
+
+// sighting is which ids are in a lane, as far as one pass is about them: a pass
+// has those whose hash says so.
+type sighting struct {
+	seed         maphash.Seed
+	pass, passes uint64
+	ids          []uint64 // sorted
+}
+
+func (s *sighting) own(id string) (sum uint64, own bool) {
+	sum = maphash.String(s.seed, id)
+	return sum, sum%s.passes == s.pass
+}
+
+// see reads the lanes from their ends to their fronts, where jobs leave: none that
+// stays is passed over.
+func (q Queue[T]) see(ctx context.Context, s *sighting) error {
+	if s.pass == 0 {
+		stats, err := q.Stats(ctx)
+		if err != nil {
+			return err
+		}
+		s.passes = uint64(stats.Waiting()/mostSeen) + 1
+	}
+	s.ids = s.ids[:0]
+	for _, lane := range q.laneKeys() {
+		for last := int64(-1); ; last -= page {
+			ids, err := q.rangeOf(ctx, lane, last-page+1, last)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				if sum, own := s.own(id); own {
+					s.ids = append(s.ids, sum)
+				}
+			}
+			if len(ids) < page {
+				break
+			}
+		}
+	}
+	slices.Sort(s.ids)
+	return nil
+}
+
+func (q Queue[T]) rangeOf(ctx context.Context, lane string, from, to int64) ([]string, error) {
+	return keywright.NewOp(keywright.Spec[[]string]{
+		Action: keywright.Action{Client: q.client, Name: "reconcile", Entry: q.entry, Effect: keywright.Reads, Key: lane},
+		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Lrange().Key(lane).Start(from).Stop(to).Build() },
+		Decode: func(r rueidis.RedisResult) ([]string, error) { return r.AsStrSlice() },
+	}).Do(ctx)
+}
+
+// missing looks at every job of a pass that was in no lane.
+func (q Queue[T]) missing(ctx context.Context, s *sighting, dry bool) (back []string, err error) {
 	match := globbed(q.keys.Job.Before) + "*" + globbed(q.keys.Job.After)
 	for _, node := range q.client.Raw().Nodes() {
 		if role, err := node.Do(ctx, node.B().Role().Build()).ToArray(); err == nil && len(role) > 0 {
@@ -32,15 +122,18 @@ func (q Queue[T]) Reconcile(ctx context.Context, dry bool) (back []string, err e
 			}
 		}
 		for cursor := uint64(0); ; {
-			page, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(match).Count(500).Build()).AsScanEntry()
+			found, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(match).Count(page).Build()).AsScanEntry()
 			if err != nil {
-				return back, err
+				return back, q.scanning(err)
 			}
-			found, err := q.reconcile(ctx, page.Elements, dry)
-			if back = append(back, found...); err != nil {
-				return back, err
+			ids := q.unseen(s, found.Elements)
+			for some := range slices.Chunk(ids, max(places/len(q.keys.Lanes), 1)) {
+				brought, err := q.reconcile(ctx, some, dry)
+				if back = append(back, brought...); err != nil {
+					return back, err
+				}
 			}
-			if cursor = page.Cursor; cursor == 0 {
+			if cursor = found.Cursor; cursor == 0 {
 				break
 			}
 		}
@@ -48,39 +141,46 @@ func (q Queue[T]) Reconcile(ctx context.Context, dry bool) (back []string, err e
 	return back, nil
 }
 
-func (q Queue[T]) reconcile(ctx context.Context, jobs []string, dry bool) ([]string, error) {
-	args := []string{strconv.Itoa(len(q.keys.Lanes)), q.keys.Channel}
-	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Runs}, q.laneKeys()...)
+// scanning is why the server could not be scanned.
+func (q Queue[T]) scanning(err error) error {
+	e := &keywright.Error{Class: keywright.Retryable, Op: "reconcile", Entry: q.entry.Name, Err: err}
+	if reply, ok := errors.AsType[*rueidis.RedisError](err); ok && strings.HasPrefix(reply.Error(), "NOPERM") {
+		e.Class, e.Hint = keywright.Refused, "it scans the server, which the users of an application may not: log in as one that may SCAN"
+	}
+	return e
+}
+
+// unseen are the ids of a pass that were in no lane.
+func (q Queue[T]) unseen(s *sighting, jobs []string) (ids []string) {
 	for _, key := range jobs {
 		id := strings.TrimSuffix(strings.TrimPrefix(key, q.keys.Job.Before), q.keys.Job.After)
-		if q.legal(id) == nil {
-			keys, args = append(keys, key), append(args, id)
+		sum, own := s.own(id)
+		if _, there := slices.BinarySearch(s.ids, sum); own && !there && q.legal(id) == nil {
+			ids = append(ids, id)
 		}
 	}
-	if len(args) == 2 {
-		return nil, nil
-	}
-	script, effect := reconcileScript, keywright.Idempotent
+	return ids
+}
+
+func (q Queue[T]) reconcile(ctx context.Context, ids []string, dry bool) ([]string, error) {
+	script, effect, how := reconcileScript, keywright.Idempotent, ""
 	if dry {
-		script, effect = lookScript, keywright.Reads
+		script, effect, how = lookScript, keywright.Reads, "dry"
+	}
+	args := []string{strconv.Itoa(len(q.keys.Lanes)), q.keys.Channel, q.database(), q.laneNames(), strconv.Itoa(fromEnds), how}
+	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Runs}, q.laneKeys()...)
+	for _, id := range ids {
+		keys, args = append(keys, q.keys.Job.Of(id)), append(args, id)
 	}
 	out, err := q.run(ctx, "reconcile", script, effect, keys, args)
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(out))
+	brought := make([]string, len(out))
 	for i, m := range out {
-		ids[i], _ = m.ToString()
+		brought[i], _ = m.ToString()
 	}
-	return ids, nil
-}
-
-// lookScript is reconcileScript without its writes.
-var lookScript = keywright.NewReadOnlyScript("queue look", withoutWrites(reconcileText))
-
-func withoutWrites(text string) string {
-	begin, end := strings.Index(text, "    if (redis.call('HGET'"), strings.Index(text, "    out[#out + 1] = id")
-	return text[:begin] + text[end:]
+	return brought, nil
 }
 
 // globbed is text as a glob that matches nothing else.

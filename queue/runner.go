@@ -169,6 +169,9 @@ func (r *runner[T]) run(j *Job[T]) settlement {
 	if j.ctx.Err() != nil { // it has waited for too long after others of its batch
 		return r.unbegun(j)
 	}
+	if j.doubtful && !r.begins(j) {
+		return r.unbegun(j)
+	}
 	r.now = j
 	began := time.Now()
 	err = r.guarded(j)

@@ -1,13 +1,27 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"errors"
+	"fmt"
+	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/keywright/keywright"
 	"github.com/redis/rueidis"
 )
+
+//go:embed look.lua
+var lookText string
+
+//go:embed known.lua
+var knownText string
+
+//go:embed begin.lua
+var beginText string
 
 //go:embed enqueue.lua
 var enqueueText string
@@ -36,11 +50,12 @@ var stateText string
 // The scripts are variables so that a test can take a guard out and see that it
 // is missed.
 var (
-	enqueueScript = keywright.NewScript("queue enqueue", enqueueText)
-	plainScript   = keywright.NewScript("queue plain", plainText)
-	fetchScript   = keywright.NewScript("queue fetch", fetchText)
+	enqueueScript = keywright.NewScript("queue enqueue", lookText+knownText+enqueueText)
+	plainScript   = keywright.NewScript("queue plain", lookText+plainText)
+	fetchScript   = keywright.NewScript("queue fetch", lookText+knownText+fetchText)
+	beginScript   = keywright.NewScript("queue begin", lookText+knownText+beginText)
 	beatScript    = keywright.NewScript("queue beat", beatText)
-	jobScript     = keywright.NewScript("queue job", jobText)
+	jobScript     = keywright.NewScript("queue job", lookText+knownText+jobText)
 	pauseScript   = keywright.NewScript("queue pause", pauseText)
 	statsScript   = keywright.NewReadOnlyScript("queue stats", statsText)
 	stateScript   = keywright.NewReadOnlyScript("queue state", stateText)
@@ -55,11 +70,90 @@ func (q Queue[T]) run(ctx context.Context, name string, s *keywright.Script, eff
 	return out, q.named(ctx, keys, err)
 }
 
+// list is a reply that is one. An error that names a key says so in Go's words.
+func list(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) {
+	out, err := r.ToArray()
+	return out, keyed(err)
+}
+
+func number(r rueidis.RedisResult) (int64, error) {
+	n, err := r.ToInt64()
+	return n, keyed(err)
+}
+
+// ErrNewer is a job, or something else of a queue, in a form that only a newer
+// program can read. It was left as it is.
+var ErrNewer = errors.New("a newer program has written it")
+
+// keyError is what a server says about a key. What it says decides the class.
+type keyError struct {
+	key, text string
+	err       error
+}
+
+func (e *keyError) Error() string { return fmt.Sprintf("the key %q: %s", e.key, e.text) }
+func (e *keyError) Unwrap() error { return e.err }
+
+// keyed is an error of a script that names a key, as look.lua writes it.
+func keyed(err error) error {
+	reply, ok := errors.AsType[*rueidis.RedisError](err)
+	if !ok {
+		return err
+	}
+	code, rest, ok := strings.Cut(reply.Error(), " the key ")
+	name, text, found := strings.Cut(rest, ": ")
+	key, bad := url.PathUnescape(name)
+	if !ok || !found || bad != nil {
+		return err
+	}
+	if code == "NEWER" {
+		return newer(key)
+	}
+	text, _, _ = strings.Cut(text, " script: ")
+	return &keyError{key, code + " " + text, err}
+}
+
+func newer(key string) *keywright.Error {
+	return &keywright.Error{Class: keywright.Refused, Err: fmt.Errorf("the key %q: %w", key, ErrNewer), Hint: "nothing of it was changed; a program of today's version works on it"}
+}
+
+// faulty is what was wrong with a key that only some jobs need, as a script
+// gives it: a code and the key.
+func (q Queue[T]) faulty(op, fault string) error {
+	code, name, _ := strings.Cut(fault, " ")
+	key, _ := url.PathUnescape(name)
+	e := &keywright.Error{Class: keywright.Refused, Err: fmt.Errorf("the key %q has another type than the queue gives it (%s)", key, code), Hint: "`keywright audit` finds all keys of a wrong type"}
+	if code == "NEWER" {
+		e = newer(key)
+	}
+	e.Op, e.Entry = op, q.entry.Name
+	return e
+}
+
+// laneNames are the names of the lanes as scripts take them, each with a space
+// after it.
+func (q Queue[T]) laneNames() string {
+	var b strings.Builder
+	for _, l := range q.keys.Lanes {
+		b.WriteString(cmp.Or(l.Name, noName) + " ")
+	}
+	return b.String()
+}
+
+// noName is the name of a lane without one as it is stored.
+const noName = "-"
+
+// clustered tells a script that a slot may move under it.
+func (q Queue[T]) clustered() string {
+	if q.client.Raw().Mode() == rueidis.ClientModeCluster {
+		return "cluster"
+	}
+	return ""
+}
+
 // database is the number of the database as messages have it: what is said on a
 // channel is heard in every database of a server.
 func (q Queue[T]) database() string { return strconv.Itoa(q.client.Database()) }
-
-func list(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() }
 
 func texts(m rueidis.RedisMessage) []string {
 	all, _ := m.AsStrSlice()

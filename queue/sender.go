@@ -50,8 +50,8 @@ func (f form) piece() piece {
 
 // put is what has become of it.
 type put struct {
-	other string // the id of the job that is there instead
-	err   error
+	said string // why it is not there, see instead
+	err  error
 }
 
 // mostPut is how many jobs of different callers travel together.
@@ -90,7 +90,7 @@ func (q Queue[T]) putAll(ctx context.Context, f form, pieces []piece) []put {
 		if err != nil || i >= len(others) {
 			out[i].err = err
 		} else {
-			out[i].other, _ = others[i].ToString()
+			out[i].said, _ = others[i].ToString()
 		}
 	}
 	return out

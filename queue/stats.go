@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -106,7 +107,7 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 	ids, err := keywright.NewOp(keywright.Spec[[]string]{
 		Action: keywright.Action{Client: q.client, Name: "dead", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Dead},
 		Build: func(b rueidis.Builder) rueidis.Completed {
-			return b.Lrange().Key(q.keys.Dead).Start(offset).Stop(offset + n - 1).Build()
+			return b.Zrange().Key(q.keys.Dead).Min(strconv.FormatInt(offset, 10)).Max(strconv.FormatInt(offset+n-1, 10)).Rev().Build()
 		},
 		Decode: func(r rueidis.RedisResult) ([]string, error) { return r.AsStrSlice() },
 	}).Do(ctx)
@@ -127,7 +128,10 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 	}
 	for i, m := range known {
 		text, _ := m.ToString()
-		s := readRun(text)
+		s, err := readRun(text)
+		if err != nil {
+			return nil, q.faulty("dead", "NEWER "+url.PathEscape(q.keys.Runs))
+		}
 		out[i] = Dead{ID: ids[i], Reason: s.Error, Attempts: s.Attempt, Crashes: s.Crashes}
 	}
 	return out, nil
@@ -228,21 +232,31 @@ func (q Queue[T]) State(ctx context.Context, id string) (State, error) {
 		return State{}, keywright.ErrNotFound
 	}
 	text, _ := out[1].ToString()
-	return readRun(text), nil
+	s, err := readRun(text)
+	if err != nil {
+		return s, q.faulty("state", "NEWER "+url.PathEscape(q.keys.Runs))
+	}
+	return s, nil
 }
 
-// readRun reads what is known of a job that has begun, as fetch.lua writes it:
-// "owner claims attempt crashes cancelled", a line with its last error, and how
-// far it is. One that has not begun has no text.
-func readRun(text string) (s State) {
+// readRun reads what is known of a job that has begun, as known.lua writes it:
+// "owner fence attempt crashes cancelled doubt r1", a line with its last error, and
+// how far it is. One that has not begun has no text. ErrNewer if it is in a newer
+// form.
+func readRun(text string) (s State, err error) {
 	line, rest, _ := strings.Cut(text, "\n")
-	s.Error, s.Progress, _ = strings.Cut(rest, "\n")
-	if f := strings.Fields(line); len(f) == 5 {
-		if f[0] != "-" {
-			s.Owner = strings.TrimRight(f[0], padding)
+	f := strings.Fields(line)
+	if len(f) != 7 || f[6] != "r1" {
+		if len(f) > 0 && strings.HasPrefix(f[len(f)-1], "r") && f[len(f)-1] != "r1" {
+			return s, ErrNewer
 		}
-		s.Attempt, _ = strconv.ParseInt(f[2], 10, 64)
-		s.Crashes, _ = strconv.ParseInt(f[3], 10, 64)
+		return s, nil
 	}
-	return s
+	s.Error, s.Progress, _ = strings.Cut(rest, "\n")
+	if f[0] != noName {
+		s.Owner = strings.TrimRight(f[0], padding)
+	}
+	s.Attempt, _ = strconv.ParseInt(f[2], 10, 64)
+	s.Crashes, _ = strconv.ParseInt(f[3], 10, 64)
+	return s, nil
 }

@@ -7,12 +7,12 @@ local t = redis.call('TIME')
 local now = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
 local out = {
   now, redis.call('HGET', KEYS[4], 'paused') or '', redis.call('ZCARD', KEYS[1]), redis.call('ZCOUNT', KEYS[1], '-inf', now),
-  redis.call('ZCARD', KEYS[2]), redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or '0', redis.call('LLEN', KEYS[3]),
+  redis.call('ZCARD', KEYS[2]), redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')[2] or '0', redis.call('ZCARD', KEYS[3]),
   redis.call('ZRANGE', KEYS[5], 0, 999, 'WITHSCORES'),
 }
 for i = 6, #KEYS do
   out[#out + 1] = redis.call('LLEN', KEYS[i])
   local first = redis.call('LINDEX', KEYS[i], 0)
-  out[#out + 1] = first and redis.call('GETRANGE', ARGV[1] .. first .. ARGV[2], 0, 20):match('^%d+') or '0'
+  out[#out + 1] = first and redis.call('GETRANGE', ARGV[1] .. first .. ARGV[2], 0, 24):match('^q1 (%d+) ') or '0'
 end
 return out

@@ -39,6 +39,9 @@ func (f *fetched) of(settled []settlement) (lost []string, dead []buried) {
 func (r *runner[T]) report(f fetched) {
 	settled := r.settled
 	r.settled = nil
+	for _, fault := range f.faults {
+		r.tell(r.q.faulty("claim", fault))
+	}
 	for _, id := range f.lost {
 		settled = slices.DeleteFunc(settled, func(s settlement) bool { return s.id == id })
 		r.tell(fmt.Errorf("job %s: %w", id, ErrLost))

@@ -16,7 +16,7 @@ import (
 func (q Queue[T]) named(ctx context.Context, keys []string, err error) error {
 	e, ok := errors.AsType[*keywright.Error](err)
 	reply, refused := errors.AsType[*rueidis.RedisError](err)
-	if !ok || !refused || !strings.HasPrefix(reply.Error(), "WRONGTYPE") {
+	if _, said := errors.AsType[*keyError](err); said || !ok || !refused || !strings.HasPrefix(reply.Error(), "WRONGTYPE") {
 		return err
 	}
 	told := *e
@@ -40,12 +40,10 @@ func (q Queue[T]) named(ctx context.Context, keys []string, err error) error {
 // typeOf is the type of one of the queue's keys.
 func (q Queue[T]) typeOf(key string) string {
 	switch key {
-	case q.keys.Leases, q.keys.Delayed, q.keys.Workers:
+	case q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Workers:
 		return "zset"
 	case q.keys.State, q.keys.Runs:
 		return "hash"
-	case q.keys.Dead:
-		return "list"
 	}
 	if slices.Contains(q.laneKeys(), key) {
 		return "list"

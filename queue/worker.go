@@ -141,6 +141,7 @@ type crew[T any] struct {
 	wake    chan struct{} // a reason to ask the server, for one runner
 	flags   chan struct{} // a reason to look at the flags of the jobs that run
 	paused  atomic.Bool   // as the server has said last
+	early   chan struct{} // something is due before the keeper would look
 	calls   *gather.Gather[wish, answer]
 
 	mu       sync.Mutex
@@ -155,7 +156,7 @@ func newCrew[T any](w *Worker[T], ctx context.Context) *crew[T] {
 	c := &crew[T]{w: w, q: w.queue, ctx: ctx, name: word(cmp.Or(w.o.Name, hostAndProcess())) + "/" + rand.Text()[:8], running: map[string]*Job[T]{}}
 	c.jobs, c.free = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.calling, c.hangUp = context.WithCancel(context.WithoutCancel(ctx))
-	c.wake, c.flags = make(chan struct{}, cmp.Or(w.o.Concurrency, 10)), make(chan struct{}, 1)
+	c.wake, c.flags, c.early = make(chan struct{}, cmp.Or(w.o.Concurrency, 10)), make(chan struct{}, 1), make(chan struct{}, 1)
 	c.calls = gather.New(max(1, min(64, maxBatch/cmp.Or(w.o.Batch, 1))), c.together)
 	return c
 }
@@ -228,7 +229,7 @@ func (c *crew[T]) together(_ context.Context, wishes []wish) []answer {
 		f.jobs = f.jobs[n:]
 		out[i].lost, out[i].dead = f.of(w.settled)
 	}
-	out[0].dead = append(out[0].dead, f.dead...) // nobody here has settled those
+	out[0].dead, out[0].faults = append(out[0].dead, f.dead...), f.faults // nobody here has settled those
 	return out
 }
 
@@ -349,9 +350,7 @@ func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 	for _, s := range settled {
 		delete(c.running, s.token+" "+s.id)
 	}
-	if f.due >= 0 {
-		c.dueAt = now.Add(f.due)
-	}
+	c.expect(f.due, tidy)
 	c.paused.Store(f.paused)
 	return f, nil
 }
