@@ -193,7 +193,7 @@ func (b *builder) notify(base *pattern.Pattern, role, doc string) {
 
 // queue is a list of job ids per lane; beside the lanes one string per job, its
 // result, and for all lanes together one zset of leases, one of delayed jobs, one
-// list of dead ones, one hash of what is known of jobs that have begun, who works,
+// of dead ones, one hash of what is known of jobs that have begun, who works,
 // what the queue is told to do, and who has asked for a job to be there once.
 func (b *builder) queue() {
 	id := b.jobID()
@@ -221,7 +221,7 @@ func (b *builder) queue() {
 	b.addRole(&Key{Role: "result", Kind: String, TTL: TTL{Policy: TTLAny, Text: "any"}, Doc: "The result of one job" + of}, base, "result:"+job)
 	b.addRole(&Key{Role: "leases", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs being worked on, scored by the end of their lease" + of}, base, "leases")
 	b.addRole(&Key{Role: "delayed", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs not yet due, scored by when they are" + of}, base, "delayed")
-	b.addRole(&Key{Role: "dead", Kind: List, TTL: ttl, Member: &id, Doc: "Jobs given up after their last attempt" + of}, base, "dead")
+	b.addRole(&Key{Role: "dead", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs given up after their last attempt, scored by when that was" + of}, base, "dead")
 	b.addRole(&Key{Role: "workers", Kind: ZSet, TTL: atMost(helperTTL), Member: &scalar.Type{}, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Processes that work, scored by when they count as dead" + of}, base, "workers")
 	b.addRole(&Key{Role: "state", Kind: Hash, TTL: ttl, Field: &scalar.Type{}, Item: &scalar.Type{}, Doc: "Whether it is paused, its rate, and its counters" + of}, base, "state")
 	b.addRole(&Key{Role: "runs", Kind: Hash, TTL: ttl, Field: &id, Item: &scalar.Type{}, Doc: "What is known of the jobs" + strings.TrimSuffix(of, ".") + " that have begun: whose they are, attempts, last error."}, base, "runs")

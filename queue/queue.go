@@ -154,6 +154,7 @@ const (
 	minLease   = 50 * time.Millisecond
 	maxBatch   = 1000
 	maxPayload = 1 << 20
+	maxLane    = 100 // bytes of a lane's name
 	maxLanes   = 9
 )
 
@@ -173,6 +174,36 @@ func (q Queue[T]) check(err error) error {
 	case o.Rate > 0 && o.Per <= 0, o.Rate < 0, o.Burst < 0, o.Retry < 0, o.Crashes < 0, o.MaxDead < 0, o.MaxPayload < 0,
 		o.Backoff < 0, o.MaxBackoff < 0, o.ResultTTL < 0, slices.ContainsFunc(o.Weights, func(w int) bool { return w < 0 }):
 		return q.invalid(errors.New("an option is negative, or Rate is without Per"), "")
+	}
+	for i := range q.keys.Lanes {
+		if err := q.clash(i); err != nil {
+			return q.invalid(err, "give the lane another name")
+		}
+	}
+	return nil
+}
+
+// clash is why a lane cannot be one: its key is another one of the queue's, or it
+// has no name that can be stored with a job.
+func (q Queue[T]) clash(i int) error {
+	k, lane := q.keys, q.keys.Lanes[i]
+	for n, key := range [...]string{k.Leases, k.Delayed, k.Dead, k.State, k.Workers, k.Runs} {
+		if lane.Key == key {
+			return fmt.Errorf("the lane %q has the key of the queue's %s", lane.Name, [...]string{"leases", "delayed jobs", "dead jobs", "state", "workers", "runs"}[n])
+		}
+	}
+	for _, family := range [...]Name{k.Job, k.Result, k.Unique} {
+		if id, ok := strings.CutPrefix(lane.Key, family.Before); ok && strings.HasSuffix(id, family.After) {
+			return fmt.Errorf("the lane %q has a key that a job, a result or a unique name may have", lane.Name)
+		}
+	}
+	if lane.Name == noName || len(lane.Name) > maxLane || strings.ContainsFunc(lane.Name, func(r rune) bool { return r <= ' ' || r == 0x7f }) || lane.Name == "" && len(k.Lanes) > 1 {
+		return fmt.Errorf("the lane %q: a name is a word of at most %d bytes", lane.Name, maxLane)
+	}
+	for _, other := range k.Lanes[:i] {
+		if other.Name == lane.Name || other.Key == lane.Key {
+			return fmt.Errorf("the lane %q is there twice", lane.Name)
+		}
 	}
 	return nil
 }

@@ -32,6 +32,10 @@ var cases = map[string]struct{ bad, good []string }{
 	"KW130": {bad: []string{"class: {key: x, type: string, ttl: 1d}", "a: {key: x, type: hash, ttl: 1d, fields: {__proto__: int}}"}, good: []string{"classes: {key: x, type: string, ttl: 1d}"}},
 	"KW131": {bad: []string{"a: {key: \"x:<id>\", type: string, ttl: 1d}", "a: {key: \"x:${id}\", type: string, ttl: 1d}", "a: {key: \"x:%s\", type: string, ttl: 1d}", "a: {key: \"x:*\", type: string, ttl: 1d}"},
 		good: []string{"a: {key: \"x:{id}\", type: string, ttl: 1d}", "a: {key: \"x$y:<:{id}\", type: string, ttl: 1d}"}},
+	"KW132": {bad: []string{
+		"vars: {p: high|dead}\nkeys:\n  q: {key: \"{#q}:{p}\", type: queue, order: p, ttl: none}",
+		"vars: {p: high|low}\nkeys:\n  q: {key: \"{#q:{tenant}}:{p}\", type: queue, order: p, ttl: none, runs: \"{#q:{tenant}}:low\"}"},
+		good: []string{"vars: {p: high|dead}\nkeys:\n  q: {key: \"{#q}:{p}\", type: queue, order: p, ttl: none, dead: \"{#q}:given-up\"}", "vars: {p: high|dead}\nkeys:\n  q: {key: \"q:{p}\", type: queue, order: p, ttl: none}"}},
 	"KW204": {bad: []string{"a: {key: x, type: cache, ttl: none}"}, good: []string{"a: {key: x, type: cache, ttl: any}", "a: {key: x, type: string, ttl: none}"}},
 	"KW211": {bad: []string{"a: {key: x, type: lock, ttl: none}", "a: {key: x, type: lock, ttl: any}"}, good: []string{"a: {key: x, type: lock, ttl: 30s}"}},
 	"KW212": {bad: []string{"a: {key: x, type: lock, ttl: 2d}"}, good: []string{"a: {key: x, type: lock, ttl: 1d}"}},

@@ -1177,7 +1177,7 @@ func (k *Keyspace) BreakingPendingDelayed(guildID string) typed.Key {
 	return typed.NewKey(k.client, &entry_BreakingPendingDelayed, name, err)
 }
 
-var entry_BreakingPendingDead = keywright.Entry{Name: "breaking_pending.dead", Pattern: "{#breaking:{guild_id}:pending}:dead", Type: "list", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_BreakingPendingDead = keywright.Entry{Name: "breaking_pending.dead", Pattern: "{#breaking:{guild_id}:pending}:dead", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // BreakingPendingDeadKey builds the key {#breaking:{guild_id}:pending}:dead.
 func BreakingPendingDeadKey(guildID string) (string, error) {
@@ -1209,9 +1209,9 @@ func ParseBreakingPendingDeadKey(text string) (guildID string, ok bool) {
 	return guildID, true
 }
 
-// BreakingPendingDead: Jobs given up after their last attempt of breaking_pending.
+// BreakingPendingDead: Jobs given up after their last attempt, scored by when that was of breaking_pending.
 //
-// Key {#breaking:{guild_id}:pending}:dead, list, TTL none.
+// Key {#breaking:{guild_id}:pending}:dead, zset, TTL none.
 func (k *Keyspace) BreakingPendingDead(guildID string) typed.Key {
 	name, err := BreakingPendingDeadKey(guildID)
 	return typed.NewKey(k.client, &entry_BreakingPendingDead, name, err)
