@@ -7,29 +7,28 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local ends = string.format('%.0f', now + tonumber(ARGV[2]))
 local lost, cancelled, leased = {}, {}, {}
-redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- of nothing, and first: a server whose memory is full refuses ZADD, unless a script has written already
-local function renew()
-  if #leased > 0 then redis.call('ZADD', KEYS[1], 'GT', unpack(leased)) end
-  leased = {}
-end
 for i = 6, #ARGV, 2 do
-  local run = redis.call('HGET', KEYS[3], ARGV[i])
+  local run = look(redis.pcall('HGET', KEYS[3], ARGV[i]), KEYS[3])
   if not run or run:find(ARGV[i + 1] .. ' ', 1, true) ~= 1 then
     lost[#lost + 1] = (i - 4) / 2
   else
     leased[#leased + 1] = ends
     leased[#leased + 1] = ARGV[i]
     if run:find('^%S+ %d+ %d+ %d+ 1 %d r1\n') then cancelled[#cancelled + 1] = (i - 4) / 2 end
-    if #leased == 2000 then renew() end
   end
 end
-renew()
+look(redis.pcall('ZCARD', KEYS[1]), KEYS[1])
+-- No lease depends on these two: a key of a wrong type is passed over.
+local working, paused = redis.pcall('ZCARD', KEYS[2]), redis.pcall('HGET', KEYS[4], 'paused')
+redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- of nothing, and first: a server whose memory is full refuses ZADD, unless a script has written already
+for from = 1, #leased, 2000 do redis.call('ZADD', KEYS[1], 'GT', unpack(leased, from, math.min(from + 1999, #leased))) end
 if ARGV[5] ~= '0' then
   redis.call('PEXPIRE', KEYS[1], ARGV[5])
   redis.call('PEXPIRE', KEYS[3], ARGV[5])
 end
--- No lease depends on what follows: a key of a wrong type is passed over.
-redis.pcall('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now - tonumber(ARGV[4])))
-if type(redis.pcall('ZADD', KEYS[2], string.format('%.0f', now + tonumber(ARGV[3])), ARGV[1])) == 'number' then redis.call('PEXPIRE', KEYS[2], ARGV[4]) end
-local paused = redis.pcall('HGET', KEYS[4], 'paused')
+if type(working) == 'number' then
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now - tonumber(ARGV[4])))
+  redis.call('ZADD', KEYS[2], string.format('%.0f', now + tonumber(ARGV[3])), ARGV[1])
+  redis.call('PEXPIRE', KEYS[2], ARGV[4])
+end
 return { lost, cancelled, type(paused) == 'string' and paused or '' }

@@ -54,7 +54,7 @@ var (
 	plainScript   = keywright.NewScript("queue plain", lookText+plainText)
 	fetchScript   = keywright.NewScript("queue fetch", lookText+knownText+fetchText)
 	beginScript   = keywright.NewScript("queue begin", lookText+knownText+beginText)
-	beatScript    = keywright.NewScript("queue beat", beatText)
+	beatScript    = keywright.NewScript("queue beat", lookText+beatText)
 	jobScript     = keywright.NewScript("queue job", lookText+knownText+jobText)
 	pauseScript   = keywright.NewScript("queue pause", pauseText)
 	statsScript   = keywright.NewReadOnlyScript("queue stats", statsText)

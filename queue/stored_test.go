@@ -39,6 +39,7 @@ func TestStoredMutations(t *testing.T) {
 		"an id of a job that runs":             {"TwiceInALane", "run:sub(1, 2) ~= '- ' and leased_now(id)) then", "false) then"},
 		"a beat begins with what is refused":   {"FullMemory", "redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- of nothing, and first: a server whose memory is full refuses ZADD", "-- "},
 		"an earlier job of the id is not over": {"SameIDAgain", "    if r then\n      over[#over + 1] = id", "    if false then\n      over[#over + 1] = id"},
+		"a job that is elsewhere is not gone":  {"SlotMoves", "if ARGV[20] ~= '' then steady(before, after) end", ""},
 		"what is known stays":                  {"RunsForget", "redis.pcall('HRANDFIELD', runs, 10)", "{}"},
 	} {
 		t.Run(name, func(t *testing.T) {
