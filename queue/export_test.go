@@ -40,7 +40,7 @@ func without(guard, instead string) (found bool, undo func()) {
 		found = true
 		old, oldText := *s.script, *s.text
 		*s.text = strings.ReplaceAll(oldText, guard, instead)
-		*s.script = keywright.NewScript("mutated", lookText+knownText+*s.text)
+		*s.script = keywright.NewScript("mutated", lookText+s.before+*s.text)
 		before := undo
 		undo = func() { *s.script, *s.text = old, oldText; before() }
 	}
@@ -50,7 +50,11 @@ func without(guard, instead string) (found bool, undo func()) {
 var scripts = []struct {
 	script **keywright.Script
 	text   *string
-}{{&enqueueScript, &enqueueText}, {&plainScript, &plainText}, {&fetchScript, &fetchText}, {&beatScript, &beatText}, {&jobScript, &jobText}, {&pauseScript, &pauseText}}
+	before string
+}{
+	{&enqueueScript, &enqueueText, knownText}, {&plainScript, &plainText, ""}, {&fetchScript, &fetchText, ""}, {&beatScript, &beatText, ""},
+	{&jobScript, &jobText, knownText}, {&beginScript, &beginText, knownText}, {&pauseScript, &pauseText, ""},
+}
 
 // MutateMargin makes workers end a lease so much earlier than the server does, or
 // later if it is negative.

@@ -8,9 +8,7 @@
 -- A token there has a space after it, as in what is known of a job.
 -- Returns {µs until something is due (-1: nothing known), {ids that were not ours any more}, {ids}, {jobs}, {of those that have been claimed before: which, attempt, fence, crashes, doubt, …},
 -- "" or that the queue is paused, {of jobs that have died: id, reason, attempts, crashes, …}, {keys that are no use: code, key, …}, the fence of the others}
--- Round trips: 1. O(jobs + settlements), with "tidy" at most 500 more.
-local KEYS, ARGV = KEYS, ARGV
-local t = redis.call('TIME')
+-- Round trips: 1. O(jobs + settlements), with "tidy" at most 500 more. quick.lua comes before it.
 local now, micros = t[1] * 1000 + math.floor(t[2] / 1000), t[1] * 1000000 + t[2]
 local stamp = string.format('%.0f', now)
 local leases, delayed, dead, state, runs = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -139,9 +137,9 @@ ask()
 
 -- Settlements. Each is refused if the job has another owner by now.
 for n = 1, n do
-  local id = settled[n]
+  local id, token = settled[n], tokens[n]
   local run = run_of[id]
-  if run and run:find(tokens[n], 1, true) == 1 then
+  if run and run:find(token, 1, true) == 1 then
     over[#over + 1], forgotten[#forgotten + 1], ended[#ended + 1] = id, id, before .. id .. after
   else
     lost[#lost + 1] = id

@@ -259,7 +259,10 @@ func slotMoves(t *testing.T, brand keywrighttest.Brand, jobsFirst bool) {
 	for i := range 6 {
 		must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: fmt.Sprint("w", i)})))
 	}
-	from := slices.IndexFunc(c.Nodes, func(n *keywrighttest.Server) bool { v, err := n.Try("LLEN", "{mail}"); return err == nil && v == int64(6) })
+	from := slices.IndexFunc(c.Nodes, func(n *keywrighttest.Server) bool {
+		v, err := n.Try("LLEN", "{mail}")
+		return err == nil && v == int64(6)
+	})
 	slot := fmt.Sprint(c.Nodes[0].Do("CLUSTER", "KEYSLOT", "{mail}"))
 	source, target := c.Nodes[from], c.Nodes[1-from]
 	target.Do("CLUSTER", "SETSLOT", slot, "IMPORTING", c.ID(from))

@@ -17,6 +17,9 @@ import (
 //go:embed look.lua
 var lookText string
 
+//go:embed quick.lua
+var quickText string
+
 //go:embed known.lua
 var knownText string
 
@@ -30,7 +33,10 @@ var enqueueText string
 var plainText string
 
 //go:embed fetch.lua
-var fetchText string
+var fetchBody string
+
+// fetchText is what most calls are, and then the rest.
+var fetchText = quickText + knownText + fetchBody
 
 //go:embed beat.lua
 var beatText string
@@ -52,7 +58,7 @@ var stateText string
 var (
 	enqueueScript = keywright.NewScript("queue enqueue", lookText+knownText+enqueueText)
 	plainScript   = keywright.NewScript("queue plain", lookText+plainText)
-	fetchScript   = keywright.NewScript("queue fetch", lookText+knownText+fetchText)
+	fetchScript   = keywright.NewScript("queue fetch", lookText+fetchText)
 	beginScript   = keywright.NewScript("queue begin", lookText+knownText+beginText)
 	beatScript    = keywright.NewScript("queue beat", lookText+beatText)
 	jobScript     = keywright.NewScript("queue job", lookText+knownText+jobText)

@@ -1,0 +1,160 @@
+package queue_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/queue"
+	"github.com/keywright/keywright/value"
+)
+
+// heaps says how a job comes into each place.
+var heaps = map[string]string{
+	"waiting": "redis.call('RPUSH', 'mail', id)",
+	"due":     "redis.call('ZADD', '{mail}:delayed', 1, id)",
+	"left":    "redis.call('ZADD', '{mail}:leases', 1, id) redis.call('HSET', '{mail}:runs', id, 'w/1 7 1 0 0 0 r1\\n\\n')",
+	"dead":    "redis.call('ZADD', '{mail}:dead', 1, id) redis.call('HSET', '{mail}:runs', id, '- 7 1 0 0 0 r1\\nfailed\\n')",
+	"gone":    "redis.call('RPUSH', 'mail', id) redis.call('UNLINK', '{mail}:job:' .. id)",
+	"nowhere": "",
+}
+
+// heap puts n jobs into a place.
+func heap(s *keywrighttest.Server, place string, n int) {
+	for from := 0; from < n; from += 5000 {
+		s.Do("EVAL", "for i = ARGV[1], ARGV[2] do local id = 'job' .. i redis.call('SET', '{mail}:job:' .. id, 'q1 1 - 0 - -\\n') "+heaps[place]+" end", "0", strconv.Itoa(from), strconv.Itoa(min(from+5000, n)-1))
+	}
+}
+
+// TestBacklogs: whatever the backlog, no script of the queue touches more than a
+// bounded number of elements, and none holds up the server.
+func TestBacklogs(t *testing.T) {
+	const jobs = 100_000
+	for place := range heaps {
+		t.Run(place, func(t *testing.T) {
+			s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("slowlog-log-slower-than", "50000"))
+			q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{MaxDead: 1000, Crashes: 1})
+			ctx := t.Context()
+			heap(s, place, jobs)
+			s.Do("SLOWLOG", "RESET")
+			w := s.RecordScripts()
+			must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "own", Unique: "u"})))
+			var ran atomic.Int64
+			enough := make(chan struct{})
+			stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error {
+				if n := ran.Add(1); n == 2000 || n == 1 && (place == "dead" || place == "nowhere" || place == "gone") {
+					close(enough)
+				}
+				return nil
+			}, queue.WorkerOptions{Batch: 50}))
+			<-enough
+			stop()
+			switch place {
+			case "dead":
+				must(t, second("", hand(q.Retry(ctx, "job1"))))
+				must(t, second("", hand(q.Discard(ctx, "job2"))))
+				must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "bad"})))
+				stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { return queue.Discard(fmt.Errorf("no")) }, queue.WorkerOptions{}))
+				eventually(t, "old ones go", func() bool { n := s.Do("ZCARD", "{mail}:dead").(int64); return n < jobs-100 })
+				stop()
+			case "waiting", "nowhere":
+				must(t, second("", hand(q.Cancel(ctx, "job99999"))))
+			}
+			most := 0
+			for _, c := range w.Calls() {
+				most = max(most, len(c.Commands))
+			}
+			if most > 3000 {
+				t.Errorf("a script sent %d commands", most)
+			}
+			if slow := s.Do("SLOWLOG", "GET", "3").([]any); len(slow) > 0 {
+				t.Errorf("%.300v", slow)
+			}
+			t.Logf("at most %d commands in a script", most)
+		})
+	}
+}
+
+// TestRepairOfABacklog: jobs that are in no place are found among many that wait,
+// without a script that is long.
+func TestRepairOfABacklog(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.Config("slowlog-log-slower-than", "50000"))
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
+	heap(s, "waiting", 100_000)
+	for _, id := range []string{"lost-1", "lost-2"} {
+		s.Do("SET", "{mail}:job:"+id, "q1 1 - 0 - -\nx")
+	}
+	s.Do("SLOWLOG", "RESET")
+	before, _ := strconv.Atoi(s.Info("total_commands_processed"))
+	for _, dry := range []bool{true, false, false} {
+		back, err := q.Reconcile(t.Context(), dry)
+		must(t, err)
+		if want := map[bool]int{true: 2}[s.Do("LPOS", "mail", "lost-1") == nil || len(back) > 0]; len(back) != want {
+			t.Errorf("dry %t: %v", dry, back)
+		}
+	}
+	if n := s.Do("LLEN", "mail"); n != int64(100_002) {
+		t.Errorf("%v wait", n)
+	}
+	after, _ := strconv.Atoi(s.Info("total_commands_processed"))
+	if slow := s.Do("SLOWLOG", "GET", "3").([]any); len(slow) > 0 || after-before > 2000 {
+		t.Errorf("%d commands; %.300v", after-before, slow)
+	}
+}
+
+// TestDrains: what is due, and what a dead worker has left, is drained about as
+// fast as what waits.
+func TestDrains(t *testing.T) {
+	const jobs = 20_000
+	took := map[string]time.Duration{}
+	for _, place := range []string{"waiting", "due", "left"} {
+		s := keywrighttest.Start(t, keywrighttest.Redis)
+		q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
+		heap(s, place, jobs)
+		var ran atomic.Int64
+		over := make(chan struct{})
+		began := time.Now()
+		stop := started(t, q.Worker(func(context.Context, *queue.Job[string]) error {
+			if ran.Add(1) == jobs {
+				close(over)
+			}
+			return nil
+		}, queue.WorkerOptions{Concurrency: 50}))
+		<-over
+		took[place] = time.Since(began)
+		stop()
+		if n := ran.Load(); n != jobs {
+			t.Errorf("%s: %d runs", place, n)
+		}
+	}
+	t.Log(took)
+	if slowest := max(took["due"], took["left"]); slowest > 10*took["waiting"] {
+		t.Errorf("%v", took)
+	}
+}
+
+// TestDelayIsShort: on an idle queue a delayed job begins at its time.
+func TestDelayIsShort(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
+	began := make(chan time.Time, 1)
+	started(t, q.Worker(func(context.Context, *queue.Job[string]) error { began <- time.Now(); return nil }, queue.WorkerOptions{Concurrency: 2}))
+	short := 0
+	const rounds = 21
+	for i := range rounds {
+		due := time.Now().Add(300*time.Millisecond + time.Duration(i)*7*time.Millisecond).Truncate(time.Millisecond)
+		must(t, second(q.Enqueue(t.Context(), queue.Task[string]{At: due})))
+		if late := (<-began).Sub(due); late < 0 {
+			t.Errorf("%v early", -late)
+		} else if late < 60*time.Millisecond {
+			short++
+		}
+	}
+	if short <= rounds/2 {
+		t.Errorf("%d of %d began within 60 ms", short, rounds)
+	}
+}
