@@ -223,10 +223,19 @@ func (b *builder) queue() {
 	b.addRole(&Key{Role: "delayed", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs not yet due, scored by when they are" + of}, base, "delayed")
 	b.addRole(&Key{Role: "dead", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs given up after their last attempt, scored by when that was" + of}, base, "dead")
 	b.addRole(&Key{Role: "workers", Kind: ZSet, TTL: atMost(helperTTL), Member: &scalar.Type{}, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Processes that work, scored by when they count as dead" + of}, base, "workers")
-	b.addRole(&Key{Role: "state", Kind: Hash, TTL: ttl, Field: &scalar.Type{}, Item: &scalar.Type{}, Doc: "Whether it is paused, its rate, and its counters" + of}, base, "state")
+	b.addRole(&Key{Role: "state", Kind: Hash, TTL: unlessForever(ttl), Field: &scalar.Type{}, Item: &scalar.Type{}, Doc: "Whether it is paused, its rate, and its counters" + of}, base, "state")
 	b.addRole(&Key{Role: "runs", Kind: Hash, TTL: ttl, Field: &id, Item: &scalar.Type{}, Doc: "What is known of the jobs" + strings.TrimSuffix(of, ".") + " that have begun: whose they are, attempts, last error."}, base, "runs")
 	b.addRole(&Key{Role: "unique", Kind: String, TTL: TTL{Policy: TTLAny, Text: "any"}, Value: &id, Doc: "Which job is there for a name that may be there once" + of}, base, "unique:"+unique)
 	b.notify(base, "ready", "Tells workers that there is a job"+of)
+}
+
+// unlessForever is the TTL of what tells a queue to pause, which may outlive all
+// else of the queue.
+func unlessForever(ttl TTL) TTL {
+	if ttl.Policy == TTLNone {
+		return ttl
+	}
+	return TTL{Policy: TTLAny, Text: "any"}
 }
 
 // payload is the type of a job's payload: a scalar type, or a mapping of fields

@@ -21,7 +21,7 @@ func TestStopKeepsToItsGrace(t *testing.T) {
 	for name, harm := range map[string]func(*keywrighttest.Server, *keywrighttest.Proxy){
 		"frozen": func(s *keywrighttest.Server, _ *keywrighttest.Proxy) { s.Stop() },
 		"cut":    func(_ *keywrighttest.Server, p *keywrighttest.Proxy) { p.Freeze() },
-		"away": func(s *keywrighttest.Server, _ *keywrighttest.Proxy) { s.Kill() },
+		"away":   func(s *keywrighttest.Server, _ *keywrighttest.Proxy) { s.Kill() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -224,7 +224,11 @@ func TestRefusedOptions(t *testing.T) {
 		}
 		return nil
 	}, queue.WorkerOptions{OnError: func(err error) { t.Error(err) }}))
-	eventually(t, "it is done", func() bool { st, err := q.Stats(t.Context()); must(t, err); return st.Waiting()+st.Leased+st.Delayed == 0 })
+	eventually(t, "it is done", func() bool {
+		st, err := q.Stats(t.Context())
+		must(t, err)
+		return st.Waiting()+st.Leased+st.Delayed == 0
+	})
 	if ran.Load() != 2 {
 		t.Errorf("it ran %d times", ran.Load())
 	}
