@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -44,6 +45,8 @@ func ofAnotherDatabase(t *testing.T, guards ...string) (wrong []string) {
 	here, there := queue.Open(client, "mail", value.Text(0), queue.Options{}), queue.Open(open(t, s.URL()+"/1"), "mail", value.Text(0), queue.Options{})
 	ctx := t.Context()
 	running, leave := make(chan context.Context, 2), make(chan struct{})
+	release := sync.OnceFunc(func() { close(leave) })
+	defer release()
 	stopHere := started(t, here.Worker(func(ctx context.Context, j *queue.Job[string]) error {
 		running <- ctx
 		<-leave
@@ -77,7 +80,7 @@ func ofAnotherDatabase(t *testing.T, guards ...string) (wrong []string) {
 	if job.Err() != nil {
 		wrong = append(wrong, fmt.Sprintf("a message has ended the job of this database: %v", context.Cause(job)))
 	}
-	close(leave)
+	release()
 	stopHere()
 	stopThere()
 	if r, err := here.Result(ctx, "order-17"); r != "to its end" || err != nil {

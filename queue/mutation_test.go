@@ -79,6 +79,9 @@ func shared(t *testing.T, guards ...string) (wrong []string) {
 func TestMutations(t *testing.T) {
 	zombie := func(t *testing.T, guards ...string) []string { queue.Mutate(t, guards...); return zombie(t) }
 	optimist := func(t *testing.T, _ ...string) []string { queue.MutateMargin(t, -time.Hour); return zombie(t) }
+	cutOff := func(t *testing.T, guards ...string) []string { return cancelled(t, "", guards...) }
+	failing := func(t *testing.T, guards ...string) []string { return cancelled(t, "fails", guards...) }
+	const claimed = "if r and r.cancelled then"
 	for name, m := range map[string]struct {
 		suite  func(*testing.T, ...string) []string
 		guards []string
@@ -94,6 +97,10 @@ func TestMutations(t *testing.T) {
 		"a clock that was put back":                      {rated, nil, true, false},
 		"a rate outlives a clock that was put back":      {rated, []string{"back = tat > micros + burst * gap", "back = false"}, false, false},
 		"workers trust a lease for longer than it lasts": {optimist, nil, false, false},
+		"two databases":                                  {ofAnotherDatabase, nil, true, false},
+		"a message cancels a job":                        {ofAnotherDatabase, []string{`if run:find('^%S+ %d+ %d+ %d+ 1 %d r1\n') then`, "if true then"}, false, false},
+		"a cancelled job is begun again":                 {cutOff, []string{claimed, "if false then", "elseif what == 'there' and r.cancelled then", "elseif false then"}, false, false},
+		"a cancelled job is tried again":                 {failing, []string{claimed, "if false then", "elseif verb == 'done' or r.cancelled then", "elseif verb == 'done' then"}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if m.apart {

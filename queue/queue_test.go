@@ -77,16 +77,22 @@ func started[T any](t *testing.T, w *queue.Worker[T]) (stop func()) {
 	return stop
 }
 
-// eventually waits for something to become true.
+// eventually waits for something to become true, unless the test has failed
+// already: then it would wait for nothing.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !ok(); {
+		if t.Failed() {
+			t.FailNow()
+		}
 		if time.Now().After(end) {
-			t.Fatalf("not within 30 s: %s", what)
+			t.Fatalf("%s %s", notWithin, what)
 		}
 		<-time.After(2 * time.Millisecond)
 	}
 }
+
+const notWithin = "not within 30 s:"
 
 // nothingLeft fails if a queue has left a key behind that nobody needs.
 func nothingLeft(t testing.TB, servers []*keywrighttest.Server) {

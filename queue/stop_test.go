@@ -176,7 +176,7 @@ func TestPauseWithFullMemory(t *testing.T) {
 			return queue.RetryIn(time.Hour, fmt.Errorf("later"))
 		}
 		return context.Cause(ctx)
-	}, queue.WorkerOptions{}))
+	}, queue.WorkerOptions{Grace: time.Millisecond}))
 	<-entered
 	eventually(t, "the others have failed", func() bool { st, err := q.Stats(ctx); must(t, err); return st.Dead == 1 && st.Delayed == 1 })
 	s.Do("CONFIG", "SET", "maxmemory", "1000000") // below what is used
