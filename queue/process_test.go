@@ -197,58 +197,94 @@ func (p *process) end() {
 	_ = p.cmd.Wait()
 }
 
-// kills runs jobs in three processes and kills processes in the middle of a job,
-// and the server, which writes every command to its disk before it answers. It
-// gives what was wrong.
-func kills(t *testing.T, workers, servers int) []string {
-	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
-	q, l, dir := processQueue(open(t, s.URL())), newLog(), t.TempDir()
-	all := make([]*process, 3)
-	for i := range all {
-		all[i] = startProcess(t, l, s.URL(), dir)
+// side is a queue of one database, with processes that work on it.
+type side struct {
+	url, dir string
+	q        queue.Queue[string]
+	l        *log
+	all      []*process
+	ids      []string
+}
+
+// startSide is a queue of the same name and ids in each database. In the second one
+// every reply is slow.
+func startSide(t *testing.T, s *keywrighttest.Server, database int) *side {
+	d := &side{url: s.URL() + fmt.Sprint("/", database), l: newLog(), dir: t.TempDir()}
+	if database > 0 {
+		p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{Delay: time.Millisecond})
+		d.url = fmt.Sprint("redis://", p.Addr(), "/", database)
 	}
-	var ids []string
-	killed := 0
-	for range workers {
-		for i := range 20 {
-			task := queue.Task[string]{ID: fmt.Sprint("job-", len(ids))}
-			if i == 10 {
-				task.Payload = held
-			}
-			id, err := q.Enqueue(t.Context(), task)
-			must(t, err)
-			ids = append(ids, id)
+	d.q = processQueue(open(t, d.url))
+	for range 2 {
+		d.all = append(d.all, startProcess(t, d.l, d.url, d.dir))
+	}
+	return d
+}
+
+// kill kills a process in the middle of a job and starts another one.
+func (d *side) kill(t *testing.T, meanwhile func()) {
+	for i := range 20 {
+		task := queue.Task[string]{ID: fmt.Sprint("job-", len(d.ids))}
+		if i == 10 {
+			task.Payload = held
 		}
-		id := ids[len(ids)-10]
-		eventually(t, "somebody runs the held job", func() bool { return l.runner(id) != nil })
-		victim := slices.Index(all, l.runner(id))
-		all[victim].kill()
-		letGo(t, dir, id)
-		all[victim] = startProcess(t, l, s.URL(), dir)
+		id, err := d.q.Enqueue(t.Context(), task)
+		must(t, err)
+		d.ids = append(d.ids, id)
+	}
+	id := d.ids[len(d.ids)-10]
+	eventually(t, "a process runs the held job", func() bool { return d.l.runner(id) != nil })
+	victim := slices.Index(d.all, d.l.runner(id))
+	meanwhile()
+	d.all[victim].kill()
+	letGo(t, d.dir, id)
+	d.all[victim] = startProcess(t, d.l, d.url, d.dir)
+}
+
+// kills runs jobs of the same queue in two databases, and kills processes in the
+// middle of a job, and the server, which writes every command to its disk before it
+// answers. Every third process dies while the server's memory is full. It gives
+// what was wrong.
+func kills(t *testing.T, workers, servers int) (wrong []string) {
+	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+	sides := []*side{startSide(t, s, 0), startSide(t, s, 1)}
+	killed := 0
+	for round := range workers {
+		sides[round%2].kill(t, func() {
+			if round%3 == 0 {
+				s.Do("CONFIG", "SET", "maxmemory", "100000")
+			}
+		})
+		s.Do("CONFIG", "SET", "maxmemory", "0")
 		if servers > 0 {
 			s.Kill()
 			s.Restart()
 			servers, killed = servers-1, killed+1
 		}
 	}
-	for end := time.Now().Add(time.Minute); l.count() < len(ids) && time.Now().Before(end); {
-		<-time.After(5 * time.Millisecond)
-	}
-	for _, p := range all {
-		p.end()
-	}
-	t.Logf("%d kills of workers, %d of the server: %d jobs in %d runs, %d of them done", workers, killed, len(ids), len(l.spans), l.count())
-	wrong := l.wrong(ids)
-	if dead, err := q.Dead(t.Context(), 0, 10); err != nil || len(dead) > 0 {
-		wrong = append(wrong, fmt.Sprintf("dead: %v, %v", dead, err))
-	}
-	if again := len(l.spans) - len(ids); again < workers {
-		wrong = append(wrong, fmt.Sprintf("%d jobs ran again behind %d kills: they did not hit", again, workers))
+	for database, d := range sides {
+		for end := time.Now().Add(time.Minute); d.l.count() < len(d.ids) && time.Now().Before(end); {
+			<-time.After(5 * time.Millisecond)
+		}
+		for _, p := range d.all {
+			p.end()
+		}
+		t.Logf("database %d: %d kills of workers, %d of the server: %d jobs in %d runs, %d of them done", database, workers/2, killed, len(d.ids), len(d.l.spans), d.l.count())
+		for _, w := range d.l.wrong(d.ids) {
+			wrong = append(wrong, fmt.Sprintf("database %d: %s", database, w))
+		}
+		if dead, err := d.q.Dead(t.Context(), 0, 10); err != nil || len(dead) > 0 {
+			wrong = append(wrong, fmt.Sprintf("dead: %v, %v", dead, err))
+		}
+		if again := len(d.l.spans) - len(d.ids); again < workers/2 {
+			wrong = append(wrong, fmt.Sprintf("%d jobs ran again after %d kills: they did not hit", again, workers/2))
+		}
 	}
 	return wrong
 }
 
-// TestKills: 0 jobs lost, 0 run twice at the same time. KEYWRIGHT_KILLS makes it
+// TestKills: 0 jobs lost, 0 run twice at the same time, in two databases at once,
+// with full memory and slow replies. KEYWRIGHT_KILLS makes it
 // longer: `make soak` has 200 workers and 50 servers.
 func TestKills(t *testing.T) {
 	t.Parallel()
