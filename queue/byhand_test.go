@@ -249,3 +249,38 @@ func TestTwoValuesOfAQueue(t *testing.T) {
 	runtime.KeepAlive(few)
 	runtime.KeepAlive(without)
 }
+
+// TestStatsCostTheSame: what Stats costs does not grow with the jobs, and the oldest
+// one is the first that is there.
+func TestStatsCostTheSame(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.MovableClock())
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{}, "high", "low")
+	ctx := t.Context()
+	gone, err := q.Enqueue(ctx, queue.Task[string]{Lane: "low"})
+	must(t, err)
+	must(t, second(q.Enqueue(ctx, queue.Task[string]{Lane: "low"})))
+	s.Do("DEL", "{mail}:job:"+gone)
+	s.MoveClock(time.Hour)
+	must(t, second(q.Enqueue(ctx, queue.Task[string]{})))
+	commands := func() (n int) {
+		watch := s.Monitor()
+		must(t, second2(q.Stats(ctx)))
+		for _, line := range watch() {
+			if strings.Contains(line, " lua]") {
+				n++
+			}
+		}
+		return n
+	}
+	few := commands()
+	must(t, second2(q.EnqueueAll(ctx, make([]queue.Task[string], 5000))))
+	if many := commands(); many > few+10 {
+		t.Errorf("%d commands for a few jobs, %d for many", few, many)
+	}
+	st, err := q.Stats(ctx)
+	must(t, err)
+	if st.Lanes[1].Length != 2 || st.Oldest() < time.Hour || st.Oldest() > 2*time.Hour || st.Lanes[0].Oldest >= time.Hour {
+		t.Errorf("%+v", st)
+	}
+}

@@ -28,7 +28,7 @@ type Stats struct {
 type LaneStats struct {
 	Name   string
 	Length int64
-	Oldest time.Duration // how long the first one has waited
+	Oldest time.Duration // how long the first one has waited; 0: none of the first ten ids has a job
 }
 
 // WorkerStats is one process, or more exactly one Run.
@@ -45,7 +45,17 @@ func (s Stats) Waiting() (n int64) {
 	return n
 }
 
-// Stats says what the queue holds. One round trip.
+// Oldest is how long the first job has waited, over all lanes: since it was put
+// into the queue, also if it has failed or was delayed meanwhile.
+func (s Stats) Oldest() (oldest time.Duration) {
+	for _, l := range s.Lanes {
+		oldest = max(oldest, l.Oldest)
+	}
+	return oldest
+}
+
+// Stats says what the queue holds. One round trip, whose cost does not grow with
+// the jobs: it may be asked for metrics.
 func (q Queue[T]) Stats(ctx context.Context) (s Stats, err error) {
 	if q.err != nil {
 		return s, q.err
