@@ -103,7 +103,11 @@ func TestNothingBeginsInAPause(t *testing.T) {
 			before := begun("beat")
 			eventually(t, "it has asked, and asks again", func() bool { return begun("beat") > before+1 })
 			close(leave)
-			eventually(t, "the rest is back", func() bool { st, err := q.Stats(ctx); must(t, err); return st.Waiting() == 19 && st.Leased == 0 })
+			eventually(t, "the rest is back", func() bool {
+				st, err := q.Stats(ctx)
+				must(t, err)
+				return st.Waiting() == 19 && st.Leased == 0 || len(entered) > 0
+			})
 			if n := len(entered); n > 0 {
 				t.Errorf("%d jobs began in a pause", n)
 			}
@@ -123,7 +127,7 @@ func TestNothingBeginsInAPause(t *testing.T) {
 // declared is a queue of an entry with a TTL.
 func declared(c *keywright.Client, ttl time.Duration, o queue.Options) queue.Queue[string] {
 	codec := value.Text(0)
-	e := &keywright.Entry{Name: "mail", Pattern: "mail", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires, Default: ttl, Min: time.Millisecond, Max: ttl}}
+	e := &keywright.Entry{Name: "queue", Pattern: "mail", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires, Default: ttl, Min: time.Millisecond, Max: ttl}}
 	return queue.New(c, e, queue.KeysOf("mail"), nil, &codec, &o)
 }
 

@@ -291,3 +291,34 @@ func TestDeadByCrashes(t *testing.T) {
 	}
 	t.Error("it has killed five workers, and no one was told that it is dead")
 }
+
+// TestSlowToldOfARenewal: the next renewal does not wait until the failure of the
+// last one has been told.
+func TestSlowToldOfARenewal(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: 3 * time.Second})
+	running, leave, called := make(chan *queue.Job[string]), make(chan struct{}), make(chan struct{}, 100)
+	release := sync.OnceFunc(func() { close(leave) })
+	defer release()
+	stop := started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error {
+		running <- j
+		select {
+		case <-ctx.Done():
+			t.Error("the lease was not renewed")
+		case <-leave:
+		}
+		return nil
+	}, queue.WorkerOptions{Concurrency: 1, OnError: func(error) { called <- struct{}{}; <-leave }}))
+	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
+	j := <-running
+	s.Do("RENAME", "{mail}:runs", "{mail}:aside")
+	s.Do("SET", "{mail}:runs", "x")
+	s.Do("PUBLISH", "{mail}:ready", "pause 0") // it asks for flags, and renews with that
+	<-called
+	s.Do("RENAME", "{mail}:aside", "{mail}:runs")
+	deadline := j.Deadline()
+	eventually(t, "the lease is renewed", func() bool { return j.Deadline().After(deadline) })
+	release()
+	stop()
+}

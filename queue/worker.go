@@ -70,7 +70,7 @@ func (q Queue[T]) Worker(handle Handler[T], o WorkerOptions) *Worker[T] {
 	case o.Concurrency < 0 || o.Batch < 0 || o.Grace < 0:
 		w.err = q.invalid(errors.New("an option of the worker is negative"), "")
 	case o.Concurrency > maxConcurrency || o.Batch > maxBatch:
-		w.err = q.invalid(errors.New("Concurrency is above 10000, or Batch above 1000"), "")
+		w.err = q.invalid(errors.New("its Concurrency is above 10000, or its Batch above 1000"), "")
 	}
 	return w
 }
@@ -89,6 +89,10 @@ func (w *Worker[T]) Run(ctx context.Context) error {
 	defer c.free(nil)
 	defer c.hangUp()
 	stop, err := w.queue.client.Subscribe(ctx, w.queue.keys.Channel, keywright.Listener{Message: c.hear, Gap: c.missed})
+	if err != nil && ctx.Err() != nil {
+		c.tell(err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -153,10 +157,12 @@ type crew[T any] struct {
 }
 
 func newCrew[T any](w *Worker[T], ctx context.Context) *crew[T] {
-	c := &crew[T]{w: w, q: w.queue, ctx: ctx, name: word(cmp.Or(w.o.Name, hostAndProcess())) + "/" + rand.Text()[:8], running: map[string]*Job[T]{}}
+	c := &crew[T]{w: w, q: w.queue, ctx: ctx, running: map[string]*Job[T]{}}
+	c.name = word(cmp.Or(w.o.Name, hostAndProcess())) + "/" + rand.Text()[:8]
 	c.jobs, c.free = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.calling, c.hangUp = context.WithCancel(context.WithoutCancel(ctx))
-	c.wake, c.flags, c.early = make(chan struct{}, cmp.Or(w.o.Concurrency, 10)), make(chan struct{}, 1), make(chan struct{}, 1)
+	c.wake = make(chan struct{}, cmp.Or(w.o.Concurrency, 10))
+	c.flags, c.early = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.calls = gather.New(max(1, min(64, maxBatch/cmp.Or(w.o.Batch, 1))), c.together)
 	return c
 }
@@ -353,18 +359,4 @@ func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 	c.expect(f.due, tidy)
 	c.paused.Store(f.paused)
 	return f, nil
-}
-
-// park waits for a reason to ask the server.
-func (c *crew[T]) park() {
-	c.mu.Lock()
-	c.idle++
-	c.mu.Unlock()
-	select {
-	case <-c.wake:
-	case <-c.ctx.Done():
-	}
-	c.mu.Lock()
-	c.idle--
-	c.mu.Unlock()
 }
