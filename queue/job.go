@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
 )
 
 // Job is one run of a job.
@@ -164,7 +163,7 @@ func (q Queue[T]) one(ctx context.Context, effect keywright.Effect, verb, id, to
 	n, err := keywright.NewOp(keywright.Spec[int64]{
 		Action: keywright.Action{Client: q.client, Name: verb, Entry: q.entry, Effect: effect, Key: keys[4]},
 		Script: jobScript, Keys: keys, Args: []string{verb, id, token, text, q.keys.Channel, q.ttl(), q.database(), q.laneNames()},
-		Decode: func(r rueidis.RedisResult) (int64, error) { return r.ToInt64() },
+		Decode: number,
 	}).Do(ctx)
 	return n, q.named(ctx, keys, err)
 }
