@@ -23,10 +23,11 @@ func TestByHandIsSentOnce(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
-	q := queue.Open(open(t, "redis://"+p.Addr()), "mail", value.Text(0), queue.Options{Retry: 1})
-	direct := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Retry: 1})
+	far, near := open(t, "redis://"+p.Addr()), open(t, s.URL())
 	ctx := t.Context()
-	for verb, do := range map[string]func(context.Context, string) (bool, error){"cancel": q.Cancel, "discard": q.Discard, "retry": q.Retry} {
+	for _, verb := range []string{"cancel", "discard", "retry"} {
+		q, direct := queue.Open(far, "mail-"+verb, value.Text(0), queue.Options{}), queue.Open(near, "mail-"+verb, value.Text(0), queue.Options{Retry: 1})
+		do := map[string]func(context.Context, string) (bool, error){"cancel": q.Cancel, "discard": q.Discard, "retry": q.Retry}[verb]
 		_, err := do(ctx, "warm") // the server has the script
 		must(t, err)
 		must(t, second(direct.Enqueue(ctx, queue.Task[string]{ID: verb})))
