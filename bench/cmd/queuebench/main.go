@@ -41,6 +41,8 @@ type options struct {
 	child, addr           string
 	profile, what, only   string
 	callers               int
+	backlog               int
+	rated                 time.Duration
 }
 
 func parse(args []string) (o options, err error) {
@@ -56,9 +58,11 @@ func parse(args []string) (o options, err error) {
 	flags.DurationVar(&o.limit, "limit", time.Minute, "a job that takes longer to be handled fails the run")
 	flags.DurationVar(&o.lease, "lease", defaultLease, "keywright's lease of jobs whose workers are killed")
 	flags.DurationVar(&o.crashLimit, "crash-limit", 5*time.Minute, "the same for a killed worker's job")
+	flags.IntVar(&o.backlog, "backlog", 100_000, "jobs that are due, or left by a worker, at once")
+	flags.DurationVar(&o.rated, "rated", 5*time.Second, "how long each rate is kept up")
 	flags.BoolVar(&o.slow, "slow", false, "kill a worker of asynq, too: a minute and a half")
 	flags.StringVar(&o.server, "server", "redis-server", "server binary")
-	flags.StringVar(&o.only, "only", "", "these parts alone: enqueue,process,idle,kill")
+	flags.StringVar(&o.only, "only", "", "these parts alone: enqueue,process,idle,kill,backlog,rate")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flags.StringVar(&o.profile, "cpuprofile", "", "let keywright work alone, and write a CPU profile into this file")
 	flags.StringVar(&o.what, "what", "process", "what is profiled: enqueue, bulk, process, batches")
@@ -85,6 +89,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return func(ctx context.Context) ([]report.Table, []report.Goal, error) { return part(ctx, o) }
 	}
 	err = out.Run(ctx, o.only, report.Part{Name: "enqueue", Run: with(enqueueing)}, report.Part{Name: "process", Run: with(processing)},
-		report.Part{Name: "idle", Run: with(idling)}, report.Part{Name: "kill", Run: with(crashes)})
+		report.Part{Name: "idle", Run: with(idling)}, report.Part{Name: "kill", Run: with(crashes)},
+		report.Part{Name: "backlog", Run: with(backlogs)}, report.Part{Name: "rate", Run: with(rates)})
 	return errors.Join(err, out.Print(stdout, o.asJSON))
 }

@@ -20,10 +20,10 @@ func TestMain(m *testing.M) {
 // Everybody gets through everything, asynq's wait for a killed worker excepted.
 func TestEverybodyRuns(t *testing.T) {
 	var out strings.Builder
-	if err := run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-drains", "1", "-jobs", "500", "-idles", "1", "-singles", "2", "-idle", "200ms", "-kills", "1", "-lease", "500ms"}, &out); err != nil {
+	if err := run(t.Context(), []string{"-rounds", "1", "-slice", "10ms", "-drains", "1", "-jobs", "500", "-idles", "1", "-singles", "2", "-idle", "200ms", "-kills", "1", "-lease", "500ms", "-backlog", "500", "-rated", "100ms"}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	for _, want := range []string{"Enqueue, jobs per second", "Process, no-op jobs", "500 jobs in the queue", "Idle queue, 2 jobs", "killed in mid-job", "keywright", "bare rueidis", "asynq"} {
+	for _, want := range []string{"Enqueue, jobs per second", "Process, no-op jobs", "500 jobs in the queue", "Idle queue, 2 jobs", "killed in mid-job", "left by a frozen worker", "A rate", "keywright", "bare rueidis", "asynq"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q:\n%s", want, out.String())
 		}

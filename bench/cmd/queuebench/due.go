@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bench/live"
+	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/queue"
+	"github.com/keywright/keywright/value"
+)
+
+// places are where jobs wait that are all to be handled at once.
+var places = []string{"waiting", "due at once", "left by a frozen worker"}
+
+// leave lets a worker that is gone have claimed jobs.
+const leave = `local ids = redis.call('LRANGE', KEYS[1], 0, 4999)
+for _, id in ipairs(ids) do
+  redis.call('ZADD', KEYS[2], ARGV[1], id)
+  redis.call('HSET', KEYS[3], id, 'frozen/1 1 1 0 0 0 r1\n\n')
+end
+if #ids > 0 then redis.call('LPOP', KEYS[1], #ids) end
+return #ids`
+
+// backlog puts jobs into a place; all have their turn when it returns.
+func backlog(ctx context.Context, c *keywright.Client, q queue.Queue[string], place string, jobs int) error {
+	tasks := make([]queue.Task[string], jobs)
+	if place == places[1] {
+		for i := range tasks {
+			tasks[i].At = time.Unix(1, 0)
+		}
+	}
+	_, err := q.EnqueueAll(ctx, tasks)
+	if place != places[2] {
+		return err
+	}
+	k, raw := queue.KeysOf("queue:bench"), c.Raw()
+	for n := int64(1); n > 0 && err == nil; {
+		n, err = raw.Do(ctx, raw.B().Eval().Script(leave).Numkeys(3).Key(k.Lanes[0].Key, k.Leases, k.Runs).Arg("1").Build()).AsInt64()
+	}
+	return err
+}
+
+// drain says how long it takes until all jobs of a place are handled.
+func drain(ctx context.Context, o options, place string) (time.Duration, error) {
+	server, err := live.Start(ctx, o.server)
+	if err != nil {
+		return 0, err
+	}
+	defer server.Stop()
+	c, q, err := openOurs(ctx, server.Addr, queue.Options{Lease: o.lease})
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	if err := backlog(ctx, c, q, place, o.backlog); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	over, err := handled(ctx, q, o.backlog, o.limit)
+	return over.Sub(began), err
+}
+
+func openOurs(ctx context.Context, addr string, o queue.Options) (*keywright.Client, queue.Queue[string], error) {
+	c, err := keywright.Open(ctx, "redis://"+addr, keywright.Options{})
+	if err != nil {
+		return nil, queue.Queue[string]{}, err
+	}
+	return c, queue.Open(c, "queue:bench", value.Text(0), o), nil
+}
+
+// handled runs a worker until so many jobs are handled, and says when.
+func handled(ctx context.Context, q queue.Queue[string], jobs int, limit time.Duration) (time.Time, error) {
+	ctx, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	var n atomic.Int64
+	var over time.Time
+	worker := q.Worker(func(context.Context, *queue.Job[string]) error {
+		if n.Add(1) == int64(jobs) {
+			over = time.Now()
+			stop()
+		}
+		return nil
+	}, queue.WorkerOptions{Concurrency: 50})
+	err := worker.Run(ctx)
+	if err == nil && n.Load() < int64(jobs) {
+		err = fmt.Errorf("%d of %d jobs were handled within %v", n.Load(), jobs, limit)
+	}
+	return over, err
+}
+
+func backlogs(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
+	t := report.Table{Title: fmt.Sprintf("%d jobs at once, 50 runners", o.backlog), Columns: []string{"jobs are", "drained in s", "jobs per second", "of waiting ones"}}
+	var goals []report.Goal
+	var first float64
+	for i, place := range places {
+		took, err := drain(ctx, o, place)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", place, err)
+		}
+		rate := float64(o.backlog) / took.Seconds()
+		if i == 0 {
+			first = rate
+		} else {
+			goals = append(goals, report.Goal{What: "jobs " + place + ", part of the rate of waiting ones", Value: rate / first, Bound: 0.5, AtLeast: true})
+		}
+		t.Add(place, fmt.Sprintf("%.2f", took.Seconds()), fmt.Sprintf("%.0f", rate), fmt.Sprintf("%.2f", rate/first))
+	}
+	return []report.Table{t}, goals, nil
+}
