@@ -32,7 +32,7 @@ local gap, burst, late = tonumber(ARGV[13]), tonumber(ARGV[14]), tonumber(ARGV[1
 local tat, back = micros, false
 if gap > 0 and wanted > 0 then
   tat = tonumber(told[2] or '0')
-  if tat < micros - late then tat = micros end
+  tat = math.max(tat, micros - late)
   back = tat > micros + burst * gap -- the clock was put back: that costs one burst
   if back then tat = micros + burst * gap end
   local allowed = math.max(math.floor((micros + burst * gap - tat) / gap), 0)
@@ -389,17 +389,17 @@ if #died > 0 then
   keep(dead)
 end
 for _, k in ipairs(order) do
-  local pushed = false
-  local function push(command, id)
-    if id and not taken[id] then
-      redis.call(command, KEYS[5 + k], id)
-      pushed = true
-    end
+  local fronting, ending = {}, {}
+  for n = #(fronts[k] or {}), (front_seen[k] or 0) + 1, -1 do
+    if not taken[fronts[k][n]] then add(fronting, fronts[k][n]) end
   end
-  for n = #(fronts[k] or {}), (front_seen[k] or 0) + 1, -1 do push('LPUSH', fronts[k][n]) end
-  for _, id in ipairs(backs[k] or {}) do push('LPUSH', id) end
-  for n = (end_seen[k] or 0) + 1, #(ends[k] or {}) do push('RPUSH', ends[k][n]) end
-  if pushed then
+  for _, id in ipairs(backs[k] or {}) do add(fronting, id) end
+  for n = (end_seen[k] or 0) + 1, #(ends[k] or {}) do
+    if not taken[ends[k][n]] then add(ending, ends[k][n]) end
+  end
+  write('LPUSH', KEYS[5 + k], fronting)
+  write('RPUSH', KEYS[5 + k], ending)
+  if #fronting + #ending > 0 then
     keep(KEYS[5 + k])
     waking = true
   end

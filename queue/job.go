@@ -17,7 +17,7 @@ type Job[T any] struct {
 	ID       string
 	Payload  T
 	Attempt  int64     // 1 for the first; crashes of workers do not count
-	Crashes  int64     // workers that died on it
+	Crashes  int64     // workers that died in its handler
 	Fence    int64     // grows with every run: pass it to what must not be written by an older one
 	Enqueued time.Time // by the server's clock
 

@@ -94,7 +94,9 @@ type Options struct {
 	// Retry is how often a job is tried before it is dead; 0: 25. Crashes of its
 	// workers do not count.
 	Retry int
-	// Crashes is how many workers may die on a job before it is dead; 0: 5.
+	// Crashes is how many workers may die in a job's handler before it is dead; 0:
+	// 5. The first two deaths do not count: whether the handler had begun is known
+	// from the third one on.
 	Crashes int
 	// Backoff is the wait before the second attempt; it doubles, half of it at
 	// random, up to MaxBackoff. 0: 1 s and 1 h.
@@ -103,7 +105,8 @@ type Options struct {
 	// looked at first in six of ten. None: strictly in order, so that a full lane
 	// starves those behind.
 	Weights []int
-	// Rate is how many jobs may begin per Per, Burst of them at once (0: one).
+	// Rate is how many jobs may begin per Per, Burst of them at once (0: one). A
+	// hundredth of it is not used, for workers that are late.
 	Rate  int
 	Per   time.Duration
 	Burst int
