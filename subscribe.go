@@ -19,6 +19,10 @@ type Listener struct {
 	// Gap is called when messages may have been missed: the connection broke and
 	// a new one has subscribed again.
 	Gap func()
+	// Lost is called when the server refuses a channel that was heard before, since
+	// the login may not hear it any more (NOPERM): no message comes until Gap. It
+	// may be nil.
+	Lost func(err error)
 }
 
 func (l *Listener) hear(channel, text string) {
@@ -34,7 +38,8 @@ func (l *Listener) hear(channel, text string) {
 // All subscriptions of a client share one connection; a second one to the same
 // channel costs nothing. Messages are at most once
 // (https://redis.io/docs/latest/develop/interact/pubsub/): whoever needs them
-// also looks now and then.
+// also looks now and then. A channel that the login may not hear fails alone, with
+// NOPERM.
 //
 // In a cluster it is one node that is listened to; PUBLISH reaches all nodes.
 func (c *Client) Subscribe(ctx context.Context, channel string, l Listener) (stop func(), err error) {
@@ -132,9 +137,11 @@ type subscriptions struct {
 
 // listened is one channel.
 type listened struct {
-	all       map[*Listener]bool // none left: to be unsubscribed
-	confirmed chan struct{}      // closed when the server has confirmed
-	asked     bool               // on the present connection
+	all      map[*Listener]bool // none left: to be unsubscribed
+	answered chan struct{}      // closed when the server has confirmed or refused
+	asked    bool               // on the present connection
+	heard    bool               // it was confirmed once
+	refused  error              // by the server, at the last time
 }
 
 func newSubscriptions(c *Client) *subscriptions {
@@ -161,7 +168,7 @@ func (s *subscriptions) add(ctx context.Context, channel topic, l *Listener) (fu
 	s.mu.Lock()
 	ch := s.channels[channel]
 	if ch == nil {
-		ch = &listened{all: map[*Listener]bool{}, confirmed: make(chan struct{})}
+		ch = &listened{all: map[*Listener]bool{}, answered: make(chan struct{})}
 		s.channels[channel] = ch
 	}
 	ch.all[l] = true
@@ -169,20 +176,30 @@ func (s *subscriptions) add(ctx context.Context, channel topic, l *Listener) (fu
 		s.done = make(chan struct{})
 		go s.keep(s.done)
 	}
-	confirmed := ch.confirmed
 	s.mu.Unlock()
 	s.changed()
 	stop := sync.OnceFunc(func() { s.remove(ch, l) })
+	var err error
+	class := NotApplied
 	select {
-	case <-confirmed:
-		return stop, nil
+	case <-ch.answered:
+		if err = s.refusal(ch); err == nil {
+			return stop, nil
+		}
+		class = Refused
 	case <-ctx.Done():
-		stop()
-		return nil, &Error{Class: NotApplied, Op: "subscribe", Server: s.client.server, Err: ctx.Err()}
+		err = ctx.Err()
 	case <-s.ctx.Done():
-		stop()
-		return nil, &Error{Class: NotApplied, Op: "subscribe", Server: s.client.server, Err: ErrClosed}
+		err = ErrClosed
 	}
+	stop()
+	return nil, &Error{Class: class, Op: "subscribe", Server: s.client.server, Err: err, Hint: refusals[refusal(err)].hint}
+}
+
+func (s *subscriptions) refusal(ch *listened) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return ch.refused
 }
 
 func (s *subscriptions) remove(ch *listened, l *Listener) {
@@ -239,13 +256,17 @@ func (s *subscriptions) once() (lived bool) {
 	lost := conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: s.message, OnSubscription: s.ended})
 	s.forget()
 	for {
-		if err := s.settle(conn); err != nil {
+		refused, err := s.settle(conn)
+		if err != nil {
 			return lived
 		}
 		lived = true
-		var idle <-chan time.Time
+		var idle, again <-chan time.Time
 		if s.lean && s.empty() {
 			idle = time.After(linger)
+		}
+		if refused {
+			again = time.After(askAgain)
 		}
 		select {
 		case <-s.ctx.Done():
@@ -256,10 +277,15 @@ func (s *subscriptions) once() (lived bool) {
 			return true
 		case <-idle:
 			return true
+		case <-again:
 		case <-s.wake:
 		}
 	}
 }
+
+// askAgain is how often a channel is asked for that was taken away from its
+// listeners.
+const askAgain = time.Second
 
 // linger is how long a connection for sharded channels is kept without one.
 const linger = 10 * time.Second
@@ -292,114 +318,5 @@ func (s *subscriptions) forget() {
 	defer s.mu.Unlock()
 	for _, ch := range s.channels {
 		ch.asked = false
-	}
-}
-
-// settle brings what the connection is subscribed to in line with what is
-// wanted.
-func (s *subscriptions) settle(conn rueidis.DedicatedClient) error {
-	join, leave := s.difference()
-	ctx, cancel := context.WithTimeout(s.ctx, 5*time.Second)
-	defer cancel()
-	for way := ofChannel; way <= ofShard; way++ {
-		if names := join[way]; len(names) > 0 {
-			if err := conn.Do(ctx, subscribe(conn.B(), way, names)).Error(); err != nil {
-				return err
-			}
-			s.confirm(way, names)
-		}
-	}
-	for way := ofChannel; way <= ofShard; way++ {
-		if names := leave[way]; len(names) > 0 {
-			if err := conn.Do(ctx, unsubscribe(conn.B(), way, names)).Error(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func subscribe(b rueidis.Builder, way way, names []string) rueidis.Completed {
-	switch way {
-	case ofPattern:
-		return b.Psubscribe().Pattern(names...).Build()
-	case ofShard:
-		return b.Ssubscribe().Channel(names...).Build()
-	}
-	return b.Subscribe().Channel(names...).Build()
-}
-
-func unsubscribe(b rueidis.Builder, way way, names []string) rueidis.Completed {
-	switch way {
-	case ofPattern:
-		return b.Punsubscribe().Pattern(names...).Build()
-	case ofShard:
-		return b.Sunsubscribe().Channel(names...).Build()
-	}
-	return b.Unsubscribe().Channel(names...).Build()
-}
-
-// difference is what is to be subscribed to and what no more, by way.
-func (s *subscriptions) difference() (join, leave [ofShard + 1][]string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for at, ch := range s.channels {
-		switch {
-		case len(ch.all) == 0:
-			delete(s.channels, at)
-			if ch.asked {
-				leave[at.way] = append(leave[at.way], at.name)
-			}
-		case !ch.asked:
-			join[at.way] = append(join[at.way], at.name)
-		}
-	}
-	return join, leave
-}
-
-// confirm tells who waits for the subscription, and those that had one before
-// that there was a gap.
-func (s *subscriptions) confirm(way way, names []string) {
-	var gaps []func()
-	s.mu.Lock()
-	for _, name := range names {
-		ch := s.channels[topic{way, name}]
-		if ch == nil {
-			continue
-		}
-		ch.asked = true
-		select {
-		case <-ch.confirmed:
-			for l := range ch.all {
-				gaps = append(gaps, l.Gap)
-			}
-		default:
-			close(ch.confirmed)
-		}
-	}
-	s.mu.Unlock()
-	for _, gap := range gaps {
-		if gap != nil {
-			gap()
-		}
-	}
-}
-
-// message is called by the reader of the connection. What comes for a pattern
-// says so; a sharded message looks as any other, but has its own connection.
-func (s *subscriptions) message(m rueidis.PubSubMessage) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := topic{ofChannel, m.Channel}
-	switch {
-	case m.Pattern != "":
-		at = topic{ofPattern, m.Pattern}
-	case s.lean:
-		at.way = ofShard
-	}
-	if ch := s.channels[at]; ch != nil {
-		for l := range ch.all {
-			l.hear(m.Channel, m.Message)
-		}
 	}
 }
