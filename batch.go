@@ -19,6 +19,7 @@ type queued interface {
 	command(b rueidis.Builder) rueidis.Completed
 	settle(r rueidis.RedisResult)
 	abandon(err error)
+	writes() bool
 }
 
 // Pending is the result of a queued operation. It is valid once the batch or
@@ -70,6 +71,8 @@ func (p *Pending[T]) settle(r rueidis.RedisResult) {
 	}
 	p.value, p.err = value, err
 }
+
+func (p *Pending[T]) writes() bool { return p.op.Effect != Reads }
 
 func (p *Pending[T]) abandon(err error) { p.err = err }
 

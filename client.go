@@ -81,6 +81,7 @@ type Options struct {
 // name. It is safe for concurrent use.
 type Client struct {
 	raw      rueidis.Client
+	rooms    *rooms
 	server   string
 	database int
 	slots    bool // a cluster: keys used together must share a slot
@@ -110,43 +111,50 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	option := clientOption(ctx, config, o)
+	gate := newDialGate(config.Network, config.Timeout)
+	option := clientOption(ctx, config, o, gate)
 	var hub *invalidations
 	if !o.NoCache {
 		hub = newInvalidations()
 		option.OnInvalidations = hub.tell
 	}
-	raw, err := rueidis.NewClient(option)
+	c, err := newClient(gate, func() (rueidis.Client, error) { return rueidis.NewClient(option) }, config.String(), o)
 	if err != nil {
 		return nil, &Error{Class: NotApplied, Op: "open", Server: config.String(), Err: err, Hint: openHint(err)}
 	}
-	if o.Wrap != nil {
-		raw = o.Wrap(raw)
-	}
-	c := newClient(raw, config.String(), o)
 	c.hub, c.database = hub, config.DB
 	return c, nil
 }
 
-// New makes a client of a rueidis client that exists already. That client
-// should have DisableRetry set: what it retries is not this package's to answer
-// for.
+// New makes a client of a rueidis client that exists already. That client should
+// have DisableRetry set: what it retries, and how long its calls wait for a
+// connection, is not this package's to answer for.
 func New(raw rueidis.Client, o Options) *Client {
-	if o.Wrap != nil {
-		raw = o.Wrap(raw)
-	}
-	return newClient(raw, "", o)
+	c, _ := newClient(nil, func() (rueidis.Client, error) { return raw, nil }, "", o)
+	return c
 }
 
-func newClient(raw rueidis.Client, server string, o Options) *Client {
+func newClient(gate *dialGate, open func() (rueidis.Client, error), server string, o Options) (*Client, error) {
 	life, end := context.WithCancelCause(context.Background())
-	return &Client{raw: raw, life: life, end: end, server: server, database: noDatabase, slots: raw.Mode() == rueidis.ClientModeCluster, hooks: o.Hooks,
+	c := &Client{life: life, end: end, rooms: newRooms(gate, life), server: server, database: noDatabase, hooks: o.Hooks,
 		noticing: slices.ContainsFunc(o.Hooks, func(h Hook) bool { return h.Notice != nil }), sealer: o.Sealer, log: o.Logger, now: time.Now,
 		retry: retryPolicy{attempts: cmp.Or(max(o.Attempts, 0), 8), backoff: cmp.Or(max(o.Backoff, 0), 10*time.Millisecond)}}
+	if gate != nil {
+		gate.tell = c.reconnected
+	}
+	raw, err := open()
+	if err != nil {
+		end(ErrClosed)
+		return nil, err
+	}
+	c.raw, c.slots = &prompt{raw, c.rooms}, raw.Mode() == rueidis.ClientModeCluster
+	if o.Wrap != nil {
+		c.raw = o.Wrap(c.raw)
+	}
+	return c, nil
 }
 
-func clientOption(ctx context.Context, c connect.Config, o Options) rueidis.ClientOption {
-	gate := newDialGate(c.Network, c.Timeout)
+func clientOption(ctx context.Context, c connect.Config, o Options, gate *dialGate) rueidis.ClientOption {
 	option := rueidis.ClientOption{
 		InitAddress: c.Addresses, Username: c.User, Password: string(c.Password), SelectDB: c.DB, TLSConfig: c.TLS,
 		ClientName: o.Name, DisableRetry: true, DisableCache: o.NoCache, ConnWriteTimeout: c.Timeout,
@@ -156,7 +164,9 @@ func clientOption(ctx context.Context, c connect.Config, o Options) rueidis.Clie
 		},
 		PipelineMultiplex: o.Connections, MaxFlushDelay: o.MaxFlushDelay,
 		// Else the deadline of one caller breaks a connection that others wait on, too.
-		AlwaysPipelining:  true,
+		AlwaysPipelining: true,
+		// Connections of blocking reads and transactions go back when they are idle.
+		BlockingPoolCleanup: idleFor, BlockingPoolMinSize: 1,
 		ForceSingleClient: c.Mode == connect.Auto && c.DB != 0,
 		// A reader that waits half a minute for a moved slot is no reader.
 		ClusterOption: rueidis.ClusterOption{ShardsRefreshInterval: 10 * time.Second},
@@ -170,6 +180,9 @@ func clientOption(ctx context.Context, c connect.Config, o Options) rueidis.Clie
 	return option
 }
 
+// idleFor is how long a connection of its own is kept that nobody uses.
+var idleFor = 30 * time.Second
+
 func openHint(err error) string {
 	switch {
 	case errors.Is(err, rueidis.ErrNoCache):
@@ -180,8 +193,8 @@ func openHint(err error) string {
 	return "check the URL, and that the server is up: `keywright doctor`"
 }
 
-// Close ends every connection. Operations under way fail, those that wait for
-// others with ErrClosed.
+// Close ends every connection. What is under way and what comes later fails with
+// ErrClosed.
 func (c *Client) Close() {
 	c.parts.close()
 	c.end(ErrClosed)

@@ -3,29 +3,47 @@ package keywright
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"math/rand/v2"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// dialGate keeps a client from hammering a server that is down: after a failed
-// dial the next one to the same address waits, twice as long each time up to a
-// second, half of it at random, so that a thousand processes do not come back in
-// one moment.
+// dialGate makes the connections of a client, and knows how they are. It keeps a
+// client from hammering a server that is down: after a failed dial there is none to
+// the same address for a while, twice as long each time up to a second, half of it
+// at random, so that a thousand processes do not come back in one moment.
 type dialGate struct {
 	network string
 	timeout time.Duration
 	now     func() time.Time
+	tell    func(elapsed time.Duration) // of a lost connection that was made again
+
+	// unrest counts why a caller may have to wait longer than its context: dials
+	// under way, servers that are down, connections that do not answer. 0: none.
+	unrest atomic.Int32
 
 	mu     sync.Mutex
 	failed map[string]dialFailure
+	down   map[string]*outage
+	links  map[*link]struct{}
 	until  time.Time // of Open: its context
 }
 
 type dialFailure struct {
 	next  time.Time
 	delay time.Duration
+	err   error
+}
+
+// outage is a server that callers cannot reach, or that a connection was lost to.
+type outage struct {
+	since, until time.Time
+	counted      bool      // in unrest
+	lost         bool      // a connection that was up
+	back         time.Time // when it was there again; what is older belongs to that loss
 }
 
 const (
@@ -34,30 +52,63 @@ const (
 )
 
 func newDialGate(network string, timeout time.Duration) *dialGate {
-	return &dialGate{network: network, timeout: timeout, now: time.Now, failed: map[string]dialFailure{}}
+	return &dialGate{network: network, timeout: timeout, now: time.Now, tell: func(time.Duration) {},
+		failed: map[string]dialFailure{}, down: map[string]*outage{}, links: map[*link]struct{}{}}
 }
 
 // opening makes dials end with the context of Open.
 func (g *dialGate) opening(deadline time.Time) { g.until = deadline }
 
+// dial connects. A caller that may not wait gets the error of the last dial while
+// there is to be none; rueidis itself, which would ask again at once, waits.
 func (g *dialGate) dial(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.limit())
+	g.unrest.Add(1) // until it has logged in
+	conn, err := g.connect(ctx, addr, d, t)
+	if err != nil {
+		g.unrest.Add(-1)
+		return nil, err
+	}
+	l := &link{Conn: conn, gate: g, addr: addr, born: g.now(), aside: ctx.Value(asideKey{}) != nil}
+	g.mu.Lock()
+	g.links[l] = struct{}{}
+	g.mu.Unlock()
+	if ctx.Done() != nil {
+		l.ctx, l.unwatch = ctx, context.AfterFunc(ctx, func() { _ = conn.Close() })
+	}
+	return l, nil
+}
+
+func (g *dialGate) connect(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (conn net.Conn, err error) {
+	_, patient := ctx.Value(departureKey{}).(*departure)
+	limited, cancel := context.WithTimeout(ctx, g.limit())
 	defer cancel()
-	if err := sleep(ctx, g.wait(addr)); err != nil {
-		return nil, &net.OpError{Op: "dial", Net: g.network, Err: err}
+	wait, last := g.wait(addr)
+	if wait > 0 && patient {
+		return nil, g.dialError(last)
 	}
-	var conn net.Conn
-	var err error
+	if err := sleep(limited, wait); err != nil {
+		return nil, g.dialError(err)
+	}
 	if t != nil {
-		conn, err = (&tls.Dialer{NetDialer: d, Config: t}).DialContext(ctx, g.network, addr)
+		conn, err = (&tls.Dialer{NetDialer: d, Config: t}).DialContext(limited, g.network, addr)
 	} else {
-		conn, err = d.DialContext(ctx, g.network, addr)
+		conn, err = d.DialContext(limited, g.network, addr)
 	}
-	g.note(addr, err)
 	if err != nil { // also of the TLS handshake: nothing has been sent yet
-		return nil, &net.OpError{Op: "dial", Net: g.network, Err: err}
+		if ctx.Err() == nil {
+			g.note(addr, err, patient || ctx.Done() != nil)
+		}
+		return nil, g.dialError(err)
 	}
 	return conn, nil
+}
+
+// dialError is an error that says that nothing was sent.
+func (g *dialGate) dialError(err error) error {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		return err
+	}
+	return &net.OpError{Op: "dial", Net: g.network, Err: err}
 }
 
 // limit is how long a dial may take: the timeout, and while Open runs no longer
@@ -69,17 +120,20 @@ func (g *dialGate) limit() time.Duration {
 	return g.timeout
 }
 
-func (g *dialGate) wait(addr string) time.Duration {
+// wait is how long there is to be no dial to an address, and why.
+func (g *dialGate) wait(addr string) (time.Duration, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	f, ok := g.failed[addr]
 	if !ok {
-		return 0
+		return 0, nil
 	}
-	return f.next.Sub(g.now())
+	return f.next.Sub(g.now()), f.err
 }
 
-func (g *dialGate) note(addr string, err error) {
+// note keeps what has become of a dial. Only a server that callers want is down:
+// rueidis also asks replicas now and then.
+func (g *dialGate) note(addr string, err error, wanted bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err == nil {
@@ -87,7 +141,64 @@ func (g *dialGate) note(addr string, err error) {
 		return
 	}
 	delay := min(max(2*g.failed[addr].delay, firstDialDelay), maxDialDelay)
-	g.failed[addr] = dialFailure{next: g.now().Add(jitter(delay)), delay: delay}
+	g.failed[addr] = dialFailure{next: g.now().Add(jitter(delay)), delay: delay, err: err}
+	if wanted {
+		g.isDown(addr, false)
+	}
+}
+
+// isDown notes that a server cannot be reached. The caller holds mu.
+func (g *dialGate) isDown(addr string, lost bool) {
+	g.forget()
+	o := g.down[addr]
+	if o == nil {
+		o = &outage{since: g.now()}
+		g.down[addr] = o
+	}
+	if lost && !o.lost {
+		o.since, o.lost = g.now(), true
+	}
+	o.until = g.now().Add(2 * g.timeout)
+	if !o.counted {
+		o.counted = true
+		g.unrest.Add(1)
+	}
+}
+
+// forget drops what nobody has asked for in a while: addresses come and go. The
+// caller holds mu.
+func (g *dialGate) forget() {
+	now := g.now()
+	for addr, o := range g.down {
+		if now.Before(o.until) {
+			continue
+		}
+		if o.counted {
+			o.counted = false
+			g.unrest.Add(-1)
+		}
+		if now.Sub(o.until) > time.Minute {
+			delete(g.down, addr)
+		}
+	}
+	for addr, f := range g.failed {
+		if now.Sub(f.next) > time.Minute {
+			delete(g.failed, addr)
+		}
+	}
+}
+
+// calm reports whether a caller has nothing to fear that its context does not end.
+func (g *dialGate) calm() bool { return g == nil || g.unrest.Load() == 0 }
+
+// look drops what is over, so that calm may be true again.
+func (g *dialGate) look() {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.forget()
 }
 
 // jitter is between half of d and d.

@@ -16,24 +16,24 @@ func TestDialsBackOff(t *testing.T) {
 		g := newDialGate("tcp", 5*time.Second)
 		last := time.Duration(0)
 		for n := range 12 {
-			g.note("a:1", errors.New("refused"))
-			wait := g.wait("a:1")
+			g.note("a:1", errors.New("refused"), true)
+			wait, _ := g.wait("a:1")
 			most := min(firstDialDelay<<n, maxDialDelay)
 			if wait < most/2 || wait > most {
 				t.Errorf("after %d failures it waits %v, want %v to %v", n+1, wait, most/2, most)
 			}
 			last = wait
 		}
-		if g.wait("b:1") != 0 {
+		if wait, _ := g.wait("b:1"); wait != 0 {
 			t.Error("another address waits too")
 		}
 		<-time.After(last)
-		if wait := g.wait("a:1"); wait > 0 {
+		if wait, _ := g.wait("a:1"); wait > 0 {
 			t.Errorf("it waits %v more", wait)
 		}
-		g.note("a:1", nil)
-		g.note("a:1", errors.New("refused"))
-		if wait := g.wait("a:1"); wait > firstDialDelay {
+		g.note("a:1", nil, true)
+		g.note("a:1", errors.New("refused"), true)
+		if wait, _ := g.wait("a:1"); wait > firstDialDelay {
 			t.Errorf("after a success it waits %v", wait)
 		}
 	})
@@ -47,9 +47,13 @@ func TestDialErrorsAreNotSent(t *testing.T) {
 	if class, again, _ := judge(err, true); class != NotApplied || !again {
 		t.Errorf("%v: %v %t", err, class, again)
 	}
-	g.failed["127.0.0.1:1"] = dialFailure{next: time.Now().Add(time.Hour)}
+	g.failed["127.0.0.1:1"] = dialFailure{next: time.Now().Add(time.Hour), err: errors.New("refused")}
 	_, err = g.dial(context.Background(), "127.0.0.1:1", &net.Dialer{}, nil)
 	if class, _, _ := judge(err, true); class != NotApplied || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v: %v", err, class)
+	}
+	_, err = g.dial(&departure{Context: context.Background()}, "127.0.0.1:1", &net.Dialer{}, nil)
+	if class, again, _ := judge(err, true); class != NotApplied || !again || err.Error() != "dial tcp: refused" {
+		t.Errorf("a caller of a server that was down a moment ago waited, and got %v (%v)", err, class)
 	}
 }

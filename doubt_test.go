@@ -43,7 +43,7 @@ func TestDoubt(t *testing.T) {
 	}{
 		{"the reply was lost, then there is no connection", t.Context(), keywright.Idempotent, []rueidis.RedisResult{lost, unsent, unsent}, keywright.UnknownOutcome},
 		{"never sent", t.Context(), keywright.Idempotent, []rueidis.RedisResult{unsent, unsent, unsent}, keywright.NotApplied},
-		{"a read", t.Context(), keywright.Reads, []rueidis.RedisResult{lost, unsent, unsent}, keywright.NotApplied},
+		{"a read", t.Context(), keywright.Reads, []rueidis.RedisResult{lost, unsent, unsent}, keywright.Retryable},
 		{"a write is not repeated", t.Context(), keywright.Writes, []rueidis.RedisResult{unsent, lost}, keywright.UnknownOutcome},
 		{"somebody else's deadline, twice", t.Context(), keywright.Idempotent, []rueidis.RedisResult{ended, ended}, keywright.UnknownOutcome},
 		{"somebody else's deadline, in a write", t.Context(), keywright.Writes, []rueidis.RedisResult{ended}, keywright.UnknownOutcome},

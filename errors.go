@@ -37,14 +37,17 @@ const (
 	// (permission, wrong type of the key, a script's own error). Nothing was
 	// applied, unless a script says otherwise.
 	Refused
+	// Partial: some operations of a transaction were applied and others refused. The
+	// result of each says which.
+	Partial
 )
 
-var classNames = [...]string{"invalid", "not applied", "retryable", "unknown outcome", "refused"}
+var classNames = [...]string{"invalid", "not applied", "retryable", "unknown outcome", "refused", "partly applied"}
 
 // String implements fmt.Stringer.
 func (c Class) String() string { return classNames[c] }
 
-// ErrClosed is what is under way gets when its client is closed.
+// ErrClosed is what every operation of a client fails with that was closed.
 var ErrClosed = errors.New("the client is closed")
 
 // Error is an operation that failed.
@@ -160,12 +163,15 @@ func refusal(err error) string {
 func judge(err error, writes bool) (class Class, again bool, hint string) {
 	if word := refusal(err); word != "" {
 		if r, known := refusals[word]; known {
-			return r.class, r.again, r.hint
+			return ofRead(r.class, writes), r.again, r.hint
 		}
 		return Refused, false, ""
 	}
 	if notSent(err) {
-		return NotApplied, true, ""
+		if errors.Is(err, ErrClosed) {
+			return NotApplied, false, ""
+		}
+		return ofRead(NotApplied, writes), true, ""
 	}
 	if writes {
 		return UnknownOutcome, false, "it may have been applied: read before you write again"
@@ -173,11 +179,20 @@ func judge(err error, writes bool) (class Class, again bool, hint string) {
 	return Retryable, transient(err), ""
 }
 
-// notSent reports whether a command cannot have reached a server: there was no
-// connection to send it on.
+// ofRead is the class of a passing failure: a read applies nothing.
+func ofRead(class Class, writes bool) Class {
+	if class == NotApplied && !writes {
+		return Retryable
+	}
+	return class
+}
+
+// notSent reports whether a command cannot have reached a server: its caller left,
+// or there was no connection to send it on.
 func notSent(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial" || errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr)
+	var u *unsent
+	return errors.As(err, &u) || errors.As(err, &op) && op.Op == "dial" || errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr)
 }
 
 // transient reports whether a read that failed so may do better soon: the

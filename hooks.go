@@ -2,6 +2,7 @@ package keywright
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -19,7 +20,25 @@ type Call struct {
 type Outcome struct {
 	Elapsed  time.Duration // over all attempts
 	Attempts int
-	Err      error // nil, ErrNotFound, or an *Error or *DecodeError
+	Err      error // nil, ErrNotFound, an *Error or *DecodeError, or what the function of a transaction returned
+}
+
+// Kind is the outcome in a word or two: "ok", "not found", "decode", the class of
+// the error, or "caller" for an error that the function of a transaction returned.
+func (o Outcome) Kind() string {
+	switch {
+	case o.Err == nil:
+		return "ok"
+	case o.Err == ErrNotFound:
+		return "not found"
+	}
+	if class, ok := ClassOf(o.Err); ok {
+		return class.String()
+	}
+	if _, ok := errors.AsType[*DecodeError](o.Err); ok {
+		return "decode"
+	}
+	return "caller"
 }
 
 // Hook is called around every operation. Start may return a context of its own
@@ -81,8 +100,12 @@ func (c *Client) logOutcome(ctx context.Context, call Call, o Outcome) {
 		c.log.DebugContext(ctx, "keyspace operation", "entry", call.Entry, "op", call.Op, "elapsed", o.Elapsed, "attempts", o.Attempts, "found", o.Err == nil)
 		return
 	}
-	class, _ := ClassOf(o.Err)
-	c.log.WarnContext(ctx, "keyspace operation failed", "entry", call.Entry, "op", call.Op, "elapsed", o.Elapsed, "attempts", o.Attempts, "class", class.String(), "error", loggable(o.Err))
+	kind := o.Kind()
+	if kind == "caller" { // it knows, and its text may hold anything
+		c.log.DebugContext(ctx, "keyspace operation ended by its caller", "entry", call.Entry, "op", call.Op, "elapsed", o.Elapsed, "attempts", o.Attempts)
+		return
+	}
+	c.log.WarnContext(ctx, "keyspace operation failed", "entry", call.Entry, "op", call.Op, "elapsed", o.Elapsed, "attempts", o.Attempts, "class", kind, "error", loggable(o.Err))
 }
 
 // loggable is an error without what a log must not hold: the key of a

@@ -83,3 +83,11 @@ func (c *Client) Notice(ctx context.Context, n Notice) {
 	}
 	c.log.LogAttrs(ctx, slog.LevelWarn, message, attrs...)
 }
+
+// reconnected tells that a lost connection was made again. It is called by the
+// goroutine that reads the connection, which no hook may hold up.
+func (c *Client) reconnected(elapsed time.Duration) {
+	if c.Noticed(Reconnected) {
+		go c.Notice(c.life, Notice{Kind: Reconnected, Elapsed: elapsed})
+	}
+}

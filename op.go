@@ -112,11 +112,7 @@ func Run[T any](ctx context.Context, a *Action, send func(context.Context) rueid
 
 func try[T any](ctx context.Context, a *Action, send func(context.Context) rueidis.RedisResult, decode func(rueidis.RedisResult) (T, error)) (value T, attempts int, err error) {
 	if ended := ctx.Err(); ended != nil { // below, it would wait for a connection that somebody else makes
-		err = a.fail(0, ended)
-		if own, ok := err.(*Error); ok && own.Class == UnknownOutcome {
-			own.Class, own.Hint = NotApplied, ""
-		}
-		return value, 0, err
+		return value, 0, a.fail(0, &unsent{ended})
 	}
 	doubt := false // whether an attempt may have been applied
 	for attempts = 1; ; attempts++ {

@@ -12,12 +12,18 @@ import (
 // was tried. Nothing of it was applied.
 var ErrConflict = errors.New("others changed the keys in between")
 
+// ErrPartial is a transaction of which the server refused some operations while it
+// ran, as for the wrong type of a key: the others were applied, since EXEC takes
+// nothing back (https://redis.io/docs/latest/develop/interact/transactions/). Each
+// Pending says what has become of its operation.
+var ErrPartial = errors.New("part of the transaction was applied")
+
 // Tx is a transaction under way: what it reads with Watch is watched, what is
 // queued runs at its end, all or nothing.
 type Tx struct {
 	ctx    context.Context
 	client *Client
-	conn   rueidis.DedicatedClient
+	conn   *ownConn
 	ops    []queued
 	keys   []string // watched
 }
@@ -44,7 +50,7 @@ func Watch[T any](t *Tx, op Op[T]) (T, error) {
 	}
 	p := Pending[T]{op: op}
 	watch := t.conn.B().Watch().Key(op.Key).Build()
-	results := t.conn.DoMulti(t.ctx, watch, p.command(t.conn.B()))
+	results := t.conn.do(t.ctx, watch, p.command(t.conn.B()))
 	if err := results[0].Error(); err != nil {
 		return zero, op.fail(1, err)
 	}
@@ -56,7 +62,14 @@ func Watch[T any](t *Tx, op Op[T]) (T, error) {
 // connection. If a watched key was changed meanwhile, nothing is applied and fn
 // runs again, up to the client's Attempts with backoff between; then the error
 // is an *Error with ErrConflict. fn must be free of side effects: it may run
-// several times. In a cluster all keys must share a slot.
+// several times. An error of fn ends it, applies nothing and is returned as it is.
+// In a cluster all keys must share a slot.
+//
+// The server checks an operation only when it runs it: if it refuses one then, the
+// others are applied, and the error says ErrPartial.
+//
+// A transaction has a connection for itself; 64 of a client run at a time, and more
+// wait for their turn.
 //
 // WATCH also notices that a watched key expired or was evicted
 // (https://redis.io/docs/latest/develop/interact/transactions/).
@@ -82,18 +95,26 @@ func (c *Client) Transact(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (c *Client) transactOnce(ctx context.Context, fn func(*Tx) error) (applied bool, err error) {
-	err = c.raw.Dedicated(func(conn rueidis.DedicatedClient) error {
-		tx := &Tx{ctx: ctx, client: c, conn: conn}
-		if err := errors.Join(fn(tx), check(tx.ops), tx.together()); err != nil {
-			for _, op := range tx.ops {
-				op.abandon(err)
-			}
-			return errors.Join(err, tx.unwatch())
+	conn, err := c.own(ctx)
+	if err != nil {
+		class, _, hint := judge(err, true)
+		return false, &Error{Class: class, Op: "transact", Server: c.server, Attempts: 1, Err: err, Hint: hint}
+	}
+	tx := &Tx{ctx: ctx, client: c, conn: conn}
+	ran := false // fn returned: it neither panicked nor ended its goroutine
+	defer func() { conn.giveBack(ctx, len(tx.keys) > 0, ran) }()
+	err = fn(tx)
+	ran = true
+	if err == nil {
+		err = errors.Join(check(tx.ops), tx.together())
+	}
+	if err != nil {
+		for _, op := range tx.ops {
+			op.abandon(err)
 		}
-		applied, err = tx.exec()
-		return err
-	})
-	return applied, err
+		return false, err
+	}
+	return tx.exec()
 }
 
 // together checks the slots of all keys of the transaction.
@@ -109,14 +130,9 @@ func (t *Tx) together() error {
 	return err
 }
 
-// unwatch frees the connection of its watches; it goes back to a pool.
-func (t *Tx) unwatch() error {
-	return t.conn.Do(context.WithoutCancel(t.ctx), t.conn.B().Unwatch().Build()).Error()
-}
-
 func (t *Tx) exec() (applied bool, err error) {
 	if len(t.ops) == 0 {
-		return true, t.unwatch()
+		return true, nil
 	}
 	commands := make([]rueidis.Completed, 0, len(t.ops)+2)
 	commands = append(commands, t.conn.B().Multi().Build())
@@ -124,23 +140,42 @@ func (t *Tx) exec() (applied bool, err error) {
 		commands = append(commands, op.command(t.conn.B()))
 	}
 	commands = append(commands, t.conn.B().Exec().Build())
-	results := t.conn.DoMulti(t.ctx, commands...)
+	results := t.conn.do(t.ctx, commands...)
 	replies, err := results[len(results)-1].ToArray()
 	if rueidis.IsRedisNil(err) {
+		t.keys = nil // EXEC has freed them
 		return false, nil
 	}
 	if err != nil {
 		return false, t.failed(results, err)
 	}
+	t.keys = nil
 	if len(replies) != len(t.ops) {
 		return false, &Error{Class: UnknownOutcome, Op: "transact", Server: t.client.server, Err: fmt.Errorf("EXEC answered %d of %d commands", len(replies), len(t.ops))}
 	}
+	return true, t.settle(replies)
+}
+
+// settle gives each operation its reply. If some of them were refused, the error
+// says whether others were applied.
+func (t *Tx) settle(replies []rueidis.RedisMessage) error {
 	var errs []error
+	written := 0
 	for i, op := range t.ops {
 		op.settle(rueidis.NewResult(replies[i], nil))
-		errs = append(errs, failure(op))
+		if err := failure(op); err != nil {
+			errs = append(errs, err)
+		}
+		if op.writes() && replies[i].Error() == nil {
+			written++
+		}
 	}
-	return true, errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err == nil || written == 0 {
+		return err
+	}
+	return &Error{Class: Partial, Op: "transact", Server: t.client.server, Attempts: 1, Hint: "the results of the operations say which",
+		Err: fmt.Errorf("%w: %d writes of %d operations: %w", ErrPartial, written, len(t.ops), err)}
 }
 
 // failed is the error of an EXEC that was refused or whose reply was lost: a

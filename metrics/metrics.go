@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/keywright/keywright"
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,7 +40,8 @@ var timed = map[keywright.NoticeKind]bool{
 //	keywright_operation_retries_total{entry,op}           counter, attempts beyond the first
 //
 // outcome is ok, not_found, decode, or the class of the error: invalid,
-// not_applied, retryable, unknown_outcome, refused.
+// not_applied, retryable, unknown_outcome, refused, partly_applied. It is caller for
+// a transaction whose function returned an error of its own.
 //
 // What happens to constructs (keywright.Notice):
 //
@@ -63,26 +65,10 @@ func Hook(r prometheus.Registerer) (keywright.Hook, error) {
 		}
 	}
 	return keywright.Hook{Notice: notice, Done: func(_ context.Context, call keywright.Call, o keywright.Outcome) {
-		operations.WithLabelValues(call.Entry, call.Op, outcome(o.Err)).Inc()
+		operations.WithLabelValues(call.Entry, call.Op, strings.ReplaceAll(o.Kind(), " ", "_")).Inc()
 		seconds.WithLabelValues(call.Entry, call.Op).Observe(o.Elapsed.Seconds())
 		if o.Attempts > 1 {
 			retries.WithLabelValues(call.Entry, call.Op).Add(float64(o.Attempts - 1))
 		}
 	}}, nil
-}
-
-var outcomes = map[keywright.Class]string{keywright.Invalid: "invalid", keywright.NotApplied: "not_applied", keywright.Retryable: "retryable", keywright.UnknownOutcome: "unknown_outcome", keywright.Refused: "refused"}
-
-func outcome(err error) string {
-	if err == nil {
-		return "ok"
-	}
-	if err == keywright.ErrNotFound {
-		return "not_found"
-	}
-	if _, ok := errors.AsType[*keywright.DecodeError](err); ok {
-		return "decode"
-	}
-	class, _ := keywright.ClassOf(err)
-	return outcomes[class]
 }

@@ -45,11 +45,7 @@ func Hook(p trace.TracerProvider) keywright.Hook {
 				span.SetAttributes(attribute.Int("keywright.attempts", o.Attempts))
 			}
 			if o.Err != nil && o.Err != keywright.ErrNotFound {
-				class, ok := keywright.ClassOf(o.Err)
-				kind := class.String()
-				if !ok {
-					kind = "decode"
-				}
+				kind := o.Kind()
 				span.SetAttributes(attribute.String("error.type", kind))
 				span.SetStatus(codes.Error, kind)
 			}

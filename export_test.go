@@ -1,0 +1,17 @@
+package keywright
+
+import (
+	"testing"
+	"time"
+)
+
+// MostOwn is how many transactions run at a time.
+const MostOwn = mostOwn
+
+// IdleFor changes how long idle connections are kept, for the clients that a test
+// opens.
+func IdleFor(t *testing.T, d time.Duration) {
+	old := idleFor
+	idleFor = d
+	t.Cleanup(func() { idleFor = old })
+}

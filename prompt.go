@@ -1,0 +1,306 @@
+package keywright
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// prompt is a rueidis client whose calls end with their context, and with the
+// client. rueidis itself looks at no context while a connection is made, its own or
+// that of another caller, and while the ring of commands that await their reply is
+// full. Where that may happen, a call runs on a goroutine of its own, which its
+// caller can leave; else it costs nothing more.
+type prompt struct {
+	rueidis.Client
+	*rooms
+}
+
+// rooms bounds what is under way.
+type rooms struct {
+	gate     *dialGate // nil: somebody else makes the connections
+	life     context.Context
+	direct   atomic.Int64  // calls on the goroutines of their callers
+	indirect chan struct{} // room for calls on goroutines of their own
+	conns    chan struct{} // room for connections of one transaction each
+}
+
+const (
+	// mostDirect is half of what fits into the ring of one connection.
+	mostDirect   = 512
+	mostIndirect = 256
+	mostOwn      = 64
+)
+
+func newRooms(gate *dialGate, life context.Context) *rooms {
+	return &rooms{gate: gate, life: life, indirect: make(chan struct{}, mostIndirect), conns: make(chan struct{}, mostOwn)}
+}
+
+// unsent is the error of a call of which nothing was sent.
+type unsent struct{ err error }
+
+func (u *unsent) Error() string { return u.err.Error() }
+func (u *unsent) Unwrap() error { return u.err }
+
+// gone is an error if a call need not begin.
+func (r *rooms) gone(ctx context.Context) error {
+	if r.life.Err() != nil {
+		return &unsent{ErrClosed}
+	}
+	if err := ctx.Err(); err != nil {
+		return &unsent{err}
+	}
+	return nil
+}
+
+// enter takes a place for a call on the goroutine of its caller, if that can do no
+// harm.
+func (r *rooms) enter() bool {
+	if !r.gate.calm() {
+		return false
+	}
+	if r.direct.Add(1) > mostDirect {
+		r.direct.Add(-1)
+		return false
+	}
+	return true
+}
+
+// told is what a call on the goroutine of its caller has failed with, for who made
+// it.
+func (r *rooms) told(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		r.gate.suspect()
+	}
+	if r.life.Err() != nil && !errors.Is(err, ErrClosed) {
+		return errors.Join(ErrClosed, err)
+	}
+	return err
+}
+
+// departure is the context of a call whose caller may leave: a connection that is
+// being made goes on to be made, but a command is sent only while its caller is
+// there. rueidis asks for Err before it sends.
+type departure struct {
+	context.Context // the caller's
+	state           atomic.Int32
+}
+
+type (
+	departureKey struct{} // for the value: this is a departure
+	asideKey     struct{} // for the value: a command that blocks
+)
+
+// The states of a departure.
+const (
+	waiting int32 = iota
+	mayBeSent
+	left
+)
+
+// Deadline implements context.Context.
+func (*departure) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done implements context.Context.
+func (*departure) Done() <-chan struct{} { return nil }
+
+// Err implements context.Context.
+func (d *departure) Err() error {
+	if d.state.CompareAndSwap(waiting, mayBeSent) || d.state.Load() == mayBeSent {
+		return nil
+	}
+	return context.Canceled
+}
+
+// Value implements context.Context.
+func (d *departure) Value(key any) any {
+	if key == (departureKey{}) {
+		return d
+	}
+	return d.Context.Value(key)
+}
+
+// leave is the error of a caller that leaves.
+func (d *departure) leave(err error) error {
+	if d.state.CompareAndSwap(waiting, left) {
+		return &unsent{err}
+	}
+	return err
+}
+
+// outcome is what a call on a goroutine of its own has come to.
+type outcome[T any] struct {
+	value    T
+	panicked any
+}
+
+// apart runs a call on a goroutine of its own, and waits for it until ctx or the
+// client ends. The room is taken until the call is over.
+func apart[T any](ctx context.Context, r *rooms, room chan struct{}, call func(context.Context) T) (value T, err error) {
+	r.gate.look()
+	select {
+	case room <- struct{}{}:
+	case <-ctx.Done():
+		return value, &unsent{ctx.Err()}
+	case <-r.life.Done():
+		return value, &unsent{ErrClosed}
+	}
+	d, done := &departure{Context: ctx}, make(chan outcome[T], 1)
+	go func() {
+		var o outcome[T]
+		defer func() {
+			o.panicked = recover() // what rueidis refuses by a panic is for its caller
+			<-room
+			done <- o
+		}()
+		o.value = call(d)
+	}()
+	select {
+	case o := <-done:
+		if o.panicked != nil {
+			panic(o.panicked)
+		}
+		return o.value, nil
+	case <-ctx.Done():
+		return value, d.leave(ctx.Err())
+	case <-r.life.Done():
+		return value, d.leave(ErrClosed)
+	}
+}
+
+// Do implements rueidis.Client.
+func (p *prompt) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	if err := p.gone(ctx); err != nil {
+		return rueidis.NewErrorResult(err)
+	}
+	if cmd.IsBlock() {
+		return p.block(ctx, cmd)
+	}
+	if !p.enter() {
+		return p.doApart(ctx, cmd)
+	}
+	r := p.Client.Do(ctx, cmd)
+	p.direct.Add(-1)
+	if err := r.NonRedisError(); err != nil {
+		return rueidis.NewErrorResult(p.told(ctx, err))
+	}
+	return r
+}
+
+// doApart is Do on a goroutine of its own. It is no part of Do, where its closure
+// would cost an allocation; so are its likes.
+func (p *prompt) doApart(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	return p.result(apart(ctx, p.rooms, p.indirect, func(ctx context.Context) rueidis.RedisResult { return p.Client.Do(ctx, cmd) }))
+}
+
+func (p *prompt) doCacheApart(ctx context.Context, cmd rueidis.Cacheable, ttl time.Duration) rueidis.RedisResult {
+	return p.result(apart(ctx, p.rooms, p.indirect, func(ctx context.Context) rueidis.RedisResult { return p.Client.DoCache(ctx, cmd, ttl) }))
+}
+
+func (p *prompt) doMultiApart(ctx context.Context, multi []rueidis.Completed) []rueidis.RedisResult {
+	all, err := apart(ctx, p.rooms, p.indirect, func(ctx context.Context) []rueidis.RedisResult { return p.Client.DoMulti(ctx, multi...) })
+	return p.results(ctx, len(multi), all, err)
+}
+
+func (p *prompt) doMultiCacheApart(ctx context.Context, multi []rueidis.CacheableTTL) []rueidis.RedisResult {
+	all, err := apart(ctx, p.rooms, p.indirect, func(ctx context.Context) []rueidis.RedisResult { return p.Client.DoMultiCache(ctx, multi...) })
+	return p.results(ctx, len(multi), all, err)
+}
+
+// block sends a command that blocks: it has a connection of its own meanwhile, and
+// ends with the client.
+func (p *prompt) block(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	bounded, end := context.WithCancelCause(context.WithValue(ctx, asideKey{}, true))
+	defer end(nil)
+	defer context.AfterFunc(p.life, func() { end(ErrClosed) })()
+	r := p.Client.Do(bounded, cmd)
+	if r.NonRedisError() != nil && p.life.Err() != nil {
+		return rueidis.NewErrorResult(ErrClosed)
+	}
+	return r
+}
+
+// result is that of a call on a goroutine of its own.
+func (p *prompt) result(r rueidis.RedisResult, err error) rueidis.RedisResult {
+	if err != nil {
+		return rueidis.NewErrorResult(err)
+	}
+	if failed := r.NonRedisError(); failed != nil && p.life.Err() != nil {
+		return rueidis.NewErrorResult(errors.Join(ErrClosed, failed))
+	}
+	return r
+}
+
+// DoCache implements rueidis.Client.
+func (p *prompt) DoCache(ctx context.Context, cmd rueidis.Cacheable, ttl time.Duration) rueidis.RedisResult {
+	if err := p.gone(ctx); err != nil {
+		return rueidis.NewErrorResult(err)
+	}
+	if !p.enter() {
+		return p.doCacheApart(ctx, cmd, ttl)
+	}
+	r := p.Client.DoCache(ctx, cmd, ttl)
+	p.direct.Add(-1)
+	if err := r.NonRedisError(); err != nil {
+		return rueidis.NewErrorResult(p.told(ctx, err))
+	}
+	return r
+}
+
+// DoMulti implements rueidis.Client.
+func (p *prompt) DoMulti(ctx context.Context, multi ...rueidis.Completed) []rueidis.RedisResult {
+	if err := p.gone(ctx); err != nil {
+		return p.all(len(multi), err)
+	}
+	if !p.enter() {
+		return p.doMultiApart(ctx, multi)
+	}
+	all := p.Client.DoMulti(ctx, multi...)
+	p.direct.Add(-1)
+	return p.results(ctx, len(multi), all, nil)
+}
+
+// DoMultiCache implements rueidis.Client.
+func (p *prompt) DoMultiCache(ctx context.Context, multi ...rueidis.CacheableTTL) []rueidis.RedisResult {
+	if err := p.gone(ctx); err != nil {
+		return p.all(len(multi), err)
+	}
+	if !p.enter() {
+		return p.doMultiCacheApart(ctx, multi)
+	}
+	all := p.Client.DoMultiCache(ctx, multi...)
+	p.direct.Add(-1)
+	return p.results(ctx, len(multi), all, nil)
+}
+
+func (p *prompt) all(n int, err error) []rueidis.RedisResult {
+	out := make([]rueidis.RedisResult, n)
+	for i := range out {
+		out[i] = rueidis.NewErrorResult(err)
+	}
+	return out
+}
+
+func (p *prompt) results(ctx context.Context, n int, all []rueidis.RedisResult, err error) []rueidis.RedisResult {
+	if err != nil {
+		return p.all(n, err)
+	}
+	for i := range all {
+		if failed := all[i].NonRedisError(); failed != nil {
+			all[i] = rueidis.NewErrorResult(p.told(ctx, failed))
+		}
+	}
+	return all
+}
+
+// Nodes implements rueidis.Client.
+func (p *prompt) Nodes() map[string]rueidis.Client {
+	nodes := p.Client.Nodes()
+	for addr, node := range nodes {
+		nodes[addr] = &prompt{node, p.rooms}
+	}
+	return nodes
+}
