@@ -62,13 +62,18 @@ func (g *dialGate) opening(deadline time.Time) { g.until = deadline }
 // dial connects. A caller that may not wait gets the error of the last dial while
 // there is to be none; rueidis itself, which would ask again at once, waits.
 func (g *dialGate) dial(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+	blocks, _ := ctx.Value(asideKey{}).(*aside)
+	if blocks != nil {
+		blocks.sent.Store(false)
+		ctx = blocks.Context
+	}
 	g.unrest.Add(1) // until it has logged in
 	conn, err := g.connect(ctx, addr, d, t)
 	if err != nil {
 		g.unrest.Add(-1)
 		return nil, err
 	}
-	l := &link{Conn: conn, gate: g, addr: addr, born: g.now(), aside: ctx.Value(asideKey{}) != nil}
+	l := &link{Conn: conn, gate: g, addr: addr, born: g.now(), aside: blocks != nil}
 	g.mu.Lock()
 	g.links[l] = struct{}{}
 	g.mu.Unlock()
@@ -95,7 +100,7 @@ func (g *dialGate) connect(ctx context.Context, addr string, d *net.Dialer, t *t
 		conn, err = d.DialContext(limited, g.network, addr)
 	}
 	if err != nil { // also of the TLS handshake: nothing has been sent yet
-		if ctx.Err() == nil {
+		if ctx.Done() == nil || ctx.Err() == nil { // a departure must not be asked: it takes that for the sending
 			g.note(addr, err, patient || ctx.Done() != nil)
 		}
 		return nil, g.dialError(err)

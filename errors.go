@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/keywright/keywright/internal/gather"
 	"github.com/redis/rueidis"
 )
 
@@ -192,7 +193,8 @@ func ofRead(class Class, writes bool) Class {
 func notSent(err error) bool {
 	var op *net.OpError
 	var u *unsent
-	return errors.As(err, &u) || errors.As(err, &op) && op.Op == "dial" || errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr)
+	var n *gather.NotAsked
+	return errors.As(err, &u) || errors.As(err, &n) || errors.As(err, &op) && op.Op == "dial" || errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr)
 }
 
 // transient reports whether a read that failed so may do better soon: the

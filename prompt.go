@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/keywright/keywright/internal/gather"
 	"github.com/redis/rueidis"
 )
 
@@ -58,13 +59,18 @@ func (r *rooms) gone(ctx context.Context) error {
 
 // enter takes a place for a call on the goroutine of its caller, if that can do no
 // harm.
-func (r *rooms) enter() bool {
+func (r *rooms) enter(ctx context.Context) bool {
 	if !r.gate.calm() {
 		return false
 	}
 	if r.direct.Add(1) > mostDirect {
 		r.direct.Add(-1)
 		return false
+	}
+	if ctx.Done() == nil { // it may be that of several callers
+		if f := gather.FlightOf(ctx); f != nil {
+			f.Go()
+		}
 	}
 	return true
 }
@@ -74,6 +80,9 @@ func (r *rooms) enter() bool {
 func (r *rooms) told(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		r.gate.suspect()
+	}
+	if f := gather.FlightOf(ctx); f != nil {
+		f.Go()
 	}
 	if r.life.Err() != nil && !errors.Is(err, ErrClosed) {
 		return errors.Join(ErrClosed, err)
@@ -85,13 +94,14 @@ func (r *rooms) told(ctx context.Context, err error) error {
 // being made goes on to be made, but a command is sent only while its caller is
 // there. rueidis asks for Err before it sends.
 type departure struct {
-	context.Context // the caller's
+	context.Context                // the caller's
+	flight          *gather.Flight // of several callers; nil: it is of one
 	state           atomic.Int32
 }
 
 type (
 	departureKey struct{} // for the value: this is a departure
-	asideKey     struct{} // for the value: a command that blocks
+	asideKey     struct{} // for the value: this is the context of a command that blocks
 )
 
 // The states of a departure.
@@ -109,10 +119,10 @@ func (*departure) Done() <-chan struct{} { return nil }
 
 // Err implements context.Context.
 func (d *departure) Err() error {
-	if d.state.CompareAndSwap(waiting, mayBeSent) || d.state.Load() == mayBeSent {
-		return nil
+	if !d.state.CompareAndSwap(waiting, mayBeSent) && d.state.Load() != mayBeSent || d.flight != nil && !d.flight.Go() {
+		return context.Canceled
 	}
-	return context.Canceled
+	return nil
 }
 
 // Value implements context.Context.
@@ -148,7 +158,10 @@ func apart[T any](ctx context.Context, r *rooms, room chan struct{}, call func(c
 	case <-r.life.Done():
 		return value, &unsent{ErrClosed}
 	}
-	d, done := &departure{Context: ctx}, make(chan outcome[T], 1)
+	d, done := &departure{Context: ctx, flight: gather.FlightOf(ctx)}, make(chan outcome[T], 1)
+	if d.flight != nil {
+		d.flight.Hold()
+	}
 	go func() {
 		var o outcome[T]
 		defer func() {
@@ -179,7 +192,7 @@ func (p *prompt) Do(ctx context.Context, cmd rueidis.Completed) rueidis.RedisRes
 	if cmd.IsBlock() {
 		return p.block(ctx, cmd)
 	}
-	if !p.enter() {
+	if !p.enter(ctx) {
 		return p.doApart(ctx, cmd)
 	}
 	r := p.Client.Do(ctx, cmd)
@@ -210,17 +223,53 @@ func (p *prompt) doMultiCacheApart(ctx context.Context, multi []rueidis.Cacheabl
 	return p.results(ctx, len(multi), all, err)
 }
 
+// aside is the context of a command that blocks. It notes whether rueidis, which asks
+// for Err before it sends, has sent it: a dial comes before that.
+type aside struct {
+	context.Context
+	sent atomic.Bool
+}
+
+// Deadline implements context.Context. rueidis then makes a context of its own for
+// the login, and does not ask this one.
+func (*aside) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Err implements context.Context.
+func (a *aside) Err() error {
+	err := a.Context.Err()
+	if err == nil {
+		a.sent.Store(true)
+	}
+	return err
+}
+
+// Value implements context.Context.
+func (a *aside) Value(key any) any {
+	if key == (asideKey{}) {
+		return a
+	}
+	return a.Context.Value(key)
+}
+
 // block sends a command that blocks: it has a connection of its own meanwhile, and
 // ends with the client.
 func (p *prompt) block(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
-	bounded, end := context.WithCancelCause(context.WithValue(ctx, asideKey{}, true))
+	bounded, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer context.AfterFunc(p.life, func() { end(ErrClosed) })()
-	r := p.Client.Do(bounded, cmd)
-	if r.NonRedisError() != nil && p.life.Err() != nil {
-		return rueidis.NewErrorResult(ErrClosed)
+	a := &aside{Context: bounded}
+	r := p.Client.Do(a, cmd)
+	err := r.NonRedisError()
+	if err == nil {
+		return r
 	}
-	return r
+	if p.life.Err() != nil {
+		err = ErrClosed
+	}
+	if !a.sent.Load() {
+		err = &unsent{err}
+	}
+	return rueidis.NewErrorResult(err)
 }
 
 // result is that of a call on a goroutine of its own.
@@ -239,7 +288,7 @@ func (p *prompt) DoCache(ctx context.Context, cmd rueidis.Cacheable, ttl time.Du
 	if err := p.gone(ctx); err != nil {
 		return rueidis.NewErrorResult(err)
 	}
-	if !p.enter() {
+	if !p.enter(ctx) {
 		return p.doCacheApart(ctx, cmd, ttl)
 	}
 	r := p.Client.DoCache(ctx, cmd, ttl)
@@ -255,7 +304,7 @@ func (p *prompt) DoMulti(ctx context.Context, multi ...rueidis.Completed) []ruei
 	if err := p.gone(ctx); err != nil {
 		return p.all(len(multi), err)
 	}
-	if !p.enter() {
+	if !p.enter(ctx) {
 		return p.doMultiApart(ctx, multi)
 	}
 	all := p.Client.DoMulti(ctx, multi...)
@@ -268,7 +317,7 @@ func (p *prompt) DoMultiCache(ctx context.Context, multi ...rueidis.CacheableTTL
 	if err := p.gone(ctx); err != nil {
 		return p.all(len(multi), err)
 	}
-	if !p.enter() {
+	if !p.enter(ctx) {
 		return p.doMultiCacheApart(ctx, multi)
 	}
 	all := p.Client.DoMultiCache(ctx, multi...)

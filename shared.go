@@ -32,13 +32,27 @@ type call struct{ keys, args []string }
 // server while it runs.
 const mostShared = 64
 
+// heavyShared is how many bytes of keys and arguments travel together at most; one
+// call alone may have more.
+const heavyShared = 1 << 20
+
+func (c call) size() (n int) {
+	for _, k := range c.keys {
+		n += len(k)
+	}
+	for _, a := range c.args {
+		n += len(a)
+	}
+	return n
+}
+
 // NewShared makes a shared script. Its ARGV[1] is the number of calls; behind it
 // stand their arguments, and in KEYS their keys, so many of each. It must return
 // a list with something for every call, and use redis.pcall where one call may
 // fail: its error in the list is that of this call.
 func NewShared(c *Client, name, text string) *Shared {
 	s := &Shared{client: c, script: NewScript(name, text)}
-	s.gather, s.alone = gather.New(mostShared, s.send).Until(c.life), gather.Each(s.send).Until(c.life)
+	s.gather, s.alone = gather.New(mostShared, s.send).Weigh(heavyShared, call.size).Until(c.life), gather.Each(s.send).Until(c.life)
 	return s
 }
 
@@ -57,9 +71,9 @@ func (s *Shared) together(keys []string) error {
 	return s.client.together(slices.Concat(s.ahead, keys)...)
 }
 
-// RunShared is one call of a shared script. When ctx ends first, the call goes on
-// without its caller, and late can be received from, once, when it is over; else
-// late is nil.
+// RunShared is one call of a shared script. When ctx ends before it is sent, it
+// never will be, and late is nil. When ctx ends later, the call goes on without its
+// caller, and late can be received from, once, when it is over.
 func RunShared[T any](ctx context.Context, a *Action, s *Shared, keys, args []string, decode func(rueidis.RedisResult) (T, error)) (v T, late <-chan struct{}, err error) {
 	if a.Err == nil {
 		a.Err = s.together(keys)

@@ -4,13 +4,15 @@
 //
 // It knows no server: a call is a function from many questions to as many
 // answers.
+//
+// Nothing outlives its callers but the calls under way, whose number and size are
+// bounded: a question that is not asked yet leaves with its caller.
 package gather
 
 import (
 	"context"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 )
 
@@ -18,14 +20,16 @@ import (
 type Gather[Q, A any] struct {
 	most    int // questions in one call
 	flights int // calls under way
+	heavy   int // what the questions of one call weigh at most; one may weigh more
+	weigh   func(Q) int
 	call    func(context.Context, []Q) []A
-	life    context.Context // who waits when it ends waits no longer
+	life    context.Context // all waiting ends with it
 	spare   sync.Pool       // questions that were answered
 
 	mu      sync.Mutex
 	flying  int
 	aboard  int // questions of the calls under way
-	pending []*question[Q, A]
+	pending line[Q, A]
 }
 
 // question is one caller.
@@ -33,7 +37,19 @@ type question[Q, A any] struct {
 	ask    Q
 	answer A
 	done   chan struct{} // has room for one
+
+	flight        *Flight // that it is aboard of; nil: it is pending
+	before, after *question[Q, A]
 }
+
+// NotAsked is the error of a caller that left before its question was asked: it
+// never will be.
+type NotAsked struct{ Err error }
+
+func (e *NotAsked) Error() string { return e.Err.Error() }
+
+// Unwrap gives why the caller left.
+func (e *NotAsked) Unwrap() error { return e.Err }
 
 // New makes a Gather: call gets at most `most` questions and gives an answer to
 // each, in their order. Two calls are under way at a time: while the server works
@@ -48,6 +64,13 @@ func Each[Q, A any](call func(context.Context, []Q) []A) *Gather[Q, A] {
 	return &Gather[Q, A]{most: 1, flights: math.MaxInt, call: call, life: context.Background()}
 }
 
+// Weigh bounds the questions of one call by what they weigh together. It is for
+// before the first question.
+func (g *Gather[Q, A]) Weigh(most int, weigh func(Q) int) *Gather[Q, A] {
+	g.heavy, g.weigh = most, weigh
+	return g
+}
+
 // Until ends all waiting when life ends, with its cause as the error. It is for
 // before the first question.
 func (g *Gather[Q, A]) Until(life context.Context) *Gather[Q, A] {
@@ -55,17 +78,23 @@ func (g *Gather[Q, A]) Until(life context.Context) *Gather[Q, A] {
 	return g
 }
 
-// Do asks. When ctx ends before the answer is there, the question goes on
-// without its caller: the error is that of ctx, and late can be received from,
-// once, when it has been answered. So when all waiting ends.
+// Do asks. When ctx ends before the answer is there, its caller leaves. A question
+// that was not asked leaves, too: the error is a NotAsked, and late is nil. Else it
+// goes on without its caller: the error is that of ctx, and late can be received
+// from, once, when it has been answered. So when all waiting ends.
 func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan struct{}, err error) {
+	if g.life.Err() != nil {
+		return answer, nil, &NotAsked{context.Cause(g.life)}
+	}
 	g.mu.Lock()
 	q := g.question(ask)
 	if g.depart() {
+		f := &Flight{aboard: 1}
+		q.flight = f
 		g.mu.Unlock()
-		go g.fly([]*question[Q, A]{q})
+		go g.fly(f, []*question[Q, A]{q})
 	} else {
-		g.pending = append(g.pending, q)
+		g.pending.push(q)
 		g.mu.Unlock()
 	}
 	return g.wait(ctx, q)
@@ -75,18 +104,21 @@ func (g *Gather[Q, A]) Do(ctx context.Context, ask Q) (answer A, late <-chan str
 // left: if nobody keeps it waiting it makes the call itself, with its own ctx,
 // which saves two changes of goroutines.
 func (g *Gather[Q, A]) Lead(ctx context.Context, ask Q) (answer A, err error) {
+	if g.life.Err() != nil {
+		return answer, &NotAsked{context.Cause(g.life)}
+	}
 	g.mu.Lock()
 	if !g.depart() {
 		q := g.question(ask)
-		g.pending = append(g.pending, q)
+		g.pending.push(q)
 		g.mu.Unlock()
 		answer, _, err = g.wait(ctx, q)
 		return answer, err
 	}
 	g.mu.Unlock()
 	defer func() { // also when the call panics, and its caller goes on
-		if batch := g.next(1, nil); len(batch) > 0 {
-			go g.fly(batch)
+		if f, batch := g.next(1, nil); f != nil {
+			go g.fly(f, batch)
 		}
 	}()
 	return g.call(ctx, []Q{ask})[0], nil
@@ -121,26 +153,40 @@ func (g *Gather[Q, A]) wait(ctx context.Context, q *question[Q, A]) (answer A, l
 		g.spare.Put(q)
 		return answer, nil, nil
 	case <-ctx.Done():
-		return answer, q.done, ctx.Err()
+		return g.leave(q, ctx.Err())
 	case <-g.life.Done():
-		return answer, q.done, context.Cause(g.life)
+		return g.leave(q, context.Cause(g.life))
 	}
 }
 
+// leave takes a question away whose caller waits no longer.
+func (g *Gather[Q, A]) leave(q *question[Q, A], why error) (answer A, late <-chan struct{}, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if q.flight == nil {
+		g.pending.take(q)
+		return answer, nil, &NotAsked{why}
+	}
+	if q.flight.aboard--; q.flight.aboard == 0 && q.flight.callOff() {
+		return answer, nil, &NotAsked{why}
+	}
+	return answer, q.done, why
+}
+
 // fly makes calls until nothing is asked any more.
-func (g *Gather[Q, A]) fly(batch []*question[Q, A]) {
+func (g *Gather[Q, A]) fly(f *Flight, batch []*question[Q, A]) {
 	for len(batch) > 0 {
 		asks := make([]Q, len(batch))
 		for i, q := range batch {
 			asks[i] = q.ask
 		}
-		answers := g.call(context.Background(), asks)
+		answers := g.call(f, asks)
 		for i, q := range batch {
 			q.answer = answers[i]
 			q.done <- struct{}{}
 		}
-		runtime.Gosched() // who has its answer may ask again at once: that goes along
-		batch = g.next(len(batch), batch)
+		runtime.Gosched() // a caller that has its answer may ask again at once: that goes along
+		f, batch = g.next(len(batch), batch)
 	}
 }
 
@@ -148,18 +194,60 @@ func (g *Gather[Q, A]) fly(batch []*question[Q, A]) {
 // the flight, which had that many questions aboard. It leaves half of all that are
 // on the way to the other flight: else one may carry nearly all of them, and the
 // server wait while they are written and read.
-func (g *Gather[Q, A]) next(landed int, old []*question[Q, A]) []*question[Q, A] {
+func (g *Gather[Q, A]) next(landed int, old []*question[Q, A]) (*Flight, []*question[Q, A]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.aboard -= landed
-	share := 1 + (len(g.pending)+g.aboard-1)/g.flights
-	n := min(len(g.pending), g.most, share)
+	share := 1 + (g.pending.n+g.aboard-1)/g.flights
+	n := min(g.pending.n, g.most, share)
 	if n == 0 {
 		g.flying--
-		return nil
+		return nil, nil
 	}
-	g.aboard += n
-	batch := append(old[:0], g.pending[:n]...)
-	g.pending = slices.Delete(g.pending, 0, n)
-	return batch
+	f, batch, weight := &Flight{}, old[:0], 0
+	for len(batch) < n {
+		q := g.pending.first
+		if g.weigh != nil {
+			if weight += g.weigh(q.ask); weight > g.heavy && len(batch) > 0 {
+				break
+			}
+		}
+		g.pending.take(q)
+		q.flight = f
+		batch = append(batch, q)
+	}
+	f.aboard = len(batch)
+	g.aboard += len(batch)
+	return f, batch
+}
+
+// line are the questions that wait, the oldest first.
+type line[Q, A any] struct {
+	first, last *question[Q, A]
+	n           int
+}
+
+func (l *line[Q, A]) push(q *question[Q, A]) {
+	if q.before = l.last; q.before == nil {
+		l.first = q
+	} else {
+		q.before.after = q
+	}
+	l.last = q
+	l.n++
+}
+
+func (l *line[Q, A]) take(q *question[Q, A]) {
+	if q.before == nil {
+		l.first = q.after
+	} else {
+		q.before.after = q.after
+	}
+	if q.after == nil {
+		l.last = q.before
+	} else {
+		q.after.before = q.before
+	}
+	q.before, q.after = nil, nil
+	l.n--
 }

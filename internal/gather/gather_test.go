@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -40,15 +41,31 @@ func TestEveryQuestionIsAnswered(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if most.Load() > 2 || largest.Load() > 50 || calls.Load() > 10_000 || len(g.pending) != 0 {
-		t.Errorf("%d calls, %d at a time, %d questions in one; %d flying, %d pending", calls.Load(), most.Load(), largest.Load(), g.flying, len(g.pending))
+	if most.Load() > 2 || largest.Load() > 50 || calls.Load() > 10_000 || g.pending.n != 0 {
+		t.Errorf("%d calls, %d at a time, %d questions in one; %d flying, %d pending", calls.Load(), most.Load(), largest.Load(), g.flying, g.pending.n)
 	}
 }
 
-// TestCallersThatLeave: a caller whose context ends leaves; its question is
-// asked, and the call that it was to make is made.
+// await waits for a condition of a Gather; what never comes fails the test.
+func await[Q, A any](t *testing.T, g *Gather[Q, A], what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; runtime.Gosched() {
+		g.mu.Lock()
+		done := ok()
+		g.mu.Unlock()
+		if done {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within 20 seconds", what)
+		}
+	}
+}
+
+// TestCallersThatLeave: a question whose caller leaves before it is asked is never
+// asked, and nothing is kept of it; one that is asked goes on without its caller.
 func TestCallersThatLeave(t *testing.T) {
-	enter, leave := make(chan struct{}), make(chan struct{})
+	enter, leave := make(chan struct{}, 100), make(chan struct{})
 	var asked atomic.Int64
 	g := New(3, func(_ context.Context, asks []int) []int {
 		enter <- struct{}{}
@@ -56,41 +73,164 @@ func TestCallersThatLeave(t *testing.T) {
 		asked.Add(int64(len(asks)))
 		return asks
 	})
+	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
+	late := make(chan (<-chan struct{}), 2)
 	for range 2 {
-		wg.Go(func() { _, _, _ = g.Do(t.Context(), 1) })
+		wg.Go(func() {
+			_, l, err := g.Do(ctx, 1)
+			if _, never := errors.AsType[*NotAsked](err); err == nil || never {
+				t.Errorf("a question that was asked: %v", err)
+			}
+			late <- l
+		})
 		<-enter
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var left atomic.Int64
-	for range 10 {
+	var stay sync.WaitGroup
+	for i := range 10 {
+		if i == 5 {
+			stay.Go(func() {
+				if _, _, err := g.Do(t.Context(), 1); err != nil {
+					t.Error(err)
+				}
+			})
+		}
 		wg.Go(func() {
-			if _, late, err := g.Do(ctx, 1); err != nil {
-				left.Add(1)
-				<-late
+			_, l, err := g.Do(ctx, 1)
+			if _, never := errors.AsType[*NotAsked](err); !never || !errors.Is(err, context.Canceled) || l != nil {
+				t.Errorf("a question that was not asked: %v, late %v", err, l)
 			}
 		})
 	}
-	for waiting := 0; waiting < 10; {
-		g.mu.Lock()
-		waiting = len(g.pending)
-		g.mu.Unlock()
-	}
+	await(t, g, "eleven wait", func() bool { return g.pending.n == 11 })
 	cancel()
-	go func() {
-		for range enter {
-		}
-	}()
-	close(leave)
 	wg.Wait()
-	for done := false; !done; {
-		g.mu.Lock()
-		done = g.flying == 0
-		g.mu.Unlock()
+	if g.pending.n != 1 || g.pending.first != g.pending.last || g.pending.first.before != nil || g.pending.first.after != nil {
+		t.Errorf("%d questions are kept", g.pending.n)
 	}
-	close(enter)
-	if asked.Load() != 12 || left.Load() != 10 {
-		t.Errorf("%d of 12 were asked, %d callers left", asked.Load(), left.Load())
+	close(leave)
+	stay.Wait()
+	<-<-late
+	<-<-late
+	await(t, g, "all calls are over", func() bool { return g.flying == 0 })
+	if asked.Load() != 3 {
+		t.Errorf("%d questions were asked, not 3", asked.Load())
+	}
+}
+
+// TestACallThatWaits: if all callers leave while it says that nothing is sent yet,
+// it is never sent, and they are told so. If one stays it is sent.
+func TestACallThatWaits(t *testing.T) {
+	for _, stays := range []bool{false, true} {
+		held, send, goes := make(chan struct{}), make(chan struct{}), make(chan bool, 1)
+		g := New(9, func(ctx context.Context, asks []int) []int {
+			if asks[0] == 0 {
+				return asks
+			}
+			f := FlightOf(context.WithValue(ctx, t, t))
+			f.Hold()
+			held <- struct{}{}
+			<-send
+			goes <- f.Go()
+			return asks
+		})
+		g.flights = 1
+		block := make(chan struct{})
+		first := g.call
+		g.call = func(ctx context.Context, asks []int) []int {
+			if asks[0] == 0 {
+				<-block
+			}
+			return first(ctx, asks)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _, _ = g.Do(t.Context(), 0) })
+		await(t, g, "the first call is under way", func() bool { return g.flying == 1 })
+		ctx, cancel := context.WithCancel(t.Context())
+		var never atomic.Int64
+		for i := range 3 {
+			wg.Go(func() {
+				at := ctx
+				if i == 2 && stays {
+					at = t.Context()
+				}
+				_, _, err := g.Do(at, 1)
+				if _, ok := errors.AsType[*NotAsked](err); ok {
+					never.Add(1)
+				}
+			})
+		}
+		await(t, g, "three wait", func() bool { return g.pending.n == 3 })
+		close(block)
+		<-held
+		cancel()
+		if !stays {
+			wg.Wait()
+		} else {
+			await(t, g, "two have left", func() bool { return g.aboard == 3 })
+		}
+		close(send)
+		wg.Wait()
+		if went := <-goes; went != stays || stays && never.Load() > 0 || !stays && never.Load() < 1 {
+			t.Errorf("one stays: %t; it was sent: %t, %d were told that it never is", stays, went, never.Load())
+		}
+	}
+}
+
+// TestSentBefore: what was sent once may have been applied, although it waits again.
+func TestSentBefore(t *testing.T) {
+	f := &Flight{}
+	if !f.Go() {
+		t.Error("it may not be sent")
+	}
+	if f.Hold(); f.callOff() || !f.Go() {
+		t.Error("a call that was sent is called off")
+	}
+	if f := (&Flight{}); f.callOff() {
+		t.Error("a call of which nothing is known is called off")
+	}
+	if FlightOf(t.Context()) != nil {
+		t.Error("a context of nobody's call has a flight")
+	}
+}
+
+// TestHeavyQuestions travel in calls that are not too big.
+func TestHeavyQuestions(t *testing.T) {
+	var mu sync.Mutex
+	var sizes []int
+	block := make(chan struct{})
+	g := New(50, func(_ context.Context, asks []int) []int {
+		if asks[0] == 0 {
+			<-block
+			return asks
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		n := 0
+		for _, a := range asks {
+			n += a
+		}
+		if sizes = append(sizes, n); n > 10 && len(asks) > 1 {
+			t.Errorf("a call weighs %d: %v", n, asks)
+		}
+		return asks
+	}).Weigh(10, func(n int) int { return n })
+	g.flights = 1
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _, _ = g.Do(t.Context(), 0) })
+	await(t, g, "the first call is under way", func() bool { return g.flying == 1 })
+	for i := range 12 {
+		wg.Go(func() { _, _, _ = g.Do(t.Context(), []int{3, 4, 25}[i%3]) })
+	}
+	await(t, g, "twelve wait", func() bool { return g.pending.n == 12 })
+	close(block)
+	wg.Wait()
+	total := 0
+	for _, n := range sizes {
+		total += n
+	}
+	if total != 4*(3+4+25) || len(sizes) > 12 {
+		t.Errorf("calls of %v", sizes)
 	}
 }
 
@@ -148,11 +288,7 @@ func TestShares(t *testing.T) {
 	}
 	<-sizes
 	<-sizes // of one each; the other six wait
-	for waiting := 0; waiting < 6; {
-		g.mu.Lock()
-		waiting = len(g.pending)
-		g.mu.Unlock()
-	}
+	await(t, g, "six wait", func() bool { return g.pending.n == 6 })
 	for _, want := range []int{4, 2} { // of 6 and the one of the other call; of 2 and those 4
 		leave <- struct{}{}
 		if got := <-sizes; got != want {
@@ -168,12 +304,11 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestLeaderPanics: what waited behind a call that panicked is asked, and as many
+// TestLeaderPanics: what waited for a call that panicked is asked, and as many
 // calls fly as before.
 func TestLeaderPanics(t *testing.T) {
-	var g *Gather[int, int]
 	entered, bang := make(chan struct{}), make(chan struct{})
-	g = New(10, func(_ context.Context, asks []int) []int {
+	g := New(10, func(_ context.Context, asks []int) []int {
 		if asks[0] == 0 {
 			entered <- struct{}{}
 			<-bang
@@ -181,38 +316,36 @@ func TestLeaderPanics(t *testing.T) {
 		}
 		return asks
 	})
-	var wg sync.WaitGroup
 	for range 2 {
-		wg.Go(func() {
+		go func() {
 			defer func() { _ = recover() }()
 			_, _ = g.Lead(t.Context(), 0)
-		})
+		}()
 		<-entered
 	}
-	wg.Go(func() {
-		if got, err := g.Lead(t.Context(), 7); got != 7 || err != nil {
-			t.Errorf("%d %v", got, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	answered := make(chan error, 1)
+	go func() {
+		got, err := g.Lead(ctx, 7)
+		if err == nil && got != 7 {
+			t.Errorf("%d", got)
 		}
-	})
-	for waiting := 0; waiting < 1; {
-		g.mu.Lock()
-		waiting = len(g.pending)
-		g.mu.Unlock()
-	}
+		answered <- err
+	}()
+	await(t, g, "one waits", func() bool { return g.pending.n == 1 })
 	close(bang)
-	wg.Wait()
-	if got, err := g.Lead(t.Context(), 8); got != 8 || err != nil {
+	if err := <-answered; err != nil {
+		t.Fatalf("a question that waited for a call that panicked: %v", err)
+	}
+	if got, err := g.Lead(ctx, 8); got != 8 || err != nil {
 		t.Errorf("%d %v", got, err)
 	}
-	for landed := false; !landed; {
-		g.mu.Lock()
-		landed = g.flying == 0 && g.aboard == 0
-		g.mu.Unlock()
-	}
+	await(t, g, "all calls are over", func() bool { return g.flying == 0 && g.aboard == 0 })
 }
 
-// TestUntil: who waits for a call that does not come back hears that nobody waits
-// any more; the question is answered nevertheless.
+// TestUntil: a caller that waits for a call that does not come back hears that all
+// waiting is over; a question that was asked is answered nevertheless.
 func TestUntil(t *testing.T) {
 	over := errors.New("over")
 	life, end := context.WithCancelCause(t.Context())
@@ -222,24 +355,34 @@ func TestUntil(t *testing.T) {
 	for range 5 {
 		go func() {
 			_, late, err := g.Do(t.Context(), 1)
-			if err != over {
+			if !errors.Is(err, over) {
 				t.Errorf("%v", err)
 			}
 			left <- late
 		}()
 	}
-	for waiting := 0; waiting < 3; {
-		g.mu.Lock()
-		waiting = len(g.pending)
-		g.mu.Unlock()
-	}
+	await(t, g, "three wait", func() bool { return g.pending.n == 3 })
 	end(over)
+	dropped := 0
 	var late []<-chan struct{}
 	for range 5 {
-		late = append(late, <-left)
+		if l := <-left; l != nil {
+			late = append(late, l)
+		} else {
+			dropped++
+		}
 	}
 	close(leave)
 	for _, l := range late {
 		<-l
+	}
+	if _, late, err := g.Do(t.Context(), 1); late != nil || !errors.Is(err, over) {
+		t.Errorf("a question after the end: %v", err)
+	}
+	if _, err := g.Lead(t.Context(), 1); !errors.Is(err, over) {
+		t.Errorf("a question after the end: %v", err)
+	}
+	if dropped != 3 {
+		t.Errorf("%d of 3 questions that were not asked were dropped", dropped)
 	}
 }

@@ -1,0 +1,69 @@
+package gather
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// Flight is the context of one call with the questions of several callers. It ends
+// for none of them. What sends the call may say that it waits before it sends: if
+// all callers leave meanwhile, nothing is sent.
+type Flight struct {
+	state  atomic.Int32
+	aboard int // callers that wait; guarded by the mutex of its Gather
+}
+
+// The states of a flight.
+const (
+	boarding int32 = iota // nothing is known of it: it counts as sent
+	held
+	sent
+	calledOff
+)
+
+type flightKey struct{}
+
+// FlightOf is the flight that a context is of, or nil.
+func FlightOf(ctx context.Context) *Flight {
+	f, _ := ctx.Value(flightKey{}).(*Flight)
+	return f
+}
+
+// Hold says that nothing is sent yet, nor without Go. It does nothing if something
+// was sent before.
+func (f *Flight) Hold() { f.state.CompareAndSwap(boarding, held) }
+
+// Go says that the call is being sent. It is false if nobody waits for it any more:
+// then it must not be sent.
+func (f *Flight) Go() bool {
+	for {
+		state := f.state.Load()
+		if state == calledOff {
+			return false
+		}
+		if state == sent || f.state.CompareAndSwap(state, sent) {
+			return true
+		}
+	}
+}
+
+// callOff reports whether the call will never be sent.
+func (f *Flight) callOff() bool { return f.state.CompareAndSwap(held, calledOff) }
+
+// Deadline implements context.Context.
+func (*Flight) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done implements context.Context.
+func (*Flight) Done() <-chan struct{} { return nil }
+
+// Err implements context.Context.
+func (*Flight) Err() error { return nil }
+
+// Value implements context.Context.
+func (f *Flight) Value(key any) any {
+	if key == (flightKey{}) {
+		return f
+	}
+	return nil
+}
