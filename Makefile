@@ -27,7 +27,7 @@ lint: ## vet, staticcheck and the laws of the house
 
 gen: ## write the generated documents and code
 	go generate ./... ./cmd/keywright/...
-	for f in $$(git grep -l '^gen:' -- 'examples/*/keyspace.yaml' 'bench/*/keyspace.yaml'); do go run ./cmd/keywright gen --file $$f; done
+	for f in $$(git grep -l '^gen:' -- 'examples/*/keyspace.yaml' 'bench/*/keyspace.yaml' 'internal/*/keyspace.yaml'); do go run ./cmd/keywright gen --file $$f; done
 
 FUZZTIME ?= 10m
 fuzz: ## fuzz every target for FUZZTIME (10m)
