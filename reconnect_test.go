@@ -1,0 +1,80 @@
+package keywright_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// sink is a log that may be read while it is written.
+type sink struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *sink) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *sink) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// TestALostConnectionIsHeardOf: once for all connections to a server, by hooks and
+// in the log; a normal start and a normal stop by nobody.
+func TestALostConnectionIsHeardOf(t *testing.T) {
+	brands(t, func(t *testing.T, brand keywrighttest.Brand) {
+		s := keywrighttest.Start(t, brand)
+		var log sink
+		var heard atomic.Int64
+		hook := keywright.Hook{Notice: func(_ context.Context, n keywright.Notice) {
+			if n.Kind != keywright.Reconnected || n.Elapsed <= 0 || n.Entry != "" {
+				t.Errorf("%+v", n)
+			}
+			heard.Add(1)
+		}}
+		c := open(t, s.URL(), keywright.Options{Connections: 2, Hooks: []keywright.Hook{hook}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		ear := newEar()
+		stop, err := c.Subscribe(t.Context(), "x", ear.listener())
+		must(t, err)
+		use := func() {
+			for range 50 { // of each of its connections
+				_, _ = note(c, "1").Exists(t.Context())
+			}
+			_ = c.Transact(t.Context(), func(tx *keywright.Tx) error {
+				keywright.Queue(tx, note(c, "1").Later().Set("x"))
+				return nil
+			})
+		}
+		use()
+		if heard.Load() != 0 || log.String() != "" {
+			t.Errorf("a normal start: %d notices\n%s", heard.Load(), log.String())
+		}
+		for round := range 2 {
+			s.Restart()
+			until(t, "it is heard of", func() bool { use(); return heard.Load() > int64(round) })
+			ear.await(t, "the gap", func() bool { return ear.gaps > round })
+			use()
+			if n := strings.Count(log.String(), "a lost connection was made again"); heard.Load() != int64(round+1) || n != round+1 {
+				t.Errorf("after %d losses: %d notices, %d lines", round+1, heard.Load(), n)
+			}
+		}
+		before := heard.Load()
+		stop()
+		c.Close()
+		if heard.Load() != before {
+			t.Errorf("a normal stop: %d notices", heard.Load())
+		}
+	})
+}
