@@ -112,6 +112,7 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 		return nil, err
 	}
 	gate := newDialGate(config.Network, config.Timeout)
+	gate.login = newLogin(config)
 	option := clientOption(ctx, config, o, gate)
 	var hub *invalidations
 	if !o.NoCache {
@@ -156,7 +157,7 @@ func newClient(gate *dialGate, open func() (rueidis.Client, error), server strin
 
 func clientOption(ctx context.Context, c connect.Config, o Options, gate *dialGate) rueidis.ClientOption {
 	option := rueidis.ClientOption{
-		InitAddress: c.Addresses, Username: c.User, Password: string(c.Password), SelectDB: c.DB, TLSConfig: c.TLS,
+		InitAddress: c.Addresses, AuthCredentialsFn: gate.credentials, SelectDB: c.DB, TLSConfig: c.TLS,
 		ClientName: o.Name, DisableRetry: true, DisableCache: o.NoCache, ConnWriteTimeout: c.Timeout,
 		Dialer: net.Dialer{Timeout: c.Timeout, KeepAlive: time.Second},
 		DialCtxFn: func(dial context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
@@ -172,7 +173,8 @@ func clientOption(ctx context.Context, c connect.Config, o Options, gate *dialGa
 		ClusterOption: rueidis.ClusterOption{ShardsRefreshInterval: 10 * time.Second},
 	}
 	if c.Mode == connect.Sentinel {
-		option.Sentinel = rueidis.SentinelOption{MasterSet: c.Master, Username: c.SentinelUser, Password: string(c.SentinelPassword), TLSConfig: c.TLS, ClientName: o.Name, Dialer: option.Dialer, TopologyRefreshInterval: time.Second}
+		option.Sentinel = rueidis.SentinelOption{MasterSet: c.Master, TLSConfig: c.TLS, ClientName: o.Name, Dialer: option.Dialer, TopologyRefreshInterval: time.Second}
+		option.Sentinel.Dialer.Resolver = gate.login.sentinels
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		gate.opening(deadline)

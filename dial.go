@@ -26,6 +26,7 @@ type dialGate struct {
 	unrest atomic.Int32
 
 	mu     sync.Mutex
+	login  login
 	failed map[string]dialFailure
 	down   map[string]*outage
 	links  map[*link]struct{}
@@ -73,7 +74,7 @@ func (g *dialGate) dial(ctx context.Context, addr string, d *net.Dialer, t *tls.
 		g.unrest.Add(-1)
 		return nil, err
 	}
-	l := &link{Conn: conn, gate: g, addr: addr, born: g.now(), aside: blocks != nil}
+	l := &link{Conn: conn, gate: g, addr: addr, born: g.now(), aside: blocks != nil, ofSentinel: d.Resolver != nil && d.Resolver == g.login.sentinels}
 	g.mu.Lock()
 	g.links[l] = struct{}{}
 	g.mu.Unlock()

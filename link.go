@@ -20,6 +20,9 @@ type link struct {
 	ctx     context.Context // of the caller that makes it, while it logs in; nil: nobody's
 	unwatch func() bool
 
+	ofSentinel bool
+	login      uint64 // the version of the credentials; guarded by the mutex of its gate
+
 	phase     atomic.Int32
 	deadlines atomic.Int32 // that were set while it logs in
 	askedAt   atomic.Int64 // when something was written that nothing was read after; 0: nothing
