@@ -40,6 +40,7 @@ soak: ## the tests that do harm to servers, fifty times
 	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKills' -v ./queue ./fallback/bbolt
 	KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKills|TestFaults' -v ./entity
 	go test -count=20 -timeout 4h -run 'History|Processes|Failovers' ./lock
+	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run 'TestMutations' -v .
 
 bench: ## the figures of bench/README.md
 	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench entitybench; do GOWORK=off go run ./cmd/$$c || exit 1; done

@@ -891,7 +891,7 @@ func (k *Keyspace) LkFence(id int64) typed.Key {
 	return typed.NewKey(k.client, &entry_LkFence, name, err)
 }
 
-var entry_LkWaiters = keywright.Entry{Name: "lk.waiters", Pattern: "{#every:lk:{id}}:waiters", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_LkWaiters = keywright.Entry{Name: "lk.waiters", Pattern: "{#every:lk:{id}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
 
 // LkWaitersKey builds the key {#every:lk:{id}}:waiters.
 func LkWaitersKey(id int64) (string, error) {
@@ -922,9 +922,9 @@ func ParseLkWaitersKey(text string) (id int64, ok bool) {
 	return id, true
 }
 
-// LkWaiters: Who waits for lk, in order.
+// LkWaiters: Who waits for lk, scored by when they came, in µs.
 //
-// Key {#every:lk:{id}}:waiters, list, TTL 1d.
+// Key {#every:lk:{id}}:waiters, zset, TTL 1d.
 func (k *Keyspace) LkWaiters(id int64) typed.Key {
 	name, err := LkWaitersKey(id)
 	return typed.NewKey(k.client, &entry_LkWaiters, name, err)
@@ -1078,16 +1078,16 @@ func (k *Keyspace) QDelayed() typed.Key {
 	return typed.NewKey(k.client, &entry_QDelayed, name, err)
 }
 
-var entry_QDead = keywright.Entry{Name: "q.dead", Pattern: "{#every:q}:dead", Type: "list", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+var entry_QDead = keywright.Entry{Name: "q.dead", Pattern: "{#every:q}:dead", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // QDeadKey builds the key {#every:q}:dead.
 func QDeadKey() (string, error) {
 	return "{every:q}:dead", nil
 }
 
-// QDead: Jobs given up after their last attempt of q.
+// QDead: Jobs given up after their last attempt, scored by when that was of q.
 //
-// Key {#every:q}:dead, list, TTL none.
+// Key {#every:q}:dead, zset, TTL none.
 func (k *Keyspace) QDead() typed.Key {
 	name, err := QDeadKey()
 	return typed.NewKey(k.client, &entry_QDead, name, err)

@@ -1,0 +1,68 @@
+package keywright_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutations are the guards of this package that no script holds: what stands in a
+// file, what is to stand there instead, and the test that must show it.
+var mutations = []struct{ name, file, guard, instead, pkg, test string }{
+	{"a forbidden channel fails all", "subscribed.go", "case refusals[refusal(err)].class == Refused:", "case false:", ".", "TestAForbiddenChannelFailsAlone"},
+	{"a listener is not told of a loss", "subscribed.go", "tell(err)", "_ = tell", ".", "TestAChannelIsTakenAway"},
+	{"watches stay", "own.go", "keep = o.unwatch()", "", ".", "TestAnErrorOfTheFunction"},
+	{"a panic keeps the connection", "transact.go", "defer func() { conn.giveBack(ctx, len(tx.keys) > 0, ran) }()", "defer func() { if ran { conn.giveBack(ctx, len(tx.keys) > 0, ran) } }()", ".", "TestAFunctionThatDoesNotReturn"},
+	{"transactions are not bounded", "prompt.go", "make(chan struct{}, mostOwn)", "make(chan struct{}, 4096)", ".", "TestManyTransactions"},
+	{"part of a transaction counts as refused", "transact.go", "if err == nil || written == 0 {", "if true {", ".", "TestPartOfATransaction"},
+	{"a transaction waits for its connection", "own.go", "conn, back := c.raw.Dedicate()", "conn, back := c.raw.Dedicate(); ctx = context.WithoutCancel(ctx)", ".", "TestNothingIsTakenForACallerWhoLeft"},
+	{"a call is sent for a caller that left", "prompt.go", "if d.state.CompareAndSwap(waiting, left) {", "if d.state.Load() == waiting {", ".", "TestNothingIsSentForACallerWhoLeft"},
+	{"the class does not say that nothing was sent", "errors.go", "errors.As(err, &u) ||", "errors.As(err, &u) && false ||", ".", "TestNothingIsSentForACallerWhoLeft"},
+	{"a caller waits for a server that was down", "dial.go", "if wait > 0 && patient {", "if false {", ".", "TestDialErrorsAreNotSent"},
+	{"a failed login counts as sent", "link.go", "case loggingIn:\n\t\tvar network", "case -1:\n\t\tvar network", ".", "TestALoginThatFails"},
+	{"a closed client goes on", "prompt.go", "if r.life.Err() != nil {\n\t\treturn &unsent{ErrClosed}", "if false {\n\t\treturn &unsent{ErrClosed}", ".", "TestAClosedClient"},
+	{"each connection of a lost server is told", "link.go", "!l.born.Before(o.back)", "true", ".", "TestOneLossIsToldOnce"},
+	{"a question stays without its caller", "internal/gather/gather.go", "g.pending.take(q)\n\t\treturn answer, nil, &NotAsked{why}", "return answer, nil, &NotAsked{why}", "./internal/gather", "TestCallersThatLeave"},
+	{"a call that all have left is sent", "internal/gather/flight.go", "if state == calledOff {", "if false {", "./internal/gather", "TestACallThatWaits"},
+	{"a call that panics ends its flight", "internal/gather/gather.go", "if f, batch := g.next(1, nil); f != nil {", "if recover() != nil {\n\t\t\treturn\n\t\t}\n\t\tif f, batch := g.next(1, nil); f != nil {", "./internal/gather", "TestLeaderPanics"},
+	{"a call has no bound in bytes", "internal/gather/gather.go", "weight > g.heavy && len(batch) > 0", "false", "./internal/gather", "TestHeavyQuestions"},
+}
+
+// TestMutations: with a guard taken out, a test fails by what it asserts. A mutant of
+// the client itself takes half a minute to build with all that stands on it: those are
+// for KEYWRIGHT_MUTATIONS=all (make soak).
+func TestMutations(t *testing.T) {
+	if os.Getenv("KEYWRIGHT_MUTATED") != "" {
+		return
+	}
+	here, err := os.Getwd()
+	must(t, err)
+	for _, m := range mutations {
+		if m.pkg == "." && os.Getenv("KEYWRIGHT_MUTATIONS") != "all" {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			file := filepath.Join(here, m.file)
+			text, err := os.ReadFile(file)
+			must(t, err)
+			if strings.Count(string(text), m.guard) != 1 {
+				t.Fatalf("%s has %q %d times: the mutation tests nothing", m.file, m.guard, strings.Count(string(text), m.guard))
+			}
+			dir := t.TempDir()
+			mutant, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
+			must(t, os.WriteFile(mutant, []byte(strings.Replace(string(text), m.guard, m.instead, 1)), 0o600))
+			replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: mutant}})
+			must(t, err)
+			must(t, os.WriteFile(overlay, replace, 0o600))
+			command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-overlay", overlay, "-run", "^"+m.test+"$", m.pkg)
+			command.Env = append(os.Environ(), "KEYWRIGHT_MUTATED=1")
+			out, err := command.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "--- FAIL: "+m.test) || strings.Contains(string(out), "panic: test timed out") {
+				t.Errorf("%s does not show it: %v\n%.2000s", m.test, err, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,212 @@
+package keywright
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// held is a rueidis client that waits before it sends, as for a connection.
+type held struct {
+	rueidis.Client
+	entered, leave chan struct{}
+	sent           chan bool
+}
+
+func (h *held) Mode() rueidis.ClientMode { return rueidis.ClientModeStandalone }
+
+func (h *held) Do(ctx context.Context, _ rueidis.Completed) rueidis.RedisResult {
+	h.entered <- struct{}{}
+	<-h.leave
+	err := ctx.Err() // as rueidis asks before it sends
+	h.sent <- err == nil
+	return rueidis.NewErrorResult(errors.Join(err, io.EOF))
+}
+
+func (h *held) Dedicate() (rueidis.DedicatedClient, func()) {
+	h.entered <- struct{}{}
+	<-h.leave
+	return lane{h}, func() { h.sent <- true }
+}
+
+// lane is a connection of a held client.
+type lane struct{ *held }
+
+func (l lane) Close()                                                                    { l.sent <- false }
+func (l lane) SetPubSubHooks(rueidis.PubSubHooks) <-chan error                           { return nil }
+func (l lane) SetOnInvalidations(func([]rueidis.RedisMessage)) <-chan error              { return nil }
+func (l lane) DoMulti(context.Context, ...rueidis.Completed) (out []rueidis.RedisResult) { return nil }
+
+func newHeld(t *testing.T) (*held, *Client) {
+	h := &held{entered: make(chan struct{}, 9), leave: make(chan struct{}), sent: make(chan bool, 9)}
+	c := New(h, Options{})
+	t.Cleanup(func() { c.end(ErrClosed) })
+	c.rooms.gate = newDialGate("tcp", time.Second)
+	c.rooms.gate.unrest.Add(1) // somebody dials
+	return h, c
+}
+
+// TestNothingIsSentForACallerWhoLeft: a caller that leaves while nothing is sent is
+// told so, and it stays so.
+func TestNothingIsSentForACallerWhoLeft(t *testing.T) {
+	h, c := newHeld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	got := make(chan error)
+	go func() {
+		_, err := Run(ctx, &Action{Client: c, Name: "set", Effect: Writes}, func(ctx context.Context) rueidis.RedisResult {
+			return c.raw.Do(ctx, rueidis.Completed{})
+		}, func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() })
+		got <- err
+	}()
+	<-h.entered
+	cancel()
+	err := <-got
+	if class, _ := ClassOf(err); class != NotApplied || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v: %v", err, class)
+	}
+	close(h.leave)
+	if <-h.sent {
+		t.Error("it was sent after its caller had been told that it was not")
+	}
+}
+
+// TestNothingIsTakenForACallerWhoLeft: a connection that comes too late is given
+// back.
+func TestNothingIsTakenForACallerWhoLeft(t *testing.T) {
+	h, c := newHeld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	got := make(chan error)
+	go func() {
+		got <- c.Transact(ctx, func(*Tx) error { t.Error("it runs"); return nil })
+	}()
+	<-h.entered
+	cancel()
+	err := <-got
+	if class, _ := ClassOf(err); class != NotApplied || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v: %v", err, class)
+	}
+	close(h.leave)
+	select {
+	case <-h.sent:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the connection is kept")
+	}
+}
+
+// TestAClosedClient: nothing is sent any more, and every error says why.
+func TestAClosedClient(t *testing.T) {
+	h, c := newHeld(t)
+	c.rooms.gate.unrest.Add(-1)
+	close(h.leave)
+	c.end(ErrClosed)
+	_, err := Run(t.Context(), &Action{Client: c, Name: "get"}, func(ctx context.Context) rueidis.RedisResult {
+		return c.raw.Do(ctx, rueidis.Completed{})
+	}, func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() })
+	if class, _ := ClassOf(err); class != NotApplied || !errors.Is(err, ErrClosed) || len(h.sent) > 0 {
+		t.Errorf("%v: %v, %d were sent", err, class, len(h.sent))
+	}
+	if err := c.Transact(t.Context(), func(*Tx) error { return nil }); !errors.Is(err, ErrClosed) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestALoginThatFails counts as never sent, also when the server takes connections.
+func TestALoginThatFails(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	g := newDialGate("tcp", 5*time.Second)
+	conn, err := g.dial(t.Context(), listener.Addr().String(), &net.Dialer{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = conn.Read(make([]byte, 10))
+	if class, again, _ := judge(err, true); class != NotApplied || !again {
+		t.Errorf("%v: %v", err, class)
+	}
+	if g.calm() {
+		t.Error("calm, although a login is under way")
+	}
+	_ = conn.Close()
+	if wait, _ := g.wait(listener.Addr().String()); wait <= 0 {
+		t.Error("the next dial does not wait")
+	}
+}
+
+// TestOneLossIsToldOnce: what breaks later, but was made before the server came
+// back, belongs to the same loss; and all is calm again in the end.
+func TestOneLossIsToldOnce(t *testing.T) {
+	g := newDialGate("tcp", 5*time.Second)
+	clock := time.Now()
+	g.now = func() time.Time { return clock }
+	told := 0
+	g.tell = func(time.Duration) { told++ }
+	link := func() *link {
+		clock = clock.Add(time.Second)
+		near, far := net.Pipe()
+		t.Cleanup(func() { _ = far.Close() })
+		l := &link{Conn: near, gate: g, addr: "a:1", born: clock}
+		g.unrest.Add(1)
+		g.links[l] = struct{}{}
+		_ = l.SetDeadline(time.Time{})
+		return l
+	}
+	one, two := link(), link()
+	if told != 0 || !g.calm() {
+		t.Errorf("a start: told %d times, calm %t", told, g.calm())
+	}
+	g.lost(one)
+	if g.calm() {
+		t.Error("calm after a loss")
+	}
+	_ = one.Close()
+	three := link()
+	g.lost(two)
+	_ = two.Close()
+	link()
+	if told != 1 || !g.calm() {
+		t.Errorf("one loss: told %d times, calm %t", told, g.calm())
+	}
+	g.lost(three)
+	_ = three.Close()
+	last := link()
+	if told != 2 || !g.calm() {
+		t.Errorf("two losses: told %d times, calm %t", told, g.calm())
+	}
+	last.askedAt.Store(1)
+	if g.suspect(); g.calm() || !last.silent.Load() {
+		t.Error("a connection that owes an answer is not suspected")
+	}
+	if g.heard(last); !g.calm() {
+		t.Error("a connection that was heard is suspected")
+	}
+	last.askedAt.Store(1)
+	g.suspect()
+	if _ = last.Close(); !g.calm() {
+		t.Error("a connection that is closed is suspected")
+	}
+	_, err := g.connect(&departure{Context: t.Context()}, "127.0.0.1:1", &net.Dialer{}, nil)
+	if g.calm() || err == nil {
+		t.Error("calm, although a server is down")
+	}
+	clock = clock.Add(time.Minute)
+	if g.look(); !g.calm() {
+		t.Error("a server that nobody asks for any more keeps all callers from haste")
+	}
+}
