@@ -1,6 +1,7 @@
 package keywright
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -98,14 +99,25 @@ func (l *link) stopWatching() {
 	}
 }
 
+// abandoned reports whether the caller that makes the connection has left: then it
+// says nothing of the server that the login has failed. The deadline of reading, which
+// is that of the caller, may come before its context ends.
+func (l *link) abandoned() bool {
+	if l.ctx == nil {
+		return false
+	}
+	deadline, ok := l.ctx.Deadline()
+	return l.ctx.Err() != nil || ok && !time.Now().Before(deadline)
+}
+
 // failed is an error of reading or writing as rueidis is to see it.
 func (l *link) failed(err error) error {
 	switch l.phase.Load() {
 	case loggingIn:
 		var network net.Error
 		switch {
-		case l.ctx != nil && l.ctx.Err() != nil:
-			err = l.ctx.Err()
+		case l.abandoned():
+			err = cmp.Or(l.ctx.Err(), context.DeadlineExceeded)
 		case errors.As(err, &network) && network.Timeout():
 			err = errLogin
 		}
@@ -140,7 +152,7 @@ func (g *dialGate) loggedIn(l *link) {
 
 func (g *dialGate) loginFailed(l *link) {
 	g.unrest.Add(-1)
-	if l.ctx == nil || l.ctx.Err() == nil {
+	if !l.abandoned() {
 		g.note(l.addr, errLogin, true)
 	}
 	g.mu.Lock()
