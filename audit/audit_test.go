@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -172,8 +173,8 @@ func TestValues(t *testing.T) {
 		{"app:o", source.Hash, pairs("1", canary), "KW508"},
 		{"app:s", source.Stream, pairs("k", "1"), ""},
 		{"app:s", source.Stream, pairs("k", canary), "KW508"},
-		{"{app:q}:job:1", source.String, str("1763774000000 1 0 - -\n7"), ""},
-		{"{app:q}:job:1", source.String, str("1763774000000 1 0 - -\n" + canary), "KW508"},
+		{"{app:q}:job:1", source.String, str("q1 1763774000000 high 0 - -\n7"), ""},
+		{"{app:q}:job:1", source.String, str("q1 1763774000000 high 0 - -\n" + canary), "KW508"},
 		{"{app:q}:job:1", source.String, str("7"), "KW508"},
 		{"{app:q}:job:1", source.String, str("rubbish\n7"), "KW508"},
 		{"app:d", source.String, str(`{"ok":true}`), ""},
@@ -534,5 +535,23 @@ func TestEachCodeHasRoom(t *testing.T) {
 	}
 	if codes["KW510"] == 0 && codes["KW509"] == 0 || len(codes) < 2 {
 		t.Errorf("%v", codes)
+	}
+}
+
+// TestTheLineOfAJob: what the queue stores is known here; both read one file of
+// forms.
+func TestTheLineOfAJob(t *testing.T) {
+	text, err := os.ReadFile("../queue/testdata/forms.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var forms map[string]any
+	if err := json.Unmarshal(text, &forms); err != nil {
+		t.Fatal(err)
+	}
+	job, _ := forms["job 1"].(string)
+	line, _, ok := strings.Cut(job, "\n")
+	if !ok || !queueLine.MatchString(line) {
+		t.Errorf("%q is no line of a job", line)
 	}
 }

@@ -102,8 +102,8 @@ func (a *Audit) checkValue(k *keyspace.Key, s *stat, live *source.Key) {
 	}
 }
 
-// queueLine is what stands before the payload of a job.
-var queueLine = regexp.MustCompile(`^[0-9]+ [0-9] [0-9]+ \S+ \S+$`)
+// queueLine is the line before the payload of a job, in its first form.
+var queueLine = regexp.MustCompile(`^q1 [0-9]+ \S+ [0-9]+ \S+ \S+$`)
 
 type faultFunc func(code, format string, args ...any)
 

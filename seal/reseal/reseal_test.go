@@ -153,7 +153,7 @@ func (w *world) fill(r *seal.Ring) (texts int64) {
 			w.do("HSET", m, field, w.sealed(r, m, field, field))
 		}
 		job := "{jobs}:job:" + id
-		w.do("SET", job, "1763774000000 1 0 - -\n"+fmt.Sprintf(`{"to":%q}`, base(w.sealed(r, job, "payload.to", `"secret"`))))
+		w.do("SET", job, "q1 1763774000000 main 0 - -\n"+fmt.Sprintf(`{"to":%q}`, base(w.sealed(r, job, "payload.to", `"secret"`))))
 		for _, key := range []string{h, x, l, m} {
 			w.do("PEXPIRE", key, "500000")
 		}
@@ -212,7 +212,7 @@ func TestRotation(t *testing.T) {
 				t.Errorf("%s has a TTL of %d ms", key, ms)
 			}
 		}
-		if job, _ := w.do("GET", "{jobs}:job:1").(string); !strings.HasPrefix(job, "1763774000000 1 0 - -\n{") {
+		if job, _ := w.do("GET", "{jobs}:job:1").(string); !strings.HasPrefix(job, "q1 1763774000000 main 0 - -\n{") {
 			t.Errorf("a job has become %q", job)
 		}
 		object, _ := w.do("GET", "o:1").(string)

@@ -30,7 +30,7 @@ func (g *maker) rows(decl *keyspace.Key, only bool) [][][]byte {
 func (g *maker) str(decl *keyspace.Key) []byte {
 	switch {
 	case decl.Headed:
-		return append([]byte("1763774000000 1 0 - -\n"), g.value(*decl.Value)...)
+		return append([]byte("q1 1763774000000 main 0 - -\n"), g.value(*decl.Value)...)
 	case decl.Value != nil:
 		return g.value(*decl.Value)
 	case len(decl.JSON) > 0:
