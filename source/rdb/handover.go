@@ -12,12 +12,19 @@ type batch struct {
 }
 
 func newBatch() *batch {
-	return &batch{keys: make([]source.Key, 0, batchSize), facts: make([]source.Facts, batchSize), values: sink{arena: make([]byte, 0, 1<<10)}}
+	chunk := make([]byte, 0, 1<<10)
+	return &batch{keys: make([]source.Key, 0, batchSize), facts: make([]source.Facts, batchSize), values: sink{chunk: chunk, free: chunk}}
 }
+
+// maxNames bounds the bytes of names that a batch has besides the window, unless
+// one name alone is longer.
+const maxNames = 1 << 20
 
 // reset empties the batch, but for the value that is being read, if any.
 func (b *batch) reset(reading *source.Value) {
-	b.keys, b.names = b.keys[:0], b.names[:0]
+	if b.keys, b.names = b.keys[:0], b.names[:0]; cap(b.names) > maxNames {
+		b.names = nil
+	}
 	b.values.reset(reading)
 }
 

@@ -162,7 +162,7 @@ func (r *reader) keeps(i uint64) bool {
 	if r.want == nil {
 		return false
 	}
-	if i >= maxElements {
+	if i >= maxElements || r.values.full() {
 		r.want.Partial = true
 		return false
 	}
@@ -273,29 +273,48 @@ func (r *reader) array(_ *layout, f *source.Facts) int64 {
 func (r *reader) templateListpack(l *layout, f *source.Facts) int64 {
 	var names []string
 	if l.version != 2 {
-		for n := r.count(); n > 0 && r.err == nil; n-- {
-			names = append(names, string(r.body(r.text(), nil, maxElement)))
-			if len(names) > maxTemplates/16 {
-				r.failf("a hash template of more than %d fields", maxTemplates/16)
-			}
-		}
+		names = r.ownTemplate()
 	}
-	blob, bytes := r.blob(source.Hash, f, maxString)
-	if r.err != nil {
+	t := r.text()
+	bytes := r.model.robj + class(int64(t.size))
+	if r.want != nil {
+		blob := r.values.text(&r.window, t, maxString)
+		f.Elements = templated(l, blob)
+		r.templateValues(blob, names, l.version == 2)
 		return bytes
 	}
-	entries := uint64(1)<<16 - 1
+	r.values.glimpse(&r.window, t, listpackHead, func(blob []byte) { f.Elements = templated(l, blob) })
+	return bytes
+}
+
+// templated is the number of fields of a hash, by the head of its listpack.
+func templated(l *layout, blob []byte) int64 {
+	entries := int64(uncounted)
 	if len(blob) >= listpackHead {
-		entries = uint64(binary.LittleEndian.Uint16(blob[4:]))
+		entries = int64(binary.LittleEndian.Uint16(blob[4:]))
 	}
 	if l.version == 2 {
 		entries-- // the id
 	}
-	f.Elements = int64(entries)
-	if r.want != nil {
-		r.templateValues(blob, names, l.version == 2)
+	return entries
+}
+
+// ownTemplate reads the field names of one hash.
+func (r *reader) ownTemplate() (names []string) {
+	size := 0
+	for n := r.count(); n > 0 && r.err == nil; n-- {
+		t := r.text()
+		if size += int(min(t.size, maxTemplates)) + nameCost; size > maxTemplates {
+			r.failf("a hash template of more than %d bytes", maxTemplates)
+			break
+		}
+		if r.want == nil || len(names) >= maxPacked {
+			r.skip(t.stored)
+			continue
+		}
+		names = append(names, string(r.body(t, nil, maxElement)))
 	}
-	return bytes
+	return names
 }
 
 func (r *reader) templateValues(blob []byte, names []string, byID bool) {

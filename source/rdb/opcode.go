@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/keywright/keywright/source"
@@ -65,7 +66,7 @@ func (r *reader) sizes() {
 	if r.skipsDB || keys > 1<<40 {
 		return
 	}
-	r.expected += int64(keys)
+	r.expected = min(r.expected+int64(keys), 1<<40)
 	if s := r.req.Sample; s > 0 {
 		r.every = max(1, r.expected/s)
 	}
@@ -111,8 +112,11 @@ func (r *reader) slotImport() {
 	r.note("slots were being imported when the snapshot was made: their keys are counted, though not served yet")
 }
 
+// note adds a note once, however often its reason comes.
 func (r *reader) note(text string) {
-	r.notes = append(r.notes, text)
+	if !slices.Contains(r.notes, text) {
+		r.notes = append(r.notes, text)
+	}
 }
 
 // function is a library of functions, as its source.
@@ -149,20 +153,36 @@ func (r *reader) keyMeta() {
 	r.start = start
 }
 
-// maxTemplates bounds the bytes of all field names of hash templates.
-const maxTemplates = 16 << 20
+// maxTemplates bounds the memory of all hash templates: their field names, and
+// what a template and a name take without any bytes.
+const (
+	maxTemplates = 16 << 20
+	templateCost = 128
+	nameCost     = 32
+)
+
+// fits counts memory for hash templates. It is false, and an error, when there
+// would be too much.
+func (r *reader) fits(bytes int) bool {
+	if r.templated += bytes; r.templated > maxTemplates {
+		r.failf("hash templates of more than %d bytes", maxTemplates)
+	}
+	return r.err == nil
+}
 
 // hashTemplate is a list of field names that hashes of the snapshot refer to.
 func (r *reader) hashTemplate() {
 	id := r.count()
+	if !r.fits(templateCost) {
+		return
+	}
 	fields := []string{}
 	for n := r.count(); n > 0 && r.err == nil; n-- {
-		name := string(r.body(r.text(), nil, maxTemplates))
-		if r.templated += len(name) + 16; r.templated > maxTemplates {
-			r.failf("hash templates of more than %d bytes", maxTemplates)
+		t := r.text()
+		if !r.fits(int(min(t.size, maxTemplates)) + nameCost) {
 			return
 		}
-		fields = append(fields, name)
+		fields = append(fields, string(r.body(t, nil, maxTemplates)))
 	}
 	if r.templates == nil {
 		r.templates = map[uint64][]string{}

@@ -55,15 +55,15 @@ func (r *reader) packed(l *layout, f *source.Facts) int64 {
 	n, ok := r.entries(form, t)
 	switch {
 	case r.err != nil:
-	case r.want != nil || !ok:
+	case r.want != nil:
 		blob := r.values.text(&r.window, t, maxWalked)
 		if !ok {
 			n = r.walked(form, blob, t)
 		}
-		if r.want != nil {
-			r.unpack(l, form, blob)
-			r.want.Partial = r.want.Partial || uint64(len(blob)) < t.size
-		}
+		r.unpack(l, form, blob)
+		r.want.Partial = r.want.Partial || uint64(len(blob)) < t.size
+	case !ok:
+		r.values.glimpse(&r.window, t, maxWalked, func(blob []byte) { n = r.walked(form, blob, t) })
 	default:
 		r.skip(t.stored)
 	}
@@ -135,13 +135,6 @@ func (r *reader) unpack(l *layout, form *packing, blob []byte) {
 	}
 }
 
-// blob reads the string of a packed value, and its estimated bytes.
-func (r *reader) blob(_ source.Kind, _ *source.Facts, limit int) ([]byte, int64) {
-	t := r.text()
-	bytes := r.model.robj + class(int64(t.size))
-	return r.values.text(&r.window, t, limit), bytes
-}
-
 // quicklist is a list of packed nodes: ziplists (version 1), or listpacks and
 // single long elements (2).
 func (r *reader) quicklist(l *layout, f *source.Facts) int64 {
@@ -185,12 +178,17 @@ func (r *reader) quicklist(l *layout, f *source.Facts) int64 {
 const maxSmallList = 8 << 10
 
 func (r *reader) listElement(t text) {
-	if r.want == nil || len(r.want.Elements) >= maxElements {
+	if !r.wantsElements() {
 		r.partly()
 		r.skip(t.stored)
 		return
 	}
 	r.want.Elements = append(r.want.Elements, r.values.text(&r.window, t, maxElement))
+}
+
+// wantsElements reports whether more of the list that is being read is taken.
+func (r *reader) wantsElements() bool {
+	return r.want != nil && len(r.want.Elements) < maxElements && !r.values.full()
 }
 
 func (r *reader) partly() {
@@ -201,27 +199,34 @@ func (r *reader) partly() {
 
 func (r *reader) listNode(form *packing, t text) uint64 {
 	n, ok := r.entries(form, t)
-	wants := r.want != nil && len(r.want.Elements) < maxElements
-	if r.err != nil || ok && !wants {
+	wants := r.wantsElements()
+	switch {
+	case r.err != nil || ok && !wants:
 		r.partly()
 		r.skip(t.stored)
-		return n
-	}
-	blob := r.values.text(&r.window, t, maxWalked)
-	if !ok {
-		n = r.walked(form, blob, t)
-	}
-	if wants {
-		form.walk(blob, func(v []byte) bool {
-			if len(r.want.Elements) >= maxElements {
-				r.want.Partial = true
-				return false
-			}
-			r.want.Elements = append(r.want.Elements, r.values.copy(v))
-			return true
-		})
+	case wants:
+		blob := r.values.text(&r.window, t, maxWalked)
+		if !ok {
+			n = r.walked(form, blob, t)
+		}
+		r.takeNode(form, blob)
+	default:
+		r.partly()
+		r.values.glimpse(&r.window, t, maxWalked, func(blob []byte) { n = r.walked(form, blob, t) })
 	}
 	return n
+}
+
+// takeNode puts the elements of a list's node into the value.
+func (r *reader) takeNode(form *packing, blob []byte) {
+	form.walk(blob, func(v []byte) bool {
+		if len(r.want.Elements) >= maxElements {
+			r.want.Partial = true
+			return false
+		}
+		r.want.Elements = append(r.want.Elements, r.values.copy(v))
+		return true
+	})
 }
 
 func walkIntset(p []byte, each func([]byte) bool) bool {

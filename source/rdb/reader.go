@@ -233,7 +233,7 @@ func (r *reader) format() string {
 
 // entry reads a key and its value.
 func (r *reader) entry(l *layout) {
-	r.loose.arena = r.loose.arena[:0]
+	r.loose.reset(nil)
 	r.key = r.name(r.text())
 	if r.err != nil {
 		return
@@ -243,7 +243,7 @@ func (r *reader) entry(l *layout) {
 	wanted := r.wanted()
 	r.want = nil
 	if wanted && r.req.Values != nil && r.req.Values(r.key, l.kind) {
-		if len(r.values.arena) > maxArena { // many values that expand
+		if r.values.bytes > maxArena { // many values that expand
 			r.stick(r.move())
 		}
 		r.want = r.values.next()
@@ -324,6 +324,9 @@ func (r *reader) name(t text) []byte {
 		return r.take(int(t.size))
 	}
 	r.nameSpace = r.body(t, r.nameSpace[:0], int(t.size))
+	if n := len(r.batch.names); n > 0 && n+len(r.nameSpace) > maxNames {
+		r.stick(r.deliver())
+	}
 	b := r.batch // now: the window may have moved
 	from := len(b.names)
 	b.names = append(b.names, r.nameSpace...)

@@ -28,7 +28,7 @@ func (r *reader) stream(l *layout, f *source.Facts) int64 {
 			r.skip(t.stored)
 			continue
 		}
-		if r.want == nil || taken >= maxEntries {
+		if r.want == nil || taken >= maxEntries || r.values.full() {
 			r.skip(t.stored)
 			continue
 		}

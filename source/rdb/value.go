@@ -11,20 +11,24 @@ import (
 // Bounds of what is read of one value, as those of the scan of a live server:
 // the reports of both agree.
 const (
-	maxString   = 1 << 20 // bytes of a string
-	maxElement  = 1 << 20 // bytes of one element
-	maxElements = 100     // of a table or a list
-	maxPacked   = 1024    // of a packed value, which a server returns whole
-	maxWalked   = 8 << 20 // bytes of a packed value that is looked into
-	maxEntries  = 20      // of a stream
-	maxArena    = 8 << 20 // bytes of all values of a batch, after which it is handed over
+	maxString   = 1 << 20  // bytes of a string
+	maxElement  = 1 << 20  // bytes of one element
+	maxElements = 100      // of a table or a list
+	maxPacked   = 1024     // of a packed value, which a server returns whole
+	maxWalked   = 8 << 20  // bytes of a packed value that is looked into
+	maxEntries  = 20       // of a stream
+	maxValue    = 16 << 20 // bytes of one value, after which no more of it is taken
+	maxArena    = 8 << 20  // bytes of all values of a batch, after which it is handed over
 )
 
 // sink holds the values of one batch, and their bytes.
 type sink struct {
 	list  []*source.Value
 	used  int
-	arena []byte
+	chunk []byte // the newest piece of memory for bytes, of length 0
+	free  []byte // the rest of chunk that nothing is in, of length 0
+	bytes int    // of all values
+	began int    // bytes when the value that is being read began
 }
 
 // next is an empty value.
@@ -34,6 +38,7 @@ func (s *sink) next() *source.Value {
 	}
 	v := s.list[s.used]
 	s.used++
+	s.began = s.bytes
 	*v = source.Value{Elements: v.Elements[:0], Scores: v.Scores[:0]}
 	return v
 }
@@ -42,7 +47,10 @@ func (s *sink) next() *source.Value {
 // read.
 func (s *sink) reset(reading *source.Value) {
 	if s.used = 0; reading == nil {
-		s.arena = s.arena[:0]
+		if cap(s.chunk) > maxArena {
+			s.chunk = nil
+		}
+		s.free, s.bytes = s.chunk, 0
 		return
 	}
 	i := slices.Index(s.list, reading)
@@ -50,22 +58,35 @@ func (s *sink) reset(reading *source.Value) {
 	s.used = 1
 }
 
+// full reports whether the value that is being read has taken all it may.
+func (s *sink) full() bool { return s.bytes-s.began >= maxValue }
+
 // text reads the body of a string, up to limit bytes of it, and passes it.
-func (s *sink) text(w *window, t text, limit int) []byte {
-	from := len(s.arena)
-	s.arena = w.body(t, s.arena, limit)
-	return s.since(from)
+func (s *sink) text(w *window, t text, limit int) []byte { return s.keep(w.body(t, s.free, limit)) }
+
+func (s *sink) copy(p []byte) []byte { return s.keep(append(grow(s.free, len(p))[:0], p...)) }
+
+// keep takes bytes that were put into free, or into more memory where that was
+// too small.
+func (s *sink) keep(p []byte) []byte {
+	if cap(p) != cap(s.free) {
+		s.chunk = p[:0]
+	}
+	s.free = p[len(p):]
+	s.bytes += len(p)
+	return p[:len(p):len(p)]
 }
 
-func (s *sink) copy(p []byte) []byte {
-	from := len(s.arena)
-	s.arena = append(grow(s.arena, len(p))[:from], p...)
-	return s.since(from)
-}
-
-func (s *sink) since(from int) []byte {
-	from = min(from, len(s.arena))
-	return s.arena[from:len(s.arena):len(s.arena)]
+// glimpse reads the body of a string as text does, lets use look at it, and keeps
+// none of it.
+func (s *sink) glimpse(w *window, t text, limit int, use func([]byte)) {
+	bytes, free, chunk := s.bytes, s.free, cap(s.chunk)
+	use(s.text(w, t, limit))
+	if s.bytes = bytes; cap(s.chunk) == chunk {
+		s.free = free
+	} else {
+		s.free = s.chunk
+	}
 }
 
 // Lengths that stand for scores that are no decimal text.
