@@ -200,29 +200,41 @@ type Guard[T any] struct {
 }
 
 // New makes a guard, reads what is left in the store's log (O(its length)) and
-// starts its two goroutines, which Close ends.
+// starts its two goroutines, which Close ends. ErrGuarded if another guard has the
+// store.
 func New[T any](t Target[T], s Store, o Options) (*Guard[T], error) {
 	o = o.withDefaults()
 	g := &Guard[T]{target: t, store: s, o: o, pending: map[string]int{}, copies: newWaiting(o)}
 	g.quick, _ = t.(Quick[T])
+	if err := claim(s, g); err != nil {
+		return nil, err
+	}
 	g.ctx, g.stop = context.WithCancel(context.Background())
+	if err := g.readLog(); err != nil {
+		g.stop()
+		release(s, g)
+		return nil, err
+	}
+	g.work.Go(g.flushes)
+	g.work.Go(g.keep)
+	return g, nil
+}
+
+// readLog counts the writes that wait.
+func (g *Guard[T]) readLog() error {
 	for after := uint64(0); ; {
-		entries, err := s.Next(g.ctx, after, batch)
+		entries, err := g.store.Next(g.ctx, after, batch)
 		if err != nil {
-			g.stop()
-			return nil, err
+			return err
 		}
 		for _, e := range entries {
 			after = e.Seq
 			g.count(e.ID, 1)
 		}
 		if len(entries) < batch {
-			break
+			return nil
 		}
 	}
-	g.work.Go(g.flushes)
-	g.work.Go(g.keep)
-	return g, nil
 }
 
 func (o Options) withDefaults() Options {
@@ -243,6 +255,7 @@ func (o Options) withDefaults() Options {
 func (g *Guard[T]) Close() error {
 	g.stop()
 	g.work.Wait()
+	defer release(g.store, g)
 	return g.flush(context.Background())
 }
 

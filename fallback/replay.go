@@ -155,16 +155,30 @@ func (g *Guard[T]) compare(ctx context.Context, e Entry, c Change) error {
 }
 
 // isThere reports whether what a write wanted is what is there: it was applied
-// before, and its reply or its mark was lost. An update says so only if nothing
-// else has been written since.
+// before, and its reply or its mark was lost. It says so only if nothing else has
+// been written since, by the version and the deadline: the same text of another
+// process may live for longer, or shorter. The version of an item that was made
+// cannot be known.
 func (g *Guard[T]) isThere(id string, c Change, found Record) bool {
-	switch c.Kind {
-	case Put:
-		return g.target.Same(id, found.Fields, c.Fields)
-	case Delete:
+	if c.If != Absent && found.Version != c.If+1 {
 		return false
 	}
-	return found.Version == c.If+1 && g.changed(id, c, found) && (c.Expires.IsZero() || found.Expires.Sub(c.Expires).Abs() < time.Second)
+	switch c.Kind {
+	case Put:
+		return lives(found.Expires, c.Expires) && g.target.Same(id, found.Fields, c.Fields)
+	case Update:
+		return (c.Expires.IsZero() || lives(found.Expires, c.Expires)) && g.changed(id, c, found)
+	}
+	return false
+}
+
+// lives reports whether a deadline can be the one that was wanted: reads may have
+// moved it on since.
+func lives(found, wanted time.Time) bool {
+	if found.IsZero() || wanted.IsZero() {
+		return found.IsZero() && wanted.IsZero()
+	}
+	return found.After(wanted.Add(-time.Second))
 }
 
 func (g *Guard[T]) changed(id string, c Change, found Record) bool {

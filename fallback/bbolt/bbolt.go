@@ -7,15 +7,20 @@
 // is an error and leaves nothing behind. One process at a time has a file open. The
 // file grows to about twice what the limits allow and does not shrink.
 //
+// A file whose bytes have changed on the disk, or that was cut, is found when it is
+// opened (Damaged) and put aside: what was accepted is never gone without an error.
+//
 // It is a module of its own, so that who uses the library alone does not get bbolt.
 //
 // API: may change until 1.0.
 package bbolt
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright/fallback"
@@ -37,26 +42,24 @@ type Options struct {
 
 // File is an open file. It is safe for concurrent use.
 type File struct {
-	path string
-	db   *bolt.DB
-}
+	path   string
+	db     *bolt.DB
+	file   *os.File    // that db has open
+	broken atomic.Bool // it was damaged since it was opened
 
-// Open opens or makes a file, readable by its owner only. ErrInUse if another
-// process has it.
-func Open(path string, o Options) (*File, error) {
-	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: cmp.Or(o.Wait, time.Second), NoSync: o.NoSync, FreelistType: bolt.FreelistMapType})
-	if errors.Is(err, bolterrors.ErrTimeout) {
-		err = ErrInUse
-	}
-	if err != nil {
-		return nil, fmt.Errorf("second store %s: %w", path, err)
-	}
-	db.MaxBatchDelay = time.Millisecond // writers that come together share a write to the disk; alone they wait for no others
-	return &File{path, db}, nil
+	writing sync.Mutex // one transaction that writes at a time
+	mu      sync.Mutex
+	waiting []*call
+	stores  map[string]*Store
 }
 
 // Close ends what is under way and lets other processes open the file.
-func (f *File) Close() error { return f.fault(f.db.Close()) }
+func (f *File) Close() error {
+	if f.broken.Load() { // a transaction may never end
+		return f.fault(f.file.Close())
+	}
+	return f.fault(f.db.Close())
+}
 
 // fault is an error of the database as callers see it; those of package fallback
 // stay as they are.

@@ -61,3 +61,23 @@ func TestOneProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A store is the same value each time, so that a second guard of it is noticed.
+func TestAStoreIsOpenedOnce(t *testing.T) {
+	f := file(t, filepath.Join(t.TempDir(), "second"))
+	defer f.Close()
+	a, err := f.Store("a", fallback.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := f.Store("a", fallback.Limits{})
+	other, err2 := f.Store("b", fallback.Limits{})
+	if err != nil || err2 != nil || a != again || a == other {
+		t.Errorf("%p %p %p %v %v", a, again, other, err, err2)
+	}
+	for _, name := range []string{"", "\x00stores"} {
+		if _, err := f.Store(name, fallback.Limits{}); err == nil {
+			t.Errorf("a store called %q", name)
+		}
+	}
+}

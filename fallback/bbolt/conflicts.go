@@ -46,18 +46,18 @@ func (x *tx) keep(c fallback.Conflict) error {
 	if err != nil {
 		return err
 	}
-	x.counts.conflicts++
+	x.totals.conflicts++
 	return x.conflicts.Put(number(c.Seq), data)
 }
 
 // forget lets the oldest conflicts go that are too many.
 func (x *tx) forget() error {
-	for x.counts.conflicts > int64(x.s.limits.Conflicts) {
+	for x.totals.conflicts > int64(x.s.limits.Conflicts) {
 		k, _ := x.conflicts.Cursor().First()
 		if err := x.conflicts.Delete(k); err != nil {
 			return err
 		}
-		x.counts.conflicts--
+		x.totals.conflicts--
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (s *Store) Settled(_ context.Context, seq uint64) error {
 			if err := x.conflicts.Delete(k); err != nil {
 				return err
 			}
-			x.counts.conflicts--
+			x.totals.conflicts--
 		}
 		return nil
 	})
@@ -90,8 +90,8 @@ func (s *Store) Settled(_ context.Context, seq uint64) error {
 // Stats implements fallback.Store.
 func (s *Store) Stats(context.Context) (out fallback.Stats, err error) {
 	err = s.view(func(x *tx) error {
-		out = fallback.Stats{Copies: int(x.counts.copies), CopyBytes: x.copyBytes, Pending: int(x.pending), PendingBytes: x.pendingBytes,
-			Conflicts: int(x.counts.conflicts), Evicted: s.evicted.Load()}
+		out = fallback.Stats{Copies: int(x.totals.copies), CopyBytes: x.copyBytes, Pending: int(x.pending), PendingBytes: x.pendingBytes,
+			Conflicts: int(x.totals.conflicts), Evicted: s.evicted.Load()}
 		_, first := x.log.Cursor().First()
 		if first == nil {
 			return nil

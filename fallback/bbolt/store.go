@@ -23,22 +23,52 @@ type Store struct {
 
 var _ fallback.Store = (*Store)(nil)
 
-// Store is the store of that name, made if it is not there. One file holds any
-// number; each of them belongs to one fallback.Guard at a time.
+// Store is the store of that name, made if it is not there: the same value each
+// time, with the limits of the first. One file holds any number; each of them belongs
+// to one fallback.Guard at a time.
 func (f *File) Store(name string, l fallback.Limits) (*Store, error) {
+	if name == "" || name == string(index) {
+		return nil, fmt.Errorf("second store %s: a store cannot be called %q", f.path, name)
+	}
 	s := &Store{file: f, name: []byte(name), limits: l.WithDefaults()}
-	return s, f.fault(f.db.Update(func(tx *bolt.Tx) error {
-		top, err := tx.CreateBucketIfNotExists(s.name)
-		if err != nil {
+	err := f.update(func(tx *bolt.Tx) error {
+		if tx.Bucket(s.name) != nil {
+			return nil
+		}
+		return s.make(tx)
+	})
+	if err != nil {
+		return nil, f.fault(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stores == nil {
+		f.stores = map[string]*Store{}
+	}
+	if open, known := f.stores[name]; known {
+		s = open
+	}
+	f.stores[name] = s
+	return s, nil
+}
+
+// make makes the buckets of a store, and adds its name to the index.
+func (s *Store) make(tx *bolt.Tx) error {
+	top, err := tx.CreateBucket(s.name)
+	if err != nil {
+		return err
+	}
+	for _, name := range parts {
+		if _, err := top.CreateBucket(name); err != nil {
 			return err
 		}
-		for _, name := range parts {
-			if _, err := top.CreateBucketIfNotExists(name); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	}
+	b := tx.Bucket(index)
+	list, whole := readNames(b.Get(names))
+	if !whole {
+		return fallback.ErrDamaged
+	}
+	return b.Put(names, namesBytes(append(list, string(s.name))))
 }
 
 // The buckets of a store.
@@ -48,69 +78,53 @@ var (
 	log       = []byte("log")       // number: entry
 	items     = []byte("items")     // length of id, id, number: nothing
 	conflicts = []byte("conflicts") // number: conflict
-	meta      = []byte("meta")      // "counts": counts
+	meta      = []byte("meta")      // "counts": totals
 
 	parts = [][]byte{copies, order, log, items, conflicts, meta}
 )
 
 // view and update run f in a transaction; batch shares it with others.
 func (s *Store) view(f func(*tx) error) error {
-	return s.file.fault(s.file.db.View(func(t *bolt.Tx) error { return s.in(t, f) }))
+	return s.file.fault(s.file.view(func(t *bolt.Tx) error { return s.in(t, f) }))
 }
 
 func (s *Store) update(f func(*tx) error) error {
-	return s.file.fault(s.file.db.Update(func(t *bolt.Tx) error { return s.in(t, f) }))
+	return s.file.fault(s.file.update(func(t *bolt.Tx) error { return s.in(t, f) }))
 }
 
 func (s *Store) batch(f func(*tx) error) error {
-	return s.file.fault(s.file.db.Batch(func(t *bolt.Tx) error { return s.in(t, f) }))
+	return s.file.fault(s.file.batch(func(t *bolt.Tx) error { return s.in(t, f) }))
 }
 
 // tx is a transaction on one store.
 type tx struct {
-	s                                          *Store
-	copies, order, log, items, conflicts, meta *bolt.Bucket
-	counts
+	s                                    *Store
+	copies, order, log, items, conflicts part
+	totals
 	evicted uint64
 }
 
 func (s *Store) in(t *bolt.Tx, f func(*tx) error) error {
 	b := t.Bucket(s.name)
-	x := &tx{s: s, copies: b.Bucket(copies), order: b.Bucket(order), log: b.Bucket(log), items: b.Bucket(items), conflicts: b.Bucket(conflicts), meta: b.Bucket(meta)}
-	x.counts.read(x.meta.Get([]byte("counts")))
-	before := x.counts
+	x := &tx{s: s}
+	for i, p := range []*part{&x.copies, &x.order, &x.log, &x.items, &x.conflicts} {
+		*p = part{b.Bucket(parts[i]), i, &x.totals}
+	}
+	saved := b.Bucket(meta)
+	if err := x.totals.read(saved.Get(totalKey)); err != nil {
+		return fmt.Errorf("%w: %w", fallback.ErrDamaged, err)
+	}
+	before := x.totals
 	if err := f(x); err != nil {
 		return err
 	}
 	if x.evicted > 0 {
 		t.OnCommit(func() { s.evicted.Add(x.evicted) })
 	}
-	if x.counts == before {
+	if x.orders, x.writes = x.order.Sequence(), x.log.Sequence(); x.totals == before {
 		return nil
 	}
-	return x.meta.Put([]byte("counts"), x.counts.bytes())
-}
-
-// counts is how much a store holds, written with what it counts.
-type counts struct{ copies, copyBytes, pending, pendingBytes, conflicts int64 }
-
-func (c *counts) all() []*int64 {
-	return []*int64{&c.copies, &c.copyBytes, &c.pending, &c.pendingBytes, &c.conflicts}
-}
-
-func (c *counts) read(data []byte) {
-	for i, n := range c.all() {
-		if len(data) >= 8*(i+1) {
-			*n = int64(binary.BigEndian.Uint64(data[8*i:]))
-		}
-	}
-}
-
-func (c *counts) bytes() (data []byte) {
-	for _, n := range c.all() {
-		data = binary.BigEndian.AppendUint64(data, uint64(*n))
-	}
-	return data
+	return saved.Put(totalKey, x.totals.bytes())
 }
 
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
@@ -149,7 +163,7 @@ func (x *tx) set(id string, r fallback.Record) error {
 			return err
 		}
 	}
-	x.counts.copies++
+	x.totals.copies++
 	x.copyBytes += r.Size(id)
 	return x.copies.Put(copyKey(id), append(number(place), data...))
 }
@@ -160,14 +174,14 @@ func (x *tx) remove(id string) error {
 		return err
 	}
 	place := x.copies.Get(copyKey(id))[:8]
-	x.counts.copies--
+	x.totals.copies--
 	x.copyBytes -= r.Size(id)
 	return errors.Join(x.order.Delete(place), x.copies.Delete(copyKey(id)))
 }
 
 // shrink lets the oldest copies go until the rest is within the limits.
 func (x *tx) shrink() error {
-	for x.counts.copies > int64(x.s.limits.Entries) || x.copyBytes > x.s.limits.Bytes {
+	for x.totals.copies > int64(x.s.limits.Entries) || x.copyBytes > x.s.limits.Bytes {
 		_, id := x.order.Cursor().First()
 		if id == nil {
 			return nil
@@ -219,13 +233,14 @@ func (s *Store) Forget(_ context.Context, id string) error {
 // share.
 func (s *Store) Append(_ context.Context, id string, decide func(fallback.Record, bool) (fallback.Entry, fallback.Record, error)) (e fallback.Entry, err error) {
 	var no error
+	var thrown any
 	err = s.batch(func(x *tx) error {
 		var r fallback.Record
 		now, known, err := x.get(id)
 		if no = nil; err != nil {
 			return err
 		}
-		if e, r, no = decide(now, known); no != nil {
+		if e, r, thrown, no = ask(decide, now, known); no != nil {
 			return nil // nothing was changed; others that share the transaction go on
 		}
 		if x.pending >= int64(s.limits.LogEntries) || x.pendingBytes+e.Size() > s.limits.LogBytes {
@@ -237,10 +252,29 @@ func (s *Store) Append(_ context.Context, id string, decide func(fallback.Record
 		}
 		return errors.Join(x.add(e), x.set(id, r), x.shrink())
 	})
+	if thrown != nil {
+		panic(thrown)
+	}
 	if err = cmp.Or(no, err); err != nil {
 		return fallback.Entry{}, err
 	}
 	return e, nil
+}
+
+type decision = func(fallback.Record, bool) (fallback.Entry, fallback.Record, error)
+
+var errThrown = errors.New("the caller's function has panicked")
+
+// ask calls what the caller has given. Its panic is the caller's: it says nothing
+// about the file, and others share the transaction.
+func ask(decide decision, now fallback.Record, known bool) (e fallback.Entry, r fallback.Record, thrown any, err error) {
+	defer func() {
+		if thrown = recover(); thrown != nil {
+			err = errThrown
+		}
+	}()
+	e, r, err = decide(now, known)
+	return e, r, nil, err
 }
 
 func (x *tx) add(e fallback.Entry) error {
@@ -250,7 +284,7 @@ func (x *tx) add(e fallback.Entry) error {
 	}
 	x.pending++
 	x.pendingBytes += e.Size()
-	return errors.Join(x.log.Put(number(e.Seq), data), x.items.Put(append(itemKey(e.ID), number(e.Seq)...), nil))
+	return errors.Join(x.log.Put(number(e.Seq), data), x.items.Put(append(itemKey(e.ID), number(e.Seq)...), []byte{}))
 }
 
 // take removes an entry; known is false if it is not there.

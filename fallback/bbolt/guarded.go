@@ -1,0 +1,90 @@
+package bbolt
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/keywright/keywright/fallback"
+	bolt "go.etcd.io/bbolt"
+)
+
+// maxShared bounds how many calls share a transaction.
+const maxShared = 1000
+
+// call is a change that may share a transaction with others.
+type call struct {
+	change func(*bolt.Tx) error
+	done   chan error
+}
+
+// guarded runs f. A panic, or a fault of the memory that the file is mapped to,
+// becomes an error: the file has been damaged since it was opened. Nothing more is
+// done with it.
+func (f *File) guarded(do func() error) (err error) {
+	if f.broken.Load() {
+		return fallback.ErrDamaged
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			f.broken.Store(true)
+			err = fmt.Errorf("%w: %v", fallback.ErrDamaged, p)
+		}
+	}()
+	return do()
+}
+
+func (f *File) view(do func(*bolt.Tx) error) error {
+	return f.guarded(func() error { return f.db.View(do) })
+}
+
+func (f *File) update(do func(*bolt.Tx) error) error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	return f.guarded(func() error { return f.db.Update(do) })
+}
+
+// batch runs a change in a transaction that it shares with those that came while
+// the one before was written.
+func (f *File) batch(change func(*bolt.Tx) error) error {
+	c := &call{change, make(chan error, 1)}
+	f.mu.Lock()
+	f.waiting = append(f.waiting, c)
+	f.mu.Unlock()
+	f.writing.Lock()
+	f.mu.Lock()
+	n := min(len(f.waiting), maxShared)
+	calls := f.waiting[:n:n]
+	f.waiting = f.waiting[n:]
+	f.mu.Unlock()
+	f.together(calls)
+	f.writing.Unlock()
+	return <-c.done
+}
+
+// together runs calls in one transaction. One that fails is taken out, and the
+// others are run again without it.
+func (f *File) together(calls []*call) {
+	for len(calls) > 0 {
+		failed := -1
+		err := f.guarded(func() error {
+			return f.db.Update(func(tx *bolt.Tx) error {
+				for i, c := range calls {
+					if err := c.change(tx); err != nil {
+						failed = i
+						return err
+					}
+				}
+				return nil
+			})
+		})
+		if failed < 0 || f.broken.Load() {
+			for _, c := range calls {
+				c.done <- err
+			}
+			return
+		}
+		calls[failed].done <- err
+		calls = append(calls[:failed:failed], calls[failed+1:]...)
+	}
+}
