@@ -2,7 +2,6 @@ package audit
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -318,18 +317,13 @@ func (a *Audit) itemName(id int) string {
 
 // JSON prints the report as one document.
 func (r *Report) JSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(r)
+	return finding.WriteJSON(w, r, "  ")
 }
 
 // JSONLines prints one row per entry, glob, suggestion, large key and finding,
 // each with a "kind", and the summary last.
 func (r *Report) JSONLines(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	line := func(kind string, v any) error { return e.Encode(map[string]any{"kind": kind, kind: v}) }
+	line := func(kind string, v any) error { return finding.WriteJSON(w, map[string]any{"kind": kind, kind: v}, "") }
 	var err error
 	each := func(kind string, v any) {
 		if err == nil {
@@ -358,7 +352,7 @@ func (r *Report) JSONLines(w io.Writer) error {
 }
 
 // CSV prints the table of entries. A cell that a spreadsheet would take for a
-// formula is prefixed with an apostrophe.
+// formula is prefixed with an apostrophe (finding.Cell).
 func (r *Report) CSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	rows := [][]string{{"name", "pattern", "type", "ttl", "owner", "keys", "bytes", "share", "no_ttl", "ttl_min_s", "ttl_p50_s", "ttl_p90_s", "ttl_max_s", "violations"}}
@@ -378,9 +372,7 @@ func (r *Report) CSV(w io.Writer) error {
 	}
 	for _, row := range rows {
 		for i, cell := range row {
-			if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
-				row[i] = "'" + cell
-			}
+			row[i] = finding.Cell(cell)
 		}
 		if err := c.Write(row); err != nil {
 			return err

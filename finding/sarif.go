@@ -1,7 +1,6 @@
 package finding
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -87,6 +86,7 @@ type (
 
 // SARIF prints one SARIF 2.1.0 log with the rules that the findings refer to.
 func SARIF(w io.Writer, findings []Finding, o Options) error {
+	findings = folded(findings)
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: []sarifResult{}, Tool: sarifTool{sarifDriver{Name: "keywright", InformationURI: "https://github.com/keywright/keywright", Rules: []sarifRule{}}}}
 	if o.Failed != "" {
 		run.Calls = []sarifCall{{false, []sarifNotice{{"error", sarifText{o.Failed}}}}}
@@ -120,15 +120,12 @@ func SARIF(w io.Writer, findings []Finding, o Options) error {
 		}
 		run.Results = append(run.Results, res)
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+	return encode(w, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
 // whole is everything that a finding says, in one text.
 func whole(f Finding, rules []Rule) string {
-	text := sentence(f)
+	text := clip(sentence(f))
 	if len(f.Examples) > 0 {
 		text += "\nkeys: " + exampleList(f)
 	}

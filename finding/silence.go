@@ -175,12 +175,14 @@ type BaselineEntry struct {
 // NewBaseline accepts all of findings.
 func NewBaseline(findings []Finding) Baseline {
 	b := Baseline{Findings: []BaselineEntry{}}
+	at := map[string]int{}
 	for _, f := range findings {
 		print := Fingerprint(f)
-		if i := slices.IndexFunc(b.Findings, func(e BaselineEntry) bool { return e.Fingerprint == print }); i >= 0 {
+		if i, known := at[print]; known {
 			b.Findings[i].Times++
 			continue
 		}
+		at[print] = len(b.Findings)
 		b.Findings = append(b.Findings, BaselineEntry{print, f.Code, f.Entry, f.Message, 1, f.Count})
 	}
 	slices.SortFunc(b.Findings, func(x, y BaselineEntry) int {
@@ -206,10 +208,7 @@ func ReadBaseline(r io.Reader) (Baseline, error) {
 
 // Write prints the baseline.
 func (b Baseline) Write(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(b)
+	return encode(w, b)
 }
 
 // Settled are findings held against a baseline.

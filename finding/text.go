@@ -17,6 +17,8 @@ type Options struct {
 	Color  bool
 	File   string // the declaration: where SARIF shows what has no place of its own, since GitHub refuses a result without one
 	Failed string // why the run that made the findings is not whole; SARIF says so
+
+	lines map[string]*lines // of the files that are quoted
 }
 
 // colours of the text output; empty without colour.
@@ -36,30 +38,38 @@ func (p palette) of(s Severity) string { return [...]string{p.blue, p.yellow, p.
 func Text(w io.Writer, findings []Finding, o Options) error {
 	var out bytes.Buffer
 	c := colours(o.Color)
-	for i, f := range findings {
+	shown, more := fold(findings)
+	o.lines = map[string]*lines{}
+	for i, f := range shown {
 		if i > 0 {
 			out.WriteByte('\n')
 		}
 		if f.Pos.File != "" {
 			fmt.Fprintf(&out, "%s%s:%s ", c.bold, place(f.Pos), c.reset)
 		}
-		fmt.Fprintf(&out, "%s%s %s:%s %s\n", c.of(f.Severity), f.Severity, f.Code, c.reset, Printable(sentence(f)))
+		fmt.Fprintf(&out, "%s%s %s:%s %s\n", c.of(f.Severity), f.Severity, f.Code, c.reset, Printable(clip(sentence(f))))
 		excerpt(&out, f.Pos, o, c.of(f.Severity), c)
 		for _, r := range f.Related {
-			fmt.Fprintf(&out, "  %s%s:%s %s\n", c.bold, place(r.Pos), c.reset, Printable(r.Message))
+			fmt.Fprintf(&out, "  %s%s:%s %s\n", c.bold, place(r.Pos), c.reset, Printable(clip(r.Message)))
 			excerpt(&out, r.Pos, o, c.blue, c)
 		}
 		if len(f.Examples) > 0 {
 			fmt.Fprintf(&out, "  keys: %s\n", exampleList(f))
 		}
 		if fix := fixOf(f, o.Rules); fix != "" {
-			fmt.Fprintf(&out, "  fix: %s\n", Printable(fix))
+			fmt.Fprintf(&out, "  fix: %s\n", Printable(clip(fix)))
 		}
 		if f.Order != "" {
 			fmt.Fprintf(&out, "  order of deployment: %s\n", Printable(f.Order))
 		}
 	}
-	_, err := w.Write(out.Bytes())
+	for i, m := range more {
+		if i == 0 {
+			out.WriteByte('\n')
+		}
+		fmt.Fprintf(&out, "%s%s%s\n", c.of(m.level()), m, c.reset)
+	}
+	_, err := w.Write(Harmless(out.Bytes(), o.Color, false))
 	return err
 }
 
@@ -110,42 +120,6 @@ func exampleList(f Finding) string {
 	return list
 }
 
-// excerpt prints the line of a position with a caret under the faulty part,
-// which stands right under wide characters and tabs too.
-func excerpt(out *bytes.Buffer, p Position, o Options, colour string, c palette) {
-	if o.Source == nil || p.Line < 1 {
-		return
-	}
-	line, ok := sourceLine(o.Source(p.File), p.Line)
-	if !ok {
-		return
-	}
-	gutter := strconv.Itoa(p.Line)
-	before, marked := cut(line, p.Column-1, p.EndColumn-1)
-	fmt.Fprintf(out, "  %s | %s\n", gutter, visible(line))
-	fmt.Fprintf(out, "  %s | %s%s%s%s\n", strings.Repeat(" ", len(gutter)), strings.Repeat(" ", Width(before)), colour, strings.Repeat("^", max(1, Width(marked))), c.reset)
-}
-
-func sourceLine(text []byte, n int) (string, bool) {
-	for ; n > 1; n-- {
-		i := bytes.IndexByte(text, '\n')
-		if i < 0 {
-			return "", false
-		}
-		text = text[i+1:]
-	}
-	line, _, _ := bytes.Cut(text, []byte("\n"))
-	return strings.TrimPrefix(strings.TrimRight(string(line), "\r"), "\ufeff"), len(text) > 0
-}
-
-// cut divides a line at character columns.
-func cut(line string, from, to int) (before, marked string) {
-	runes := []rune(visible(line))
-	from = min(max(from, 0), len(runes))
-	to = min(max(to, from), len(runes))
-	return string(runes[:from]), string(runes[from:to])
-}
-
 // visible is a line as it is printed: a tab is one blank wide, control
 // characters are replaced one for one, so that columns stay true.
 func visible(line string) string {
@@ -163,11 +137,12 @@ func visible(line string) string {
 // Key is a key as it is shown to people: as it is where it is printable UTF-8,
 // else quoted with escapes. A hostile name cannot steer a terminal.
 func Key(k []byte) string {
-	if len(k) > 0 && len(k) <= 200 && utf8.Valid(k) && Printable(string(k)) == string(k) && !bytes.ContainsAny(k, " \"\\") {
+	if len(k) > 0 && len(k) <= 200 && utf8.Valid(k) && Printable(string(k)) == string(k) && !bytes.ContainsAny(k, " \"\\") &&
+		!bytes.HasPrefix(k, []byte("::")) && !bytes.Contains(k, []byte("##")) {
 		return string(k)
 	}
 	if len(k) > 200 {
-		return strconv.QuoteToGraphic(string(k[:200])) + fmt.Sprintf("… (%d bytes)", len(k))
+		return quote(k[:200]) + fmt.Sprintf("… (%d bytes)", len(k))
 	}
 	return quote(k)
 }
@@ -185,6 +160,8 @@ func quote(k []byte) string {
 		case r == '"' || r == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(r)
+		case r == '#' && len(k) > 1 && k[1] == '#':
+			b.WriteString(`\x23`)
 		case unicode.IsPrint(r):
 			b.WriteRune(r)
 		default:

@@ -6,12 +6,20 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/command"
 )
 
+// patience is how long a command may take to end by itself when it is interrupted:
+// what reads files and computes does not look for it.
+const patience = 700 * time.Millisecond
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second ctrl-C ends the program at once
+	context.AfterFunc(ctx, func() {
+		stop() // a second ctrl-C ends the program at once
+		time.AfterFunc(patience, func() { os.Exit(command.Interrupted(os.Stderr)) })
+	})
 	os.Exit(command.Main(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv}))
 }

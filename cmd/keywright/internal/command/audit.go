@@ -197,15 +197,15 @@ func (o *auditing) cut(r *audit.Report) {
 func (a *app) printReport(o *auditing, d *declaration, r *audit.Report) error {
 	switch o.output {
 	case "json":
-		return r.JSON(a.out)
+		return r.JSON(a.out.Raw())
 	case "jsonl":
-		return r.JSONLines(a.out)
+		return r.JSONLines(a.out.Raw())
 	case "csv":
-		return r.CSV(a.out)
+		return r.CSV(a.out.Raw())
 	case "table":
 		return (&reportTable{a.out, r, !o.noBytes}).print(a.printing(d, a.out))
 	}
 	how := a.printing(d, a.out)
 	how.Failed = strings.Join(r.Incomplete, "; ")
-	return printers[o.output](a.out, r.Findings, how)
+	return printers[o.output](a.out.Raw(), r.Findings, how)
 }

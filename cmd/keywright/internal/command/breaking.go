@@ -79,7 +79,7 @@ func (a *app) breaking(c *cobra.Command, o *comparing) error {
 	if found, err = o.settle(a, found); err != nil {
 		return err
 	}
-	if err := printers[form](a.out, found, a.printing(d, a.out)); err != nil {
+	if err := printers[form](a.out.Raw(), found, a.printing(d, a.out)); err != nil {
 		return err
 	}
 	counts := finding.Count(found)

@@ -9,7 +9,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/spf13/cobra"
@@ -240,8 +240,5 @@ func (a *app) detail(format string, args ...any) {
 }
 
 func (a *app) json(v any) error {
-	e := json.NewEncoder(a.out)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	return finding.WriteJSON(a.out.Raw(), v, "  ")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
@@ -42,6 +43,13 @@ type bug struct{ what any }
 
 func (b *bug) Error() string {
 	return fmt.Sprintf("this is a bug in keywright: %v", b.what)
+}
+
+// Interrupted says that the program ends before its command has, and gives the exit
+// code.
+func Interrupted(w io.Writer) int {
+	fmt.Fprintln(w, "keywright: interrupted")
+	return exitInterrupted
 }
 
 // finish says what went wrong, once, with a way out, and picks the exit code.

@@ -90,7 +90,7 @@ func (a *app) formatOne(path string, o formatting) (bool, error) {
 			a.say("formatted %s", path)
 		}
 	default:
-		_, err = a.out.Write(out)
+		_, err = a.out.Raw().Write(out)
 	}
 	return differs, err
 }

@@ -204,7 +204,7 @@ func importsAnything(text []byte) bool { return strings.Contains("\n"+string(tex
 // deliver writes the draft.
 func (a *app) deliver(o *inferring, text []byte) error {
 	if o.to == "" {
-		_, err := a.out.Write(text)
+		_, err := a.out.Raw().Write(text)
 		return err
 	}
 	if _, err := os.Lstat(o.to); err == nil && o.to != o.merge {

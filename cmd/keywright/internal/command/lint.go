@@ -145,7 +145,7 @@ func (a *app) lint(c *cobra.Command, j *judging, args []string) error {
 	if findings, err = j.settle(a, findings); err != nil {
 		return err
 	}
-	if err := printers[form](a.out, findings, a.printing(all, a.out)); err != nil {
+	if err := printers[form](a.out.Raw(), findings, a.printing(all, a.out)); err != nil {
 		return err
 	}
 	counts := finding.Count(findings)

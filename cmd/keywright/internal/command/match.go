@@ -3,7 +3,6 @@ package command
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -52,7 +51,7 @@ func (a *app) match(form string) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(a.out)
+	out := bufio.NewWriter(a.out.Raw())
 	print := a.printMatch(form, out)
 	strays := false
 	in := bufio.NewScanner(a.In)
@@ -88,25 +87,19 @@ func lines(data []byte, atEOF bool) (int, []byte, error) {
 	return 0, nil, nil
 }
 
-// printMatch prints a line: keys as they are into files and pipes, harmless on a
-// terminal.
+// printMatch prints a line: a key as it is where it is printable, else quoted.
 func (a *app) printMatch(form string, out io.Writer) func(name string, key []byte) error {
 	if form == "text" {
 		return func(name string, key []byte) error {
-			if a.out.TTY {
-				key = []byte(finding.Key(key))
-			}
-			_, err := fmt.Fprintf(out, "%s\t%s\n", name, key)
+			_, err := fmt.Fprintf(out, "%s\t%s\n", name, finding.Key(key))
 			return err
 		}
 	}
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
 	type row struct {
 		Entry string          `json:"entry"`
 		Key   finding.JSONKey `json:"key"`
 	}
-	return func(name string, key []byte) error { return e.Encode(row{name, key}) }
+	return func(name string, key []byte) error { return finding.WriteJSON(out, row{name, key}, "") }
 }
 
 func targetName(targets []keyspace.Target, id int) string {

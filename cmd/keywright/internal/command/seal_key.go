@@ -48,7 +48,7 @@ func (a *app) sealKey(ctx context.Context, args []string, o *keying) error {
 	case len(args) == 0:
 		text, _, err := seal.Generate()
 		if err == nil {
-			_, err = a.out.Write(text)
+			_, err = a.out.Raw().Write(text)
 		}
 		return err
 	}

@@ -17,7 +17,7 @@ func (a *app) schemaCommand() *cobra.Command {
 		Example: `  keywright schema > .keywright/keyspace.schema.json`,
 		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := a.out.Write(schema.JSON)
+			_, err := a.out.Raw().Write(schema.JSON)
 			return err
 		},
 	}

@@ -43,7 +43,7 @@ func (p *Progress) Show(state State, now time.Time) {
 	switch {
 	case p == nil || !p.bar && now.Sub(p.last) < plainEvery:
 	case p.bar:
-		fmt.Fprintf(p.s, "\r\x1b[K%s", state.within(p.s.Width))
+		fmt.Fprintf(p.s.Raw(), "\r\x1b[K%s", finding.Printable(state.within(p.s.Width)))
 		p.shown = true
 	default:
 		p.last = now
@@ -54,7 +54,7 @@ func (p *Progress) Show(state State, now time.Time) {
 // Clear removes the bar.
 func (p *Progress) Clear() {
 	if p != nil && p.shown {
-		fmt.Fprint(p.s, "\r\x1b[K")
+		fmt.Fprint(p.s.Raw(), "\r\x1b[K")
 		p.shown = false
 	}
 }

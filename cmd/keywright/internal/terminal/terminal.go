@@ -10,6 +10,7 @@ package terminal
 import (
 	"io"
 
+	"github.com/keywright/keywright/finding"
 	"golang.org/x/term"
 )
 
@@ -17,12 +18,13 @@ import (
 // the first error of writing and writes nothing after it, so that printing can
 // be checked once, at the end.
 type Screen struct {
-	w     io.Writer
-	err   error
-	Color bool
-	Width int // in columns; 0: a file or a pipe, which is as wide as it needs to be
-	TTY   bool
-	Live  bool // a terminal that can draw over what it shows
+	w      io.Writer
+	err    error
+	inLine bool // the last text did not end its line
+	Color  bool
+	Width  int // in columns; 0: a file or a pipe, which is as wide as it needs to be
+	TTY    bool
+	Live   bool // a terminal that can draw over what it shows
 }
 
 // NewScreen looks at w. Its colour is automatic until SetColor says
@@ -53,8 +55,19 @@ func (s *Screen) SetColor(mode string, getenv func(string) string) {
 	}
 }
 
-// Write implements io.Writer.
+// Write implements io.Writer for text that people read: whatever is quoted in it, it
+// commands no terminal and no log of a CI system (finding.Harmless). It is given whole
+// characters.
 func (s *Screen) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, s.err
+	}
+	_, err := s.write(finding.Harmless(p, s.Color, s.inLine))
+	s.inLine = p[len(p)-1] != '\n'
+	return len(p), err
+}
+
+func (s *Screen) write(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
@@ -62,6 +75,15 @@ func (s *Screen) Write(p []byte) (int, error) {
 	s.err = err
 	return n, err
 }
+
+// raw writes what is not changed.
+type raw struct{ s *Screen }
+
+func (r raw) Write(p []byte) (int, error) { return r.s.write(p) }
+
+// Raw is the screen for forms that have an escape of their own: JSON, CSV, YAML,
+// annotations, and for what a program draws itself.
+func (s *Screen) Raw() io.Writer { return raw{s} }
 
 // Err is the first error of writing.
 func (s *Screen) Err() error { return s.err }
