@@ -175,3 +175,13 @@ func TestExcerptsAreCut(t *testing.T) {
 		t.Errorf("%q\n%q", lines[1], lines[2])
 	}
 }
+
+// Tens of thousands of ignore comments are not held against tens of thousands of
+// findings: what is too much is told.
+func TestIgnoreCommentsAreBounded(t *testing.T) {
+	text := []byte(strings.Repeat("# keywright:ignore KW101 because\na: b\n", 3*maxIgnores))
+	found, faults := readIgnores("k.yaml", text, []Rule{{Code: "KW101"}})
+	if len(found) != maxIgnores || len(faults) != 1 || faults[0].Pos.Line != 2*maxIgnores+1 {
+		t.Errorf("%d comments, %+v", len(found), faults)
+	}
+}

@@ -87,6 +87,9 @@ func hasCode(rules []Rule, code string) bool {
 
 func (ig *ignore) expired(now time.Time) bool { return !ig.until.IsZero() && !now.Before(ig.until) }
 
+// maxIgnores bounds the ignore comments of one file.
+const maxIgnores = 1000
+
 func readIgnores(file string, text []byte, known []Rule) (found []*ignore, faults []Finding) {
 	lines := strings.Split(string(text), "\n")
 	for i, line := range lines {
@@ -95,6 +98,10 @@ func readIgnores(file string, text []byte, known []Rule) (found []*ignore, fault
 			continue
 		}
 		pos := Position{File: file, Line: i + 1, Column: 1 + strings.IndexByte(line, '#')}
+		if len(found)+len(faults) == maxIgnores {
+			faults = append(faults, Finding{Code: "KW092", Severity: Warning, Pos: pos, Message: fmt.Sprintf("a file has more than %d ignore comments; this one and those that follow are not read", maxIgnores), Fix: "accept findings in a baseline"})
+			break
+		}
 		ig, problem := parseIgnore(m[1], known)
 		if problem != "" {
 			faults = append(faults, Finding{Code: "KW092", Severity: Warning, Pos: pos, Message: problem})

@@ -1,6 +1,8 @@
 package lint
 
 import (
+	"fmt"
+	"github.com/keywright/keywright/keyspace/match"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,20 +17,43 @@ func (c *context) overlaps() { c.conflict(false) }
 
 func (c *context) identical() { c.conflict(true) }
 
-// conflict reports the conflicts of declared patterns; between globs there is
-// nothing to decide.
+// shownPartners is how many other entries a finding about a conflict names.
+const shownPartners = 5
+
+// conflict reports the conflicts of declared patterns, once for each entry with all
+// that it is in conflict with; between globs there is nothing to decide.
 func (c *context) conflict(equal bool) {
+	partners := map[*keyspace.Key][]match.Conflict{}
+	var order []*keyspace.Key
 	for _, x := range c.conflicts {
 		a, b := c.targets[x.A].Key, c.targets[x.B].Key
 		if a == nil || b == nil || x.Equal != equal {
 			continue
 		}
-		if equal {
-			c.report(b.Pos, b.Name, "", "%s and %s match the same keys: %s and %s", a.Name, b.Name, a.Pattern, b.Pattern).Related = here(a)
-			continue
+		if partners[b] == nil {
+			order = append(order, b)
 		}
-		f := c.report(b.Pos, b.Name, "", "the key %s belongs to %s (%s) as well as to %s (%s)", finding.Key(x.Witness), b.Name, b.Pattern, a.Name, a.Pattern)
-		f.Related = here(a)
+		partners[b] = append(partners[b], x)
+	}
+	for _, b := range order {
+		c.conflictOf(b, partners[b])
+	}
+}
+
+func (c *context) conflictOf(b *keyspace.Key, list []match.Conflict) {
+	a := c.targets[list[0].A].Key
+	more := ""
+	if n := len(list) - 1; n > 0 {
+		more = fmt.Sprintf("; so it is with %d more", n)
+	}
+	var f *finding.Finding
+	if list[0].Equal {
+		f = c.report(b.Pos, b.Name, "", "%s and %s match the same keys: %s and %s%s", a.Name, b.Name, a.Pattern, b.Pattern, more)
+	} else {
+		f = c.report(b.Pos, b.Name, "", "the key %s belongs to %s (%s) as well as to %s (%s)%s", finding.Key(list[0].Witness), b.Name, b.Pattern, a.Name, a.Pattern, more)
+	}
+	for _, x := range list[:min(len(list), shownPartners)] {
+		f.Related = append(f.Related, here(c.targets[x.A].Key)...)
 	}
 }
 

@@ -205,3 +205,26 @@ func BenchmarkThousandEntries(b *testing.B) {
 		}
 	}
 }
+
+// TestConflictsAreFolded: n patterns that each overlap n others are n findings, and
+// not n times n.
+func TestConflictsAreFolded(t *testing.T) {
+	var text strings.Builder
+	const n = 60
+	for i := range n {
+		fmt.Fprintf(&text, "a%d: {key: \"x%d:{p}\", type: string, ttl: 1d}\nb%d: {key: \"{q}:y%d\", type: string, ttl: 1d}\n", i, i, i, i)
+	}
+	count, related := 0, 0
+	for _, f := range run(t, declare(text.String())) {
+		if f.Code == "KW120" {
+			count++
+			related = max(related, len(f.Related))
+			if len(f.Message) > 300 {
+				t.Errorf("%d characters", len(f.Message))
+			}
+		}
+	}
+	if count == 0 || count > 2*n || related > 5 {
+		t.Errorf("%d findings, %d other places", count, related)
+	}
+}

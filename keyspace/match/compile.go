@@ -20,7 +20,8 @@ type Conflict struct {
 }
 
 // Compile makes the matcher of items. Conflicts are not an error here: the
-// earlier item wins, and whoever asked decides what to make of it. The error is
+// earlier item wins, and whoever asked decides what to make of it. Of very many
+// conflicts the first two thousand are told. The error is
 // an *automaton.TooLargeError's message with the item that caused it.
 func Compile(items []Item) (*Matcher, []Conflict, error) {
 	c := compiler{
@@ -408,6 +409,10 @@ func (c *compiler) winner(items []int) int32 {
 	return int32(best)
 }
 
+// maxConflicts bounds the pairs that are compared of items of which no one can tell
+// whose keys are whose: the rest of them would say the same.
+const maxConflicts = 2000
+
 // relate decides, once per pair, which of two overlapping items is narrower.
 func (c *compiler) relate(a, b int) relation {
 	if a > b {
@@ -423,6 +428,9 @@ func (c *compiler) relate(a, b int) relation {
 	pair := [2]int{a, b}
 	if r, known := c.relations[pair]; known {
 		return r
+	}
+	if len(c.conflicts) >= maxConflicts {
+		return unrelated
 	}
 	p, q := c.items[a].Pattern, c.items[b].Pattern
 	r := compare(p, q)

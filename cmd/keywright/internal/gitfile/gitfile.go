@@ -63,15 +63,48 @@ func (t *Tree) In(folder string) *Tree {
 }
 
 func (t *Tree) git(args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(t.ctx, "git", args...)
+	ctx, cancel := context.WithCancel(t.ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = t.dir
-	var failed bytes.Buffer
-	cmd.Stderr = &failed
-	out, err := cmd.Output()
+	out, failed := bounded{limit: maxFile, full: cancel}, bounded{limit: 4 << 10}
+	cmd.Stdout, cmd.Stderr = &out, &failed
+	err := cmd.Run()
+	if out.over {
+		return nil, ErrLarge
+	}
 	if err != nil {
 		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(failed.String()))
 	}
-	return out, nil
+	return out.Bytes(), nil
+}
+
+// maxFile bounds a file of a commit: far more than a declaration may have, and what
+// a repository holds is not for this program to keep in memory.
+const maxFile = 8 << 20
+
+// ErrLarge is a file of a commit that is larger than any declaration.
+var ErrLarge = fmt.Errorf("the file is larger than %d MiB", maxFile>>20)
+
+// bounded keeps the beginning of what is written to it, and passes the rest by.
+type bounded struct {
+	bytes.Buffer
+	limit int
+	over  bool
+	full  func() // called when there is more; may be nil
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	room := b.limit - b.Len()
+	if len(p) > room {
+		b.over = true
+		_, _ = b.Buffer.Write(p[:room])
+		if b.full != nil {
+			b.full()
+		}
+		return len(p), nil
+	}
+	return b.Buffer.Write(p)
 }
 
 // Open implements fs.FS.
@@ -83,6 +116,9 @@ func (t *Tree) Open(name string) (fs.File, error) {
 	if err != nil {
 		if t.ctx.Err() != nil {
 			return nil, t.ctx.Err()
+		}
+		if errors.Is(err, ErrLarge) {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 		}
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
