@@ -164,7 +164,7 @@ func TestLayers(t *testing.T) {
 		"keyspace/breaking":           append([]string{"keyspace/internal/automaton"}, declared...),
 		"internal/gather":             nil,
 		"internal/breaker":            nil,
-		".":                           {"connect", "slot", "internal/gather"},
+		".":                           {"connect", "slot", "internal/gather", "internal/wire"},
 		"key":                         {"keyspace/pattern", "keyspace/scalar"},
 		"value":                       {"key", "keyspace/scalar"},
 		"typed":                       {"value"},

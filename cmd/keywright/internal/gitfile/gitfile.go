@@ -74,9 +74,9 @@ func (t *Tree) git(args ...string) ([]byte, error) {
 		return nil, ErrLarge
 	}
 	if err != nil {
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(failed.String()))
+		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(string(failed.kept)))
 	}
-	return out.Bytes(), nil
+	return out.kept, nil
 }
 
 // maxFile bounds a file of a commit: far more than a declaration may have, and what
@@ -88,23 +88,21 @@ var ErrLarge = fmt.Errorf("the file is larger than %d MiB", maxFile>>20)
 
 // bounded keeps the beginning of what is written to it, and passes the rest by.
 type bounded struct {
-	bytes.Buffer
+	kept  []byte
 	limit int
 	over  bool
 	full  func() // called when there is more; may be nil
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	room := b.limit - b.Len()
-	if len(p) > room {
-		b.over = true
-		_, _ = b.Buffer.Write(p[:room])
-		if b.full != nil {
+	n := min(len(p), b.limit-len(b.kept))
+	b.kept = append(b.kept, p[:n]...)
+	if n < len(p) {
+		if b.over = true; b.full != nil {
 			b.full()
 		}
-		return len(p), nil
 	}
-	return b.Buffer.Write(p)
+	return len(p), nil
 }
 
 // Open implements fs.FS.

@@ -1,0 +1,196 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"strconv"
+)
+
+// Limits of a guarded connection, whose replies another client reads: it believes
+// what a header says, takes memory for all elements of an array at once and calls
+// itself for each level.
+const (
+	guardDepth = 128
+	guardItems = 4 << 20 // elements that were announced and have not come
+	guardLine  = 1 << 20 // a simple string or error
+)
+
+// Guarded is a connection whose replies (RESP2 or RESP3) are looked at before they
+// are given to its reader: what would exhaust memory or the stack, or is not RESP, is
+// a *ProtocolError and nothing of it is given. Only headers are looked at; what is in
+// a bulk string is passed by its length.
+type Guarded struct {
+	net.Conn
+	open  []frame
+	items int64 // announced by all of open, and not yet there
+	skip  int64 // bytes of a bulk string that are still to come, with its end
+	kind  byte  // of the line that has begun
+	size  int   // of that line so far; 0: none has begun
+	head  [24]byte
+	bad   error
+}
+
+// frame is an array, map, set, push or attribute that is not complete.
+type frame struct {
+	left      int64
+	attribute bool // comes before an element and is none
+}
+
+// Guard looks at the replies that come over a connection.
+func Guard(nc net.Conn) *Guarded { return &Guarded{Conn: nc} }
+
+// Read implements net.Conn.
+func (g *Guarded) Read(p []byte) (int, error) {
+	if g.bad != nil {
+		return 0, g.bad
+	}
+	n, err := g.Conn.Read(p)
+	if n > 0 {
+		if g.bad = g.look(p[:n]); g.bad != nil {
+			return 0, g.bad
+		}
+	}
+	return n, err
+}
+
+func (g *Guarded) look(p []byte) error {
+	for len(p) > 0 {
+		if g.skip > 0 {
+			n := min(g.skip, int64(len(p)))
+			p = p[n:]
+			if g.skip -= n; g.skip == 0 {
+				g.complete()
+			}
+			continue
+		}
+		n := bytes.IndexByte(p, '\n') + 1
+		part := p
+		if n > 0 {
+			part = p[:n]
+		}
+		if g.size == 0 {
+			g.kind = part[0]
+		}
+		if g.size < len(g.head) {
+			copy(g.head[g.size:], part)
+		}
+		if g.size += len(part); g.size > guardLine || shape(g.kind) != simple && g.size > len(g.head) {
+			return g.refuse("a line of such a length")
+		}
+		if p = p[len(part):]; n > 0 {
+			if err := g.line(); err != nil {
+				return err
+			}
+			g.size = 0
+		}
+	}
+	return nil
+}
+
+// shapes are what follows the first byte of a reply.
+const (
+	unknown = iota
+	simple  // a line of text
+	number  // a line with a number, or of a fixed form
+	bulk    // a length, and as many bytes
+	list    // a number of elements
+	pairs   // half their number
+)
+
+func shape(kind byte) int {
+	switch kind {
+	case '+', '-', ',', '(':
+		return simple
+	case ':', '#', '_':
+		return number
+	case '$', '!', '=':
+		return bulk
+	case '*', '~', '>':
+		return list
+	case '%', '|':
+		return pairs
+	}
+	return unknown
+}
+
+// line is told each line that is complete and is not within a bulk string.
+func (g *Guarded) line() error {
+	head := g.head[:min(g.size, len(g.head))]
+	form := shape(g.kind)
+	switch {
+	case form == unknown || g.size < 3:
+		return g.refuse("a reply")
+	case form == simple:
+		g.complete()
+		return nil
+	case head[g.size-2] != '\r' || g.kind == '_' && g.size != 3 || g.kind == '#' && g.size != 4:
+		return g.refuse("a line of this kind")
+	case g.kind == '_' || g.kind == '#':
+		g.complete()
+		return nil
+	}
+	n, err := parseInt(head[1 : g.size-2])
+	switch {
+	case err != nil:
+		return g.refuse("a number")
+	case form == number:
+		g.complete()
+		return nil
+	case n == -1 && form != pairs:
+		g.complete() // null
+		return nil
+	case n < 0:
+		return g.refuse("a length")
+	case form == bulk:
+		if n > MaxBulk {
+			return g.refuse(fmt.Sprintf("a bulk string of at most %d bytes", MaxBulk))
+		}
+		g.skip = n + 2
+		return nil
+	}
+	return g.begin(n, form == pairs)
+}
+
+// begin is told that n elements follow, or n pairs.
+func (g *Guarded) begin(n int64, pairs bool) error {
+	if n > guardItems {
+		return g.refuse(fmt.Sprintf("at most %d elements", guardItems))
+	}
+	if pairs {
+		n *= 2
+	}
+	attribute := g.kind == '|'
+	if n == 0 {
+		if !attribute {
+			g.complete()
+		}
+		return nil
+	}
+	if g.items += n; g.items > guardItems {
+		return g.refuse(fmt.Sprintf("at most %d elements", guardItems))
+	}
+	if g.open = append(g.open, frame{n, attribute}); len(g.open) > guardDepth {
+		return g.refuse(fmt.Sprintf("at most %d levels", guardDepth))
+	}
+	return nil
+}
+
+// complete is told that one element is there, which may complete what it is in.
+func (g *Guarded) complete() {
+	for i := len(g.open) - 1; i >= 0; i-- {
+		f := &g.open[i]
+		g.items--
+		if f.left--; f.left > 0 {
+			return
+		}
+		g.open = g.open[:i]
+		if f.attribute {
+			return
+		}
+	}
+}
+
+func (g *Guarded) refuse(want string) error {
+	return &ProtocolError{Got: strconv.QuoteToASCII(string(g.head[:min(g.size, len(g.head))])), Want: want}
+}
