@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/keywright/keywright/internal/wire"
 )
 
 // dialGate makes the connections of a client, and knows how they are. It keeps a
@@ -106,7 +108,7 @@ func (g *dialGate) connect(ctx context.Context, addr string, d *net.Dialer, t *t
 		}
 		return nil, g.dialError(err)
 	}
-	return conn, nil
+	return wire.Guard(conn), nil // the client library believes what a reply says of itself
 }
 
 // dialError is an error that says that nothing was sent.
