@@ -38,7 +38,16 @@ type Conn struct {
 	r, w    int // what has arrived and is not yet read: in[r:w]
 	bulk    int // longest bulk string that is accepted
 	broken  error
+
+	now    func() time.Time
+	began  time.Time // when the reply that is being read was asked for
+	came   int       // bytes since then
+	within int       // elements of arrays that are still to be read
 }
+
+// leastRate is how many bytes a second a reply must have at least, beside the
+// timeout: a server that gives a byte now and then does not keep its reader for ever.
+const leastRate = 16 << 10
 
 // ProtocolError is a reply that is not RESP2 or exceeds a limit. The connection
 // cannot be used any more.
@@ -59,10 +68,29 @@ type ServerError struct {
 
 func (e *ServerError) Error() string { return e.Message }
 
-// New makes a Conn of an open connection. timeout bounds each flush and each
-// wait for bytes, 0 means none.
+// New makes a Conn of an open connection. timeout bounds each flush, each wait for
+// bytes, and together with leastRate each whole reply; 0 means none.
 func New(nc net.Conn, timeout time.Duration) *Conn {
-	return &Conn{nc: nc, timeout: timeout, in: make([]byte, 64<<10), bulk: 64 << 20}
+	return &Conn{nc: nc, timeout: timeout, in: make([]byte, 64<<10), bulk: 64 << 20, now: time.Now}
+}
+
+// next begins the reading of a reply, or of an element of one.
+func (c *Conn) next() {
+	if c.within > 0 {
+		c.within--
+		return
+	}
+	c.began, c.came = c.now(), 0
+}
+
+// deadline is when the next bytes must have come.
+func (c *Conn) deadline() time.Time {
+	now := c.now()
+	whole := c.began.Add(c.timeout + time.Duration(c.came)*(time.Second/leastRate))
+	if each := now.Add(c.timeout); each.Before(whole) {
+		return each
+	}
+	return whole
 }
 
 // LimitBulk sets the longest bulk string that is accepted, in bytes.
@@ -157,6 +185,7 @@ func (c *Conn) fail(err error) error {
 // Int reads an integer reply. ok is false for a null reply. An error reply is
 // returned as a *ServerError and leaves the connection usable.
 func (c *Conn) Int() (n int64, ok bool, err error) {
+	c.next()
 	line, err := c.line()
 	if err != nil {
 		return 0, false, err
@@ -179,6 +208,7 @@ func (c *Conn) Int() (n int64, ok bool, err error) {
 
 // Status reads a simple string reply. The bytes are valid until the next read.
 func (c *Conn) Status() ([]byte, error) {
+	c.next()
 	line, err := c.line()
 	if err != nil {
 		return nil, err
@@ -195,6 +225,7 @@ func (c *Conn) Status() ([]byte, error) {
 // Bulk reads a bulk string reply; ok is false for null. The bytes are valid
 // until the next read.
 func (c *Conn) Bulk() (b []byte, ok bool, err error) {
+	c.next()
 	line, err := c.line()
 	if err != nil {
 		return nil, false, err
@@ -232,6 +263,7 @@ func (c *Conn) bulkBody(line []byte) ([]byte, bool, error) {
 // Array reads the header of an array reply: the number of elements that follow,
 // -1 for null.
 func (c *Conn) Array() (int, error) {
+	c.next()
 	line, err := c.line()
 	if err != nil {
 		return 0, err
@@ -244,6 +276,7 @@ func (c *Conn) Array() (int, error) {
 		if err != nil || n < -1 || n > MaxItems {
 			return 0, c.protocol(fmt.Sprintf("an array of at most %d elements", MaxItems), line)
 		}
+		c.within += max(int(n), 0)
 		return int(n), nil
 	}
 	return 0, c.protocol("an array", line)
@@ -252,6 +285,7 @@ func (c *Conn) Array() (int, error) {
 // Any reads a reply of any type into Go values: string, int64, []any, nil or
 // *ServerError (as a value when nested, as the error at the top).
 func (c *Conn) Any() (any, error) {
+	c.next()
 	left := budget{items: MaxItems, bytes: MaxReply}
 	v, err := c.any(0, &left)
 	if e, ok := v.(*ServerError); ok && err == nil {
@@ -360,12 +394,13 @@ func (c *Conn) fill() error {
 		c.r, c.in = 0, bigger
 	}
 	if c.timeout > 0 {
-		if err := c.nc.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
+		if err := c.nc.SetReadDeadline(c.deadline()); err != nil {
 			return c.fail(err)
 		}
 	}
 	n, err := c.nc.Read(c.in[c.w:])
 	c.w += n
+	c.came += n
 	if n > 0 {
 		return nil
 	}
