@@ -166,15 +166,23 @@ func (p *parser) interval(t Type, from int, word string) (Type, error) {
 	return t, nil
 }
 
+// maxValues bounds the values of an enum.
+const maxValues = 10_000
+
 func (p *parser) enum(from int, word string) (Type, error) {
 	values := strings.Split(word, "|")
-	for i, v := range values {
+	if len(values) > maxValues {
+		return Type{}, p.fault(from, "an enum has at most "+strconv.Itoa(maxValues)+" values", "")
+	}
+	seen := make(map[string]bool, len(values))
+	for _, v := range values {
 		if v == "" {
 			return Type{}, p.fault(from, "an enum has an empty value; write a|b|c without spaces", "")
 		}
-		if slices.Contains(values[:i], v) {
+		if seen[v] {
 			return Type{}, p.fault(from, "the enum names "+strconv.Quote(v)+" twice", "")
 		}
+		seen[v] = true
 	}
 	return Type{Kind: Enum, Values: values}, nil
 }
