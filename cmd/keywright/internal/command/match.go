@@ -20,7 +20,9 @@ func (a *app) matchCommand() *cobra.Command {
 		Short: "Read keys from standard input, one a line, and name their entries",
 		Long: `Reads keys, one a line, and writes a line for each: the entry's name, a tab, the
 key. A key that no entry declares has - as its entry, other software's has
-foreign. Good behind redis-cli --scan.
+foreign. A key that is not printable, or that the log of a CI system would take
+for a command, is quoted with escapes; -o jsonl has every byte. Good behind
+redis-cli --scan.
 
 Exit codes: 0 all keys are declared, 1 some are not, 2 usage or a bad file.`,
 		Example: `  redis-cli --scan | keywright match | cut -f1 | sort | uniq -c`,
