@@ -58,7 +58,9 @@ func excerpt(out *bytes.Buffer, p Position, o Options, colour string, c palette)
 	line, from, to := around(line, max(p.Column-1, 0), p.EndColumn-1)
 	before, marked := cut(line, from, to)
 	fmt.Fprintf(out, "  %s | %s\n", gutter, visible(line))
-	fmt.Fprintf(out, "  %s | %s%s%s%s\n", strings.Repeat(" ", len(gutter)), strings.Repeat(" ", Width(before)), colour, strings.Repeat("^", max(1, Width(marked))), c.reset)
+	carets := strings.Repeat("^", max(1, Width(marked)))
+	blank, under := strings.Repeat(" ", len(gutter)), strings.Repeat(" ", Width(before))
+	fmt.Fprintf(out, "  %s | %s%s%s%s\n", blank, under, colour, carets, c.reset)
 }
 
 // around is the part of a line that is quoted, and the columns in it.

@@ -57,7 +57,10 @@ func (m More) level() Severity {
 
 // finding is what is left out as one more finding, for forms that have nothing else.
 func (m More) finding() Finding {
-	return Finding{Code: m.Code, Severity: m.level(), Pos: Position{File: m.File, Line: 1, Column: 1}, Message: "… " + m.String(), Fix: "mend those that are shown first"}
+	return Finding{
+		Code: m.Code, Severity: m.level(), Pos: Position{File: m.File, Line: 1, Column: 1},
+		Message: "… " + m.String(), Fix: "mend those that are shown first",
+	}
 }
 
 func thousands(n int) string {

@@ -27,7 +27,8 @@ func (d *Damaged) Error() string {
 	if d.Aside == "" {
 		return fmt.Sprintf("second store %s is damaged and could not be put aside: %v", d.Path, d.Err)
 	}
-	return fmt.Sprintf("second store %s is damaged; it was put aside as %s with the writes that wait in it: %v", d.Path, d.Aside, d.Err)
+	const text = "second store %s is damaged; it was put aside as %s with the writes that wait in it: %v"
+	return fmt.Sprintf(text, d.Path, d.Aside, d.Err)
 }
 
 // Unwrap gives the reason, and fallback.ErrDamaged.
@@ -144,7 +145,7 @@ func aside(path string, why error) error {
 		return d
 	}
 	d.Aside = name
-	_ = syncFolder(filepath.Dir(path)) // the file has its new name; after a loss of power it may have the old one, and is found damaged again
+	_ = syncFolder(filepath.Dir(path)) // else it may have its old name after a loss of power, and is found again
 	return d
 }
 

@@ -24,7 +24,8 @@ type totals struct {
 const totalsBytes = 9 * 8
 
 func (t *totals) all() []int64 {
-	return []int64{t.copies, t.copyBytes, t.pending, t.pendingBytes, t.conflicts, t.rows, int64(t.sum), int64(t.orders), int64(t.writes)}
+	return []int64{t.copies, t.copyBytes, t.pending, t.pendingBytes, t.conflicts,
+		t.rows, int64(t.sum), int64(t.orders), int64(t.writes)}
 }
 
 // read takes a row of totals apart. There is none in a new store.
