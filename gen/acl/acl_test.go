@@ -1,9 +1,7 @@
 package acl_test
 
 import (
-	"bytes"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,151 +74,6 @@ func declarations(t *testing.T) map[string]*keyspace.Keyspace {
 		out[filepath.Base(filepath.Dir(file))] = ks
 	}
 	return out
-}
-
-// TestDryRun asks the servers themselves: each entry × each user × keys of the
-// entry and keys that are almost ones, reading and writing. What the declaration
-// gives is allowed, what it does not give is refused, unless a finding says that
-// no glob can refuse it.
-func TestDryRun(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
-		for name, ks := range declarations(t) {
-			t.Run(string(brand)+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				s := keywrighttest.Start(t, brand)
-				list := users(t, ks)
-				for _, u := range list {
-					if got := s.Do(append([]string{"ACL", "SETUSER"}, u.SetUser()...)...); got != "OK" {
-						t.Fatalf("%s: %v", u.Name, got)
-					}
-				}
-				asked := 0
-				for _, u := range list {
-					excess := warnings(t, ks, u)
-					for _, k := range ks.Keys {
-						asked += dryRun(t, s, ks, u, excess, k)
-					}
-				}
-				if asked < 10 {
-					t.Errorf("only %d questions", asked)
-				}
-			})
-		}
-	}
-}
-
-// probes are a reading and a writing command per type.
-var probes = map[keyspace.Kind][2][]string{
-	keyspace.String: {{"GET", ""}, {"SET", "", "x"}},
-	keyspace.Hash:   {{"HGETALL", ""}, {"HSET", "", "f", "x"}},
-	keyspace.List:   {{"LRANGE", "", "0", "1"}, {"LPUSH", "", "x"}},
-	keyspace.Set:    {{"SMEMBERS", ""}, {"SADD", "", "x"}},
-	keyspace.ZSet:   {{"ZRANGE", "", "0", "1"}, {"ZADD", "", "1", "x"}},
-	keyspace.Stream: {{"XLEN", ""}, {"XADD", "", "*", "f", "x"}},
-}
-
-// allowed asks whether a user may run a probe on a key.
-func allowed(t *testing.T, s *keywrighttest.Server, user string, probe []string, key []byte) bool {
-	t.Helper()
-	words := append([]string{"ACL", "DRYRUN", user}, probe...)
-	words[4] = string(key)
-	reply := fmt.Sprint(s.Do(words...))
-	if reply != "OK" && !strings.Contains(reply, "permission") && !strings.Contains(reply, "can't run") && !strings.Contains(reply, "can't access") && !strings.Contains(reply, "has no") {
-		t.Fatalf("%q: %s", words, reply)
-	}
-	return reply == "OK"
-}
-
-func dryRun(t *testing.T, s *keywrighttest.Server, ks *keyspace.Keyspace, u acl.User, excess []*pattern.Pattern, k *keyspace.Key) (asked int) {
-	read, write := rights(ks, u.Name, k)
-	key := k.Pattern.Example()
-	for i, want := range []bool{read, write} {
-		asked++
-		got := allowed(t, s, u.Name, probes[k.Kind][i], key)
-		if got != want && !(got && told(excess, key)) {
-			t.Errorf("%s %s %q: allowed is %t, want %t", u.Name, probes[k.Kind][i][0], key, got, want)
-		}
-	}
-	for _, near := range nearMisses(key) {
-		if belongs(ks, near) || told(excess, near) {
-			continue
-		}
-		asked++
-		if allowed(t, s, u.Name, probes[k.Kind][0], near) && !reachable(u, near) {
-			t.Errorf("%s may read %q, which is nobody's", u.Name, near)
-		}
-	}
-	for _, command := range [][]string{{"SCAN", "0"}, {"RANDOMKEY"}, {"FLUSHALL"}, {"CONFIG", "GET", "*"}, {"DBSIZE"}, {"ACL", "LIST"}, {"SHUTDOWN"}} {
-		if reply := s.Do(append([]string{"ACL", "DRYRUN", u.Name}, command...)...); reply == "OK" {
-			t.Errorf("%s may run %q", u.Name, command)
-		}
-	}
-	return asked
-}
-
-// rights are what the declaration gives, in the words of this test.
-func rights(ks *keyspace.Keyspace, user string, k *keyspace.Key) (read, write bool) {
-	write = k.Entry.Owner == user
-	read = write || slices.Contains(k.Entry.Readers, user)
-	if c := k.Entry.Topic; c != nil { // who reads it acknowledges, and who emits on it writes
-		write = write || read
-		for _, e := range ks.Entries {
-			emits := e.Owner == user && k == c.Key() && slices.Contains(slices.Collect(maps.Values(e.Emits)), c.Name)
-			read, write = read || emits, write || emits
-		}
-	}
-	for _, e := range ks.Entries {
-		if e.Script != nil && e.Owner == user && slices.Contains(e.Script.Keys, k.Name) {
-			read, write = true, write || e.Script.Effect != keyspace.Reads
-		}
-	}
-	return read, write
-}
-
-// warnings are the globs that a warning says a user can reach beyond what is
-// declared.
-func warnings(t *testing.T, ks *keyspace.Keyspace, u acl.User) (globs []*pattern.Pattern) {
-	for _, x := range acl.Excesses(ks, []acl.User{u}) {
-		glob, err := pattern.Glob(x.Glob)
-		if err != nil {
-			t.Fatal(err)
-		}
-		globs = append(globs, glob)
-	}
-	return globs
-}
-
-// told reports whether a warning says that the user can reach this key.
-func told(globs []*pattern.Pattern, key []byte) bool {
-	return slices.ContainsFunc(globs, func(g *pattern.Pattern) bool { _, ok := g.Match(key); return ok })
-}
-
-// reachable reports whether some glob of the user matches: an undeclared key
-// close to a declared one, which a star takes too.
-func reachable(u acl.User, key []byte) bool {
-	return slices.ContainsFunc(u.Keys, func(g acl.Grant) bool {
-		glob, err := pattern.Glob(g.Glob)
-		_, ok := glob.Match(key)
-		return err == nil && ok && strings.Contains(g.Glob, "*")
-	})
-}
-
-func belongs(ks *keyspace.Keyspace, key []byte) bool {
-	for _, k := range ks.Keys {
-		if _, ok := k.Pattern.Match(key); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// nearMisses are keys that are almost key.
-func nearMisses(key []byte) [][]byte {
-	out := [][]byte{append([]byte("x"), key...), bytes.ToUpper(key), key[1:], []byte("other:" + string(key)), []byte("*"), []byte("zz:1")}
-	if at := bytes.LastIndexByte(key, ':'); at > 0 {
-		out = append(out, key[:at], append(bytes.Clone(key[:at]), []byte("x"+string(key[at:]))...))
-	}
-	return slices.DeleteFunc(out, func(k []byte) bool { return len(k) == 0 || bytes.Equal(k, key) })
 }
 
 // TestFilesLoad: both servers start with the file, and have the users as they
@@ -344,21 +197,6 @@ func TestDiffOnServers(t *testing.T) {
 		if d := acl.Diff([]acl.User{{Name: "x"}}, nil, categories); len(d) != 1 || d[0].Rule != acl.Whole {
 			t.Errorf("%v", d)
 		}
-	}
-}
-
-func TestExcesses(t *testing.T) {
-	ks := load(t, team)
-	var got []string
-	for _, x := range acl.Excesses(ks, users(t, ks)) {
-		got = append(got, fmt.Sprintf("%s %s %s %t", x.User, x.For, x.Reaches, x.Write))
-	}
-	want := []string{"api profile private true", "mail profile private false", "web look private true"}
-	if slices.Contains(got, want[2]) {
-		t.Error("a right that a script gives is told as an excess")
-	}
-	if !slices.Equal(got, want[:2]) {
-		t.Errorf("%q", got)
 	}
 }
 

@@ -1,21 +1,43 @@
 package acl
 
-import "github.com/keywright/keywright/keyspace"
+import (
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+)
 
 // The commands of a component, by what it does to which type. Nothing that
 // finds keys (SCAN, RANDOMKEY) or concerns the server as a whole is in here:
 // those commands do not heed key rules. Each of them exists in Redis 7.0, since a
 // server refuses an ACL file with a command that it does not know.
 
-// basics are what a client needs to connect, pipeline, follow a cluster and ask
-// how the server is.
-const basics = `auth hello ping echo quit reset select command client|setname client|getname client|id client|tracking client|trackinginfo client|caching
-	client|no-evict client|reply info time role wait multi exec discard watch unwatch asking readonly readwrite
-	cluster|slots cluster|shards cluster|nodes cluster|myid cluster|info cluster|keyslot`
+// basics are what a client needs to connect, pipeline and follow a cluster or
+// sentinels.
+const basics = `auth hello ping echo quit command client|setname client|getname client|id client|tracking client|trackinginfo client|caching
+	time role wait multi exec discard watch unwatch asking readonly readwrite
+	cluster|slots cluster|shards cluster|myid cluster|info cluster|keyslot`
+
+// asksMemory is for those that must know how full a server is and what it does
+// then: workers of queues and pressure rules.
+const asksMemory = `info`
+
+// ownSlots is for those that must know which keys a server of a cluster has.
+const ownSlots = `cluster|nodes`
+
+// finds is for repairs only: SCAN shows the names of all keys.
+const finds = `scan info`
+
+// runs are the commands that scripts need, of those that write and of those that
+// only read.
+const (
+	runs      = `eval evalsha eval_ro evalsha_ro script|load script|exists`
+	runsReads = `eval_ro evalsha_ro`
+)
 
 const readsAny = `exists type ttl pttl expiretime pexpiretime`
 
-const writesAny = `del unlink expire pexpire expireat pexpireat persist eval evalsha eval_ro evalsha_ro script|load script|exists`
+const writesAny = `del unlink expire pexpire expireat pexpireat persist`
 
 var reads = map[keyspace.Kind]string{
 	keyspace.String: `get mget strlen getrange getbit bitcount bitpos bitfield_ro pfcount`,
@@ -35,4 +57,72 @@ var writes = map[keyspace.Kind]string{
 	keyspace.ZSet: `zadd zincrby zrem zremrangebyscore zremrangebyrank zremrangebylex zpopmin zpopmax bzpopmin bzpopmax zmpop bzmpop
 		zrangestore zunionstore zinterstore zdiffstore geoadd geosearchstore`,
 	keyspace.Stream: `xadd xdel xtrim xreadgroup xack xclaim xautoclaim xsetid xgroup|create xgroup|createconsumer xgroup|delconsumer xgroup|destroy xgroup|setid`,
+}
+
+// role is what a component does with the keys of an entry.
+type role uint8
+
+const (
+	read     role = iota + 1 // looks at them
+	consume                  // reads a stream in a consumer group
+	settle                   // the same with dead letters, which go to a stream and come back
+	announce                 // adds to a stream
+	write                    // does what it likes
+	locate                   // names it in a script, which finds its server by it
+
+	publishes  // on a channel
+	subscribes // to a channel
+)
+
+// consumes, settles and announces are what these roles do to a stream beside
+// reading it.
+const (
+	consumes  = `xreadgroup xack xclaim xautoclaim xgroup|create xgroup|createconsumer xgroup|delconsumer pexpire`
+	settles   = consumes + ` xadd xdel`
+	announces = `xadd xtrim pexpire`
+)
+
+// commands are what a role does with keys of a kind: commands that name keys.
+func (r role) commands(kind keyspace.Kind) string {
+	switch r {
+	case read:
+		return readsAny + " " + reads[kind]
+	case consume:
+		return readsAny + " " + reads[kind] + " " + consumes
+	case settle:
+		return readsAny + " " + reads[kind] + " " + settles
+	case announce:
+		return readsAny + " " + reads[kind] + " " + announces
+	case locate:
+		return ""
+	}
+	return readsAny + " " + reads[kind] + " " + writes[kind] + " " + writesAny
+}
+
+// byReading are the commands that change something and need no more than the
+// right to read the key: a consumer group is no key to an ACL.
+var byReading = []string{"xreadgroup"}
+
+// effects are the commands that do something to a key of a kind, those that do
+// most harm first. For "" they are those of every kind.
+func effects(kind keyspace.Kind, writing bool) []string {
+	kinds := []keyspace.Kind{kind}
+	if kind == "" {
+		kinds = []keyspace.Kind{keyspace.String, keyspace.Hash, keyspace.List, keyspace.Set, keyspace.ZSet, keyspace.Stream}
+	}
+	var out []string
+	for _, k := range kinds {
+		for _, c := range strings.Fields(writes[k]) {
+			if writing || slices.Contains(byReading, c) {
+				out = append(out, c)
+			}
+		}
+	}
+	if writing {
+		out = append(out, strings.Fields(writesAny)...)
+	}
+	for _, k := range kinds {
+		out = append(out, strings.Fields(reads[k])...)
+	}
+	return append(out, strings.Fields(readsAny)...)
 }

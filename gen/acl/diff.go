@@ -24,9 +24,10 @@ const Whole = "(the user itself)"
 // Change is one rule that a user has too much or too little. A user that is not
 // there at all lacks everything.
 type Change struct {
-	User string `json:"user"`
-	Add  bool   `json:"add"` // the declaration gives it and the server does not
-	Rule string `json:"rule"`
+	User   string `json:"user"`
+	Add    bool   `json:"add"` // the declaration gives it and the server does not
+	Rule   string `json:"rule"`
+	ByHand bool   `json:"by_hand,omitempty"` // ACL SETUSER as User says it does not change it
 }
 
 func (c Change) String() string {
@@ -36,9 +37,9 @@ func (c Change) String() string {
 	return fmt.Sprintf("- %s %s", c.User, c.Rule)
 }
 
-// Diff compares what users should be with what they are. Passwords and whether
-// a user is on are nobody's business here, but a user that lets anybody in
-// (nopass) is a change to be made by hand and is told as one.
+// Diff compares what users should be with what they are. Passwords are not looked
+// at, but a user that needs none (nopass) is a difference, and so are one that is
+// off and one whose dumps are restored unchecked (skip-sanitize-payload).
 // Servers write the commands of a user in their own way, Redis 7.0 with
 // categories; so both sides are spelt out first, by the categories of that
 // server (ACL CAT).
@@ -47,7 +48,7 @@ func Diff(users []User, actual []Actual, categories map[string][]string) []Chang
 	for _, u := range users {
 		i := slices.IndexFunc(actual, func(a Actual) bool { return a.Name == u.Name })
 		if i < 0 {
-			out = append(out, Change{u.Name, true, Whole})
+			out = append(out, Change{User: u.Name, Add: true, Rule: Whole})
 			continue
 		}
 		out = append(out, u.diff(actual[i], categories)...)
@@ -65,7 +66,25 @@ func (u User) diff(a Actual, categories map[string][]string) []Change {
 	if a.Selectors > 0 {
 		have = append(have, fmt.Sprintf("(%d selectors)", a.Selectors))
 	}
-	return compare(u.Name, want, have)
+	return append(flags(u.Name, a.Flags), compare(u.Name, want, have)...)
+}
+
+// flags are the differences beyond rights.
+func flags(user string, have []string) []Change {
+	var out []Change
+	for _, f := range []struct {
+		flag   string
+		change Change
+	}{
+		{"off", Change{user, true, "on", true}},
+		{"nopass", Change{user, false, "nopass", true}},
+		{"skip-sanitize-payload", Change{user, false, "skip-sanitize-payload", false}},
+	} {
+		if slices.Contains(have, f.flag) {
+			out = append(out, f.change)
+		}
+	}
+	return out
 }
 
 // Commands spells out the rules of a user's commands ("-@all +@hash -hdel
@@ -116,12 +135,12 @@ func compare(user string, want, have []string) []Change {
 	var out []Change
 	for _, w := range want {
 		if !slices.Contains(have, w) {
-			out = append(out, Change{user, true, w})
+			out = append(out, Change{User: user, Add: true, Rule: w})
 		}
 	}
 	for _, h := range have {
 		if !slices.Contains(want, h) {
-			out = append(out, Change{user, false, h})
+			out = append(out, Change{User: user, Rule: h})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Change) int { return cmp.Compare(a.Rule, b.Rule) })

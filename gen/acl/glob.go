@@ -1,12 +1,10 @@
 package acl
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -144,73 +142,4 @@ func escapeDate(layout string) string {
 		}
 	}
 	return b.String()
-}
-
-// Excess is a key of somebody else that a user can reach because a glob cannot
-// say what a pattern says.
-type Excess struct {
-	User    string
-	Glob    string
-	For     string // the entry the glob is for
-	Reaches string // the entry it also reaches
-	Witness []byte // a key of that entry
-	Write   bool   // it can write it, too
-}
-
-// Excesses finds what users can reach beyond the declaration, sorted. A key that
-// belongs to several patterns belongs to the narrowest one.
-func Excesses(ks *keyspace.Keyspace, users []User) []Excess {
-	var out []Excess
-	for _, u := range users {
-		for _, g := range u.Keys {
-			glob, err := pattern.Glob(g.Glob)
-			if err != nil {
-				continue
-			}
-			for _, k := range ks.Keys {
-				if x, ok := excess(ks, u, g, glob, k); ok {
-					out = append(out, x)
-				}
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b Excess) int {
-		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Reaches, b.Reaches), cmp.Compare(a.Glob, b.Glob))
-	})
-	return out
-}
-
-func excess(ks *keyspace.Keyspace, u User, g Grant, glob *pattern.Pattern, k *keyspace.Key) (Excess, bool) {
-	read, write := rights(ks, u.Name, k)
-	if write || read && !g.Write || k.Name == g.Name {
-		return Excess{}, false
-	}
-	witness, ok := pattern.Overlap(glob, k.Pattern)
-	if !ok || covered(ks, u, g, glob) {
-		return Excess{}, false
-	}
-	return Excess{u.Name, g.Glob, g.Name, k.Name, witness, g.Write}, true
-}
-
-// covered reports whether a glob says no more than the pattern it is for: then a
-// wider pattern that overlaps it loses these keys to the narrower one anyway.
-func covered(ks *keyspace.Keyspace, u User, g Grant, glob *pattern.Pattern) bool {
-	_, own := ks.Lookup(g.Name)
-	if own == nil {
-		return false
-	}
-	_, ok := pattern.Contains(own.Pattern, glob)
-	return ok
-}
-
-// rights are what the declaration gives a component on a key.
-func rights(ks *keyspace.Keyspace, name string, k *keyspace.Key) (read, write bool) {
-	write = k.Entry.Owner == name
-	read = write || slices.Contains(k.Entry.Readers, name)
-	for _, e := range ks.Entries {
-		if e.Script != nil && e.Owner == name && slices.Contains(e.Script.Keys, k.Name) {
-			read, write = true, write || e.Script.Effect != keyspace.Reads
-		}
-	}
-	return read, write
 }

@@ -265,3 +265,16 @@ func (p *Pattern) compile() error {
 	p.DFA()
 	return p.err
 }
+
+// Witness finds the shortest key that every pattern of within matches and none of
+// without. decided is false when that takes too long to tell.
+func Witness(within, without []*Pattern) (key []byte, found, decided bool) {
+	dfas := func(list []*Pattern) []*automaton.DFA {
+		out := make([]*automaton.DFA, len(list))
+		for i, p := range list {
+			out[i] = p.DFA()
+		}
+		return out
+	}
+	return automaton.Difference(dfas(within), dfas(without))
+}

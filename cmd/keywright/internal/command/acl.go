@@ -1,8 +1,10 @@
 package command
 
 import (
+	"cmp"
 	"strings"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/internal/typo"
@@ -29,8 +31,8 @@ func (a *app) aclCommand() *cobra.Command {
 
 // aclPrinting are the flags of acl print.
 type aclPrinting struct {
-	self, values, snapshot bool
-	user, output           string
+	self, repair, values, snapshot, choose bool
+	user, output                           string
 }
 
 func (a *app) aclPrintCommand() *cobra.Command {
@@ -43,17 +45,23 @@ and commands that this component needs: the owner of an entry may write its
 keys, a reader may read them (%R~, Redis 7.0 and Valkey 7.2 or later). Passwords
 are not in it: add one with >password, or #sha256, behind "on".
 
-An ACL knows globs, and a pattern is narrower. Where a user can reach keys of
-others because of that, a warning says so with such a key.
+An ACL knows globs, and a pattern is narrower; and it does not tell publishing on
+a channel from subscribing. Where a user can do more than is declared because of
+that, a warning says so with such a key or channel and the command.
 
-With --self it prints the user that audit, doctor and explain need.`,
+With --self it prints the user that audit, doctor and explain need, with --repair
+the one that queues --repair and entities check need: it may SCAN, which shows the
+names of all keys.`,
 		Example: `  keywright acl print > users.acl
   keywright acl print --user chat-api -o commands
   keywright acl print --self >> users.acl
   redis-cli ACL SETUSER keywright $(keywright acl print --self | cut -d' ' -f3-) '>…'`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.self {
+			switch {
+			case o.self && o.repair:
+				return usage("write one of them", "--self and --repair are two users")
+			case o.self:
 				return a.aclSelf(&o)
 			}
 			return a.aclPrint(&o)
@@ -61,9 +69,11 @@ With --self it prints the user that audit, doctor and explain need.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&o.self, "self", false, "the user keywright itself needs")
+	f.BoolVar(&o.repair, "repair", false, "the user that repairs queues and entities")
+	f.BoolVar(&o.choose, "select", false, selectUsage)
 	f.BoolVar(&o.snapshot, "snapshot", false, "with --self: what --snapshot needs instead of a scan")
 	f.BoolVar(&o.values, "values", true, "with --self: with what --values needs")
-	f.StringVar(&o.user, "user", "", "only this user; with --self its name (default: keywright)")
+	f.StringVar(&o.user, "user", "", "only this user; with --self and --repair its name (default: keywright, keywright-repair)")
 	outputs(c, &o.output, "acl", "commands", "json")
 	return c
 }
@@ -87,11 +97,14 @@ func (a *app) aclPrint(o *aclPrinting) error {
 	if err := oneOf("output", o.output, "acl", "commands", "json"); err != nil {
 		return err
 	}
-	d, users, err := a.aclUsers(o.user)
+	d, users, err := a.aclPrinted(o)
 	if err != nil {
 		return err
 	}
 	a.warnOfExcess(d, users)
+	if o.choose {
+		users = withSelect(users)
+	}
 	switch o.output {
 	case "json":
 		return a.json(aclJSON(users))
@@ -103,6 +116,34 @@ func (a *app) aclPrint(o *aclPrinting) error {
 	}
 	a.tell("%s", strings.TrimSuffix(acl.File(users), "\n"))
 	return nil
+}
+
+// selectUsage says what --select does.
+const selectUsage = "let users choose a database: the rules hold in all of them"
+
+func withSelect(users []acl.User) []acl.User {
+	out := make([]acl.User, len(users))
+	for i, u := range users {
+		out[i] = u.With("select")
+	}
+	return out
+}
+
+// aclPrinted are the users that are printed.
+func (a *app) aclPrinted(o *aclPrinting) (*declaration, []acl.User, error) {
+	if !o.repair {
+		return a.aclUsers(o.user)
+	}
+	d, _, err := a.usable()
+	if err != nil {
+		return nil, nil, err
+	}
+	u, err := acl.Repair(d.Keyspace, cmp.Or(o.user, "keywright-repair"))
+	if err != nil {
+		return nil, nil, usage("write --user keywright-repair", "%v", err)
+	}
+	a.say("warning: %s may SCAN, which shows the names of all keys of a server", u.Name)
+	return d, []acl.User{u}, nil
 }
 
 // aclUsers are the users of the declaration, or one of them.
@@ -135,13 +176,30 @@ func (a *app) aclUsers(only string) (*declaration, []acl.User, error) {
 	return nil, nil, usage(hint, "%q is no owner and no reader", only)
 }
 
+// warnOfExcess tells what users can do beyond the declaration: each thing that is
+// declared for others, and once per user that there are names which are not
+// declared at all.
 func (a *app) warnOfExcess(d *declaration, users []acl.User) {
+	strays := map[string][]acl.Excess{}
 	for _, x := range acl.Excesses(d.Keyspace, users) {
-		may := "read"
-		if x.Write {
-			may = "write"
+		if x.Reaches == "" {
+			strays[x.User] = append(strays[x.User], x)
+			continue
 		}
-		a.say("warning: %s may %s keys of %s, as in %s: no glob says only %s (%s)", x.User, may, x.Reaches, finding.Key(x.Witness), x.For, x.Glob)
+		why := "no rule says only " + x.For
+		if x.For == x.Reaches {
+			why = "an ACL cannot refuse only that"
+		}
+		a.say("warning: %s may %s %s of %s: %s (%s)", x.User, x.Command, finding.Key(x.Witness), x.Reaches, why, x.Rule)
+	}
+	for _, u := range users {
+		if list := strays[u.Name]; len(list) > 0 {
+			more := ""
+			if n := len(list) - 1; n > 0 {
+				more = " and " + terminal.Plural(int64(n), "more rule")
+			}
+			a.say("warning: %s may %s names that are not declared, as in %s (%s%s)", u.Name, list[0].Command, finding.Key(list[0].Witness), list[0].Rule, more)
+		}
 	}
 }
 
@@ -173,11 +231,14 @@ func aclJSON(users []acl.User) []aclUser {
 
 func (a *app) aclDiffCommand() *cobra.Command {
 	var user, output string
+	var choose bool
 	c := &cobra.Command{
 		Use:   "diff",
 		Short: "Compare the users of a server with the declaration",
 		Long: `Asks every server of the topology, replicas too, for its ACL users and says what
-they have too much (-) and what they lack (+). Passwords are not looked at. It
+they have too much (-) and what they lack (+). Passwords are not looked at, but it
+counts when a user needs none (nopass), is off, or may restore unchecked dumps
+(skip-sanitize-payload). It
 needs +acl|getuser, +acl|users, +acl|whoami, +acl|cat and +role.
 
 Exit codes: 0 they are as declared, 1 they differ, 2 usage, 3 unreachable, 4
@@ -188,7 +249,7 @@ refused.`,
 			if err := oneOf("output", output, "text", "json"); err != nil {
 				return err
 			}
-			return a.aclWith(c.Context(), user, func(s *aclSession) error {
+			return a.aclWith(c.Context(), user, choose, func(s *aclSession) error {
 				plan, err := s.compare(c.Context())
 				if err != nil {
 					return err
@@ -199,13 +260,14 @@ refused.`,
 	}
 	a.serverFlags(c)
 	c.Flags().StringVar(&user, "user", "", "only this user")
+	c.Flags().BoolVar(&choose, "select", false, selectUsage)
 	outputs(c, &output, "text", "json")
 	return c
 }
 
 func (a *app) aclApplyCommand() *cobra.Command {
 	var user string
-	var apply, save bool
+	var apply, save, choose bool
 	c := &cobra.Command{
 		Use:   "apply",
 		Short: "Make the users of a server what the declaration says",
@@ -225,13 +287,14 @@ unreachable, 4 refused, 5 some servers were changed and others not.`,
 			if save && !apply {
 				return usage("write --apply --save", "--save goes with --apply")
 			}
-			return a.aclWith(c.Context(), user, func(s *aclSession) error { return a.aclApply(c.Context(), s, apply, save) })
+			return a.aclWith(c.Context(), user, choose, func(s *aclSession) error { return a.aclApply(c.Context(), s, apply, save) })
 		},
 	}
 	a.serverFlags(c)
 	f := c.Flags()
 	f.StringVar(&user, "user", "", "only this user")
 	f.BoolVar(&apply, "apply", false, "change the servers")
+	f.BoolVar(&choose, "select", false, selectUsage)
 	f.BoolVar(&save, "save", false, "let the servers write their ACL file afterwards (ACL SAVE)")
 	return c
 }

@@ -32,7 +32,9 @@ type aclServer struct {
 	client  rueidis.Client
 }
 
-func (a *app) aclWith(ctx context.Context, user string, run func(*aclSession) error) error {
+// aclWith runs something with the servers. With choose, or if the URL names a
+// database other than 0, users may choose one.
+func (a *app) aclWith(ctx context.Context, user string, choose bool, run func(*aclSession) error) error {
 	d, users, err := a.aclUsers(user)
 	if err != nil {
 		return err
@@ -48,6 +50,9 @@ func (a *app) aclWith(ctx context.Context, user string, run func(*aclSession) er
 	}
 	defer c.Close()
 	a.warnOfExcess(d, users)
+	if choose || config.DB != 0 {
+		users = withSelect(users)
+	}
 	nodes, closeAll, err := withReplicas(ctx, config, c.Raw().Nodes())
 	defer closeAll()
 	if err != nil {
@@ -191,6 +196,10 @@ func getUser(ctx context.Context, c rueidis.Client, name string) (acl.Actual, er
 			return u, fmt.Errorf("the server describes its users in a way that is not known here (%s); Redis 7.0 or Valkey 7.2 is needed", field)
 		}
 	}
+	flags := fields["flags"]
+	if u.Flags, err = flags.AsStrSlice(); err != nil {
+		return u, fmt.Errorf("the server describes its users in a way that is not known here (flags); Redis 7.0 or Valkey 7.2 is needed")
+	}
 	selectors := fields["selectors"]
 	list, _ := selectors.ToArray()
 	u.Selectors = len(list)
@@ -236,64 +245,4 @@ func (a *app) printACL(plan []aclServer) {
 			a.tell("  not in the declaration: %s", finding.Printable(strings.Join(s.Unknown, ", ")))
 		}
 	}
-}
-
-func (a *app) aclApply(ctx context.Context, s *aclSession, apply, save bool) error {
-	plan, err := s.compare(ctx)
-	if err != nil {
-		return err
-	}
-	if !apply {
-		err := a.showACL("text", plan)
-		if err != nil {
-			a.say("nothing was changed; run it with --apply")
-		}
-		return err
-	}
-	changed := 0
-	for _, node := range plan {
-		if err := a.applyServer(ctx, node, s.users, save); err != nil {
-			if changed > 0 {
-				return &exit{exitPartial, fmt.Sprintf("%s was not changed, %s before it were: %v", node.Server, terminal.Plural(int64(changed), "server"), err), "mend what is wrong and run it again: what is done stays done"}
-			}
-			return aclRefused(node.Server, err, "the login needs +acl|setuser, and +acl|save for --save")
-		}
-		changed++
-	}
-	after, err := s.compare(ctx)
-	if err != nil {
-		return err
-	}
-	for _, node := range after {
-		if slices.ContainsFunc(node.Changes, func(c acl.Change) bool { return c.User != node.self }) {
-			a.printACL(after)
-			return &exit{exitPartial, node.Server + " still differs", "somebody else changes its users"}
-		}
-	}
-	a.printACL(after)
-	return nil
-}
-
-// applyServer changes the users of one server that differ.
-func (a *app) applyServer(ctx context.Context, node aclServer, users []acl.User, save bool) error {
-	for _, u := range users {
-		if !slices.ContainsFunc(node.Changes, func(c acl.Change) bool { return c.User == u.Name }) {
-			continue
-		}
-		if u.Name == node.self {
-			a.say("warning: %s: %s is who is logged in here and was left alone; use another login", node.Server, u.Name)
-			continue
-		}
-		words := u.SetUser()
-		if slices.ContainsFunc(node.Changes, func(c acl.Change) bool { return c.User == u.Name && c.Rule == acl.Whole }) {
-			words = append(words, "on")
-		}
-		if err := node.client.Do(ctx, node.client.B().Arbitrary("ACL", "SETUSER").Args(words...).Build()).Error(); err != nil {
-			return err
-		}
-	}
-	if save {
-		return node.client.Do(ctx, node.client.B().AclSave().Build()).Error()
-	}
-	return nil
 }

@@ -49,3 +49,40 @@ func TestACLReachesReplicas(t *testing.T) {
 		})
 	}
 }
+
+// TestTheRepairUserRepairs: the user of `acl print --repair` may do what repairs of
+// queues and entities need.
+func TestTheRepairUserRepairs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "keyspace.yaml")
+	text := "keywright: 1\npackage: p\nkeys:\n  jobs: {key: jobs, type: queue, ttl: none}\n  item: {key: \"item:{id}\", type: entity, ttl: 1h, fields: {n: int}, index: {n: \"items:n\"}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(want int, args ...string) string {
+		t.Helper()
+		var out, errs strings.Builder
+		if code := Main(t.Context(), append(args, "-f", file), Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }}); code != want {
+			t.Fatalf("%q: exit code %d\n%s%s", args, code, out.String(), errs.String())
+		}
+		return out.String()
+	}
+	for _, brand := range keywrighttest.Brands() {
+		s := keywrighttest.Start(t, brand)
+		words := strings.Fields(run(0, "acl", "print", "--repair"))
+		if got := s.Do(append([]string{"ACL", "SETUSER"}, append(words[1:], ">word")...)...); got != "OK" {
+			t.Fatal(got)
+		}
+		s.Do("SET", "{jobs}:job:7", "1763774000000 1 0 - -\nx")
+		s.Do("HSET", "item:1", "n", "1")
+		s.Do("PEXPIRE", "item:1", "60000")
+		url := "redis://keywright-repair:word@" + s.Addr()
+		run(0, "queues", "jobs", "--repair", "--apply", "-u", url)
+		run(0, "entities", "check", "item", "--apply", "-u", url)
+		if got := s.Do("LRANGE", "jobs", "0", "-1"); len(got.([]any)) != 1 {
+			t.Errorf("%s: the lost job is not back: %v", brand, got)
+		}
+		if got := s.Do("ZSCORE", "items:n", "1"); got == nil {
+			t.Errorf("%s: the item is not in its index", brand)
+		}
+	}
+}

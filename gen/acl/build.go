@@ -1,0 +1,294 @@
+package acl
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+)
+
+// builder gathers grants per user.
+type builder struct {
+	ks    *keyspace.Keyspace
+	reach *reach
+	users map[string]*user
+	err   error
+}
+
+// user is a user being built.
+type user struct {
+	keys     map[string]Grant
+	channels map[string]Grant
+	commands map[string]bool
+	rights   rights
+}
+
+// user finds or begins a user. Nobody is no user.
+func (b *builder) user(name, entry string) *user {
+	if name == "" {
+		return nil
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' || r == '\'' || r >= 0x80 && r < 0xa1 }) {
+		b.err = cmp.Or(b.err, error(&NameError{name, entry}))
+		return nil
+	}
+	if b.users[name] == nil {
+		b.users[name] = &user{keys: map[string]Grant{}, channels: map[string]Grant{}, commands: map[string]bool{}, rights: rights{}}
+		b.users[name].may(basics)
+	}
+	return b.users[name]
+}
+
+func (u *user) may(commands string) {
+	for _, c := range strings.Fields(commands) {
+		u.commands[c] = true
+	}
+}
+
+// build makes the users of everything that is declared.
+func (b *builder) build() {
+	for _, e := range b.ks.Entries {
+		b.entry(e)
+		b.script(e)
+		b.emits(e)
+	}
+	for _, c := range b.ks.PubSub() {
+		b.channel(c, c.Owner, publishes)
+		for _, r := range c.Readers {
+			b.channel(c, r, subscribes)
+			b.answers(c, r)
+		}
+		if b.scripted(c) {
+			b.scripts(c.Owner, c.Name)
+		}
+	}
+	b.pressure()
+}
+
+// entry grants the keys of an entry to its owner and readers, under former names
+// (`was`) too, until those are gone.
+func (b *builder) entry(e *keyspace.Entry) {
+	b.keys(e, e.Owner, write)
+	for _, r := range e.Readers {
+		b.keys(e, r, readerOf(e))
+		if u := b.user(r, e.Name); u != nil && e.Construct != keyspace.Plain && len(e.Keys) > 0 {
+			u.may(runsReads) // lists, counts and ranks are read by scripts
+		}
+	}
+	if e.Construct == keyspace.Queue {
+		for _, worker := range append([]string{e.Owner}, e.Readers...) {
+			if u := b.user(worker, e.Name); u != nil {
+				u.may(asksMemory)
+			}
+		}
+	}
+}
+
+// readerOf is what the readers of an entry do: those of a queue take its jobs,
+// those of a stream with groups consume it.
+func readerOf(e *keyspace.Entry) role {
+	switch {
+	case e.Construct == keyspace.Queue:
+		return write
+	case e.Construct == keyspace.Topic:
+		return settle
+	case len(e.Groups) > 0:
+		return consume
+	}
+	return read
+}
+
+// keys grants all keys of an entry.
+func (b *builder) keys(e *keyspace.Entry, name string, r role) {
+	u := b.user(name, e.Name)
+	if u == nil {
+		return
+	}
+	for _, k := range e.Keys {
+		b.grant(u, k, r)
+	}
+	for _, t := range b.reach.former(e) {
+		b.target(u, t, r)
+	}
+}
+
+func (b *builder) grant(u *user, k *keyspace.Key, r role) { b.target(u, b.reach.key(k), r) }
+
+// target grants what the warnings know under one name.
+func (b *builder) target(u *user, t *target, r role) {
+	u.rights.add(t.right, r)
+	u.may(r.commands(t.kind))
+	if r != read {
+		u.may(runs)
+	}
+	for _, glob := range Globs(t.pattern) {
+		if !b.reach.of(glob).reaches(t) {
+			continue // all keys that it is for belong to narrower patterns
+		}
+		old := u.keys[glob]
+		u.keys[glob] = Grant{glob, r != read || old.Write, cmp.Or(old.Name, t.name)}
+	}
+}
+
+// script grants the owner of a script what the script does to its keys.
+func (b *builder) script(e *keyspace.Entry) {
+	u := b.user(e.Owner, e.Name)
+	if e.Script == nil || u == nil {
+		return
+	}
+	r := write
+	if e.Script.Effect == keyspace.Reads {
+		r = read
+	}
+	u.may(runsReads)
+	for _, name := range e.Script.Keys {
+		if _, k := b.ks.Lookup(name); k != nil {
+			b.grant(u, k, r)
+		}
+	}
+}
+
+// emits lets the owner of an entity announce what happens to its items, and of a
+// lock or a queue wake those that wait.
+func (b *builder) emits(e *keyspace.Entry) { b.emitsAs(e, e.Owner) }
+
+func (b *builder) emitsAs(e *keyspace.Entry, name string) {
+	for _, channel := range e.Emits {
+		if c := b.ks.Channel(channel); c != nil && c.Durable == nil {
+			b.channel(c, name, publishes)
+		} else if u := b.user(name, e.Name); c != nil && c.Key() != nil && u != nil {
+			b.grant(u, c.Key(), announce)
+		}
+	}
+	if e.Notify == nil {
+		return
+	}
+	b.channel(e.Notify, name, publishes) // the one that takes a lock also waits for it
+	b.channel(e.Notify, name, subscribes)
+	if e.Construct == keyspace.Queue {
+		for _, r := range e.Readers {
+			b.channel(e.Notify, r, publishes)
+		}
+	}
+}
+
+// answers lets readers of requests answer them.
+func (b *builder) answers(c *keyspace.Channel, reader string) {
+	if c.ReplyTo != nil {
+		b.channel(c.ReplyTo, reader, publishes)
+		b.scripts(reader, c.Name)
+	}
+}
+
+// scripted reports whether a channel is published on by a script, which puts the
+// server's time into the envelope. It is for channels that the declaration lists.
+func (b *builder) scripted(c *keyspace.Channel) bool {
+	return !c.Plain && c.Answers == nil && !slices.ContainsFunc(b.ks.Entries, func(e *keyspace.Entry) bool { return e.Notify == c })
+}
+
+func (b *builder) scripts(name, entry string) {
+	if u := b.user(name, entry); u != nil {
+		u.may("eval evalsha")
+	}
+}
+
+// words are the commands of those that publish and of those that subscribe, by
+// whether a channel is sharded.
+var words = map[role]map[bool]string{
+	publishes:  {false: "publish", true: "spublish"},
+	subscribes: {false: "subscribe unsubscribe psubscribe punsubscribe", true: "ssubscribe sunsubscribe"},
+}
+
+func (b *builder) channel(c *keyspace.Channel, name string, r role) {
+	u := b.user(name, c.Name)
+	if u == nil {
+		return
+	}
+	t := b.reach.channel(c)
+	u.rights.add(t.right, r)
+	u.may(words[r][c.Sharded])
+	for _, glob := range Globs(c.Pattern) {
+		u.channels[glob] = Grant{glob, r == publishes || u.channels[glob].Write, c.Name}
+	}
+	if r == publishes && c.Sharded && !c.Plain {
+		b.target(u, b.reach.shard(c), locate)
+	}
+}
+
+// pressure lets the component that acts when memory is short do it: it shortens
+// and deletes items of every entity that a rule names.
+func (b *builder) pressure() {
+	if b.ks.PressureLease == nil {
+		return
+	}
+	name := b.ks.PressureLease.Entry.Owner
+	u := b.user(name, b.ks.PressureLease.Name)
+	if u == nil {
+		return
+	}
+	u.may(asksMemory + " " + ownSlots)
+	for i := range b.ks.Pressure {
+		e := b.ks.Pressure[i].Entry
+		b.keys(e, name, write)
+		b.emitsAs(e, name)
+	}
+}
+
+// repairer is the one user that may find keys: it looks for lost jobs and wrong
+// entries of indexes, and may do all with the queues and entities that it mends.
+func (b *builder) repairer(name string) {
+	u := b.user(name, "the user for repairs")
+	if u == nil {
+		return
+	}
+	u.may(finds)
+	for _, e := range b.ks.Entries {
+		if e.Construct == keyspace.Queue || e.Construct == keyspace.Entity {
+			b.keys(e, name, write)
+			b.emitsAs(e, name)
+		}
+	}
+}
+
+func (b *builder) finish() []User {
+	var out []User
+	for name, u := range b.users {
+		done := User{Name: name, rights: u.rights}
+		for c := range u.commands {
+			done.Commands = append(done.Commands, c)
+		}
+		slices.Sort(done.Commands)
+		done.Keys, done.Channels = sorted(u.keys), sorted(u.channels)
+		out = append(out, done)
+	}
+	slices.SortFunc(out, func(a, b User) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+func sorted(grants map[string]Grant) []Grant {
+	var out []Grant
+	for _, g := range grants {
+		out = append(out, g)
+	}
+	slices.SortFunc(out, func(a, b Grant) int { return cmp.Compare(a.Glob, b.Glob) })
+	return out
+}
+
+// rights are what the declaration gives a component: roles by key or channel.
+type rights map[string][]role
+
+func (r rights) add(right string, given role) {
+	if !slices.Contains(r[right], given) {
+		r[right] = append(r[right], given)
+	}
+}
+
+// literal is the text that every key of a pattern begins with.
+func literal(p *pattern.Pattern) string {
+	if e := p.Elements(); len(e) > 0 && e[0].Placeholder < 0 {
+		return e[0].Literal
+	}
+	return ""
+}

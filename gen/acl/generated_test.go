@@ -1,0 +1,175 @@
+package acl_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// TestGenerated holds generated declarations against both servers: no over-grant
+// without a warning, no under-grant. KEYWRIGHT_SOAK says how many; `make soak`
+// asks for 2,000.
+func TestGenerated(t *testing.T) {
+	n, seed := 25, uint64(1)
+	if text := os.Getenv("KEYWRIGHT_SOAK"); text != "" {
+		n, _ = strconv.Atoi(text)
+		seed = rand.Uint64()
+	}
+	t.Logf("seed %d", seed)
+	servers := map[keywrighttest.Brand]*keywrighttest.Server{}
+	for _, brand := range keywrighttest.Brands() {
+		servers[brand] = keywrighttest.Start(t, brand)
+	}
+	asked, told := 0, 0
+	for i := range n {
+		g := generator{Rand: rand.New(rand.NewPCG(seed, uint64(i)))}
+		text, ks := g.declaration(t)
+		for brand, s := range servers {
+			p := proof{TB: t, what: string(brand), s: s, ks: ks}
+			p.run()
+			asked, told = asked+p.asked, told+p.told
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d, declaration %d:\n%s", seed, i, text)
+		}
+	}
+	t.Logf("%d declarations, %d questions, %d over-grants, each told", n, asked, told)
+	if told < n {
+		t.Errorf("only %d over-grants in %d declarations: they are too tame", told, n)
+	}
+}
+
+// generator draws declarations whose patterns overlap and hold each other.
+type generator struct {
+	*rand.Rand
+	places int
+}
+
+func (g *generator) one(words ...string) string { return words[g.IntN(len(words))] }
+
+// types are what placeholders are of; "" is plain text.
+var types = []string{"", "", "int", "int 0..", "int -5..5", "int 3..8", "int 5..15", "text", "text max 3", "hex", "hex 4", "slug", "uuid", "ulid", "bool", "float", "bytes", "date", "date YYYYMMDD", "timestamp", "unix_s", "a|b", "a|b*|c?|é", "/[x-z]+/", "/a[0-9]*/"}
+
+// pattern is a pattern of few words, with as many placeholders as come.
+func (g *generator) pattern() string {
+	var parts []string
+	for range 1 + g.IntN(3) {
+		part := g.one("a", "b", "aa", "doc", "x*", "q?", "[s]", "é")
+		switch g.IntN(5) {
+		case 0, 1:
+			part = g.place()
+		case 2:
+			part = g.one("a", "b") + g.one("", "-", ".") + g.place()
+		}
+		parts = append(parts, part)
+	}
+	text := strings.Join(parts, ":")
+	if g.IntN(6) == 0 {
+		return g.one("a", "doc") + ":{rest}"
+	}
+	return text
+}
+
+func (g *generator) place() string {
+	g.places++
+	return fmt.Sprintf("{p%d_%d}", g.IntN(len(types)), g.places)
+}
+
+// vars declares the placeholders that a text uses.
+func vars(text string) string {
+	out := []string{"rest: text rest"}
+	for _, word := range strings.Split(text, "{p")[1:] {
+		name := "p" + word[:strings.Index(word, "}")]
+		kind, _ := strconv.Atoi(word[:strings.Index(word, "_")])
+		if types[kind] != "" {
+			out = append(out, fmt.Sprintf("%s: %q", name, types[kind]))
+		}
+	}
+	return "vars: {" + strings.Join(out, ", ") + "}\n"
+}
+
+// component is an owner or reader.
+func (g *generator) component() string { return g.one("api", "web", "mail") }
+
+func (g *generator) roles() string {
+	out := ", owner: " + g.component()
+	var readers []string
+	for _, r := range []string{"api", "web", "mail"} {
+		if g.IntN(3) == 0 {
+			readers = append(readers, r)
+		}
+	}
+	return out + ", readers: [" + strings.Join(readers, ", ") + "]"
+}
+
+// entries and channels are the forms of what is declared; %s are the pattern, the
+// roles, and a number.
+var (
+	entries = []string{"type: string, ttl: 1d", "type: hash, ttl: 1d", "type: list, ttl: any", "type: set, ttl: none", "type: zset, ttl: 1d", "type: stream, groups: [g], ttl: none", "type: stream, ttl: 1d",
+		"type: cache, ttl: 1h", "type: lock, ttl: 1m", "type: queue, ttl: none", "type: counter, ttl: none", "type: ranking, ttl: 1d", "type: ratelimit, ttl: 1m", "type: entity, ttl: 1h, fields: {n: int}, index: {n: \"idx%d:n\"}",
+		"type: string, ttl: 1d, was: [\"old%d:{rest}\"]"}
+	channels = []string{"", ", sharded: true", ", envelope: plain", ", durable: {groups: [g]}", ", reply: {n: int}"}
+)
+
+// declaration draws entries and channels and keeps those that may stand together.
+func (g *generator) declaration(t testing.TB) (string, *keyspace.Keyspace) {
+	var keys, announced []string
+	foreign := ""
+	if g.IntN(3) == 0 {
+		foreign = "foreign: [\"" + g.one("bull:*", "a:?", "doc*") + "\"]\n"
+	}
+	write := func(keys, announced []string) (string, *keyspace.Keyspace, bool) {
+		text := section("keys", keys) + section("channels", announced)
+		text = "keywright: 1\n" + foreign + vars(text) + text
+		ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+		if finding.Count(found).Errors > 0 {
+			return text, nil, false
+		}
+		return text, ks, legal(ks)
+	}
+	for i := range 3 + g.IntN(6) {
+		form := strings.ReplaceAll(entries[g.IntN(len(entries))], "%d", strconv.Itoa(i))
+		more := append(slices.Clone(keys), fmt.Sprintf("  e%d: {key: %q, %s%s}\n", i, g.pattern(), form, g.roles()))
+		if _, _, ok := write(more, announced); ok {
+			keys = more
+		}
+	}
+	for i := range g.IntN(5) {
+		more := append(slices.Clone(announced), fmt.Sprintf("  c%d: {channel: %q%s%s}\n", i, g.pattern(), channels[g.IntN(len(channels))], g.roles()))
+		if _, _, ok := write(keys, more); ok {
+			announced = more
+		}
+	}
+	if len(keys)+len(announced) == 0 {
+		keys = []string{"  e: {key: a, type: string, ttl: 1d, owner: api}\n"}
+	}
+	text, ks, ok := write(keys, announced)
+	if !ok {
+		t.Fatalf("%s", text)
+	}
+	return text, ks
+}
+
+func section(name string, lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return name + ":\n" + strings.Join(lines, "")
+}
+
+// legal: patterns that overlap hold each other, as lint wants it.
+func legal(ks *keyspace.Keyspace) bool {
+	items, _ := ks.Items()
+	_, conflicts, err := match.Compile(items)
+	return err == nil && !slices.ContainsFunc(conflicts, func(c match.Conflict) bool { return items[c.A].Rank == keyspace.RankDeclared })
+}

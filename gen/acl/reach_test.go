@@ -1,0 +1,101 @@
+package acl_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/keywright/keywright/gen/acl"
+)
+
+// excesses are the warnings of a declaration, in short.
+func excesses(t *testing.T, text string) (list []acl.User, told []string) {
+	t.Helper()
+	ks := load(t, "keywright: 1\n"+text)
+	list = users(t, ks)
+	for _, x := range acl.Excesses(ks, list) {
+		told = append(told, fmt.Sprintf("%s %s %s of %q by %s", x.User, x.Command, x.Witness, x.Reaches, x.Rule))
+	}
+	return list, told
+}
+
+// TestExcesses: what a user can do beyond the declaration is told, with a key or a
+// channel and a command.
+func TestExcesses(t *testing.T) {
+	const head = "vars: {r: text rest, n: int 0.., w: a|b, x: \"/[a-z]+/\"}\n"
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"a narrower pattern of another owner": {head + `keys:
+  all: {key: "doc:{r}", type: string, ttl: 1d, owner: u}
+  one: {key: "doc:secret:{n}", type: hash, ttl: 1d, owner: v}`,
+			[]string{`u DEL doc:secret:0 of "one" by ~doc:?*`, `v DEL doc:secret:0a of "all" by ~doc:secret:[0-9]*`}},
+		"a regular expression beside a word": {head + `keys:
+  all: {key: "t:{x}", type: string, ttl: 1d, owner: u}
+  one: {key: "t:me", type: string, ttl: 1d, owner: v, readers: [u]}`,
+			[]string{`u SET t:1 of "" by ~t:?*`, `u SET t:me of "one" by ~t:?*`}},
+		"a channel that is only heard": {head + `channels:
+  own: {channel: "own", owner: u}
+  pay: {channel: "pay:approved", owner: v, readers: [u]}`,
+			[]string{`u PUBLISH pay:approved of "pay" by &pay:approved`}},
+		"a channel that is only published on": {head + `channels:
+  own: {channel: "own", owner: u}
+  pay: {channel: "pay:{n}", owner: v, readers: [u]}`,
+			[]string{`u SUBSCRIBE own of "own" by &own`, `u PUBLISH pay:0 of "pay" by &pay:[0-9]*`, `v PUBLISH pay:0b of "" by &pay:[0-9]*`}},
+		"other software": {head + "foreign: [\"bull:*\"]\n" + `keys:
+  all: {key: "bu{x}", type: string, ttl: 1d, owner: u}`,
+			[]string{`u SET bull: of "other software (foreign: bull:*)" by ~bu?*`}},
+		"a stream that is only looked at, beside one that is consumed": {head + `keys:
+  mine: {key: "mine", type: stream, groups: [g], ttl: none, owner: v, readers: [u]}
+  look: {key: "look", type: stream, ttl: none, owner: v, readers: [u]}`,
+			[]string{`u XREADGROUP look of "look" by %R~look`}},
+	} {
+		_, told := excesses(t, c.text)
+		for _, want := range c.want {
+			if !slices.Contains(told, want) {
+				t.Errorf("%s: no warning %s; there are\n%s", name, want, strings.Join(told, "\n"))
+			}
+		}
+	}
+}
+
+// TestAvoided: what another glob, or fewer commands, can refuse needs no warning.
+func TestAvoided(t *testing.T) {
+	list, told := excesses(t, `vars: {w: a|b}
+keys:
+  some: {key: "t:{w}", type: string, ttl: 1d, owner: u}
+  one: {key: "t:a", type: string, ttl: 1d, owner: v}
+channels:
+  own: {channel: own, owner: u, sharded: true}
+  pay: {channel: pay, owner: v, readers: [u]}`)
+	if len(told) > 0 {
+		t.Errorf("%q", told)
+	}
+	for _, u := range list {
+		if rules := strings.Join(u.KeyRules(), " "); u.Name == "u" && rules != "~own ~t:b" {
+			t.Errorf("%s", rules)
+		}
+	}
+}
+
+// TestRoles: what is declared can be done, and not much more.
+func TestRoles(t *testing.T) {
+	list, _ := excesses(t, `keys:
+  log: {key: log, type: stream, groups: [g], ttl: none, owner: api, readers: [consumer]}
+  jobs: {key: jobs, type: queue, ttl: none, owner: api, readers: [worker]}
+  board: {key: board, type: ranking, ttl: 1d, owner: api, readers: [web]}`)
+	for user, want := range map[string]string{
+		"consumer": "+xreadgroup +xack +xclaim +xautoclaim +xgroup|create -xadd -del -xtrim -xgroup|destroy -info -select -cluster|nodes -client|no-evict",
+		"worker":   "+lpop +evalsha +publish +subscribe +zrem +info -scan",
+		"web":      "+evalsha_ro -evalsha -zadd -info",
+	} {
+		i := slices.IndexFunc(list, func(u acl.User) bool { return u.Name == user })
+		for _, c := range strings.Fields(want) {
+			if slices.Contains(list[i].Commands, c[1:]) != (c[0] == '+') {
+				t.Errorf("%s: %s", user, c)
+			}
+		}
+	}
+}
