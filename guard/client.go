@@ -147,11 +147,16 @@ func (c *client) DoMultiCache(ctx context.Context, multi ...rueidis.CacheableTTL
 	return c.Client.DoMultiCache(ctx, multi...)
 }
 
-// DoStream implements rueidis.Client. What the command leaves is not asked: its
-// reply is still to be read from the connection.
+// noQuestions is why a command with an outcome that must be looked at is a
+// violation there: its reply is still to be read from the connection.
+const noQuestions = "its reply is a stream, and nothing can be asked after it: use Do"
+
+// DoStream implements rueidis.Client. A command whose outcome only the server can
+// tell is Unsettled here.
 func (c *client) DoStream(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResultStream {
 	var v verdict
 	c.g.check(&v, cmd.Commands())
+	v.unsettled(noQuestions)
 	if err := c.g.refuse(&v); err != nil {
 		return rueidis.NewErrorResultStream(err)
 	}
@@ -164,10 +169,26 @@ func (c *client) DoMultiStream(ctx context.Context, cmds ...rueidis.Completed) r
 	for _, cmd := range cmds {
 		c.g.check(&v, cmd.Commands())
 	}
+	v.unsettled(noQuestions)
 	if err := c.g.refuse(&v); err != nil {
 		return rueidis.NewErrorResultStream(err)
 	}
 	return c.Client.DoMultiStream(ctx, cmds...)
+}
+
+// Receive implements rueidis.Client: what is subscribed to is looked at.
+func (c *client) Receive(ctx context.Context, subscribe rueidis.Completed, fn func(rueidis.PubSubMessage)) error {
+	if err := c.g.look(subscribe); err != nil {
+		return err
+	}
+	return c.Client.Receive(ctx, subscribe, fn)
+}
+
+// look judges a command of which nothing is asked afterwards.
+func (g *Guard) look(cmd rueidis.Completed) error {
+	var v verdict
+	g.check(&v, cmd.Commands())
+	return g.refuse(&v)
 }
 
 // Dedicated implements rueidis.Client.
@@ -197,6 +218,14 @@ type dedicated struct {
 	g       *Guard
 	inMulti bool
 	waiting []question
+}
+
+// Receive implements rueidis.DedicatedClient.
+func (d *dedicated) Receive(ctx context.Context, subscribe rueidis.Completed, fn func(rueidis.PubSubMessage)) error {
+	if err := d.g.look(subscribe); err != nil {
+		return err
+	}
+	return d.DedicatedClient.Receive(ctx, subscribe, fn)
 }
 
 // Do implements rueidis.DedicatedClient.

@@ -34,6 +34,8 @@ type command struct {
 type spec struct {
 	reads   bool   // the value is looked at
 	makes   bool   // a key may be made or changed, and so be left without its TTL
+	changes bool   // the key is written or deleted
+	channel bool   // these are names of channels
 	keyword string // the keys stand behind this word, "" for a fixed place
 	begin   int    // the place, or where the search for the word begins (negative: from the end)
 	keynum  bool   // a number says how many keys there are
@@ -77,7 +79,11 @@ func parseSpec(text string) (s spec) {
 		case word == "?":
 			s.unknown = true
 		case word == "RO", word == "RW":
-			s.reads = true
+			s.reads, s.changes = true, word == "RW"
+		case word == "OW", word == "RM":
+			s.changes = true
+		case word == "not_key":
+			s.channel = true
 		case word == "insert", word == "update":
 			s.makes = true
 		}

@@ -17,14 +17,12 @@ package guard
 import (
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 	"unsafe"
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/match"
-	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/redis/rueidis"
 )
 
@@ -33,17 +31,20 @@ type Problem uint8
 
 // The problems.
 const (
-	Undeclared     Problem = iota + 1 // no entry has this key
-	FormerName                        // the key is written under a pattern of `was`
-	WrongType                         // the command is for another Redis type
-	NoTTL                             // the key is left without a TTL and must expire
-	TTLTooLong                        // its TTL is above what is declared
-	TTLForbidden                      // it has a TTL and must never expire
-	Dangerous                         // KEYS, which stops the server
-	UnknownCommand                    // where its keys are cannot be told
+	Undeclared        Problem = iota + 1 // no entry has this key
+	FormerName                           // the key is written under a pattern of `was`
+	WrongType                            // the command is for another Redis type
+	NoTTL                                // the key is left without a TTL and must expire
+	TTLTooLong                           // its TTL is above what is declared
+	TTLForbidden                         // it has a TTL and must never expire
+	Dangerous                            // KEYS, FLUSHALL and others that concern more than declared keys
+	UnknownCommand                       // where its keys are cannot be told
+	ByHand                               // a write to keys that only their construct writes: a lock, a queue, an entity
+	UndeclaredChannel                    // no channel has this name
+	Unsettled                            // only the server can tell, afterwards, whether the key has the TTL and type it must have
 )
 
-var problemNames = [...]string{"", "undeclared key", "key under a former name", "wrong type", "key without a TTL", "TTL too long", "TTL on a key that must never expire", "dangerous command", "unknown command"}
+var problemNames = [...]string{"", "undeclared key", "key under a former name", "wrong type", "key without a TTL", "TTL too long", "TTL on a key that must never expire", "dangerous command", "unknown command", "a write that only the construct may do", "undeclared channel", "cannot be told from the arguments"}
 
 // String implements fmt.Stringer.
 func (p Problem) String() string { return problemNames[p] }
@@ -52,15 +53,18 @@ func (p Problem) String() string { return problemNames[p] }
 type Violation struct {
 	Problem Problem
 	Command string // "SET", "XGROUP CREATE"
-	Key     string
-	Entry   string // the entry's name, "" for an undeclared key
+	Key     string // or the channel; "" for a command that names none
+	Entry   string // the entry's or channel's name, "" for what is undeclared
 	Detail  string
 	Caller  string // file:line of the code that sent it
 	Done    bool   // the command was carried out before this could be known
 }
 
 func (v *Violation) Error() string {
-	text := fmt.Sprintf("%s: %s on key %q", v.Problem, v.Command, v.Key)
+	text := v.Problem.String() + ": " + v.Command
+	if v.Key != "" {
+		text += fmt.Sprintf(" on %q", v.Key)
+	}
 	if v.Entry != "" {
 		text += " of " + v.Entry
 	}
@@ -84,11 +88,12 @@ type Options struct {
 
 // Guard checks commands against one keyspace. It is safe for concurrent use.
 type Guard struct {
-	options Options
-	matcher *match.Matcher
-	targets []keyspace.Target
-	ignore  []string
-	sharded []*pattern.Pattern // channels, whose names scripts get as keys
+	options  Options
+	matcher  *match.Matcher
+	targets  []keyspace.Target
+	ignore   []string
+	channels []*keyspace.Channel
+	inner    map[*keyspace.Channel]*keyspace.Entry // those of constructs
 }
 
 // New makes a guard of a keyspace that loaded without errors.
@@ -99,9 +104,10 @@ func New(ks *keyspace.Keyspace, o Options) (*Guard, error) {
 		return nil, fmt.Errorf("the patterns together are too complex to be matched: %w", err)
 	}
 	g := &Guard{options: o, matcher: m, targets: targets, ignore: append([]string{"github.com/redis/rueidis", "github.com/keywright/keywright.", "github.com/keywright/keywright/typed.", "github.com/keywright/keywright/guard."}, o.Ignore...)}
-	for _, c := range ks.PubSub() {
-		if c.Sharded {
-			g.sharded = append(g.sharded, c.Pattern)
+	g.channels, g.inner = ks.PubSub(), map[*keyspace.Channel]*keyspace.Entry{}
+	for _, e := range ks.Entries {
+		if e.Notify != nil {
+			g.inner[e.Notify] = e
 		}
 	}
 	return g, nil
@@ -110,14 +116,24 @@ func New(ks *keyspace.Keyspace, o Options) (*Guard, error) {
 // Wrap puts the guard in front of a client; it fits keywright.Options.Wrap.
 func (g *Guard) Wrap(c rueidis.Client) rueidis.Client { return &client{Client: c, g: g} }
 
-// Check looks at one command without sending anything and gives its violations,
-// as far as its arguments tell. It is for other clients than rueidis: call it
-// from their hooks.
+// Check looks at one command without sending anything and gives its violations. It
+// is for other clients than rueidis: call it from their hooks. What only the server
+// can tell afterwards, as whether HSET or a script leaves a key with its TTL, is
+// Unsettled: a wrapped client asks. Otherwise the two find the same.
 func (g *Guard) Check(args ...string) []*Violation {
 	var v verdict
 	g.check(&v, args)
+	v.unsettled("ask PTTL and TYPE of it afterwards")
 	g.place(&v)
 	return v.found
+}
+
+// unsettled makes violations of what only the outcome tells.
+func (v *verdict) unsettled(why string) {
+	for _, q := range v.after {
+		v.found = append(v.found, &Violation{Problem: Unsettled, Command: q.command, Key: q.key, Entry: q.entry.Name, Detail: why})
+	}
+	v.after = nil
 }
 
 // verdict is what is known of some commands before they are sent.
@@ -153,13 +169,20 @@ func (g *Guard) check(v *verdict, args []string) {
 	case c == nil:
 		v.add(UnknownCommand, args, "", nil, "the guard does not know where its keys are")
 		return
-	case c.name == "keys":
-		v.add(Dangerous, args, args[min(1, len(args)-1)], nil, "it stops the server for as long as it runs; use SCAN, or a declared index")
+	}
+	if why := dangerous(c.name, args); why != "" {
+		v.add(Dangerous, args, "", nil, why)
+		return
+	}
+	if announcing[c.name] != nil {
+		g.announced(v, c, args)
 		return
 	}
 	for i := range c.specs {
 		s := &c.specs[i]
-		s.keys(args, func(at int) { g.key(v, c, i, args, at) })
+		if !s.channel {
+			s.keys(args, func(at int) { g.key(v, c, i, args, at) })
+		}
 	}
 }
 
@@ -169,7 +192,7 @@ func (g *Guard) key(v *verdict, c *command, i int, args []string, at int) {
 	target := g.find(key)
 	switch {
 	case target == nil:
-		if c.group != "scripting" || !g.isSharded(key) {
+		if ch := g.channel(key); c.group != "scripting" || ch == nil || !ch.Sharded {
 			v.add(Undeclared, args, key, nil, "")
 		}
 		return
@@ -182,6 +205,10 @@ func (g *Guard) key(v *verdict, c *command, i int, args []string, at int) {
 		return
 	}
 	entry := target.Key
+	if s.changes && c.group != "scripting" && onlyConstruct(entry, c.name) {
+		v.add(ByHand, args, key, entry, "a "+string(entry.Entry.Construct)+" is written by its own functions, which keep its keys in step")
+		return
+	}
 	if kind := c.kind(i); kind != "" && kind != entry.Kind {
 		v.add(WrongType, args, key, entry, fmt.Sprintf("it is declared as a %s, and the command is for a %s", entry.Kind, kind))
 		return
@@ -190,12 +217,6 @@ func (g *Guard) key(v *verdict, c *command, i int, args []string, at int) {
 		return
 	}
 	g.lifetime(v, c, args, key, entry)
-}
-
-// isSharded: a script that publishes on a sharded channel finds its node by the
-// channel's name, as by a key.
-func (g *Guard) isSharded(key string) bool {
-	return slices.ContainsFunc(g.sharded, func(p *pattern.Pattern) bool { _, ok := p.Match([]byte(key)); return ok })
 }
 
 // lifetime judges what a write does to the TTL of a key: by its arguments where

@@ -21,7 +21,7 @@ import (
 const declaration = `keywright: 1
 owner: o
 foreign: ["bull:*"]
-vars: {id: int 1..}
+vars: {id: int 1.., lane: high|low}
 keys:
   session: {key: "session:{id}", type: string, ttl: 30m in 1m..1h, was: ["sess:{id}"]}
   profile: {key: "profile:{id}", type: hash, ttl: 1d}
@@ -31,7 +31,10 @@ keys:
   log: {key: "log:{id}", type: stream, ttl: 1d}
   list: {key: "list:{id}", type: list, ttl: 1h}
   lock: {key: "lock:{id}", type: lock, ttl: 1m}
-channels: {told: {channel: "told:{id}", sharded: true}}
+  jobs: {key: "jobs:{lane}", type: queue, order: lane, ttl: none}
+  item: {key: "item:{id}", type: entity, ttl: 1h, fields: {n: int}, index: {n: "items:n"}}
+  page: {key: "page:{id}", type: cache, ttl: 1h}
+channels: {told: {channel: "told:{id}", sharded: true}, news: {channel: "news:{id}"}}
 `
 
 func load(t testing.TB) *keyspace.Keyspace {
@@ -84,7 +87,14 @@ var lines = []struct {
 	{"", "SET bull:x 1", 0}, {"", "HSET bull:x f 1", 0}, {"", "SET sess:1 x EX 60", guard.FormerName}, {"", "GET sess:1", 0}, {"", "DEL sess:1", 0}, {"SET sess:1 x EX 60", "RENAME sess:1 session:1", 0}, {"SET sess:1 x", "RENAME sess:1 session:1", guard.NoTTL},
 	{"", "HSET profile:1 f v", guard.NoTTL}, {"HSET profile:1 f v", "HDEL profile:1 f", 0}, {"", "HINCRBY profile:1 n 1", guard.NoTTL}, {"", "ZADD rank:x 1 m", guard.NoTTL}, {"", "SADD rank:x m", guard.WrongType},
 	{"", "SET flag:x 1", 0}, {"", "SET flag:x 1 EX 5", guard.TTLForbidden}, {"SET flag:x 1", "EXPIRE flag:x 5", guard.TTLForbidden}, {"", "SADD tags:1 a", 0}, {"SADD tags:1 a", "EXPIRE tags:1 5", 0},
-	{"", "XADD log:1 * f v", guard.NoTTL}, {"", "XGROUP CREATE log:1 g $ MKSTREAM", guard.NoTTL}, {"", "LPUSH list:1 a", guard.NoTTL}, {"RPUSH list:1 a b", "LPOP list:1", 0}, {"", "SET lock:1 token PX 60000 NX", 0}, {"", "SET lock:1 token NX", guard.NoTTL},
+	{"", "XADD log:1 * f v", guard.NoTTL}, {"", "XGROUP CREATE log:1 g $ MKSTREAM", guard.NoTTL}, {"", "LPUSH list:1 a", guard.NoTTL}, {"RPUSH list:1 a b", "LPOP list:1", 0},
+	{"", "SET lock:1 token PX 60000 NX", guard.ByHand}, {"", "DEL lock:1", guard.ByHand}, {"", "PEXPIRE lock:1 1", guard.ByHand}, {"", "GET lock:1", 0}, {"", "EVAL return(redis.call('SET',KEYS[1],'x','EX','60')) 1 lock:1", 0},
+	{"", "LPUSH jobs:high 7", guard.ByHand}, {"", "LPUSH {jobs}:dead 7", guard.ByHand}, {"", "SET {jobs}:job:7 x", guard.ByHand}, {"", "LLEN jobs:high", 0}, {"", "ZREM {jobs}:workers me", 0},
+	{"", "HSET item:1 n 2", guard.ByHand}, {"", "UNLINK item:1", guard.ByHand}, {"", "ZADD items:n 1 1", guard.ByHand}, {"", "HGETALL item:1", 0},
+	{"", "SET {page:1}:fill x EX 5", guard.ByHand}, {"", "UNLINK page:1 {page:1}:fill", 0}, {"", "SET page:1 x EX 60", 0},
+	{"", "PUBLISH news:1 x", 0}, {"", "PUBLISH nows:1 x", guard.UndeclaredChannel}, {"", "SPUBLISH told:1 x", 0}, {"", "SPUBLISH news:1 x", guard.UndeclaredChannel}, {"", "PUBLISH told:1 x", guard.UndeclaredChannel}, {"", "PUBLISH {lock:1}:released x", guard.ByHand},
+	{"", "FLUSHALL", guard.Dangerous}, {"", "FLUSHDB ASYNC", guard.Dangerous}, {"", "SWAPDB 0 1", guard.Dangerous}, {"", "MOVE session:1 1", guard.Dangerous}, {"", "SELECT 1", guard.Dangerous}, {"", "COPY session:1 session:2 DB 1", guard.Dangerous}, {"", "CONFIG SET maxmemory 1", guard.Dangerous}, {"", "CONFIG GET maxmemory", 0},
+	{"SET session:1 x EX 60", "GETEX session:1 PERSIST", guard.NoTTL}, {"SET session:1 x EX 60", "GETEX session:1 EX 7200", guard.TTLTooLong}, {"SET session:1 x EX 60", "GETEX session:1 EX 60", 0}, {"SET session:1 x EX 60", "GETEX session:1", 0},
 	{"SADD tags:1 a", "ZUNIONSTORE rank:x 1 tags:1", guard.NoTTL}, {"SADD tags:1 a", "SUNIONSTORE rank:x tags:1", guard.WrongType}, {"RPUSH list:1 3 1", "SORT list:1 STORE list:2", guard.NoTTL}, {"SADD tags:1 3", "SORT tags:1 STORE tags:2", guard.WrongType},
 	{"", "EVAL return(1) 0", 0}, {"", "EVAL return(redis.call('SET',KEYS[1],'x','EX','60')) 1 session:1", 0}, {"", "EVAL return(redis.call('SET',KEYS[1],'x')) 1 session:1", guard.NoTTL},
 	{"", "EVAL return(redis.call('SADD',KEYS[1],'x')) 1 session:1", guard.WrongType}, {"", "EVAL return(1) 1 other", guard.Undeclared}, {"", "EVAL return(redis.call('SET',KEYS[1],'x','EX',9)) 1 flag:x", guard.TTLForbidden}, {"", "EVAL_RO return(1) 1 session:1", 0},
@@ -215,6 +225,37 @@ func TestPipelinesAndTransactions(t *testing.T) {
 	}
 }
 
+// TestSubscriptions: a channel that is not declared is not listened to.
+func TestSubscriptions(t *testing.T) {
+	_, c := open(t, keywrighttest.Redis, guard.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	d, free := c.Dedicate()
+	defer free()
+	hear := func(rueidis.PubSubMessage) {}
+	for what, err := range map[string]error{
+		"Receive":             c.Receive(ctx, c.B().Subscribe().Channel("nows:1").Build(), hear),
+		"a pattern":           c.Receive(ctx, c.B().Psubscribe().Pattern("nows:*").Build(), hear),
+		"on a connection":     d.Receive(ctx, d.B().Subscribe().Channel("nows:1").Build(), hear),
+		"sent as a command":   d.Do(ctx, d.B().Subscribe().Channel("nows:1").Build()).Error(),
+		"sharded, and is not": c.Receive(ctx, c.B().Ssubscribe().Channel("news:1").Build(), hear),
+		"one of two":          c.Receive(ctx, c.B().Subscribe().Channel("news:1", "nows:1").Build(), hear),
+	} {
+		if v, ok := errors.AsType[*guard.Violation](err); !ok || v.Problem != guard.UndeclaredChannel {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for what, err := range map[string]error{
+		"Receive":    c.Receive(ctx, c.B().Subscribe().Channel("news:1").Build(), hear),
+		"a pattern":  c.Receive(ctx, c.B().Psubscribe().Pattern("news:*").Build(), hear),
+		"the server": c.Receive(ctx, c.B().Psubscribe().Pattern("__keyspace@0__:*").Build(), hear),
+	} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
 func TestCheckWithoutAServer(t *testing.T) {
 	g, err := guard.New(load(t), guard.Options{})
 	if err != nil {
@@ -228,6 +269,11 @@ func TestCheckWithoutAServer(t *testing.T) {
 	}
 	if v := g.Check("EVALSHA", "x", "1", "told:7", "x"); len(v) != 0 { // it publishes
 		t.Errorf("%v", v[0])
+	}
+	for _, args := range [][]string{{"HSET", "profile:1", "f", "v"}, {"EVAL", "return 1", "1", "session:1"}} {
+		if v := g.Check(args...); len(v) != 1 || v[0].Problem != guard.Unsettled {
+			t.Errorf("%q: %v", args, v)
+		}
 	}
 	for _, args := range [][]string{{"EVALSHA", "x", "1", "told:x"}, {"SET", "told:7", "x"}} {
 		if v := g.Check(args...); len(v) != 1 || v[0].Problem != guard.Undeclared {

@@ -21,10 +21,41 @@ func ttlOf(c *command, args []string) (ttl time.Duration, ok bool) {
 		return expireTTL(args, time.Second)
 	case "pexpire":
 		return expireTTL(args, time.Millisecond)
+	case "getex":
+		return getexTTL(args[min(2, len(args)):])
+	case "restore":
+		return restoreTTL(args)
 	case "getset", "mset", "persist", "msetnx", "setnx":
 		return 0, c.name != "setnx" && c.name != "msetnx"
 	}
 	return 0, false
+}
+
+// getexTTL reads the options of GETEX: without any it leaves the TTL as it is.
+func getexTTL(options []string) (time.Duration, bool) {
+	if has(options, "PERSIST") {
+		return 0, true
+	}
+	for i, o := range options {
+		switch strings.ToUpper(o) {
+		case "EX":
+			return relative(options, i+1, time.Second)
+		case "PX":
+			return relative(options, i+1, time.Millisecond)
+		}
+	}
+	return 0, false
+}
+
+// restoreTTL reads RESTORE key ttl value: 0 is none.
+func restoreTTL(args []string) (time.Duration, bool) {
+	if len(args) < 4 || has(args[4:], "ABSTTL") {
+		return 0, false
+	}
+	if args[2] == "0" {
+		return 0, true
+	}
+	return relative(args, 2, time.Millisecond)
 }
 
 // setTTL reads the options of SET.

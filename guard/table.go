@@ -1,0 +1,122 @@
+package guard
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
+)
+
+const wholeServer = "it concerns the whole server, not the keys of a declaration"
+
+// concern is the commands that are no business of a program that uses a keyspace,
+// and why. Subcommands are as in the table of commands.
+var concern = map[string]string{
+	"keys":     "it stops the server for as long as it runs; use SCAN, or a declared index",
+	"flushall": "it deletes every key of the server", "flushdb": "it deletes every key of the database",
+	"swapdb": "it exchanges whole databases", "move": "it takes the key out of the database, and out of sight",
+	"select": "a connection has one database, that of its URL", "migrate": "it takes keys to another server",
+	"config|set": wholeServer, "config|rewrite": wholeServer, "config|resetstat": wholeServer, "shutdown": wholeServer, "debug": wholeServer,
+	"failover": wholeServer, "replicaof": wholeServer, "slaveof": wholeServer, "save": wholeServer, "monitor": wholeServer,
+	"sync": wholeServer, "psync": wholeServer, "restore-asking": wholeServer, "cluster|reset": wholeServer, "cluster|failover": wholeServer, "cluster|flushslots": wholeServer,
+	"acl|setuser": wholeServer, "acl|deluser": wholeServer, "acl|load": wholeServer, "script|flush": wholeServer, "script|kill": wholeServer,
+	"function|flush": wholeServer, "function|delete": wholeServer, "function|restore": wholeServer, "client|kill": wholeServer, "client|pause": wholeServer,
+}
+
+// dangerous says why a command is refused whatever it names, "" if it is not.
+func dangerous(name string, args []string) string {
+	if name == "copy" && has(args[min(3, len(args)):], "DB") {
+		return concern["move"]
+	}
+	return concern[name]
+}
+
+// everyRole stands for all keys of a construct.
+const everyRole = "*"
+
+// own is the keys that only their construct writes, by role ("" is the main key),
+// and the commands that it sends for itself: everything else it does by scripts.
+var own = map[keyspace.Construct]map[string][]string{
+	keyspace.Lock:      {everyRole: nil},
+	keyspace.Queue:     {everyRole: nil, "workers": {"zrem"}},
+	keyspace.Entity:    {everyRole: nil},
+	keyspace.RateLimit: {everyRole: nil},
+	keyspace.Cache:     {"fill": {"unlink"}},
+	keyspace.Ranking:   {"window": nil},
+}
+
+// onlyConstruct reports whether a write to a key is its construct's alone.
+func onlyConstruct(k *keyspace.Key, command string) bool {
+	roles, ok := own[k.Entry.Construct]
+	if !ok {
+		return false
+	}
+	sent, ok := roles[k.Role]
+	if !ok {
+		sent, ok = roles[everyRole]
+	}
+	return ok && !slices.Contains(sent, command)
+}
+
+// names says which arguments of a command are channels.
+type names struct {
+	last  bool // all from the first on, else only the first
+	globs bool
+	sends bool
+}
+
+// announcing is the commands with channels.
+var announcing = map[string]*names{
+	"publish": {sends: true}, "spublish": {sends: true},
+	"subscribe": {last: true}, "ssubscribe": {last: true}, "psubscribe": {last: true, globs: true},
+}
+
+// announced judges the channels of a command.
+func (g *Guard) announced(v *verdict, c *command, args []string) {
+	form := announcing[c.name]
+	for i, name := range args[min(1, len(args)):] {
+		if i > 0 && !form.last {
+			return
+		}
+		if strings.HasPrefix(name, "__key") || strings.HasPrefix(name, "__redis__:") { // the server's own
+			continue
+		}
+		ch := g.channel(name)
+		switch {
+		case form.globs && g.heard(name):
+		case ch == nil:
+			v.add(UndeclaredChannel, args, name, nil, "")
+		case form.sends && g.inner[ch] != nil:
+			v.add(ByHand, args, name, g.inner[ch].Keys[0], "only the construct announces on "+ch.Name)
+		case (c.name[0] == 's' && c.name != "subscribe") != ch.Sharded && !form.globs:
+			v.add(UndeclaredChannel, args, name, nil, sharding(ch))
+		}
+	}
+}
+
+func sharding(c *keyspace.Channel) string {
+	if c.Sharded {
+		return "the channel " + c.Name + " is sharded: SPUBLISH and SSUBSCRIBE"
+	}
+	return "the channel " + c.Name + " is not sharded: PUBLISH and SUBSCRIBE"
+}
+
+// channel finds a channel of pub/sub by its name on the server, nil if there is none.
+func (g *Guard) channel(name string) *keyspace.Channel {
+	for _, c := range g.channels {
+		if _, ok := c.Pattern.Match([]byte(name)); ok {
+			return c
+		}
+	}
+	return nil
+}
+
+// heard reports whether some declared channel is among those of a glob.
+func (g *Guard) heard(glob string) bool {
+	p, err := pattern.Glob(glob)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(g.channels, func(c *keyspace.Channel) bool { _, ok := pattern.Overlap(p, c.Pattern); return ok })
+}
