@@ -43,8 +43,8 @@ func (c *Client) SetCredentials(user, password string) error {
 }
 
 func newLogin(c connect.Config) login {
-	return login{user: c.User, password: string(c.Password), version: 1,
-		sentinelUser: c.SentinelUser, sentinelPassword: string(c.SentinelPassword), sentinels: &net.Resolver{}}
+	return login{user: c.User, password: c.Password.Reveal(), version: 1,
+		sentinelUser: c.SentinelUser, sentinelPassword: c.SentinelPassword.Reveal(), sentinels: &net.Resolver{}}
 }
 
 // linkAddr is the address of a connection that is told apart by credentials.

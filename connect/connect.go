@@ -14,6 +14,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
@@ -54,12 +55,32 @@ type Config struct {
 	Timeout time.Duration // of dialling and of each wait; 0: 5 s
 }
 
-// Secret is text that does not print.
-type Secret string
+// Secret is text that does not print, by no verb and to no log. It is no string,
+// since fmt shows those of verbs that they do not know.
+type Secret struct{ text *string }
+
+// NewSecret makes a secret of a text; "" is the zero Secret.
+func NewSecret(text string) Secret {
+	if text == "" {
+		return Secret{}
+	}
+	return Secret{&text}
+}
+
+// Reveal gives the text, to be sent to a server.
+func (s Secret) Reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
+
+// Empty reports whether there is no secret.
+func (s Secret) Empty() bool { return s.text == nil }
 
 // String implements fmt.Stringer without giving the secret away.
 func (s Secret) String() string {
-	if s == "" {
+	if s.Empty() {
 		return ""
 	}
 	return "***"
@@ -67,6 +88,15 @@ func (s Secret) String() string {
 
 // GoString implements fmt.GoStringer.
 func (s Secret) GoString() string { return strconv.Quote(s.String()) }
+
+// Format implements fmt.Formatter: by no verb the secret is shown.
+func (s Secret) Format(to fmt.State, verb rune) {
+	text := s.String()
+	if verb == 'q' || verb == 'v' && to.Flag('#') {
+		text = s.GoString()
+	}
+	_, _ = io.WriteString(to, text)
+}
 
 // MarshalText implements encoding.TextMarshaler, and so JSON.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
@@ -98,8 +128,8 @@ func New(o Options) (Config, error) {
 	if err != nil {
 		return c, err
 	}
-	if c.Password == "" {
-		c.Password = Secret(env("REDISCLI_AUTH"))
+	if c.Password.Empty() {
+		c.Password = NewSecret(env("REDISCLI_AUTH"))
 	}
 	c.Timeout = cmp.Or(o.Timeout, c.Timeout, 5*time.Second)
 	return c, c.secure(o)
@@ -193,7 +223,7 @@ func (c *Config) login(text string) error {
 	if err1 != nil || err2 != nil {
 		return &ConfigError{"the login in the URL is not percent-encoded", "write %25 for %, %40 for @, %2F for /, %3A for :"}
 	}
-	c.Password = Secret(password)
+	c.Password = NewSecret(password)
 	return nil
 }
 
@@ -259,7 +289,7 @@ func (c *Config) settings(query url.Values) error {
 		case "sentinel_user", "sentinel_username":
 			c.SentinelUser = v
 		case "sentinel_password":
-			c.SentinelPassword = Secret(v)
+			c.SentinelPassword = NewSecret(v)
 		case "timeout":
 			if c.Timeout, err = time.ParseDuration(v); err != nil || c.Timeout <= 0 {
 				err = &ConfigError{"the timeout in the URL is not a duration", "write timeout=5s"}
@@ -310,7 +340,7 @@ func (c *Config) secure(o Options) error {
 // shows to everybody when it stands in the arguments.
 func HasPassword(text string) bool {
 	c, err := Parse(text)
-	return err == nil && (c.Password != "" || c.SentinelPassword != "")
+	return err == nil && (!c.Password.Empty() || !c.SentinelPassword.Empty())
 }
 
 // String is the server without any secret.

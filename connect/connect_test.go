@@ -44,7 +44,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v", c.url, err)
 			continue
 		}
-		if strings.Join(got.Addresses, " ") != c.addresses || got.User != c.user || string(got.Password) != c.password || got.Master != c.master || got.Mode != c.mode || got.DB != c.db || (got.TLS != nil) != c.tls {
+		if strings.Join(got.Addresses, " ") != c.addresses || got.User != c.user || got.Password.Reveal() != c.password || got.Master != c.master || got.Mode != c.mode || got.DB != c.db || (got.TLS != nil) != c.tls {
 			t.Errorf("%s = %+v", c.url, got)
 		}
 	}
@@ -74,6 +74,14 @@ func TestSecretsAreNeverPrinted(t *testing.T) {
 			t.Errorf("%s shows the password: %s", name, text)
 		}
 	}
+	for verb := 'A'; verb <= 'z'; verb++ {
+		for _, flag := range []string{"", "#", "+", " ", "0", "-", "20", ".3"} {
+			text := fmt.Sprintf("%"+flag+string(verb), c.Password)
+			if strings.Contains(text, canary) || strings.Contains(text, canary[:3]) || strings.Contains(text, fmt.Sprintf("%x", canary)) || strings.Contains(text, "104") {
+				t.Errorf("%%%s%c shows the password: %s", flag, verb, text)
+			}
+		}
+	}
 	for _, url := range []string{"nonsense://u:" + canary + "@h", "redis://u:" + canary + "%zz@h", "redis://:" + canary + "@h:x", canary + "@h", "redis://:" + canary + "?x@h", "redis://:x?" + canary + "@h", "redis://:" + canary + "/x@h:y", "redis://u:" + canary + "#x@h:y"} {
 		if _, err := Parse(url); err == nil || strings.Contains(err.Error(), canary) {
 			t.Errorf("%v", err)
@@ -95,11 +103,11 @@ func TestEnvironment(t *testing.T) {
 			delete(env, "REDIS_URL")
 		}
 		c, err := New(o)
-		if err != nil || c.Addresses[0] != want || c.Password != "pw" || c.Timeout != 5*time.Second {
+		if err != nil || c.Addresses[0] != want || c.Password.Reveal() != "pw" || c.Timeout != 5*time.Second {
 			t.Errorf("%d: %+v %v", i, c, err)
 		}
 	}
-	if c, err := New(Options{URL: "redis://:own@h", Getenv: get}); err != nil || c.Password != "own" {
+	if c, err := New(Options{URL: "redis://:own@h", Getenv: get}); err != nil || c.Password.Reveal() != "own" {
 		t.Errorf("the URL's own password gives way: %v", err)
 	}
 }

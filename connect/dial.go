@@ -118,12 +118,12 @@ func (c Config) handshake(ctx context.Context, nc net.Conn, address string, time
 
 // authenticate logs in and makes sure that a Redis is at the other end.
 func (c Config) authenticate(conn *wire.Conn) error {
-	if c.Password != "" || c.User != "" {
+	if !c.Password.Empty() || c.User != "" {
 		args := []string{"AUTH"}
 		if c.User != "" {
 			args = append(args, c.User)
 		}
-		if _, err := Ask(conn, append(args, string(c.Password))...); err != nil {
+		if _, err := Ask(conn, append(args, c.Password.Reveal())...); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package keyspace
 
 import (
 	"cmp"
+	"io/fs"
 	"errors"
 	"fmt"
 	"path"
@@ -384,6 +385,8 @@ func (l *loader) outputs(d *document) {
 			d.report("KW003", d.at(v.key), cmp.Or(d.near(v.name, targets), "one of: "+strings.Join(targets, ", ")), "gen: %q is nothing that can be generated", v.name)
 		case folder == "" || path.IsAbs(folder) || strings.ContainsAny(folder, "\\:"):
 			d.report("KW308", d.at(v.value), "as in go: internal/keys", "gen: %q is not a folder relative to this file", folder)
+		case !fs.ValidPath(path.Clean(folder)):
+			d.report("KW308", d.at(v.value), "as in go: internal/keys; to write elsewhere, run keywright gen "+v.name+" --out FOLDER", "gen: %q is outside of the folder of this file", folder)
 		default:
 			l.ks.Outputs = append(l.ks.Outputs, Output{v.name, path.Clean(folder), d.at(v.value)})
 		}

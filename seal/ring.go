@@ -129,30 +129,57 @@ type keys map[string]secret
 
 // UnmarshalJSON implements json.Unmarshaler. Its errors show nothing of the text.
 func (k *keys) UnmarshalJSON(text []byte) error {
-	decode := json.NewDecoder(bytes.NewReader(text))
-	if first, err := decode.Token(); err != nil || first != json.Delim('{') {
-		return errBadKey
-	}
 	*k = keys{}
-	for decode.More() {
-		id, err := decode.Token()
-		if err != nil {
-			return errBadKey
-		}
-		name := id.(string)
-		if _, twice := (*k)[name]; twice {
-			return errTwice
-		}
+	return members(text, errBadKey, func(id string, decode *json.Decoder) error {
 		var s secret
 		if err := decode.Decode(&s); err != nil {
 			return errBadKey
 		}
-		(*k)[name] = s
+		(*k)[id] = s
+		return nil
+	})
+}
+
+// UnmarshalJSON implements json.Unmarshaler. A member twice is an error, as is one
+// in other letters: another reader may take the one that this one does not.
+func (d *document) UnmarshalJSON(text []byte) error {
+	into := map[string]any{"ring": &d.Ring, "active": &d.Active, "keys": &d.Keys}
+	return members(text, errForm, func(name string, decode *json.Decoder) error {
+		if into[name] == nil {
+			return errForm
+		}
+		return decode.Decode(into[name])
+	})
+}
+
+// members reads the members of a JSON object, each once. bad is what is wrong with
+// a text that is none.
+func members(text []byte, bad error, read func(name string, decode *json.Decoder) error) error {
+	decode := json.NewDecoder(bytes.NewReader(text))
+	if first, err := decode.Token(); err != nil || first != json.Delim('{') {
+		return bad
+	}
+	seen := map[string]bool{}
+	for decode.More() {
+		name, err := decode.Token()
+		text, ok := name.(string)
+		if err != nil || !ok {
+			return bad
+		}
+		if seen[text] {
+			return errTwice
+		}
+		seen[text] = true
+		if err := read(text, decode); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-var errTwice = errors.New("has one id twice")
+var errForm = errors.New(`is not {"ring": 1, "active": ID, "keys": {ID: KEY}} as it should be`)
+
+var errTwice = errors.New("has one member or one id twice")
 
 // secret is a key in the text of a ring.
 type secret []byte
@@ -183,14 +210,13 @@ func readDocument(text []byte) (d document, err error) {
 		return d, fmt.Errorf("is longer than %d KiB", maxText>>10)
 	}
 	decode := json.NewDecoder(bytes.NewReader(text))
-	decode.DisallowUnknownFields()
 	if err := decode.Decode(&d); err != nil {
 		for _, known := range []error{errBadKey, errTwice} {
 			if errors.Is(err, known) {
 				return d, known
 			}
 		}
-		return d, errors.New(`is not {"ring": 1, "active": ID, "keys": {ID: KEY}} as it should be`)
+		return d, errForm
 	}
 	if _, err := decode.Token(); err != io.EOF {
 		return d, errors.New("has something behind its end")

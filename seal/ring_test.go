@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,6 +69,10 @@ func TestBadRings(t *testing.T) {
 		"no base64":     strings.Replace(good, b64, "canary"+b64[6:42]+"!=", 1),
 		"loose base64":  strings.Replace(good, b64, b64[:42]+"9=", 1),
 		"a number":      strings.Replace(good, `"`+b64+`"`, "123456", 1),
+		"active twice":  strings.Replace(good, `"active":"new"`, `"active":"old","active":"new"`, 1),
+		"keys twice":    strings.Replace(good, `"ring"`, `"keys":{"old":"`+b64+`"},"ring"`, 1),
+		"ring twice":    strings.Replace(good, `"ring":1`, `"ring":1,"ring":1`, 1),
+		"other letters": strings.Replace(good, `"active"`, `"Active"`, 1),
 		"id twice":      strings.Replace(good, `"keys":{`, `"keys":{"new":"`+b64+`",`, 1),
 		"key twice":     strings.Replace(good, `"keys":{`, `"keys":{"x":"`+b64+`",`, 1),
 		"zeros":         strings.Replace(good, b64, base64.StdEncoding.EncodeToString(make([]byte, 32)), 1),
@@ -148,6 +153,45 @@ func TestFiles(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".ring-*")); len(left) > 0 {
 		t.Errorf("%q stay", left)
+	}
+}
+
+// TestStoreSurvivesAPowerCut: the text is synced before the rename, and the folder
+// after it; without that a rename can be lost, and with it a key that seals.
+func TestStoreSurvivesAPowerCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ring")
+	steps := seal.WatchDisk(t, nil)
+	if err := seal.Store(path, ringText("new")); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"rename to " + path, "sync " + filepath.Dir(path)}; !slices.Equal(*steps, want) {
+		t.Errorf("%q, want %q", *steps, want)
+	}
+	failing := seal.WatchDisk(t, errors.New("no power"))
+	if err := seal.Store(path, ringText("old")); err == nil || len(*failing) != 2 {
+		t.Errorf("%v after %q", err, *failing)
+	}
+}
+
+// TestProgramsGetLittleOfTheEnvironment: what a key program does not need it does
+// not get.
+func TestProgramsGetLittleOfTheEnvironment(t *testing.T) {
+	t.Setenv("CANARY_TOKEN", "canary")
+	t.Setenv("VAULT_TOKEN", "needed")
+	t.Setenv("AWS_REGION", "needed too")
+	path := filepath.Join(t.TempDir(), "ring")
+	if err := seal.Store(path, ringText("new")); err != nil {
+		t.Fatal(err)
+	}
+	script := func(want string) string {
+		return `[ -z "$CANARY_TOKEN" ] && [ "$VAULT_TOKEN$AWS_REGION" = "` + want + `" ] && [ -n "$PATH" ] && cat ` + path
+	}
+	if _, err := seal.Open(t.Context(), seal.Exec(0, "sh", "-c", script(""))); err != nil {
+		t.Error(err)
+	}
+	more := seal.ExecOptions{Env: []string{"VAULT_TOKEN", "AWS_*"}}
+	if _, err := seal.Open(t.Context(), more.Exec("sh", "-c", script("needed"+"needed too"))); err != nil {
+		t.Error(err)
 	}
 }
 

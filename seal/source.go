@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -67,8 +68,40 @@ func Environment(name string, getenv func(string) string) Source {
 
 // Exec runs a program that prints the ring: its name and arguments, without a
 // shell. It has timeout (0: 10 s) to end with status 0; what it prints beyond 64
-// KiB, and on its standard error, is not read.
+// KiB, and on its standard error, is not read. Of the environment it gets what
+// programs need to run (PATH, HOME, LANG and the like); ExecOptions name more.
 func Exec(timeout time.Duration, program string, args ...string) Source {
+	return ExecOptions{Timeout: timeout}.Exec(program, args...)
+}
+
+// ExecOptions are options of a program that prints the ring.
+type ExecOptions struct {
+	Timeout time.Duration // 0: 10 s
+	Env     []string      // names of more variables that it gets, as VAULT_TOKEN; a star at the end stands for any rest, as AWS_*
+}
+
+// usual are the variables that programs need to run, and no secrets.
+var usual = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "XDG_*", "SYSTEMROOT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PATHEXT", "TEMP", "TMP"}
+
+// environment is what of the environment the program gets.
+func (o ExecOptions) environment(all []string) []string {
+	out := []string{}
+	for _, entry := range all {
+		name, _, _ := strings.Cut(entry, "=")
+		for _, want := range append(usual[:len(usual):len(usual)], o.Env...) {
+			start, star := strings.CutSuffix(want, "*")
+			if name == want || star && strings.HasPrefix(name, start) {
+				out = append(out, entry)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Exec runs a program that prints the ring, as the function Exec does.
+func (o ExecOptions) Exec(program string, args ...string) Source {
+	timeout := o.Timeout
 	if timeout <= 0 {
 		timeout = 10 * time.Second
 	}
@@ -79,6 +112,7 @@ func Exec(timeout time.Duration, program string, args ...string) Source {
 		var out limited
 		c := exec.CommandContext(ctx, program, args...)
 		c.Stdout, c.WaitDelay = &out, time.Second
+		c.Env = o.environment(os.Environ())
 		alone(c)
 		err := c.Run()
 		switch exit, failed := errors.AsType[*exec.ExitError](err); {
@@ -123,5 +157,15 @@ func Store(path string, text []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	if err = disk.rename(f.Name(), path); err != nil {
+		return err
+	}
+	return disk.syncFolder(filepath.Dir(path))
 }
+
+// disk is how a ring gets to its place and stays there: a rename that is not
+// synced with its folder can be lost with the power, and a key with it.
+var disk = struct {
+	rename     func(from, to string) error
+	syncFolder func(folder string) error
+}{os.Rename, syncFolder}

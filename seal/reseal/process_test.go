@@ -25,7 +25,7 @@ func TestRotatingProcess(t *testing.T) {
 	if url == "" {
 		return
 	}
-	r, err := seal.Open(t.Context(), seal.Environment("KEYWRIGHT_KEYS", os.Getenv))
+	r, err := seal.Open(t.Context(), seal.Environment("KEYWRIGHT_KEY_RING", os.Getenv))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func (c teller) DoMulti(ctx context.Context, commands ...rueidis.Completed) []ru
 func rotating(t *testing.T, url string, ring []byte, n int) (ended bool) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRotatingProcess$")
-	c.Env = append(os.Environ(), "KEYWRIGHT_RESEAL_URL="+url, "KEYWRIGHT_KEYS="+string(ring))
+	c.Env = append(os.Environ(), "KEYWRIGHT_RESEAL_URL="+url, "KEYWRIGHT_KEY_RING="+string(ring))
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()

@@ -236,7 +236,7 @@ func persistenceText(i, setting map[string]string) string {
 // checks are the rows of advice.
 var checks = []func(*patient) (Advice, bool){
 	func(p *patient) (Advice, bool) {
-		open := p.setting["requirepass"] == "false" && p.user == "default" && p.config.Password == ""
+		open := p.setting["requirepass"] == "false" && p.user == "default" && p.config.Password.Empty()
 		return Advice{"danger", "anybody who reaches the port is logged in with all rights", "The default user has no password. Protected mode only guards a server without any bind setting.", "set a password on the default user, or ACL users, and bind to an inner address"},
 			open && p.setting["protected-mode"] != "yes"
 	},

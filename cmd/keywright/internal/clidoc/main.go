@@ -45,7 +45,8 @@ A flag wins over the environment, the environment over the default.
 
 | variable | meaning |
 | --- | --- |
-| ` + "`KEYWRIGHT_<FLAG>`" + ` | every flag: ` + "`KEYWRIGHT_FAIL_ON=error`" + ` is ` + "`--fail-on error`" + ` |
+| ` + "`KEYWRIGHT_<FLAG>`" + ` | every flag but those that change something: ` + "`KEYWRIGHT_FAIL_ON=error`" + ` is ` + "`--fail-on error`" + ` |
+| ` + "`KEYWRIGHT_KEY_RING`" + ` | the text of a key ring, for ` + "`keywright seal`" + ` |
 | ` + "`KEYWRIGHT_URL`, `REDIS_URL`" + ` | the server, the first of them that is set |
 | ` + "`REDISCLI_AUTH`" + ` | the password, where the URL has none |
 | ` + "`NO_COLOR`, `CLICOLOR_FORCE`, `TERM=dumb`" + ` | no colour, colour also into a pipe, no colour and no progress bar |
@@ -152,7 +153,11 @@ func flags(set *pflag.FlagSet) string {
 		if f.Shorthand != "" {
 			name = "`-" + f.Shorthand + "`, " + name
 		}
-		rows = append(rows, fmt.Sprintf("| %s | %s | %s | `%s` |", name, escape(f.Usage), standard(f), command.Variable(f.Name)))
+		variable := command.Variable(f.Name)
+		if variable != "" {
+			variable = "`" + variable + "`"
+		}
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", name, escape(f.Usage), standard(f), variable))
 	})
 	if len(rows) == 0 {
 		return ""

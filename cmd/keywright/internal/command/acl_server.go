@@ -79,7 +79,7 @@ func withReplicas(ctx context.Context, config connect.Config, primaries map[stri
 			if all[replica] != nil {
 				continue
 			}
-			r, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{replica}, Username: config.User, Password: string(config.Password), TLSConfig: config.TLS,
+			r, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{replica}, Username: config.User, Password: config.Password.Reveal(), TLSConfig: config.TLS,
 				ForceSingleClient: true, DisableCache: true, DisableRetry: true, ConnWriteTimeout: config.Timeout, Dialer: net.Dialer{Timeout: config.Timeout}})
 			if err != nil {
 				return all, closeAll, aclRefused(replica, err, "it is a replica of "+address+", and must be reached too: ACL rules are not replicated")

@@ -40,6 +40,8 @@ type app struct {
 	Getenv   func(string) string
 	args     []string
 
+	variables [][2]string // that set flags of this run: names and values, which are never shown
+
 	file    string
 	url     string
 	color   string
@@ -146,15 +148,16 @@ func (a *app) environment(cmd *cobra.Command) error {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		name := Variable(f.Name)
 		value := a.Getenv(name)
-		if f.Changed || value == "" || f.Name == "help" || f.Name == "version" || failed != nil {
+		if f.Changed || name == "" || value == "" || failed != nil {
 			return
 		}
 		if f.Name == "url" { // connect reads it, and it must not look like an argument
 			f.Changed = true
 			return
 		}
-		if err := cmd.Flags().Set(f.Name, value); err != nil {
-			failed = usage("correct or unset "+name, "%v", err)
+		a.variables = append(a.variables, [2]string{name, value})
+		if err := cmd.Flags().Set(f.Name, value); err != nil { // err shows the value
+			failed = usage("correct or unset "+name, "the value of %s does not fit --%s, which takes %s", name, f.Name, kindOfFlag(f.Value.Type()))
 		}
 	})
 	if failed != nil {
@@ -168,9 +171,25 @@ func (a *app) environment(cmd *cobra.Command) error {
 	return nil
 }
 
-// Variable is the environment variable of a flag.
+// withoutVariable are flags that no variable sets: those that change something,
+// which must be said each time, and those that mean different things to different
+// commands.
+var withoutVariable = []string{"help", "version", "activate", "apply", "break", "check", "discard", "pause", "remove", "repair", "resume", "retry", "save"}
+
+// Variable is the environment variable of a flag, "" if it has none.
 func Variable(flag string) string {
+	if slices.Contains(withoutVariable, flag) {
+		return ""
+	}
 	return "KEYWRIGHT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// kindOfFlag is what a flag takes, in words.
+func kindOfFlag(kind string) string {
+	if text := map[string]string{"bool": "true or false", "int": "a whole number", "duration": "a duration like 5s", "float64": "a number"}[kind]; text != "" {
+		return text
+	}
+	return "a " + kind
 }
 
 // oneOf checks a flag that takes a word of a list.

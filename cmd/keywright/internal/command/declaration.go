@@ -224,8 +224,20 @@ func replaceText(path string, text []byte) error {
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(text)
-	if err := errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
+	if err := errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	syncFolder(filepath.Dir(path))
+	return nil
+}
+
+// syncFolder makes what was renamed into a folder stay there when the power fails,
+// where folders can be synced. The text itself is there and whole.
+func syncFolder(folder string) {
+	if d, err := os.Open(folder); err == nil {
+		_, _ = d.Sync(), d.Close()
+	}
 }

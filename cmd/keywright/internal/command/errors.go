@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
@@ -107,6 +108,12 @@ func (a *app) discreet(text string) string {
 	for _, s := range a.secrets() {
 		text = strings.ReplaceAll(text, s, "***")
 	}
+	for _, v := range a.variables { // a flag's value may be a secret in the wrong place
+		text = strings.ReplaceAll(text, strconv.Quote(v[1]), "the value of "+v[0])
+		if len(v[1]) >= shortValue {
+			text = strings.ReplaceAll(text, v[1], "the value of "+v[0])
+		}
+	}
 	var out strings.Builder
 	for {
 		i := strings.Index(text, "://")
@@ -120,6 +127,10 @@ func (a *app) discreet(text string) string {
 		text = text[end:]
 	}
 }
+
+// shortValue is the length from which the value of a variable is taken out of
+// messages wherever it stands; a shorter one may be part of any word.
+const shortValue = 8
 
 func endOfURL(text string) int {
 	if i := strings.IndexAny(text, " \t\n\"'`"); i >= 0 {

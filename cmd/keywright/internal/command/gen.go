@@ -112,6 +112,7 @@ func (a *app) gen(o *generating, args []string) error {
 type output struct {
 	target int
 	folder string
+	inside string // the folder that files must not leave; "": --out says where they go
 }
 
 func chosenOutputs(declared []keyspace.Output, dir, out string, args []string) ([]output, error) {
@@ -132,16 +133,16 @@ func chosenOutputs(declared []keyspace.Output, dir, out string, args []string) (
 		if err != nil {
 			return nil, err
 		}
-		folder := out
+		folder, inside := out, ""
 		for _, d := range declared {
 			if out == "" && d.Target == name {
-				folder = filepath.Join(dir, filepath.FromSlash(d.Folder))
+				folder, inside = filepath.Join(dir, filepath.FromSlash(d.Folder)), dir
 			}
 		}
 		if folder == "" {
 			return nil, usage("add `gen: {"+name+": FOLDER}` to the declaration, or write --out FOLDER", "nobody says where %s goes", name)
 		}
-		chosen = append(chosen, output{target, folder})
+		chosen = append(chosen, output{target, folder, inside})
 	}
 	return chosen, nil
 }
@@ -165,6 +166,9 @@ func genTarget(ks *keyspace.Keyspace, out output, check bool) ([]written, error)
 	}
 	var all []written
 	for _, f := range files {
+		if err := stays(out, f); err != nil {
+			return all, err
+		}
 		w, err := genFile(out.folder, f, check)
 		w.Target = t.name
 		if err != nil {
@@ -176,6 +180,32 @@ func genTarget(ks *keyspace.Keyspace, out output, check bool) ([]written, error)
 }
 
 var stateNames = map[gen.State]string{gen.Fresh: "fresh", gen.Missing: "missing", gen.Stale: "stale"}
+
+// stays refuses a file that links lead out of the declaration's folder.
+func stays(out output, f gen.File) error {
+	if out.inside == "" {
+		return nil
+	}
+	root, err := filepath.EvalSymlinks(out.inside)
+	if err != nil {
+		return usage("", "%s: %v", out.inside, err)
+	}
+	path := filepath.Join(out.folder, filepath.FromSlash(f.Name))
+	for at := path; ; at = filepath.Dir(at) { // the part of the path that is there
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			if rest, err := filepath.Rel(root, real); err != nil || rest != "." && !filepath.IsLocal(rest) {
+				return usage("remove the link, or say --out FOLDER", "%s is a link out of the folder of the declaration", at)
+			}
+			return nil
+		}
+		if info, err := os.Lstat(at); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return usage("remove the link", "%s is a link to what is not there", at)
+		}
+		if at == filepath.Dir(at) {
+			return nil
+		}
+	}
+}
 
 func genFile(folder string, f gen.File, check bool) (written, error) {
 	path := filepath.Join(folder, filepath.FromSlash(f.Name))

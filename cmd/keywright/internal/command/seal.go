@@ -23,6 +23,7 @@ import (
 type sealing struct {
 	keysFile string
 	keysExec []string
+	keysEnv  []string
 	scan     server.Options
 	progress string
 	output   string
@@ -51,8 +52,8 @@ sealed with the active key. The order of things is in docs/encryption.md.`,
 
 // ringHelp explains where the ring comes from.
 const ringHelp = `The key ring is read from the file that --keys-file names (its owner alone may use
-it), or is what the program of --keys-exec prints, or stands in KEYWRIGHT_KEYS. No
-flag takes a key.`
+it), or is what the program of --keys-exec prints, or stands in KEYWRIGHT_KEY_RING.
+No flag takes a key.`
 
 func (a *app) sealStatusCommand() *cobra.Command {
 	var o sealing
@@ -112,6 +113,7 @@ func (a *app) sealFlags(c *cobra.Command, o *sealing) {
 	f := c.Flags()
 	f.StringVar(&o.keysFile, "keys-file", "", "the file with the key ring")
 	f.StringArrayVar(&o.keysExec, "keys-exec", nil, "a program that prints the key ring; repeat the flag for each of its arguments")
+	f.StringArrayVar(&o.keysEnv, "keys-env", nil, "a variable that this program needs beside PATH, HOME and the like, as VAULT_TOKEN or AWS_*; repeat the flag for each")
 	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
 	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
@@ -132,7 +134,7 @@ func (o *sealing) check() error {
 }
 
 // ringVariable holds the text of a ring.
-const ringVariable = "KEYWRIGHT_KEYS"
+const ringVariable = "KEYWRIGHT_KEY_RING"
 
 // keyRing reads the ring.
 func (a *app) keyRing(ctx context.Context, o *sealing) (*seal.Ring, error) {
@@ -141,7 +143,7 @@ func (a *app) keyRing(ctx context.Context, o *sealing) (*seal.Ring, error) {
 	case o.keysFile != "":
 		from = seal.File(o.keysFile)
 	case len(o.keysExec) > 0:
-		from = seal.Exec(0, o.keysExec[0], o.keysExec[1:]...)
+		from = seal.ExecOptions{Env: o.keysEnv}.Exec(o.keysExec[0], o.keysExec[1:]...)
 	}
 	r, err := seal.Open(ctx, from)
 	if err != nil {
