@@ -47,6 +47,8 @@ var (
 	// ErrForged: it was changed, or sealed for another place, or with another key
 	// of that id.
 	ErrForged = errors.New("does not open here: it was changed, or sealed for another place or with another key")
+
+	errLooksSealed = errors.New("begins as a sealed text does, and cannot be written as plain text while others are adopted")
 )
 
 // KeyID is the id of the key that a text says it is sealed with; ok is false if

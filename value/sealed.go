@@ -116,18 +116,26 @@ func sealMember(name string, plain []byte, seal Seals) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if text == string(plain) { // a sealer that still writes plain text
+		return plain, nil
+	}
 	return Marshal(base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
+// openMember opens a member. What does not have the form of a sealed one is given
+// to open as it stands: whether plain text is taken is for the sealer to say.
 func openMember(name string, stored []byte, open Seals) ([]byte, error) {
 	var text string
-	if json.Unmarshal(stored, &text) != nil {
-		return nil, Bad("is not sealed: it is no JSON text")
+	if json.Unmarshal(stored, &text) == nil {
+		if sealed, err := base64.StdEncoding.DecodeString(text); err == nil && sealedForm(sealed) {
+			plain, err := apply(open, name, string(sealed))
+			return []byte(plain), err
+		}
 	}
-	sealed, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return nil, Bad("is not sealed: it is not base64")
-	}
-	plain, err := apply(open, name, string(sealed))
+	plain, err := apply(open, name, string(stored))
 	return []byte(plain), err
 }
+
+// sealedForm reports whether bytes begin as sealed texts of all versions do: the
+// version, far from any letter, and how long the name of the key is.
+func sealedForm(b []byte) bool { return len(b) > 2 && b[0] < ' ' && b[1] > 0 && b[1] <= ' ' }

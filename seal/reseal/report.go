@@ -17,7 +17,7 @@ type Report struct {
 	All        bool     // everything that is declared encrypted was looked at
 	Passes     int      // how many walks
 	Resealed   int64    // in all passes
-	Raced      int64    // not replaced, since somebody else was quicker
+	Raced      int64    // not replaced, since something else was quicker
 
 	known []string
 }
@@ -32,6 +32,7 @@ type Part struct {
 	Unknown   map[string]int64 // by ids that the ring does not have; at most 20 of them, the rest as "others"
 	Forged    map[string]int64 // they do not open with the key of the ring that they name
 	NotSealed int64            // plain, or sealed by something else
+	Plain     int64            // of those: plain text that Adopt seals
 	Fixed     int64            // of those under other keys: entries of streams cannot be changed
 	Examples  []Example        // of those that do not open, the first five
 
@@ -77,7 +78,7 @@ func (r *Report) sums() (resealed, raced int64) {
 func (r *Report) Total() Part {
 	sum := Part{Keys: map[string]int64{}, Unknown: map[string]int64{}, Forged: map[string]int64{}}
 	for _, p := range r.Parts {
-		sum.Texts, sum.NotSealed, sum.Fixed = sum.Texts+p.Texts, sum.NotSealed+p.NotSealed, sum.Fixed+p.Fixed
+		sum.Texts, sum.NotSealed, sum.Plain, sum.Fixed = sum.Texts+p.Texts, sum.NotSealed+p.NotSealed, sum.Plain+p.Plain, sum.Fixed+p.Fixed
 		for _, m := range []struct{ to, from map[string]int64 }{{sum.Keys, p.Keys}, {sum.Unknown, p.Unknown}, {sum.Forged, p.Forged}} {
 			for id, n := range m.from {
 				m.to[id] += n

@@ -1,10 +1,10 @@
 // Package reseal walks over everything on a server that a declaration calls
-// encrypted: it counts what is sealed with which key, and seals anew what is not
-// sealed with the active one.
+// encrypted: it counts what is sealed with which key, seals anew what is not
+// sealed with the active one, and seals what is there as plain text.
 //
 // Every text is replaced by a comparison on the server: what somebody has
 // written meanwhile stays. It may be stopped at any time, also by kill -9: each
-// text opens with the old key or with the new one. To go on, run it again: what is
+// text opens with the old key or with the new one, or is plain still. To go on, run it again: what is
 // done is passed over.
 //
 // It does not change key rings, and does not know which processes have which
@@ -46,19 +46,26 @@ type Walk struct {
 // ErrNothing says that the declaration calls nothing encrypted.
 var ErrNothing = errors.New("nothing is declared encrypted")
 
-// maxPasses bounds how often Rotate walks.
+// maxPasses bounds how often Rotate and Adopt walk.
 const maxPasses = 5
 
 // Status counts. A round trip reads about a hundred keys.
-func (w *Walk) Status(ctx context.Context) (*Report, error) { return w.pass(ctx, false) }
+func (w *Walk) Status(ctx context.Context) (*Report, error) { return w.pass(ctx, counts) }
 
 // Rotate seals anew what is not sealed with the active key, and then walks again
 // until there is nothing more to do, at most five times: the report is what the
 // last walk has found. Two round trips for about a hundred keys.
-func (w *Walk) Rotate(ctx context.Context) (*Report, error) {
+func (w *Walk) Rotate(ctx context.Context) (*Report, error) { return w.passes(ctx, rotates) }
+
+// Adopt seals what is there as plain text, as Rotate does with what is sealed with
+// other keys, and leaves that. Every process must be able to open sealed texts
+// before (seal.Adopting).
+func (w *Walk) Adopt(ctx context.Context) (*Report, error) { return w.passes(ctx, adopts) }
+
+func (w *Walk) passes(ctx context.Context, do action) (*Report, error) {
 	var resealed, raced int64
 	for n := 1; ; n++ {
-		r, err := w.pass(ctx, true)
+		r, err := w.pass(ctx, do)
 		did, lost := r.sums()
 		resealed, raced = resealed+did, raced+lost
 		if err != nil || did+lost == 0 || n == maxPasses {
@@ -68,10 +75,19 @@ func (w *Walk) Rotate(ctx context.Context) (*Report, error) {
 	}
 }
 
+// action is what a walk does with what it finds.
+type action uint8
+
+const (
+	counts action = iota
+	rotates
+	adopts
+)
+
 // pass is one walk over all keys.
 type pass struct {
 	*Walk
-	apply   bool
+	do      action
 	active  string
 	report  *Report
 	targets map[*keyspace.Key]*target
@@ -88,8 +104,8 @@ type target struct {
 	parts []*Part
 }
 
-func (w *Walk) pass(ctx context.Context, apply bool) (*Report, error) {
-	p := &pass{Walk: w, apply: apply, active: w.Ring.Active(), targets: map[*keyspace.Key]*target{}}
+func (w *Walk) pass(ctx context.Context, do action) (*Report, error) {
+	p := &pass{Walk: w, do: do, active: w.Ring.Active(), targets: map[*keyspace.Key]*target{}}
 	p.report = &Report{Active: p.active, Parts: []*Part{}, All: true, Passes: 1, known: w.Ring.IDs()}
 	if p.active == "" {
 		return p.report, errors.New("there is no key ring")

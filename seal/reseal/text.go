@@ -35,7 +35,8 @@ func (p *pass) look(t *target, key string, c cell) (text string, parts []*Part) 
 			}
 		}
 		part.Texts++
-		anew, changed := p.renew(part, keywright.Place{Schema: t.entry.Schema, Key: key, Field: placeField(c.field, part.at.Member)}, c.where, sealed)
+		raw := text[from:to]
+		anew, changed := p.renew(part, keywright.Place{Schema: t.entry.Schema, Key: key, Field: placeField(c.field, part.at.Member)}, c.where, sealed, raw)
 		if !changed {
 			continue
 		}
@@ -55,12 +56,11 @@ func placeField(field, member string) string {
 }
 
 // renew counts one sealed text, and seals it anew if that is what is to be done.
-func (p *pass) renew(part *Part, at keywright.Place, where, sealed string) (string, bool) {
+// raw is what stands there if it is not sealed.
+func (p *pass) renew(part *Part, at keywright.Place, where, sealed, raw string) (string, bool) {
 	id, ok := seal.KeyID(sealed)
 	if !ok {
-		part.NotSealed++
-		part.example(at.Key, where, NotSealed)
-		return "", false
+		return p.adopt(part, at, where, sealed, raw)
 	}
 	plain, err := p.Ring.Open(at, sealed)
 	switch {
@@ -76,7 +76,7 @@ func (p *pass) renew(part *Part, at keywright.Place, where, sealed string) (stri
 	case id != p.active && part.Type == "stream":
 		part.Keys[id]++
 		part.Fixed++
-	case id != p.active && p.apply:
+	case id != p.active && p.do == rotates:
 		part.Keys[id]++ // as it was found
 		anew, err := p.Ring.Seal(at, plain)
 		return anew, err == nil
@@ -86,8 +86,26 @@ func (p *pass) renew(part *Part, at keywright.Place, where, sealed string) (stri
 	return "", false
 }
 
+// adopt counts a text that is not sealed, and seals it if it is plain and that is
+// what is to be done.
+func (p *pass) adopt(part *Part, at keywright.Place, where, stored, raw string) (string, bool) {
+	part.NotSealed++
+	plain := seal.IsPlain(stored) && (part.at.Member == "" || json.Valid([]byte(raw)))
+	if !plain || part.Type == "stream" { // entries of streams cannot be changed
+		part.example(at.Key, where, NotSealed)
+		return "", false
+	}
+	part.Plain++
+	if p.do != adopts {
+		part.example(at.Key, where, NotSealed)
+		return "", false
+	}
+	anew, err := p.Ring.Seal(at, raw)
+	return anew, err == nil
+}
+
 // member finds a sealed member of a JSON object: its bytes, and where its JSON
-// stands. What is no text or no base64 is given as it is: it is not sealed. Of two
+// stands. What is no text or no base64 is given as it stands: it is not sealed. Of two
 // with one name the last one counts, as when the object is read.
 func member(object, name string) (sealed string, from, to int, there bool) {
 	decode := json.NewDecoder(bytes.NewReader([]byte(object)))

@@ -28,6 +28,7 @@ type sealing struct {
 	progress string
 	output   string
 	rotate   bool
+	adopt    bool
 	apply    bool
 }
 
@@ -37,7 +38,7 @@ func (a *app) sealCommand() *cobra.Command {
 		Short: "What is declared encrypted: which keys it is sealed with, sealing it anew, key rings",
 		Long: `Looks after what the declaration calls encrypted. ` + "`seal key`" + ` makes key rings,
 ` + "`seal status`" + ` counts what is sealed with which key, ` + "`seal rotate`" + ` seals anew what is not
-sealed with the active key. The order of things is in docs/encryption.md.`,
+sealed with the active key, ` + "`seal adopt`" + ` seals what is there as plain text. The order of things is in docs/encryption.md.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
@@ -46,7 +47,7 @@ sealed with the active key. The order of things is in docs/encryption.md.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	c.AddCommand(a.sealStatusCommand(), a.sealRotateCommand(), a.sealKeyCommand())
+	c.AddCommand(a.sealStatusCommand(), a.sealRotateCommand(), a.sealAdoptCommand(), a.sealKeyCommand())
 	return c
 }
 
@@ -100,6 +101,36 @@ usage, no ring or a bad one, 3 the server cannot be reached, 4 the server refuse
 5 incomplete, 130 interrupted.`,
 		Example: `  keywright seal rotate --keys-file ring.json
   keywright seal rotate --keys-file ring.json --apply --rate 5000`,
+		RunE: func(c *cobra.Command, args []string) error { return a.seal(c.Context(), args, &o) },
+	}
+	a.sealFlags(c, &o)
+	c.Flags().BoolVar(&o.apply, "apply", false, "do it")
+	return c
+}
+
+func (a *app) sealAdoptCommand() *cobra.Command {
+	o := sealing{adopt: true}
+	c := &cobra.Command{
+		Use:   "adopt [entry]...",
+		Short: "Seal what is there as plain text",
+		Long: `For what was written before it was declared encrypted. Shows how many texts are
+plain, and with --apply seals them with the active key: each by a comparison on the
+server, so that a text that is written meanwhile stays, and a key keeps its TTL. It
+then walks again until there is nothing left to do, at most five times. It may be
+stopped at any time, also by kill -9: run it again.
+
+First every process must open sealed texts and plain ones (seal.Adopting in Go),
+then seal what it writes; when nothing is plain any more, it refuses plain text. What
+begins as a sealed text does and does not open is left alone. Entries of streams
+cannot be changed: they go when they are trimmed.
+
+` + ringHelp + `
+
+Exit codes: 0 planned or done, 1 something does not open or is plain still, 2 usage,
+no ring or a bad one, 3 the server cannot be reached, 4 the server refuses, 5
+incomplete, 130 interrupted.`,
+		Example: `  keywright seal adopt --keys-file ring.json
+  keywright seal adopt settings --keys-file ring.json --apply --rate 5000`,
 		RunE: func(c *cobra.Command, args []string) error { return a.seal(c.Context(), args, &o) },
 	}
 	a.sealFlags(c, &o)
@@ -189,7 +220,10 @@ func (a *app) seal(ctx context.Context, names []string, o *sealing) error {
 		bar.Show(terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}, a.now())
 	}}}
 	run := w.Status
-	if o.apply {
+	switch {
+	case o.apply && o.adopt:
+		run = w.Adopt
+	case o.apply:
 		run = w.Rotate
 	}
 	r, err := run(ctx)
@@ -232,6 +266,10 @@ func (a *app) sealed(ctx context.Context, r *reseal.Report, failed error, o *sea
 		err = a.printSealed(r, o)
 	}
 	total := r.Total()
+	closed := total.Closed()
+	if o.adopt && !o.apply {
+		closed -= total.Plain // they are the plan
+	}
 	switch {
 	case ctx.Err() != nil:
 		return &exit{exitInterrupted, "interrupted: what is counted was seen until then", "run it again: what is done is passed over"}
@@ -239,8 +277,8 @@ func (a *app) sealed(ctx context.Context, r *reseal.Report, failed error, o *sea
 		return errors.Join(err, aclFailure(failed))
 	case len(r.Incomplete) > 0:
 		return &exit{exitPartial, "the count is incomplete: " + strings.Join(r.Incomplete, "; "), "run it again when the server is at rest"}
-	case total.Closed() > 0:
-		return &exit{exitFindings, terminal.Plural(total.Closed(), "text") + " did not open", "docs/encryption.md says what the reasons mean"}
+	case closed > 0:
+		return &exit{exitFindings, terminal.Plural(closed, "text") + " did not open", "docs/encryption.md says what the reasons mean"}
 	}
 	return nil
 }
@@ -268,6 +306,7 @@ type sealedPart struct {
 	Unknown   map[string]int64 `json:"unknown_keys,omitempty"`
 	Forged    map[string]int64 `json:"not_opened,omitempty"`
 	NotSealed int64            `json:"not_sealed,omitempty"`
+	Plain     int64            `json:"plain,omitempty"`
 	Fixed     int64            `json:"stream_entries,omitempty"`
 	Examples  []sealedExample  `json:"examples,omitempty"`
 }
@@ -282,7 +321,7 @@ type sealedExample struct {
 func sealReportOf(r *reseal.Report, o *sealing) sealReport {
 	out := sealReport{r.Server, r.Endpoint, len(r.Incomplete) == 0, r.Incomplete, r.Active, []sealedPart{}, o.apply, r.Passes, r.Resealed, r.Raced, append([]string{}, r.Unused()...)}
 	for _, p := range r.Parts {
-		part := sealedPart{p.Entry, p.Name, p.Texts, p.Keys, p.Unknown, p.Forged, p.NotSealed, p.Fixed, nil}
+		part := sealedPart{p.Entry, p.Name, p.Texts, p.Keys, p.Unknown, p.Forged, p.NotSealed, p.Plain, p.Fixed, nil}
 		for _, e := range p.Examples {
 			one := sealedExample{Key: finding.JSONKey(e.Key), State: e.State}
 			if where := finding.JSONKey(e.Where); e.Where != "" {
@@ -309,6 +348,13 @@ func (a *app) printSealed(r *reseal.Report, o *sealing) error {
 	total := r.Total()
 	old := total.Old(r.Active)
 	switch {
+	case o.adopt && o.apply:
+		a.tell("\n%s sealed in %s with %s; %s not sealed", terminal.Plural(r.Resealed, "text"), walks(r.Passes), r.Active, terminal.Plural(total.NotSealed, "text"))
+	case o.adopt && total.Plain > 0:
+		a.tell("\n%s would be sealed with %s", terminal.Plural(total.Plain, "text"), r.Active)
+		a.say("nothing was changed; run it with --apply when every process opens sealed texts")
+	case o.adopt:
+		a.tell("\nthere is nothing to seal")
 	case o.apply:
 		a.tell("\n%s sealed anew in %s; %s under other keys than %s", terminal.Plural(r.Resealed, "text"), walks(r.Passes), terminal.Plural(old, "text"), r.Active)
 	case o.rotate && old > total.Fixed:
