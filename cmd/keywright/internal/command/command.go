@@ -145,6 +145,7 @@ func (a *app) helpCommand() *cobra.Command {
 // the persistent ones.
 func (a *app) environment(cmd *cobra.Command) error {
 	var failed error
+	a.misread("REDIS_URL", a.Getenv("REDIS_URL"))
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		name := Variable(f.Name)
 		value := a.Getenv(name)
@@ -153,6 +154,7 @@ func (a *app) environment(cmd *cobra.Command) error {
 		}
 		if f.Name == "url" { // connect reads it, and it must not look like an argument
 			f.Changed = true
+			a.misread(name, value)
 			return
 		}
 		a.variables = append(a.variables, [2]string{name, value})
@@ -169,6 +171,14 @@ func (a *app) environment(cmd *cobra.Command) error {
 	a.out.SetColor(a.color, a.Getenv)
 	a.err.SetColor(a.color, a.Getenv)
 	return nil
+}
+
+// misread hides the value of a variable that should be the URL of a server and is
+// none: it may be anything.
+func (a *app) misread(name, value string) {
+	if _, err := connect.Parse(value); err != nil && value != "" {
+		a.variables = append(a.variables, [2]string{name, value})
+	}
 }
 
 // withoutVariable are flags that no variable sets: those that change something,
