@@ -35,12 +35,12 @@ func dangerous(name string, args []string) string {
 // everyRole stands for all keys of a construct.
 const everyRole = "*"
 
-// own is the keys that only their construct writes, by role ("" is the main key),
-// and the commands that it sends for itself: everything else it does by scripts.
+// own is the keys that only their construct writes, by role ("" is the main key,
+// "index" any index), and the commands that it sends for itself: everything else it does by scripts.
 var own = map[keyspace.Construct]map[string][]string{
 	keyspace.Lock:      {everyRole: nil},
 	keyspace.Queue:     {everyRole: nil, "workers": {"zrem"}},
-	keyspace.Entity:    {everyRole: nil},
+	keyspace.Entity:    {everyRole: nil, "index": {"pexpire"}},
 	keyspace.RateLimit: {everyRole: nil},
 	keyspace.Cache:     {"fill": {"unlink"}},
 	keyspace.Ranking:   {"window": nil},
@@ -52,7 +52,8 @@ func onlyConstruct(k *keyspace.Key, command string) bool {
 	if !ok {
 		return false
 	}
-	sent, ok := roles[k.Role]
+	role, _, _ := strings.Cut(k.Role, ".")
+	sent, ok := roles[role]
 	if !ok {
 		sent, ok = roles[everyRole]
 	}
