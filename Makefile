@@ -40,6 +40,7 @@ soak: ## the tests that do harm to servers, fifty times
 	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKills' -v ./queue ./fallback/bbolt
 	KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKills|TestFaults' -v ./entity
 	KEYWRIGHT_SOAK=1 go test -timeout 4h -run 'Found' ./fallback/bbolt
+	KEYWRIGHT_SOAK=2000 go test -timeout 2h -run 'TestGenerated' -v ./gen/acl
 	go test -count=20 -timeout 4h -run 'History|Processes|Failovers' ./lock
 	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run 'TestMutations' -v .
 
