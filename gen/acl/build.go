@@ -124,7 +124,7 @@ func (b *builder) target(u *user, t *target, r role) {
 		u.may(runs)
 	}
 	for _, glob := range Globs(t.pattern) {
-		if !b.reach.of(glob).reaches(t) {
+		if r != locate && !b.reach.of(glob).reaches(t) {
 			continue // all keys that it is for belong to narrower patterns
 		}
 		old := u.keys[glob]

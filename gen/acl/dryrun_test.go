@@ -39,6 +39,8 @@ type proof struct {
 	ks      *keyspace.Keyspace
 	matcher *match.Matcher
 	targets []keyspace.Target
+	pubsub  named
+	shards  named // those that are keys to scripts
 	open    []question
 	asked   int
 	told    int // over-grants that a warning tells
@@ -51,7 +53,8 @@ func (p *proof) run() {
 	if err != nil {
 		p.Fatal(err)
 	}
-	p.matcher, p.targets = m, targets
+	p.matcher, p.targets, p.pubsub = m, targets, newNamed(p, p.ks.PubSub())
+	p.shards = newNamed(p, slices.DeleteFunc(p.ks.PubSub(), func(c *keyspace.Channel) bool { return !c.Sharded || c.Plain }))
 	for _, u := range list {
 		if got := p.s.Do(append([]string{"ACL", "SETUSER"}, u.SetUser()...)...); got != "OK" {
 			p.Fatalf("%s: %s: %v", p.what, u.Name, got)
@@ -209,15 +212,39 @@ func (p *proof) belongs(user, key string) (target string, kind keyspace.Kind, ro
 
 // shard: the name of a sharded channel is a key to those that publish on it.
 func (p *proof) shard(user, key string) (string, keyspace.Kind, []string) {
-	for _, c := range p.ks.PubSub() {
-		if _, ok := c.Pattern.Match([]byte(key)); ok && c.Sharded && !c.Plain {
-			if slices.Contains(p.channelRoles(user, c), "publish") {
-				return "the channel " + c.Name, shard, []string{"write"}
-			}
-			return "the channel " + c.Name, keyspace.String, nil
-		}
+	c := p.shards.of(key)
+	switch {
+	case c == nil:
+		return "", keyspace.String, nil
+	case slices.Contains(p.channelRoles(user, c), "publish"):
+		return "the channel " + c.Name, shard, []string{"write"}
 	}
-	return "", keyspace.String, nil
+	return "the channel " + c.Name, keyspace.String, nil
+}
+
+// named finds channels by name, the narrowest first.
+type named struct {
+	list []*keyspace.Channel
+	m    *match.Matcher
+}
+
+func newNamed(t testing.TB, list []*keyspace.Channel) named {
+	items := make([]match.Item, len(list))
+	for i, c := range list {
+		items[i].Pattern = c.Pattern
+	}
+	m, _, err := match.Compile(items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return named{list, m}
+}
+
+func (n named) of(name string) *keyspace.Channel {
+	if i := n.m.Match([]byte(name), nil); i != match.None {
+		return n.list[i]
+	}
+	return nil
 }
 
 func (p *proof) entryRoles(user string, e *keyspace.Entry) (roles []string) {
@@ -283,18 +310,9 @@ func (p *proof) channelRoles(user string, c *keyspace.Channel) (roles []string) 
 }
 
 func (p *proof) channel(user, name string, excess []acl.Excess) {
-	pub := p.ks.PubSub()
-	items := make([]match.Item, len(pub))
-	for i, c := range pub {
-		items[i].Pattern = c.Pattern
-	}
-	m, _, err := match.Compile(items)
-	if err != nil {
-		p.Fatal(err)
-	}
 	target, sharded, roles := "", false, []string(nil)
-	if i := m.Match([]byte(name), nil); i != match.None {
-		target, sharded, roles = pub[i].Name, pub[i].Sharded, p.channelRoles(user, pub[i])
+	if c := p.pubsub.of(name); c != nil {
+		target, sharded, roles = c.Name, c.Sharded, p.channelRoles(user, c)
 	}
 	commands := map[string][]string{"publish": {"PUBLISH", name, "x"}, "subscribe": {"SUBSCRIBE", name}}
 	if sharded {

@@ -14,7 +14,7 @@ type target struct {
 	name    string // as warnings call it
 	right   string // under which rights know it
 	kind    keyspace.Kind
-	rank    int // as in keyspace.Items: the lower one wins
+	rank    int // the lower one wins
 	order   int
 	pattern *pattern.Pattern
 	sharded bool
@@ -51,24 +51,28 @@ type hit struct {
 	witness []byte
 }
 
+// rankShard is between that of declared keys and that of former names; ranks are
+// those of keyspace.Items, twice.
+const rankShard = 2*keyspace.RankDeclared + 1
+
 func newReach(ks *keyspace.Keyspace) *reach {
 	r := &reach{byKey: map[*keyspace.Key]*target{}, byEntry: map[*keyspace.Entry][]*target{}, byName: map[*keyspace.Channel]*target{}, byShard: map[*keyspace.Channel]*target{}}
 	for _, k := range ks.Keys {
-		r.byKey[k] = r.keys.add(target{name: k.Name, right: k.Name, kind: k.Kind, rank: keyspace.RankDeclared, pattern: k.Pattern})
+		r.byKey[k] = r.keys.add(target{name: k.Name, right: k.Name, kind: k.Kind, rank: 2 * keyspace.RankDeclared, pattern: k.Pattern})
 	}
 	for _, e := range ks.Entries {
 		for _, p := range e.Was {
-			t := r.keys.add(target{name: e.Name + " under a former name", right: "was " + e.Name, kind: e.Keys[0].Kind, rank: keyspace.RankLegacy, pattern: p})
+			t := r.keys.add(target{name: e.Name + " under a former name", right: "was " + e.Name, kind: e.Keys[0].Kind, rank: 2 * keyspace.RankLegacy, pattern: p})
 			r.byEntry[e] = append(r.byEntry[e], t)
 		}
 	}
 	for i := range ks.Foreign {
-		r.keys.add(target{name: "other software (foreign: " + ks.Foreign[i].Text + ")", rank: keyspace.RankForeign, pattern: ks.Foreign[i].Pattern})
+		r.keys.add(target{name: "other software (foreign: " + ks.Foreign[i].Text + ")", rank: 2 * keyspace.RankForeign, pattern: ks.Foreign[i].Pattern})
 	}
 	for _, c := range ks.PubSub() {
 		r.byName[c] = r.channels.add(target{name: c.Name, right: "channel " + c.Name, pattern: c.Pattern, sharded: c.Sharded})
 		if c.Sharded && !c.Plain {
-			r.byShard[c] = r.keys.add(target{name: "the channel " + c.Name, right: "shard " + c.Name, rank: keyspace.RankDeclared, pattern: c.Pattern})
+			r.byShard[c] = r.keys.add(target{name: "the channel " + c.Name, right: "shard " + c.Name, rank: rankShard, pattern: c.Pattern})
 		}
 	}
 	return r
