@@ -92,7 +92,7 @@ func (o ListOps[M]) Replace(members []M, options ...keywright.WriteOption) keywr
 
 func (o ListOps[M]) push(name, command string, members []M, m mode, options []keywright.WriteOption) keywright.Op[int64] {
 	args, err := encodeAll(o.l.codec, members)
-	if m == add && len(args) == 0 {
+	if err == nil && m == add && len(args) == 0 {
 		return plain(o.l.Key, name, keywright.Reads, asInt, "LLEN")
 	}
 	return change(o.l.Key, name, asInt, writing{command: command, args: args, width: 1, mode: m, options: options, err: err})
