@@ -148,6 +148,7 @@ type world struct {
 // fast is options with which tests do not wait for long.
 func fast(o fallback.Options) fallback.Options {
 	o.Name, o.Flush, o.Fresh = "note", time.Millisecond, cmp.Or(o.Fresh, -1)
+	o.Patience = cmp.Or(o.Patience, time.Second) // a busy machine is not a server that is away
 	o.WritePatience = cmp.Or(o.WritePatience, 250*time.Millisecond)
 	if o.Probe == 0 {
 		o.Probe = 20 * time.Millisecond

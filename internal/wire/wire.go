@@ -425,12 +425,15 @@ func serverError(line []byte) *ServerError {
 
 // parseInt is strconv.ParseInt for the strict form of RESP, without allocating.
 func parseInt(b []byte) (int64, error) {
-	negative := len(b) > 0 && b[0] == '-'
+	if len(b) > 18 || len(b) == 0 {
+		return strconv.ParseInt(string(b), 10, 64)
+	}
+	negative := b[0] == '-'
 	if negative {
 		b = b[1:]
 	}
-	if len(b) == 0 || len(b) > 18 {
-		return strconv.ParseInt(string(b), 10, 64)
+	if len(b) == 0 {
+		return 0, strconv.ErrSyntax
 	}
 	var n int64
 	for _, d := range b {

@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"runtime"
@@ -216,4 +217,21 @@ func FuzzAny(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestNumbersOf64Bits: every number that a server may send is read as it is.
+func TestNumbersOf64Bits(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0": 0, "-1": -1, "7": 7, "999999999999999999": 999999999999999999, "-99999999999999999": -99999999999999999, "-999999999999999999": -999999999999999999,
+		"9223372036854775807": math.MaxInt64, "-9223372036854775808": math.MinInt64, "-1000000000000000000": -1000000000000000000,
+	} {
+		if got, err := parseInt([]byte(text)); err != nil || got != want {
+			t.Errorf("%s is read as %d, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "-", "--1", "1-", "9223372036854775808", "-9223372036854775809", "+", " 1", "1 "} {
+		if got, err := parseInt([]byte(text)); err == nil {
+			t.Errorf("%q is read as %d", text, got)
+		}
+	}
 }
