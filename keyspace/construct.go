@@ -221,7 +221,7 @@ func (b *builder) queue() {
 	b.addRole(&Key{Role: "result", Kind: String, TTL: TTL{Policy: TTLAny, Text: "any"}, Doc: "The result of one job" + of}, base, "result:"+job)
 	b.addRole(&Key{Role: "leases", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs being worked on, scored by the end of their lease" + of}, base, "leases")
 	b.addRole(&Key{Role: "delayed", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs not yet due, scored by when they are" + of}, base, "delayed")
-	b.addRole(&Key{Role: "dead", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs given up after their last attempt, scored by when that was" + of}, base, "dead")
+	b.addRole(&Key{Role: "dead", Kind: ZSet, TTL: ttl, Member: &id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Jobs given up after their last attempt, by time," + of}, base, "dead")
 	b.addRole(&Key{Role: "workers", Kind: ZSet, TTL: atMost(helperTTL), Member: &scalar.Type{}, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "Processes that work, scored by when they count as dead" + of}, base, "workers")
 	b.addRole(&Key{Role: "state", Kind: Hash, TTL: unlessForever(ttl), Field: &scalar.Type{}, Item: &scalar.Type{}, Doc: "Whether it is paused, its rate, and its counters" + of}, base, "state")
 	b.addRole(&Key{Role: "runs", Kind: Hash, TTL: ttl, Field: &id, Item: &scalar.Type{}, Doc: "What is known of the jobs" + strings.TrimSuffix(of, ".") + " that have begun: whose they are, attempts, last error."}, base, "runs")

@@ -1085,7 +1085,7 @@ func QDeadKey() (string, error) {
 	return "{every:q}:dead", nil
 }
 
-// QDead: Jobs given up after their last attempt, scored by when that was of q.
+// QDead: Jobs given up after their last attempt, by time, of q.
 //
 // Key {#every:q}:dead, zset, TTL none.
 func (k *Keyspace) QDead() typed.Key {

@@ -1209,7 +1209,7 @@ func ParseBreakingPendingDeadKey(text string) (guildID string, ok bool) {
 	return guildID, true
 }
 
-// BreakingPendingDead: Jobs given up after their last attempt, scored by when that was of breaking_pending.
+// BreakingPendingDead: Jobs given up after their last attempt, by time, of breaking_pending.
 //
 // Key {#breaking:{guild_id}:pending}:dead, zset, TTL none.
 func (k *Keyspace) BreakingPendingDead(guildID string) typed.Key {
