@@ -66,7 +66,7 @@ func TestGuardsOfWritesMatter(t *testing.T) {
 		"the time":                {"write", "new == score and have or new + early", "new"},
 		"the server's time":       {"write", "redis.call('TIME')[1] - ARGV[6]", "0"},
 		"the TTL of a window":     {"window", "redis.call('PEXPIRE', KEYS[1], ARGV[5])", ""},
-		"only if it is not there": {"window", "redis.call('PTTL', KEYS[1]) < 0", "true"},
+		"only if it is not there": {"window", "if left < 0 then", "if true then"},
 	} {
 		texts := map[string]string{"write": writeText, "window": windowText}
 		if strings.Count(texts[edit[0]], edit[1]) != 1 {

@@ -70,7 +70,10 @@ var windowText string
 var cachedText string
 
 // scripts are what a ranking runs.
-type scripts struct{ write, read, window, cached *keywright.Script }
+type scripts struct {
+	write, read, window, cached *keywright.Script
+	builder                     builder
+}
 
 func newScripts(write, read, window string) scripts {
 	return scripts{
@@ -78,6 +81,8 @@ func newScripts(write, read, window string) scripts {
 		read:   keywright.NewReadOnlyScript("ranking read", read),
 		window: keywright.NewScript("ranking window", window+read),
 		cached: keywright.NewReadOnlyScript("ranking cached", cachedText+read),
+
+		builder: newBuilder(beginText, buildText, finishText),
 	}
 }
 
@@ -134,22 +139,30 @@ func (q query) args() []string {
 }
 
 func (v View[M, S]) read(ctx context.Context, q query) ([]Row[M, S], error) {
-	action := keywright.Action{Client: v.client, Name: q.what, Entry: v.entry, Effect: keywright.Reads, Key: v.key}
 	if rows := q.n; rows < 0 || rows > MaxRows || rows == 0 && q.what != "around" || q.what == "around" && 2*rows >= MaxRows {
 		q.err = fmt.Errorf("%d rows were asked for; 1 to %d are read at once", rows, MaxRows)
 	}
-	action.Err = invalid(v.entry, v.err, q.err)
-	if action.Err == nil && v.window != nil && v.window.apart(v.client, v.key) {
+	q.err = invalid(v.entry, v.err, q.err)
+	if q.err == nil && v.window != nil && v.window.apart(v.client, v.key) {
 		return v.merged(ctx, q)
 	}
+	got, err := v.ask(ctx, q)
+	if err == nil && got.absent {
+		return v.built(ctx, q)
+	}
+	return got.rows, err
+}
+
+// ask runs one script, which answers unless the window has to be built.
+func (v View[M, S]) ask(ctx context.Context, q query) (answer[M, S], error) {
+	action := keywright.Action{Client: v.client, Name: q.what, Entry: v.entry, Effect: keywright.Reads, Key: v.key, Err: q.err}
 	spec := keywright.Spec[answer[M, S]]{Action: action, Script: v.script.read, Keys: []string{v.key}, Args: q.args(), Decode: v.rows}
 	if v.window != nil {
 		spec.Effect, spec.Script = keywright.Idempotent, v.script.window
 		spec.Keys = append(spec.Keys, v.window.keys...)
 		spec.Args = append(spec.Args, v.window.args...)
 	}
-	got, err := keywright.NewOp(spec).Do(ctx)
-	return got.rows, err
+	return keywright.NewOp(spec).Do(ctx)
 }
 
 // answer is what read.lua gives.

@@ -74,17 +74,23 @@ type window struct {
 	weights []float64
 	args    []string // of window.lua
 	periods *keywright.Entry
+	lease   time.Duration // of a builder
 }
 
 // Ending is the window whose newest period is that of end. Its first read adds
 // the periods up and keeps the sum for the declared TTL; concurrent ones wait for
-// that one sum, as a script is atomic. In a cluster, periods (or the window) that
-// lie in different slots are added up by the client: see MaxMerged.
+// that one sum. Periods with more than AtOnce members together are added up in
+// short steps by one client at a time, under the window's key and "-sum"; no reader
+// sees the sum before it is complete. In a cluster, periods (or the window) in
+// different slots are added up by the client: see MaxMerged.
 func (w *Windows[M, S, W]) Ending(end time.Time) View[M, W] {
 	b := w.board
 	key, err := w.config.Key(end)
 	ms, _, bad := w.config.Entry.Choose(nil)
-	from := &window{periods: b.Entry, args: []string{strconv.FormatInt(ms, 10)}}
+	from := &window{periods: b.Entry, lease: lease, args: []string{strconv.FormatInt(ms, 10), strconv.Itoa(AtOnce)}}
+	if ttl := time.Duration(ms) * time.Millisecond; ttl < lease { // as declared, what is no longer than the window
+		from.lease = ttl
+	}
 	at := end
 	for i, weight := range w.config.Weights {
 		if i > 0 {
@@ -106,7 +112,7 @@ func (w *window) apart(c *keywright.Client, key string) bool {
 		return false
 	}
 	home := slot.Of([]byte(key))
-	return slices.ContainsFunc(w.keys, func(k string) bool { return slot.Of([]byte(k)) != home })
+	return slot.Of([]byte(partial(key))) != home || slices.ContainsFunc(w.keys, func(k string) bool { return slot.Of([]byte(k)) != home })
 }
 
 // MaxMerged is how many different members a window may have that the client adds

@@ -1,0 +1,18 @@
+-- finish: make a sum that is complete the window
+-- KEYS: 1 the window  2 the sum
+-- ARGV: 1 token  2 TTL in ms  3 the member with the token
+-- Returns: 1, or 0 if another builder has taken over
+-- Round trips: 1
+local token = redis.pcall('ZSCORE', KEYS[2], ARGV[3])
+if type(token) == 'table' then
+  return {err = token.err .. ' (key ' .. KEYS[2] .. ')'}
+elseif not token or tonumber(token) ~= tonumber(ARGV[1]) then
+  return 0
+end
+redis.call('ZREM', KEYS[2], ARGV[3])
+if redis.call('EXISTS', KEYS[2]) == 1 then
+  redis.call('UNLINK', KEYS[1]) -- RENAME would free it at once
+  redis.call('RENAME', KEYS[2], KEYS[1])
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+end
+return 1
