@@ -4,7 +4,7 @@
 -- ARGV[1] id, ARGV[2] ms by this server's clock until when, ARGV[3] 'w' or 'd'
 -- ARGV[4] condition: 'absent', 'present', 'any', the version that the item must have, or '@field=text' that it must have
 -- ARGV[5] '1' if the ledger knows of an item: if it is gone it has to be settled before one is made anew
--- ARGV[6] TTL in ms ('' leaves it, '0' none)
+-- ARGV[6] TTL in ms ('' leaves it, '0' none, '+' before it: only if less is left)
 -- ARGV[7] '1' if the first field is when it was created, ARGV[8] the name of the next one if it is the version ('' none),
 -- ARGV[9] '1' if the one behind is when it was updated, ARGV[10] the divisor of ms for the times
 -- ARGV[11] texts of fields, ARGV[12] fields to remove, ARGV[13] fields to read, then these, then events as `write` has them
@@ -46,6 +46,11 @@ if ARGV[3] == 'd' then
   return {'ok', version, now, '-2'}
 end
 
+local ttl = ARGV[6]
+if string.byte(ttl) == 43 then
+  ttl = string.sub(ttl, 2)
+  if call('PTTL', hash) >= tonumber(ttl) then ttl = '' end
+end
 local stamp = fmt('%.0f', math.floor(ms / ARGV[10]))
 local at = first
 if ARGV[7] == '1' then
@@ -62,7 +67,7 @@ if ARGV[9] == '1' then ARGV[at + 1] = stamp end
 local ok, err = pcall(function()
   if first < removed then call('HSET', hash, unpack(ARGV, first, removed - 1)) end
   if removed < reads then call('HDEL', hash, unpack(ARGV, removed, reads - 1)) end
-  if ARGV[6] ~= '' and ARGV[6] ~= '0' then call('PEXPIRE', hash, ARGV[6]) end
+  if ttl ~= '' and ttl ~= '0' then call('PEXPIRE', hash, ttl) end
   emit(hash, id, 0, events, #ARGV, there and 'old' or 'new')
 end)
 if not ok then

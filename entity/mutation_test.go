@@ -48,6 +48,8 @@ var mutants = map[string]mutant{
 	"one failure fails all":                   {"OneFails", []string{"local ok, reply = pcall(write, k, a)", "local ok, reply = true, write(k, a)"}},
 	"texts of events are not quoted":          {"Hostile", []string{"text = cjson.encode(text)", "text = '\"' .. text .. '\"'"}},
 	"an update does not renew its indexes":    {"IndexOutlivesUpdate", []string{"now, ends and (record == '*' and had or record)}", "now}"}},
+	"an update shortens":                      {"AnUpdateNeverShortensALife", []string{"    if call('PTTL', hash) >= tonumber(ttl) then ttl = '' end\n", ""}},
+	"an update of one that slides leaves it":  {"AnUpdateNeverShortensALife", []string{"if call('PTTL', hash) >= tonumber(ttl) then", "if true then"}},
 	// put.lua
 	"put: a record is not compared (I2)":         {"Life", []string{"if had ~= (expected == '' and record or expected) then return", "if false then return"}},
 	"put: a create overwrites":                   {"Life", []string{"if call('EXISTS', hash) == 1 then return {'present'", "if false then return {'present'"}},

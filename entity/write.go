@@ -299,8 +299,9 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 	return out.version, err
 }
 
-// lifetime: an update begins the TTL anew when it was asked to, when the entry
-// slides, and when it changes what the TTL depends on.
+// lifetime chooses the TTL of an update: the one that was asked for, that of the
+// rule when a field of the rule changes, and on an entry that slides the default
+// where less is left.
 func (s *Store[I, T]) lifetime(ctx context.Context, a keywright.Action, p *patch[I, T], c *call, options []keywright.WriteOption) (err error) {
 	begins, known := len(options) > 0 || s.spec.Entry.TTL.Sliding, 0
 	for _, field := range s.spec.TTLFields {
@@ -314,6 +315,9 @@ func (s *Store[I, T]) lifetime(ctx context.Context, a keywright.Action, p *patch
 		c.ttl, err = s.ruled(ctx, &a)
 	default:
 		c.ttl, err = s.ttl(&p.v, options)
+	}
+	if len(options) == 0 && known == 0 && c.ttl != "" && c.ttl != "0" {
+		c.ttl = "+" + c.ttl // as a read does, it shortens no life
 	}
 	return err
 }

@@ -6,7 +6,7 @@
 --   its arguments, its keys, the item's id
 --   the ledger record it expects if there is one ('*' any), the one it leaves ('' deletes the item, '*' the same)
 --   condition: 'absent', 'present', 'any', the version that the item must have, or '@field=text' that it must have
---   TTL in ms ('' leaves it, '0' none), TTL of the index keys in ms ('0' none)
+--   TTL in ms ('' leaves it, '0' none, '+' before it: only if less is left), TTL of the index keys in ms ('0' none)
 --   what the server stamps: '1' if the first field is when it was created, the name of the next one if it is the version ('' none),
 --     '1' if the one behind is when it was updated, and the divisor of ms for the times; the texts given for them do not count
 --   how many: texts of fields, fields to remove, index entries to add, to drop
@@ -110,6 +110,11 @@ local function write(k, a)
   end
   local had = call('HGET', ledger, id) or ''
   if had ~= '' and expected ~= '*' and had ~= expected then return {'record', had, now} end
+
+  if string.byte(ttl) == 43 then
+    ttl = string.sub(ttl, 2)
+    if call('PTTL', hash) >= tonumber(ttl) then ttl = '' end
+  end
 
   local pairs_ = a + 16
   local removed = pairs_ + ARGV[a + 12]
