@@ -40,15 +40,17 @@ type command struct {
 }
 
 // WatchScripts records every script that the server runs from now on, and fails
-// the test at its end for each script that breaks the rule of [Scripts.Broken].
+// the test at its end for each script that breaks the rule of [Scripts.Broken]. Of
+// a server that was killed or stopped it judges what it has seen until then;
+// scripts that run after a restart are not seen.
 func (s *Server) WatchScripts() *Scripts {
 	s.t.Helper()
 	w := s.RecordScripts()
 	s.t.Cleanup(func() {
-		if s.process == nil {
-			return
+		if s.process != nil && !s.stopped() && s.alive() {
+			w.settle() // as far as it can: the server may have been restarted
 		}
-		for _, broken := range w.Broken() {
+		for _, broken := range w.broken(w.seen()) {
 			s.t.Error(broken)
 		}
 	})
@@ -152,19 +154,35 @@ func unquote(text string) []string {
 }
 
 // Calls are the scripts that ran until now. It waits until the server has shown
-// everything that was sent before.
+// everything that was sent before. Of a server that was killed or restarted it gives
+// what was seen until then.
 func (w *Scripts) Calls() []ScriptCall {
 	w.server.t.Helper()
+	if err := w.settle(); err != nil {
+		w.server.t.Fatal(err)
+	}
+	return w.seen()
+}
+
+// settle waits until the server has shown what was sent before, or has gone.
+func (w *Scripts) settle() error {
 	mark := fmt.Sprintf("mark:%d", time.Now().UnixNano())
 	seen := func() bool {
-		w.server.Do("EVAL", "-- "+mark+"\nreturn 1", "0")
+		select {
+		case <-w.done: // the connection has ended, and what it said was read
+			return true
+		default:
+		}
+		_, _ = w.server.Try("EVAL", "-- "+mark+"\nreturn 1", "0")
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return slices.ContainsFunc(w.calls, func(c ScriptCall) bool { return c.SHA == "-- "+mark })
 	}
-	if err := within(20*time.Second, "MONITOR shows nothing", seen); err != nil {
-		w.server.t.Fatal(err)
-	}
+	return within(20*time.Second, "MONITOR shows nothing", seen)
+}
+
+// seen are the scripts that were seen until now.
+func (w *Scripts) seen() []ScriptCall {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(w.calls), func(c ScriptCall) bool { return strings.HasPrefix(c.SHA, "-- mark:") })
@@ -183,8 +201,12 @@ var untyped = []string{
 // whose type the script has not seen. One line per script and command.
 func (w *Scripts) Broken() []string {
 	w.server.t.Helper()
+	return w.broken(w.Calls())
+}
+
+func (w *Scripts) broken(calls []ScriptCall) []string {
 	broken := map[string]string{}
-	for _, call := range w.Calls() {
+	for _, call := range calls {
 		declared, known, wrote := map[string]bool{}, map[string]bool{}, false
 		seen := map[string]bool{}
 		for _, key := range call.Keys {

@@ -47,3 +47,32 @@ func TestBrokenScriptsAreFound(t *testing.T) {
 		})
 	}
 }
+
+// TestScriptsOfAServerThatDoesNotAnswer: what was seen until then is judged, and that
+// the server is gone fails no test.
+func TestScriptsOfAServerThatDoesNotAnswer(t *testing.T) {
+	for what, end := range map[string]func(*keywrighttest.Server){
+		"killed":  (*keywrighttest.Server).Kill,
+		"stopped": (*keywrighttest.Server).Stop,
+		"restarted": func(s *keywrighttest.Server) {
+			s.Restart()
+		},
+		"killed and restarted": func(s *keywrighttest.Server) { s.Kill(); s.Restart() },
+	} {
+		t.Run(what, func(t *testing.T) {
+			s := keywrighttest.Start(t, keywrighttest.Redis)
+			w := s.WatchScripts()
+			s.Do("EVAL", "return redis.call('LPUSH', KEYS[1], 1)", "1", "lane")
+			if n := len(w.Calls()); n != 1 {
+				t.Errorf("%d calls", n)
+			}
+			end(s)
+			if what == "stopped" {
+				return
+			}
+			if n := len(w.Calls()); n != 1 || len(w.Broken()) != 0 {
+				t.Errorf("%d calls after the end", n)
+			}
+		})
+	}
+}

@@ -284,6 +284,13 @@ func (s *Server) rewriteAOF() {
 // Stop freezes the server (SIGSTOP) until Continue.
 func (s *Server) Stop() { _ = syscall.Kill(s.PID(), syscall.SIGSTOP) }
 
+// stopped is whether the process is frozen, where the system says so.
+func (s *Server) stopped() bool {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.PID()))
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(state, "T")
+}
+
 // Continue thaws a frozen server.
 func (s *Server) Continue() { _ = syscall.Kill(s.PID(), syscall.SIGCONT) }
 
