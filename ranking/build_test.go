@@ -133,7 +133,7 @@ func parts(t *testing.T, s *keywrighttest.Server, v View[int64, float64], model 
 		done, _ := step(t.Context(), v, b.finish, []string{v.key, sum}, []string{token, "60000", marker}, asBool)
 		return done
 	}
-	if !begin("1") || !begin("1") || begin("2") {
+	if first := begin("1"); !first || !begin("1") || begin("2") {
 		return errors.New("the first builder, and only it, is the builder")
 	}
 	if build("1") == "" || s.Do("PTTL", sum).(int64) < 1 {

@@ -18,7 +18,7 @@ const declaration = `keywright: 1
 owner: shop
 vars: {day: date YYYY-MM-DD, id: int 1.., end: date YYYY-MM-DD}
 keys:
-  sales: {key: "sales:{day}", type: ranking, member: id, score: int, ttl: 40d}
+  sales: {key: "sales:{day}", type: ranking, member: id, score: int, ttl: 40d, cached: 1m}
   popular: {key: "popular:{end}", type: zset, member: id, score: float, ttl: 1m}
   visits: {key: "visits:{day}", type: counter, ttl: 1h}
   visit_ids: {key: "visits:{day}:ids", type: zset, member: slug, score: unix_ms, ttl: 1h}
@@ -55,6 +55,12 @@ func TestTheGuardIsContent(t *testing.T) {
 	calls := map[string]func() error{
 		"increase": func() error { _, err := b.Increase(t.Context(), today, 1, 1); return err },
 		"window":   func() error { _, err := w.Ending(today).Top(t.Context(), 3); return err },
+		"large": func() error { // its parts fit the pattern of a declared window
+			large, _ := heavy(t, c, "sales:", 700)
+			large.key = "{sales}:window:" + Day.Window(today, []float64{1, 0.5, -2})
+			_, err := large.Top(t.Context(), 3)
+			return err
+		},
 		"top":      func() error { _, err := b.Of(today).Top(t.Context(), 3); return err },
 		"exact": func() error {
 			_, err := visits.Exactly(hour, "visits:2026-11-21:ids", nil).AddOnce(t.Context(), "a", 1)
@@ -71,7 +77,7 @@ func TestTheGuardIsContent(t *testing.T) {
 			return err
 		},
 	}
-	for _, name := range []string{"increase", "window", "top", "exact", "uniques", "actives", "any", "limit"} {
+	for _, name := range []string{"increase", "window", "large", "top", "exact", "uniques", "actives", "any", "limit"} {
 		if err := calls[name](); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
