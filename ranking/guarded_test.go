@@ -61,7 +61,7 @@ func TestTheGuardIsContent(t *testing.T) {
 			_, err := large.Top(t.Context(), 3)
 			return err
 		},
-		"top":      func() error { _, err := b.Of(today).Top(t.Context(), 3); return err },
+		"top": func() error { _, err := b.Of(today).Top(t.Context(), 3); return err },
 		"exact": func() error {
 			_, err := visits.Exactly(hour, "visits:2026-11-21:ids", nil).AddOnce(t.Context(), "a", 1)
 			return err
