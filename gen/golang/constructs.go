@@ -212,18 +212,24 @@ func (g *generator) concat(b *built, c *keyCode, elems []pattern.Element, scope 
 		flush()
 		p := c.params[e.Placeholder]
 		p.name = b.pass([]param{p}, nil, scope)[0]
-		if p.typ == "string" {
-			parts = append(parts, p.name)
-			continue
-		}
-		was := p
-		parts = append(parts, "string("+strings.Replace(g.appendTo(&was), "(b, ", "(nil, ", 1)+")")
+		parts = append(parts, g.textOf(&p))
 	}
 	flush()
 	if len(parts) == 0 {
 		return `""`
 	}
 	return strings.Join(parts, " + ")
+}
+
+// textOf is an expression: a parameter as it is in a key.
+func (g *generator) textOf(p *param) string {
+	switch {
+	case p.typ == "string":
+		return p.name
+	case p.place.Type.Kind == scalar.Enum:
+		return "string(" + p.name + ")"
+	}
+	return "string(" + strings.Replace(g.appendTo(p), "(b, ", "(nil, ", 1) + ")"
 }
 
 // cache writes the method that gives a cached value.
