@@ -20,7 +20,7 @@ local hash, id, condition, vfield = KEYS[1], ARGV[1], ARGV[4], ARGV[8]
 
 if ms > tonumber(ARGV[2]) then return {'late', '', now, '-1'} end
 local version = vfield ~= '' and call('HGET', hash, vfield)
-local there = version or call('EXISTS', hash) == 1
+local there = version or call('HLEN', hash) > 0
 version = version or '0'
 if condition == 'absent' and there then return {'present', version, now, '-1'} end
 if condition ~= 'absent' and condition ~= 'any' then
@@ -39,6 +39,7 @@ local removed = first + ARGV[11]
 local reads = removed + ARGV[12]
 local events = reads + ARGV[13]
 
+ready(hash, id, 0, events, #ARGV, there and 'old' or 'new', ARGV[3] == 'd' and 0 or first, removed - 1)
 if ARGV[3] == 'd' then
   call('HDEL', hash, '') -- there is no such field: behind what frees memory a full server takes the event, too
   emit(hash, id, 0, events, #ARGV, 'old')

@@ -191,7 +191,7 @@ func TestOpenBounds(t *testing.T) {
 // waits for a clock.
 func expire(t *testing.T, s *keywrighttest.Server, notes *Store[string, note], id string) {
 	t.Helper()
-	s.Do("EVAL", "redis.call('PEXPIREAT', KEYS[1], 1) redis.call('ZADD', KEYS[2], 'XX', 1, ARGV[1]) return 1", "2", notes.key(id), notes.spec.Expires, id)
+	s.Do("EVAL", "redis.call('ZCARD', KEYS[2]) redis.call('PEXPIREAT', KEYS[1], 1) redis.call('ZADD', KEYS[2], 'XX', 1, ARGV[1]) return 1", "2", notes.key(id), notes.spec.Expires, id)
 }
 
 // full fills a server up to its maxmemory.

@@ -1,7 +1,6 @@
 package entity
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 
@@ -132,25 +131,35 @@ const (
 )
 
 // templates are events that the script fills in from the item.
-func (s *Store[I, T]) templates(when string, events []Event) (out []string) {
+func (s *Store[I, T]) templates(id, when string, events []Event) (out []string) {
+	if len(events) == 0 {
+		return nil
+	}
+	pieces := s.pieces(id)
 	for i := range events {
 		e := &events[i]
-		out = e.head(out, when, e.Channel, s.database, len(e.Name), len(e.Data))
-		for _, p := range e.Name {
-			if p.Literal {
-				out = append(out, p.Name, "", "")
+		channel, name := e.Channel, e.Name
+		if e.fixed() { // the script need not look
+			channel, name = e.channel(id, pieces), nil
+		}
+		out = e.head(out, when, channel, s.database, len(name), len(e.Data))
+		for _, p := range name {
+			if text, known := p.known(id, pieces); known {
+				out = append(out, text, "", "")
 			} else {
-				out = append(out, "", p.source(), "r")
+				out = append(out, "", p.Field, "r")
 			}
 		}
 		for _, p := range e.Data {
-			out = append(out, member(p.Name), p.source(), forms[p.Form])
+			if text, known := p.known(id, pieces); known {
+				out = append(out, member(p.Name)+p.written(text), "", "")
+			} else {
+				out = append(out, member(p.Name), p.Field, forms[p.Form])
+			}
 		}
 	}
 	return out
 }
-
-func (p *Part) source() string { return cmp.Or(p.Field, "#") }
 
 var forms = [...]string{value.Quoted: "q", value.Bare: "b", value.Inline: "i"}
 
@@ -208,24 +217,19 @@ func (s *Store[I, T]) expired(id, record string) (out []string) {
 	if len(s.spec.OnExpire) == 0 {
 		return nil
 	}
-	in := recorded(record)
+	in, pieces := recorded(record), s.pieces(id)
 	for i := range s.spec.OnExpire {
 		e := &s.spec.OnExpire[i]
 		channel := e.Channel
 		for _, p := range e.Name {
-			text, _ := s.lastKnown(id, in, &p)
+			text, _ := s.lastKnown(id, pieces, in, &p)
 			channel += text
 		}
 		var parts []string
 		for _, p := range e.Data {
-			text, known := s.lastKnown(id, in, &p)
-			if !known {
-				continue
+			if text, known := s.lastKnown(id, pieces, in, &p); known {
+				parts = append(parts, member(p.Name)+p.written(text), "", "")
 			}
-			if p.Form == value.Quoted {
-				text = quotedJSON(text)
-			}
-			parts = append(parts, member(p.Name)+text, "", "")
 		}
 		out = append(e.head(out, hadDied, channel, s.database, 0, len(parts)/3), parts...)
 	}
@@ -233,12 +237,9 @@ func (s *Store[I, T]) expired(id, record string) (out []string) {
 }
 
 // lastKnown is what a record says of a field.
-func (s *Store[I, T]) lastKnown(id string, in map[string]string, p *Part) (string, bool) {
-	switch {
-	case p.Literal:
-		return p.Name, true
-	case p.Field == "":
-		return id, true
+func (s *Store[I, T]) lastKnown(id string, pieces []string, in map[string]string, p *Part) (string, bool) {
+	if text, known := p.known(id, pieces); known {
+		return text, true
 	}
 	for i := range s.spec.Indexes {
 		if ix := &s.spec.Indexes[i]; ix.Field == p.Field {

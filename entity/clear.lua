@@ -7,6 +7,9 @@
 -- Round trips: 1
 local call = redis.call
 local n = tonumber(ARGV[1])
+call('HLEN', KEYS[2]) -- of another type it is refused before anything is written
+
+--include send.lua
 
 -- An item that was made again since has a score in the future; one that is gone has none.
 if call('ZCOUNT', KEYS[1], '-inf', ARGV[2]) ~= n or call('EXISTS', unpack(KEYS, 3, 2 + n)) > 0 then return {-1} end
@@ -14,9 +17,7 @@ if call('ZCOUNT', KEYS[1], '-inf', ARGV[2]) ~= n or call('EXISTS', unpack(KEYS, 
 local at, key = n + 4, 2 + n
 for i = 1, tonumber(ARGV[n + 3]) do
   local count = tonumber(ARGV[at + 1])
-  local reply = redis.pcall(ARGV[at] == 'z' and 'ZREM' or 'SREM', KEYS[key + i], unpack(ARGV, at + 2, at + 1 + count))
-  -- In a key of another type there is no entry. With any other error all is tried again.
-  if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then return reply end
+  drop(KEYS[key + i], ARGV[at], unpack(ARGV, at + 2, at + 1 + count))
   at = at + 2 + count
 end
 call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2])

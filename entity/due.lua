@@ -9,6 +9,7 @@ local holder = call('GET', KEYS[2])
 if holder and holder ~= ARGV[1] then
   return {tostring(math.max(call('PTTL', KEYS[2]), 1)), '', ''}
 end
+local first, wait = call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2], ''
 if holder then
   call('PEXPIRE', KEYS[2], ARGV[2])
 else
@@ -17,7 +18,6 @@ else
 end
 local t = call('TIME')
 local ms = t[1] * 1000 + math.floor(t[2] / 1000)
-local first, wait = call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2], ''
 -- In the millisecond of its expiry an item is still there.
 if first then wait = string.format('%.0f', math.max(first + 1 - ms, 0)) end
 return {'', wait, string.format('%.0f', ms)}

@@ -35,7 +35,8 @@ type Spec[I, T any] struct {
 	Key            func(id I) (string, error) // of an item
 	Parse          func(key string) (I, bool)
 	Fields         *value.Fields[T]
-	Identify       func(id I, v *T) // writes the id into a field that holds it; nil: there is none
+	Identify       func(id I, v *T)    // writes the id into a field that holds it; nil: there is none
+	Pieces         func(id I) []string // the texts of the placeholders in an item's key that events carry; nil: none do
 	Indexes        []Index[T]
 
 	Expires string // the zset of expiry times; "" if items never expire
@@ -94,6 +95,7 @@ type Event struct {
 type Part struct {
 	Name    string     // in the message
 	Field   string     // of the item; "" for its id
+	Key     int        // n for the nth of Spec.Pieces, instead of a field; 0: none of them
 	Form    value.Form // how it is written in JSON
 	Literal bool       // Name is text as it is
 }
@@ -138,6 +140,9 @@ func New[I, T any](c *keywright.Client, spec *Spec[I, T], err error) *Store[I, T
 	s.keeps = fmt.Sprint(spec.IndexTTL.Milliseconds())
 	s.scripts = keywright.Part(c, newScripts)
 	s.putter = newPutter(c, s)
+	if err := s.streams(); err != nil && s.err == nil {
+		s.err = err
+	}
 	s.place()
 	return s
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/value"
 	"pgregory.net/rapid"
 )
 
@@ -155,6 +156,40 @@ func FuzzRecorded(f *testing.F) {
 		}
 		if size > len(text) {
 			t.Fatalf("%q has grown to %q", text, in)
+		}
+	})
+}
+
+// TestEventsCarryThePartsOfTheKey: a channel and a message may name any placeholder
+// of the key: what all items share, and the parts of an id, whatever is done.
+func TestEventsCarryThePartsOfTheKey(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		s.WatchScripts()
+		spec := noteSpec("acme:n")
+		spec.Pieces = func(id string) []string { tail, head, _ := strings.Cut(id, "."); return []string{"acme", tail, head} }
+		event := func(what string) []Event {
+			return []Event{{Mode: Append, MaxLen: 100, Plain: true,
+				Name: []Part{{Name: "log:", Literal: true}, {Name: "tenant", Key: 1}, {Name: ":", Literal: true}, {Name: "b", Key: 3}},
+				Data: []Part{{Name: what, Key: 1, Form: value.Quoted}, {Name: "a", Key: 2, Form: value.Bare}, {Name: "b", Key: 3, Form: value.Quoted}}}}
+		}
+		spec.OnCreate, spec.OnUpdate, spec.OnDelete, spec.OnExpire = event("made"), event("changed"), event("deleted"), event("expired")
+		notes := New(open(t, s.URL()), spec, nil)
+		for _, id := range []string{"7.x", "8.x"} {
+			_, err := notes.Create(t.Context(), id, a("k", 5))
+			must(t, err)
+		}
+		_, err := notes.Update(t.Context(), "7.x", setKind.Set("other"))
+		must(t, err)
+		_, err = notes.Delete(t.Context(), "7.x")
+		must(t, err)
+		expire(t, s, notes, "8.x")
+		_, err = notes.Sweep(t.Context(), SweepOptions{})
+		must(t, err)
+		same(t, "events", logged(s, "log:acme:x"), []string{
+			`{"made":"acme","a":7,"b":"x"}`, `{"made":"acme","a":8,"b":"x"}`, `{"changed":"acme","a":7,"b":"x"}`, `{"deleted":"acme","a":7,"b":"x"}`, `{"expired":"acme","a":8,"b":"x"}`})
+		spec.OnUpdate[0].Name[1] = Part{Name: "kind", Field: "kind"}
+		if _, err = New(notes.client, spec, nil).Create(t.Context(), "9.x", a("k", 5)); err == nil || !strings.Contains(err.Error(), "depends on a field") {
+			t.Errorf("a stream whose key depends on a field: %v", err)
 		}
 	})
 }

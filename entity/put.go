@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/value"
 	"github.com/redis/rueidis"
 )
 
@@ -65,7 +64,7 @@ func newPutter[I, T any](c *keywright.Client, s *Store[I, T]) *putter {
 	}
 	p.always = []string{cmp.Or(s.spec.Expires, s.spec.Ledger), s.spec.Ledger}
 	p.args = putHead + len(p.events) + len(p.columns)
-	p.script = keywright.NewShared(c, "entity put", edit(s.putText(p))).Ahead(p.always...)
+	p.script = keywright.NewShared(c, "entity put", edit(include(s.putText(p)))).Ahead(p.always...)
 	return p
 }
 
@@ -99,7 +98,7 @@ func (s *Store[I, T]) putText(p *putter) string {
 	}
 	return strings.NewReplacer(
 		"--$unit", unit, "--$version", version, "--$look", look, "--$keeps", keeps, "$keep", s.keeps, "--$keys", strconv.Itoa(1+n), "--$all", strings.Join(all, ", "), "--$others", strconv.Itoa(len(all)), "--$args", strconv.Itoa(p.args),
-		"--$fields", s.putFields(p), "--$indexes", s.putIndexes(p), "--$events", p.putEvents(), "--$answer", answer, "--$bulk", strconv.FormatBool(len(p.events) < 2),
+		"--$fields", s.putFields(p), "--$indexes", s.putIndexes(p), "--$needs", s.putNeeds(p), "--$events", p.putEvents(), "--$answer", answer, "--$bulk", strconv.FormatBool(len(p.events) < 2),
 	).Replace(putText)
 }
 
@@ -172,6 +171,27 @@ func (s *Store[I, T]) putIndexes(p *putter) string {
 		b.WriteString("\n  " + add)
 	}
 	return "local key" + b.String()
+}
+
+// putNeeds refuses keys of another type, and channels that may not be used, before
+// anything is written.
+func (s *Store[I, T]) putNeeds(p *putter) string {
+	var b strings.Builder
+	for i := range s.spec.Indexes {
+		kind := "set"
+		if s.spec.Indexes[i].Score != "" {
+			kind = "zset"
+		}
+		fmt.Fprintf(&b, "if KEYS[k + %[1]d] ~= ledger then needs(KEYS[k + %[1]d], '%[2]s') end\n  ", 2+i, kind)
+	}
+	for _, e := range p.events {
+		command := "PUBLISH"
+		if e.Mode == PublishSharded {
+			command = "SPUBLISH"
+		}
+		fmt.Fprintf(&b, "may('%s', %s)\n  ", command, quoted(e.Channel))
+	}
+	return b.String()
 }
 
 // putScore is where the script finds a score, and when there is one.
@@ -290,12 +310,13 @@ func (s *Store[I, T]) putTexts(args []string, c *call) []string {
 
 // bodies are the data of the events of a creation.
 func (s *Store[I, T]) bodies(c *call) (out []string) {
+	pieces := s.pieces(c.id)
 	for _, e := range s.putter.events {
 		var b strings.Builder
 		b.WriteByte('{')
 		for _, part := range e.Data {
-			text, there := c.id, true
-			if part.Field != "" {
+			text, there := part.known(c.id, pieces)
+			if !there {
 				text, there = c.field(part.Field)
 			}
 			if !there {
@@ -305,10 +326,7 @@ func (s *Store[I, T]) bodies(c *call) (out []string) {
 				b.WriteByte(',')
 			}
 			b.WriteString(member(part.Name))
-			if part.Form == value.Quoted {
-				text = quotedJSON(text)
-			}
-			b.WriteString(text)
+			b.WriteString(part.written(text))
 		}
 		b.WriteByte('}')
 		out = append(out, b.String())

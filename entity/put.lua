@@ -38,6 +38,19 @@ local function ending(ttl)
   return at
 end
 
+--include send.lua
+
+local allowed = {}
+
+-- may refuses a channel that the user may not use. A server before 7.0 cannot be asked.
+local function may(command, channel)
+  if allowed[channel] then return end
+  if redis.acl_check_cmd and not redis.acl_check_cmd(command, channel, '') then
+    error({err = 'NOPERM the user of this connection may not send the event of a change'}, 0)
+  end
+  allowed[channel] = true
+end
+
 -- undo takes back what an item that could not be made has left.
 local function undo(k, a, drops)
   local try, id = redis.pcall, ARGV[a + 1]
@@ -81,6 +94,12 @@ if calls > 1 and --$bulk then
     end
     due = --$keeps and (due or call('EXISTS', unpack(keys)) < n)
 
+    if expires ~= ledger then needs(expires, 'zset') end
+    k = 2
+    for i = 1, calls do
+      --$needs
+      k = k + --$keys
+    end
     began = true
     if call('HSET', ledger, unpack(records)) < calls then error('an id twice') end
     if due then renew(ledger) end
@@ -117,10 +136,10 @@ local function put(k, a, due, drops, condition, expected)
   local hash, id, record, ttl = KEYS[k + 1], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
   local version, created, there
   if condition == 'absent' then
-    if call('EXISTS', hash) == 1 then return {'present', --$version or '0', now} end
+    if call('HLEN', hash) > 0 then return {'present', --$version or '0', now} end
   else
     --$look
-    there = version or call('EXISTS', hash) == 1
+    there = version or call('HLEN', hash) > 0
     version = version or '0'
     if condition ~= 'any' then
       if not there then return {'absent', '', now} end
@@ -129,6 +148,9 @@ local function put(k, a, due, drops, condition, expected)
   end
   -- One command asks whether any of the keys is new: that costs less than to renew each.
   due = --$keeps and (due or call('EXISTS', --$all) < --$others)
+
+  if expires ~= ledger then needs(expires, 'zset') end
+  --$needs
 
   -- The ledger goes first: whatever fails below, it is known where entries may be.
   local had = there and call('HGET', ledger, id)
@@ -156,9 +178,7 @@ local function put(k, a, due, drops, condition, expected)
   local last = k + --$keys
   for i = 1, drops do
     local key = KEYS[last + i]
-    local reply = redis.pcall(ARGV[a + --$args + i] == 'z' and 'ZREM' or 'SREM', key, id)
-    -- In a key of another type there is no entry.
-    if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end
+    drop(key, ARGV[a + --$args + i], id)
     seen[key] = nil -- it may be gone now
   end
   --$indexes

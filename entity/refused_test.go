@@ -86,18 +86,25 @@ func refusedCreate(t *testing.T, s *keywrighttest.Server, why string, notes *Sto
 	same(t, why, contents(s, "n:"), before)
 }
 
+// obstacles are what stops an event: a key of another type, which can be seen before,
+// and a stream that is at its end, which cannot.
+var obstacles = [][]string{{"SET", "n:log", "in the way"}, {"XADD", "n:log", "18446744073709551615-18446744073709551615", "a", "b"}}
+
 // TestRefusedDelete: an item whose end cannot be announced stays as it is.
 func TestRefusedDelete(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		notes := New(open(t, s.URL()), announcing("n"), nil)
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
-		s.Do("SET", "n:log", "in the way")
-		before := contents(s, "n:")
-		if _, err = notes.Delete(t.Context(), "1"); err == nil {
-			t.Error("deleted without an event")
+		for _, obstacle := range obstacles {
+			s.Do("DEL", "n:log")
+			s.Do(obstacle...)
+			before := contents(s, "n:")
+			if _, err = notes.Delete(t.Context(), "1"); err == nil {
+				t.Error("deleted without an event")
+			}
+			same(t, "state", contents(s, "n:"), before)
 		}
-		same(t, "state", contents(s, "n:"), before)
 		for _, w := range mortal(s, "n:ledger") {
 			t.Error(w)
 		}
@@ -111,24 +118,42 @@ func TestRefusedDelete(t *testing.T) {
 	})
 }
 
-// TestRefusedUpdate: what an update that failed half way leaves is found and put
-// right by a check; nothing is lost or stale.
+// TestRefusedUpdate: an update that a key of another type stops, or whose event may
+// not be sent, changes nothing.
 func TestRefusedUpdate(t *testing.T) {
-	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		s.WatchScripts()
+		spec := announcing("n")
+		spec.OnUpdate = append(spec.OnUpdate, Event{Mode: Publish, Name: []Part{{Name: "n:told:", Literal: true}, {Field: "kind"}}})
+		notes := New(open(t, s.URL()), spec, nil)
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
-		s.Do("SET", "n:idx:kind:other", "in the way")
-		if _, err = notes.Update(t.Context(), "1", setKind.Set("other"), setPriority.Set(6)); err == nil {
-			t.Error("no error")
+		refused := func(notes *Store[string, note], why string) {
+			t.Helper()
+			before := contents(s, "n:")
+			if _, err = notes.Update(t.Context(), "1", setKind.Set("other"), setPriority.Set(6)); err == nil {
+				t.Errorf("%s: no error", why)
+			}
+			same(t, why, contents(s, "n:"), before)
 		}
-		s.Do("DEL", "n:idx:kind:other")
-		_, err = notes.Check(t.Context(), CheckOptions{Apply: true})
-		must(t, err)
+		for _, key := range []string{"n:idx:kind:other", "n:idx:priority:6", "n:idx:updated", "n:log"} {
+			saved := s.Do("EXISTS", key).(int64) == 1
+			if saved {
+				s.Do("RENAME", key, "saved")
+			}
+			s.Do("SET", key, "in the way")
+			refused(notes, key)
+			s.Do("DEL", key)
+			if saved {
+				s.Do("RENAME", "saved", key)
+			}
+		}
+		refused(New(open(t, forbidden(s, "resetchannels", "&n:told:k")), spec, nil), "a channel that is not allowed")
 		sound(t, notes)
 		for _, w := range mortal(s, "n:") {
 			t.Error(w)
 		}
-		if ok, err := notes.Delete(t.Context(), "1"); err != nil || !ok || len(keysOf(s, "n:")) > 0 {
+		if ok, err := notes.Delete(t.Context(), "1"); err != nil || !ok || len(keysOf(s, "n:idx")) > 0 {
 			t.Errorf("left: %s %v", keysOf(s, "n:"), err)
 		}
 	})
@@ -196,11 +221,13 @@ func TestDeadCannotBeAnnounced(t *testing.T) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
 		expire(t, s, notes, "1")
-		s.Do("DEL", "n:log")
-		s.Do("SET", "n:log", "in the way")
-		for range 2 {
-			if _, err = notes.Create(t.Context(), "1", a("other", 6)); err == nil || !strings.Contains(err.Error(), ": WRONGTYPE") || strings.Contains(err.Error(), "user_script:") {
-				t.Error(err)
+		for i, obstacle := range obstacles {
+			s.Do("DEL", "n:log")
+			s.Do(obstacle...)
+			for range 2 {
+				if _, err = notes.Create(t.Context(), "1", a("other", 6)); err == nil || i == 0 && (!strings.Contains(err.Error(), ": WRONGTYPE") || strings.Contains(err.Error(), "user_script:")) {
+					t.Error(err)
+				}
 			}
 		}
 		s.Do("DEL", "n:log")
@@ -277,11 +304,13 @@ func TestHalfWay(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
-		s.Do("SET", "n:idx:priority:6", "in the way")
+		notes = New(open(t, s.URL()), announcing("n"), nil)
+		s.Do(obstacles[1]...)
 		if _, err = notes.Update(t.Context(), "1", setKind.Set("other"), setPriority.Set(6)); err == nil {
 			t.Error("no error")
 		}
-		s.Do("DEL", "n:idx:priority:6")
+		s.Do("DEL", "n:log")
+		notes = New(open(t, s.URL()), noteSpec("n"), nil)
 		if ok, err := notes.Delete(t.Context(), "1"); err != nil || !ok || len(keysOf(s, "n:")) > 0 {
 			t.Errorf("left: %s %v", keysOf(s, "n:"), err)
 		}

@@ -26,28 +26,24 @@ end
 local had, ends = call('HGET', ledger, id), expires ~= ledger and call('ZSCORE', expires, id)
 if not there and ends and tonumber(ends) <= ms then return {'expired'} end
 
-local wrong = {''}
-if there and had ~= ARGV[5] or not there and had then
-  wrong[#wrong + 1] = 'ledger'
-  if apply and there then call('HSET', ledger, id, ARGV[5]) end
-  if apply and not there then call('HDEL', ledger, id) end
+local wrong, mends = {''}, {}
+
+-- fault notes what is wrong, and the command that puts it right. They are sent when all has been read.
+local function fault(what, ...)
+  wrong[#wrong + 1] = what
+  mends[#mends + 1] = {...}
 end
+
+if there and had ~= ARGV[5] then fault('ledger', 'HSET', ledger, id, ARGV[5]) end
+if not there and had then fault('ledger', 'HDEL', ledger, id) end
 if there and left == -1 and ARGV[7] ~= '' then
-  wrong[#wrong + 1] = 'ttl'
-  if apply then
-    call('PEXPIRE', hash, ARGV[7])
-    call('ZADD', expires, fmt('%.0f', ms + ARGV[7]), id)
-  end
+  fault('ttl', 'PEXPIRE', hash, ARGV[7])
+  mends[#mends + 1] = {'ZADD', expires, fmt('%.0f', ms + ARGV[7]), id}
 end
 if expires ~= ledger then
   local off = ends and left >= 0 and math.abs(tonumber(ends) - ms - left)
-  if there and left >= 0 and (not off or off > 1000) then
-    wrong[#wrong + 1] = 'expiry'
-    if apply then call('ZADD', expires, fmt('%.0f', ms + left), id) end
-  elseif not there and ends then
-    wrong[#wrong + 1] = 'expiry'
-    if apply then call('ZREM', expires, id) end
-  end
+  if there and left >= 0 and (not off or off > 1000) then fault('expiry', 'ZADD', expires, fmt('%.0f', ms + left), id) end
+  if not there and ends then fault('expiry', 'ZREM', expires, id) end
 end
 for k = 4, #KEYS do
   local set, inside, score = ARGV[at] == 's', ARGV[at + 1] == 'in', ARGV[at + 2]
@@ -68,22 +64,22 @@ for k = 4, #KEYS do
     what = 'ttl'
   end
   if what then
-    wrong[#wrong + 1] = k .. ' ' .. what
-    if apply then
-      if not inside then
-        call(set and 'SREM' or 'ZREM', KEYS[k], id)
-      elseif set then
-        call('SADD', KEYS[k], id)
-      else
-        call('ZADD', KEYS[k], score, id)
-      end
-      if inside and keep ~= '0' then call('PEXPIRE', KEYS[k], keep) end
+    if not inside then
+      fault(k .. ' ' .. what, set and 'SREM' or 'ZREM', KEYS[k], id)
+    elseif set then
+      fault(k .. ' ' .. what, 'SADD', KEYS[k], id)
+    else
+      fault(k .. ' ' .. what, 'ZADD', KEYS[k], score, id)
     end
+    if inside and keep ~= '0' then mends[#mends + 1] = {'PEXPIRE', KEYS[k], keep} end
   end
   at = at + 3
 end
-if apply and keep ~= '0' and #wrong > 1 then
-  call('PEXPIRE', ledger, keep)
-  call('PEXPIRE', expires, keep)
+if apply then
+  for _, mend in ipairs(mends) do call(unpack(mend)) end
+  if keep ~= '0' and #wrong > 1 then
+    call('PEXPIRE', ledger, keep)
+    call('PEXPIRE', expires, keep)
+  end
 end
 return wrong

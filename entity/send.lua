@@ -1,5 +1,35 @@
 -- send: sends one event to a channel, or to the key of that number; its mode stands at argument `at`, longest stream, age of its oldest entry and envelope ('e' and what more is in it, or 'p') from `at` + 2.
 -- A part of other scripts, which have `now` and `ms`, and say by `keys` before which key the numbers begin.
+local types = {} -- of keys that were looked at
+
+-- needs refuses a key of another type, before anything is written.
+local function needs(key, want)
+  local is = types[key] or redis.call('TYPE', key).ok
+  if is ~= 'none' then types[key] = is end
+  if is ~= want and is ~= 'none' then
+    error({err = 'WRONGTYPE Operation against a key holding the wrong kind of value'}, 0)
+  end
+end
+
+-- drop takes ids out of an index. In a key of another type there is no entry.
+local function drop(key, kind, ...)
+  local is = types[key] or redis.call('TYPE', key).ok
+  if is ~= 'none' then types[key] = is end
+  if is == (kind == 'z' and 'zset' or 'set') then redis.call(kind == 'z' and 'ZREM' or 'SREM', key, ...) end
+end
+
+-- sendable refuses an event that the server would not take, before anything is written.
+local function sendable(at, target, keys)
+  local mode, may = ARGV[at], redis.acl_check_cmd -- a server before 7.0 cannot be asked
+  if mode == 'x' then
+    needs(KEYS[keys + target], 'stream')
+    may = not may or may('XADD', KEYS[keys + target], '*', 'data', '')
+  else
+    may = not may or may(mode == 's' and 'SPUBLISH' or 'PUBLISH', target, '')
+  end
+  if not may then error({err = 'NOPERM the user of this connection may not send the event of a change'}, 0) end
+end
+
 local function send(at, target, body, keys)
   local mode, length, age = ARGV[at], ARGV[at + 2], ARGV[at + 3]
   local enveloped = string.sub(ARGV[at + 4], 1, 1) == 'e'

@@ -51,11 +51,7 @@ for _ = 1, tonumber(ARGV[2 * n + 2]) do
     local one = tonumber(ARGV[i])
     if gone[one] then members[#members + 1] = ids[one] end
   end
-  if #members > 0 then
-    local reply = redis.pcall(ARGV[at] == 'z' and 'ZREM' or 'SREM', KEYS[key], unpack(members))
-    -- In a key of another type there is no entry. With any other error all is tried again.
-    if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then return reply end
-  end
+  if #members > 0 then drop(KEYS[key], ARGV[at], unpack(members)) end
   at = at + 2 + count
 end
 
@@ -65,7 +61,8 @@ while at <= #ARGV do
   if gone[one] then
     local body = {}
     for i = 0, parts - 1 do body[i + 1] = ARGV[at + 9 + 3 * i] end
-    local ok, err = pcall(send, at + 2, ARGV[at + 3], '{' .. table.concat(body, ',') .. '}', 0)
+    local ok, err = pcall(sendable, at + 2, ARGV[at + 3], 0)
+    if ok then ok, err = pcall(send, at + 2, ARGV[at + 3], '{' .. table.concat(body, ',') .. '}', 0) end
     if not ok then
       gone[one] = nil
       failed = type(err) == 'table' and err.err or tostring(err)

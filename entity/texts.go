@@ -311,7 +311,7 @@ func (x Texts[I, T]) put(ctx context.Context, key string, w TextWrite) (int64, e
 	a := x.s.action("put", keywright.Writes, key, err)
 	c.record = x.s.record(in)
 	c.expected = c.record
-	c.now = append(x.s.templates(wasNot, x.s.spec.OnCreate), x.s.templates(wasThere, x.s.spec.OnUpdate)...)
+	c.now = x.s.written(c.id)
 	out, err := x.s.write(ctx, &a, c, func(expected string) {
 		c.adds, c.drops = adds, append(drops[:len(drops):len(drops)], x.s.moved(recorded(expected), in)...)
 		c.dead = x.s.expired(c.id, expected)
@@ -335,7 +335,8 @@ func (x Texts[I, T]) take(c *call, w TextWrite) {
 
 func (x Texts[I, T]) update(ctx context.Context, key string, w TextWrite) (int64, error) {
 	p, err := x.some(key, w)
-	c := &call{id: x.s.id(key), condition: w.condition(present), expected: anyRecord, ttl: w.ttl(""), now: x.s.templates(wasThere, x.s.spec.OnUpdate)}
+	c := &call{id: x.s.id(key), condition: w.condition(present), expected: anyRecord, ttl: w.ttl("")}
+	c.now = x.s.templates(c.id, wasThere, x.s.spec.OnUpdate)
 	var needed bool
 	if err == nil {
 		x.s.stamp(c, false)

@@ -71,7 +71,7 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 		c.expected = known[0]
 	}
 	adds, drops := c.adds, c.drops
-	c.now = append(s.templates(wasNot, s.spec.OnCreate), s.templates(wasThere, s.spec.OnUpdate)...)
+	c.now = s.written(c.id)
 	out, err := s.write(ctx, &a, c, func(expected string) {
 		c.adds, c.drops, c.dead = adds, drops, s.expired(c.id, expected)
 		if expected != c.record {
@@ -268,7 +268,7 @@ func (p *patch[I, T]) text(ix *Index[T]) (string, error) {
 }
 
 func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition string, changes []Change[T], options []keywright.WriteOption) (int64, error) {
-	c := &call{condition: condition, expected: anyRecord, now: s.templates(wasThere, s.spec.OnUpdate)}
+	c := &call{condition: condition, expected: anyRecord}
 	key, err := s.spec.Key(id)
 	p, bad := s.patch(changes)
 	if err == nil {
@@ -276,6 +276,7 @@ func (s *Store[I, T]) update(ctx context.Context, name string, id I, condition s
 	}
 	if err == nil && s.err == nil {
 		c.id = s.id(key)
+		c.now = s.templates(c.id, wasThere, s.spec.OnUpdate)
 		if err = p.fill(key, c); err == nil {
 			err = s.lifetime(ctx, s.action(name, keywright.Writes, key, nil), p, c, options)
 		}
@@ -352,9 +353,10 @@ func (s *Store[I, T]) DeleteItem(ctx context.Context, item Item[I, T]) (bool, er
 func (s *Store[I, T]) remove(ctx context.Context, id I, condition string, known string) (bool, error) {
 	key, err := s.spec.Key(id)
 	a := s.action("delete", keywright.Idempotent, key, err)
-	c := &call{condition: condition, stamps: stamps{version: s.spec.Version}, now: s.templates(wasThere, s.spec.OnDelete)}
+	c := &call{condition: condition, stamps: stamps{version: s.spec.Version}}
 	if a.Err == nil {
 		c.id = s.id(key)
+		c.now = s.templates(c.id, wasThere, s.spec.OnDelete)
 		if c.expected = known; known == "" && !s.apart {
 			if c.expected, err = s.look(ctx, &a, c.id); err != nil {
 				return false, err

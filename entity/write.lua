@@ -32,15 +32,15 @@ local function renew(key, ttl)
   end
 end
 
--- texts gives pieces of an event, from the fields of the item; those whose field is missing are left out.
-local function texts(hash, id, at, parts)
+-- texts gives pieces of an event, from the fields of the item, or as they will be; those whose field is missing are left out.
+local function texts(hash, id, at, parts, fresh)
   local out, n = {}, 0
   for i = at, at + 3 * parts - 1, 3 do
     local field, form, text = ARGV[i + 1], ARGV[i + 2], ''
     if field == '#' then
       text = id
     elseif field ~= '' then
-      text = call('HGET', hash, field)
+      text = fresh and fresh[field] or call('HGET', hash, field)
     end
     if text then
       if form == 'q' then text = cjson.encode(text) end
@@ -66,10 +66,21 @@ local function emit(hash, id, k, at, last, case)
   end
 end
 
--- drop takes an id out of an index. In a key of another type there is no entry.
-local function drop(key, kind, id)
-  local reply = redis.pcall(kind == 'z' and 'ZREM' or 'SREM', key, id)
-  if type(reply) == 'table' and not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply) end
+-- ready refuses a write whose events cannot be sent. The fields that it writes are the arguments from `first` to `final`.
+local function ready(hash, id, k, at, last, case, first, final)
+  while at <= last do
+    local name, parts = tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7])
+    if ARGV[at] == case then
+      local target = ARGV[at + 2]
+      if name > 0 then
+        local fresh = {}
+        for i = first, final, 2 do if first > 0 then fresh[ARGV[i]] = ARGV[i + 1] end end
+        target = table.concat(texts(hash, id, at + 8, name, fresh))
+      end
+      sendable(at + 1, target, k)
+    end
+    at = at + 8 + 3 * (name + parts)
+  end
 end
 
 local new -- whether the call at work is about to make an item
@@ -95,7 +106,7 @@ local function write(k, a)
   local expected, record, condition, ttl, keep = ARGV[a + 3], ARGV[a + 4], ARGV[a + 5], ARGV[a + 6], ARGV[a + 7]
   local created, vfield, updated = ARGV[a + 8], ARGV[a + 9], ARGV[a + 10]
   local version = vfield ~= '' and call('HGET', hash, vfield)
-  local there = version or call('EXISTS', hash) == 1
+  local there = version or call('HLEN', hash) > 0
   version = version or '0'
   if condition == 'absent' then
     if there then return {'present', version, now} end
@@ -122,6 +133,13 @@ local function write(k, a)
   local drops = adds + 2 * ARGV[a + 14]
   local events = drops + 2 * ARGV[a + 15]
   local last = a + ARGV[a] - 1
+
+  -- What a server may refuse it refuses here, before anything is written.
+  if expires ~= ledger then needs(expires, 'zset') end
+  for i = adds, drops - 1, 2 do needs(KEYS[k + ARGV[i]], ARGV[i + 1] == '' and 'set' or 'zset') end
+  for i = drops, events - 1, 2 do types[KEYS[k + ARGV[i]]] = call('TYPE', KEYS[k + ARGV[i]]).ok end
+  ready(hash, id, k, events, last, there and 'old' or 'new', record == '' and 0 or pairs_, removed - 1)
+  if not there and had ~= '' then ready(hash, id, k, events, last, 'dead', 0, 0) end
 
   if record == '' then
     -- First what frees memory: behind it a full server takes the event, too.

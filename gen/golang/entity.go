@@ -22,6 +22,8 @@ type entityCode struct {
 	id     string  // the Go type of an id
 	key    string  // of a function from id to key
 	parse  string
+	ids    map[string]string // placeholder of the key → an expression of it, where `name` is the id
+	pieces []param           // of the key, that events carry
 	errs   int
 }
 
@@ -91,25 +93,39 @@ func (g *generator) identify(e *entityCode) {
 		}
 		g.printf("}\n\n")
 	}
+	e.parts()
 	if len(e.own) == 1 && len(e.shared) == 0 {
 		e.key, e.parse = e.name+"Key", "Parse"+e.name+"Key"
 		return
 	}
 	var build, read, assign []string
-	var scope gen.Names
 	for _, p := range e.params {
+		build = append(build, e.ids[p.place.Name])
 		if i := slices.IndexFunc(e.own, func(q param) bool { return q.place.Name == p.place.Name }); i >= 0 {
-			target := "id"
-			if len(e.own) > 1 {
-				target += "." + scope.Take(exported(p.place.Name))
-			}
-			build, read, assign = append(build, target), append(read, fmt.Sprint("part", i)), append(assign, fmt.Sprintf("%s = part%d\n", target, i))
+			target := "id" + strings.TrimPrefix(e.ids[p.place.Name], "name")
+			read, assign = append(read, fmt.Sprint("part", i)), append(assign, fmt.Sprintf("%s = part%d\n", target, i))
 			continue
 		}
-		build, read = append(build, p.name), append(read, "_")
+		read = append(read, "_")
 	}
-	e.key = fmt.Sprintf("func(id %s) (string, error) { return %sKey(%s) }", e.id, e.name, strings.Join(build, ", "))
+	e.key = fmt.Sprintf("func(name %s) (string, error) { return %sKey(%s) }", e.id, e.name, strings.Join(build, ", "))
 	e.parse = fmt.Sprintf("func(text string) (id %s, ok bool) {\n%s, ok := Parse%sKey(text)\n%sreturn id, ok\n}", e.id, strings.Join(read, ", "), e.name, strings.Join(assign, ""))
+}
+
+// parts says how the parts of a key are told from the id of an item and from what
+// all keys of the entity share.
+func (e *entityCode) parts() {
+	var scope gen.Names
+	e.ids = map[string]string{}
+	for _, p := range e.shared {
+		e.ids[p.place.Name] = p.name
+	}
+	for _, p := range e.own {
+		e.ids[p.place.Name] = "name"
+		if len(e.own) > 1 {
+			e.ids[p.place.Name] += "." + scope.Take(exported(p.place.Name))
+		}
+	}
 }
 
 // changes writes a variable with what makes changes of single fields.
@@ -328,6 +344,14 @@ func (g *generator) specRules(e *entityCode, add func(name, value string)) {
 			add("On"+gen.Title(on), g.emission(e, c))
 		}
 	}
+	var pieces []string
+	for _, p := range e.pieces {
+		p.name = e.ids[p.place.Name]
+		pieces = append(pieces, g.textOf(&p))
+	}
+	if len(pieces) > 0 {
+		add("Pieces", fmt.Sprintf("func(name %s) []string { return []string{%s} }", e.id, strings.Join(pieces, ", ")))
+	}
 }
 
 func convert(text, from, to string) string {
@@ -409,7 +433,17 @@ func literal(p *pattern.Pattern) string {
 	return b.String()
 }
 
-// part is a field of a message: the id of the item, or one of its fields.
+// piece is the number of a placeholder among those that events carry.
+func (e *entityCode) piece(p param) int {
+	i := slices.IndexFunc(e.pieces, func(q param) bool { return q.place.Name == p.place.Name })
+	if i < 0 {
+		i, e.pieces = len(e.pieces), append(e.pieces, p)
+	}
+	return i + 1
+}
+
+// part is a field of a message: the id of the item or a placeholder of its key, or
+// one of its fields.
 func (g *generator) part(e *entityCode, name string, t scalar.Type) (string, bool) {
 	value := g.use(module + "/value")
 	form := "Quoted"
@@ -418,6 +452,9 @@ func (g *generator) part(e *entityCode, name string, t scalar.Type) (string, boo
 	}
 	if len(e.own) == 1 && e.own[0].place.Name == name {
 		return fmt.Sprintf("{Name: %s, Form: %s.%s}", quote(name), value, form), true
+	}
+	if i := slices.IndexFunc(e.params, func(p param) bool { return p.place.Name == name }); i >= 0 {
+		return fmt.Sprintf("{Name: %s, Key: %d, Form: %s.%s}", quote(name), e.piece(e.params[i]), value, form), true
 	}
 	if slices.ContainsFunc(e.fields, func(f field) bool { return f.Field.Name == name }) {
 		return fmt.Sprintf("{Name: %s, Field: %s, Form: %s.%s}", quote(name), quote(name), value, form), true

@@ -74,6 +74,11 @@ func (c *context) emitted(e *keyspace.Entry, action string, ch *keyspace.Channel
 	}
 	at := e.At["emits."+action]
 	c.filled(ch, at, e.Name, what, fix, known)
+	for _, p := range ch.Pattern.Placeholders() {
+		if ch.Durable != nil && action != "expire" && !placeholder(e, p.Name) && always(p.Name) {
+			c.report(at, e.Name, "use placeholders of the key of "+e.Name+" only", "%s, a stream whose key depends on %s: an item can change that, and the step that changes it must know the key before", what, p.Name)
+		}
+	}
 	for _, m := range ch.Message {
 		if f := fieldOf(e, m.Name); f != nil && (f.Type.Encrypted || m.Type.Encrypted) {
 			c.report(at, e.Name, "leave it out of the message", "%s with %s, which is encrypted: it is sealed for the key of the item, and opens nowhere else", what, m.Name)

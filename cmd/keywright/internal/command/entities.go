@@ -321,6 +321,13 @@ func storeOf(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, d di
 	}
 	if ch := ks.Channel(e.Emits["expire"]); ch != nil {
 		spec.OnExpire = []entity.Event{eventOf(e, d, ch)}
+		spec.Pieces = func(id string) (texts []string) {
+			found, _ := placeholders(main, spec.Prefix+id+spec.Suffix, nil)
+			for _, p := range main.Placeholders() {
+				texts = append(texts, found[p.Name])
+			}
+			return texts
+		}
 	}
 	return entity.New(c, spec, err), nil
 }
@@ -367,8 +374,8 @@ func eventOf(e *keyspace.Entry, d division, ch *keyspace.Channel) entity.Event {
 	}
 	part := func(name string, t scalar.Type) entity.Part {
 		p := entity.Part{Name: name, Field: name, Form: forms[t.Kind]}
-		if len(d.own) == 1 && d.own[0] == name {
-			p.Field = ""
+		if i := slices.IndexFunc(e.Keys[0].Pattern.Placeholders(), func(q pattern.Placeholder) bool { return q.Name == name }); i >= 0 {
+			p.Field, p.Key = "", 1+i
 		}
 		return p
 	}
