@@ -2601,7 +2601,7 @@ func (k *Keyspace) TriviaGameStore(guildID string) TriviaGameStore {
 	spec := entity.Spec[string, TriviaGameValue]{
 		Entry:  &entry_TriviaGame,
 		Prefix: "trivia:" + guildID + ":game:",
-		Key:    func(id string) (string, error) { return TriviaGameKey(guildID, id) },
+		Key:    func(name string) (string, error) { return TriviaGameKey(guildID, name) },
 		Parse: func(text string) (id string, ok bool) {
 			_, part0, ok := ParseTriviaGameKey(text)
 			id = part0
