@@ -108,6 +108,9 @@ func (w alike) left(prefix string) (out []string) {
 		}
 		slices.Sort(texts)
 		hours := (w.s.Do("PTTL", key).(int64) + 60_000) / 3_600_000
+		for i := range texts { // a record has the names of keys
+			texts[i] = strings.NewReplacer("|s"+prefix+":", "|s:", "|z"+prefix+":", "|z:").Replace(texts[i])
+		}
 		out = append(out, fmt.Sprintf("%s %q %dh", strings.TrimPrefix(key, prefix), texts, hours))
 	}
 	slices.Sort(out)

@@ -61,7 +61,11 @@ func (s *Store[I, T]) act(ctx context.Context, its []*intent) error {
 func (s *Store[I, T]) batches(its []*intent) (all []*batch) {
 	byKey := map[string]*batch{}
 	for _, it := range its {
-		for _, e := range s.keysNamed(it.members) {
+		keys := s.keysNamed(it.members)
+		if !it.item.there { // where it is in an index of another version it stays while it lives
+			keys = append(keys, s.unknown(it.members)...)
+		}
+		for _, e := range keys {
 			b := byKey[e.key]
 			if b == nil {
 				b = &batch{entry: e, until: s.until(it)}

@@ -183,7 +183,7 @@ func (l *inspection[I, T]) entry(should bool, score, found string, ttl int64) st
 func (l *inspection[I, T]) books() {
 	item, known := l.it.item, map[string]string{}
 	for name, text := range pairs(strings.TrimPrefix(l.before.text, "=")) {
-		known[name] = text
+		known[named(name)] = text
 	}
 	_, plain := known["#"]
 	there := l.before.text != "" && (!plain || known["~"] == "x")
@@ -202,7 +202,7 @@ func (l *inspection[I, T]) books() {
 func (l *inspection[I, T]) recorded(record string, known map[string]string) bool {
 	n := 0
 	for name, text := range pairs(record) {
-		if n++; known[name] != text {
+		if n++; known[named(name)] != text {
 			return false
 		}
 	}
@@ -222,7 +222,7 @@ func (s *Store[I, T]) mend(ctx context.Context, id string, keys []string) error 
 	for _, key := range keys {
 		for i := range s.spec.Indexes {
 			if ix := &s.spec.Indexes[i]; ix.Field != "" && ix.has(key) {
-				members = appendRecord(members, ix.Name, ix.text(key))
+				members = appendRecord(members, s.tags[i], ix.text(key))
 			}
 		}
 	}

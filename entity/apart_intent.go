@@ -114,7 +114,7 @@ func (s *Store[I, T]) close(ctx context.Context, all ...closing) ([]string, erro
 	keys, args := s.bookKeys(), []string{s.graceMS(), s.keeps, strconv.Itoa(len(all))}
 	for _, c := range all {
 		at := len(args)
-		args = append(args, "", c.id, c.token, c.stamp, c.found, c.item.record, c.ending())
+		args = append(args, "", c.id, c.token, c.stamp, c.found, s.leaving(c.intent), c.ending())
 		keys, args = appendEvents(keys, args, c.events)
 		args[at] = strconv.Itoa(len(args) - at)
 	}
@@ -138,6 +138,16 @@ func (s *Store[I, T]) close(ctx context.Context, all ...closing) ([]string, erro
 		}
 	}
 	return verdicts, nil
+}
+
+// leaving is what the ledger is to say of an item that was found: indexes that this
+// program does not know are left as they are.
+func (s *Store[I, T]) leaving(it *intent) string {
+	if !it.item.there {
+		return ""
+	}
+	rest := s.record(nil, it.record)[1:]
+	return it.item.record + rest
 }
 
 // stateOf is an item by the texts of some of its fields.
@@ -198,7 +208,7 @@ func (s *Store[I, T]) keysNamed(members string) (keys []entry) {
 		}
 	}
 	for name, text := range pairs(members) {
-		if ix, err := s.index(name); err == nil {
+		if ix, err := s.index(named(name)); err == nil && !s.foreign(name) {
 			add(ix, ix.keyOf(text))
 		}
 	}

@@ -378,7 +378,7 @@ func (s *Store[I, T]) moved(old, in map[string]string) (drops []entry) {
 
 // all are the entries of an item.
 func (s *Store[I, T]) all(record string) (drops []entry) {
-	drops = s.moved(recorded(record), nil)
+	drops = append(s.moved(recorded(record), nil), s.unknown(record)...)
 	for i := range s.spec.Indexes {
 		if ix := &s.spec.Indexes[i]; ix.Field == "" {
 			drops = append(drops, ix.drop(ix.Prefix))

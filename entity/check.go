@@ -204,7 +204,17 @@ func (c *check[I, T]) compare(ctx context.Context, id string) (again bool, err e
 	if err != nil {
 		return false, err
 	}
+	a := s.action("check", keywright.Reads, s.key(id), nil)
+	had, err := s.look(ctx, &a, id)
+	if err != nil {
+		return false, err
+	}
 	entries, record := s.should(texts, there)
+	if record = s.record(recorded(record), had); !there {
+		for _, e := range s.unknown(had) {
+			entries = append(entries, shouldBe{entry: e, in: "out"})
+		}
+	}
 	for key := range c.suspects[id] {
 		if !slices.ContainsFunc(entries, func(e shouldBe) bool { return e.key == key }) {
 			entries = append(entries, shouldBe{entry: s.dropOf(key), in: "out"})

@@ -20,7 +20,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -117,6 +116,7 @@ type Store[I, T any] struct {
 	apart    bool   // its keys lie in several slots of a cluster
 	renewed  *memo
 	seen     foresight
+	tags     []string // of the indexes, as records have them
 
 	windows windows                     // of intents, if it is apart
 	hook    func(step, id string) error // of tests: between the steps; an error is a process that dies there
@@ -137,6 +137,7 @@ func New[I, T any](c *keywright.Client, spec *Spec[I, T], err error) *Store[I, T
 		s.stamped[name] = name != ""
 	}
 	s.database = inDatabase(c)
+	s.tag()
 	s.keeps = fmt.Sprint(spec.IndexTTL.Milliseconds())
 	s.scripts = keywright.Part(c, newScripts)
 	s.putter = newPutter(c, s)
@@ -257,53 +258,6 @@ func (s *Store[I, T]) invalid(op string, err error) error {
 	}
 	out.Op, out.Entry = op, s.spec.Entry.Name
 	return &out
-}
-
-// record is what the ledger says of an item: by the name of each index that has a
-// key per value, that value, also of an item that is not in it as it lacks the
-// score.
-func (s *Store[I, T]) record(in map[string]string) string {
-	record := append(make([]byte, 0, 64), Record()...)
-	for i := range s.spec.Indexes {
-		ix := &s.spec.Indexes[i]
-		if text := in[ix.Name]; ix.Field != "" && text != "" {
-			record = appendRecord(record, ix.Name, text)
-		}
-	}
-	return string(record)
-}
-
-// Record is the text of an item in the ledger: names of indexes with a key per
-// value, each with the value that the item is under. It is never empty, so that an
-// item of no such index is in the ledger too.
-func Record(namesAndValues ...string) []byte {
-	record := []byte{'='}
-	for i := 0; i+1 < len(namesAndValues); i += 2 {
-		record = appendRecord(record, namesAndValues[i], namesAndValues[i+1])
-	}
-	return record
-}
-
-func appendRecord(dst []byte, name, text string) []byte {
-	dst = append(append(dst, name...), '=')
-	dst = append(strconv.AppendInt(dst, int64(len(text)), 10), ':')
-	return append(dst, text...)
-}
-
-// recorded reads a record. What it does not understand it leaves out.
-func recorded(record string) map[string]string {
-	in := map[string]string{}
-	rest := strings.TrimPrefix(record, "=")
-	for rest != "" {
-		name, after, ok := strings.Cut(rest, "=")
-		size, after, ok2 := strings.Cut(after, ":")
-		n, err := strconv.Atoi(size)
-		if !ok || !ok2 || err != nil || n < 0 || n > len(after) {
-			return in
-		}
-		in[name], rest = after[:n], after[n:]
-	}
-	return in
 }
 
 // keyOf is the key of an index for a value.

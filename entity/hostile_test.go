@@ -119,6 +119,7 @@ func TestThousandsLeaveNothing(t *testing.T) {
 // TestRecord: a record says what went in, whatever that is.
 func TestRecord(t *testing.T) {
 	s := &Store[string, note]{spec: noteSpec("n")}
+	s.tag()
 	rapid.Check(t, func(t *rapid.T) {
 		in := map[string]string{}
 		for _, name := range []string{"kind", "context", "priority+created"} {
@@ -139,6 +140,7 @@ func FuzzRecorded(f *testing.F) {
 		f.Add(text)
 	}
 	s := &Store[string, note]{spec: noteSpec("n")}
+	s.tag()
 	f.Fuzz(func(t *testing.T, text string) {
 		in := recorded(text)
 		known := map[string]string{}

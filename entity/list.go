@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,6 +91,7 @@ func (s *Store[I, T]) List(ctx context.Context, q Query[T]) (Page[I, T], error) 
 		return Page[I, T]{}, err
 	}
 	p := Page[I, T]{Items: make([]Item[I, T], 0, len(rows)), Next: next, Gone: gone}
+	rows = s.belonging(&q, s.names, rows)
 	for _, row := range rows {
 		id, key, err := s.named(row.id)
 		if err != nil {
@@ -119,10 +121,36 @@ func (s *Store[I, T]) rows(ctx context.Context, q Query[T]) (rows []row, next st
 	return rows, next, gone, err
 }
 
+// belonging are the rows whose items say themselves that they are in the indexes of a
+// query. An index can be wrong of an item that a program has changed which does not
+// know the index, as in the middle of a deploy.
+func (s *Store[I, T]) belonging(q *Query[T], fields []string, rows []row) []row {
+	out := make([]row, 0, len(rows))
+	for _, r := range rows {
+		belongs := true
+		for _, of := range append([]Of[T]{q.Of}, q.And...) {
+			if i := slices.Index(fields, of.index.Field); of.index.Field != "" && i >= 0 {
+				text, err := r.texts[i].ToString()
+				belongs = belongs && err == nil && of.index.keyOf(text) == of.key
+			}
+		}
+		if belongs {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // IDs is List without the items.
 func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (ids []I, next string, err error) {
-	rows, next, _, err := s.list(ctx, q, nil)
-	for _, row := range rows {
+	var fields []string
+	for _, of := range append([]Of[T]{q.Of}, q.And...) {
+		if of.index != nil && of.index.Field != "" && !s.apart { // else the items were looked at
+			fields = append(fields, of.index.Field)
+		}
+	}
+	rows, next, _, err := s.list(ctx, q, fields)
+	for _, row := range s.belonging(&q, fields, rows) {
 		id, _, bad := s.named(row.id)
 		if bad != nil {
 			return nil, "", bad

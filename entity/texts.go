@@ -314,7 +314,7 @@ func (x Texts[I, T]) put(ctx context.Context, key string, w TextWrite) (int64, e
 	c.now = x.s.written(c.id)
 	out, err := x.s.write(ctx, &a, c, func(expected string) {
 		c.adds, c.drops = adds, append(drops[:len(drops):len(drops)], x.s.moved(recorded(expected), in)...)
-		c.dead = x.s.expired(c.id, expected)
+		c.record, c.dead = x.s.record(in, expected), x.s.expired(c.id, expected)
 	})
 	return out.version, err
 }

@@ -74,6 +74,7 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 	c.now = s.written(c.id)
 	out, err := s.write(ctx, &a, c, func(expected string) {
 		c.adds, c.drops, c.dead = adds, drops, s.expired(c.id, expected)
+		c.record = s.record(in, expected)
 		if expected != c.record {
 			c.drops = append(drops[:len(drops):len(drops)], s.moved(recorded(expected), in)...)
 		}
@@ -242,7 +243,7 @@ func (p *patch[I, T]) moves(record string, c *call) (needed bool, err error) {
 	c.drops = p.store.moved(old, in)
 	c.record = anyRecord
 	if needed {
-		c.record = p.store.record(in)
+		c.record = p.store.record(in, record)
 	}
 	return needed, nil
 }

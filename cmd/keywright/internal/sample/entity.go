@@ -90,10 +90,22 @@ func (ix *indexer) add(item Key, known map[string]string) {
 // bookkeeping is what an entity keeps beside its indexes: when each item ends,
 // where it is, and who sweeps.
 func (ix *indexer) bookkeeping(item Key, known map[string]string) {
-	var record []string
+	var record []entity.Place
 	for _, index := range ix.entry.Index {
-		if text, ok := known[index.Field]; ok {
-			record = append(record, index.Name, text)
+		text, ok := known[index.Field]
+		if ok || index.Field == "" && index.Score != "expires" {
+			place := entity.Place{Index: index.Name, Sorted: index.Score != "", Value: text}
+			to := &place.Prefix
+			for _, e := range index.Key.Pattern.Elements() {
+				if e.Placeholder < 0 {
+					*to += e.Literal
+				} else if name := index.Key.Pattern.Placeholders()[e.Placeholder].Name; name == index.Field {
+					to = &place.Suffix
+				} else {
+					*to += known[name]
+				}
+			}
+			record = append(record, place)
 		}
 	}
 	for _, decl := range ix.entry.Keys[1:] {
