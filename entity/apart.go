@@ -55,10 +55,6 @@ type windows struct {
 // usual windows: the clocks of two servers of a cluster differ by less than 5 s.
 var usual = windows{act: 5 * time.Second, due: 10 * time.Second}
 
-// pending is the field of the ledger that says when intents are due, where items
-// never expire and there is no zset for it.
-const pending = "\x00"
-
 // fixed is the slot of all keys with these ends, if they share one.
 func fixed(prefix, suffix string) (uint16, bool) {
 	if _, ok := slot.Tag([]byte(prefix)); ok {
@@ -89,6 +85,9 @@ func (s *Store[I, T]) place() {
 		s.apart = s.apart || !one || at != home
 	}
 	err := s.books(home)
+	if err == nil && s.apart && s.spec.Expires+s.spec.Pending == "" {
+		err = errors.New("there is no key for open intents")
+	}
 	if err == nil && s.apart {
 		err = errors.Join(s.reachable(s.spec.OnExpire, home, true), s.reachable(s.spec.OnCreate, items, together),
 			s.reachable(s.spec.OnUpdate, items, together), s.reachable(s.spec.OnDelete, items, together))
@@ -100,7 +99,7 @@ func (s *Store[I, T]) place() {
 
 // books: what is written with the ledger lies where it lies.
 func (s *Store[I, T]) books(home uint16) error {
-	for _, key := range []string{s.spec.Expires, s.spec.Lease} {
+	for _, key := range []string{s.spec.Expires, s.spec.Pending, s.spec.Lease} {
 		if key != "" && slot.Of([]byte(key)) != home {
 			return fmt.Errorf("%s and %s lie in different cluster slots", key, s.spec.Ledger)
 		}

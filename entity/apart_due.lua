@@ -1,35 +1,21 @@
 #!lua flags=allow-oom
 -- apart_due: takes or renews the lease of the sweep, and opens intents for items that are past their expiry, and for those whose intents are due: it takes these over.
 --
--- KEYS[1] the expiry zset (the ledger again if items never expire), KEYS[2] the ledger, KEYS[3] the lease of the sweep (absent if items never expire)
+-- KEYS[1] the zset of when ids are due, KEYS[2] the ledger, KEYS[3] the lease of the sweep (absent if items never expire)
 -- ARGV[1] ms after which an intent may be taken over, ARGV[2] who asks, ARGV[3] the token of the intents, ARGV[4] lease in ms, ARGV[5] items, at most
 -- Returns {{'' or ms until the lease of another ends, ms until an item is due ('' none)}, {id, token, ms, stamp, state, record, ends, segments}, …}
 -- Round trips: 1
-local grace = tonumber(ARGV[1])
+local grace, lease = tonumber(ARGV[1]), true
 --include apart_entry.lua
+local ids = call('ZRANGE', due, '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[5])
+local first = call('ZRANGE', due, 0, 0, 'WITHSCORES')[2]
+if #ids > 0 then call('HGET', ledger, ids[1]) end -- of another type it is refused here
 if KEYS[3] then
   local holder = call('GET', KEYS[3])
   if holder and holder ~= ARGV[2] then
     return {{tostring(math.max(call('PTTL', KEYS[3]), 1)), ''}}
   end
   call('SET', KEYS[3], ARGV[2], 'PX', ARGV[4])
-end
-
-local ids, first = {}, nil
-if timed then
-  ids = call('ZRANGE', expires, '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[5])
-  first = call('ZRANGE', expires, 0, 0, 'WITHSCORES')[2]
-else
-  local id
-  segments(call('HGET', ledger, PENDING) or '', 1, function(name, value)
-    if name == 'i' then
-      id = value
-    elseif tonumber(value) <= ms and #ids < tonumber(ARGV[5]) then
-      ids[#ids + 1] = id
-    elseif not first or tonumber(value) < tonumber(first) then
-      first = value
-    end
-  end)
 end
 
 local out = {{'', first and fmt('%.0f', math.max(first - ms, 0)) or ''}}

@@ -1,13 +1,16 @@
 -- apart_entry: reads and writes what the ledger says of an id, where an entity lies in several slots. A part of other scripts.
--- They have KEYS[1] the expiry zset (the ledger again if items never expire), KEYS[2] the ledger, `grace` in ms, and call now() first.
+-- They have KEYS[1] the zset of when ids are due: of expiry times and open intents, KEYS[2] the ledger, and `grace` in ms.
 -- An entry is '=' and segments `name=length:text`. Those named after an index are where the item is; the others:
 --   '#' a stamp, another one after every change; '@' ms when the item ends, at the earliest ('' never);
 --   '~' 'x' there is an item, 'k' one was deleted while others wrote, '-' none
 --   '!' an open intent, of segments: 't' its token, 'o' ms when it was opened, 'k' its kind, 'm' the segments of where its owner may put or remove the id
 local call, fmt = redis.call, string.format
-local expires, ledger = KEYS[1], KEYS[2]
-local timed = expires ~= ledger
-local PENDING = '\0' -- the field of the ledger that says when intents are due, where there is no zset
+local due, ledger = KEYS[1], KEYS[2]
+call('ZCARD', due) -- of another type it is refused before anything is written
+for i = 3, #KEYS do -- streams
+  local is = call('TYPE', KEYS[i]).ok
+  if is ~= 'stream' and is ~= 'none' and not lease then return redis.error_reply('WRONGTYPE a stream of this entity is a ' .. is) end
+end
 local t = call('TIME')
 local ms, micros = t[1] * 1000 + math.floor(t[2] / 1000), t[1] * 1000000 + t[2]
 local now = fmt('%.0f', ms)
@@ -61,26 +64,16 @@ end
 
 -- schedule says when a sweeper must look at an id; never without a time.
 local function schedule(id, at)
-  if timed then
-    if at then call('ZADD', expires, fmt('%.0f', at), id) else call('ZREM', expires, id) end
-    return
-  end
-  local out, skip = '', false
-  segments(call('HGET', ledger, PENDING) or '', 1, function(name, value, both)
-    if name == 'i' then skip = value == id end
-    if not skip then out = out .. both end
-  end)
-  if at then out = out .. segment('i', id) .. segment('d', fmt('%.0f', at)) end
-  if out == '' then call('HDEL', ledger, PENDING) else call('HSET', ledger, PENDING, out) end
+  if at then call('ZADD', due, fmt('%.0f', at), id) else call('ZREM', due, id) end
 end
 
 local function save(id, e)
-  local next = e.state == 'x' and timed and tonumber(e.ends) or nil
+  local next = e.state == 'x' and tonumber(e.ends) or nil
   local out = {'=' .. segment('#', e.stamp) .. segment('@', e.ends) .. segment('~', e.state) .. e.record}
   for n, i in ipairs(e.intents) do
     out[n + 1] = segment('!', segment('t', i.t) .. segment('o', i.o) .. segment('k', i.k) .. segment('m', i.m))
-    local due = i.o + grace
-    if not next or due < next then next = due end
+    local over = i.o + grace
+    if not next or over < next then next = over end
   end
   if #e.intents == 0 and e.state ~= 'x' then
     call('HDEL', ledger, id)
@@ -93,5 +86,5 @@ end
 local function renew(keep)
   if keep == '0' then return end
   call('PEXPIRE', ledger, keep)
-  if timed then call('PEXPIRE', expires, keep) end
+  call('PEXPIRE', due, keep)
 end

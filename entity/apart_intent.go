@@ -50,7 +50,7 @@ func newIntent(id, kind string) *intent { return &intent{id: id, kind: kind, tok
 
 // bookKeys are the keys of what lies with the ledger.
 func (s *Store[I, T]) bookKeys() []string {
-	return []string{cmp.Or(s.spec.Expires, s.spec.Ledger), s.spec.Ledger}
+	return []string{cmp.Or(s.spec.Expires, s.spec.Pending), s.spec.Ledger}
 }
 
 // graceMS is when an intent may be taken over, as scripts have it.

@@ -281,7 +281,7 @@ func apartMutations(t *testing.T, c *keywrighttest.Cluster) {
 		"not (deleting and early)":                                               {"true", "an item is deleted by one who dies"},
 		"elseif longer and ARGV[4] == '' then\n  code = 'shorter'":               {"elseif longer and ARGV[4] == '' then", "an item is shortened by one who dies"},
 		"e.state, e.record, e.ends = 'x', ARGV[a + 5], ARGV[a + 6]":              {"e.state, e.record, e.ends = 'x', ARGV[a + 5], ''", "an item is prolonged"},
-		"local due = i.o + grace\n    if not next or due < next then next = due": {"if not next then next = i.o + 1e12", "a writer dies before the indexes, and time passes"},
+		"local over = i.o + grace\n    if not next or over < next then next = over": {"if not next then next = i.o + 1e12", "a writer dies before the indexes, and time passes"},
 	} {
 		n++
 		prefix := fmt.Sprint("m", n)

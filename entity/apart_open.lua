@@ -2,12 +2,12 @@
 -- apart_open: notes an intent, before anything is done: who dies behind this step is cleaned up behind. A second time it renews it.
 -- It goes through on a full server, so that what frees memory can begin; an item that takes memory is refused in the next step.
 --
--- KEYS[1] the expiry zset (the ledger again if items never expire), KEYS[2] the ledger
+-- KEYS[1] the zset of when ids are due, KEYS[2] the ledger
 -- ARGV[1] ms after which an intent may be taken over, ARGV[2] TTL of the index keys in ms ('0' none)
 -- ARGV[3] id, ARGV[4] token, ARGV[5] kind ('w' write, 'd' delete, 't' a TTL, 'r' repair), ARGV[6] segments of where the item will be
 -- Returns {ms, stamp, state, record, ends, segments of where it may be}
 -- Round trips: 1
-local grace = tonumber(ARGV[1])
+local grace, lease = tonumber(ARGV[1]), false
 --include apart_entry.lua
 local id, token, members = ARGV[3], ARGV[4], ARGV[6]
 local e = read(id)

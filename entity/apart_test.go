@@ -157,13 +157,8 @@ func apartExpiry(t *testing.T, c *keywrighttest.Cluster) {
 	}
 }
 
-// apartNever: items that never expire have no zset; the ledger says when intents are
-// due.
+// apartNever: items that never expire have a zset of open intents alone.
 func apartNever(t *testing.T, c *keywrighttest.Cluster) {
-	forever := func(spec *Spec[string, note]) {
-		spec.Expires, spec.Lease, spec.IndexTTL = "", "", 0
-		spec.Entry = &keywright.Entry{Name: "note", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever}}
-	}
 	a_, b := spread(t, c.URL(), "never", forever), spread(t, c.URL(), "never", forever)
 	a_.windows, b.windows = quick, windows{act: usual.act, due: quick.due}
 	for i, step := range []string{"written", "indexed", "opened"} {

@@ -40,6 +40,7 @@ type Spec[I, T any] struct {
 
 	Expires string // the zset of expiry times; "" if items never expire
 	Ledger  string // the hash of what is where
+	Pending string // the zset of open intents, where items never expire (in a cluster only)
 	Lease   string // who sweeps
 
 	IndexTTL time.Duration // of all these keys, renewed with every write; 0: none

@@ -365,9 +365,7 @@ func (s *Store[I, T]) ledger(ctx context.Context) iter.Seq2[[]registration, erro
 			}, func(r rueidis.RedisResult) (rueidis.ScanEntry, error) { return r.AsScanEntry() })
 			var out []registration
 			for i := 0; i+1 < len(page.Elements); i += 2 {
-				if page.Elements[i] != pending {
-					out = append(out, registration{page.Elements[i], page.Elements[i+1]})
-				}
+				out = append(out, registration{page.Elements[i], page.Elements[i+1]})
 			}
 			if !yield(out, err) || err != nil || page.Cursor == 0 {
 				return

@@ -83,7 +83,9 @@ func (b *builder) bookkeeping() {
 		b.addRole(&Key{Role: "expiry", Kind: ZSet, TTL: ttl, Member: id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "When each " + b.e.Name + " ends."}, base, "expiry")
 	}
 	b.addRole(&Key{Role: "ledger", Kind: Hash, TTL: ttl, Field: id, Item: &scalar.Type{}, Doc: "In which indexes each " + b.e.Name + " is."}, base, "ledger")
-	if b.e.TTL.Policy != TTLNone {
+	if b.e.TTL.Policy == TTLNone {
+		b.addRole(&Key{Role: "pending", Kind: ZSet, TTL: ttl, Member: id, Score: &scalar.Type{Kind: scalar.UnixMS}, Doc: "In a cluster: which " + b.e.Name + " is being changed, and when another may finish that."}, base, "pending")
+	} else {
 		b.addRole(&Key{Role: "sweep", Kind: String, TTL: atMost(sweepTTL), Value: &scalar.Type{}, Doc: "Which process cleans up behind each " + b.e.Name + " that has expired."}, base, "sweep")
 	}
 }

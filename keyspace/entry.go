@@ -40,7 +40,7 @@ var kinds = map[string]kind{
 	"lock":      {Lock, String, []string{"notify", "fence", "waiters", "shared"}, (*builder).lock},
 	"queue":     {Queue, List, []string{"order", "value", "job", "result", "leases", "delayed", "dead", "state", "workers", "runs", "unique", "notify", "lease", "retry"}, (*builder).queue},
 	"ranking":   {Ranking, ZSet, []string{"member", "score", "ties", "cached", "window"}, (*builder).ranking},
-	"entity":    {Entity, Hash, []string{"fields", "index", "emits", "stamps", "ttl_by", "expiry", "ledger", "sweep"}, (*builder).entity},
+	"entity":    {Entity, Hash, []string{"fields", "index", "emits", "stamps", "ttl_by", "expiry", "ledger", "pending", "sweep"}, (*builder).entity},
 	"counter":   {Counter, String, nil, (*builder).counter},
 	"ratelimit": {RateLimit, String, []string{"rate", "algorithm"}, (*builder).rateLimit},
 	"script":    {Script, "", []string{"file", "keys", "args", "returns", "effect"}, nil},

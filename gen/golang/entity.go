@@ -211,7 +211,7 @@ func (g *generator) spec(e *entityCode, pkg string) string {
 			lines = append(lines, name+": "+value)
 		}
 	}
-	expires, ledger, lease := key("expires"), key("ledger"), key("sweep")
+	expires, ledger, lease, pending := key("expires"), key("ledger"), key("sweep"), key("pending")
 	first, last := e.around(e.own)
 	add("Entry", "&entry_"+e.name)
 	add("Prefix", g.concat(&b, e.keyCode, e.elems[:first], &scope))
@@ -230,6 +230,7 @@ func (g *generator) spec(e *entityCode, pkg string) string {
 	}
 	add("Expires", expires)
 	add("Ledger", ledger)
+	add("Pending", pending)
 	add("Lease", lease)
 	if t := e.role("ledger").TTL; t.Policy == keyspace.TTLExpires {
 		add("IndexTTL", g.duration(t.Max))

@@ -291,7 +291,7 @@ func storeOf(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, d di
 		return key[len(spec.Prefix) : len(key)-len(spec.Suffix)], true
 	}
 	var err error
-	for role, to := range map[string]*string{"expiry": &spec.Expires, "ledger": &spec.Ledger, "sweep": &spec.Lease} {
+	for role, to := range map[string]*string{"expiry": &spec.Expires, "ledger": &spec.Ledger, "pending": &spec.Pending, "sweep": &spec.Lease} {
 		if p := roleOf(e, role); p != nil && err == nil {
 			*to, err = name(p, values)
 		}

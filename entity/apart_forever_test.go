@@ -1,0 +1,105 @@
+package entity
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/slot"
+)
+
+// forever makes an entity whose items never expire.
+func forever(spec *Spec[string, note]) {
+	entry := *spec.Entry
+	entry.TTL = keywright.TTL{Policy: keywright.Forever, Text: "none"}
+	spec.Entry = &entry
+	spec.Expires, spec.Lease, spec.Pending, spec.IndexTTL = "", "", spec.Ledger+":pending", 0
+}
+
+// home is the server of the ledger.
+func home(c *keywrighttest.Cluster, s *Store[string, note]) *keywrighttest.Server {
+	return c.Nodes[int(slot.Of([]byte(s.spec.Ledger)))*c.Primaries/16384]
+}
+
+// TestOpenIntentsCostLittle: a write under 10,000 open intents sends as little as
+// with none, and no step of it or of the sweep holds the server.
+func TestOpenIntentsCostLittle(t *testing.T) {
+	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
+		s := spread(t, c.URL(), "n", forever)
+		ctx := t.Context()
+		server := home(c, s)
+		_, err := s.Create(ctx, "x", a("k", 5)) // the scripts are known
+		must(t, err)
+		work := func(id string) (commands, bytes int) {
+			w := server.RecordScripts()
+			must(t, s.open(ctx, newIntent(id, writing), ""))
+			for _, call := range w.Calls() {
+				commands += len(call.Commands)
+				for _, command := range call.Commands {
+					bytes += len(fmt.Sprint(command))
+				}
+			}
+			return commands, bytes
+		}
+		commands, bytes := work("y")
+		for i := range 10_000 {
+			server.Do("ZADD", s.spec.Pending, "1", fmt.Sprint("old", i))
+			server.Do("HSET", s.spec.Ledger, fmt.Sprint("old", i), fmt.Sprintf("=#=0:@=0:~=1:-!=%d:t=1:to=1:1k=1:wm=0:", len("t=1:to=1:1k=1:wm=0:")))
+		}
+		if more, longer := work("z"); more != commands || longer > bytes+100 {
+			t.Errorf("with 10,000 open intents one more takes %d commands of %d bytes, not %d of %d", more, longer, commands, bytes)
+		}
+		_, err = s.Sweep(ctx, SweepOptions{Rate: 1 << 30})
+		must(t, err)
+		if n := server.Do("ZCARD", s.spec.Pending).(int64); n != 2 { // y and z are not due
+			t.Errorf("%d intents are left", n)
+		}
+	})
+}
+
+// TestAnyTextIsAnID: also that of one zero byte, alone and apart.
+func TestAnyTextIsAnID(t *testing.T) {
+	brands(t, func(t *testing.T, _ *keywrighttest.Server, notes *Store[string, note]) {
+		_, err := notes.Create(t.Context(), "\x00", a("k", 5))
+		must(t, err)
+		all(t, notes, "\x00")
+	})
+	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
+		s := spread(t, c.URL(), "n", forever)
+		s.windows = windows{act: time.Second, due: 2 * time.Second}
+		for _, id := range []string{"\x00", "1"} {
+			_, err := s.Create(t.Context(), id, a("k", 5))
+			must(t, err)
+		}
+		all(t, s, "\x00", "1")
+		if got := sound(t, s); got.Items != 2 {
+			t.Errorf("%+v", got)
+		}
+		must(t, s.open(t.Context(), newIntent("\x00", writing), ""))
+		eventually(t, "what is open is swept", func() bool {
+			_, err := s.Sweep(t.Context(), SweepOptions{})
+			return err == nil && home(c, s).Do("ZCARD", s.spec.Pending).(int64) == 0
+		})
+		all(t, s, "\x00", "1")
+	})
+}
+
+// all fails unless these items are there.
+func all(t *testing.T, s *Store[string, note], ids ...string) {
+	t.Helper()
+	there := map[string]bool{}
+	for item, err := range s.All(t.Context()) {
+		must(t, err)
+		there[item.ID] = true
+	}
+	for _, id := range ids {
+		if !there[id] {
+			t.Errorf("All has not %q", id)
+		}
+	}
+	if len(there) != len(ids) {
+		t.Errorf("%d items, not %d", len(there), len(ids))
+	}
+}
