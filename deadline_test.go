@@ -75,11 +75,10 @@ func applies(err error) bool {
 }
 
 // unsent fails the test for a call that says that something may have been applied.
-// Not asked are calls that may travel with those of others of whom one still waits,
-// and locks, which are careful: what they say that may be held they also release.
+// Not asked are calls that may travel with those of others of whom one still waits.
 func unsent(t *testing.T) func(string, error) {
 	return func(name string, err error) {
-		if strings.HasPrefix(name, "Keys.ItemStore.") || strings.HasPrefix(name, "Keys.Lk.") {
+		if strings.HasPrefix(name, "Keys.ItemStore.") {
 			return
 		}
 		if err == nil || applies(err) {

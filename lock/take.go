@@ -106,7 +106,7 @@ func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 		w.lock.rooms().took(time.Since(r.sent))
 	}
 	if err != nil && ctx.Err() == nil && w.lock.rooms().ctx.Err() != nil {
-		err = &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: w.lock.entry.Name, Err: keywright.ErrClosed, Hint: "it may be held until its lease ends"}
+		err = w.cutOff(err)
 	}
 	return r, err
 }
@@ -158,6 +158,18 @@ func (l Lock) stopped(ctx context.Context) error {
 func (w *waiter) quit(err error) error {
 	w.lock.rooms().deaf(w)
 	return err
+}
+
+// cutOff is the error of a call that the end of the client has ended. What is known
+// not to have been applied stays so.
+func (w *waiter) cutOff(err error) error {
+	switch class, ok := keywright.ClassOf(err); {
+	case ok && class == keywright.NotApplied:
+		return w.closed()
+	case ok && class != keywright.UnknownOutcome:
+		return err
+	}
+	return &keywright.Error{Class: keywright.UnknownOutcome, Op: "lock", Entry: w.lock.entry.Name, Err: keywright.ErrClosed, Hint: "it may be held until its lease ends"}
 }
 
 func (w *waiter) closed() error {
