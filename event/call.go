@@ -107,7 +107,7 @@ func (x Exchange[Q, A]) ask(ctx context.Context, q Q, n int, take func(A, error)
 		if !ok {
 			return context.Cause(ctx)
 		}
-		if next.notice != nil { // a gap, or more answers than the buffer holds
+		if next.notice != nil { // a gap, a refusal, or more answers than the buffer holds
 			return ErrAnswerLost
 		}
 		if done, err := x.answer(next, id, take); done {
@@ -157,7 +157,7 @@ func quote(text string) string {
 type ServeOptions struct {
 	Concurrency int // requests served at once; 0: 16
 	Buffer      int // requests that may wait; 0: 1024; more are dropped
-	// OnError hears of requests that were missed or dropped (*Gap, *Dropped) or do
+	// OnError hears of requests that were missed or dropped (*Gap, *Refused, *Dropped) or do
 	// not decode, of answers that could not be sent, and of panics; nil: nobody.
 	OnError func(error)
 }

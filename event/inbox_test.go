@@ -12,7 +12,7 @@ import (
 func TestInbox(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := newInbox(rapid.IntRange(1, 4).Draw(t, "limit"))
-		next, sent, gaps := 0, 0, 0 // the message that is due, those sent, gaps that are not told yet
+		next, sent, gaps, last := 0, 0, 0, "" // the message that is due, those sent, gaps that are not told yet, the last notice
 		take := func() bool {
 			i, ok := in.take()
 			if !ok {
@@ -22,7 +22,9 @@ func TestInbox(t *testing.T) {
 			case *Dropped:
 				next += notice.Messages
 			case *Gap:
-				gaps = 0
+				gaps, last = 0, "gap"
+			case *Refused:
+				last = "refused"
 			default:
 				if n, _ := strconv.Atoi(i.text); n != next {
 					t.Fatalf("message %d is heard when %d is due", n, next)
@@ -31,26 +33,31 @@ func TestInbox(t *testing.T) {
 			}
 			return true
 		}
+		said := ""
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			switch rapid.IntRange(0, 5).Draw(t, "step") {
 			case 0:
-				in.notice(item{channel: "c", notice: &Gap{"c"}})
-				gaps++
+				if said = rapid.SampledFrom([]string{"gap", "refused"}).Draw(t, "notice"); said == "gap" {
+					in.notice(item{channel: "c", notice: &Gap{"c"}})
+					gaps++
+				} else {
+					in.notice(item{channel: "c", notice: &Refused{"c", nil}})
+				}
 			case 1, 2:
 				take()
 			default:
 				in.put(item{channel: "c", text: strconv.Itoa(sent)})
 				sent++
 			}
-			// Between two messages stand at most a drop, a gap, and another drop.
-			if len(in.items) > 4*in.limit+3 {
+			// Between two messages are at most a gap and a refusal, each after a drop, and another drop.
+			if len(in.items) > 6*in.limit+6 {
 				t.Fatalf("%d wait, and the limit is %d", len(in.items), in.limit)
 			}
 		}
 		for take() {
 		}
-		if next != sent || gaps > 0 {
-			t.Fatalf("%d of %d messages are accounted for, %d gaps are not told", next, sent, gaps)
+		if next != sent || gaps > 0 || last != said {
+			t.Fatalf("%d of %d messages are accounted for, %d gaps are not told; the last notice is %q, not %q", next, sent, gaps, last, said)
 		}
 	})
 }

@@ -20,6 +20,21 @@ func (g *Gap) Error() string {
 	return fmt.Sprintf("messages on %q may have been missed while the connection was down", g.Channel)
 }
 
+// Refused says that the server refuses a channel that was heard before, since the
+// login may not hear it any more. No message comes until a Gap: the channel is asked
+// for again, and that says that it is heard.
+type Refused struct {
+	Channel string
+	Err     error // as the server said it
+}
+
+func (r *Refused) Error() string {
+	return fmt.Sprintf("the server refuses messages on %q from now on: %v", r.Channel, r.Err)
+}
+
+// Unwrap returns what the server said.
+func (r *Refused) Unwrap() error { return r.Err }
+
 // Dropped says how many messages were thrown away since the last one, because
 // the handler is slower than they come and the buffer was full.
 type Dropped struct{ Messages int }
@@ -30,7 +45,7 @@ func (d *Dropped) Error() string {
 
 // Handle hears messages, one after the other, in the order in which they were
 // published to a channel. With an error there is no message but a notice: a *Gap,
-// a *Dropped, a *keywright.DecodeError for a message that is not as declared, or
+// a *Refused, a *Dropped, a *keywright.DecodeError for a message that is not as declared, or
 // a *keywright.Error for one that does not open (encrypted fields).
 type Handle[M any] func(m Message[M], err error)
 
@@ -215,7 +230,10 @@ func cause(err error, instead string) error {
 }
 
 func (t Topics[M]) source(ctx context.Context, in *inbox, s source) (func(), error) {
-	l := keywright.Listener{Gap: func() { in.notice(item{channel: s.name, notice: &Gap{s.name}}) }}
+	l := keywright.Listener{
+		Gap:  func() { in.notice(item{channel: s.name, notice: &Gap{s.name}}) },
+		Lost: func(err error) { in.notice(item{channel: s.name, notice: &Refused{s.name, err}}) },
+	}
 	l.From = func(channel, text string) {
 		if s.accept == nil || s.accept(channel) {
 			in.put(item{channel: channel, text: text})
@@ -268,29 +286,32 @@ func (in *inbox) put(i item) {
 	in.wake()
 }
 
-// notice is never dropped. A second one of a channel with no message in between
-// says nothing new: whoever hears the first looks after the second.
+// notice is never dropped. One of the same kind of a channel with no message in
+// between makes the one before needless: a handler that hears the later looks later.
 func (in *inbox) notice(i item) {
 	in.mu.Lock()
-	if !in.told(i.channel) {
-		in.tell()
-		in.items = append(in.items, i)
+	if at := in.told(i); at >= 0 {
+		in.items = slices.Delete(in.items, at, at+1)
 	}
+	in.tell()
+	in.items = append(in.items, i)
 	in.mu.Unlock()
 	in.wake()
 }
 
-// told reports whether a notice of the channel stands behind the last message.
-func (in *inbox) told(channel string) bool {
-	for _, old := range slices.Backward(in.items) {
+// told is the place of a notice of the same kind and channel after the last message;
+// negative if there is none.
+func (in *inbox) told(i item) int {
+	_, refused := i.notice.(*Refused)
+	for at, old := range slices.Backward(in.items) {
 		if old.notice == nil {
-			return false
+			break
 		}
-		if old.channel == channel {
-			return true
+		if _, other := old.notice.(*Refused); old.channel == i.channel && other == refused {
+			return at
 		}
 	}
-	return false
+	return -1
 }
 
 // tell puts in, at their place in the order, what has been dropped.
