@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/gather"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/value"
 )
@@ -240,7 +241,8 @@ type Task[T any] struct {
 
 // Enqueue puts a job into the queue and gives its id. ErrExists if one with its
 // id or unique name is there; the id is that one's then. It may be repeated: a
-// lost reply puts no second job there, unless the first one is done meanwhile.
+// lost reply puts no second job there, unless the first one is done meanwhile. When
+// ctx ends before the job was sent, the error is NotApplied and it never will be.
 // One round trip.
 func (q Queue[T]) Enqueue(ctx context.Context, task Task[T]) (id string, err error) {
 	if q.err != nil {
@@ -253,14 +255,24 @@ func (q Queue[T]) Enqueue(ctx context.Context, task Task[T]) (id string, err err
 	}
 	put, err := q.sender(form).Lead(ctx, p)
 	switch {
-	case err != nil: // it goes on without us
-		return "", &keywright.Error{Class: keywright.UnknownOutcome, Op: "enqueue", Entry: q.entry.Name, Err: err, Hint: mayBeThere}
+	case err != nil:
+		return "", q.left(err)
 	case put.err != nil:
 		return "", own(put.err)
 	case put.said != "":
 		return q.instead(put.said)
 	}
 	return id, nil
+}
+
+// left is the error of a caller that has left a call it shares. What was not sent
+// never will be; the rest goes on without its caller.
+func (q Queue[T]) left(err error) error {
+	e := &keywright.Error{Class: keywright.UnknownOutcome, Op: "enqueue", Entry: q.entry.Name, Err: err, Hint: mayBeThere}
+	if _, never := errors.AsType[*gather.NotAsked](err); never {
+		e.Class, e.Hint = keywright.NotApplied, ""
+	}
+	return e
 }
 
 // instead is what the script says about a job that it has not put there: "=" and

@@ -29,7 +29,8 @@ func newSenders(*keywright.Client) *senders {
 	return &senders{newShared[line, gather.Gather[piece, put]](), newShared[string, room]()}
 }
 
-// Close has nothing to end: calls end with the client's connections.
+// Close has nothing to end: waiting ends with the client's life, and calls with its
+// connections.
 func (*senders) Close() {}
 
 // byForm are the senders that a Queue has used.
@@ -57,6 +58,20 @@ type put struct {
 // mostPut is how many jobs of different callers travel together.
 const mostPut = 128
 
+// heavyPut is how many bytes of different callers travel together; a job alone may
+// have more.
+const heavyPut = 1 << 20
+
+func (p piece) size() (n int) {
+	for _, text := range p.keys {
+		n += len(text)
+	}
+	for _, text := range p.args {
+		n += len(text)
+	}
+	return n
+}
+
 // sender is where jobs of a form get on. A Queue asks for it once.
 func (q Queue[T]) sender(f form) *gather.Gather[piece, put] {
 	g := q.senders[f].Load()
@@ -74,7 +89,8 @@ func (q Queue[T]) findSender(f form) *gather.Gather[piece, put] {
 		name.lanes[i] = l.Key
 	}
 	return keywright.Part(q.client, newSenders).byQueue.get(name, func() *gather.Gather[piece, put] {
-		return gather.New(mostPut, func(ctx context.Context, p []piece) []put { return q.putAll(ctx, f, p) })
+		put := func(ctx context.Context, p []piece) []put { return q.putAll(ctx, f, p) }
+		return gather.New(mostPut, put).Weigh(heavyPut, piece.size).Until(q.client.Life())
 	})
 }
 
@@ -113,6 +129,7 @@ func (q Queue[T]) enter(ctx context.Context) (leave func()) {
 	case r.calls <- struct{}{}:
 		return func() { <-r.calls }
 	case <-ctx.Done(): // the call says so
-		return func() {}
+	case <-q.client.Life().Done():
 	}
+	return func() {}
 }

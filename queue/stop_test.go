@@ -22,6 +22,8 @@ func TestStopKeepsToItsGrace(t *testing.T) {
 		"frozen": func(s *keywrighttest.Server, _ *keywrighttest.Proxy) { s.Stop() },
 		"cut":    func(_ *keywrighttest.Server, p *keywrighttest.Proxy) { p.Freeze() },
 		"away":   func(s *keywrighttest.Server, _ *keywrighttest.Proxy) { s.Kill() },
+
+		"cut, and dialling": func(_ *keywrighttest.Server, p *keywrighttest.Proxy) { p.Freeze(); p.Cut() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
