@@ -1,0 +1,206 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/event"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/metrics"
+	"github.com/keywright/keywright/queue"
+	"github.com/keywright/keywright/value"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func open(t *testing.T, s *keywrighttest.Server) *keywright.Client {
+	t.Helper()
+	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Timeout: 30 * time.Second})
+	must(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// number is the value of a series, as the text format has it.
+func number(t *testing.T, r *prometheus.Registry, name, label string) (v float64, there bool) {
+	t.Helper()
+	families, err := r.Gather()
+	must(t, err)
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if f.GetName() == name && l.GetValue() == label {
+					return m.GetGauge().GetValue() + m.GetCounter().GetValue(), true
+				}
+			}
+		}
+	}
+	return 0, false
+}
+
+// TestQueues: the gauges are what the queue has, and a queue whose server does not
+// answer is an error of the scrape that hides no other.
+func TestQueues(t *testing.T) {
+	s, frozen := keywrighttest.Start(t, keywrighttest.Redis), keywrighttest.Start(t, keywrighttest.Valkey)
+	mail := queue.Open(open(t, s), "mail", value.Text(0), queue.Options{}, "high", "low")
+	away := queue.Open(open(t, frozen), "away", value.Text(0), queue.Options{})
+	tasks := []queue.Task[string]{{ID: "dead"}, {Lane: "low"}, {Lane: "low"}, {In: time.Hour}}
+	_, err := mail.EnqueueAll(t.Context(), tasks[:1])
+	must(t, err)
+	life, end := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() {
+		over <- mail.Worker(func(context.Context, *queue.Job[string]) error { end(); return queue.Discard(errors.New("no")) }, queue.WorkerOptions{}).Run(life)
+	}()
+	must(t, <-over)
+	_, err = mail.EnqueueAll(t.Context(), tasks[1:])
+	must(t, err)
+	must(t, mail.Pause(t.Context()))
+	r := prometheus.NewRegistry()
+	queues := map[string]metrics.Queue{"mail": mail, "away": away}
+	must(t, metrics.Queues(r, time.Second, queues))
+	if metrics.Queues(r, 0, queues) == nil || metrics.Queues(prometheus.NewRegistry(), 0, map[string]metrics.Queue{"none": nil}) == nil {
+		t.Error("what cannot be is registered")
+	}
+	frozen.Stop()
+	defer frozen.Continue()
+	want := `# HELP keywright_queue_dead_jobs Jobs that were given up and are kept.
+# TYPE keywright_queue_dead_jobs gauge
+keywright_queue_dead_jobs{queue="mail"} 1
+# HELP keywright_queue_delayed_jobs Jobs that are not due yet, or wait for another attempt.
+# TYPE keywright_queue_delayed_jobs gauge
+keywright_queue_delayed_jobs{queue="mail"} 1
+# HELP keywright_queue_expired_jobs Of the running jobs those whose lease is over.
+# TYPE keywright_queue_expired_jobs gauge
+keywright_queue_expired_jobs{queue="mail"} 0
+# HELP keywright_queue_paused 1 if the queue is paused, else 0.
+# TYPE keywright_queue_paused gauge
+keywright_queue_paused{queue="mail"} 1
+# HELP keywright_queue_running_jobs Jobs that workers have claimed.
+# TYPE keywright_queue_running_jobs gauge
+keywright_queue_running_jobs{queue="mail"} 0
+# HELP keywright_queue_waiting_jobs Jobs that wait in a lane.
+# TYPE keywright_queue_waiting_jobs gauge
+keywright_queue_waiting_jobs{lane="high",queue="mail"} 0
+keywright_queue_waiting_jobs{lane="low",queue="mail"} 2
+# HELP keywright_queue_workers Workers that give a sign of life.
+# TYPE keywright_queue_workers gauge
+keywright_queue_workers{queue="mail"} 0
+# HELP keywright_scrape_errors_total Queues and streams that did not answer a scrape.
+# TYPE keywright_scrape_errors_total counter
+keywright_scrape_errors_total{kind="queue",name="away"} 1
+keywright_scrape_errors_total{kind="queue",name="mail"} 0
+`
+	names := append(regexp.MustCompile(`keywright_\w+`).FindAllString(want, -1), "keywright_scrape_errors_total")
+	began := time.Now()
+	if err := testutil.GatherAndCompare(r, strings.NewReader(want), names...); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 15*time.Second { // the timeout of the client is 30 s
+		t.Errorf("a scrape of one second took %v", took)
+	}
+	frozen.Continue()
+	if v, there := number(t, r, "keywright_queue_oldest_age_seconds", "low"); !there || v <= 0 || v > 600 {
+		t.Errorf("the oldest has waited for %v s", v)
+	}
+	if _, there := number(t, r, "keywright_queue_waiting_jobs", "away"); !there {
+		t.Error("a queue that answers again has no gauges")
+	}
+}
+
+// TestStreams: the gauges are what the stream and its groups have.
+func TestStreams(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	codec := value.JSON[map[string]int]()
+	journal := event.NewStream(open(t, s), &keywright.Entry{Name: "note"}, &codec, event.StreamConfig{MaxLen: 100}, event.StreamKeys{Main: "journal", Dead: "{journal}:dead"}, nil)
+	for range 3 {
+		_, err := journal.Publish(t.Context(), map[string]int{"n": 1})
+		must(t, err)
+	}
+	s.Do("XGROUP", "CREATE", "journal", "mail", "0")
+	s.Do("XGROUP", "CREATE", "journal", "none\xff", "$")
+	s.Do("XREADGROUP", "GROUP", "mail", "one", "COUNT", "1", "STREAMS", "journal", ">")
+	r := prometheus.NewRegistry()
+	must(t, metrics.Streams(r, 0, map[string]metrics.Stream{"note": journal}))
+	must(t, metrics.Queues(r, 0, nil))
+	if metrics.Streams(prometheus.NewRegistry(), 0, map[string]metrics.Stream{"none": nil}) == nil || metrics.Streams(prometheus.NewRegistry(), -1, nil) == nil {
+		t.Error("what cannot be is registered")
+	}
+	for _, want := range []struct {
+		name, label string
+		v           float64
+	}{
+		{"keywright_stream_messages", "note", 3}, {"keywright_stream_dead_letters", "note", 0},
+		{"keywright_stream_group_lag_messages", "mail", 2}, {"keywright_stream_group_pending_messages", "mail", 1},
+		{"keywright_stream_group_consumers", "mail", 1}, {"keywright_stream_group_missed_messages", "mail", 0},
+		{"keywright_stream_group_lag_messages", `"none\xff"`, 0},
+	} {
+		if v, there := number(t, r, want.name, want.label); !there || v != want.v {
+			t.Errorf("%s{%s} is %v, there: %t", want.name, want.label, v, there)
+		}
+	}
+	if v, _ := number(t, r, "keywright_stream_group_oldest_pending_timestamp_seconds", "mail"); v < 1.6e9 || v > 1e11 {
+		t.Errorf("the oldest is of %v", v)
+	}
+	s.Do("SET", "journal", "x") // of another type
+	if v, _ := number(t, r, "keywright_scrape_errors_total", "note"); v != 1 {
+		t.Errorf("a scrape that failed is counted %v times", v)
+	}
+}
+
+// described hears of the names that are registered.
+type described struct {
+	prometheus.Registerer
+	names []string
+}
+
+func (d *described) Register(c prometheus.Collector) error {
+	found := make(chan *prometheus.Desc)
+	go func() { c.Describe(found); close(found) }()
+	for desc := range found {
+		d.names = append(d.names, regexp.MustCompile(`fqName: "(\w+)"`).FindStringSubmatch(desc.String())[1])
+	}
+	return nil
+}
+
+// TestEveryNameIsDocumented: docs/metrics.md has each name that is registered, and
+// no other.
+func TestEveryNameIsDocumented(t *testing.T) {
+	var d described
+	_, err1 := metrics.Hook(&d)
+	_, _, err2 := metrics.Pressure(&d)
+	_, err3 := metrics.Sweep(&d)
+	must(t, errors.Join(err1, err2, err3, metrics.Queues(&d, 0, nil), metrics.Streams(&d, 0, nil)))
+	text, err := os.ReadFile("../docs/metrics.md")
+	must(t, err)
+	documented := regexp.MustCompile("`(keywright_\\w+)").FindAllStringSubmatch(string(text), -1)
+	var names []string
+	for _, m := range documented {
+		names = append(names, m[1])
+		if !slices.Contains(d.names, m[1]) {
+			t.Errorf("%s is documented and not registered", m[1])
+		}
+	}
+	for _, name := range d.names {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is not in docs/metrics.md", name)
+		}
+	}
+	if len(d.names) < 25 {
+		t.Errorf("%d names: %v", len(d.names), d.names)
+	}
+}
