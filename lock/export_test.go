@@ -81,6 +81,13 @@ func MutateAsk(t *testing.T) {
 	t.Cleanup(func() { mustAsk = old })
 }
 
+// MutateForeign lets a message say how long the lock is claimed for.
+func MutateForeign(t *testing.T) {
+	old := foreign
+	foreign = func(*waiter, string) bool { return false }
+	t.Cleanup(func() { foreign = old })
+}
+
 // MutateLate lets a renewal count that comes after the lease was over.
 func MutateLate(t *testing.T) {
 	old := late

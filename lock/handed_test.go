@@ -161,3 +161,42 @@ func TestLateRenewal(t *testing.T) {
 		t.Error(w)
 	}
 }
+
+// forged tells a waiter, by its token, that it has the lock for an hour, while another
+// one holds it.
+func forged(t *testing.T) (wrong []string) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	a, b := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{}), lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{})
+	first := take(t, t.Context(), a)
+	second := make(chan *lock.Lease, 1)
+	go func() {
+		lease, err := b.Acquire(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		second <- lease
+	}()
+	awaitWaiters(t, a, 1)
+	before := scriptCalls(t, s)
+	until(t, "the waiter has looked again, and listens", func() bool { return scriptCalls(t, s) > before })
+	place := s.Do("ZRANGE", "{lock:a}:waiters", "0", "0").([]any)[0].(string)
+	now := s.Do("TIME").([]any)
+	s.Do("PUBLISH", "{lock:a}:released", fmt.Sprintf("granted %s 777 %s%06s 3600000", strings.Fields(place)[1], now[0], now[1]))
+	before = scriptCalls(t, s)
+	until(t, "the waiter asks", func() bool { return scriptCalls(t, s) > before || len(second) > 0 })
+	must(t, first.Release(t.Context()))
+	lease := <-second
+	if lease.Fence() == 777 || time.Until(lease.Deadline()) > time.Minute {
+		wrong = append(wrong, fmt.Sprintf("a message gave the lock for %v, with the token %d", time.Until(lease.Deadline()), lease.Fence()))
+	}
+	_ = lease.Release(t.Context()) // a forged one is lost
+	return wrong
+}
+
+// TestForgedHandOver: what a message says of its claim gives no waiter more than it
+// has asked for.
+func TestForgedHandOver(t *testing.T) {
+	for _, w := range forged(t) {
+		t.Error(w)
+	}
+}

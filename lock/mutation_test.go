@@ -105,6 +105,7 @@ var programs = map[string]func(*testing.T){
 	"a strict lock is handed on unconfirmed":         lock.MutateAsk,
 	"a claim is all that is not renewed":             lock.MutateAsk,
 	"a late renewal revives a lease":                 lock.MutateLate,
+	"a message says how long the claim is":           lock.MutateForeign,
 }
 
 // TestMutations: each suite is green, and red with the guard taken out. A suite
@@ -132,6 +133,7 @@ func TestMutations(t *testing.T) {
 		"a strict lock is handed on unconfirmed":         {unconfirmedIsHeld, nil},
 		"a claim is all that is not renewed":             {claimIsAll, nil},
 		"a late renewal revives a lease":                 {revived, nil},
+		"a message says how long the claim is":           {forged, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if wrong := m.suite(t); len(wrong) > 0 {

@@ -291,7 +291,7 @@ func (w *waiter) wait(ctx context.Context, r reply, failed error) (*Lease, error
 // ends no earlier than reckoned here, however long the message was under way.
 func (w *waiter) granted(ctx context.Context, text string, r reply) *Lease {
 	words := strings.Fields(text) // granted TOKEN FENCE MICROS CLAIM
-	if len(words) != 5 || words[0] != "granted" || words[1] != w.token || r.server == 0 || mustAsk(w.lock.o) {
+	if len(words) != 5 || words[0] != "granted" || words[1] != w.token || r.server == 0 || mustAsk(w.lock.o) || foreign(w, words[4]) {
 		return nil
 	}
 	fence, err1 := strconv.ParseInt(words[2], 10, 64)
@@ -314,6 +314,10 @@ func (w *waiter) granted(ctx context.Context, text string, r reply) *Lease {
 	lease.life.queued = true
 	return lease
 }
+
+// foreign reports whether a message names another claim than the waiter asked for: no
+// release hands a lock over so. A variable so that a test can take it out.
+var foreign = func(w *waiter, claim string) bool { return claim != w.claims() }
 
 // mustAsk reports whether a message that hands the lock over is only a reason to
 // ask: where replicas must confirm it, or the claim is not made a lease later. A
