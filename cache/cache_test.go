@@ -135,6 +135,9 @@ func never(context.Context) (string, error) { return "", errors.New("the loader 
 func TestGetOrLoad(t *testing.T) {
 	everywhere(t, func(w world) {
 		ctx := w.Context()
+		if w.s != nil {
+			w.s.WatchScripts() // none writes before it has looked at all its keys
+		}
 		i := w.cache(cache.Options{Absent: time.Minute}).Key("page:1", nil)
 		if _, err := i.Get(ctx); err != keywright.ErrNotFound {
 			t.Errorf("before: %v", err)

@@ -53,6 +53,7 @@ func everywhere(t *testing.T, f func(t *testing.T, url string, s []*keywrighttes
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
+			s.WatchScripts() // none writes before it has looked at all its keys
 			f(t, s.URL(), []*keywrighttest.Server{s})
 		})
 		t.Run(string(brand)+" cluster", func(t *testing.T) {

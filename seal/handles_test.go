@@ -64,6 +64,7 @@ func worlds(t *testing.T, run func(w world)) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
+			s.WatchScripts() // none writes before it has looked at all its keys
 			run(world{t, s, client(t, s.URL(), ring(t, "new", "old"))})
 		})
 	}
