@@ -269,18 +269,18 @@ func apartScenes(t *testing.T, c *keywrighttest.Cluster) {
 func apartMutations(t *testing.T, c *keywrighttest.Cluster) {
 	n := 0
 	for guard, m := range map[string]struct{ instead, scene string }{
-		"if ms > tonumber(ARGV[2]) then return {'late'":                          {"if false then return {'late'", "a writer is stopped before it writes, until others have taken over"},
-		"> tonumber(ARGV[1]) then return 'late' end":                             {"> 1e15 then return 'late' end", "a writer is stopped before the indexes, until the item is gone"},
-		"> tonumber(ARGV[1]) then return 'late' end ":                            {"> 1e15 then return 'late' end", "a sweeper is stopped before the indexes, until the item is there again"},
-		"ARGV[5], m = members}\nsave(id, e)":                                     {"ARGV[5], m = members}", "a writer dies before the indexes"},
-		"if ARGV[a + 4] ~= 'abort' and e.stamp ~= ARGV[a + 3] then":              {"if false then", "another moves the item before the indexes"},
-		"intent.m = union(intent.m, e.record)":                                   {"", "another makes the item when the intent is open"},
-		"members = union(members, over.m)":                                       {"", "a writer dies behind the indexes, and the item by hand"},
-		"if not there and ARGV[5] == '1' then":                                   {"if false then", "an item is made anew before it is swept"},
-		"if not mine then return {'lost'} end":                                   {"if not mine then announce(a + 7, a + ARGV[a] - 1) return {'lost'} end", "a sweeper dies, another announces"},
-		"not (deleting and early)":                                               {"true", "an item is deleted by one who dies"},
-		"elseif longer and ARGV[4] == '' then\n  code = 'shorter'":               {"elseif longer and ARGV[4] == '' then", "an item is shortened by one who dies"},
-		"e.state, e.record, e.ends = 'x', ARGV[a + 5], ARGV[a + 6]":              {"e.state, e.record, e.ends = 'x', ARGV[a + 5], ''", "an item is prolonged"},
+		"if ms > tonumber(ARGV[2]) then return {'late'":                             {"if false then return {'late'", "a writer is stopped before it writes, until others have taken over"},
+		"> tonumber(ARGV[1]) then return 'late' end":                                {"> 1e15 then return 'late' end", "a writer is stopped before the indexes, until the item is gone"},
+		"> tonumber(ARGV[1]) then return 'late' end ":                               {"> 1e15 then return 'late' end", "a sweeper is stopped before the indexes, until the item is there again"},
+		"ARGV[5], m = members}\nsave(id, e)":                                        {"ARGV[5], m = members}", "a writer dies before the indexes"},
+		"if ARGV[a + 4] ~= 'abort' and e.stamp ~= ARGV[a + 3] then":                 {"if false then", "another moves the item before the indexes"},
+		"intent.m = union(intent.m, e.record)":                                      {"", "another makes the item when the intent is open"},
+		"members = union(members, over.m)":                                          {"", "a writer dies behind the indexes, and the item by hand"},
+		"if not there and ARGV[5] == '1' then":                                      {"if false then", "an item is made anew before it is swept"},
+		"if not mine then return {'lost'} end":                                      {"if not mine then announce(a + 7, a + ARGV[a] - 1) return {'lost'} end", "a sweeper dies, another announces"},
+		"not (deleting and early)":                                                  {"true", "an item is deleted by one who dies"},
+		"elseif longer and ARGV[4] == '' then\n  code = 'shorter'":                  {"elseif longer and ARGV[4] == '' then", "an item is shortened by one who dies"},
+		"e.state, e.record, e.ends = 'x', ARGV[a + 5], ARGV[a + 6]":                 {"e.state, e.record, e.ends = 'x', ARGV[a + 5], ''", "an item is prolonged"},
 		"local over = i.o + grace\n    if not next or over < next then next = over": {"if not next then next = i.o + 1e12", "a writer dies before the indexes, and time passes"},
 	} {
 		n++

@@ -2,9 +2,9 @@ package keyspace
 
 import (
 	"cmp"
-	"io/fs"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
