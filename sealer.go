@@ -11,7 +11,8 @@ type Place struct {
 }
 
 // Sealer seals what is declared encrypted, and opens it. Package seal has one.
-// Errors never hold the text.
+// Open refuses what Seal has not made, and what was sealed for another place: what
+// is stored may be plain text. Errors never hold the text.
 type Sealer interface {
 	Seal(at Place, plain string) (sealed string, err error)
 	Open(at Place, sealed string) (plain string, err error)

@@ -137,15 +137,12 @@ func TestNoAnswer(t *testing.T) {
 // ciphers.
 type mask struct{}
 
-// sealedForm is how a sealed text begins: the version, and the name of its key.
-const sealedForm = "\x01\x01k"
-
 func (mask) Seal(at keywright.Place, plain string) (string, error) {
-	return sealedForm + at.Key + "/" + at.Field + "/" + strings.ToUpper(plain), nil
+	return at.Key + "/" + at.Field + "/" + strings.ToUpper(plain), nil
 }
 
 func (mask) Open(at keywright.Place, sealed string) (string, error) {
-	plain, ok := strings.CutPrefix(sealed, sealedForm+at.Key+"/"+at.Field+"/")
+	plain, ok := strings.CutPrefix(sealed, at.Key+"/"+at.Field+"/")
 	if !ok {
 		return "", errors.New("it was sealed for another place")
 	}

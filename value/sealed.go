@@ -122,17 +122,29 @@ func sealMember(name string, plain []byte, seal Seals) ([]byte, error) {
 	return Marshal(base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
-// openMember opens a member. What does not have the form of a sealed one is given
-// to open as it stands: whether plain text is taken is for the sealer to say.
+// openMember opens a member. What does not have the form of package seal is given
+// to open as it is stored: whether plain text is taken is for the sealer to say. A
+// sealer that refuses it is then given what the base64 holds, which may have its
+// own form.
 func openMember(name string, stored []byte, open Seals) ([]byte, error) {
 	var text string
-	if json.Unmarshal(stored, &text) == nil {
-		if sealed, err := base64.StdEncoding.DecodeString(text); err == nil && sealedForm(sealed) {
-			plain, err := apply(open, name, string(sealed))
-			return []byte(plain), err
-		}
+	var sealed []byte
+	isSealed := json.Unmarshal(stored, &text) == nil
+	if isSealed {
+		var err error
+		sealed, err = base64.StdEncoding.DecodeString(text)
+		isSealed = err == nil
+	}
+	if isSealed && sealedForm(sealed) {
+		plain, err := apply(open, name, string(sealed))
+		return []byte(plain), err
 	}
 	plain, err := apply(open, name, string(stored))
+	if err != nil && isSealed {
+		if own, failed := apply(open, name, string(sealed)); failed == nil {
+			return []byte(own), nil
+		}
+	}
 	return []byte(plain), err
 }
 
