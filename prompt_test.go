@@ -196,7 +196,7 @@ func TestOneLossIsToldOnce(t *testing.T) {
 	if g.heard(last); !g.calm() {
 		t.Error("a connection that was heard is suspected")
 	}
-	last.askedAt.Store(1)
+	last.askedAt.Store(int64(time.Since(began))) // now: what is owed for long is a loss
 	g.suspect()
 	if _ = last.Close(); !g.calm() {
 		t.Error("a connection that is closed is suspected")

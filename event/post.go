@@ -75,8 +75,11 @@ func (p *post) join(ctx context.Context, at address, listen listening) (*box, er
 		}
 		b.leave()
 		if first || ctx.Err() != nil {
-			err := b.err
-			if !first || err == nil {
+			var err error
+			if first { // the others may not look: it is still being opened
+				err = b.err
+			}
+			if err == nil {
 				err = &keywright.Error{Class: keywright.NotApplied, Op: "call", Err: context.Cause(ctx)}
 			}
 			return nil, err
