@@ -21,6 +21,7 @@ type dialGate struct {
 	network string
 	timeout time.Duration
 	now     func() time.Time
+	life    context.Context             // of the client: no dial outlives it
 	tell    func(elapsed time.Duration) // of a lost connection that was made again
 
 	// unrest counts why a caller may have to wait longer than its context: dials
@@ -55,7 +56,7 @@ const (
 )
 
 func newDialGate(network string, timeout time.Duration) *dialGate {
-	return &dialGate{network: network, timeout: timeout, now: time.Now, tell: func(time.Duration) {},
+	return &dialGate{network: network, timeout: timeout, now: time.Now, life: context.Background(), tell: func(time.Duration) {},
 		failed: map[string]dialFailure{}, down: map[string]*outage{}, links: map[*link]struct{}{}}
 }
 
@@ -90,6 +91,7 @@ func (g *dialGate) connect(ctx context.Context, addr string, d *net.Dialer, t *t
 	_, patient := ctx.Value(departureKey{}).(*departure)
 	limited, cancel := context.WithTimeout(ctx, g.limit())
 	defer cancel()
+	defer context.AfterFunc(g.life, cancel)() // rueidis refreshes the nodes of a cluster under a context of its own
 	wait, last := g.wait(addr)
 	if wait > 0 && patient {
 		return nil, g.dialError(last)

@@ -57,3 +57,26 @@ func TestDialErrorsAreNotSent(t *testing.T) {
 		t.Errorf("a caller of a server that was down a moment ago waited, and got %v (%v)", err, class)
 	}
 }
+
+// TestADialEndsWithItsClient: also one that waits because the last has failed, and
+// whose caller has time.
+func TestADialEndsWithItsClient(t *testing.T) {
+	life, end := context.WithCancel(t.Context())
+	g := newDialGate("tcp", time.Hour)
+	g.life = life
+	g.failed["a:1"] = dialFailure{next: time.Now().Add(time.Hour), delay: time.Hour, err: errors.New("refused")}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := g.connect(t.Context(), "a:1", &net.Dialer{}, nil)
+		ended <- err
+	}()
+	end()
+	select {
+	case err := <-ended:
+		if !notSent(err) {
+			t.Errorf("%v does not say that nothing was sent", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("the dial outlives its client")
+	}
+}
