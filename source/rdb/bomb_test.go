@@ -1,3 +1,7 @@
+//go:build !race
+
+// The race detector multiplies memory: .ci/run runs this without it.
+
 package rdb_test
 
 import (
