@@ -35,7 +35,7 @@ const (
 	LockLost     NoticeKind = "lock_lost"     // a holder was told that its lease is over; Elapsed is how long it was held
 
 	CacheHit   NoticeKind = "cache_hit"   // a value was there
-	CacheMiss  NoticeKind = "cache_miss"  // no value was there, and somebody else loads it, or nobody could
+	CacheMiss  NoticeKind = "cache_miss"  // no value was there, and this caller did not load it
 	CacheLoad  NoticeKind = "cache_load"  // a loader ran; Elapsed is how long
 	CacheStale NoticeKind = "cache_stale" // an old value was returned while a new one is loaded, or because loading failed
 

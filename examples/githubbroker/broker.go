@@ -255,6 +255,6 @@ func (b *Broker) CreateFixTask(ctx context.Context, fix Fix) error {
 	if err := b.keys.FixTask(fix.PullRequest).Set(ctx, text); err != nil {
 		return err
 	}
-	_, err = b.keys.OpenFixes().Add(ctx, fix.PullRequest) // behind the task: who sees the number finds it
+	_, err = b.keys.OpenFixes().Add(ctx, fix.PullRequest) // after the task: a reader of the number finds it
 	return err
 }

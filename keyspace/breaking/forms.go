@@ -117,7 +117,7 @@ func (c *context) groupGone() {
 	c.surviving(func(old, new *keyspace.Entry) {
 		for _, group := range old.Groups {
 			if !slices.Contains(new.Groups, group) {
-				c.report(at(new, "groups"), at(old, "groups"), new.Name, "", "the group %s of %s is gone: what it has not acknowledged is read by nobody, and a group under a new name begins elsewhere", group, new.Name)
+				c.report(at(new, "groups"), at(old, "groups"), new.Name, "", "the group %s of %s is gone: what it has not acknowledged is not read any more, and a group under a new name begins elsewhere", group, new.Name)
 			}
 		}
 	})
