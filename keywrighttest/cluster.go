@@ -25,7 +25,7 @@ func StartCluster(t testing.TB, brand Brand, primaries, replicas int) *Cluster {
 	c := &Cluster{t: t, Primaries: primaries}
 	for range primaries * (1 + replicas) {
 		c.Nodes = append(c.Nodes, Start(t, brand, Config("cluster-enabled", "yes"), Config("cluster-node-timeout", "2000"), Config("cluster-config-file", "nodes.conf"),
-			Config("cluster-require-full-coverage", "no"), busPort))
+			Config("cluster-require-full-coverage", "no"), Config("cluster-allow-replica-migration", "no"), busPort))
 	}
 	for i, n := range c.Nodes[:primaries] {
 		n.Do("CLUSTER", "ADDSLOTSRANGE", strconv.Itoa(i*slotCount/primaries), strconv.Itoa((i+1)*slotCount/primaries-1))
