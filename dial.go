@@ -201,6 +201,16 @@ func (g *dialGate) forget() {
 // calm reports whether a caller has nothing to fear that its context does not end.
 func (g *dialGate) calm() bool { return g == nil || g.unrest.Load() == 0 }
 
+// unconnected reports whether there is no connection at all.
+func (g *dialGate) unconnected() bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.links) == 0
+}
+
 // look drops what is over, so that calm may be true again.
 func (g *dialGate) look() {
 	if g == nil {

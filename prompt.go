@@ -95,6 +95,7 @@ func (r *rooms) told(ctx context.Context, err error) error {
 // there. rueidis asks for Err before it sends.
 type departure struct {
 	context.Context                // the caller's
+	gate            *dialGate      // of its connections
 	flight          *gather.Flight // of several callers; nil: it is of one
 	state           atomic.Int32
 }
@@ -117,8 +118,12 @@ func (*departure) Deadline() (time.Time, bool) { return time.Time{}, false }
 // Done implements context.Context.
 func (*departure) Done() <-chan struct{} { return nil }
 
-// Err implements context.Context.
+// Err implements context.Context. Without a connection nothing will be sent after
+// it: the call is about to fail, and its caller may leave before that.
 func (d *departure) Err() error {
+	if d.gate.unconnected() && d.state.Load() != left {
+		return nil
+	}
 	if !d.state.CompareAndSwap(waiting, mayBeSent) && d.state.Load() != mayBeSent || d.flight != nil && !d.flight.Go() {
 		return context.Canceled
 	}
@@ -158,7 +163,7 @@ func apart[T any](ctx context.Context, r *rooms, room chan struct{}, call func(c
 	case <-r.life.Done():
 		return value, &unsent{ErrClosed}
 	}
-	d, done := &departure{Context: ctx, flight: gather.FlightOf(ctx)}, make(chan outcome[T], 1)
+	d, done := &departure{Context: ctx, gate: r.gate, flight: gather.FlightOf(ctx)}, make(chan outcome[T], 1)
 	if d.flight != nil {
 		d.flight.Hold()
 	}
@@ -171,17 +176,25 @@ func apart[T any](ctx context.Context, r *rooms, room chan struct{}, call func(c
 		}()
 		o.value = call(d)
 	}()
+	var o outcome[T]
 	select {
-	case o := <-done:
-		if o.panicked != nil {
-			panic(o.panicked)
-		}
-		return o.value, nil
+	case o = <-done:
 	case <-ctx.Done():
-		return value, d.leave(ctx.Err())
+		err = ctx.Err()
 	case <-r.life.Done():
-		return value, d.leave(ErrClosed)
+		err = ErrClosed
 	}
+	if err != nil {
+		select {
+		case o = <-done: // both at once: what has come of the call says more
+		default:
+			return value, d.leave(err)
+		}
+	}
+	if o.panicked != nil {
+		panic(o.panicked)
+	}
+	return o.value, nil
 }
 
 // Do implements rueidis.Client.

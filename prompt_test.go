@@ -75,6 +75,30 @@ func TestNothingIsSentForACallerWhoLeft(t *testing.T) {
 	}
 }
 
+// TestWithoutAConnectionNothingIsSent: rueidis asks whether the caller is there, finds
+// no connection, and the caller leaves before it is told.
+func TestWithoutAConnectionNothingIsSent(t *testing.T) {
+	for _, connected := range []bool{false, true} {
+		g := newDialGate("tcp", time.Second)
+		if connected {
+			g.links[&link{}] = struct{}{}
+		}
+		r := newRooms(g, t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan struct{})
+		_, err := apart(ctx, r, r.indirect, func(ctx context.Context) error {
+			err := ctx.Err()
+			cancel()
+			<-over
+			return err
+		})
+		close(over)
+		if class, _, _ := judge(err, true); class != map[bool]Class{false: NotApplied, true: UnknownOutcome}[connected] {
+			t.Errorf("with a connection %t: %v: %v", connected, err, class)
+		}
+	}
+}
+
 // TestNothingIsTakenForACallerWhoLeft: a connection that comes too late is given
 // back.
 func TestNothingIsTakenForACallerWhoLeft(t *testing.T) {
