@@ -71,7 +71,8 @@ type Options struct {
 	// neither be written nor read.
 	Sealer Sealer
 
-	// Wrap may put something between this client and rueidis, such as a guard.
+	// Wrap may put something between this client and rueidis, such as a guard. It
+	// must pass the contexts of calls on, or what is made of them.
 	Wrap func(rueidis.Client) rueidis.Client
 
 	Getenv func(string) string // for KEYWRIGHT_URL, REDIS_URL and REDISCLI_AUTH; nil: no environment

@@ -21,7 +21,7 @@ type nothing struct{ rueidis.Client }
 func (nothing) Mode() rueidis.ClientMode { return rueidis.ClientModeStandalone }
 
 // hurry calls everything, each with a context of 300 ms. What does not end with it
-// waits for the timeout of the client, ten times the bound here.
+// waits for the timeout of the client, three times the bound here.
 func hurry(t *testing.T, c *keywright.Client, check func(name string, err error)) {
 	t.Helper()
 	all := everything(c)
@@ -64,8 +64,8 @@ func hurry(t *testing.T, c *keywright.Client, check func(name string, err error)
 }
 
 const (
-	bound    = 3 * time.Second
-	patience = 30 * time.Second
+	bound    = 10 * time.Second
+	patience = 30 * time.Second // the timeout of the client
 )
 
 // applies is an error that says that something may have been applied.

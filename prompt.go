@@ -67,10 +67,9 @@ func (r *rooms) enter(ctx context.Context) bool {
 		r.direct.Add(-1)
 		return false
 	}
-	if ctx.Done() == nil { // it may be that of several callers
-		if f := gather.FlightOf(ctx); f != nil {
-			f.Go()
-		}
+	if f := gather.FlightOf(ctx); f != nil && !f.Go() { // none of its callers is left
+		r.direct.Add(-1)
+		return false
 	}
 	return true
 }
@@ -80,9 +79,6 @@ func (r *rooms) enter(ctx context.Context) bool {
 func (r *rooms) told(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		r.gate.suspect()
-	}
-	if f := gather.FlightOf(ctx); f != nil {
-		f.Go()
 	}
 	if r.life.Err() != nil && !errors.Is(err, ErrClosed) {
 		return errors.Join(ErrClosed, err)
@@ -164,9 +160,6 @@ func apart[T any](ctx context.Context, r *rooms, room chan struct{}, call func(c
 		return value, &unsent{ErrClosed}
 	}
 	d, done := &departure{Context: ctx, gate: r.gate, flight: gather.FlightOf(ctx)}, make(chan outcome[T], 1)
-	if d.flight != nil {
-		d.flight.Hold()
-	}
 	go func() {
 		var o outcome[T]
 		defer func() {

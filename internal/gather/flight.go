@@ -7,8 +7,8 @@ import (
 )
 
 // Flight is the context of one call with the questions of several callers. It ends
-// for none of them. What sends the call may say that it waits before it sends: if
-// all callers leave meanwhile, nothing is sent.
+// for none of them. What sends the call must ask Go before it sends: if all callers
+// have left by then, nothing is sent.
 type Flight struct {
 	state  atomic.Int32
 	aboard int // callers that wait; guarded by the mutex of its Gather
@@ -16,8 +16,7 @@ type Flight struct {
 
 // The states of a flight.
 const (
-	boarding int32 = iota // nothing is known of it: it counts as sent
-	held
+	boarding int32 = iota // nothing is sent yet, nor without Go
 	sent
 	calledOff
 )
@@ -29,10 +28,6 @@ func FlightOf(ctx context.Context) *Flight {
 	f, _ := ctx.Value(flightKey{}).(*Flight)
 	return f
 }
-
-// Hold says that nothing is sent yet, nor without Go. It does nothing if something
-// was sent before.
-func (f *Flight) Hold() { f.state.CompareAndSwap(boarding, held) }
 
 // Go says that the call is being sent. It is false if nobody waits for it any more:
 // then it must not be sent.
@@ -49,7 +44,7 @@ func (f *Flight) Go() bool {
 }
 
 // callOff reports whether the call will never be sent.
-func (f *Flight) callOff() bool { return f.state.CompareAndSwap(held, calledOff) }
+func (f *Flight) callOff() bool { return f.state.CompareAndSwap(boarding, calledOff) }
 
 // Deadline implements context.Context.
 func (*Flight) Deadline() (time.Time, bool) { return time.Time{}, false }

@@ -67,7 +67,8 @@ func await[Q, A any](t *testing.T, g *Gather[Q, A], what string, ok func() bool)
 func TestCallersThatLeave(t *testing.T) {
 	enter, leave := make(chan struct{}, 100), make(chan struct{})
 	var asked atomic.Int64
-	g := New(3, func(_ context.Context, asks []int) []int {
+	g := New(3, func(ctx context.Context, asks []int) []int {
+		FlightOf(ctx).Go()
 		enter <- struct{}{}
 		<-leave
 		asked.Add(int64(len(asks)))
@@ -128,7 +129,6 @@ func TestACallThatWaits(t *testing.T) {
 				return asks
 			}
 			f := FlightOf(context.WithValue(ctx, t, t))
-			f.Hold()
 			held <- struct{}{}
 			<-send
 			goes <- f.Go()
@@ -183,11 +183,11 @@ func TestSentBefore(t *testing.T) {
 	if !f.Go() {
 		t.Error("it may not be sent")
 	}
-	if f.Hold(); f.callOff() || !f.Go() {
+	if f.callOff() || !f.Go() {
 		t.Error("a call that was sent is called off")
 	}
-	if f := (&Flight{}); f.callOff() {
-		t.Error("a call of which nothing is known is called off")
+	if f := (&Flight{}); !f.callOff() || f.Go() {
+		t.Error("a call that nobody waits for is sent")
 	}
 	if FlightOf(t.Context()) != nil {
 		t.Error("a context of nobody's call has a flight")
@@ -349,8 +349,13 @@ func TestLeaderPanics(t *testing.T) {
 func TestUntil(t *testing.T) {
 	over := errors.New("over")
 	life, end := context.WithCancelCause(t.Context())
-	leave := make(chan struct{})
-	g := New(10, func(_ context.Context, asks []int) []int { <-leave; return asks }).Until(life)
+	enter, leave := make(chan struct{}, 5), make(chan struct{})
+	g := New(10, func(ctx context.Context, asks []int) []int {
+		FlightOf(ctx).Go()
+		enter <- struct{}{}
+		<-leave
+		return asks
+	}).Until(life)
 	left := make(chan (<-chan struct{}), 5)
 	for range 5 {
 		go func() {
@@ -362,6 +367,8 @@ func TestUntil(t *testing.T) {
 		}()
 	}
 	await(t, g, "three wait", func() bool { return g.pending.n == 3 })
+	<-enter
+	<-enter
 	end(over)
 	dropped := 0
 	var late []<-chan struct{}
