@@ -3,6 +3,7 @@ package keywrighttest
 import (
 	"bytes"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,7 +28,7 @@ type Proxy struct {
 type Rules struct {
 	CutAfter     int64         // close a connection after so many bytes of replies, 0 = never
 	CutTimes     int64         // cut only the first so many connections, 0 = all
-	Delay        time.Duration // hold back every piece of a reply
+	Delay        time.Duration // hold back every piece of a reply so long, as a long way does: those behind it do not wait for each other
 	SwallowAfter int64         // pass no more bytes of replies after so many, but keep the connection open; 0 = pass all
 }
 
@@ -132,6 +133,8 @@ func (p *Proxy) requests(server, client net.Conn, deaf *atomic.Bool) {
 
 func (p *Proxy) replies(client, server net.Conn, connection int64, deaf *atomic.Bool) {
 	defer client.Close()
+	send, end := p.sender(client)
+	defer end()
 	harmless := p.rules.CutTimes > 0 && connection > p.rules.CutTimes
 	var passed int64
 	buf := make([]byte, 16<<10)
@@ -145,11 +148,7 @@ func (p *Proxy) replies(client, server net.Conn, connection int64, deaf *atomic.
 		case !harmless && p.rules.CutAfter > 0 && passed > p.rules.CutAfter:
 			return
 		default:
-			if p.rules.Delay > 0 {
-				<-time.After(p.rules.Delay)
-			}
-			p.pass()
-			if _, werr := client.Write(buf[:n]); werr != nil {
+			if !send(buf[:n]) {
 				return
 			}
 		}
@@ -157,4 +156,42 @@ func (p *Proxy) replies(client, server net.Conn, connection int64, deaf *atomic.
 			return
 		}
 	}
+}
+
+// piece is a part of a reply that is under way.
+type piece struct {
+	bytes []byte
+	due   time.Time
+}
+
+// sender gives what sends to the client, after the delay, and what ends it when all
+// is sent. send is false when the client is gone.
+func (p *Proxy) sender(client net.Conn) (send func([]byte) bool, end func()) {
+	write := func(b []byte) bool {
+		p.pass()
+		_, err := client.Write(b)
+		return err == nil
+	}
+	if p.rules.Delay == 0 {
+		return write, func() {}
+	}
+	way, gone := make(chan piece, 1<<10), make(chan struct{})
+	p.workers.Go(func() {
+		defer close(gone)
+		for one := range way {
+			<-time.After(time.Until(one.due))
+			if !write(one.bytes) {
+				return
+			}
+		}
+	})
+	send = func(b []byte) bool {
+		select {
+		case way <- piece{slices.Clone(b), time.Now().Add(p.rules.Delay)}:
+			return true
+		case <-gone:
+			return false
+		}
+	}
+	return send, func() { close(way); <-gone }
 }
