@@ -180,50 +180,64 @@ func TestSameNameGoesOn(t *testing.T) {
 	}
 }
 
-// A handler that lives keeps its message while replies are slow: the proxy passes
-// them one after the other, so each takes a quarter to a half of the lease.
+// A handler that lives keeps its message while replies take a third of the lease. A
+// machine that is too busy for a short lease is slow enough for a longer one; what
+// is wrong by its design robs at every scale.
 func TestSlowRepliesRobNobody(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
-			const lease = 4 * time.Second
-			server := keywrighttest.Start(t, brand)
-			proxy := keywrighttest.NewProxy(t, server.Addr(), keywrighttest.Rules{Delay: lease / 4})
-			c, err := keywright.Open(t.Context(), "redis://"+proxy.Addr(), keywright.Options{Timeout: 10 * time.Second})
-			must(t, err)
-			t.Cleanup(c.Close)
-			mine, theirs := journal(c, event.StreamConfig{}), journal(open(t, server.URL()), event.StreamConfig{})
-			publish(t, theirs, 0, 1)
-			var others, runs atomic.Int64
-			done := make(chan error, 10)
-			o := event.RunOptions[note]{Lease: lease, Name: "slow"}
-			started(t, mine, "g", o, func(ctx context.Context, m event.Stored[note]) error {
-				runs.Add(1)
-				idle, signs := int64(0), 0
-				eventually(t, "signs of life arrive", func() bool {
-					before := idle
-					row := server.Do("XPENDING", "journal", "g", "-", "+", "1").([]any)
-					if len(row) == 0 {
-						return true
-					}
-					if idle = row[0].([]any)[2].(int64); idle < before {
-						signs++
-					}
-					return signs == 4 || ctx.Err() != nil
-				})
-				done <- context.Cause(ctx)
-				return ctx.Err()
-			})
-			eventually(t, "it runs", func() bool { return runs.Load() == 1 })
-			started(t, theirs, "g", event.RunOptions[note]{Lease: lease}, func(context.Context, event.Stored[note]) error { others.Add(1); return nil })
-			if err := <-done; err != nil {
-				t.Errorf("its context ended: %v", err)
+			var wrong error
+			for lease := 900 * time.Millisecond; lease < 30*time.Second; lease *= 2 {
+				if wrong = robbed(t, brand, lease); wrong == nil {
+					return
+				}
+				t.Logf("with a lease of %v: %v", lease, wrong)
 			}
-			if others.Load() != 0 {
-				t.Error("another consumer had it, too")
-			}
+			t.Error(wrong)
 		})
 	}
+}
+
+// robbed lets a message be handled until twelve signs of life have arrived, while
+// another consumer looks for one to claim.
+func robbed(t *testing.T, brand keywrighttest.Brand, lease time.Duration) error {
+	server := keywrighttest.Start(t, brand)
+	proxy := keywrighttest.NewProxy(t, server.Addr(), keywrighttest.Rules{Delay: lease / 3})
+	c, err := keywright.Open(t.Context(), "redis://"+proxy.Addr(), keywright.Options{Timeout: 10 * lease, Connections: -1})
+	must(t, err)
+	defer c.Close()
+	mine, theirs := journal(c, event.StreamConfig{}), journal(open(t, server.URL()), event.StreamConfig{})
+	publish(t, theirs, 0, 1)
+	var others atomic.Int64
+	began, done := make(chan struct{}, 10), make(chan error, 10)
+	stop := started(t, mine, "g", event.RunOptions[note]{Lease: lease, Name: "slow"}, func(ctx context.Context, m event.Stored[note]) error {
+		began <- struct{}{}
+		idle, signs := int64(0), 0
+		eventually(t, "signs of life arrive", func() bool {
+			before := idle
+			row := server.Do("XPENDING", "journal", "g", "-", "+", "1").([]any)
+			if len(row) == 0 {
+				return true
+			}
+			if idle = row[0].([]any)[2].(int64); idle < before {
+				signs++
+			}
+			return signs == 12 || ctx.Err() != nil
+		})
+		done <- context.Cause(ctx)
+		return ctx.Err()
+	})
+	defer stop()
+	<-began
+	defer started(t, theirs, "g", event.RunOptions[note]{Lease: lease}, func(context.Context, event.Stored[note]) error { others.Add(1); return nil })()
+	if err := <-done; err != nil {
+		return fmt.Errorf("its context ended: %w", err)
+	}
+	if others.Load() != 0 {
+		return errors.New("another consumer had it, too")
+	}
+	return nil
 }
 
 // Under full memory a message that is to be a dead letter waits, and those after

@@ -65,10 +65,21 @@ func TestKilledConsumers(t *testing.T) {
 			t.Parallel()
 			cluster := keywrighttest.StartCluster(t, brand, 2, 0)
 			owner := int(slot.Of([]byte("journal"))) * 2 / 16384
-			var move sync.WaitGroup
-			move.Go(func() { cluster.MoveSlots(owner, 1-owner, 8192) })
+			over := make(chan struct{})
+			var moves sync.WaitGroup
+			moves.Go(func() {
+				for n := 0; ; n++ {
+					select {
+					case <-over:
+						return
+					case <-time.After(100 * time.Millisecond):
+						cluster.MoveSlotOf("journal", (owner+n)%2, (owner+n+1)%2)
+					}
+				}
+			})
 			killed(t, cluster.URL(), cluster.URL(), 300, 4)
-			move.Wait()
+			close(over)
+			moves.Wait()
 		})
 	}
 }

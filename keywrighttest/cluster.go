@@ -87,23 +87,34 @@ func (c *Cluster) MoveSlots(from, to, n int) {
 	c.t.Helper()
 	first := from * slotCount / c.Primaries
 	for slot := first; slot < first+n; slot++ {
-		s := strconv.Itoa(slot)
-		c.Nodes[to].Do("CLUSTER", "SETSLOT", s, "IMPORTING", c.ID(from))
-		c.Nodes[from].Do("CLUSTER", "SETSLOT", s, "MIGRATING", c.ID(to))
-		for {
-			keys, _ := c.Nodes[from].Do("CLUSTER", "GETKEYSINSLOT", s, "100").([]any)
-			if len(keys) == 0 {
-				break
-			}
-			for _, k := range keys {
-				c.Nodes[from].Do("MIGRATE", "127.0.0.1", strconv.Itoa(c.Nodes[to].Port), fmt.Sprint(k), "0", "5000")
-			}
-		}
-		for _, node := range []int{to, from} {
-			c.Nodes[node].Do("CLUSTER", "SETSLOT", s, "NODE", c.ID(to))
-		}
+		c.move(strconv.Itoa(slot), from, to)
 	}
 	c.await("the nodes do not agree on the slots", func(n *Server) bool { return assignment(n) == assignment(c.Nodes[to]) })
+}
+
+// MoveSlotOf moves the slot of a key from one primary to another, with the keys in it.
+func (c *Cluster) MoveSlotOf(key string, from, to int) {
+	c.t.Helper()
+	c.move(fmt.Sprint(c.Nodes[from].Do("CLUSTER", "KEYSLOT", key)), from, to)
+	c.await("the nodes do not agree on the slots", func(n *Server) bool { return assignment(n) == assignment(c.Nodes[to]) })
+}
+
+func (c *Cluster) move(slot string, from, to int) {
+	c.t.Helper()
+	c.Nodes[to].Do("CLUSTER", "SETSLOT", slot, "IMPORTING", c.ID(from))
+	c.Nodes[from].Do("CLUSTER", "SETSLOT", slot, "MIGRATING", c.ID(to))
+	for {
+		keys, _ := c.Nodes[from].Do("CLUSTER", "GETKEYSINSLOT", slot, "100").([]any)
+		if len(keys) == 0 {
+			break
+		}
+		for _, k := range keys {
+			c.Nodes[from].Do("MIGRATE", "127.0.0.1", strconv.Itoa(c.Nodes[to].Port), fmt.Sprint(k), "0", "5000")
+		}
+	}
+	for _, node := range []int{to, from} {
+		c.Nodes[node].Do("CLUSTER", "SETSLOT", slot, "NODE", c.ID(to))
+	}
 }
 
 // assignment is who holds which slots, as a node sees it.
