@@ -112,6 +112,7 @@ func TestGuards(t *testing.T) {
 	for _, guard := range guards {
 		for _, brand := range keywrighttest.Brands() {
 			t.Run(guard.name+"/"+string(brand), func(t *testing.T) {
+				t.Parallel() // when all that is mutated below is whole again
 				g := newStage(t, brand)
 				g.s.WatchScripts()
 				if err := guard.check(g); err != nil {
@@ -464,7 +465,8 @@ func TestEvents(t *testing.T) {
 func TestRaces(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
-			if err := races(newStage(t, brand), 10_000); err != nil {
+			t.Parallel()
+			if err := races(newStage(t, brand), 4_000); err != nil {
 				t.Error(err)
 			}
 		})
