@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bench/costs"
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
 )
@@ -44,24 +46,31 @@ func backlog(ctx context.Context, c *keywright.Client, q queue.Queue[string], pl
 	return err
 }
 
-// drain says how long it takes until all jobs of a place are handled.
-func drain(ctx context.Context, o options, place string) (time.Duration, error) {
+// drain says how many jobs of a place are handled per second when all have their
+// turn at once, and what they cost.
+func drain(ctx context.Context, o options, place string) (rate float64, used costs.Costs, err error) {
 	server, err := live.Start(ctx, o.server)
 	if err != nil {
-		return 0, err
+		return 0, used, err
 	}
 	defer server.Stop()
 	c, q, err := openOurs(ctx, server.Addr, queue.Options{Lease: o.lease})
 	if err != nil {
-		return 0, err
+		return 0, used, err
 	}
 	defer c.Close()
 	if err := backlog(ctx, c, q, place, o.backlog); err != nil {
-		return 0, err
+		return 0, used, err
+	}
+	before, err := costs.Read(server)
+	if err != nil {
+		return 0, used, err
 	}
 	began := time.Now()
 	over, err := handled(ctx, q, o.backlog, o.limit)
-	return over.Sub(began), err
+	after, err2 := costs.Read(server)
+	used.Add(before, after)
+	return float64(o.backlog) / over.Sub(began).Seconds(), used, firstOf(err, err2)
 }
 
 func openOurs(ctx context.Context, addr string, o queue.Options) (*keywright.Client, queue.Queue[string], error) {
@@ -93,21 +102,27 @@ func handled(ctx context.Context, q queue.Queue[string], jobs int, limit time.Du
 }
 
 func backlogs(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
-	t := report.Table{Title: fmt.Sprintf("%d jobs at once, 50 runners", o.backlog), Columns: []string{"jobs are", "drained in s", "jobs per second", "of waiting ones"}}
+	rates, used := make([][]float64, len(places)), make([]costs.Costs, len(places))
+	for round := range o.drains {
+		for turn := range places {
+			i := (turn + round) % len(places)
+			rate, each, err := drain(ctx, o, places[i])
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", places[i], err)
+			}
+			rates[i] = append(rates[i], rate)
+			used[i].Add(costs.Costs{}, each)
+		}
+	}
+	t := report.Table{Title: fmt.Sprintf("%d jobs at once, 50 runners", o.backlog),
+		Columns: append([]string{"jobs are", "jobs per second", "of waiting ones"}, costs.Columns...)}
 	var goals []report.Goal
-	var first float64
 	for i, place := range places {
-		took, err := drain(ctx, o, place)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", place, err)
+		part := turns.Ratio(rates[i], rates[0])
+		t.Add(append([]any{place, fmt.Sprintf("%.0f", turns.Median(rates[i])), fmt.Sprintf("%.2f", part)}, used[i].Cells(float64(o.backlog*o.drains))...)...)
+		if i > 0 {
+			goals = append(goals, report.Goal{What: "jobs " + place + ", part of the rate of waiting ones", Value: part, Bound: 0.5, AtLeast: true})
 		}
-		rate := float64(o.backlog) / took.Seconds()
-		if i == 0 {
-			first = rate
-		} else {
-			goals = append(goals, report.Goal{What: "jobs " + place + ", part of the rate of waiting ones", Value: rate / first, Bound: 0.5, AtLeast: true})
-		}
-		t.Add(place, fmt.Sprintf("%.2f", took.Seconds()), fmt.Sprintf("%.0f", rate), fmt.Sprintf("%.2f", rate/first))
 	}
 	return []report.Table{t}, goals, nil
 }
