@@ -67,6 +67,13 @@ func MutateMargin(t *testing.T, early time.Duration) {
 // Plain is the script of what most enqueues are.
 func Plain() string { return lookText + plainText }
 
+// Fetch is the script that claims: its quick way alone, which answers "slow" where
+// it does not go, and the long way alone.
+func Fetch() (quick, slow string) {
+	return lookText + strings.Replace(fetchText, fetchBody, "return 'slow'", 1),
+		lookText + knownText + "local KEYS, ARGV, t = KEYS, ARGV, redis.call('TIME')\n" + fetchBody
+}
+
 // Bulks is how many calls with many jobs each are under way.
 func Bulks[T any](q Queue[T]) int {
 	return len(keywright.Part(q.client, newSenders).rooms.get(q.keys.Lanes[0].Key, func() *room { return &room{} }).calls)

@@ -48,14 +48,10 @@ type fetched struct {
 }
 
 // claim settles jobs and claims others, in one step.
-func (q Queue[T]) claim(ctx context.Context, token string, wanted int, tidy bool, settled []settlement) (fetched, error) {
+func (q Queue[T]) claim(ctx context.Context, token string, wanted int, look string, settled []settlement) (fetched, error) {
 	args := make([]string, 0, 21+6*len(settled))
-	flag := ""
-	if tidy {
-		flag = "tidy"
-	}
 	gap, burst, late := q.rate()
-	args = append(args, token, strconv.Itoa(wanted), milliseconds(q.lease()), flag, strconv.Itoa(cmp.Or(q.o.Crashes, 5)), q.ttl(),
+	args = append(args, token, strconv.Itoa(wanted), milliseconds(q.lease()), look, strconv.Itoa(cmp.Or(q.o.Crashes, 5)), q.ttl(),
 		q.keys.Job.Before, q.keys.Job.After, q.keys.Result.Before, q.keys.Result.After, strconv.Itoa(cmp.Or(q.o.MaxDead, 10_000)), strconv.Itoa(cmp.Or(q.o.Retry, 25)),
 		gap, burst, late, q.order(), q.laneNames(), q.keys.Channel, q.database(), q.clustered())
 	args = settle(args, settled)

@@ -1,6 +1,6 @@
 -- fetch: settles jobs that were worked on, takes what is due and what a dead worker has left, and claims others.
 -- KEYS[1] leases, KEYS[2] delayed, KEYS[3] dead, KEYS[4] state, KEYS[5] runs, KEYS[6…] the lanes
--- ARGV[1] token, ARGV[2] jobs wanted, ARGV[3] lease in ms, ARGV[4] "tidy": take what is due, ARGV[5] crashes that kill a job, ARGV[6] TTL of the queue's keys in ms (0: none),
+-- ARGV[1] token, ARGV[2] jobs wanted, ARGV[3] lease in ms, ARGV[4] "tidy": take what is due, "more": and nothing else, ARGV[5] crashes that kill a job, ARGV[6] TTL of the queue's keys in ms (0: none),
 -- ARGV[7] and ARGV[8] the key of a job before and after its id, ARGV[9] and ARGV[10] that of a result, ARGV[11] dead jobs kept, ARGV[12] attempts,
 -- ARGV[13] µs between two jobs at the queue's rate (0: none), ARGV[14] jobs at once, ARGV[15] µs that a worker may be late at that rate, ARGV[16] numbers of the lanes in the order to look,
 -- ARGV[17] names of the lanes, each with a space after it, ARGV[18] channel, ARGV[19] number of the database, ARGV[20] "cluster" in one
@@ -23,7 +23,7 @@ if told[3] and told[3] ~= '1' then -- what was claimed is settled
   faults[1], wanted = 'NEWER ' .. word(state), 0
 end
 if told[1] then wanted = 0 end
-local tidy = ARGV[4] == 'tidy' and #faults == 0
+local tidy = ARGV[4] ~= '' and #faults == 0
 local due = -1
 local function sooner(after) if due < 0 or after < due then due = math.max(after, 0) end end
 
@@ -62,7 +62,8 @@ local function lane_of(name)
   return lanes[name] or 1 -- one that is not declared any more
 end
 
--- Whether a job is there, in a form that is known; its lane, its attempts, and the key of its unique name.
+-- Whether a job is there, in a form that is known; the number of its lane, and its text or the start of it.
+local only = #KEYS == 6
 local function head(id)
   local key = before .. id .. after
   local text = mind(redis.pcall('GETRANGE', key, 0, 255), key)
@@ -71,9 +72,14 @@ local function head(id)
     faults[#faults + 1] = 'NEWER ' .. word(key)
     return 'newer'
   end
+  return 'there', only and 1 or lane_of(text:match('^q1 %d+ (%S+) ')), text
+end
+-- The attempts of such a job, and the key of its unique name.
+local function rest(id, text)
+  local key = before .. id .. after
   if not text:find('\n', 1, true) and #text == 256 then text = look(redis.pcall('GET', key), key) end
-  local lane, attempts, name = text:match('^q1 %d+ (%S+) (%d+) %S+ (%S+)\n')
-  return 'there', lane_of(lane), tonumber(attempts or 0), unescaped(name)
+  local attempts, name = text:match('^q1 %d+ %S+ (%d+) %S+ (%S+)\n')
+  return tonumber(attempts or 0), unescaped(name)
 end
 
 -- What is to be written, in the end.
@@ -151,12 +157,13 @@ local function settle(verb, id, text, ms, name)
     add(faults, 'NEWER ' .. word(runs))
   elseif verb == 'done' or r.cancelled then -- a job that was cancelled does not run again
     if verb == 'done' and text ~= '' then
-    add(results, ARGV[9] .. id .. ARGV[10])
-    add(texts, text, ms)
-  end
+      add(results, ARGV[9] .. id .. ARGV[10])
+      add(texts, text, ms)
+    end
     return finish(id, name)
   end
-  local what, k, attempts = head(id)
+  local what, k, start = head(id)
+  local attempts = what == 'there' and rest(id, start)
   if what == 'gone' then
     add(over, id)
     add(forgotten, id)
@@ -190,48 +197,60 @@ for j = i, #ARGV, 6 do
   end
 end
 
--- What dead workers have left goes to the front of its lane, and what is due to the end.
-local undelayed, more = {}, false
-if tidy then
-  local mine = {}
-  for _, id in ipairs(over) do mine[id] = true end
-  local all = look(redis.pcall('ZRANGE', leases, '-inf', stamp, 'BYSCORE', 'LIMIT', 0, most), leases)
-  local moved = #all == 0
+-- What dead workers have left goes to the front of its lane, and what is due to the end. If this call is to claim it, no more is brought than it wants: the
+-- lane stays empty, and quick can claim the rest.
+local undelayed, more, brought = {}, false, {}
+local function bring(zset, reply, room, into, each)
+  local seen, n, moved, full = 0, room > 0 and math.min(room, most) or most, 0, false
+  repeat
+    local all = reply(redis.pcall('ZRANGE', zset, '-inf', stamp, 'BYSCORE', 'LIMIT', seen, n), zset) or {}
+    seen, moved, full = seen + #all, moved + each(all), #all == n
+    n = most - seen
+  until not full or n <= 0 or room > 0 and #lane(into, order[1]) >= room
+  more = more or full and moved > 0
+  return seen == moved and seen or 0 -- how many leave the front of the zset: all that were seen, or not
+end
+local function left(all)
+  local mine, moved = {}, 0
+  for n = 1, #over do mine[over[n]] = true end
   for n = 1, #all do
     if run_of[all[n]] == nil then add(asked, all[n]) end
   end
   ask()
   for _, id in ipairs(all) do
-    local what, k, _, name
-    if not mine[id] then what, k, _, name = head(id) end
-    local r = known(run_of[id] or '')
+    local what, k, text
+    if mine[id] then moved = moved + 1 else what, k, text = head(id) end
+    local r = what and known(run_of[id] or '')
     if what and not r then
       what = 'newer'
       add(faults, 'NEWER ' .. word(runs))
     end
     if what == 'gone' then
-      moved = true
+      moved = moved + 1
       add(over, id)
       add(forgotten, id)
     elseif what == 'there' and r.cancelled then
-      moved = true
+      moved = moved + 1
+      local _, name = rest(id, text)
       finish(id, name)
     elseif what == 'there' then
       r.attempt = math.max(r.attempt - 1, 0)
       if r.doubt == 3 then r.crashes, r.doubt = r.crashes + 1, 2 else r.doubt = math.min(r.doubt + 1, 2) end
       if r.crashes >= tonumber(ARGV[5]) then
-        moved = length('ZCARD', dead) and true or moved
+        moved = moved + (length('ZCARD', dead) and 1 or 0)
+        local _, name = rest(id, text)
         bury(id, r, 'its workers died ' .. r.crashes .. ' times', name)
       elseif length('LLEN', KEYS[5 + k]) then
-        moved = true
+        moved = moved + 1
         add(lane(fronts, k), id)
-        run_of[id] = noted(r, '-')
+        brought[id] = r
       end
     end
   end
-  more = moved and #all == most
-  all = mind(redis.pcall('ZRANGE', delayed, '-inf', stamp, 'BYSCORE', 'LIMIT', 0, most), delayed) or {}
-  moved = 0
+  return moved
+end
+local function due_now(all)
+  local moved = 0
   for _, id in ipairs(all) do
     local what, k = head(id)
     if what == 'there' and length('LLEN', KEYS[5 + k]) then
@@ -244,11 +263,20 @@ if tidy then
       add(forgotten, id)
     end
   end
-  more = more or moved > 0 and #all == most
-  -- What is known of jobs that are gone with the place they were in.
+  return moved
+end
+local unleased, first_due = 0, 0
+if tidy then
+  unleased = bring(leases, look, wanted, fronts, left)
+  first_due = bring(delayed, mind, wanted - #(first or {}) - #lane(fronts, order[1]), ends, due_now)
+end
+-- What is known of jobs that are gone with the place they were in.
+if ARGV[4] == 'tidy' and tidy then
   for _, id in ipairs(look(redis.pcall('HRANDFIELD', runs, 10), runs)) do
     if redis.call('EXISTS', before .. id .. after) == 0 and not leased_now(id) then add(forgotten, id) end
   end
+end
+if tidy and not more then
   local stuck = #faults > 0
   for _, key in ipairs({ leases, delayed }) do
     local next = mind(redis.pcall('ZRANGE', key, '(' .. stamp, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES'), key)
@@ -274,7 +302,7 @@ local function claim(some)
   local found = look(redis.pcall('MGET', unpack(names)), names[1])
   for n = 1, #some do
     local id, text = some[n], found[n]
-    local run = run_of[id]
+    local run, r = run_of[id], brought[id]
     if got == wanted then return n - 1 end
     if not text then -- its TTL ran out, or somebody has deleted it: its id means nothing
       mind(redis.pcall('STRLEN', names[n]), names[n])
@@ -282,15 +310,15 @@ local function claim(some)
     elseif newer(text) then
       add(faults, 'NEWER ' .. word(names[n]))
       return n - 1, true
-    elseif not taken[id] and not (run and run:sub(1, 2) ~= '- ' and leased_now(id)) then -- else it is being worked on: its id was there twice
-      local r = run and known(run)
+    elseif not taken[id] and not (not r and run and run:sub(1, 2) ~= '- ' and leased_now(id)) then -- else it is being worked on: its id was there twice
+      r = r or run and known(run)
       if run and not r then
         add(faults, 'NEWER ' .. word(runs))
         return n - 1, true
       end
       taken[id] = true
       if r and r.cancelled then
-        local _, _, _, name = head(id)
+        local _, name = rest(id, text)
         finish(id, name)
       else
         got = got + 1
@@ -360,13 +388,14 @@ local function write(command, key, list)
 end
 for _, k in ipairs(order) do
   for _, id in ipairs(fronts[k] or {}) do
-    add(over, id)
-    if not taken[id] then add(held, id, run_of[id]) end
+    if unleased == 0 then add(over, id) end
+    if not taken[id] then add(held, id, noted(brought[id], '-')) end
   end
 end
 for from = 1, #ended, 1000 do redis.call('UNLINK', unpack(ended, from, math.min(from + 999, #ended))) end
+if unleased > 0 then redis.call('ZREMRANGEBYRANK', leases, 0, unleased - 1) end -- from a long one that is several times as fast
 write('ZREM', leases, over)
-write('ZREM', delayed, undelayed)
+if first_due > 0 then redis.call('ZREMRANGEBYRANK', delayed, 0, first_due - 1) else write('ZREM', delayed, undelayed) end
 for k, n in pairs(popped) do
   if n > 0 then redis.call('LPOP', KEYS[5 + k], n) end
 end

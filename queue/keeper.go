@@ -51,7 +51,7 @@ func (c *crew[T]) keep(over <-chan struct{}) {
 		wait, idle := c.dueNow(now)
 		if idle && now.Sub(look) >= poll {
 			look = now
-			background(&polling, c.look)
+			background(&polling, c.peek)
 		}
 		timer.Reset(min(wait, tick))
 		select {
@@ -102,13 +102,13 @@ func (c *crew[T]) dueNow(now time.Time) (wait time.Duration, idle bool) {
 // expect notes when something is due, as the server said in a call; all is whether
 // the call has looked at everything. The caller holds mu.
 func (c *crew[T]) expect(due time.Duration, all bool) {
-	if due < 0 {
+	if c.more = due == 0 || c.more && !all; due == 0 {
+		c.wakeOne()
+	}
+	if due <= 0 {
 		return
 	}
 	at := time.Now().Add(due)
-	if due == 0 {
-		c.nextTidy = time.Time{}
-	}
 	if !all && !c.dueAt.IsZero() && c.dueAt.Before(at) {
 		return
 	}
@@ -117,6 +117,22 @@ func (c *crew[T]) expect(due time.Duration, all bool) {
 	case c.early <- struct{}{}:
 	default:
 	}
+}
+
+// look is whether a call looks for what is due: ten times a second, and as long as
+// the last one has not seen all of it. The caller holds mu.
+func (c *crew[T]) look(wanted int) string {
+	now := time.Now()
+	switch {
+	case wanted == 0:
+		return ""
+	case !now.Before(c.nextTidy):
+		c.nextTidy = now.Add(100 * time.Millisecond)
+		return "tidy"
+	case c.more:
+		return "more"
+	}
+	return ""
 }
 
 // begins says that the handler of a job begins, of which leases have ended without
@@ -134,8 +150,8 @@ func (c *crew[T]) begins(j *Job[T]) bool {
 	return err == nil
 }
 
-// look asks whether there is anything at all: one command.
-func (c *crew[T]) look() {
+// peek asks whether there is anything at all: one command.
+func (c *crew[T]) peek() {
 	keys := append(c.q.laneKeys(), c.q.keys.Leases, c.q.keys.Delayed)
 	ctx, cancel := c.call(poll)
 	defer cancel()

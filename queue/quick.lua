@@ -1,9 +1,10 @@
--- quick: what most calls of fetch are. Their jobs are done and left nothing, those that wait have never been claimed, and nothing else is asked. It comes
--- before fetch, which begins from its start where that is not so: nothing was written then.
+-- quick: what most calls of fetch are. Their jobs are done and left nothing, nothing else is asked, and the jobs that are claimed are there and can run. It
+-- comes before fetch, which begins from its start where that is not so: nothing was written then.
 local KEYS, ARGV = KEYS, ARGV
 local t = redis.call('TIME')
-if ARGV[4] == '' and ARGV[13] == '0' then
-  local call, pcall, byte, leases, runs, before, after = redis.call, redis.pcall, string.byte, KEYS[1], KEYS[5], ARGV[7], ARGV[8]
+if ARGV[4] ~= 'tidy' and ARGV[13] == '0' then
+  local call, pcall, byte, sub, match, format = redis.call, redis.pcall, string.byte, string.sub, string.match, string.format
+  local leases, delayed, runs, before, after = KEYS[1], KEYS[2], KEYS[5], ARGV[7], ARGV[8]
   if ARGV[20] ~= '' then look(pcall('EXISTS', before .. ':1' .. after, before .. ':2' .. after), before .. after) end -- see steady
   local told = look(pcall('HMGET', KEYS[4], 'paused', 'format'), KEYS[4])
   local wanted, all, settled, i = tonumber(ARGV[2]), {}, 0, 22
@@ -15,17 +16,29 @@ if ARGV[4] == '' and ARGV[13] == '0' then
     end
     i = last + 1
   end
-  local quick, got, popped = i > #ARGV and not told[1] and not told[2], 0, {}
+
+  -- What a dead worker has left comes first, and what is due last: it needs no place in a lane if this call claims it.
+  local now, more = t[1] * 1000 + math.floor(t[2] / 1000), ARGV[4] == 'more'
+  local stamp, quick, got, left, due, popped = format('%.0f', now), i > #ARGV and not told[1] and not told[2], 0, 0, 0, {}
+  local function take(some)
+    if some.err then quick = false return 0 end
+    for k = 1, #some do all[settled + got + k] = some[k] end
+    got = got + #some
+    return #some
+  end
+  if quick and more then left = take(pcall('ZRANGE', leases, '-inf', stamp, 'BYSCORE', 'LIMIT', 0, wanted)) end
   for number in ARGV[16]:gmatch('%d') do
     if not quick or got == wanted then break end
-    local some = pcall('LRANGE', KEYS[5 + number], 0, wanted - got - 1)
-    if some.err then quick = false else
-      for k = 1, #some do all[settled + got + k] = some[k] end
-      got = got + #some
-      if #some > 0 then popped[KEYS[5 + number]] = #some end
-    end
+    local n = take(pcall('LRANGE', KEYS[5 + number], 0, wanted - got - 1))
+    if n > 0 then popped[KEYS[5 + number]] = n end
   end
-  local known, texts, seen = {}, {}, {}
+  if quick and more and left < wanted then
+    quick = not next(popped) -- else fetch brings many into the lanes
+    if quick then due = take(pcall('ZRANGE', delayed, '-inf', stamp, 'BYSCORE', 'LIMIT', 0, wanted - got)) end
+    quick = quick and got == wanted -- else fetch says when something is due
+  end
+
+  local known, texts = {}, {}
   if quick then
     if settled + got > 0 then
       known = look(pcall('HMGET', runs, unpack(all)), runs)
@@ -36,16 +49,52 @@ if ARGV[4] == '' and ARGV[13] == '0' then
       texts = look(pcall('MGET', unpack(texts)), texts[1])
     end
   end
+  local token, micros, crashes_most, seen = ARGV[1], t[1] * 1000000 + t[2], tonumber(ARGV[5]), {}
+  local fence = format('%.0f', micros)
+  local fresh, held, tried = token .. ' ' .. fence .. ' 1 0 0 0 r1\n\n', {}, {}
+  -- What is known of a job that was begun before, as it is when it begins again, see known; nil if it does not, or not so simply.
+  local function again(k, run)
+    local was, attempt, crashes, doubt, rest = match(run, '^%S+ (%d+) (%d+) (%d+) 0 (%d) r1\n(.*)$')
+    if not was or k > left and sub(run, 1, 2) ~= '- ' then return nil end
+    if k > left then
+      attempt = attempt + 1
+      if doubt == '3' then doubt = '2' end
+    else -- it is no attempt that a worker has died
+      attempt = math.max(tonumber(attempt), 1)
+      if doubt == '3' then crashes, doubt = crashes + 1, '2' elseif doubt ~= '2' then doubt = doubt + 1 end
+      if tonumber(crashes) >= crashes_most then return nil end
+    end
+    local new = was + 1 > micros and format('%.0f', was + 1) or fence
+    local o = #tried
+    tried[o + 1] = k
+    tried[o + 2] = attempt
+    tried[o + 3] = new
+    tried[o + 4] = crashes
+    tried[o + 5] = doubt
+    return format('%s %s %.0f %.0f 0 %d r1\n', token, new, attempt, crashes, doubt) .. rest
+  end
+  if left > 0 then
+    for k = 1, settled do seen[all[k]] = true end
+  end
+  local first = #KEYS > 6 and left + due > 0 and tonumber(ARGV[16]:sub(1, 1))
+  if first then
+    local names = ARGV[17]:gmatch('(%S+) ')
+    for _ = 1, first - 1 do names() end
+    first = names()
+  end
   for k = 1, got do
-    local id, text = all[settled + k], texts[k]
+    if not quick then break end
+    local id, text, run = all[settled + k], texts[k], known[settled + k]
     local q, form, space
     if text then q, form, space = byte(text, 1, 3) end
-    if form ~= 49 or q ~= 113 or space ~= 32 or known[settled + k] or seen[id] then -- "q1 "
-      quick = false
-      break
-    end
+    run = run and again(k, run) or not run and k > left and fresh
+    quick = form == 49 and q == 113 and space == 32 and run and not seen[id] and true or false -- "q1 "
+    if quick and first and (k <= left or k > got - due) then quick = match(text, '^q1 %d+ (%S+) ') == first end
     seen[id] = true
+    held[2 * k - 1] = id
+    held[2 * k] = run
   end
+
   if quick then
     local ttl, lost, over, ended = tonumber(ARGV[6]), {}, {}, {}
     local k, o = 0, 0
@@ -57,27 +106,29 @@ if ARGV[4] == '' and ARGV[13] == '0' then
         local run = known[k]
         if run and run:find(token, 1, true) == 1 then
           o = o + 1
-          over[o], ended[o] = ARGV[j], before .. ARGV[j] .. after
+          over[o] = ARGV[j]
+          ended[o] = before .. ARGV[j] .. after
         else
           lost[#lost + 1] = ARGV[j]
         end
       end
       i = last + 1
     end
+    if left > 0 then call('ZREMRANGEBYRANK', leases, 0, left - 1) end
+    if due > 0 then call('ZREMRANGEBYRANK', delayed, 0, due - 1) end
     if o > 0 then
       call('UNLINK', unpack(ended))
       call('ZREM', leases, unpack(over))
       call('HDEL', runs, unpack(over))
     end
-    local micros = string.format('%.0f', t[1] * 1000000 + t[2])
-    local ids, leased, held = {}, {}, {}
+    local ids, leased = {}, {}
     if got > 0 then
-      local fresh, ends = ARGV[1] .. ' ' .. micros .. ' 1 0 0 0 r1\n\n', string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000) + ARGV[3])
+      local ends = format('%.0f', now + ARGV[3])
       for k = 1, got do
         local id = all[settled + k]
         ids[k] = id
-        leased[2 * k - 1], leased[2 * k] = ends, id
-        held[2 * k - 1], held[2 * k] = id, fresh
+        leased[2 * k - 1] = ends
+        leased[2 * k] = id
       end
       for lane, n in pairs(popped) do call('LPOP', lane, n) end
       call('HSET', runs, unpack(held))
@@ -87,6 +138,6 @@ if ARGV[4] == '' and ARGV[13] == '0' then
         call('PEXPIRE', leases, ttl)
       end
     end
-    return { -1, lost, ids, texts, {}, '', {}, {}, micros }
+    return { left + due > 0 and 0 or -1, lost, ids, texts, tried, '', {}, {}, fence }
   end
 end

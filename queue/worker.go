@@ -153,6 +153,7 @@ type crew[T any] struct {
 	idle     int
 	running  map[string]*Job[T] // by token and id, until they are settled
 	nextTidy time.Time
+	more     bool      // the last look for what is due has not seen all of it
 	dueAt    time.Time // zero: unknown
 }
 
@@ -339,15 +340,11 @@ func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 	c.mu.Lock()
 	c.seq++
 	token := pad(c.name + "/" + strconv.FormatInt(c.seq, 36))
-	now := time.Now()
-	tidy := !now.Before(c.nextTidy) && wanted > 0
-	if tidy {
-		c.nextTidy = now.Add(100 * time.Millisecond)
-	}
+	look := c.look(wanted)
 	c.mu.Unlock()
 	ctx, cancel := c.call(c.q.lease())
 	defer cancel()
-	f, err := c.q.claim(ctx, token, wanted, tidy, settled)
+	f, err := c.q.claim(ctx, token, wanted, look, settled)
 	if err != nil {
 		return f, err
 	}
@@ -356,7 +353,7 @@ func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 	for _, s := range settled {
 		delete(c.running, s.token+" "+s.id)
 	}
-	c.expect(f.due, tidy)
+	c.expect(f.due, look != "")
 	c.paused.Store(f.paused)
 	return f, nil
 }
