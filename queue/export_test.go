@@ -70,8 +70,8 @@ func Plain() string { return lookText + plainText }
 // Fetch is the script that claims: its quick way alone, which answers "slow" where
 // it does not go, and the long way alone.
 func Fetch() (quick, slow string) {
-	return lookText + strings.Replace(fetchText, fetchBody, "return 'slow'", 1),
-		lookText + knownText + "local KEYS, ARGV, t = KEYS, ARGV, redis.call('TIME')\n" + fetchBody
+	rest, body := strings.Index(fetchText, "-- known:"), strings.Index(fetchText, "-- fetch:")
+	return lookText + fetchText[:body] + "return 'slow'", lookText + "local KEYS, ARGV, t = KEYS, ARGV, redis.call('TIME')\n" + fetchText[rest:]
 }
 
 // Bulks is how many calls with many jobs each are under way.
