@@ -34,6 +34,7 @@ type Options struct {
 	By       Rank     // what is large; "": ByBytes
 	Plain    bool     // no suggestions for undeclared keys
 	Values   bool     // check values against their declared types
+	Whole    bool     // with Values: all of every value, not a sample of large ones
 	MinKeys  int64    // fewer keys than that, before Include and Exclude, are a finding
 	// Schema answers the check of a JSON Schema file; nil: JSON is only checked
 	// for being JSON.
@@ -57,6 +58,8 @@ type Audit struct {
 	total   figures
 	skipped int64
 	checks  map[*keyspace.Key]*valueCheck
+	open    map[string]*valueReading // values of which a part has come, at most one for each shard and group
+	reading valueReading
 	notes   []string
 }
 
@@ -71,7 +74,7 @@ func New(ks *keyspace.Keyspace, opt Options) (*Audit, error) {
 	if opt.Grace == 0 {
 		opt.Grace = time.Second
 	}
-	a := &Audit{ks: ks, opt: opt, checks: map[*keyspace.Key]*valueCheck{}}
+	a := &Audit{ks: ks, opt: opt, checks: map[*keyspace.Key]*valueCheck{}, open: map[string]*valueReading{}}
 	var items []match.Item
 	items, a.targets = ks.Items()
 	var err error
@@ -87,6 +90,7 @@ func New(ks *keyspace.Keyspace, opt Options) (*Audit, error) {
 		if k := a.targets[i].Key; k != nil {
 			a.stats[i].kind = kinds[k.Kind]
 			a.stats[i].ttl = limits(k.TTL, opt.Grace)
+			a.stats[i].long = maxLength(k)
 		}
 	}
 	a.sketch = newSketch(ks)
@@ -109,9 +113,7 @@ var kinds = map[keyspace.Kind]source.Kind{
 // Run feeds everything src yields into the audit and reports. When src fails or
 // ctx ends, the report covers what was seen, and says so.
 func (a *Audit) Run(ctx context.Context, src source.Source, req source.Request) (*Report, error) {
-	if a.opt.Values {
-		req.Values = a.WantsValue
-	}
+	a.request(&req)
 	sum, err := src.Scan(ctx, req, func(keys []source.Key) error {
 		a.Add(keys)
 		return nil
@@ -120,6 +122,19 @@ func (a *Audit) Run(ctx context.Context, src source.Source, req source.Request) 
 		return nil, err
 	}
 	return a.Report(sum, req.Sample > 0), err
+}
+
+// request adds to a request what the audit needs to know of keys.
+func (a *Audit) request(req *source.Request) {
+	if a.opt.Values {
+		req.Values = a.WantsValue
+	}
+	if a.opt.Values && a.opt.Whole {
+		req.Part = a.Part
+	}
+	if slices.ContainsFunc(a.ks.Keys, func(k *keyspace.Key) bool { return maxLength(k) > 0 }) {
+		req.Sizes = a.WantsSize
+	}
 }
 
 // Add judges a batch of keys.
@@ -149,7 +164,7 @@ func (a *Audit) add(k *source.Key) {
 	switch {
 	case t.Key != nil:
 		s.judge(k, a.opt.Examples)
-		if k.Value != nil {
+		if a.opt.Values {
 			a.checkValue(t.Key, s, k)
 		}
 	case t.Legacy != nil:
@@ -171,9 +186,12 @@ type stat struct {
 	figures
 	kind  source.Kind
 	ttl   ttlLimits
+	long  int64               // entries that a stream may have; 0: any
 	wrong [source.Kinds]int64 // by found kind
 	marks [violations]mark
 	value []valueFault
+
+	values Coverage
 }
 
 // mark is one kind of violation of one entry.
@@ -193,6 +211,7 @@ const (
 	ttlMissing
 	ttlTooLong
 	ttlUnexpected
+	streamTooLong
 	violations
 )
 
@@ -213,6 +232,9 @@ func (s *stat) judge(k *source.Key, keep int) {
 		s.wrong[k.Kind]++
 		s.example(wrongType, k, keep)
 		return
+	}
+	if s.long > 0 && tooLong(k.Size, s.long) {
+		s.example(streamTooLong, k, keep)
 	}
 	switch {
 	case s.ttl.policy == keyspace.TTLExpires && k.TTL == source.NoTTL:

@@ -140,6 +140,7 @@ func TestValues(t *testing.T) {
 		return v
 	}
 	str := func(s string) *source.Value { return &source.Value{Str: []byte(s)} }
+	entries := func(v *source.Value, ends ...int) *source.Value { v.Ends = ends; return v }
 	partial := func(v *source.Value) *source.Value { v.Partial = true; return v }
 	for _, c := range []struct {
 		name  string
@@ -171,8 +172,9 @@ func TestValues(t *testing.T) {
 		{"app:o", source.Hash, pairs("1", "high"), ""},
 		{"app:o", source.Hash, pairs("x", "high"), "KW509"},
 		{"app:o", source.Hash, pairs("1", canary), "KW508"},
-		{"app:s", source.Stream, pairs("k", "1"), ""},
-		{"app:s", source.Stream, pairs("k", canary), "KW508"},
+		{"app:s", source.Stream, entries(pairs("k", "1"), 2), ""},
+		{"app:s", source.Stream, entries(pairs("k", canary), 2), "KW508"},
+		{"app:s", source.Stream, entries(pairs("k", "1", "x", "1"), 2, 4), "KW509,KW510"},
 		{"{app:q}:job:1", source.String, str("q1 1763774000000 high 0 - -\n7"), ""},
 		{"{app:q}:job:1", source.String, str("q1 1763774000000 high 0 - -\n" + canary), "KW508"},
 		{"{app:q}:job:1", source.String, str("7"), "KW508"},

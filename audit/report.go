@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -34,6 +35,7 @@ type Report struct {
 	Filtered   int64             `json:"filtered_keys,omitempty"`
 	Notes      []string          `json:"notes,omitempty"`
 	Total      Figures           `json:"total"`
+	Values     *Coverage         `json:"values,omitempty"` // of all entries; absent: no value was looked at
 	Entries    []EntryRow        `json:"entries"`
 	Foreign    []GlobRow         `json:"foreign,omitempty"`
 	Undeclared Undeclared        `json:"undeclared"`
@@ -75,6 +77,7 @@ type EntryRow struct {
 	Policy     string           `json:"policy"` // its ttl, as declared
 	Owner      string           `json:"owner,omitempty"`
 	Violations map[string]int64 `json:"violations,omitempty"` // by code
+	Values     *Coverage        `json:"values,omitempty"`     // absent: none was looked at, or none is declared
 	Figures
 }
 
@@ -146,8 +149,10 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 	if !a.filter.all && a.total.keys == 0 && a.skipped > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("what is included and not excluded matches none of the %d keys: is the glob right?", a.skipped))
 	}
+	var values Coverage
 	for i, t := range a.targets {
 		s := a.stats[i]
+		values.add(s.values)
 		switch {
 		case t.Key != nil:
 			r.Entries = append(r.Entries, a.entryRow(t.Key, s))
@@ -161,6 +166,9 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 			r.Undeclared.Bytes += s.bytes
 			r.Findings = append(r.Findings, undeclared(s, ownedKey, t.Owned.Pos, "keys under "+t.Owned.Text+" are declared by no entry")...)
 		}
+	}
+	if a.opt.Values {
+		r.Values = values.shared()
 	}
 	r.Undeclared.Other, r.Undeclared.Bytes = a.stray.keys, r.Undeclared.Bytes+a.stray.bytes
 	r.Findings = append(r.Findings, undeclared(&a.stray, undeclaredKey, finding.Position{}, "keys are declared by no entry, and lie under neither owns nor foreign")...)
@@ -214,6 +222,9 @@ func (a *Audit) figures(f *figures) Figures {
 
 func (a *Audit) entryRow(k *keyspace.Key, s *stat) EntryRow {
 	row := EntryRow{Name: k.Name, Pattern: k.Pattern.String(), Type: string(k.Kind), Policy: k.TTL.Text, Owner: k.Entry.Owner, Figures: a.figures(&s.figures)}
+	if a.opt.Values && declaresValue(k) {
+		row.Values = s.values.shared()
+	}
 	count := func(code string, n int64) {
 		if n > 0 {
 			if row.Violations == nil {
@@ -247,6 +258,7 @@ func (a *Audit) keyFindings(k *keyspace.Key, s *stat) []finding.Finding {
 	add("KW505", s.marks[ttlMissing], ttl, fmt.Sprintf("%s must expire (ttl %s), but some keys never will", k.Name, k.TTL.Text))
 	add("KW506", s.marks[ttlTooLong], ttl, fmt.Sprintf("%s may live %s at most, but some keys live longer", k.Name, keyspace.FormatDuration(k.TTL.LiveMax())))
 	add("KW507", s.marks[ttlUnexpected], ttl, fmt.Sprintf("%s must never expire (ttl none), but some keys will", k.Name))
+	add("KW514", s.marks[streamTooLong], cmp.Or(k.Entry.At["maxlen"], k.Entry.At["durable.maxlen"], k.Pos), fmt.Sprintf("%s may have about %d entries (maxlen), but some streams have more", k.Name, s.long))
 	for _, f := range s.value {
 		add(f.code, f.mark, k.Pos, k.Name+": "+f.message)
 	}

@@ -25,7 +25,7 @@ var rules = []finding.Rule{
 		Explain: "The declaration says `ttl: none`: the key holds something whose silent loss is a fault. RENAME and RESTORE carry a TTL along, and a lock helper used on the wrong key sets one.",
 		Fix:     "PERSIST it and correct the writer, or declare a TTL"},
 	{Code: "KW508", Name: "bad-value", Severity: finding.Error, Summary: "A value that is not of its declared type",
-		Explain: "Found with --values, on the value or on a field. The message names the field and the type, never the value. Large values are looked at in part: up to 1 MiB of a string, about 100 elements of a collection.",
+		Explain: "Found with --values, on the value or on a field. The message names the field and the type, never the value. Of a large value a sample is looked at: 100 random members or fields, 50 elements from each end of a list, 20 entries from each end of a stream; a string of more than 1 MiB is not judged. The report says how many elements of how many were looked at; --values=all looks at all of them.",
 		Fix:     "correct the writer, or the type in the declaration"},
 	{Code: "KW509", Name: "undeclared-field", Severity: finding.Warning, Summary: "A field that is not declared",
 		Explain: "Found with --values. Nobody who reads the declaration knows of this field, and generated code drops it on the next full write.",
@@ -42,10 +42,13 @@ var rules = []finding.Rule{
 	{Code: "KW513", Name: "too-few-keys", Severity: finding.Warning, Summary: "A keyspace with fewer keys than expected",
 		Explain: "An audit of nothing finds nothing wrong. A server without keys is usually another server, another database, or one that was flushed. --min-keys says how many there must be; --min-keys 0 says that an empty one is right.",
 		Fix:     "check the URL and its database; --min-keys says how many keys there must be"},
+	{Code: "KW514", Name: "stream-too-long", Severity: finding.Error, Summary: "A stream that is longer than its maxlen",
+		Explain: "A stream is trimmed when something is added to it, about to its maxlen: whole nodes go, so that some hundred entries more are nothing (a tenth of maxlen, and at least 200). A longer one is written by a program that does not trim, and grows until the memory is full. Source: https://redis.io/docs/latest/commands/xadd/.",
+		Fix:     "write it with MAXLEN ~, as generated code does; XTRIM what is too much"},
 }
 
 // codes are the codes of the judgements.
-var codes = [violations]string{"KW502", "KW501", "KW503", "KW504", "KW505", "KW506", "KW507"}
+var codes = [violations]string{"KW502", "KW501", "KW503", "KW504", "KW505", "KW506", "KW507", "KW514"}
 
 func severityOf(code string) finding.Severity {
 	for _, r := range rules {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/keywright/keywright/keyspace"
@@ -21,6 +22,7 @@ type valueCheck struct {
 }
 
 type fieldCheck struct {
+	name   string
 	typ    scalar.Type
 	schema func([]byte) error
 }
@@ -29,8 +31,6 @@ type fieldCheck struct {
 type valueFault struct {
 	code    string
 	message string
-	lastDB  int
-	last    []byte // the key it was last seen in, to count keys and not members
 	mark
 }
 
@@ -47,8 +47,8 @@ func (a *Audit) prepareValues() {
 		if k.Value != nil {
 			c.schema = a.schema(*k.Value)
 		}
-		for _, f := range append(k.Fields, k.JSON...) {
-			c.fields[f.Name] = fieldCheck{f.Type, a.schema(f.Type)}
+		for _, f := range slices.Concat(k.Fields, k.JSON) {
+			c.fields[f.Name] = fieldCheck{f.Name, f.Type, a.schema(f.Type)}
 		}
 		a.checks[k] = c
 	}
@@ -72,34 +72,171 @@ func (a *Audit) schema(t scalar.Type) func([]byte) error {
 // WantsValue says whether the value of a key is to be read: it is a
 // source.Request's Values.
 func (a *Audit) WantsValue(name []byte, kind source.Kind) bool {
-	id := a.matcher.Match(name, nil)
-	if id == match.None || a.targets[id].Key == nil {
-		return false
-	}
-	k := a.targets[id].Key
-	declared := k.Value != nil || k.Member != nil || k.Score != nil || k.Fields != nil || k.Field != nil || k.Item != nil || k.JSON != nil
-	return declared && kinds[k.Kind] == kind && (a.filter.all || a.filter.wants(a.targets, id, name))
+	k := a.declared(name, kind)
+	return k != nil && declaresValue(k)
 }
 
-func (a *Audit) checkValue(k *keyspace.Key, s *stat, live *source.Key) {
-	c := a.checks[k]
-	if c == nil || kinds[k.Kind] != live.Kind {
+// WantsSize says whether the number of a key's elements is needed: it is a
+// source.Request's Sizes.
+func (a *Audit) WantsSize(name []byte, kind source.Kind) bool {
+	k := a.declared(name, kind)
+	return k != nil && maxLength(k) > 0
+}
+
+// declared is the declaration of a key of its declared type, nil if there is none
+// or the key is not looked at.
+func (a *Audit) declared(name []byte, kind source.Kind) *keyspace.Key {
+	id := a.matcher.Match(name, nil)
+	if id == match.None || a.targets[id].Key == nil || kinds[a.targets[id].Key.Kind] != kind {
+		return nil
+	}
+	if !a.filter.all && !a.filter.wants(a.targets, id, name) {
+		return nil
+	}
+	return a.targets[id].Key
+}
+
+func declaresValue(k *keyspace.Key) bool {
+	return k.Value != nil || k.Member != nil || k.Score != nil || k.Fields != nil || k.Field != nil || k.Item != nil || k.JSON != nil
+}
+
+// valueReading is the value of one key as far as it has come: a value that is
+// read whole may come in parts.
+type valueReading struct {
+	looked int64
+	seen   map[string]bool // declared fields of a hash
+	faults []keyFault      // each once
+}
+
+// keyFault is one kind of fault of one key's value.
+type keyFault struct{ code, message string }
+
+// fault notes a fault of the key, once however many elements have it.
+func (v *valueReading) fault(code, format string, args ...any) {
+	f := keyFault{code, fmt.Sprintf(format, args...)}
+	kinds := 0
+	for _, known := range v.faults {
+		if known == f {
+			return
+		}
+		if known.code == code {
+			kinds++
+		}
+	}
+	if kinds > maxValueFaults {
 		return
 	}
-	fault := func(code, format string, args ...any) {
-		s.fault(code, fmt.Sprintf(format, args...), live, a.opt.Examples)
+	if kinds == maxValueFaults {
+		f.message = moreFaults
 	}
-	v := live.Value
+	v.faults = append(v.faults, f)
+}
+
+func (v *valueReading) reset() {
+	v.looked, v.faults = 0, v.faults[:0]
+	clear(v.seen)
+}
+
+// Part takes a part of a value that is read whole: it is a source.Request's Part.
+// What is wrong in it counts when the key itself has come, with the last part.
+func (a *Audit) Part(k *source.Key) {
+	id := a.matcher.Match(k.Name, nil)
+	if id == match.None || a.targets[id].Key == nil {
+		return
+	}
+	name := openName(k)
+	v := a.open[name]
+	if v == nil {
+		v = &valueReading{}
+		a.open[name] = v
+	}
+	if k.Value.From == 0 {
+		v.reset() // the scan began again, over another connection
+	}
+	a.look(a.targets[id].Key, v, k)
+}
+
+func openName(k *source.Key) string { return strconv.Itoa(k.DB) + " " + string(k.Name) }
+
+// look checks the elements of a value that have come.
+func (a *Audit) look(k *keyspace.Key, v *valueReading, live *source.Key) {
+	v.looked += live.Value.Looked(live.Kind)
+	c := a.checks[k]
 	switch live.Kind {
 	case source.String:
-		c.text(v, fault)
+		c.text(live.Value, v.fault)
 	case source.Hash:
-		c.hash(v, fault)
+		c.hash(live.Value, v)
 	case source.Stream:
-		c.stream(v, fault)
+		c.stream(live.Value, v.fault)
 	default:
-		c.members(v, fault)
+		c.members(live.Value, v.fault)
 	}
+}
+
+// checkValue judges the value of a key that has come whole or as a sample.
+func (a *Audit) checkValue(k *keyspace.Key, s *stat, live *source.Key) {
+	if !declaresValue(k) || kinds[k.Kind] != live.Kind {
+		return
+	}
+	s.values.Keys++
+	if live.Value == nil {
+		s.values.Unread++
+		return
+	}
+	v := &a.reading
+	v.reset()
+	if live.Value.From > 0 {
+		name := openName(live)
+		if open := a.open[name]; open != nil {
+			v = open
+			delete(a.open, name)
+		}
+	}
+	a.look(k, v, live)
+	if c := a.checks[k]; live.Kind == source.Hash && !live.Value.Partial {
+		c.missing(v.seen, v.fault)
+	}
+	for _, f := range v.faults {
+		s.fault(f.code, f.message, live, a.opt.Examples)
+	}
+	of := max(live.Value.Of, v.looked)
+	if live.Kind == source.String {
+		of = 1
+	}
+	s.values.Elements += of
+	s.values.Looked += v.looked
+	if v.looked == of {
+		s.values.Whole++
+	}
+}
+
+// Coverage is how much of the values with a declared type was looked at.
+// Elements are fields, members and entries; a string is one.
+type Coverage struct {
+	Keys     int64   `json:"keys"`
+	Whole    int64   `json:"keys_whole"`            // all of whose elements were looked at
+	Unread   int64   `json:"keys_unread,omitempty"` // not even in part: not permitted, or gone
+	Elements int64   `json:"elements"`
+	Looked   int64   `json:"looked_at"`
+	Share    float64 `json:"share"` // of the elements; 1 where there are none
+}
+
+func (c *Coverage) add(o Coverage) {
+	c.Keys, c.Whole, c.Unread = c.Keys+o.Keys, c.Whole+o.Whole, c.Unread+o.Unread
+	c.Elements, c.Looked = c.Elements+o.Elements, c.Looked+o.Looked
+}
+
+// All says whether nothing was left out.
+func (c *Coverage) All() bool { return c.Looked == c.Elements && c.Unread == 0 }
+
+// shared is c with its share.
+func (c Coverage) shared() *Coverage {
+	c.Share = 1
+	if c.Elements > 0 {
+		c.Share = float64(c.Looked) / float64(c.Elements)
+	}
+	return &c
 }
 
 // queueLine is the line before the payload of a job, in its first form.
@@ -180,48 +317,52 @@ func (c *valueCheck) object(text []byte, fault faultFunc) {
 		}
 		pairs = append(pairs, []byte(name), raw)
 	}
-	c.pairs(pairs, false, fault)
+	seen := map[string]bool{}
+	c.pairs(pairs, seen, fault)
+	c.missing(seen, fault)
 }
 
-func (c *valueCheck) hash(v *source.Value, fault faultFunc) {
+func (c *valueCheck) hash(v *source.Value, r *valueReading) {
 	if c.key.Fields != nil {
-		c.pairs(v.Elements, v.Partial, fault)
+		if r.seen == nil {
+			r.seen = map[string]bool{}
+		}
+		c.pairs(v.Elements, r.seen, r.fault)
 		return
 	}
 	for i := 0; i+1 < len(v.Elements); i += 2 {
 		if c.key.Field != nil {
 			if reason := c.reason(*c.key.Field, nil, v.Elements[i]); reason != "" {
-				fault("KW509", "a field's name is %s", reason)
+				r.fault("KW509", "a field's name is %s", reason)
 			}
 		}
 		if c.key.Item != nil {
 			if reason := c.reason(*c.key.Item, nil, v.Elements[i+1]); reason != "" {
-				fault("KW508", "a field's value is %s", reason)
+				r.fault("KW508", "a field's value is %s", reason)
 			}
 		}
 	}
 }
 
-// pairs checks fixed fields: unknown ones, missing ones, values of the wrong
-// type. From a partial value nothing is known to be missing.
-func (c *valueCheck) pairs(pairs [][]byte, partial bool, fault faultFunc) {
-	seen := map[string]bool{}
+// pairs checks fixed fields: unknown ones, and values of the wrong type. The
+// declared ones that are there go into seen.
+func (c *valueCheck) pairs(pairs [][]byte, seen map[string]bool, fault faultFunc) {
 	for i := 0; i+1 < len(pairs); i += 2 {
-		name := string(pairs[i])
-		f, known := c.fields[name]
+		f, known := c.fields[string(pairs[i])]
 		if !known {
-			fault("KW509", "the field %s is not declared", fieldName(name))
+			fault("KW509", "the field %s is not declared", fieldName(string(pairs[i])))
 			continue
 		}
-		seen[name] = true
+		seen[f.name] = true
 		if reason := c.reason(f.typ, f.schema, pairs[i+1]); reason != "" {
-			fault("KW508", "the field %s is %s", name, reason)
+			fault("KW508", "the field %s is %s", f.name, reason)
 		}
 	}
-	if partial {
-		return
-	}
-	for _, f := range append(c.key.Fields, c.key.JSON...) {
+}
+
+// missing checks that the fields that must be there are.
+func (c *valueCheck) missing(seen map[string]bool, fault faultFunc) {
+	for _, f := range slices.Concat(c.key.Fields, c.key.JSON) {
 		if !f.Type.Optional && !seen[f.Name] {
 			fault("KW510", "the field %s is missing", f.Name)
 		}
@@ -236,9 +377,17 @@ func fieldName(name string) string {
 	return strconv.Quote(name)
 }
 
+// stream checks the entries: each has the declared fields.
 func (c *valueCheck) stream(v *source.Value, fault faultFunc) {
-	if c.key.Fields != nil {
-		c.pairs(v.Elements, true, fault)
+	if c.key.Fields == nil {
+		return
+	}
+	seen, start := map[string]bool{}, 0
+	for _, end := range v.Ends {
+		clear(seen)
+		c.pairs(v.Elements[start:end], seen, fault)
+		c.missing(seen, fault)
+		start = end
 	}
 }
 
@@ -258,8 +407,8 @@ func (c *valueCheck) members(v *source.Value, fault faultFunc) {
 	}
 }
 
-// fault counts a fault of a value. Each code has room of its own, so that many
-// warnings cannot hide an error.
+// fault counts a key whose value has a fault. Each code has room of its own, so
+// that many warnings cannot hide an error.
 func (s *stat) fault(code, message string, k *source.Key, keep int) {
 	kinds := 0
 	for i := range s.value {
@@ -269,10 +418,7 @@ func (s *stat) fault(code, message string, k *source.Key, keep int) {
 		}
 		kinds++
 		if f.message == message {
-			if f.lastDB != k.DB || !bytes.Equal(f.last, k.Name) {
-				f.count++
-				f.last, f.lastDB = append(f.last[:0], k.Name...), k.DB
-			}
+			f.count++
 			f.examples = keepSmallest(f.examples, k, keep)
 			return
 		}
@@ -281,5 +427,20 @@ func (s *stat) fault(code, message string, k *source.Key, keep int) {
 		s.fault(code, moreFaults, k, keep)
 		return
 	}
-	s.value = append(s.value, valueFault{code: code, message: message, last: bytes.Clone(k.Name), lastDB: k.DB, mark: mark{1, keepSmallest(nil, k, keep)}})
+	s.value = append(s.value, valueFault{code: code, message: message, mark: mark{1, keepSmallest(nil, k, keep)}})
 }
+
+// maxLength is the declared length of a stream, 0 if it has none.
+func maxLength(k *keyspace.Key) int64 {
+	if k.Kind != keyspace.Stream || k.Role != "" {
+		return 0
+	}
+	return k.Entry.MaxLen
+}
+
+// tooLong says whether a stream of n entries is longer than its maxlen and what
+// trimming by whole nodes leaves: a node has 100 entries unless the server is told
+// otherwise (stream-node-max-entries).
+func tooLong(n, declared int64) bool { return declared > 0 && n > declared+max(declared/10, trimSlack) }
+
+const trimSlack = 200

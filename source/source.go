@@ -45,6 +45,7 @@ type Key struct {
 	Kind  Kind
 	TTL   time.Duration // remaining; NoTTL
 	Bytes int64         // MEMORY USAGE or its estimate; -1 unknown
+	Size  int64         // fields, members, entries, where Request.Sizes asked or a snapshot tells; 0 unknown
 	Value *Value        // nil unless Request.Values asked for it
 	Facts *Facts        // nil where keys are not read from a snapshot
 }
@@ -58,13 +59,45 @@ type Facts struct {
 	Freq     int    // logarithmic counter of accesses (LFU); -1 unknown
 }
 
-// Value is the content of a key, or a bounded sample of a large one.
+// Value is the content of a key, a bounded sample of a large one, or, where the
+// request is for whole values, one part of it.
 type Value struct {
 	Str      []byte    // string
-	Elements [][]byte  // list, set, zset members; hash: field, value, field, value …; stream: likewise per entry
+	Elements [][]byte  // list, set, zset members; hash: field, value, field, value …; stream: likewise, entry by entry
 	Scores   []float64 // zset
-	Partial  bool      // not everything was read
+	Ends     []int     // stream: where in Elements each entry ends
+	From     int64     // elements that earlier parts had
+	Of       int64     // elements of the whole value, 1 of a string; 0: as many as were read
+	Partial  bool      // not everything was read: neither here nor in earlier parts
 }
+
+// Looked is how many elements of a value of the kind are in v.
+func (v *Value) Looked(kind Kind) int64 {
+	switch kind {
+	case String:
+		if v.Partial {
+			return 0
+		}
+		return 1
+	case Hash:
+		return int64(len(v.Elements) / 2)
+	case Stream:
+		return int64(len(v.Ends))
+	}
+	return int64(len(v.Elements))
+}
+
+// Bounds of the sample of one value, the same for all sources: reports of a
+// server and of its snapshot agree.
+const (
+	SampleString  = 1 << 20 // bytes of a string, and of one element
+	SampleMembers = 100     // members, fields; of a list half from each end
+	SampleEntries = 40      // of a stream, half from each end
+)
+
+// WholeString bounds the strings and elements that are read where values are
+// read whole; a longer one is partial.
+const WholeString = 64 << 20
 
 // Request says what a consumer wants of a Source.
 type Request struct {
@@ -72,6 +105,8 @@ type Request struct {
 	Sample   int64                             // stop after about this many keys, spread over the keyspace; 0 = all
 	Match    string                            // SCAN MATCH glob; "" = all
 	Values   func(name []byte, kind Kind) bool // nil: no values; asked by one goroutine at a time, and not while each runs
+	Sizes    func(name []byte, kind Kind) bool // nil: no sizes; asked likewise
+	Part     func(*Key)                        // not nil: values are read whole; called likewise, with all parts of a value but the last, which comes with its key
 	Progress func(Progress)                    // called at most a few times per second; may be nil
 }
 

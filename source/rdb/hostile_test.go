@@ -39,6 +39,9 @@ func mixed() []byte {
 	return c.end()
 }
 
+// ignore is a Part of a consumer that looks at none.
+func ignore(*source.Key) {}
+
 func drain(p []byte, req source.Request) (int, source.Summary, error) {
 	n := 0
 	sum, err := read(p).Scan(context.Background(), req, func(batch []source.Key) error {
@@ -63,7 +66,7 @@ func TestEveryTruncation(t *testing.T) {
 		t.Fatal(whole, err)
 	}
 	for n := range p { // each cut
-		for _, req := range []source.Request{{}, {Values: everything, Bytes: true}} {
+		for _, req := range []source.Request{{}, {Values: everything, Bytes: true}, {Values: everything, Part: ignore}} {
 			got, sum, err := drain(p[:n], req)
 			if err == nil || len(sum.Incomplete) == 0 || got > whole {
 				t.Fatalf("%d of %d bytes: %d keys, %v", n, len(p), got, err)
@@ -277,6 +280,9 @@ func FuzzRead(f *testing.F) {
 		before := allocated()
 		skipped, err := scan(source.Request{Bytes: true})
 		decoded, decodedErr := scan(source.Request{Bytes: true, Values: everything})
+		if _, wholeErr := scan(source.Request{Values: everything, Part: ignore}); (wholeErr == nil) != (decodedErr == nil) {
+			t.Fatalf("a sample says %v, whole values %v", decodedErr, wholeErr)
+		}
 		if grown := allocated() - before; grown > 256<<20 {
 			t.Fatalf("%d MiB allocated for %d bytes", grown>>20, len(p))
 		}

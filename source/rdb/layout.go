@@ -101,8 +101,9 @@ func (r *reader) str(_ *layout, f *source.Facts) int64 {
 		bytes += sds(t.size)
 	}
 	if r.want != nil {
-		r.want.Str = r.values.text(&r.window, t, maxString)
-		r.want.Partial = t.size > maxString
+		limit := r.limit()
+		r.want.Str = r.values.text(&r.window, t, int(limit))
+		r.cut = t.size > limit
 		return bytes
 	}
 	r.skip(t.stored)
@@ -144,7 +145,8 @@ func (r *reader) table(l *layout, f *source.Facts) int64 {
 	f.Elements = clamp(n)
 	bytes := r.model.table(l.kind, n)
 	for i := uint64(0); i < n && r.err == nil; i++ {
-		keep := r.keeps(i)
+		keep := r.keeps(r.spread(i, n))
+		elements, scores := r.held()
 		for range l.per {
 			bytes += sds(r.element(keep))
 		}
@@ -153,27 +155,22 @@ func (r *reader) table(l *layout, f *source.Facts) int64 {
 				r.want.Scores = append(r.want.Scores, score)
 			}
 		}
+		r.settle(elements, scores)
 	}
 	return bytes
 }
 
-// keeps says whether element i of a table goes into the value.
-func (r *reader) keeps(i uint64) bool {
-	if r.want == nil {
-		return false
-	}
-	if i >= maxElements || r.values.full() {
-		r.want.Partial = true
-		return false
-	}
-	return true
-}
-
 // element passes a string, or takes it into the value, and tells its size.
 func (r *reader) element(keep bool) uint64 {
-	t := r.text()
+	return r.elementOf(r.text(), keep)
+}
+
+func (r *reader) elementOf(t text, keep bool) uint64 {
+	if keep && t.size > r.limit() {
+		r.long, keep = true, false
+	}
 	if keep {
-		r.want.Elements = append(r.want.Elements, r.values.text(&r.window, t, maxElement))
+		r.want.Elements = append(r.want.Elements, r.values.text(&r.window, t, int(r.limit())))
 		return t.size
 	}
 	r.skip(t.stored)
@@ -186,7 +183,9 @@ func (r *reader) oldList(_ *layout, f *source.Facts) int64 {
 	f.Elements = clamp(n)
 	var sum uint64
 	for i := uint64(0); i < n && r.err == nil; i++ {
-		sum += r.element(r.keeps(i)) + 2
+		elements, scores := r.held()
+		sum += r.element(r.keeps(r.atEnds(i, n))) + 2
+		r.settle(elements, scores)
 	}
 	return r.model.list([]uint64{sum})
 }
@@ -202,7 +201,8 @@ func (r *reader) expiringTable(l *layout, f *source.Facts) int64 {
 	f.Elements = clamp(n)
 	bytes := r.model.table(source.Hash, n)
 	for i := uint64(0); i < n && r.err == nil; i++ {
-		keep := r.keeps(i)
+		keep := r.keeps(r.spread(i, n))
+		elements, scores := r.held()
 		if l.version < 3 {
 			r.count()
 		}
@@ -210,6 +210,7 @@ func (r *reader) expiringTable(l *layout, f *source.Facts) int64 {
 		if l.version == 3 {
 			r.skip(8)
 		}
+		r.settle(elements, scores)
 	}
 	return bytes
 }
@@ -278,7 +279,7 @@ func (r *reader) templateListpack(l *layout, f *source.Facts) int64 {
 	t := r.text()
 	bytes := r.model.robj + class(int64(t.size))
 	if r.want != nil {
-		blob := r.values.text(&r.window, t, maxString)
+		blob := r.values.text(&r.window, t, maxWalked)
 		f.Elements = templated(l, blob)
 		r.templateValues(blob, names, l.version == 2)
 		return bytes
@@ -308,11 +309,11 @@ func (r *reader) ownTemplate() (names []string) {
 			r.failf("a hash template of more than %d bytes", maxTemplates)
 			break
 		}
-		if r.want == nil || len(names) >= maxPacked {
+		if r.want == nil || len(names) >= maxFields {
 			r.skip(t.stored)
 			continue
 		}
-		names = append(names, string(r.body(t, nil, maxElement)))
+		names = append(names, string(r.body(t, nil, source.SampleString)))
 	}
 	return names
 }
@@ -326,11 +327,14 @@ func (r *reader) templateValues(blob []byte, names []string, byID bool) {
 			names = r.templates[id]
 			return true
 		}
-		if i < len(names) {
-			r.want.Elements = append(r.want.Elements, r.values.copy([]byte(names[i])), r.values.copy(v))
+		if i < len(names) && r.keeps(r.spread(uint64(i), uint64(len(names)))) {
+			elements, scores := r.held()
+			r.want.Elements = append(r.want.Elements, r.values.copy([]byte(names[i])))
+			r.takeOne(v)
+			r.settle(elements, scores)
 		}
 		i++
-		return i < maxPacked
+		return i < len(names)
 	})
 }
 
@@ -341,8 +345,10 @@ func (r *reader) templateArray(l *layout, f *source.Facts) int64 {
 		f.Elements = clamp(n)
 		bytes := r.model.table(source.Hash, n)
 		for i := uint64(0); i < n && r.err == nil; i++ {
-			keep := r.keeps(i)
+			keep := r.keeps(r.spread(i, n))
+			elements, scores := r.held()
 			bytes += sds(r.element(keep)) + sds(r.element(keep))
+			r.settle(elements, scores)
 		}
 		return bytes
 	}
@@ -355,11 +361,13 @@ func (r *reader) templateArray(l *layout, f *source.Facts) int64 {
 	f.Elements = int64(len(names))
 	bytes := r.model.robj
 	for i, name := range names {
-		keep := r.keeps(uint64(i))
+		keep := r.keeps(r.spread(uint64(i), uint64(len(names))))
+		elements, scores := r.held()
 		if keep {
 			r.want.Elements = append(r.want.Elements, r.values.copy([]byte(name)))
 		}
 		bytes += sds(r.element(keep))
+		r.settle(elements, scores)
 	}
 	return bytes
 }

@@ -60,8 +60,7 @@ func (r *reader) packed(l *layout, f *source.Facts) int64 {
 		if !ok {
 			n = r.walked(form, blob, t)
 		}
-		r.unpack(l, form, blob)
-		r.want.Partial = r.want.Partial || uint64(len(blob)) < t.size
+		r.unpack(l, form, blob, n/l.per)
 	case !ok:
 		r.values.glimpse(&r.window, t, maxWalked, func(blob []byte) { n = r.walked(form, blob, t) })
 	default:
@@ -107,18 +106,24 @@ func (r *reader) walked(form *packing, blob []byte, t text) uint64 {
 
 var errPacked = errors.New("a packed value whose entries make no sense")
 
-// unpack puts the elements of a packed value into r.want.
-func (r *reader) unpack(l *layout, form *packing, blob []byte) {
-	i := uint64(0)
+// unpack puts those of the n elements of a packed value that a sample has, or
+// all of them, into r.want.
+func (r *reader) unpack(l *layout, form *packing, blob []byte, n uint64) {
+	i, keep := uint64(0), false
+	elements, scores := 0, 0
 	form.walk(blob, func(v []byte) bool {
-		if i >= maxPacked*l.per {
-			r.want.Partial = true
-			return false
-		}
 		place := i % l.per
+		if place == 0 {
+			picked := r.spread(i/l.per, n)
+			if l.kind == source.List {
+				picked = r.atEnds(i/l.per, n)
+			}
+			keep = r.keeps(picked)
+			elements, scores = r.held()
+		}
 		i++
 		switch {
-		case place == 2: // when the field expires
+		case !keep || place == 2: // when the field expires
 		case place == 1 && l.score != noScore:
 			score, err := strconv.ParseFloat(string(v), 64)
 			if err != nil {
@@ -126,13 +131,22 @@ func (r *reader) unpack(l *layout, form *packing, blob []byte) {
 			}
 			r.want.Scores = append(r.want.Scores, score)
 		default:
-			r.want.Elements = append(r.want.Elements, r.values.copy(v))
+			r.takeOne(v)
+		}
+		if keep && i%l.per == 0 {
+			r.settle(elements, scores)
 		}
 		return true
 	})
-	if l.kind == source.List && len(r.want.Elements) >= maxElements {
-		r.want.Elements, r.want.Partial = r.want.Elements[:maxElements], true
+}
+
+// takeOne takes an element that was unpacked.
+func (r *reader) takeOne(v []byte) {
+	if uint64(len(v)) > r.limit() {
+		r.long = true
+		return
 	}
+	r.want.Elements = append(r.want.Elements, r.values.copy(v))
 }
 
 // quicklist is a list of packed nodes: ziplists (version 1), or listpacks and
@@ -159,13 +173,18 @@ func (r *reader) quicklist(l *layout, f *source.Facts) int64 {
 		}
 		single = int64(t.size)
 		bytes += r.model.listNode + class(int64(t.size))
+		const half = source.SampleMembers / 2 // every node has an element at least
+		keep := r.keeps(r.req.Part != nil || f.Elements < half || i+half >= nodes)
 		if plainNode {
 			f.Elements++
-			r.listElement(t)
+			elements, scores := r.held()
+			r.elementOf(t, keep)
+			r.settle(elements, scores)
 			continue
 		}
-		f.Elements += clamp(r.listNode(form, t))
+		f.Elements += clamp(r.listNode(form, t, keep))
 	}
+	r.ends()
 	if nodes == 1 && r.model.smallLists && single <= maxSmallList {
 		f.Encoding = "listpack"
 		return r.model.robj + class(single)
@@ -177,57 +196,26 @@ func (r *reader) quicklist(l *layout, f *source.Facts) int64 {
 // (list-max-listpack-size -2).
 const maxSmallList = 8 << 10
 
-func (r *reader) listElement(t text) {
-	if !r.wantsElements() {
-		r.partly()
-		r.skip(t.stored)
-		return
-	}
-	r.want.Elements = append(r.want.Elements, r.values.text(&r.window, t, maxElement))
-}
-
-// wantsElements reports whether more of the list that is being read is taken.
-func (r *reader) wantsElements() bool {
-	return r.want != nil && len(r.want.Elements) < maxElements && !r.values.full()
-}
-
-func (r *reader) partly() {
-	if r.want != nil {
-		r.want.Partial = true
-	}
-}
-
-func (r *reader) listNode(form *packing, t text) uint64 {
+// listNode reads a node of a list, or passes it, and tells its elements.
+func (r *reader) listNode(form *packing, t text, keep bool) uint64 {
 	n, ok := r.entries(form, t)
-	wants := r.wantsElements()
 	switch {
-	case r.err != nil || ok && !wants:
-		r.partly()
+	case r.err != nil || ok && !keep:
 		r.skip(t.stored)
-	case wants:
+	case keep:
 		blob := r.values.text(&r.window, t, maxWalked)
 		if !ok {
 			n = r.walked(form, blob, t)
 		}
-		r.takeNode(form, blob)
+		r.unpack(&listNodes, form, blob, n)
 	default:
-		r.partly()
 		r.values.glimpse(&r.window, t, maxWalked, func(blob []byte) { n = r.walked(form, blob, t) })
 	}
 	return n
 }
 
-// takeNode puts the elements of a list's node into the value.
-func (r *reader) takeNode(form *packing, blob []byte) {
-	form.walk(blob, func(v []byte) bool {
-		if len(r.want.Elements) >= maxElements {
-			r.want.Partial = true
-			return false
-		}
-		r.want.Elements = append(r.want.Elements, r.values.copy(v))
-		return true
-	})
-}
+// listNodes is the layout of a node of a list.
+var listNodes = layout{kind: source.List, per: 1}
 
 func walkIntset(p []byte, each func([]byte) bool) bool {
 	if len(p) < intsetHead {

@@ -52,6 +52,8 @@ type reader struct {
 	key        []byte        // the name of the key being read, nil between keys
 	packedHead [maxHead]byte // of the packed value being read
 	want       *source.Value // where the value being read goes; nil: skipped
+	kind       source.Kind   // of the key being read
+	long, cut  bool          // an element is too long to be taken; something of the value was left out for that
 
 	keys, expired, expected int64
 	every, nth              int64 // sampling: one key of so many
@@ -241,8 +243,9 @@ func (r *reader) entry(l *layout) {
 	k := source.Key{DB: r.db, Kind: l.kind, TTL: source.NoTTL, Bytes: -1}
 	r.fact = source.Facts{Encoding: l.encoding, Elements: -1, Idle: r.idle, Freq: r.freq}
 	wanted := r.wanted()
-	r.want = nil
-	if wanted && r.req.Values != nil && r.req.Values(r.key, l.kind) {
+	r.want, r.kind, r.long, r.cut = nil, l.kind, false, false
+	expired := r.expiry >= 0 && r.expiry < r.now
+	if wanted && !expired && r.req.Values != nil && r.req.Values(r.key, l.kind) {
 		if r.values.bytes > maxArena { // many values that expand
 			r.stick(r.move())
 		}
@@ -252,7 +255,8 @@ func (r *reader) entry(l *layout) {
 	if r.err != nil {
 		return
 	}
-	k.Name, k.Value = r.key, r.want
+	k.Name, k.Value, k.Size = r.key, r.want, max(r.fact.Elements, 0)
+	r.whole()
 	r.fact.Stored = r.offset() - r.start
 	expiry := r.expiry
 	r.attributes = noAttributes
@@ -262,7 +266,7 @@ func (r *reader) entry(l *layout) {
 	}
 	if expiry >= 0 {
 		r.expires = true
-		if expiry < r.now {
+		if expired {
 			r.expired++
 			return
 		}
@@ -275,6 +279,19 @@ func (r *reader) entry(l *layout) {
 		k.Bytes = bytes + r.model.key(len(k.Name))
 	}
 	r.add(k)
+}
+
+// whole says of the value that was read how many elements it has.
+func (r *reader) whole() {
+	v := r.want
+	if v == nil {
+		return
+	}
+	v.Partial = r.cut
+	if v.Of = 1; r.kind != source.String {
+		v.Of = max(r.fact.Elements, 0)
+		v.Partial = r.cut || v.From+v.Looked(r.kind) < v.Of
+	}
 }
 
 // maxTTL is the longest a time.Duration holds, some 292 years.

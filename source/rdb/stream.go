@@ -15,7 +15,6 @@ func (r *reader) stream(l *layout, f *source.Facts) int64 {
 	nodes := r.count()
 	var tree radix
 	bytes := r.model.stream
-	taken := 0
 	for i := uint64(0); i < nodes && r.err == nil; i++ {
 		id := r.streamID()
 		tree.add(id)
@@ -28,18 +27,17 @@ func (r *reader) stream(l *layout, f *source.Facts) int64 {
 			r.skip(t.stored)
 			continue
 		}
-		if r.want == nil || taken >= maxEntries || r.values.full() {
+		const half = source.SampleEntries / 2 // every node has an entry at least
+		if r.want == nil || !r.keeps(r.req.Part != nil || len(r.want.Ends) < half || i+half >= nodes) {
 			r.skip(t.stored)
 			continue
 		}
-		taken = r.streamEntries(r.values.text(&r.window, t, maxWalked), taken)
+		r.streamEntries(r.values.text(&r.window, t, maxWalked))
 	}
+	r.ends()
 	bytes += tree.bytes()
 	n := r.count()
 	f.Elements = clamp(n)
-	if r.want != nil {
-		r.want.Partial = uint64(taken) < n || taken >= maxEntries
-	}
 	r.counts(2) // last id
 	if l.version >= 2 {
 		r.counts(5) // first id, last deleted id, entries ever added

@@ -163,6 +163,15 @@ func TestEveryType(t *testing.T) {
 				if k.Kind != c.kind || k.Encoding != c.encoding || k.Elements != c.elements || k.Bytes <= 0 || got["0/behind"].Elements != 1 {
 					t.Errorf("values %v: %+v", values, k)
 				}
+				if c.value.Of = max(c.elements, 0); c.kind == source.String {
+					c.value.Of = 1
+				}
+				if c.kind == source.Stream {
+					c.value.Ends = []int{4, 8, 10}
+				}
+				if k.Kind == source.Array || k.Kind == source.Module { // of which nothing is read
+					c.value.Of, c.value.Partial = k.value.Of, k.value.Partial
+				}
 				if d := cmp.Diff(c.value, k.value, cmpopts.EquateEmpty()); values && d != "" {
 					t.Errorf("want - got +\n%s", d)
 				}

@@ -8,17 +8,19 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Bounds of what is read of one value, as those of the scan of a live server:
-// the reports of both agree.
+// Bounds of what is read of one value. What a sample has is for package source to
+// say: the reports of a server and of its snapshot agree.
 const (
-	maxString   = 1 << 20  // bytes of a string
-	maxElement  = 1 << 20  // bytes of one element
-	maxElements = 100      // of a table or a list
-	maxPacked   = 1024     // of a packed value, which a server returns whole
-	maxWalked   = 8 << 20  // bytes of a packed value that is looked into
-	maxEntries  = 20       // of a stream
-	maxValue    = 16 << 20 // bytes of one value, after which no more of it is taken
-	maxArena    = 8 << 20  // bytes of all values of a batch, after which it is handed over
+	maxWalked = 8 << 20  // bytes of a packed value that is looked into
+	maxValue  = 16 << 20 // bytes of one value, after which no more of it is taken
+	maxArena  = 8 << 20  // bytes of all values of a batch, after which it is handed over
+	maxFields = 1024     // names of a hash template that are kept for its values
+)
+
+// Bounds of one part of a value that is read whole.
+const (
+	partElements = 2000
+	partBytes    = 1 << 20
 )
 
 // sink holds the values of one batch, and their bytes.
@@ -29,6 +31,8 @@ type sink struct {
 	free  []byte // the rest of chunk that nothing is in, of length 0
 	bytes int    // of all values
 	began int    // bytes when the value that is being read began
+	start []byte // free, then
+	space int    // capacity of chunk, then
 }
 
 // next is an empty value.
@@ -38,9 +42,19 @@ func (s *sink) next() *source.Value {
 	}
 	v := s.list[s.used]
 	s.used++
-	s.began = s.bytes
-	*v = source.Value{Elements: v.Elements[:0], Scores: v.Scores[:0]}
+	s.begin()
+	*v = source.Value{Elements: v.Elements[:0], Scores: v.Scores[:0], Ends: v.Ends[:0]}
 	return v
+}
+
+func (s *sink) begin() { s.began, s.start, s.space = s.bytes, s.free, cap(s.chunk) }
+
+// rewind forgets the bytes of the value that is being read: a part was handed over.
+func (s *sink) rewind() {
+	if s.bytes, s.free = s.began, s.start; cap(s.chunk) != s.space {
+		s.free = s.chunk
+	}
+	s.begin()
 }
 
 // reset forgets everything, the batch is over, but for the value that is being
@@ -119,15 +133,92 @@ func (r *reader) score(form scoreForm) float64 {
 
 func parseUint(p []byte) (uint64, error) { return strconv.ParseUint(string(p), 10, 64) }
 
+// limit is how many bytes of a string or of an element are read.
+func (r *reader) limit() uint64 {
+	if r.req.Part != nil {
+		return source.WholeString
+	}
+	return source.SampleString
+}
+
+// spread says whether element i of n is in a sample of members: they come in the
+// order of a hash, or of scores, so that evenly spaced ones are from everywhere.
+func (r *reader) spread(i, n uint64) bool {
+	return r.req.Part != nil || n <= source.SampleMembers || (i+1)*source.SampleMembers/n != i*source.SampleMembers/n
+}
+
+// atEnds says the same of a list, whose ends are looked at.
+func (r *reader) atEnds(i, n uint64) bool {
+	const half = source.SampleMembers / 2
+	return r.req.Part != nil || i < half || i+half >= n
+}
+
+// keeps says whether an element that was picked goes into the value.
+func (r *reader) keeps(picked bool) bool { return r.want != nil && picked && !r.values.full() }
+
+// settle ends an element: one with a string that was too long is dropped again, so
+// that no field comes without its value. A full part is handed over.
+func (r *reader) settle(elements, scores int) {
+	if r.want == nil {
+		return
+	}
+	if r.long {
+		r.long, r.cut = false, true
+		r.want.Elements, r.want.Scores = r.want.Elements[:elements], r.want.Scores[:scores]
+	}
+	r.part()
+}
+
+// held is how much the value has: what settle goes back to.
+func (r *reader) held() (elements, scores int) {
+	if r.want == nil {
+		return 0, 0
+	}
+	return len(r.want.Elements), len(r.want.Scores)
+}
+
+// part hands over what has come of a value that is read whole, when it is enough.
+func (r *reader) part() {
+	v := r.want
+	if r.req.Part == nil || len(v.Elements) < partElements && r.values.bytes-r.values.began < partBytes {
+		return
+	}
+	r.req.Part(&source.Key{Name: r.key, DB: r.db, Kind: r.kind, TTL: source.NoTTL, Bytes: -1, Value: v})
+	*v = source.Value{From: v.From + v.Looked(r.kind), Elements: v.Elements[:0], Scores: v.Scores[:0], Ends: v.Ends[:0]}
+	r.values.rewind()
+}
+
+// ends leaves of a list, or a stream, what a sample has: the elements at both ends.
+func (r *reader) ends() {
+	v := r.want
+	if v == nil || r.req.Part != nil {
+		return
+	}
+	if half := source.SampleMembers / 2; r.kind == source.List && len(v.Elements) > 2*half {
+		v.Elements = append(v.Elements[:half], v.Elements[len(v.Elements)-half:]...)
+	}
+	half, n := source.SampleEntries/2, len(v.Ends)
+	if n <= 2*half {
+		return
+	}
+	from, to := v.Ends[half-1], v.Ends[n-half-1]
+	v.Elements = append(v.Elements[:from], v.Elements[to:]...)
+	for i := range half {
+		v.Ends[half+i] = v.Ends[n-half+i] - (to - from)
+	}
+	v.Ends = v.Ends[:2*half]
+}
+
 // streamEntries puts the entries of one node of a stream into the value: a
 // listpack that begins with a master entry, whose fields the others may share.
 // See the head of Redis' src/t_stream.c.
-func (r *reader) streamEntries(blob []byte, taken int) int {
+func (r *reader) streamEntries(blob []byte) {
 	var all [][]byte
 	whole := walkListpack(blob, func(v []byte) bool {
 		all = append(all, r.values.copy(v))
 		return len(all) < maxStreamParts
 	})
+	r.cut = r.cut || len(all) == maxStreamParts
 	at := 0
 	next := func() int64 {
 		if at >= len(all) {
@@ -142,12 +233,12 @@ func (r *reader) streamEntries(blob []byte, taken int) int {
 	next() // deleted
 	fields := int(next())
 	if fields < 0 || fields > len(all)-at {
-		return taken
+		return
 	}
 	master := all[at : at+fields]
 	at += fields
 	next() // end of the master entry
-	for taken < maxEntries && at < len(all) {
+	for whole && at < len(all) {
 		flags := next()
 		next() // milliseconds and sequence, relative to the node's
 		next()
@@ -156,6 +247,7 @@ func (r *reader) streamEntries(blob []byte, taken int) int {
 		if !same {
 			n = int(next())
 		}
+		began := len(r.want.Elements)
 		for i := 0; i < n && whole && at < len(all); i++ {
 			var name []byte
 			if same {
@@ -169,13 +261,17 @@ func (r *reader) streamEntries(blob []byte, taken int) int {
 			}
 			at++
 		}
+		if at >= len(all) { // it was cut
+			r.want.Elements = r.want.Elements[:began]
+			break
+		}
 		next() // parts of the entry
 		if !deleted {
-			taken++
+			r.want.Ends = append(r.want.Ends, len(r.want.Elements))
 		}
 	}
-	return taken
+	r.part()
 }
 
 // maxStreamParts bounds the parts of one node that are looked at.
-const maxStreamParts = 4096
+const maxStreamParts = 1 << 16

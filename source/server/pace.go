@@ -34,67 +34,72 @@ func (p *pacer) wait(n int) time.Duration {
 	return at.Sub(now)
 }
 
-// calibrateEvery is how many pages lie between two measurements of the server.
+// calibrateEvery is how many pages are read between two measurements of the server.
 const calibrateEvery = 100
 
-// breathe is called between two pages: it keeps the rate, waits for a slow
-// server, and now and then measures how long one SCAN holds the server.
-func (w *walk) breathe(ctx context.Context, p **page) error {
-	if err := sleep(ctx, w.pace.wait(len((*p).ends))); err != nil {
+// keepPace waits until the rate allows what was read since.
+func (w *walk) keepPace(ctx context.Context) error {
+	wait := w.pace.wait(w.owed)
+	w.owed = 0
+	return sleep(ctx, wait)
+}
+
+// measures says whether the server is to be measured before the next page.
+func (w *walk) measures() bool { return w.calibrates() || w.options.MaxLatency > 0 }
+
+func (w *walk) calibrates() bool { return w.named == 4 || w.named%calibrateEvery == 0 }
+
+// measure is called when nothing is on the wire: it waits for a slow server, and
+// now and then measures how long one SCAN holds it.
+func (w *walk) measure(ctx context.Context) error {
+	rtt, err := w.patient(ctx)
+	if err != nil || !w.calibrates() {
 		return err
 	}
-	measure := w.pages == 4 || w.pages%calibrateEvery == 0
-	if !measure && w.options.MaxLatency == 0 {
-		return nil
-	}
-	if w.facts != nil { // the pipeline must be empty to measure one command
-		if err := w.readFacts(w.facts); err != nil {
-			return err
+	return w.calibrate(ctx, rtt)
+}
+
+// patient waits while the server answers more slowly than the options allow, and
+// tells how long it needs.
+func (w *walk) patient(ctx context.Context) (rtt time.Duration, err error) {
+	for {
+		if rtt, err = w.ping(); err != nil {
+			return 0, err
 		}
-	}
-	rtt, err := w.ping()
-	if err != nil {
-		return err
-	}
-	for w.options.MaxLatency > 0 && rtt > w.options.MaxLatency {
+		if w.options.MaxLatency == 0 || rtt <= w.options.MaxLatency {
+			return rtt, nil
+		}
 		w.pausedNow(true)
 		if err := sleep(ctx, 200*time.Millisecond); err != nil {
-			return err
-		}
-		if rtt, err = w.ping(); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	if measure {
-		return w.calibrate(ctx, rtt, p)
-	}
-	return nil
 }
 
 // calibrate times one SCAN by itself and sets COUNT so that the next take about
 // two thirds of the budget at most. The page it reads is the next one, so
 // nothing is read twice.
-func (w *walk) calibrate(ctx context.Context, rtt time.Duration, p **page) error {
-	if (*p).next == "0" || w.dice != nil || len((*p).ends) == 0 {
+func (w *walk) calibrate(ctx context.Context, rtt time.Duration) error {
+	if !w.more || w.dice != nil {
 		return nil
 	}
+	if err := w.keepPace(ctx); err != nil {
+		return err
+	}
 	started := time.Now()
-	w.askPage((*p).next)
+	w.askPage(w.next)
 	if err := w.sh.conn.Flush(); err != nil {
 		return err
 	}
-	following, err := w.readPage() // the ring has room: no facts are on the wire
-	if err != nil {
+	p := w.page()
+	if err := w.readNames(p); err != nil {
 		return err
 	}
-	held := max(time.Since(started)-rtt, 0)
-	w.count = nextCount(w.count, held)
+	w.count = nextCount(w.count, max(time.Since(started)-rtt, 0))
 	if w.options.Rate > 0 {
 		w.count = min(w.count, max(10, w.options.Rate/10))
 	}
-	more := len(following.ends)
-	merge(*p, following)
-	return sleep(ctx, w.pace.wait(more))
+	return w.follow(ctx, p)
 }
 
 // nextCount is the COUNT for a server that was held for so long by the last.
@@ -104,16 +109,6 @@ func nextCount(count int, held time.Duration) int {
 	}
 	fit := float64(count) * float64(stepBudget) * 2 / 3 / float64(held)
 	return int(min(max(fit, 10), float64(min(2*count, 1000))))
-}
-
-// merge appends the names of b to a: one page with the cursor behind both.
-func merge(a, b *page) {
-	offset := len(a.slab)
-	a.slab = append(a.slab, b.slab...)
-	for _, end := range b.ends {
-		a.ends = append(a.ends, offset+end)
-	}
-	a.next = b.next
 }
 
 func (w *walk) ping() (time.Duration, error) {

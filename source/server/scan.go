@@ -40,33 +40,14 @@ type walk struct {
 	sh     *shard
 	db     int
 	bytes  bool
-	count  int // of SCAN
-	cursor string
-	pages  int
-	seen   int64 // keys that SCAN returned
-	looked int64 // keys whose facts were read
+	count  int    // of SCAN
+	cursor string // of the first page that was not delivered
+	seen   int64  // keys that SCAN returned
+	looked int64  // keys whose facts were read
 	denied int64
+	named  int        // pages whose names were read
 	dice   *rand.Rand // sampling
-
-	facts *page   // whose facts were asked for and are not yet read
-	ring  [3]page // one being read, one whose facts are on the wire, one delivered
-	batch []source.Key
-}
-
-// page is what one SCAN returned: names in one slab.
-type page struct {
-	slab   []byte
-	ends   []int
-	next   string // the cursor behind it
-	sample bool
-}
-
-func (p *page) name(i int) []byte {
-	start := 0
-	if i > 0 {
-		start = p.ends[i-1]
-	}
-	return p.slab[start:p.ends[i]:p.ends[i]]
+	pipeline
 }
 
 // retries bounds how often a broken connection is opened anew in one database.
@@ -132,8 +113,7 @@ func (w *walk) reconnect(ctx context.Context, cause error) bool {
 	return true
 }
 
-// through walks from w.cursor to the end. While the facts of one page are read,
-// the server already works on the next SCAN and the facts behind it.
+// through walks from w.cursor to the end.
 func (w *walk) through(ctx context.Context) error {
 	conn := w.sh.conn
 	stop := context.AfterFunc(ctx, conn.Interrupt)
@@ -144,47 +124,20 @@ func (w *walk) through(ctx context.Context) error {
 		}
 		conn.db = w.db
 	}
-	w.askPage(w.cursor)
-	if err := conn.Flush(); err != nil {
-		return err
-	}
-	w.facts = nil
-	current, err := w.readPage()
-	if err != nil {
-		return err
-	}
-	// Values are asked for once the type is known, so with them nothing may be
-	// on the wire already.
-	ahead := w.req.Values == nil
+	w.restart()
 	for {
-		more := w.goesOn(current)
-		next := current.next
-		if more && ahead {
-			w.askPage(next)
+		if err := w.askNext(ctx); err != nil || len(w.wire) == 0 {
+			return err
 		}
-		w.askFacts(current)
 		if err := conn.Flush(); err != nil {
 			return err
 		}
-		if w.facts != nil {
-			if err := w.readFacts(w.facts); err != nil {
-				return err
-			}
-		}
-		w.facts = current
-		if !more || !ahead {
-			if err := w.readFacts(current); err != nil || !more {
-				return err
-			}
-			w.askPage(next)
-			if err := conn.Flush(); err != nil {
-				return err
-			}
-		}
-		if current, err = w.readPage(); err != nil {
+		next := w.wire[0]
+		w.wire = w.wire[1:]
+		if err := next.read(w, ctx, next.page); err != nil {
 			return err
 		}
-		if err := w.breathe(ctx, &current); err != nil {
+		if err := w.handOver(ctx); err != nil {
 			return err
 		}
 	}
@@ -198,7 +151,7 @@ const maxKeysPerExpected = 8
 func (w *walk) goesOn(p *page) bool {
 	if w.dice != nil {
 		share := w.req.Sample * max(w.sh.dbs[w.db], 1) / max(w.topology.size(), 1)
-		if w.seen >= share || int64(w.pages) > 4*share/int64(w.count)+64 {
+		if w.seen >= share || int64(w.named) > 4*share/int64(w.count)+64 {
 			return false
 		}
 		p.next = w.randomCursor()
@@ -235,9 +188,10 @@ func (w *walk) askPage(cursor string) {
 	c.Arg(strconv.Itoa(w.count))
 }
 
-func (w *walk) readPage() (*page, error) {
+// readNames reads the reply to SCAN.
+func (w *walk) readNames(p *page) error {
 	c := w.sh.conn
-	wrong := func(err error) (*page, error) { return nil, connect.Explain(w.sh.address, err) }
+	wrong := func(err error) error { return connect.Explain(w.sh.address, err) }
 	if n, err := c.Array(); err != nil || n != 2 {
 		if err == nil {
 			err = &wire.ProtocolError{Got: fmt.Sprintf("%d elements", n), Want: "the two of a SCAN reply"}
@@ -248,8 +202,7 @@ func (w *walk) readPage() (*page, error) {
 	if err != nil || !ok {
 		return wrong(err)
 	}
-	p := &w.ring[w.pages%len(w.ring)]
-	*p = page{next: string(cursor), slab: p.slab[:0], ends: p.ends[:0]}
+	p.next = string(cursor)
 	if _, err := strconv.ParseUint(p.next, 10, 64); err != nil {
 		return wrong(&wire.ProtocolError{Got: strconv.Quote(p.next), Want: "a cursor"})
 	}
@@ -268,9 +221,9 @@ func (w *walk) readPage() (*page, error) {
 		p.slab = append(p.slab, name...)
 		p.ends = append(p.ends, len(p.slab))
 	}
-	w.pages++
+	w.named++
 	w.seen += int64(n)
-	return p, nil
+	return nil
 }
 
 const (
@@ -281,7 +234,7 @@ const (
 
 func (w *walk) askFacts(p *page) {
 	c := w.sh.conn
-	p.sample = w.bytes
+	p.sized = w.bytes
 	for i := range p.ends {
 		name := p.name(i)
 		c.Raw(typeCommand)
@@ -295,35 +248,25 @@ func (w *walk) askFacts(p *page) {
 	}
 }
 
-// readFacts reads what askFacts asked for and delivers the page.
-func (w *walk) readFacts(p *page) error {
-	w.batch = w.batch[:0]
+// readFacts reads what askFacts asked for, and asks for the values.
+func (w *walk) readFacts(_ context.Context, p *page) error {
 	gone, before := 0, w.denied
 	for i := range p.ends {
 		k := source.Key{Name: p.name(i), DB: w.db, Bytes: -1}
-		there, err := w.readKey(&k, p.sample)
+		there, err := w.readKey(&k, p.sized)
 		if err != nil {
 			return connect.Explain(w.sh.address, err)
 		}
 		if there {
-			w.batch = append(w.batch, k)
+			p.batch = append(p.batch, k)
 		} else {
 			gone++
 		}
 	}
-	gone -= int(w.denied - before) // out of reach is not gone
+	p.gone = gone - int(w.denied-before) // out of reach is not gone
 	w.looked += int64(len(p.ends))
-	if w.req.Values != nil {
-		if err := w.values(w.batch); err != nil {
-			return connect.Explain(w.sh.address, err)
-		}
-	}
-	if err := w.deliver(w.batch, gone); err != nil {
-		return &consumerError{err}
-	}
-	w.cursor = p.next
-	w.facts = nil
-	return nil
+	w.want(p)
+	return w.askValues(p)
 }
 
 // readKey reads the replies about one key. Keys that are gone, or out of the

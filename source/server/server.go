@@ -108,18 +108,23 @@ type run struct {
 	repeats    int64
 }
 
-// newRun makes a run. Values is asked by several shards: one at a time, and not
-// while the consumer has a batch.
+// newRun makes a run. Values and Sizes are asked by several shards: one at a time,
+// and not while the consumer has a batch.
 func newRun(s *Scanner, req source.Request, t *topology, each func([]source.Key) error, started time.Time) *run {
 	r := &run{Scanner: s, req: req, topology: t, each: each, started: started}
-	if ask := req.Values; ask != nil {
-		r.req.Values = func(name []byte, kind source.Kind) bool {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			return ask(name, kind)
-		}
-	}
+	r.req.Values, r.req.Sizes = r.alone(req.Values), r.alone(req.Sizes)
 	return r
+}
+
+func (r *run) alone(ask func([]byte, source.Kind) bool) func([]byte, source.Kind) bool {
+	if ask == nil {
+		return nil
+	}
+	return func(name []byte, kind source.Kind) bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return ask(name, kind)
+	}
 }
 
 // all scans the shards in parallel and compares the topology before and after.
@@ -232,12 +237,21 @@ func Commands() []Command {
 		{"pttl", "the TTL of a key"},
 		{"memory|usage", "the bytes of a key"},
 		{"object|encoding", "explain --key"},
-		{"getrange", "--values: strings, up to 1 MiB"},
-		{"lrange", "--values: lists"},
-		{"hscan", "--values: hashes"},
-		{"sscan", "--values: sets"},
-		{"zscan", "--values: sorted sets"},
-		{"xrange", "--values: streams"},
+		{"xlen", "entries of streams with a maxlen"},
+		{"getrange", "--values: strings, 1 MiB at a time"},
+		{"lrange", "--values: both ends of lists, or all of them"},
+		{"llen", "--values: elements of a list"},
+		{"hrandfield", "--values: random fields of hashes"},
+		{"hscan", "--values=all: hashes"},
+		{"hlen", "--values: fields of a hash"},
+		{"srandmember", "--values: random members of sets"},
+		{"sscan", "--values=all: sets"},
+		{"scard", "--values: members of a set"},
+		{"zrandmember", "--values: random members of sorted sets"},
+		{"zscan", "--values=all: sorted sets"},
+		{"zcard", "--values: members of a sorted set"},
+		{"xrange", "--values: the beginning of streams, or all of them"},
+		{"xrevrange", "--values: the end of streams"},
 		{"config|get", "doctor: persistence, eviction, binding"},
 		{"acl|whoami", "doctor: who we are"},
 		{"time", "doctor: the server's clock"},

@@ -171,6 +171,13 @@ func (r *snapshotRun) missed(ctx context.Context, sh *shard, err error) error {
 func (r *snapshotRun) share(sh *shard) source.Request {
 	req := r.req
 	req.Progress = nil
+	if part := req.Part; part != nil {
+		req.Part = func(k *source.Key) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			part(k)
+		}
+	}
 	if req.Sample > 0 {
 		var keys int64
 		for _, n := range sh.dbs {

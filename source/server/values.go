@@ -1,132 +1,433 @@
 package server
 
 import (
+	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"strconv"
 
+	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/source"
 )
 
-// Bounds of what is read of one value.
+// Bounds of what is asked for in one flush, and of one command.
 const (
-	maxString   = 1 << 20
-	maxElements = 100
+	groupBytes = 4 << 20 // that the keys of one group have in memory, but for the last
+	stepBytes  = 1 << 20 // that one command should read of a collection
+	stepMost   = 1000    // elements that one command reads
+	stepLeast  = 10
+	stepFirst  = 100
 )
 
-// values reads the values that the request asks for, in one round trip per
-// batch.
-func (w *walk) values(batch []source.Key) error {
-	c := w.sh.conn
-	var wanted []*source.Key
-	for i := range batch {
-		k := &batch[i]
-		if !w.req.Values(k.Name, k.Kind) {
-			continue
-		}
-		if args, ok := valueCommands[k.Kind]; ok {
-			c.Header(len(args) + 1)
-			c.Arg(args[0])
-			c.ArgBytes(k.Name)
-			for _, a := range args[1:] {
-				c.Arg(a)
-			}
-			wanted = append(wanted, k)
+// wish is what is to be read of a key.
+type wish uint8
+
+const (
+	nothing wish = iota
+	itsSize
+	itsValue
+)
+
+// want asks the consumer what it wants of each key of the page.
+func (w *walk) want(p *page) {
+	if w.req.Values == nil && w.req.Sizes == nil {
+		return
+	}
+	p.wants = slices.Grow(p.wants[:0], len(p.batch))[:len(p.batch)]
+	for i := range p.batch {
+		k := &p.batch[i]
+		p.wants[i] = nothing
+		switch _, known := accesses[k.Kind]; {
+		case !known:
+		case w.req.Values != nil && w.req.Values(k.Name, k.Kind):
+			p.wants[i] = itsValue
+		case k.Kind != source.String && w.req.Sizes != nil && w.req.Sizes(k.Name, k.Kind):
+			p.wants[i] = itsSize
 		}
 	}
-	if len(wanted) == 0 {
+}
+
+// askValues asks for the values of the next keys of the page: as many as fit into
+// a group. Of a page that is not the oldest only one group is asked for: what was
+// read could not be delivered.
+func (w *walk) askValues(p *page) error {
+	p.readings = p.readings[:0]
+	left := groupBytes
+	if p.ready > 0 && p != w.pages[0] {
+		p.waits = true
 		return nil
 	}
-	if err := c.Flush(); err != nil {
-		return err
-	}
-	for _, k := range wanted {
-		reply, err := c.Any()
-		var answer *wire.ServerError
-		if errors.As(err, &answer) {
-			if answer.Code == "WRONGTYPE" {
-				continue // changed meanwhile
-			}
-			if answer.Code == "NOPERM" {
-				w.mu.Lock()
-				w.notes = appendNew(w.notes, "some values are unknown: "+answer.Message)
-				w.mu.Unlock()
-				continue
-			}
+	for p.end = p.ready; p.end < len(p.batch) && left > 0; p.end++ {
+		if len(p.wants) == 0 || p.wants[p.end] == nothing {
+			continue
 		}
-		if err != nil {
-			return err
+		k := &p.batch[p.end]
+		p.readings = append(p.readings, reading{k: k, wish: p.wants[p.end], whole: w.req.Part != nil, access: accesses[k.Kind]})
+		cost := k.Bytes
+		if cost < 0 {
+			cost = 4 << 10
 		}
-		k.Value = decodeValue(k.Kind, reply)
+		left -= int(min(cost, groupBytes))
 	}
+	return w.askReadings(p)
+}
+
+// askReadings asks for the next step of every value of the group, or ends the
+// group.
+func (w *walk) askReadings(p *page) error {
+	if len(p.readings) == 0 {
+		p.ready = p.end
+		if p.done = p.end == len(p.batch); !p.done {
+			p.waits = true
+		}
+		return nil
+	}
+	for i := range p.readings {
+		p.readings[i].ask(w.sh.conn)
+	}
+	w.wire = append(w.wire, answer{(*walk).readValues, p})
 	return nil
 }
 
-// valueCommands read a bounded part of a value; the key comes second.
-var valueCommands = map[source.Kind][]string{
-	source.String: {"GETRANGE", "0", strconv.Itoa(maxString - 1)},
-	source.List:   {"LRANGE", "0", strconv.Itoa(maxElements - 1)},
-	source.Set:    {"SSCAN", "0", "COUNT", strconv.Itoa(maxElements)},
-	source.ZSet:   {"ZSCAN", "0", "COUNT", strconv.Itoa(maxElements)},
-	source.Hash:   {"HSCAN", "0", "COUNT", strconv.Itoa(maxElements)},
-	source.Stream: {"XRANGE", "-", "+", "COUNT", "20"},
+// readValues reads what askReadings asked for. Of values that are read whole the
+// parts go to the consumer, at the pace of the scan.
+func (w *walk) readValues(ctx context.Context, p *page) error {
+	more := p.readings[:0]
+	for _, r := range p.readings {
+		again, err := r.take(w, &p.arena)
+		if err != nil {
+			return connect.Explain(w.sh.address, err)
+		}
+		if again {
+			more = append(more, r)
+		}
+	}
+	p.readings = more
+	if w.req.Part != nil && len(more) > 0 {
+		if err := w.keepPace(ctx); err != nil {
+			return err
+		}
+		if len(w.wire) == 0 && w.options.MaxLatency > 0 {
+			if _, err := w.patient(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return w.askReadings(p)
 }
 
-func decodeValue(kind source.Kind, reply any) *source.Value {
-	v := &source.Value{}
-	switch r := reply.(type) {
-	case string:
-		v.Str = []byte(r)
-		v.Partial = len(r) == maxString
-	case []any:
-		decodeElements(v, kind, r)
+// part hands a part of a value to the consumer.
+func (w *walk) part(k *source.Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.req.Part(k)
+	w.progress(false)
+}
+
+// unreadable notes that the user may not read a value.
+func (w *walk) unreadable(why string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notes = appendNew(w.notes, "some values are unknown: "+why)
+}
+
+// reading is one value, as far as it was read.
+type reading struct {
+	k      *source.Key
+	v      *source.Value
+	access access
+	wish   wish
+	whole  bool
+	stage  stage
+	n      int    // elements that were asked for
+	cursor string // whole values: where the next part begins
+	bytes  int    // of the last part
+	text   []byte // of a string of several parts
+}
+
+// stage is what was asked for last.
+type stage uint8
+
+const (
+	begins  stage = iota
+	sizing        // the size alone
+	sampled       // a sample, of lists and streams the beginning
+	ending        // the size, of lists and streams with the end
+	parting       // one part of a whole value
+)
+
+// access is how values of a kind are read. The key comes second in every command.
+type access struct {
+	size   string                          // the command that counts its elements
+	sample func(n int) []string            // reads n of them: at random, or from the beginning
+	end    func(n int) []string            // reads the last n; nil: the sample is from everywhere
+	part   func(at string, n int) []string // reads n from a place on
+	pairs  bool                            // elements come in pairs
+	nested bool                            // an element is a list of fields
+	cursor bool                            // a part comes with the cursor of the next
+}
+
+var accesses = map[source.Kind]access{
+	source.String: {
+		sample: func(int) []string { return []string{"GETRANGE", "0", strconv.Itoa(source.SampleString - 1)} },
+		part: func(at string, _ int) []string {
+			return []string{"GETRANGE", at, strconv.Itoa(atoi(at) + source.SampleString - 1)}
+		},
+	},
+	source.List: {
+		size:   "LLEN",
+		sample: func(n int) []string { return []string{"LRANGE", "0", strconv.Itoa(n - 1)} },
+		end:    func(n int) []string { return []string{"LRANGE", strconv.Itoa(-n), "-1"} },
+		part:   func(at string, n int) []string { return []string{"LRANGE", at, strconv.Itoa(atoi(at) + n - 1)} },
+	},
+	source.Set: {
+		size: "SCARD", cursor: true,
+		sample: func(n int) []string { return []string{"SRANDMEMBER", strconv.Itoa(n)} },
+		part:   func(at string, n int) []string { return []string{"SSCAN", at, "COUNT", strconv.Itoa(n)} },
+	},
+	source.ZSet: {
+		size: "ZCARD", cursor: true, pairs: true,
+		sample: func(n int) []string { return []string{"ZRANDMEMBER", strconv.Itoa(n), "WITHSCORES"} },
+		part:   func(at string, n int) []string { return []string{"ZSCAN", at, "COUNT", strconv.Itoa(n)} },
+	},
+	source.Hash: {
+		size: "HLEN", cursor: true, pairs: true,
+		sample: func(n int) []string { return []string{"HRANDFIELD", strconv.Itoa(n), "WITHVALUES"} },
+		part:   func(at string, n int) []string { return []string{"HSCAN", at, "COUNT", strconv.Itoa(n)} },
+	},
+	source.Stream: {
+		size: "XLEN", nested: true,
+		sample: func(n int) []string { return []string{"XRANGE", "-", "+", "COUNT", strconv.Itoa(n)} },
+		end:    func(n int) []string { return []string{"XREVRANGE", "+", "-", "COUNT", strconv.Itoa(n)} },
+		part:   func(at string, n int) []string { return []string{"XRANGE", at, "+", "COUNT", strconv.Itoa(n)} },
+	},
+}
+
+// send appends a command about the key.
+func (r *reading) send(c *link, args []string) {
+	c.Header(len(args) + 1)
+	c.Arg(args[0])
+	c.ArgBytes(r.k.Name)
+	for _, a := range args[1:] {
+		c.Arg(a)
+	}
+}
+
+// ask asks for the next step.
+func (r *reading) ask(c *link) {
+	if r.stage == begins {
+		r.begin()
+	}
+	switch r.stage {
+	case sizing:
+		r.send(c, []string{r.access.size})
+	case sampled:
+		r.send(c, r.access.sample(r.n))
+	case ending:
+		r.send(c, []string{r.access.size})
+		if r.access.end != nil {
+			r.send(c, r.access.end(r.n))
+		}
+	case parting:
+		r.send(c, r.access.part(r.cursor, r.n))
+	}
+}
+
+// begin picks the first step: of a collection of many bytes the size must be
+// known before it is known how many elements fit into a step.
+func (r *reading) begin() {
+	heavy := r.k.Bytes > groupBytes && r.k.Kind != source.String
+	switch {
+	case r.wish == itsSize:
+		r.stage = sizing
+	case r.whole:
+		r.stage, r.cursor, r.n = parting, "0", stepFirst
+		if r.access.nested {
+			r.cursor = "-"
+		}
+		if heavy {
+			r.n = stepLeast
+		}
+	case heavy:
+		r.stage = sizing
 	default:
+		r.stage, r.n = sampled, r.sample()
+	}
+}
+
+// sample is how many elements a sample has, or its half at one end.
+func (r *reading) sample() int {
+	switch {
+	case r.access.nested:
+		return source.SampleEntries / 2
+	case r.access.end != nil:
+		return source.SampleMembers / 2
+	}
+	return source.SampleMembers
+}
+
+// take reads the replies to what was asked, and says whether there is more to ask.
+func (r *reading) take(w *walk, a *arena) (again bool, err error) {
+	switch r.stage {
+	case sizing:
+		return r.takeSize(w)
+	case sampled:
+		return r.takeSample(w, a)
+	case ending:
+		return false, r.takeEnd(w, a)
+	}
+	return r.takePart(w, a)
+}
+
+// gone tells what an error reply means: a key that has changed, or one that the
+// user may not read, has no value. Other errors end the walk.
+func (r *reading) gone(w *walk, err error) error {
+	var answer *wire.ServerError
+	if !errors.As(err, &answer) || answer.Code != "WRONGTYPE" && answer.Code != "NOPERM" {
+		return err
+	}
+	if answer.Code == "NOPERM" {
+		w.unreadable(answer.Message)
+	}
+	r.k.Value = nil
+	return nil
+}
+
+func (r *reading) takeSize(w *walk) (bool, error) {
+	n, _, err := w.sh.conn.Int()
+	if err != nil {
+		return false, r.gone(w, err)
+	}
+	r.k.Size = n
+	if r.wish == itsSize || n == 0 {
+		return false, nil
+	}
+	r.stage = sampled
+	r.n = min(r.sample(), max(1, int(groupBytes/max(r.k.Bytes/n, 1))))
+	return true, nil
+}
+
+func (r *reading) takeSample(w *walk, a *arena) (bool, error) {
+	r.v = a.value()
+	got, err := r.elements(w.sh.conn, a, 0)
+	if err != nil {
+		return false, r.gone(w, err)
+	}
+	if r.k.Kind == source.String {
+		r.v.Partial = len(r.v.Str) >= source.SampleString
+		got = 1
+	}
+	r.v.Of, r.k.Value = int64(got), r.v
+	if got < r.n && r.k.Kind != source.String {
+		r.k.Size = int64(got)
+		return false, nil
+	}
+	r.stage = ending
+	return r.k.Kind != source.String, nil
+}
+
+// takeEnd reads the size and, of lists and streams, the end, less what the
+// beginning has already.
+func (r *reading) takeEnd(w *walk, a *arena) error {
+	size, _, err := w.sh.conn.Int()
+	if err != nil {
+		if err := r.gone(w, err); err != nil {
+			return err
+		}
+	}
+	if r.access.end != nil {
+		skip := max(0, 2*r.n-int(min(size, int64(2*r.n))))
+		if _, err := r.elements(w.sh.conn, a, skip); err != nil {
+			return r.gone(w, err)
+		}
+	}
+	if r.k.Value == nil {
 		return nil
 	}
-	return v
+	r.k.Size = size
+	r.v.Of = max(size, r.v.Looked(r.k.Kind))
+	r.v.Partial = r.v.Of > r.v.Looked(r.k.Kind)
+	return nil
 }
 
-func decodeElements(v *source.Value, kind source.Kind, r []any) {
-	switch kind {
-	case source.List:
-		v.Elements = texts(r)
-		v.Partial = len(r) == maxElements
-	case source.Stream:
-		for _, entry := range r {
-			if pair, ok := entry.([]any); ok && len(pair) == 2 {
-				if fields, ok := pair[1].([]any); ok {
-					v.Elements = append(v.Elements, texts(fields)...)
-				}
-			}
+// takePart reads one part of a whole value. All but the last go to the consumer at
+// once.
+func (r *reading) takePart(w *walk, a *arena) (bool, error) {
+	from := int64(0)
+	if r.v != nil && r.k.Kind != source.String {
+		from = r.v.From + r.v.Looked(r.k.Kind)
+	}
+	mark := a.mark()
+	v := a.value()
+	v.From = from
+	r.v = v
+	got, last, err := r.readPart(w.sh.conn, a)
+	if err != nil {
+		return false, r.gone(w, err)
+	}
+	w.owed += got
+	r.k.Value = v
+	if last {
+		if r.k.Kind == source.String {
+			v.Of = 1
+		} else {
+			v.Of = from + v.Looked(r.k.Kind)
+			r.k.Size = v.Of
 		}
-		v.Partial = len(r) == 20
+		return false, nil
+	}
+	if r.k.Kind != source.String {
+		w.part(r.k)
+		kept := *v
+		kept.Elements, kept.Scores, kept.Ends = nil, nil, nil
+		kept.From, r.v = from+v.Looked(r.k.Kind), &kept
+	}
+	r.n = min(max(stepBytes*max(got, 1)/max(a.since(mark), 1), stepLeast), stepMost)
+	a.back(mark)
+	r.k.Value = nil
+	return true, nil
+}
+
+// readPart reads one reply and finds the place of the next part.
+func (r *reading) readPart(c *link, a *arena) (got int, last bool, err error) {
+	if r.access.cursor {
+		if n, err := c.Array(); err != nil || n != 2 {
+			return 0, false, otherwise(err, "the two of a SCAN reply")
+		}
+		cursor, _, err := c.Bulk()
+		if err != nil {
+			return 0, false, err
+		}
+		r.cursor = string(cursor)
+		got, err = r.elements(c, a, 0)
+		return got, r.cursor == "0", err
+	}
+	if got, err = r.elements(c, a, 0); err != nil {
+		return got, false, err
+	}
+	switch {
+	case r.k.Kind == source.String:
+		return r.takeText()
+	case r.access.nested:
+		r.cursor = "(" + a.id
 	default:
-		if len(r) != 2 {
-			return
-		}
-		v.Partial = fmt.Sprint(r[0]) != "0"
-		list, _ := r[1].([]any)
-		all := texts(list)
-		if kind != source.ZSet {
-			v.Elements = all
-			return
-		}
-		for i := 0; i+1 < len(all); i += 2 {
-			score, err := strconv.ParseFloat(string(all[i+1]), 64)
-			if err != nil {
-				continue
-			}
-			v.Elements, v.Scores = append(v.Elements, all[i]), append(v.Scores, score)
-		}
+		r.cursor = strconv.Itoa(atoi(r.cursor) + got)
 	}
+	return got, got < r.n, nil
 }
 
-func texts(list []any) [][]byte {
-	out := make([][]byte, 0, len(list))
-	for _, item := range list {
-		s, _ := item.(string)
-		out = append(out, []byte(s))
+// takeText puts a string together from its parts.
+func (r *reading) takeText() (got int, last bool, err error) {
+	part := r.v.Str
+	last = len(part) < source.SampleString
+	if len(r.text) > 0 || !last {
+		r.text = append(r.text, part...)
+		r.v.Str = r.text
 	}
-	return out
+	r.cursor = strconv.Itoa(len(r.text))
+	if !last && len(r.text) >= source.WholeString {
+		r.v.Partial, last = true, true
+	}
+	return 1, last, nil
 }
