@@ -29,6 +29,7 @@ type contestant struct {
 // Names that ratios refer to.
 const (
 	auditCLI   = "keywright audit"
+	valuesCLI  = "keywright audit --values"
 	auditChild = "keywright, in process"
 	rueidis    = "rueidis loop"
 	floor      = "tuned floor"
@@ -68,6 +69,7 @@ func (t *tools) remove() { os.RemoveAll(t.dir) }
 func (t *tools) contestants() []*contestant {
 	return []*contestant{
 		{name: auditCLI, exit: 1, verify: verdict.Audit, command: t.audit},
+		{name: valuesCLI, exit: 1, verify: verdict.Audit, command: t.auditValues},
 		{name: auditChild, verify: verdict.Audit, command: t.child("audit")},
 		{name: rueidis, verify: verifyTally, command: t.child("rueidis")},
 		{name: floor, verify: verifyTally, command: t.child("floor")},
@@ -78,6 +80,13 @@ func (t *tools) contestants() []*contestant {
 // audit finds the planted violations, so its exit status is 1.
 func (t *tools) audit(ctx context.Context, addr string, _ int) *exec.Cmd {
 	return exec.CommandContext(ctx, t.cli, "audit", "-f", t.file, "-u", "redis://"+addr, "-o", "json")
+}
+
+// auditValues looks at a sample of the values, too.
+func (t *tools) auditValues(ctx context.Context, addr string, count int) *exec.Cmd {
+	cmd := t.audit(ctx, addr, count)
+	cmd.Args = append(cmd.Args, "--values")
+	return cmd
 }
 
 func (t *tools) child(name string) func(context.Context, string, int) *exec.Cmd {

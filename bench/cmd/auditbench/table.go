@@ -58,6 +58,7 @@ func addGoals(out *report.Report, binary string, all []*contestant) {
 	}
 	goal("wall, audit ÷ rueidis loop", ratio(audit, peer, wall), 1.15, false)
 	goal("server CPU, audit ÷ rueidis loop", ratio(audit, peer, serverCPU), 1, false)
+	goal("wall, audit --values ÷ audit", ratio(find(all, valuesCLI), audit, wall), 1.5, false)
 	goal("wall, redis-cli --memkeys ÷ audit", ratio(cli, audit, wall), 1.4, true)
 }
 

@@ -31,8 +31,8 @@ func (a *app) aclCommand() *cobra.Command {
 
 // aclPrinting are the flags of acl print.
 type aclPrinting struct {
-	self, repair, values, snapshot, choose bool
-	user, output                           string
+	self, repair, snapshot, choose bool
+	user, output, values           string
 }
 
 func (a *app) aclPrintCommand() *cobra.Command {
@@ -72,7 +72,9 @@ names of all keys.`,
 	f.BoolVar(&o.repair, "repair", false, "the user that repairs queues and entities")
 	f.BoolVar(&o.choose, "select", false, selectUsage)
 	f.BoolVar(&o.snapshot, "snapshot", false, "with --self: what --snapshot needs instead of a scan")
-	f.BoolVar(&o.values, "values", true, "with --self: with what --values needs")
+	f.StringVar(&o.values, "values", "all", "with --self: with what audit --values needs: none, sample or all")
+	f.Lookup("values").NoOptDefVal = "sample"
+	choices(c, "values", valueWords[:3]...)
 	f.StringVar(&o.user, "user", "", "only this user; with --self and --repair its name (default: keywright, keywright-repair)")
 	outputs(c, &o.output, "acl", "commands", "json")
 	return c
@@ -85,7 +87,10 @@ func (a *app) aclSelf(o *aclPrinting) error {
 	if strings.ContainsFunc(o.user, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return usage("write --user keywright", "%q is no name for an ACL user", o.user)
 	}
-	rules := server.ACL(o.values)
+	if err := oneOf("values", o.values, valueWords...); err != nil {
+		return err
+	}
+	rules := server.ACL(o.values != "none" && o.values != "false")
 	if o.snapshot {
 		rules = server.SnapshotACL()
 	}

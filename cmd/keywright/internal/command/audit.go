@@ -19,6 +19,7 @@ type auditing struct {
 	judging
 	sourcing
 	audit    audit.Options
+	values   string
 	top      int
 	examples int
 }
@@ -33,6 +34,12 @@ declared, wrong types, TTLs that are missing, too long or should not be there,
 and what each entry costs in keys and bytes. It only reads, and of a primary
 with a replica in step it reads the replica. All shards of a cluster and all
 databases are read.
+
+With --values what is in the keys is looked at, too: of large values a sample
+(random members and fields, both ends of lists and streams), with --values=all
+all of them. The report says how many elements of how many that were. A value
+that is read whole comes in steps of about a MiB or 1,000 elements; --rate
+counts these elements, too.
 
 ` + sourceHelp + `
 
@@ -70,6 +77,7 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 	for _, name := range []string{"include", "exclude"} {
 		_ = c.RegisterFlagCompletionFunc(name, a.completeEntries)
 	}
+	choices(c, "values", valueWords[:3]...)
 	return c
 }
 
@@ -80,15 +88,24 @@ func (o *auditing) auditFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringSliceVar(&o.audit.Include, "include", nil, "only these entries or key globs")
 	f.StringSliceVar(&o.audit.Exclude, "exclude", nil, "all but these entries or key globs")
-	f.BoolVar(&o.audit.Values, "values", false, "read values, and check them against their types, fields and members")
+	f.StringVar(&o.values, "values", "none", "check values against their types, fields and members: none, sample (both ends, random members) or all")
+	f.Lookup("values").NoOptDefVal = "sample"
 	f.Int64Var(&o.audit.MinKeys, "min-keys", 1, "fewer keys than that are a finding: is it the right server and database?")
 	f.IntVar(&o.top, "top", 10, "how many of the largest keys to list")
 	f.IntVar(&o.examples, "examples", 5, "how many keys to show per finding")
 }
 
+// valueWords are what --values may be; the last two are what it was.
+var valueWords = []string{"none", "sample", "all", "true", "false"}
+
 // prepare checks what flags cannot check themselves.
 func (o *auditing) prepare() error {
 	o.audit.Top, o.audit.Examples = o.top, o.examples
+	if err := oneOf("values", o.values, valueWords...); err != nil {
+		return err
+	}
+	o.audit.Whole = o.values == "all"
+	o.audit.Values = o.audit.Whole || o.values == "sample" || o.values == "true"
 	if o.top < 0 || o.examples < 0 {
 		return usage("write a positive number, or leave it out", "--top and --examples cannot be negative")
 	}

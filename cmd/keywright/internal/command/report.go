@@ -103,10 +103,13 @@ func (t *reportTable) entries() error {
 			empty++
 			continue
 		}
-		rows = append(rows, slices.Concat([]string{e.Name, e.Pattern, e.Type}, figures(e.Figures), []string{violations(e.Violations)}))
+		rows = append(rows, slices.Concat([]string{e.Name, e.Pattern, e.Type}, figures(e.Figures), []string{lookedAt(e.Values), violations(e.Violations)}))
 	}
 	columns := slices.Concat([]terminal.Column{{Title: "entry", Least: 24}, {Title: "pattern", Least: 18, Drop: 3}, {Title: "type", Drop: 2}},
-		figureColumns(), []terminal.Column{{Title: "violations", Least: 10, Wrap: true, Style: terminal.Red}})
+		figureColumns(), []terminal.Column{{Title: "looked at", Right: true}, {Title: "violations", Least: 10, Wrap: true, Style: terminal.Red}})
+	if t.r.Values == nil {
+		columns, rows = without(columns, rows, "looked at")
+	}
 	if err := t.table(columns, rows); err != nil {
 		return err
 	}
@@ -114,6 +117,46 @@ func (t *reportTable) entries() error {
 		fmt.Fprintf(t.s, "%s without keys\n\n", terminal.Plural(int64(empty), "declared pattern"))
 	}
 	return nil
+}
+
+// lookedAt is a cell: how many elements of how many.
+func lookedAt(v *audit.Coverage) string {
+	switch {
+	case v == nil || v.Keys == 0:
+		return ""
+	case v.All():
+		return "all " + terminal.Count(v.Elements)
+	}
+	return terminal.Count(v.Looked) + " of " + terminal.Count(v.Elements)
+}
+
+// values says how much of the values was looked at: a verdict is worth no more.
+func (t *reportTable) values() string {
+	v := t.r.Values
+	switch {
+	case v == nil:
+		return "no value was looked at (--values)"
+	case v.Keys == 0:
+		return "no key has a declared value to look at"
+	case v.All():
+		return "all of " + terminal.Plural(v.Elements, "element") + " of values were looked at"
+	}
+	line := fmt.Sprintf("%s of %s of values were looked at (%s)", terminal.Count(v.Looked), terminal.Plural(v.Elements, "element"), terminal.Percent(v.Share))
+	if v.Unread > 0 {
+		line += fmt.Sprintf(", none of %s", terminal.Plural(v.Unread, "key"))
+	}
+	return line
+}
+
+// seen says of which keys the verdict is, where it is not of all.
+func (t *reportTable) seen() string {
+	switch r := t.r; {
+	case r.Sampled:
+		return fmt.Sprintf(", a sample of %s", terminal.Count(r.Expected))
+	case r.Filtered > 0:
+		return fmt.Sprintf(" of %s", terminal.Count(r.Total.Keys+r.Filtered))
+	}
+	return ""
 }
 
 func violations(v map[string]int64) string {
@@ -210,11 +253,12 @@ func (t *reportTable) verdict() error {
 		line = t.s.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(strings.Join(r.Incomplete, "; ")))
 		line += "\nseen so far: " + finding.Summary(r.Summary)
 	case r.Verdict == "clean":
-		line = t.s.Paint(terminal.Green, fmt.Sprintf("Clean: %s as declared.", terminal.Plural(r.Total.Keys, "key")))
+		line = t.s.Paint(terminal.Green, fmt.Sprintf("Clean: %s%s as declared; %s.", terminal.Plural(r.Total.Keys, "key"), t.seen(), t.values()))
 	case r.Verdict == "accepted":
 		line = t.s.Paint(terminal.Bold, fmt.Sprintf("Nothing new: the baseline accepts %s%s of %s.", terminal.Plural(int64(r.Accepted.Findings), "finding"), onKeys(r.Accepted.Keys), terminal.Count(r.Total.Keys)))
+		line += "\n" + t.values()
 	default:
-		line = t.s.Paint(terminal.Bold, "Complete: "+finding.Summary(r.Summary))
+		line = t.s.Paint(terminal.Bold, "Complete: "+finding.Summary(r.Summary)+"; "+t.values())
 	}
 	_, err := io.WriteString(t.s, line+"\n")
 	return err

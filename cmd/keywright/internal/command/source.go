@@ -41,7 +41,7 @@ func (o *sourcing) flags(c *cobra.Command) {
 	f.IntVar(&o.forks, "forks", 1, "with --snapshot: how many servers of a cluster may make a snapshot at the same time")
 	f.BoolVar(&o.noCRC, "no-crc", false, "do not verify the checksum of a snapshot file")
 	f.Int64Var(&o.sample, "sample", 0, "look at about so many keys from random places only")
-	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
+	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards, with --values=all elements, too (0: as fast as the server answers)")
 	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
 	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
