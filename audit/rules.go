@@ -25,7 +25,7 @@ var rules = []finding.Rule{
 		Explain: "The declaration says `ttl: none`: the key holds something whose silent loss is a fault. RENAME and RESTORE carry a TTL along, and a lock helper used on the wrong key sets one.",
 		Fix:     "PERSIST it and correct the writer, or declare a TTL"},
 	{Code: "KW508", Name: "bad-value", Severity: finding.Error, Summary: "A value that is not of its declared type",
-		Explain: "Found with --values, on the value or on a field. The message names the field and the type, never the value. Of a large value a sample is looked at: 100 random members or fields, 50 elements from each end of a list, 20 entries from each end of a stream; a string of more than 1 MiB is not judged. The report says how many elements of how many were looked at; --values=all looks at all of them.",
+		Explain: "Found with --values, on the value or on a field. The message names the field and the type, never the value. Of a large value a sample is looked at: 40 random members or fields, 20 elements from each end of a list, 10 entries from each end of a stream; a string of more than 1 MiB is not judged. The report says how many elements of how many were looked at; --values=all looks at all of them.",
 		Fix:     "correct the writer, or the type in the declaration"},
 	{Code: "KW509", Name: "undeclared-field", Severity: finding.Warning, Summary: "A field that is not declared",
 		Explain: "Found with --values. Nobody who reads the declaration knows of this field, and generated code drops it on the next full write.",

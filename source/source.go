@@ -91,8 +91,8 @@ func (v *Value) Looked(kind Kind) int64 {
 // server and of its snapshot agree.
 const (
 	SampleString  = 1 << 20 // bytes of a string, and of one element
-	SampleMembers = 100     // members, fields; of a list half from each end
-	SampleEntries = 40      // of a stream, half from each end
+	SampleMembers = 40     // members, fields; of a list half from each end
+	SampleEntries = 20      // of a stream, half from each end
 )
 
 // WholeString bounds the strings and elements that are read where values are
