@@ -91,7 +91,7 @@ func (v *Value) Looked(kind Kind) int64 {
 // server and of its snapshot agree.
 const (
 	SampleString  = 1 << 20 // bytes of a string, and of one element
-	SampleMembers = 40     // members, fields; of a list half from each end
+	SampleMembers = 40      // members, fields; of a list half from each end
 	SampleEntries = 20      // of a stream, half from each end
 )
 
