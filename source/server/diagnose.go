@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,44 +46,181 @@ func (d Diagnosis) Dangers() int {
 	return n
 }
 
-// patient is everything the checks look at. What the server does not tell is
-// absent, and absent is said, never assumed.
+// patient is one server, and everything the checks look at. What the server does
+// not tell is absent, and absent is said, never assumed.
 type patient struct {
 	config  connect.Config
+	address string
 	info    map[string]string
 	setting map[string]string
 	noConf  bool
-	denied  []string // commands of an audit that the user may not run
+	tried   trials
 	offset  time.Duration
 	rtt     time.Duration
 	user    string
+	silent  []string // questions that were answered with an error, and the error
 }
 
-// Diagnose examines a server in about twenty round trips. now is the local
-// clock.
+// examination is all servers of one keyspace.
+type examination struct {
+	config   connect.Config
+	patients []*patient
+	nodes    []node // of a cluster
+	advice   []Advice
+}
+
+// maxPatients bounds the nodes of a cluster that are examined.
+const maxPatients = 200
+
+// Diagnose examines a server, or every node of a cluster, in some forty round
+// trips each. Only a keyspace of which no server answers is an error: what one of
+// them does not answer is part of the diagnosis. now is the local clock.
 func Diagnose(ctx context.Context, c connect.Config, now func() time.Time) (Diagnosis, error) {
-	t, err := discover(ctx, c, Primary)
+	first, err := anyOf(ctx, &c)
 	if err != nil {
 		return Diagnosis{}, err
 	}
-	defer t.close()
-	p := &patient{config: c, setting: map[string]string{}}
-	l := t.shards[0].conn
-	if p.info, err = l.info(ctx); err != nil {
+	defer first.close()
+	x := &examination{config: c}
+	p := &patient{config: c, address: first.address}
+	p.examine(ctx, first, now)
+	x.patients = append(x.patients, p)
+	if err := ctx.Err(); err != nil {
 		return Diagnosis{}, err
 	}
-	for _, step := range []func(context.Context, *link, func() time.Time) error{p.clock, p.settings, p.permissions, p.whoami} {
-		if err := step(ctx, l, now); err != nil {
-			return Diagnosis{}, err
+	if p.info["cluster_enabled"] == "1" {
+		x.cluster(ctx, first, now)
+	}
+	d := Diagnosis{Facts: x.facts(), Advice: x.advise()}
+	return d, ctx.Err()
+}
+
+// anyOf connects to the first of the addresses that answers, under sentinels to
+// the primary, and leaves it as the first of c.
+func anyOf(ctx context.Context, c *connect.Config) (l *link, err error) {
+	if c.Mode == connect.Sentinel {
+		primary, err := c.Primary(ctx)
+		if err != nil {
+			return nil, err
+		}
+		*c = c.At(primary)
+		return dial(ctx, *c)
+	}
+	for _, address := range c.Addresses {
+		one := *c
+		one.Addresses = []string{address}
+		if l, err = dial(ctx, one); err == nil {
+			*c = one
+			return l, nil
 		}
 	}
-	d := Diagnosis{Facts: p.facts(t), Advice: []Advice{}}
-	for _, check := range checks {
-		if a, found := check(p); found {
-			d.Advice = append(d.Advice, a)
+	return nil, err
+}
+
+// examine asks everything, whatever of it is answered.
+func (p *patient) examine(ctx context.Context, l *link, now func() time.Time) {
+	p.setting, p.offset = map[string]string{}, -1<<62
+	steps := []struct {
+		what string
+		ask  func(context.Context, *link, func() time.Time) error
+	}{{"INFO", p.read}, {"TIME", p.clock}, {"CONFIG GET", p.settings}, {"ACL WHOAMI", p.whoami}, {"the permissions", p.try}}
+	for _, step := range steps {
+		if err := step.ask(ctx, l, now); err != nil && ctx.Err() == nil {
+			p.silent = append(p.silent, step.what+": "+err.Error())
 		}
 	}
-	return d, nil
+}
+
+func (p *patient) read(ctx context.Context, l *link, _ func() time.Time) (err error) {
+	p.info, err = l.info(ctx)
+	return err
+}
+
+// cluster examines the other nodes, and says which slots nothing answers for.
+func (x *examination) cluster(ctx context.Context, first *link, now func() time.Time) {
+	nodes, err := first.nodes(ctx)
+	if err != nil {
+		x.add("warning", "the nodes of the cluster are not known: "+err.Error(), "Only one of them could be looked at.", "run doctor as a user with +cluster|nodes")
+		return
+	}
+	x.nodes = nodes
+	_, moving, covered := digest(nodes)
+	if covered < slots {
+		x.add("danger", fmt.Sprintf("%d of %d slots belong to no node", slots-covered, slots), "Keys in these slots can neither be read nor written; with cluster-require-full-coverage nothing can.", "give the slots to a node: valkey-cli or redis-cli --cluster fix")
+	}
+	if moving {
+		x.add("note", "slots are being moved between nodes", "An audit during that is incomplete.", "wait until the reshard has ended, or end it: --cluster fix")
+	}
+	for i, n := range nodes {
+		if strings.Contains(n.flags, "myself") || strings.Contains(n.flags, "noaddr") || strings.Contains(n.flags, "handshake") {
+			continue
+		}
+		if i >= maxPatients {
+			x.add("note", fmt.Sprintf("only %d of %d nodes were looked at", maxPatients, len(nodes)), "That many are looked at in one run.", "name another node behind -u")
+			return
+		}
+		x.node(ctx, n, now)
+	}
+}
+
+const slots = 16384
+
+// node examines one more node of the cluster.
+func (x *examination) node(ctx context.Context, n node, now func() time.Time) {
+	config := x.config.At(n.address)
+	l, err := dial(ctx, config)
+	if err != nil {
+		x.unreachable(n, err)
+		return
+	}
+	defer l.close()
+	p := &patient{config: config, address: n.address}
+	p.examine(ctx, l, now)
+	x.patients = append(x.patients, p)
+}
+
+func (x *examination) unreachable(n node, err error) {
+	cause := err.Error()
+	if strings.Contains(n.flags, "master") && len(n.slots) > 0 {
+		x.add("danger", fmt.Sprintf("the primary %s of the slots %s does not answer: %s", n.address, strings.Join(n.slots, ", "), cause), "Its keys can neither be read nor written until it is back or a replica of it has taken over.", "start it, or look why no replica takes over (CLUSTER FAILOVER TAKEOVER at one)")
+		return
+	}
+	x.add("warning", fmt.Sprintf("the node %s does not answer: %s", n.address, cause), "It cannot take over when a primary fails.", "start it, or remove it: CLUSTER FORGET")
+}
+
+func (x *examination) add(level, what, why, fix string) {
+	x.advice = append(x.advice, Advice{level, what, why, fix})
+}
+
+// advise applies the checks to every server. What several say is said once, with
+// their addresses.
+func (x *examination) advise() []Advice {
+	at := map[Advice][]string{}
+	var order []Advice
+	for _, p := range x.patients {
+		for _, check := range checks {
+			if a, found := check(p); found {
+				if at[a] == nil {
+					order = append(order, a)
+				}
+				at[a] = append(at[a], p.address)
+			}
+		}
+	}
+	out := append([]Advice{}, x.advice...)
+	for _, a := range order {
+		if n := len(at[a]); len(x.patients) > 1 && n < len(x.patients) {
+			a.What += " (at " + strings.Join(at[a][:min(n, 5)], ", ")
+			if n > 5 {
+				a.What += fmt.Sprintf(" and %d more", n-5)
+			}
+			a.What += ")"
+		}
+		out = append(out, a)
+	}
+	rank := []string{"danger", "warning", "note"}
+	slices.SortStableFunc(out, func(a, b Advice) int { return slices.Index(rank, a.Level) - slices.Index(rank, b.Level) })
+	return out
 }
 
 // forbidden turns "you may not" into a fact; other errors stay errors.
@@ -119,7 +257,7 @@ func (p *patient) clock(ctx context.Context, l *link, now func() time.Time) erro
 }
 
 // settingsRead are the settings that the checks look at.
-var settingsRead = []string{"maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "save", "bind", "protected-mode", "requirepass", "min-replicas-to-write"}
+var settingsRead = []string{"maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "save", "bind", "protected-mode", "requirepass", "stop-writes-on-bgsave-error"}
 
 func (p *patient) settings(ctx context.Context, l *link, _ func() time.Time) error {
 	for _, name := range settingsRead {
@@ -143,22 +281,6 @@ func (p *patient) settings(ctx context.Context, l *link, _ func() time.Time) err
 	return nil
 }
 
-// permissions tries the commands of an audit on a key that is unlikely to exist.
-func (p *patient) permissions(ctx context.Context, l *link, _ func() time.Time) error {
-	const key = "keywright:doctor:no-such-key"
-	for _, args := range [][]string{{"SCAN", "0", "COUNT", "1"}, {"TYPE", key}, {"PTTL", key}, {"MEMORY", "USAGE", key}, {"DBSIZE"}, {"INFO", "server"}, {"OBJECT", "ENCODING", key}, {"GETRANGE", key, "0", "0"}} {
-		_, err := l.ask(ctx, args...)
-		denied, other := forbidden(err)
-		if other != nil && !strings.Contains(other.Error(), "no such key") {
-			return other
-		}
-		if denied && strings.Contains(fmt.Sprint(err), "NOPERM") {
-			p.denied = append(p.denied, strings.Join(args[:min(2, len(args))], " "))
-		}
-	}
-	return nil
-}
-
 func (p *patient) whoami(ctx context.Context, l *link, _ func() time.Time) error {
 	reply, err := l.ask(ctx, "ACL", "WHOAMI")
 	if denied, err := forbidden(err); err != nil || denied {
@@ -170,21 +292,23 @@ func (p *patient) whoami(ctx context.Context, l *link, _ func() time.Time) error
 
 const unknown = "unknown (not permitted)"
 
-func (p *patient) facts(t *topology) []Fact {
+func (x *examination) facts() []Fact {
+	p := x.patients[0]
 	i := p.info
 	or := func(v string) string { return cmp.Or(v, unknown) }
 	brand, version := brandOf(i)
 	var out []Fact
 	add := func(name, format string, args ...any) { out = append(out, Fact{name, fmt.Sprintf(format, args...)}) }
 	add("server", "%s %s", brand, or(version))
-	add("topology", "%s", topologyText(t, i))
+	add("topology", "%s", x.topologyText())
 	add("user", "%s", or(p.user))
 	add("tls", "%v", p.config.TLS != nil)
 	add("uptime", "%s s", or(i["uptime_in_seconds"]))
 	add("clients", "%s", or(i["connected_clients"]))
-	add("keys", "%d in %d databases", t.size(), t.databases())
+	keys, databases := x.keys()
+	add("keys", "%d in %d databases", keys, databases)
 	add("memory", "%s used, limit %s", or(i["used_memory_human"]), limitText(i["maxmemory_human"]))
-	add("eviction", "%s", or(cmp.Or(p.setting["maxmemory-policy"], i["maxmemory_policy"])))
+	add("eviction", "%s", or(p.policy()))
 	add("persistence", "%s", persistenceText(i, p.setting))
 	add("round trip", "%s", p.rtt.Round(10*time.Microsecond))
 	if p.offset > -1<<61 {
@@ -192,12 +316,27 @@ func (p *patient) facts(t *topology) []Fact {
 	} else {
 		add("clock", unknown)
 	}
-	missing := "none"
-	if len(p.denied) > 0 {
-		missing = strings.Join(p.denied, ", ")
+	missing := "none of those that were tried"
+	if denied := p.tried.denied(); len(denied) > 0 {
+		missing = strings.Join(denied, ", ")
 	}
 	add("missing permissions", "%s", missing)
 	return out
+}
+
+// keys counts the keys of the primaries that answered.
+func (x *examination) keys() (keys int64, databases int) {
+	all := map[int]bool{}
+	for _, p := range x.patients {
+		if len(x.patients) > 1 && p.info["role"] == "slave" {
+			continue
+		}
+		for db, n := range databasesOf(p.info) {
+			keys += n
+			all[db] = true
+		}
+	}
+	return keys, len(all)
 }
 
 func limitText(v string) string {
@@ -207,10 +346,17 @@ func limitText(v string) string {
 	return v
 }
 
-func topologyText(t *topology, i map[string]string) string {
+func (x *examination) topologyText() string {
+	i := x.patients[0].info
 	switch {
-	case t.cluster:
-		return fmt.Sprintf("cluster of %d shards", len(t.shards))
+	case i["cluster_enabled"] == "1":
+		primaries := 0
+		for _, n := range x.nodes {
+			if strings.Contains(n.flags, "master") && len(n.slots) > 0 {
+				primaries++
+			}
+		}
+		return fmt.Sprintf("cluster of %d shards, %d of %d nodes answer", primaries, len(x.patients), max(len(x.nodes), 1))
 	case i["role"] == "slave":
 		return fmt.Sprintf("replica of %s:%s, link %s", i["master_host"], i["master_port"], i["master_link_status"])
 	case i["role"] == "master":
@@ -231,79 +377,4 @@ func persistenceText(i, setting map[string]string) string {
 		rdb = "snapshots unknown"
 	}
 	return aof + "; " + rdb
-}
-
-// checks are the rows of advice.
-var checks = []func(*patient) (Advice, bool){
-	func(p *patient) (Advice, bool) {
-		open := p.setting["requirepass"] == "false" && p.user == "default" && p.config.Password.Empty()
-		return Advice{"danger", "anybody who reaches the port is logged in with all rights", "The default user has no password. Protected mode only guards a server without any bind setting.", "set a password on the default user, or ACL users, and bind to an inner address"},
-			open && p.setting["protected-mode"] != "yes"
-	},
-	func(p *patient) (Advice, bool) {
-		return Advice{"warning", "protected mode is off", "Without a password it is what keeps strangers out of a server that listens everywhere.", "CONFIG SET protected-mode yes"},
-			p.setting["protected-mode"] == "no" && p.setting["requirepass"] == "false" && strings.Contains(p.setting["bind"], "*")
-	},
-	func(p *patient) (Advice, bool) {
-		policy := cmp.Or(p.setting["maxmemory-policy"], p.info["maxmemory_policy"])
-		return Advice{"warning", "the server may evict keys that never expire (" + policy + ")", "An allkeys policy takes locks, queues and settings just as caches when memory runs out.", "use noeviction or a volatile policy where anything but a cache is kept"},
-			strings.HasPrefix(policy, "allkeys")
-	},
-	func(p *patient) (Advice, bool) {
-		policy := cmp.Or(p.setting["maxmemory-policy"], p.info["maxmemory_policy"])
-		return Advice{"note", "no memory limit is set", "The server grows until the machine kills it.", "set maxmemory below what the machine has, a fork of a snapshot included"},
-			p.info["maxmemory"] == "0" && policy == "noeviction"
-	},
-	func(p *patient) (Advice, bool) {
-		saves, known := p.setting["save"]
-		return Advice{"warning", "nothing is written to disk", "A restart loses every key.", "turn on AOF (appendonly yes) or snapshots, unless all of it is a cache"},
-			known && saves == "" && p.info["aof_enabled"] == "0" && p.info["role"] == "master"
-	},
-	func(p *patient) (Advice, bool) {
-		return Advice{"danger", "the last snapshot failed", "The server may refuse writes (stop-writes-on-bgsave-error), and the data on disk is old.", "look into the server's log: disk full, or no memory for the fork?"},
-			p.info["rdb_last_bgsave_status"] == "err"
-	},
-	func(p *patient) (Advice, bool) {
-		return Advice{"danger", "the last write of the AOF failed", "Writes are not on disk.", "look into the server's log: is the disk full?"},
-			p.info["aof_last_write_status"] == "err"
-	},
-	func(p *patient) (Advice, bool) {
-		return Advice{"danger", "the replica has lost its primary", "What it shows is old.", "look at the primary and the network between them"},
-			p.info["role"] == "slave" && p.info["master_link_status"] != "up"
-	},
-	func(p *patient) (Advice, bool) {
-		off := p.offset > -1<<61 && (p.offset > 2*time.Second || p.offset < -2*time.Second)
-		return Advice{"warning", fmt.Sprintf("the clocks differ by %s", p.offset.Round(time.Second)), "TTLs run by the server's clock; what compares them with a local time is wrong by this much.", "synchronise the clocks (NTP)"}, off
-	},
-	func(p *patient) (Advice, bool) {
-		return Advice{"warning", "the user may not run " + strings.Join(p.denied, ", "), "An audit lacks what these tell, or cannot run.", "`keywright acl print --self` prints a user that has what it needs"}, len(p.denied) > 0
-	},
-	func(p *patient) (Advice, bool) {
-		return Advice{"note", "CONFIG is not permitted", "Persistence, eviction and binding could not be looked at.", "run doctor as a user with +config|get, or ask the operator"}, p.noConf
-	},
-	luaHoles,
-}
-
-// fixedIn are the releases from which on the Lua holes of 2025 (CVE-2025-49844,
-// CVE-2025-46817 to 46819) are mended. Distributions mend older versions
-// without a new number.
-var fixedIn = map[string][]string{
-	"redis":  {"7.2.11", "7.4.6", "8.0.4", "8.2.2"},
-	"valkey": {"7.2.11", "8.0.6", "8.1.4"},
-}
-
-func luaHoles(p *patient) (Advice, bool) {
-	brand, version := brandOf(p.info)
-	a := Advice{"note", fmt.Sprintf("%s %s may have holes in its Lua engine (CVE-2025-49844 and others)", brand, version), "A user who may run EVAL can break out of it, unless your distribution has mended this version.", "update, or ask the distribution; take EVAL from users that do not need it"}
-	if version == "" {
-		return a, false
-	}
-	series := strings.Join(strings.SplitN(version, ".", 3)[:min(2, strings.Count(version, ".")+1)], ".")
-	for _, fixed := range fixedIn[brand] {
-		if strings.HasPrefix(fixed, series+".") {
-			return a, older(version, fixed)
-		}
-	}
-	newest := fixedIn[brand][len(fixedIn[brand])-1]
-	return a, older(version, newest)
 }

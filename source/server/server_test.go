@@ -508,27 +508,6 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-func TestDiagnose(t *testing.T) {
-	each(t, func(t *testing.T, b kt.Brand) {
-		s := kt.Start(t, b, kt.Config("maxmemory-policy", "allkeys-lru"), kt.Config("maxmemory", "100mb"))
-		d, err := Diagnose(t.Context(), config(t, s.URL()), time.Now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := fmt.Sprint(d)
-		for _, want := range []string{"primary with 0 replicas", "allkeys-lru", "nothing is written to disk", "ahead of ours", "may evict keys"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("%q is missing in %s", want, text)
-			}
-		}
-		s.Do("ACL", "SETUSER", "u", "on", ">pw", "~*", "-@all", "+ping", "+select", "+scan")
-		d, err = Diagnose(t.Context(), config(t, "redis://u:pw@"+s.Addr()), time.Now)
-		if err != nil || !strings.Contains(fmt.Sprint(d), "MEMORY USAGE") || strings.Contains(fmt.Sprint(d), "SCAN 0") {
-			t.Errorf("%v %v", d, err)
-		}
-	})
-}
-
 func TestOlder(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/internal/wire"
+)
+
+// purpose is what a command is tried for.
+type purpose uint8
+
+const (
+	forAudit purpose = iota
+	forPrograms
+)
+
+// trial is a command in a form that changes nothing, sent to see whether the user
+// may run it.
+type trial struct {
+	name    string // as shown
+	args    []string
+	purpose purpose
+	own     bool // on a connection of its own: it changes what the connection is for
+}
+
+// nowhere is a name that is unlikely to be that of a key or channel.
+const nowhere = "keywright:doctor:nothing"
+
+// trialList is tried in order. None of them writes: of those that could, the key, the
+// channel and the script do not exist.
+var trialList = []trial{
+	{name: "PING", args: []string{"PING"}},
+	{name: "SELECT", args: []string{"SELECT", "0"}},
+	{name: "SCAN", args: []string{"SCAN", "0", "COUNT", "1"}},
+	{name: "TYPE", args: []string{"TYPE", nowhere}},
+	{name: "PTTL", args: []string{"PTTL", nowhere}},
+	{name: "MEMORY USAGE", args: []string{"MEMORY", "USAGE", nowhere}},
+	{name: "DBSIZE", args: []string{"DBSIZE"}},
+	{name: "INFO", args: []string{"INFO", "server"}},
+	{name: "OBJECT ENCODING", args: []string{"OBJECT", "ENCODING", nowhere}},
+	{name: "XLEN", args: []string{"XLEN", nowhere}},
+	{name: "GETRANGE", args: []string{"GETRANGE", nowhere, "0", "0"}},
+	{name: "LRANGE", args: []string{"LRANGE", nowhere, "0", "0"}},
+	{name: "HRANDFIELD", args: []string{"HRANDFIELD", nowhere, "1"}},
+	{name: "SRANDMEMBER", args: []string{"SRANDMEMBER", nowhere, "1"}},
+	{name: "ZRANDMEMBER", args: []string{"ZRANDMEMBER", nowhere, "1"}},
+	{name: "XRANGE", args: []string{"XRANGE", nowhere, "-", "+", "COUNT", "1"}},
+	{name: "EVALSHA", args: []string{"EVALSHA", strings.Repeat("0", 40), "0"}, purpose: forPrograms},
+	{name: "SCRIPT EXISTS", args: []string{"SCRIPT", "EXISTS", strings.Repeat("0", 40)}, purpose: forPrograms},
+	{name: "SUBSCRIBE", args: []string{"SUBSCRIBE", nowhere}, purpose: forPrograms, own: true},
+}
+
+// onlyTried are the commands that are tried and that this package never needs.
+var onlyTried = map[string]bool{"evalsha": true, "script|exists": true, "subscribe": true}
+
+// trials are the results.
+type trials struct {
+	refused []trial
+	fewKeys bool // the user may run a command, but not on every key
+}
+
+func (t *trials) denied() []string {
+	return append(t.deniedFor(forAudit), t.deniedFor(forPrograms)...)
+}
+
+func (t *trials) deniedFor(p purpose) []string {
+	var out []string
+	for _, one := range t.refused {
+		if one.purpose == p {
+			out = append(out, one.name)
+		}
+	}
+	return out
+}
+
+// try sends what the user may or may not run. A connection that breaks ends it; any
+// answer but NOPERM means that it may be run.
+func (p *patient) try(ctx context.Context, l *link, _ func() time.Time) error {
+	for _, t := range trialList {
+		if t.name == "SELECT" && p.info["cluster_enabled"] == "1" {
+			continue
+		}
+		err := t.send(ctx, l, p)
+		var answer *wire.ServerError
+		switch {
+		case err == nil:
+		case !errors.As(err, &answer):
+			return err
+		case answer.Code != "NOPERM":
+		case aboutKeys(answer.Message):
+			p.tried.fewKeys = p.tried.fewKeys || !t.own // a user of some channels is nothing to tell
+		case !slices.ContainsFunc(p.tried.refused, func(r trial) bool { return r.name == t.name }):
+			p.tried.refused = append(p.tried.refused, t)
+		}
+	}
+	return nil
+}
+
+func (t trial) send(ctx context.Context, l *link, p *patient) error {
+	if t.own {
+		own, err := dial(ctx, p.config)
+		if err != nil {
+			return err
+		}
+		defer own.close()
+		l = own
+	}
+	_, err := l.ask(ctx, t.args...)
+	return err
+}
+
+// aboutKeys: the command is permitted, the key or channel is not.
+func aboutKeys(message string) bool {
+	return strings.Contains(message, "access") && (strings.Contains(message, "key") || strings.Contains(message, "channel"))
+}
