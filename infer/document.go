@@ -1,7 +1,6 @@
 package infer
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -15,10 +14,10 @@ import (
 // FromPage drafts a declaration of the keys that a page documents. What the page
 // does not say is said so; nothing is looked up.
 func FromPage(text []byte, options Options) *Draft {
-	d := &Draft{Package: options.Package, page: true}
+	d := &Draft{Package: options.Package, page: true, options: options}
 	for _, k := range page.Read(text) {
 		if options.Known != nil && declares(options.Known, k.Pattern) {
-			d.Known++
+			d.Known.Keys++
 			continue
 		}
 		d.Entries = append(d.Entries, documented(k))
@@ -26,9 +25,9 @@ func FromPage(text []byte, options Options) *Draft {
 	slices.SortStableFunc(d.Entries, func(a, b *Entry) int {
 		return cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(a.Pattern, b.Pattern))
 	})
-	d.vars(options)
-	d.names(options)
-	d.keepWhatLoads(options)
+	d.vars()
+	d.names()
+	d.keepWhatLoads()
 	return d
 }
 
@@ -130,10 +129,9 @@ func tokensOf(pattern string, types map[string]string) []token {
 }
 
 // keepWhatLoads leaves out what the language does not take, and says so.
-func (d *Draft) keepWhatLoads(options Options) {
+func (d *Draft) keepWhatLoads() {
 	for range len(d.Entries) + 1 {
-		text, lines := d.write(true)
-		_, findings := keyspace.Load(oneFile{bytes.NewReader(text), int64(len(text))}, draftName)
+		_, findings, lines := d.load()
 		dropped := false
 		for _, f := range findings {
 			if e := d.at(lines, f.Pos.Line); e != nil && e.Name != "" && f.Severity.String() == "error" {
@@ -145,7 +143,7 @@ func (d *Draft) keepWhatLoads(options Options) {
 			return
 		}
 		d.Entries = slices.DeleteFunc(d.Entries, func(e *Entry) bool { return e.Name == "" })
-		d.vars(options)
-		d.names(options)
+		d.vars()
+		d.names()
 	}
 }

@@ -1,6 +1,7 @@
 package infer
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -14,17 +15,31 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Draft is a drafted declaration. YAML writes it.
+// Draft is a drafted declaration. YAML writes it. All keys are known, in an entry,
+// foreign or left.
 type Draft struct {
 	Package string
-	Keys    int64 // looked at
-	Known   int64 // of these, declared already
+	All     Count // looked at
+	Known   Count // of these, declared already
+	About   bool  // there were so many keys that the counts of entries are near the truth only
 	Vars    []Var
 	Entries []*Entry
 	Foreign []Foreign
-	Left    []string // patterns that are not declared, and why
+	Left    []Left
 
-	page bool // it comes from a page
+	page     bool // it comes from a page
+	options  Options
+	borrowed []Var // of the known declaration, that it refers to
+}
+
+// Left is keys, or a pattern, that are not declared, and why.
+type Left struct {
+	What    string // a pattern; "" where they have none in common
+	Why     string
+	Example []byte
+	Count
+
+	paths []*path
 }
 
 // Var is the type of a placeholder.
@@ -34,9 +49,10 @@ type Var struct{ Name, Type string }
 type Foreign struct {
 	Glob, Software, URL string
 	Type                string // "" where they are of several
-	Keys                int64
-	Bytes               int64
-	NoTTL               int64 // of Keys, those that never expire
+	Count
+	NoTTL int64 // of Keys, those that never expire
+
+	paths []*path
 }
 
 // Entry is a drafted entry.
@@ -46,17 +62,20 @@ type Entry struct {
 	Type    string
 	Props   []Prop // value, fields, member … in the order they are written
 	TTL     string
-	Keys    int64
-	Bytes   int64
+	Count
 	NoTTL   int64 // of Keys, those that never expire
 	Example []byte
 	Guesses []string // what is guessed, for a comment
 	Doc     string   // from a page
 	Source  string   // where a page names it
 
-	tokens   []token
-	path     *path
-	reserved bool // its name would be a keyword somewhere
+	tokens      []token
+	path        *path
+	notes       []string // guesses that do not come from what is counted
+	silenced    []string // codes of warnings about how the keys are called
+	literal     string   // the one key it is
+	reserved    bool     // its name would be a keyword somewhere
+	noConstruct bool     // a construct of it would take keys of another
 }
 
 // Prop is a property of an entry; one with Fields is a mapping.
@@ -70,19 +89,77 @@ const maxEntries = 300
 
 // Draft drafts a declaration of what has been added so far.
 func (in *Infer) Draft() *Draft {
-	d := &Draft{Package: in.options.Package, Keys: in.keys, Known: in.covered}
-	paths := generalise(gather(generalise(in.tree.paths())))
+	d := &Draft{Package: in.options.Package, All: in.seen, Known: in.covered, About: in.tree != nil, options: in.options}
+	tree, groups := in.tree, []*group(nil)
+	if tree == nil {
+		tree, groups = grow(&in.kept, in.samples.looks)
+	}
+	paths := generalise(gather(generalise(d.heaviest(tree.paths()))))
 	unite(paths)
 	slices.SortStableFunc(paths, func(a, b *path) int { return cmp.Compare(b.keys, a.keys) })
-	paths = d.foreign(paths)
+	paths = d.without(d.foreign(paths, in.names))
 	for _, p := range paths {
 		d.entry(p)
 	}
-	d.vars(in.options)
-	d.names(in.options)
-	d.settle(in.options)
+	d.left("", "names that are longer than any pattern", in.long)
+	d.vars()
+	d.names()
+	d.settle()
+	for range maxRecounts {
+		if d.About || !d.recount(&in.kept, groups) {
+			break
+		}
+		d.vars()
+		d.names()
+		d.settle()
+	}
 	slices.SortStableFunc(d.Entries, func(a, b *Entry) int { return cmp.Compare(a.Pattern, b.Pattern) })
 	return d
+}
+
+// maxRecounts bounds how often what was counted makes another draft.
+const maxRecounts = 20
+
+// maxPaths bounds what is compared with each other.
+const maxPaths = 3000
+
+// heaviest are the paths with most keys; the others are left.
+func (d *Draft) heaviest(paths []*path) []*path {
+	if len(paths) <= maxPaths {
+		return paths
+	}
+	slices.SortStableFunc(paths, func(a, b *path) int { return cmp.Compare(b.keys, a.keys) })
+	d.leave(paths[maxPaths:], "", nothingInCommon)
+	return paths[:maxPaths]
+}
+
+const nothingInCommon = "names with nothing in common; a pattern of them would be one of any key"
+
+// left adds to what is not declared.
+func (d *Draft) left(what, why string, n Count) {
+	if n.Keys > 0 {
+		d.Left = append(d.Left, Left{What: what, Why: why, Count: n})
+	}
+}
+
+// leave does not declare paths.
+func (d *Draft) leave(paths []*path, what, why string) {
+	l := Left{What: what, Why: why, paths: slices.Clone(paths)}
+	for _, p := range paths {
+		l.add(Count{p.keys, p.size})
+		if l.Example == nil || bytes.Compare(p.example, l.Example) < 0 {
+			l.Example = p.example
+		}
+	}
+	if l.Keys == 0 {
+		return
+	}
+	if i := slices.IndexFunc(d.Left, func(o Left) bool { return o.What == what && o.Why == why }); i >= 0 {
+		d.Left[i].add(l.Count)
+		d.Left[i].paths = append(d.Left[i].paths, l.paths...)
+		return
+	}
+	d.Left = append(d.Left, l)
 }
 
 // unite gives all enumerations of one vocabulary the same words: a placeholder
@@ -106,30 +183,23 @@ func unite(paths []*path) {
 }
 
 func (d *Draft) entry(p *path) {
-	if len(d.Entries) == maxEntries {
-		if len(d.Left) < maxEntries {
-			d.Left = append(d.Left, fmt.Sprintf("%s (%d keys)", spell(p.tokens()), p.keys))
-		}
-		return
+	one := []*path{p}
+	switch e := newEntry(p); {
+	case len(d.Entries) == maxEntries:
+		d.leave(one, "", "a draft has at most "+strconv.Itoa(maxEntries)+" entries; these have the fewest keys")
+	case len(p.example) == 0:
+		d.leave(one, "", "the key without a name")
+	case e.nameless():
+		d.leave(one, "", nothingInCommon)
+	case !e.describe():
+		d.leave(one, spell(e.tokens), "keys of type "+p.kind().String()+", which cannot be declared")
+	default:
+		d.Entries = append(d.Entries, e)
 	}
-	if len(p.example) == 0 {
-		d.Left = append(d.Left, "the key without a name")
-		return
-	}
-	e := newEntry(p)
-	if e.nameless() {
-		d.Left = append(d.Left, fmt.Sprintf("%s (%d keys): names with nothing in common, a pattern of them would be a pattern of any key", spell(e.tokens), p.keys))
-		return
-	}
-	if !e.describe() {
-		d.Left = append(d.Left, fmt.Sprintf("%s: keys of type %s, which cannot be declared", spell(e.tokens), p.kind()))
-		return
-	}
-	d.Entries = append(d.Entries, e)
 }
 
 func newEntry(p *path) *Entry {
-	e := &Entry{Keys: p.keys, Bytes: p.size, NoTTL: p.ttl.none, Example: p.example, path: p, tokens: p.tokens()}
+	e := &Entry{Count: Count{p.keys, p.size}, NoTTL: p.ttl.none, Example: p.example, path: p, tokens: p.tokens()}
 	nameTokens(e.tokens)
 	return e
 }
@@ -149,6 +219,7 @@ func (e *Entry) nameless() bool {
 // describe fills in type, TTL and values. It is false for types that the
 // language does not have.
 func (e *Entry) describe() bool {
+	e.Guesses, e.Props = slices.Clone(e.notes), nil
 	e.TTL = e.path.ttl.text(e)
 	describe, known := describers[e.path.kind()]
 	if !known {
@@ -319,7 +390,7 @@ var steps = []int64{
 	1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 600, 900, 1200, 1800, 2700,
 	hour, 3 * hour / 2, 2 * hour, 3 * hour, 4 * hour, 6 * hour, 8 * hour, 12 * hour, 18 * hour,
 	day24, 3 * day24 / 2, 2 * day24, 3 * day24, 4 * day24, 5 * day24, 7 * day24, 10 * day24, 14 * day24, 15 * day24, 21 * day24,
-	30 * day24, 45 * day24, 60 * day24, 90 * day24, 180 * day24, 365 * day24, 730 * day24, 1095 * day24, 1825 * day24, 3650 * day24,
+	28 * day24, 30 * day24, 31 * day24, 45 * day24, 60 * day24, 90 * day24, 92 * day24, 100 * day24, 120 * day24, 180 * day24, 365 * day24, 730 * day24, 1095 * day24, 1825 * day24, 3650 * day24,
 }
 
 const (
@@ -337,42 +408,36 @@ const (
 	enoughTTLs = 500
 )
 
-// slip is the share of keys whose TTL is taken for a mistake of theirs and not
-// for the rule: the draft says so, and an audit will list them.
+// slip is the share of keys that differ from the others and are taken for
+// mistakes.
 const slip = 0.02
 
-// slipPassing is that share where the name says that nothing should stay: a
-// cache, a session, a lock.
-const slipPassing = 0.2
-
-// text is the TTL of an entry, as a declaration writes it.
+// text is the TTL of an entry, as a declaration writes it: one that all of its
+// keys keep. What is probably meant is a guess beside it.
 func (t *ttls) text(e *Entry) string {
-	all := float64(t.none + t.some)
-	leak := slip
-	if e.says(passing) {
-		leak = slipPassing
-	}
 	switch {
 	case t.some == 0:
 		return "none"
-	case float64(t.some) <= slip*all:
-		e.guess("%d of %d keys expire, the others never do: is that meant?", t.some, t.none+t.some)
-		return "none"
-	case float64(t.none) > leak*all:
-		e.guess("%d of %d keys never expire, the others do: somebody must decide", t.none, t.none+t.some)
+	case t.none > t.some:
+		e.guess("%d of %d keys expire, the others never do: somebody must decide", t.some, t.none+t.some)
 		return "any"
 	case t.none > 0:
-		e.guess("%d of %d keys never expire: they leak, or this is wrong", t.none, t.none+t.some)
+		e.guess("%d of %d keys never expire, the others within %s: do they leak?", t.none, t.none+t.some, duration(roundTTL(t.max)))
+		return "any"
 	}
 	longest := roundTTL(t.max)
-	if usual := roundTTL(t.below(1 - slip/2)); t.some >= enoughTTLs && usual*outlier <= longest {
-		e.guess("a few keys have a TTL of up to %s", duration(longest))
-		longest = usual
+	usual := roundTTL(t.below(0.9))
+	few := roundTTL(t.below(1 - slip/2))
+	outliers := t.some >= enoughTTLs && few*outlier <= longest
+	if outliers {
+		e.guess("a few keys have a TTL of up to %s, the others of %s at most", duration(longest), duration(few))
+		usual = few
 	}
-	if t.some >= manyTTLs && t.below(0.5)*spread < longest {
-		usual := roundTTL(t.below(0.9))
+	if outliers || t.some >= manyTTLs && t.below(0.5)*spread < longest {
 		if least := roundTTL(max(t.min, time.Second)); least < usual && usual < longest {
-			e.guess("TTLs differ widely: the bounds are what was seen")
+			if !outliers {
+				e.guess("TTLs differ widely: the bounds are what was seen")
+			}
 			return fmt.Sprintf("%s in %s..%s", duration(usual), duration(min(least, time.Minute)), duration(longest))
 		}
 	}
@@ -404,24 +469,33 @@ func duration(d time.Duration) string {
 }
 
 // foreign takes out the keys of software that is known by its keys.
-func (d *Draft) foreign(paths []*path) []*path {
+func (d *Draft) foreign(paths []*path, names func(glob string, kind source.Kind) [][]byte) []*path {
 	seen := make([]software.Observation, len(paths))
 	for i, p := range paths {
 		seen[i] = software.Observation{Key: p.example, Kind: p.kind(), Fields: p.fieldNames()}
 	}
 	found := software.Found(seen)
+	for i := range found {
+		found[i].NameKeys(names)
+	}
 	globs := map[string]*Foreign{}
 	kept := slices.DeleteFunc(slices.Clone(paths), func(p *path) bool {
 		for i := range found {
-			if glob, ok := found[i].Has(p.example); ok {
-				f := globs[glob]
-				if f == nil {
-					f = &Foreign{Glob: glob, Software: found[i].Name, URL: found[i].URL, Type: p.kind().String()}
-					globs[glob] = f
-				}
-				f.add(p)
-				return true
+			glob, ok := found[i].Has(p.example)
+			if !ok {
+				continue
 			}
+			if found[i].Ours {
+				p.software = found[i].Name
+				return false
+			}
+			f := globs[glob]
+			if f == nil {
+				f = &Foreign{Glob: glob, Software: found[i].Name, URL: found[i].URL, Type: p.kind().String()}
+				globs[glob] = f
+			}
+			f.take(p)
+			return true
 		}
 		return false
 	})
@@ -431,8 +505,10 @@ func (d *Draft) foreign(paths []*path) []*path {
 	return kept
 }
 
-func (f *Foreign) add(p *path) {
-	f.Keys, f.Bytes, f.NoTTL = f.Keys+p.keys, f.Bytes+p.size, f.NoTTL+p.ttl.none
+func (f *Foreign) take(p *path) {
+	f.add(Count{p.keys, p.size})
+	f.NoTTL += p.ttl.none
+	f.paths = append(f.paths, p)
 	if f.Type != p.kind().String() {
 		f.Type = ""
 	}

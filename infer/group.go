@@ -76,6 +76,18 @@ func (g *group) add(k *source.Key) {
 	}
 }
 
+// count adds a key that was kept.
+func (g *group) count(name []byte, f *fact) {
+	g.keys++
+	g.size += max(f.bytes, 0)
+	g.kinds[f.kind]++
+	if g.example == nil || bytes.Compare(name, g.example) < 0 {
+		g.example = name
+	}
+	g.ttl.add(time.Duration(f.ttl))
+	g.most = max(g.most, int64(f.most))
+}
+
 func (g *group) merge(o *group) {
 	g.keys += o.keys
 	g.size += o.size

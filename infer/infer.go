@@ -32,17 +32,25 @@ type Options struct {
 // Infer is one fold. It is not safe for concurrent use.
 type Infer struct {
 	options Options
-	tree    *tree
+	kept    kept
+	samples samples
+	tree    *tree // nil while all keys are kept
 	known   *match.Matcher
-	keys    int64
-	covered int64 // by the known declaration
+	seen    Count // all keys
+	covered Count // by the known declaration
+	long    Count // with a name that is longer than any pattern
 	recent  ring
 	words   scratch
 }
 
+// Count is a number of keys, and their bytes as far as these are known.
+type Count struct{ Keys, Bytes int64 }
+
+func (c *Count) add(o Count) { c.Keys, c.Bytes = c.Keys+o.Keys, c.Bytes+o.Bytes }
+
 // New prepares a fold.
 func New(options Options) (*Infer, error) {
-	in := &Infer{options: options, tree: newTree()}
+	in := &Infer{options: options}
 	if options.Known != nil {
 		items, _ := options.Known.Items()
 		var err error
@@ -59,7 +67,7 @@ func (in *Infer) Run(ctx context.Context, src source.Source, req source.Request)
 	req.Values = in.wantsValue
 	sum, err := src.Scan(ctx, req, func(keys []source.Key) error {
 		in.Add(keys)
-		return nil
+		return ctx.Err()
 	})
 	return in.Draft(), sum, err
 }
@@ -72,71 +80,109 @@ func (in *Infer) Add(keys []source.Key) {
 }
 
 func (in *Infer) add(k *source.Key) {
-	in.keys++
-	g := in.group(k.Name, true)
-	if g == nil {
-		in.covered++
+	one := Count{1, max(k.Bytes, 0)}
+	in.seen.add(one)
+	asked, found := in.recent.find(k.Name)
+	switch {
+	case found && asked.known, !found && in.knows(k.Name):
+		in.covered.add(one)
 		return
+	case len(k.Name) > maxKeptName:
+		in.long.add(one)
+		return
+	}
+	if int(k.Kind) >= source.Kinds {
+		k.Kind = source.Unknown
+	}
+	if in.tree == nil && in.keep(k, asked, found) {
+		return
+	}
+	g := asked.group
+	if g == nil {
+		g = in.tree.insert(k.Name, &in.words)
 	}
 	g.add(k)
 }
 
-// wantsValue is a source.Request's Values: a sample per shape.
+// keep remembers a key, and what its value looks like. When there is no more
+// room the tree is made of what is there, and grows from then on.
+func (in *Infer) keep(k *source.Key, asked remembered, found bool) bool {
+	sample := int32(-1)
+	if k.Value != nil {
+		if sample = asked.sample; !found {
+			sample = in.samples.of(k.Name, &in.words)
+		}
+		if sample >= 0 {
+			in.samples.looks[sample].add(k.Kind, k.Value)
+		}
+	}
+	if in.kept.keep(k, sample) {
+		return true
+	}
+	in.tree, _ = grow(&in.kept, in.samples.looks)
+	in.kept, in.samples = kept{}, samples{}
+	return false
+}
+
+func (in *Infer) knows(name []byte) bool {
+	return in.known != nil && in.known.Match(name, nil) != match.None
+}
+
+// wantsValue is a source.Request's Values: a sample per shape. A source asks
+// about a value before it hands over the key: what is found out is remembered.
 func (in *Infer) wantsValue(name []byte, _ source.Kind) bool {
-	g := in.group(name, false)
-	return g != nil && g.wantsValue()
+	r := remembered{sample: -1, known: in.knows(name)}
+	want := false
+	switch {
+	case r.known || len(name) > maxKeptName:
+	case in.tree == nil:
+		r.sample, want = in.samples.wants(name, &in.words)
+	default:
+		r.group = in.tree.insert(name, &in.words)
+		want = r.group.wantsValue()
+	}
+	in.recent.add(name, r)
+	return want
 }
 
-// group is where a key belongs; nil if the known declaration has it. A source
-// asks about a value before it hands over the key: the answer is remembered, so
-// that the tree is walked once.
-func (in *Infer) group(name []byte, last bool) *group {
-	if g, ok := in.recent.find(name, last); ok {
-		return g
-	}
-	var g *group
-	if in.known == nil || in.known.Match(name, nil) == match.None {
-		g = in.tree.insert(name, &in.words)
-	}
-	if !last {
-		in.recent.add(name, g)
-	}
-	return g
-}
-
-// ring remembers the groups of the last names asked about, in order.
+// ring remembers the last names asked about, in order.
 type ring struct {
 	slots      [512]remembered
 	head, tail int
 }
 
 type remembered struct {
-	name  []byte
-	group *group
+	name   []byte
+	known  bool
+	sample int32
+	group  *group
 }
 
-func (r *ring) add(name []byte, g *group) {
+func (r *ring) add(name []byte, what remembered) {
 	s := &r.slots[r.tail%len(r.slots)]
-	s.name, s.group = append(s.name[:0], name...), g
+	what.name = append(s.name[:0], name...)
+	*s = what
 	r.tail++
 	r.head = max(r.head, r.tail-len(r.slots))
 }
 
 // find looks for a name among what was asked about and not handed over yet: the
-// next of them, or one soon behind, since a source may drop keys.
-func (r *ring) find(name []byte, last bool) (*group, bool) {
-	if !last {
-		return nil, false
-	}
+// next of them, or one soon after it, since a source may drop keys.
+func (r *ring) find(name []byte) (remembered, bool) {
 	for i := r.head; i < min(r.tail, r.head+4); i++ {
 		if s := &r.slots[i%len(r.slots)]; bytes.Equal(s.name, name) {
 			r.head = i + 1
-			return s.group, true
+			return *s, true
 		}
 	}
 	r.head = r.tail
-	return nil, false
+	return remembered{sample: -1}, false
 }
 
-// Nodes is the size of the tree, which bounds the memory.
-func (in *Infer) Nodes() int { return in.tree.nodes }
+// Nodes is the size of the tree of a keyspace of which not all keys are kept.
+func (in *Infer) Nodes() int {
+	if in.tree == nil {
+		return 0
+	}
+	return in.tree.nodes
+}

@@ -45,7 +45,6 @@ func (d *Draft) entryLines() []string {
 	for _, f := range d.Foreign {
 		w.line("  # foreign: add %s, %s (%s)", quoted(f.Glob), f.Software, plural(f.Keys, "key"))
 	}
-	d.left(w)
 	return strings.Split(strings.TrimSuffix(w.String(), "\n"), "\n")
 }
 

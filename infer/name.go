@@ -195,6 +195,8 @@ func (t *token) scalarType() string {
 	}
 	n := oneBit(t.seen.lens)
 	switch t.class {
+	case decimal:
+		return `/-?[0-9]+([.][0-9]+)?/`
 	case number:
 		return "int 0.."
 	case digits:
@@ -223,6 +225,7 @@ func (t *token) scalarType() string {
 }
 
 var classTypes = map[class]string{seconds: "unix_s", millis: "unix_ms", uuid: "uuid", ulid: "ulid", day: "date", dayHour: "date YYYY-MM-DD-HH",
+	week:    `/[0-9]{4}-?W[0-9]{2}/`,
 	address: `/[0-9]{1,3}([.][0-9]{1,3}){3}/`,
 	month:   "date YYYY-MM", compact: "date YYYYMMDD", rest: "text rest"}
 

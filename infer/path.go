@@ -13,6 +13,8 @@ import (
 type path struct {
 	sep      string
 	segments []segment
+	origins  []*group // of the tree, whose keys these are
+	software string   // that keeps these keys of ours
 	*group
 }
 
@@ -27,6 +29,11 @@ type segment struct {
 	vocab string   // what the words are called together, "" unknown
 }
 
+// mayBe reports whether a segment may be this word.
+func (s *segment) mayBe(w string) bool {
+	return s.shape == w || hasClass(s.shape) && len(s.words) == 0 || slices.Contains(s.words, w)
+}
+
 func word(shape string) bool { return !hasClass(shape) }
 
 // pure: nothing but data.
@@ -38,7 +45,7 @@ func (t *tree) paths() []*path {
 	var walk func(n *node, sep string, segments []segment)
 	walk = func(n *node, sep string, segments []segment) {
 		if n.group != nil && n.group.keys > 0 {
-			out = append(out, &path{sep, slices.Clone(segments), n.group})
+			out = append(out, &path{sep: sep, segments: slices.Clone(segments), origins: []*group{n.group}, group: n.group})
 		}
 		for _, shape := range slices.Sorted(maps.Keys(n.children)) {
 			c := n.children[shape]
@@ -70,7 +77,7 @@ func constant(s segment) segment {
 // data and not a name. It goes on until nothing changes; each step makes one
 // path less.
 func generalise(paths []*path) []*path {
-	for _, rules := range [][]rule{{numbers}, rules} { // numbers first: words are counted where only words differ
+	for _, rules := range [][]rule{{numbers, forms}, rules} { // numbers first: words are counted where only words differ
 		for changed := true; changed; {
 			changed = false
 			for at := maxDepth; at >= 0; at-- {
@@ -134,13 +141,21 @@ func (p *path) without(at int) string {
 
 // anyNumber is a shape in which all numbers are alike.
 func anyNumber(shape string) string {
-	if len(shape) == 1 && isNumber(class(shape[0])) {
-		return string(rune(number))
+	if !hasClass(shape) {
+		return shape
 	}
-	return shape
+	b := []byte(shape)
+	for i, c := range b {
+		if isNumber(class(c)) {
+			b[i] = byte(number)
+		}
+	}
+	return string(b)
 }
 
-func isNumber(c class) bool { return c == number || c == digits || c == seconds || c == millis }
+func isNumber(c class) bool {
+	return c == number || c == digits || c == seconds || c == millis || c == decimal
+}
 
 // absorb takes the keys of another path, whose segments are wider or the same.
 func (p *path) absorb(o *path) {
@@ -148,10 +163,15 @@ func (p *path) absorb(o *path) {
 	g.merge(p.group)
 	g.merge(o.group)
 	p.group = g
+	p.origins = append(p.origins, o.origins...)
 	for i := range p.segments {
 		a, b := &p.segments[i], o.segments[i]
-		if pure(a.shape) && pure(b.shape) && a.shape != b.shape {
+		switch {
+		case a.shape == b.shape:
+		case pure(a.shape) && pure(b.shape):
 			a.shape = widest(a.shape, b.shape)
+		case anyNumber(a.shape) == anyNumber(b.shape):
+			a.shape = wider(a.shape, b.shape)
 		}
 		if word(b.shape) && !word(a.shape) && len(b.seen.first) == 0 {
 			b.seen.add([]byte(b.shape))
@@ -168,10 +188,25 @@ func widest(a, b string) string {
 	switch x, y := class(a[0]), class(b[0]); {
 	case !isNumber(x) || !isNumber(y):
 		return string(textShape)
+	case x == y:
+		return a
+	case x == decimal || y == decimal:
+		return string(rune(decimal))
 	case x == digits || y == digits:
 		return string(rune(digits))
 	}
 	return string(rune(number))
+}
+
+// wider is a shape that has the values of two that differ in numbers only.
+func wider(a, b string) string {
+	out := []byte(a)
+	for i := range out {
+		if a[i] != b[i] {
+			out[i] = widest(a[i:i+1], b[i:i+1])[0]
+		}
+	}
+	return string(out)
 }
 
 func oneBit(lens uint64) int {

@@ -19,7 +19,7 @@ type merge struct {
 type rule func(family []*path, at int) merge
 
 // rules decide what is data. The first that applies is taken.
-var rules = []rule{numbers, texts, mixtures, standIns, vocabulary, strays, collections}
+var rules = []rule{numbers, forms, texts, mixtures, standIns, vocabulary, strays, collections}
 
 // numbers: digits of any kind are one number; a date among them is not.
 func numbers(family []*path, at int) merge {
@@ -34,11 +34,36 @@ func numbers(family []*path, at int) merge {
 	})
 }
 
+// forms: words with numbers in them, of which only the numbers' forms differ.
+func forms(family []*path, at int) merge {
+	byForm := map[string][]*path{}
+	for _, p := range family {
+		if s := p.segments[at]; mixed(s.shape) && len(s.words) == 0 {
+			form := anyNumber(s.shape)
+			byForm[form] = append(byForm[form], p)
+		}
+	}
+	for _, form := range slices.Sorted(maps.Keys(byForm)) {
+		if members := byForm[form]; len(members) > 1 {
+			s := members[0].segments[at]
+			for _, p := range members[1:] {
+				s.shape = wider(s.shape, p.segments[at].shape)
+				s.seen.merge(&p.segments[at].seen)
+			}
+			return merge{members, s}
+		}
+	}
+	return merge{}
+}
+
 // texts: different kinds of data are a text, hex that happens to be a number is
 // hex.
 func texts(family []*path, at int) merge {
 	if settled(family, at) {
 		return merge{}
+	}
+	if at == 0 { // a mixture with many keys is a name with a number in it
+		family = slices.DeleteFunc(slices.Clone(family), func(p *path) bool { return mixed(p.segments[0].shape) && p.keys > fewInMixture })
 	}
 	return pick(family, at, func(s segment) bool {
 		return pure(s.shape) || len(s.words) == 0 && mixed(s.shape) && hasText(family, at)
@@ -88,6 +113,9 @@ const (
 	manyAlike  = 12
 	mostAlike  = 64
 	fewPerWord = 4
+	// fewInMixture is how many keys words beside numbers may have, at the
+	// beginning of keys, to be one of many texts
+	fewInMixture = 20
 )
 
 // mixtures: words beside numbers, of which there are several, are data too.
@@ -133,6 +161,9 @@ func standIns(family []*path, at int) merge {
 	if !slices.ContainsFunc(family, func(p *path) bool { return pure(p.segments[at].shape) }) {
 		return merge{}
 	}
+	if at == 0 { // a mixture with many keys is a name with a number in it
+		family = slices.DeleteFunc(slices.Clone(family), func(p *path) bool { return mixed(p.segments[0].shape) && p.keys > fewInMixture })
+	}
 	return pick(family, at, func(s segment) bool {
 		return pure(s.shape) || len(s.words) == 0 && insteadOfID[strings.ToLower(s.shape)]
 	}, func(members []*path, at int) segment {
@@ -147,7 +178,10 @@ func standIns(family []*path, at int) merge {
 
 // rare is the share of a text's keys that a word beside it has at most to be one
 // of its values that happens to look like a name.
-const rare = 0.01
+const (
+	rare     = 0.01
+	rareKeys = 8 // and not more than so many, whatever the share
+)
 
 // strays: words with a key or two each beside a text with many.
 func strays(family []*path, at int) merge {
@@ -160,7 +194,7 @@ func strays(family []*path, at int) merge {
 	wide := family[i]
 	members := []*path{wide}
 	for _, p := range family {
-		if s := p.segments[at]; word(s.shape) && s.shape != "" && float64(p.keys) <= max(1, rare*float64(wide.keys)) && p.mostlyExpires() == wide.mostlyExpires() && few*p.keys <= wide.keys {
+		if s := p.segments[at]; word(s.shape) && s.shape != "" && float64(p.keys) <= max(1, min(rareKeys, rare*float64(wide.keys))) && p.mostlyExpires() == wide.mostlyExpires() && few*p.keys <= wide.keys {
 			members = append(members, p)
 		}
 	}

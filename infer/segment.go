@@ -1,6 +1,9 @@
 package infer
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // class is what a word of a key looks like. In a shape it stands as one byte
 // below ' ', which no literal word has.
@@ -18,6 +21,8 @@ const (
 	dayHour // 2006-01-02-15
 	month   // 2006-01
 	compact // 20060102
+	week    // 2006-W01
+	decimal // 12.5
 	address // 10.0.0.1
 	text
 	binary
@@ -152,6 +157,10 @@ func whole(p []byte, all byte) class {
 		return dayHour
 	case len(p) == 7 && p[4] == '-' && allDigits(p[:4]) && allDigits(p[5:]) && "01" <= string(p[5:]) && string(p[5:]) <= "12" && (p[0] == '1' || p[0] == '2'):
 		return month
+	case isWeek(p):
+		return week
+	case isDecimal(p):
+		return decimal
 	case len(p) >= 7 && len(p) <= 15 && isAddress(p):
 		return address
 	case all&isHex != 0 && len(p) >= 8 && len(p)%2 == 0:
@@ -201,6 +210,23 @@ func isUUID(p []byte) bool {
 func isDate(p []byte) bool {
 	return p[4] == '-' && p[7] == '-' && allDigits(p[:4]) && allDigits(p[5:7]) && allDigits(p[8:]) &&
 		(p[0] == '1' || p[0] == '2') && string(p[5:7]) <= "12" && string(p[8:]) <= "31" && string(p[5:7]) > "00" && string(p[8:]) > "00"
+}
+
+// isWeek: 2026-W07, 2026W07.
+func isWeek(p []byte) bool {
+	if len(p) == 8 && p[4] == '-' {
+		p = append(append(make([]byte, 0, 7), p[:4]...), p[5:]...)
+	}
+	return len(p) == 7 && p[4] == 'W' && allDigits(p[:4]) && allDigits(p[5:]) && (p[0] == '1' || p[0] == '2') && "01" <= string(p[5:]) && string(p[5:]) <= "53"
+}
+
+// isDecimal: digits with one dot within them, and a sign perhaps.
+func isDecimal(p []byte) bool {
+	if len(p) > 0 && p[0] == '-' {
+		p = p[1:]
+	}
+	dot := bytes.IndexByte(p, '.')
+	return dot > 0 && dot < len(p)-1 && allDigits(p[:dot]) && allDigits(p[dot+1:])
 }
 
 // isAddress: four numbers with dots between them.
@@ -276,18 +302,23 @@ func (s *scratch) split(segment []byte) ([]byte, bool) {
 func divided(p []byte) (c class, n int) {
 	end := func(n int) bool { return len(p) == n || len(p) > n && kinds[p[n]] == isDivider }
 	switch {
-	case len(p) < 7 || kinds[p[0]]&isHex == 0:
+	case len(p) < 3 || kinds[p[0]]&isHex == 0 && p[0] != '-':
 	case end(36) && isUUID(p[:36]):
 		return uuid, 36
 	case end(10) && isDate(p[:10]):
 		return day, 10
-	case kinds[p[0]]&isDigit != 0:
-		n := 0
+	case end(8) && isWeek(p[:8]):
+		return week, 8
+	case p[0] == '-' || kinds[p[0]]&isDigit != 0:
+		n := 1
 		for n < len(p) && (p[n] == '.' || kinds[p[n]]&isDigit != 0) {
 			n++
 		}
 		if n >= 7 && n <= 15 && end(n) && isAddress(p[:n]) {
 			return address, n
+		}
+		if end(n) && isDecimal(p[:n]) {
+			return decimal, n
 		}
 	}
 	return 0, 0

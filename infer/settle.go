@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/keywright/keywright/keyspace/match"
@@ -17,7 +18,8 @@ import (
 
 // vars gives every placeholder name one meaning: the first pattern, which has
 // the most keys, keeps the name, others with another type get another one.
-func (d *Draft) vars(options Options) {
+func (d *Draft) vars() {
+	options := d.options
 	types := map[string]string{}
 	if options.Known != nil {
 		for _, v := range options.Known.Vars {
@@ -78,13 +80,21 @@ func suffix(typ string) string {
 	return "_key"
 }
 
+// listVars lists the vars that the draft adds, and those of the known declaration
+// that it refers to.
 func (d *Draft) listVars(types map[string]string, options Options) {
-	d.Vars = nil
+	d.Vars, d.borrowed = nil, nil
 	used := map[string]bool{}
 	for _, e := range d.Entries {
 		for _, t := range e.tokens {
-			if t.class != 0 && t.typ != "" && !used[t.name] && !isKnown(options, t.name) {
-				used[t.name] = true
+			if t.class == 0 || used[t.name] {
+				continue
+			}
+			used[t.name] = true
+			switch {
+			case isKnown(options, t.name):
+				d.borrowed = append(d.borrowed, Var{t.name, types[t.name]})
+			case t.typ != "":
 				d.Vars = append(d.Vars, Var{t.name, types[t.name]})
 			}
 		}
@@ -98,7 +108,8 @@ func isKnown(options Options, name string) bool {
 
 // names gives every entry a name: the words of its pattern, without the one
 // that all begin with.
-func (d *Draft) names(options Options) {
+func (d *Draft) names() {
+	options := d.options
 	taken := map[string]bool{}
 	if options.Known != nil {
 		for _, e := range options.Known.Entries {
@@ -188,13 +199,12 @@ func uniqueName(words []string, e *Entry, taken map[string]bool) string {
 // patterns that can be read in two ways or overlap, names that are keywords,
 // keys that a construct brings along. What cannot be mended is left out, and
 // said.
-func (d *Draft) settle(options Options) {
-	for range 20 {
-		text, lines := d.write(true)
-		ks, findings := keyspace.Load(oneFile{bytes.NewReader(text), int64(len(text))}, draftName)
+func (d *Draft) settle() {
+	for range maxMends {
+		ks, findings, lines := d.load()
 		changed := false
 		for _, f := range findings {
-			if e := d.at(lines, f.Pos.Line); e != nil && f.Severity.String() == "error" && e.Name != "" {
+			if e := d.at(lines, f.Pos.Line); e != nil && f.Severity == finding.Error && e.Name != "" {
 				d.simplify(e)
 				changed = true
 			}
@@ -206,9 +216,70 @@ func (d *Draft) settle(options Options) {
 			return
 		}
 		d.Entries = slices.DeleteFunc(d.Entries, func(e *Entry) bool { return e.Name == "" })
-		d.vars(options)
-		d.names(options)
+		d.vars()
+		d.names()
 	}
+	d.giveUp()
+}
+
+// maxMends bounds the rounds of mending; each settles one fault at least.
+const maxMends = 60
+
+// giveUp leaves out every entry that something is still wrong with.
+func (d *Draft) giveUp() {
+	for range len(d.Entries) {
+		ks, findings, lines := d.load()
+		wrong := map[*Entry]string{}
+		for _, f := range findings {
+			if e := d.at(lines, f.Pos.Line); e != nil && f.Severity == finding.Error {
+				wrong[e] = f.Message
+			}
+		}
+		if len(wrong) == 0 {
+			for _, f := range lint.Run(d.within(ks)) {
+				if e := d.named(f.Entry); e != nil && !slices.Contains(e.silenced, f.Code) {
+					wrong[e] = f.Message
+				}
+			}
+		}
+		if len(wrong) == 0 {
+			return
+		}
+		for _, e := range slices.Clone(d.Entries) {
+			if why := wrong[e]; why != "" {
+				d.drop(e, why)
+			}
+		}
+		d.Entries = slices.DeleteFunc(d.Entries, func(e *Entry) bool { return e.Name == "" })
+		d.vars()
+		d.names()
+	}
+}
+
+// load loads the draft by itself, and gives the line each entry begins at.
+func (d *Draft) load() (*keyspace.Keyspace, []finding.Finding, []int) {
+	text, lines := d.write(slices.Concat(d.Vars, d.borrowed))
+	ks, findings := keyspace.Load(oneFile{bytes.NewReader(text), int64(len(text))}, draftName)
+	return ks, findings, lines
+}
+
+// within is the known declaration with the draft in it.
+func (d *Draft) within(ks *keyspace.Keyspace) *keyspace.Keyspace {
+	known := d.options.Known
+	if known == nil {
+		return ks
+	}
+	all := *known
+	all.Vars = slices.Clone(known.Vars)
+	for _, v := range ks.Vars {
+		if !isKnown(d.options, v.Name) {
+			all.Vars = append(all.Vars, v)
+		}
+	}
+	all.Entries = slices.Concat(known.Entries, ks.Entries)
+	all.Keys = slices.Concat(known.Keys, ks.Keys)
+	all.Channels = slices.Concat(known.Channels, ks.Channels)
+	return &all
 }
 
 // at is the entry that a line of the text belongs to.
@@ -225,8 +296,12 @@ func (d *Draft) at(lines []int, line int) *Entry {
 
 // drop leaves an entry out.
 func (d *Draft) drop(e *Entry, why string) {
-	d.Left = append(d.Left, e.Pattern+": "+why)
 	e.Name = ""
+	if e.path != nil {
+		d.leave([]*path{e.path}, e.Pattern, why)
+		return
+	}
+	d.Left = append(d.Left, Left{What: e.Pattern, Why: why})
 }
 
 // simplify makes one text of a segment with several placeholders.
@@ -254,32 +329,46 @@ func skeletonClasses(shape string) string {
 
 // mend looks at what the linter would say.
 func (d *Draft) mend(ks *keyspace.Keyspace) bool {
-	items, targets := ks.Items()
+	all := d.within(ks)
+	items, targets := all.Items()
 	_, conflicts, err := match.Compile(items)
 	if err != nil {
-		return false
+		return d.dropSmallest("the patterns together are too complex to be compared")
 	}
+	changed := false
 	for _, c := range conflicts {
-		a, b := targets[c.A].Key, targets[c.B].Key
-		if a == nil || b == nil {
-			continue
-		}
-		if d.part(a, b) {
+		changed = d.part(targets[c.A], targets[c.B]) || changed
+		if changed {
 			return true
 		}
 	}
-	changed := d.takeDerived(ks)
-	for _, f := range lint.Run(ks) {
+	changed = d.takeDerived(ks)
+	for _, f := range lint.Run(all) {
 		e := d.named(f.Entry)
-		switch {
-		case f.Code == "KW130" && e != nil:
-			e.reserved = true
-			changed = true
-		case f.Code == "KW124" && e != nil:
-			changed = d.declareTexts(e) || changed
+		if e == nil || e.Name == "" || slices.Contains(e.silenced, f.Code) {
+			continue
 		}
+		switch {
+		case f.Code == "KW130" && !e.reserved:
+			e.reserved = true
+		case f.Code == "KW124" && d.declareTexts(e):
+		case f.Severity != finding.Error:
+			e.silenced = append(e.silenced, f.Code)
+		default:
+			d.drop(e, f.Message)
+		}
+		changed = true
 	}
 	return changed
+}
+
+// dropSmallest leaves out the entry with the fewest keys.
+func (d *Draft) dropSmallest(why string) bool {
+	if len(d.Entries) == 0 {
+		return false
+	}
+	d.drop(slices.MinFunc(d.Entries, func(a, b *Entry) int { return cmp.Compare(a.Keys, b.Keys) }), why)
+	return true
 }
 
 // takeDerived leaves out entries whose keys a construct brings along.
@@ -315,14 +404,25 @@ func (d *Draft) named(name string) *Entry {
 	return nil
 }
 
-// part settles which of two keys that overlap stays: one that a construct
-// brings along, then the one with more keys; the other is made narrower first.
-func (d *Draft) part(a, b *keyspace.Key) bool {
-	x, y := d.named(a.Entry.Name), d.named(b.Entry.Name)
-	if x == nil || y == nil || x == y {
-		return false
+// part settles which of two keys that overlap stays: what is declared already,
+// one that a construct brings along, then the one with more keys; the other is
+// made narrower first.
+func (d *Draft) part(p, q keyspace.Target) bool {
+	a, b := p.Key, q.Key
+	var x, y *Entry
+	if a != nil {
+		x = d.named(a.Entry.Name)
+	}
+	if b != nil {
+		y = d.named(b.Entry.Name)
 	}
 	switch {
+	case x == y:
+		return false
+	case y == nil:
+		d.narrow(x, "it overlaps with "+textOf(q))
+	case x == nil:
+		d.narrow(y, "it overlaps with "+textOf(p))
 	case a.Derived && !b.Derived:
 		d.take(x, y)
 	case b.Derived && !a.Derived:
@@ -337,6 +437,21 @@ func (d *Draft) part(a, b *keyspace.Key) bool {
 		d.narrow(y, "it overlaps with "+x.Pattern)
 	}
 	return true
+}
+
+// textOf is the pattern that is declared already.
+func textOf(t keyspace.Target) string {
+	switch {
+	case t.Key != nil:
+		return t.Key.Pattern.String()
+	case t.Legacy != nil:
+		return "an old name of " + t.Legacy.Name
+	case t.Foreign != nil:
+		return t.Foreign.Text
+	case t.Owned != nil:
+		return t.Owned.Text
+	}
+	return "another pattern"
 }
 
 // unite makes one entry of two that are of one kind: where they differ it takes
@@ -391,19 +506,19 @@ func joint(a, b segment) (segment, bool) {
 
 // take makes e the construct that has these keys too.
 func (d *Draft) take(e, part *Entry) {
-	e.Keys += part.Keys
-	e.Bytes += part.Bytes
+	e.add(part.Count)
 	e.NoTTL += part.NoTTL
+	e.path.origins = append(e.path.origins, part.path.origins...)
 	part.Name = ""
 }
 
 // plain makes a construct a string again.
-func (d *Draft) plain(e *Entry) { e.Type = "string" }
+func (d *Draft) plain(e *Entry) { e.Type, e.noConstruct = "string", true }
 
 // narrow gives texts the bytes that were seen in them.
 func (d *Draft) narrow(e *Entry, why string) {
 	done := false
-	for i := range e.path.segments {
+	for i := range e.path.segments { // a text twice narrowed stays as it is
 		s := &e.path.segments[i]
 		if s.shape == string(textShape) && len(s.words) == 0 && s.seen.bytes&(isOdd|isDivider|isOther) == 0 && s.seen.bytes != 0 {
 			s.words = []string{"/[" + alphabet(s.seen.bytes) + "]+/"}

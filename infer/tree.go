@@ -47,36 +47,46 @@ type values struct {
 func newTree() *tree { return &tree{} }
 
 func (t *tree) insert(name []byte, s *scratch) *group {
-	n := &t.root
 	sep := separatorOf(name)
-	n = t.child(n, place{shape: append(s.buf[:0], '<', sep), fixed: true}, s)
+	n := t.child(&t.root, place{shape: append(s.buf[:0], '<', sep), fixed: true}, s)
 	n.first = true
-	remaining := name
-	for depth := 0; ; depth++ {
-		segment, tail, more := remaining, []byte(nil), false
-		if sep != 0 {
-			if i := bytes.IndexByte(remaining, sep); i >= 0 {
-				segment, tail, more = remaining[:i], remaining[i+1:], true
-			}
-		}
-		at := place{segment: segment}
-		if depth == maxDepth && more || t.nodes >= maxNodes && depth > 0 {
-			at.shape, at.segment, more = s.one(rest), remaining, false
+	for at, depth := 0, 0; at >= 0; depth++ {
+		var p place
+		if t.nodes >= maxNodes && depth > 0 {
+			p, at = place{segment: name[at:], shape: s.one(rest)}, -1
 		} else {
-			at.open, at.segment, at.shut = braces(segment)
-			at.shape, at.fixed = s.shape(at.segment)
+			p, at = placeAt(name, sep, at, depth, s)
 		}
-		n = t.child(n, at, s)
-		if !more {
-			break
-		}
-		remaining = tail
+		n = t.child(n, p, s)
 	}
+	return t.end(n)
+}
+
+// end is the group of the keys that end at a node.
+func (t *tree) end(n *node) *group {
 	if n.group == nil {
 		n.group = newGroup()
 		n.group.sampled = &t.sampled
 	}
 	return n.group
+}
+
+// placeAt is the segment of a name that begins at a byte, and where the next one
+// does, -1 behind the last.
+func placeAt(name []byte, sep byte, at, depth int, s *scratch) (place, int) {
+	segment, next := name[at:], -1
+	if sep != 0 {
+		if i := bytes.IndexByte(segment, sep); i >= 0 {
+			segment, next = segment[:i], at+i+1
+		}
+	}
+	if depth == maxDepth && next >= 0 {
+		return place{segment: name[at:], shape: s.one(rest)}, -1
+	}
+	var p place
+	p.open, p.segment, p.shut = braces(segment)
+	p.shape, p.fixed = s.shape(p.segment)
+	return p, next
 }
 
 // place is a segment of a key: the braces around it, and the shape of what is
@@ -158,8 +168,9 @@ func (t *tree) add(n *node, name string, fixed bool) *node {
 // heavy is how many times more keys than its fellows a word must have, and how
 // many such words there may be, to stay one when they become a text.
 const (
-	heavy    = 16
-	maxHeavy = 16
+	heavy         = 16
+	maxHeavy      = 16
+	maxRootsHeavy = 200
 )
 
 // stands: a word with so many keys is a name among data.

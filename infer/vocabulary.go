@@ -51,7 +51,8 @@ var (
 	queueWords = set("queue queues jobs tasks todo inbox outbox mailbox worklist backlog")
 	indexWords = set("idx index indexes indices by")
 	limitWords = set("rate ratelimit limit limiter limits throttle attempts quota")
-	passing    = set("cache caches cached session sessions sess token tokens otp code temp tmp lock locks presence heartbeat captcha")
+	geoWords   = set("geo location locations loc coords coordinates nearby drivers riders stores places position positions geohash")
+	bitWords   = set("bitmap bitmaps bits bloom dau mau online active checkin signin flags attendance")
 	rankWords  = set("ranking rank leaderboard scoreboard top popular")
 	countWords = set("count counter counts total views hits seq sequence visits likes pageviews num")
 )
@@ -63,7 +64,7 @@ var generic = set(`info data detail details meta metadata status state states re
 	hash map obj object temp tmp heartbeat history log logs id ids queue queues v1 v2 v3 v4 api app new old t type process fix feed active pending token unique rate options`)
 
 // dateNames are what a placeholder of a date or time is called.
-var dateNames = map[class]string{day: "day", dayHour: "hour", month: "month", compact: "day", seconds: "ts", millis: "ts"}
+var dateNames = map[class]string{day: "day", dayHour: "hour", month: "month", week: "week", compact: "day", seconds: "ts", millis: "ts"}
 
 // singular is the word for one of many.
 func singular(w string) string {

@@ -10,20 +10,18 @@ import (
 
 // YAML is the draft as a declaration, with what was seen as comments.
 func (d *Draft) YAML() []byte {
-	text, _ := d.write(true)
+	text, _ := d.write(d.Vars)
 	return text
 }
 
 // write gives the text, and the line each entry begins at.
-func (d *Draft) write(head bool) ([]byte, []int) {
+func (d *Draft) write(vars []Var) ([]byte, []int) {
 	w := &writer{}
-	if head {
-		d.head(w)
-	}
-	if len(d.Vars) > 0 {
+	d.head(w)
+	if len(vars) > 0 {
 		w.line("")
 		w.line("vars:")
-		for _, v := range d.Vars {
+		for _, v := range vars {
 			w.line("  %s: %s", v.Name, scalarText(v.Type))
 		}
 	}
@@ -34,7 +32,7 @@ func (d *Draft) write(head bool) ([]byte, []int) {
 		w.line("keys:")
 	}
 	lines := d.entries(w)
-	d.left(w)
+	d.leftovers(w)
 	return []byte(w.String()), lines
 }
 
@@ -42,7 +40,7 @@ func (d *Draft) head(w *writer) {
 	if d.page {
 		w.line("# A draft, read from a page: %s.", plural(int64(len(d.Entries)), "pattern"))
 	} else {
-		w.line("# A draft, drawn from %s: what is there, not what should be.", plural(d.Keys-d.Known, "key"))
+		w.line("# A draft, drawn from %s: what is there, not what should be.", plural(d.All.Keys-d.Known.Keys, "key"))
 	}
 	w.line("# Read every line; those with a guess above all. Then keywright lint and audit.")
 	w.line("keywright: 1")
@@ -54,13 +52,28 @@ func (d *Draft) head(w *writer) {
 	if len(d.Foreign) > 0 {
 		w.line("foreign:")
 		for _, f := range d.Foreign {
-			w.line("  - %-30s # %s, %s (%s)", quoted(f.Glob), f.Software, plural(f.Keys, "key"), f.URL)
+			w.line("  - %-30s # %s, %s (%s)", quoted(f.Glob), f.Software, d.counted(f.Keys), f.URL)
 		}
 	}
 }
 
-// ownsAll: every pattern lies under the word and the separator.
+// counted is a number of keys, said to be near the truth where it may not be it.
+func (d *Draft) counted(n int64) string {
+	if d.About {
+		return "about " + plural(n, "key")
+	}
+	return plural(n, "key")
+}
+
+// ownsAll: every pattern begins with the word and the separator, and so does
+// nothing that is left.
 func (d *Draft) ownsAll(prefix string) bool {
+	under := func(p *path) bool { return p.sep == ":" && len(p.segments) > 0 && p.segments[0].mayBe(prefix) }
+	for _, l := range d.Left {
+		if slices.ContainsFunc(l.paths, under) || l.Keys > 0 && len(l.paths) == 0 {
+			return false
+		}
+	}
 	return !slices.ContainsFunc(d.Entries, func(e *Entry) bool { return !strings.HasPrefix(e.Pattern, prefix+":") })
 }
 
@@ -86,7 +99,7 @@ func (d *Draft) entries(w *writer) []int {
 		}
 		w.line("")
 		lines = append(lines, w.lines+1)
-		e.write(w)
+		e.write(w, d)
 	}
 	return lines
 }
@@ -109,19 +122,22 @@ func (e *Entry) section() string {
 	return "other"
 }
 
-func (e *Entry) write(w *writer) {
+func (e *Entry) write(w *writer, d *Draft) {
 	size := ""
 	if e.Bytes > 0 {
 		size = ", " + bytesText(e.Bytes)
 	}
 	if e.Keys > 0 {
-		w.line("  # %s%s, like %s", plural(e.Keys, "key"), size, finding.Key(e.Example[:min(len(e.Example), 100)]))
+		w.line("  # %s%s, like %s", d.counted(e.Keys), size, shown(e.Example))
 	}
 	for _, g := range e.Guesses {
 		w.line("  # guess: %s", finding.Printable(g))
 	}
 	if e.Source != "" {
 		w.line("  # %s", finding.Printable(e.Source))
+	}
+	if len(e.silenced) > 0 {
+		w.line("  # keywright:ignore %s the keys are called so", strings.Join(e.silenced, ", "))
 	}
 	w.line("  %s:", e.Name)
 	if e.Doc != "" {
@@ -156,16 +172,36 @@ func (e *Entry) writeChannel(w *writer) {
 	w.line("    channel: %s", scalarText(e.Pattern))
 }
 
-func (d *Draft) left(w *writer) {
+// leftovers writes what is not declared, as comments.
+func (d *Draft) leftovers(w *writer) {
 	if len(d.Left) == 0 {
 		return
 	}
 	w.line("")
 	w.line("# Not declared:")
 	for _, l := range d.Left {
-		w.line("#   %s", finding.Printable(l))
+		w.line("#   %s", finding.Printable(d.leftover(l)))
 	}
 }
+
+// leftover is one line about what is not declared.
+func (d *Draft) leftover(l Left) string {
+	var parts []string
+	if l.What != "" {
+		parts = append(parts, l.What)
+	}
+	if l.Keys > 0 {
+		n := d.counted(l.Keys)
+		if len(l.Example) > 0 {
+			n += ", like " + shown(l.Example)
+		}
+		parts = append(parts, n)
+	}
+	return strings.Join(append(parts, l.Why), ": ")
+}
+
+// shown is a key for a comment.
+func shown(key []byte) string { return finding.Key(key[:min(len(key), 100)]) }
 
 // writer counts the lines it writes.
 type writer struct {

@@ -25,7 +25,11 @@ type Product struct {
 	URL   string   // where its keys are documented
 	Globs []string // of all its keys, as SCAN MATCH reads them
 	Signs []Sign
-	Need  int // how many signs must be met
+	Need  int    // how many signs must be met
+	Ours  bool   // the application's own data, in a form that the product gave it
+	Names []Sign // keys whose name, where the glob has its star, is that of another key
+
+	named map[string]bool
 }
 
 // Sign is a key that tells the product.
@@ -71,7 +75,7 @@ func parse(text string) ([]Product, error) {
 			}
 			out = append(out, Product{Name: strings.TrimSpace(name), URL: strings.TrimSpace(url), Need: 1})
 			continue
-		case len(out) == 0 || len(words) < 2:
+		case len(out) == 0 || len(words) < 2 && words[0] != "ours":
 			return nil, fmt.Errorf("software.txt:%d: a row of no product", i+1)
 		}
 		if err := out[len(out)-1].row(words); err != nil {
@@ -86,6 +90,15 @@ func (p *Product) row(words []string) error {
 	switch words[0] {
 	case "keys":
 		p.Globs = append(p.Globs, words[1:]...)
+		return nil
+	case "ours":
+		p.Ours = true
+		return nil
+	case "names":
+		if len(words) != 3 || kinds[words[2]] == source.Unknown || strings.Count(words[1], "*") != 1 {
+			return fmt.Errorf("names is a glob with one star and a type")
+		}
+		p.Names = append(p.Names, Sign{Glob: words[1], Kind: kinds[words[2]]})
 		return nil
 	case "need":
 		n, err := strconv.Atoi(words[1])
@@ -128,12 +141,29 @@ func (s Sign) met(o Observation) bool {
 	return s.Kind == o.Kind && source.Glob([]byte(s.Glob), o.Key) && (s.Field == "" || slices.Contains(o.Fields, s.Field))
 }
 
+// NameKeys finds the keys of the product that the names of others tell. keys lists
+// those under a glob.
+func (p *Product) NameKeys(keys func(glob string, kind source.Kind) [][]byte) {
+	for _, n := range p.Names {
+		before, behind, _ := strings.Cut(n.Glob, "*")
+		for _, key := range keys(n.Glob, n.Kind) {
+			if p.named == nil {
+				p.named = map[string]bool{}
+			}
+			p.named[strings.TrimSuffix(strings.TrimPrefix(string(key), before), behind)] = true
+		}
+	}
+}
+
 // Has gives the glob that a key of the product lies under.
 func (p *Product) Has(key []byte) (glob string, ok bool) {
 	for _, g := range p.Globs {
 		if source.Glob([]byte(g), key) {
 			return g, true
 		}
+	}
+	if p.named[string(key)] && !strings.ContainsAny(string(key), `*?[]\\`) {
+		return string(key), true
 	}
 	return "", false
 }

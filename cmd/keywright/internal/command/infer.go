@@ -100,7 +100,7 @@ func (a *app) draft(ctx context.Context, o *inferring) ([]byte, error) {
 			return nil, err
 		}
 	}
-	a.say("drafted %d entries from %d keys of %s", len(d.Entries), d.Keys-d.Known, sum.Server)
+	a.say("drafted %d entries from %d keys of %s", len(d.Entries), d.All.Keys-d.Known.Keys, sum.Server)
 	switch {
 	case ctx.Err() != nil:
 		return text, &exit{exitInterrupted, "interrupted: the draft covers what was seen until then", ""}
@@ -126,7 +126,7 @@ func (a *app) draftPage(_ context.Context, o *inferring) ([]byte, error) {
 		return nil, err
 	}
 	d := infer.FromPage(page, infer.Options{Known: known})
-	if len(d.Entries) == 0 && d.Known == 0 {
+	if len(d.Entries) == 0 && d.Known.Keys == 0 {
 		return nil, usage("keys are found in tables, code blocks, lists and `inline code`", "%s documents no key", orStdin(o.page))
 	}
 	a.say("drafted %d entries from %s", len(d.Entries), orStdin(o.page))

@@ -1,0 +1,221 @@
+package infer
+
+import (
+	"cmp"
+	"slices"
+)
+
+// ref is a key on its way into the tree: where its next segment begins.
+type ref struct {
+	hash uint64 // of the next segment's shape
+	key  uint32
+	at   int32
+}
+
+// grower makes a tree of keys that are all known: how many share a segment is
+// counted before it is decided what is a name and what is data.
+type grower struct {
+	*tree
+	kept   *kept
+	groups []*group // of each key
+	sep    byte
+	words  scratch
+}
+
+// grow makes the tree of what was kept, and says which group each key is in.
+func grow(k *kept, values []sample) (*tree, []*group) {
+	g := &grower{tree: newTree(), kept: k, groups: make([]*group, k.n)}
+	refs := make([]ref, k.n)
+	for i := range refs {
+		refs[i] = ref{hash: uint64(separatorOf(k.name(i))), key: uint32(i)}
+	}
+	slices.SortFunc(refs, byHash)
+	for len(refs) > 0 {
+		n := runLength(refs)
+		g.sep = byte(refs[0].hash)
+		top := g.leaf(&g.root, string([]byte{'<', g.sep}))
+		g.root.words++
+		top.first, top.visits = true, int64(n)
+		g.branch(top, refs[:n], 0)
+		refs = refs[n:]
+	}
+	used := make([]bool, len(values))
+	for i, group := range g.groups {
+		f := k.fact(i)
+		group.count(k.name(i), f)
+		if f.sample >= 0 && !used[f.sample] {
+			used[f.sample] = true
+			if group.values == nil {
+				group.values = &content{}
+			}
+			group.values.merge(&values[f.sample].content)
+			group.asked += values[f.sample].asked
+		}
+	}
+	return g.tree, g.groups
+}
+
+func byHash(a, b ref) int { return cmp.Compare(a.hash, b.hash) }
+
+// runLength is how many refs have the first one's hash.
+func runLength(refs []ref) int {
+	n := 1
+	for n < len(refs) && refs[n].hash == refs[0].hash {
+		n++
+	}
+	return n
+}
+
+// place is the next segment of a key: all that is left of it where the tree is
+// full.
+func (g *grower) place(r ref, depth int, full bool) (place, int) {
+	name := g.kept.name(int(r.key))
+	if full {
+		return place{segment: name[r.at:], shape: g.words.one(rest)}, -1
+	}
+	return placeAt(name, g.sep, int(r.at), depth, &g.words)
+}
+
+// branch puts keys below a node.
+func (g *grower) branch(n *node, refs []ref, depth int) {
+	full := g.nodes >= maxNodes && depth > 0
+	for i := range refs {
+		p, _ := g.place(refs[i], depth, full)
+		refs[i].hash = hashed(basis, p.name(&g.words))
+	}
+	slices.SortFunc(refs, byHash)
+	if !full && g.widen(n, refs, depth) {
+		slices.SortFunc(refs, byHash)
+	}
+	for _, run := range g.runs(n, refs, depth, full) {
+		g.follow(run, depth, full)
+	}
+}
+
+// widen takes for text what are too many words, or mixtures, to be names; those
+// with far more keys than the others stay. It says whether anything changed.
+func (g *grower) widen(n *node, refs []ref, depth int) bool {
+	words, mixtures := shares{limit: maxWords}, shares{limit: maxMixed}
+	if n.first {
+		words, mixtures = shares{limit: maxRoots, most: maxRootsHeavy}, shares{limit: maxWords, most: maxHeavy}
+	}
+	each := func(do func(s *shares, run []ref, p place)) {
+		for rest := refs; len(rest) > 0; {
+			run := rest[:runLength(rest)]
+			rest = rest[len(run):]
+			p, _ := g.place(run[0], depth, false)
+			if p.fixed {
+				do(&words, run, p)
+			} else if len(p.shape) > 1 {
+				do(&mixtures, run, p)
+			}
+		}
+	}
+	each(func(s *shares, run []ref, _ place) { s.runs, s.keys = s.runs+1, s.keys+len(run) })
+	n.texts, n.mixes = words.runs > words.limit, mixtures.runs > mixtures.limit
+	if !n.texts && !n.mixes {
+		return false
+	}
+	each(func(s *shares, run []ref, _ place) { s.weigh(len(run)) })
+	words.choose()
+	mixtures.choose()
+	each(func(s *shares, run []ref, p place) {
+		if s.runs > s.limit && len(run) < s.least {
+			p.shape = textShape
+			hash := hashed(basis, p.name(&g.words))
+			for i := range run {
+				run[i].hash = hash
+			}
+		}
+	})
+	return true
+}
+
+// shares is how many keys the words of a node have.
+type shares struct {
+	limit, most int // words that stay where there are few, and where there are many
+	runs, keys  int
+	heavy       []int
+	least       int // keys that a word must have to stay
+}
+
+// weigh remembers the words that have far more keys than they have on average.
+func (s *shares) weigh(n int) {
+	if n > heavy && n*s.runs > heavy*(s.keys-n) {
+		s.heavy = append(s.heavy, n)
+	}
+}
+
+func (s *shares) choose() {
+	if s.most == 0 {
+		s.most = maxHeavy
+	}
+	slices.Sort(s.heavy)
+	s.least = 1<<63 - 1
+	if n := len(s.heavy); n > 0 {
+		s.least = s.heavy[max(0, n-s.most)]
+	}
+}
+
+// run is keys that go on below one node.
+type run struct {
+	node *node
+	refs []ref
+	rank int
+}
+
+// runs makes the children. Names come first, then data, then texts: whatever
+// fills the tree, it is not what is regular that is cut.
+func (g *grower) runs(n *node, refs []ref, depth int, full bool) []run {
+	var out []run
+	for len(refs) > 0 {
+		r := run{refs: refs[:runLength(refs)]}
+		refs = refs[len(r.refs):]
+		p, _ := g.place(r.refs[0], depth, full)
+		if hash := hashed(basis, p.name(&g.words)); hash != r.refs[0].hash {
+			p.shape, p.fixed = textShape, false
+		}
+		name := string(p.name(&g.words))
+		switch {
+		case p.fixed:
+			n.words++
+		case isMixed(name):
+			n.mixed++
+			r.rank = 1
+		case p.shape[0] != byte(text) && p.shape[0] != byte(rest):
+			r.rank = 2
+		default:
+			r.rank = 3
+		}
+		r.node = g.leaf(n, name)
+		r.node.visits += int64(len(r.refs))
+		if !p.fixed {
+			for _, key := range r.refs {
+				p, _ := g.place(key, depth, full)
+				r.node.seen.add(p.segment)
+			}
+		}
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b run) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(len(b.refs), len(a.refs)), cmp.Compare(a.refs[0].hash, b.refs[0].hash))
+	})
+	return out
+}
+
+// follow takes the keys of a child on to their next segment.
+func (g *grower) follow(r run, depth int, full bool) {
+	on := r.refs[:0]
+	for _, key := range r.refs {
+		_, next := g.place(key, depth, full)
+		if next < 0 {
+			g.groups[key.key] = g.end(r.node)
+			continue
+		}
+		key.at = int32(next)
+		on = append(on, key)
+	}
+	if len(on) > 0 {
+		g.branch(r.node, on, depth+1)
+	}
+}

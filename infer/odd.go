@@ -1,0 +1,264 @@
+package infer
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/source"
+)
+
+// without leaves out what is probably a mistake or noise: typos, keys that are
+// nearly those of a family, and names that nothing else is like.
+func (d *Draft) without(paths []*path) []*path {
+	gone := map[*path]bool{}
+	families := d.families(paths)
+	for _, p := range paths {
+		if why := p.slipOf(paths); why != "" {
+			d.leave([]*path{p}, spell(p.tokens()), why)
+			gone[p] = true
+		} else if w, of := p.typoOf(families); w != "" {
+			d.leave([]*path{p}, spell(p.tokens()), fmt.Sprintf("guess: a typo of %s? %s has it", w, of))
+			gone[p] = true
+		}
+	}
+	paths = slices.DeleteFunc(paths, func(p *path) bool { return gone[p] })
+	lonely := alone(paths)
+	d.leave(lonely, "", nothingInCommon)
+	return slices.DeleteFunc(paths, func(p *path) bool { return slices.Contains(lonely, p) })
+}
+
+// family is words that keys have, and what they are of.
+type family struct {
+	words []string // one for each segment, "" for data
+	sep   string
+	keys  int64 // 0: of a known declaration, which needs none
+	name  string
+}
+
+// maxFamilies bounds what typos are looked for in.
+const maxFamilies = 400
+
+func (d *Draft) families(paths []*path) []family {
+	var out []family
+	if d.options.Known != nil {
+		for _, k := range d.options.Known.Keys {
+			out = append(out, knownFamily(k))
+		}
+	}
+	for _, p := range paths { // those with most keys come first
+		f := family{sep: p.sep, keys: p.keys, name: spell(p.tokens())}
+		for _, s := range p.segments {
+			w := ""
+			if word(s.shape) {
+				w = s.shape
+			}
+			f.words = append(f.words, w)
+		}
+		out = append(out, f)
+	}
+	return out[:min(len(out), maxFamilies)]
+}
+
+// knownFamily is that of a declared pattern.
+func knownFamily(k *keyspace.Key) family {
+	text := k.Pattern.String()
+	f := family{name: text, sep: ":"}
+	for _, sep := range []string{":", "/", "|"} {
+		if strings.Contains(text, sep) {
+			f.sep = sep
+			break
+		}
+	}
+	for _, s := range strings.Split(text, f.sep) {
+		if strings.ContainsAny(s, "{}\\") {
+			s = ""
+		}
+		f.words = append(f.words, s)
+	}
+	return f
+}
+
+// Bounds of a typo: how long a word must be, and how many times more keys what it
+// is a typo of must have.
+const (
+	minTypo  = 4
+	typoKeys = 8
+	mostTypo = 5 // keys with one
+)
+
+// typoOf finds a family that this path differs from in one letter of one word.
+func (p *path) typoOf(families []family) (word, of string) {
+	if p.keys > mostTypo {
+		return "", ""
+	}
+	for _, f := range families {
+		if f.sep != p.sep && !(f.sep == ":" && p.sep == "") || len(f.words) != len(p.segments) || f.keys > 0 && f.keys < typoKeys*p.keys {
+			continue
+		}
+		if w := p.differsBy(f); w != "" {
+			return w, f.name
+		}
+	}
+	return "", ""
+}
+
+// differsBy is the word of a family that the path has with a letter wrong.
+func (p *path) differsBy(f family) string {
+	found := ""
+	for i, s := range p.segments {
+		switch {
+		case !word(s.shape) || f.words[i] == "":
+			if word(s.shape) != (f.words[i] != "") && !(f.words[i] == "") {
+				return ""
+			}
+		case s.shape == f.words[i]:
+		case found == "" && isTypo(s.shape, f.words[i]):
+			found = f.words[i]
+		default:
+			return ""
+		}
+	}
+	return found
+}
+
+// isTypo: one letter more, less, another one, or two that changed places; not the
+// plural, and not another number.
+func isTypo(a, b string) bool {
+	if len(a) < minTypo || len(b) < minTypo || strings.EqualFold(a, b) || a+"s" == b || b+"s" == a || singular(a) == singular(b) {
+		return false
+	}
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	letters := func(s string) bool { return kinds[s[0]]&(isLower|isUpper) != 0 }
+	switch len(b) - len(a) {
+	case 1:
+		return a[i:] == b[i+1:] && letters(b[i:])
+	case 0:
+		return a[i+1:] == b[i+1:] && letters(a[i:]) && letters(b[i:]) && i > 0 ||
+			i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:] && letters(a[i:]) && letters(b[i:])
+	}
+	return false
+}
+
+// slipOf says which family nearly has the few keys of this path: where the others
+// have a date, a number or an id of one form, these have something else.
+func (p *path) slipOf(paths []*path) string {
+	for _, q := range paths {
+		if q == p || q.sep != p.sep || len(q.segments) != len(p.segments) || float64(p.keys) > slip*float64(q.keys) || p.keys > mostTypo || p.kind() != q.kind() {
+			continue
+		}
+		if p.nearly(q) {
+			return fmt.Sprintf("guess: a mistake? %s are written as %s", plural(q.keys, "key"), spell(q.tokens()))
+		}
+	}
+	return ""
+}
+
+// nearly: equal but for one segment, which is of a narrow class there and of
+// digits here.
+func (p *path) nearly(q *path) bool {
+	odd := 0
+	for i, s := range p.segments {
+		t := q.segments[i]
+		switch {
+		case s.open != t.open || s.shut != t.shut:
+			return false
+		case s.shape == t.shape && slices.Equal(s.words, t.words):
+		case len(t.shape) == 1 && isDated(class(t.shape[0])) && hasClass(s.shape) && len(s.words) == 0:
+			odd++
+		default:
+			return false
+		}
+	}
+	return odd == 1
+}
+
+func isDated(c class) bool {
+	return c == day || c == dayHour || c == month || c == compact || c == week || c == uuid || c == ulid
+}
+
+// Bounds of noise: how many names with a key or two, that share their first word
+// with nothing, are still taken for names that were given.
+const (
+	maxLonely  = 60
+	lonelyKeys = 2
+	weakShare  = 0.005
+	manyKeys   = 2000
+)
+
+// alone are the paths that are noise: too many names of which each is by itself,
+// and patterns without a word in a large keyspace.
+func alone(paths []*path) []*path {
+	roots := map[string]int64{}
+	var all int64
+	for _, p := range paths {
+		roots[p.root()] += p.keys
+		all += p.keys
+	}
+	var lonely, weak []*path
+	for _, p := range paths {
+		switch {
+		case all >= manyKeys && float64(p.keys) < weakShare*float64(all) && (p.isWeak() || p.root() == "" && p.keys <= lonelyKeys):
+			weak = append(weak, p)
+		case roots[p.root()] <= lonelyKeys:
+			lonely = append(lonely, p)
+		}
+	}
+	if len(lonely) <= maxLonely {
+		lonely = nil
+	}
+	return append(weak, lonely...)
+}
+
+// root is the first segment with its separator, "" where that is no word.
+func (p *path) root() string {
+	if len(p.segments) == 0 || !word(p.segments[0].shape) || len(p.segments[0].shape) < 2 || !isNamed(p.segments[0].shape) {
+		return ""
+	}
+	return p.sep + "\x00" + p.segments[0].open + p.segments[0].shape
+}
+
+// isWeak: no word of three letters, or signs that no name has.
+func (p *path) isWeak() bool {
+	strong := false
+	for _, s := range p.segments {
+		if !isNamed(s.shape) {
+			return true
+		}
+		strong = strong || len(s.words) > 0 || slices.ContainsFunc(wordsOf(s.shape), func(w string) bool { return len(w) >= 3 })
+	}
+	return !strong
+}
+
+// isNamed: letters, digits and what stands between the words of names.
+func isNamed(shape string) bool {
+	for i := range len(shape) {
+		if c := shape[i]; !isClass(c) && kinds[c]&(isLower|isUpper|isDigit) == 0 && !strings.ContainsRune("_-.@{}=&?+", rune(c)) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxNamed bounds the keys that are asked for their names.
+const maxNamed = 1000
+
+// names are the keys of one kind under a glob, as far as keys are kept.
+func (in *Infer) names(glob string, kind source.Kind) [][]byte {
+	var out [][]byte
+	pattern := []byte(glob)
+	for i := 0; i < in.kept.n && len(out) < maxNamed; i++ {
+		if in.kept.fact(i).kind == kind && source.Glob(pattern, in.kept.name(i)) {
+			out = append(out, bytes.Clone(in.kept.name(i)))
+		}
+	}
+	return out
+}

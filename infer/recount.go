@@ -1,0 +1,230 @@
+package infer
+
+import (
+	"slices"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/source"
+)
+
+// recount asks of every key that was kept what it belongs to, exactly as an audit
+// does, and describes the entries by what they have. It says whether the draft is
+// another one then.
+func (d *Draft) recount(k *kept, groups []*group) bool {
+	ks, _, _ := d.load()
+	items, targets := ks.Items()
+	m, _, err := match.Compile(items)
+	if err != nil {
+		return false
+	}
+	t := d.tally(targets)
+	for i := range k.n {
+		name, f := k.name(i), k.fact(i)
+		t.add(m.Match(name, nil), name, f, groups[i])
+	}
+	d.foreignCounts(t)
+	d.leftCounts(t)
+	changed := false
+	for _, e := range slices.Clone(d.Entries) {
+		changed = d.redescribe(e, t.entries[e]) || changed
+	}
+	d.Entries = slices.DeleteFunc(d.Entries, func(e *Entry) bool { return e.Name == "" })
+	return changed
+}
+
+// tally is what is counted of each entry, glob and path.
+type tally struct {
+	targets []keyspace.Target
+	byItem  []*belonging // nil: nothing has them
+	entries map[*Entry]*belonging
+	globs   map[string]*belonging
+	rest    map[*group]*belonging // of the tree: keys that nothing has
+}
+
+// belonging is the keys of one entry or glob.
+type belonging struct {
+	*group       // the main key's
+	all    Count // and those that a construct brings along
+	noTTL  int64 // of all
+	names  [source.Kinds][][]byte
+	shapes map[*group]bool // of the tree, that these keys are in
+}
+
+func newBelonging() *belonging { return &belonging{group: newGroup(), shapes: map[*group]bool{}} }
+
+func (d *Draft) tally(targets []keyspace.Target) *tally {
+	t := &tally{targets: targets, byItem: make([]*belonging, len(targets)), entries: map[*Entry]*belonging{}, globs: map[string]*belonging{}, rest: map[*group]*belonging{}}
+	for i, target := range targets {
+		switch {
+		case target.Key != nil:
+			e := d.named(target.Key.Entry.Name)
+			if t.entries[e] == nil {
+				t.entries[e] = newBelonging()
+			}
+			t.byItem[i] = t.entries[e]
+		case target.Foreign != nil:
+			t.byItem[i] = newBelonging()
+			t.globs[target.Foreign.Text] = t.byItem[i]
+		}
+	}
+	return t
+}
+
+// maxApart is how many keys of another type than the rest of an entry's are
+// declared one by one.
+const maxApart = 8
+
+func (t *tally) add(item int, name []byte, f *fact, shape *group) {
+	var b *belonging
+	if item != match.None {
+		b = t.byItem[item]
+	}
+	if b == nil {
+		if b = t.rest[shape]; b == nil {
+			b = newBelonging()
+			t.rest[shape] = b
+		}
+	}
+	b.all.add(Count{1, max(f.bytes, 0)})
+	if f.ttl == int64(source.NoTTL) {
+		b.noTTL++
+	}
+	if item != match.None && t.targets[item].Key != nil && t.targets[item].Key.Derived {
+		return
+	}
+	b.count(name, f)
+	b.shapes[shape] = true
+	if len(b.names[f.kind]) <= maxApart {
+		b.names[f.kind] = append(b.names[f.kind], name)
+	}
+}
+
+// redescribe describes an entry by what was counted. It says whether that makes
+// another entry of it, one more, or none.
+func (d *Draft) redescribe(e *Entry, b *belonging) bool {
+	if b == nil || b.all.Keys == 0 || b.keys == 0 {
+		e.Name = "" // all its keys are others'
+		return true
+	}
+	e.Count, e.NoTTL, e.Example = b.all, b.noTTL, b.example
+	if d.apart(e, b) {
+		return true
+	}
+	was, ttl := e.Type, e.TTL
+	b.values = e.path.values
+	e.path.group = b.group
+	e.path.origins = nil
+	for shape := range b.shapes {
+		e.path.origins = append(e.path.origins, shape)
+	}
+	if !e.describe() {
+		d.drop(e, "keys of type "+e.path.kind().String()+", which cannot be declared")
+		return true
+	}
+	if e.noConstruct {
+		e.Type = "string"
+	}
+	return e.Type != was || e.TTL != ttl
+}
+
+// apart declares the few keys that are of another type than the others by
+// themselves. An entry with many of them is left: it is two things.
+func (d *Draft) apart(e *Entry, b *belonging) bool {
+	most := b.kind()
+	odd := b.keys - b.kinds[most]
+	if odd == 0 {
+		return false
+	}
+	var names []string
+	for kind, list := range b.names {
+		if source.Kind(kind) != most {
+			for _, n := range list {
+				names = append(names, string(n))
+			}
+		}
+	}
+	slices.Sort(names)
+	if odd > maxApart || e.path.sep == "" && len(e.path.segments) == 1 && word(e.path.segments[0].shape) {
+		d.drop(e, "keys of several types under one pattern")
+		return true
+	}
+	for _, name := range names {
+		d.alone(e, name)
+	}
+	return true
+}
+
+// alone declares one key by its name.
+func (d *Draft) alone(e *Entry, name string) {
+	p := &path{segments: []segment{{shape: name}}, group: newGroup()}
+	if len(name) > maxPatternName || hasClass(name) || slices.ContainsFunc(d.Entries, func(o *Entry) bool { return o.literal == name }) {
+		d.drop(e, "keys of several types under one pattern")
+		return
+	}
+	one := &Entry{Name: "new", path: p, tokens: p.tokens(), literal: name}
+	one.notes = []string{"of another type than the others of " + e.Pattern + ": a mistake?"}
+	one.Pattern = spell(one.tokens)
+	one.Type, one.TTL = "string", "any"
+	d.Entries = append(d.Entries, one)
+}
+
+// maxPatternName is how long a name may be to be declared by itself.
+const maxPatternName = 200
+
+func (d *Draft) foreignCounts(t *tally) {
+	for i := range d.Foreign {
+		f := &d.Foreign[i]
+		if b := t.globs[f.Glob]; b != nil {
+			f.Count, f.NoTTL, f.Type = b.all, b.noTTL, ""
+			if b.keys > 0 && b.kinds[b.kind()] == b.keys {
+				f.Type = b.kind().String()
+			}
+		}
+	}
+	d.Foreign = slices.DeleteFunc(d.Foreign, func(f Foreign) bool { return f.Keys == 0 })
+}
+
+// leftCounts sets what each line about undeclared keys stands for, and adds one
+// for keys that were thought to be declared.
+func (d *Draft) leftCounts(t *tally) {
+	for i := range d.Left {
+		l := &d.Left[i]
+		if len(l.paths) == 0 {
+			continue
+		}
+		l.Count, l.Example = Count{}, nil
+		for _, p := range l.paths {
+			for _, shape := range p.origins {
+				l.take(t.rest[shape])
+				delete(t.rest, shape)
+			}
+		}
+	}
+	other := Left{Why: "like the keys of an entry, but not quite"}
+	i := slices.IndexFunc(d.Left, func(l Left) bool { return l.Why == other.Why })
+	for shape, b := range t.rest {
+		if i >= 0 {
+			other = d.Left[i]
+		}
+		other.take(b)
+		other.paths = append(other.paths, &path{origins: []*group{shape}, group: shape})
+		if i >= 0 {
+			d.Left[i] = other
+		}
+	}
+	if i < 0 && other.Keys > 0 {
+		d.Left = append(d.Left, other)
+	}
+	d.Left = slices.DeleteFunc(d.Left, func(l Left) bool { return l.Keys == 0 })
+}
+
+func (l *Left) take(b *belonging) {
+	if b == nil {
+		return
+	}
+	l.add(b.all)
+	if l.Example == nil || string(b.example) < string(l.Example) {
+		l.Example = b.example
+	}
+}
