@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/infer/software"
+	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/source"
 )
 
@@ -90,31 +91,74 @@ const maxEntries = 300
 // Draft drafts a declaration of what has been added so far.
 func (in *Infer) Draft() *Draft {
 	d := &Draft{Package: in.options.Package, All: in.seen, Known: in.covered, About: in.tree != nil, options: in.options}
-	tree, groups := in.tree, []*group(nil)
-	if tree == nil {
-		tree, groups = grow(&in.kept, in.samples.looks)
-	}
-	paths := generalise(gather(generalise(d.heaviest(tree.paths()))))
-	unite(paths)
-	slices.SortStableFunc(paths, func(a, b *path) int { return cmp.Compare(b.keys, a.keys) })
-	paths = d.without(d.foreign(paths, in.names))
-	for _, p := range paths {
-		d.entry(p)
+	if d.About {
+		d.draft(in.tree.paths(), noNames)
+	} else {
+		d.ofKept(&in.kept, in.samples.looks)
 	}
 	d.left("", "names that are longer than any pattern", in.long)
-	d.vars()
-	d.names()
-	d.settle()
+	slices.SortStableFunc(d.Entries, func(a, b *Entry) int { return cmp.Compare(a.Pattern, b.Pattern) })
+	return d
+}
+
+// maxRounds bounds how often what is left is looked at again by itself.
+const maxRounds = 8
+
+// ofKept drafts what was kept. What is left then is drafted again as if the draft
+// were a declaration, until nothing comes of it: a merge would find the same.
+func (d *Draft) ofKept(k *kept, values []sample) {
+	d.round(k, values)
+	for range maxRounds {
+		more := &Draft{Package: d.Package, All: d.All, options: d.options}
+		ks, _, _ := d.load()
+		more.options.Known = d.within(ks)
+		items, _ := more.options.Known.Items()
+		m, _, err := match.Compile(items)
+		if err != nil {
+			return
+		}
+		over := k.without(m)
+		if over.n == 0 {
+			return
+		}
+		more.round(over, values)
+		d.Left = more.Left
+		if len(more.Entries)+len(more.Foreign) == 0 {
+			return
+		}
+		d.Entries = append(d.Entries, more.Entries...)
+		d.Foreign = append(d.Foreign, more.Foreign...)
+		d.Vars = append(d.Vars, more.Vars...)
+		slices.SortFunc(d.Vars, func(a, b Var) int { return cmp.Compare(a.Name, b.Name) })
+	}
+}
+
+// round drafts what was kept, and counts it again until the draft stays.
+func (d *Draft) round(k *kept, values []sample) {
+	tree, groups := grow(k, values)
+	d.draft(tree.paths(), k.named)
 	for range maxRecounts {
-		if d.About || !d.recount(&in.kept, groups) {
-			break
+		if !d.recount(k, groups) {
+			return
 		}
 		d.vars()
 		d.names()
 		d.settle()
 	}
-	slices.SortStableFunc(d.Entries, func(a, b *Entry) int { return cmp.Compare(a.Pattern, b.Pattern) })
-	return d
+}
+
+// draft makes entries of paths.
+func (d *Draft) draft(paths []*path, names func(glob string, kind source.Kind) [][]byte) {
+	paths = generalise(gather(generalise(d.heaviest(paths))))
+	unite(paths)
+	slices.SortStableFunc(paths, func(a, b *path) int { return cmp.Compare(b.keys, a.keys) })
+	paths = d.without(d.foreign(paths, names))
+	for _, p := range paths {
+		d.entry(p)
+	}
+	d.vars()
+	d.names()
+	d.settle()
 }
 
 // maxRecounts bounds how often what was counted makes another draft.

@@ -1,6 +1,9 @@
 package infer
 
-import "github.com/keywright/keywright/source"
+import (
+	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/source"
+)
 
 // Bounds of what is remembered of single keys. A keyspace within them is looked
 // at as a whole before anything is decided, and its counts are exact; of a larger
@@ -64,6 +67,22 @@ func (k *kept) name(i int) []byte {
 	f := k.fact(i)
 	at := int(f.at % chunk)
 	return k.names[f.at/chunk][at : at+int(f.length) : at+int(f.length)]
+}
+
+// without are the keys that a matcher does not know. Their names are shared.
+func (k *kept) without(m *match.Matcher) *kept {
+	out := &kept{names: k.names}
+	for i := range k.n {
+		if t := m.Match(k.name(i), nil); t != match.None {
+			continue
+		}
+		if out.n%factsAtOnce == 0 {
+			out.facts = append(out.facts, make([]fact, 0, factsAtOnce))
+		}
+		out.facts[len(out.facts)-1] = append(out.facts[len(out.facts)-1], *k.fact(i))
+		out.n++
+	}
+	return out
 }
 
 // samples are what values look like, by the shape of their keys.

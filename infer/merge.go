@@ -8,27 +8,45 @@ import (
 	"strings"
 )
 
-// ErrFlow is a declaration that cannot be added to: its keys are written in
-// braces.
-var ErrFlow = errors.New("keys is written in braces ({…}); write it as a block, one entry below the other, so that entries can be added")
+// ErrFlow is a declaration that cannot be added to: its keys, or a list that goes
+// over several lines, are written in braces.
+var ErrFlow = errors.New("a section is written in braces ({…}); write it as a block, one entry below the other, so that entries can be added")
 
-// Merge adds the draft to a declaration: its vars and entries behind those that
-// are there. What is there stays as it is, byte by byte. Globs of foreign
-// software are added as comments, since a list may be written in many ways.
+// Merge adds the draft to a declaration: its vars, entries and globs of foreign
+// software behind those that are there. What is there stays as it is, byte by
+// byte; with nothing to add so does all of it.
 func (d *Draft) Merge(original []byte) ([]byte, error) {
+	if len(d.Entries)+len(d.Foreign) == 0 {
+		return original, nil
+	}
 	text := strings.TrimSuffix(strings.ReplaceAll(string(original), "\r\n", "\n"), "\n")
 	lines := strings.Split(text, "\n")
+	keys, channels := d.entryLines()
 	var err error
-	if len(d.Vars) > 0 {
-		lines, err = insert(lines, "vars", d.varLines(), slices.Index(sectionLines(lines), "keys"))
+	for _, part := range []struct {
+		section string
+		added   []string
+	}{{"foreign", d.foreignLines()}, {"vars", d.varLines()}, {"keys", keys}, {"channels", channels}} {
+		if len(part.added) == 0 {
+			continue
+		}
+		if lines, err = insert(lines, part.section, part.added); err != nil {
+			return nil, err
+		}
 	}
-	if err == nil {
-		lines, err = insert(lines, "keys", d.entryLines(), len(lines))
+	end := "\n"
+	if strings.Contains(string(original), "\r\n") {
+		end = "\r\n"
 	}
-	if err != nil {
-		return nil, err
+	return []byte(strings.Join(lines, end) + end), nil
+}
+
+func (d *Draft) foreignLines() []string {
+	var out []string
+	for _, f := range d.Foreign {
+		out = append(out, fmt.Sprintf("  - %s  # %s", quoted(f.Glob), f.Software))
 	}
-	return []byte(strings.Join(lines, "\n") + "\n"), nil
+	return out
 }
 
 func (d *Draft) varLines() []string {
@@ -39,13 +57,18 @@ func (d *Draft) varLines() []string {
 	return out
 }
 
-func (d *Draft) entryLines() []string {
+// entryLines are the entries under keys, and those under channels.
+func (d *Draft) entryLines() (keys, channels []string) {
 	w := &writer{}
 	d.entries(w)
-	for _, f := range d.Foreign {
-		w.line("  # foreign: add %s, %s (%s)", quoted(f.Glob), f.Software, plural(f.Keys, "key"))
+	lines := strings.Split(strings.TrimSuffix(w.String(), "\n"), "\n")
+	if len(d.Entries) == 0 {
+		return nil, nil
 	}
-	return strings.Split(strings.TrimSuffix(w.String(), "\n"), "\n")
+	if i := slices.Index(lines, "channels:"); i >= 0 {
+		return lines[:max(i-1, 0)], lines[i+1:]
+	}
+	return lines, nil
 }
 
 var sectionLine = regexp.MustCompile(`^([a-z]+):(\s|$)`)
@@ -61,58 +84,96 @@ func sectionLines(lines []string) []string {
 	return out
 }
 
-// insert adds lines at the end of a section, which is made at a line if there is
-// none.
-func insert(lines []string, section string, added []string, at int) ([]string, error) {
+// behind are the sections that a new one is put before.
+var behind = map[string][]string{"foreign": {"vars", "ttls", "keys"}, "vars": {"ttls", "keys"}}
+
+// insert adds lines at the end of a section, which is made if there is none.
+func insert(lines []string, section string, added []string) ([]string, error) {
 	names := sectionLines(lines)
 	start := slices.Index(names, section)
 	if start < 0 {
-		if at < 0 {
-			at = len(lines)
+		at := len(lines)
+		for _, next := range behind[section] {
+			if i := slices.Index(names, next); i >= 0 {
+				at = min(at, i)
+			}
 		}
-		return slices.Insert(lines, at, append([]string{"", section + ":"}, added...)...), nil
+		for at < len(lines) && at > 0 && strings.HasPrefix(lines[at-1], "#") { // a comment belongs to what follows it
+			at--
+		}
+		head := []string{"", section + ":"}
+		if at < len(lines) {
+			if at > 0 && lines[at-1] == "" {
+				head = head[1:]
+			}
+			added = append(slices.Clone(added), "")
+		}
+		return slices.Insert(lines, at, append(head, added...)...), nil
 	}
 	head := lines[start][len(section)+1:]
-	if value := strings.TrimSpace(strings.SplitN(head, " #", 2)[0]); value != "" && value != "{}" {
-		if section == "keys" {
+	switch value := strings.TrimSpace(strings.SplitN(head+" ", " #", 2)[0]); value {
+	case "{}", "[]":
+		lines[start] = section + ":"
+	case "":
+	default:
+		if section == "keys" || section == "channels" {
 			return nil, ErrFlow
 		}
-		return insertFlow(lines, start, added), nil
-	} else if value == "{}" {
-		lines[start] = section + ":"
+		return insertFlow(lines, start, added)
 	}
 	end := start + 1
 	for end < len(lines) && names[end] == "" {
 		end++
 	}
-	for end > start+1 && !strings.HasPrefix(lines[end-1], " ") { // comments and blanks of what follows
+	for end > start+1 && !strings.HasPrefix(lines[end-1], " ") && !strings.HasPrefix(lines[end-1], "-") { // comments and blanks of what follows
 		end--
 	}
-	return slices.Insert(lines, end, indented(added, indentOf(lines[start+1:end]))...), nil
+	by := indentOf(lines[start+1 : end])
+	for len(added) > 0 && added[0] == "" && end == start+1 {
+		added = added[1:]
+	}
+	return slices.Insert(lines, end, indented(added, by)...), nil
 }
 
-// insertFlow adds vars to a list in braces: {a: int, b: text}.
-func insertFlow(lines []string, start int, added []string) []string {
-	shut := strings.LastIndex(lines[start], "}")
-	if shut < 0 {
-		return slices.Insert(lines, start, "# vars to add: "+strings.Join(added, ","))
+// insertFlow adds to a list in brackets or a mapping in braces, on one line or
+// several.
+func insertFlow(lines []string, start int, added []string) ([]string, error) {
+	end := start
+	for end < len(lines) && strings.LastIndexAny(lines[end], "}]") < 0 {
+		end++
 	}
-	var pairs []string
+	if end == len(lines) {
+		return nil, ErrFlow
+	}
+	var items []string
 	for _, a := range added {
-		name, typ, _ := strings.Cut(strings.TrimSpace(a), ": ")
-		if !strings.HasPrefix(typ, `"`) {
-			typ = quoted(typ)
+		a, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimSpace(a), "- "), "  # ")
+		if name, typ, isVar := strings.Cut(a, ": "); isVar && a[0] != '"' {
+			if !strings.HasPrefix(typ, `"`) {
+				typ = quoted(typ)
+			}
+			a = name + ": " + typ
 		}
-		pairs = append(pairs, name+": "+typ)
+		items = append(items, a)
 	}
-	lines[start] = lines[start][:shut] + ", " + strings.Join(pairs, ", ") + lines[start][shut:]
-	return lines
+	shut := strings.LastIndexAny(lines[end], "}]")
+	before := strings.TrimRight(lines[end][:shut], " ")
+	if !strings.HasSuffix(before, ",") && before != "" {
+		before += ","
+	} else if before == "" {
+		lines[end-1] = strings.TrimSuffix(lines[end-1], ",") + ","
+	}
+	lines[end] = strings.TrimSpace(before + " " + strings.Join(items, ", ") + lines[end][shut:])
+	if end > start {
+		lines[end] = "  " + lines[end]
+	}
+	return lines, nil
 }
 
 // indentOf is how far the entries of a section are indented.
 func indentOf(lines []string) int {
 	for _, l := range lines {
-		if trimmed := strings.TrimLeft(l, " "); trimmed != "" && trimmed[0] != '#' {
+		if trimmed := strings.TrimLeft(l, " "); trimmed != "" && trimmed[0] != '#' && trimmed[0] != '\r' {
 			return len(l) - len(trimmed)
 		}
 	}
@@ -122,8 +183,8 @@ func indentOf(lines []string) int {
 func indented(lines []string, by int) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
-		if out[i] = l; l != "" && l[0] == ' ' {
-			out[i] = strings.Repeat(" ", by-min(by, 2)) + l
+		if out[i] = l; strings.HasPrefix(l, "  ") {
+			out[i] = strings.Repeat(" ", by) + l[2:]
 		}
 	}
 	return out

@@ -1,7 +1,7 @@
 package infer
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +16,7 @@ func (d *Draft) without(paths []*path) []*path {
 	gone := map[*path]bool{}
 	families := d.families(paths)
 	for _, p := range paths {
-		if why := p.slipOf(paths); why != "" {
+		if why := cmp.Or(p.slipOf(paths), p.slipOfKnown(families)); why != "" {
 			d.leave([]*path{p}, spell(p.tokens()), why)
 			gone[p] = true
 		} else if w, of := p.typoOf(families); w != "" {
@@ -25,7 +25,7 @@ func (d *Draft) without(paths []*path) []*path {
 		}
 	}
 	paths = slices.DeleteFunc(paths, func(p *path) bool { return gone[p] })
-	lonely := alone(paths)
+	lonely := alone(paths, d.All.Keys)
 	d.leave(lonely, "", nothingInCommon)
 	return slices.DeleteFunc(paths, func(p *path) bool { return slices.Contains(lonely, p) })
 }
@@ -162,6 +162,32 @@ func (p *path) slipOf(paths []*path) string {
 	return ""
 }
 
+// slipOfKnown says which declared pattern nearly has these few keys: only what
+// stands for its placeholders is not of their types.
+func (p *path) slipOfKnown(families []family) string {
+	for _, f := range families {
+		if f.keys > 0 || p.keys > mostTypo || f.sep != p.sep || len(f.words) != len(p.segments) {
+			continue
+		}
+		words := 0
+		differs := false
+		for i, s := range p.segments {
+			switch {
+			case f.words[i] == "":
+				differs = differs || word(s.shape)
+			case s.shape != f.words[i]:
+				differs = true
+			default:
+				words++
+			}
+		}
+		if !differs && words > 0 {
+			return "guess: a mistake? it is nearly " + f.name
+		}
+	}
+	return ""
+}
+
 // nearly: equal but for one segment, which is of a narrow class there and of
 // digits here.
 func (p *path) nearly(q *path) bool {
@@ -196,12 +222,10 @@ const (
 
 // alone are the paths that are noise: too many names of which each is by itself,
 // and patterns without a word in a large keyspace.
-func alone(paths []*path) []*path {
+func alone(paths []*path, all int64) []*path {
 	roots := map[string]int64{}
-	var all int64
 	for _, p := range paths {
 		roots[p.root()] += p.keys
-		all += p.keys
 	}
 	var lonely, weak []*path
 	for _, p := range paths {
@@ -251,14 +275,17 @@ func isNamed(shape string) bool {
 // maxNamed bounds the keys that are asked for their names.
 const maxNamed = 1000
 
-// names are the keys of one kind under a glob, as far as keys are kept.
-func (in *Infer) names(glob string, kind source.Kind) [][]byte {
+// named are the keys of one kind under a glob.
+func (k *kept) named(glob string, kind source.Kind) [][]byte {
 	var out [][]byte
 	pattern := []byte(glob)
-	for i := 0; i < in.kept.n && len(out) < maxNamed; i++ {
-		if in.kept.fact(i).kind == kind && source.Glob(pattern, in.kept.name(i)) {
-			out = append(out, bytes.Clone(in.kept.name(i)))
+	for i := 0; i < k.n && len(out) < maxNamed; i++ {
+		if k.fact(i).kind == kind && source.Glob(pattern, k.name(i)) {
+			out = append(out, k.name(i))
 		}
 	}
 	return out
 }
+
+// noNames stands for the keys of a keyspace that was too large to keep them.
+func noNames(string, source.Kind) [][]byte { return nil }

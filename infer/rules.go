@@ -271,13 +271,30 @@ func collections(family []*path, at int) merge {
 	if len(m.segment.words) < enough || !sameContent(m.members) {
 		return merge{}
 	}
-	if len(m.segment.words) > maxEnum {
-		for _, w := range m.segment.words {
-			m.segment.seen.add([]byte(w))
-		}
-		m.segment.words = nil
+	if len(m.segment.words) > maxEnum || !canEnumerate(m.segment.words) {
+		m.segment.anyText()
 	}
 	return m
+}
+
+// anyText takes the words of an enumeration for some of any.
+func (s *segment) anyText() {
+	for _, w := range s.words {
+		s.seen.add([]byte(w))
+	}
+	s.words, s.vocab = nil, ""
+}
+
+// canEnumerate reports whether a declaration can list the words.
+func canEnumerate(words []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool {
+		for i := range len(w) {
+			if kinds[w[i]]&(isLower|isUpper|isDigit) == 0 && (i == 0 || w[i] != '-' && w[i] != '_' && w[i] != '.') {
+				return true
+			}
+		}
+		return w == ""
+	})
 }
 
 // sameTTLs: all of them expire, or none.

@@ -25,6 +25,11 @@ func (d *Draft) vars() {
 		for _, v := range options.Known.Vars {
 			types[v.Name] = v.Type.String()
 		}
+		for name := range placeholders(options.Known) { // without a var: a text, and a var of that name would change it
+			if _, isVar := types[name]; !isVar {
+				types[name] = ""
+			}
+		}
 	}
 	for _, e := range d.Entries {
 		for i := range e.tokens {
@@ -37,6 +42,30 @@ func (d *Draft) vars() {
 		e.Pattern = spell(e.tokens)
 	}
 	d.listVars(types, options)
+}
+
+// placeholders are the names of those in all patterns.
+func placeholders(ks *keyspace.Keyspace) map[string]bool {
+	names := map[string]bool{}
+	add := func(p *pattern.Pattern) {
+		for _, t := range tokensOf(p.String(), nil) {
+			if t.class != 0 {
+				names[t.name] = true
+			}
+		}
+	}
+	for _, k := range ks.Keys {
+		add(k.Pattern)
+	}
+	for _, e := range ks.Entries {
+		for _, p := range e.Was {
+			add(p)
+		}
+	}
+	for _, c := range ks.Channels {
+		add(c.Pattern)
+	}
+	return names
 }
 
 var typeNames = set("text int float bool bytes uuid ulid hex slug date timestamp unix_s unix_ms json")
@@ -352,7 +381,9 @@ func (d *Draft) mend(ks *keyspace.Keyspace) bool {
 		case f.Code == "KW130" && !e.reserved:
 			e.reserved = true
 		case f.Code == "KW124" && d.declareTexts(e):
-		case f.Severity != finding.Error:
+		case f.Code == "KW129":
+			d.narrow(e, f.Message)
+		case silencedHere[f.Code]:
 			e.silenced = append(e.silenced, f.Code)
 		default:
 			d.drop(e, f.Message)
@@ -361,6 +392,10 @@ func (d *Draft) mend(ks *keyspace.Keyspace) bool {
 	}
 	return changed
 }
+
+// silencedHere are warnings about how keys are called, at the entry: live keys are
+// called as they are.
+var silencedHere = set("KW125 KW126 KW128 KW131")
 
 // dropSmallest leaves out the entry with the fewest keys.
 func (d *Draft) dropSmallest(why string) bool {
@@ -500,6 +535,9 @@ func joint(a, b segment) (segment, bool) {
 	case words(a) != nil && words(b) != nil:
 		out.words = slices.Compact(slices.Sorted(slices.Values(slices.Concat(words(a), words(b)))))
 		out.vocab = orElse(a.vocab, b.vocab)
+		if len(out.words) > maxEnum && out.vocab == "" || !canEnumerate(out.words) {
+			out.anyText()
+		}
 	}
 	return out, true
 }
