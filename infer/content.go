@@ -13,12 +13,14 @@ import (
 
 // content is what is known of the values of a group's keys.
 type content struct {
-	whole   sketch // of a string
-	member  sketch // of a list, set or zset
-	fields  fields // of a hash, a stream, or a JSON object
-	scores  scores // of a zset
-	largest int    // bytes of the longest string
-	objects int    // strings that are JSON objects
+	whole    sketch // of a string
+	member   sketch // of a list, set or zset
+	fields   fields // of a hash, a stream, or a JSON object
+	scores   scores // of a zset
+	largest  int    // bytes of the longest string
+	objects  int    // strings that are JSON objects
+	sketches int    // strings that are HyperLogLogs
+	bits     int    // strings of bytes that are no text
 }
 
 // fields are the fields of hashes or of JSON objects.
@@ -47,6 +49,11 @@ func (c *content) add(kind source.Kind, v *source.Value) {
 	case source.String:
 		c.whole.add(v.Str)
 		c.largest = max(c.largest, len(v.Str))
+		if bytes.HasPrefix(v.Str, []byte("HYLL")) {
+			c.sketches++
+		} else if len(v.Str) > 0 && looksLike(v.Str) == 0 {
+			c.bits++
+		}
 		c.object(v)
 	case source.Hash, source.Stream:
 		c.fields.add(v)
@@ -139,6 +146,8 @@ func (c *content) merge(o *content) {
 	c.member.merge(&o.member)
 	c.largest = max(c.largest, o.largest)
 	c.objects += o.objects
+	c.sketches += o.sketches
+	c.bits += o.bits
 	c.scores.merge(&o.scores)
 	c.fields.merge(&o.fields)
 }
@@ -250,6 +259,24 @@ func (s *scores) typ() string {
 	}
 	return "int"
 }
+
+// Scores of a geo set are 52 bits of a geohash. Few are below 2^44 (places at the
+// edge of the map); times in milliseconds all are, times in microseconds are of a
+// few years.
+const (
+	leastGeo     = 1 << 44
+	mostGeo      = 1 << 52
+	microsOf2015 = 1.42e15
+	microsOf2035 = 2.05e15
+)
+
+// geo reports whether the scores may be those of GEOADD.
+func (s *scores) geo() bool {
+	return s.n > 0 && !s.fraction && s.min >= leastGeo && s.max < mostGeo
+}
+
+// micros reports whether the scores may as well be times in microseconds.
+func (s *scores) micros() bool { return s.min >= microsOf2015 && s.max <= microsOf2035 }
 
 // look is one form a value may have; a value may have several.
 type look uint16

@@ -264,6 +264,9 @@ func (e *Entry) nameless() bool {
 // language does not have.
 func (e *Entry) describe() bool {
 	e.Guesses, e.Props = slices.Clone(e.notes), nil
+	if e.path.software != "" {
+		e.guess("kept by %s, for this application", e.path.software)
+	}
 	e.TTL = e.path.ttl.text(e)
 	describe, known := describers[e.path.kind()]
 	if !known {
@@ -315,6 +318,14 @@ func (e *Entry) str(c *content) {
 	e.Type = "string"
 	typ := c.whole.typ(0)
 	switch {
+	case c.sketches > 0 && c.sketches == c.whole.n:
+		e.guess("HyperLogLogs (PFADD), by the head of the values")
+		e.prop("value", "bytes")
+		return
+	case c.bits > 0 && 2*c.bits > c.whole.n && e.says(bitWords):
+		e.guess("bitmaps (SETBIT), by the name and values that are no text")
+		e.prop("value", "bytes")
+		return
 	case isLock(e.path) && e.path.ttl.max <= 24*time.Hour && c.largest <= longestToken && typ != "json" && !e.derived():
 		e.Type = "lock"
 		e.guess("a lock, by its name and its TTL")
@@ -402,6 +413,13 @@ func (e *Entry) set(c *content) {
 
 func (e *Entry) zset(c *content) {
 	e.Type = "zset"
+	if c.scores.geo() && (!c.scores.micros() || e.says(geoWords)) {
+		e.guess("places (GEOADD), by scores that are geohashes")
+		e.guessIndex()
+		e.prop("member", c.member.typ(0))
+		e.prop("score", "int")
+		return
+	}
 	if e.says(rankWords) && c.scores.typ() != "unix_s" && c.scores.typ() != "unix_ms" {
 		e.Type = "ranking"
 		e.guess("a ranking, by its name")

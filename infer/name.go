@@ -127,6 +127,8 @@ func nameRun(tokens []token, members []int, nouns, soft, all []string) {
 		t := &tokens[things[k]]
 		if back := len(things) - 1 - k; back < len(words) {
 			t.name = t.called(words[len(words)-1-back])
+		} else if len(t.words) > 1 && len(words) > 0 {
+			t.name = t.called(words[len(words)-1])
 		} else {
 			t.name = t.called("")
 		}

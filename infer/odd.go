@@ -17,10 +17,10 @@ func (d *Draft) without(paths []*path) []*path {
 	families := d.families(paths)
 	for _, p := range paths {
 		if why := cmp.Or(p.slipOf(paths), p.slipOfKnown(families)); why != "" {
-			d.leave([]*path{p}, spell(p.tokens()), why)
+			d.leave([]*path{p}, p.text(), why)
 			gone[p] = true
 		} else if w, of := p.typoOf(families); w != "" {
-			d.leave([]*path{p}, spell(p.tokens()), fmt.Sprintf("guess: a typo of %s? %s has it", w, of))
+			d.leave([]*path{p}, p.text(), fmt.Sprintf("guess: a typo of %s? %s has it", w, of))
 			gone[p] = true
 		}
 	}
@@ -49,7 +49,7 @@ func (d *Draft) families(paths []*path) []family {
 		}
 	}
 	for _, p := range paths { // those with most keys come first
-		f := family{sep: p.sep, keys: p.keys, name: spell(p.tokens())}
+		f := family{sep: p.sep, keys: p.keys, name: p.text()}
 		for _, s := range p.segments {
 			w := ""
 			if word(s.shape) {
@@ -156,7 +156,7 @@ func (p *path) slipOf(paths []*path) string {
 			continue
 		}
 		if p.nearly(q) {
-			return fmt.Sprintf("guess: a mistake? %s are written as %s", plural(q.keys, "key"), spell(q.tokens()))
+			return fmt.Sprintf("guess: a mistake? %s are written as %s", plural(q.keys, "key"), q.text())
 		}
 	}
 	return ""

@@ -54,7 +54,7 @@ func (t *tree) paths() []*path {
 				continue
 			}
 			open, inner, shut := braces([]byte(shape))
-			walk(c, sep, append(segments, constant(segment{open: string(open), shut: string(shut), shape: string(inner), seen: c.seen})))
+			walk(c, sep, append(segments, constant(segment{open: string(open), shut: string(shut), shape: string(inner), seen: c.seen}, c.visits)))
 		}
 	}
 	walk(&t.root, "", nil)
@@ -62,15 +62,33 @@ func (t *tree) paths() []*path {
 }
 
 // constant takes a number within a word for a part of the word if it was always
-// the same one: md5sum2, v3.
-func constant(s segment) segment {
+// the same one: md5sum2, v3; app1_user where many keys begin so.
+func constant(s segment, keys int64) segment {
 	if pure(s.shape) || word(s.shape) || s.seen.varied || len(s.seen.first) == 0 || len(s.seen.first) > maxSegment {
 		return s
 	}
-	if bits.OnesCount64(s.seen.lens) == 1 && !strings.ContainsRune(s.shape, rune(uuid)) && len(s.seen.first) <= 8 {
+	short := len(s.seen.first) <= 8 && !strings.ContainsRune(s.shape, rune(uuid))
+	if oneBit(s.seen.lens) != 0 && short || keys >= manyOfOne && len(s.seen.first) < len(s.shape)+maxConstant && hasNoLong(s.shape) {
 		s.shape = string(s.seen.first)
 	}
 	return s
+}
+
+// manyOfOne is how many keys must have the same number within a word for it to be
+// a part of the word; maxConstant, how many more bytes than one it has at most.
+const (
+	manyOfOne   = 8
+	maxConstant = 2
+)
+
+// hasNoLong: no class but numbers.
+func hasNoLong(shape string) bool {
+	for i := range len(shape) {
+		if c := shape[i]; isClass(c) && class(c) != number && class(c) != digits {
+			return false
+		}
+	}
+	return true
 }
 
 // generalise merges paths that differ in one segment only, where what differs is
@@ -155,6 +173,13 @@ func anyNumber(shape string) string {
 
 func isNumber(c class) bool {
 	return c == number || c == digits || c == seconds || c == millis || c == decimal
+}
+
+// text is the path as a pattern.
+func (p *path) text() string {
+	tokens := p.tokens()
+	nameTokens(tokens)
+	return spell(tokens)
 }
 
 // absorb takes the keys of another path, whose segments are wider or the same.

@@ -19,7 +19,7 @@ type merge struct {
 type rule func(family []*path, at int) merge
 
 // rules decide what is data. The first that applies is taken.
-var rules = []rule{numbers, forms, texts, mixtures, standIns, vocabulary, strays, collections}
+var rules = []rule{numbers, forms, texts, mixtures, standIns, vocabulary, strays, collections, matrix}
 
 // numbers: digits of any kind are one number; a date among them is not.
 func numbers(family []*path, at int) merge {
@@ -295,6 +295,54 @@ func canEnumerate(words []string) bool {
 		}
 		return w == ""
 	})
+}
+
+// Bounds of a matrix: how many words, with how many keys each, and how far their
+// numbers of keys may be apart.
+const (
+	leastInMatrix = 3
+	keysInMatrix  = 4
+	evenly        = 0.8
+)
+
+// matrix: a few words that lead to as many keys of the same form each:
+// feature:ai:7, feature:beta:7, feature:dark:7. Words that say what is kept are
+// names whatever the counts.
+func matrix(family []*path, at int) merge {
+	if at == 0 || at == len(family[0].segments)-1 {
+		return merge{}
+	}
+	bySignature := map[string][]*path{}
+	for _, p := range family {
+		s := p.segments[at]
+		if word(s.shape) && s.shape != "" && p.keys >= keysInMatrix && p.behindIsData(at) {
+			bySignature[p.signature()] = append(bySignature[p.signature()], p)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(bySignature)) {
+		members := bySignature[name]
+		least, most, named := members[0].keys, members[0].keys, false
+		longest, shortest := members[0].ttl.max, members[0].ttl.max
+		for _, p := range members {
+			least, most = min(least, p.keys), max(most, p.keys)
+			longest, shortest = max(longest, p.ttl.max), min(shortest, p.ttl.max)
+			named = named || slices.ContainsFunc(wordsOf(p.segments[at].shape), func(w string) bool { return generic[w] })
+		}
+		if len(members) < leastInMatrix || named || float64(least) < evenly*float64(most) || float64(shortest) < evenly*float64(longest) {
+			continue
+		}
+		s := enumeration("")(members, at)
+		if len(s.words) > mostWords || !canEnumerate(s.words) {
+			s.anyText()
+		}
+		return merge{members, s}
+	}
+	return merge{}
+}
+
+// behindIsData: the segment after this one is data, or has some in it.
+func (p *path) behindIsData(at int) bool {
+	return hasClass(p.segments[at+1].shape) || len(p.segments[at+1].words) > 0
 }
 
 // sameTTLs: all of them expire, or none.

@@ -73,10 +73,11 @@ var kinds = func() (t [256]byte) {
 // separators part a key into segments; the first one a key has is its own.
 const separators = ":/|"
 
-// separatorOf is the separator of a key, 0 if it has none.
+// separatorOf is the separator of a key, 0 if it has none. A dot is one where
+// there is no other, in a name like conf.cdn.opt7 and not in an address.
 func separatorOf(name []byte) byte {
-	best := byte(0)
-	for _, c := range name {
+	best, dots := byte(0), 0
+	for i, c := range name {
 		switch c {
 		case ':':
 			return ':'
@@ -86,7 +87,20 @@ func separatorOf(name []byte) byte {
 			if best == 0 {
 				best = '|'
 			}
+		case '.':
+			if dots >= 0 && i > 0 && i < len(name)-1 && kinds[name[i-1]]&(isLower|isUpper) != 0 {
+				dots++
+				continue
+			}
+			dots = -1 << 30
+		default:
+			if kinds[c]&(isLower|isUpper|isDigit) == 0 && c != '_' && c != '-' {
+				dots = -1 << 30
+			}
 		}
+	}
+	if best == 0 && dots >= 2 {
+		return '.'
 	}
 	return best
 }

@@ -180,18 +180,18 @@ func (d *Draft) leftovers(w *writer) {
 	w.line("")
 	w.line("# Not declared:")
 	for _, l := range d.Left {
-		w.line("#   %s", finding.Printable(d.leftover(l)))
+		w.line("#   %s", finding.Printable(l.String()))
 	}
 }
 
-// leftover is one line about what is not declared.
-func (d *Draft) leftover(l Left) string {
+// String is one line about what is not declared.
+func (l Left) String() string {
 	var parts []string
 	if l.What != "" {
 		parts = append(parts, l.What)
 	}
 	if l.Keys > 0 {
-		n := d.counted(l.Keys)
+		n := plural(l.Keys, "key")
 		if len(l.Example) > 0 {
 			n += ", like " + shown(l.Example)
 		}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,9 +12,11 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/infer"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/format"
 	"github.com/keywright/keywright/source/rdb"
 	"github.com/spf13/cobra"
 )
@@ -54,6 +57,9 @@ the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = append(args, "")[0]
+			if err := o.refuse(); err != nil {
+				return err
+			}
 			read := a.draft
 			if c.Flags().Changed("from-doc") {
 				read = a.draftPage
@@ -71,6 +77,17 @@ the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
 	c.Flags().StringVar(&o.page, "from-doc", "", "a Markdown page (or -) that documents keys, instead of a source")
 	c.Flags().StringVar(&o.to, "to", "", "write the result to this file instead of standard output")
 	return c
+}
+
+// refuse says before anything is read that the result could not be written.
+func (o *inferring) refuse() error {
+	if o.to == "" || o.to == o.merge {
+		return nil
+	}
+	if _, err := os.Lstat(o.to); err == nil {
+		return &exit{exitRefused, o.to + " exists already and is left as it is", "name another file, or merge into it with --merge " + o.to}
+	}
+	return nil
 }
 
 // draft reads the keys and drafts. Without a text nothing could be read; with
@@ -100,7 +117,7 @@ func (a *app) draft(ctx context.Context, o *inferring) ([]byte, error) {
 			return nil, err
 		}
 	}
-	a.say("drafted %d entries from %d keys of %s", len(d.Entries), d.All.Keys-d.Known.Keys, sum.Server)
+	a.sayDrafted(d, sum.Server, known != nil)
 	switch {
 	case ctx.Err() != nil:
 		return text, &exit{exitInterrupted, "interrupted: the draft covers what was seen until then", ""}
@@ -110,6 +127,63 @@ func (a *app) draft(ctx context.Context, o *inferring) ([]byte, error) {
 		return text, &exit{exitPartial, "not everything was seen: " + strings.Join(sum.Incomplete, "; "), o.again()}
 	}
 	return text, nil
+}
+
+func entries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return terminal.Count(int64(n)) + " entries"
+}
+
+// mostLeft is how many lines about undeclared keys are said of a merge, whose
+// result has no comment about them.
+const mostLeft = 10
+
+// sayDrafted says how much of the keyspace the draft covers, and what it does not.
+func (a *app) sayDrafted(d *infer.Draft, server string, merged bool) {
+	about := ""
+	if d.About {
+		about = "about "
+	}
+	a.say("drafted %s from %s of %s", entries(len(d.Entries)), terminal.Plural(d.All.Keys, "key"), finding.Printable(server))
+	var ours, foreign, left infer.Count
+	for _, e := range d.Entries {
+		ours.Keys, ours.Bytes = ours.Keys+e.Keys, ours.Bytes+e.Bytes
+	}
+	for _, f := range d.Foreign {
+		foreign.Keys, foreign.Bytes = foreign.Keys+f.Keys, foreign.Bytes+f.Bytes
+	}
+	for _, l := range d.Left {
+		left.Keys, left.Bytes = left.Keys+l.Keys, left.Bytes+l.Bytes
+	}
+	for _, part := range []struct {
+		what string
+		infer.Count
+	}{{"drafted", ours}, {"declared before", d.Known}, {"of other software", foreign}, {"not declared", left}} {
+		if part.Keys > 0 {
+			a.say("  %-18s %s%s", part.what, about, share(part.Count, d.All))
+		}
+	}
+	for i, l := range d.Left {
+		if !merged {
+			break
+		}
+		if i == mostLeft {
+			a.say("  and %s that are not declared", terminal.Plural(int64(len(d.Left)-i), "more group"))
+			break
+		}
+		a.say("  not declared: %s", finding.Printable(l.String()))
+	}
+}
+
+// share is a part of all keys and bytes.
+func share(part, all infer.Count) string {
+	s := terminal.Plural(part.Keys, "key") + " (" + terminal.Percent(float64(part.Keys)/float64(all.Keys)) + ")"
+	if all.Bytes > 0 {
+		s += ", " + terminal.Bytes(part.Bytes) + " (" + terminal.Percent(float64(part.Bytes)/float64(all.Bytes)) + ")"
+	}
+	return s
 }
 
 // draftPage drafts the keys that a page documents.
@@ -129,7 +203,7 @@ func (a *app) draftPage(_ context.Context, o *inferring) ([]byte, error) {
 	if len(d.Entries) == 0 && d.Known.Keys == 0 {
 		return nil, usage("keys are found in tables, code blocks, lists and `inline code`", "%s documents no key", orStdin(o.page))
 	}
-	a.say("drafted %d entries from %s", len(d.Entries), orStdin(o.page))
+	a.say("drafted %s from %s", entries(len(d.Entries)), orStdin(o.page))
 	if known == nil {
 		return d.YAML(), nil
 	}
@@ -187,6 +261,11 @@ func (a *app) merged(d *infer.Draft, original []byte, seen error) ([]byte, error
 	if err != nil {
 		return nil, usage("", "the draft cannot be added: %v", err)
 	}
+	if canonical(original) {
+		if formatted, err := format.Format(text); err == nil {
+			text = formatted
+		}
+	}
 	_, findings := keyspace.Load(fstest.MapFS{declarationName: {Data: text}}, declarationName)
 	for _, f := range findings {
 		if f.Code == "KW008" || f.Severity.String() != "error" { // imports are not there
@@ -199,6 +278,12 @@ func (a *app) merged(d *infer.Draft, original []byte, seen error) ([]byte, error
 	return text, seen
 }
 
+// canonical: as keywright fmt would write it.
+func canonical(text []byte) bool {
+	formatted, err := format.Format(text)
+	return err == nil && bytes.Equal(formatted, text)
+}
+
 func importsAnything(text []byte) bool { return strings.Contains("\n"+string(text), "\nimports:") }
 
 // deliver writes the draft.
@@ -207,8 +292,8 @@ func (a *app) deliver(o *inferring, text []byte) error {
 		_, err := a.out.Raw().Write(text)
 		return err
 	}
-	if _, err := os.Lstat(o.to); err == nil && o.to != o.merge {
-		return &exit{exitRefused, o.to + " exists already and is left as it is", "name another file, or merge into it with --merge " + o.to}
+	if err := o.refuse(); err != nil { // made while the keys were read
+		return err
 	}
 	if err := replaceText(o.to, text); err != nil {
 		return err
