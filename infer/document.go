@@ -15,7 +15,11 @@ import (
 // does not say is said so; nothing is looked up.
 func FromPage(text []byte, options Options) *Draft {
 	d := &Draft{Package: options.Package, page: true, options: options}
-	for _, k := range page.Read(text) {
+	read := page.Read(text)
+	for _, p := range read.Passed {
+		d.Passed = append(d.Passed, fmt.Sprintf("line %d: %s: %s", p.Line, p.Text, p.Why))
+	}
+	for _, k := range read.Keys {
 		if options.Known != nil && declares(options.Known, k.Pattern) {
 			d.Known.Keys++
 			continue
@@ -70,7 +74,11 @@ func documented(k page.Key) *Entry {
 	if e.Type == channel {
 		return e
 	}
-	if e.TTL == "" {
+	switch {
+	case k.Doubt != "":
+		e.TTL = "any"
+		e.guess("%s: which is it?", k.Doubt)
+	case e.TTL == "":
 		e.TTL = "any"
 		e.guess("the page gives no TTL: somebody must decide")
 	}

@@ -27,6 +27,7 @@ type Draft struct {
 	Entries []*Entry
 	Foreign []Foreign
 	Left    []Left
+	Passed  []string // lines of a page that look like keys and were not taken for some
 
 	page     bool // it comes from a page
 	options  Options

@@ -174,13 +174,22 @@ func (e *Entry) writeChannel(w *writer) {
 
 // leftovers writes what is not declared, as comments.
 func (d *Draft) leftovers(w *writer) {
-	if len(d.Left) == 0 {
-		return
-	}
-	w.line("")
-	w.line("# Not declared:")
+	var lines []string
 	for _, l := range d.Left {
-		w.line("#   %s", finding.Printable(l.String()))
+		lines = append(lines, l.String())
+	}
+	for _, part := range []struct {
+		title string
+		lines []string
+	}{{"Not declared:", lines}, {"Passed over on the page:", d.Passed}} {
+		if len(part.lines) == 0 {
+			continue
+		}
+		w.line("")
+		w.line("# %s", part.title)
+		for _, l := range part.lines {
+			w.line("#   %s", finding.Printable(l))
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package page
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -36,6 +37,49 @@ func command(t string) (name string, args []string) {
 		return "", nil
 	}
 	return name, words[1:]
+}
+
+// arrow is what stands before a command in a sequence diagram: App->>Redis: GET x;
+// step is what a page writes before one in a table of steps: save → SET x.
+var (
+	arrow = regexp.MustCompile(`^.*-{1,2}>{1,2}[+-]?\s*(?i:redis|valkey|cache|kv|\w*redis\w*)\s*:\s*(.*)$`)
+	step  = regexp.MustCompile(`^.*(?:→|->|=>)\s*([A-Z]{2,}\s.*)$`)
+	call  = regexp.MustCompile(`^([A-Za-z]+)\((.*)\)\s*$`)
+)
+
+// anyCommand is a command in a line of code, alone or in a diagram.
+func anyCommand(t, lang string) (name string, args []string) {
+	if m := arrow.FindStringSubmatch(t); m != nil {
+		text := m[1]
+		if f := call.FindStringSubmatch(text); f != nil {
+			text = f[1] + " " + strings.ReplaceAll(f[2], ",", " ")
+		}
+		first, rest, _ := strings.Cut(text, " ")
+		return command(strings.ToUpper(first) + " " + rest)
+	}
+	if name, args = command(t); name != "" || isProgram(lang) {
+		return name, args
+	}
+	if m := step.FindStringSubmatch(t); m != nil {
+		return command(m[1])
+	}
+	return "", nil
+}
+
+// reply reads what the server answers to TYPE and TTL.
+func (c *collector) reply(name string, lines []string) {
+	if len(lines) == 0 || len(c.found) == 0 || name != "TYPE" && name != "TTL" && name != "PTTL" {
+		return
+	}
+	last := &c.found[len(c.found)-1]
+	switch answer := strings.TrimSpace(lines[0]); {
+	case name == "TYPE":
+		if slices.Contains([]string{"string", "hash", "list", "set", "zset", "stream"}, strings.Trim(answer, `"`)) {
+			last.typ = strings.Trim(answer, `"`)
+		}
+	case strings.HasPrefix(answer, "(integer) -1") && !strings.HasPrefix(answer, "(integer) -1"+"0"):
+		last.ttl = orElse(last.ttl, "none")
+	}
 }
 
 // arguments splits a command line at blanks, with quotes and braces kept
@@ -134,13 +178,98 @@ func ttlOf(args []string, i int, per int64) string {
 var literal = regexp.MustCompile("(?:[frbu$@]{1,2})?(\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\\n]|\\\\.)*'|`(?:[^`\\\\\n]|\\\\.)*`)")
 
 var (
-	joined  = regexp.MustCompile(`^\s*[+.]\s*([A-Za-z_$][\w.$]*(?:\([^()]*\))?)`)
-	joiner  = regexp.MustCompile(`^\s*[+.]\s*`)
+	joined  = regexp.MustCompile(`^\s*(?:\+|\.\s)\s*([A-Za-z_$][\w.$]*(?:\([^()]*\))?)`)
+	joiner  = regexp.MustCompile(`^\s*(?:\+|\.\s)\s*`)
 	called  = regexp.MustCompile(`\.?\b([A-Za-z_]\w*)\s*\(\s*(?:(?:ctx|context|c\.Context\(\)|context\.Background\(\)|redis_client|client|conn)\s*,\s*)?(?:[A-Za-z_.]+\()?$`)
 	named   = regexp.MustCompile(`(?i)(?:key|prefix|pattern|channel|topic|name|lock|cache)\w*["']?\s*(?::=|=>|[:=]|\()\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
 	returns = regexp.MustCompile(`(?:\breturn\b|=>|->)\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
 	formats = regexp.MustCompile(`%[-+0-9.]*[sdvi]`)
 )
+
+// inChannels: a line of settings that lists channels.
+var inChannels = regexp.MustCompile(`(?i)["']?(?:channels|topics)["']?\s*[:=]\s*[{\[][^}\]]*$`)
+
+// springCall is a call of Spring's templates, railsCall one of Rails' cache.
+var (
+	springCall  = regexp.MustCompile(`opsFor(Hash|Set|ZSet|List|Value|Geo|Stream|HyperLogLog)\(\)\s*\.\w+\(\s*(?:[A-Za-z_.]+\()?$`)
+	springTypes = map[string]string{"Hash": "hash", "Set": "set", "ZSet": "zset", "List": "list", "Value": "string", "Geo": "zset", "Stream": "stream", "HyperLogLog": "string"}
+	railsCall   = regexp.MustCompile(`Rails\.cache\.(?:write|read|fetch|exist\?)\(?\s*$`)
+)
+
+// remark is the comment behind the code of a line.
+var remark = regexp.MustCompile(`^[^"'\x60]*?(?://|\s#|\s--|/\*)\s*(.*?)\s*(?:\*/)?$`)
+
+// program reads a line of a program: its strings, and what the comment behind
+// them says of the one key among them.
+func (c *collector) program(l string, at candidate) {
+	l = c.resolved(l)
+	before := len(c.found)
+	c.strings(l, at)
+	last := strings.LastIndexAny(l, "\"'`")
+	if len(c.found) > before+1 || last < 0 {
+		return
+	}
+	m := remark.FindStringSubmatch(l[last+1:])
+	if m == nil {
+		return
+	}
+	if len(c.found) == before { // a word or two with a comment that tells a type
+		if list := literal.FindAllStringSubmatch(l, -1); len(list) == 1 && typeIn(m[1]) != "" {
+			at.place, at.doc = inListing, ""
+			c.add(strings.Trim(list[0][1], "\"'`"), at)
+		}
+	}
+	if len(c.found) != before+1 {
+		return
+	}
+	one := &c.found[before]
+	one.typ = orElse(one.typ, typeIn(m[1]))
+	one.ttl = orElse(one.ttl, ttlOfRemark(m[1]))
+	one.doc = orElse(one.doc, plainText(m[1]))
+}
+
+// constant is a string that a program gives a name in capitals.
+var (
+	constant   = regexp.MustCompile(`\b([A-Z][A-Z0-9_]{3,})\s*(?::\s*\w+\s*)?=\s*["']([^"'\s]+)["']`)
+	constantIn = regexp.MustCompile(`\b(?:[A-Za-z]\w*\.)?([A-Z][A-Z0-9_]{3,})\b`)
+	keyName    = regexp.MustCompile(`(?:KEY|PREFIX)(?:_|$)|^(?:KEY|CACHE|LOCK)_`)
+)
+
+// maxConstants bounds those of a page.
+const maxConstants = 500
+
+// constants remembers the strings that a block names, and takes those that are
+// the beginning of keys for keys.
+func (c *collector) constants(b block) {
+	for i, l := range b.code {
+		for _, m := range constant.FindAllStringSubmatch(l, -1) {
+			if !strings.ContainsAny(m[2], ":/") || len(c.consts) >= maxConstants {
+				continue
+			}
+			if c.consts == nil {
+				c.consts = map[string]string{}
+			}
+			c.consts[m[1]] = m[2]
+			if strings.HasSuffix(m[2], ":") && strings.Count(m[2], ":") > 1 && keyName.MatchString(m[1]) {
+				c.add(m[2]+"{}", candidate{place: inListing, line: b.line + i, section: b.section})
+			}
+		}
+	}
+}
+
+// resolved is a line with the strings that its names in capitals stand for.
+func (c *collector) resolved(l string) string {
+	if len(c.consts) == 0 || constant.MatchString(l) {
+		return l
+	}
+	return constantIn.ReplaceAllStringFunc(l, func(m string) string {
+		name := m[strings.LastIndexByte(m, '.')+1:]
+		if v := c.consts[name]; v != "" {
+			return `"` + v + `"`
+		}
+		return m
+	})
+}
 
 // strings reads the strings of a program's line.
 func (c *collector) strings(l string, at candidate) {
@@ -150,20 +279,31 @@ func (c *collector) strings(l string, at candidate) {
 			return
 		}
 		before, text, rest := l[:i+m[0]], l[i+m[2]+1:i+m[3]-1], l[i+m[1]:]
-		raw, used := together(text, rest)
+		raw, used := formatted(text, rest)
+		if used == 0 {
+			raw, used = together(strftimed(text), rest)
+		}
 		here := at
 		here.doc = ""
 		verb := ""
 		if f := called.FindStringSubmatch(before); f != nil {
 			verb = strings.ToUpper(f[1])
 		}
-		switch typ, known := verbOf(verb); {
+		typ, known := verbOf(verb)
+		if m := springCall.FindStringSubmatch(before); m != nil {
+			typ, known = springTypes[m[1]], true
+		} else if railsCall.MatchString(before) {
+			typ, known = "string", true
+		}
+		switch {
 		case known:
 			here.place, here.typ = inCommand, typ
 			here.ttl = ttlInCall(verb, rest[used:])
 		case strings.Contains(strings.ToLower(verb), "lock") && !strings.Contains(strings.ToLower(verb), "key"):
 			i += m[1] + used
 			continue // the name of a lock, from which a library makes the key
+		case inChannels.MatchString(before):
+			here.place, here.typ = inListing, "channel"
 		case named.MatchString(before), returns.MatchString(before):
 			here.place = inListing
 			here.ttl = ttlIn(rest, false, false)
@@ -171,12 +311,32 @@ func (c *collector) strings(l string, at candidate) {
 		if here.place == inCommand && !strings.ContainsAny(raw, ":/") && !strings.ContainsAny(raw, "{$%#") {
 			here.place = inProse // a word alone may be a field, a command, anything
 		}
-		if formats.MatchString(raw) {
+		if formats.MatchString(raw) && !strings.Contains(raw, "{YYYY") {
 			raw = withArguments(raw, rest[used:])
 		}
 		c.add(raw, here)
 		i += m[1] + used
 	}
+}
+
+// withinCall is what is left of the arguments of a call.
+func withinCall(rest string) string {
+	depth := 0
+	for i := range len(rest) {
+		switch rest[i] {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			if depth--; depth < 0 {
+				return rest[:i]
+			}
+		case '/', '#':
+			if depth == 0 && (rest[i] == '#' || strings.HasPrefix(rest[i:], "//")) {
+				return rest[:i]
+			}
+		}
+	}
+	return rest
 }
 
 // verbOf is what a method of a client tells: hSet, zadd, setEx, opsForHash.
@@ -221,9 +381,66 @@ func literalAfter(rest string) []string {
 	return []string{whole, rest[len(m)+l[2]+1 : len(m)+l[3]-1]}
 }
 
+// strftime are the layouts of days that Python's formats have.
+var (
+	strftime  = regexp.MustCompile(`\{([^{}:%!]+)(?:![rsa])?:(%[^{}]*)\}`)
+	strftimes = map[string]string{"%Y-%m-%d": "{YYYY-MM-DD}", "%Y%m%d": "{YYYYMMDD}", "%Y-%m": "{YYYY-MM}", "%Y%m": "{YYYYMM}", "%Y": "{YYYY}", "%F": "{YYYY-MM-DD}"}
+)
+
+// strftimed is a string whose days are placeholders: {date:%Y-%m-%d}.
+func strftimed(text string) string {
+	return strftime.ReplaceAllStringFunc(text, func(m string) string {
+		parts := strftime.FindStringSubmatch(m)
+		if p := strftimes[parts[2]]; p != "" {
+			return p
+		}
+		return "{" + holeName(parts[1]) + "}"
+	})
+}
+
+var (
+	formatCall = regexp.MustCompile(`^\s*\.format\(([^()]*(?:\([^()]*\)[^()]*)*)\)`)
+	formatHole = regexp.MustCompile(`\{(\w*)(?:![rsa])?(?::[^{}]*)?\}`)
+)
+
+// formatted fills in the names of Python's "a:{}".format(b). used is 0 if it is
+// no such call.
+func formatted(text, rest string) (raw string, used int) {
+	m := formatCall.FindStringSubmatch(rest)
+	if m == nil {
+		return text, 0
+	}
+	args := strings.Split(m[1], ",")
+	next := 0
+	raw = formatHole.ReplaceAllStringFunc(strftimed(text), func(hole string) string {
+		name := formatHole.FindStringSubmatch(hole)[1]
+		if _, isDate := dateForms[strings.ToLower(strings.Trim(hole, "{}"))]; isDate {
+			return hole
+		}
+		if name == "" || allDigits(name) {
+			i := next
+			next++
+			if name != "" {
+				i = int(name[0] - '0')
+			}
+			if i < len(args) {
+				name = holeName(strings.TrimSpace(args[i]))
+			}
+		}
+		return "{" + name + "}"
+	})
+	return raw, len(m[0])
+}
+
+func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
+
 // withArguments names the %s of a format after the arguments behind it.
 func withArguments(raw, rest string) string {
-	args := strings.Split(strings.TrimLeft(rest, " ,%("), ",")
+	rest = strings.TrimLeft(rest, " ")
+	if !strings.HasPrefix(rest, ",") && !strings.HasPrefix(rest, "%") { // a format alone
+		return raw
+	}
+	args := strings.Split(withinCall(strings.TrimLeft(rest, " ,%(")), ",")
 	i := 0
 	return formats.ReplaceAllStringFunc(raw, func(string) string {
 		name := ""

@@ -92,15 +92,23 @@ func (s *shape) meta() bool {
 	return generic >= 2 && others == 0
 }
 
+// netWords are schemes that keys begin with, too, where a plain word follows.
+var netWords = set("ws host image data error info debug warning note")
+
+// isWord: letters only.
+func (p part) isWord() bool { return !p.hasHole() && wordOnly.MatchString(p.text()) }
+
+var wordOnly = regexp.MustCompile(`^[a-z_]{4,}$`)
+
 // notAKey: what is written like a key and is something else.
 func (s *shape) notAKey() bool {
 	root := strings.ToLower(s.root())
 	switch {
 	case strings.Contains(s.raw, "://"), strings.HasPrefix(s.raw, "-"), strings.HasPrefix(s.raw, "/"), strings.HasPrefix(s.raw, "."), strings.HasPrefix(s.raw, "@"):
 		return true
-	case len(s.parts) == 2 && schemes[root]:
+	case len(s.parts) == 2 && schemes[root] && !(netWords[root] && s.parts[1].isWord()):
 		return true
-	case schemes[root] && !s.parts[0].hasHole() && alwaysSchemes[root]:
+	case alwaysSchemes[root] && !s.parts[0].hasHole():
 		return true
 	}
 	if len(s.parts) == 2 && s.sep == ":" {
@@ -114,6 +122,28 @@ func (s *shape) notAKey() bool {
 	}
 	return s.sep == "/" && (fileForm.MatchString(s.parts[len(s.parts)-1].text()) || pathRoots[root])
 }
+
+// portRoots end the names of what listens at a port.
+var portRoots = regexp.MustCompile(`(?i)(gateway|exporter|sentinel|broker|proxy|server|service|host|redis|valkey|rabbitmq|kafka|zookeeper|nginx|grafana|prometheus|postgres|mysql|mongo|elastic|localhost|api|node|app|web|db)(-?\d+)?$`)
+
+// isPort: a host and a port.
+func (s *shape) isPort() bool {
+	if len(s.parts) != 2 || s.sep != ":" || s.parts[0].hasHole() || !portForm.MatchString(s.parts[1].raw()) {
+		return false
+	}
+	n, err := strconv.Atoi(s.parts[1].raw())
+	return err == nil && n >= 1000 && n < 1<<16 && portRoots.MatchString(s.parts[0].text())
+}
+
+// endsInGlob: a star at the end, or a whole segment, stands for what varies.
+func (s *shape) endsInGlob() bool {
+	return !slices.ContainsFunc(s.parts, func(p part) bool {
+		return len(p) > 1 && slices.ContainsFunc(p, func(x piece) bool { return x.hole && x.name == "" && !x.value })
+	})
+}
+
+// lettered: it begins with a letter.
+func (s *shape) lettered() bool { return rootForm.MatchString(s.root()) }
 
 // raw is the segment with its values.
 func (p part) raw() string { return p.text() }
@@ -265,6 +295,18 @@ func (s *shape) print(enums map[int][]string) (string, map[string]string) {
 		}
 	}
 	return hashTagged(b.String()), types
+}
+
+// narrow keeps placeholders of one segment apart: none has the byte that the next
+// word begins with.
+func (s *shape) narrow() {
+	for _, p := range s.parts {
+		for i := range p {
+			if p[i].hole && !p[i].value && p[i].typ == "" && i+1 < len(p) && !p[i+1].hole {
+				p[i].typ = "/[^" + regexp.QuoteMeta(p[i+1].lit[:1]) + `:\/]+/`
+			}
+		}
+	}
 }
 
 // escape keeps braces that are a hash tag for hashTagged to find.

@@ -12,6 +12,7 @@ package page
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -25,20 +26,39 @@ type Key struct {
 	Doc     string            // the page's line about it
 	Section string            // the heading it stands under
 	Example string            // a concrete key on the page
+	Doubt   string            // what the page contradicts itself in
 	Line    int               // where it is named first
+}
+
+// Passed is what looks like a key and was not taken for one.
+type Passed struct {
+	Line int
+	Text string
+	Why  string
+}
+
+// Page is what a page documents.
+type Page struct {
+	Keys   []Key
+	Passed []Passed // in the order of the page; at most so many
 }
 
 // maxPage bounds what is read of a page.
 const maxPage = 4 << 20
 
-// Read finds the keys that a page documents.
-func Read(text []byte) []Key {
+// Read finds the keys that a page documents, and what it passed over.
+func Read(text []byte) Page {
 	text = text[:min(len(text), maxPage)]
 	c := &collector{}
 	for _, b := range blocks(string(text)) {
+		if what := gone.FindString(b.section); what != "" {
+			c.pass(b.line, b.section, "the section says "+what)
+			continue
+		}
 		c.block(b)
 	}
-	return c.keys()
+	keys := c.keys()
+	return Page{keys, c.unread(keys)}
 }
 
 // place is where a candidate stood, which says how sure it is a key.
@@ -50,6 +70,9 @@ const (
 	inCommand              // argument of a Redis command or client call, or assigned to a key
 	inColumn               // in the key column of a table
 )
+
+// maybe is in prose that tells a type or a TTL: a key if others begin like it.
+const maybe place = -1
 
 // candidate is one mention of what may be a key.
 type candidate struct {
@@ -64,8 +87,10 @@ type candidate struct {
 
 // collector gathers candidates of a page.
 type collector struct {
-	found []candidate
-	ttls  []labelled // TTLs that tables give by a label
+	found  []candidate
+	ttls   []labelled // TTLs that tables give by a label
+	passed []Passed
+	consts map[string]string // of programs: their strings
 }
 
 // labelled is a TTL of something that a table names in words.
@@ -76,7 +101,31 @@ type labelled struct{ label, ttl string }
 const (
 	maxCandidates = 10_000
 	maxKeys       = 1_500
+	maxPassed     = 200
 )
+
+// pass remembers what is not taken for a key.
+func (c *collector) pass(line int, text, why string) {
+	if len(c.passed) < maxPassed {
+		c.passed = append(c.passed, Passed{line, strings.TrimSpace(text[:min(len(text), 120)]), why})
+	}
+}
+
+// unread is what was passed over and is no key of another line either.
+func (c *collector) unread(keys []Key) []Passed {
+	taken := map[string]bool{}
+	for _, k := range keys {
+		taken[k.Pattern] = true
+	}
+	seen := map[string]bool{}
+	out := slices.DeleteFunc(c.passed, func(p Passed) bool {
+		again := seen[p.Text] || taken[p.Text]
+		seen[p.Text] = true
+		return again
+	})
+	slices.SortStableFunc(out, func(a, b Passed) int { return cmp.Compare(a.Line, b.Line) })
+	return out
+}
 
 func (c *collector) add(raw string, at candidate) {
 	if len(c.found) >= maxCandidates || len(raw) > 300 {
@@ -87,28 +136,66 @@ func (c *collector) add(raw string, at candidate) {
 		return
 	}
 	at.shape = s
-	if !at.plausible() {
+	if why := at.implausible(); why != "" {
+		if s.colons() > 0 && s.hasWord() && why != short {
+			c.pass(at.line, raw, why)
+		}
 		return
 	}
 	c.found = append(c.found, at)
 }
 
-// plausible decides by the place whether a shape is taken for a key.
-func (c *candidate) plausible() bool {
+// short is why a single word, or two, in prose are no key.
+const short = "too little to be a key"
+
+// implausible says why a shape is not taken for a key where it stands, "" if it
+// is.
+func (c *candidate) implausible() string {
 	s := &c.shape
-	if s.meta() || s.notAKey() || c.place < inColumn && len(s.parts) > 1 && s.genericHoles() == len(s.parts)-1 {
-		return false
+	switch {
+	case s.meta(), c.place < inColumn && len(s.parts) > 1 && s.genericHoles() == len(s.parts)-1:
+		return "it is a naming scheme"
+	case s.isPort() && c.place != inCommand:
+		return "it is a host and a port"
+	case s.notAKey():
+		return "it is an address, a version or a file"
+	case isOption[s.raw]:
+		return short
 	}
 	switch c.place {
 	case inColumn:
-		return s.hasWord()
+		if !s.hasWord() {
+			return short
+		}
+		return ""
 	case inCommand:
-		return s.hasWord() && !s.glob
+		if !s.hasWord() {
+			return short
+		} else if s.glob {
+			return "it is a glob"
+		}
+		return ""
 	case inListing:
-		return !s.glob && s.colons() > 0 && s.rooted()
+		if s.glob && !s.endsInGlob() {
+			return "it is a glob"
+		} else if s.colons() == 0 || !s.rooted() && !(s.holes() > 0 && s.lettered()) {
+			return short
+		}
+		return ""
 	}
-	return !s.glob && s.colons() > 0 && s.rooted() && (s.holes() > 0 || s.colons() > 1)
+	switch {
+	case s.glob:
+		return "it is a glob"
+	case c.place == maybe && s.colons() > 0 && s.rooted():
+		return ""
+	case s.colons() > 0 && s.rooted() && (s.holes() > 0 || s.colons() > 1):
+		return ""
+	}
+	return short
 }
+
+// isOption: words of commands.
+var isOption = set("NX XX EX PX GET SET KEEPTTL EXAT PXAT GT LT INCR ZADD XADD PUBLISH SUBSCRIBE STREAMS MAXLEN")
 
 // keys merges the mentions.
 func (c *collector) keys() []Key {
@@ -137,9 +224,10 @@ func (c *collector) keys() []Key {
 	for _, g := range list {
 		k, ok := g.key()
 		if !ok {
+			c.pass(g.line, g.shape.raw, "no pattern of the language says it")
 			continue
 		}
-		if k.TTL == "" && k.Type != "channel" {
+		if k.TTL == "" && k.Type != "channel" && k.Doubt == "" {
 			k.TTL = c.labelledTTL(k.Doc)
 		}
 		out = append(out, k)
@@ -152,13 +240,19 @@ func (c *collector) keys() []Key {
 // nothing that is surely a key: on a page that has such keys they are something
 // else.
 func (c *collector) dropStrays() {
-	roots := map[string]bool{}
+	roots, sure := map[string]bool{}, false
 	for _, m := range c.found {
 		if m.place > inProse {
+			roots[m.shape.root()], sure = true, true
+		}
+	}
+	for _, m := range c.found {
+		if m.place == inProse && m.shape.holes() > 0 {
 			roots[m.shape.root()] = true
 		}
 	}
-	if len(roots) == 0 {
+	c.found = slices.DeleteFunc(c.found, func(m candidate) bool { return m.place == maybe && !roots[m.shape.root()] })
+	if !sure {
 		return
 	}
 	c.found = slices.DeleteFunc(c.found, func(m candidate) bool {
@@ -185,6 +279,7 @@ type merged struct {
 	seen      bool
 	values    map[int][]string // of placeholders, by place
 	example   string
+	given     []said
 }
 
 func (g *merged) add(m candidate) {
@@ -200,12 +295,50 @@ func (g *merged) add(m candidate) {
 		}
 	}
 	g.typ = betterType(g.typ, m.typ)
-	g.ttl = cmp.Or(g.ttl, m.ttl)
+	g.say(m.ttl, m.line)
 	g.doc = cmp.Or(g.doc, m.doc)
 	g.line = min(g.line, m.line)
 	if g.example == "" && m.shape.concrete() {
 		g.example = m.shape.raw
 	}
+}
+
+// said is a TTL that a line gives.
+type said struct {
+	ttl  string
+	line int
+}
+
+// say takes a TTL that a line gives. Two that contradict each other are none.
+func (g *merged) say(ttl string, line int) {
+	if ttl == "" || slices.ContainsFunc(g.given, func(s said) bool { return s.ttl == ttl }) {
+		return
+	}
+	g.given = append(g.given, said{ttl, line})
+	g.ttl = g.given[0].ttl
+}
+
+// hear takes what is said of another key that this one has. An example's own TTL
+// says nothing against the key's.
+func (g *merged) hear(o *merged) {
+	if len(g.given) > 0 {
+		return
+	}
+	for _, s := range o.given {
+		g.say(s.ttl, s.line)
+	}
+}
+
+// doubt says which TTLs contradict each other.
+func (g *merged) doubt() string {
+	if len(g.given) < 2 {
+		return ""
+	}
+	var parts []string
+	for _, s := range g.given {
+		parts = append(parts, fmt.Sprintf("%s (line %d)", s.ttl, s.line))
+	}
+	return "the page gives several TTLs: " + strings.Join(parts, ", ")
 }
 
 // betterType: a lock is a string that is known better.
@@ -234,7 +367,8 @@ func absorb(list []*merged) []*merged {
 		}
 		h := list[into]
 		g.candidate.shape = h.shape
-		h.typ, h.ttl, h.doc = betterType(h.typ, g.typ), cmp.Or(h.ttl, g.ttl), cmp.Or(h.doc, g.doc)
+		h.typ, h.doc = betterType(h.typ, g.typ), cmp.Or(h.doc, g.doc)
+		h.hear(g)
 		h.line = min(h.line, g.line)
 		h.example = cmp.Or(h.example, g.example, concreteOf(&g.shape))
 	}
@@ -287,7 +421,8 @@ func enumerate(list []*merged) []*merged {
 			for _, g := range values {
 				gone[g] = true
 				h.values[at] = append(h.values[at], g.shape.parts[at].text())
-				h.typ, h.ttl, h.doc = betterType(h.typ, g.typ), cmp.Or(h.ttl, g.ttl), cmp.Or(h.doc, g.doc)
+				h.typ, h.doc = betterType(h.typ, g.typ), cmp.Or(h.doc, g.doc)
+				h.hear(g)
 				h.line = min(h.line, g.line)
 				h.example = cmp.Or(h.example, g.shape.raw)
 			}
@@ -299,7 +434,10 @@ func enumerate(list []*merged) []*merged {
 func (g *merged) key() (Key, bool) {
 	pattern, types := g.shape.print(g.values)
 	if !loads(pattern, types) {
-		return Key{}, false
+		g.shape.narrow()
+		if pattern, types = g.shape.print(g.values); !loads(pattern, types) {
+			return Key{}, false
+		}
 	}
 	typ := g.typ
 	if typ == "" || typ == "string" {
@@ -309,5 +447,9 @@ func (g *merged) key() (Key, bool) {
 			typ = "channel"
 		}
 	}
-	return Key{Pattern: pattern, Types: types, Type: typ, TTL: g.ttl, Doc: g.doc, Section: g.section, Example: g.example, Line: g.line}, true
+	ttl := g.ttl
+	if typ == "channel" || g.doubt() != "" {
+		ttl = ""
+	}
+	return Key{Pattern: pattern, Types: types, Type: typ, TTL: ttl, Doubt: g.doubt(), Doc: g.doc, Section: g.section, Example: g.example, Line: g.line}, true
 }

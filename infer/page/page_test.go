@@ -31,7 +31,7 @@ func TestPages(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got strings.Builder
-			for _, k := range page.Read(text) {
+			for _, k := range page.Read(text).Keys {
 				got.WriteString(k.Pattern + " " + cmp.Or(k.Type, "?") + " " + cmp.Or(k.TTL, "?") + "\n")
 			}
 			if d := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); d != "" {
@@ -51,7 +51,7 @@ func TestPlaceholders(t *testing.T) {
 		"user:{id:int}:cart": "user:{id}:cart", "users:{}:cart": "users:{user_id}:cart", "report:YYYY-MM-DD": "report:{day}", "report:2026-01-31": "report:{day}",
 		"report:{YYYYMMDD}": "report:{day}", "用户:{编号}:cart": "用户:{id}:cart", "job-{id}": "job-{id}", "catalog/product/{id}": "catalog/product/{id}", "{jobs}:ready": "{jobs}:ready",
 	} {
-		keys := page.Read([]byte("| key | ttl |\n|---|---|\n| `" + written + "` | 1h |\n"))
+		keys := page.Read([]byte("| key | ttl |\n|---|---|\n| `" + written + "` | 1h |\n")).Keys
 		if len(keys) != 1 || keys[0].Pattern != want || keys[0].TTL != "1h" {
 			t.Errorf("%s: %+v, want %s", written, keys, want)
 		}
@@ -65,7 +65,7 @@ func TestTTLs(t *testing.T) {
 		"1 semaine": "7d", "90 segundos": "90s", "2週間": "14d", "60 * 60 * 24": "1d", "86400 (1 day)": "1d", "15m": "15m", "none": "none", "なし": "none", "없음": "none", "永久": "none", "-": "none", "-1": "none",
 		"never": "none", "keine": "none", "500 ms": "", "soon": "", "1 month": "30d", "1-24 hours": "1d", "なし（手動削除）": "none", "10 min (sliding)": "10m",
 	} {
-		keys := page.Read([]byte("| key | TTL |\n|---|---|\n| `user:{id}:x` | " + written + " |\n"))
+		keys := page.Read([]byte("| key | TTL |\n|---|---|\n| `user:{id}:x` | " + written + " |\n")).Keys
 		if len(keys) != 1 || keys[0].TTL != want {
 			t.Errorf("%q: %+v, want %q", written, keys, want)
 		}
@@ -87,7 +87,7 @@ func TestHostilePages(t *testing.T) {
 			}
 			text = b.String()[:1<<18]
 		}
-		if keys := page.Read([]byte(text)); len(keys) > 2000 {
+		if keys := page.Read([]byte(text)).Keys; len(keys) > 2000 {
 			t.Errorf("%s: %d keys", name, len(keys))
 		}
 	}
@@ -107,7 +107,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		for _, k := range page.Read(text) {
+		for _, k := range page.Read(text).Keys {
 			_, err := pattern.Parse(k.Pattern, func(name string) (scalar.Type, bool) {
 				typ, err := scalar.Parse(k.Types[name], nil)
 				return typ, err == nil && k.Types[name] != ""

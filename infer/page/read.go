@@ -4,12 +4,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Labels of lines that go on about the key named just before.
 var (
 	typeLabel = regexp.MustCompile(`(?i)^\W*(?:data ?|redis ?)?(?:type|structure|型|データ構造|타입|자료구조|类型|数据结构|typ|tipo)\W*[:：=]\s*(.+)$`)
-	ttlLabel  = regexp.MustCompile(`(?i)^\W*(?:ttl|expir\w*|有効期限|만료 ?(?:시간)?|过期时间|过期|ablauf|lebensdauer|caducidad|durée)\W*[:：=]\s*(.+)$`)
+	ttlLabel  = regexp.MustCompile(`(?i)^\W*(?:ttl|超时|timeout|有效期|유효 ?시간|gültigkeit|expiración|lifetime|expir\w*|有効期限|만료 ?(?:시간)?|过期时间|过期|ablauf|lebensdauer|caducidad|durée)\W*[:：=]\s*(.+)$`)
 )
 
 // attributeLines is how many lines behind a key its labels may stand.
@@ -32,6 +33,20 @@ func (c *collector) attribute(l string, line int) bool {
 		return true
 	}
 	return false
+}
+
+// keyLabel is a line that names a key: Key: t:{tenantId}:config.
+var keyLabel = regexp.MustCompile("(?i)^\\W*(?:redis[ -]?)?(?:key|キー|키|键|鍵|schlüssel|clave|clé)(?: ?(?:format|pattern|name|形式|패턴))?[*_]*\\s*[:：]\\s*[*_]*\\s*[`\"']?([^`\"'\\s]+)[`\"']?\\s*$")
+
+// labelled reads a line that names a key.
+func (c *collector) labelled(l string, line int, section string) bool {
+	m := keyLabel.FindStringSubmatch(l)
+	if m == nil {
+		return false
+	}
+	before := len(c.found)
+	c.add(m[1], candidate{place: inListing, line: line, section: section})
+	return len(c.found) > before
 }
 
 // block reads one piece of the page.
@@ -63,6 +78,9 @@ func (c *collector) table(b block) {
 	}
 	milliseconds := col.ttl >= 0 && strings.Contains(strings.ToLower(b.rows[0].cells[col.ttl]), "ms")
 	for _, r := range b.rows[1:] {
+		if row := strings.Join(r.cells, " | "); c.present(row, r.line) != row {
+			continue
+		}
 		at := candidate{place: inColumn, line: r.line, section: b.section}
 		if t := r.cell(col.typ); t != "" {
 			at.typ = typeIn(t)
@@ -241,31 +259,100 @@ func only(l string) string {
 	return found
 }
 
+// present is a line without what it strikes out, "" if it names what is not there
+// any more or not yet.
+func (c *collector) present(l string, line int) string {
+	if struck.MatchString(l) {
+		for _, s := range struck.FindAllString(l, -1) {
+			c.pass(line, s, "it is struck out")
+		}
+		l = struck.ReplaceAllString(l, " ")
+	}
+	if what := goneLine.FindString(plainText(l)); what != "" {
+		if len(spans(l)) > 0 || strings.Contains(l, ":") {
+			c.pass(line, l, "the line says "+strings.Trim(what, " ([（【:：–—-*"))
+		}
+		return ""
+	}
+	return l
+}
+
 // prose reads lines of text. A list item that begins with a key and explains it
 // is as good as a row of a table.
 func (c *collector) prose(b block) {
 	for i, l := range b.text {
 		line := b.line + i
-		if c.attribute(l, line) {
+		if l = c.present(l, line); l == "" || c.attribute(l, line) || c.labelled(l, line, b.section) {
 			continue
 		}
 		if m := listItem.FindStringSubmatch(l); m != nil {
 			if s, ok := parse(m[1]); ok && (s.colons() > 0 && s.rooted() || s.holes() > 0 && s.rooted()) && !s.glob {
 				doc := strings.TrimLeft(plainText(m[2]), "-–—:→> ")
-				c.add(m[1], candidate{place: inListing, line: line, section: b.section, doc: doc, typ: typeIn(codeSpan.ReplaceAllString(m[2], "")), ttl: ttlIn(doc, false, false)})
+				c.add(m[1], candidate{place: inListing, line: line, section: b.section, doc: doc, typ: typeIn(codeSpan.ReplaceAllString(m[2], "")), ttl: ttlOfRemark(doc)})
 				l = m[2]
 			}
-		} else if s := only(l); s != "" { // a line about one key
-			about := codeSpan.ReplaceAllString(l, "")
-			at := candidate{line: line, section: b.section, ttl: ttlIn(about, false, false)}
-			if bullet.MatchString(l) {
-				at.place, at.typ = inListing, typeIn(about)
-				at.doc = strings.Trim(plainText(bullet.ReplaceAllString(about, "")), "-–—:→> ")
+		} else {
+			for _, sentence := range sentences(l) {
+				c.sentence(sentence, line, b.section)
 			}
-			c.add(s, at)
 		}
 		c.inline(l, line, b.section)
 	}
+}
+
+var sentenceEnd = regexp.MustCompile(`[.;!?]\s+|[。；！？]`)
+
+// sentences are those of a line, if it names more than one key; a stop within code
+// is none.
+func sentences(l string) []string {
+	if len(spans(l)) < 2 {
+		return []string{l}
+	}
+	masked := codeSpan.ReplaceAllStringFunc(l, func(m string) string { return strings.Repeat("x", len(m)) })
+	var out []string
+	start := 0
+	for _, at := range sentenceEnd.FindAllStringIndex(masked, -1) {
+		out = append(out, l[start:at[1]])
+		start = at[1]
+	}
+	return append(out, l[start:])
+}
+
+// near is how far behind a key the word for its type stands.
+const near = 40
+
+// typeNear is the type that the words right behind a key tell.
+func typeNear(behind string) string {
+	behind, _, _ = strings.Cut(behind, ",")
+	for len(behind) > near {
+		_, size := utf8.DecodeLastRuneInString(behind)
+		behind = behind[:len(behind)-size]
+	}
+	return typeIn(behind)
+}
+
+// sentence reads what is said of the one key in it.
+func (c *collector) sentence(l string, line int, section string) {
+	about := codeSpan.ReplaceAllString(l, "")
+	s := only(l)
+	if list := spans(l); s == "" && len(list) == 1 {
+		m := codeSpan.FindStringIndex(l)
+		if typ, ttl := typeNear(l[m[1]:]), ttlIn(about, false, false); typ != "" || ttl != "" {
+			c.add(list[0], candidate{place: maybe, line: line, section: section, typ: typ, ttl: ttl})
+		}
+		return
+	} else if s == "" {
+		return
+	}
+	at := candidate{line: line, section: section, ttl: ttlIn(about, false, false)}
+	if m := codeSpan.FindAllStringIndex(l, -1); len(m) == 1 {
+		at.typ = typeNear(l[m[0][1]:])
+	}
+	if bullet.MatchString(l) {
+		at.place, at.typ, at.ttl = inListing, typeIn(about), ttlOfRemark(about)
+		at.doc = strings.Trim(plainText(bullet.ReplaceAllString(about, "")), "-–—:→> ")
+	}
+	c.add(s, at)
 }
 
 // isLog: what is written to a log or thrown is no key, even if it begins like one.
@@ -273,13 +360,13 @@ var isLog = regexp.MustCompile(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|gin
 
 // codeBlock reads a code block: keys with comments, Redis commands, or a program.
 func (c *collector) codeBlock(b block) {
-	sure := false
+	c.constants(b)
 	pending := "" // a comment above
 	for i, l := range b.code {
 		line := b.line + i
 		t := strings.TrimSpace(l)
 		at := candidate{line: line, section: b.section, doc: pending}
-		if c.attribute(t, line) {
+		if c.attribute(t, line) || c.labelled(t, line, b.section) {
 			continue
 		}
 		if isComment(t) {
@@ -287,8 +374,9 @@ func (c *collector) codeBlock(b block) {
 			c.comment(t, at)
 			continue
 		}
-		if name, args := command(t); name != "" {
+		if name, args := anyCommand(t, b.lang); name != "" {
 			c.command(name, args, at)
+			c.reply(name, b.code[i+1:])
 			continue
 		}
 		if t == "" {
@@ -298,17 +386,15 @@ func (c *collector) codeBlock(b block) {
 		if key, rest, ok := listed(t); ok && !isProgram(b.lang) {
 			at.place, at.doc = inListing, orElse(plainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), pending)
 			at.doc = strings.TrimSuffix(at.doc, ")")
-			at.typ, at.ttl = typeIn(rest), ttlIn(rest, false, false)
+			at.typ, at.ttl = typeIn(rest), ttlOfRemark(rest)
 			c.add(key, at)
-			sure = true
 			continue
 		}
 		if isLog.MatchString(t) {
 			continue
 		}
-		c.strings(l, at)
+		c.program(l, at)
 	}
-	_ = sure
 }
 
 func orElse(a, b string) string {

@@ -2,6 +2,7 @@ package page
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -34,28 +35,29 @@ func saysAny(text string, words []string) bool {
 	return false
 }
 
-// typeWords are the words for types. The first that a text holds counts.
+// typeWords are the words for types. That which a text has first counts.
 var typeWords = []struct {
 	typ  string
 	form *regexp.Regexp
 }{
 	{"channel", regexp.MustCompile(`(?i)\bchannel\b|pub/?sub|チャンネル|チャネル|채널|频道`)},
-	{"zset", regexp.MustCompile(`(?i)sorted[ -_]?set|\bz-?set\b|ソート済みセット|ソート済み集合|ソートセット|정렬[ 된]*(?:집합|셋|세트)|소티드 ?셋|有序集合|sortierte|ensemble trié|conjunto ordenado|geo\b`)},
+	{"zset", regexp.MustCompile(`(?i)sorted[ -_]?set|\bz-?set\b|ソート済みセット|ソート済み集合|ソートセット|정렬[ 된]*(?:집합|셋|세트)|소티드 ?셋|有序集合|sortierte|ensemble trié|conjunto ordenado|\bgeo(?:set)?\b`)},
 	{"hash", regexp.MustCompile(`(?i)\bhash(?:es|map|table)?\b|ハッシュ|해시|哈希|散列`)},
 	{"stream", regexp.MustCompile(`(?i)\bstreams?\b|ストリーム|스트림|消息流`)},
 	{"list", regexp.MustCompile(`(?i)\blists?\b|リスト|리스트|列表|\bliste\b|\blista\b|\bfifo\b`)},
-	{"set", regexp.MustCompile(`(?i)(?:^|[^\w])sets?\b(?:[^\w]|$)|セット型|集合|(?:^|\s)セット|의? ?Set\b|のSet|세트|집합`)},
+	{"set", regexp.MustCompile(`(?i)(?:^|[^\w])sets?\b(?:[^\w]|$)|セット型|集合|(?:^|\s)セット|의? ?Set\b|のSet|세트|집합|\bmenge\b|\bconjunto\b`)},
 	{"string", regexp.MustCompile(`(?i)\bstrings?\b|\bjson\b|\bcounter\b|\bbitmap\b|hyperloglog|文字列|문자열|字符串|zeichenkette|chaîne|cadena|\bint(?:eger)?\b|カウンタ`)},
 }
 
-// typeIn is the type a text tells.
+// typeIn is the type a text tells first.
 func typeIn(text string) string {
+	best, at := "", len(text)+1
 	for _, t := range typeWords {
-		if t.form.MatchString(text) {
-			return t.typ
+		if m := t.form.FindStringIndex(text); m != nil && m[0] < at {
+			best, at = t.typ, m[0]
 		}
 	}
-	return ""
+	return best
 }
 
 var (
@@ -71,7 +73,18 @@ var (
 	// schemes are words before a colon that begin something else than a key.
 	schemes = set("http https redis rediss valkey ftp file jdbc mongodb postgres postgresql mysql amqp ws wss mailto urn arn data javascript tel sha256 sha1 md5 std npm node docker localhost host port image python golang nginx alpine ubuntu debian https git ssh tcp udp unix todo fixme note warning error info debug foreach v-on v-bind xmlns com org io net eslint gradle maven pip gem")
 	// alwaysSchemes begin nothing else whatever follows.
-	alwaysSchemes = set("http https ftp file jdbc mongodb postgres postgresql mysql amqp ws wss mailto urn arn localhost sha256 org com xmlns std")
+	alwaysSchemes = set("http https ftp file jdbc mongodb postgres postgresql mysql amqp wss mailto urn arn localhost sha256 org com xmlns std")
 	pathRoots     = set("src app lib bin usr etc var home opt tmp cmd pkg internal test tests docs api node_modules dist build public static assets v1 v2 github.com")
 	portNames     = set("port redis_port redisport port_number")
 )
+
+// gone are words for keys that are not there, or not yet, where a line or a
+// heading says so of what it names.
+var (
+	goneWords = `removed|deprecated|obsolete|retired|legacy|dropped|proposed|proposal|planned|not implemented|todo|entfernt|veraltet|entfallen|geplant|vorgeschlagen|eliminad[oa]s?|obsolet[oa]s?|retirad[oa]s?|propuest[oa]s?|planead[oa]s?|廃止|削除済み?|非推奨|提案|予定|삭제됨|폐기|제거됨|예정|제안|废弃|已删除|已废弃|弃用|计划中|提议`
+	gone      = regexp.MustCompile(`(?i)^\W*(?:` + goneWords + `)(?:$|[^\p{L}])`)
+	goneLine  = regexp.MustCompile(`(?i)[(\[（【]\s*(?:was\s+)?(?:` + goneWords + `)|^\W*(?:` + goneWords + `)\s*[:：–—-]|\b(?:removed|deprecated|dropped|obsolete|planned) (?:in|since|with|for|as of) v?\d`)
+	struck    = regexp.MustCompile(`~~[^~]*~~|<(?:s|del|strike)>.*?</(?:s|del|strike)>`)
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }

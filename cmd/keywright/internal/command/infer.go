@@ -200,6 +200,13 @@ func (a *app) draftPage(_ context.Context, o *inferring) ([]byte, error) {
 		return nil, err
 	}
 	d := infer.FromPage(page, infer.Options{Known: known})
+	for i, p := range d.Passed {
+		if i == mostLeft {
+			a.say("  and %s that were passed over", terminal.Plural(int64(len(d.Passed)-i), "more line"))
+			break
+		}
+		a.say("  passed over: %s", finding.Printable(p))
+	}
 	if len(d.Entries) == 0 && d.Known.Keys == 0 {
 		return nil, usage("keys are found in tables, code blocks, lists and `inline code`", "%s documents no key", orStdin(o.page))
 	}
