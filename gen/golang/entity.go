@@ -178,9 +178,16 @@ func (g *generator) indexMethod(e *entityCode, ix *keyspace.Index, pkg, typ stri
 		g.printf("return s.By(%s, \"\")\n}\n\n", quote(ix.Name))
 	case len(e.shared) > 0: // the rest of the key is the store's
 		f := e.field(ix.Field)
-		value := convert(params[0].name, params[0].typ, f.typ)
-		if f.Type.Optional {
+		value, fails := f.of(params[0].typ, params[0].name)
+		switch {
+		case fails:
+			g.printf("value, err := %s\nif err != nil {\nreturn s.At(%s, \"\", err)\n}\n", value, quote(ix.Name))
+			value = "value"
+		case f.Type.Optional:
 			g.printf("value := %s\n", value)
+			value = "value"
+		}
+		if f.Type.Optional {
 			value = "&value"
 		}
 		g.printf("return s.Like(%s, &%sValue{%s: %s})\n}\n\n", quote(ix.Name), e.name, f.name, value)
@@ -306,11 +313,13 @@ func (g *generator) indexSpec(e *entityCode, ix *keyspace.Index, b *built, scope
 	if f.Type.Optional {
 		value = "*" + value
 	}
-	if code.params[i].typ != f.typ {
-		value = code.params[i].typ + "(" + value + ")"
+	value, fails := f.as(code.params[i].typ, value)
+	before := ""
+	if fails {
+		before, value = fmt.Sprintf("value, err := %s\nif err != nil {\nreturn \"\", err\n}\n", value), "value"
 	}
 	arguments := b.pass(code.params, map[string]string{ix.Field: value}, scope)
-	parts = append(parts, fmt.Sprintf("Key: func(v *%sValue) (string, error) { return %sKey(%s) }", e.name, code.name, strings.Join(arguments, ", ")))
+	parts = append(parts, fmt.Sprintf("Key: func(v *%sValue) (string, error) {\n%sreturn %sKey(%s)\n}", e.name, before, code.name, strings.Join(arguments, ", ")))
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
@@ -333,7 +342,7 @@ func (g *generator) specRules(e *entityCode, add func(name, value string)) {
 	}
 	if len(e.own) == 1 {
 		if i := slices.IndexFunc(e.fields, func(f field) bool { return f.Field.Name == e.own[0].place.Name && !f.Type.Optional }); i >= 0 {
-			add("Identify", fmt.Sprintf("func(id %s, v *%sValue) { v.%s = %s }", e.id, e.name, e.fields[i].name, convert("id", e.id, e.fields[i].typ)))
+			add("Identify", g.identifier(e, e.fields[i]))
 		}
 	}
 	if r := e.e.TTLBy; r != nil && len(r.Cases) > 0 {
@@ -355,11 +364,50 @@ func (g *generator) specRules(e *entityCode, add func(name, value string)) {
 	}
 }
 
-func convert(text, from, to string) string {
-	if from == to {
-		return text
+// identifier is the function that writes the id of an item into its field of the
+// same name, "" where an id may be what the field cannot hold.
+func (g *generator) identifier(e *entityCode, f field) string {
+	p := e.own[0]
+	head := fmt.Sprintf("func(id %s, v *%sValue) { v.%s", e.id, e.name, f.name)
+	value, fails := f.of(p.typ, "id")
+	switch {
+	case !fails:
+		return fmt.Sprintf("%s = %s }", head, value)
+	case p.place.Type.Kind == f.Type.Kind: // what is no such value is no id either
+		return fmt.Sprintf("%s, _ = %s }", head, value)
+	case textual(f.typ):
+		p.name = "id"
+		return fmt.Sprintf("%s = %s(%s) }", head, f.typ, g.textOf(&p))
 	}
-	return to + "(" + text + ")"
+	return ""
+}
+
+// textual is whether a Go type is text: a string, a type of words, bytes.
+func textual(typ string) bool {
+	return typ != "int64" && typ != "float64" && typ != "bool" && !strings.HasSuffix(typ, ".Time")
+}
+
+// of is an expression that makes the value of the field out of a placeholder of
+// the same name; where it fails, it gives a value and an error.
+func (f *field) of(typ, text string) (expr string, fails bool) {
+	switch {
+	case typ == f.typ:
+		return text, false
+	case textual(typ) && textual(f.typ):
+		return f.typ + "(" + text + ")", false
+	}
+	return fmt.Sprintf("%s.Parse(string(%s))", f.codecVar, text), true
+}
+
+// as is the other direction: a placeholder out of the value of the field.
+func (f *field) as(typ, text string) (expr string, fails bool) {
+	switch {
+	case typ == f.typ:
+		return text, false
+	case textual(typ) && textual(f.typ):
+		return typ + "(" + text + ")", false
+	}
+	return fmt.Sprintf("%s.Encode(%s)", f.codecVar, text), true
 }
 
 // ttlRule is the function that gives the lifetime by a field.

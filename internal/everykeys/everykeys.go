@@ -1718,7 +1718,9 @@ func spec_Item() (*entity.Spec[int64, ItemValue], error) {
 		Parse:  ParseItemKey,
 		Fields: &fields_ItemValue,
 		Indexes: []entity.Index[ItemValue]{
-			{Name: "pri+made", Score: "made", Field: "pri", Prefix: "every:idx:pri:", Key: func(v *ItemValue) (string, error) { return ItemIndexPriMadeKey(v.Pri) }},
+			{Name: "pri+made", Score: "made", Field: "pri", Prefix: "every:idx:pri:", Key: func(v *ItemValue) (string, error) {
+				return ItemIndexPriMadeKey(v.Pri)
+			}},
 		},
 		Expires:  expiresKey,
 		Ledger:   ledgerKey,

@@ -965,9 +965,15 @@ func spec_Item() (*entity.Spec[string, ItemValue], error) {
 		Parse:  ParseItemKey,
 		Fields: &fields_ItemValue,
 		Indexes: []entity.Index[ItemValue]{
-			{Name: "type+createdAt", Score: "createdAt", Field: "type", Prefix: "harca:memory:short:idx:type:", Key: func(v *ItemValue) (string, error) { return ItemIndexTypeCreatedAtKey(v.Type) }},
-			{Name: "contextId+createdAt", Score: "createdAt", Field: "contextId", Prefix: "harca:memory:short:idx:context:", Key: func(v *ItemValue) (string, error) { return ItemIndexContextIDCreatedAtKey(v.ContextID) }},
-			{Name: "priority+createdAt", Score: "createdAt", Field: "priority", Prefix: "harca:memory:short:idx:priority:", Key: func(v *ItemValue) (string, error) { return ItemIndexPriorityCreatedAtKey(v.Priority) }},
+			{Name: "type+createdAt", Score: "createdAt", Field: "type", Prefix: "harca:memory:short:idx:type:", Key: func(v *ItemValue) (string, error) {
+				return ItemIndexTypeCreatedAtKey(v.Type)
+			}},
+			{Name: "contextId+createdAt", Score: "createdAt", Field: "contextId", Prefix: "harca:memory:short:idx:context:", Key: func(v *ItemValue) (string, error) {
+				return ItemIndexContextIDCreatedAtKey(v.ContextID)
+			}},
+			{Name: "priority+createdAt", Score: "createdAt", Field: "priority", Prefix: "harca:memory:short:idx:priority:", Key: func(v *ItemValue) (string, error) {
+				return ItemIndexPriorityCreatedAtKey(v.Priority)
+			}},
 		},
 		Expires:  expiresKey,
 		Ledger:   ledgerKey,
@@ -1041,7 +1047,9 @@ func spec_Context() (*entity.Spec[string, ContextValue], error) {
 		Parse:  ParseContextKey,
 		Fields: &fields_ContextValue,
 		Indexes: []entity.Index[ContextValue]{
-			{Name: "type", Field: "type", Prefix: "harca:memory:ctx:idx:type:", Key: func(v *ContextValue) (string, error) { return ContextIndexTypeKey(v.Type) }},
+			{Name: "type", Field: "type", Prefix: "harca:memory:ctx:idx:type:", Key: func(v *ContextValue) (string, error) {
+				return ContextIndexTypeKey(v.Type)
+			}},
 			{Name: "updatedAt", Score: "updatedAt", Prefix: "harca:memory:ctx:idx:active"},
 		},
 		Expires:  expiresKey,
