@@ -13,11 +13,11 @@ import (
 // key writes the types, the class and the variable of one key.
 func (m *module) key(k *keyspace.Key) {
 	i := m.item(k.Name, "", portable.Steps(k.Pattern))
-	m.values(i, k)
+	codecs := m.values(i, k)
 	ttlType, ttl := ttlOf(k.TTL)
 	fmt.Fprintf(&m.body, "class %s(Key):\n", i.class)
 	docstring(&m.body, "    ", docOf(k))
-	fmt.Fprintf(&m.body, "\n    ttl: %s = %s\n    scan_pattern: %s = %s\n%s\n", ttlType, ttl, i.keyType(), i.glob(k.Pattern.ScanGlob()), streamOf(k))
+	fmt.Fprintf(&m.body, "\n    ttl: %s = %s\n    scan_pattern: %s = %s\n%s%s\n", ttlType, ttl, i.keyType(), i.glob(k.Pattern.ScanGlob()), codecs, streamOf(k))
 	i.methods("key")
 	fmt.Fprintf(&m.body, "%s = %s(\n", i.variable, i.class)
 	for _, text := range []string{k.Name, k.Entry.Name, k.Role, k.Pattern.String(), string(k.Kind), string(k.Entry.Construct), k.Entry.Owner} {
@@ -57,12 +57,13 @@ func docOf(k *keyspace.Key) []string {
 // channel writes the types, the class and the variable of one channel.
 func (m *module) channel(c *keyspace.Channel) {
 	i := m.item(c.Name, "Channel", portable.Steps(c.Pattern))
-	if len(c.Message) > 0 {
-		m.record(i.typeName("Message"), c.Message, jsonType)
+	codec := ""
+	if !m.notifies[c] {
+		codec = m.part(i, portable.Message(c))
 	}
 	fmt.Fprintf(&m.body, "class %s(Channel):\n", i.class)
 	docstring(&m.body, "    ", append(portable.Lines(c.Doc), "Channel "+c.Pattern.String()+"."))
-	fmt.Fprintf(&m.body, "\n    subscribe_pattern: %s = %s\n\n", i.keyType(), i.glob(c.Pattern.ScanGlob()))
+	fmt.Fprintf(&m.body, "\n    subscribe_pattern: %s = %s\n%s\n", i.keyType(), i.glob(c.Pattern.ScanGlob()), codec)
 	i.methods("channel")
 	fmt.Fprintf(&m.body, "%s = %s(\n    %s,\n    %s,\n    %s,\n", i.variable, i.class, quote(c.Name), quote(c.Pattern.String()), quote(c.Owner))
 	i.writeSteps()
@@ -148,13 +149,15 @@ func (m *module) matcher(p *portable.Place) string {
 }
 
 // table is the variable of an automaton; placeholders of one type share it.
-func (m *module) table(p *portable.Place) string {
-	if name, known := m.tables[p.Table]; known {
+func (m *module) table(p *portable.Place) string { return m.automaton(p.Table, p.Type) }
+
+func (m *module) automaton(table string, t scalar.Type) string {
+	if name, known := m.tables[table]; known {
 		return name
 	}
-	name := m.names.Take("_" + p.Type.Kind.String())
-	m.tables[p.Table] = name
-	fmt.Fprintf(&m.automata, "%s = _Automaton(%s)%s\n\n\n", name, quote(p.Table), remark(p.Type))
+	name := m.names.Take("_" + t.Kind.String())
+	m.tables[table] = name
+	fmt.Fprintf(&m.automata, "%s = _Automaton(%s)%s\n\n\n", name, quote(table), remark(t))
 	return name
 }
 

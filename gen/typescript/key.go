@@ -15,10 +15,10 @@ func (m *module) key(k *keyspace.Key) {
 	i := m.item(k.Name, "", portable.Steps(k.Pattern))
 	doc := docOf(k)
 	i.params([]string{"The placeholders of " + k.Pattern.String()})
-	m.values(i, k)
+	c := m.values(i, k)
 	ttlType, ttl := ttlOf(k.TTL)
 	comment(&m.body, "", doc)
-	fmt.Fprintf(&m.body, "export const %s: Key<%s, %s> = $key(\n  {\n", i.constant, i.args, ttlType)
+	fmt.Fprintf(&m.body, "export const %s: Key<%s, %s>%s = $key(\n  {\n", i.constant, i.args, ttlType, c.intersection())
 	rows := [][2]string{
 		{"name", quote(k.Name)}, {"entry", quote(k.Entry.Name)}, {"role", quote(k.Role)}, {"pattern", quote(k.Pattern.String())}, {"type", quote(string(k.Kind))},
 		{"construct", quote(string(k.Entry.Construct))}, {"owner", quote(k.Entry.Owner)}, {"ttl", ttl}, {"scanPattern", bytesOrText(k.Pattern.ScanGlob())},
@@ -26,7 +26,7 @@ func (m *module) key(k *keyspace.Key) {
 	for _, row := range append(rows, streamOf(k)...) {
 		fmt.Fprintf(&m.body, "    %s: %s,\n", row[0], row[1])
 	}
-	m.body.WriteString("  },\n")
+	m.body.WriteString("  },\n" + c.object("  "))
 	i.writeSteps()
 	m.keys = append(m.keys, [2]string{k.Name, i.constant})
 }
@@ -62,12 +62,14 @@ func docOf(k *keyspace.Key) []string {
 func (m *module) channel(c *keyspace.Channel) {
 	i := m.item(c.Name, "Channel", portable.Steps(c.Pattern))
 	i.params([]string{"The placeholders of " + c.Pattern.String()})
-	if len(c.Message) > 0 {
-		m.record(i.typeName("Message"), []string{"A message on " + c.Pattern.String() + ", as JSON."}, fieldsOf(c.Message, jsonType))
+	var held codecs
+	if !m.notifies[c] {
+		held.add(m.part(i, portable.Message(c)))
 	}
 	comment(&m.body, "", append(portable.Lines(c.Doc), "Channel "+c.Pattern.String()+"."))
-	fmt.Fprintf(&m.body, "export const %s: Channel<%s> = $channel(\n", i.constant, i.args)
+	fmt.Fprintf(&m.body, "export const %s: Channel<%s>%s = $channel(\n", i.constant, i.args, held.intersection())
 	fmt.Fprintf(&m.body, "  { name: %s, pattern: %s, owner: %s, subscribePattern: %s },\n", quote(c.Name), quote(c.Pattern.String()), quote(c.Owner), bytesOrText(c.Pattern.ScanGlob()))
+	m.body.WriteString(held.object("  "))
 	i.writeSteps()
 	m.channels = append(m.channels, [2]string{c.Name, i.constant})
 }
@@ -113,14 +115,16 @@ func (m *module) matcher(p *portable.Place) string {
 }
 
 // table is the constant of an automaton; placeholders of one type share it.
-func (m *module) table(p *portable.Place) string {
-	if name, known := m.tables[p.Table]; known {
+func (m *module) table(p *portable.Place) string { return m.automaton(p.Table, p.Type) }
+
+func (m *module) automaton(table string, t scalar.Type) string {
+	if name, known := m.tables[table]; known {
 		return name
 	}
-	name := m.names.Take("$" + p.Type.Kind.String())
-	m.tables[p.Table] = name
-	comment(&m.automata, "", portable.Lines(p.Type.Definition()))
-	fmt.Fprintf(&m.automata, "const %s = $automaton(%s);\n\n", name, quote(p.Table))
+	name := m.names.Take("$" + t.Kind.String())
+	m.tables[table] = name
+	comment(&m.automata, "", portable.Lines(t.Definition()))
+	fmt.Fprintf(&m.automata, "const %s = $automaton(%s);\n\n", name, quote(table))
 	return name
 }
 

@@ -95,6 +95,48 @@ export interface TtlAny {
 
 export type Ttl = TtlExpires | TtlNone | TtlAny;
 
+/**
+ * Writes and reads one type of value. W is what is stored: text, bytes, or the
+ * number that is a score.
+ */
+export interface Codec<T, W = string> {
+  /** What to store. Throws a ValueError if the value does not fit the declared type. */
+  encode(value: T): W;
+  /**
+   * The value of what is stored. Throws a ValueError if it is none. What only
+   * narrows (a range, a length, the words of an enum) is not checked: an older
+   * reader survives a value of a newer writer.
+   */
+  decode(stored: string | Uint8Array | number): T;
+}
+
+/** Writes and reads the payload of a queue's jobs. */
+export interface PayloadCodec<T, W = string> extends Codec<T, W> {
+  /** The payload of a stored job: what is after its first line, which is the queue's own. */
+  decodeJob(stored: string | Uint8Array): T;
+}
+
+/** Writes and reads the fields of a hash, or of an entry of a stream. */
+export interface FieldsCodec<T, W extends string | Uint8Array = string> {
+  /** For HSET and XADD: the fields by name. Throws a ValueError. */
+  encode(value: T): Record<string, W>;
+  /** Of HGETALL or of a stream's entry: by name, or name and value in turn. Throws a ValueError. */
+  decode(fields: Readonly<Record<string, string | Uint8Array>> | readonly (string | Uint8Array)[]): T;
+}
+
+/** A value that does not fit its declared type. It never holds the value. */
+export class ValueError extends Error {
+  /** The field at fault; empty for a whole value. */
+  readonly field: string;
+  readonly reason: string;
+  constructor(field: string, reason: string) {
+    super(field === "" ? `the value ${reason}` : `the field ${field} ${reason}`);
+    this.name = "ValueError";
+    this.field = field;
+    this.reason = reason;
+  }
+}
+
 /** A value that cannot stand in a key. It never holds the value. */
 export class KeyError extends Error {
   /** The name of the declaration. */
@@ -111,6 +153,8 @@ export class KeyError extends Error {
   }
 }
 
+declare const atob: (base64: string) => string;
+declare const btoa: (bytes: string) => string;
 declare const TextEncoder: new () => { encode(text: string): Uint8Array };
 declare const TextDecoder: new (label: string, options: { fatal: boolean; ignoreBOM: boolean }) => { decode(bytes: Uint8Array): string };
 
@@ -384,27 +428,40 @@ interface $Info {
 }
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
-function $key(info: $Info, binary: boolean, ...steps: readonly (string | readonly number[] | $Place)[]): Key<any, any, any, any> {
+function $key<C extends object>(info: $Info, codecs: C, binary: boolean, ...steps: readonly (string | readonly number[] | $Place)[]): Key<any, any, any, any> & C {
   const pattern = new $Pattern(info.name, binary, steps);
-  return Object.freeze({
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  const key: Key<any, any, any, any> = {
     ...info,
     placeholders: $placeholders(pattern),
     scanPattern: $glob(info.scanPattern, binary),
     key: (params: Readonly<Record<string, unknown>> = {}) => pattern.build(params),
-    parse: (key: string | Uint8Array) => pattern.parse(key),
-  });
+    parse: (text: string | Uint8Array) => pattern.parse(text),
+  };
+  const out = Object.assign(key, codecs);
+  Object.freeze(out);
+  return out;
 }
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
-function $channel(info: { name: string; pattern: string; owner: string; subscribePattern: string | readonly number[] }, binary: boolean, ...steps: readonly (string | readonly number[] | $Place)[]): Channel<any, any, any> {
+function $channel<C extends object>(
+  info: { name: string; pattern: string; owner: string; subscribePattern: string | readonly number[] },
+  codecs: C,
+  binary: boolean,
+  ...steps: readonly (string | readonly number[] | $Place)[]
+): Channel<any, any, any> & C {
   const pattern = new $Pattern(info.name, binary, steps);
-  return Object.freeze({
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  const channel: Channel<any, any, any> = {
     ...info,
     placeholders: $placeholders(pattern),
     subscribePattern: $glob(info.subscribePattern, binary),
     channel: (params: Readonly<Record<string, unknown>> = {}) => pattern.build(params),
-    parse: (channel: string | Uint8Array) => pattern.parse(channel),
-  });
+    parse: (text: string | Uint8Array) => pattern.parse(text),
+  };
+  const out = Object.assign(channel, codecs);
+  Object.freeze(out);
+  return out;
 }
 
 function $placeholders(pattern: $Pattern): readonly Placeholder[] {
@@ -430,6 +487,342 @@ function $expires(text: string, defaultMs: number, minMs: number, maxMs: number,
   return Object.freeze({ policy: "expires", text, defaultMs, minMs, maxMs, jitter, sliding, px, ex, args, options });
 }
 
+/** One scalar type as it is stored, and the form that it has in a JSON object. */
+interface $Scalar {
+  readonly form: "quoted" | "bare" | "inline" | "base64";
+  encode(value: unknown): string | Uint8Array;
+  decode(stored: string | Uint8Array | number): unknown;
+}
+
+function $bad(reason: string): never {
+  throw new ValueError("", reason);
+}
+
+/** Names the field in what an action throws. */
+function $in<T>(field: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw error instanceof ValueError ? new ValueError(field, error.reason) : error;
+  }
+}
+
+function $stored(stored: string | Uint8Array | number): string {
+  if (typeof stored === "number") return String(stored);
+  return typeof stored === "string" ? stored : ($decode(stored) ?? $bad("is not UTF-8"));
+}
+
+function $string(value: unknown): string {
+  if (typeof value !== "string") return $bad("is not a string");
+  return $encode(value) === undefined ? $bad("has half a surrogate pair, which is no text") : value;
+}
+
+/** Text of at most max bytes if max > 0. */
+function $textValue(max: number): $Scalar {
+  const encode = (value: unknown): string => {
+    const text = $string(value);
+    return max > 0 && $encoder.encode(text).length > max ? $bad(`is longer than ${max} bytes`) : text;
+  };
+  return { form: "quoted", encode, decode: $stored };
+}
+
+/** Text that an automaton decides; empty is whether it may be. */
+function $matchedValue(matcher: $Matcher, empty: boolean, expected: string): $Scalar {
+  const encode = (value: unknown): string => {
+    const text = $string(value);
+    const bytes = $encoder.encode(text);
+    const fits = bytes.length === 0 ? empty : matcher.walk(bytes, 0, (end) => end === bytes.length);
+    return fits ? text : $bad(`is not ${expected}`);
+  };
+  return { form: "quoted", encode, decode: $stored };
+}
+
+function $wordValue(...words: string[]): $Scalar {
+  const encode = (value: unknown): string => (words.includes(value as string) ? (value as string) : $bad(`is not one of ${words.join(", ")}`));
+  return { form: "quoted", encode, decode: $stored };
+}
+
+/** A whole number of 64 bits, within bounds when it is written. */
+function $intValue(low: string, high: string): $Scalar {
+  const encode = (value: unknown): string => {
+    const bytes = $int("", "").encode(value);
+    if (typeof bytes === "string") return $bad(bytes);
+    const n = BigInt(value as number | bigint);
+    return n < BigInt(low) || n > BigInt(high) ? $bad(`is not within ${low}..${high}`) : String(n);
+  };
+  const decode = (stored: string | Uint8Array | number): number | bigint => {
+    const text = $stored(stored);
+    if (!/^(0|-?[1-9][0-9]{0,18})$/.test(text) || BigInt.asIntN(64, BigInt(text)) !== BigInt(text)) return $bad("is not a whole number of 64 bits");
+    return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
+  };
+  return { form: "bare", encode, decode };
+}
+
+function $floatValue(): $Scalar {
+  const encode = (value: unknown): string => {
+    if (typeof value !== "number" || Number.isNaN(value)) return $bad("is not a number");
+    if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+    return Object.is(value, -0) ? "-0" : String(value);
+  };
+  const decode = (stored: string | Uint8Array | number): number => {
+    const text = $stored(stored);
+    if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return Number(text);
+    return /^[+-]?inf(inity)?$/i.test(text) ? (text.startsWith("-") ? -Infinity : Infinity) : $bad("is not a number");
+  };
+  return { form: "bare", encode, decode };
+}
+
+function $boolValue(): $Scalar {
+  const decode = (stored: string | Uint8Array | number): boolean => {
+    const text = $stored(stored);
+    return text === "true" || (text !== "false" && $bad("is neither true nor false"));
+  };
+  return { form: "bare", encode: (value) => (typeof value === "boolean" ? String(value) : $bad("is not true or false")), decode };
+}
+
+/** Any bytes; what is sealed is bytes, too. */
+function $bytesValue(): $Scalar {
+  const encode = (value: unknown): Uint8Array => ($isBytes(value) ? value : $bad("is not a Uint8Array"));
+  return { form: "base64", encode, decode: (stored) => ($isBytes(stored) ? new Uint8Array(stored) : $encoder.encode($stored(stored))) };
+}
+
+function $jsonValue(): $Scalar {
+  const encode = (value: unknown): string => {
+    const text: unknown = JSON.stringify(value);
+    return typeof text === "string" ? text : $bad("cannot be written as JSON");
+  };
+  return { form: "inline", encode, decode: (stored) => $parsed($stored(stored)) };
+}
+
+function $parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return $bad("is not JSON");
+  }
+}
+
+function $time(value: unknown): Date {
+  const isDate = Object.prototype.toString.call(value) === "[object Date]" && !Number.isNaN((value as Date).getTime());
+  return isDate ? (value as Date) : $bad("is not a Date");
+}
+
+/** A Unix time in seconds (unit 1000) or milliseconds (unit 1). */
+function $unixValue(unit: number): $Scalar {
+  const encode = (value: unknown): string => {
+    const n = Math.floor($time(value).getTime() / unit);
+    return n >= 0 ? String(n) : $bad("is before 1970");
+  };
+  const decode = (stored: string | Uint8Array | number): Date => {
+    const text = $stored(stored);
+    const date = new Date(Number(text) * unit);
+    return /^(0|[1-9]\d*)$/.test(text) && !Number.isNaN(date.getTime()) ? date : $bad(`is not a Unix time in ${unit === 1 ? "milli" : ""}seconds`);
+  };
+  return { form: "bare", encode, decode };
+}
+
+/** The moment of these parts in UTC; undefined if there is no such day or hour. */
+function $moment(year: number, month: number, day: number, hour: number, minute: number, second: number, ms: number): Date | undefined {
+  const date = new Date(Date.UTC(2000, month - 1, 1, hour, minute, second, ms));
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day && hour < 24 && minute < 60 && second < 60 ? date : undefined;
+}
+
+/** RFC 3339. A Date holds milliseconds and no offset: it is written in UTC. */
+function $timestampValue(): $Scalar {
+  const form = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?(?:Z|([+-])(\d\d):(\d\d))$/;
+  const encode = (value: unknown): string => {
+    const text = $time(value).toISOString();
+    return text.length === 24 ? text.replace(/\.?0*Z$/, "Z") : $bad("has a year that four digits cannot say");
+  };
+  const decode = (stored: string | Uint8Array | number): Date => {
+    const parts = form.exec($stored(stored));
+    const [year, month, day, hour, minute, second] = (parts ?? []).slice(1, 7).map(Number);
+    const [fraction = "0", sign = "+", hours = "0", minutes = "0"] = (parts ?? []).slice(7);
+    const at = parts && $moment(year ?? 0, month ?? 0, day ?? 0, hour ?? 0, minute ?? 0, second ?? 0, Math.floor(Number(fraction) * 1000 + 1e-6));
+    if (!at || Number(hours) > 23 || Number(minutes) > 59) return $bad("is not an RFC 3339 timestamp");
+    return new Date(at.getTime() - Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes)) * 60_000);
+  };
+  return { form: "quoted", encode, decode };
+}
+
+/** A date in a layout of YYYY, MM, DD, HH, mm and ss, in UTC; what the layout lacks is that of 1 January of the year 0. */
+function $dateValue(layout: string): $Scalar {
+  const pieces = layout.split(/(YYYY|MM|DD|HH|mm|ss)/);
+  const encode = (value: unknown): string => {
+    const date = $time(value);
+    const year = date.getUTCFullYear();
+    if (year < 0 || year > 9999) return $bad("has a year that four digits cannot say");
+    const parts: Record<string, number> = { YYYY: year, MM: date.getUTCMonth() + 1, DD: date.getUTCDate(), HH: date.getUTCHours(), mm: date.getUTCMinutes(), ss: date.getUTCSeconds() };
+    return pieces.map((piece) => (piece in parts ? String(parts[piece]).padStart(piece.length, "0") : piece)).join("");
+  };
+  const decode = (stored: string | Uint8Array | number): Date => {
+    const text = $stored(stored);
+    const parts: Record<string, number> = { YYYY: 0, MM: 1, DD: 1, HH: 0, mm: 0, ss: 0 };
+    let at = 0;
+    let fits = true;
+    for (const piece of pieces) {
+      const part = text.slice(at, at + piece.length);
+      at += piece.length;
+      if (!(piece in parts)) fits &&= part === piece;
+      else if (/^\d+$/.test(part) && part.length === piece.length) parts[piece] = Number(part);
+      else fits = false;
+    }
+    const { YYYY = 0, MM = 0, DD = 0, HH = 0, mm = 0, ss = 0 } = parts;
+    return (fits && at === text.length ? $moment(YYYY, MM, DD, HH, mm, ss, 0) : undefined) ?? $bad(`is not a date like ${layout}`);
+  };
+  return { form: "quoted", encode, decode };
+}
+
+/** One field of an object, a hash or a stream. */
+interface $Member {
+  readonly name: string;
+  readonly optional: boolean;
+  readonly scalar: $Scalar;
+}
+
+function $member(name: string, optional: boolean, scalar: $Scalar): $Member {
+  return { name, optional, scalar };
+}
+
+/** What of an object is written: each member that is there, and its name in the error of one that is missing. */
+function $each(members: readonly $Member[], value: unknown, write: (member: $Member, value: unknown) => void): void {
+  if (typeof value !== "object" || value === null) $bad("is not an object");
+  const record = value as Readonly<Record<string, unknown>>;
+  for (const member of members) {
+    const own = Object.hasOwn(record, member.name) || !(member.name in Object.prototype);
+    const given = own ? record[member.name] : undefined;
+    if (given !== undefined) $in(member.name, () => write(member, given));
+    else if (!member.optional) throw new ValueError(member.name, "is missing");
+  }
+}
+
+/** The object of what is read; a name like __proto__ is a name as others. */
+function $gathered<T>(members: readonly $Member[], raw: ReadonlyMap<string, T>, read: (member: $Member, raw: T) => unknown): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const member of members) {
+    const stored = raw.get(member.name);
+    if (stored !== undefined) {
+      const value = $in(member.name, () => read(member, stored));
+      Object.defineProperty(out, member.name, { value, enumerable: true, configurable: true, writable: true });
+    } else if (!member.optional) throw new ValueError(member.name, "is missing");
+  }
+  return out;
+}
+
+/** A JSON object with declared members; others are passed over. */
+function $objectValue(...members: $Member[]): $Scalar {
+  const encode = (value: unknown): string => {
+    const parts: string[] = [];
+    $each(members, value, ({ name, scalar }, given) => parts.push(`${JSON.stringify(name)}:${$toJSON(scalar, given)}`));
+    return `{${parts.join(",")}}`;
+  };
+  const decode = (stored: string | Uint8Array | number): unknown => $gathered(members, $split($stored(stored)), ({ scalar }, raw) => $fromJSON(scalar, raw));
+  return { form: "inline", encode, decode };
+}
+
+function $toJSON(scalar: $Scalar, value: unknown): string {
+  const stored = scalar.encode(value);
+  if (typeof stored !== "string") return `"${btoa(Array.from(stored, (b) => String.fromCharCode(b)).join(""))}"`;
+  if (scalar.form === "bare" && stored.endsWith("inf")) return $bad("is infinite, which JSON cannot say");
+  return scalar.form === "quoted" ? JSON.stringify(stored) : stored;
+}
+
+function $fromJSON(scalar: $Scalar, raw: string): unknown {
+  if (scalar.form === "inline") return scalar.decode(raw);
+  if (scalar.form === "bare") return /^["{[]/.test(raw) ? $bad("is a JSON text, object or list where a number or bool is declared") : scalar.decode(raw);
+  const text = JSON.parse(raw) as unknown;
+  if (typeof text !== "string") return $bad("is not a JSON text");
+  return scalar.decode(scalar.form === "base64" ? $fromBase64(text) : text);
+}
+
+function $fromBase64(text: string): Uint8Array {
+  try {
+    return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  } catch {
+    return $bad("is not base64");
+  }
+}
+
+/** The members of a JSON object as the JSON they are; null is absent. A number keeps all its digits. */
+function $split(text: string): ReadonlyMap<string, string> {
+  const parsed = $parsed(text);
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) $bad("is not a JSON object");
+  const out = new Map<string, string>();
+  let depth = 0;
+  let start = 0;
+  let name: string | undefined;
+  for (let i = text.indexOf("{"); i < text.length; i++) {
+    const c = text[i];
+    if (c === '"') {
+      const from = i;
+      for (i++; text[i] !== '"'; i++) if (text[i] === "\\") i++;
+      if (depth === 1) name ??= JSON.parse(text.slice(from, i + 1)) as string;
+    } else if (c === "{" || c === "[") depth++;
+    else if (c === ":" && depth === 1) start = i + 1;
+    else if ((c === "," && depth === 1) || ((c === "}" || c === "]") && --depth === 0)) {
+      const raw = text.slice(start, i).trim();
+      if (name !== undefined && raw !== "null") out.set(name, raw);
+      else if (name !== undefined) out.delete(name);
+      name = undefined;
+    }
+  }
+  return out;
+}
+
+/** The fields of a hash or of an entry of a stream. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+function $fieldsCodec(...members: $Member[]): FieldsCodec<any, any> {
+  return {
+    encode(value: unknown) {
+      const parts: [string, string | Uint8Array][] = [];
+      $each(members, value, ({ name, scalar }, given) => parts.push([name, scalar.encode(given)]));
+      return Object.fromEntries(parts);
+    },
+    decode(fields) {
+      const raw = new Map<string, string | Uint8Array>();
+      if (Array.isArray(fields)) {
+        const list = fields as readonly (string | Uint8Array)[];
+        for (let i = 0; i + 1 < list.length; i += 2) raw.set($stored(list[i] ?? ""), list[i + 1] ?? "");
+      } else for (const [name, stored] of Object.entries(fields)) raw.set(name, stored as string | Uint8Array);
+      return $gathered(members, raw, ({ scalar }, stored) => scalar.decode(stored));
+    },
+  };
+}
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+function $codec(scalar: $Scalar): Codec<any, any> {
+  return Object.freeze({ encode: scalar.encode, decode: scalar.decode });
+}
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+function $payloadCodec(scalar: $Scalar): PayloadCodec<any, any> {
+  const decodeJob = (stored: string | Uint8Array): unknown => {
+    if (typeof stored === "string") return scalar.decode(stored.slice(stored.indexOf("\n") + 1));
+    return scalar.decode(stored.subarray(stored.indexOf(0x0a) + 1));
+  };
+  return Object.freeze({ ...$codec(scalar), decodeJob });
+}
+
+/** A score, which is a double to the server. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+function $scoreCodec(scalar: $Scalar): Codec<any, number> {
+  const whole = (n: number): string => (Number.isInteger(n) && Math.abs(n) < 1e21 ? BigInt(n).toString() : String(n));
+  return Object.freeze({
+    encode: (value: unknown) => {
+      const text = $stored(scalar.encode(value));
+      const n = text.endsWith("inf") ? (text.startsWith("-") ? -Infinity : Infinity) : Number(text);
+      return scalar.form === "bare" && !Number.isSafeInteger(n) && /^-?\d{17,}$/.test(text) ? $bad("is too large to be exact as a score") : n;
+    },
+    decode: (stored: string | Uint8Array | number) => {
+      const text = $stored(stored);
+      return scalar.decode(/inf/i.test(text) ? text : whole(Number(text)));
+    },
+  });
+}
+
 // Not every keyspace needs all of them.
 void [$text, $bytes, $hex, $int, $words, $bool, $automaton, $place, $key, $channel, $expires];
+void [$textValue, $matchedValue, $wordValue, $intValue, $floatValue, $boolValue, $bytesValue, $jsonValue, $unixValue, $timestampValue, $dateValue];
+void [$member, $objectValue, $fieldsCodec, $codec, $payloadCodec, $scoreCodec];
 

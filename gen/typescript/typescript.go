@@ -27,7 +27,7 @@ var runtime string
 
 // Generate makes the module `<package>.ts`.
 func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
-	m := &module{tables: map[string]string{}}
+	m := &module{tables: map[string]string{}, notifies: portable.Notifies(ks)}
 	for _, name := range declared(runtime) {
 		m.names.Take(name)
 	}
@@ -55,6 +55,7 @@ type module struct {
 	names          gen.Names
 	tables         map[string]string // automaton → its constant
 	automata, body strings.Builder
+	notifies       map[*keyspace.Channel]bool
 	keys, channels [][2]string // name in the declaration, constant
 }
 

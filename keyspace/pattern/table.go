@@ -1,6 +1,9 @@
 package pattern
 
-import "github.com/keywright/keywright/keyspace/internal/automaton"
+import (
+	"github.com/keywright/keywright/keyspace/internal/automaton"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
 
 // Table is a deterministic automaton of bytes as plain numbers, for code that is
 // generated in other languages: begin in state 0; a byte b leads from state s to
@@ -28,6 +31,13 @@ func (e Element) Table() *Table {
 			}
 		}
 	}
+	return tableOf(d)
+}
+
+// TableOf is the automaton of a language of values.
+func TableOf(l *scalar.Language) *Table { return tableOf(l.DFA) }
+
+func tableOf(d *automaton.DFA) *Table {
 	return &Table{Classes: d.Classes.Of, Width: len(d.Classes.Rep), Next: d.Next, Final: d.Final}
 }
 

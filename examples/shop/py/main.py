@@ -44,8 +44,8 @@ def page(r, product_id):
     key = product_detail.key(product_id=product_id)
     cached = r.get(key)
     if cached is not None:
-        return "from the cache: " + cached.decode()
-    made = json.dumps({"id": product_id, "name": "shirt"}, separators=(",", ":"))
+        return "from the cache: " + json.dumps(product_detail.value.decode(cached), separators=(",", ":"))
+    made = product_detail.value.encode({"id": product_id, "name": "shirt"})
     r.set(key, made, px=product_detail.ttl.px())
     return "made: " + made
 
@@ -55,7 +55,7 @@ def keep_options(r, product_id, option_ids):
     with r.pipeline() if isinstance(r, redis.RedisCluster) else r.pipeline(transaction=False) as pipeline:
         for option_id in option_ids:
             key = product_option.key(product_id=product_id, option_id=option_id)
-            pipeline.set(key, json.dumps({"id": option_id}), px=product_option.ttl.px())
+            pipeline.set(key, product_option.value.encode({"id": option_id}), px=product_option.ttl.px())
         pipeline.execute()
 
 

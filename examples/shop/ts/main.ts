@@ -8,7 +8,7 @@
 // `keywright gen typescript`.
 
 import { Cluster, Redis } from "ioredis";
-import { dailySales, KeyError, productDetail, type ProductDetailValue, productOption } from "./shopkeys.js";
+import { dailySales, KeyError, productDetail, productOption } from "./shopkeys.js";
 
 /** A server, the primary that sentinels name, or a cluster. */
 type Client = Redis | Cluster;
@@ -28,9 +28,9 @@ function open(url: string): { redis: Client; servers: () => Redis[] } {
 /** A product's page: from the cache, or made and kept for as long as declared. */
 async function page(redis: Client, productId: number): Promise<string> {
   const key = productDetail.key({ productId });
-  const cached: ProductDetailValue | null = await redis.get(key);
-  if (cached !== null) return `from the cache: ${cached}`;
-  const made: ProductDetailValue = JSON.stringify({ id: productId, name: "shirt" });
+  const cached = await redis.get(key);
+  if (cached !== null) return `from the cache: ${JSON.stringify(productDetail.value.decode(cached))}`;
+  const made = productDetail.value.encode({ id: productId, name: "shirt" });
   await redis.set(key, made, ...productDetail.ttl.args());
   return `made: ${made}`;
 }
@@ -38,7 +38,7 @@ async function page(redis: Client, productId: number): Promise<string> {
 /** Keeps the options of a product; in a cluster they lie on several servers. */
 async function keepOptions(redis: Client, productId: number, optionIds: readonly number[]): Promise<void> {
   await Promise.all(
-    optionIds.map((optionId) => redis.set(productOption.key({ productId, optionId }), JSON.stringify({ id: optionId }), ...productOption.ttl.args())),
+    optionIds.map((optionId) => redis.set(productOption.key({ productId, optionId }), productOption.value.encode({ id: optionId }), ...productOption.ttl.args())),
   );
 }
 

@@ -99,6 +99,48 @@ export interface TtlAny {
 
 export type Ttl = TtlExpires | TtlNone | TtlAny;
 
+/**
+ * Writes and reads one type of value. W is what is stored: text, bytes, or the
+ * number that is a score.
+ */
+export interface Codec<T, W = string> {
+  /** What to store. Throws a ValueError if the value does not fit the declared type. */
+  encode(value: T): W;
+  /**
+   * The value of what is stored. Throws a ValueError if it is none. What only
+   * narrows (a range, a length, the words of an enum) is not checked: an older
+   * reader survives a value of a newer writer.
+   */
+  decode(stored: string | Uint8Array | number): T;
+}
+
+/** Writes and reads the payload of a queue's jobs. */
+export interface PayloadCodec<T, W = string> extends Codec<T, W> {
+  /** The payload of a stored job: what is after its first line, which is the queue's own. */
+  decodeJob(stored: string | Uint8Array): T;
+}
+
+/** Writes and reads the fields of a hash, or of an entry of a stream. */
+export interface FieldsCodec<T, W extends string | Uint8Array = string> {
+  /** For HSET and XADD: the fields by name. Throws a ValueError. */
+  encode(value: T): Record<string, W>;
+  /** Of HGETALL or of a stream's entry: by name, or name and value in turn. Throws a ValueError. */
+  decode(fields: Readonly<Record<string, string | Uint8Array>> | readonly (string | Uint8Array)[]): T;
+}
+
+/** A value that does not fit its declared type. It never holds the value. */
+export class ValueError extends Error {
+  /** The field at fault; empty for a whole value. */
+  readonly field: string;
+  readonly reason: string;
+  constructor(field: string, reason: string) {
+    super(field === "" ? `the value ${reason}` : `the field ${field} ${reason}`);
+    this.name = "ValueError";
+    this.field = field;
+    this.reason = reason;
+  }
+}
+
 /** A value that cannot stand in a key. It never holds the value. */
 export class KeyError extends Error {
   /** The name of the declaration. */
@@ -115,6 +157,8 @@ export class KeyError extends Error {
   }
 }
 
+declare const atob: (base64: string) => string;
+declare const btoa: (bytes: string) => string;
 declare const TextEncoder: new () => { encode(text: string): Uint8Array };
 declare const TextDecoder: new (label: string, options: { fatal: boolean; ignoreBOM: boolean }) => { decode(bytes: Uint8Array): string };
 
@@ -388,27 +432,40 @@ interface $Info {
 }
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
-function $key(info: $Info, binary: boolean, ...steps: readonly (string | readonly number[] | $Place)[]): Key<any, any, any, any> {
+function $key<C extends object>(info: $Info, codecs: C, binary: boolean, ...steps: readonly (string | readonly number[] | $Place)[]): Key<any, any, any, any> & C {
   const pattern = new $Pattern(info.name, binary, steps);
-  return Object.freeze({
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  const key: Key<any, any, any, any> = {
     ...info,
     placeholders: $placeholders(pattern),
     scanPattern: $glob(info.scanPattern, binary),
     key: (params: Readonly<Record<string, unknown>> = {}) => pattern.build(params),
-    parse: (key: string | Uint8Array) => pattern.parse(key),
-  });
+    parse: (text: string | Uint8Array) => pattern.parse(text),
+  };
+  const out = Object.assign(key, codecs);
+  Object.freeze(out);
+  return out;
 }
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
-function $channel(info: { name: string; pattern: string; owner: string; subscribePattern: string | readonly number[] }, binary: boolean, ...steps: readonly (string | readonly number[] | $Place)[]): Channel<any, any, any> {
+function $channel<C extends object>(
+  info: { name: string; pattern: string; owner: string; subscribePattern: string | readonly number[] },
+  codecs: C,
+  binary: boolean,
+  ...steps: readonly (string | readonly number[] | $Place)[]
+): Channel<any, any, any> & C {
   const pattern = new $Pattern(info.name, binary, steps);
-  return Object.freeze({
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  const channel: Channel<any, any, any> = {
     ...info,
     placeholders: $placeholders(pattern),
     subscribePattern: $glob(info.subscribePattern, binary),
     channel: (params: Readonly<Record<string, unknown>> = {}) => pattern.build(params),
-    parse: (channel: string | Uint8Array) => pattern.parse(channel),
-  });
+    parse: (text: string | Uint8Array) => pattern.parse(text),
+  };
+  const out = Object.assign(channel, codecs);
+  Object.freeze(out);
+  return out;
 }
 
 function $placeholders(pattern: $Pattern): readonly Placeholder[] {
@@ -434,8 +491,344 @@ function $expires(text: string, defaultMs: number, minMs: number, maxMs: number,
   return Object.freeze({ policy: "expires", text, defaultMs, minMs, maxMs, jitter, sliding, px, ex, args, options });
 }
 
+/** One scalar type as it is stored, and the form that it has in a JSON object. */
+interface $Scalar {
+  readonly form: "quoted" | "bare" | "inline" | "base64";
+  encode(value: unknown): string | Uint8Array;
+  decode(stored: string | Uint8Array | number): unknown;
+}
+
+function $bad(reason: string): never {
+  throw new ValueError("", reason);
+}
+
+/** Names the field in what an action throws. */
+function $in<T>(field: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw error instanceof ValueError ? new ValueError(field, error.reason) : error;
+  }
+}
+
+function $stored(stored: string | Uint8Array | number): string {
+  if (typeof stored === "number") return String(stored);
+  return typeof stored === "string" ? stored : ($decode(stored) ?? $bad("is not UTF-8"));
+}
+
+function $string(value: unknown): string {
+  if (typeof value !== "string") return $bad("is not a string");
+  return $encode(value) === undefined ? $bad("has half a surrogate pair, which is no text") : value;
+}
+
+/** Text of at most max bytes if max > 0. */
+function $textValue(max: number): $Scalar {
+  const encode = (value: unknown): string => {
+    const text = $string(value);
+    return max > 0 && $encoder.encode(text).length > max ? $bad(`is longer than ${max} bytes`) : text;
+  };
+  return { form: "quoted", encode, decode: $stored };
+}
+
+/** Text that an automaton decides; empty is whether it may be. */
+function $matchedValue(matcher: $Matcher, empty: boolean, expected: string): $Scalar {
+  const encode = (value: unknown): string => {
+    const text = $string(value);
+    const bytes = $encoder.encode(text);
+    const fits = bytes.length === 0 ? empty : matcher.walk(bytes, 0, (end) => end === bytes.length);
+    return fits ? text : $bad(`is not ${expected}`);
+  };
+  return { form: "quoted", encode, decode: $stored };
+}
+
+function $wordValue(...words: string[]): $Scalar {
+  const encode = (value: unknown): string => (words.includes(value as string) ? (value as string) : $bad(`is not one of ${words.join(", ")}`));
+  return { form: "quoted", encode, decode: $stored };
+}
+
+/** A whole number of 64 bits, within bounds when it is written. */
+function $intValue(low: string, high: string): $Scalar {
+  const encode = (value: unknown): string => {
+    const bytes = $int("", "").encode(value);
+    if (typeof bytes === "string") return $bad(bytes);
+    const n = BigInt(value as number | bigint);
+    return n < BigInt(low) || n > BigInt(high) ? $bad(`is not within ${low}..${high}`) : String(n);
+  };
+  const decode = (stored: string | Uint8Array | number): number | bigint => {
+    const text = $stored(stored);
+    if (!/^(0|-?[1-9][0-9]{0,18})$/.test(text) || BigInt.asIntN(64, BigInt(text)) !== BigInt(text)) return $bad("is not a whole number of 64 bits");
+    return Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text);
+  };
+  return { form: "bare", encode, decode };
+}
+
+function $floatValue(): $Scalar {
+  const encode = (value: unknown): string => {
+    if (typeof value !== "number" || Number.isNaN(value)) return $bad("is not a number");
+    if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+    return Object.is(value, -0) ? "-0" : String(value);
+  };
+  const decode = (stored: string | Uint8Array | number): number => {
+    const text = $stored(stored);
+    if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return Number(text);
+    return /^[+-]?inf(inity)?$/i.test(text) ? (text.startsWith("-") ? -Infinity : Infinity) : $bad("is not a number");
+  };
+  return { form: "bare", encode, decode };
+}
+
+function $boolValue(): $Scalar {
+  const decode = (stored: string | Uint8Array | number): boolean => {
+    const text = $stored(stored);
+    return text === "true" || (text !== "false" && $bad("is neither true nor false"));
+  };
+  return { form: "bare", encode: (value) => (typeof value === "boolean" ? String(value) : $bad("is not true or false")), decode };
+}
+
+/** Any bytes; what is sealed is bytes, too. */
+function $bytesValue(): $Scalar {
+  const encode = (value: unknown): Uint8Array => ($isBytes(value) ? value : $bad("is not a Uint8Array"));
+  return { form: "base64", encode, decode: (stored) => ($isBytes(stored) ? new Uint8Array(stored) : $encoder.encode($stored(stored))) };
+}
+
+function $jsonValue(): $Scalar {
+  const encode = (value: unknown): string => {
+    const text: unknown = JSON.stringify(value);
+    return typeof text === "string" ? text : $bad("cannot be written as JSON");
+  };
+  return { form: "inline", encode, decode: (stored) => $parsed($stored(stored)) };
+}
+
+function $parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return $bad("is not JSON");
+  }
+}
+
+function $time(value: unknown): Date {
+  const isDate = Object.prototype.toString.call(value) === "[object Date]" && !Number.isNaN((value as Date).getTime());
+  return isDate ? (value as Date) : $bad("is not a Date");
+}
+
+/** A Unix time in seconds (unit 1000) or milliseconds (unit 1). */
+function $unixValue(unit: number): $Scalar {
+  const encode = (value: unknown): string => {
+    const n = Math.floor($time(value).getTime() / unit);
+    return n >= 0 ? String(n) : $bad("is before 1970");
+  };
+  const decode = (stored: string | Uint8Array | number): Date => {
+    const text = $stored(stored);
+    const date = new Date(Number(text) * unit);
+    return /^(0|[1-9]\d*)$/.test(text) && !Number.isNaN(date.getTime()) ? date : $bad(`is not a Unix time in ${unit === 1 ? "milli" : ""}seconds`);
+  };
+  return { form: "bare", encode, decode };
+}
+
+/** The moment of these parts in UTC; undefined if there is no such day or hour. */
+function $moment(year: number, month: number, day: number, hour: number, minute: number, second: number, ms: number): Date | undefined {
+  const date = new Date(Date.UTC(2000, month - 1, 1, hour, minute, second, ms));
+  date.setUTCFullYear(year, month - 1, day);
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day && hour < 24 && minute < 60 && second < 60 ? date : undefined;
+}
+
+/** RFC 3339. A Date holds milliseconds and no offset: it is written in UTC. */
+function $timestampValue(): $Scalar {
+  const form = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?(?:Z|([+-])(\d\d):(\d\d))$/;
+  const encode = (value: unknown): string => {
+    const text = $time(value).toISOString();
+    return text.length === 24 ? text.replace(/\.?0*Z$/, "Z") : $bad("has a year that four digits cannot say");
+  };
+  const decode = (stored: string | Uint8Array | number): Date => {
+    const parts = form.exec($stored(stored));
+    const [year, month, day, hour, minute, second] = (parts ?? []).slice(1, 7).map(Number);
+    const [fraction = "0", sign = "+", hours = "0", minutes = "0"] = (parts ?? []).slice(7);
+    const at = parts && $moment(year ?? 0, month ?? 0, day ?? 0, hour ?? 0, minute ?? 0, second ?? 0, Math.floor(Number(fraction) * 1000 + 1e-6));
+    if (!at || Number(hours) > 23 || Number(minutes) > 59) return $bad("is not an RFC 3339 timestamp");
+    return new Date(at.getTime() - Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes)) * 60_000);
+  };
+  return { form: "quoted", encode, decode };
+}
+
+/** A date in a layout of YYYY, MM, DD, HH, mm and ss, in UTC; what the layout lacks is that of 1 January of the year 0. */
+function $dateValue(layout: string): $Scalar {
+  const pieces = layout.split(/(YYYY|MM|DD|HH|mm|ss)/);
+  const encode = (value: unknown): string => {
+    const date = $time(value);
+    const year = date.getUTCFullYear();
+    if (year < 0 || year > 9999) return $bad("has a year that four digits cannot say");
+    const parts: Record<string, number> = { YYYY: year, MM: date.getUTCMonth() + 1, DD: date.getUTCDate(), HH: date.getUTCHours(), mm: date.getUTCMinutes(), ss: date.getUTCSeconds() };
+    return pieces.map((piece) => (piece in parts ? String(parts[piece]).padStart(piece.length, "0") : piece)).join("");
+  };
+  const decode = (stored: string | Uint8Array | number): Date => {
+    const text = $stored(stored);
+    const parts: Record<string, number> = { YYYY: 0, MM: 1, DD: 1, HH: 0, mm: 0, ss: 0 };
+    let at = 0;
+    let fits = true;
+    for (const piece of pieces) {
+      const part = text.slice(at, at + piece.length);
+      at += piece.length;
+      if (!(piece in parts)) fits &&= part === piece;
+      else if (/^\d+$/.test(part) && part.length === piece.length) parts[piece] = Number(part);
+      else fits = false;
+    }
+    const { YYYY = 0, MM = 0, DD = 0, HH = 0, mm = 0, ss = 0 } = parts;
+    return (fits && at === text.length ? $moment(YYYY, MM, DD, HH, mm, ss, 0) : undefined) ?? $bad(`is not a date like ${layout}`);
+  };
+  return { form: "quoted", encode, decode };
+}
+
+/** One field of an object, a hash or a stream. */
+interface $Member {
+  readonly name: string;
+  readonly optional: boolean;
+  readonly scalar: $Scalar;
+}
+
+function $member(name: string, optional: boolean, scalar: $Scalar): $Member {
+  return { name, optional, scalar };
+}
+
+/** What of an object is written: each member that is there, and its name in the error of one that is missing. */
+function $each(members: readonly $Member[], value: unknown, write: (member: $Member, value: unknown) => void): void {
+  if (typeof value !== "object" || value === null) $bad("is not an object");
+  const record = value as Readonly<Record<string, unknown>>;
+  for (const member of members) {
+    const own = Object.hasOwn(record, member.name) || !(member.name in Object.prototype);
+    const given = own ? record[member.name] : undefined;
+    if (given !== undefined) $in(member.name, () => write(member, given));
+    else if (!member.optional) throw new ValueError(member.name, "is missing");
+  }
+}
+
+/** The object of what is read; a name like __proto__ is a name as others. */
+function $gathered<T>(members: readonly $Member[], raw: ReadonlyMap<string, T>, read: (member: $Member, raw: T) => unknown): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  for (const member of members) {
+    const stored = raw.get(member.name);
+    if (stored !== undefined) {
+      const value = $in(member.name, () => read(member, stored));
+      Object.defineProperty(out, member.name, { value, enumerable: true, configurable: true, writable: true });
+    } else if (!member.optional) throw new ValueError(member.name, "is missing");
+  }
+  return out;
+}
+
+/** A JSON object with declared members; others are passed over. */
+function $objectValue(...members: $Member[]): $Scalar {
+  const encode = (value: unknown): string => {
+    const parts: string[] = [];
+    $each(members, value, ({ name, scalar }, given) => parts.push(`${JSON.stringify(name)}:${$toJSON(scalar, given)}`));
+    return `{${parts.join(",")}}`;
+  };
+  const decode = (stored: string | Uint8Array | number): unknown => $gathered(members, $split($stored(stored)), ({ scalar }, raw) => $fromJSON(scalar, raw));
+  return { form: "inline", encode, decode };
+}
+
+function $toJSON(scalar: $Scalar, value: unknown): string {
+  const stored = scalar.encode(value);
+  if (typeof stored !== "string") return `"${btoa(Array.from(stored, (b) => String.fromCharCode(b)).join(""))}"`;
+  if (scalar.form === "bare" && stored.endsWith("inf")) return $bad("is infinite, which JSON cannot say");
+  return scalar.form === "quoted" ? JSON.stringify(stored) : stored;
+}
+
+function $fromJSON(scalar: $Scalar, raw: string): unknown {
+  if (scalar.form === "inline") return scalar.decode(raw);
+  if (scalar.form === "bare") return /^["{[]/.test(raw) ? $bad("is a JSON text, object or list where a number or bool is declared") : scalar.decode(raw);
+  const text = JSON.parse(raw) as unknown;
+  if (typeof text !== "string") return $bad("is not a JSON text");
+  return scalar.decode(scalar.form === "base64" ? $fromBase64(text) : text);
+}
+
+function $fromBase64(text: string): Uint8Array {
+  try {
+    return Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  } catch {
+    return $bad("is not base64");
+  }
+}
+
+/** The members of a JSON object as the JSON they are; null is absent. A number keeps all its digits. */
+function $split(text: string): ReadonlyMap<string, string> {
+  const parsed = $parsed(text);
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) $bad("is not a JSON object");
+  const out = new Map<string, string>();
+  let depth = 0;
+  let start = 0;
+  let name: string | undefined;
+  for (let i = text.indexOf("{"); i < text.length; i++) {
+    const c = text[i];
+    if (c === '"') {
+      const from = i;
+      for (i++; text[i] !== '"'; i++) if (text[i] === "\\") i++;
+      if (depth === 1) name ??= JSON.parse(text.slice(from, i + 1)) as string;
+    } else if (c === "{" || c === "[") depth++;
+    else if (c === ":" && depth === 1) start = i + 1;
+    else if ((c === "," && depth === 1) || ((c === "}" || c === "]") && --depth === 0)) {
+      const raw = text.slice(start, i).trim();
+      if (name !== undefined && raw !== "null") out.set(name, raw);
+      else if (name !== undefined) out.delete(name);
+      name = undefined;
+    }
+  }
+  return out;
+}
+
+/** The fields of a hash or of an entry of a stream. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+function $fieldsCodec(...members: $Member[]): FieldsCodec<any, any> {
+  return {
+    encode(value: unknown) {
+      const parts: [string, string | Uint8Array][] = [];
+      $each(members, value, ({ name, scalar }, given) => parts.push([name, scalar.encode(given)]));
+      return Object.fromEntries(parts);
+    },
+    decode(fields) {
+      const raw = new Map<string, string | Uint8Array>();
+      if (Array.isArray(fields)) {
+        const list = fields as readonly (string | Uint8Array)[];
+        for (let i = 0; i + 1 < list.length; i += 2) raw.set($stored(list[i] ?? ""), list[i + 1] ?? "");
+      } else for (const [name, stored] of Object.entries(fields)) raw.set(name, stored as string | Uint8Array);
+      return $gathered(members, raw, ({ scalar }, stored) => scalar.decode(stored));
+    },
+  };
+}
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+function $codec(scalar: $Scalar): Codec<any, any> {
+  return Object.freeze({ encode: scalar.encode, decode: scalar.decode });
+}
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+function $payloadCodec(scalar: $Scalar): PayloadCodec<any, any> {
+  const decodeJob = (stored: string | Uint8Array): unknown => {
+    if (typeof stored === "string") return scalar.decode(stored.slice(stored.indexOf("\n") + 1));
+    return scalar.decode(stored.subarray(stored.indexOf(0x0a) + 1));
+  };
+  return Object.freeze({ ...$codec(scalar), decodeJob });
+}
+
+/** A score, which is a double to the server. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+function $scoreCodec(scalar: $Scalar): Codec<any, number> {
+  const whole = (n: number): string => (Number.isInteger(n) && Math.abs(n) < 1e21 ? BigInt(n).toString() : String(n));
+  return Object.freeze({
+    encode: (value: unknown) => {
+      const text = $stored(scalar.encode(value));
+      const n = text.endsWith("inf") ? (text.startsWith("-") ? -Infinity : Infinity) : Number(text);
+      return scalar.form === "bare" && !Number.isSafeInteger(n) && /^-?\d{17,}$/.test(text) ? $bad("is too large to be exact as a score") : n;
+    },
+    decode: (stored: string | Uint8Array | number) => {
+      const text = $stored(stored);
+      return scalar.decode(/inf/i.test(text) ? text : whole(Number(text)));
+    },
+  });
+}
+
 // Not every keyspace needs all of them.
 void [$text, $bytes, $hex, $int, $words, $bool, $automaton, $place, $key, $channel, $expires];
+void [$textValue, $matchedValue, $wordValue, $intValue, $floatValue, $boolValue, $bytesValue, $jsonValue, $unixValue, $timestampValue, $dateValue];
+void [$member, $objectValue, $fieldsCodec, $codec, $payloadCodec, $scoreCodec];
 
 /** date */
 const $date = $automaton("2.19 1 2.2 0 3 8 4 9 5 a 6 7 b 2.5i|1 -.2 2.4 1.4 2 3 -.2 4.4 3 4 3 4.3 -.2 4.5 3 4 3 4 5 -.2 6.4 5.4 6 7 -.2 6.4 5.4 6 8 -.2 9.4 8 9 8 9.3 -.2 9.5 8 9 8 9.2 -.2 9.4 8 9 8 9.2 - a -.b b -.a c -.2 d -.8 e -.2 d -.b f.5 g h.3 f -.2 h -.4 f -.6 f.5 i h.3 - j -.b k -.b l -.b m -.a n -.2 o p -.3 o -.3 n -.2 o -.4 o -.3 n -.2 o q -.3 o -.3 n -.2 o -.4 r -.6 s.a -.2 s.a -.2 s -.8 s -.b s -.2 s.8 -.d|s");
@@ -450,13 +843,13 @@ export interface ProductDetailParams {
 }
 
 /** Value: json */
-export type ProductDetailValue = string;
+export type ProductDetailValue = unknown;
 
 /**
  * A product's page (상품 상세). Changes rarely, may be 30 minutes late.
  * Key cache:product:detail:{productId}: cache, a string; ttl 30m.
  */
-export const productDetail: Key<[params: ProductDetailParams], ProductDetailParams, string, TtlExpires> = $key(
+export const productDetail: Key<[params: ProductDetailParams], ProductDetailParams, string, TtlExpires> & { readonly value: Codec<ProductDetailValue> } = $key(
   {
     name: "product_detail",
     entry: "product_detail",
@@ -467,6 +860,9 @@ export const productDetail: Key<[params: ProductDetailParams], ProductDetailPara
     owner: "product",
     ttl: $expires("30m", 1800000, 1800000, 1800000, 0, false),
     scanPattern: "cache:product:detail:*",
+  },
+  {
+    value: $codec($jsonValue()),
   },
   false,
   "cache:product:detail:",
@@ -486,7 +882,7 @@ export type ProductDetailFillValue = string;
  * Who is loading product_detail, or that there is none.
  * Key {#cache:product:detail:{productId}}:fill: cache, a string; ttl 1m.
  */
-export const productDetailFill: Key<[params: ProductDetailFillParams], ProductDetailFillParams, string, TtlExpires> = $key(
+export const productDetailFill: Key<[params: ProductDetailFillParams], ProductDetailFillParams, string, TtlExpires> & { readonly value: Codec<ProductDetailFillValue> } = $key(
   {
     name: "product_detail.fill",
     entry: "product_detail",
@@ -497,6 +893,9 @@ export const productDetailFill: Key<[params: ProductDetailFillParams], ProductDe
     owner: "product",
     ttl: $expires("1m", 60000, 60000, 60000, 0, false),
     scanPattern: "{cache:product:detail:*}:fill",
+  },
+  {
+    value: $codec($textValue(0)),
   },
   false,
   "{cache:product:detail:",
@@ -511,13 +910,13 @@ export interface ProductOptionsParams {
 }
 
 /** Value: json */
-export type ProductOptionsValue = string;
+export type ProductOptionsValue = unknown;
 
 /**
  * The list of a product's options (상품 옵션). Same policy as the product.
  * Key cache:product:options:{productId}: cache, a string; ttl 30m.
  */
-export const productOptions: Key<[params: ProductOptionsParams], ProductOptionsParams, string, TtlExpires> = $key(
+export const productOptions: Key<[params: ProductOptionsParams], ProductOptionsParams, string, TtlExpires> & { readonly value: Codec<ProductOptionsValue> } = $key(
   {
     name: "product_options",
     entry: "product_options",
@@ -528,6 +927,9 @@ export const productOptions: Key<[params: ProductOptionsParams], ProductOptionsP
     owner: "product",
     ttl: $expires("30m", 1800000, 1800000, 1800000, 0, false),
     scanPattern: "cache:product:options:*",
+  },
+  {
+    value: $codec($jsonValue()),
   },
   false,
   "cache:product:options:",
@@ -547,7 +949,7 @@ export type ProductOptionsFillValue = string;
  * Who is loading product_options, or that there is none.
  * Key {#cache:product:options:{productId}}:fill: cache, a string; ttl 1m.
  */
-export const productOptionsFill: Key<[params: ProductOptionsFillParams], ProductOptionsFillParams, string, TtlExpires> = $key(
+export const productOptionsFill: Key<[params: ProductOptionsFillParams], ProductOptionsFillParams, string, TtlExpires> & { readonly value: Codec<ProductOptionsFillValue> } = $key(
   {
     name: "product_options.fill",
     entry: "product_options",
@@ -558,6 +960,9 @@ export const productOptionsFill: Key<[params: ProductOptionsFillParams], Product
     owner: "product",
     ttl: $expires("1m", 60000, 60000, 60000, 0, false),
     scanPattern: "{cache:product:options:*}:fill",
+  },
+  {
+    value: $codec($textValue(0)),
   },
   false,
   "{cache:product:options:",
@@ -574,13 +979,13 @@ export interface ProductOptionParams {
 }
 
 /** Value: json */
-export type ProductOptionValue = string;
+export type ProductOptionValue = unknown;
 
 /**
  * One option of a product.
  * Key cache:product:option:{productId}:{optionId}: cache, a string; ttl 30m.
  */
-export const productOption: Key<[params: ProductOptionParams], ProductOptionParams, string, TtlExpires> = $key(
+export const productOption: Key<[params: ProductOptionParams], ProductOptionParams, string, TtlExpires> & { readonly value: Codec<ProductOptionValue> } = $key(
   {
     name: "product_option",
     entry: "product_option",
@@ -591,6 +996,9 @@ export const productOption: Key<[params: ProductOptionParams], ProductOptionPara
     owner: "product",
     ttl: $expires("30m", 1800000, 1800000, 1800000, 0, false),
     scanPattern: "cache:product:option:*:*",
+  },
+  {
+    value: $codec($jsonValue()),
   },
   false,
   "cache:product:option:",
@@ -614,7 +1022,7 @@ export type ProductOptionFillValue = string;
  * Who is loading product_option, or that there is none.
  * Key {#cache:product:option:{productId}:{optionId}}:fill: cache, a string; ttl 1m.
  */
-export const productOptionFill: Key<[params: ProductOptionFillParams], ProductOptionFillParams, string, TtlExpires> = $key(
+export const productOptionFill: Key<[params: ProductOptionFillParams], ProductOptionFillParams, string, TtlExpires> & { readonly value: Codec<ProductOptionFillValue> } = $key(
   {
     name: "product_option.fill",
     entry: "product_option",
@@ -625,6 +1033,9 @@ export const productOptionFill: Key<[params: ProductOptionFillParams], ProductOp
     owner: "product",
     ttl: $expires("1m", 60000, 60000, 60000, 0, false),
     scanPattern: "{cache:product:option:*:*}:fill",
+  },
+  {
+    value: $codec($textValue(0)),
   },
   false,
   "{cache:product:option:",
@@ -647,13 +1058,13 @@ export interface PopularParsed {
 }
 
 /** Value: json */
-export type PopularValue = string;
+export type PopularValue = unknown;
 
 /**
  * The popular products of the last days (인기 상품), made from daily_sales.
  * Key cache:ranking:popular:{days}: cache, a string; ttl 5m.
  */
-export const popular: Key<[params: PopularParams], PopularParsed, string, TtlExpires> = $key(
+export const popular: Key<[params: PopularParams], PopularParsed, string, TtlExpires> & { readonly value: Codec<PopularValue> } = $key(
   {
     name: "popular",
     entry: "popular",
@@ -664,6 +1075,9 @@ export const popular: Key<[params: PopularParams], PopularParsed, string, TtlExp
     owner: "product",
     ttl: $expires("5m", 300000, 300000, 300000, 0, false),
     scanPattern: "cache:ranking:popular:*",
+  },
+  {
+    value: $codec($jsonValue()),
   },
   false,
   "cache:ranking:popular:",
@@ -689,7 +1103,7 @@ export type PopularFillValue = string;
  * Who is loading popular, or that there is none.
  * Key {#cache:ranking:popular:{days}}:fill: cache, a string; ttl 1m.
  */
-export const popularFill: Key<[params: PopularFillParams], PopularFillParsed, string, TtlExpires> = $key(
+export const popularFill: Key<[params: PopularFillParams], PopularFillParsed, string, TtlExpires> & { readonly value: Codec<PopularFillValue> } = $key(
   {
     name: "popular.fill",
     entry: "popular",
@@ -700,6 +1114,9 @@ export const popularFill: Key<[params: PopularFillParams], PopularFillParsed, st
     owner: "product",
     ttl: $expires("1m", 60000, 60000, 60000, 0, false),
     scanPattern: "{cache:ranking:popular:*}:fill",
+  },
+  {
+    value: $codec($textValue(0)),
   },
   false,
   "{cache:ranking:popular:",
@@ -714,13 +1131,13 @@ export interface CategoryParams {
 }
 
 /** Value: json */
-export type CategoryValue = string;
+export type CategoryValue = unknown;
 
 /**
  * A product category (카테고리). The page has its TTL, one hour, but names no key; this is the one its naming law gives.
  * Key cache:product:category:{categoryId}: cache, a string; ttl 1h.
  */
-export const category: Key<[params: CategoryParams], CategoryParams, string, TtlExpires> = $key(
+export const category: Key<[params: CategoryParams], CategoryParams, string, TtlExpires> & { readonly value: Codec<CategoryValue> } = $key(
   {
     name: "category",
     entry: "category",
@@ -731,6 +1148,9 @@ export const category: Key<[params: CategoryParams], CategoryParams, string, Ttl
     owner: "product",
     ttl: $expires("1h", 3600000, 3600000, 3600000, 0, false),
     scanPattern: "cache:product:category:*",
+  },
+  {
+    value: $codec($jsonValue()),
   },
   false,
   "cache:product:category:",
@@ -750,7 +1170,7 @@ export type CategoryFillValue = string;
  * Who is loading category, or that there is none.
  * Key {#cache:product:category:{categoryId}}:fill: cache, a string; ttl 1m.
  */
-export const categoryFill: Key<[params: CategoryFillParams], CategoryFillParams, string, TtlExpires> = $key(
+export const categoryFill: Key<[params: CategoryFillParams], CategoryFillParams, string, TtlExpires> & { readonly value: Codec<CategoryFillValue> } = $key(
   {
     name: "category.fill",
     entry: "category",
@@ -761,6 +1181,9 @@ export const categoryFill: Key<[params: CategoryFillParams], CategoryFillParams,
     owner: "product",
     ttl: $expires("1m", 60000, 60000, 60000, 0, false),
     scanPattern: "{cache:product:category:*}:fill",
+  },
+  {
+    value: $codec($textValue(0)),
   },
   false,
   "{cache:product:category:",
@@ -781,7 +1204,7 @@ export type CouponIssueValue = string;
  * Held while a coupon is issued (쿠폰 발급). Its release is announced, so that waiters need not poll.
  * Key lock:coupon:issue:{couponId}: lock, a string; ttl 3s.
  */
-export const couponIssue: Key<[params: CouponIssueParams], CouponIssueParams, string, TtlExpires> = $key(
+export const couponIssue: Key<[params: CouponIssueParams], CouponIssueParams, string, TtlExpires> & { readonly value: Codec<CouponIssueValue> } = $key(
   {
     name: "coupon_issue",
     entry: "coupon_issue",
@@ -792,6 +1215,9 @@ export const couponIssue: Key<[params: CouponIssueParams], CouponIssueParams, st
     owner: "coupon",
     ttl: $expires("3s", 3000, 3000, 3000, 0, false),
     scanPattern: "lock:coupon:issue:*",
+  },
+  {
+    value: $codec($textValue(0)),
   },
   false,
   "lock:coupon:issue:",
@@ -805,13 +1231,13 @@ export interface CouponIssueFenceParams {
 }
 
 /** Value: int */
-export type CouponIssueFenceValue = string;
+export type CouponIssueFenceValue = number | bigint;
 
 /**
  * The last fencing token of coupon_issue.
  * Key {#lock:coupon:issue:{couponId}}:fence: lock, a string; ttl 1d.
  */
-export const couponIssueFence: Key<[params: CouponIssueFenceParams], CouponIssueFenceParams, string, TtlExpires> = $key(
+export const couponIssueFence: Key<[params: CouponIssueFenceParams], CouponIssueFenceParams, string, TtlExpires> & { readonly value: Codec<CouponIssueFenceValue> } = $key(
   {
     name: "coupon_issue.fence",
     entry: "coupon_issue",
@@ -822,6 +1248,9 @@ export const couponIssueFence: Key<[params: CouponIssueFenceParams], CouponIssue
     owner: "coupon",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
     scanPattern: "{lock:coupon:issue:*}:fence",
+  },
+  {
+    value: $codec($intValue("-9223372036854775808", "9223372036854775807")),
   },
   false,
   "{lock:coupon:issue:",
@@ -845,7 +1274,7 @@ export type CouponIssueWaitersScore = number;
  * Who waits for coupon_issue, scored by when they came, in µs.
  * Key {#lock:coupon:issue:{couponId}}:waiters: lock, a zset; ttl 1d.
  */
-export const couponIssueWaiters: Key<[params: CouponIssueWaitersParams], CouponIssueWaitersParams, string, TtlExpires> = $key(
+export const couponIssueWaiters: Key<[params: CouponIssueWaitersParams], CouponIssueWaitersParams, string, TtlExpires> & { readonly member: Codec<CouponIssueWaitersMember>; readonly score: Codec<CouponIssueWaitersScore, number> } = $key(
   {
     name: "coupon_issue.waiters",
     entry: "coupon_issue",
@@ -856,6 +1285,10 @@ export const couponIssueWaiters: Key<[params: CouponIssueWaitersParams], CouponI
     owner: "coupon",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
     scanPattern: "{lock:coupon:issue:*}:waiters",
+  },
+  {
+    member: $codec($textValue(0)),
+    score: $scoreCodec($intValue("-9223372036854775808", "9223372036854775807")),
   },
   false,
   "{lock:coupon:issue:",
@@ -873,13 +1306,13 @@ export interface CouponIssueSharedParams {
 export type CouponIssueSharedMember = string;
 
 /** Score: unix_ms */
-export type CouponIssueSharedScore = number;
+export type CouponIssueSharedScore = Date;
 
 /**
  * Who holds coupon_issue together with others, scored by the end of the lease.
  * Key {#lock:coupon:issue:{couponId}}:shared: lock, a zset; ttl 1d.
  */
-export const couponIssueShared: Key<[params: CouponIssueSharedParams], CouponIssueSharedParams, string, TtlExpires> = $key(
+export const couponIssueShared: Key<[params: CouponIssueSharedParams], CouponIssueSharedParams, string, TtlExpires> & { readonly member: Codec<CouponIssueSharedMember>; readonly score: Codec<CouponIssueSharedScore, number> } = $key(
   {
     name: "coupon_issue.shared",
     entry: "coupon_issue",
@@ -890,6 +1323,10 @@ export const couponIssueShared: Key<[params: CouponIssueSharedParams], CouponIss
     owner: "coupon",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
     scanPattern: "{lock:coupon:issue:*}:shared",
+  },
+  {
+    member: $codec($textValue(0)),
+    score: $scoreCodec($unixValue(1)),
   },
   false,
   "{lock:coupon:issue:",
@@ -910,7 +1347,7 @@ export type OrderProcessValue = string;
  * Held while an order is processed. Reserved; the page's default for locks, 3 seconds.
  * Key lock:order:process:{orderId}: lock, a string; ttl 3s.
  */
-export const orderProcess: Key<[params: OrderProcessParams], OrderProcessParams, string, TtlExpires> = $key(
+export const orderProcess: Key<[params: OrderProcessParams], OrderProcessParams, string, TtlExpires> & { readonly value: Codec<OrderProcessValue> } = $key(
   {
     name: "order_process",
     entry: "order_process",
@@ -921,6 +1358,9 @@ export const orderProcess: Key<[params: OrderProcessParams], OrderProcessParams,
     owner: "order",
     ttl: $expires("3s", 3000, 3000, 3000, 0, false),
     scanPattern: "lock:order:process:*",
+  },
+  {
+    value: $codec($textValue(0)),
   },
   false,
   "lock:order:process:",
@@ -934,13 +1374,13 @@ export interface OrderProcessFenceParams {
 }
 
 /** Value: int */
-export type OrderProcessFenceValue = string;
+export type OrderProcessFenceValue = number | bigint;
 
 /**
  * The last fencing token of order_process.
  * Key {#lock:order:process:{orderId}}:fence: lock, a string; ttl 1d.
  */
-export const orderProcessFence: Key<[params: OrderProcessFenceParams], OrderProcessFenceParams, string, TtlExpires> = $key(
+export const orderProcessFence: Key<[params: OrderProcessFenceParams], OrderProcessFenceParams, string, TtlExpires> & { readonly value: Codec<OrderProcessFenceValue> } = $key(
   {
     name: "order_process.fence",
     entry: "order_process",
@@ -951,6 +1391,9 @@ export const orderProcessFence: Key<[params: OrderProcessFenceParams], OrderProc
     owner: "order",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
     scanPattern: "{lock:order:process:*}:fence",
+  },
+  {
+    value: $codec($intValue("-9223372036854775808", "9223372036854775807")),
   },
   false,
   "{lock:order:process:",
@@ -974,7 +1417,7 @@ export type OrderProcessWaitersScore = number;
  * Who waits for order_process, scored by when they came, in µs.
  * Key {#lock:order:process:{orderId}}:waiters: lock, a zset; ttl 1d.
  */
-export const orderProcessWaiters: Key<[params: OrderProcessWaitersParams], OrderProcessWaitersParams, string, TtlExpires> = $key(
+export const orderProcessWaiters: Key<[params: OrderProcessWaitersParams], OrderProcessWaitersParams, string, TtlExpires> & { readonly member: Codec<OrderProcessWaitersMember>; readonly score: Codec<OrderProcessWaitersScore, number> } = $key(
   {
     name: "order_process.waiters",
     entry: "order_process",
@@ -985,6 +1428,10 @@ export const orderProcessWaiters: Key<[params: OrderProcessWaitersParams], Order
     owner: "order",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
     scanPattern: "{lock:order:process:*}:waiters",
+  },
+  {
+    member: $codec($textValue(0)),
+    score: $scoreCodec($intValue("-9223372036854775808", "9223372036854775807")),
   },
   false,
   "{lock:order:process:",
@@ -1002,13 +1449,13 @@ export interface OrderProcessSharedParams {
 export type OrderProcessSharedMember = string;
 
 /** Score: unix_ms */
-export type OrderProcessSharedScore = number;
+export type OrderProcessSharedScore = Date;
 
 /**
  * Who holds order_process together with others, scored by the end of the lease.
  * Key {#lock:order:process:{orderId}}:shared: lock, a zset; ttl 1d.
  */
-export const orderProcessShared: Key<[params: OrderProcessSharedParams], OrderProcessSharedParams, string, TtlExpires> = $key(
+export const orderProcessShared: Key<[params: OrderProcessSharedParams], OrderProcessSharedParams, string, TtlExpires> & { readonly member: Codec<OrderProcessSharedMember>; readonly score: Codec<OrderProcessSharedScore, number> } = $key(
   {
     name: "order_process.shared",
     entry: "order_process",
@@ -1019,6 +1466,10 @@ export const orderProcessShared: Key<[params: OrderProcessSharedParams], OrderPr
     owner: "order",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
     scanPattern: "{lock:order:process:*}:shared",
+  },
+  {
+    member: $codec($textValue(0)),
+    score: $scoreCodec($unixValue(1)),
   },
   false,
   "{lock:order:process:",
@@ -1039,7 +1490,7 @@ export type ProductStockValue = string;
  * Held while the stock of an option is reduced (재고 차감). Reserved; 5 seconds, as it calculates more.
  * Key lock:product:stock:{optionId}: lock, a string; ttl 5s.
  */
-export const productStock: Key<[params: ProductStockParams], ProductStockParams, string, TtlExpires> = $key(
+export const productStock: Key<[params: ProductStockParams], ProductStockParams, string, TtlExpires> & { readonly value: Codec<ProductStockValue> } = $key(
   {
     name: "product_stock",
     entry: "product_stock",
@@ -1050,6 +1501,9 @@ export const productStock: Key<[params: ProductStockParams], ProductStockParams,
     owner: "product",
     ttl: $expires("5s", 5000, 5000, 5000, 0, false),
     scanPattern: "lock:product:stock:*",
+  },
+  {
+    value: $codec($textValue(0)),
   },
   false,
   "lock:product:stock:",
@@ -1063,13 +1517,13 @@ export interface ProductStockFenceParams {
 }
 
 /** Value: int */
-export type ProductStockFenceValue = string;
+export type ProductStockFenceValue = number | bigint;
 
 /**
  * The last fencing token of product_stock.
  * Key {#lock:product:stock:{optionId}}:fence: lock, a string; ttl 1d.
  */
-export const productStockFence: Key<[params: ProductStockFenceParams], ProductStockFenceParams, string, TtlExpires> = $key(
+export const productStockFence: Key<[params: ProductStockFenceParams], ProductStockFenceParams, string, TtlExpires> & { readonly value: Codec<ProductStockFenceValue> } = $key(
   {
     name: "product_stock.fence",
     entry: "product_stock",
@@ -1080,6 +1534,9 @@ export const productStockFence: Key<[params: ProductStockFenceParams], ProductSt
     owner: "product",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
     scanPattern: "{lock:product:stock:*}:fence",
+  },
+  {
+    value: $codec($intValue("-9223372036854775808", "9223372036854775807")),
   },
   false,
   "{lock:product:stock:",
@@ -1103,7 +1560,7 @@ export type ProductStockWaitersScore = number;
  * Who waits for product_stock, scored by when they came, in µs.
  * Key {#lock:product:stock:{optionId}}:waiters: lock, a zset; ttl 1d.
  */
-export const productStockWaiters: Key<[params: ProductStockWaitersParams], ProductStockWaitersParams, string, TtlExpires> = $key(
+export const productStockWaiters: Key<[params: ProductStockWaitersParams], ProductStockWaitersParams, string, TtlExpires> & { readonly member: Codec<ProductStockWaitersMember>; readonly score: Codec<ProductStockWaitersScore, number> } = $key(
   {
     name: "product_stock.waiters",
     entry: "product_stock",
@@ -1114,6 +1571,10 @@ export const productStockWaiters: Key<[params: ProductStockWaitersParams], Produ
     owner: "product",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
     scanPattern: "{lock:product:stock:*}:waiters",
+  },
+  {
+    member: $codec($textValue(0)),
+    score: $scoreCodec($intValue("-9223372036854775808", "9223372036854775807")),
   },
   false,
   "{lock:product:stock:",
@@ -1131,13 +1592,13 @@ export interface ProductStockSharedParams {
 export type ProductStockSharedMember = string;
 
 /** Score: unix_ms */
-export type ProductStockSharedScore = number;
+export type ProductStockSharedScore = Date;
 
 /**
  * Who holds product_stock together with others, scored by the end of the lease.
  * Key {#lock:product:stock:{optionId}}:shared: lock, a zset; ttl 1d.
  */
-export const productStockShared: Key<[params: ProductStockSharedParams], ProductStockSharedParams, string, TtlExpires> = $key(
+export const productStockShared: Key<[params: ProductStockSharedParams], ProductStockSharedParams, string, TtlExpires> & { readonly member: Codec<ProductStockSharedMember>; readonly score: Codec<ProductStockSharedScore, number> } = $key(
   {
     name: "product_stock.shared",
     entry: "product_stock",
@@ -1148,6 +1609,10 @@ export const productStockShared: Key<[params: ProductStockSharedParams], Product
     owner: "product",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
     scanPattern: "{lock:product:stock:*}:shared",
+  },
+  {
+    member: $codec($textValue(0)),
+    score: $scoreCodec($unixValue(1)),
   },
   false,
   "{lock:product:stock:",
@@ -1162,7 +1627,7 @@ export interface DailySalesParams {
 }
 
 /** Element: int 1.. */
-export type DailySalesMember = string;
+export type DailySalesMember = number | bigint;
 
 /** Score: int 0.. */
 export type DailySalesScore = number;
@@ -1171,7 +1636,7 @@ export type DailySalesScore = number;
  * Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular. The page makes the sum under a temp: key of its own per request; here the sum is one key for all requests of a minute, written with its TTL in one step, so that a crash leaves nothing.
  * Key ranking:product:sales:{day}: ranking, a zset; ttl 7d.
  */
-export const dailySales: Key<[params: DailySalesParams], DailySalesParams, string, TtlExpires> = $key(
+export const dailySales: Key<[params: DailySalesParams], DailySalesParams, string, TtlExpires> & { readonly member: Codec<DailySalesMember>; readonly score: Codec<DailySalesScore, number> } = $key(
   {
     name: "daily_sales",
     entry: "daily_sales",
@@ -1182,6 +1647,10 @@ export const dailySales: Key<[params: DailySalesParams], DailySalesParams, strin
     owner: "product",
     ttl: $expires("7d", 604800000, 604800000, 604800000, 0, false),
     scanPattern: "ranking:product:sales:*",
+  },
+  {
+    member: $codec($intValue("1", "9223372036854775807")),
+    score: $scoreCodec($intValue("0", "9223372036854775807")),
   },
   false,
   "ranking:product:sales:",
@@ -1195,7 +1664,7 @@ export interface DailySalesWindowParams {
 }
 
 /** Element: int 1.. */
-export type DailySalesWindowMember = string;
+export type DailySalesWindowMember = number | bigint;
 
 /** Score: float */
 export type DailySalesWindowScore = number;
@@ -1204,7 +1673,7 @@ export type DailySalesWindowScore = number;
  * The sum of daily_sales over several periods.
  * Key {#ranking:product:sales}:window:{window}: ranking, a zset; ttl 1m.
  */
-export const dailySalesWindow: Key<[params: DailySalesWindowParams], DailySalesWindowParams, string, TtlExpires> = $key(
+export const dailySalesWindow: Key<[params: DailySalesWindowParams], DailySalesWindowParams, string, TtlExpires> & { readonly member: Codec<DailySalesWindowMember>; readonly score: Codec<DailySalesWindowScore, number> } = $key(
   {
     name: "daily_sales.window",
     entry: "daily_sales",
@@ -1215,6 +1684,10 @@ export const dailySalesWindow: Key<[params: DailySalesWindowParams], DailySalesW
     owner: "product",
     ttl: $expires("1m", 60000, 60000, 60000, 0, false),
     scanPattern: "{ranking:product:sales}:window:*",
+  },
+  {
+    member: $codec($intValue("1", "9223372036854775807")),
+    score: $scoreCodec($floatValue()),
   },
   false,
   "{ranking:product:sales}:window:",
@@ -1238,7 +1711,7 @@ export interface TempSalesParsed {
 }
 
 /** Element: int 1.. */
-export type TempSalesMember = string;
+export type TempSalesMember = number | bigint;
 
 /** Score: int 0.. */
 export type TempSalesScore = number;
@@ -1247,7 +1720,7 @@ export type TempSalesScore = number;
  * The union of some days' sales, made for one request.
  * Key temp:ranking:sales:{ts}:{uuid8}: zset; ttl 1m.
  */
-export const tempSales: Key<[params: TempSalesParams], TempSalesParsed, string, TtlExpires> = $key(
+export const tempSales: Key<[params: TempSalesParams], TempSalesParsed, string, TtlExpires> & { readonly member: Codec<TempSalesMember>; readonly score: Codec<TempSalesScore, number> } = $key(
   {
     name: "temp_sales",
     entry: "temp_sales",
@@ -1258,6 +1731,10 @@ export const tempSales: Key<[params: TempSalesParams], TempSalesParsed, string, 
     owner: "product",
     ttl: $expires("1m", 60000, 60000, 60000, 0, false),
     scanPattern: "temp:ranking:sales:*:*",
+  },
+  {
+    member: $codec($intValue("1", "9223372036854775807")),
+    score: $scoreCodec($intValue("0", "9223372036854775807")),
   },
   false,
   "temp:ranking:sales:",
@@ -1283,7 +1760,7 @@ export interface TempRankParsed {
 }
 
 /** Element: int 1.. */
-export type TempRankMember = string;
+export type TempRankMember = number | bigint;
 
 /** Score: int 0.. */
 export type TempRankScore = number;
@@ -1292,7 +1769,7 @@ export type TempRankScore = number;
  * A copy to look up ranks in, made for one request.
  * Key temp:ranking:rank:{ts}:{uuid8}: zset; ttl 1m.
  */
-export const tempRank: Key<[params: TempRankParams], TempRankParsed, string, TtlExpires> = $key(
+export const tempRank: Key<[params: TempRankParams], TempRankParsed, string, TtlExpires> & { readonly member: Codec<TempRankMember>; readonly score: Codec<TempRankScore, number> } = $key(
   {
     name: "temp_rank",
     entry: "temp_rank",
@@ -1303,6 +1780,10 @@ export const tempRank: Key<[params: TempRankParams], TempRankParsed, string, Ttl
     owner: "product",
     ttl: $expires("1m", 60000, 60000, 60000, 0, false),
     scanPattern: "temp:ranking:rank:*:*",
+  },
+  {
+    member: $codec($intValue("1", "9223372036854775807")),
+    score: $scoreCodec($intValue("0", "9223372036854775807")),
   },
   false,
   "temp:ranking:rank:",
@@ -1317,12 +1798,29 @@ export interface LockReleaseChannelParams {
   readonly lockKey: string;
 }
 
+/** A message on pubsub:lock:release:{lockKey}, as JSON. */
+export interface LockReleaseChannelMessage {
+  /** unix_ms */
+  readonly timestamp: Date;
+  /** json */
+  readonly data: unknown;
+  /** int optional */
+  readonly db?: number | bigint;
+}
+
 /**
  * Any other lock was released; the key of the lock with - for :. The page's example is the coupon lock, which has a channel of its own above.
  * Channel pubsub:lock:release:{lockKey}.
  */
-export const lockReleaseChannel: Channel<[params: LockReleaseChannelParams], LockReleaseChannelParams, string> = $channel(
+export const lockReleaseChannel: Channel<[params: LockReleaseChannelParams], LockReleaseChannelParams, string> & { readonly message: Codec<LockReleaseChannelMessage> } = $channel(
   { name: "lock_release", pattern: "pubsub:lock:release:{lockKey}", owner: "product", subscribePattern: "pubsub:lock:release:*" },
+  {
+    message: $codec($objectValue(
+      $member("timestamp", false, $unixValue(1)),
+      $member("data", false, $jsonValue()),
+      $member("db", true, $intValue("-9223372036854775808", "9223372036854775807")),
+    )),
+  },
   false,
   "pubsub:lock:release:",
   $place("lockKey", "lockKey", "slug", $slug, "a slug (a-z, 0-9, _ and -)", false, false),
@@ -1340,6 +1838,7 @@ export interface CouponIssueReleasedChannelParams {
  */
 export const couponIssueReleasedChannel: Channel<[params: CouponIssueReleasedChannelParams], CouponIssueReleasedChannelParams, string> = $channel(
   { name: "coupon_issue_released", pattern: "pubsub:lock:coupon:issue:{couponId}", owner: "coupon", subscribePattern: "pubsub:lock:coupon:issue:*" },
+  {},
   false,
   "pubsub:lock:coupon:issue:",
   $place("couponId", "couponId", "int 1..", $int("1", ""), "an integer in 1..", false, false),
@@ -1357,6 +1856,7 @@ export interface OrderProcessReleasedChannelParams {
  */
 export const orderProcessReleasedChannel: Channel<[params: OrderProcessReleasedChannelParams], OrderProcessReleasedChannelParams, string> = $channel(
   { name: "order_process_released", pattern: "pubsub:lock:release:lock-order-process-{orderId}", owner: "order", subscribePattern: "pubsub:lock:release:lock-order-process-*" },
+  {},
   false,
   "pubsub:lock:release:lock-order-process-",
   $place("orderId", "orderId", "int 1..", $int("1", ""), "an integer in 1..", false, false),
@@ -1374,6 +1874,7 @@ export interface ProductStockReleasedChannelParams {
  */
 export const productStockReleasedChannel: Channel<[params: ProductStockReleasedChannelParams], ProductStockReleasedChannelParams, string> = $channel(
   { name: "product_stock_released", pattern: "pubsub:lock:release:lock-product-stock-{optionId}", owner: "product", subscribePattern: "pubsub:lock:release:lock-product-stock-*" },
+  {},
   false,
   "pubsub:lock:release:lock-product-stock-",
   $place("optionId", "optionId", "int 1..", $int("1", ""), "an integer in 1..", false, false),

@@ -14,11 +14,29 @@ export const px: number = keys.page.ttl.px(30_000);
 export const args: ["PX", number] = keys.page.ttl.args();
 export const options: { PX: number } = keys.page.ttl.options();
 export const profile: keys.ProfileValue = { name: "a", plan: "free", visits: 1 };
-export const settings: keys.SettingsFields = { theme: "dark", dense: "true", phone: "…" };
+export const settings: keys.SettingsFields = { theme: "dark", dense: true, phone: new Uint8Array([1]) };
+export const stored: Record<string, string | Uint8Array> = keys.settings.fields.encode(settings);
+export const visits: number | bigint = keys.profile.value.decode("{}").visits;
+export const seen: Date | undefined = keys.profile.value.decode(new Uint8Array()).seen;
+export const raw: Uint8Array = keys.blob.value.encode(new Uint8Array());
+export const times: number = keys.recent.score.encode(new Date());
+export const mail: keys.MailsJobPayload = { to: "a", at: new Date(), day: new Date() };
+export const job: string = keys.mailsJob.payload.encode(mail);
+export const due: Date = keys.mailsJob.payload.decodeJob(job).at;
+export const count: number | bigint = keys.countsJob.payload.decode("1");
+export const data: keys.MovedChannelData = { id: 1, to: "closed", at: new Date() };
+export const sent: string = keys.movedChannel.message.encode({ timestamp: new Date(), data });
+export const heard: Date = keys.movedChannel.message.decode(sent).data.at;
+export const database: number | bigint | undefined = keys.movedChannel.message.decode(sent).db;
+export const said: keys.SaidChannelMessage = { to: "open", at: new Date() };
+export const kept: keys.KeptMessage = keys.kept.fields.decode(["timestamp", "5", "data", "{}"]);
+export const day: Date = kept.data.day;
+export const until: Date | undefined = keys.askReplyChannel.message.decode("").data?.until;
+export const anything: unknown = keys.anythingChannel.message.decode("").data;
 export const member: keys.CaseMember = "open";
-export const score: keys.RecentScore = 1;
+export const score: keys.RecentScore = new Date();
 export const channel: string = keys.movedChannel.channel({ state: "open" });
-export const message: keys.MovedChannelMessage = { id: 1, to: "closed" };
+export const message: keys.MovedChannelMessage = { timestamp: new Date(), data, db: 0 };
 export const none: "none" = keys.settings.ttl.policy;
 export const every: keys.AnyKey[] = [...keys.allKeys.values()];
 for (const k of every) if (k.ttl.policy === "expires") k.ttl.px();
@@ -44,6 +62,16 @@ keys.settings.ttl.px();
 // @ts-expect-error not a plan
 export const plan: keys.ProfileValue = { name: "a", plan: "gold", visits: 1 };
 // @ts-expect-error optional means absent, not undefined
-export const phone: keys.SettingsFields = { theme: "dark", dense: "true", phone: undefined };
+export const phone: keys.SettingsFields = { theme: "dark", dense: true, phone: undefined };
+// @ts-expect-error a message has an envelope
+export const bare: keys.MovedChannelMessage = { id: 1, to: "closed", at: new Date() };
+// @ts-expect-error a date, not its text
+export const late: keys.MailsJobPayload = { to: "a", at: new Date(), day: "2026-11-20" };
+// @ts-expect-error a payload is no text
+export const line: string = keys.mailsJob.payload.decode("{}");
+// @ts-expect-error a boolean, not its text
+keys.settings.fields.encode({ theme: "dark", dense: "true" });
+// @ts-expect-error what locks and queues send is no message of the declaration's
+void keys.mailsReadyChannel.message;
 // @ts-expect-error what is declared does not change
 keys.profile.name = "other";
