@@ -96,6 +96,7 @@ func (w *world) listed(q Query[note], items map[string]note, fits func(note) (bo
 		slices.Reverse(want)
 	}
 	for q.Limit = 1 + w.below(4); ; {
+		q.Whole = true
 		page, err := w.direct.List(w.ctx, q)
 		if err != nil || len(page.Items) > q.Limit {
 			w.Fatalf("list %s: %d items, %v", q.Of.key, len(page.Items), err)
@@ -138,8 +139,8 @@ func (w *world) sound(items int) {
 	if err != nil || c.Items != items || c.Expired != len(w.dead) {
 		w.Fatalf("check: %+v %v, model %d and %d dead", c, err, items, len(w.dead))
 	}
-	if n := w.server.Do("HLEN", w.notes.spec.Ledger).(int64); n != int64(items+len(w.dead)) {
-		w.Fatalf("%d in the ledger, model %d and %d dead", n, items, len(w.dead))
+	if st, err := w.direct.Stats(w.ctx); err != nil || st.Items != int64(items+len(w.dead)) {
+		w.Fatalf("%+v, %v; model %d and %d dead", st, err, items, len(w.dead))
 	}
 	for _, wrong := range mortal(w.server, w.prefix+":") {
 		w.Fatalf("%s", wrong)

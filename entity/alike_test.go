@@ -102,14 +102,14 @@ var moment = regexp.MustCompile(`\b1[0-9]{12,15}\b`)
 func (w alike) left(prefix string) (out []string) {
 	for _, key := range keysOf(w.s, prefix+":") {
 		var texts []string
-		read := map[string][]string{"hash": {"HGETALL", key}, "set": {"SMEMBERS", key}, "zset": {"ZRANGE", key, "0", "-1", "WITHSCORES"}}[fmt.Sprint(w.s.Do("TYPE", key))]
+		read := map[string][]string{"hash": {"HGETALL", key}, "zset": {"ZRANGE", key, "0", "-1", "WITHSCORES"}}[fmt.Sprint(w.s.Do("TYPE", key))]
 		for _, text := range w.s.Do(read...).([]any) {
 			texts = append(texts, moment.ReplaceAllString(fmt.Sprint(text), "t"))
 		}
 		slices.Sort(texts)
 		hours := (w.s.Do("PTTL", key).(int64) + 60_000) / 3_600_000
 		for i := range texts { // a record has the names of keys
-			texts[i] = strings.NewReplacer("|s"+prefix+":", "|s:", "|z"+prefix+":", "|z:").Replace(texts[i])
+			texts[i] = strings.NewReplacer("|"+prefix+":", "|:").Replace(texts[i])
 		}
 		out = append(out, fmt.Sprintf("%s %q %dh", strings.TrimPrefix(key, prefix), texts, hours))
 	}

@@ -29,13 +29,9 @@ func (s *Store[I, T]) act(ctx context.Context, its []*intent) error {
 	batches := s.batches(its)
 	results := make([]*keywright.Pending[string], len(batches))
 	for i, batch := range batches {
-		kind := "s"
-		if batch.score == "z" {
-			kind = "z"
-		}
 		results[i] = keywright.Queue(&b, keywright.NewOp(keywright.Spec[string]{
 			Action: s.action("index", keywright.Writes, batch.key, nil), Script: s.scripts.apart.index, Keys: []string{batch.key},
-			Args:   append([]string{strconv.FormatInt(batch.until, 10), s.keeps, kind}, batch.changes...),
+			Args:   append([]string{strconv.FormatInt(batch.until, 10), s.keeps}, batch.changes...),
 			Decode: func(r rueidis.RedisResult) (string, error) { return r.ToString() },
 		}))
 	}

@@ -128,20 +128,10 @@ func (l *inspection[I, T]) entries(ctx context.Context) error {
 			ops = append(ops, keywright.NewOp(keywright.Spec[bool]{Action: l.store.action("check", keywright.Reads, key, nil), Build: build,
 				Decode: func(r rueidis.RedisResult) (bool, error) { return true, decode(r) }}))
 		}
-		if l.store.dropOf(key).score == "z" {
-			read(func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(key).Member(l.id).Build() }, func(r rueidis.RedisResult) (err error) {
-				scores[i], err = optionalText(r)
-				return err
-			})
-		} else {
-			read(func(b rueidis.Builder) rueidis.Completed { return b.Sismember().Key(key).Member(l.id).Build() }, func(r rueidis.RedisResult) error {
-				is, err := r.AsBool()
-				if is {
-					scores[i] = "in"
-				}
-				return err
-			})
-		}
+		read(func(b rueidis.Builder) rueidis.Completed { return b.Zscore().Key(key).Member(l.id).Build() }, func(r rueidis.RedisResult) (err error) {
+			scores[i], err = optionalText(r)
+			return err
+		})
 		read(func(b rueidis.Builder) rueidis.Completed { return b.Pttl().Key(key).Build() }, func(r rueidis.RedisResult) (err error) {
 			ttls[i], err = r.AsInt64()
 			return err
@@ -183,7 +173,7 @@ func (l *inspection[I, T]) entry(should bool, score, found string, ttl int64) st
 func (l *inspection[I, T]) books() {
 	item, known := l.it.item, map[string]string{}
 	for name, text := range pairs(strings.TrimPrefix(l.before.text, "=")) {
-		known[named(name)] = text
+		known[name] = text
 	}
 	_, plain := known["#"]
 	there := l.before.text != "" && (!plain || known["~"] == "x")
@@ -200,18 +190,13 @@ func (l *inspection[I, T]) books() {
 
 // recorded is whether the ledger says what a record says.
 func (l *inspection[I, T]) recorded(record string, known map[string]string) bool {
-	n := 0
-	for name, text := range pairs(record) {
-		if n++; known[named(name)] != text {
+	for tag, text := range pairs(record) {
+		is, said := known[tag]
+		if _, doubted := known[doubt+tag]; doubted || !said || is != text {
 			return false
 		}
 	}
-	for name := range known {
-		if _, err := l.store.index(name); err == nil {
-			n--
-		}
-	}
-	return n == 0
+	return true
 }
 
 // mend puts right where an item is, under an intent that names all keys that it is in

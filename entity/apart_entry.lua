@@ -15,6 +15,8 @@ local t = call('TIME')
 local ms, micros = t[1] * 1000 + math.floor(t[2] / 1000), t[1] * 1000000 + t[2]
 local now = fmt('%.0f', ms)
 
+--include marks.lua
+
 local function segment(name, text) return name .. '=' .. #text .. ':' .. text end
 
 -- segments calls each(name, text, both) for every segment.
@@ -77,6 +79,7 @@ local function save(id, e)
   end
   if #e.intents == 0 and e.state ~= 'x' then
     call('HDEL', ledger, id)
+    tidy(ledger)
   else
     call('HSET', ledger, id, table.concat(out))
   end

@@ -1,19 +1,16 @@
 -- apart_index: puts ids into an index key and takes others out, if the intents of who asks are not old.
 --
 -- KEYS[1] the index
--- ARGV[1] ms by this server's clock until when, ARGV[2] TTL of the index keys in ms ('0' none), ARGV[3] 's' or 'z', then 'in' or 'out', id, score, …
+-- ARGV[1] ms by this server's clock until when, ARGV[2] TTL of the index keys in ms ('0' none), then for each 'in' or 'out', id, score
 -- Returns 'ok' or 'late'
 -- Round trips: 1
 local t, added = redis.call('TIME'), false
 if t[1] * 1000 + math.floor(t[2] / 1000) > tonumber(ARGV[1]) then return 'late' end
-for i = 4, #ARGV, 3 do
+for i = 3, #ARGV, 3 do
   if ARGV[i] == 'out' then
-    redis.call(ARGV[3] == 'z' and 'ZREM' or 'SREM', KEYS[1], ARGV[i + 1])
-  elseif ARGV[3] == 'z' then
-    redis.call('ZADD', KEYS[1], ARGV[i + 2], ARGV[i + 1])
-    added = true
+    redis.call('ZREM', KEYS[1], ARGV[i + 1])
   else
-    redis.call('SADD', KEYS[1], ARGV[i + 1])
+    redis.call('ZADD', KEYS[1], ARGV[i + 2], ARGV[i + 1])
     added = true
   end
 end

@@ -58,12 +58,24 @@ func (s *Store[I, T]) graceMS() string { return strconv.FormatInt(s.windows.due.
 
 // open opens an intent, or renews it. 1 round trip.
 func (s *Store[I, T]) open(ctx context.Context, it *intent, members string) error {
-	texts, err := s.run(ctx, "note intent", s.scripts.apart.open, keywright.Idempotent, s.bookKeys(), s.graceMS(), s.keeps, it.id, it.token, it.kind, members)
-	if err == nil {
+	for {
+		agreed := s.agreed()
+		if it.kind == aging || it.kind == mending {
+			agreed = "" // it changes no field
+		}
+		texts, err := s.run(ctx, "note intent", s.scripts.apart.open, keywright.Idempotent, s.bookKeys(), s.graceMS(), s.keeps, it.id, it.token, it.kind, members, agreed)
+		switch {
+		case err != nil:
+			return err
+		case texts[0] == "indexes":
+			if err = s.agree(ctx, texts[1]); err != nil {
+				return err
+			}
+			continue
+		}
 		it.learn(texts)
-		err = s.step("opened", it.id)
+		return s.step("opened", it.id)
 	}
-	return err
 }
 
 // ending is when the item ends, by the clock of the ledger and at the earliest: the
@@ -140,14 +152,23 @@ func (s *Store[I, T]) close(ctx context.Context, all ...closing) ([]string, erro
 	return verdicts, nil
 }
 
-// leaving is what the ledger is to say of an item that was found: indexes that this
-// program does not know are left as they are.
+// leaving is what the ledger is to say of an item that was found. Where it is in an
+// index that this program does not know is in doubt, if it was changed.
 func (s *Store[I, T]) leaving(it *intent) string {
 	if !it.item.there {
 		return ""
 	}
-	rest := s.record(nil, it.record)[1:]
-	return it.item.record + rest
+	record, seen := []byte(it.item.record), map[string]bool{}
+	for t := range s.traces(it.members) { // what the ledger has said is among them
+		if at := t.tag + "=" + t.value; t.index < 0 && !seen[at] {
+			seen[at] = true
+			if t.doubted || it.kind != aging && it.kind != mending {
+				t.tag = doubt + t.tag
+			}
+			record = appendRecord(record, t.tag, t.value)
+		}
+	}
+	return string(record)
 }
 
 // stateOf is an item by the texts of some of its fields.
@@ -196,20 +217,20 @@ func (s *Store[I, T]) read(ctx context.Context, its []*intent) error {
 // something to be taken out of.
 func (s *Store[I, T]) keysNamed(members string) (keys []entry) {
 	seen := map[string]bool{}
-	add := func(ix *Index[T], key string) {
+	add := func(key string) {
 		if !seen[key] {
 			seen[key] = true
-			keys = append(keys, ix.drop(key))
+			keys = append(keys, entry{key: key})
 		}
 	}
 	for i := range s.spec.Indexes {
 		if ix := &s.spec.Indexes[i]; ix.Field == "" {
-			add(ix, ix.Prefix)
+			add(ix.Prefix)
 		}
 	}
-	for name, text := range pairs(members) {
-		if ix, err := s.index(named(name)); err == nil && !s.foreign(name) {
-			add(ix, ix.keyOf(text))
+	for t := range s.traces(members) {
+		if key := t.key(); t.index >= 0 && key != "" {
+			add(key)
 		}
 	}
 	return keys

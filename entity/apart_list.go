@@ -33,7 +33,26 @@ type listing[I, T any] struct {
 // whose item is gone, or says that it is not in these indexes, is passed over, and
 // the page filled up. 2 round trips, 3 with other indexes, more where ids are passed
 // over.
-func (s *Store[I, T]) listApart(ctx context.Context, q *Query[T], fields []string) (rows []row, next string, passed int, err error) {
+func (s *Store[I, T]) listApart(ctx context.Context, q *Query[T], fields []string) (out listed, err error) {
+	for range mostMarked {
+		before, _ := s.marked.Load().(string)
+		if out, err = s.listBetween(ctx, q, fields); err != nil || out.said == before {
+			return out, err
+		}
+		if s.marked.Store(out.said); out.incomplete {
+			return out, nil
+		}
+	} // it changes all the time
+	out.incomplete = true
+	return out, nil
+}
+
+// mostMarked is how often a page is read anew, as what the ledger says of indexes has
+// changed since it was read last: what is complete by now need not have been complete
+// when the page was read.
+const mostMarked = 4
+
+func (s *Store[I, T]) listBetween(ctx context.Context, q *Query[T], fields []string) (out listed, err error) {
 	l := &listing[I, T]{store: s, q: q, fields: fields, reads: fields}
 	if fields == nil {
 		l.reads = s.indexColumns()
@@ -44,39 +63,46 @@ func (s *Store[I, T]) listApart(ctx context.Context, q *Query[T], fields []strin
 		if len(q.And) > 0 {
 			wanted = max(wanted, defaultLimit)
 		}
-		page, after, err := l.ids(ctx, next, wanted)
+		page, after, err := l.ids(ctx, next, wanted, &out)
 		if err == nil {
 			err = l.check(ctx, page)
 		}
 		if err != nil {
-			return nil, "", 0, err
+			return out, err
 		}
 		looked += len(page)
 		if next = l.take(page, after, limit); next == "" {
 			break
 		}
 	}
-	return l.rows, next, l.gone, nil
+	out.rows, out.next, out.gone = l.rows, next, l.gone
+	return out, nil
 }
 
 // ids gives ids of the index, and where the next ones begin.
-func (l *listing[I, T]) ids(ctx context.Context, after string, wanted int) (page []*candidate, next string, err error) {
+func (l *listing[I, T]) ids(ctx context.Context, after string, wanted int, out *listed) (page []*candidate, next string, err error) {
 	score, last, _ := strings.Cut(after, "\x00")
 	s, q := l.store, l.q
-	all, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+	var b keywright.Batch
+	said := keywright.Queue(&b, s.saidOfIndexes())
+	ids := keywright.Queue(&b, keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
 		Action: s.action("list", keywright.Reads, q.Of.key, nil), Script: s.scripts.list, Keys: []string{q.Of.key},
 		Args:   []string{q.order(), or(q.From, "-inf"), or(q.To, "+inf"), score, last, strconv.Itoa(wanted), strconv.Itoa(mostLooked), "2", "", ""},
 		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
-	}).Do(ctx)
-	if err != nil {
+	}))
+	if err = b.Run(ctx, s.client); err != nil {
 		return nil, "", err
+	}
+	all, _ := ids.Result()
+	if says, _ := said.Result(); after == q.After {
+		out.said, out.incomplete = says, s.incomplete(q, says)
 	}
 	if more, _ := all[0].ToString(); more != "" {
 		score, _ = all[1].ToString()
 		last, _ = all[2].ToString()
 		next = score + "\x00" + last
 	}
-	for i := 4; i+1 < len(all); i += 2 {
+	for i := 5; i+1 < len(all); i += 2 {
 		c := &candidate{row: []rueidis.RedisMessage{all[i]}}
 		c.id, _ = all[i].ToString()
 		c.score, _ = all[i+1].ToString()
@@ -133,16 +159,12 @@ func (l *listing[I, T]) elsewhere(ctx context.Context, page []*candidate) error 
 		ops[i] = keywright.NewOp(keywright.Spec[bool]{
 			Action: l.store.action("list", keywright.Reads, and.key, nil),
 			Build: func(b rueidis.Builder) rueidis.Completed {
-				if and.index.Score != "" {
-					return b.Zmscore().Key(and.key).Member(ids...).Build()
-				}
-				return b.Smismember().Key(and.key).Member(ids...).Build()
+				return b.Zmscore().Key(and.key).Member(ids...).Build()
 			},
 			Decode: func(r rueidis.RedisResult) (bool, error) {
 				all, err := r.ToArray()
 				for i := range all {
-					number, _ := all[i].AsInt64()
-					page[i].missing = page[i].missing || all[i].IsNil() || and.index.Score == "" && number == 0
+					page[i].missing = page[i].missing || all[i].IsNil()
 				}
 				return err == nil, err
 			},
@@ -155,11 +177,10 @@ func (l *listing[I, T]) elsewhere(ctx context.Context, page []*candidate) error 
 }
 
 // take takes candidates into the page until it is full, and gives where the next one
-// begins. What the server gives of a large set at once (SSCAN) it gives no second time.
+// begins.
 func (l *listing[I, T]) take(page []*candidate, after string, limit int) (next string) {
-	scan := strings.HasPrefix(after, "scan\x00") || after == "" && strings.HasPrefix(l.q.After, "scan\x00")
 	for i, c := range page {
-		if len(l.rows) == limit && !scan {
+		if len(l.rows) == limit {
 			return page[i-1].score + "\x00" + page[i-1].id
 		}
 		if l.belongs(c) {

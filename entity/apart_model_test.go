@@ -197,9 +197,9 @@ func (m *model) compare() {
 	slices.SortFunc(due, func(a, b string) int {
 		return -cmp.Or(cmp.Compare(m.items[a].Due.UnixMilli(), m.items[b].Due.UnixMilli()), cmp.Compare(a, b))
 	})
-	listed, _, err := m.notes.IDs(ctx, Query[note]{Of: m.notes.By("due", ""), From: "2", Newest: true})
+	listed, err := m.notes.IDs(ctx, Query[note]{Of: m.notes.By("due", ""), From: "2", Newest: true})
 	m.must(err)
-	m.equal("due, the last first", listed, due)
+	m.equal("due, the last first", listed.IDs, due)
 	_, err = m.notes.Sweep(ctx, SweepOptions{})
 	m.must(err)
 	checked, err := m.notes.Check(ctx, CheckOptions{Found: func(p Problem) { m.t.Errorf("%+v", p) }})

@@ -5,11 +5,17 @@
 -- KEYS[1] the zset of when ids are due, KEYS[2] the ledger
 -- ARGV[1] ms after which an intent may be taken over, ARGV[2] TTL of the index keys in ms ('0' none)
 -- ARGV[3] id, ARGV[4] token, ARGV[5] kind ('w' write, 'd' delete, 't' a TTL, 'r' repair), ARGV[6] segments of where the item will be
--- Returns {ms, stamp, state, record, ends, segments of where it may be}
+-- ARGV[7] what the writer knows of indexes as a whole, see `marks` ('' it changes no field)
+-- Returns {'indexes', what is said of them}, or {ms, stamp, state, record, ends, segments of where it may be}
 -- Round trips: 1
 local grace, lease = tonumber(ARGV[1]), false
 --include apart_entry.lua
 local id, token, members = ARGV[3], ARGV[4], ARGV[6]
+if ARGV[7] ~= '' then
+  local other, begins = disagreement(ledger, ARGV[7])
+  if other then return {'indexes', other} end
+  if begins then begin(ledger, ARGV[7]) end
+end
 local e = read(id)
 for n = #e.intents, 1, -1 do
   if e.intents[n].t == token then members = union(members, table.remove(e.intents, n).m) end

@@ -200,8 +200,8 @@ func apartDamage(t *testing.T, c *keywrighttest.Cluster) {
 		must(t, err)
 	}
 	for _, words := range [][]string{
-		{"SREM", "damage:idx:kind:x", "0"}, {"SADD", "damage:idx:kind:y", "1"}, {"ZADD", "damage:idx:due", "9", "2"},
-		{"HDEL", "{damage}:ledger", "3"}, {"ZREM", "{damage}:expiry", "4"}, {"UNLINK", "damage:item:5"}, {"SADD", "damage:idx:kind:z", "nobody"}, {"PERSIST", "damage:idx:context:c1"},
+		{"ZREM", "damage:idx:kind:x", "0"}, {"ZADD", "damage:idx:kind:y", "0", "1"}, {"ZADD", "damage:idx:due", "9", "2"},
+		{"HDEL", "{damage}:ledger", "3"}, {"ZREM", "{damage}:expiry", "4"}, {"UNLINK", "damage:item:5"}, {"ZADD", "damage:idx:kind:z", "0", "nobody"}, {"PERSIST", "damage:idx:context:c1"},
 	} {
 		must(t, raw.Do(ctx, raw.B().Arbitrary(words[0]).Keys(words[1]).Args(words[2:]...).Build()).Error())
 	}
@@ -299,7 +299,8 @@ func apartPages(t *testing.T, c *keywrighttest.Cluster) {
 		}
 	}
 	pages := func(q Query[note]) (got []string) {
-		for ids, next, err := notes.IDs(ctx, q); ; ids, next, err = notes.IDs(ctx, q) {
+		for page, err := notes.IDs(ctx, q); ; page, err = notes.IDs(ctx, q) {
+			ids, next := page.IDs, page.Next
 			must(t, err)
 			if len(ids) > q.Limit || len(ids) < q.Limit && next != "" {
 				t.Errorf("%d ids on a page of %d, then %q", len(ids), q.Limit, next)

@@ -27,7 +27,7 @@ func atOnceIn(t *testing.T, s *keywrighttest.Server, notes *Store[string, note],
 		c := &call{id: i.id, condition: absent}
 		in, err := notes.fill(notes.key(i.id), &i.v, c, nil)
 		must(t, err)
-		c.record = notes.record(in)
+		c.record = notes.record(in, "", true)
 		c.expected = c.record
 		k, a, _ := notes.putKeys(c)
 		keys, args = append(keys, k...), append(args, a...)

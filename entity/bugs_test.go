@@ -23,7 +23,7 @@ func (s *Store[I, T]) together(t *testing.T, calls ...*call) []string {
 		keys, args = append(keys, k...), append(args, a...)
 	}
 	raw := s.client.Raw()
-	text := strings.Replace(writeText, "--include send.lua", sendText, 1)
+	text := include(writeText)
 	replies, err := raw.Do(t.Context(), raw.B().Eval().Script(edit(text)).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()).ToArray()
 	must(t, err)
 	var out []string
@@ -43,13 +43,13 @@ func creating(t *testing.T, s *Store[string, note], id string, v note) *call {
 	c := &call{id: id, condition: absent}
 	in, err := s.fill(s.key(id), &v, c, nil)
 	must(t, err)
-	c.record = s.record(in)
+	c.record = s.record(in, "", true)
 	c.expected = c.record
 	return c
 }
 
 func removing(s *Store[string, note], id string, v note) *call {
-	record := s.record(map[string]string{"kind": v.Kind, "context": v.Context, "priority+created": fmt.Sprint(v.Priority)})
+	record := s.record(map[string]string{"kind": v.Kind, "context": v.Context, "priority+created": fmt.Sprint(v.Priority), "due": "", "updated": ""}, "", true)
 	return &call{id: id, condition: present, stamps: stamps{version: s.spec.Version}, expected: record, drops: s.all(record)}
 }
 

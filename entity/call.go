@@ -52,9 +52,13 @@ func (c *call) field(name string) (string, bool) {
 	return "", false
 }
 
-// entry is an id's entry in an index. Its score is "" in a set, "@field" to be
-// read from the item, else a number; in a list of what to drop it is "s" or "z".
+// entry is an id's entry in an index. Its score is "@field" to be read from the item,
+// else a number; what is dropped needs none.
 type entry struct{ key, score string }
+
+// unscored is the score of all ids in an index that is sorted by nothing else: the
+// server then has them in the order of their bytes.
+const unscored = "0"
 
 const (
 	anyRecord = "*"
@@ -70,15 +74,17 @@ func (s *Store[I, T]) encode(c *call) (keys, args []string) {
 		expires = s.spec.Ledger
 	}
 	keys = append(make([]string, 0, 3+len(c.adds)+len(c.drops)+2), s.key(c.id), expires, s.spec.Ledger)
-	args = make([]string, 16, 16+len(c.fields)+len(c.removed)+2*(len(c.adds)+len(c.drops))+len(c.now)+len(c.dead))
+	args = make([]string, 17, 17+len(c.fields)+len(c.removed)+2*(len(c.adds)+len(c.drops))+len(c.now)+len(c.dead))
 	copy(args[2:], []string{c.id, c.expected, c.record, c.condition, c.ttl, s.keeps, flag(c.stamps.created), c.stamps.version, flag(c.stamps.updated), c.stamps.unit,
-		strconv.Itoa(len(c.fields)), strconv.Itoa(len(c.removed)), strconv.Itoa(len(c.adds)), strconv.Itoa(len(c.drops))})
+		strconv.Itoa(len(c.fields)), strconv.Itoa(len(c.removed)), strconv.Itoa(len(c.adds)), strconv.Itoa(len(c.drops)), s.agreed()})
 	args = append(append(args, c.fields...), c.removed...)
-	for _, list := range [][]entry{c.adds, c.drops} {
-		for _, e := range list {
-			keys = append(keys, e.key)
-			args = append(args, strconv.Itoa(len(keys)), e.score)
-		}
+	for _, e := range c.adds {
+		keys = append(keys, e.key)
+		args = append(args, strconv.Itoa(len(keys)), e.score)
+	}
+	for _, e := range c.drops {
+		keys = append(keys, e.key)
+		args = append(args, strconv.Itoa(len(keys)))
 	}
 	for _, events := range [][]string{c.now, c.dead} {
 		keys, args = appendEvents(keys, args, events)
@@ -217,7 +223,7 @@ func (s *Store[I, T]) expired(id, record string) (out []string) {
 	if len(s.spec.OnExpire) == 0 {
 		return nil
 	}
-	in, pieces := recorded(record), s.pieces(id)
+	in, pieces := s.told(record), s.pieces(id)
 	for i := range s.spec.OnExpire {
 		e := &s.spec.OnExpire[i]
 		channel := e.Channel
@@ -325,8 +331,9 @@ func (s *Store[I, T]) describe(v *T, c *call) (in map[string]string, err error) 
 		case there:
 			c.adds, c.at[i] = append(c.adds, e), e.key
 		case e.key != "":
-			c.drops = append(c.drops, ix.drop(e.key))
+			c.drops = append(c.drops, entry{key: e.key})
 		}
+		in[ix.Name] = "" // it is known that it is nowhere
 		if ix.Field != "" && e.key != "" {
 			in[ix.Name] = ix.text(e.key)
 		}
@@ -349,6 +356,7 @@ func (s *Store[I, T]) entryOf(ix *Index[T], v *T) (e entry, there bool, err erro
 	}
 	switch {
 	case ix.Score == "":
+		e.score = unscored
 		return e, true, nil
 	case s.stamped[ix.Score]:
 		e.score = "@" + ix.Score
@@ -358,19 +366,14 @@ func (s *Store[I, T]) entryOf(ix *Index[T], v *T) (e entry, there bool, err erro
 	return e, there, err
 }
 
-func (ix *Index[T]) drop(key string) entry {
-	if ix.Score == "" {
-		return entry{key, "s"}
-	}
-	return entry{key, "z"}
-}
-
-// moved are the entries that an item had and has no longer.
-func (s *Store[I, T]) moved(old, in map[string]string) (drops []entry) {
-	for i := range s.spec.Indexes {
-		ix := &s.spec.Indexes[i]
-		if was := old[ix.Name]; ix.Field != "" && was != "" && was != in[ix.Name] {
-			drops = append(drops, ix.drop(ix.keyOf(was)))
+// moved are the entries that an item had, or may have had, and has no longer.
+func (s *Store[I, T]) moved(record string, in map[string]string) (drops []entry) {
+	for t := range s.traces(record) {
+		if t.index < 0 || t.value == "" {
+			continue
+		}
+		if is, known := in[s.spec.Indexes[t.index].Name]; known && is != t.value {
+			drops = append(drops, entry{key: t.key()})
 		}
 	}
 	return drops
@@ -378,10 +381,14 @@ func (s *Store[I, T]) moved(old, in map[string]string) (drops []entry) {
 
 // all are the entries of an item.
 func (s *Store[I, T]) all(record string) (drops []entry) {
-	drops = append(s.moved(recorded(record), nil), s.unknown(record)...)
+	for t := range s.traces(record) {
+		if key := t.key(); key != "" && (t.index < 0 || s.spec.Indexes[t.index].Field != "") {
+			drops = append(drops, entry{key: key})
+		}
+	}
 	for i := range s.spec.Indexes {
 		if ix := &s.spec.Indexes[i]; ix.Field == "" {
-			drops = append(drops, ix.drop(ix.Prefix))
+			drops = append(drops, entry{key: ix.Prefix})
 		}
 	}
 	return drops
@@ -396,12 +403,11 @@ func (s *Store[I, T]) known(item *Item[I, T]) string {
 	texts := item.texts
 	in := map[string]string{}
 	for i := range s.spec.Indexes {
-		ix := &s.spec.Indexes[i]
-		if ix.Field != "" {
-			in[ix.Name] = texts[s.columns[ix.Field]].text
+		if in[s.spec.Indexes[i].Name] = ""; s.spec.Indexes[i].Field != "" {
+			in[s.spec.Indexes[i].Name] = texts[s.columns[s.spec.Indexes[i].Field]].text
 		}
 	}
-	return s.record(in)
+	return s.record(in, "", false)
 }
 
 // affected is whether a change of these fields moves entries that the ledger

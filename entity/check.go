@@ -145,24 +145,16 @@ func (c *check[I, T]) items(ctx context.Context, ids []string) error {
 
 // members notes who is in an index.
 func (c *check[I, T]) members(ctx context.Context, ix *Index[T], key string) error {
-	command := "SSCAN"
-	if ix.Score != "" {
-		command = "ZSCAN"
-	}
 	raw := c.store.client.Raw()
 	a := c.store.action("check", keywright.Reads, key, nil)
 	for cursor := uint64(0); ; {
 		page, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
-			return raw.Do(ctx, raw.B().Arbitrary(command).Keys(key).Args(strconv.FormatUint(cursor, 10), "COUNT", strconv.Itoa(scanCount)).ReadOnly())
+			return raw.Do(ctx, raw.B().Zscan().Key(key).Cursor(cursor).Count(scanCount).Build())
 		}, func(r rueidis.RedisResult) (rueidis.ScanEntry, error) { return r.AsScanEntry() })
 		if err != nil {
 			return err
 		}
-		step := 1
-		if ix.Score != "" {
-			step = 2
-		}
-		for i := 0; i < len(page.Elements); i += step {
+		for i := 0; i < len(page.Elements); i += 2 { // each with its score
 			c.checked.Entries++
 			c.suspect(page.Elements[i], key)
 		}
@@ -210,14 +202,19 @@ func (c *check[I, T]) compare(ctx context.Context, id string) (again bool, err e
 		return false, err
 	}
 	entries, record := s.should(texts, there)
-	if record = s.record(recorded(record), had); !there {
+	for t := range s.traces(had) {
+		if key := t.key(); t.index >= 0 && key != "" && !slices.ContainsFunc(entries, func(e shouldBe) bool { return e.key == key }) {
+			entries = append(entries, shouldBe{key: key, in: "out"})
+		}
+	}
+	if record = s.record(s.placed(record), had, false); !there {
 		for _, e := range s.unknown(had) {
-			entries = append(entries, shouldBe{entry: e, in: "out"})
+			entries = append(entries, shouldBe{key: e.key, in: "out"})
 		}
 	}
 	for key := range c.suspects[id] {
 		if !slices.ContainsFunc(entries, func(e shouldBe) bool { return e.key == key }) {
-			entries = append(entries, shouldBe{entry: s.dropOf(key), in: "out"})
+			entries = append(entries, shouldBe{key: key, in: "out"})
 		}
 	}
 	keys, args := s.comparison(id, texts, there, record, entries, c.options.Apply)
@@ -248,9 +245,9 @@ func (c *check[I, T]) compare(ctx context.Context, id string) (again bool, err e
 	return false, nil
 }
 
-// shouldBe is where an item should be, or not.
+// shouldBe is an index key that an item should be in, or not.
 type shouldBe struct {
-	entry
+	key   string
 	in    string // "in" or "out"
 	score string
 }
@@ -303,35 +300,29 @@ func (s *Store[I, T]) should(texts map[string]text, there bool) (entries []shoul
 		ix := &s.spec.Indexes[i]
 		value, score := texts[ix.Field], texts[ix.Score]
 		member := there && (ix.Score == "" || score.there)
-		e := shouldBe{entry: ix.drop(ix.Prefix), in: "out"}
+		e := shouldBe{key: ix.Prefix, in: "out"}
 		if ix.Field != "" {
-			if !there || !value.there || value.text == "" || !ix.legal(ix.keyOf(value.text)) {
+			if in[ix.Name] = ""; !there || !value.there || value.text == "" || !ix.legal(ix.keyOf(value.text)) {
 				continue
 			}
 			e.key = ix.keyOf(value.text)
 			in[ix.Name] = value.text
+		} else {
+			in[ix.Name] = ""
 		}
 		if member {
-			e.in, e.score = "in", score.text
+			if e.in, e.score = "in", score.text; ix.Score == "" {
+				e.score = unscored
+			}
 		}
 		entries = append(entries, e)
 	}
-	return entries, s.record(in)
+	return entries, s.record(in, "", false)
 }
 
 // legal is whether a key is one of the index as it is declared: a value that
 // somebody has written by hand may be no part of one.
 func (ix *Index[T]) legal(key string) bool { return ix.Legal == nil || ix.Legal(key) }
-
-// dropOf is an index key as something to be taken out of.
-func (s *Store[I, T]) dropOf(key string) entry {
-	for i := range s.spec.Indexes {
-		if ix := &s.spec.Indexes[i]; ix.has(key) {
-			return ix.drop(key)
-		}
-	}
-	return entry{key, "s"}
-}
 
 // missingTTL is the TTL in ms of an item that has none, "" where it may live for
 // ever: by the rule if that can be told from its fields, else the declared default.
@@ -372,7 +363,7 @@ func (s *Store[I, T]) comparison(id string, texts map[string]text, there bool, r
 	}
 	for _, e := range entries {
 		keys = append(keys, e.key)
-		args = append(args, e.entry.score, e.in, e.score)
+		args = append(args, e.in, e.score)
 	}
 	return keys, args
 }

@@ -2,7 +2,7 @@
 --
 -- KEYS[1] the expiry zset, KEYS[2] the ledger, then the items' hashes, then index keys
 -- ARGV[1] items, ARGV[2] the score of the last of them: they are all that have at most this one, and it lies in the past; then their ids
--- then the number of index keys; for each 's' or 'z', how many ids, and the ids
+-- then the number of index keys; for each how many ids, and the ids
 -- Returns {ids that have gone}, {-1} if nothing was changed
 -- Round trips: 1
 local call = redis.call
@@ -10,16 +10,18 @@ local n = tonumber(ARGV[1])
 call('HLEN', KEYS[2]) -- of another type it is refused before anything is written
 
 --include send.lua
+--include marks.lua
 
 -- An item that was made again since has a score in the future; one that is gone has none.
 if call('ZCOUNT', KEYS[1], '-inf', ARGV[2]) ~= n or call('EXISTS', unpack(KEYS, 3, 2 + n)) > 0 then return {-1} end
 
 local at, key = n + 4, 2 + n
 for i = 1, tonumber(ARGV[n + 3]) do
-  local count = tonumber(ARGV[at + 1])
-  drop(KEYS[key + i], ARGV[at], unpack(ARGV, at + 2, at + 1 + count))
-  at = at + 2 + count
+  local count = tonumber(ARGV[at])
+  drop(KEYS[key + i], unpack(ARGV, at + 1, at + count))
+  at = at + 1 + count
 end
 call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[2])
 call('HDEL', KEYS[2], unpack(ARGV, 3, 2 + n))
+tidy(KEYS[2])
 return {n}

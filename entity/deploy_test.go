@@ -45,14 +45,14 @@ func deploy(t *testing.T, old, new *Store[string, note], left func() int) {
 			q := Query[note]{Of: new.By("priority+created", strconv.FormatInt(priority, 10)), Newest: order}
 			page, err := new.List(ctx, q)
 			must(t, err)
-			ids, _, err := new.IDs(ctx, q)
+			listed, err := new.IDs(ctx, q)
 			must(t, err)
 			for _, item := range page.Items {
 				if item.Value.Priority != priority {
 					t.Fatalf("the list of priority %d has an item of %d", priority, item.Value.Priority)
 				}
 			}
-			for _, id := range ids {
+			for _, id := range listed.IDs {
 				if item, err := new.Get(ctx, id); err != nil || item.Value.Priority != priority {
 					t.Fatalf("the ids of priority %d have an item of %d, %v", priority, item.Value.Priority, err)
 				}

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -117,7 +118,10 @@ type Store[I, T any] struct {
 	apart    bool   // its keys lie in several slots of a cluster
 	renewed  *memo
 	seen     foresight
-	tags     []string // of the indexes, as records have them
+	tags     []string     // of the indexes, as records have them
+	lines    string       // what the ledger says of them if all are complete
+	token    atomic.Value // of what this store has agreed to
+	marked   atomic.Value // what the ledger said of them last, to a list
 
 	windows windows                     // of intents, if it is apart
 	hook    func(step, id string) error // of tests: between the steps; an error is a process that dies there

@@ -57,7 +57,7 @@ func TestBareSpec(t *testing.T) {
 		if must(t, err); done.Items != 1 {
 			t.Errorf("%+v", done)
 		}
-		s.Do("SADD", "n:idx:kind:else", "1")
+		s.Do("ZADD", "n:idx:kind:else", "0", "1")
 		if done, err = bare.Check(t.Context(), CheckOptions{}); err != nil || done.Problems != 1 {
 			t.Errorf("%+v %v", done, err)
 		}

@@ -1,11 +1,11 @@
 package entity
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/keywright/keywright"
@@ -69,8 +69,8 @@ func (q *Query[T]) page() page {
 }
 
 // learn remembers a page that was listed by the script.
-func (s *Store[I, T]) learn(q *Query[T], rows []row, next string) {
-	if q.After != "" || len(q.And) > 0 || next != "" && q.order() == "set" {
+func (s *Store[I, T]) learn(q *Query[T], rows []row) {
+	if q.After != "" || len(q.And) > 0 {
 		return
 	}
 	ids := make([]string, len(rows))
@@ -81,49 +81,43 @@ func (s *Store[I, T]) learn(q *Query[T], rows []row, next string) {
 }
 
 // foresee lists a page that is known from before; ok is whether it is.
-func (s *Store[I, T]) foresee(ctx context.Context, a *keywright.Action, q *Query[T]) (rows []row, next string, gone int, ok bool, err error) {
+func (s *Store[I, T]) foresee(ctx context.Context, a *keywright.Action, q *Query[T]) (l listed, ok bool, err error) {
 	if q.After != "" || len(q.And) > 0 {
-		return nil, "", 0, false, nil
+		return l, false, nil
 	}
 	p := q.page()
 	had := s.seen.get(p)
 	if len(had) == 0 {
-		return nil, "", 0, false, nil
+		return l, false, nil
 	}
-	members, texts, err := s.ahead(ctx, a, p, had)
-	if err != nil {
-		return nil, "", 0, false, err
+	members, texts, said, err := s.ahead(ctx, a, p, had)
+	if err != nil || len(members) == 0 {
+		return l, false, err
 	}
 	more := len(members) > p.limit
-	if more && p.order == "set" {
-		s.seen.set(p, nil) // pages of a set are the script's
-		return nil, "", 0, false, nil
-	}
 	ids := make([]string, min(len(members), p.limit))
 	for i := range ids {
 		ids[i] = members[i].Member
 	}
 	if texts, err = s.missing(ctx, a, ids, had, texts); err != nil {
-		return nil, "", 0, false, err
+		return l, false, err
 	}
-	rows, gone = living(ids, texts)
-	if s.moving(q.Of, members, rows) {
+	l.rows, l.gone = living(ids, texts)
+	if s.moving(q.Of, members, l.rows) {
 		s.seen.set(p, nil) // the script sees index and items in one moment
-		return nil, "", 0, false, nil
-	}
-	if p.order == "set" {
-		slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.id, b.id) })
+		return listed{}, false, nil
 	}
 	if more {
 		score := members[len(ids)-1].Score
 		if math.Abs(score) > largestPlain || score != math.Trunc(score) {
 			s.seen.set(p, nil) // the script knows how the server writes it
-			return nil, "", 0, false, nil
+			return listed{}, false, nil
 		}
-		next = strconv.FormatFloat(score, 'f', -1, 64) + "\x00" + ids[len(ids)-1]
+		l.next = strconv.FormatFloat(score, 'f', -1, 64) + "\x00" + ids[len(ids)-1]
 	}
 	s.seen.set(p, ids)
-	return rows, next, gone, true, nil
+	l.incomplete = s.incomplete(q, cmp.Or(said, "-"))
+	return l, true, nil
 }
 
 // moving is whether an item is another one by now than its index said: it was
@@ -157,26 +151,19 @@ func number(text string, n float64) bool {
 }
 
 // ahead asks for the ids of a page with their scores, and for the items it had.
-// The scores come with the ids: one that is asked for behind them may be another.
-func (s *Store[I, T]) ahead(ctx context.Context, a *keywright.Action, p page, had []string) (members []rueidis.ZScore, texts []rueidis.RedisResult, err error) {
+// The scores come with the ids: one that is asked for after them may be another. What
+// the ledger says of the index is asked for first: what is missed by the page was
+// missed before.
+func (s *Store[I, T]) ahead(ctx context.Context, a *keywright.Action, p page, had []string) (members []rueidis.ZScore, texts []rueidis.RedisResult, said string, err error) {
 	raw := s.client.Raw()
 	members, err = keywright.Run(ctx, a, func(ctx context.Context) rueidis.RedisResult {
-		all := append(make([]rueidis.Completed, 0, 1+len(had)), p.index(raw.B()))
+		all := append(make([]rueidis.Completed, 0, 2+len(had)), raw.B().Hget().Key(s.spec.Ledger).Field("").Build(), p.index(raw.B()))
 		results := raw.DoMulti(ctx, s.items(all, had)...)
-		texts = results[1:]
-		return cut(results)
-	}, func(r rueidis.RedisResult) ([]rueidis.ZScore, error) {
-		if p.order != "set" {
-			return r.AsZScores()
-		}
-		ids, err := r.AsStrSlice()
-		members := make([]rueidis.ZScore, len(ids))
-		for i := range ids {
-			members[i].Member = ids[i]
-		}
-		return members, err
-	})
-	return members, texts, err
+		texts = results[2:]
+		said, _ = results[0].ToString()
+		return cut(results[1:])
+	}, func(r rueidis.RedisResult) ([]rueidis.ZScore, error) { return r.AsZScores() })
+	return members, texts, said, err
 }
 
 // items adds the commands that read items.
@@ -191,8 +178,6 @@ func (s *Store[I, T]) items(all []rueidis.Completed, ids []string) []rueidis.Com
 func (p page) index(b rueidis.Builder) rueidis.Completed {
 	n := int64(p.limit) + 1
 	switch {
-	case p.order == "set":
-		return b.Srandmember().Key(p.key).Count(n).Build() // all of them if there are no more than that
 	case p.order == "down" && p.from == "-inf" && p.to == "+inf":
 		return b.Zrange().Key(p.key).Min("0").Max(strconv.FormatInt(n-1, 10)).Rev().Withscores().Build()
 	case p.order == "down":

@@ -127,7 +127,7 @@ func TestRecord(t *testing.T) {
 				in[name] = text
 			}
 		}
-		if got := recorded(s.record(in)); !maps.Equal(got, in) {
+		if got := s.placed(s.record(in, "", true)); !maps.Equal(got, in) {
 			t.Fatalf("%q became %q", in, got)
 		}
 	})
@@ -136,21 +136,21 @@ func TestRecord(t *testing.T) {
 // FuzzRecorded: what is no record is no reason to fall, and what was understood of
 // it is understood again.
 func FuzzRecorded(f *testing.F) {
-	for _, text := range append(slices.Clone(hostile), "=kind=4:fact", "=kind=4:fac", "=kind=-1:x", "=kind=+1:x", "=kind=99999999999999999999:x", "=kind=0:context=1:a", "==1:a", "=kind=01:a") {
+	for _, text := range append(slices.Clone(hostile), "=kind|n:idx:kind:|=4:fact", "=kind|n:idx:kind:|=4:fac", "=kind|n:idx:kind:|=-1:x", "=kind|n:idx:kind:|=+1:x", "=kind|n:idx:kind:|=99999999999999999999:x",
+		"=kind|n:idx:kind:|=0:context|n:idx:context:|=1:a", "==1:a", "=kind|n:idx:kind:|=01:a", "=?kind|n:idx:kind:|=1:a", "=new|x|=1:b?new|x|=1:c", "=all|x=0:", "=a|b|c|d=1:x") {
 		f.Add(text)
 	}
 	s := &Store[string, note]{spec: noteSpec("n")}
 	s.tag()
 	f.Fuzz(func(t *testing.T, text string) {
-		in := recorded(text)
-		known := map[string]string{}
-		for _, ix := range s.spec.Indexes {
-			if ix.Field != "" && in[ix.Name] != "" {
-				known[ix.Name] = in[ix.Name]
-			}
+		in := s.placed(text)
+		record := s.record(in, text, true)
+		if again := s.placed(record); !maps.Equal(again, in) {
+			t.Fatalf("%q is read as %q, and that as %q", text, in, again)
 		}
-		if again := recorded(s.record(in)); !maps.Equal(again, known) {
-			t.Fatalf("%q is read as %q, and that as %q", text, known, again)
+		had := s.unknown(text)
+		if again := s.unknown(record); !slices.Equal(again, had) {
+			t.Fatalf("of %q %q is kept, of %q", text, again, had)
 		}
 		size := 0
 		for name, value := range in {

@@ -60,6 +60,8 @@ type Query[T any] struct {
 	Limit int // items; 0: 100, at most 1,000
 	// After is the Next of the page before.
 	After string
+	// Whole asks for an error (ErrIncomplete) instead of a page that may lack items.
+	Whole bool
 }
 
 // Page is a page of items. Items that are created or deleted meanwhile may or may
@@ -70,29 +72,31 @@ type Page[I, T any] struct {
 	// Gone is how many ids were passed over because their items have expired and
 	// are not yet swept.
 	Gone int
+	// Incomplete is whether items may be missing that were written by programs which do
+	// not know the index, as after a deploy that has added it (ErrIncomplete).
+	Incomplete bool
 }
 
 const (
 	defaultLimit = 100
 	largestLimit = 1000
-	// mostLooked is how many ids one call looks at: a script holds up the server
-	// while it runs. A page can be short of items and still have a next one.
-	mostLooked = 2000
+	// mostLooked is how much work one call does, in ids that it looks at: a script holds
+	// up the server while it runs. A page can be short of items and have a next one.
+	mostLooked = 1000
+	// mostPages is how often a page that is short is filled up.
+	mostPages = 8
 )
 
 // List gives a page of the items in an index: with scores by score and then by
-// id, else by id. A set of more than 5,000 ids is given in the server's own order
-// (SSCAN), and a page of it may hold a few items more than asked for. 1 round
-// trip; 2 where a first page that this store has listed before has new items.
-// O(log n + page) with scores, O(n log n) for smaller sets.
+// id, else by id. 1 round trip per 250 items; 2 where a first page that this store has
+// listed before has new items. O(log n + page).
 func (s *Store[I, T]) List(ctx context.Context, q Query[T]) (Page[I, T], error) {
-	rows, next, gone, err := s.rows(ctx, q)
+	l, err := s.rows(ctx, q)
 	if err != nil {
 		return Page[I, T]{}, err
 	}
-	p := Page[I, T]{Items: make([]Item[I, T], 0, len(rows)), Next: next, Gone: gone}
-	rows = s.belonging(&q, s.names, rows)
-	for _, row := range rows {
+	p := Page[I, T]{Items: make([]Item[I, T], 0, len(l.rows)), Next: l.next, Gone: l.gone, Incomplete: l.incomplete}
+	for _, row := range s.belonging(&q, s.names, l.rows) {
 		id, key, err := s.named(row.id)
 		if err != nil {
 			return p, err
@@ -107,18 +111,37 @@ func (s *Store[I, T]) List(ctx context.Context, q Query[T]) (Page[I, T], error) 
 }
 
 // rows are those of a page, of one that is known from before if may be.
-func (s *Store[I, T]) rows(ctx context.Context, q Query[T]) (rows []row, next string, gone int, err error) {
+func (s *Store[I, T]) rows(ctx context.Context, q Query[T]) (l listed, err error) {
 	a := s.action("list", keywright.Reads, q.Of.key, q.check())
 	if a.Err == nil && !s.apart {
 		var ok bool
-		if rows, next, gone, ok, err = s.foresee(ctx, &a, &q); ok || err != nil {
-			return rows, next, gone, err
+		if l, ok, err = s.foresee(ctx, &a, &q); err != nil {
+			return l, err
+		} else if ok {
+			return l, s.refuse(&q, &l)
 		}
 	}
-	if rows, next, gone, err = s.list(ctx, q, s.names); err == nil && !s.apart {
-		s.learn(&q, rows, next)
+	if l, err = s.list(ctx, q, s.names); err == nil && !s.apart {
+		s.learn(&q, l.rows)
 	}
-	return rows, next, gone, err
+	return l, err
+}
+
+// listed is a page as rows.
+type listed struct {
+	rows       []row
+	next       string
+	gone       int
+	incomplete bool
+	said       string // of indexes, where the keys lie in several slots
+}
+
+// refuse is the error of a page that may lack items, to a query that wants all.
+func (s *Store[I, T]) refuse(q *Query[T], l *listed) error {
+	if !q.Whole || !l.incomplete {
+		return nil
+	}
+	return &keywright.Error{Class: keywright.NotApplied, Op: "list", Entry: s.spec.Entry.Name, Err: ErrIncomplete, Hint: "when no process of an older version writes any more: keywright entities index --apply"}
 }
 
 // belonging are the rows whose items say themselves that they are in the indexes of a
@@ -141,23 +164,34 @@ func (s *Store[I, T]) belonging(q *Query[T], fields []string, rows []row) []row 
 	return out
 }
 
+// IDs is a page of ids: see Page.
+type IDs[I any] struct {
+	IDs        []I
+	Next       string
+	Incomplete bool
+}
+
 // IDs is List without the items.
-func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (ids []I, next string, err error) {
+func (s *Store[I, T]) IDs(ctx context.Context, q Query[T]) (p IDs[I], err error) {
 	var fields []string
 	for _, of := range append([]Of[T]{q.Of}, q.And...) {
 		if of.index != nil && of.index.Field != "" && !s.apart { // else the items were looked at
 			fields = append(fields, of.index.Field)
 		}
 	}
-	rows, next, _, err := s.list(ctx, q, fields)
-	for _, row := range s.belonging(&q, fields, rows) {
-		id, _, bad := s.named(row.id)
-		if bad != nil {
-			return nil, "", bad
-		}
-		ids = append(ids, id)
+	l, err := s.list(ctx, q, fields)
+	if err != nil {
+		return p, err
 	}
-	return ids, next, err
+	p.Next, p.Incomplete = l.next, l.incomplete
+	for _, row := range s.belonging(&q, fields, l.rows) {
+		id, _, err := s.named(row.id)
+		if err != nil {
+			return IDs[I]{}, err
+		}
+		p.IDs = append(p.IDs, id)
+	}
+	return p, nil
 }
 
 // named reads the id of an item from a member of an index.
@@ -192,55 +226,75 @@ func (q *Query[T]) check() error {
 }
 
 func (q *Query[T]) order() string {
-	switch {
-	case q.Of.index.Score == "":
-		return "set"
-	case q.Newest:
+	if q.Newest {
 		return "down"
 	}
 	return "up"
 }
 
-func (s *Store[I, T]) list(ctx context.Context, q Query[T], fields []string) (rows []row, next string, gone int, err error) {
+func (s *Store[I, T]) list(ctx context.Context, q Query[T], fields []string) (l listed, err error) {
 	a := s.action("list", keywright.Reads, q.Of.key, q.check())
 	if a.Err != nil {
-		return nil, "", 0, a.Err
+		return l, a.Err
 	}
 	if s.apart {
-		return s.listApart(ctx, &q, fields)
+		if l, err = s.listApart(ctx, &q, fields); err == nil {
+			err = s.refuse(&q, &l)
+		}
+		return l, err
 	}
+	limit := orInt(q.Limit, defaultLimit)
+	for range mostPages {
+		q.Limit = limit - len(l.rows)
+		some, err := s.listSome(ctx, &a, &q, fields)
+		if err != nil {
+			return l, err
+		}
+		l.rows, l.gone, l.next, l.incomplete = append(l.rows, some.rows...), l.gone+some.gone, some.next, l.incomplete || some.incomplete
+		if q.After = l.next; l.next == "" || len(l.rows) == limit {
+			break
+		}
+	}
+	return l, s.refuse(&q, &l)
+}
+
+// listSome gives as much of a page as one script does.
+func (s *Store[I, T]) listSome(ctx context.Context, a *keywright.Action, q *Query[T], fields []string) (l listed, err error) {
 	keys := []string{q.Of.key}
 	for _, and := range q.And {
 		keys = append(keys, and.key)
 	}
+	keys = append(keys, s.spec.Ledger)
 	score, last, _ := strings.Cut(q.After, "\x00")
 	alone := "1"
 	if fields != nil {
 		alone = ""
 	}
-	args := append([]string{q.order(), or(q.From, "-inf"), or(q.To, "+inf"), score, last, strconv.Itoa(orInt(q.Limit, defaultLimit)), strconv.Itoa(mostLooked), alone, s.spec.Prefix, s.spec.Suffix}, fields...)
+	args := append([]string{q.order(), or(q.From, "-inf"), or(q.To, "+inf"), score, last, strconv.Itoa(q.Limit), strconv.Itoa(mostLooked), alone, s.spec.Prefix, s.spec.Suffix}, fields...)
 	all, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
-		Action: a, Script: s.scripts.list, Keys: keys, Args: args,
+		Action: *a, Script: s.scripts.list, Keys: keys, Args: args,
 		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err != nil {
-		return nil, "", 0, err
+		return l, err
 	}
 	more, _ := all[0].ToString()
 	if score, _ = all[1].ToString(); more != "" {
 		last, _ = all[2].ToString()
-		next = score + "\x00" + last
+		l.next = score + "\x00" + last
 	}
 	count, _ := all[3].ToString()
-	gone, _ = strconv.Atoi(count)
-	for all = all[4:]; len(all) > 0; all = all[1+len(fields):] {
+	l.gone, _ = strconv.Atoi(count)
+	said, _ := all[4].ToString()
+	l.incomplete = s.incomplete(q, said)
+	for all = all[5:]; len(all) > 0; all = all[1+len(fields):] {
 		id, err := all[0].ToString()
 		if err != nil {
-			return nil, "", 0, err
+			return l, err
 		}
-		rows = append(rows, row{id, all[1 : 1+len(fields)]})
+		l.rows = append(l.rows, row{id, all[1 : 1+len(fields)]})
 	}
-	return rows, next, gone, nil
+	return l, nil
 }
 
 func or(text, otherwise string) string {
@@ -257,9 +311,11 @@ func orInt(n, otherwise int) int {
 	return n
 }
 
-// Each gives all items of a query, page by page. It ends with the first error.
+// Each gives all items of a query, page by page. It ends with the first error; after
+// the items of an index that is not complete that is ErrIncomplete.
 func (s *Store[I, T]) Each(ctx context.Context, q Query[T]) iter.Seq2[Item[I, T], error] {
 	return func(yield func(Item[I, T], error) bool) {
+		lacks := listed{}
 		for {
 			page, err := s.List(ctx, q)
 			if err != nil {
@@ -271,7 +327,11 @@ func (s *Store[I, T]) Each(ctx context.Context, q Query[T]) iter.Seq2[Item[I, T]
 					return
 				}
 			}
+			lacks.incomplete = lacks.incomplete || page.Incomplete
 			if q.After = page.Next; q.After == "" {
+				if q.Whole = true; lacks.incomplete {
+					yield(Item[I, T]{}, s.refuse(&q, &lacks))
+				}
 				return
 			}
 		}
@@ -280,7 +340,7 @@ func (s *Store[I, T]) Each(ctx context.Context, q Query[T]) iter.Seq2[Item[I, T]
 
 // Count is how many living items are in an index, those with scores between from
 // and to ("" for no bound). It is exact unless more than 1,000 items have expired
-// and are not yet swept; then it is too high. 1 round trip; O(log n), and 1 per
+// and are not yet swept, when it is too high, or the index is not complete. 1 round trip; O(log n), and 1 per
 // item that has expired. Where the keys lie in several slots it is never exact
 // (docs/entities-cluster.md).
 func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n int64, exact bool, err error) {
@@ -292,16 +352,14 @@ func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n i
 	if a.Err != nil {
 		return 0, false, a.Err
 	}
-	kind := "zset"
-	if of.index.Score == "" {
-		kind = "set"
-	}
 	keys := []string{of.key}
-	if s.spec.Expires != "" && !s.apart {
-		keys = append(keys, s.spec.Expires)
+	if !s.apart {
+		if keys = append(keys, s.spec.Ledger); s.spec.Expires != "" {
+			keys = append(keys, s.spec.Expires)
+		}
 	}
 	reply, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
-		Action: a, Script: s.scripts.count, Keys: keys, Args: []string{kind, or(from, "-inf"), or(to, "+inf"), "1000"},
+		Action: a, Script: s.scripts.count, Keys: keys, Args: []string{or(from, "-inf"), or(to, "+inf"), "1000"},
 		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err != nil {
@@ -309,7 +367,8 @@ func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n i
 	}
 	n, err = reply[0].AsInt64()
 	whole, _ := reply[1].ToString()
-	return n, whole == "1" && !s.apart, err
+	said, _ := reply[2].ToString()
+	return n, whole == "1" && !s.apart && !s.incomplete(&Query[T]{Of: of}, said), err
 }
 
 // All gives all items, in no order, page by page: those that are there from
@@ -365,6 +424,9 @@ func (s *Store[I, T]) ledger(ctx context.Context) iter.Seq2[[]registration, erro
 			}, func(r rueidis.RedisResult) (rueidis.ScanEntry, error) { return r.AsScanEntry() })
 			var out []registration
 			for i := 0; i+1 < len(page.Elements); i += 2 {
+				if page.Elements[i] == "" { // what is said of the indexes
+					continue
+				}
 				out = append(out, registration{page.Elements[i], page.Elements[i+1]})
 			}
 			if !yield(out, err) || err != nil || page.Cursor == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,82 +61,137 @@ func TestCursorIsGone(t *testing.T) {
 	})
 }
 
-// TestManyDead: a page looks at a bounded number of ids, and the pages come to an
+// TestManyDead: a script looks at a bounded number of ids, and the pages come to an
 // end all the same.
 func TestManyDead(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		v := a("k", 5)
-		due := time.UnixMilli(1)
+		due := time.UnixMilli(0)
 		v.Due = &due
 		_, err := notes.Create(t.Context(), "zlast", v)
 		must(t, err)
-		for i := 0; i < 4500; i += 500 {
-			zadd, sadd := []string{"ZADD", "n:idx:due"}, []string{"SADD", "n:idx:kind:k"}
-			for j := range 500 {
-				id := fmt.Sprint("dead", i+j)
-				zadd, sadd = append(zadd, "1", id), append(sadd, id)
-			}
-			s.Do(zadd...)
-			s.Do(sadd...)
-		}
-		for _, of := range []Of[note]{notes.By("due", ""), notes.By("kind", "k")} {
-			q, gone, pages, found := Query[note]{Of: of, Limit: 10}, 0, 0, []string{}
+		fill(s, "n:idx:due", 4500)
+		fill(s, "n:idx:kind:k", 4500)
+		w := s.RecordScripts()
+		both := Query[note]{Of: notes.By("due", ""), And: []Of[note]{notes.By("kind", "k")}, Limit: 10}
+		for _, q := range []Query[note]{{Of: notes.By("due", ""), Limit: 10}, {Of: notes.By("kind", "k"), Limit: 10}, both} {
+			gone, found := 0, []string{}
 			for {
 				page, err := notes.List(t.Context(), q)
 				must(t, err)
-				if page.Gone > mostLooked {
-					t.Errorf("a page looked at %d ids", page.Gone)
-				}
-				gone, pages, found = gone+page.Gone, pages+1, append(found, ids(page)...)
+				gone, found = gone+page.Gone, append(found, ids(page)...)
 				if q.After = page.Next; q.After == "" {
 					break
 				}
 			}
-			if gone != 4500 || pages != 3 || len(found) != 1 {
-				t.Errorf("%s: %d gone, %d pages, %s", of.key, gone, pages, found)
+			if gone != 4500 || len(found) != 1 {
+				t.Errorf("%s: %d gone, %s", q.Of.key, gone, found)
+			}
+		}
+		for _, call := range w.Calls() {
+			if n := len(call.Commands); n > 600 {
+				t.Errorf("%s: a script of %d commands", call.SHA, n)
 			}
 		}
 	})
 }
 
-// TestLargeSet: a set too large to be sorted is given in the server's order, each
-// item once, and no call looks at all of it.
-func TestLargeSet(t *testing.T) {
+// TestLargeItems: a script reads a bounded number of bytes, and the page is filled all
+// the same.
+func TestLargeItems(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
-		want := map[string]bool{}
-		for i := range 20 {
-			id := fmt.Sprint("alive", i)
+		v := a("k", 5)
+		v.Text = strings.Repeat("x", 100_000)
+		for i := range 100 {
+			_, err := notes.Create(t.Context(), fmt.Sprint(i), v)
+			must(t, err)
+		}
+		w := s.RecordScripts()
+		page, err := notes.List(t.Context(), Query[note]{Of: notes.By("kind", "k")})
+		must(t, err)
+		if len(page.Items) != 100 || page.Next != "" {
+			t.Errorf("%d items, then %q", len(page.Items), page.Next)
+		}
+		for _, call := range w.Calls() {
+			if n := len(call.Commands); n > 60 {
+				t.Errorf("a script reads %d items of 100 kB", n)
+			}
+		}
+	})
+}
+
+// TestIDsByTheirBytes: a page begins after where the one before ended, in the order of
+// bytes.
+func TestIDsByTheirBytes(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			s := keywrighttest.Start(t, brand)
+			notes := New(open(t, s.URL()), noteSpec("n"), nil)
+			want := []string{"A", "B\x00", "B\x00b", "Z", "a", "b", "\xc3", "é", "\xff"}
+			for _, id := range want {
+				_, err := notes.Create(t.Context(), id, a("k", 5))
+				must(t, err)
+			}
+			for i, gone := range want {
+				_, err := notes.Delete(t.Context(), gone)
+				must(t, err)
+				same(t, fmt.Sprintf("after %q", gone), notes.listed(t, Query[note]{Of: notes.By("kind", "k"), After: "0\x00" + gone}), want[i+1:])
+				_, err = notes.Create(t.Context(), gone, a("k", 5))
+				must(t, err)
+			}
+		})
+	}
+}
+
+// TestLargeIndex: a page of a large index looks at no more ids than it gives, whether
+// the item that the page before ended with is there or not, and each item is given once.
+func TestLargeIndex(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		const most = 100_000
+		fill(s, "n:idx:kind:k", most)
+		for _, id := range []string{"m00000", "m50000", "m99999"} {
 			_, err := notes.Create(t.Context(), id, a("k", 5))
 			must(t, err)
-			want[id] = true
 		}
-		for i := 0; i < 6000; i += 500 {
-			sadd := []string{"SADD", "n:idx:kind:k"}
-			for j := range 500 {
-				sadd = append(sadd, fmt.Sprint("dead", i+j))
+		for _, at := range []int{0, 49_985, 99_985} { // as these are there, a page of 10 ends after 10
+			for i := at; i < min(at+30, most); i++ {
+				s.Do("HSET", fmt.Sprintf("n:item:m%05d", i), "kind", "k")
 			}
-			s.Do(sadd...)
 		}
-		q, pages := Query[note]{Of: notes.By("kind", "k"), Limit: 100}, 0
-		for ; ; pages++ {
-			page, err := notes.List(t.Context(), q)
-			must(t, err)
-			if page.Gone > 500 {
-				t.Errorf("a page looked at %d ids", page.Gone)
+		w := s.RecordScripts()
+		for _, last := range []string{"m00000", "m00000x", "m49999", "m49999x", "m50000", "m99998", "m99999x"} {
+			for _, newest := range []bool{false, true} {
+				q := Query[note]{Of: notes.By("kind", "k"), Limit: 10, After: "0\x00" + last, Newest: newest}
+				q.Of.index = &Index[note]{Name: "kind", Score: "any", Prefix: "n:idx:kind:k"} // so that it can be read downwards, too
+				_, err := notes.list(t.Context(), q, notes.names)
+				must(t, err)
 			}
-			for _, id := range ids(page) {
-				if !want[id] {
-					t.Errorf("%s a second time", id)
+		}
+		for _, call := range w.Calls() {
+			if n := len(call.Commands); n > 50 {
+				t.Errorf("a page of 10 takes %d commands", n)
+			}
+		}
+		for _, at := range []int{0, 49_985, 99_985} {
+			for i := at; i < min(at+30, most); i++ {
+				if i != 0 && i != 50_000 && i != 99_999 {
+					s.Do("DEL", fmt.Sprintf("n:item:m%05d", i))
 				}
-				delete(want, id)
 			}
-			if q.After = page.Next; q.After == "" {
+		}
+		ids, next := []string(nil), ""
+		for {
+			page, err := notes.List(t.Context(), Query[note]{Of: notes.By("kind", "k"), Limit: 1000, After: next})
+			must(t, err)
+			for _, item := range page.Items {
+				ids = append(ids, item.ID)
+			}
+			if next = page.Next; next == "" {
 				break
 			}
 		}
-		if len(want) > 0 || pages < 20 {
-			t.Errorf("in %d pages %v were not given", pages, want)
-		}
+		same(t, "all of them", ids, []string{"m00000", "m50000", "m99999"})
 	})
 }
 
@@ -185,4 +241,15 @@ func TestCursorOfOneMoment(t *testing.T) {
 		}
 		same(t, "each", got, []string{"3", "5", "4", "2", "1", "0"})
 	})
+}
+
+// fill puts ids without items into an index: m00000, m00001 …
+func fill(s *keywrighttest.Server, key string, n int) {
+	for i := 0; i < n; i += 1000 {
+		command := []string{"ZADD", key}
+		for j := i; j < min(i+1000, n); j++ {
+			command = append(command, "0", fmt.Sprintf("m%05d", j))
+		}
+		s.Do(command...)
+	}
 }

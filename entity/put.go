@@ -28,7 +28,7 @@ type putter struct {
 }
 
 // putHead is how many arguments stand before the events and fields.
-const putHead = 4
+const putHead = 5
 
 // putting is whether there is this faster way at all: a test does without.
 var putting = true
@@ -154,12 +154,8 @@ func (s *Store[I, T]) putIndexes(p *putter) string {
 	var b strings.Builder
 	for i := range s.spec.Indexes {
 		ix := &s.spec.Indexes[i]
-		add, conditions := "call('SADD', key, id)", []string{}
-		if ix.Score != "" {
-			score, condition := s.putScore(p, ix.Score)
-			add = "call('ZADD', key, " + score + ", id)"
-			conditions = append(conditions, condition...)
-		}
+		score, conditions := s.putScore(p, ix.Score)
+		add := "call('ZADD', key, " + score + ", id)"
 		if col := s.columns[ix.Field]; ix.Field != "" && s.spec.Fields.Columns[col].Optional {
 			conditions = append(conditions, p.argument(col)+" ~= ''")
 		}
@@ -178,11 +174,7 @@ func (s *Store[I, T]) putIndexes(p *putter) string {
 func (s *Store[I, T]) putNeeds(p *putter) string {
 	var b strings.Builder
 	for i := range s.spec.Indexes {
-		kind := "set"
-		if s.spec.Indexes[i].Score != "" {
-			kind = "zset"
-		}
-		fmt.Fprintf(&b, "if KEYS[k + %[1]d] ~= ledger then needs(KEYS[k + %[1]d], '%[2]s') end\n  ", 2+i, kind)
+		fmt.Fprintf(&b, "if KEYS[k + %[1]d] ~= ledger then needs(KEYS[k + %[1]d], 'zset') end\n  ", 2+i)
 	}
 	for _, e := range p.events {
 		command := "PUBLISH"
@@ -198,6 +190,8 @@ func (s *Store[I, T]) putNeeds(p *putter) string {
 func (s *Store[I, T]) putScore(p *putter, field string) (score string, conditions []string) {
 	col := s.columns[field]
 	switch {
+	case field == "":
+		return unscored, nil
 	case field == s.spec.Version:
 		return "version", nil
 	case field == s.spec.Updated:
@@ -261,10 +255,10 @@ func (s *Store[I, T]) putKeys(c *call) (keys, args, renews []string) {
 	if s.renewed.anyDue(p.always, keys[1:]) {
 		renews = slices.Concat(p.always, keys[1:])
 	}
-	args = append(make([]string, 0, p.args+len(drops)), c.id, c.record, c.ttl, c.mode(renews != nil))
+	args = append(make([]string, 0, p.args), c.id, c.record, c.ttl, c.mode(renews != nil), s.agreed())
 	args = s.putTexts(append(args, s.bodies(c)...), c)
 	for _, d := range drops {
-		keys, args = append(keys, d.key), append(args, d.score)
+		keys = append(keys, d.key)
 	}
 	return keys, args, renews
 }

@@ -8,9 +8,9 @@
 --   the item's id, the ledger record it leaves, TTL in ms ('' leaves it, '0' none)
 --   how it is written: '' makes an item of which nothing is left, '+' does and renews the TTL of the index keys; else '1' to renew it or '0', how many keys the id leaves,
 --     ' ', the condition ('absent', 'present', 'any', or the version that the item must have), ' ', and the ledger record it expects if there is one ('' the one it leaves)
+--   what the writer knows of indexes as a whole, see `marks`
 --   a text per event of a creation: its data; a text per field that the server does not stamp (an optional one: '=' and the text, '' if it is missing)
---   per key that the id leaves 's' or 'z'
--- Returns per call the version of a new item (the server time in ms if it has none), else {code, text, server time in ms}: 'ok' and the version; 'record' and the one found; 'absent'; 'present' or 'version' and the version found
+-- Returns per call the version of a new item (the server time in ms if it has none), else {code, text, server time in ms}: 'ok' and the version; 'record' and the one found; 'indexes' and what is said of them as a whole; 'absent'; 'present' or 'version' and the version found
 -- Round trips: 1
 local call, KEYS, ARGV = redis.call, KEYS, ARGV
 local expires, ledger, calls = KEYS[1], KEYS[2], tonumber(ARGV[1])
@@ -39,6 +39,7 @@ local function ending(ttl)
 end
 
 --include send.lua
+--include marks.lua
 
 local allowed = {}
 
@@ -56,12 +57,12 @@ local function undo(k, a, drops)
   local try, id = redis.pcall, ARGV[a + 1]
   try('UNLINK', KEYS[k + 1])
   try('HDEL', ledger, id)
+  pcall(tidy, ledger)
   if expires ~= ledger then try('ZREM', expires, id) end
   for i = 2, --$keys do
-    try('SREM', KEYS[k + i], id) -- of another type it is refused
-    try('ZREM', KEYS[k + i], id)
+    try('ZREM', KEYS[k + i], id) -- of another type it is refused
   end
-  for i = 1, drops do try(ARGV[a + --$args + i] == 'z' and 'ZREM' or 'SREM', KEYS[k + --$keys + i], id) end
+  for i = 1, drops do try('ZREM', KEYS[k + --$keys + i], id) end
   seen = {}
 end
 
@@ -88,6 +89,8 @@ if calls > 1 and --$bulk then
       k, a = k + --$keys, a + --$args
     end
     if call('EXISTS', unpack(hashes)) > 0 then return false end
+    local other, begins = disagreement(ledger, ARGV[6])
+    if other then return false end
     local had = call('HMGET', ledger, unpack(ids))
     for i = 1, calls do
       if had[i] then return false end
@@ -101,6 +104,7 @@ if calls > 1 and --$bulk then
       k = k + --$keys
     end
     began = true
+    if begins then begin(ledger, ARGV[6]) end
     if call('HSET', ledger, unpack(records)) < calls then error('an id twice') end
     if due then renew(ledger) end
     if expires ~= ledger then
@@ -146,6 +150,8 @@ local function put(k, a, due, drops, condition, expected)
       if condition ~= 'present' and condition ~= version then return {'version', version, now} end
     end
   end
+  local other, begins = disagreement(ledger, ARGV[a + 5])
+  if other then return {'indexes', other, now} end
   -- One command asks whether any of the keys is new: that costs less than to renew each.
   due = --$keeps and (due or call('EXISTS', --$all) < --$others)
 
@@ -153,6 +159,7 @@ local function put(k, a, due, drops, condition, expected)
   --$needs
 
   -- The ledger goes first: whatever fails below, it is known where entries may be.
+  if begins then begin(ledger, ARGV[a + 5]) end
   local had = there and call('HGET', ledger, id)
   if not had and call('HSETNX', ledger, id, record) == 0 then had = call('HGET', ledger, id) end
   if had then
@@ -178,7 +185,7 @@ local function put(k, a, due, drops, condition, expected)
   local last = k + --$keys
   for i = 1, drops do
     local key = KEYS[last + i]
-    drop(key, ARGV[a + --$args + i], id)
+    drop(key, id)
     seen[key] = nil -- it may be gone now
   end
   --$indexes
@@ -206,6 +213,6 @@ for i = 1, calls do
     out[i] = {err = 'ERR ' .. tostring(reply)}
   end
   k = k + --$keys + drops
-  a = a + --$args + drops
+  a = a + --$args
 end
 return out

@@ -7,32 +7,35 @@ import (
 )
 
 // A record is what the ledger says of an item: "=" and a segment tag=length:value
-// for each index that the item is in, without a value where one key has all items. A tag is the name of the
-// index, its kind and the text around the value in its keys, so that a program that
-// does not know the index, as in the middle of a deploy, can take the item out of it.
+// for each index of which is known where the item is in it: without a value where one
+// key has all items, and where the item is in no key. A tag is the name of the index and the
+// text around the value in its keys, so that a program that does not know the index,
+// as in the middle of a deploy, can take the item out of it. After "?" it is a place
+// where the item may be: a program that does not know the index has written the item
+// since.
 
 // Place is one index that an item is in.
 type Place struct {
 	Index          string
-	Sorted         bool   // it is a zset
 	Prefix, Suffix string // of its keys
+	All            bool   // it has one key, the Prefix, for all items
 	Value          string
 }
 
-var escaping = strings.NewReplacer("%", "%25", "=", "%3D", "|", "%7C")
-var unescaping = strings.NewReplacer("%25", "%", "%3D", "=", "%7C", "|")
+var escaping = strings.NewReplacer("%", "%25", "=", "%3D", "|", "%7C", "\n", "%0A")
+var unescaping = strings.NewReplacer("%25", "%", "%3D", "=", "%7C", "|", "%0A", "\n")
 
 // tag is an index as records name it.
 func (p *Place) tag() string {
-	kind := "s"
-	if p.Sorted {
-		kind = "z"
+	tag := escaping.Replace(p.Index) + "|" + escaping.Replace(p.Prefix)
+	if p.All {
+		return tag
 	}
-	return p.Index + "|" + kind + escaping.Replace(p.Prefix) + "|" + escaping.Replace(p.Suffix)
+	return tag + "|" + escaping.Replace(p.Suffix)
 }
 
 func (ix *Index[T]) tag() string {
-	p := Place{Index: ix.Name, Sorted: ix.Score != "", Prefix: ix.Prefix, Suffix: ix.Suffix}
+	p := Place{Index: ix.Name, Prefix: ix.Prefix, Suffix: ix.Suffix, All: ix.Field == ""}
 	return p.tag()
 }
 
@@ -40,23 +43,23 @@ func (ix *Index[T]) tag() string {
 func (s *Store[I, T]) tag() {
 	for i := range s.spec.Indexes {
 		s.tags = append(s.tags, s.spec.Indexes[i].tag())
+		s.lines += linesOf([]mark{{state: complete, tag: s.tags[i]}})
 	}
 }
 
-// named is the name of the index in a tag.
-func named(tag string) string {
-	name, _, _ := strings.Cut(tag, "|")
-	return name
-}
-
-// placed is the entry of a segment.
-func placed(tag, value string) (e entry, ok bool) {
-	_, rest, _ := strings.Cut(tag, "|")
-	prefix, suffix, ok := strings.Cut(rest, "|")
-	if !ok || prefix == "" {
-		return entry{}, false
+// placeOf reads a tag; ok is whether it is one.
+func placeOf(tag string) (p Place, ok bool) {
+	parts := strings.Split(tag, "|")
+	for i := range parts {
+		parts[i] = unescaping.Replace(parts[i])
 	}
-	return entry{unescaping.Replace(prefix[1:]) + value + unescaping.Replace(suffix), prefix[:1]}, true
+	switch len(parts) {
+	case 2:
+		return Place{Index: parts[0], Prefix: parts[1], All: true}, true
+	case 3:
+		return Place{Index: parts[0], Prefix: parts[1], Suffix: parts[2]}, true
+	}
+	return p, false
 }
 
 // Record is the text of an item in the ledger. It is never empty, so that an item
@@ -75,51 +78,105 @@ func appendRecord(dst []byte, tag, text string) []byte {
 	return append(dst, text...)
 }
 
-// record is what the ledger is to say of an item: each index over all items, and by
-// the name of each that has a key per value, that value, also of an item that is not
-// in it as it lacks the score; and what another record says of indexes that this program does not know.
-func (s *Store[I, T]) record(in map[string]string, before ...string) string {
+// doubt is before the tag of a place where an item may be.
+const doubt = "?"
+
+// trace is what a segment says of an item.
+type trace struct {
+	tag, value string
+	index      int // of the store, -1: one of another version
+	doubted    bool
+}
+
+// traces reads a record, or the segments of one. What is no place it leaves out.
+func (s *Store[I, T]) traces(record string) func(func(trace) bool) {
+	return func(yield func(trace) bool) {
+		for name, value := range pairs(strings.TrimPrefix(record, "=")) {
+			tag, doubted := strings.CutPrefix(name, doubt)
+			if strings.Contains(tag, "|") && !yield(trace{tag, value, slices.Index(s.tags, tag), doubted}) {
+				return
+			}
+		}
+	}
+}
+
+// key is the key that the item is in, "" for none.
+func (t trace) key() string {
+	p, ok := placeOf(t.tag)
+	if !ok || !p.All && t.value == "" {
+		return ""
+	}
+	return p.Prefix + t.value + p.Suffix
+}
+
+// record is what the ledger is to say of an item: where it is in each index of which
+// that is known, by the name of the index; and what another record says of the others.
+// changed is whether the item is another one than that record knows: of an index that
+// this program does not know it is then in doubt where the item is.
+func (s *Store[I, T]) record(in map[string]string, before string, changed bool) string {
 	record := append(make([]byte, 0, 128), '=')
 	for i := range s.spec.Indexes {
-		ix := &s.spec.Indexes[i]
-		if text := in[ix.Name]; ix.Field == "" || text != "" {
+		if text, known := in[s.spec.Indexes[i].Name]; known {
 			record = appendRecord(record, s.tags[i], text)
 		}
 	}
-	for _, b := range before {
-		for tag, text := range pairs(strings.TrimPrefix(b, "=")) {
-			if s.foreign(tag) {
-				record = appendRecord(record, tag, text)
-			}
+	for t := range s.traces(before) {
+		known := false
+		if t.index >= 0 {
+			_, known = in[s.spec.Indexes[t.index].Name]
+		}
+		switch {
+		case known, t.index >= 0 && !t.doubted:
+		case t.doubted || changed:
+			record = appendRecord(record, doubt+t.tag, t.value)
+		default:
+			record = appendRecord(record, t.tag, t.value)
 		}
 	}
 	return string(record)
 }
 
-// foreign is whether a segment is of an index that this program does not know: one
-// of a newer version, or of an older one.
-func (s *Store[I, T]) foreign(tag string) bool {
-	return strings.Contains(tag, "|") && !slices.Contains(s.tags, tag)
-}
-
 // unknown are the entries of an item in indexes that this program does not know.
 func (s *Store[I, T]) unknown(record string) (entries []entry) {
-	for tag, text := range pairs(strings.TrimPrefix(record, "=")) {
-		if e, ok := placed(tag, text); ok && s.foreign(tag) {
-			entries = append(entries, e)
+	for t := range s.traces(record) {
+		if key := t.key(); t.index < 0 && key != "" {
+			entries = append(entries, entry{key: key})
 		}
 	}
 	return entries
 }
 
-// recorded reads a record, by the names of indexes. What it does not understand it
-// leaves out.
-func recorded(record string) map[string]string {
+// placed is where an item is by its record, by the names of indexes: what is known for
+// certain.
+func (s *Store[I, T]) placed(record string) map[string]string {
 	in := map[string]string{}
-	for tag, text := range pairs(strings.TrimPrefix(record, "=")) {
-		if text != "" {
-			in[named(tag)] = text
+	for t := range s.traces(record) {
+		if t.index >= 0 && !t.doubted {
+			in[s.spec.Indexes[t.index].Name] = t.value
 		}
 	}
 	return in
+}
+
+// told is what a record says of the value of each index, of whatever version.
+func (s *Store[I, T]) told(record string) map[string]string {
+	in := map[string]string{}
+	for t := range s.traces(record) {
+		if p, ok := placeOf(t.tag); ok && (t.index >= 0 || in[p.Index] == "") {
+			in[p.Index] = t.value
+		}
+	}
+	return in
+}
+
+// lacking are the indexes of which the record does not say for certain where the
+// item is.
+func (s *Store[I, T]) lacking(record string) (lacks []int) {
+	in := s.placed(record)
+	for i := range s.spec.Indexes {
+		if _, known := in[s.spec.Indexes[i].Name]; !known {
+			lacks = append(lacks, i)
+		}
+	}
+	return lacks
 }

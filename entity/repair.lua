@@ -4,11 +4,12 @@
 -- ARGV[1] id, ARGV[2] '1' to put right, ARGV[3] TTL of the index keys in ms ('0' none)
 -- ARGV[4] '1' if the caller found the item, ARGV[5] the record it should have, ARGV[6] fields, ARGV[7] TTL in ms of an item that has none ('' it may live for ever)
 -- then the fields and their texts as the caller found them ('=' and the text, '' if the field is missing)
--- then per index key: 's' or 'z', 'in' or 'out', and its score
+-- then per index key 'in' or 'out', and its score
 -- Returns {'changed'} if the item is another one by now, {'expired'} if it waits to be swept, else {'', what is wrong, …}:
 --   'ledger', 'expiry', 'ttl' (an item that would live for ever), and per index key its number with 'missing', 'stale', 'score' or 'ttl'
 -- Round trips: 1
 local call, fmt = redis.call, string.format
+--include marks.lua
 local hash, expires, ledger, id = KEYS[1], KEYS[2], KEYS[3], ARGV[1]
 local apply, keep, there = ARGV[2] == '1', ARGV[3], ARGV[4] == '1'
 local t = call('TIME')
@@ -46,37 +47,31 @@ if expires ~= ledger then
   if not there and ends then fault('expiry', 'ZREM', expires, id) end
 end
 for k = 4, #KEYS do
-  local set, inside, score = ARGV[at] == 's', ARGV[at + 1] == 'in', ARGV[at + 2]
-  local found
-  if set then
-    found = call('SISMEMBER', KEYS[k], id) == 1
-  else
-    found = call('ZSCORE', KEYS[k], id)
-  end
+  local inside, score = ARGV[at] == 'in', ARGV[at + 1]
+  local found = call('ZSCORE', KEYS[k], id)
   local what
   if inside and not found then
     what = 'missing'
   elseif not inside and found then
     what = 'stale'
-  elseif inside and not set and tonumber(found) ~= tonumber(score) then
+  elseif inside and tonumber(found) ~= tonumber(score) then
     what = 'score'
   elseif inside and keep ~= '0' and call('PTTL', KEYS[k]) == -1 then
     what = 'ttl'
   end
   if what then
     if not inside then
-      fault(k .. ' ' .. what, set and 'SREM' or 'ZREM', KEYS[k], id)
-    elseif set then
-      fault(k .. ' ' .. what, 'SADD', KEYS[k], id)
+      fault(k .. ' ' .. what, 'ZREM', KEYS[k], id)
     else
       fault(k .. ' ' .. what, 'ZADD', KEYS[k], score, id)
     end
     if inside and keep ~= '0' then mends[#mends + 1] = {'PEXPIRE', KEYS[k], keep} end
   end
-  at = at + 3
+  at = at + 2
 end
 if apply then
   for _, mend in ipairs(mends) do call(unpack(mend)) end
+  tidy(ledger)
   if keep ~= '0' and #wrong > 1 then
     call('PEXPIRE', ledger, keep)
     call('PEXPIRE', expires, keep)

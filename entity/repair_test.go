@@ -26,11 +26,11 @@ func TestRepair(t *testing.T) {
 			damage []string
 			found  []string
 		}{
-			{[]string{"SREM", "n:idx:kind:k", "1"}, []string{"1 missing n:idx:kind:k"}},
+			{[]string{"ZREM", "n:idx:kind:k", "1"}, []string{"1 missing n:idx:kind:k"}},
 			{[]string{"DEL", "n:idx:kind:k"}, []string{"1 missing n:idx:kind:k", "2 missing n:idx:kind:k"}},
 			{[]string{"ZREM", "n:idx:due", "1"}, []string{"1 missing n:idx:due"}},
-			{[]string{"SADD", "n:idx:kind:old", "1"}, []string{"1 stale n:idx:kind:old"}},
-			{[]string{"SADD", "n:idx:kind:k", "nobody"}, []string{"nobody stale n:idx:kind:k"}},
+			{[]string{"ZADD", "n:idx:kind:old", "0", "1"}, []string{"1 stale n:idx:kind:old"}},
+			{[]string{"ZADD", "n:idx:kind:k", "0", "nobody"}, []string{"nobody stale n:idx:kind:k"}},
 			{[]string{"ZADD", "n:idx:due", "1", "nobody"}, []string{"nobody stale n:idx:due"}},
 			{[]string{"ZADD", "n:idx:priority:9", "1", "2"}, []string{"2 stale n:idx:priority:9"}},
 			{[]string{"ZADD", "n:idx:due", "8", "1"}, []string{"1 score n:idx:due"}},

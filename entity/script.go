@@ -12,6 +12,15 @@ var writeText string
 //go:embed send.lua
 var sendText string
 
+//go:embed marks.lua
+var marksText string
+
+//go:embed mark.lua
+var markText string
+
+//go:embed unindex.lua
+var unindexText string
+
 //go:embed touch.lua
 var touchText string
 
@@ -38,6 +47,7 @@ var repairText string
 type scripts struct {
 	write, touch                           *keywright.Shared
 	list, count, due, clear, sweep, repair *keywright.Script
+	mark, unindex                          *keywright.Script
 
 	apart apartScripts
 }
@@ -47,15 +57,17 @@ var edit = func(text string) string { return text }
 func newScripts(c *keywright.Client) *scripts {
 	edit := func(text string) string { return edit(include(text)) }
 	return &scripts{
-		write:  keywright.NewShared(c, "entity write", edit(writeText)),
-		touch:  keywright.NewShared(c, "entity touch", edit(touchText)),
-		list:   keywright.NewReadOnlyScript("entity list", edit(listText)),
-		count:  keywright.NewReadOnlyScript("entity count", edit(countText)),
-		due:    keywright.NewScript("entity due", edit(dueText)),
-		clear:  keywright.NewScript("entity clear", edit(clearText)),
-		sweep:  keywright.NewScript("entity sweep", edit(sweepText)),
-		repair: keywright.NewScript("entity repair", edit(repairText)),
-		apart:  newApartScripts(edit),
+		write:   keywright.NewShared(c, "entity write", edit(writeText)),
+		touch:   keywright.NewShared(c, "entity touch", edit(touchText)),
+		list:    keywright.NewReadOnlyScript("entity list", edit(listText)),
+		count:   keywright.NewReadOnlyScript("entity count", edit(countText)),
+		due:     keywright.NewScript("entity due", edit(dueText)),
+		clear:   keywright.NewScript("entity clear", edit(clearText)),
+		sweep:   keywright.NewScript("entity sweep", edit(sweepText)),
+		repair:  keywright.NewScript("entity repair", edit(repairText)),
+		mark:    keywright.NewScript("entity mark", edit(markText)),
+		unindex: keywright.NewScript("entity unindex", edit(unindexText)),
+		apart:   newApartScripts(edit),
 	}
 }
 

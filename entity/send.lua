@@ -12,10 +12,10 @@ local function needs(key, want)
 end
 
 -- drop takes ids out of an index. In a key of another type there is no entry.
-local function drop(key, kind, ...)
+local function drop(key, ...)
   local is = types[key] or redis.call('TYPE', key).ok
   if is ~= 'none' then types[key] = is end
-  if is == (kind == 'z' and 'zset' or 'set') then redis.call(kind == 'z' and 'ZREM' or 'SREM', key, ...) end
+  if is == 'zset' then redis.call('ZREM', key, ...) end
 end
 
 -- sendable refuses an event that the server would not take, before anything is written.

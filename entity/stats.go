@@ -17,7 +17,7 @@ type Stats struct {
 	Sweeper string        // who holds the lease of the sweep, "" for nobody
 }
 
-// Stats looks at the entity. 2 round trips; O(log n).
+// Stats looks at the entity. 3 round trips; O(log n).
 func (s *Store[I, T]) Stats(ctx context.Context) (st Stats, err error) {
 	now, err := ask(ctx, s, s.spec.Ledger, []string{"TIME"}, func(r rueidis.RedisResult) (int64, error) {
 		parts, err := r.AsIntSlice()
@@ -28,6 +28,11 @@ func (s *Store[I, T]) Stats(ctx context.Context) (st Stats, err error) {
 	})
 	if err == nil {
 		st.Items, err = ask(ctx, s, s.spec.Ledger, []string{"HLEN"}, integer)
+	}
+	if err == nil && st.Items > 0 {
+		var marks int64
+		marks, err = ask(ctx, s, s.spec.Ledger, []string{"HEXISTS", ""}, integer)
+		st.Items -= marks
 	}
 	if err != nil || s.spec.Expires == "" {
 		return st, err

@@ -273,7 +273,7 @@ func (s *Store[I, T]) dropAll(keys, args []string, due []registration, name func
 	args = append(args, strconv.Itoa(len(order)))
 	for _, e := range order {
 		keys = append(keys, e.key)
-		args = append(append(args, e.score, strconv.Itoa(len(members[e]))), members[e]...)
+		args = append(append(args, strconv.Itoa(len(members[e]))), members[e]...)
 	}
 	return keys, args
 }

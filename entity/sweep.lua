@@ -3,7 +3,7 @@
 --
 -- KEYS[1] the expiry zset, KEYS[2] the ledger, then the items' hashes, then index keys and streams
 -- ARGV[1] items; then for each its id and its record
--- then the number of index keys; for each 's' or 'z', how many items, and their numbers
+-- then the number of index keys; for each how many items, and their numbers
 -- then the events as `write` has them, each behind the number of its item
 -- Returns {ids that have gone, ids that live after all}, or the error of an event that could not be sent: its item stays due
 -- Round trips: 1
@@ -14,6 +14,7 @@ local now = fmt('%.0f', ms)
 local n = tonumber(ARGV[1])
 
 --include send.lua
+--include marks.lua
 
 local ids = {}
 for i = 1, n do ids[i] = ARGV[2 * i] end
@@ -46,13 +47,13 @@ if #dead == 0 then return {0, lives} end
 local at, key = 2 * n + 3, 2 + n
 for _ = 1, tonumber(ARGV[2 * n + 2]) do
   key = key + 1
-  local members, count = {}, tonumber(ARGV[at + 1])
-  for i = at + 2, at + 1 + count do
+  local members, count = {}, tonumber(ARGV[at])
+  for i = at + 1, at + count do
     local one = tonumber(ARGV[i])
     if gone[one] then members[#members + 1] = ids[one] end
   end
-  if #members > 0 then drop(KEYS[key], ARGV[at], unpack(members)) end
-  at = at + 2 + count
+  if #members > 0 then drop(KEYS[key], unpack(members)) end
+  at = at + 1 + count
 end
 
 local failed
@@ -77,6 +78,7 @@ end
 if #done > 0 then
   call('ZREM', KEYS[1], unpack(done))
   call('HDEL', KEYS[2], unpack(done))
+  tidy(KEYS[2])
 end
 if failed then return redis.error_reply(failed) end
 return {#done, lives}

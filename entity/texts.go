@@ -309,12 +309,12 @@ func (x Texts[I, T]) put(ctx context.Context, key string, w TextWrite) (int64, e
 	in, err := x.s.describe(&item.Value, c)
 	adds, drops := c.adds, c.drops
 	a := x.s.action("put", keywright.Writes, key, err)
-	c.record = x.s.record(in)
+	c.record = x.s.record(in, "", true)
 	c.expected = c.record
 	c.now = x.s.written(c.id)
 	out, err := x.s.write(ctx, &a, c, func(expected string) {
-		c.adds, c.drops = adds, append(drops[:len(drops):len(drops)], x.s.moved(recorded(expected), in)...)
-		c.record, c.dead = x.s.record(in, expected), x.s.expired(c.id, expected)
+		c.adds, c.drops = adds, append(drops[:len(drops):len(drops)], x.s.moved(expected, in)...)
+		c.record, c.dead = x.s.record(in, expected, true), x.s.expired(c.id, expected)
 	})
 	return out.version, err
 }

@@ -65,7 +65,7 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 		in, err = s.fill(key, &v, c, options)
 		a = s.action(name, keywright.Writes, key, err)
 	}
-	c.record = s.record(in)
+	c.record = s.record(in, "", true)
 	c.expected = c.record
 	if len(known) > 0 && known[0] != "" {
 		c.expected = known[0]
@@ -74,9 +74,9 @@ func (s *Store[I, T]) whole(ctx context.Context, name string, id I, v T, conditi
 	c.now = s.written(c.id)
 	out, err := s.write(ctx, &a, c, func(expected string) {
 		c.adds, c.drops, c.dead = adds, drops, s.expired(c.id, expected)
-		c.record = s.record(in, expected)
+		c.record = s.record(in, expected, true)
 		if expected != c.record {
-			c.drops = append(drops[:len(drops):len(drops)], s.moved(recorded(expected), in)...)
+			c.drops = append(drops[:len(drops):len(drops)], s.moved(expected, in)...)
 		}
 	})
 	if err != nil {
@@ -217,19 +217,17 @@ func (p *patch[I, T]) fill(key string, c *call) error {
 // moves says what happens to the entries of an item, given its record; needed is
 // whether that must be known.
 func (p *patch[I, T]) moves(record string, c *call) (needed bool, err error) {
-	old := recorded(record)
+	in := p.store.placed(record)
 	c.adds, c.drops = nil, nil
-	in := map[string]string{}
 	for i := range p.store.spec.Indexes {
 		ix := &p.store.spec.Indexes[i]
 		byValue, byScore := ix.affected(p.touches)
 		if ix.Field == "" {
 			if byScore {
-				c.adds = append(c.adds, entry{ix.Prefix, "@" + ix.Score})
+				c.adds, in[ix.Name] = append(c.adds, entry{ix.Prefix, "@" + ix.Score}), ""
 			}
 			continue
 		}
-		in[ix.Name] = old[ix.Name]
 		needed = needed || byValue || byScore
 		if byValue {
 			if in[ix.Name], err = p.text(ix); err != nil {
@@ -240,10 +238,10 @@ func (p *patch[I, T]) moves(record string, c *call) (needed bool, err error) {
 			c.adds = append(c.adds, entry{ix.keyOf(in[ix.Name]), ix.live()})
 		}
 	}
-	c.drops = p.store.moved(old, in)
+	c.drops = p.store.moved(record, in)
 	c.record = anyRecord
-	if needed {
-		c.record = p.store.record(in, record)
+	if needed || record != "" && record != anyRecord {
+		c.record = p.store.record(in, record, true)
 	}
 	return needed, nil
 }
@@ -251,7 +249,7 @@ func (p *patch[I, T]) moves(record string, c *call) (needed bool, err error) {
 // live is the score of an index as the item has it.
 func (ix *Index[T]) live() string {
 	if ix.Score == "" {
-		return ""
+		return unscored
 	}
 	return "@" + ix.Score
 }
@@ -395,8 +393,14 @@ func (s *Store[I, T]) write(ctx context.Context, a *keywright.Action, c *call, a
 			return outcome{}, err
 		}
 		out.created = out.code == "new"
-		if out.code == "record" {
+		switch out.code {
+		case "record":
 			c.expected, c.found = out.text, true
+			continue
+		case "indexes":
+			if err = s.agree(ctx, out.text); err != nil {
+				return outcome{}, err
+			}
 			continue
 		}
 		return s.verdict(a, out)

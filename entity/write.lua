@@ -9,14 +9,15 @@
 --   TTL in ms ('' leaves it, '0' none, '+' before it: only if less is left), TTL of the index keys in ms ('0' none)
 --   what the server stamps: '1' if the first field is when it was created, the name of the next one if it is the version ('' none),
 --     '1' if the one behind is when it was updated, and the divisor of ms for the times; the texts given for them do not count
+--   what the writer knows of indexes as a whole, see `marks`
 --   how many: texts of fields, fields to remove, index entries to add, to drop
 --   field, text, …; field, …
---   to add: key number, score ('' a set; '@field' that field of the hash; else a number), …
---   to drop: key number, 's' or 'z', …
+--   to add: key number, score ('@field' that field of the hash; else a number), …
+--   to drop: key number, …
 --   events: for which case ('old': the item was there, 'new': it was not, 'dead': one that had expired makes room), 'p', 's' or 'x' (PUBLISH, SPUBLISH, XADD), channel or key number,
 --     longest stream ('' any), age of its oldest entry in ms ('' any), 'e' or 'p' (envelope, plain),
 --     parts of the channel's name (0: the channel is given), parts of the message, then per part: text, field ('' none, '#' the id), 'q' (quoted) or another
--- Returns per call {code, text, server time in ms}: 'ok' or 'new' and the version, and behind the time the record of an item whose TTL began anew; 'record' and the one found; 'absent'; 'present' or 'version' and the version found
+-- Returns per call {code, text, server time in ms}: 'ok' or 'new' and the version, and behind the time the record of an item whose TTL began anew; 'record' and the one found; 'indexes' and what is said of them as a whole; 'absent'; 'present' or 'version' and the version found
 -- Round trips: 1
 local call, fmt = redis.call, string.format
 local t = call('TIME')
@@ -52,6 +53,7 @@ local function texts(hash, id, at, parts, fresh)
 end
 
 --include send.lua
+--include marks.lua
 
 -- emit sends those events of a call that are for one case; they begin at argument `at`.
 local function emit(hash, id, k, at, last, case)
@@ -90,13 +92,12 @@ local function undo(k, a)
   local try, id = redis.pcall, ARGV[a + 2]
   try('UNLINK', KEYS[k + 1])
   try('HDEL', KEYS[k + 3], id)
+  pcall(tidy, KEYS[k + 3])
   if KEYS[k + 2] ~= KEYS[k + 3] then try('ZREM', KEYS[k + 2], id) end
-  local at = a + 16 + ARGV[a + 12] + ARGV[a + 13]
+  local at = a + 17 + ARGV[a + 12] + ARGV[a + 13]
   for i = 1, ARGV[a + 14] + ARGV[a + 15] do
-    local key, kind = KEYS[k + ARGV[at]], ARGV[at + 1]
-    local set = kind == 's' or i <= tonumber(ARGV[a + 14]) and kind == ''
-    try(set and 'SREM' or 'ZREM', key, id)
-    at = at + 2
+    try('ZREM', KEYS[k + ARGV[at]], id)
+    at = at + (i <= tonumber(ARGV[a + 14]) and 2 or 1)
   end
   renewed = {}
 end
@@ -119,7 +120,10 @@ local function write(k, a)
       return {'version', version, now}
     end
   end
+  local other, begins, known = disagreement(ledger, ARGV[a + 16])
+  if other then return {'indexes', other, now} end
   local had = call('HGET', ledger, id) or ''
+  if expected == '*' and had ~= '' and not known then return {'record', had, now} end -- the update may concern an index that its writer does not know
   if had ~= '' and expected ~= '*' and had ~= expected then return {'record', had, now} end
 
   if string.byte(ttl) == 43 then
@@ -127,17 +131,17 @@ local function write(k, a)
     if call('PTTL', hash) >= tonumber(ttl) then ttl = '' end
   end
 
-  local pairs_ = a + 16
+  local pairs_ = a + 17
   local removed = pairs_ + ARGV[a + 12]
   local adds = removed + ARGV[a + 13]
   local drops = adds + 2 * ARGV[a + 14]
-  local events = drops + 2 * ARGV[a + 15]
+  local events = drops + ARGV[a + 15]
   local last = a + ARGV[a] - 1
 
   -- What a server may refuse it refuses here, before anything is written.
   if expires ~= ledger then needs(expires, 'zset') end
-  for i = adds, drops - 1, 2 do needs(KEYS[k + ARGV[i]], ARGV[i + 1] == '' and 'set' or 'zset') end
-  for i = drops, events - 1, 2 do types[KEYS[k + ARGV[i]]] = call('TYPE', KEYS[k + ARGV[i]]).ok end
+  for i = adds, drops - 1, 2 do needs(KEYS[k + ARGV[i]], 'zset') end
+  for i = drops, events - 1 do types[KEYS[k + ARGV[i]]] = call('TYPE', KEYS[k + ARGV[i]]).ok end
   ready(hash, id, k, events, last, there and 'old' or 'new', record == '' and 0 or pairs_, removed - 1)
   if not there and had ~= '' then ready(hash, id, k, events, last, 'dead', 0, 0) end
 
@@ -147,19 +151,19 @@ local function write(k, a)
     local ok, err = pcall(emit, hash, id, k, events, last, 'old')
     if not ok then
       if had ~= '' then call('HSET', ledger, id, had) end
-      renewed = {}
-      renew(ledger, keep)
       error(err, 0)
     end
-    for i = drops, events - 1, 2 do drop(KEYS[k + ARGV[i]], ARGV[i + 1], id) end
+    for i = drops, events - 1 do drop(KEYS[k + ARGV[i]], id) end
     if expires ~= ledger then call('ZREM', expires, id) end
     renewed = {} -- a key that lost its last entry loses its TTL
+    tidy(ledger)
     newest = math.max(newest, tonumber(version) or 0)
     call('UNLINK', hash)
     return {'ok', version, now}
   end
 
   -- The ledger goes first: whatever fails below, it is known where entries may be.
+  if begins and record ~= '*' then begin(ledger, ARGV[a + 16]) end
   if record ~= '*' and record ~= had then
     call('HSET', ledger, id, record)
   end
@@ -201,23 +205,19 @@ local function write(k, a)
   -- By PEXPIRE: a server that was stopped since TIME would delete the hash at once by PEXPIREAT, before its events are written.
   if ends then call('PEXPIRE', hash, ttl) end
 
-  for i = drops, events - 1, 2 do
+  for i = drops, events - 1 do
     local key = KEYS[k + ARGV[i]]
-    drop(key, ARGV[i + 1], id)
+    drop(key, id)
     renewed[key] = nil
   end
   for i = adds, drops - 1, 2 do
     local key, score = KEYS[k + ARGV[i]], ARGV[i + 1]
-    if score == '' then
-      call('SADD', key, id)
+    if string.byte(score) == 64 then score = call('HGET', hash, string.sub(score, 2)) end
+    if score then
+      call('ZADD', key, score, id)
     else
-      if string.byte(score) == 64 then score = call('HGET', hash, string.sub(score, 2)) end
-      if score then
-        call('ZADD', key, score, id)
-      else
-        call('ZREM', key, id)
-        renewed[key] = nil
-      end
+      call('ZREM', key, id)
+      renewed[key] = nil
     end
     renew(key, keep)
   end

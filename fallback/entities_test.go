@@ -115,7 +115,7 @@ func (m memos) sound(contexts map[string]int64) {
 	_, err := m.past.Check(m.Context(), entity.CheckOptions{Found: func(p entity.Problem) { m.Errorf("%+v", p) }})
 	m.ok(err)
 	for name, want := range contexts {
-		same(m.T, "items in "+name, m.s.Do("SCARD", "idx:context:"+name).(int64), want)
+		same(m.T, "items in "+name, m.s.Do("ZCARD", "idx:context:"+name).(int64), want)
 	}
 }
 

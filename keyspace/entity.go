@@ -44,7 +44,7 @@ func (r *TTLRule) Of(text string) time.Duration {
 	return 0
 }
 
-// entity is a hash with fixed fields and a set or zset per index; beside them
+// entity is a hash with fixed fields and a zset per index; beside them
 // when each item ends, in which indexes it is, and who sweeps.
 func (b *builder) entity() {
 	fields := b.fields(b.d, b.props, "fields", b.e.Name)

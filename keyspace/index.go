@@ -24,9 +24,9 @@ func (b *builder) index(v property) {
 		return
 	}
 	ix := b.indexOf(v, p)
-	ix.Key = b.add(&Key{Role: "index." + v.name, Kind: Set, TTL: b.indexTTL(), Pattern: p, Pos: ix.Pos, Member: b.idType(), Doc: "Index of " + b.e.Name + " by " + v.name + "."})
+	ix.Key = b.add(&Key{Role: "index." + v.name, Kind: ZSet, Score: &scalar.Type{Kind: scalar.Int}, TTL: b.indexTTL(), Pattern: p, Pos: ix.Pos, Member: b.idType(), Doc: "Index of " + b.e.Name + " by " + v.name + "."})
 	if ix.Score != "" {
-		ix.Key.Kind, ix.Key.Score = ZSet, b.scoreType(v, ix.Score)
+		ix.Key.Score = b.scoreType(v, ix.Score)
 	}
 	b.e.Index = append(b.e.Index, ix)
 	b.e.At["index."+v.name] = ix.Pos
@@ -46,7 +46,7 @@ func (b *builder) field(name string) (Field, bool) {
 func (b *builder) indexFields(v property) bool {
 	names := strings.Split(v.name, "+")
 	if len(names) > 2 {
-		b.d.report("KW304", b.d.at(v.key), "as in a+b: one set of values and one score", "the index %s of %s has more than two fields", v.name, b.e.Name)
+		b.d.report("KW304", b.d.at(v.key), "as in a+b: a zset per value of a, sorted by b", "the index %s of %s has more than two fields", v.name, b.e.Name)
 		return false
 	}
 	for _, name := range names {
@@ -67,15 +67,15 @@ func (b *builder) indexFields(v property) bool {
 	return true
 }
 
-// indexOf decides from name and pattern whether an index is a set per value, a
-// zset over all items, or a zset per value.
+// indexOf decides from name and pattern what an index is: a zset per value, or one over
+// all items; sorted by a field, or by the ids.
 func (b *builder) indexOf(v property, p *pattern.Pattern) Index {
 	ix := Index{Name: v.name, Pos: b.d.at(v.value)}
 	first, score, compound := strings.Cut(v.name, "+")
 	named := slices.ContainsFunc(p.Placeholders(), func(place pattern.Placeholder) bool { return place.Name == first })
 	switch {
 	case named && first == expires:
-		b.d.report("KW304", ix.Pos, "remove {expires} from the pattern: one zset, scored by it", "there is no set of items per expiry time")
+		b.d.report("KW304", ix.Pos, "remove {expires} from the pattern: one zset, scored by it", "there is no index per expiry time")
 	case compound && !named:
 		b.d.report("KW304", ix.Pos, "add {"+first+"} to the pattern", "the index %s of %s is one zset per value of %s, but its pattern has no {%s}", v.name, b.e.Name, first, first)
 	}
@@ -96,7 +96,7 @@ func (b *builder) scoreType(v property, name string) *scalar.Type {
 	if f.Type.Encrypted {
 		b.d.report("KW304", b.d.at(v.key), "index another field: an index holds its values in plain text", "%s is encrypted and cannot be the score of an index", name)
 	} else if !isNumber(f.Type) {
-		b.d.report("KW304", b.d.at(v.key), fmt.Sprintf("for a set per value put {%s} into the pattern", name), "%s is %s and cannot be the score of an index", name, f.Type)
+		b.d.report("KW304", b.d.at(v.key), fmt.Sprintf("for an index per value put {%s} into the pattern", name), "%s is %s and cannot be the score of an index", name, f.Type)
 	}
 	return &f.Type
 }

@@ -191,9 +191,9 @@ type Field struct {
 	Pos  Pos
 }
 
-// Index is one secondary index of an entity. With Set, the key is a set per
-// value of Field; otherwise a zset scored by Score. Field is "" for a zset over
-// all items. A compound index ("priority+created_at") has both.
+// Index is one secondary index of an entity: a zset of ids per value of Field, or one
+// over all items where Field is "". It is sorted by Score, or by the ids where Score
+// is "". A compound index ("priority+created_at") has both.
 type Index struct {
 	Name  string // as written, "priority+created_at"
 	Field string

@@ -79,7 +79,7 @@ var rules = []finding.Rule{
 		Explain: "`order: priority` says that the values of {priority}, in the order the enum lists them, are the lanes in the order they are drained. So the key has that placeholder and its type is a|b|c.",
 		Fix:     "declare the placeholder as an enum: priority: high|normal|low"},
 	{Code: "KW304", Name: "bad-index", Severity: errorLevel, Summary: "An index that cannot be kept",
-		Explain: "`field: pattern` with {field} in the pattern is a set per value; without it a zset scored by the field, which must then be a number or a Unix time. `a+b` is a zset per value of a, scored by b. `expires` is built in. A score is an IEEE 754 double: integers beyond 2^53 lose digits. Source: https://redis.io/docs/latest/commands/zadd/.",
+		Explain: "`field: pattern` with {field} in the pattern is a zset of ids per value; without it a zset scored by the field, which must then be a number or a Unix time. `a+b` is a zset per value of a, scored by b. `expires` is built in. A score is an IEEE 754 double: integers beyond 2^53 lose digits. Source: https://redis.io/docs/latest/commands/zadd/.",
 		Fix:     "correct the field or the pattern"},
 	{Code: "KW307", Name: "bad-number", Severity: errorLevel, Summary: "A number, duration or rate that cannot be read",
 		Explain: "lease, idle and older are durations like 30s; retry and maxlen whole numbers; rate is `100 per 1m`, with `burst 20` behind it where bursts are allowed.",

@@ -533,7 +533,7 @@ func (h ContextHandle) Metadata() typed.FieldReader[json.RawMessage] {
 	return typed.NewFieldReader(h.Key, "metadata", &codec_ContextValue_Metadata)
 }
 
-var entry_ContextIndexType = keywright.Entry{Name: "context.index.type", Pattern: "harca:memory:ctx:idx:type:{type}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 336 * time.Hour, Min: 336 * time.Hour, Max: 336 * time.Hour, Sliding: true, Text: "14d sliding"}}
+var entry_ContextIndexType = keywright.Entry{Name: "context.index.type", Pattern: "harca:memory:ctx:idx:type:{type}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 336 * time.Hour, Min: 336 * time.Hour, Max: 336 * time.Hour, Sliding: true, Text: "14d sliding"}}
 
 // ContextIndexTypeKey builds the key harca:memory:ctx:idx:type:{type}.
 func ContextIndexTypeKey(type_ string) (string, error) {
@@ -563,7 +563,7 @@ func ParseContextIndexTypeKey(text string) (type_ string, ok bool) {
 
 // ContextIndexType: Index of context by type.
 //
-// Key harca:memory:ctx:idx:type:{type}, set, TTL 14d sliding.
+// Key harca:memory:ctx:idx:type:{type}, zset, TTL 14d sliding.
 func (k *Keyspace) ContextIndexType(type_ string) typed.Key {
 	name, err := ContextIndexTypeKey(type_)
 	return typed.NewKey(k.client, &entry_ContextIndexType, name, err)

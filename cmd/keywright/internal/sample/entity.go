@@ -30,7 +30,7 @@ func (g *maker) entity(e *keyspace.Entry, n int) []Key {
 // groupCount is how many values a field has that an index groups items by.
 const groupCount = 12
 
-// groups are the values of the fields that have a set per value.
+// groups are the values of the fields that have an index per value.
 func (g *maker) groups(e *keyspace.Entry) map[string][]string {
 	out := map[string][]string{}
 	for _, index := range e.Index {
@@ -78,11 +78,7 @@ func (ix *indexer) add(item Key, known map[string]string) {
 		if !ok {
 			continue
 		}
-		row := [][]byte{ix.member(index, known)}
-		if index.Key.Kind == keyspace.ZSet {
-			row = [][]byte{ix.score(index, item, known), row[0]}
-		}
-		ix.append(index.Key, key, item, row)
+		ix.append(index.Key, key, item, [][]byte{ix.score(index, item, known), ix.member(index, known)})
 	}
 	ix.bookkeeping(item, known)
 }
@@ -94,7 +90,7 @@ func (ix *indexer) bookkeeping(item Key, known map[string]string) {
 	for _, index := range ix.entry.Index {
 		text, ok := known[index.Field]
 		if ok || index.Field == "" && index.Score != "expires" {
-			place := entity.Place{Index: index.Name, Sorted: index.Score != "", Value: text}
+			place := entity.Place{Index: index.Name, Value: text, All: index.Field == ""}
 			to := &place.Prefix
 			for _, e := range index.Key.Pattern.Elements() {
 				if e.Placeholder < 0 {
@@ -156,6 +152,9 @@ func (ix *indexer) member(index keyspace.Index, known map[string]string) []byte 
 func (ix *indexer) score(index keyspace.Index, item Key, known map[string]string) []byte {
 	if index.Score == "expires" {
 		return strconv.AppendInt(nil, ix.g.now.Add(item.TTL).UnixMilli(), 10)
+	}
+	if index.Score == "" {
+		return []byte("0")
 	}
 	return []byte(known[index.Score])
 }

@@ -1,0 +1,13 @@
+-- mark: changes what the ledger says of indexes as a whole, if it says what the caller believes.
+--
+-- KEYS[1] the ledger
+-- ARGV[1] what it says ('' nothing), ARGV[2] what it is to say
+-- Returns {'ok'}, or {'other', what it says}; '' too where there is no ledger
+-- Round trips: 1
+local said = redis.call('HGET', KEYS[1], '') or ''
+if said ~= ARGV[1] or redis.call('EXISTS', KEYS[1]) == 0 then return {'other', said} end
+local left = redis.call('PTTL', KEYS[1])
+redis.call('HDEL', KEYS[1], '') -- a full server takes HSET only after what frees memory
+redis.call('HSET', KEYS[1], '', ARGV[2])
+if left > 0 then redis.call('PEXPIRE', KEYS[1], left) end -- it had nothing else
+return {'ok'}

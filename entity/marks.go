@@ -1,0 +1,206 @@
+package entity
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright"
+)
+
+// The ledger says of each index whether all items are in it. Programs of two versions
+// may write at once, and one that does not know an index leaves gaps in it. So a write
+// goes through only if its writer has agreed to what is said there: one that does not
+// know an index first takes back that it is complete. An index is complete from the
+// beginning where there was no item yet, or by Indexes, which looks at all items and
+// finds at the end that no such writer was there meanwhile.
+
+// The states of an index.
+const (
+	complete = '+'
+	gaps     = '-' // items may be missing
+	building = '~' // that, and no item was missed since the building began
+)
+
+// marks are what the ledger says of indexes as a whole.
+type marks struct {
+	token string // another one after every change
+	lines []mark
+}
+
+type mark struct {
+	state   byte
+	builder string // who builds it
+	tag     string
+}
+
+const (
+	tokenSize   = 16
+	builderSize = 8
+)
+
+// readMarks reads what the ledger says; "" is nothing.
+func readMarks(text string) (m marks) {
+	if len(text) < tokenSize {
+		return m
+	}
+	m.token = text[:tokenSize]
+	for line := range strings.Lines(text[tokenSize:]) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case len(line) < 2:
+		case line[0] != building:
+			m.lines = append(m.lines, mark{state: line[0], tag: line[1:]})
+		case len(line) > 1+builderSize:
+			m.lines = append(m.lines, mark{building, line[1 : 1+builderSize], line[1+builderSize:]})
+		}
+	}
+	return m
+}
+
+// text is what the ledger is to say, under another token.
+func (m *marks) text() string {
+	return rand.Text()[:tokenSize] + linesOf(m.lines)
+}
+
+func linesOf(lines []mark) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteByte(l.state)
+		if l.state == building {
+			b.WriteString(l.builder)
+		}
+		b.WriteString(l.tag)
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// of is the state of an index.
+func (m *marks) of(tag string) byte {
+	i := slices.IndexFunc(m.lines, func(l mark) bool { return l.tag == tag })
+	if i < 0 {
+		return gaps
+	}
+	return m.lines[i].state
+}
+
+// set changes the state of an index.
+func (m *marks) set(tag string, state byte) {
+	if i := slices.IndexFunc(m.lines, func(l mark) bool { return l.tag == tag }); i >= 0 {
+		m.lines[i].state = state
+	} else {
+		m.lines = append(m.lines, mark{state: state, tag: tag})
+	}
+}
+
+// builds notes which call builds an index.
+func (m *marks) builds(tag, builder string) {
+	for i := range m.lines {
+		if m.lines[i].tag == tag {
+			m.lines[i].builder = builder
+		}
+	}
+}
+
+// agreeable changes marks into those that a writer with these indexes may write
+// under, and reports whether they were not.
+func (m *marks) agreeable(tags []string) (changed bool) {
+	for i, l := range m.lines {
+		if l.state != gaps && !slices.Contains(tags, l.tag) {
+			m.lines[i].state, changed = gaps, true
+		}
+	}
+	for _, tag := range tags {
+		if !slices.ContainsFunc(m.lines, func(l mark) bool { return l.tag == tag }) {
+			m.set(tag, gaps)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// agreed is what writes say of the marks: the token that was agreed to, and the lines
+// if all is complete.
+func (s *Store[I, T]) agreed() string {
+	if token, ok := s.token.Load().(string); ok {
+		return token + s.lines
+	}
+	return strings.Repeat(" ", tokenSize) + s.lines
+}
+
+// agree agrees to what the ledger says of indexes, and says there first what a write
+// of this program does to them. 1 round trip, none where nothing has to be said.
+func (s *Store[I, T]) agree(ctx context.Context, said string) error {
+	for {
+		m := readMarks(said)
+		if m.token != "" && !m.agreeable(s.tags) {
+			s.token.Store(m.token)
+			return nil
+		}
+		if m.token == "" {
+			m.agreeable(s.tags)
+		}
+		next, ok, err := s.changeMarks(ctx, said, &m)
+		switch {
+		case err != nil:
+			return err
+		case ok:
+			s.token.Store(next[:tokenSize])
+			return nil
+		case next == said:
+			return nil // there is no ledger by now: the write begins it
+		}
+		said = next
+	}
+}
+
+// changeMarks says something else of the indexes, if the ledger says still what the
+// caller has read; else it gives what it says. 1 round trip.
+func (s *Store[I, T]) changeMarks(ctx context.Context, said string, m *marks) (says string, ok bool, err error) {
+	next := m.text()
+	reply, err := s.run(ctx, "note indexes", s.scripts.mark, keywright.Idempotent, []string{s.spec.Ledger}, said, next)
+	switch {
+	case err != nil:
+		return "", false, err
+	case reply[0] == "ok":
+		return next, true, nil
+	}
+	return reply[1], reply[1] == next, nil // it was sent twice
+}
+
+// saidOfIndexes reads what the ledger says of indexes: "-" for nothing, "" where there is
+// no item.
+func (s *Store[I, T]) saidOfIndexes() keywright.Op[string] {
+	return keywright.NewOp(keywright.Spec[string]{Action: s.action("list", keywright.Reads, s.spec.Ledger, nil), Script: saidScript, Keys: []string{s.spec.Ledger}, Decode: optionalText})
+}
+
+var saidScript = keywright.NewReadOnlyScript("entity said", "return redis.call('HGET', KEYS[1], '') or redis.call('EXISTS', KEYS[1]) == 1 and '-' or ''")
+
+// marksText reads what the ledger says of indexes, "" for nothing. 1 round trip.
+func (s *Store[I, T]) marksText(ctx context.Context) (string, error) {
+	return ask(ctx, s, s.spec.Ledger, []string{"HGET", ""}, optionalText)
+}
+
+// ErrIncomplete is a list of an index that may lack items: they were written by a
+// program that does not know the index, and `keywright entities index --apply` was not
+// run since.
+var ErrIncomplete = errors.New("the index is not complete: it may lack items")
+
+// incomplete is whether one of the indexes of a query may lack items. said is what the
+// ledger says, "" where there is no item.
+func (s *Store[I, T]) incomplete(q *Query[T], said string) bool {
+	if said == "" {
+		return false
+	}
+	m := readMarks(said)
+	for _, of := range append([]Of[T]{q.Of}, q.And...) {
+		if m.of(of.index.tag()) != complete {
+			return true
+		}
+	}
+	return false
+}

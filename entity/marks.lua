@@ -1,0 +1,27 @@
+-- marks: what the ledger says of indexes as a whole. A part of other scripts.
+-- It stands at the id that no item has, '': 16 characters that are others after every change, and per index a line:
+--   '+' (all items are in it), '-' (some may be missing) or '~' and the 8 characters of a builder (it builds it, and nothing was missed since), and its tag, as records have it.
+
+-- disagreement is what stands there, if a writer has not agreed to it: it has agreed to those 16 characters, or knows the lines, in which all is complete.
+-- begins is whether nothing stands there yet, as there is no item; known is whether the writer knows all lines, and all is complete.
+local function disagreement(ledger, agreed)
+  local said = redis.call('HGET', ledger, '')
+  if not said then
+    if redis.call('EXISTS', ledger) == 1 then return '' end
+    return nil, true, true
+  end
+  if string.sub(said, 17) == string.sub(agreed, 17) then return nil, false, true end
+  if string.sub(said, 1, 16) == string.sub(agreed, 1, 16) then return nil, false, false end
+  return said
+end
+
+-- begin writes that all indexes are complete, before there is an item.
+local function begin(ledger, agreed)
+  local t = redis.call('TIME')
+  redis.call('HSET', ledger, '', string.sub(t[1] .. string.sub('00000' .. t[2], -6), -16) .. string.sub(agreed, 17))
+end
+
+-- tidy takes it away after the last item.
+local function tidy(ledger)
+  if redis.call('HLEN', ledger) == 1 then redis.call('HDEL', ledger, '') end
+end
