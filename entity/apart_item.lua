@@ -13,10 +13,11 @@
 local call, fmt = redis.call, string.format
 local t = call('TIME')
 local ms = t[1] * 1000 + math.floor(t[2] / 1000)
-local now, micros = fmt('%.0f', ms), fmt('%.0f', t[1] * 1000000 + t[2])
+local now, micros = fmt('%.0f', ms), t[1] .. string.sub('00000' .. t[2], -6)
 local hash, id, condition, vfield = KEYS[1], ARGV[1], ARGV[4], ARGV[8]
 
 --include emit
+--include versions.lua
 
 if ms > tonumber(ARGV[2]) then return {'late', '', now, '-1'} end
 local version = vfield ~= '' and call('HGET', hash, vfield)
@@ -47,6 +48,7 @@ if ARGV[3] == 'd' then
   return {'ok', version, now, '-2'}
 end
 
+local fresh = vfield ~= '' and version ~= '0' and after(version) or micros
 local ttl = ARGV[6]
 if string.byte(ttl) == 43 then
   ttl = string.sub(ttl, 2)
@@ -60,7 +62,7 @@ if ARGV[7] == '1' then
   if there then first = at end -- it keeps its own
 end
 if vfield ~= '' then
-  version = version ~= '0' and fmt('%.0f', version + 1) or micros
+  version = fresh
   ARGV[at + 1] = version
   at = at + 2
 end

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +43,7 @@ var noteFields = value.Fields[note]{Columns: []value.Column[note]{
 	value.Optional("due", value.UnixMS(), func(n *note) **time.Time { return &n.Due }),
 	value.Required("created", value.UnixMS(), func(n *note) *time.Time { return &n.Created }),
 	value.Required("updated", value.UnixMS(), func(n *note) *time.Time { return &n.Updated }),
-	value.Required("version", value.Int(1, 1<<62), func(n *note) *int64 { return &n.Version }),
+	value.Required("version", value.Int(1, math.MaxInt64), func(n *note) *int64 { return &n.Version }),
 }}
 
 var (

@@ -293,7 +293,7 @@ func (b *indexing[I, T]) build(ctx context.Context, all []registration) error {
 		for _, i := range b.store.lacking(all[n].record) {
 			if err == nil {
 				row := b.row(b.store.tags[i])
-				row.Done, row.Missing = row.Done+1, row.Missing-1
+				row.Done, row.Missing, row.Items = row.Done+1, row.Missing-1, row.Items+1
 			}
 		}
 		return err

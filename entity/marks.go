@@ -79,6 +79,15 @@ func linesOf(lines []mark) string {
 	return b.String()
 }
 
+// Complete is what a ledger says, in the field "", if all items are in these indexes.
+func Complete(indexes ...Place) []byte {
+	m := marks{}
+	for i := range indexes {
+		m.set(indexes[i].tag(), complete)
+	}
+	return []byte(m.text())
+}
+
 // of is the state of an index.
 func (m *marks) of(tag string) byte {
 	i := slices.IndexFunc(m.lines, func(l mark) bool { return l.tag == tag })

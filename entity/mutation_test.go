@@ -29,8 +29,8 @@ var mutants = map[string]mutant{
 	"index keys get no TTL (K1)":              {"SweepBatch", []string{"if ttl ~= '0' and renewed[key] ~= ttl then", "if false then"}},
 	"a TTL is thought to be there":            {"TTLInOneScript", []string{"    renewed = {} -- a key", "    -- a key"}},
 	"the time of creation changes":            {"Stamps", []string{"if there then pairs_ = at end", ""}},
-	"versions in one script are the time":     {"VersionsInOneScript", []string{"math.max(micros, newest + 1)", "micros"}},
-	"versions stand still":                    {"Life", []string{"version ~= '0' and version + 1 or", "version ~= '0' and tonumber(version) or"}},
+	"versions in one script are the time":     {"VersionsInOneScript", []string{"higher(micros, newest) and micros or after(newest)", "micros"}},
+	"versions stand still":                    {"Life", []string{"      fresh = after(version)\n", "      fresh = version\n"}},
 	"fields that are gone stay (I4)":          {"Life", []string{"  if removed < adds then call('HDEL'", "  if false then call('HDEL'"}},
 	"an item gets no TTL (K1)":                {"TTLInOneScript", []string{"  if ends then call('PEXPIRE', hash, ttl) end\n", ""}},
 	"a server that stops in a script":         {"Stall", []string{"if ends then call('PEXPIRE', hash, ttl) end", "if ends then call('PEXPIREAT', hash, ends) end"}},
@@ -178,7 +178,7 @@ func TestMutations(t *testing.T) {
 			out <- result{string(said), err}
 		}()
 	}
-	all := writeText + sendText + touchText + listText + countText + dueText + sweepText + repairText
+	all := writeText + versionsText + marksText + markText + unindexText + sendText + touchText + listText + countText + dueText + sweepText + repairText
 	for name, m := range mutants {
 		t.Run(name, func(t *testing.T) {
 			r := <-results[name]

@@ -40,6 +40,7 @@ end
 
 --include send.lua
 --include marks.lua
+--include versions.lua
 
 local allowed = {}
 
@@ -158,6 +159,8 @@ local function put(k, a, due, drops, condition, expected)
   if expires ~= ledger then needs(expires, 'zset') end
   --$needs
 
+  local fresh = there and version ~= '0' and after(version) or micros
+
   -- The ledger goes first: whatever fails below, it is known where entries may be.
   if begins then begin(ledger, ARGV[a + 5]) end
   local had = there and call('HGET', ledger, id)
@@ -174,11 +177,7 @@ local function put(k, a, due, drops, condition, expected)
   elseif expires ~= ledger and not there then
     call('ZREM', expires, id) -- of one that had expired
   end
-  if there and version ~= '0' then
-    version = string.format('%.0f', version + 1)
-  else
-    version = micros
-  end
+  version = fresh
   --$fields
   if ttl ~= '' and ttl ~= '0' then call('PEXPIRE', hash, ttl) end
 

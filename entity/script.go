@@ -15,6 +15,9 @@ var sendText string
 //go:embed marks.lua
 var marksText string
 
+//go:embed versions.lua
+var versionsText string
+
 //go:embed mark.lua
 var markText string
 

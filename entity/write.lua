@@ -22,9 +22,9 @@
 local call, fmt = redis.call, string.format
 local t = call('TIME')
 local ms = t[1] * 1000 + math.floor(t[2] / 1000)
-local now, micros = fmt('%.0f', ms), t[1] * 1000000 + t[2]
+local now, micros = fmt('%.0f', ms), t[1] .. string.sub('00000' .. t[2], -6)
 local renewed = {}
-local newest = 0 -- the highest version in this script, in which the time stands still
+local newest = '0' -- the highest version in this script, in which the time stands still
 
 local function renew(key, ttl)
   if ttl ~= '0' and renewed[key] ~= ttl then
@@ -54,6 +54,7 @@ end
 
 --include send.lua
 --include marks.lua
+--include versions.lua
 
 -- emit sends those events of a call that are for one case; they begin at argument `at`.
 local function emit(hash, id, k, at, last, case)
@@ -84,6 +85,9 @@ local function ready(hash, id, k, at, last, case, first, final)
     at = at + 8 + 3 * (name + parts)
   end
 end
+
+-- higher is whether a version is above another.
+local function higher(a, b) return #a > #b or #a == #b and a > b end
 
 local new -- whether the call at work is about to make an item
 
@@ -157,9 +161,18 @@ local function write(k, a)
     if expires ~= ledger then call('ZREM', expires, id) end
     renewed = {} -- a key that lost its last entry loses its TTL
     tidy(ledger)
-    newest = math.max(newest, tonumber(version) or 0)
+    if higher(version, newest) and not string.find(version, '%D') then newest = version end
     call('UNLINK', hash)
     return {'ok', version, now}
+  end
+
+  local fresh = version
+  if vfield ~= '' then
+    if version ~= '0' then
+      fresh = after(version)
+    else
+      fresh = higher(micros, newest) and micros or after(newest)
+    end
   end
 
   -- The ledger goes first: whatever fails below, it is known where entries may be.
@@ -193,9 +206,8 @@ local function write(k, a)
     if there then pairs_ = at end -- it keeps its own
   end
   if vfield ~= '' then
-    local fresh = version ~= '0' and version + 1 or math.max(micros, newest + 1)
-    newest = math.max(newest, fresh)
-    version = fmt('%.0f', fresh)
+    version = fresh
+    if higher(fresh, newest) then newest = fresh end
     ARGV[at + 1] = version
     at = at + 2
   end

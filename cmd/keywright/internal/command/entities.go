@@ -32,6 +32,7 @@ type entities struct {
 	apply  bool
 	limit  int
 	rate   int
+	remove []string
 }
 
 func (a *app) entitiesCommand() *cobra.Command {
@@ -40,11 +41,12 @@ func (a *app) entitiesCommand() *cobra.Command {
 		Use:   "entities [entry]...",
 		Short: "How many items the entities hold, and what waits to be swept",
 		Long: `Lists the entities: their items, those that have expired and wait to be swept, for
-how long the first of them has, and which process sweeps. An entity nobody sweeps
+how long the first of them has, and which process sweeps. An entity that no process sweeps
 keeps the index entries of expired items, and announces no expiry.`,
 		Example: `  keywright entities
   keywright entities check
-  keywright entities check item --apply`,
+  keywright entities check item --apply
+  keywright entities index --apply`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := oneOf("output", o.output, "table", "json"); err != nil {
 				return err
@@ -56,7 +58,7 @@ keeps the index entries of expired items, and announces no expiry.`,
 	}
 	a.serverFlags(c)
 	outputs(c, &o.output, "table", "json")
-	c.AddCommand(a.entitiesCheckCommand())
+	c.AddCommand(a.entitiesCheckCommand(), a.entitiesIndexCommand())
 	return c
 }
 
@@ -79,8 +81,8 @@ writers at work cause no false alarm.
 With --apply it sweeps what has expired, and puts right what is wrong: the items
 decide, none of their fields is changed; one that never expires and should gets the
 TTL of its ttl_by, or the declared default (where an entity lies in several slots of
-a cluster it is passed over). That also adds the items that are there to an index
-that is new in the declaration. Exit code 1 means that something is wrong and was
+a cluster it is passed over). Indexes that are not complete are built as by
+keywright entities index --apply. Exit code 1 means that something is wrong and was
 left as it is.`,
 		Example: `  keywright entities check
   keywright entities check item -o json
@@ -102,6 +104,47 @@ left as it is.`,
 	c.Flags().BoolVar(&o.apply, "apply", false, "put right what is wrong")
 	c.Flags().IntVar(&o.limit, "limit", 100, "how many problems to show per entity; 0: only count them")
 	c.Flags().IntVar(&o.rate, "rate", 20_000, "keys per second to look at, at most")
+	return c
+}
+
+func (a *app) entitiesIndexCommand() *cobra.Command {
+	var o entities
+	c := &cobra.Command{
+		Use:   "index [entry]...",
+		Short: "Which indexes are complete; build and remove them online with --apply",
+		Long: `Shows which indexes of the entities are complete, and how many items are still to be
+looked at. An index that is new in the declaration lacks the items that were written
+by programs which do not know it, and its lists say so (Page.Incomplete).
+
+With --apply it puts these items into the indexes, one in each step, while programs of
+the old and the new version write. What is done is done: after it was stopped or
+killed, run it again and it goes on. An index becomes complete when nothing is left to
+do and no program has written meanwhile that does not know it. So deploy first, then
+run it; while old programs write it ends with exit code 1.
+
+--remove names indexes that the declaration no longer has, but the server does: with
+--apply their entries are taken off the server, in small steps. Do so when no program
+knows them any more.`,
+		Example: `  keywright entities index
+  keywright entities index item --apply --rate 5000
+  keywright entities index item --remove priority --apply`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := oneOf("output", o.output, "table", "json"); err != nil {
+				return err
+			}
+			if o.rate < 1 {
+				return usage("as in --rate 5000", "--rate must be at least 1")
+			}
+			return a.withConstructs(c.Context(), keyspace.Entity, args, func(client *keywright.Client, entries []*keyspace.Entry) error {
+				return a.indexEntities(c.Context(), client, entries, &o)
+			})
+		},
+	}
+	a.serverFlags(c)
+	outputs(c, &o.output, "table", "json")
+	c.Flags().BoolVar(&o.apply, "apply", false, "build what is not complete, and remove what --remove names")
+	c.Flags().StringSliceVar(&o.remove, "remove", nil, "indexes on the server that the declaration does not have")
+	c.Flags().IntVar(&o.rate, "rate", 20_000, "items per second to look at, at most")
 	return c
 }
 
@@ -203,6 +246,9 @@ func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []
 				report.Problems = append(report.Problems, problemReport{e.Name, s.KeyOf(p.ID), p.What, p.Key})
 			}
 		}})
+		if err == nil && o.apply {
+			_, err = s.Indexes(ctx, entity.IndexOptions{Apply: true, Rate: o.rate})
+		}
 		report.Items, report.Entries, report.Expired, report.Wrong = report.Items+done.Items, report.Entries+done.Entries, report.Expired+done.Expired, report.Wrong+done.Problems
 		return err
 	})
@@ -240,7 +286,7 @@ func (a *app) printCheck(r *checkReport) error {
 		a.tell("%s had expired and were swept", terminal.Count(int64(r.Swept)))
 	}
 	if r.Expired > 0 {
-		a.tell("%s have expired and wait to be swept: that is no fault, but somebody must sweep", terminal.Count(int64(r.Expired)))
+		a.tell("%s have expired and wait to be swept: that is no fault, but some process must sweep", terminal.Count(int64(r.Expired)))
 	}
 	return nil
 }

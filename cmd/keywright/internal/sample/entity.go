@@ -88,9 +88,8 @@ func (ix *indexer) add(item Key, known map[string]string) {
 func (ix *indexer) bookkeeping(item Key, known map[string]string) {
 	var record []entity.Place
 	for _, index := range ix.entry.Index {
-		text, ok := known[index.Field]
-		if ok || index.Field == "" && index.Score != "expires" {
-			place := entity.Place{Index: index.Name, Value: text, All: index.Field == ""}
+		if index.Field != "" || index.Score != "expires" {
+			place := entity.Place{Index: index.Name, Value: known[index.Field], All: index.Field == ""}
 			to := &place.Prefix
 			for _, e := range index.Key.Pattern.Elements() {
 				if e.Placeholder < 0 {
@@ -114,6 +113,9 @@ func (ix *indexer) bookkeeping(item Key, known map[string]string) {
 		case "expiry":
 			ix.append(decl, key, item, [][]byte{ix.score(keyspace.Index{Score: "expires"}, item, known), id})
 		case "ledger":
+			if _, made := ix.at[string(key)]; !made {
+				ix.append(decl, key, item, [][]byte{nil, entity.Complete(record...)})
+			}
 			ix.append(decl, key, item, [][]byte{id, entity.Record(record...)})
 		case "sweep", "pressure":
 			if _, made := ix.at[string(key)]; !made {

@@ -1,0 +1,129 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+)
+
+// indexReport is one index; its JSON names are stable.
+type indexReport struct {
+	Entry    string `json:"entry"`
+	Of       string `json:"of,omitempty"` // what its keys share
+	Index    string `json:"index"`
+	Keys     string `json:"keys"`
+	Declared bool   `json:"declared"`
+	Complete bool   `json:"complete"`
+	Items    int    `json:"items"`
+	Missing  int    `json:"missing"`
+	Done     int    `json:"done"`
+}
+
+// indexesReport is what `entities index` has found; its JSON names are stable.
+type indexesReport struct {
+	Items       int           `json:"items"`
+	Applied     bool          `json:"applied"`
+	Interrupted bool          `json:"interrupted"` // a program that does not know an index has written meanwhile
+	Indexes     []indexReport `json:"indexes"`
+}
+
+func (a *app) indexEntities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
+	report := indexesReport{Applied: o.apply, Indexes: []indexReport{}}
+	options := entity.IndexOptions{Apply: o.apply, Rate: o.rate}
+	if o.apply {
+		options.Remove = o.remove
+	}
+	if err := notDeclared(entries, o.remove); err != nil {
+		return err
+	}
+	err := a.eachEntity(ctx, c, entries, func(e *keyspace.Entry, of string, s *itemStore) error {
+		r, err := s.Indexes(ctx, options)
+		report.Items += r.Items
+		report.Interrupted = report.Interrupted || r.Interrupted
+		for _, ix := range r.Indexes {
+			report.Indexes = append(report.Indexes, indexReport{e.Name, of, ix.Name, ix.Pattern, ix.Declared, ix.Complete, ix.Items, ix.Missing, ix.Done})
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if o.output == "json" {
+		err = a.json(report)
+	} else {
+		err = a.printIndexes(&report)
+	}
+	if err != nil {
+		return err
+	}
+	return report.verdict(o)
+}
+
+// notDeclared refuses to remove an index that is declared.
+func notDeclared(entries []*keyspace.Entry, names []string) error {
+	for _, name := range names {
+		for _, e := range entries {
+			for _, ix := range e.Index {
+				if ix.Name == name {
+					return usage("take it out of the declaration first, and deploy that", "the index %s of %s is declared", name, e.Name)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// verdict is exit code 1 where something is left to do.
+func (r *indexesReport) verdict(o *entities) error {
+	incomplete, left := 0, 0
+	for _, ix := range r.Indexes {
+		if ix.Declared && !ix.Complete {
+			incomplete++
+		}
+		for _, name := range o.remove {
+			if !ix.Declared && ix.Index == name {
+				left += ix.Items
+			}
+		}
+	}
+	switch {
+	case o.apply && (r.Interrupted || incomplete > 0):
+		return &exit{exitFindings, "a program that does not know an index has written meanwhile: it is not complete", "run it again when no process of an older version writes any more"}
+	case o.apply && left > 0:
+		return &exit{exitFindings, "a program that still knows a removed index has written meanwhile: it is not gone", "run it again when no process of an older version writes any more"}
+	case incomplete > 0:
+		return &exit{exitFindings, fmt.Sprintf("not complete: %d of %d indexes; nothing was changed", incomplete, len(r.Indexes)), "--apply builds them"}
+	case left > 0:
+		return &exit{exitFindings, terminal.Plural(int64(left), "id") + " to be taken out; nothing was changed", "--apply removes them"}
+	}
+	return nil
+}
+
+func (a *app) printIndexes(r *indexesReport) error {
+	rows := make([][]string, len(r.Indexes))
+	others := false
+	for i, ix := range r.Indexes {
+		state := "complete"
+		switch {
+		case !ix.Declared:
+			state, others = "not declared", true
+		case !ix.Complete:
+			state = "not complete"
+		}
+		rows[i] = []string{ix.Entry, ix.Of, finding.Key([]byte(ix.Index)), strings.ToValidUTF8(finding.Key([]byte(ix.Keys)), "?"), state, terminal.Count(int64(ix.Items)), countOrNone(int64(ix.Missing)), countOrNone(int64(ix.Done))}
+	}
+	columns := []terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "index"}, {Title: "keys", Drop: 2}, {Title: "state"}, {Title: "items", Right: true}, {Title: "to do", Right: true}, {Title: "done", Right: true}}
+	if err := terminal.Table(a.out, columns, rows); err != nil {
+		return err
+	}
+	if others && !r.Applied {
+		a.tell("an index that is not declared is removed with --remove NAME --apply, when no program knows it any more")
+	}
+	return nil
+}
