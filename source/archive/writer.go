@@ -1,0 +1,229 @@
+package archive
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"math/bits"
+)
+
+// buffered is how many bytes of records a Writer keeps for blocks that are not yet
+// full, of all entries together.
+const buffered = 16 << 20
+
+// Writer makes an archive. It is for one goroutine. It keeps at most about 16 MiB
+// of records, and 24 bytes for each block that it has written.
+type Writer struct {
+	out    io.Writer
+	codec  Codec
+	meta   Meta
+	open   map[place]*block
+	held   int // bytes in open blocks
+	index  Index
+	total  Footer
+	sum    hash.Hash
+	offset int64
+	packed []byte
+	err    error
+}
+
+// place is what the records of a block have in common.
+type place struct{ entry, db int }
+
+type block struct {
+	records int64
+	raw     []byte
+}
+
+// NewWriter writes the header and returns a Writer. Nothing is synced or closed:
+// that is for the caller.
+func NewWriter(out io.Writer, meta Meta, codec Codec) (*Writer, error) {
+	if len(meta.Entries) > MaxEntries {
+		return nil, fmt.Errorf("%w: %d entries", ErrTooLarge, len(meta.Entries))
+	}
+	w := &Writer{out: out, codec: codec, meta: meta, open: map[place]*block{}, sum: sha256.New(), offset: int64(len(Magic))}
+	for i := range meta.Entries {
+		w.index.Entries = append(w.index.Entries, EntryIndex{Name: meta.Entries[i]})
+	}
+	w.index.Entries = append(w.index.Entries, EntryIndex{}) // undeclared
+	w.sum.Write([]byte(Magic))
+	if _, err := io.WriteString(out, Magic); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(meta)
+	if err != nil {
+		return nil, err
+	}
+	return w, w.section(kindHeader, text)
+}
+
+// Add adds a record. Its bytes are copied.
+func (w *Writer) Add(r *Record) error {
+	if w.err != nil {
+		return w.err
+	}
+	if err := r.check(len(w.meta.Entries)); err != nil {
+		return err
+	}
+	at := place{r.Entry, r.DB}
+	b := w.open[at]
+	if b == nil {
+		b = &block{}
+		w.open[at] = b
+	}
+	before := len(b.raw)
+	b.raw = appendRecord(b.raw, r)
+	b.records++
+	w.held += len(b.raw) - before
+	w.total.Records++
+	w.entry(r.Entry).count(r, b.raw[before:])
+	if len(b.raw) >= BlockSize {
+		return w.close(at)
+	}
+	if w.held > buffered {
+		return w.close(w.largest())
+	}
+	return nil
+}
+
+func (w *Writer) entry(i int) *EntryIndex {
+	if i == Undeclared {
+		i = len(w.index.Entries) - 1
+	}
+	return &w.index.Entries[i]
+}
+
+// count adds a record to the figures of its entry.
+func (e *EntryIndex) count(r *Record, encoded []byte) {
+	if r.Part == 0 {
+		e.Keys++
+	}
+	e.Bytes += int64(len(r.Key) + len(r.Payload))
+	sum := sha256.New()
+	var db [8]byte
+	binary.LittleEndian.PutUint64(db[:], uint64(r.DB))
+	sum.Write(db[:])
+	sum.Write(encoded)
+	var digest [sha256.Size]byte
+	e.Digest.add(sum.Sum(digest[:0]))
+}
+
+// Digest is a digest of records that does not depend on their order.
+type Digest [16]byte
+
+// add adds 128 bits of a record's checksum, modulo 2^128.
+func (d *Digest) add(sum []byte) {
+	low, carry := bits.Add64(binary.LittleEndian.Uint64(d[:]), binary.LittleEndian.Uint64(sum), 0)
+	high, _ := bits.Add64(binary.LittleEndian.Uint64(d[8:]), binary.LittleEndian.Uint64(sum[8:]), carry)
+	binary.LittleEndian.PutUint64(d[:], low)
+	binary.LittleEndian.PutUint64(d[8:], high)
+}
+
+// MarshalText writes a digest in hex.
+func (d Digest) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%x", d[:]), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (d *Digest) UnmarshalText(text []byte) error {
+	var raw []byte
+	if _, err := fmt.Sscanf(string(text), "%x", &raw); err != nil || len(raw) != len(d) {
+		return fmt.Errorf("%w: a digest of %d bytes", ErrSense, len(raw))
+	}
+	copy(d[:], raw)
+	return nil
+}
+
+// largest is the open block with most bytes.
+func (w *Writer) largest() (at place) {
+	most := -1
+	for p, b := range w.open {
+		if len(b.raw) > most {
+			at, most = p, len(b.raw)
+		}
+	}
+	return at
+}
+
+// close writes an open block.
+func (w *Writer) close(at place) error {
+	b := w.open[at]
+	delete(w.open, at)
+	w.held -= len(b.raw)
+	e := w.entry(at.entry)
+	e.Blocks = append(e.Blocks, BlockIndex{w.offset, b.records, at.db})
+	w.total.Blocks++
+	body := binary.AppendUvarint(make([]byte, 0, len(b.raw)+16), uint64(at.entry+1))
+	body = binary.AppendUvarint(body, uint64(at.db))
+	return w.section(kindBlock, append(body, b.raw...))
+}
+
+// section writes one section.
+func (w *Writer) section(kind byte, body []byte) error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.packed, w.err = w.codec.Pack(w.packed[:0], body); w.err != nil {
+		return w.err
+	}
+	h := head{kind: kind, codec: w.codec.ID, stored: uint32(len(w.packed)), raw: uint32(len(body))}
+	if len(w.packed) >= len(body) {
+		h.codec, h.stored, w.packed = Plain.ID, h.raw, append(w.packed[:0], body...)
+	}
+	if len(body) > MaxSection {
+		w.err = fmt.Errorf("%w: %d bytes", ErrTooLarge, len(body))
+		return w.err
+	}
+	return w.write(h, w.packed)
+}
+
+// write writes a section as it is stored.
+func (w *Writer) write(h head, stored []byte) error {
+	h.crc = h.sum(stored)
+	fixed := h.encode()
+	for _, p := range [][]byte{fixed[:], stored} {
+		if w.err == nil {
+			_, w.err = w.out.Write(p)
+		}
+		w.sum.Write(p)
+	}
+	w.offset += int64(len(fixed) + len(stored))
+	return w.err
+}
+
+// Flush writes all open blocks, so that a reader of the file as it is then has
+// every record that was added.
+func (w *Writer) Flush() error {
+	for len(w.open) > 0 && w.err == nil {
+		w.err = errors.Join(w.err, w.close(w.largest()))
+	}
+	return w.err
+}
+
+// Close writes what is open, the index and the footer: the archive is complete
+// after it. To leave an archive incomplete, do not call it.
+func (w *Writer) Close() (Index, error) {
+	if err := w.Flush(); err != nil {
+		return Index{}, err
+	}
+	w.total.Index = w.offset
+	text, err := json.Marshal(w.index)
+	if err != nil {
+		return Index{}, err
+	}
+	if err := w.section(kindIndex, text); err != nil {
+		return Index{}, err
+	}
+	w.sum.Sum(w.total.Sum[:0])
+	body := w.total.encode()
+	if err := w.write(head{kind: kindFooter, stored: footerLen, raw: footerLen}, body); err != nil {
+		return Index{}, err
+	}
+	w.err = errors.New("the archive is closed")
+	return w.index, nil
+}
+
+// Offset is how many bytes were written.
+func (w *Writer) Offset() int64 { return w.offset }
