@@ -89,3 +89,6 @@ func (t *crcTables) bytes(crc uint64, p []byte) uint64 {
 	}
 	return crc
 }
+
+// Sum is the CRC-64 of p as snapshots and the payloads of DUMP and RESTORE have it.
+func Sum(p []byte) uint64 { return tables().update(0, p) }

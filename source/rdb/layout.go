@@ -371,3 +371,7 @@ func (r *reader) templateArray(l *layout, f *source.Facts) int64 {
 	}
 	return bytes
 }
+
+// KindOf is the kind of a value whose encoding begins with a type byte, as in what
+// DUMP returns; Unknown if this version does not know it.
+func KindOf(typeByte byte, valkey bool) source.Kind { return layoutsOf(valkey)[typeByte].kind }

@@ -27,6 +27,10 @@ func (r *run) shard(ctx context.Context, sh *shard) error {
 	}
 	for _, db := range dbs {
 		w := &walk{run: r, sh: sh, db: db, count: r.options.Count, bytes: r.req.Bytes}
+		w.pass = w.through
+		if r.contents != nil {
+			w.pass = (&contentWalk{walk: w, each: r.contents}).through
+		}
 		if err := w.all(ctx); err != nil {
 			return err
 		}
@@ -45,8 +49,9 @@ type walk struct {
 	seen   int64  // keys that SCAN returned
 	looked int64  // keys whose facts were read
 	denied int64
-	named  int        // pages whose names were read
-	dice   *rand.Rand // sampling
+	named  int                         // pages whose names were read
+	dice   *rand.Rand                  // sampling
+	pass   func(context.Context) error // walks from cursor to the end
 	pipeline
 }
 
@@ -62,7 +67,7 @@ func (w *walk) all(ctx context.Context) error {
 		w.cursor = w.randomCursor()
 	}
 	for attempt := 0; ; attempt++ {
-		err := w.through(ctx)
+		err := w.pass(ctx)
 		switch {
 		case err == nil:
 			w.finish()

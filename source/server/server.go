@@ -96,6 +96,8 @@ type run struct {
 	req      source.Request
 	topology *topology
 	each     func([]source.Key) error
+	contents func([]Content) error // instead of each: whole values
+	wanted   ContentsRequest
 	started  time.Time
 	pace     *pacer
 

@@ -1,0 +1,441 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/wire"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb"
+)
+
+// Content is a key with its whole value, or with a part of a value that is too
+// large to be read in one step. It is valid until the callback that received it
+// returns.
+type Content struct {
+	Name    []byte
+	DB      int
+	Expires int64 // in Unix milliseconds, read in the same step as the value; 0: never
+	Kind    source.Kind
+
+	// Payload is what DUMP returned, without the last ten bytes; RDB is the version
+	// that was in them. It is nil in a part.
+	Payload []byte
+	RDB     int
+
+	// Elements are those of a part: bytes of a string, elements of a list, members of a
+	// set, members and scores, fields and values, or what StreamState says of streams.
+	// Part 0 begins a value; Part 0 again means that what came before is void.
+	Elements [][]byte
+	Part     int
+	More     bool
+
+	// Torn is set in the last part of a value that was written to each time it was
+	// read.
+	Torn bool
+}
+
+// ContentsRequest says what of a server is wanted.
+type ContentsRequest struct {
+	Match    string                 // SCAN MATCH glob; "" = all
+	Wants    func(name []byte) bool // asked by one goroutine at a time; nil: all
+	Largest  int64                  // bytes (MEMORY USAGE) of a value that is read in one step; 0: 512 KiB
+	Progress func(source.Progress)
+}
+
+// largest is what is read in one step unless the request says otherwise: DUMP of
+// so much takes a server less than ten milliseconds.
+const largest = 512 << 10
+
+// inFlight bounds the bytes of values that are asked for at a time.
+const inFlight = 4 << 20
+
+// ContentCommands are what Contents sends beside the commands of a scan.
+func ContentCommands() []Command {
+	return []Command{
+		{"multi", "value and expiry are read in one step"},
+		{"exec", "value and expiry are read in one step"},
+		{"dump", "the value of a key"},
+		{"pexpiretime", "when a key expires"},
+		{"memory|usage", "a value that is too large for one step is read in parts"},
+		{"watch", "a value that is written to while it is read in parts is read again"},
+		{"unwatch", "see watch"},
+		{"client|no-touch", "a key that is read keeps its idle time, where the server can do that"},
+	}
+}
+
+// ContentsACL is the line that makes a user who may read all values, as ACL is for a
+// scan.
+func ContentsACL() string {
+	line := ACL(true)
+	for _, c := range ContentCommands() {
+		line += " +" + c.Name
+	}
+	return line
+}
+
+// Contents reads whole values, each with its expiry in one step of the server. The
+// callback gets what one page of SCAN had, one shard at a time. A value of more than
+// req.Largest bytes comes in parts; WATCH tells whether it was written to meanwhile,
+// and then it is read again, up to three times. Per page it takes one round trip.
+//
+// A key may come twice, as with SCAN. Values are those of their own moment: the
+// summary of a Scanner never claims one moment for all.
+func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([]Content) error) (source.Summary, error) {
+	started := time.Now()
+	if req.Largest == 0 {
+		req.Largest = largest
+	}
+	t, err := discover(ctx, s.config, s.options.Role)
+	if err != nil {
+		return source.Summary{}, err
+	}
+	defer t.close()
+	run := newRun(s, source.Request{Match: req.Match, Progress: req.Progress}, t, nil, started)
+	run.wanted, run.contents = req, each
+	run.pace = newPacer(s.options.Rate)
+	err = run.all(ctx)
+	sum := run.summary()
+	if ctx.Err() != nil {
+		sum.Incomplete = append(sum.Incomplete, "interrupted")
+		return sum, ctx.Err()
+	}
+	return sum, err
+}
+
+// contentWalk is a walk that reads whole values.
+type contentWalk struct {
+	*walk
+	each  func([]Content) error
+	batch []Content
+	slab  []byte // of payloads of the batch
+	gone  int
+	ring  [3]page // one whose values are read, one whose sizes are, one whose names are
+	turns int
+}
+
+// recycled is the page that was delivered longest ago, empty.
+func (w *contentWalk) recycled() *page {
+	p := &w.ring[w.turns%len(w.ring)]
+	w.turns++
+	*p = page{slab: p.slab[:0], ends: p.ends[:0]}
+	return p
+}
+
+// turn is a page on its way: first its sizes are asked for, then its values.
+type turn struct {
+	page  *page
+	sizes []int64 // -1: gone, or out of reach
+	begun int     // keys whose values were asked for
+}
+
+const (
+	multiCommand   = "*1\r\n$5\r\nMULTI\r\n"
+	execCommand    = "*1\r\n$4\r\nEXEC\r\n"
+	dumpCommand    = "*2\r\n$4\r\nDUMP\r\n"
+	expiresCommand = "*2\r\n$11\r\nPEXPIRETIME\r\n"
+)
+
+// through walks from w.cursor to the end. The sizes of a page, and the page after it,
+// are asked for together with the values of the page before it.
+func (w *contentWalk) through(ctx context.Context) error {
+	conn := w.sh.conn
+	conn.LimitBulk(wire.MaxBulk)
+	stop := context.AfterFunc(ctx, conn.Interrupt)
+	defer stop()
+	if err := w.begin(); err != nil {
+		return connect.Explain(w.sh.address, err)
+	}
+	var valued, sized *turn
+	for next, more := w.cursor, true; more || sized != nil || valued != nil; {
+		if err := w.ask(valued, sized, next, more); err != nil {
+			return connect.Explain(w.sh.address, err)
+		}
+		var read *page
+		err := w.read(valued, sized)
+		if err == nil && more {
+			read = w.recycled()
+			if err = w.readNames(read); err == nil {
+				more = w.goesOn(read)
+				next = read.next
+				w.keepWanted(read)
+			}
+		}
+		if err == nil && valued != nil {
+			err = w.finishTurn(ctx, valued)
+		}
+		if err != nil {
+			return w.explain(err)
+		}
+		valued, sized = sized, nil
+		if read != nil {
+			sized = &turn{page: read}
+			if err := w.rest(ctx, len(read.ends)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// explain says of which server an error is, unless it is the consumer's.
+func (w *contentWalk) explain(err error) error {
+	if errors.As(err, new(*consumerError)) {
+		return err
+	}
+	return connect.Explain(w.sh.address, err)
+}
+
+// begin selects the database, and asks the server to leave idle times alone.
+func (w *contentWalk) begin() error {
+	conn := w.sh.conn
+	if _, err := connect.Ask(conn.Conn, "SELECT", strconv.Itoa(w.db)); err != nil {
+		return err
+	}
+	conn.db = w.db
+	_, err := connect.Ask(conn.Conn, "CLIENT", "NO-TOUCH", "on")
+	var refused *wire.ServerError
+	if errors.As(err, &refused) {
+		w.mu.Lock()
+		w.notes = appendNew(w.notes, "idle times of the keys that were read begin again: the server has no CLIENT NO-TOUCH, or does not permit it")
+		w.mu.Unlock()
+		return nil
+	}
+	return err
+}
+
+// keepWanted leaves only the keys that are wanted in a page.
+func (w *contentWalk) keepWanted(p *page) {
+	if w.wanted.Wants == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	from, kept, end := 0, 0, 0
+	for _, to := range p.ends {
+		if w.wanted.Wants(p.slab[from:to:to]) {
+			end += copy(p.slab[end:], p.slab[from:to])
+			p.ends[kept] = end
+			kept++
+		}
+		from = to
+	}
+	p.slab, p.ends = p.slab[:end], p.ends[:kept]
+}
+
+// ask sends what one round trip is about.
+func (w *contentWalk) ask(valued, sized *turn, next string, more bool) error {
+	if valued != nil {
+		w.askValues(valued)
+	}
+	if sized != nil {
+		for i := range sized.page.ends {
+			w.sh.conn.Raw(memoryCommand)
+			w.sh.conn.ArgBytes(sized.page.name(i))
+		}
+	}
+	if more {
+		w.askPage(next)
+	}
+	return w.sh.conn.Flush()
+}
+
+// askValues asks for the values of the next keys of a page, up to inFlight bytes.
+func (w *contentWalk) askValues(t *turn) {
+	c := w.sh.conn
+	for bytes := int64(0); t.begun < len(t.sizes) && bytes < inFlight; t.begun++ {
+		if size := t.sizes[t.begun]; size < 0 || size > w.wanted.Largest {
+			continue
+		}
+		bytes += t.sizes[t.begun]
+		name := t.page.name(t.begun)
+		c.Raw(multiCommand)
+		c.Raw(dumpCommand)
+		c.ArgBytes(name)
+		c.Raw(expiresCommand)
+		c.ArgBytes(name)
+		c.Raw(execCommand)
+	}
+}
+
+// read reads what ask asked for, but for the page.
+func (w *contentWalk) read(valued, sized *turn) error {
+	if valued != nil {
+		if err := w.readValues(valued, 0); err != nil {
+			return err
+		}
+	}
+	if sized == nil {
+		return nil
+	}
+	for range sized.page.ends {
+		n, ok, err := w.sh.conn.Int()
+		if no, err := refused(err); err != nil {
+			return err
+		} else if no {
+			w.denied++
+			n = -1
+		} else if !ok {
+			w.gone++
+			n = -1
+		}
+		sized.sizes = append(sized.sizes, n)
+	}
+	return nil
+}
+
+// readValues reads the values that were asked for, from a key on.
+func (w *contentWalk) readValues(t *turn, from int) error {
+	for i := from; i < t.begun; i++ {
+		if size := t.sizes[i]; size < 0 || size > w.wanted.Largest {
+			continue
+		}
+		k := Content{Name: t.page.name(i), DB: w.db}
+		there, err := w.readValue(&k)
+		if err != nil {
+			return err
+		}
+		if !there {
+			w.gone++
+			continue
+		}
+		w.batch = append(w.batch, k)
+	}
+	return nil
+}
+
+// footer is the length of what follows the value in the reply of DUMP: two bytes of
+// RDB version, eight of a checksum.
+const footer = 10
+
+// readValue reads the replies about one key.
+func (w *contentWalk) readValue(k *Content) (there bool, err error) {
+	c := w.sh.conn
+	for range 3 { // MULTI, and twice QUEUED
+		if _, err := c.Status(); err != nil {
+			if _, err := refused(err); err != nil {
+				return false, err
+			}
+		}
+	}
+	n, err := c.Array()
+	var answer *wire.ServerError
+	if errors.As(err, &answer) && answer.Code == "EXECABORT" {
+		w.denied++
+		w.gone--
+		return false, nil
+	}
+	if err != nil || n != 2 {
+		return false, cmp.Or[error](err, &wire.ProtocolError{Got: strconv.Itoa(n) + " elements", Want: "the two of EXEC"})
+	}
+	dump, ok, err := c.Bulk()
+	if err != nil {
+		return false, err
+	}
+	if ok {
+		err = w.keep(k, dump)
+	}
+	expires, _, wrong := c.Int()
+	if err = errors.Join(err, wrong); err != nil || !ok {
+		return false, err
+	}
+	k.Expires = max(expires, 0)
+	return true, nil
+}
+
+// keep takes the reply of DUMP.
+func (w *contentWalk) keep(k *Content, dump []byte) error {
+	if len(dump) <= footer {
+		return &wire.ProtocolError{Got: fmt.Sprintf("%d bytes", len(dump)), Want: "the value of DUMP"}
+	}
+	end := len(dump) - footer
+	k.RDB = int(binary.LittleEndian.Uint16(dump[end:]))
+	k.Kind = rdb.KindOf(dump[0], w.sh.before.brand == "valkey")
+	from := len(w.slab)
+	w.slab = append(w.slab, dump[:end]...)
+	k.Payload = w.slab[from:len(w.slab):len(w.slab)]
+	return nil
+}
+
+// finishTurn reads what is left of a page: more values, those in parts. Then it hands
+// the page over.
+func (w *contentWalk) finishTurn(ctx context.Context, t *turn) error {
+	for t.begun < len(t.sizes) {
+		if err := w.hand(false); err != nil {
+			return err
+		}
+		from := t.begun
+		w.askValues(t)
+		if err := w.sh.conn.Flush(); err != nil {
+			return err
+		}
+		if err := w.readValues(t, from); err != nil {
+			return err
+		}
+	}
+	for i, size := range t.sizes {
+		if size > w.wanted.Largest {
+			if err := w.inParts(ctx, t.page.name(i), size); err != nil {
+				return err
+			}
+		}
+	}
+	w.looked += int64(len(t.sizes))
+	if err := w.hand(true); err != nil {
+		return err
+	}
+	w.cursor = t.page.next
+	return nil
+}
+
+// hand gives the batch to the consumer.
+func (w *contentWalk) hand(page bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range w.batch {
+		if !w.batch[i].More {
+			w.run.keys++
+		}
+	}
+	w.run.gone += int64(w.gone)
+	w.gone = 0
+	if len(w.batch) > 0 {
+		if err := w.each(w.batch); err != nil {
+			return &consumerError{err}
+		}
+	}
+	w.batch, w.slab = w.batch[:0], w.slab[:0]
+	if cap(w.slab) > 4*inFlight {
+		w.slab = nil
+	}
+	if page {
+		w.progress(false)
+	}
+	return nil
+}
+
+// rest keeps the rate, and waits for a slow server.
+func (w *contentWalk) rest(ctx context.Context, keys int) error {
+	if err := sleep(ctx, w.pace.wait(keys)); err != nil {
+		return err
+	}
+	if w.options.MaxLatency == 0 {
+		return nil
+	}
+	for {
+		rtt, err := w.ping()
+		if err != nil || rtt <= w.options.MaxLatency {
+			return err
+		}
+		w.pausedNow(true)
+		if err := sleep(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}

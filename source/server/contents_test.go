@@ -1,0 +1,193 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/keywright/keywright/connect"
+	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb"
+)
+
+// contents gathers what Contents yields, in the order in which it comes.
+func contents(t testing.TB, c connect.Config, req ContentsRequest) ([]Content, source.Summary) {
+	t.Helper()
+	var got []Content
+	sum, err := New(c, Options{OnlyDB: -1}).Contents(t.Context(), req, func(batch []Content) error {
+		for _, k := range batch {
+			k.Name, k.Payload = slices.Clone(k.Name), slices.Clone(k.Payload)
+			got = append(got, k)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got, sum
+}
+
+// client is a connection to one database.
+type client struct {
+	testing.TB
+	conn *link
+}
+
+func in(t testing.TB, s *kt.Server, db int) client {
+	conn, err := dial(t.Context(), config(t, s.URL()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.close)
+	c := client{t, conn}
+	c.Do("SELECT", strconv.Itoa(db))
+	return c
+}
+
+func (c client) Do(args ...string) any {
+	c.Helper()
+	reply, err := connect.Ask(c.conn.Conn, args...)
+	if err != nil {
+		c.Fatalf("%q: %v", args[0], err)
+	}
+	return reply
+}
+
+// everyKind fills a database with values of every kind and encoding.
+func everyKind(s interface{ Do(...string) any }) {
+	s.Do("SET", "string:int", "42")
+	s.Do("SET", "string:empty", "", "PX", "3600000")
+	s.Do("SET", "string:\xff\x00\n", "binary \x00\xff", "PXAT", "4102444800123")
+	s.Do("RPUSH", "list", "a", "b", "")
+	s.Do("SADD", "set:ints", "1", "2")
+	s.Do("SADD", "set", "a", "b")
+	s.Do("ZADD", "zset", "1.5", "a", "inf", "b", "-0.25", "c")
+	s.Do("HSET", "hash", "f", "v", "", "empty")
+	for i := range 2000 {
+		s.Do("HSET", "hash:large", fmt.Sprint("field", i), fmt.Sprint("value", i))
+		s.Do("RPUSH", "list:large", fmt.Sprint("element", i))
+		s.Do("SADD", "set:large", fmt.Sprint("member", i))
+		s.Do("ZADD", "zset:large", fmt.Sprint(float64(i)/7), fmt.Sprint("member", i))
+	}
+	s.Do("SET", "string:large", string(bytes.Repeat([]byte("0123456789"), 60_000)))
+	for i := range 300 {
+		s.Do("XADD", "stream", fmt.Sprintf("%d-1", i+1), "n", strconv.Itoa(i), "text", "x")
+	}
+	s.Do("XDEL", "stream", "300-1")
+	s.Do("XGROUP", "CREATE", "stream", "g", "0")
+	s.Do("XGROUP", "CREATE", "stream", "idle group", "$")
+	s.Do("XREADGROUP", "GROUP", "g", "c1", "COUNT", "50", "STREAMS", "stream", ">")
+	s.Do("XREADGROUP", "GROUP", "g", "c2", "COUNT", "10", "STREAMS", "stream", ">")
+	s.Do("XACK", "stream", "g", "3-1")
+	s.Do("PEXPIREAT", "stream", "4102444800999")
+}
+
+// Whole values, with their expiries, are what the server has: restored on another
+// server each has the same digest.
+func TestContentsAreTheValues(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		from, to := kt.Start(t, b), kt.Start(t, b)
+		for _, db := range []int{0, 3} {
+			everyKind(in(t, from, db))
+		}
+		got, sum := contents(t, config(t, from.URL()), ContentsRequest{Largest: 1 << 40})
+		if sum.Keys != int64(len(got)) || sum.Keys != from.Do("DBSIZE").(int64)*2 || len(sum.Incomplete) > 0 {
+			t.Fatalf("%d keys, %d contents: %+v", sum.Keys, len(got), sum)
+		}
+		clients := map[int][2]client{0: {in(t, from, 0), in(t, to, 0)}, 3: {in(t, from, 3), in(t, to, 3)}}
+		for _, k := range got {
+			from, to := clients[k.DB][0], clients[k.DB][1]
+			payload := binary.LittleEndian.AppendUint16(slices.Clone(k.Payload), uint16(k.RDB))
+			payload = binary.LittleEndian.AppendUint64(payload, rdb.Sum(payload))
+			to.Do("RESTORE", string(k.Name), strconv.FormatInt(k.Expires, 10), string(payload), "ABSTTL")
+			for _, ask := range [][]string{{"DEBUG", "DIGEST-VALUE", string(k.Name)}, {"PEXPIRETIME", string(k.Name)}} {
+				if a, b := from.Do(ask...), to.Do(ask...); fmt.Sprint(a) != fmt.Sprint(b) {
+					t.Errorf("%q: %s %v, restored %v", k.Name, ask[0], a, b)
+				}
+			}
+			if kind := from.Do("TYPE", string(k.Name)); kind != k.Kind.String() {
+				t.Errorf("%q is a %v, said %v", k.Name, kind, k.Kind)
+			}
+		}
+	})
+}
+
+// A large value comes in parts, which hold the same elements.
+func TestContentsInParts(t *testing.T) {
+	each(t, func(t *testing.T, b kt.Brand) {
+		s := kt.Start(t, b)
+		everyKind(s)
+		whole, _ := contents(t, config(t, s.URL()), ContentsRequest{Largest: 1 << 40})
+		got, sum := contents(t, config(t, s.URL()), ContentsRequest{Largest: 1})
+		if int64(len(whole)) != sum.Keys || len(sum.Incomplete) > 0 {
+			t.Fatalf("%d keys in parts, %d whole: %+v", sum.Keys, len(whole), sum)
+		}
+		elements := map[string][][]byte{}
+		for _, k := range got {
+			if k.Payload != nil || k.Part == 0 != (elements[string(k.Name)] == nil) || k.Torn {
+				t.Fatalf("%q: part %d", k.Name, k.Part)
+			}
+			elements[string(k.Name)] = append(elements[string(k.Name)], k.Elements...)
+			if !k.More && fmt.Sprint(k.Expires) != fmt.Sprint(max(s.Do("PEXPIRETIME", string(k.Name)).(int64), 0)) {
+				t.Errorf("%q expires at %d", k.Name, k.Expires)
+			}
+		}
+		for name, n := range map[string]int{"hash:large": 4000, "list:large": 2000, "set:large": 2000, "zset:large": 4000, "hash": 4, "list": 3, "string:int": 1, "stream": 299*6 + 1} {
+			if len(elements[name]) != n {
+				t.Errorf("%s: %d elements, not %d", name, len(elements[name]), n)
+			}
+		}
+		if text := bytes.Join(elements["string:large"], nil); string(text) != s.Do("GET", "string:large") {
+			t.Errorf("string:large has %d bytes", len(text))
+		}
+	})
+}
+
+// A value that is written to while it is read in parts is read again, and said to be
+// torn if it never rests.
+func TestContentsWrittenMeanwhile(t *testing.T) {
+	s := kt.Start(t, kt.Redis)
+	everyKind(s)
+	for _, writes := range []int{1, 1000} {
+		parts, torn, begun := 0, false, 0
+		_, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Contents(t.Context(), ContentsRequest{Largest: 1, Match: "hash:large"}, func(batch []Content) error {
+			for _, k := range batch {
+				if k.Part == 0 {
+					begun++
+				}
+				torn = torn || k.Torn
+				parts++
+				if parts <= writes {
+					s.Do("HSET", "hash:large", "field1", strconv.Itoa(parts))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := map[int]int{1: 2, 1000: readings}[writes]; begun != want || torn != (writes == 1000) {
+			t.Errorf("%d writes: read %d times, torn %v", writes, begun, torn)
+		}
+	}
+}
+
+// Only what is wanted is read, and a context ends it.
+func TestContentsThatAreWanted(t *testing.T) {
+	s := kt.Start(t, kt.Valkey)
+	everyKind(s)
+	got, sum := contents(t, config(t, s.URL()), ContentsRequest{Wants: func(name []byte) bool { return bytes.HasPrefix(name, []byte("set")) }})
+	if len(got) != 3 || sum.Keys != 3 {
+		t.Errorf("%d contents, %d keys", len(got), sum.Keys)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	sum, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Contents(ctx, ContentsRequest{}, func([]Content) error { cancel(); return nil })
+	if err != context.Canceled || len(sum.Incomplete) == 0 {
+		t.Errorf("%v, %+v", err, sum)
+	}
+}

@@ -1,0 +1,417 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/internal/wire"
+	"github.com/keywright/keywright/source"
+)
+
+// partBytes is about how many bytes one part has, if its elements are of one size.
+const partBytes = 256 << 10
+
+// readings is how often a value that is written to is read before it is given as torn.
+const readings = 3
+
+// inParts reads a value that is too large for one step. WATCH tells whether it was
+// written to between the first part and the last.
+func (w *contentWalk) inParts(ctx context.Context, name []byte, size int64) error {
+	for reading := 1; ; reading++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		done, err := w.reading(name, size, reading == readings)
+		if err != nil || done {
+			return err
+		}
+	}
+}
+
+// parted is a value that is read in parts.
+type parted struct {
+	*contentWalk
+	name  []byte
+	kind  source.Kind
+	count int // elements of a part
+	part  int
+	held  Content // the last part, which is given when it is known whether others follow
+}
+
+// reading reads a value once. It is done if the value did not change meanwhile, is
+// gone, or if this was the last time.
+func (w *contentWalk) reading(name []byte, size int64, last bool) (done bool, err error) {
+	key := string(name)
+	if _, err := w.command("WATCH", key); err != nil {
+		return w.partsDenied(err)
+	}
+	kind, err := w.command("TYPE", key)
+	if err != nil {
+		return w.partsDenied(err)
+	}
+	text, _ := kind.(string)
+	p := &parted{contentWalk: w, name: name, kind: kindOf([]byte(text)), part: -1}
+	read := partReaders[p.kind]
+	if read == nil { // a module's type: it can only be read whole
+		_, err := w.command("UNWATCH")
+		if err == nil {
+			err = w.wholeAfterAll(name)
+		}
+		return true, err
+	}
+	p.count = p.perPart(key, size)
+	if err := read(p, key); errors.Is(err, errPending) {
+		w.note(fmt.Sprintf("%s, database %d: %q is not whole: %v", w.sh.address, w.db, name, err))
+		_, err := w.command("UNWATCH")
+		return true, err
+	} else if err != nil {
+		return w.partsDenied(err)
+	}
+	unchanged, expires, err := w.unchanged(key)
+	switch {
+	case err != nil:
+		return false, err
+	case unchanged && expires == -2: // it was never there
+		w.gone++
+		return true, nil
+	case !unchanged && !last:
+		return false, nil
+	}
+	if expires == -2 {
+		w.gone++
+		return true, nil
+	}
+	p.held.More, p.held.Expires, p.held.Torn = false, max(expires, 0), !unchanged
+	return true, p.give()
+}
+
+// partsDenied goes on after a refusal that is about this key only.
+func (w *contentWalk) partsDenied(err error) (bool, error) {
+	no, err := refused(err)
+	if no {
+		w.denied++
+	}
+	return true, err
+}
+
+// command asks one thing and reads the answer.
+func (w *contentWalk) command(args ...string) (any, error) {
+	return connect.Ask(w.sh.conn.Conn, args...)
+}
+
+// unchanged ends the watch: EXEC does nothing if the key was written to.
+func (w *contentWalk) unchanged(key string) (bool, int64, error) {
+	c := w.sh.conn
+	c.Command("MULTI")
+	c.Command("PEXPIRETIME", key)
+	c.Command("EXEC")
+	if err := c.Flush(); err != nil {
+		return false, 0, err
+	}
+	var replies [3]any
+	for i := range replies {
+		var err error
+		if replies[i], err = c.Any(); err != nil {
+			return false, 0, err
+		}
+	}
+	if list, ok := replies[2].([]any); ok && len(list) == 1 {
+		expires, _ := list[0].(int64)
+		return true, expires, nil
+	}
+	reply, err := w.command("PEXPIRETIME", key)
+	expires, _ := reply.(int64)
+	return false, expires, err
+}
+
+// perPart is how many elements a part has.
+func (p *parted) perPart(key string, size int64) int {
+	length := map[source.Kind]string{source.Hash: "HLEN", source.Set: "SCARD", source.ZSet: "ZCARD", source.List: "LLEN", source.Stream: "XLEN"}[p.kind]
+	if length == "" {
+		return 0
+	}
+	reply, err := p.command(length, key)
+	n, _ := reply.(int64)
+	if err != nil || n == 0 {
+		return 100
+	}
+	return int(min(max(partBytes*n/size, 1), 1000))
+}
+
+// add gives the elements of the next part.
+func (p *parted) add(elements [][]byte) error {
+	if p.part >= 0 {
+		if err := p.give(); err != nil {
+			return err
+		}
+	}
+	p.part++
+	p.held = Content{Name: p.name, DB: p.db, Kind: p.kind, Elements: elements, Part: p.part, More: true}
+	return nil
+}
+
+// give hands the held part over.
+func (p *parted) give() error {
+	p.batch = append(p.batch, p.held)
+	return p.hand(false)
+}
+
+// partReaders read a value in parts. They never hold the server for long, however
+// large the value is.
+var partReaders = map[source.Kind]func(p *parted, key string) error{
+	source.String: (*parted).bytes,
+	source.List:   (*parted).list,
+	source.Hash:   func(p *parted, key string) error { return p.scan("HSCAN", key) },
+	source.Set:    func(p *parted, key string) error { return p.scan("SSCAN", key) },
+	source.ZSet:   func(p *parted, key string) error { return p.scan("ZSCAN", key) },
+	source.Stream: (*parted).stream,
+}
+
+func (p *parted) bytes(key string) error {
+	for from := 0; ; from += partBytes {
+		reply, err := p.command("GETRANGE", key, strconv.Itoa(from), strconv.Itoa(from+partBytes-1))
+		if err != nil {
+			return err
+		}
+		text, _ := reply.(string)
+		if text != "" || from == 0 {
+			if err := p.add([][]byte{[]byte(text)}); err != nil {
+				return err
+			}
+		}
+		if len(text) < partBytes {
+			return nil
+		}
+	}
+}
+
+func (p *parted) list(key string) error {
+	for from := 0; ; from += p.count {
+		reply, err := p.command("LRANGE", key, strconv.Itoa(from), strconv.Itoa(from+p.count-1))
+		if err != nil {
+			return err
+		}
+		elements, _ := reply.([]any)
+		if len(elements) > 0 || from == 0 {
+			if err := p.add(texts(elements)); err != nil {
+				return err
+			}
+		}
+		if len(elements) < p.count {
+			return nil
+		}
+	}
+}
+
+// scan reads by cursor. An element may come twice, and means the same twice.
+func (p *parted) scan(verb, key string) error {
+	for cursor := "0"; ; {
+		reply, err := p.command(verb, key, cursor, "COUNT", strconv.Itoa(p.count))
+		if err != nil {
+			return err
+		}
+		pair, ok := reply.([]any)
+		if !ok || len(pair) != 2 {
+			return &wire.ProtocolError{Got: fmt.Sprintf("%T", reply), Want: "the two of " + verb}
+		}
+		elements, _ := pair[1].([]any)
+		if len(elements) > 0 || p.part < 0 {
+			if err := p.add(texts(elements)); err != nil {
+				return err
+			}
+		}
+		if cursor = fmt.Sprint(pair[0]); cursor == "0" {
+			return nil
+		}
+	}
+}
+
+// StreamState is the last part of a stream, as JSON in its only element: what a
+// stream has beside its entries. The parts before it have, for each entry, its ID,
+// the number of its fields and values, and these.
+type StreamState struct {
+	LastID     string        `json:"last_id"`
+	MaxDeleted string        `json:"max_deleted,omitempty"`
+	Added      int64         `json:"added,omitempty"`
+	Groups     []StreamGroup `json:"groups,omitempty"`
+}
+
+// StreamGroup is a consumer group of a stream.
+type StreamGroup struct {
+	Name      []byte          `json:"name"`
+	LastID    string          `json:"last_id"`
+	Read      int64           `json:"read"` // entries-read; -1: unknown
+	Consumers [][]byte        `json:"consumers,omitempty"`
+	Pending   []StreamPending `json:"pending,omitempty"`
+}
+
+// StreamPending is an entry that a consumer has and has not acknowledged.
+type StreamPending struct {
+	ID         string `json:"id"`
+	Consumer   []byte `json:"consumer"`
+	Idle       int64  `json:"idle"` // milliseconds
+	Deliveries int64  `json:"deliveries"`
+}
+
+func (p *parted) stream(key string) error {
+	for from := "-"; ; {
+		reply, err := p.command("XRANGE", key, from, "+", "COUNT", strconv.Itoa(p.count))
+		if err != nil {
+			return err
+		}
+		entries, _ := reply.([]any)
+		var elements [][]byte
+		for _, e := range entries {
+			pair, ok := e.([]any)
+			if !ok || len(pair) != 2 {
+				return &wire.ProtocolError{Got: fmt.Sprintf("%T", e), Want: "an entry of a stream"}
+			}
+			id, _ := pair[0].(string)
+			fields, _ := pair[1].([]any)
+			elements = append(append(elements, []byte(id), strconv.AppendInt(nil, int64(len(fields)), 10)), texts(fields)...)
+			from = "(" + id
+		}
+		if len(entries) > 0 {
+			if err := p.add(elements); err != nil {
+				return err
+			}
+		}
+		if len(entries) < p.count {
+			break
+		}
+	}
+	state, err := p.streamState(key)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
+	return p.add([][]byte{text})
+}
+
+// maxPending bounds what one group's pending entries take in memory.
+const maxPending = 1 << 20
+
+var errPending = errors.New("a group has more than a million pending entries: acknowledge some, or read the stream in one step")
+
+func (p *parted) streamState(key string) (s StreamState, err error) {
+	about, err := p.pairs("XINFO", "STREAM", key)
+	if err != nil {
+		return s, err
+	}
+	s = StreamState{LastID: about.text("last-generated-id"), MaxDeleted: about.text("max-deleted-entry-id"), Added: about.number("entries-added")}
+	groups, err := p.lists("XINFO", "GROUPS", key)
+	for i := 0; i < len(groups) && err == nil; i++ {
+		g := groups[i]
+		group := StreamGroup{Name: []byte(g.text("name")), LastID: g.text("last-delivered-id"), Read: -1}
+		if n, ok := g["entries-read"].(int64); ok {
+			group.Read = n
+		}
+		var consumers []named
+		consumers, err = p.lists("XINFO", "CONSUMERS", key, string(group.Name))
+		for _, c := range consumers {
+			group.Consumers = append(group.Consumers, []byte(c.text("name")))
+		}
+		if err == nil {
+			group.Pending, err = p.pending(key, string(group.Name))
+		}
+		s.Groups = append(s.Groups, group)
+	}
+	return s, err
+}
+
+// named is a reply of names and values.
+type named map[string]any
+
+func (f named) text(name string) string { s, _ := f[name].(string); return s }
+
+func (f named) number(name string) int64 { n, _ := f[name].(int64); return n }
+
+func pairsOf(reply any) named {
+	out := named{}
+	list, _ := reply.([]any)
+	for i := 0; i+1 < len(list); i += 2 {
+		if name, ok := list[i].(string); ok {
+			out[name] = list[i+1]
+		}
+	}
+	return out
+}
+
+func (p *parted) pairs(args ...string) (named, error) {
+	reply, err := p.command(args...)
+	return pairsOf(reply), err
+}
+
+func (p *parted) lists(args ...string) (out []named, err error) {
+	reply, err := p.command(args...)
+	list, _ := reply.([]any)
+	for _, item := range list {
+		out = append(out, pairsOf(item))
+	}
+	return out, err
+}
+
+func (p *parted) pending(key, group string) (out []StreamPending, err error) {
+	for from := "-"; len(out) < maxPending; {
+		reply, err := p.command("XPENDING", key, group, from, "+", "1000")
+		if err != nil {
+			return nil, err
+		}
+		list, _ := reply.([]any)
+		for _, item := range list {
+			f, ok := item.([]any)
+			if !ok || len(f) != 4 {
+				return nil, &wire.ProtocolError{Got: fmt.Sprintf("%T", item), Want: "a pending entry"}
+			}
+			id, _ := f[0].(string)
+			consumer, _ := f[1].(string)
+			idle, _ := f[2].(int64)
+			deliveries, _ := f[3].(int64)
+			out = append(out, StreamPending{id, []byte(consumer), idle, deliveries})
+			from = "(" + id
+		}
+		if len(list) < 1000 {
+			return out, nil
+		}
+	}
+	return nil, errPending
+}
+
+// wholeAfterAll reads a value in one step whatever its size: one of a type that has no
+// other way.
+func (w *contentWalk) wholeAfterAll(name []byte) error {
+	c := w.sh.conn
+	c.Raw(multiCommand)
+	c.Raw(dumpCommand)
+	c.ArgBytes(name)
+	c.Raw(expiresCommand)
+	c.ArgBytes(name)
+	c.Raw(execCommand)
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	k := Content{Name: name, DB: w.db}
+	there, err := w.readValue(&k)
+	if err != nil || !there {
+		return err
+	}
+	w.batch = append(w.batch, k)
+	return w.hand(false)
+}
+
+// texts are the strings of a reply.
+func texts(list []any) [][]byte {
+	out := make([][]byte, 0, len(list))
+	for _, item := range list {
+		s, _ := item.(string)
+		out = append(out, []byte(s))
+	}
+	return out
+}
