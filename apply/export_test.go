@@ -1,0 +1,4 @@
+package apply
+
+// TemporaryName is temporaryName for tests.
+var TemporaryName = temporaryName

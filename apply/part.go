@@ -1,0 +1,362 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright/slot"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/server"
+	"github.com/redis/rueidis"
+)
+
+// partial is a value that is being put together under a temporary name.
+type partial struct {
+	target *target
+	name   string
+	kind   source.Kind
+	next   int   // number of the part that comes next
+	grown  int64 // what a list, a string or a stream has by now
+	broken bool  // a part was refused
+}
+
+// keeps is how long a temporary key lives after its last part.
+const keeps = time.Hour
+
+// TemporaryPrefix begins the names of keys under which values in parts are put
+// together. Such a key has a TTL of an hour.
+const TemporaryPrefix = "keywright:restoring:"
+
+// tags are, for each slot, a hash tag that is in it.
+var tags = sync.OnceValue(func() *[16384]string {
+	var all [16384]string
+	for n, left := 0, len(all); left > 0; n++ {
+		tag := strconv.Itoa(n)
+		if at := &all[slot.Of([]byte("{"+tag+"}"))]; *at == "" {
+			*at = tag
+			left--
+		}
+	}
+	return &all
+})
+
+// temporaryName is a name in the slot of a key, the same for each run.
+func temporaryName(key []byte) string {
+	sum := sha256.Sum256(key)
+	return TemporaryPrefix + "{" + tags()[slot.Of(key)] + "}:" + hex.EncodeToString(sum[:8])
+}
+
+// part writes a part of a value, and with the last one gives the value its name.
+func (w *writer) part(ctx context.Context, t *target, rec *record) error {
+	id := strconv.Itoa(t.db) + ":" + string(rec.Place.Key)
+	p := w.temporary[id]
+	if rec.Part == 0 || p == nil {
+		p = &partial{target: t, name: temporaryName(rec.Place.Key)}
+		w.temporary[id] = p
+	}
+	done := func(what outcome, reason string) {
+		if !rec.More {
+			delete(w.temporary, id)
+			w.count(rec, what, reason)
+		}
+	}
+	if p.broken || rec.Part != p.next {
+		p.broken = true
+		done(refused, "its parts do not follow one another")
+		return nil
+	}
+	p.next++
+	p.kind = rec.Kind
+	commands, grows, err := p.commands(rec)
+	if err != nil {
+		p.broken = true
+		done(refused, err.Error())
+		return nil
+	}
+	err = w.together(ctx, p, commands, grows, rec.Part == 0)
+	switch answer, said := rueidis.IsRedisErr(err); {
+	case said && full(err):
+		done(unknown, "")
+		return fmt.Errorf("%w: %w", errFull, err)
+	case said:
+		p.broken = true
+		done(refused, answer.Error())
+		return nil
+	case err != nil:
+		done(unknown, "")
+		return err
+	case rec.More:
+		return nil
+	}
+	delete(w.temporary, id)
+	what, reason, err := w.rename(ctx, p, rec)
+	w.count(rec, what, reason)
+	return err
+}
+
+// together runs the commands of a part in one step, and again where the server was not
+// ready. After a lost reply the length of the value tells whether they were run.
+func (w *writer) together(ctx context.Context, p *partial, commands []rueidis.Completed, grows int64, first bool) (err error) {
+	raw := p.target.client.Raw()
+	all := []rueidis.Completed{raw.B().Multi().Build().SetSlot(p.name)}
+	if first {
+		all = append(all, raw.B().Unlink().Key(p.name).Build())
+	}
+	all = append(all, commands...)
+	all = append(all, raw.B().Pexpire().Key(p.name).Milliseconds(keeps.Milliseconds()).Build(), raw.B().Exec().Build().SetSlot(p.name))
+	for i := range all {
+		all[i] = all[i].Pin()
+	}
+	for attempt := 0; ; attempt++ {
+		if attempt > 0 {
+			if attempt == attempts || !pause(ctx, attempt) {
+				return cmp.Or(err, ctx.Err())
+			}
+			if _, said := rueidis.IsRedisErr(err); !said && !first {
+				n, lost := p.length(ctx)
+				if lost != nil {
+					continue
+				}
+				if grows > 0 && n == p.grown+grows {
+					break
+				}
+			}
+		}
+		err = step(ctx, raw, all)
+		if what, _ := judged(err); what != unknown || full(err) {
+			break
+		}
+	}
+	if err == nil || !isAnswer(err) {
+		p.grown += grows
+		return nil
+	}
+	return err
+}
+
+func isAnswer(err error) bool {
+	_, said := rueidis.IsRedisErr(err)
+	return said
+}
+
+// length is how much a value that grows by each part has: elements, entries or bytes.
+func (p *partial) length(ctx context.Context) (int64, error) {
+	raw := p.target.client.Raw()
+	verb := map[source.Kind]string{source.String: "STRLEN", source.List: "LLEN", source.Stream: "XLEN"}[p.kind]
+	if verb == "" {
+		return 0, nil
+	}
+	return raw.Do(ctx, raw.B().Arbitrary(verb).Keys(p.name).Build()).AsInt64()
+}
+
+// step runs commands from MULTI to EXEC. Its error is the first refusal, if there is one.
+func step(ctx context.Context, raw rueidis.Client, all []rueidis.Completed) error {
+	return raw.Dedicated(func(c rueidis.DedicatedClient) error {
+		replies := c.DoMulti(ctx, all...)
+		for _, reply := range replies {
+			if err := reply.Error(); err != nil {
+				return err
+			}
+		}
+		list, err := replies[len(replies)-1].ToArray()
+		if err != nil {
+			return err
+		}
+		for _, reply := range list {
+			if err := reply.Error(); err != nil && !rueidis.IsRedisNil(err) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// rename gives a value its name in one step, as Existing says.
+func (w *writer) rename(ctx context.Context, p *partial, rec *record) (outcome, string, error) {
+	raw := p.target.client.Raw()
+	key := string(rec.Place.Key)
+	if rec.Place.Expires > 0 && rec.Place.Expires <= p.target.now() {
+		return expired, "", raw.Do(ctx, raw.B().Unlink().Key(p.name).Build()).Error()
+	}
+	ttl := raw.B().Persist().Key(p.name).Build()
+	if rec.Place.Expires > 0 {
+		ttl = raw.B().Pexpireat().Key(p.name).MillisecondsTimestamp(rec.Place.Expires).Build()
+	}
+	all := []rueidis.Completed{raw.B().Multi().Build().SetSlot(key), ttl}
+	if w.Existing == Replace || w.Existing == Different {
+		all = append(all, raw.B().Unlink().Key(key).Build()) // RENAME would free a large value at once
+	}
+	all = append(all, raw.B().Renamenx().Key(p.name).Newkey(key).Build(), raw.B().Exec().Build().SetSlot(key))
+	for i := range all {
+		all[i] = all[i].Pin()
+	}
+	moved, err := int64(1), error(nil)
+	for attempt := 0; attempt < attempts; attempt++ {
+		if attempt > 0 && !pause(ctx, attempt) {
+			break
+		}
+		if attempt > 0 && !isAnswer(err) { // the reply was lost: has it been renamed?
+			there, lost := raw.Do(ctx, raw.B().Exists().Key(p.name).Build()).AsInt64()
+			if lost == nil && there == 0 {
+				return restored, "", nil
+			}
+		}
+		moved, err = renamed(ctx, raw, all)
+		if what, _ := judged(err); what != unknown {
+			break
+		}
+	}
+	switch {
+	case isAnswer(err):
+		return refused, err.Error(), nil
+	case err != nil:
+		return unknown, err.Error(), nil
+	case moved == 0:
+		reason := ""
+		if w.Existing == Fail {
+			reason = "it is there already"
+		}
+		return existing, reason, raw.Do(ctx, raw.B().Unlink().Key(p.name).Build()).Error()
+	}
+	return restored, "", nil
+}
+
+// renamed runs commands of which the last but one is RENAMENX, and gives its reply.
+func renamed(ctx context.Context, raw rueidis.Client, all []rueidis.Completed) (moved int64, err error) {
+	err = raw.Dedicated(func(c rueidis.DedicatedClient) error {
+		replies := c.DoMulti(ctx, all...)
+		for _, reply := range replies {
+			if err := reply.Error(); err != nil {
+				return err
+			}
+		}
+		list, err := replies[len(replies)-1].ToArray()
+		if err != nil || len(list) == 0 {
+			return cmp.Or(err, errors.New("EXEC gave no replies"))
+		}
+		moved, err = list[len(list)-1].AsInt64()
+		return err
+	})
+	return moved, err
+}
+
+// abandon removes what is left of a value whose last part did not come.
+func (p *partial) abandon(w *writer) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	raw := p.target.client.Raw()
+	_ = raw.Do(ctx, raw.B().Unlink().Key(p.name).Build()).Error()
+}
+
+// elements reads the elements of a part.
+func elements(payload []byte) (out []string, err error) {
+	for len(payload) > 0 {
+		var text []byte
+		if text, payload, err = archive.CutText(payload); err != nil {
+			return nil, err
+		}
+		out = append(out, string(text))
+	}
+	return out, nil
+}
+
+// commands write a part.
+func (p *partial) commands(rec *record) (out []rueidis.Completed, grows int64, err error) {
+	if rec.Form != archive.Elements {
+		return nil, 0, errors.New("a value of this form cannot be written in parts")
+	}
+	all, err := elements(rec.Payload)
+	if err != nil {
+		return nil, 0, err
+	}
+	raw := p.target.client.Raw()
+	if rec.Kind == source.Stream {
+		out, err = p.stream(rec, all)
+		if rec.More {
+			grows = int64(len(out))
+		}
+		return out, grows, err
+	}
+	verb := verbs[rec.Kind]
+	switch pairs := rec.Kind == source.Hash || rec.Kind == source.ZSet; {
+	case verb == "":
+		return nil, 0, fmt.Errorf("a %s cannot be written in parts", rec.Kind)
+	case len(all) == 0, pairs && len(all)%2 != 0, rec.Kind == source.String && len(all) != 1:
+		return nil, 0, errors.New("a part has no elements, or half of one")
+	case rec.Kind == source.String:
+		grows = int64(len(all[0]))
+	case rec.Kind == source.List:
+		grows = int64(len(all))
+	case rec.Kind == source.ZSet: // the score comes first
+		for i := 0; i < len(all); i += 2 {
+			all[i], all[i+1] = all[i+1], all[i]
+		}
+	}
+	return []rueidis.Completed{raw.B().Arbitrary(verb).Keys(p.name).Args(all...).Build()}, grows, nil
+}
+
+// verbs add the elements of a part to a value.
+var verbs = map[source.Kind]string{source.String: "APPEND", source.List: "RPUSH", source.Set: "SADD", source.Hash: "HSET", source.ZSet: "ZADD"}
+
+// stream writes entries, or with the last part the rest of a stream.
+func (p *partial) stream(rec *record, all []string) (out []rueidis.Completed, err error) {
+	b := p.target.client.Raw().B()
+	if !rec.More {
+		var state server.StreamState
+		if len(all) != 1 {
+			return nil, errors.New("the last part of a stream has no state")
+		}
+		if err := json.Unmarshal([]byte(all[0]), &state); err != nil {
+			return nil, err
+		}
+		return p.streamState(&state), nil
+	}
+	for len(all) > 1 {
+		n, err := strconv.Atoi(all[1])
+		if err != nil || n < 2 || n > len(all)-2 {
+			return nil, errors.New("an entry of a stream is cut")
+		}
+		out = append(out, b.Arbitrary("XADD").Keys(p.name).Args(all[0]).Args(all[2:2+n]...).Build())
+		all = all[2+n:]
+	}
+	return out, nil
+}
+
+func (p *partial) streamState(s *server.StreamState) (out []rueidis.Completed) {
+	b := p.target.client.Raw().B()
+	do := func(verb string, sub []string, args ...string) {
+		c := b.Arbitrary(verb)
+		if len(sub) > 0 {
+			c = c.Args(sub...)
+		}
+		out = append(out, c.Keys(p.name).Args(args...).Build())
+	}
+	if p.next == 1 { // there is no entry: one is added and deleted, so that there is a stream
+		do("XGROUP", []string{"CREATE"}, "keywright", "$", "MKSTREAM")
+		do("XGROUP", []string{"DESTROY"}, "keywright")
+	}
+	do("XSETID", nil, s.LastID, "ENTRIESADDED", strconv.FormatInt(s.Added, 10), "MAXDELETEDID", s.MaxDeleted)
+	for _, g := range s.Groups {
+		args := []string{string(g.Name), g.LastID}
+		if g.Read >= 0 {
+			args = append(args, "ENTRIESREAD", strconv.FormatInt(g.Read, 10))
+		}
+		do("XGROUP", []string{"CREATE"}, args...)
+		for _, c := range g.Consumers {
+			do("XGROUP", []string{"CREATECONSUMER"}, string(g.Name), string(c))
+		}
+		for _, e := range g.Pending {
+			do("XCLAIM", nil, string(g.Name), string(e.Consumer), "0", e.ID, "IDLE", strconv.FormatInt(e.Idle, 10), "RETRYCOUNT", strconv.FormatInt(e.Deliveries, 10), "FORCE", "JUSTID", "LASTID", g.LastID)
+		}
+	}
+	return out
+}

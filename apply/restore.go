@@ -1,0 +1,342 @@
+// Package apply changes the keys of a server by data: so far it restores the records
+// of an archive. It says of each key what became of it, and the parts of its report
+// add up to what it was given.
+//
+// It decides nothing about what is to be changed: the caller says which records,
+// under which names, and what holds for keys that are there. It reads no
+// declaration.
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/source/archive"
+)
+
+// Existing is what becomes of a key that is there already.
+type Existing string
+
+// A key that is there is an error, is left, is replaced, or is replaced if its value
+// or its expiry is another one.
+const (
+	Fail      Existing = "fail"
+	Skip      Existing = "skip"
+	Replace   Existing = "replace"
+	Different Existing = "different"
+)
+
+// RestoreOptions say how records are restored.
+type RestoreOptions struct {
+	Existing Existing // "": Fail
+
+	// Place says under which name and in which database a record is restored, and
+	// when it expires (Unix milliseconds, 0: never). An error leaves it out, and is
+	// its reason. nil: as it was.
+	Place func(*archive.Record) (Place, error)
+
+	Writers  int // connections that write; 0: 4
+	Rate     int // keys per second at most; 0: as fast as the server takes them
+	Progress func(done int64)
+}
+
+// Place is where a record is restored.
+type Place struct {
+	Key     []byte
+	DB      int
+	Expires int64
+}
+
+// Report says what became of the keys. The figures add up to Keys.
+type Report struct {
+	Keys     int64 `json:"keys"`     // that were given
+	Restored int64 `json:"restored"` // written
+	Same     int64 `json:"same"`     // were there with the same value and expiry
+	Existing int64 `json:"existing"` // were there and were left
+	Expired  int64 `json:"expired"`  // had expired before they could be restored
+	Left     int64 `json:"left_out"` // that Place left out
+	Refused  int64 `json:"refused"`  // that the server did not take
+	Unknown  int64 `json:"unknown"`  // whose writing was interrupted
+
+	Bytes   int64   `json:"bytes"`             // of keys and values that were written
+	Reasons []Named `json:"reasons,omitempty"` // of the first keys that were left or refused
+	More    int64   `json:"more_reasons,omitempty"`
+}
+
+// Named is a key that was not restored, and why.
+type Named struct {
+	Key    []byte `json:"key"`
+	DB     int    `json:"db"`
+	Reason string `json:"reason"`
+}
+
+// maxReasons bounds Report.Reasons.
+const maxReasons = 100
+
+// Clients opens a client for a database; the same one for the same database.
+type Clients func(db int) (*keywright.Client, error)
+
+// Restore writes records. A record is restored by RESTORE with its absolute expiry, in
+// batches, over several connections; a value in parts is written to a temporary key in
+// its slot, which takes the place of the key in one step when it is whole. Restoring
+// the same records twice changes nothing the second time, with any Existing.
+//
+// It returns when all records are written, when ctx ends, or when the server can take
+// no more (full memory); the report is true in each case.
+func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Record, error], o RestoreOptions) (Report, error) {
+	if o.Existing == "" {
+		o.Existing = Fail
+	}
+	if o.Writers < 1 {
+		o.Writers = 4
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r := &restore{RestoreOptions: o, clients: clients, stop: stop, targets: map[int]*target{}, seed: maphash.MakeSeed(), began: time.Now()}
+	var group sync.WaitGroup
+	for range o.Writers {
+		w := &writer{restore: r, in: make(chan *job, 1), temporary: map[string]*partial{}}
+		r.writers = append(r.writers, w)
+		group.Go(func() { w.run(ctx) })
+	}
+	err := r.feed(ctx, records)
+	for _, w := range r.writers {
+		close(w.in)
+	}
+	group.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		err = errors.Join(err, cause)
+	}
+	return r.report, err
+}
+
+// restore is one run.
+type restore struct {
+	RestoreOptions
+	clients Clients
+	stop    context.CancelCauseFunc
+	writers []*writer
+	seed    maphash.Seed
+	began   time.Time
+	given   int64
+
+	mu      sync.Mutex
+	report  Report
+	targets map[int]*target
+}
+
+// job is a batch for one writer and one database.
+type job struct {
+	target  *target
+	records []record
+	bytes   int
+}
+
+// record is an archive.Record and its place.
+type record struct {
+	archive.Record
+	Place
+	doubt bool // it was sent, and the reply was lost
+}
+
+// Bounds of a batch.
+const (
+	batchKeys  = 256
+	batchBytes = 1 << 20
+)
+
+// feed hands the records to the writers: those of one key to the same one.
+func (r *restore) feed(ctx context.Context, records iter.Seq2[*archive.Record, error]) error {
+	open := map[[2]int]*job{} // by writer and database
+	send := func(at [2]int) error {
+		j := open[at]
+		delete(open, at)
+		select {
+		case r.writers[at[0]].in <- j:
+			return nil
+		case <-ctx.Done():
+			r.lost(j.records)
+			return ctx.Err()
+		}
+	}
+	for rec, err := range records {
+		if err != nil {
+			return err
+		}
+		place, ok := r.place(rec)
+		if !ok {
+			continue
+		}
+		t, err := r.target(ctx, place.DB)
+		if err != nil {
+			r.lost([]record{{Record: *rec, Place: place}})
+			return err
+		}
+		at := [2]int{int(maphash.Bytes(r.seed, place.Key) % uint64(len(r.writers))), place.DB}
+		j := open[at]
+		if j == nil {
+			j = &job{target: t}
+			open[at] = j
+		}
+		own := record{Record: *rec, Place: place}
+		own.Payload = append([]byte(nil), rec.Payload...)
+		own.Record.Key = nil
+		j.records = append(j.records, own)
+		if j.bytes += len(own.Payload) + len(place.Key); len(j.records) >= batchKeys || j.bytes >= batchBytes {
+			if err := send(at); err != nil {
+				return err
+			}
+		}
+		if err := r.pace(ctx); err != nil {
+			return err
+		}
+	}
+	for at := range open {
+		if err := send(at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pace keeps the rate.
+func (r *restore) pace(ctx context.Context) error {
+	r.given++
+	if r.Rate <= 0 || r.given%64 != 0 {
+		return ctx.Err()
+	}
+	wait := time.Duration(float64(r.given)/float64(r.Rate)*float64(time.Second)) - time.Since(r.began)
+	timer := time.NewTimer(max(wait, 0))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// place asks where a record belongs, and counts its key.
+func (r *restore) place(rec *archive.Record) (Place, bool) {
+	p, err := Place{rec.Key, rec.DB, rec.Expires}, error(nil)
+	if r.Place != nil {
+		p, err = r.Place(rec)
+	}
+	if !rec.More {
+		r.mu.Lock()
+		r.report.Keys++
+		if err != nil {
+			r.report.Left++
+			r.name(rec.Key, rec.DB, err.Error())
+		}
+		r.mu.Unlock()
+	}
+	if err != nil {
+		return p, false
+	}
+	p.Key = append([]byte(nil), p.Key...)
+	return p, true
+}
+
+// name notes why a key was not restored.
+func (r *restore) name(key []byte, db int, reason string) {
+	if len(r.report.Reasons) == maxReasons {
+		r.report.More++
+		return
+	}
+	r.report.Reasons = append(r.report.Reasons, Named{append([]byte(nil), key...), db, reason})
+}
+
+// lost counts records that were not written because the run ended.
+func (r *restore) lost(records []record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range records {
+		if !records[i].More {
+			r.report.Unknown++
+		}
+	}
+}
+
+// outcome is what became of a key.
+type outcome int
+
+const (
+	restored outcome = iota
+	same
+	existing
+	expired
+	refused
+	unknown
+)
+
+// count notes what became of a record's key.
+func (r *restore) count(rec *record, what outcome, reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := &r.report
+	*[...]*int64{restored: &p.Restored, same: &p.Same, existing: &p.Existing, expired: &p.Expired, refused: &p.Refused, unknown: &p.Unknown}[what]++
+	if what == restored {
+		p.Bytes += int64(len(rec.Place.Key) + len(rec.Payload))
+	}
+	if reason != "" {
+		r.name(rec.Place.Key, rec.Place.DB, reason)
+	}
+	if r.Progress != nil {
+		r.Progress(p.Restored + p.Same + p.Existing + p.Expired + p.Refused)
+	}
+}
+
+// target is a database that is written to.
+type target struct {
+	client *keywright.Client
+	db     int
+	rdb    int // highest version of payloads that it takes
+	valkey bool
+	ahead  time.Duration // of the server's clock before ours
+}
+
+// now is the server's time in Unix milliseconds.
+func (t *target) now() int64 { return time.Now().Add(t.ahead).UnixMilli() }
+
+// target opens a database, once.
+func (r *restore) target(ctx context.Context, db int) (*target, error) {
+	if t := r.targets[db]; t != nil {
+		return t, nil
+	}
+	c, err := r.clients(db)
+	if err != nil {
+		return nil, err
+	}
+	t := &target{client: c, db: db}
+	if err := t.learn(ctx); err != nil {
+		return nil, err
+	}
+	r.targets[db] = t
+	return t, nil
+}
+
+// learn asks the server what it is and what time it has.
+func (t *target) learn(ctx context.Context) error {
+	raw := t.client.Raw()
+	clock, err := raw.Do(ctx, raw.B().Time().Build()).AsStrSlice()
+	if err != nil || len(clock) != 2 {
+		return fmt.Errorf("time: %w", errors.Join(err, ctx.Err()))
+	}
+	seconds, _ := strconv.ParseInt(clock[0], 10, 64)
+	micros, _ := strconv.ParseInt(clock[1], 10, 64)
+	t.ahead = time.Until(time.Unix(seconds, micros*1000))
+	info, err := raw.Do(ctx, raw.B().Info().Section("server").Build()).ToString()
+	if err != nil {
+		return fmt.Errorf("info: %w", err)
+	}
+	t.rdb, t.valkey = versionOf(info)
+	return nil
+}

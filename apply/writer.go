@@ -1,0 +1,257 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/rdb"
+	"github.com/redis/rueidis"
+)
+
+// writer writes the records of its keys, one batch after the other.
+type writer struct {
+	*restore
+	in        chan *job
+	temporary map[string]*partial // by database and key
+}
+
+// run works until the jobs end. After an error that ends the run it only counts.
+func (w *writer) run(ctx context.Context) {
+	for j := range w.in {
+		if ctx.Err() != nil {
+			w.lost(j.records)
+			continue
+		}
+		if err := w.job(ctx, j); err != nil {
+			w.stop(err)
+		}
+	}
+	for _, p := range w.temporary {
+		p.abandon(w)
+	}
+}
+
+// job writes a batch: whole values together, parts one after the other.
+func (w *writer) job(ctx context.Context, j *job) error {
+	var whole []*record
+	for i := range j.records {
+		rec := &j.records[i]
+		if rec.Form == archive.Dump && rec.Whole() {
+			whole = append(whole, rec)
+			continue
+		}
+		// Records of one key come in order: what is before a part is written before it.
+		if err := w.whole(ctx, j.target, whole); err != nil {
+			w.lost(j.records[i:])
+			return err
+		}
+		whole = nil
+		if err := w.part(ctx, j.target, rec); err != nil {
+			w.lost(j.records[i+1:])
+			return err
+		}
+	}
+	return w.whole(ctx, j.target, whole)
+}
+
+// attempts is how often a batch is sent before it is given up, with a growing pause:
+// about half a minute, longer than a failover.
+const attempts = 12
+
+// whole restores values in one pipeline, and again those whose replies were lost or
+// that say that the server was not ready.
+func (w *writer) whole(ctx context.Context, t *target, records []*record) error {
+	var err error
+	for attempt := 0; len(records) > 0; attempt++ {
+		if attempt > 0 {
+			if attempt == attempts || !pause(ctx, attempt) {
+				break
+			}
+		}
+		records, err = w.attempt(ctx, t, records)
+		if errors.Is(err, errFull) {
+			break
+		}
+	}
+	for _, rec := range records {
+		w.count(rec, unknown, "")
+	}
+	if len(records) > 0 {
+		return errors.Join(err, ctx.Err())
+	}
+	return nil
+}
+
+// pause waits before another attempt.
+func pause(ctx context.Context, attempt int) bool {
+	timer := time.NewTimer(min(50*time.Millisecond<<attempt, 4*time.Second))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// attempt sends a batch once. It returns what must be sent again, and the last reason.
+func (w *writer) attempt(ctx context.Context, t *target, records []*record) (again []*record, last error) {
+	send, err := w.needed(ctx, t, records)
+	if err != nil {
+		return records, err
+	}
+	commands := make(rueidis.Commands, 0, len(send))
+	now := t.now()
+	kept := send[:0]
+	for _, rec := range send {
+		payload, reason := t.payload(rec)
+		switch {
+		case rec.Place.Expires > 0 && rec.Place.Expires <= now:
+			w.count(rec, expired, "")
+		case reason != "":
+			w.count(rec, refused, reason)
+		default:
+			kept = append(kept, rec)
+			commands = append(commands, w.command(t, rec, payload))
+		}
+	}
+	for i, reply := range t.client.Raw().DoMulti(ctx, commands...) {
+		rec := kept[i]
+		err := reply.Error()
+		what, reason := judged(err)
+		switch {
+		case what == existing && rec.doubt: // perhaps it is what the lost attempt wrote
+			again = append(again, rec)
+		case what == existing && w.Existing == Fail:
+			w.count(rec, existing, "it is there already")
+		case what == unknown:
+			rec.doubt = true
+			again, last = append(again, rec), err
+			if full(err) {
+				last = fmt.Errorf("%w: %w", errFull, err)
+			}
+		default:
+			w.count(rec, what, reason)
+		}
+	}
+	return again, last
+}
+
+// command is the RESTORE of a record.
+func (w *writer) command(t *target, rec *record, payload string) rueidis.Completed {
+	b := t.client.Raw().B().Restore().Key(string(rec.Place.Key)).Ttl(rec.Place.Expires).SerializedValue(payload)
+	if w.Existing == Replace || w.Existing == Different {
+		return b.Replace().Absttl().Build()
+	}
+	return b.Absttl().Build()
+}
+
+// needed leaves out what is there already with the same value and expiry, where that
+// must be known: with Different, and where a reply was lost.
+func (w *writer) needed(ctx context.Context, t *target, records []*record) (out []*record, err error) {
+	var asked []*record
+	var commands rueidis.Commands
+	b := t.client.Raw().B()
+	for _, rec := range records {
+		if w.Existing == Different || rec.doubt {
+			asked = append(asked, rec)
+			key := string(rec.Place.Key)
+			commands = append(commands, b.Dump().Key(key).Build(), b.Pexpiretime().Key(key).Build())
+		} else {
+			out = append(out, rec)
+		}
+	}
+	if len(asked) == 0 {
+		return out, nil
+	}
+	replies := t.client.Raw().DoMulti(ctx, commands...)
+	for i, rec := range asked {
+		dump, err := replies[2*i].ToString()
+		if err != nil && !rueidis.IsRedisNil(err) {
+			return nil, err
+		}
+		expires, err := replies[2*i+1].AsInt64()
+		if err != nil {
+			return nil, err
+		}
+		switch there := len(dump) > footer; {
+		case there && dump[:len(dump)-footer] == string(rec.Payload) && max(expires, 0) == rec.Place.Expires:
+			w.count(rec, map[bool]outcome{true: restored, false: same}[rec.doubt], "")
+		case there && rec.doubt && (w.Existing == Skip || w.Existing == Fail):
+			w.count(rec, existing, map[Existing]string{Fail: "it is there already"}[w.Existing])
+		default:
+			rec.doubt = false
+			out = append(out, rec)
+		}
+	}
+	return out, nil
+}
+
+// footer is the length of version and checksum after the value in a payload.
+const footer = 10
+
+// payload is what RESTORE takes for a record, or why the server cannot take it.
+func (t *target) payload(rec *record) (payload, reason string) {
+	body, version, err := rdb.Rewrite(rec.Payload, rec.RDB, t.rdb)
+	if err != nil {
+		return "", err.Error()
+	}
+	b := make([]byte, 0, len(body)+footer)
+	b = binary.LittleEndian.AppendUint16(append(b, body...), uint16(version))
+	return string(binary.LittleEndian.AppendUint64(b, rdb.Sum(b))), ""
+}
+
+var errFull = errors.New("the server's memory is full: nothing more can be written")
+
+func full(err error) bool {
+	answer, ok := rueidis.IsRedisErr(err)
+	return ok && strings.HasPrefix(answer.Error(), "OOM")
+}
+
+// judged says what a reply to a write means. unknown: it must be sent again.
+func judged(err error) (outcome, string) {
+	answer, said := rueidis.IsRedisErr(err)
+	switch {
+	case err == nil:
+		return restored, ""
+	case !said:
+		return unknown, ""
+	}
+	switch word, _, _ := strings.Cut(answer.Error(), " "); word {
+	case "BUSYKEY":
+		return existing, ""
+	case "OOM", "LOADING", "READONLY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "MOVED", "ASK", "MISCONF", "NOREPLICAS", "BUSY":
+		return unknown, ""
+	}
+	return refused, answer.Error()
+}
+
+// versionOf reads of INFO which payloads a server takes.
+func versionOf(info string) (version int, valkey bool) {
+	name := ""
+	for _, line := range strings.Split(info, "\n") {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch key {
+		case "valkey_version":
+			valkey, name = true, value
+		case "redis_version":
+			if !valkey {
+				name = value
+			}
+		}
+	}
+	parts := bytes.SplitN([]byte(name), []byte("."), 3)
+	if len(parts) < 2 {
+		return 0, valkey
+	}
+	major, _ := strconv.Atoi(string(parts[0]))
+	minor, _ := strconv.Atoi(string(parts[1]))
+	return rdb.VersionOf(valkey, major, minor), valkey
+}

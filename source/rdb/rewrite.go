@@ -1,0 +1,134 @@
+package rdb
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// VersionOf is the highest RDB version that a server loads, as RESTORE takes it.
+// Source: RDB_VERSION in src/rdb.h of each release.
+func VersionOf(valkey bool, major, minor int) int {
+	at := major*100 + minor
+	if valkey {
+		switch {
+		case at >= 900:
+			return 80
+		default:
+			return 11
+		}
+	}
+	for _, v := range []struct{ from, version int }{{804, 13}, {704, 12}, {702, 11}, {700, 10}, {500, 9}, {400, 8}} {
+		if at >= v.from {
+			return v.version
+		}
+	}
+	return 7
+}
+
+// since is the first version of RDB that has a type.
+var since = map[byte]int{5: 8, 9: 2, 10: 2, 11: 2, 12: 2, 13: 4, 7: 8, 14: 7, 15: 9, 16: 10, 17: 10, 18: 10, 19: 10, 20: 11, 21: 11}
+
+// Rewrite makes of a value, as DUMP returned it without its last ten bytes, one that a
+// server takes that loads RDB up to version to; from is the version that it was
+// written in. A value whose type is old enough stays as it is; a set in a listpack
+// becomes a plain set, and a stream loses the times at which its consumers were last
+// active. What cannot be rewritten without a loss is an error.
+func Rewrite(value []byte, from, to int) (out []byte, version int, err error) {
+	if from <= to {
+		return value, from, nil
+	}
+	if len(value) == 0 {
+		return nil, 0, fmt.Errorf("an empty value of RDB version %d", from)
+	}
+	first, known := since[value[0]]
+	switch {
+	case value[0] < 5 || known && first <= to:
+		return value, to, nil
+	case value[0] == 20 && to >= 4:
+		out, err = plainSet(value)
+	case value[0] == 21 && to >= 10:
+		out, err = olderStream(value)
+	default:
+		err = fmt.Errorf("a value of type %d (RDB version %d) cannot be written for a server that loads up to version %d", value[0], from, to)
+	}
+	return out, to, err
+}
+
+// plainSet makes a set of type 2 of one in a listpack.
+func plainSet(value []byte) ([]byte, error) {
+	w := newWindow(value[1:])
+	t := w.text()
+	blob := w.body(t, nil, maxWalked)
+	if w.err != nil {
+		return nil, w.err
+	}
+	var elements [][]byte
+	if !walkListpack(blob, func(e []byte) bool { elements = append(elements, append([]byte(nil), e...)); return true }) {
+		return nil, fmt.Errorf("the listpack of a set makes no sense")
+	}
+	out := appendLength([]byte{2}, uint64(len(elements)))
+	for _, e := range elements {
+		out = append(appendLength(out, uint64(len(e))), e...)
+	}
+	return out, nil
+}
+
+// appendLength appends a length as RDB has it.
+func appendLength(b []byte, n uint64) []byte {
+	switch {
+	case n < 1<<6:
+		return append(b, byte(n))
+	case n < 1<<14:
+		return append(b, 0x40|byte(n>>8), byte(n))
+	case n < 1<<32:
+		return binary.BigEndian.AppendUint32(append(b, 0x80), uint32(n))
+	}
+	return binary.BigEndian.AppendUint64(append(b, 0x81), n)
+}
+
+// newWindow is a window over bytes that are all there.
+func newWindow(p []byte) *window {
+	return &window{buf: p, end: len(p), last: io.EOF, moving: func() error { return nil }, release: func([]byte) {}}
+}
+
+// olderStream makes a stream of type 19 of one of type 21: without the times at which
+// consumers were last active.
+func olderStream(value []byte) ([]byte, error) {
+	w := newWindow(value)
+	out, kept := make([]byte, 0, len(value)), 1
+	out = append(out, 19)
+	w.skip(1)
+	for nodes := w.count(); nodes > 0 && w.err == nil; nodes-- {
+		w.skipText()
+		w.skipText()
+	}
+	counts := func(n int) {
+		for range n {
+			w.count()
+		}
+	}
+	counts(1 + 2 + 5) // length, last id, and what version 2 added
+	for groups := w.count(); groups > 0 && w.err == nil; groups-- {
+		w.skipText()
+		counts(3)
+		for pending := w.count(); pending > 0 && w.err == nil; pending-- {
+			w.skip(24)
+			counts(1)
+		}
+		for consumers := w.count(); consumers > 0 && w.err == nil; consumers-- {
+			w.skipText()
+			w.skip(8) // seen
+			out = append(out, value[kept:w.pos]...)
+			w.skip(8) // active
+			kept = w.pos
+			for own := w.count(); own > 0 && w.err == nil; own-- {
+				w.skip(16)
+			}
+		}
+	}
+	if w.err == nil && w.pos != w.end {
+		w.failf("%d bytes after a stream", w.end-w.pos)
+	}
+	return append(out, value[min(kept, len(value)):]...), w.err
+}
