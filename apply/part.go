@@ -15,7 +15,6 @@ import (
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
-	"github.com/keywright/keywright/source/server"
 	"github.com/redis/rueidis"
 )
 
@@ -311,7 +310,7 @@ var verbs = map[source.Kind]string{source.String: "APPEND", source.List: "RPUSH"
 func (p *partial) stream(rec *record, all []string) (out []rueidis.Completed, err error) {
 	b := p.target.client.Raw().B()
 	if !rec.More {
-		var state server.StreamState
+		var state source.StreamState
 		if len(all) != 1 {
 			return nil, errors.New("the last part of a stream has no state")
 		}
@@ -331,7 +330,7 @@ func (p *partial) stream(rec *record, all []string) (out []rueidis.Completed, er
 	return out, nil
 }
 
-func (p *partial) streamState(s *server.StreamState) (out []rueidis.Completed) {
+func (p *partial) streamState(s *source.StreamState) (out []rueidis.Completed) {
 	b := p.target.client.Raw().B()
 	do := func(verb string, sub []string, args ...string) {
 		c := b.Arbitrary(verb)

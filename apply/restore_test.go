@@ -116,9 +116,9 @@ func backup(t testing.TB, url string, largest int64) []byte {
 	var out bytes.Buffer
 	w, err := archive.NewWriter(&out, archive.Meta{ID: "00"}, archive.Deflate)
 	must(t, err)
-	_, err = server.New(config, server.Options{OnlyDB: -1}).Contents(t.Context(), server.ContentsRequest{Largest: largest}, func(batch []server.Content) error {
+	_, err = server.New(config, server.Options{OnlyDB: -1}).Contents(t.Context(), server.ContentsRequest{Largest: largest}, func(batch []source.Content) error {
 		for i := range batch {
-			r := batch[i].Record(archive.Undeclared)
+			r := archive.Of(&batch[i], archive.Undeclared)
 			if err := w.Add(&r); err != nil {
 				return err
 			}
@@ -153,7 +153,7 @@ func digest(t testing.TB, url string, clients apply.Clients) map[string]string {
 	config, err := connect.New(connect.Options{URL: url})
 	must(t, err)
 	out := map[string]string{}
-	_, err = server.New(config, server.Options{OnlyDB: -1}).Contents(t.Context(), server.ContentsRequest{Largest: 1 << 40}, func(batch []server.Content) error {
+	_, err = server.New(config, server.Options{OnlyDB: -1}).Contents(t.Context(), server.ContentsRequest{Largest: 1 << 40}, func(batch []source.Content) error {
 		for _, k := range batch {
 			ask := []string{"DEBUG", "DIGEST-VALUE", string(k.Name)}
 			if k.Kind == source.ZSet { // the brands print a score differently into the digest
@@ -272,7 +272,7 @@ func TestFullMemory(t *testing.T) {
 	}
 	r, err := apply.Restore(t.Context(), open(t, to.URL()), records(backup(t, s.URL(), 1<<40)), apply.RestoreOptions{})
 	adds(t, r)
-	if err == nil || r.Unknown != 50 {
+	if err == nil || r.Unknown == 0 || r.Refused > 0 {
 		t.Errorf("%v %+v", err, r)
 	}
 }

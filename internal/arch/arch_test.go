@@ -197,12 +197,15 @@ func TestLayers(t *testing.T) {
 		"connect":                     {"internal/wire"},
 		"source/server":               {"internal/wire", "connect", "slot", "source", "source/rdb"},
 		"source/rdb":                  {"source"},
+		"source/archive":              {"source"},
+		"apply":                       {"slot", "source", "source/archive", "source/rdb"},
+		"keyspace/selection":          append([]string{"internal/typo"}, declared...),
 		"infer":                       append([]string{"source", "keyspace/lint", "infer/page", "infer/software"}, declared...),
 		"infer/page":                  {"keyspace/pattern", "keyspace/scalar"},
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event", "fallback", "internal/everykeys"} // who stands on the client
+	runtime := []string{"typed", "apply", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event", "fallback", "internal/everykeys"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue

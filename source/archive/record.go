@@ -36,9 +36,6 @@ type Record struct {
 // Whole reports whether the record has the whole value.
 func (r *Record) Whole() bool { return r.Part == 0 && !r.More }
 
-// size is about how many bytes the record takes in a block.
-func (r *Record) size() int { return len(r.Key) + len(r.Payload) + 24 }
-
 // check refuses what cannot be written.
 func (r *Record) check(entries int) error {
 	switch {
@@ -120,4 +117,16 @@ func cutRecord(b *[]byte, r *Record) (err error) {
 		return err
 	}
 	return r.check(r.Entry + 1)
+}
+
+// Of makes a record of a key's content. It is valid as long as the content is.
+func Of(c *source.Content, entry int) Record {
+	r := Record{Entry: entry, DB: c.DB, Key: c.Name, Expires: c.Expires, Kind: c.Kind, Form: Dump, RDB: c.RDB, Part: c.Part, More: c.More, Payload: c.Payload}
+	if c.Payload == nil {
+		r.Form = Elements
+		for _, e := range c.Elements {
+			r.Payload = AppendText(r.Payload, e)
+		}
+	}
+	return r
 }

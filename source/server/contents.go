@@ -15,32 +15,6 @@ import (
 	"github.com/keywright/keywright/source/rdb"
 )
 
-// Content is a key with its whole value, or with a part of a value that is too
-// large to be read in one step. It is valid until the callback that received it
-// returns.
-type Content struct {
-	Name    []byte
-	DB      int
-	Expires int64 // in Unix milliseconds, read in the same step as the value; 0: never
-	Kind    source.Kind
-
-	// Payload is what DUMP returned, without the last ten bytes; RDB is the version
-	// that was in them. It is nil in a part.
-	Payload []byte
-	RDB     int
-
-	// Elements are those of a part: bytes of a string, elements of a list, members of a
-	// set, members and scores, fields and values, or what StreamState says of streams.
-	// Part 0 begins a value; Part 0 again means that what came before is void.
-	Elements [][]byte
-	Part     int
-	More     bool
-
-	// Torn is set in the last part of a value that was written to each time it was
-	// read.
-	Torn bool
-}
-
 // ContentsRequest says what of a server is wanted.
 type ContentsRequest struct {
 	Match    string                 // SCAN MATCH glob; "" = all
@@ -87,7 +61,7 @@ func ContentsACL() string {
 //
 // A key may come twice, as with SCAN. Values are those of their own moment: the
 // summary of a Scanner never claims one moment for all.
-func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([]Content) error) (source.Summary, error) {
+func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([]source.Content) error) (source.Summary, error) {
 	started := time.Now()
 	if req.Largest == 0 {
 		req.Largest = largest
@@ -112,8 +86,8 @@ func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([
 // contentWalk is a walk that reads whole values.
 type contentWalk struct {
 	*walk
-	each  func([]Content) error
-	batch []Content
+	each  func([]source.Content) error
+	batch []source.Content
 	slab  []byte // of payloads of the batch
 	gone  int
 	ring  [3]page // one whose values are read, one whose sizes are, one whose names are
@@ -296,7 +270,7 @@ func (w *contentWalk) readValues(t *turn, from int) error {
 		if size := t.sizes[i]; size < 0 || size > w.wanted.Largest {
 			continue
 		}
-		k := Content{Name: t.page.name(i), DB: w.db}
+		k := source.Content{Name: t.page.name(i), DB: w.db}
 		there, err := w.readValue(&k)
 		if err != nil {
 			return err
@@ -315,7 +289,7 @@ func (w *contentWalk) readValues(t *turn, from int) error {
 const footer = 10
 
 // readValue reads the replies about one key.
-func (w *contentWalk) readValue(k *Content) (there bool, err error) {
+func (w *contentWalk) readValue(k *source.Content) (there bool, err error) {
 	c := w.sh.conn
 	for range 3 { // MULTI, and twice QUEUED
 		if _, err := c.Status(); err != nil {
@@ -350,7 +324,7 @@ func (w *contentWalk) readValue(k *Content) (there bool, err error) {
 }
 
 // keep takes the reply of DUMP.
-func (w *contentWalk) keep(k *Content, dump []byte) error {
+func (w *contentWalk) keep(k *source.Content, dump []byte) error {
 	if len(dump) <= footer {
 		return &wire.ProtocolError{Got: fmt.Sprintf("%d bytes", len(dump)), Want: "the value of DUMP"}
 	}

@@ -16,10 +16,10 @@ import (
 )
 
 // contents gathers what Contents yields, in the order in which it comes.
-func contents(t testing.TB, c connect.Config, req ContentsRequest) ([]Content, source.Summary) {
+func contents(t testing.TB, c connect.Config, req ContentsRequest) ([]source.Content, source.Summary) {
 	t.Helper()
-	var got []Content
-	sum, err := New(c, Options{OnlyDB: -1}).Contents(t.Context(), req, func(batch []Content) error {
+	var got []source.Content
+	sum, err := New(c, Options{OnlyDB: -1}).Contents(t.Context(), req, func(batch []source.Content) error {
 		for _, k := range batch {
 			k.Name, k.Payload = slices.Clone(k.Name), slices.Clone(k.Payload)
 			got = append(got, k)
@@ -155,7 +155,7 @@ func TestContentsWrittenMeanwhile(t *testing.T) {
 	everyKind(s)
 	for _, writes := range []int{1, 1000} {
 		parts, torn, begun := 0, false, 0
-		_, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Contents(t.Context(), ContentsRequest{Largest: 1, Match: "hash:large"}, func(batch []Content) error {
+		_, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Contents(t.Context(), ContentsRequest{Largest: 1, Match: "hash:large"}, func(batch []source.Content) error {
 			for _, k := range batch {
 				if k.Part == 0 {
 					begun++
@@ -186,7 +186,7 @@ func TestContentsThatAreWanted(t *testing.T) {
 		t.Errorf("%d contents, %d keys", len(got), sum.Keys)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	sum, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Contents(ctx, ContentsRequest{}, func([]Content) error { cancel(); return nil })
+	sum, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Contents(ctx, ContentsRequest{}, func([]source.Content) error { cancel(); return nil })
 	if err != context.Canceled || len(sum.Incomplete) == 0 {
 		t.Errorf("%v, %+v", err, sum)
 	}

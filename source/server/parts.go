@@ -39,7 +39,7 @@ type parted struct {
 	kind  source.Kind
 	count int // elements of a part
 	part  int
-	held  Content // the last part, which is given when it is known whether others follow
+	held  source.Content // the last part, which is given when it is known whether others follow
 }
 
 // reading reads a value once. It is done if the value did not change meanwhile, is
@@ -150,7 +150,7 @@ func (p *parted) add(elements [][]byte) error {
 		}
 	}
 	p.part++
-	p.held = Content{Name: p.name, DB: p.db, Kind: p.kind, Elements: elements, Part: p.part, More: true}
+	p.held = source.Content{Name: p.name, DB: p.db, Kind: p.kind, Elements: elements, Part: p.part, More: true}
 	return nil
 }
 
@@ -230,33 +230,6 @@ func (p *parted) scan(verb, key string) error {
 	}
 }
 
-// StreamState is the last part of a stream, as JSON in its only element: what a
-// stream has beside its entries. The parts before it have, for each entry, its ID,
-// the number of its fields and values, and these.
-type StreamState struct {
-	LastID     string        `json:"last_id"`
-	MaxDeleted string        `json:"max_deleted,omitempty"`
-	Added      int64         `json:"added,omitempty"`
-	Groups     []StreamGroup `json:"groups,omitempty"`
-}
-
-// StreamGroup is a consumer group of a stream.
-type StreamGroup struct {
-	Name      []byte          `json:"name"`
-	LastID    string          `json:"last_id"`
-	Read      int64           `json:"read"` // entries-read; -1: unknown
-	Consumers [][]byte        `json:"consumers,omitempty"`
-	Pending   []StreamPending `json:"pending,omitempty"`
-}
-
-// StreamPending is an entry that a consumer has and has not acknowledged.
-type StreamPending struct {
-	ID         string `json:"id"`
-	Consumer   []byte `json:"consumer"`
-	Idle       int64  `json:"idle"` // milliseconds
-	Deliveries int64  `json:"deliveries"`
-}
-
 func (p *parted) stream(key string) error {
 	for from := "-"; ; {
 		reply, err := p.command("XRANGE", key, from, "+", "COUNT", strconv.Itoa(p.count))
@@ -300,16 +273,16 @@ const maxPending = 1 << 20
 
 var errPending = errors.New("a group has more than a million pending entries: acknowledge some, or read the stream in one step")
 
-func (p *parted) streamState(key string) (s StreamState, err error) {
+func (p *parted) streamState(key string) (s source.StreamState, err error) {
 	about, err := p.pairs("XINFO", "STREAM", key)
 	if err != nil {
 		return s, err
 	}
-	s = StreamState{LastID: about.text("last-generated-id"), MaxDeleted: about.text("max-deleted-entry-id"), Added: about.number("entries-added")}
+	s = source.StreamState{LastID: about.text("last-generated-id"), MaxDeleted: about.text("max-deleted-entry-id"), Added: about.number("entries-added")}
 	groups, err := p.lists("XINFO", "GROUPS", key)
 	for i := 0; i < len(groups) && err == nil; i++ {
 		g := groups[i]
-		group := StreamGroup{Name: []byte(g.text("name")), LastID: g.text("last-delivered-id"), Read: -1}
+		group := source.StreamGroup{Name: []byte(g.text("name")), LastID: g.text("last-delivered-id"), Read: -1}
 		if n, ok := g["entries-read"].(int64); ok {
 			group.Read = n
 		}
@@ -358,7 +331,7 @@ func (p *parted) lists(args ...string) (out []named, err error) {
 	return out, err
 }
 
-func (p *parted) pending(key, group string) (out []StreamPending, err error) {
+func (p *parted) pending(key, group string) (out []source.StreamPending, err error) {
 	for from := "-"; len(out) < maxPending; {
 		reply, err := p.command("XPENDING", key, group, from, "+", "1000")
 		if err != nil {
@@ -374,7 +347,7 @@ func (p *parted) pending(key, group string) (out []StreamPending, err error) {
 			consumer, _ := f[1].(string)
 			idle, _ := f[2].(int64)
 			deliveries, _ := f[3].(int64)
-			out = append(out, StreamPending{id, []byte(consumer), idle, deliveries})
+			out = append(out, source.StreamPending{ID: id, Consumer: []byte(consumer), Idle: idle, Deliveries: deliveries})
 			from = "(" + id
 		}
 		if len(list) < 1000 {
@@ -397,7 +370,7 @@ func (w *contentWalk) wholeAfterAll(name []byte) error {
 	if err := c.Flush(); err != nil {
 		return err
 	}
-	k := Content{Name: name, DB: w.db}
+	k := source.Content{Name: name, DB: w.db}
 	there, err := w.readValue(&k)
 	if err != nil || !there {
 		return err

@@ -96,7 +96,7 @@ type run struct {
 	req      source.Request
 	topology *topology
 	each     func([]source.Key) error
-	contents func([]Content) error // instead of each: whole values
+	contents func([]source.Content) error // instead of each: whole values
 	wanted   ContentsRequest
 	started  time.Time
 	pace     *pacer

@@ -1,0 +1,54 @@
+package source
+
+// Content is a key with its whole value, or with a part of a value that is too
+// large to be read in one step. It is valid until the callback that received it
+// returns.
+type Content struct {
+	Name    []byte
+	DB      int
+	Expires int64 // in Unix milliseconds, read in the same step as the value; 0: never
+	Kind    Kind
+
+	// Payload is what DUMP returned, without the last ten bytes; RDB is the version
+	// that was in them. It is nil in a part.
+	Payload []byte
+	RDB     int
+
+	// Elements are those of a part: bytes of a string, elements of a list, members of a
+	// set, members and scores, fields and values, or what StreamState says of streams.
+	// Part 0 begins a value; Part 0 again means that what came before is void.
+	Elements [][]byte
+	Part     int
+	More     bool
+
+	// Torn is set in the last part of a value that was written to each time it was
+	// read.
+	Torn bool
+}
+
+// StreamState is the last part of a stream, as JSON in its only element: what a
+// stream has beside its entries. The parts before it have, for each entry, its ID,
+// the number of its fields and values, and these.
+type StreamState struct {
+	LastID     string        `json:"last_id"`
+	MaxDeleted string        `json:"max_deleted,omitempty"`
+	Added      int64         `json:"added,omitempty"`
+	Groups     []StreamGroup `json:"groups,omitempty"`
+}
+
+// StreamGroup is a consumer group of a stream.
+type StreamGroup struct {
+	Name      []byte          `json:"name"`
+	LastID    string          `json:"last_id"`
+	Read      int64           `json:"read"` // entries-read; -1: unknown
+	Consumers [][]byte        `json:"consumers,omitempty"`
+	Pending   []StreamPending `json:"pending,omitempty"`
+}
+
+// StreamPending is an entry that a consumer has and has not acknowledged.
+type StreamPending struct {
+	ID         string `json:"id"`
+	Consumer   []byte `json:"consumer"`
+	Idle       int64  `json:"idle"` // milliseconds
+	Deliveries int64  `json:"deliveries"`
+}
