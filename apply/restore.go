@@ -42,6 +42,8 @@ type RestoreOptions struct {
 	// its reason. nil: as it was.
 	Place func(*archive.Record) (Place, error)
 
+	Plan bool // change nothing: the report says what would become of the keys
+
 	Writers  int // connections that write; 0: 4
 	Rate     int // keys per second at most; 0: as fast as the server takes them
 	Progress func(done int64)
@@ -54,10 +56,19 @@ type Place struct {
 	Expires int64
 }
 
-// Report says what became of the keys. The figures add up to Keys.
+// Report says what became of the keys, in all and by entry.
 type Report struct {
+	Counts
+	Entries map[int]*Counts `json:"-"` // by Record.Entry
+
+	Reasons []Named `json:"reasons,omitempty"` // of the first keys that were left or refused
+	More    int64   `json:"more_reasons,omitempty"`
+}
+
+// Counts are the keys of a report. The figures add up to Keys.
+type Counts struct {
 	Keys     int64 `json:"keys"`     // that were given
-	Restored int64 `json:"restored"` // written
+	Restored int64 `json:"restored"` // written; in a plan: to be written
 	Same     int64 `json:"same"`     // were there with the same value and expiry
 	Existing int64 `json:"existing"` // were there and were left
 	Expired  int64 `json:"expired"`  // had expired before they could be restored
@@ -65,9 +76,8 @@ type Report struct {
 	Refused  int64 `json:"refused"`  // that the server did not take
 	Unknown  int64 `json:"unknown"`  // whose writing was interrupted
 
-	Bytes   int64   `json:"bytes"`             // of keys and values that were written
-	Reasons []Named `json:"reasons,omitempty"` // of the first keys that were left or refused
-	More    int64   `json:"more_reasons,omitempty"`
+	Replaces int64 `json:"replaces,omitempty"` // in a plan: of Restored, those that are there now
+	Bytes    int64 `json:"bytes"`              // of keys and values that were written
 }
 
 // Named is a key that was not restored, and why.
@@ -143,7 +153,8 @@ type job struct {
 type record struct {
 	archive.Record
 	Place
-	doubt bool // it was sent, and the reply was lost
+	doubt    bool // it was sent, and the reply was lost
+	replaces bool // it is there, and is to be replaced
 }
 
 // Bounds of a batch.
@@ -231,9 +242,13 @@ func (r *restore) place(rec *archive.Record) (Place, bool) {
 	}
 	if !rec.More {
 		r.mu.Lock()
-		r.report.Keys++
+		r.add(rec.Entry, func(c *Counts) {
+			c.Keys++
+			if err != nil {
+				c.Left++
+			}
+		})
 		if err != nil {
-			r.report.Left++
 			r.name(rec.Key, rec.DB, err.Error())
 		}
 		r.mu.Unlock()
@@ -243,6 +258,18 @@ func (r *restore) place(rec *archive.Record) (Place, bool) {
 	}
 	p.Key = append([]byte(nil), p.Key...)
 	return p, true
+}
+
+// add changes the counts of all and of an entry.
+func (r *restore) add(entry int, change func(*Counts)) {
+	if r.report.Entries == nil {
+		r.report.Entries = map[int]*Counts{}
+	}
+	if r.report.Entries[entry] == nil {
+		r.report.Entries[entry] = &Counts{}
+	}
+	change(&r.report.Counts)
+	change(r.report.Entries[entry])
 }
 
 // name notes why a key was not restored.
@@ -260,7 +287,7 @@ func (r *restore) lost(records []record) {
 	defer r.mu.Unlock()
 	for i := range records {
 		if !records[i].More {
-			r.report.Unknown++
+			r.add(records[i].Entry, func(c *Counts) { c.Unknown++ })
 		}
 	}
 }
@@ -281,15 +308,19 @@ const (
 func (r *restore) count(rec *record, what outcome, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := &r.report
-	*[...]*int64{restored: &p.Restored, same: &p.Same, existing: &p.Existing, expired: &p.Expired, refused: &p.Refused, unknown: &p.Unknown}[what]++
-	if what == restored {
-		p.Bytes += int64(len(rec.Place.Key) + len(rec.Payload))
-	}
+	r.add(rec.Entry, func(c *Counts) {
+		*[...]*int64{restored: &c.Restored, same: &c.Same, existing: &c.Existing, expired: &c.Expired, refused: &c.Refused, unknown: &c.Unknown}[what]++
+		if what == restored {
+			c.Bytes += int64(len(rec.Place.Key) + len(rec.Payload))
+		}
+		if rec.replaces {
+			c.Replaces++
+		}
+	})
 	if reason != "" {
 		r.name(rec.Place.Key, rec.Place.DB, reason)
 	}
-	if r.Progress != nil {
+	if p := &r.report; r.Progress != nil {
 		r.Progress(p.Restored + p.Same + p.Existing + p.Expired + p.Refused)
 	}
 }

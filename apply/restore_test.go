@@ -181,6 +181,13 @@ func same(t testing.TB, want, got map[string]string) {
 
 func adds(t testing.TB, r apply.Report) {
 	t.Helper()
+	var sum apply.Counts
+	for _, c := range r.Entries {
+		sum.Keys, sum.Restored, sum.Existing = sum.Keys+c.Keys, sum.Restored+c.Restored, sum.Existing+c.Existing
+	}
+	if sum.Keys != r.Keys || sum.Restored != r.Restored || sum.Existing != r.Existing {
+		t.Errorf("the entries do not add up: %+v", r)
+	}
 	if r.Keys != r.Restored+r.Same+r.Existing+r.Expired+r.Left+r.Refused+r.Unknown {
 		t.Errorf("the report does not add up: %+v", r)
 	}
@@ -237,11 +244,20 @@ func TestExisting(t *testing.T) {
 	for mode, want := range map[apply.Existing]string{apply.Fail: "live", apply.Skip: "live", apply.Replace: "archived", apply.Different: "archived"} {
 		to.Do("FLUSHALL")
 		to.Do("SET", "a", "live")
+		plan, err := apply.Restore(t.Context(), clients, records(file), apply.RestoreOptions{Existing: mode, Plan: true})
+		must(t, err)
+		adds(t, plan)
+		if to.Do("DBSIZE").(int64) != 1 || to.Do("GET", "a") != "live" {
+			t.Errorf("%s: a plan changed something", mode)
+		}
 		r, err := apply.Restore(t.Context(), clients, records(file), apply.RestoreOptions{Existing: mode})
 		must(t, err)
 		adds(t, r)
 		if got := to.Do("GET", "a"); got != want {
 			t.Errorf("%s: %v, not %s: %+v", mode, got, want, r)
+		}
+		if plan.Restored != r.Restored || plan.Existing != r.Existing || plan.Replaces != map[bool]int64{true: 1}[want == "archived"] {
+			t.Errorf("%s: planned %+v, done %+v", mode, plan, r)
 		}
 		if (len(r.Reasons) > 0) != (mode == apply.Fail) {
 			t.Errorf("%s: %+v", mode, r)

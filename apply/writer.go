@@ -53,6 +53,15 @@ func (w *writer) job(ctx context.Context, j *job) error {
 			return err
 		}
 		whole = nil
+		if w.Plan {
+			if !rec.More {
+				if err := w.whole(ctx, j.target, []*record{rec}); err != nil {
+					w.lost(j.records[i+1:])
+					return err
+				}
+			}
+			continue
+		}
 		if err := w.part(ctx, j.target, rec); err != nil {
 			w.lost(j.records[i+1:])
 			return err
@@ -104,6 +113,9 @@ func pause(ctx context.Context, attempt int) bool {
 // attempt sends a batch once. It returns what must be sent again, and the last reason.
 func (w *writer) attempt(ctx context.Context, t *target, records []*record) (again []*record, last error) {
 	send, err := w.needed(ctx, t, records)
+	if err == nil && w.Plan {
+		err = w.there(ctx, t, send)
+	}
 	if err != nil {
 		return records, err
 	}
@@ -117,6 +129,8 @@ func (w *writer) attempt(ctx context.Context, t *target, records []*record) (aga
 			w.count(rec, expired, "")
 		case reason != "":
 			w.count(rec, refused, reason)
+		case w.Plan:
+			w.planned(rec)
 		default:
 			kept = append(kept, rec)
 			commands = append(commands, w.command(t, rec, payload))
@@ -142,6 +156,36 @@ func (w *writer) attempt(ctx context.Context, t *target, records []*record) (aga
 		}
 	}
 	return again, last
+}
+
+// there marks the records whose keys are there, for a plan.
+func (w *writer) there(ctx context.Context, t *target, records []*record) error {
+	commands := make(rueidis.Commands, len(records))
+	for i, rec := range records {
+		commands[i] = t.client.Raw().B().Exists().Key(string(rec.Place.Key)).Build()
+	}
+	for i, reply := range t.client.Raw().DoMulti(ctx, commands...) {
+		n, err := reply.AsInt64()
+		if err != nil {
+			return err
+		}
+		records[i].replaces = n > 0
+	}
+	return nil
+}
+
+// planned counts what would become of a record.
+func (w *writer) planned(rec *record) {
+	switch {
+	case rec.replaces && w.Existing == Fail:
+		rec.replaces = false
+		w.count(rec, existing, "it is there already")
+	case rec.replaces && w.Existing == Skip:
+		rec.replaces = false
+		w.count(rec, existing, "")
+	default:
+		w.count(rec, restored, "")
+	}
 }
 
 // command is the RESTORE of a record.
@@ -199,6 +243,9 @@ const footer = 10
 
 // payload is what RESTORE takes for a record, or why the server cannot take it.
 func (t *target) payload(rec *record) (payload, reason string) {
+	if rec.Form != archive.Dump {
+		return "", ""
+	}
 	body, version, err := rdb.Rewrite(rec.Payload, rec.RDB, t.rdb)
 	if err != nil {
 		return "", err.Error()

@@ -62,6 +62,7 @@ type Selection struct {
 
 // target is what an item of the matcher is.
 type target struct {
+	key    *keyspace.Key
 	entry  int // Undeclared for foreign and owned globs, and old names
 	wanted bool
 	must   []must
@@ -95,7 +96,7 @@ func Compile(ks *keyspace.Keyspace, r Request) (*Selection, error) {
 	for i := range items {
 		t := target{entry: Undeclared, wanted: !r.Undeclared || of[i].Owned != nil}
 		if k := of[i].Key; k != nil {
-			t.entry = index[k.Entry]
+			t.key, t.entry = k, index[k.Entry]
 			t.must, t.wanted = conditions(k.Pattern, r.Where)
 			t.wanted = t.wanted && !r.Undeclared && meant(k.Entry, r)
 		}
@@ -182,20 +183,26 @@ func (s *Selection) compileGlobs(globs []string) error {
 // Of says whether a key is meant, and which entry declares it: its place in Names, or
 // Undeclared.
 func (s *Selection) Of(key []byte) (entry int, ok bool) {
+	entry, _, ok = s.Find(key)
+	return entry, ok
+}
+
+// Find is Of that also gives the declared key; nil if none declares it.
+func (s *Selection) Find(key []byte) (entry int, declared *keyspace.Key, ok bool) {
 	id := s.matcher.Match(key, &s.seen)
 	t := target{entry: Undeclared, wanted: true}
 	if id != match.None {
 		t = s.targets[id]
 	}
 	if !t.wanted || t.entry == Undeclared && !s.all {
-		return t.entry, false
+		return t.entry, t.key, false
 	}
 	for _, m := range t.must {
 		if string(s.seen.Of(key, m.capture)) != m.value {
-			return t.entry, false
+			return t.entry, t.key, false
 		}
 	}
-	return t.entry, s.globs == nil || s.globs.Match(key, nil) != match.None
+	return t.entry, t.key, s.globs == nil || s.globs.Match(key, nil) != match.None
 }
 
 // Names are the names of all entries.
@@ -267,4 +274,19 @@ func escape(text string) string {
 		out.WriteByte(text[i])
 	}
 	return out.String()
+}
+
+// Momentary reports whether a key only makes sense in its moment: who holds or waits
+// for a lock, which processes work, who loads or sweeps. Restored later, it would speak
+// of processes that are gone.
+func Momentary(k *keyspace.Key) bool {
+	roles, ok := momentary[k.Entry.Construct]
+	return k.Role == "pressure" || ok && slices.Contains(roles, k.Role)
+}
+
+var momentary = map[keyspace.Construct][]string{
+	keyspace.Lock:   {"", "waiters", "shared"},
+	keyspace.Queue:  {"workers"},
+	keyspace.Cache:  {"fill"},
+	keyspace.Entity: {"sweep"},
 }

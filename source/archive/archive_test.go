@@ -103,7 +103,7 @@ func TestWrittenIsRead(t *testing.T) {
 		}
 		keys := int64(0)
 		for _, r := range in {
-			if r.Part == 0 {
+			if !r.More {
 				keys++
 			}
 		}

@@ -12,6 +12,11 @@ import (
 // Index says where the records of each entry are.
 type Index struct {
 	Entries []EntryIndex `json:"entries"` // as in Meta.Entries, and after them the undeclared keys
+
+	// Torn are keys that were written to each time they were read in parts: what the
+	// archive has of them never was their value. Of very many the first are named.
+	Torn     int64    `json:"torn,omitempty"`
+	TornKeys [][]byte `json:"torn_keys,omitempty"`
 }
 
 // EntryIndex is what an archive has of one entry.

@@ -90,6 +90,16 @@ func (w *Writer) Add(r *Record) error {
 	return nil
 }
 
+// maxTorn bounds Index.TornKeys.
+const maxTorn = 1000
+
+// Tear notes in the index that what was added of a key never was its value.
+func (w *Writer) Tear(key []byte) {
+	if w.index.Torn++; w.index.Torn <= maxTorn {
+		w.index.TornKeys = append(w.index.TornKeys, append([]byte(nil), key...))
+	}
+}
+
 func (w *Writer) entry(i int) *EntryIndex {
 	if i == Undeclared {
 		i = len(w.index.Entries) - 1
@@ -99,7 +109,7 @@ func (w *Writer) entry(i int) *EntryIndex {
 
 // count adds a record to the figures of its entry.
 func (e *EntryIndex) count(r *Record, encoded []byte) {
-	if r.Part == 0 {
+	if !r.More {
 		e.Keys++
 	}
 	e.Bytes += int64(len(r.Key) + len(r.Payload))

@@ -1,0 +1,115 @@
+package command
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/spf13/cobra"
+)
+
+// selecting are the flags that say which keys are meant.
+type selecting struct {
+	entries    []string
+	owners     []string
+	globs      []string
+	where      []string
+	undeclared bool
+}
+
+// selectionHelp explains them.
+const selectionHelp = `Which keys: --entry and --owner name entries of the declaration (their derived keys
+belong to them), --match is a glob, and --where issue=123 means every key whose
+placeholder issue is exactly 123, whatever its entry. They narrow each other;
+without any, all keys are meant. The declaration is only needed where a flag names
+something of it; without one all keys are undeclared.`
+
+func (s *selecting) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringSliceVarP(&s.entries, "entry", "e", nil, "these entries only")
+	f.StringSliceVar(&s.owners, "owner", nil, "entries of these owners only")
+	f.StringArrayVar(&s.globs, "match", nil, "keys that match this glob only (again: or this one)")
+	f.StringArrayVar(&s.where, "where", nil, "keys whose placeholder has this value only, as in issue=123 (again: and this one)")
+	f.BoolVar(&s.undeclared, "undeclared", false, "only keys that no entry declares and that are not foreign")
+}
+
+// asked is what was asked for, in words that an archive keeps.
+func (s *selecting) asked() (out []string) {
+	for _, part := range []struct {
+		flag   string
+		values []string
+	}{{"entry", s.entries}, {"owner", s.owners}, {"match", s.globs}, {"where", s.where}} {
+		for _, v := range part.values {
+			out = append(out, "--"+part.flag+" "+v)
+		}
+	}
+	if s.undeclared {
+		out = append(out, "--undeclared")
+	}
+	return out
+}
+
+// selection compiles the flags against the declaration, which is nil where there is
+// none and none is needed.
+func (a *app) selection(s *selecting) (*selection.Selection, *keyspace.Keyspace, error) {
+	request := selection.Request{Entries: s.entries, Owners: s.owners, Globs: s.globs, Undeclared: s.undeclared}
+	for _, text := range s.where {
+		c, err := selection.ParseCondition(text)
+		if err != nil {
+			return nil, nil, refusedSelection(err)
+		}
+		request.Where = append(request.Where, c)
+	}
+	ks, err := a.perhapsKeyspace(len(s.entries)+len(s.owners)+len(s.where) > 0 || s.undeclared)
+	if err != nil {
+		return nil, nil, err
+	}
+	sel, err := selection.Compile(ks, request)
+	return sel, ks, refusedSelection(err)
+}
+
+func refusedSelection(err error) error {
+	var refused *selection.Error
+	if errors.As(err, &refused) {
+		return usage(refused.Hint, "%s", refused.What)
+	}
+	return err
+}
+
+// perhapsKeyspace loads the declaration if there is one, or must be one.
+func (a *app) perhapsKeyspace(needed bool) (*keyspace.Keyspace, error) {
+	d, _, err := a.usable()
+	switch {
+	case err == nil:
+		return d.Keyspace, nil
+	case needed || a.file != "" || !isNoDeclaration(err):
+		return nil, err
+	}
+	return nil, nil
+}
+
+// entryName is the name of an entry of a selection, for reports.
+func entryName(names []string, entry int) string {
+	if entry == selection.Undeclared {
+		return undeclaredName
+	}
+	return names[entry]
+}
+
+// undeclaredName is what reports call keys that no entry declares.
+const undeclaredName = "(undeclared)"
+
+// sortedBy gives indices in the order of what less says.
+func sortedBy(n int, compare func(a, b int) int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	slices.SortStableFunc(out, compare)
+	return out
+}
+
+// shortList joins a few words, and says how many more there are.
+func shortList(words []string) string { return strings.Join(words, ", ") }
