@@ -52,3 +52,14 @@ type StreamPending struct {
 	Idle       int64  `json:"idle"` // milliseconds
 	Deliveries int64  `json:"deliveries"`
 }
+
+// Shard is a server that values were read from, as it was when that began.
+type Shard struct {
+	Address string `json:"address"`
+	Brand   string `json:"brand"`   // redis or valkey
+	Version string `json:"version"` // of the server
+	RunID   string `json:"run_id,omitempty"`
+	ReplID  string `json:"replication_id,omitempty"`
+	Replica bool   `json:"replica,omitempty"` // it is one
+	Keys    int64  `json:"keys"`
+}

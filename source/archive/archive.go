@@ -36,6 +36,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/keywright/keywright/source"
 )
 
 // Magic begins each archive. The digit is the version of the format: a program
@@ -69,19 +71,8 @@ type Meta struct {
 	Declaration string      `json:"declaration,omitempty"` // SHA-256 of the declaration, in hex
 	Entries     []string    `json:"entries"`               // names; a record names its entry by its place here
 	Selection   []string    `json:"selection,omitempty"`   // what was asked for; empty: everything
-	Shards      []Shard     `json:"shards"`
+	Shards      []source.Shard `json:"shards"`
 	Base        string      `json:"base,omitempty"` // ID of the archive that this one adds to
-}
-
-// Shard is a server that values were read from.
-type Shard struct {
-	Address string `json:"address"`
-	Brand   string `json:"brand"`   // redis or valkey
-	Version string `json:"version"` // of the server
-	RunID   string `json:"run_id,omitempty"`
-	ReplID  string `json:"replication_id,omitempty"`
-	Offset  int64  `json:"replication_offset,omitempty"`
-	Keys    int64  `json:"keys"` // of the server when the archive was begun
 }
 
 // Undeclared is the entry of a record whose key no entry declares.

@@ -15,7 +15,7 @@ import (
 )
 
 var meta = archive.Meta{ID: "00", Tool: "test", Taken: time.UnixMilli(1_700_000_000_000).UTC(), Consistency: archive.PerKey, Entries: []string{"user", "session"},
-	Shards: []archive.Shard{{Address: "localhost:6379", Brand: "redis", Version: "7.0.15", Keys: 3}}}
+	Shards: []source.Shard{{Address: "localhost:6379", Brand: "redis", Version: "7.0.15", Keys: 3}}}
 
 func must(t interface{ Fatal(...any) }, err error) {
 	if err != nil {

@@ -237,3 +237,6 @@ func (w *Writer) Close() (Index, error) {
 
 // Offset is how many bytes were written.
 func (w *Writer) Offset() int64 { return w.offset }
+
+// Written is the index of what was added so far, for reports: it is not in the file.
+func (w *Writer) Written() Index { return w.index }

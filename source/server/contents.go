@@ -21,6 +21,10 @@ type ContentsRequest struct {
 	Wants    func(name []byte) bool // asked by one goroutine at a time; nil: all
 	Largest  int64                  // bytes (MEMORY USAGE) of a value that is read in one step; 0: 512 KiB
 	Progress func(source.Progress)
+
+	// Begin is called once, before the first content: with the servers that are read,
+	// and the time by the clock of the first. nil: not at all.
+	Begin func(shards []source.Shard, now time.Time) error
 }
 
 // largest is what is read in one step unless the request says otherwise: DUMP of
@@ -71,6 +75,15 @@ func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([
 		return source.Summary{}, err
 	}
 	defer t.close()
+	if req.Begin != nil {
+		now, err := t.shards[0].conn.clock(ctx)
+		if err == nil {
+			err = req.Begin(t.describeShards(), now)
+		}
+		if err != nil {
+			return source.Summary{}, err
+		}
+	}
 	run := newRun(s, source.Request{Match: req.Match, Progress: req.Progress}, t, nil, started)
 	run.wanted, run.contents = req, each
 	run.pace = newPacer(s.options.Rate)
@@ -81,6 +94,30 @@ func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([
 		return sum, ctx.Err()
 	}
 	return sum, err
+}
+
+// describeShards are the servers that are read.
+func (t *topology) describeShards() []source.Shard {
+	var out []source.Shard
+	for _, s := range t.shards {
+		out = append(out, source.Shard{Address: s.address, Brand: s.before.brand, Version: s.before.version, RunID: s.before.runID, ReplID: s.before.replID, Replica: s.replica, Keys: s.before.keys})
+	}
+	return out
+}
+
+// clock is the server's time.
+func (l *link) clock(ctx context.Context) (time.Time, error) {
+	reply, err := l.ask(ctx, "TIME")
+	if err != nil {
+		return time.Time{}, err
+	}
+	pair, _ := reply.([]any)
+	if len(pair) != 2 {
+		return time.Time{}, connect.Explain(l.address, &wire.ProtocolError{Got: fmt.Sprintf("%T", reply), Want: "the two of TIME"})
+	}
+	seconds, err1 := strconv.ParseInt(fmt.Sprint(pair[0]), 10, 64)
+	micros, err2 := strconv.ParseInt(fmt.Sprint(pair[1]), 10, 64)
+	return time.Unix(seconds, micros*1000).UTC(), errors.Join(err1, err2)
 }
 
 // contentWalk is a walk that reads whole values.

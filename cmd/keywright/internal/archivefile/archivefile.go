@@ -92,6 +92,9 @@ func (f *File) Finish() error {
 // it is good as far as it goes.
 func (f *File) Abandon() error { return errors.Join(f.Sync(), f.Close()) }
 
+// Remove closes the file and removes it: nothing was written.
+func (f *File) Remove() error { return errors.Join(f.Close(), os.Remove(f.path+Part)) }
+
 // Open opens an archive by its index.
 func Open(path string) (*archive.Archive, io.Closer, error) {
 	f, err := os.Open(path)

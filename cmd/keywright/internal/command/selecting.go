@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
@@ -51,8 +50,8 @@ func (s *selecting) asked() (out []string) {
 	return out
 }
 
-// selection compiles the flags against the declaration, which is nil where there is
-// none and none is needed.
+// selection compiles the flags against the declaration, an empty one where there is
+// none.
 func (a *app) selection(s *selecting) (*selection.Selection, *keyspace.Keyspace, error) {
 	request := selection.Request{Entries: s.entries, Owners: s.owners, Globs: s.globs, Undeclared: s.undeclared}
 	for _, text := range s.where {
@@ -62,7 +61,7 @@ func (a *app) selection(s *selecting) (*selection.Selection, *keyspace.Keyspace,
 		}
 		request.Where = append(request.Where, c)
 	}
-	ks, err := a.perhapsKeyspace(len(s.entries)+len(s.owners)+len(s.where) > 0 || s.undeclared)
+	ks, err := a.declaredOrNot()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,18 +77,6 @@ func refusedSelection(err error) error {
 	return err
 }
 
-// perhapsKeyspace loads the declaration if there is one, or must be one.
-func (a *app) perhapsKeyspace(needed bool) (*keyspace.Keyspace, error) {
-	d, _, err := a.usable()
-	switch {
-	case err == nil:
-		return d.Keyspace, nil
-	case needed || a.file != "" || !isNoDeclaration(err):
-		return nil, err
-	}
-	return nil, nil
-}
-
 // entryName is the name of an entry of a selection, for reports.
 func entryName(names []string, entry int) string {
 	if entry == selection.Undeclared {
@@ -101,15 +88,5 @@ func entryName(names []string, entry int) string {
 // undeclaredName is what reports call keys that no entry declares.
 const undeclaredName = "(undeclared)"
 
-// sortedBy gives indices in the order of what less says.
-func sortedBy(n int, compare func(a, b int) int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	slices.SortStableFunc(out, compare)
-	return out
-}
-
-// shortList joins a few words, and says how many more there are.
-func shortList(words []string) string { return strings.Join(words, ", ") }
+// shortList joins reasons.
+func shortList(words []string) string { return strings.Join(words, "; ") }

@@ -1,0 +1,343 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) archiveCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "archive",
+		Short: "Look at the files that backup writes",
+		Long: `An archive holds keys with their values and expiries, in blocks by entry, each
+with a checksum. A file that was cut is readable up to its last whole block; it is
+never called complete.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return a.unknownCommand(c, args[0])
+			}
+			return c.Help()
+		},
+	}
+	c.AddCommand(a.archiveInfoCommand(), a.archiveVerifyCommand(), a.archiveListCommand())
+	return c
+}
+
+func oneArchive(c *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return usage("name the file: `"+c.CommandPath()+" FILE`", "%s takes one archive", c.CommandPath())
+	}
+	return nil
+}
+
+// archiveReport is what an archive says of itself; its JSON names are stable.
+type archiveReport struct {
+	File     string         `json:"file"`
+	Complete bool           `json:"complete"`
+	Problem  string         `json:"problem,omitempty"` // why it is not complete
+	Verified bool           `json:"verified"`          // every byte was read
+	Archive  string         `json:"archive"`
+	Tool     string         `json:"tool"`
+	Taken    time.Time      `json:"taken"`
+	Moment   string         `json:"consistency"`
+	Chosen   []string       `json:"selection,omitempty"`
+	Shards   []source.Shard `json:"shards"`
+	Keys     int64          `json:"keys"`
+	Bytes    int64          `json:"bytes"`
+	Size     int64          `json:"file_bytes"`
+	Torn     int64          `json:"torn,omitempty"`
+	TornKeys []string       `json:"torn_keys,omitempty"`
+	Entries  []archivePart  `json:"entries"`
+}
+
+func (a *app) archiveInfoCommand() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "info FILE",
+		Short: "Say where an archive is from and what is in it",
+		Long: `Reads the header, the index and the footer of an archive: three reads, whatever its
+size. It does not read the values; verify does.
+
+Exit codes: 0 shown, 2 usage or no archive, 5 the archive is not whole.`,
+		Example: "  keywright archive info all.kwa",
+		Args:    oneArchive,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := oneOf("output", output, "table", "json"); err != nil {
+				return err
+			}
+			r, err := inspected(args[0])
+			if err != nil {
+				return err
+			}
+			return a.showArchive(r, output)
+		},
+	}
+	outputs(c, &output, "table", "json")
+	return c
+}
+
+func (a *app) archiveVerifyCommand() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "verify FILE",
+		Short: "Read all of an archive and check every checksum",
+		Long: `Reads every block and every record of an archive, and holds the counts and digests
+of its index against them. It holds one block in memory.
+
+Exit codes: 0 whole, 2 usage or no archive, 5 the archive is cut or damaged: the
+report says how far it is good.`,
+		Example: "  keywright archive verify all.kwa",
+		Args:    oneArchive,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := oneOf("output", output, "table", "json"); err != nil {
+				return err
+			}
+			r, err := verified(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.showArchive(r, output)
+		},
+	}
+	outputs(c, &output, "table", "json")
+	return c
+}
+
+func newArchiveReport(file string, size int64, m archive.Meta, index *archive.Index) *archiveReport {
+	r := &archiveReport{File: file, Archive: m.ID, Tool: m.Tool, Taken: m.Taken, Moment: string(m.Consistency), Chosen: m.Selection, Shards: append([]source.Shard{}, m.Shards...), Size: size, Entries: partsOf(index), Torn: index.Torn}
+	r.Keys, r.Bytes = index.Totals()
+	for _, k := range index.TornKeys {
+		r.TornKeys = append(r.TornKeys, finding.Key(k))
+	}
+	return r
+}
+
+// inspected reads what an archive says of itself. Of one that is not whole it reads
+// what is good.
+func inspected(path string) (*archiveReport, error) {
+	f, closer, err := archivefile.Open(path)
+	if err != nil {
+		return verified(context.Background(), path)
+	}
+	defer closer.Close()
+	r := newArchiveReport(path, sizeOf(path), f.Meta, &f.Index)
+	r.Complete = true
+	return r, nil
+}
+
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// verified reads all of an archive.
+func verified(ctx context.Context, path string) (*archiveReport, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usage("name the file that backup wrote", "%v", err)
+	}
+	defer f.Close()
+	meta, index, err := archive.Verify(&cancelled{ctx, bufio.NewReaderSize(f, 1<<20)}, archivefile.Codecs()...)
+	if errors.Is(err, archive.ErrNotArchive) || errors.Is(err, archive.ErrNewer) {
+		return nil, usage("an archive is what `keywright backup` writes", "%s: %v", path, err)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	r := newArchiveReport(path, sizeOf(path), meta, &index)
+	if r.Verified, r.Complete = true, err == nil; err != nil {
+		r.Problem = err.Error()
+	}
+	return r, nil
+}
+
+// cancelled is a reader that ends with a context.
+type cancelled struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (c *cancelled) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.in.Read(p)
+}
+
+func (a *app) showArchive(r *archiveReport, output string) error {
+	var err error
+	if output == "json" {
+		err = a.json(r)
+	} else {
+		err = a.printArchive(r)
+	}
+	if err == nil && !r.Complete {
+		err = &exit{code: exitPartial}
+	}
+	return err
+}
+
+func (a *app) printArchive(r *archiveReport) error {
+	a.tell("%s, written by %s on %s", r.Archive, finding.Printable(r.Tool), r.Taken.Format(time.RFC3339))
+	for _, s := range r.Shards {
+		a.tell("from %s %s at %s (%s)", finding.Printable(s.Brand), finding.Printable(s.Version), finding.Printable(s.Address), terminal.Plural(s.Keys, "key"))
+	}
+	for _, s := range r.Chosen {
+		a.tell("chosen by %s", finding.Printable(s))
+	}
+	a.tell("")
+	if err := a.printParts(r.Entries); err != nil {
+		return err
+	}
+	if r.Moment == string(archive.PerKey) {
+		a.tell("values are those of their own moment each")
+	}
+	for _, k := range r.TornKeys {
+		a.tell("%s was written to each time it was read in parts", k)
+	}
+	if more := r.Torn - int64(len(r.TornKeys)); more > 0 {
+		a.tell("and %s more", terminal.Plural(more, "key"))
+	}
+	what := fmt.Sprintf("%s (%s), %s on disk", terminal.Plural(r.Keys, "key"), terminal.Bytes(r.Bytes), terminal.Bytes(r.Size))
+	switch {
+	case !r.Complete:
+		a.tell("%s", a.out.Paint(terminal.Red, "NOT WHOLE: "+finding.Printable(r.Problem)))
+		a.tell("good so far: %s", what)
+	case r.Verified:
+		a.tell("%s", a.out.Paint(terminal.Green, "Whole, every checksum is right: "+what+"."))
+	default:
+		a.tell("Whole by its footer: %s. `keywright archive verify` reads the values too.", what)
+	}
+	return nil
+}
+
+// listing are the flags of archive ls.
+type listing struct {
+	selecting
+	output string
+}
+
+func (a *app) archiveListCommand() *cobra.Command {
+	var o listing
+	c := &cobra.Command{
+		Use:   "ls FILE",
+		Short: "List the keys of an archive",
+		Long: `Lists the keys of an archive with entry, database, type and expiry. Only the blocks
+of the entries that are asked for are read.
+
+` + selectionHelp + `
+
+Exit codes: 0 listed, 2 usage or no archive, 5 the archive is not whole.`,
+		Example: `  keywright archive ls all.kwa --entry user
+  keywright archive ls all.kwa --where issue=123 -o json`,
+		Args: oneArchive,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := oneOf("output", o.output, "table", "json", "names"); err != nil {
+				return err
+			}
+			return a.archiveList(c.Context(), args[0], &o)
+		},
+	}
+	o.selecting.flags(c)
+	outputs(c, &o.output, "table", "json", "names")
+	return c
+}
+
+// archiveKey is a key of an archive, a line of JSON each.
+type archiveKey struct {
+	Key     any        `json:"key"`
+	Entry   string     `json:"entry,omitempty"`
+	DB      int        `json:"db"`
+	Type    string     `json:"type"`
+	Expires *time.Time `json:"expires,omitempty"`
+	Bytes   int        `json:"bytes"`
+}
+
+func (a *app) archiveList(ctx context.Context, path string, o *listing) error {
+	sel, _, err := a.selection(&o.selecting)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return usage("name the file that backup wrote", "%v", err)
+	}
+	defer f.Close()
+	r, err := archive.NewReader(&cancelled{ctx, f}, archivefile.Codecs()...)
+	if err != nil {
+		return usage("an archive is what `keywright backup` writes", "%s: %v", path, err)
+	}
+	out := bufio.NewWriter(a.out.Raw())
+	n := int64(0)
+	for {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			_ = out.Flush()
+			return &exit{exitPartial, fmt.Sprintf("%s: %v", path, err), "the keys above are good"}
+		}
+		entry, ok := sel.Of(rec.Key)
+		if !ok || rec.More {
+			continue
+		}
+		n++
+		if err := a.listKey(out, o.output, rec, entryOrNone(sel.Names(), entry)); err != nil {
+			return err
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	a.say("%s", terminal.Plural(n, "key"))
+	return nil
+}
+
+func entryOrNone(names []string, entry int) string {
+	if entry < 0 {
+		return ""
+	}
+	return names[entry]
+}
+
+// listKey writes one key in a form of output.
+func (a *app) listKey(out *bufio.Writer, form string, rec *archive.Record, entry string) (err error) {
+	switch form {
+	case "names":
+		_, err = out.Write(append(rec.Key, 0))
+	case "json":
+		k := archiveKey{Key: finding.JSONKey(rec.Key), Entry: entry, DB: rec.DB, Type: rec.Kind.String(), Bytes: len(rec.Payload)}
+		if rec.Expires > 0 {
+			at := time.UnixMilli(rec.Expires).UTC()
+			k.Expires = &at
+		}
+		var line []byte
+		if line, err = json.Marshal(k); err == nil {
+			_, err = out.Write(append(line, '\n'))
+		}
+	default:
+		expires := "never expires"
+		if rec.Expires > 0 {
+			expires = "expires " + time.UnixMilli(rec.Expires).UTC().Format(time.RFC3339)
+		}
+		_, err = fmt.Fprintf(out, "%s  %s  db %d  %s  %s\n", finding.Key(rec.Key), rec.Kind, rec.DB, expires, entry)
+	}
+	return err
+}

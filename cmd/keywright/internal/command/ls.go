@@ -1,0 +1,148 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/source"
+	"github.com/spf13/cobra"
+)
+
+// lsing are the flags of ls.
+type lsing struct {
+	selecting
+	sourcing
+	limit  int64
+	output string
+}
+
+func (a *app) lsCommand() *cobra.Command {
+	var o lsing
+	c := &cobra.Command{
+		Use:   "ls [snapshot file | - | URL]",
+		Short: "List keys with entry, type, TTL, size and database",
+		Long: `Lists the keys of a server or a snapshot as they come, in no order.
+
+` + selectionHelp + `
+
+` + sourceHelp + `
+
+With -o names it prints the bare names, each with a NUL byte after it, for
+xargs -0. -o json prints one object a line.
+
+Exit codes: 0 listed, 2 usage or a bad file, 3 the server cannot be reached, 4 the
+server refuses, 5 incomplete, 130 interrupted.`,
+		Example: `  keywright ls --entry user
+  keywright ls --where issue=123
+  keywright ls --undeclared -o names | xargs -0 -n1 echo`,
+		Args: oneSource,
+		RunE: func(c *cobra.Command, args []string) error {
+			o.name = append(args, "")[0]
+			if err := oneOf("output", o.output, "table", "json", "names"); err != nil {
+				return err
+			}
+			return a.ls(c.Context(), &o)
+		},
+	}
+	a.serverFlags(c)
+	o.selecting.flags(c)
+	o.sourcing.flags(c)
+	outputs(c, &o.output, "table", "json", "names")
+	c.Flags().Int64Var(&o.limit, "limit", 0, "stop after so many keys (0: all)")
+	return c
+}
+
+// listedKey is a line of ls -o json; its names are stable.
+type listedKey struct {
+	Key   finding.JSONKey `json:"key"`
+	Entry string          `json:"entry,omitempty"`
+	DB    int             `json:"db"`
+	Type  string          `json:"type"`
+	TTL   *float64        `json:"ttl_seconds,omitempty"` // none: never expires
+	Bytes int64           `json:"bytes,omitempty"`
+}
+
+var errLimit = errors.New("the limit is reached")
+
+func (a *app) ls(ctx context.Context, o *lsing) error {
+	if o.limit < 0 {
+		return usage("write --limit 100", "--limit cannot be negative")
+	}
+	sel, _, err := a.selection(&o.selecting)
+	if err != nil {
+		return err
+	}
+	src, req, done, err := a.source(&o.sourcing)
+	if err != nil {
+		return err
+	}
+	defer done()
+	req.Match = sel.Glob()
+	out := bufio.NewWriterSize(a.out.Raw(), 64<<10)
+	listed := int64(0)
+	sum, err := src.Scan(ctx, req, func(batch []source.Key) error {
+		for i := range batch {
+			k := &batch[i]
+			entry, ok := sel.Of(k.Name)
+			if !ok {
+				continue
+			}
+			if err := a.lsKey(out, o.output, k, entryOrNone(sel.Names(), entry)); err != nil {
+				return err
+			}
+			if listed++; listed == o.limit {
+				return errLimit
+			}
+		}
+		return out.Flush()
+	})
+	done()
+	if err := errors.Join(out.Flush()); err != nil {
+		return err
+	}
+	if err != nil && !errors.Is(err, errLimit) {
+		return err
+	}
+	cut := ""
+	if errors.Is(err, errLimit) {
+		cut = ", the first that were found: --limit ended the list"
+	}
+	a.say("%s%s", terminal.Plural(listed, "key"), cut)
+	if len(sum.Incomplete) > 0 && cut == "" {
+		return &exit{exitPartial, "not all keys were seen: " + shortList(sum.Incomplete), o.again()}
+	}
+	return nil
+}
+
+// lsKey writes one key in a form of output.
+func (a *app) lsKey(out *bufio.Writer, form string, k *source.Key, entry string) (err error) {
+	switch form {
+	case "names":
+		_, err = out.Write(append(append([]byte(nil), k.Name...), 0))
+	case "json":
+		l := listedKey{Key: k.Name, Entry: entry, DB: k.DB, Type: k.Kind.String(), Bytes: max(k.Bytes, 0)}
+		if k.TTL != source.NoTTL {
+			ttl := k.TTL.Seconds()
+			l.TTL = &ttl
+		}
+		var line []byte
+		if line, err = json.Marshal(l); err == nil {
+			_, err = out.Write(append(finding.EscapeJSON(line), '\n'))
+		}
+	default:
+		ttl, size := "never", ""
+		if k.TTL != source.NoTTL {
+			ttl = terminal.Duration(k.TTL)
+		}
+		if k.Bytes >= 0 {
+			size = terminal.Bytes(k.Bytes)
+		}
+		_, err = fmt.Fprintf(out, "%-48s  %-7s %9s  %9s  db %-2d  %s\n", finding.Key(k.Name), k.Kind, ttl, size, k.DB, entry)
+	}
+	return err
+}

@@ -1,0 +1,392 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/url"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/spf13/cobra"
+)
+
+// restoring are the flags of restore.
+type restoring struct {
+	selecting
+	existing  string
+	ttl       string
+	db        int
+	momentary bool
+	writers   int
+	rate      int
+	apply     bool
+	output    string
+	progress  string
+}
+
+func (a *app) restoreCommand() *cobra.Command {
+	var o restoring
+	c := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Write the keys of an archive to a server",
+		Long: `Says what would become of each key of an archive on a server, and with --apply
+writes them: value and expiry in one step each, a large value under a temporary
+name in its slot first. Running it again changes nothing more, so a run that was
+killed is simply run again.
+
+What is there: --existing fail (an error, nothing of that key is changed), skip,
+replace, or different (replace it if its value or expiry is another one).
+
+When keys expire: --ttl absolute (when they would have; what has expired since is
+left out), remaining (what was left when the archive was made), or declared (the
+default of the entry, for keys that expire at all).
+
+Locks that were held, workers, and who loads or sweeps only make sense in their
+moment: they are left out, unless --momentary is given.
+
+` + selectionHelp + `
+
+Exit codes: 0 planned or restored, 1 some keys were not restored (they are named),
+2 usage or no archive, 3 the server cannot be reached, 4 it refuses, 5 the archive
+is not whole or the server takes no more, 130 interrupted.`,
+		Example: `  keywright restore all.kwa
+  keywright restore all.kwa --apply
+  keywright restore all.kwa --entry user --existing different --apply`,
+		Args: oneArchive,
+		RunE: func(c *cobra.Command, args []string) error { return a.restore(c.Context(), args[0], &o) },
+	}
+	a.serverFlags(c)
+	o.selecting.flags(c)
+	f := c.Flags()
+	f.StringVar(&o.existing, "existing", "fail", "what becomes of keys that are there: fail, skip, replace or different")
+	f.StringVar(&o.ttl, "ttl", "absolute", "when keys expire: absolute, remaining or declared")
+	f.IntVar(&o.db, "to-db", -1, "write into this database (-1: the one that each key was in)")
+	f.BoolVar(&o.momentary, "momentary", false, "restore what only makes sense in its moment, too")
+	f.IntVar(&o.writers, "writers", 4, "how many connections write")
+	f.IntVar(&o.rate, "rate", 0, "keys per second at most (0: as fast as the server takes them)")
+	f.BoolVar(&o.apply, "apply", false, "do it")
+	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
+	outputs(c, &o.output, "table", "json")
+	choices(c, "existing", existingModes...)
+	choices(c, "ttl", ttlModes...)
+	choices(c, "progress", "auto", "plain", "none")
+	return c
+}
+
+var (
+	existingModes = []string{string(apply.Fail), string(apply.Skip), string(apply.Replace), string(apply.Different)}
+	ttlModes      = []string{"absolute", "remaining", "declared"}
+)
+
+// restoreReport is what was restored, or would be; its JSON names are stable.
+type restoreReport struct {
+	File       string         `json:"file"`
+	Archive    string         `json:"archive"`
+	Server     string         `json:"server"`
+	Applied    bool           `json:"applied"`
+	Complete   bool           `json:"complete"` // the whole archive was read
+	Problem    string         `json:"problem,omitempty"`
+	Total      apply.Counts   `json:"total"`
+	Entries    []restoredPart `json:"entries"`
+	Reasons    []reasonedKey  `json:"reasons,omitempty"`
+	More       int64          `json:"more_reasons,omitempty"`
+	ByReason   map[string]int `json:"-"`
+	NotMeant   int64          `json:"not_selected,omitempty"`
+	DurationMS int64          `json:"duration_ms"`
+}
+
+type restoredPart struct {
+	Entry string `json:"entry"`
+	apply.Counts
+}
+
+type reasonedKey struct {
+	Key    finding.JSONKey `json:"key"`
+	DB     int             `json:"db"`
+	Reason string          `json:"reason"`
+}
+
+func (a *app) restore(ctx context.Context, path string, o *restoring) error {
+	err := errors.Join(oneOf("existing", o.existing, existingModes...), oneOf("ttl", o.ttl, ttlModes...), oneOf("output", o.output, "table", "json"), oneOf("progress", o.progress, "auto", "plain", "none"))
+	if err != nil {
+		return err
+	}
+	if o.writers < 1 || o.writers > 64 || o.rate < 0 || o.db < -1 {
+		return usage("see `keywright restore --help`", "--writers takes 1 to 64, --rate and --to-db no negative numbers")
+	}
+	sel, _, err := a.selection(&o.selecting)
+	if err != nil {
+		return err
+	}
+	config, err := a.server()
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return usage("name the file that backup wrote", "%v", err)
+	}
+	defer f.Close()
+	in, err := archive.NewReader(bufio.NewReaderSize(&cancelled{ctx, f}, 1<<20), archivefile.Codecs()...)
+	if err != nil {
+		return usage("an archive is what `keywright backup` writes", "%s: %v", path, err)
+	}
+	r := &restoreRun{restoring: o, app: a, sel: sel, in: in, config: config, clients: map[int]*keywright.Client{}, names: sel.Names()}
+	defer r.close()
+	return r.run(ctx, path)
+}
+
+// restoreRun is one run.
+type restoreRun struct {
+	*restoring
+	*app
+	sel      *selection.Selection
+	in       *archive.Reader
+	config   connect.Config
+	clients  map[int]*keywright.Client
+	names    []string
+	now      int64 // the server's time, Unix milliseconds
+	notMeant int64
+	complete bool
+}
+
+func (r *restoreRun) close() {
+	for _, c := range r.clients {
+		c.Close()
+	}
+}
+
+// client opens a database, once.
+func (r *restoreRun) client(db int) (*keywright.Client, error) {
+	if c := r.clients[db]; c != nil {
+		return c, nil
+	}
+	at, err := withDatabase(r.url, r.Getenv, db)
+	if err != nil {
+		return nil, err
+	}
+	o := r.connect
+	c, err := keywright.Open(context.Background(), at, keywright.Options{CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile, ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: r.Getenv})
+	if err != nil {
+		return nil, aclFailure(err)
+	}
+	r.clients[db] = c
+	return c, nil
+}
+
+// withDatabase is the URL of a server with another database.
+func withDatabase(text string, getenv func(string) string, db int) (string, error) {
+	for _, name := range []string{"KEYWRIGHT_URL", "REDIS_URL"} {
+		if text == "" {
+			text = getenv(name)
+		}
+	}
+	if text == "" {
+		text = connect.DefaultURL
+	}
+	if db == 0 {
+		db = -1
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", usage("see `keywright doctor --help`", "the URL of the server cannot be read")
+	}
+	switch u.Scheme {
+	case "unix", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel":
+		if db > 0 {
+			q := u.Query()
+			q.Set("db", strconv.Itoa(db))
+			u.RawQuery = q.Encode()
+		}
+	default:
+		u.Path = "/"
+		if db > 0 {
+			u.Path = "/" + strconv.Itoa(db)
+		}
+	}
+	return u.String(), nil
+}
+
+func (r *restoreRun) run(ctx context.Context, path string) error {
+	started := r.app.now()
+	first, err := r.client(max(r.db, 0))
+	if err != nil {
+		return err
+	}
+	clock, err := first.Raw().Do(ctx, first.Raw().B().Time().Build()).AsIntSlice()
+	if err != nil || len(clock) != 2 {
+		return aclFailure(cannot("ask for the time", err))
+	}
+	r.now = clock[0]*1000 + clock[1]/1000
+	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, started)
+	report, err := apply.Restore(ctx, r.client, r.records(), apply.RestoreOptions{
+		Existing: apply.Existing(r.existing), Place: r.place, Writers: r.writers, Rate: r.rate, Plan: !r.restoring.apply,
+		Progress: func(done int64) { bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.app.now().Sub(started)}, r.app.now()) },
+	})
+	bar.Clear()
+	if ctx.Err() != nil && report.Keys == 0 {
+		return ctx.Err()
+	}
+	out := &restoreReport{File: path, Archive: r.in.Meta.ID, Server: r.config.String(), Applied: r.restoring.apply, Complete: r.complete, Total: report.Counts, More: report.More, NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
+	if err != nil {
+		out.Problem = err.Error()
+	}
+	out.Entries = []restoredPart{}
+	for entry := range len(r.names) + 1 {
+		if c := report.Entries[entry-1]; c != nil {
+			out.Entries = append(out.Entries, restoredPart{entryOrNone(r.names, entry-1), *c})
+		}
+	}
+	for _, n := range report.Reasons {
+		out.Reasons = append(out.Reasons, reasonedKey{n.Key, n.DB, n.Reason})
+	}
+	return r.show(ctx, out, err)
+}
+
+// cannot says what the server was asked in vain.
+func cannot(what string, err error) error {
+	return &keywright.Error{Class: keywright.Refused, Op: what, Err: err}
+}
+
+// records are those that are meant. Entries are those of this declaration: the archive
+// may have been made with another one.
+func (r *restoreRun) records() iter.Seq2[*archive.Record, error] {
+	return func(yield func(*archive.Record, error) bool) {
+		for {
+			rec, err := r.in.Next()
+			if err == io.EOF {
+				r.complete = true
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			entry, ok := r.sel.Of(rec.Key)
+			if !ok {
+				if !rec.More {
+					r.notMeant++
+				}
+				continue
+			}
+			rec.Entry = entry
+			if !yield(rec, nil) {
+				return
+			}
+		}
+	}
+}
+
+// errMomentary is why a key is left out.
+var errMomentary = errors.New("it only made sense in its moment (--momentary restores it)")
+
+// place says where and until when a record is restored.
+func (r *restoreRun) place(rec *archive.Record) (apply.Place, error) {
+	p := apply.Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}
+	if r.db >= 0 {
+		p.DB = r.db
+	}
+	_, declared, _ := r.sel.Find(rec.Key)
+	if declared != nil && !r.momentary && selection.Momentary(declared) {
+		return p, errMomentary
+	}
+	if rec.Expires == 0 {
+		return p, nil
+	}
+	switch r.ttl {
+	case "remaining":
+		p.Expires = r.now + max(rec.Expires-r.in.Meta.Taken.UnixMilli(), 1)
+	case "declared":
+		if declared != nil && declared.TTL.Policy == keyspace.TTLExpires && declared.TTL.Default > 0 {
+			p.Expires = r.now + declared.TTL.Default.Milliseconds()
+		}
+	}
+	return p, nil
+}
+
+// show says what was done, and gives the exit code.
+func (r *restoreRun) show(ctx context.Context, out *restoreReport, failed error) error {
+	var err error
+	if r.output == "json" {
+		err = r.json(out)
+	} else {
+		err = r.print(out)
+	}
+	switch t := out.Total; {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case failed != nil || !out.Complete:
+		return &exit{exitPartial, out.Problem, "what was restored is right; run it again to go on"}
+	case t.Refused+t.Unknown > 0, t.Existing > 0 && r.existing == string(apply.Fail):
+		return &exit{code: exitFindings}
+	}
+	return nil
+}
+
+func (r *restoreRun) print(out *restoreReport) error {
+	a := r.app
+	var rows [][]string
+	for _, p := range out.Entries {
+		name := p.Entry
+		if name == "" {
+			name = undeclaredName
+		}
+		rows = append(rows, []string{name, terminal.Count(p.Keys), countOrNone(p.Restored), countOrNone(p.Replaces), countOrNone(p.Same), countOrNone(p.Existing), countOrNone(p.Expired), countOrNone(p.Left), countOrNone(p.Refused + p.Unknown)})
+	}
+	columns := []terminal.Column{{Title: "entry", Least: 20}, {Title: "keys", Right: true}, {Title: "restored", Right: true}, {Title: "replaces", Right: true}, {Title: "same", Right: true}, {Title: "there", Right: true},
+		{Title: "expired", Right: true}, {Title: "left out", Right: true}, {Title: "failed", Right: true, Style: terminal.Red}}
+	if !out.Applied {
+		columns[2].Title = "to restore"
+	}
+	if len(rows) > 0 {
+		if err := terminal.Table(a.out, columns, rows); err != nil {
+			return err
+		}
+		a.tell("")
+	}
+	for _, n := range out.Reasons[:min(len(out.Reasons), 10)] {
+		a.tell("%s (database %d): %s", finding.Key(n.Key), n.DB, finding.Printable(n.Reason))
+	}
+	if more := out.More + int64(max(len(out.Reasons)-10, 0)); more > 0 {
+		a.tell("and %s more, of which -o json lists %d", terminal.Count(more), max(len(out.Reasons)-10, 0))
+	}
+	if out.NotMeant > 0 {
+		a.tell("%s of the archive were not asked for", terminal.Plural(out.NotMeant, "key"))
+	}
+	return r.verdict(out)
+}
+
+func (r *restoreRun) verdict(out *restoreReport) error {
+	a, t := r.app, out.Total
+	failed := t.Refused + t.Unknown
+	if r.existing == string(apply.Fail) {
+		failed += t.Existing
+	}
+	switch {
+	case !out.Complete:
+		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s of %s were restored: %s", terminal.Count(t.Restored), terminal.Plural(t.Keys, "key"), finding.Printable(out.Problem))))
+	case !out.Applied:
+		a.tell("%s would be written (%s). Nothing was changed; --apply does it.", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes))
+	case failed > 0:
+		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("%s of %s were not restored.", terminal.Count(failed), terminal.Plural(t.Keys, "key"))))
+	default:
+		a.tell("%s", a.out.Paint(terminal.Green, fmt.Sprintf("Restored %s (%s) in %s.", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes), terminal.Duration(time.Duration(out.DurationMS)*time.Millisecond))))
+	}
+	return nil
+}
