@@ -143,6 +143,9 @@ func Verify(in io.Reader, codecs ...Codec) (Meta, Index, error) {
 		return Meta{}, Index{}, err
 	}
 	found := Index{Entries: make([]EntryIndex, len(r.Meta.Entries)+1)}
+	for i, name := range r.Meta.Entries {
+		found.Entries[i].Name = name
+	}
 	var encoded []byte
 	for {
 		rec, err := r.Next()

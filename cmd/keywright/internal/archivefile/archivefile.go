@@ -21,25 +21,32 @@ import (
 // Zstd is the codec that archives are written with.
 var Zstd = archive.Codec{ID: 2, Name: "zstd", Pack: pack, Unpack: unpack}
 
-var coders = sync.OnceValues(func() (*zstd.Encoder, error) {
+var encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
 	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 })
 
 func pack(dst, src []byte) ([]byte, error) {
-	e, err := coders()
+	e, err := encoder()
 	if err != nil {
 		return nil, err
 	}
 	return e.EncodeAll(src, dst), nil
 }
 
+var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(archive.MaxSection))
+})
+
 func unpack(dst, src []byte, limit int) ([]byte, error) {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(limit, 1))))
+	d, err := decoder()
 	if err != nil {
 		return dst, err
 	}
-	defer d.Close()
-	return d.DecodeAll(src, dst)
+	out, err := d.DecodeAll(src, dst)
+	if err == nil && len(out)-len(dst) > limit {
+		err = archive.ErrTooLarge
+	}
+	return out, err
 }
 
 // Codecs are those that archives may be written with beside the library's.

@@ -246,15 +246,24 @@ func (r *restoreRun) run(ctx context.Context, path string) error {
 		out.Problem = err.Error()
 	}
 	out.Entries = []restoredPart{}
-	for entry := range len(r.names) + 1 {
-		if c := report.Entries[entry-1]; c != nil {
-			out.Entries = append(out.Entries, restoredPart{entryOrNone(r.names, entry-1), *c})
+	for _, entry := range append(indices(r.names), selection.Undeclared) {
+		if c := report.Entries[entry]; c != nil {
+			out.Entries = append(out.Entries, restoredPart{entryOrNone(r.names, entry), *c})
 		}
 	}
 	for _, n := range report.Reasons {
 		out.Reasons = append(out.Reasons, reasonedKey{n.Key, n.DB, n.Reason})
 	}
 	return r.show(ctx, out, err)
+}
+
+// indices are 0, 1, 2 … of a list.
+func indices(list []string) []int {
+	out := make([]int, len(list))
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }
 
 // cannot says what the server was asked in vain.
