@@ -70,6 +70,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"alike":     alike,
 	"sealed":    putSealed,
 	"ringid":    ringID,
+	"setuser":   setUser,
 }
 
 func server(ts *testscript.TestScript) *keywrighttest.Server {
@@ -111,6 +112,13 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("URL", s.URL())
 	ts.Setenv("ADDR", s.Addr())
 	ts.Setenv("SOCKET", s.Socket())
+}
+
+// setUser is `setuser FILE`: it makes the user of a line of acl print, with the
+// password "secret".
+func setUser(ts *testscript.TestScript, _ bool, args []string) {
+	words := strings.Fields(ts.ReadFile(args[0]))
+	server(ts).Do(append([]string{"ACL", "SETUSER"}, append(words[1:], ">secret")...)...)
 }
 
 // startCluster is `cluster redis|valkey KEY…`: three primaries with those keys

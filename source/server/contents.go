@@ -34,17 +34,21 @@ const largest = 512 << 10
 // inFlight bounds the bytes of values that are asked for at a time.
 const inFlight = 4 << 20
 
-// ContentCommands are what Contents sends beside the commands of a scan.
+// ContentCommands are what Contents sends beside the commands of a scan. It also tries
+// CLIENT NO-TOUCH, which servers have from 7.2 (Redis) and 8.0 (Valkey) and which keeps
+// the idle times of keys: grant it there.
 func ContentCommands() []Command {
 	return []Command{
 		{"multi", "value and expiry are read in one step"},
 		{"exec", "value and expiry are read in one step"},
 		{"dump", "the value of a key"},
 		{"pexpiretime", "when a key expires"},
-		{"memory|usage", "a value that is too large for one step is read in parts"},
 		{"watch", "a value that is written to while it is read in parts is read again"},
 		{"unwatch", "see watch"},
-		{"client|no-touch", "a key that is read keeps its idle time, where the server can do that"},
+		{"xinfo|stream", "a stream in parts"},
+		{"xinfo|groups", "a stream in parts"},
+		{"xinfo|consumers", "a stream in parts"},
+		{"xpending", "a stream in parts"},
 	}
 }
 

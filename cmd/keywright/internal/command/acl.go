@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"github.com/keywright/keywright/apply"
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -32,6 +33,7 @@ func (a *app) aclCommand() *cobra.Command {
 // aclPrinting are the flags of acl print.
 type aclPrinting struct {
 	self, repair, snapshot, choose bool
+	backup, restore                bool
 	user, output, values           string
 }
 
@@ -72,6 +74,8 @@ names of all keys.`,
 	f.BoolVar(&o.repair, "repair", false, "the user that repairs queues and entities")
 	f.BoolVar(&o.choose, "select", false, selectUsage)
 	f.BoolVar(&o.snapshot, "snapshot", false, "with --self: what --snapshot needs instead of a scan")
+	f.BoolVar(&o.backup, "backup", false, "with --self: what backup needs, too")
+	f.BoolVar(&o.restore, "restore", false, "with --self: what restore needs instead")
 	f.StringVar(&o.values, "values", "all", "with --self: with what audit --values needs: none, sample or all")
 	f.Lookup("values").NoOptDefVal = "sample"
 	choices(c, "values", valueWords[:3]...)
@@ -91,8 +95,13 @@ func (a *app) aclSelf(o *aclPrinting) error {
 		return err
 	}
 	rules := server.ACL(o.values != "none" && o.values != "false")
-	if o.snapshot {
+	switch {
+	case o.snapshot:
 		rules = server.SnapshotACL()
+	case o.backup:
+		rules = server.ContentsACL()
+	case o.restore:
+		rules = apply.ACL()
 	}
 	a.tell("user %s %s", o.user, rules)
 	return nil

@@ -77,14 +77,6 @@ func refusedSelection(err error) error {
 	return err
 }
 
-// entryName is the name of an entry of a selection, for reports.
-func entryName(names []string, entry int) string {
-	if entry == selection.Undeclared {
-		return undeclaredName
-	}
-	return names[entry]
-}
-
 // undeclaredName is what reports call keys that no entry declares.
 const undeclaredName = "(undeclared)"
 
