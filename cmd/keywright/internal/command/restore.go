@@ -235,7 +235,9 @@ func (r *restoreRun) run(ctx context.Context, path string) error {
 	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, started)
 	report, err := apply.Restore(ctx, r.client, r.records(), apply.RestoreOptions{
 		Existing: apply.Existing(r.existing), Place: r.place, Writers: r.writers, Rate: r.rate, Plan: !r.restoring.apply,
-		Progress: func(done int64) { bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.app.now().Sub(started)}, r.app.now()) },
+		Progress: func(done int64) {
+			bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.app.now().Sub(started)}, r.app.now())
+		},
 	})
 	bar.Clear()
 	if ctx.Err() != nil && report.Keys == 0 {
