@@ -226,7 +226,7 @@ func (w *writer) needed(ctx context.Context, t *target, records []*record) (out 
 			return nil, err
 		}
 		switch there := len(dump) > footer; {
-		case there && dump[:len(dump)-footer] == string(rec.Payload) && max(expires, 0) == rec.Place.Expires:
+		case there && rdb.Same([]byte(dump[:len(dump)-footer]), rec.Payload) && max(expires, 0) == rec.Place.Expires:
 			w.count(rec, map[bool]outcome{true: restored, false: same}[rec.doubt], "")
 		case there && rec.doubt && (w.Existing == Skip || w.Existing == Fail):
 			w.count(rec, existing, map[Existing]string{Fail: "it is there already"}[w.Existing])

@@ -1,0 +1,42 @@
+package apply_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/apply"
+	kt "github.com/keywright/keywright/keywrighttest"
+)
+
+// Connections that break, and replies that are lost, cost nothing: each key is restored
+// once, and the report says so.
+func TestConnectionsThatBreak(t *testing.T) {
+	for _, largest := range []int64{1 << 40, 1} {
+		for _, mode := range []apply.Existing{apply.Fail, apply.Skip, apply.Replace, apply.Different} {
+			s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
+			sources, direct := open(t, s.URL()), open(t, to.URL())
+			fill(t, sources, 0)
+			want := digest(t, s.URL(), sources)
+			file := backup(t, s.URL(), largest)
+			proxy := kt.NewProxy(t, to.Addr(), kt.Rules{Delay: time.Millisecond})
+			cuts := 0
+			word := []string{"RESTORE", "RPUSH", "RENAMENX", "XADD", "APPEND"}
+			r, err := apply.Restore(t.Context(), open(t, "redis://"+proxy.Addr()), records(file), apply.RestoreOptions{Existing: mode, Writers: 2, Progress: func(done int64) {
+				if cuts < 6 {
+					proxy.LoseReplyTo(word[cuts%len(word)])
+					cuts++
+					proxy.Cut()
+				}
+			}})
+			must(t, err)
+			adds(t, r)
+			if r.Restored != r.Keys {
+				t.Errorf("%s, %d: %+v", mode, largest, r)
+			}
+			same(t, want, digest(t, to.URL(), direct))
+			if left := to.Do("KEYS", apply.TemporaryPrefix+"*").([]any); len(left) > 0 {
+				t.Errorf("%s: %v are left", mode, left)
+			}
+		}
+	}
+}
