@@ -38,7 +38,7 @@ fuzz: ## fuzz every target for FUZZTIME (10m)
 soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
 	KEYWRIGHT_DECLARATIONS=500 go test -timeout 2h -run 'TestEveryPlaceholderInEveryPlaceCompiles' ./gen/golang
-	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKills' -v ./queue ./fallback/bbolt
+	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./fallback/bbolt ./apply
 	KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKills|TestFaults' -v ./entity
 	KEYWRIGHT_SOAK=1 go test -timeout 4h -run 'Found' ./fallback/bbolt
 	KEYWRIGHT_SOAK=2000 go test -timeout 2h -run 'TestGenerated' -v ./gen/acl

@@ -19,10 +19,7 @@ import (
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/server"
 	"github.com/redis/rueidis"
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func must(t testing.TB, err error) {
 	t.Helper()

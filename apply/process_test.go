@@ -1,0 +1,107 @@
+package apply_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/apply"
+	kt "github.com/keywright/keywright/keywrighttest"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if file := os.Getenv("RESTORE_FILE"); file != "" {
+		child(file)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// child restores a file, and ends with 0 if that is done.
+func child(file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		panic(err)
+	}
+	clients := func(db int) (*keywright.Client, error) {
+		return keywright.Open(context.Background(), os.Getenv("RESTORE_URL")+"/"+strconv.Itoa(db), keywright.Options{NoCache: true})
+	}
+	r, err := apply.Restore(context.Background(), clients, records(text), apply.RestoreOptions{Existing: apply.Existing(os.Getenv("RESTORE_MODE"))})
+	if err != nil || r.Refused+r.Unknown > 0 {
+		fmt.Fprintln(os.Stderr, err, r.Counts, r.Reasons)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// A restore that is killed, at any moment, is run again: nothing is lost, nothing is
+// doubled, and what is left of values in parts ends by itself.
+func TestKilledRestores(t *testing.T) {
+	kills := 15
+	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
+		kills = n
+	}
+	s := kt.Start(t, kt.Redis)
+	sources := open(t, s.URL())
+	for _, db := range []int{0, 2} {
+		fill(t, sources, db)
+	}
+	want := digest(t, s.URL(), sources)
+	file := t.TempDir() + "/archive"
+	must(t, os.WriteFile(file, backup(t, s.URL(), 64), 0o600))
+	to := kt.Start(t, kt.Valkey)
+	targets := open(t, to.URL())
+	whole := time.Duration(0)
+	for i := range kills + 1 {
+		mode := []string{"skip", "different", "replace"}[i%3]
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "RESTORE_FILE="+file, "RESTORE_URL="+to.URL(), "RESTORE_MODE="+mode)
+		cmd.Stderr = os.Stderr
+		began := time.Now()
+		must(t, cmd.Start())
+		if i > 0 {
+			if i%4 == 0 {
+				to.Do("FLUSHALL")
+			}
+			kill := time.AfterFunc(rand.N(whole), func() { _ = cmd.Process.Kill() })
+			_ = cmd.Wait()
+			kill.Stop()
+			continue
+		}
+		must(t, cmd.Wait())
+		whole = time.Since(began)
+		same(t, want, digest(t, to.URL(), targets))
+	}
+	for _, key := range to.Do("KEYS", "*").([]any) {
+		if name := fmt.Sprint(key); len(name) > len(apply.TemporaryPrefix) && name[:len(apply.TemporaryPrefix)] == apply.TemporaryPrefix {
+			if ttl := do(t, targets, 0, "PTTL", name).(int64); ttl < 0 {
+				t.Errorf("%s is left, with the TTL %d", name, ttl)
+			}
+			to.Do("DEL", name)
+		}
+	}
+	for range 2 {
+		r, err := apply.Restore(t.Context(), targets, records(mustRead(t, file)), apply.RestoreOptions{Existing: apply.Different})
+		must(t, err)
+		adds(t, r)
+	}
+	got := digest(t, to.URL(), targets)
+	for key := range got {
+		if _, ok := want[key]; !ok && len(key) > 5 {
+			delete(got, key) // temporary keys of database 2
+		}
+	}
+	same(t, want, got)
+}
+
+func mustRead(t testing.TB, file string) []byte {
+	text, err := os.ReadFile(file)
+	must(t, err)
+	return text
+}
