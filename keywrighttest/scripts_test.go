@@ -1,8 +1,10 @@
 package keywrighttest_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -74,5 +76,21 @@ func TestScriptsOfAServerThatDoesNotAnswer(t *testing.T) {
 				t.Errorf("%d calls after the end", n)
 			}
 		})
+	}
+}
+
+// TestLong: what goes through all that is there is long each time; what does little
+// is not, whatever the machine does meanwhile.
+func TestLong(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	const limit = 5 * time.Millisecond
+	long := s.Long(limit, func() {
+		s.Do("EVAL", "-- much\nfor i = 1, 200000 do redis.call('GET', KEYS[1]) end", "1", "a")
+		for range 200 {
+			s.Do("EVAL", "-- little\nreturn redis.call('GET', KEYS[1])", "1", "a")
+		}
+	})
+	if text := fmt.Sprint(long); !strings.Contains(text, "much") || strings.Contains(text, "little") {
+		t.Errorf("%q", long)
 	}
 }

@@ -141,8 +141,8 @@ func TestDeadHolder(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("enable-debug-command", "yes"))
 	s.Do("DEBUG", "SET-ACTIVE-EXPIRE", "0")
 	l := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{Lease: 300 * time.Millisecond})
-	s.Do("SET", "lock:a", "the token of a dead one", "PX", "300")
 	began := time.Now()
+	s.Do("SET", "lock:a", "the token of a dead one", "PX", "300")
 	lease := take(t, t.Context(), l)
 	t.Logf("taken %v after the lease of 300ms began", time.Since(began))
 	if time.Since(began) < 290*time.Millisecond {
