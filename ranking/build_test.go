@@ -89,6 +89,36 @@ func TestALargeWindowIsBuiltInShortSteps(t *testing.T) {
 	})
 }
 
+// TestNoScriptIsLongWithALargeWindow: nor one that reads or writes a ranking of a
+// hundred thousand members, many of them with one score.
+func TestNoScriptIsLongWithALargeWindow(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	v, _ := heavy(t, c, "long:", 50_000)
+	b := board(t, c, "long:", &numbers, ByMember)
+	day := b.Of(today)
+	long := s.Long(5*time.Millisecond, func() {
+		s.Do("UNLINK", v.key)
+		for name, ask := range map[string]func() error{
+			"window":   func() error { _, err := v.Top(t.Context(), 10); return err },
+			"top":      func() error { _, err := day.Top(t.Context(), 100); return err },
+			"rank":     func() error { _, err := day.Rank(t.Context(), 7); return err },
+			"increase": func() error { _, err := b.Increase(t.Context(), today, 7, 1); return err },
+		} {
+			if err := ask(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+	if len(long) > 0 {
+		t.Errorf("they hold the server for more than 5 ms: %q", long)
+	}
+}
+
 func TestAWindowThatReplacesALargeKeyFreesItApart(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	v, model := heavy(t, open(t, s.URL()), "free:", 700)
