@@ -53,7 +53,9 @@ func everywhere(t *testing.T, f func(t *testing.T, url string)) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
-			f(t, keywrighttest.Start(t, brand).URL())
+			s := keywrighttest.Start(t, brand)
+			s.WatchScripts() // none writes before it has looked at all its keys
+			f(t, s.URL())
 		})
 		t.Run(string(brand)+" cluster", func(t *testing.T) {
 			t.Parallel()

@@ -3,15 +3,16 @@
 -- ARGV[1] token, ARGV[2] "" or the place that joins the queue in my stead: kind, claim in ms, a blank, token
 -- ARGV[3] "x" alone or "s" together with others, ARGV[4] "hold" or "wait": what is given back,
 -- ARGV[5] "fair" or "fast", ARGV[6] channel, ARGV[7] my claim in ms, ARGV[8] TTL of fence, waiters and shared in ms,
--- ARGV[9] "announce": tell the channel also if nobody waits
--- Returns {1 if it was held, else 0, 0, ms until the lease of the next holder ends, server time in µs}
+-- ARGV[9] "announce": tell the channel also if nobody waits, ARGV[10] if given: not the common case
+-- Returns {1 if it was held, else 0, 0, ms until the lease of the next holder ends, server time in µs},
+-- or {2, 0, 0, 0}: nothing has changed, and it is not the common case
 -- Round trips: 1. O(log(waiters) + log(holders together)).
 local main, token, kind, next = KEYS[1], ARGV[1], ARGV[3], ARGV[2]
 
 -- The common case first: it is held alone, and so is it by the next one.
 local texts = redis.call('MGET', main, KEYS[2])
 local last = texts[2] and string.find(texts[2], '^%d+$') and tonumber(texts[2])
-if kind == 'x' and texts[1] == token and last and last < 2 ^ 53 and ARGV[4] == 'hold' and ARGV[5] == 'fair' then
+if not ARGV[10] and kind == 'x' and texts[1] == token and last and last < 2 ^ 53 and ARGV[4] == 'hold' and ARGV[5] == 'fair' then
   local t = redis.call('TIME')
   local now = t[1] .. string.format('%06d', t[2])
   local back = last >= tonumber(now) -- the clock was put back
@@ -28,15 +29,15 @@ if kind == 'x' and texts[1] == token and last and last < 2 ^ 53 and ARGV[4] == '
     local score = now
     local tail = back and redis.pcall('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
     if tail and tail[2] and tonumber(tail[2]) >= tonumber(now) then score = string.format('%.0f', tail[2] + 1) end
-    local added = redis.pcall('ZADD', KEYS[3], score, next) -- refused on a server without memory: see below
+    local added = redis.pcall('ZADD', KEYS[3], 'NX', score, next) -- refused on a server without memory: see below
     member = ''
     if added == 1 then
       local head = redis.call('ZPOPMIN', KEYS[3])
       member = head[1]
-      if not string.find(member, '^x[1-9]%d?%d?%d?%d?%d?%d?%d?%d?%d?%d? .') then -- a reader, or of a newer program: it is as it was
+      if not string.find(member, '^x[1-9]%d?%d?%d?%d?%d?%d?%d?%d?%d?%d? .') then -- a reader, or of a newer program: all is as it was
         redis.call('ZADD', KEYS[3], head[2], member)
         redis.call('ZREM', KEYS[3], next)
-        member = ''
+        return {2, 0, 0, 0}
       end
     end
   end

@@ -67,6 +67,8 @@ var modes = [...]string{Fair: "fair", Fast: "fast"}
 // reply is what the server says of a lock.
 type reply struct {
 	held   bool
+	rare   bool // of a release: nothing has changed, it is to be asked for in the way of rare cases
+	busy   bool // it was only asked whether it is free, and it is not
 	fence  int64
 	left   time.Duration // of my lease, or of the holder's; negative: there is none
 	server int64         // server time in µs, 0: not told
@@ -122,7 +124,7 @@ func (r reply) decode(result rueidis.RedisResult) (reply, error) {
 	if len(all) < 4 {
 		return r, fmt.Errorf("the script answered %d numbers", len(all))
 	}
-	r.held, r.fence, r.left, r.server = numbers[0] == 1, numbers[1], time.Duration(numbers[2])*time.Millisecond, numbers[3]
+	r.held, r.rare, r.fence, r.left, r.server = numbers[0] == 1, numbers[0] == 2, numbers[1], time.Duration(numbers[2])*time.Millisecond, numbers[3]
 	return r, nil
 }
 
@@ -166,7 +168,12 @@ func (l Lock) release(ctx context.Context, k kind, token, next, what, claim stri
 	if l.o.Announce {
 		announce = "announce"
 	}
-	return l.call(ctx, "release", script.release, l.list(), token, next, string(k), what, modes[l.o.Mode], l.keys.Channel, claim, helpersText, announce)
+	args := []string{token, next, string(k), what, modes[l.o.Mode], l.keys.Channel, claim, helpersText, announce}
+	r, err := l.call(ctx, "release", script.release, l.list(), args...)
+	if err == nil && r.rare {
+		r, err = l.call(ctx, "release", script.release, l.list(), append(args, "rare")...)
+	}
+	return r, err
 }
 
 // renew makes a lease last anew. It touches the key of the holder only, which it

@@ -117,7 +117,8 @@ func (w *waiter) request(ctx context.Context, how string) (reply, error) {
 	}
 	if w.kind == alone && how != "again" && !w.heard && w.lock.o.Replicas == 0 { // who listens has had to wait a moment ago
 		r, late, err := w.lock.takeFree(ctx, w.token)
-		if w.asked = late; err != nil || r.held {
+		if w.asked = late; err != nil || r.held || how == "wait" {
+			r.busy = !r.held
 			return r, err
 		}
 	}
@@ -232,6 +233,12 @@ func (w *waiter) await(ctx context.Context) (*Lease, error) {
 			if r, err = w.ask(ctx, how); err != nil && !all.passing(ctx, err) {
 				return nil, err
 			}
+		}
+		if err == nil && r.busy { // it is in no queue yet: who listens first need not ask once more
+			if err := all.listen(ctx, w); err != nil && !all.passing(ctx, err) {
+				return nil, err
+			}
+			continue
 		}
 		how = "again"
 		if err == nil && r.held && !asked {
