@@ -42,7 +42,8 @@ soak: ## the tests that do harm to servers, fifty times
 	KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKills|TestFaults' -v ./entity
 	KEYWRIGHT_SOAK=1 go test -timeout 4h -run 'Found' ./fallback/bbolt
 	KEYWRIGHT_SOAK=2000 go test -timeout 2h -run 'TestGenerated' -v ./gen/acl
-	go test -count=20 -timeout 4h -run 'History|Processes|Failovers' ./lock
+	KEYWRIGHT_SOAK=10 go test -timeout 4h -run 'TestHistory' -v ./lock
+	go test -count=20 -timeout 4h -run 'Processes|Failovers' ./lock
 	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run 'TestMutations' -v .
 
 bench: ## the figures of bench/README.md

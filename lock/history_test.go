@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -31,47 +33,140 @@ type history struct {
 	stale int // protected writes that were refused
 }
 
-// record is a chaotic day of one lock: three clients, of which two may be cut
-// off, hold it for short, sometimes for longer than its lease and without
-// looking at their context. What it protects is a list behind a gate, on the
-// same server.
-func record(t *testing.T, brand keywrighttest.Brand, seed uint64, lasts time.Duration) (*history, []int64) {
-	s := keywrighttest.Start(t, brand)
-	random := rand.New(rand.NewPCG(seed, 1))
-	h := &history{}
-	ctx, cancel := context.WithTimeout(t.Context(), lasts)
-	defer cancel()
-	var wg sync.WaitGroup
-	for i := range 3 {
-		p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
-		c := open(t, "redis://"+p.Addr(), keywright.Options{Timeout: time.Second})
-		l := lock.Open(c, "lock:h", lock.Options{Lease: 120 * time.Millisecond, Claim: 60 * time.Millisecond, Mode: lock.Mode(seed % 2)})
-		for range 3 {
-			r := rand.New(rand.NewPCG(seed, random.Uint64()))
-			wg.Go(func() { work(t, ctx, h, l, lock.NewGate(c, "ledger", 0), r) })
-		}
-		if i > 0 {
-			r := rand.New(rand.NewPCG(seed, random.Uint64()))
-			wg.Go(func() { harm(ctx, p, r) })
-		}
-	}
-	wg.Go(func() {
-		r := rand.New(rand.NewPCG(seed, 99))
-		for pause(ctx, time.Duration(r.IntN(400))*time.Millisecond) {
-			s.Stop()
-			pause(ctx, time.Duration(r.IntN(60))*time.Millisecond)
-			s.Continue()
-		}
-	})
-	wg.Wait()
-	s.Continue()
-	return h, ledger(t, s)
+// day is where a lock lives through its chaotic day.
+type day struct {
+	servers []*keywrighttest.Server
+	urls    []string                                // of the databases, each with a history of its own
+	delay   time.Duration                           // of replies
+	harm    func(ctx context.Context, r *rand.Rand) // beside that of the network and of a frozen server; nil: none
+	direct  bool                                    // no proxy between: in a cluster clients find the nodes themselves
 }
 
-// ledger is what the lock protects: the tokens of those who have written.
-func ledger(t *testing.T, s *keywrighttest.Server) (out []int64) {
+// days are the dimensions of the history.
+var days = map[string]func(t *testing.T, brand keywrighttest.Brand) day{
+	"plain": plain,
+	"two databases": func(t *testing.T, brand keywrighttest.Brand) day {
+		d := plain(t, brand)
+		d.urls = append(d.urls, "/1")
+		return d
+	},
+	"full memory": func(t *testing.T, brand keywrighttest.Brand) day {
+		d := plain(t, brand)
+		d.harm = func(ctx context.Context, r *rand.Rand) {
+			for pause(ctx, time.Duration(r.IntN(100))*time.Millisecond) {
+				d.servers[0].Do("CONFIG", "SET", "maxmemory", "1000000")
+				pause(ctx, time.Duration(r.IntN(100))*time.Millisecond)
+				d.servers[0].Do("CONFIG", "SET", "maxmemory", "0")
+			}
+		}
+		return d
+	},
+	"slow replies": func(t *testing.T, brand keywrighttest.Brand) day {
+		d := plain(t, brand)
+		d.delay = 10 * time.Millisecond
+		return d
+	},
+	"a backlog": func(t *testing.T, brand keywrighttest.Brand) day {
+		d := plain(t, brand)
+		var all [][]string
+		for i := 0; i < 100_000; i += 500 { // readers that have ended, and some waiters that are dead
+			readers := []string{"ZADD", "{lock:h}:shared"}
+			for j := i; j < i+500; j++ {
+				readers = append(readers, "1000", fmt.Sprintf("ended/%06d", j))
+			}
+			all = append(all, readers, []string{"ZADD", "{lock:h}:waiters", fmt.Sprint(i + 1), fmt.Sprintf("s1 dead/%06d", i)})
+		}
+		d.servers[0].Pipe(all...)
+		return d
+	},
+	"a slot that moves": func(t *testing.T, brand keywrighttest.Brand) day {
+		c, turn := keywrighttest.StartCluster(t, brand, 2, 0), 0
+		var slot int
+		_, err := fmt.Sscan(fmt.Sprint(c.Nodes[0].Do("CLUSTER", "KEYSLOT", "lock:h")), &slot)
+		must(t, err)
+		home := slot * 2 / 16384
+		return day{servers: c.Nodes, urls: []string{c.URL()}, direct: true, harm: func(ctx context.Context, r *rand.Rand) {
+			for ; pause(ctx, time.Duration(r.IntN(200))*time.Millisecond); turn++ {
+				c.MoveSlotOf("lock:h", (home+turn)%2, (home+turn+1)%2)
+			}
+		}}
+	},
+}
+
+func plain(t *testing.T, brand keywrighttest.Brand) day {
+	return day{servers: []*keywrighttest.Server{keywrighttest.Start(t, brand)}, urls: []string{""}}
+}
+
+// record is a chaotic day of one lock in each database: three clients, of which two
+// may be cut off, hold it for short, sometimes for longer than its lease and without
+// looking at their context. What it protects is a list behind a gate, on a server
+// of its own. It ends when there is enough to look at.
+func record(t *testing.T, d day, seed uint64, enough int) (all []*history, ledgers [][]int64) {
+	stable := keywrighttest.Start(t, keywrighttest.Redis)
+	random := rand.New(rand.NewPCG(seed, 1))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var wg sync.WaitGroup
+	for db, url := range d.urls {
+		h, book := &history{}, fmt.Sprint("ledger:", db)
+		all = append(all, h)
+		for i := range 3 {
+			at, p := url, (*keywrighttest.Proxy)(nil)
+			if !d.direct {
+				p = keywrighttest.NewProxy(t, d.servers[0].Addr(), keywrighttest.Rules{Delay: d.delay})
+				at = "redis://" + p.Addr() + url
+			}
+			c := open(t, at, keywright.Options{Timeout: time.Second})
+			gate := lock.NewGate(open(t, stable.URL(), keywright.Options{}), book, 0)
+			l := lock.Open(c, "lock:h", lock.Options{Lease: 120 * time.Millisecond, Claim: 60 * time.Millisecond, Mode: lock.Mode(seed % 2)})
+			for range 3 {
+				r := rand.New(rand.NewPCG(seed, random.Uint64()))
+				wg.Go(func() { work(t, ctx, h, l, gate, r) })
+			}
+			if i > 0 && p != nil {
+				r := rand.New(rand.NewPCG(seed, random.Uint64()))
+				wg.Go(func() { harm(ctx, p, r) })
+			}
+		}
+	}
+	if d.harm != nil {
+		wg.Go(func() { d.harm(ctx, rand.New(rand.NewPCG(seed, 98))) })
+	} else {
+		wg.Go(func() { freezing(ctx, d.servers[0], rand.New(rand.NewPCG(seed, 99))) })
+	}
+	for _, h := range all {
+		for h.seen() < enough && pause(ctx, 10*time.Millisecond) {
+		}
+	}
+	cancel()
+	wg.Wait()
+	for db := range d.urls {
+		ledgers = append(ledgers, ledgerOf(t, stable, fmt.Sprint("ledger:", db)))
+	}
+	return all, ledgers
+}
+
+func (h *history) seen() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.holds)
+}
+
+// freezing freezes a server now and then.
+func freezing(ctx context.Context, s *keywrighttest.Server, r *rand.Rand) {
+	for pause(ctx, time.Duration(r.IntN(400))*time.Millisecond) {
+		s.Stop()
+		pause(ctx, time.Duration(r.IntN(60))*time.Millisecond)
+		s.Continue()
+	}
+}
+
+// ledger is what the lock protects: the tokens of the holders that have written.
+func ledger(t *testing.T, s *keywrighttest.Server) []int64 { return ledgerOf(t, s, "ledger") }
+
+func ledgerOf(t *testing.T, s *keywrighttest.Server, key string) (out []int64) {
 	t.Helper()
-	for _, line := range s.Do("LRANGE", "ledger", "0", "-1").([]any) {
+	for _, line := range s.Do("LRANGE", key, "0", "-1").([]any) {
 		n, err := strconv.ParseInt(line.(string), 10, 64)
 		must(t, err)
 		out = append(out, n)
@@ -160,19 +255,29 @@ func violations(h *history, ledger []int64) (out []string) {
 	return out
 }
 
+// TestHistory: no two holders at a time, by their contexts, and protected writes in the
+// order of their tokens. One seed and 60 holds of each day; under KEYWRIGHT_SOAK so
+// many seeds, of 1,000 holds each.
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	for _, brand := range keywrighttest.Brands() {
-		for seed := range uint64(2) {
-			t.Run(fmt.Sprint(brand, seed), func(t *testing.T) {
+	seeds, enough := uint64(1), 60
+	if n, err := strconv.ParseUint(os.Getenv("KEYWRIGHT_SOAK"), 10, 64); err == nil {
+		seeds, enough = n, 1000
+	}
+	for i, name := range slices.Sorted(maps.Keys(days)) {
+		for seed := range seeds {
+			brand := keywrighttest.Brands()[(i+int(seed))%len(keywrighttest.Brands())]
+			t.Run(fmt.Sprint(name, " ", brand, " ", seed), func(t *testing.T) {
 				t.Parallel()
-				h, ledger := record(t, brand, seed, 4*time.Second)
-				for _, v := range violations(h, ledger) {
-					t.Error(v)
-				}
-				t.Logf("%d holds, %d protected writes, %d late ones refused", len(h.holds), len(ledger), h.stale)
-				if len(h.holds) < 50 {
-					t.Errorf("%d holds: the chaos left no work to look at", len(h.holds))
+				all, ledgers := record(t, days[name](t, brand), uint64(i)+seed, enough)
+				for db, h := range all {
+					for _, v := range violations(h, ledgers[db]) {
+						t.Errorf("database %d: %s", db, v)
+					}
+					t.Logf("%d holds, %d protected writes, %d late ones refused", len(h.holds), len(ledgers[db]), h.stale)
+					if len(h.holds) < enough {
+						t.Errorf("%d holds within a minute: the chaos left no work to look at", len(h.holds))
+					}
 				}
 			})
 		}
