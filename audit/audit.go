@@ -31,6 +31,7 @@ type Options struct {
 	Exclude  []string // likewise
 	Examples int      // keys kept per finding; 0: 5
 	Top      int      // largest keys kept; 0: 10
+	Groups   int      // groups of undeclared keys kept; 0: 50
 	By       Rank     // what is large; "": ByBytes
 	Plain    bool     // no suggestions for undeclared keys
 	Values   bool     // check values against their declared types
@@ -39,6 +40,9 @@ type Options struct {
 	// Schema answers the check of a JSON Schema file; nil: JSON is only checked
 	// for being JSON.
 	Schema func(file string) (func([]byte) error, error)
+	// Offender is told every key that is not as declared, once per code, as it is
+	// met; nil: not asked for. The key is valid until it returns.
+	Offender func(code, entry string, k *source.Key)
 	// Grace is how much longer than allowed a TTL may be, for clocks and
 	// rounding; 0: one second.
 	Grace time.Duration
@@ -49,6 +53,7 @@ type Audit struct {
 	ks      *keyspace.Keyspace
 	opt     Options
 	matcher *match.Matcher
+	items   []match.Item
 	targets []keyspace.Target
 	stats   []*stat // per item of the matcher
 	stray   stat    // undeclared keys outside of owns
@@ -61,6 +66,7 @@ type Audit struct {
 	open    map[string]*valueReading // values of which a part has come, at most one for each shard and group
 	reading valueReading
 	notes   []string
+	told    []string // the codes of the key at hand
 }
 
 // New prepares the audit of a keyspace.
@@ -71,12 +77,16 @@ func New(ks *keyspace.Keyspace, opt Options) (*Audit, error) {
 	if opt.Top == 0 {
 		opt.Top = 10
 	}
+	if opt.Groups == 0 {
+		opt.Groups = 50
+	}
 	if opt.Grace == 0 {
 		opt.Grace = time.Second
 	}
 	a := &Audit{ks: ks, opt: opt, checks: map[*keyspace.Key]*valueCheck{}, open: map[string]*valueReading{}}
 	var items []match.Item
 	items, a.targets = ks.Items()
+	a.items = items
 	var err error
 	if a.matcher, _, err = match.Compile(items); err != nil {
 		return nil, err
@@ -152,9 +162,12 @@ func (a *Audit) add(k *source.Key) {
 	}
 	a.total.add(k)
 	a.top.offer(k, id)
+	if a.opt.Offender != nil {
+		defer a.tell(k, id)
+	}
 	if id == match.None {
 		a.stray.figures.add(k)
-		a.stray.example(undeclaredKey, k, a.opt.Examples)
+		a.example(&a.stray, undeclaredKey, k)
 		a.suggest(k)
 		return
 	}
@@ -163,14 +176,14 @@ func (a *Audit) add(k *source.Key) {
 	t := &a.targets[id]
 	switch {
 	case t.Key != nil:
-		s.judge(k, a.opt.Examples)
+		a.judge(s, k)
 		if a.opt.Values {
 			a.checkValue(t.Key, s, k)
 		}
 	case t.Legacy != nil:
-		s.example(legacyKey, k, a.opt.Examples)
+		a.example(s, legacyKey, k)
 	case t.Owned != nil:
-		s.example(ownedKey, k, a.opt.Examples)
+		a.example(s, ownedKey, k)
 		a.suggest(k)
 	}
 }
@@ -227,31 +240,47 @@ func limits(t keyspace.TTL, grace time.Duration) ttlLimits {
 
 // judge compares one key with its declaration. A key of the wrong type is not
 // judged further: nothing else about it means anything.
-func (s *stat) judge(k *source.Key, keep int) {
+func (a *Audit) judge(s *stat, k *source.Key) {
 	if k.Kind != s.kind && k.Kind != source.Unknown {
 		s.wrong[k.Kind]++
-		s.example(wrongType, k, keep)
+		a.example(s, wrongType, k)
 		return
 	}
 	if s.long > 0 && tooLong(k.Size, s.long) {
-		s.example(streamTooLong, k, keep)
+		a.example(s, streamTooLong, k)
 	}
 	switch {
 	case s.ttl.policy == keyspace.TTLExpires && k.TTL == source.NoTTL:
-		s.example(ttlMissing, k, keep)
+		a.example(s, ttlMissing, k)
 	case s.ttl.policy == keyspace.TTLExpires && k.TTL > s.ttl.max:
-		s.example(ttlTooLong, k, keep)
+		a.example(s, ttlTooLong, k)
 	case s.ttl.policy == keyspace.TTLNone && k.TTL != source.NoTTL:
-		s.example(ttlUnexpected, k, keep)
+		a.example(s, ttlUnexpected, k)
 	}
 }
 
 // example counts a violation and keeps its smallest keys, so that the report
 // does not depend on the order in which keys come.
-func (s *stat) example(v violation, k *source.Key, keep int) {
+func (a *Audit) example(s *stat, v violation, k *source.Key) {
 	m := &s.marks[v]
 	m.count++
-	m.examples = keepSmallest(m.examples, k, keep)
+	m.examples = keepSmallest(m.examples, k, a.opt.Examples)
+	a.offends(codes[v])
+}
+
+// offends notes that the key at hand has a fault of this code.
+func (a *Audit) offends(code string) {
+	if a.opt.Offender != nil && !slices.Contains(a.told, code) {
+		a.told = append(a.told, code)
+	}
+}
+
+// tell tells what was noted of a key.
+func (a *Audit) tell(k *source.Key, item int) {
+	for _, code := range a.told {
+		a.opt.Offender(code, a.itemName(item), k)
+	}
+	a.told = a.told[:0]
 }
 
 func keepSmallest(list []finding.Example, k *source.Key, keep int) []finding.Example {

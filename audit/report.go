@@ -2,23 +2,22 @@ package audit
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
-	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/source"
 )
 
 // Report is what an audit found. Bytes are as MEMORY USAGE counts them, TTLs are
-// seconds. Its JSON names are stable.
+// seconds. The keys and bytes of entries, legacy, foreign and undeclared are together
+// those of the total. Its JSON names are stable.
 type Report struct {
-	Verdict    string            `json:"verdict"` // "clean", "accepted" (nothing beyond the baseline), "findings" or "incomplete"
+	Verdict    string            `json:"verdict" enum:"clean,accepted,findings,incomplete"` // accepted: nothing beyond the baseline
 	Complete   bool              `json:"complete"`
 	Incomplete []string          `json:"incomplete,omitempty"` // why not
 	Server     string            `json:"server"`
@@ -35,20 +34,15 @@ type Report struct {
 	Filtered   int64             `json:"filtered_keys,omitempty"`
 	Notes      []string          `json:"notes,omitempty"`
 	Total      Figures           `json:"total"`
-	Values     *Coverage         `json:"values,omitempty"` // of all entries; absent: no value was looked at
-	Entries    []EntryRow        `json:"entries"`
-	Foreign    []GlobRow         `json:"foreign,omitempty"`
+	Values     *Coverage         `json:"values,omitempty"`   // of all entries; absent: no value was looked at
+	Findings   []finding.Finding `json:"findings"`           // the gravest first
+	Summary    finding.Counts    `json:"summary"`            // of the findings
+	Baseline   *finding.Balance  `json:"baseline,omitempty"` // what a baseline lets be; not among the findings
 	Undeclared Undeclared        `json:"undeclared"`
+	Entries    []EntryRow        `json:"entries"`
+	Legacy     []EntryRow        `json:"legacy,omitempty"` // keys that still have an old name of their entry
+	Foreign    []GlobRow         `json:"foreign,omitempty"`
 	Largest    []LargeKey        `json:"largest,omitempty"`
-	Accepted   *Accepted         `json:"accepted,omitempty"` // what a baseline lets be; not among Findings
-	Findings   []finding.Finding `json:"findings"`
-	Summary    finding.Counts    `json:"summary"`
-}
-
-// Accepted is what a baseline lets be.
-type Accepted struct {
-	Findings int   `json:"findings"`
-	Keys     int64 `json:"keys"`
 }
 
 // Figures are the counts of any group of keys.
@@ -69,7 +63,7 @@ type Spread struct {
 	Max float64 `json:"max"`
 }
 
-// EntryRow is one declared key.
+// EntryRow is one declared key, or an old name of one.
 type EntryRow struct {
 	Name       string           `json:"name"`
 	Pattern    string           `json:"pattern"`
@@ -87,12 +81,21 @@ type GlobRow struct {
 	Figures
 }
 
-// Undeclared is everything no entry declares and foreign does not cover.
+// Undeclared is everything no entry declares and foreign does not cover. Its
+// suggestions and the rest are together all of it.
 type Undeclared struct {
-	Owned       int64        `json:"owned"` // under owns
-	Other       int64        `json:"other"`
+	Owned       int64        `json:"owned"` // keys under owns
+	Other       int64        `json:"other"` // keys
 	Bytes       int64        `json:"bytes"`
-	Suggestions []Suggestion `json:"suggestions,omitempty"`
+	Suggestions []Suggestion `json:"suggestions,omitempty"` // the most useful first
+	Rest        *Rest        `json:"rest,omitempty"`        // groups that are not among the suggestions
+}
+
+// Rest is what a limit left out.
+type Rest struct {
+	Groups int   `json:"groups"`
+	Keys   int64 `json:"keys"`
+	Bytes  int64 `json:"bytes"`
 }
 
 // Suggestion is a group of undeclared keys and the pattern that would declare
@@ -101,8 +104,14 @@ type Suggestion struct {
 	Pattern string           `json:"pattern"`
 	Types   map[string]int64 `json:"types"`
 	Example finding.JSONKey  `json:"example"`
-	Near    string           `json:"near,omitempty"` // a declared pattern it may be a misspelling of
+	Near    *Near            `json:"near,omitempty"` // what it may be a misspelling of
 	Figures
+}
+
+// Near is a declared key that may have been meant.
+type Near struct {
+	Entry   string `json:"entry"`
+	Pattern string `json:"pattern"`
 }
 
 // LargeKey is one of the largest keys.
@@ -136,9 +145,6 @@ func largeKey(k *topKey, entry string) LargeKey {
 	return out
 }
 
-// maxSuggestions bounds the groups of undeclared keys in a report.
-const maxSuggestions = 50
-
 // Report sums up what has been added so far.
 func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 	r := &Report{
@@ -150,6 +156,7 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 		r.Notes = append(r.Notes, fmt.Sprintf("what is included and not excluded matches none of the %d keys: is the glob right?", a.skipped))
 	}
 	var values Coverage
+	r.Undeclared.Suggestions, r.Undeclared.Rest = a.suggestions()
 	for i, t := range a.targets {
 		s := a.stats[i]
 		values.add(s.values)
@@ -160,24 +167,24 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 		case t.Foreign != nil:
 			r.Foreign = append(r.Foreign, GlobRow{t.Foreign.Text, a.figures(&s.figures)})
 		case t.Legacy != nil:
+			r.Legacy = append(r.Legacy, a.legacyRow(t.Legacy, i, s))
 			r.Findings = append(r.Findings, a.legacy(t.Legacy, s)...)
 		case t.Owned != nil:
 			r.Undeclared.Owned += s.keys
 			r.Undeclared.Bytes += s.bytes
-			r.Findings = append(r.Findings, undeclared(s, ownedKey, t.Owned.Pos, "keys under "+t.Owned.Text+" are declared by no entry")...)
+			r.Findings = append(r.Findings, undeclared(s, ownedKey, t.Owned.Pos, "keys under "+t.Owned.Text+" are declared by no entry", a.proposals(r.Undeclared.Suggestions, i))...)
 		}
 	}
 	if a.opt.Values {
 		r.Values = values.shared()
 	}
 	r.Undeclared.Other, r.Undeclared.Bytes = a.stray.keys, r.Undeclared.Bytes+a.stray.bytes
-	r.Findings = append(r.Findings, undeclared(&a.stray, undeclaredKey, finding.Position{}, "keys are declared by no entry, and lie under neither owns nor foreign")...)
-	r.Undeclared.Suggestions = a.suggestions()
+	r.Findings = append(r.Findings, undeclared(&a.stray, undeclaredKey, finding.Position{}, "keys are declared by no entry, and are under neither owns nor foreign", a.proposals(r.Undeclared.Suggestions, match.None))...)
 	for _, k := range a.top.list {
 		r.Largest = append(r.Largest, largeKey(&k, a.itemName(k.item)))
 	}
 	r.Findings = append(r.Findings, a.tooFew(r)...)
-	finding.Sort(r.Findings)
+	finding.Rank(r.Findings)
 	r.Judge()
 	return r
 }
@@ -199,7 +206,7 @@ func (r *Report) Judge() {
 		r.Verdict = "incomplete"
 	case len(r.Findings) > 0:
 		r.Verdict = "findings"
-	case r.Accepted != nil && r.Accepted.Findings > 0:
+	case r.Baseline != nil && r.Baseline.Accepted > 0:
 		r.Verdict = "accepted"
 	default:
 		r.Verdict = "clean"
@@ -208,16 +215,22 @@ func (r *Report) Judge() {
 
 func (a *Audit) figures(f *figures) Figures {
 	out := Figures{Keys: f.keys, Bytes: f.bytes, NoTTL: f.noTTL}
-	switch {
-	case a.total.bytes > 0:
-		out.Share = float64(f.bytes) / float64(a.total.bytes)
-	case a.total.keys > 0:
-		out.Share = float64(f.keys) / float64(a.total.keys)
-	}
+	out.Share = (Figures{Keys: a.total.keys, Bytes: a.total.bytes}).share(f.keys, f.bytes)
 	if h := &f.ttls; h.n > 0 {
 		out.TTL = &Spread{h.min.Seconds(), h.quantile(0.5).Seconds(), h.quantile(0.9).Seconds(), h.max.Seconds()}
 	}
 	return out
+}
+
+// share is how much of the whole this is.
+func (f Figures) share(keys, bytes int64) float64 {
+	switch {
+	case f.Bytes > 0:
+		return float64(bytes) / float64(f.Bytes)
+	case f.Keys > 0:
+		return float64(keys) / float64(f.Keys)
+	}
+	return 0
 }
 
 func (a *Audit) entryRow(k *keyspace.Key, s *stat) EntryRow {
@@ -282,6 +295,17 @@ func (s *stat) wrongKinds() string {
 	return strings.Join(out, ", ")
 }
 
+func (a *Audit) legacyRow(e *keyspace.Entry, item int, s *stat) EntryRow {
+	row := EntryRow{Name: e.Name, Pattern: a.items[item].Pattern.String(), Policy: e.TTL.Text, Owner: e.Owner, Figures: a.figures(&s.figures)}
+	if len(e.Keys) > 0 {
+		row.Type = string(e.Keys[0].Kind)
+	}
+	if s.keys > 0 {
+		row.Violations = map[string]int64{"KW503": s.keys}
+	}
+	return row
+}
+
 func (a *Audit) legacy(e *keyspace.Entry, s *stat) []finding.Finding {
 	m := s.marks[legacyKey]
 	if m.count == 0 {
@@ -290,18 +314,21 @@ func (a *Audit) legacy(e *keyspace.Entry, s *stat) []finding.Finding {
 	return []finding.Finding{{Code: "KW503", Severity: severityOf("KW503"), Pos: e.At["was"], Entry: e.Name, Message: "keys still have an old name of " + e.Name, Count: m.count, Examples: slices.Clone(m.examples)}}
 }
 
-func undeclared(s *stat, v violation, pos finding.Position, message string) []finding.Finding {
+func undeclared(s *stat, v violation, pos finding.Position, message, near string) []finding.Finding {
 	m := s.marks[v]
 	if m.count == 0 {
 		return nil
 	}
-	return []finding.Finding{{Code: codes[v], Severity: severityOf(codes[v]), Pos: pos, Message: message, Count: m.count, Examples: slices.Clone(m.examples)}}
+	return []finding.Finding{{Code: codes[v], Severity: severityOf(codes[v]), Pos: pos, Message: message, Fix: near, Count: m.count, Examples: slices.Clone(m.examples)}}
 }
 
-func (a *Audit) suggestions() []Suggestion {
-	var out []Suggestion
-	for _, g := range a.sketch.suggestions() {
-		s := Suggestion{Pattern: g.pattern, Types: map[string]int64{}, Example: slices.Clone(g.example), Near: g.near, Figures: a.figures(&g.figures)}
+func (a *Audit) suggestions() (out []Suggestion, rest *Rest) {
+	listed, others := a.sketch.suggestions(a.opt.Groups)
+	for _, g := range listed {
+		s := Suggestion{Pattern: g.pattern, Types: map[string]int64{}, Example: slices.Clone(g.example), Figures: a.figures(&g.figures)}
+		if g.near != nil {
+			s.Near = &Near{g.near.Name, g.near.Pattern.String()}
+		}
 		for kind, n := range g.kinds {
 			if n > 0 {
 				s.Types[source.Kind(kind).String()] = n
@@ -309,7 +336,31 @@ func (a *Audit) suggestions() []Suggestion {
 		}
 		out = append(out, s)
 	}
-	return out
+	if len(others) > 0 {
+		rest = &Rest{Groups: len(others)}
+		for _, g := range others {
+			rest.Keys, rest.Bytes = rest.Keys+g.keys, rest.Bytes+g.bytes
+		}
+	}
+	return out, rest
+}
+
+// shownProposals bounds the names that a fix proposes.
+const shownProposals = 3
+
+// proposals is a fix that names what the undeclared keys of one item may have been
+// meant as, "" if nothing is near.
+func (a *Audit) proposals(list []Suggestion, item int) string {
+	var out []string
+	for _, s := range list {
+		if s.Near != nil && len(out) < shownProposals && a.matcher.Match(s.Example, nil) == item {
+			out = append(out, s.Pattern+" may be meant as "+s.Near.Pattern+" ("+s.Near.Entry+")")
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return strings.Join(out, "; ") + ": correct the writer, rename the keys, or declare them"
 }
 
 func (a *Audit) itemName(id int) string {
@@ -325,84 +376,6 @@ func (a *Audit) itemName(id int) string {
 		return "foreign " + t.Foreign.Text
 	}
 	return ""
-}
-
-// JSON prints the report as one document.
-func (r *Report) JSON(w io.Writer) error {
-	return finding.WriteJSON(w, r, "  ")
-}
-
-// JSONLines prints one row per entry, glob, suggestion, large key and finding,
-// each with a "kind", and the summary last.
-func (r *Report) JSONLines(w io.Writer) error {
-	line := func(kind string, v any) error { return finding.WriteJSON(w, map[string]any{"kind": kind, kind: v}, "") }
-	var err error
-	each := func(kind string, v any) {
-		if err == nil {
-			err = line(kind, v)
-		}
-	}
-	for _, v := range r.Entries {
-		each("entry", v)
-	}
-	for _, v := range r.Foreign {
-		each("foreign", v)
-	}
-	for _, v := range r.Undeclared.Suggestions {
-		each("suggestion", v)
-	}
-	for _, v := range r.Largest {
-		each("large_key", v)
-	}
-	for _, v := range r.Findings {
-		each("finding", v)
-	}
-	short := *r
-	short.Entries, short.Foreign, short.Largest, short.Findings, short.Undeclared.Suggestions = []EntryRow{}, nil, nil, []finding.Finding{}, nil
-	each("report", short)
-	return err
-}
-
-// CSV prints the table of entries. A cell that a spreadsheet would take for a
-// formula is prefixed with an apostrophe (finding.Cell).
-func (r *Report) CSV(w io.Writer) error {
-	c := csv.NewWriter(w)
-	rows := [][]string{{"name", "pattern", "type", "ttl", "owner", "keys", "bytes", "share", "no_ttl", "ttl_min_s", "ttl_p50_s", "ttl_p90_s", "ttl_max_s", "violations"}}
-	for _, e := range r.Entries {
-		var violations int64
-		for _, n := range e.Violations {
-			violations += n
-		}
-		row := []string{e.Name, e.Pattern, e.Type, e.Policy, e.Owner}
-		rows = append(rows, append(append(row, e.cells()...), strconv.FormatInt(violations, 10)))
-	}
-	for _, g := range r.Foreign {
-		rows = append(rows, append(append([]string{"", g.Glob, "foreign", "", ""}, g.cells()...), "0"))
-	}
-	for _, s := range r.Undeclared.Suggestions {
-		rows = append(rows, append(append([]string{"", s.Pattern, "undeclared", "", ""}, s.cells()...), strconv.FormatInt(s.Keys, 10)))
-	}
-	for _, row := range rows {
-		for i, cell := range row {
-			row[i] = finding.Cell(cell)
-		}
-		if err := c.Write(row); err != nil {
-			return err
-		}
-	}
-	c.Flush()
-	return c.Error()
-}
-
-func (f Figures) cells() []string {
-	out := []string{strconv.FormatInt(f.Keys, 10), strconv.FormatInt(f.Bytes, 10), strconv.FormatFloat(f.Share, 'f', 4, 64), strconv.FormatInt(f.NoTTL, 10)}
-	if f.TTL == nil {
-		return append(out, "", "", "", "")
-	}
-	for _, v := range []float64{f.TTL.Min, f.TTL.P50, f.TTL.P90, f.TTL.Max} {
-		out = append(out, strconv.FormatFloat(v, 'f', 0, 64))
-	}
-	return out
 }
 
 // Duration is a count of seconds as a time.Duration.

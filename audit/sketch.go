@@ -31,7 +31,7 @@ const (
 type sketch struct {
 	root  *branch
 	nodes int
-	known []string // declared patterns, for "did you mean"
+	near  *keyspace.Near // for "did you mean"
 }
 
 // branch is one segment in the tree; group is what ends here.
@@ -48,13 +48,7 @@ type group struct {
 }
 
 func newSketch(ks *keyspace.Keyspace) *sketch {
-	s := &sketch{root: &branch{}}
-	for _, k := range ks.Keys {
-		if !k.Derived {
-			s.known = append(s.known, k.Pattern.String())
-		}
-	}
-	return s
+	return &sketch{root: &branch{}, near: keyspace.NewNear(ks)}
 }
 
 func (s *sketch) add(k *source.Key) {
@@ -271,13 +265,18 @@ func literal(out *strings.Builder, word []byte) {
 // suggestion is a group with the pattern that would declare it.
 type suggestion struct {
 	pattern string
-	near    string
+	near    *keyspace.Key
 	*group
 }
 
-// suggestions are the largest groups, the largest first. Only these are compared
-// with what is declared: that costs a walk over all patterns.
-func (s *sketch) suggestions() []suggestion {
+// maxCompared bounds the comparisons of groups with what is declared.
+const maxCompared = 250_000
+
+// suggestions are at most limit groups, and the others. Those that are near a
+// declared name come first, then the largest: half of the room is theirs, since a typo
+// has few keys. The largest groups are compared with what is declared, as many as
+// maxCompared allows.
+func (s *sketch) suggestions(limit int) (listed, others []suggestion) {
 	out := s.groups()
 	slices.SortFunc(out, func(a, b suggestion) int {
 		if a.keys != b.keys {
@@ -285,11 +284,20 @@ func (s *sketch) suggestions() []suggestion {
 		}
 		return strings.Compare(a.pattern, b.pattern)
 	})
-	out = out[:min(len(out), maxSuggestions)]
-	for i := range out {
-		out[i].near = s.near(out[i].pattern)
+	var near, far []suggestion
+	for i, g := range out {
+		if i*s.near.Len() < maxCompared {
+			if found := s.near.To(g.example, 1); len(found) > 0 {
+				g.near = found[0]
+				near = append(near, g)
+				continue
+			}
+		}
+		far = append(far, g)
 	}
-	return out
+	first := min(len(near), max(limit/2, limit-len(far)))
+	second := min(len(far), limit-first)
+	return slices.Concat(near[:first], far[:second]), slices.Concat(near[first:], far[second:])
 }
 
 // groups are the groups of the tree, those alike made one.
@@ -383,68 +391,4 @@ func number(p string) string {
 		p = p[end+1:]
 	}
 	return out.String() + p
-}
-
-// near is the declared pattern whose literal segments are almost these: a typo,
-// a segment too many or too few.
-func (s *sketch) near(p string) string {
-	best, limit := "", 3
-	mine := strings.Split(p, ":")
-	for _, k := range s.known {
-		if d := segmentDistance(mine, strings.Split(k, ":")); d < limit {
-			best, limit = k, d
-		}
-	}
-	return best
-}
-
-// segmentDistance compares two patterns segment by segment: 0 for equal or
-// placeholder against placeholder, the letters that differ between literals, 2
-// for a segment too many; large when they have too little in common.
-func segmentDistance(a, b []string) int {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	if len(b)-len(a) > 1 {
-		return 99
-	}
-	total, same := 2*(len(b)-len(a)), 0
-	for i := range a {
-		x, y := strings.Contains(a[i], "{"), strings.Contains(b[i], "{")
-		switch {
-		case a[i] == b[i] && !x:
-			same++
-		case x && y:
-		case x != y:
-			total += 3
-		default:
-			total += editDistance(a[i], b[i])
-		}
-	}
-	if same == 0 {
-		return 99
-	}
-	return total
-}
-
-func editDistance(a, b string) int {
-	if len(a) > len(b)+2 || len(b) > len(a)+2 {
-		return 99
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/source"
 	"pgregory.net/rapid"
@@ -53,7 +54,7 @@ func TestLongSegmentsSurviveACollapse(t *testing.T) {
 	for i := range 2 * maxFanOut {
 		names = append(names, "p:"+strings.Repeat(string(rune('a'+i%26)), 1+i/26))
 	}
-	got := fill(t, names...).suggestions()
+	got := first(fill(t, names...).suggestions(50))
 	if len(got) != 1 || got[0].pattern != "p:{text}" || got[0].keys != int64(len(names)) || got[0].ttls.n != got[0].keys {
 		t.Errorf("%+v", got)
 	}
@@ -108,11 +109,11 @@ func TestReportsStandAlone(t *testing.T) {
 	a.Add([]source.Key{key("zz_9", source.String, no), key("app:c:9", source.String, no)})
 	r := a.Report(source.Summary{}, false)
 	var before, after bytes.Buffer
-	if err := r.JSON(&before); err != nil {
+	if err := finding.WriteJSON(&before, r, "  "); err != nil {
 		t.Fatal(err)
 	}
 	a.Add([]source.Key{key("zz_1", source.String, no), key("app:c:1", source.String, no), key("zz_5", source.String, no)})
-	if err := r.JSON(&after); err != nil || before.String() != after.String() {
+	if err := finding.WriteJSON(&after, r, "  "); err != nil || before.String() != after.String() {
 		t.Errorf("%v\n%s\n%s", err, before.String(), after.String())
 	}
 }
@@ -154,7 +155,7 @@ func TestManyGroupsReportQuickly(t *testing.T) {
 		}
 	}
 	start := time.Now()
-	s.suggestions()
+	s.suggestions(50)
 	if d := time.Since(start); d > 2*time.Second {
 		t.Errorf("suggestions took %s", d)
 	}
@@ -199,6 +200,8 @@ func TestLooks(t *testing.T) {
 	}
 }
 
+func first(listed, _ []suggestion) []suggestion { return listed }
+
 // TestNear: a letter wrong, a segment too many, and what is no misspelling.
 func TestNear(t *testing.T) {
 	const text = "keywright: 1\npackage: t\nowner: o\nvars: {n: int}\nkeys:\n" +
@@ -210,7 +213,11 @@ func TestNear(t *testing.T) {
 		s := newSketch(load(t, text))
 		k := key(name, source.String, no)
 		s.add(&k)
-		if got := s.suggestions()[0].near; got != want {
+		got := ""
+		if near := first(s.suggestions(50))[0].near; near != nil {
+			got = near.Pattern.String()
+		}
+		if got != want {
 			t.Errorf("%s: near %q, want %q", name, got, want)
 		}
 	}

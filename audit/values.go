@@ -199,6 +199,7 @@ func (a *Audit) checkValue(k *keyspace.Key, s *stat, live *source.Key) {
 	}
 	for _, f := range v.faults {
 		s.fault(f.code, f.message, live, a.opt.Examples)
+		a.offends(f.code)
 	}
 	of := max(live.Value.Of, v.looked)
 	if live.Kind == source.String {

@@ -115,6 +115,15 @@ func Sort(findings []Finding) {
 	})
 }
 
+// Rank orders findings by what matters: severity, then how many keys they are about,
+// then as Sort does.
+func Rank(findings []Finding) {
+	Sort(findings)
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.Count, a.Count))
+	})
+}
+
 // Fingerprint identifies a finding across runs: it stays the same when lines
 // move, and changes when the entry or the sentence does.
 func Fingerprint(f Finding) string {

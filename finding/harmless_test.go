@@ -41,7 +41,7 @@ func TestNothingThatIsQuotedCommands(t *testing.T) {
 		o := Options{Source: func(string) []byte { return []byte(c) }}
 		for name, print := range map[string]func(*bytes.Buffer) error{
 			"text":  func(b *bytes.Buffer) error { return Text(b, []Finding{f}, o) },
-			"json":  func(b *bytes.Buffer) error { return JSON(b, []Finding{f}, o) },
+			"json":  func(b *bytes.Buffer) error { return jsonOf(b, []Finding{f}, o) },
 			"sarif": func(b *bytes.Buffer) error { return SARIF(b, []Finding{f}, o) },
 		} {
 			var out bytes.Buffer
@@ -120,7 +120,7 @@ func TestFindingsAreFolded(t *testing.T) {
 	o := Options{Source: func(string) []byte { asked++; return line }}
 	for name, print := range map[string]func(*bytes.Buffer) error{
 		"text":   func(b *bytes.Buffer) error { return Text(b, all, o) },
-		"json":   func(b *bytes.Buffer) error { return JSON(b, all, o) },
+		"json":   func(b *bytes.Buffer) error { return jsonOf(b, all, o) },
 		"sarif":  func(b *bytes.Buffer) error { return SARIF(b, all, o) },
 		"github": func(b *bytes.Buffer) error { return GitHub(b, all, o) },
 	} {
@@ -148,7 +148,7 @@ func TestFindingsAreFolded(t *testing.T) {
 		Summary Counts
 		More    []More
 	}
-	if err := JSON(&out, all, o); err != nil {
+	if err := jsonOf(&out, all, o); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(out.Bytes(), &document); err != nil {

@@ -14,20 +14,20 @@ import (
 
 // jsonFinding is a finding as JSON; its names are stable.
 type jsonFinding struct {
-	Code        string        `json:"code"`
-	Severity    string        `json:"severity"`
-	Message     string        `json:"message"`
-	Fix         string        `json:"fix,omitempty"`
-	Order       string        `json:"order_of_deployment,omitempty"`
-	Entry       string        `json:"entry,omitempty"`
+	Code        string        `json:"code"` // of the rule: `keywright explain CODE` says more
+	Severity    string        `json:"severity" enum:"error,warning,note"`
+	Message     string        `json:"message"`                       // one sentence, what and why
+	Fix         string        `json:"fix"`                           // what to do about it
+	Order       string        `json:"order_of_deployment,omitempty"` // the order that is safe, or that there is none
+	Entry       string        `json:"entry,omitempty"`               // the declared entry
 	File        string        `json:"file,omitempty"`
-	Line        int           `json:"line,omitempty"`
-	Column      int           `json:"column,omitempty"`
-	EndColumn   int           `json:"end_column,omitempty"`
-	Related     []jsonRelated `json:"related,omitempty"`
-	Count       int64         `json:"count,omitempty"`
-	Examples    []jsonExample `json:"examples,omitempty"`
-	Fingerprint string        `json:"fingerprint"`
+	Line        int           `json:"line,omitempty"`       // counts from 1
+	Column      int           `json:"column,omitempty"`     // counts characters from 1
+	EndColumn   int           `json:"end_column,omitempty"` // exclusive
+	Related     []jsonRelated `json:"related,omitempty"`    // other places that explain it
+	Count       int64         `json:"count,omitempty"`      // how many live keys
+	Examples    []jsonExample `json:"examples,omitempty"`   // a few of those keys
+	Fingerprint string        `json:"fingerprint"`          // stays the same when lines move
 }
 
 type jsonExample struct {
@@ -42,24 +42,46 @@ type jsonRelated struct {
 	Column  int    `json:"column"`
 }
 
-// JSONKey is a key in JSON output: a string where it is UTF-8, else an object
-// with the raw bytes in base64 beside an escaped text.
+// JSONKey is a key, or another name of any bytes, in JSON output. It is always an
+// object, so that a reader meets one form.
 type JSONKey []byte
+
+// jsonKey is a key as JSON; its names are stable.
+type jsonKey struct {
+	Text   string `json:"text"`             // the key itself, or where base64 is there, the key with escapes, for people
+	Base64 []byte `json:"base64,omitempty"` // the bytes of a key that is not UTF-8
+}
 
 // MarshalJSON implements json.Marshaler.
 func (k JSONKey) MarshalJSON() ([]byte, error) {
 	if utf8.Valid(k) {
-		return json.Marshal(string(k))
+		return json.Marshal(jsonKey{Text: string(k)})
 	}
-	return json.Marshal(map[string]any{"text": quote(k), "base64": []byte(k)})
+	return json.Marshal(jsonKey{Text: quote(k), Base64: k})
 }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (k *JSONKey) UnmarshalJSON(text []byte) error {
+	var j jsonKey
+	if err := json.Unmarshal(text, &j); err != nil {
+		return err
+	}
+	if *k = JSONKey(j.Text); j.Base64 != nil {
+		*k = j.Base64
+	}
+	return nil
+}
+
+// JSONShape is the struct whose fields the JSON form has, for a schema.
+func (JSONKey) JSONShape() any { return jsonKey{} }
 
 // MarshalJSON implements json.Marshaler with the stable names of the JSON
 // output.
 func (f Finding) MarshalJSON() ([]byte, error) {
 	j := jsonFinding{
-		Code: f.Code, Severity: f.Severity.String(), Message: f.Message, Fix: f.Fix, Order: f.Order, Entry: f.Entry, File: f.Pos.File, Line: f.Pos.Line,
-		Column: f.Pos.Column, EndColumn: f.Pos.EndColumn, Count: f.Count, Fingerprint: Fingerprint(f),
+		Code: f.Code, Severity: f.Severity.String(), Message: f.Message, Fix: f.Fix, Order: f.Order, Entry: f.Entry,
+		File: f.Pos.File, Line: f.Pos.Line, Column: f.Pos.Column, EndColumn: f.Pos.EndColumn, Count: f.Count,
+		Fingerprint: Fingerprint(f),
 	}
 	for _, r := range f.Related {
 		j.Related = append(j.Related, jsonRelated{r.Message, r.Pos.File, r.Pos.Line, r.Pos.Column})
@@ -70,18 +92,46 @@ func (f Finding) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// JSON prints one document: the findings, a summary of all, and how many of which
-// code were left out ("more").
-func JSON(w io.Writer, findings []Finding, _ Options) error {
-	shown, more := fold(findings)
-	out := map[string]any{"findings": shown, "summary": Count(findings)}
-	if shown == nil {
-		out["findings"] = []Finding{}
+// JSONShape is the struct whose fields the JSON form has, for a schema.
+func (Finding) JSONShape() any { return jsonFinding{} }
+
+// WithFixes are findings that all say what to do: what has no fix of its own gets
+// that of its rule.
+func WithFixes(findings []Finding, rules []Rule) []Finding {
+	out := slices.Clone(findings)
+	for i := range out {
+		out[i].Fix = fixOf(out[i], rules)
 	}
-	if len(more) > 0 {
-		out["more"] = more
-	}
-	return encode(w, out)
+	return out
+}
+
+// Document is findings as JSON; its names are stable.
+type Document struct {
+	Findings []Finding `json:"findings"`
+	More     []More    `json:"more,omitempty"` // how many of which rule are not in findings
+	Summary  Counts    `json:"summary"`        // of all, what is not in findings included
+	Baseline *Balance  `json:"baseline,omitempty"`
+}
+
+// Balance is what a baseline lets be, and what it does not; its names are stable.
+type Balance struct {
+	Accepted int      `json:"accepted"`        // findings
+	Keys     int64    `json:"accepted_keys"`   // that these are about
+	Gone     int      `json:"gone"`            // accepted findings that are not there any more
+	Grown    []Growth `json:"grown,omitempty"` // of the findings of the report, those that were accepted for fewer keys
+}
+
+// Balance sums up what the baseline did.
+func (s Settled) Balance() *Balance {
+	return &Balance{Accepted: len(s.Known), Keys: s.Keys(), Gone: len(s.Gone), Grown: s.Grown}
+}
+
+// NewDocument folds findings into a document.
+func NewDocument(findings []Finding, rules []Rule) *Document {
+	d := &Document{Findings: []Finding{}, Summary: Count(findings)}
+	shown, more := fold(WithFixes(findings, rules))
+	d.Findings, d.More = append(d.Findings, shown...), more
+	return d
 }
 
 // folded is findings as a form prints them that has findings only.

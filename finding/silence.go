@@ -232,6 +232,24 @@ type Growth struct {
 	Accepted int64 // keys
 }
 
+// jsonGrowth is a growth as JSON; its names are stable.
+type jsonGrowth struct {
+	Code        string `json:"code"`
+	Entry       string `json:"entry,omitempty"`
+	Message     string `json:"message"`
+	Keys        int64  `json:"keys"`          // now
+	Accepted    int64  `json:"accepted_keys"` // by the baseline
+	Fingerprint string `json:"fingerprint"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (g Growth) MarshalJSON() ([]byte, error) {
+	return json.Marshal(jsonGrowth{g.Code, g.Entry, g.Message, g.Count, g.Accepted, Fingerprint(g.Finding)})
+}
+
+// JSONShape is the struct whose fields the JSON form has, for a schema.
+func (Growth) JSONShape() any { return jsonGrowth{} }
+
 // Keys is how many keys the accepted findings have.
 func (s Settled) Keys() (n int64) {
 	for _, f := range s.Known {

@@ -137,14 +137,33 @@ func visible(line string) string {
 // Key is a key as it is shown to people: as it is where it is printable UTF-8,
 // else quoted with escapes. A hostile name cannot steer a terminal.
 func Key(k []byte) string {
-	if len(k) > 0 && len(k) <= 200 && utf8.Valid(k) && Printable(string(k)) == string(k) && !bytes.ContainsAny(k, " \"\\") &&
-		!bytes.HasPrefix(k, []byte("::")) && !bytes.Contains(k, []byte("##")) {
+	if len(k) > shownKey {
+		return quote(k[:shownKey]) + fmt.Sprintf("… (%d bytes)", len(k))
+	}
+	if plain(k) {
 		return string(k)
 	}
-	if len(k) > 200 {
-		return quote(k[:200]) + fmt.Sprintf("… (%d bytes)", len(k))
-	}
 	return quote(k)
+}
+
+// FullKey is a key as it is shown to people, whole however long it is.
+func FullKey(k []byte) string {
+	if len(k) > shownKey && plain(k) {
+		return string(k)
+	}
+	if len(k) > shownKey {
+		return quote(k)
+	}
+	return Key(k)
+}
+
+// shownKey is how many bytes of a key are shown.
+const shownKey = 200
+
+// plain is a key that is shown as it is.
+func plain(k []byte) bool {
+	return len(k) > 0 && utf8.Valid(k) && Printable(string(k)) == string(k) && !bytes.ContainsAny(k, " \"\\") &&
+		!bytes.HasPrefix(k, []byte("::")) && !bytes.Contains(k, []byte("##"))
 }
 
 // quote is strconv.Quote but also escapes direction marks and bytes that are

@@ -153,7 +153,7 @@ func flags(set *pflag.FlagSet) string {
 		if f.Shorthand != "" {
 			name = "`-" + f.Shorthand + "`, " + name
 		}
-		variable := command.Variable(f.Name)
+		variable := command.Variable(f)
 		if variable != "" {
 			variable = "`" + variable + "`"
 		}

@@ -121,7 +121,7 @@ func (a *app) aclPrint(o *aclPrinting) error {
 	}
 	switch o.output {
 	case "json":
-		return a.json(aclJSON(users))
+		return a.json(aclUsers{aclJSON(users)})
 	case "commands":
 		for _, u := range users {
 			a.tell("%s", strings.Join(quoteAll(append([]string{"ACL", "SETUSER"}, u.SetUser()...)), " "))
@@ -224,6 +224,11 @@ func quoteAll(words []string) []string {
 		out[i] = shellWord(w)
 	}
 	return out
+}
+
+// aclUsers is what acl print prints as JSON; its names are stable.
+type aclUsers struct {
+	Users []aclUser `json:"users"`
 }
 
 // aclUser is a user as JSON.

@@ -23,11 +23,16 @@ type aclSession struct {
 	users []acl.User
 }
 
+// aclDifference is what acl diff prints as JSON; its names are stable.
+type aclDifference struct {
+	Servers []aclServer `json:"servers"`
+}
+
 // aclServer is what one server has and lacks.
 type aclServer struct {
 	Server  string       `json:"server"`
 	Changes []acl.Change `json:"changes"`
-	Unknown []string     `json:"unknown_users"`
+	Unknown []string     `json:"unknown_users"` // users that the declaration does not have
 	self    string
 	client  rueidis.Client
 }
@@ -210,12 +215,11 @@ func (a *app) showACL(form string, plan []aclServer) error {
 	changes := 0
 	for i := range plan {
 		changes += len(plan[i].Changes)
-		if plan[i].Changes == nil {
-			plan[i].Changes = []acl.Change{}
-		}
+		plan[i].Changes = append([]acl.Change{}, plan[i].Changes...)
+		plan[i].Unknown = append([]string{}, plan[i].Unknown...)
 	}
 	if form == "json" {
-		if err := a.json(plan); err != nil {
+		if err := a.json(aclDifference{append([]aclServer{}, plan...)}); err != nil {
 			return err
 		}
 	} else {

@@ -28,15 +28,13 @@ func TestACLReachesReplicas(t *testing.T) {
 				t.Helper()
 				var out, errs strings.Builder
 				code := Main(t.Context(), []string{"acl", "diff", "-f", file, "-u", url, "-o", "json"}, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
-				var plan []struct {
-					Changes []any
+				var report struct{ Servers []struct{ Changes []any } }
+				if err := json.Unmarshal([]byte(out.String()), &report); err != nil || code != want || len(report.Servers) != servers {
+					t.Fatalf("exit code %d, %d servers, want %d and %d: %v\n%s%s", code, len(report.Servers), want, servers, err, out.String(), errs.String())
 				}
-				if err := json.Unmarshal([]byte(out.String()), &plan); err != nil || code != want || len(plan) != servers {
-					t.Fatalf("exit code %d, %d servers, want %d and %d: %v\n%s%s", code, len(plan), want, servers, err, out.String(), errs.String())
-				}
-				for _, s := range plan {
+				for _, s := range report.Servers {
 					if (len(s.Changes) > 0) != (want == 1) {
-						t.Errorf("%+v", plan)
+						t.Errorf("%+v", report)
 					}
 				}
 			}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"slices"
@@ -18,10 +19,11 @@ import (
 type auditing struct {
 	judging
 	sourcing
-	audit    audit.Options
-	values   string
-	top      int
-	examples int
+	audit     audit.Options
+	values    string
+	top       int
+	examples  int
+	offending offending
 }
 
 func (a *app) auditCommand() *cobra.Command {
@@ -47,13 +49,18 @@ A run during which the server restarted, failed over, was flushed, or moved
 slots is incomplete, and so is one over a file that is cut or damaged: it exits
 with 5 and says why. Ctrl-C prints what has been found so far.
 
+With --keys-of it prints every key that has a code, as it is met, and no report: those
+of one database (--db, the URL's, else 0), or with -o jsonl of all, each with its
+database. Keys that a comment or a baseline accepts are among them.
+
 Exit codes: 0 clean, 1 findings, 2 usage or a bad file, 3 the server cannot be
 reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 		Example: `  keywright audit -u redis://localhost:6379
   keywright audit --snapshot
   keywright audit /var/lib/redis/dump.rdb
   keywright audit --rate 20000 --max-latency 5ms --values
-  keywright audit --include product_detail --include 'cache:tmp:*' -o json`,
+  keywright audit --include product_detail --include 'cache:tmp:*' -o json
+  keywright audit --keys-of KW505 --null | xargs -0 redis-cli UNLINK`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			form, err := a.form(c, o.output, auditForms...)
@@ -61,6 +68,9 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 				return err
 			}
 			o.output = form
+			if err := o.offending.check(form, c.Flags().Changed("output")); err != nil {
+				return err
+			}
 			for _, name := range []string{"include", "exclude"} {
 				if f := c.Flags().Lookup(name); f.Changed && f.Value.String() == "[]" {
 					return usage("write the name of an entry, or a glob like 'cache:*'", "--%s takes no empty text", name)
@@ -91,6 +101,9 @@ func (o *auditing) auditFlags(c *cobra.Command) {
 	f.StringVar(&o.values, "values", "none", "check values against their types, fields and members: none, sample (both ends, random members) or all")
 	f.Lookup("values").NoOptDefVal = "sample"
 	f.Int64Var(&o.audit.MinKeys, "min-keys", 1, "fewer keys than that are a finding: is it the right server and database?")
+	f.IntVar(&o.audit.Groups, "groups", 50, "how many groups of undeclared keys to report")
+	f.StringSliceVar(&o.offending.codes, "keys-of", nil, "print every key that has this code, as it is met, instead of a report")
+	f.BoolVar(&o.offending.null, "null", false, "with --keys-of: end each key with a zero byte, for xargs -0; else each is a line, escaped")
 	f.IntVar(&o.top, "top", 10, "how many of the largest keys to list")
 	f.IntVar(&o.examples, "examples", 5, "how many keys to show per finding")
 }
@@ -106,11 +119,11 @@ func (o *auditing) prepare() error {
 	}
 	o.audit.Whole = o.values == "all"
 	o.audit.Values = o.audit.Whole || o.values == "sample" || o.values == "true"
-	if o.top < 0 || o.examples < 0 {
-		return usage("write a positive number, or leave it out", "--top and --examples cannot be negative")
+	if o.top < 0 || o.examples < 0 || o.audit.Groups < 1 {
+		return usage("write a positive number, or leave it out", "--top and --examples cannot be negative, --groups is at least 1")
 	}
-	if max(o.top, o.examples) > maxKept {
-		return usage("the form json with --include shows more of less", "--top and --examples keep at most %s keys", terminal.Count(maxKept))
+	if max(o.top, o.examples, o.audit.Groups) > maxKept {
+		return usage("--keys-of CODE prints all keys, --include all of fewer", "--top, --examples and --groups keep at most %s", terminal.Count(maxKept))
 	}
 	if slices.Contains(o.audit.Include, "") || slices.Contains(o.audit.Exclude, "") {
 		return usage("write the name of an entry, or a glob like 'cache:*'", "--include and --exclude take no empty text")
@@ -130,6 +143,14 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 		return err
 	}
 	o.audit.Schema = schemaChecker(path)
+	keys := bufio.NewWriter(a.out.Raw())
+	if o.offending.null && a.out.TTY {
+		return usage("pipe it, as in `keywright audit --keys-of KW505 --null | xargs -0 redis-cli UNLINK`", "--null writes keys as they are, which is not for a terminal")
+	}
+	if len(o.offending.codes) > 0 {
+		o.audit.Plain = true
+		o.audit.Offender = o.offending.printer(a, keys, a.chosenDB(&o.sourcing))
+	}
 	fold, err := audit.New(d.Keyspace, o.audit)
 	if err != nil {
 		return a.badFilter(d, o, err)
@@ -143,6 +164,9 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 	done()
 	if report == nil || errors.Is(err, rdb.ErrNotRDB) {
 		return err
+	}
+	if len(o.offending.codes) > 0 {
+		return o.offending.conclude(ctx, a, keys, report, err, o.again())
 	}
 	return a.conclude(ctx, o, d, report, err)
 }
@@ -164,7 +188,7 @@ func (a *app) badFilter(d *declaration, o *auditing, err error) error {
 // exit code. An interrupted or incomplete run is never taken for a complete one,
 // and does not become a baseline.
 func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audit.Report, scanErr error) error {
-	kept := finding.Ignore(d.moved(r.Findings), d.sources, AllRules(), nil, a.now())
+	kept := finding.Ignore(finding.WithFixes(d.moved(r.Findings), AllRules()), d.sources, AllRules(), nil, a.now())
 	r.Findings = slices.DeleteFunc(kept, func(f finding.Finding) bool { return strings.HasPrefix(f.Code, "KW09") }) // lint's to say
 	if scanErr != nil {
 		r.Complete = false
@@ -179,8 +203,9 @@ func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audi
 		}
 	}
 	if s := o.accepted; s != nil {
-		r.Accepted = &audit.Accepted{Findings: len(s.Known), Keys: s.Keys()}
+		r.Baseline = s.Balance()
 	}
+	finding.Rank(r.Findings)
 	o.cut(r)
 	r.Judge()
 	if err := a.printReport(o, d, r); err != nil {
@@ -214,9 +239,14 @@ func (o *auditing) cut(r *audit.Report) {
 func (a *app) printReport(o *auditing, d *declaration, r *audit.Report) error {
 	switch o.output {
 	case "json":
-		return r.JSON(a.out.Raw())
+		return a.json(r)
 	case "jsonl":
-		return r.JSONLines(a.out.Raw())
+		for line := range r.Lines() {
+			if err := a.jsonLine(line); err != nil {
+				return err
+			}
+		}
+		return nil
 	case "csv":
 		return r.CSV(a.out.Raw())
 	case "table":

@@ -79,7 +79,7 @@ func (a *app) breaking(c *cobra.Command, o *comparing) error {
 	if found, err = o.settle(a, found); err != nil {
 		return err
 	}
-	if err := printers[form](a.out.Raw(), found, a.printing(d, a.out)); err != nil {
+	if err := a.printFindings(form, found, &o.judging, a.printing(d, a.out)); err != nil {
 		return err
 	}
 	counts := finding.Count(found)
@@ -249,15 +249,17 @@ func (a *app) sides(ctx context.Context, args []string) (old, new *keyspace.Keys
 	return old, new, err
 }
 
+// difference is what diff has found; its JSON names are stable.
+type difference struct {
+	Changes []breaking.Change `json:"changes"`
+}
+
 // signs are the styles of the lines of a diff.
 var signs = map[byte]terminal.Style{'+': terminal.Green, '-': terminal.Red, '~': terminal.Yellow}
 
 func (a *app) showDiff(form string, changes []breaking.Change) error {
 	if form == "json" {
-		if changes == nil {
-			changes = []breaking.Change{}
-		}
-		return a.json(changes)
+		return a.json(difference{append([]breaking.Change{}, changes...)})
 	}
 	for _, c := range changes {
 		line := finding.Printable(strings.ReplaceAll(c.String(), "\n", " "))

@@ -18,7 +18,6 @@ import (
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/spf13/cobra"
@@ -147,7 +146,7 @@ func (a *app) environment(cmd *cobra.Command) error {
 	var failed error
 	a.misread("REDIS_URL", a.Getenv("REDIS_URL"))
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		name := Variable(f.Name)
+		name := Variable(f)
 		value := a.Getenv(name)
 		if f.Changed || name == "" || value == "" || failed != nil {
 			return
@@ -186,12 +185,15 @@ func (a *app) misread(name, value string) {
 // commands.
 var withoutVariable = []string{"help", "version", "activate", "apply", "break", "check", "discard", "pause", "remove", "repair", "resume", "retry", "save"}
 
+// noVariable marks a flag that no variable sets although others of its name have one.
+const noVariable = "keywright_no_variable"
+
 // Variable is the environment variable of a flag, "" if it has none.
-func Variable(flag string) string {
-	if slices.Contains(withoutVariable, flag) {
+func Variable(flag *pflag.Flag) string {
+	if slices.Contains(withoutVariable, flag.Name) || flag.Annotations[noVariable] != nil {
 		return ""
 	}
-	return "KEYWRIGHT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return "KEYWRIGHT_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
 }
 
 // kindOfFlag is what a flag takes, in words.
@@ -227,6 +229,7 @@ func outputs(c *cobra.Command, to *string, forms ...string) {
 		list += "; github is the default in GitHub Actions"
 	}
 	c.Flags().StringVarP(to, "output", "o", forms[0], "form of the result: "+list)
+	c.Annotations = map[string]string{"forms": strings.Join(forms, " ")}
 	choices(c, "output", forms...)
 }
 
@@ -266,8 +269,4 @@ func (a *app) detail(format string, args ...any) {
 	if a.verbose {
 		a.say(format, args...)
 	}
-}
-
-func (a *app) json(v any) error {
-	return finding.WriteJSON(a.out.Raw(), v, "  ")
 }

@@ -41,8 +41,8 @@ func (a *app) entitiesCommand() *cobra.Command {
 		Use:   "entities [entry]...",
 		Short: "How many items the entities hold, and what waits to be swept",
 		Long: `Lists the entities: their items, those that have expired and wait to be swept, for
-how long the first of them has, and which process sweeps. An entity that no process sweeps
-keeps the index entries of expired items, and announces no expiry.`,
+how long the first of them has, and which process sweeps. An entity that no process
+sweeps keeps the index entries of expired items, and announces no expiry.`,
 		Example: `  keywright entities
   keywright entities check
   keywright entities check item --apply
@@ -73,14 +73,14 @@ writers at work cause no false alarm.
 
   missing  an item is not in an index it belongs to
   stale    an index holds an id whose item is gone, or has another value by now
-  score    an item stands in an index with another score than its field's
+  score    an item is in an index with another score than its field's
   ttl      an index, or an item (no index is named), never expires and should
   ledger   what is written down of where an item is differs from its fields
   expiry   the expiry time that is written down differs from the item's TTL
 
 With --apply it sweeps what has expired, and puts right what is wrong: the items
 decide, none of their fields is changed; one that never expires and should gets the
-TTL of its ttl_by, or the declared default (where an entity lies in several slots of
+TTL of its ttl_by, or the declared default (where an entity is in several slots of
 a cluster it is passed over). Indexes that are not complete are built as by
 keywright entities index --apply. Exit code 1 means that something is wrong and was
 left as it is.`,
@@ -148,64 +148,94 @@ knows them any more.`,
 	return c
 }
 
-// entityReport is one entity; its JSON names are stable.
+// entityReport is one entity, or one part of it.
 type entityReport struct {
-	Entry   string  `json:"entry"`
-	Of      string  `json:"of,omitempty"` // what its keys share
-	Items   int64   `json:"items"`
-	Expired int64   `json:"expired"`
-	Late    float64 `json:"late_seconds,omitempty"`
-	Sweeper string  `json:"sweeper,omitempty"`
+	Entry   string           `json:"entry"`
+	Of      string           `json:"of,omitempty"` // what its keys share
+	Items   int64            `json:"items"`
+	Expired int64            `json:"expired"`                // of the items, those that wait to be swept
+	Late    float64          `json:"late_seconds,omitempty"` // for how long the first of them has waited
+	Sweeper *finding.JSONKey `json:"sweeper,omitempty"`      // the process that sweeps
+}
+
+// entitiesReport is what entities has found; its JSON names are stable.
+type entitiesReport struct {
+	Entities []entityReport `json:"entities"`
+	gaps
 }
 
 func (a *app) entities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
-	report := []entityReport{}
-	err := a.eachEntity(ctx, c, entries, func(e *keyspace.Entry, of string, s *itemStore) error {
+	report := entitiesReport{Entities: []entityReport{}}
+	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of string, s *itemStore) error {
 		st, err := s.Stats(ctx)
-		report = append(report, entityReport{e.Name, of, st.Items, st.Expired, st.Late.Seconds(), st.Sweeper})
+		if err == nil {
+			report.Entities = append(report.Entities, entityReport{e.Name, of, st.Items, st.Expired, st.Late.Seconds(), keyOf(st.Sweeper)})
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	if o.output == "json" {
-		return a.json(report)
+		err = a.json(report)
+	} else {
+		err = a.printEntities(&report)
 	}
-	rows := make([][]string, len(report))
-	for i, r := range report {
-		rows[i] = []string{r.Entry, r.Of, terminal.Count(r.Items), countOrNone(r.Expired), seconds(r.Late), r.Sweeper}
+	return cmp.Or(err, report.verdict("entities"))
+}
+
+func (a *app) printEntities(report *entitiesReport) error {
+	rows := make([][]string, len(report.Entities))
+	for i, r := range report.Entities {
+		sweeper := ""
+		if r.Sweeper != nil {
+			sweeper = finding.Key(*r.Sweeper)
+		}
+		rows[i] = []string{r.Entry, r.Of, terminal.Count(r.Items), countOrNone(r.Expired), seconds(r.Late), sweeper}
 	}
-	return terminal.Table(a.out, []terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "items", Right: true}, {Title: "expired", Right: true}, {Title: "late", Right: true}, {Title: "swept by", Drop: 2}}, rows)
+	defer report.tell(a)
+	return terminal.Table(a.out, []terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "items", Right: true},
+		{Title: "expired", Right: true}, {Title: "late", Right: true}, {Title: "swept by", Drop: 2}}, rows)
 }
 
 // eachEntity runs for every entity: for one whose keys share a placeholder, for
 // each value of it that there is.
-func (a *app) eachEntity(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, run func(e *keyspace.Entry, of string, s *itemStore) error) error {
+func (a *app) eachEntity(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, g *gaps,
+	run func(e *keyspace.Entry, of string, s *itemStore) error) error {
 	for _, e := range entries {
-		d := divide(e)
-		found := []map[string]string{{}}
-		if len(d.shared) > 0 {
-			var err error
-			var bounded bool
-			if found, bounded, err = instances(ctx, c, e, d.leave); err != nil {
-				return err
-			}
-			if bounded {
-				a.say("%s is divided into more parts than are looked at: %s are", e.Name, terminal.Count(maxInstances))
-			}
+		if err := g.pass(ctx, e.Name, "", a.eachPart(ctx, c, e, g, run)); err != nil {
+			return err
 		}
-		for _, values := range found {
-			var of []string
-			for _, name := range d.shared {
-				of = append(of, name+"="+finding.Key([]byte(values[name])))
-			}
-			s, err := storeOf(c, a.keyspace, e, d, values)
-			if err != nil {
-				return err
-			}
-			if err := run(e, strings.Join(of, " "), s); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+func (a *app) eachPart(ctx context.Context, c *keywright.Client, e *keyspace.Entry, g *gaps,
+	run func(e *keyspace.Entry, of string, s *itemStore) error) error {
+	d := divide(e)
+	found := []map[string]string{{}}
+	if len(d.shared) > 0 {
+		var err error
+		var bounded bool
+		if found, bounded, err = instances(ctx, c, e, d.leave); err != nil {
+			return err
+		}
+		if bounded {
+			g.Cut = append(g.Cut, cutReport{e.Name, len(found)})
+		}
+	}
+	for _, values := range found {
+		var of []string
+		for _, name := range d.shared {
+			of = append(of, name+"="+finding.Key([]byte(values[name])))
+		}
+		s, err := storeOf(c, a.keyspace, e, d, values)
+		if err != nil {
+			return err
+		}
+		title := strings.Join(of, " ")
+		if err := g.pass(ctx, e.Name, title, run(e, title, s)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -213,10 +243,10 @@ func (a *app) eachEntity(ctx context.Context, c *keywright.Client, entries []*ke
 
 // problemReport is something wrong; its JSON names are stable.
 type problemReport struct {
-	Entry string `json:"entry"`
-	Item  string `json:"item"` // its key
-	What  string `json:"what"`
-	Index string `json:"index,omitempty"` // the key
+	Entry string           `json:"entry"`
+	Item  finding.JSONKey  `json:"item"` // its key
+	What  string           `json:"what" enum:"missing,stale,score,ttl,ledger,expiry"`
+	Index *finding.JSONKey `json:"index,omitempty"` // the key of the index
 }
 
 // checkReport is what a check has found; its JSON names are stable.
@@ -225,14 +255,15 @@ type checkReport struct {
 	Entries  int             `json:"index_entries"`
 	Expired  int             `json:"expired"`
 	Swept    int             `json:"swept"`
-	Wrong    int             `json:"wrong"`
+	Wrong    int             `json:"wrong"` // problems, also those that --limit leaves out
 	Applied  bool            `json:"applied"`
 	Problems []problemReport `json:"problems"`
+	gaps
 }
 
 func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
 	report := checkReport{Applied: o.apply, Problems: []problemReport{}}
-	err := a.eachEntity(ctx, c, entries, func(e *keyspace.Entry, of string, s *itemStore) error {
+	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of string, s *itemStore) error {
 		if o.apply {
 			swept, err := s.Sweep(ctx, entity.SweepOptions{Rate: o.rate})
 			report.Swept += swept.Gone
@@ -243,7 +274,7 @@ func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []
 		shown := 0
 		done, err := s.Check(ctx, entity.CheckOptions{Apply: o.apply, Rate: o.rate, Found: func(p entity.Problem) {
 			if shown++; shown <= o.limit {
-				report.Problems = append(report.Problems, problemReport{e.Name, s.KeyOf(p.ID), p.What, p.Key})
+				report.Problems = append(report.Problems, problemReport{e.Name, finding.JSONKey(s.KeyOf(p.ID)), p.What, keyOf(p.Key)})
 			}
 		}})
 		if err == nil && o.apply {
@@ -263,7 +294,7 @@ func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []
 	if err == nil && report.Wrong > 0 && !o.apply {
 		return &exit{exitFindings, terminal.Plural(int64(report.Wrong), "problem") + "; nothing was changed", "--apply puts them right"}
 	}
-	return err
+	return cmp.Or(err, report.verdict("entities"))
 }
 
 func (a *app) printCheck(r *checkReport) error {
@@ -271,22 +302,26 @@ func (a *app) printCheck(r *checkReport) error {
 		rows := make([][]string, len(r.Problems))
 		for i, p := range r.Problems {
 			index := ""
-			if p.Index != "" {
-				index = finding.Key([]byte(p.Index))
+			if p.Index != nil {
+				index = finding.Key(*p.Index)
 			}
-			rows[i] = []string{p.What, finding.Key([]byte(p.Item)), index, p.Entry}
+			rows[i] = []string{p.What, finding.Key(p.Item), index, p.Entry}
 		}
 		columns := []terminal.Column{{Title: "what"}, {Title: "item", Least: 24}, {Title: "index", Least: 16}, {Title: "entity", Drop: 1}}
 		if err := terminal.Table(a.out, columns, rows); err != nil {
 			return err
 		}
 	}
+	if left := r.Wrong - len(r.Problems); left > 0 {
+		a.tell("and %s, which --limit leaves out", terminal.Plural(int64(left), "more problem"))
+	}
+	r.tell(a)
 	a.tell("%s, %s in indexes, %s", terminal.Plural(int64(r.Items), "item"), terminal.Plural(int64(r.Entries), "id"), cmp.Or(noneOf(r.Wrong), terminal.Plural(int64(r.Wrong), "problem")+map[bool]string{true: " put right"}[r.Applied]))
 	if r.Swept > 0 {
 		a.tell("%s had expired and were swept", terminal.Count(int64(r.Swept)))
 	}
 	if r.Expired > 0 {
-		a.tell("%s have expired and wait to be swept: that is no fault, but some process must sweep", terminal.Count(int64(r.Expired)))
+		a.tell("%s have expired and wait to be swept: that is no fault, but a process must sweep", terminal.Count(int64(r.Expired)))
 	}
 	return nil
 }
@@ -387,7 +422,7 @@ func ledgerTTL(e *keyspace.Entry) time.Duration {
 	return 0
 }
 
-// around is what stands before and behind some placeholders of a pattern.
+// around is what a pattern has before and after some placeholders.
 func around(p *pattern.Pattern, own []string, values map[string]string) (prefix, suffix string) {
 	begun := false
 	for _, elem := range p.Elements() {

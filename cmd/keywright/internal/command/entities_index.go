@@ -1,9 +1,9 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -14,15 +14,15 @@ import (
 
 // indexReport is one index; its JSON names are stable.
 type indexReport struct {
-	Entry    string `json:"entry"`
-	Of       string `json:"of,omitempty"` // what its keys share
-	Index    string `json:"index"`
-	Keys     string `json:"keys"`
-	Declared bool   `json:"declared"`
-	Complete bool   `json:"complete"`
-	Items    int    `json:"items"`
-	Missing  int    `json:"missing"`
-	Done     int    `json:"done"`
+	Entry    string          `json:"entry"`
+	Of       string          `json:"of,omitempty"` // what its keys share
+	Index    finding.JSONKey `json:"index"`
+	Keys     finding.JSONKey `json:"keys"` // the pattern of its keys
+	Declared bool            `json:"declared"`
+	Complete bool            `json:"complete"`
+	Items    int             `json:"items"`
+	Missing  int             `json:"missing"` // items that are not in it yet
+	Done     int             `json:"done"`    // items that were put into it, or taken out
 }
 
 // indexesReport is what `entities index` has found; its JSON names are stable.
@@ -31,6 +31,7 @@ type indexesReport struct {
 	Applied     bool          `json:"applied"`
 	Interrupted bool          `json:"interrupted"` // a program that does not know an index has written meanwhile
 	Indexes     []indexReport `json:"indexes"`
+	gaps
 }
 
 func (a *app) indexEntities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
@@ -42,12 +43,12 @@ func (a *app) indexEntities(ctx context.Context, c *keywright.Client, entries []
 	if err := notDeclared(entries, o.remove); err != nil {
 		return err
 	}
-	err := a.eachEntity(ctx, c, entries, func(e *keyspace.Entry, of string, s *itemStore) error {
+	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of string, s *itemStore) error {
 		r, err := s.Indexes(ctx, options)
 		report.Items += r.Items
 		report.Interrupted = report.Interrupted || r.Interrupted
 		for _, ix := range r.Indexes {
-			report.Indexes = append(report.Indexes, indexReport{e.Name, of, ix.Name, ix.Pattern, ix.Declared, ix.Complete, ix.Items, ix.Missing, ix.Done})
+			report.Indexes = append(report.Indexes, indexReport{e.Name, of, finding.JSONKey(ix.Name), finding.JSONKey(ix.Pattern), ix.Declared, ix.Complete, ix.Items, ix.Missing, ix.Done})
 		}
 		return err
 	})
@@ -62,7 +63,7 @@ func (a *app) indexEntities(ctx context.Context, c *keywright.Client, entries []
 	if err != nil {
 		return err
 	}
-	return report.verdict(o)
+	return cmp.Or(report.verdict(o), report.gaps.verdict("entities"))
 }
 
 // notDeclared refuses to remove an index that is declared.
@@ -87,7 +88,7 @@ func (r *indexesReport) verdict(o *entities) error {
 			incomplete++
 		}
 		for _, name := range o.remove {
-			if !ix.Declared && ix.Index == name {
+			if !ix.Declared && string(ix.Index) == name {
 				left += ix.Items
 			}
 		}
@@ -116,12 +117,13 @@ func (a *app) printIndexes(r *indexesReport) error {
 		case !ix.Complete:
 			state = "not complete"
 		}
-		rows[i] = []string{ix.Entry, ix.Of, finding.Key([]byte(ix.Index)), strings.ToValidUTF8(finding.Key([]byte(ix.Keys)), "?"), state, terminal.Count(int64(ix.Items)), countOrNone(int64(ix.Missing)), countOrNone(int64(ix.Done))}
+		rows[i] = []string{ix.Entry, ix.Of, finding.Key(ix.Index), finding.Key(ix.Keys), state, terminal.Count(int64(ix.Items)), countOrNone(int64(ix.Missing)), countOrNone(int64(ix.Done))}
 	}
 	columns := []terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "index"}, {Title: "keys", Drop: 2}, {Title: "state"}, {Title: "items", Right: true}, {Title: "to do", Right: true}, {Title: "done", Right: true}}
 	if err := terminal.Table(a.out, columns, rows); err != nil {
 		return err
 	}
+	r.tell(a)
 	if others && !r.Applied {
 		a.tell("an index that is not declared is removed with --remove NAME --apply, when no program knows it any more")
 	}

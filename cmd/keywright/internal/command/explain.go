@@ -63,7 +63,8 @@ func (a *app) explain(ctx context.Context, o *explaining, args []string, byKey b
 	}
 	if r, ok := findRule(args[0]); ok {
 		if o.output == "json" {
-			return a.json(answerRule(r))
+			rule := answerRule(r)
+			return a.json(explanation{Rule: &rule})
 		}
 		return a.printRule(r)
 	}
@@ -84,7 +85,7 @@ func (a *app) explainEntry(o *explaining, name string) error {
 	}
 	answer := answerEntry(d, e)
 	if o.output == "json" {
-		return a.json(answer)
+		return a.json(explanation{Entry: &answer})
 	}
 	return a.printEntry(answer)
 }
@@ -109,6 +110,13 @@ func entryNames(ks *keyspace.Keyspace) []string {
 		out = append(out, e.Name)
 	}
 	return out
+}
+
+// explanation is what explain has found: one of the three.
+type explanation struct {
+	Rule  *ruleAnswer  `json:"rule,omitempty"`
+	Entry *entryAnswer `json:"entry,omitempty"`
+	Key   *located     `json:"key,omitempty"`
 }
 
 // entryAnswer is what there is to say of an entry; its JSON names are stable.
@@ -137,7 +145,7 @@ type keyAnswer struct {
 	Type    string `json:"type"`
 	TTL     string `json:"ttl"`
 	Derived bool   `json:"derived"`
-	Example string `json:"example"`
+	Example string `json:"example"` // a key that the pattern matches
 	Doc     string `json:"doc,omitempty"`
 }
 

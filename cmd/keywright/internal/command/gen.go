@@ -76,7 +76,7 @@ beside that does not stop gen.`,
 type written struct {
 	Target string `json:"target"`
 	File   string `json:"file"`
-	State  string `json:"state"` // fresh, written, missing, stale
+	State  string `json:"state" enum:"fresh,written,missing,stale"`
 }
 
 func (a *app) gen(o *generating, args []string) error {
@@ -231,9 +231,14 @@ func genFile(folder string, f gen.File, check bool) (written, error) {
 	return w, os.Chmod(path, 0o644)
 }
 
+// generated is what gen has written; its JSON names are stable.
+type generated struct {
+	Files []written `json:"files"`
+}
+
 func (a *app) showWritten(form string, all []written) error {
 	if form == "json" {
-		return a.json(all)
+		return a.json(generated{append([]written{}, all...)})
 	}
 	for _, w := range all {
 		if w.State != "fresh" || a.verbose {

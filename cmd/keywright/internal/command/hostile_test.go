@@ -89,9 +89,9 @@ func TestMatchedKeysCommandNothing(t *testing.T) {
 		}
 		if form == "jsonl" {
 			for i, line := range strings.Split(strings.TrimSpace(out), "\n") {
-				var row struct{ Key any }
-				if err := json.Unmarshal([]byte(line), &row); err != nil || i < 4 && row.Key != keys[i] {
-					t.Errorf("%s: %v, %q", line, err, row.Key)
+				var row struct{ Key struct{ Text string } }
+				if err := json.Unmarshal([]byte(line), &row); err != nil || i < 4 && row.Key.Text != keys[i] {
+					t.Errorf("%s: %v, %q", line, err, row.Key.Text)
 				}
 			}
 		}

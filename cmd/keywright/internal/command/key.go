@@ -3,14 +3,11 @@ package command
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/slot"
@@ -21,7 +18,7 @@ import (
 // located is what there is to say of one key; its JSON names are stable.
 type located struct {
 	Key      finding.JSONKey `json:"key"`
-	Status   string          `json:"status"` // declared, legacy, foreign, owned (but undeclared) or undeclared
+	Status   string          `json:"status" enum:"declared,legacy,foreign,owned,undeclared"` // owned: under owns, but no entry declares it
 	Entry    string          `json:"entry,omitempty"`
 	Glob     string          `json:"glob,omitempty"`
 	Pattern  string          `json:"pattern,omitempty"`
@@ -30,7 +27,7 @@ type located struct {
 	TTL      string          `json:"ttl,omitempty"`
 	Owner    string          `json:"owner,omitempty"`
 	Doc      string          `json:"doc,omitempty"`
-	Near     []near          `json:"near,omitempty"`
+	Near     []audit.Near    `json:"near,omitempty"` // declared keys that may have been meant
 	Slot     uint16          `json:"slot"`
 	Live     *live           `json:"live,omitempty"`
 	Wrong    []string        `json:"wrong,omitempty"`
@@ -44,19 +41,13 @@ type capture struct {
 	Type  string          `json:"type"`
 }
 
-// near is a declared key that may have been meant.
-type near struct {
-	Entry   string `json:"entry"`
-	Pattern string `json:"pattern"`
-}
-
 // live is what the server says.
 type live struct {
 	Exists   bool     `json:"exists"`
 	Node     string   `json:"node"`
 	Type     string   `json:"type,omitempty"`
 	Encoding string   `json:"encoding,omitempty"`
-	TTL      *float64 `json:"ttl_seconds"` // null: none
+	TTL      *float64 `json:"ttl_seconds"` // null: it never expires
 	Bytes    *int64   `json:"bytes"`       // null: unknown
 }
 
@@ -75,7 +66,7 @@ func (a *app) explainKey(ctx context.Context, o *explaining) error {
 		}
 	}
 	if o.output == "json" {
-		err = a.json(l)
+		err = a.json(explanation{Key: l})
 	} else {
 		a.printLocated(l)
 	}
@@ -98,7 +89,7 @@ func locate(d *declaration, key []byte) (*located, error) {
 		l.target(targets[id], &c)
 	}
 	if l.Status == "undeclared" || l.Status == "owned" {
-		l.Near = nearPatterns(d.Keyspace, string(key))
+		l.Near = nearPatterns(d.Keyspace, key)
 	}
 	return l, nil
 }
@@ -215,48 +206,14 @@ func (l *live) String() string {
 	return l.Type + " (" + cmp.Or(l.Encoding, "encoding unknown") + "), " + ttl + ", " + size + ", at " + l.Node
 }
 
-// shownNear is how many proposals are made for a key nobody declared.
+// shownNear is how many proposals are made for a key that is not declared.
 const shownNear = 3
 
-// nearPatterns are the declared patterns that come nearest to a key: as many
-// segments, and literal ones that differ by little.
-func nearPatterns(ks *keyspace.Keyspace, key string) []near {
-	type candidate struct {
-		near
-		distance int
-	}
-	var found []candidate
-	for _, k := range ks.Keys {
-		text := k.Pattern.String()
-		if d, ok := segmentDistance(text, key); ok {
-			found = append(found, candidate{near{k.Name, text}, d})
-		}
-	}
-	slices.SortStableFunc(found, func(x, y candidate) int { return cmp.Compare(x.distance, y.distance) })
-	var out []near
-	for _, c := range found[:min(len(found), shownNear)] {
-		out = append(out, c.near)
+// nearPatterns are the declared patterns that come nearest to a key.
+func nearPatterns(ks *keyspace.Keyspace, key []byte) []audit.Near {
+	var out []audit.Near
+	for _, k := range keyspace.NewNear(ks).To(key, shownNear) {
+		out = append(out, audit.Near{Entry: k.Name, Pattern: k.Pattern.String()})
 	}
 	return out
-}
-
-// segmentDistance is how far the literal segments of a pattern are from those of
-// a key, and whether that is near.
-func segmentDistance(pattern, key string) (int, bool) {
-	want, have := strings.Split(pattern, ":"), strings.Split(key, ":")
-	if len(want) != len(have) {
-		return 0, false
-	}
-	sum, literal := 0, 0
-	for i, w := range want {
-		switch before, _, placeholder := strings.Cut(w, "{"); {
-		case !placeholder:
-			sum += typo.Distance(w, have[i])
-			literal += len(w)
-		case !strings.HasPrefix(have[i], before):
-			sum += typo.Distance(before, have[i][:min(len(before), len(have[i]))])
-			literal += len(before)
-		}
-	}
-	return sum, literal > 0 && sum <= max(1, literal/4)
 }

@@ -97,9 +97,21 @@ func (j *judging) verdict(c finding.Counts) error {
 	return nil
 }
 
-// printers are the forms of findings.
+// printers are the forms of findings, other than JSON.
 var printers = map[string]func(io.Writer, []finding.Finding, finding.Options) error{
-	"text": finding.Text, "json": finding.JSON, "sarif": finding.SARIF, "github": finding.GitHub,
+	"text": finding.Text, "sarif": finding.SARIF, "github": finding.GitHub,
+}
+
+// printFindings prints findings that are all there is to print.
+func (a *app) printFindings(form string, findings []finding.Finding, j *judging, o finding.Options) error {
+	if form != "json" {
+		return printers[form](a.out.Raw(), findings, o)
+	}
+	document := finding.NewDocument(findings, o.Rules)
+	if j.accepted != nil {
+		document.Baseline = j.accepted.Balance()
+	}
+	return a.json(document)
 }
 
 func (a *app) lintCommand() *cobra.Command {
@@ -145,7 +157,7 @@ func (a *app) lint(c *cobra.Command, j *judging, args []string) error {
 	if findings, err = j.settle(a, findings); err != nil {
 		return err
 	}
-	if err := printers[form](a.out.Raw(), findings, a.printing(all, a.out)); err != nil {
+	if err := a.printFindings(form, findings, j, a.printing(all, a.out)); err != nil {
 		return err
 	}
 	counts := finding.Count(findings)

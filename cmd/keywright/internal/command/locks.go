@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -26,15 +27,15 @@ func (a *app) locksCommand() *cobra.Command {
 	var o locking
 	c := &cobra.Command{
 		Use:   "locks [entry]...",
-		Short: "Who holds the locks of the keyspace, since when, and how many wait",
+		Short: "List the locks of the keyspace: their holders, since when, and how many wait",
 		Long: `Lists the locks that are held or waited for: their holders (the first part of the
 token), for how long they have held them, how long the lease still lasts if it
 is not renewed, the fencing token, and how many processes wait.
 
-With --break KEY it shows who would lose the lock of that key, and with --apply
-takes it from exactly that holder: if somebody else holds it by then, nothing
-happens. The holder's context ends; the next waiter has the lock at once. What
-the lock protects is only safe if it checks the fencing token.`,
+With --break KEY it shows which holder would lose the lock of that key, and with
+--apply takes it from exactly that holder: if another process holds it by then,
+nothing happens. The holder's context ends; the next waiter has the lock at once.
+What the lock protects is only safe if it checks the fencing token.`,
 		Example: `  keywright locks
   keywright locks coupon_issue -o json
   keywright locks --break lock:coupon:issue:42
@@ -61,55 +62,99 @@ the lock protects is only safe if it checks the fencing token.`,
 	return c
 }
 
-// lockReport is one lock; its JSON names are stable.
-type lockReport struct {
-	Entry   string  `json:"entry"`
-	Key     string  `json:"key"`
-	Holder  string  `json:"holder,omitempty"`
-	Token   string  `json:"token,omitempty"`
-	Since   float64 `json:"held_seconds,omitempty"`
-	Left    float64 `json:"lease_left_seconds,omitempty"`
-	Fence   int64   `json:"fence,omitempty"`
-	Waiting int64   `json:"waiting"`
-	Sharing int64   `json:"sharing"`
+// locksReport is what locks has found; its JSON names are stable.
+type locksReport struct {
+	Locks []lockReport `json:"locks"`
+	gaps
+	Break *breakReport `json:"break,omitempty"` // with --break
 }
 
-// holder is who holds the lock alone.
+// lockReport is one lock.
+type lockReport struct {
+	Entry   string           `json:"entry"`
+	Key     finding.JSONKey  `json:"key"`
+	Holder  *finding.JSONKey `json:"holder,omitempty"` // of the lock alone
+	Token   *finding.JSONKey `json:"token,omitempty"`
+	Since   float64          `json:"held_seconds,omitempty"`
+	Left    float64          `json:"lease_left_seconds,omitempty"`
+	Fence   int64            `json:"fence,omitempty"`
+	Waiting int64            `json:"waiting"` // processes
+	Sharing int64            `json:"sharing"` // holders that share the lock
+}
+
+// breakReport is what --break does to a lock.
+type breakReport struct {
+	Key     finding.JSONKey `json:"key"`
+	Held    bool            `json:"held"`
+	Applied bool            `json:"applied"` // --apply was given
+	Broken  bool            `json:"broken"`
+}
+
+// holder is the holder that has the lock alone.
 func (l *lockReport) holder() string {
-	if l.Token == "" {
+	if l.Token == nil {
 		return ""
 	}
-	return finding.Key([]byte(l.Holder))
+	return finding.Key(*l.Holder)
+}
+
+// keyOf is a name in JSON, or nothing.
+func keyOf(text string) *finding.JSONKey {
+	if text == "" {
+		return nil
+	}
+	key := finding.JSONKey(text)
+	return &key
 }
 
 func (a *app) locks(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *locking) error {
-	report := []lockReport{}
+	report := locksReport{Locks: []lockReport{}}
 	for _, e := range entries {
-		found, bounded, err := instances(ctx, c, e, nil)
+		err := a.locksOf(ctx, c, e, &report)
+		if err := report.pass(ctx, e.Name, "", err); err != nil {
+			return err
+		}
+	}
+	var err error
+	if o.output == "json" {
+		err = a.json(report)
+	} else {
+		err = a.printLocks(&report)
+	}
+	return cmp.Or(err, report.verdict("locks"))
+}
+
+func (a *app) locksOf(ctx context.Context, c *keywright.Client, e *keyspace.Entry, report *locksReport) error {
+	found, bounded, err := instances(ctx, c, e, nil)
+	if err != nil {
+		return err
+	}
+	if bounded {
+		report.Cut = append(report.Cut, cutReport{e.Name, len(found)})
+	}
+	for _, values := range found {
+		l, err := lockOf(c, e, values)
 		if err != nil {
 			return err
 		}
-		if bounded {
-			a.say("%s has more locks than are listed here: %s are", e.Name, terminal.Count(maxInstances))
-		}
-		for _, values := range found {
-			l, err := lockOf(c, e, values)
-			if err != nil {
+		h, err := l.Holder(ctx)
+		if err != nil {
+			if err := report.pass(ctx, e.Name, l.Name(), err); err != nil {
 				return err
 			}
-			h, err := l.Holder(ctx)
-			if err != nil {
-				return err
-			}
-			if h.Token != "" || h.Waiting+h.Sharing > 0 { // else only its fence is left, which expires
-				report = append(report, lockReport{e.Name, l.Name(), h.Owner, h.Token, h.Since.Seconds(), h.Left.Seconds(), h.Fence, h.Waiting, h.Sharing})
-			}
+			continue
 		}
+		if h.Token == "" && h.Waiting+h.Sharing == 0 { // only its fence is left, which expires
+			continue
+		}
+		one := lockReport{Entry: e.Name, Key: finding.JSONKey(l.Name()), Since: h.Since.Seconds(), Left: h.Left.Seconds(), Fence: h.Fence, Waiting: h.Waiting, Sharing: h.Sharing}
+		if h.Token != "" {
+			holder := finding.JSONKey(h.Owner)
+			one.Holder, one.Token = &holder, keyOf(h.Token)
+		}
+		report.Locks = append(report.Locks, one)
 	}
-	if o.output == "json" {
-		return a.json(report)
-	}
-	return a.printLocks(report)
+	return nil
 }
 
 // lockOf is the lock of an entry with these placeholders.
@@ -126,20 +171,23 @@ func lockOf(c *keywright.Client, e *keyspace.Entry, values map[string]string) (l
 	return lock.New(c, declared(e), k, errors.Join(append(errs, err)...), &lock.Options{}), nil
 }
 
-func (a *app) printLocks(report []lockReport) error {
-	if len(report) == 0 {
-		a.tell("no lock is held")
-		return nil
-	}
-	rows := make([][]string, len(report))
-	for i, l := range report {
-		rows[i] = []string{finding.Key([]byte(l.Key)), l.holder(), seconds(l.Since), seconds(l.Left), strconv.FormatInt(l.Fence, 10), countOrNone(l.Waiting), countOrNone(l.Sharing), l.Entry}
-		if l.Token == "" {
+func (a *app) printLocks(report *locksReport) error {
+	rows := make([][]string, len(report.Locks))
+	for i, l := range report.Locks {
+		rows[i] = []string{finding.Key(l.Key), l.holder(), seconds(l.Since), seconds(l.Left), strconv.FormatInt(l.Fence, 10),
+			countOrNone(l.Waiting), countOrNone(l.Sharing), l.Entry}
+		if l.Token == nil {
 			rows[i][2], rows[i][4] = "", ""
 		}
 	}
-	return terminal.Table(a.out, []terminal.Column{{Title: "lock", Least: 24}, {Title: "holder", Least: 12}, {Title: "held for", Right: true}, {Title: "lease left", Right: true},
-		{Title: "fence", Right: true, Drop: 3}, {Title: "waiting", Right: true}, {Title: "sharing", Right: true, Drop: 1}, {Title: "entry", Drop: 2}}, rows)
+	defer report.tell(a)
+	if len(rows) == 0 {
+		a.tell("no lock is held")
+		return nil
+	}
+	return terminal.Table(a.out, []terminal.Column{{Title: "lock", Least: 24}, {Title: "holder", Least: 12},
+		{Title: "held for", Right: true}, {Title: "lease left", Right: true}, {Title: "fence", Right: true, Drop: 3},
+		{Title: "waiting", Right: true}, {Title: "sharing", Right: true, Drop: 1}, {Title: "entry", Drop: 2}}, rows)
 }
 
 func seconds(s float64) string {
@@ -149,7 +197,7 @@ func seconds(s float64) string {
 	return terminal.Duration(time.Duration(s * float64(time.Second)))
 }
 
-// breakLock takes a lock from who holds it now.
+// breakLock takes a lock from the holder that it has now.
 func (a *app) breakLock(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *locking) error {
 	for _, e := range entries {
 		values, ok := placeholders(e.Keys[0].Pattern, o.broken, nil)
@@ -160,30 +208,43 @@ func (a *app) breakLock(ctx context.Context, c *keywright.Client, entries []*key
 		if err != nil {
 			return err
 		}
-		h, err := l.Holder(ctx)
-		if err != nil {
-			return err
+		report := &breakReport{Key: finding.JSONKey(o.broken), Applied: o.apply}
+		failed := a.breakHeld(ctx, l, o, report)
+		if o.output == "json" && (failed == nil || report.Held) {
+			failed = errors.Join(a.json(locksReport{Locks: []lockReport{}, Break: report}), failed)
 		}
-		if h.Token == "" {
-			a.tell("nobody holds %s", o.broken)
-			return nil
-		}
-		a.tell("%s holds %s since %s, and %s", finding.Key([]byte(h.Owner)), o.broken, terminal.Duration(h.Since), plural(h.Waiting, "process waits", "processes wait"))
-		if !o.apply {
-			a.say("nothing was changed; run it with --apply")
-			return nil
-		}
-		broken, err := l.Break(ctx, h.Token)
-		if err != nil {
-			return err
-		}
-		if !broken {
-			return &exit{exitPartial, "the lock has another holder by now; nothing was changed", "look again"}
-		}
-		a.tell("broken")
-		return nil
+		return failed
 	}
 	return usage("`keywright locks` lists those that are held", "%q is the key of no declared lock", o.broken)
+}
+
+func (a *app) breakHeld(ctx context.Context, l lock.Lock, o *locking, report *breakReport) error {
+	tell := a.tell
+	if o.output == "json" {
+		tell = func(string, ...any) {}
+	}
+	h, err := l.Holder(ctx)
+	if err != nil {
+		return err
+	}
+	if report.Held = h.Token != ""; !report.Held {
+		tell("%s has no holder", finding.Key([]byte(o.broken)))
+		return nil
+	}
+	tell("%s holds %s since %s, and %s", finding.Key([]byte(h.Owner)), finding.Key([]byte(o.broken)), terminal.Duration(h.Since),
+		plural(h.Waiting, "process waits", "processes wait"))
+	if !o.apply {
+		a.say("nothing was changed; run it with --apply")
+		return nil
+	}
+	if report.Broken, err = l.Break(ctx, h.Token); err != nil {
+		return err
+	}
+	if !report.Broken {
+		return &exit{exitPartial, "the lock has another holder by now; nothing was changed", "look again"}
+	}
+	tell("broken")
+	return nil
 }
 
 // primaries are the servers that keys are written to.

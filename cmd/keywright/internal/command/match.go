@@ -3,6 +3,7 @@ package command
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,14 +16,16 @@ import (
 
 func (a *app) matchCommand() *cobra.Command {
 	var output string
+	var null bool
 	c := &cobra.Command{
 		Use:   "match",
 		Short: "Read keys from standard input, one a line, and name their entries",
 		Long: `Reads keys, one a line, and writes a line for each: the entry's name, a tab, the
 key. A key that no entry declares has - as its entry, other software's has
 foreign. A key that is not printable, or that the log of a CI system would take
-for a command, is quoted with escapes; -o jsonl has every byte. Good behind
-redis-cli --scan.
+for a command, is quoted with escapes; -o jsonl has every byte. Good after
+redis-cli --scan. Where the first line ends with CR LF, a CR at the end of a line is
+no part of its key.
 
 Exit codes: 0 all keys are declared, 1 some are not, 2 usage or a bad file.`,
 		Example: `  redis-cli --scan | keywright match | cut -f1 | sort | uniq -c`,
@@ -32,10 +35,11 @@ Exit codes: 0 all keys are declared, 1 some are not, 2 usage or a bad file.`,
 			if err != nil {
 				return err
 			}
-			return a.match(form)
+			return a.match(form, null)
 		},
 	}
 	outputs(c, &output, "text", "jsonl")
+	c.Flags().BoolVarP(&null, "null", "0", false, "keys end with a zero byte, as audit --keys-of --null prints them")
 	return c
 }
 
@@ -43,7 +47,7 @@ Exit codes: 0 all keys are declared, 1 some are not, 2 usage or a bad file.`,
 // list of keys has such lines.
 const maxKeyLine = 64 << 20
 
-func (a *app) match(form string) error {
+func (a *app) match(form string, null bool) error {
 	d, _, err := a.usable()
 	if err != nil {
 		return err
@@ -58,14 +62,26 @@ func (a *app) match(form string) error {
 	strays := false
 	in := bufio.NewScanner(a.In)
 	in.Buffer(make([]byte, 0, 1<<16), maxKeyLine)
-	in.Split(lines)
-	for in.Scan() {
-		if len(in.Bytes()) == 0 {
+	in.Split(until('\n'))
+	if null {
+		in.Split(until(0))
+	}
+	windows := false // lines end with CR LF
+	for first := true; in.Scan(); first = false {
+		key := in.Bytes()
+		if first && !null && bytes.HasSuffix(key, []byte("\r")) {
+			windows = true
+			a.say("note: lines end with CR LF; the CR is not taken for a part of the keys")
+		}
+		if windows {
+			key = bytes.TrimSuffix(key, []byte("\r"))
+		}
+		if len(key) == 0 {
 			continue
 		}
-		name := targetName(targets, m.Match(in.Bytes(), nil))
+		name := targetName(targets, m.Match(key, nil))
 		strays = strays || name == "-"
-		if err := print(name, in.Bytes()); err != nil {
+		if err := print(name, key); err != nil {
 			return err
 		}
 	}
@@ -78,15 +94,23 @@ func (a *app) match(form string) error {
 	return nil
 }
 
-// lines splits at \n only: a \r may be part of a key.
-func lines(data []byte, atEOF bool) (int, []byte, error) {
-	if i := bytes.IndexByte(data, '\n'); i >= 0 {
-		return i + 1, data[:i], nil
+// until splits at one byte and nothing else: any other may be part of a key.
+func until(end byte) bufio.SplitFunc {
+	return func(data []byte, atEOF bool) (int, []byte, error) {
+		if i := bytes.IndexByte(data, end); i >= 0 {
+			return i + 1, data[:i], nil
+		}
+		if atEOF && len(data) > 0 {
+			return len(data), data, nil
+		}
+		return 0, nil, nil
 	}
-	if atEOF && len(data) > 0 {
-		return len(data), data, nil
-	}
-	return 0, nil, nil
+}
+
+// matched is a key of the input; its JSON names are stable.
+type matched struct {
+	Entry string          `json:"entry"` // "-": no entry declares the key; "foreign": it is other software's
+	Key   finding.JSONKey `json:"key"`
 }
 
 // printMatch prints a line: a key as it is where it is printable, else quoted.
@@ -97,11 +121,13 @@ func (a *app) printMatch(form string, out io.Writer) func(name string, key []byt
 			return err
 		}
 	}
-	type row struct {
-		Entry string          `json:"entry"`
-		Key   finding.JSONKey `json:"key"`
+	return func(name string, key []byte) error {
+		text, err := withVersion(matched{name, key})
+		if err != nil {
+			return err
+		}
+		return finding.WriteJSON(out, json.RawMessage(text), "")
 	}
-	return func(name string, key []byte) error { return finding.WriteJSON(out, row{name, key}, "") }
 }
 
 func targetName(targets []keyspace.Target, id int) string {

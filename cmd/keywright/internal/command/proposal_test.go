@@ -42,17 +42,3 @@ func TestDiscreet(t *testing.T) {
 		}
 	})
 }
-
-func TestSegmentDistance(t *testing.T) {
-	for _, c := range []struct {
-		pattern, key string
-		near         bool
-	}{
-		{"cache:product:detail:{id}", "cache:produc:detail:42", true}, {"cache:product:detail:{id}", "cache:product:detail", false},
-		{"{id}", "x", false}, {"issue_lock_{id}", "isue_lock_7", true}, {"app:a:{id}", "bpp:z:1", false}, {"", "", false},
-	} {
-		if _, near := segmentDistance(c.pattern, c.key); near != c.near {
-			t.Errorf("%q and %q: near is %v", c.pattern, c.key, near)
-		}
-	}
-}

@@ -93,111 +93,171 @@ func (o *queueing) check(args []string) error {
 	return oneOf("output", o.output, "table", "json")
 }
 
-// queueReport is one queue; its JSON names are stable.
+// queuesReport is what queues has found; its JSON names are stable.
+type queuesReport struct {
+	Queues []queueReport `json:"queues"`
+	gaps
+	Change *queueChange `json:"change,omitempty"` // what was asked for
+}
+
+// queueReport is one queue. Its jobs are those of its lanes, running, zombies,
+// delayed and dead.
 type queueReport struct {
-	Entry   string       `json:"entry"`
-	Queue   string       `json:"queue"`
-	Paused  bool         `json:"paused"`
-	Lanes   []laneReport `json:"lanes"`
-	Running int64        `json:"running"`
-	Zombies int64        `json:"zombies"`
-	Delayed int64        `json:"delayed"`
-	Dead    int64        `json:"dead"`
-	Workers []string     `json:"workers"`
-	Gone    []string     `json:"dead_workers,omitempty"`
-	Jobs    []deadReport `json:"dead_jobs,omitempty"`
+	Entry   string            `json:"entry"`
+	Queue   *finding.JSONKey  `json:"queue,omitempty"` // the placeholders that tell it from others of the entry
+	Paused  bool              `json:"paused"`
+	Jobs    int64             `json:"jobs"` // in all places
+	Lanes   []laneReport      `json:"lanes"`
+	Running int64             `json:"running"`
+	Zombies int64             `json:"zombies"` // jobs whose worker is dead
+	Delayed int64             `json:"delayed"`
+	Dead    int64             `json:"dead"`
+	Workers []finding.JSONKey `json:"workers"`
+	Gone    []finding.JSONKey `json:"dead_workers,omitempty"`
+	Buried  []deadReport      `json:"dead_jobs,omitempty"` // with --dead, at most --limit of them
 
 	queue queue.Queue[string]
 }
 
 // title tells a queue from others of its entry.
 func (q *queueReport) title() string {
-	if q.Queue == "" {
+	if q.Queue == nil {
 		return q.Entry
 	}
-	return q.Entry + " " + finding.Key([]byte(q.Queue))
+	return q.Entry + " " + finding.Key(*q.Queue)
 }
 
+// laneReport is what waits in a lane.
 type laneReport struct {
 	Lane   string  `json:"lane,omitempty"`
 	Jobs   int64   `json:"jobs"`
-	Oldest float64 `json:"oldest_seconds,omitempty"`
+	Oldest float64 `json:"oldest_seconds,omitempty"` // for how long the first job has waited
 }
 
+// deadReport is a dead job.
 type deadReport struct {
-	ID       string `json:"id"`
-	Reason   string `json:"reason"`
-	Attempts int64  `json:"attempts"`
-	Crashes  int64  `json:"crashes"`
+	ID       finding.JSONKey `json:"id"`
+	Reason   string          `json:"reason"`
+	Attempts int64           `json:"attempts"`
+	Crashes  int64           `json:"crashes"`
+}
+
+// queueChange is a change, planned or made.
+type queueChange struct {
+	What    string            `json:"what" enum:"retry,discard,repair,pause,resume"`
+	Of      []finding.JSONKey `json:"of"` // jobs by id; queues by their title
+	Applied bool              `json:"applied"`
+	Changed int               `json:"changed"`
 }
 
 func (a *app) queues(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *queueing) error {
-	var all []queueReport
+	report := queuesReport{Queues: []queueReport{}}
 	for _, e := range entries {
-		some, err := a.queuesOf(ctx, c, e, o)
-		if err != nil {
+		err := a.queuesOf(ctx, c, e, o, &report)
+		if err := report.pass(ctx, e.Name, "", err); err != nil {
 			return err
 		}
-		all = append(all, some...)
 	}
+	what := o.change()
+	failed := error(nil)
+	if what != "" {
+		report.Change = &queueChange{What: what, Of: []finding.JSONKey{}, Applied: o.apply}
+		failed = a.changeQueues(ctx, &report, o)
+	}
+	var err error
 	switch {
-	case len(o.retry) > 0:
-		return a.changeDead(ctx, all, "retry", o.retry, o)
-	case len(o.discard) > 0:
-		return a.changeDead(ctx, all, "discard", o.discard, o)
-	case o.repair:
-		return a.repairQueues(ctx, all, o)
-	case o.pause, o.resume:
-		return a.pauseQueues(ctx, all, o)
 	case o.output == "json":
-		return a.json(all)
+		err = a.json(report)
+	case what != "":
+		report.tell(a)
 	case o.dead:
-		return a.printDead(all)
+		err = a.printDead(&report)
+	default:
+		err = a.printQueues(&report)
 	}
-	return a.printQueues(all)
+	return cmp.Or(err, failed, report.verdict("queues"))
 }
 
-func (a *app) queuesOf(ctx context.Context, c *keywright.Client, e *keyspace.Entry, o *queueing) (out []queueReport, err error) {
+// change is what is asked for, in a word; "" if nothing is.
+func (o *queueing) change() string {
+	for _, c := range []struct {
+		asked bool
+		what  string
+	}{{len(o.retry) > 0, "retry"}, {len(o.discard) > 0, "discard"}, {o.repair, "repair"}, {o.pause, "pause"}, {o.resume, "resume"}} {
+		if c.asked {
+			return c.what
+		}
+	}
+	return ""
+}
+
+func (a *app) changeQueues(ctx context.Context, report *queuesReport, o *queueing) error {
+	switch report.Change.What {
+	case "retry":
+		return a.changeDead(ctx, report, o.retry, o)
+	case "discard":
+		return a.changeDead(ctx, report, o.discard, o)
+	case "repair":
+		return a.repairQueues(ctx, report, o)
+	}
+	return a.pauseQueues(ctx, report, o)
+}
+
+func (a *app) queuesOf(ctx context.Context, c *keywright.Client, e *keyspace.Entry, o *queueing, report *queuesReport) error {
 	base := roleOf(e, "leases")
 	found := []map[string]string{{}}
 	if len(base.Placeholders()) > 0 {
 		var bounded bool
+		var err error
 		if found, bounded, err = instances(ctx, c, e, perJobPlaceholders(e, base)); err != nil {
-			return nil, err
+			return err
 		}
 		if bounded {
-			a.say("%s has more queues than are listed here: %s are", e.Name, terminal.Count(maxInstances))
+			report.Cut = append(report.Cut, cutReport{e.Name, len(found)})
 		}
 	}
 	for _, values := range found {
-		q := queueOf(c, e, values)
-		s, err := q.Stats(ctx)
+		name := queueName(base, values)
+		r, err := reportQueue(ctx, queueOf(c, e, values), o)
 		if err != nil {
-			return nil, err
-		}
-		r := queueReport{Entry: e.Name, Queue: queueName(base, values), Paused: s.Paused, Running: s.Leased - s.Zombies, Zombies: s.Zombies, Delayed: s.Delayed, Dead: s.Dead, Workers: []string{}, queue: q}
-		for _, l := range s.Lanes {
-			r.Lanes = append(r.Lanes, laneReport{l.Name, l.Length, l.Oldest.Seconds()})
-		}
-		for _, w := range s.Workers {
-			if w.Dead {
-				r.Gone = append(r.Gone, w.Name)
-			} else {
-				r.Workers = append(r.Workers, w.Name)
+			if err := report.pass(ctx, e.Name, name, err); err != nil {
+				return err
 			}
+			continue
 		}
-		if o.dead {
-			dead, err := q.Dead(ctx, 0, o.limit)
-			if err != nil {
-				return nil, err
-			}
-			for _, d := range dead {
-				r.Jobs = append(r.Jobs, deadReport{d.ID, d.Reason, d.Attempts, d.Crashes})
-			}
-		}
-		out = append(out, r)
+		r.Entry, r.Queue = e.Name, keyOf(name)
+		report.Queues = append(report.Queues, r)
 	}
-	return out, nil
+	return nil
+}
+
+func reportQueue(ctx context.Context, q queue.Queue[string], o *queueing) (r queueReport, err error) {
+	s, err := q.Stats(ctx)
+	if err != nil {
+		return r, err
+	}
+	r = queueReport{Paused: s.Paused, Running: s.Leased - s.Zombies, Zombies: s.Zombies, Delayed: s.Delayed, Dead: s.Dead,
+		Lanes: []laneReport{}, Workers: []finding.JSONKey{}, queue: q}
+	r.Jobs = s.Leased + s.Delayed + s.Dead
+	for _, l := range s.Lanes {
+		r.Lanes = append(r.Lanes, laneReport{l.Name, l.Length, l.Oldest.Seconds()})
+		r.Jobs += l.Length
+	}
+	for _, w := range s.Workers {
+		if w.Dead {
+			r.Gone = append(r.Gone, finding.JSONKey(w.Name))
+		} else {
+			r.Workers = append(r.Workers, finding.JSONKey(w.Name))
+		}
+	}
+	if !o.dead {
+		return r, nil
+	}
+	dead, err := q.Dead(ctx, 0, o.limit)
+	for _, d := range dead {
+		r.Buried = append(r.Buried, deadReport{finding.JSONKey(d.ID), d.Reason, d.Attempts, d.Crashes})
+	}
+	return r, err
 }
 
 // perJobPlaceholders are those of lanes and jobs, not of the queue itself.
@@ -275,31 +335,35 @@ func family(p *pattern.Pattern, values map[string]string) queue.Name {
 	return n
 }
 
-func (a *app) printQueues(all []queueReport) error {
+func (a *app) printQueues(report *queuesReport) error {
 	var rows [][]string
-	for _, q := range all {
+	for _, q := range report.Queues {
 		for i, l := range q.Lanes {
-			row := []string{"", l.Lane, terminal.Count(l.Jobs), seconds(l.Oldest), "", "", "", "", "", ""}
+			row := []string{"", l.Lane, terminal.Count(l.Jobs), seconds(l.Oldest), "", "", "", "", "", "", ""}
 			if i == 0 {
 				state := ""
 				if q.Paused {
 					state = "paused"
 				}
 				row[0] = q.title()
-				row[4], row[5], row[6], row[7], row[8], row[9] = terminal.Count(q.Running), countOrNone(q.Zombies), countOrNone(q.Delayed), countOrNone(q.Dead), fmt.Sprint(len(q.Workers)), state
+				copy(row[4:], []string{terminal.Count(q.Running), countOrNone(q.Zombies), countOrNone(q.Delayed), countOrNone(q.Dead),
+					terminal.Count(q.Jobs), fmt.Sprint(len(q.Workers)), state})
 			}
 			rows = append(rows, row)
 		}
 	}
+	defer report.tell(a)
 	if len(rows) == 0 {
 		a.tell("no queue has a key")
 		return nil
 	}
-	return terminal.Table(a.out, []terminal.Column{{Title: "queue", Least: 16}, {Title: "lane"}, {Title: "waiting", Right: true}, {Title: "oldest", Right: true}, {Title: "running", Right: true},
-		{Title: "zombies", Right: true, Drop: 2}, {Title: "delayed", Right: true, Drop: 3}, {Title: "dead", Right: true}, {Title: "workers", Right: true, Drop: 1}, {Title: "state", Drop: 4}}, rows)
+	return terminal.Table(a.out, []terminal.Column{{Title: "queue", Least: 16}, {Title: "lane"}, {Title: "waiting", Right: true},
+		{Title: "oldest", Right: true}, {Title: "running", Right: true}, {Title: "zombies", Right: true, Drop: 2},
+		{Title: "delayed", Right: true, Drop: 3}, {Title: "dead", Right: true}, {Title: "jobs", Right: true, Drop: 5},
+		{Title: "workers", Right: true, Drop: 1}, {Title: "state", Drop: 4}}, rows)
 }
 
-// printable is text of somebody else's as a terminal may show it.
+// printable is a foreign text as a terminal may show it.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -309,99 +373,24 @@ func printable(text string) string {
 	}, text)
 }
 
-func (a *app) printDead(all []queueReport) error {
+func (a *app) printDead(report *queuesReport) error {
 	var rows [][]string
-	for _, q := range all {
-		for _, j := range q.Jobs {
-			rows = append(rows, []string{q.title(), finding.Key([]byte(j.ID)), terminal.Count(j.Attempts), countOrNone(j.Crashes), printable(j.Reason)})
+	left := int64(0)
+	for _, q := range report.Queues {
+		for _, j := range q.Buried {
+			rows = append(rows, []string{q.title(), finding.Key(j.ID), terminal.Count(j.Attempts), countOrNone(j.Crashes), printable(j.Reason)})
 		}
+		left += max(0, q.Dead-int64(len(q.Buried)))
 	}
+	defer report.tell(a)
 	if len(rows) == 0 {
 		a.tell("no job is dead")
 		return nil
 	}
-	return terminal.Table(a.out, []terminal.Column{{Title: "queue"}, {Title: "job", Least: 12}, {Title: "attempts", Right: true}, {Title: "crashes", Right: true, Drop: 1}, {Title: "reason", Least: 20}}, rows)
-}
-
-// changeDead retries or discards dead jobs: those that it names first.
-func (a *app) changeDead(ctx context.Context, all []queueReport, verb string, ids []string, o *queueing) error {
-	changed, named := 0, 0
-	for _, q := range all {
-		chosen := ids
-		if slices.Equal(ids, []string{"all"}) {
-			chosen = nil
-			for offset := int64(0); ; offset += 1000 {
-				page, err := q.queue.Dead(ctx, offset, 1000)
-				if err != nil {
-					return err
-				}
-				for _, d := range page {
-					chosen = append(chosen, d.ID)
-				}
-				if len(page) < 1000 {
-					break
-				}
-			}
-		}
-		for _, id := range chosen {
-			named++
-			a.tell("%s %s", verb, finding.Key([]byte(id)))
-			if !o.apply {
-				continue
-			}
-			ok, err := map[string]func(context.Context, string) (bool, error){"retry": q.queue.Retry, "discard": q.queue.Discard}[verb](ctx, id)
-			if err != nil {
-				return &exit{exitPartial, fmt.Sprintf("%s of %d were done: %v", terminal.Plural(int64(changed), "job"), len(chosen), err), "run it again: what is done stays done"}
-			}
-			if ok {
-				changed++
-			} else {
-				a.say("%s is not dead", id)
-			}
-		}
+	err := terminal.Table(a.out, []terminal.Column{{Title: "queue"}, {Title: "job", Least: 12}, {Title: "attempts", Right: true},
+		{Title: "crashes", Right: true, Drop: 1}, {Title: "reason", Least: 20}}, rows)
+	if left > 0 {
+		a.tell("and %s, which --limit leaves out", terminal.Plural(left, "more dead job"))
 	}
-	return a.planned(o, named, changed, "job")
-}
-
-func (a *app) planned(o *queueing, named, changed int, what string) error {
-	if !o.apply && named > 0 {
-		a.say("%s; nothing was changed; run it with --apply", terminal.Plural(int64(named), what))
-		return nil
-	}
-	a.tell("%s", terminal.Plural(int64(changed), what)+" changed")
-	return nil
-}
-
-func (a *app) repairQueues(ctx context.Context, all []queueReport, o *queueing) error {
-	n := 0
-	for _, q := range all {
-		ids, err := q.queue.Reconcile(ctx, !o.apply)
-		for _, id := range ids {
-			a.tell("bring back %s of %s", finding.Key([]byte(id)), q.Entry)
-		}
-		n += len(ids)
-		if err != nil {
-			return err
-		}
-	}
-	return a.planned(o, n, cmp.Or(n, 0), "job")
-}
-
-func (a *app) pauseQueues(ctx context.Context, all []queueReport, o *queueing) error {
-	changed := 0
-	for _, q := range all {
-		a.tell("%s %s", map[bool]string{true: "pause", false: "resume"}[o.pause], q.title())
-		if !o.apply {
-			continue
-		}
-		change := q.queue.Resume
-		if o.pause {
-			change = q.queue.Pause
-		}
-		if err := change(ctx); err != nil {
-			return err
-		}
-		changed++
-	}
-	return a.planned(o, len(all), changed, "queue")
+	return err
 }

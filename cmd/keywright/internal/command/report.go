@@ -12,9 +12,9 @@ import (
 	"github.com/keywright/keywright/finding"
 )
 
-// reportTable is the report of an audit for people: what was read, a table of
-// the entries, what nobody declared, the largest keys, the findings, and last
-// what the figures are worth and the verdict.
+// reportTable is the report of an audit for people: what was read, the findings,
+// what is not declared, a table of the entries, the largest keys, and last what the
+// figures are worth and the verdict.
 type reportTable struct {
 	s     *terminal.Screen
 	r     *audit.Report
@@ -23,17 +23,17 @@ type reportTable struct {
 
 func (t *reportTable) print(o finding.Options) error {
 	t.head()
-	for _, step := range []func() error{t.entries, t.foreign, t.suggestions, t.largest} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
 	if len(t.r.Findings) > 0 {
-		fmt.Fprintf(t.s, "%s\n\n", t.s.Paint(terminal.Bold, "Findings"))
+		fmt.Fprintf(t.s, "%s: %s\n\n", t.s.Paint(terminal.Bold, "Findings"), finding.Summary(t.r.Summary))
 		if err := finding.Text(t.s, t.r.Findings, o); err != nil {
 			return err
 		}
 		fmt.Fprintln(t.s)
+	}
+	for _, step := range []func() error{t.suggestions, t.entries, t.foreign, t.largest} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	t.worth()
 	return t.verdict()
@@ -105,8 +105,13 @@ func (t *reportTable) entries() error {
 		}
 		rows = append(rows, slices.Concat([]string{e.Name, e.Pattern, e.Type}, figures(e.Figures), []string{lookedAt(e.Values), violations(e.Violations)}))
 	}
-	columns := slices.Concat([]terminal.Column{{Title: "entry", Least: 24}, {Title: "pattern", Least: 18, Drop: 3}, {Title: "type", Drop: 2}},
-		figureColumns(), []terminal.Column{{Title: "looked at", Right: true}, {Title: "violations", Least: 10, Wrap: true, Style: terminal.Red}})
+	for _, e := range t.r.Legacy {
+		if e.Keys > 0 {
+			rows = append(rows, slices.Concat([]string{e.Name + " (old name)", e.Pattern, ""}, figures(e.Figures), []string{"", violations(e.Violations)}))
+		}
+	}
+	columns := columnsOfEntries()
+	slices.SortStableFunc(rows, func(a, b []string) int { return violated(a[len(columns)-1]) - violated(b[len(columns)-1]) })
 	if t.r.Values == nil {
 		columns, rows = without(columns, rows, "looked at")
 	}
@@ -159,6 +164,20 @@ func (t *reportTable) seen() string {
 	return ""
 }
 
+// columnsOfEntries are the columns of the table of entries.
+func columnsOfEntries() []terminal.Column {
+	return slices.Concat([]terminal.Column{{Title: "entry", Least: 24}, {Title: "pattern", Least: 18, Drop: 3}, {Title: "type", Drop: 2}},
+		figureColumns(), []terminal.Column{{Title: "looked at", Right: true}, {Title: "violations", Least: 10, Wrap: true, Style: terminal.Red}})
+}
+
+// violated puts rows with violations before the others.
+func violated(cell string) int {
+	if cell == "" {
+		return 1
+	}
+	return 0
+}
+
 func violations(v map[string]int64) string {
 	var out []string
 	for _, code := range slices.Sorted(maps.Keys(v)) {
@@ -185,21 +204,32 @@ func (t *reportTable) suggestions() error {
 	var rows [][]string
 	for _, s := range all[:min(len(all), shownSuggestions)] {
 		f := figures(s.Figures)
-		rows = append(rows, []string{s.Pattern, strings.Join(slices.Sorted(maps.Keys(s.Types)), ","), f[0], f[1], f[3], finding.Key(s.Example), s.Near})
+		meant := ""
+		if s.Near != nil {
+			meant = s.Near.Pattern
+		}
+		rows = append(rows, []string{s.Pattern, strings.Join(slices.Sorted(maps.Keys(s.Types)), ","), f[0], f[1], f[3], finding.Key(s.Example), meant})
 	}
 	columns := []terminal.Column{{Title: "undeclared, as patterns", Least: 24}, {Title: "type", Drop: 1}, {Title: "keys", Right: true}, {Title: "bytes", Right: true}, {Title: "no ttl", Right: true, Drop: 2},
 		{Title: "example", Least: 16, Drop: 3}, {Title: "meant?", Least: 16, Style: terminal.Yellow}}
 	if err := t.table(columns, rows); err != nil {
 		return err
 	}
-	if more := all[len(rows):]; len(more) > 0 {
-		var keys int64
-		for _, s := range more {
-			keys += s.Keys
-		}
-		fmt.Fprintf(t.s, "and %s in %s, which -o json lists\n\n", terminal.Plural(keys, "key"), terminal.Plural(int64(len(more)), "more group"))
+	more := all[len(rows):]
+	rest := t.rest()
+	groups, keys := rest.Groups+len(more), rest.Keys
+	for _, s := range more {
+		keys += s.Keys
 	}
-	return nil
+	if groups == 0 {
+		return nil
+	}
+	how := "-o json lists them"
+	if rest.Groups > 0 {
+		how = fmt.Sprintf("-o json lists %s of all, --groups %d all of them", terminal.Count(int64(len(all))), min(rest.Groups+len(all), maxKept))
+	}
+	_, err := fmt.Fprintf(t.s, "and %s in %s: %s\n\n", terminal.Plural(keys, "key"), terminal.Plural(int64(groups), "more group"), how)
+	return err
 }
 
 func (t *reportTable) largest() error {
@@ -211,6 +241,14 @@ func (t *reportTable) largest() error {
 		return nil
 	}
 	return t.table([]terminal.Column{{Title: "largest keys", Least: 24}, {Title: "type"}, {Title: "bytes", Right: true}, {Title: "entry", Least: 16}}, rows)
+}
+
+// rest is what the report leaves out of the undeclared keys.
+func (t *reportTable) rest() audit.Rest {
+	if t.r.Undeclared.Rest == nil {
+		return audit.Rest{}
+	}
+	return *t.r.Undeclared.Rest
 }
 
 // worth says what the figures are worth.
@@ -255,10 +293,14 @@ func (t *reportTable) verdict() error {
 	case r.Verdict == "clean":
 		line = t.s.Paint(terminal.Green, fmt.Sprintf("Clean: %s%s as declared; %s.", terminal.Plural(r.Total.Keys, "key"), t.seen(), t.values()))
 	case r.Verdict == "accepted":
-		line = t.s.Paint(terminal.Bold, fmt.Sprintf("Nothing new: the baseline accepts %s%s of %s.", terminal.Plural(int64(r.Accepted.Findings), "finding"), onKeys(r.Accepted.Keys), terminal.Count(r.Total.Keys)))
+		line = t.s.Paint(terminal.Bold, fmt.Sprintf("Nothing new: the baseline accepts %s%s of %s.", terminal.Plural(int64(r.Baseline.Accepted), "finding"), onKeys(r.Baseline.Keys), terminal.Count(r.Total.Keys)))
 		line += "\n" + t.values()
 	default:
 		line = t.s.Paint(terminal.Bold, "Complete: "+finding.Summary(r.Summary)+"; "+t.values())
+	}
+	if rest := t.rest(); rest.Groups > 0 {
+		line += fmt.Sprintf("\nNot in this report: %s of undeclared keys with %s (--groups %d lists them).", terminal.Plural(int64(rest.Groups), "group"),
+			terminal.Plural(rest.Keys, "key"), min(rest.Groups+len(t.r.Undeclared.Suggestions), maxKept))
 	}
 	_, err := io.WriteString(t.s, line+"\n")
 	return err

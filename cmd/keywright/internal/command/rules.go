@@ -31,11 +31,11 @@ more about one.`,
 
 func (a *app) rules(form string) error {
 	if form == "json" {
-		out := []ruleAnswer{}
+		report := rulesReport{Rules: []ruleAnswer{}}
 		for _, r := range AllRules() {
-			out = append(out, answerRule(r))
+			report.Rules = append(report.Rules, answerRule(r))
 		}
-		return a.json(out)
+		return a.json(report)
 	}
 	var rows [][]string
 	for _, r := range AllRules() {
@@ -44,11 +44,16 @@ func (a *app) rules(form string) error {
 	return terminal.Table(a.out, []terminal.Column{{Title: "code"}, {Title: "severity"}, {Title: "name"}, {Title: "what it says", Least: 20, Wrap: true}}, rows)
 }
 
+// rulesReport is every rule, in the order of the codes.
+type rulesReport struct {
+	Rules []ruleAnswer `json:"rules"`
+}
+
 // ruleAnswer is a rule as JSON; its names are stable.
 type ruleAnswer struct {
-	Code     string `json:"code"`
+	Code     string `json:"code"` // never changes its meaning
 	Name     string `json:"name"`
-	Severity string `json:"severity"`
+	Severity string `json:"severity" enum:"error,warning,note"`
 	Summary  string `json:"summary"`
 	Explain  string `json:"explain"`
 	Fix      string `json:"fix"`

@@ -289,26 +289,28 @@ type sealReport struct {
 	Endpoint   string       `json:"endpoint"`
 	Complete   bool         `json:"complete"`
 	Incomplete []string     `json:"incomplete,omitempty"`
-	Active     string       `json:"active"`
+	Active     string       `json:"active"` // the id of the key that seals
 	Parts      []sealedPart `json:"parts"`
 	Applied    bool         `json:"applied"`
 	Passes     int          `json:"passes"`
 	Resealed   int64        `json:"resealed"`
-	Raced      int64        `json:"raced"`
-	Unused     []string     `json:"unused_keys"`
+	Raced      int64        `json:"raced"`       // left, since another writer was first
+	Unused     []string     `json:"unused_keys"` // of the ring; nothing is sealed with them
 }
 
+// sealedPart is a part of an entry that is declared encrypted. Its texts are those
+// of keys, unknown_keys, not_opened and not_sealed.
 type sealedPart struct {
 	Entry     string           `json:"entry"`
-	Part      string           `json:"part,omitempty"`
+	Part      string           `json:"part,omitempty"` // the field; absent: the whole value
 	Texts     int64            `json:"texts"`
-	Keys      map[string]int64 `json:"keys"`
-	Unknown   map[string]int64 `json:"unknown_keys,omitempty"`
-	Forged    map[string]int64 `json:"not_opened,omitempty"`
-	NotSealed int64            `json:"not_sealed,omitempty"`
-	Plain     int64            `json:"plain,omitempty"`
-	Fixed     int64            `json:"stream_entries,omitempty"`
-	Examples  []sealedExample  `json:"examples,omitempty"`
+	Keys      map[string]int64 `json:"keys"`                     // texts that open, by the id of their key
+	Unknown   map[string]int64 `json:"unknown_keys,omitempty"`   // by ids that the ring does not have
+	Forged    map[string]int64 `json:"not_opened,omitempty"`     // texts that do not open with the key that they name
+	NotSealed int64            `json:"not_sealed,omitempty"`     // plain, or sealed by something else
+	Plain     int64            `json:"plain,omitempty"`          // of not_sealed, what seal adopt seals
+	Fixed     int64            `json:"stream_entries,omitempty"` // of the texts, entries of streams, which cannot be changed
+	Examples  []sealedExample  `json:"examples,omitempty"`       // of those that do not open
 }
 
 // sealedExample is a text that does not open.

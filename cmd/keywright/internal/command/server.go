@@ -157,6 +157,7 @@ func (a *app) auditDemo(ctx context.Context, url, file string) error {
 	}
 	inner.connect.Timeout = 10 * time.Second
 	o := auditing{judging: judging{failOn: "never", output: "table"}, sourcing: sourcing{role: "auto", progress: "none"}, values: "none", top: 5, examples: 2}
+	o.audit.Groups = 50
 	o.scan.OnlyDB = -1
 	return inner.audit(ctx, &o)
 }

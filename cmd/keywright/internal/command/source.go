@@ -7,6 +7,7 @@ import (
 
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
 	"github.com/keywright/keywright/source/server"
@@ -168,10 +169,26 @@ func (a *app) source(o *sourcing) (src source.Source, req source.Request, done f
 	return src, req, bar.Clear, nil
 }
 
+// chosenDB is the database that --db or the URL names, -1 if none does.
+func (a *app) chosenDB(o *sourcing) int {
+	if o.scan.OnlyDB >= 0 || o.isFile() {
+		return o.scan.OnlyDB
+	}
+	options := a.connect
+	if options.URL = a.url; o.isURL() {
+		options.URL = o.name
+	}
+	options.Getenv = a.Getenv
+	if config, err := connect.New(options); err == nil && config.DB > 0 {
+		return config.DB
+	}
+	return -1
+}
+
 // again is what to do about a run that did not see everything.
 func (o *sourcing) again() string {
 	if o.isFile() {
-		return "let the server write the file anew (BGSAVE), and copy it when it is done"
+		return "let the server write the file again (BGSAVE), and copy it when it is done"
 	}
 	return "run it again when the server is at rest"
 }

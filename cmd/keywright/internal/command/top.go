@@ -67,7 +67,8 @@ server refuses, 5 incomplete, 130 interrupted.`,
 
 var rankNames = []string{string(audit.ByBytes), string(audit.ByElements), string(audit.ByStored), string(audit.ByIdle)}
 
-// topReport is what top found; its JSON names are stable.
+// topReport is what top found. The keys and bytes of its groups and of other_keys and
+// other_bytes are together all. Its JSON names are stable.
 type topReport struct {
 	Server     string           `json:"server"`
 	Endpoint   string           `json:"endpoint"`
@@ -77,7 +78,7 @@ type topReport struct {
 	Estimated  bool             `json:"estimated_bytes,omitempty"`
 	Keys       int64            `json:"keys"`
 	Bytes      int64            `json:"bytes"`
-	By         string           `json:"by"`
+	By         string           `json:"by" enum:"bytes,elements,stored,idle"`
 	Groups     []topGroup       `json:"groups"`
 	Others     int              `json:"other_groups"` // that are not listed
 	OtherKeys  int64            `json:"other_keys"`   // in those, and in no group at all: the parts add up to Keys and Bytes
@@ -165,6 +166,9 @@ func topOf(r *audit.Report, draft *infer.Draft, o *topping) *topReport {
 		Keys: r.Total.Keys, Bytes: r.Total.Bytes, By: o.by, Groups: []topGroup{}, Largest: append([]audit.LargeKey{}, r.Largest...)}
 	for _, e := range r.Entries {
 		t.group(topGroup{Entry: e.Name, Pattern: e.Pattern, Type: e.Type, Keys: e.Keys, Bytes: e.Bytes, NoTTL: e.NoTTL})
+	}
+	for _, e := range r.Legacy {
+		t.group(topGroup{Entry: e.Name + " (old name)", Pattern: e.Pattern, Type: e.Type, Keys: e.Keys, Bytes: e.Bytes, NoTTL: e.NoTTL})
 	}
 	for _, g := range r.Foreign {
 		t.group(topGroup{Entry: "foreign", Pattern: g.Glob, Keys: g.Keys, Bytes: g.Bytes, NoTTL: g.NoTTL})

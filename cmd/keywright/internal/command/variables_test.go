@@ -17,7 +17,7 @@ func TestNoVariableHasTwoMeanings(t *testing.T) {
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			name := Variable(f.Name)
+			name := Variable(f)
 			if name == "" {
 				return
 			}
@@ -48,7 +48,7 @@ func TestVariablesAreNotShown(t *testing.T) {
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			name := Variable(f.Name)
+			name := Variable(f)
 			if name == "" || f.Name == "out" || f.Name == "dir" || f.Name == "to" { // folders and files that would be made
 				return
 			}

@@ -4,28 +4,12 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"github.com/keywright/keywright/keyspace/schema"
 	"github.com/spf13/cobra"
 )
 
-func (a *app) schemaCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of the language",
-		Long: `Prints the JSON Schema with which editors complete and check a declaration.
-` + "`keywright init`" + ` writes it beside the file.`,
-		Example: `  keywright schema > .keywright/keyspace.schema.json`,
-		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := a.out.Raw().Write(schema.JSON)
-			return err
-		},
-	}
-}
-
 // build is what the binary knows of itself.
 type build struct {
-	Version  string `json:"version"`
+	Version  string `json:"keywright"` // the version of the program
 	Revision string `json:"revision,omitempty"`
 	Go       string `json:"go"`
 }

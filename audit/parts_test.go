@@ -1,0 +1,152 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/source"
+	"pgregory.net/rapid"
+)
+
+// partsOf is a declaration with every kind of row that a report has.
+const partsOf = `keywright: 1
+package: t
+owner: o
+owns: ["app:*"]
+foreign: ["bull:*", "celery*"]
+vars: {n: int}
+keys:
+  album: {key: "app:album:{n}", type: string, ttl: 1h, was: ["app:alb:{n}", "old_{n}"]}
+  tags: {key: "tags:{n}", type: set, ttl: none}
+  jobs: {key: "app:jobs:{n}", type: queue, ttl: none}
+`
+
+// genName is a name of any kind, many of them near a bound or not text at all.
+func genName(t *rapid.T) []byte {
+	n := rapid.IntRange(0, 400).Draw(t, "n")
+	word := strings.Repeat(string(rune('a'+n%26)), 1+n/26)
+	switch rapid.IntRange(0, 9).Draw(t, "family") {
+	case 0:
+		return fmt.Appendf(nil, "app:album:%d", n)
+	case 1:
+		return fmt.Appendf(nil, "app:albun:%d", n)
+	case 2:
+		return fmt.Appendf(nil, "app:alb:%d", n)
+	case 3:
+		return fmt.Appendf(nil, "old_%d", n)
+	case 4:
+		return fmt.Appendf(nil, "bull:%s:%d", word, n)
+	case 5:
+		return fmt.Appendf(nil, "app:%s:%d", word, n)
+	case 6:
+		return fmt.Appendf(nil, "%s:x", word)
+	case 7:
+		return fmt.Appendf(nil, "tags:%d", n)
+	case 8:
+		return rapid.SliceOfN(rapid.Byte(), 0, 12).Draw(t, "bytes")
+	}
+	return fmt.Appendf(nil, "%s/%d/%s", word, n, word)
+}
+
+// TestThePartsAddUp: the keys and bytes of all rows are those of the total, in the
+// report and in CSV, whatever there is and however little of it is listed.
+func TestThePartsAddUp(t *testing.T) {
+	ks := load(t, partsOf)
+	rapid.Check(t, func(t *rapid.T) {
+		offenders := map[string]int64{}
+		a, err := New(ks, Options{Groups: rapid.IntRange(1, 60).Draw(t, "groups"), Top: 3, Offender: func(code, _ string, _ *source.Key) { offenders[code]++ }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var keys, size int64
+		for range rapid.IntRange(0, 300).Draw(t, "keys") {
+			k := source.Key{Name: genName(t), DB: rapid.IntRange(0, 3).Draw(t, "db"), Kind: source.Kind(1 + rapid.IntRange(0, 5).Draw(t, "kind")),
+				Bytes: int64(rapid.IntRange(-1, 5000).Draw(t, "bytes")), TTL: []time.Duration{source.NoTTL, time.Minute, 48 * time.Hour}[rapid.IntRange(0, 2).Draw(t, "ttl")]}
+			a.Add([]source.Key{k})
+			keys, size = keys+1, size+max(0, k.Bytes)
+		}
+		r := a.Report(source.Summary{}, false)
+		var sum, undeclared Figures
+		add := func(to *Figures, keys, bytes int64) { to.Keys, to.Bytes = to.Keys+keys, to.Bytes+bytes }
+		violations := map[string]int64{}
+		for _, e := range append(r.Entries, r.Legacy...) {
+			add(&sum, e.Keys, e.Bytes)
+			for code, n := range e.Violations {
+				violations[code] += n
+			}
+		}
+		for _, g := range r.Foreign {
+			add(&sum, g.Keys, g.Bytes)
+		}
+		add(&sum, r.Undeclared.Owned+r.Undeclared.Other, r.Undeclared.Bytes)
+		for _, s := range r.Undeclared.Suggestions {
+			add(&undeclared, s.Keys, s.Bytes)
+		}
+		if rest := r.Undeclared.Rest; rest != nil {
+			add(&undeclared, rest.Keys, rest.Bytes)
+		}
+		if sum != (Figures{Keys: keys, Bytes: size}) || r.Total.Keys != keys || r.Total.Bytes != size {
+			t.Fatalf("the rows have %+v, the total is %+v, there are %d keys of %d bytes", sum, r.Total, keys, size)
+		}
+		if undeclared.Keys != r.Undeclared.Owned+r.Undeclared.Other || undeclared.Bytes != r.Undeclared.Bytes {
+			t.Fatalf("the groups of undeclared keys have %+v, all of them %+v", undeclared, r.Undeclared)
+		}
+		violations["KW501"], violations["KW502"] = r.Undeclared.Owned, r.Undeclared.Other
+		for _, f := range r.Findings {
+			if violations[f.Code] < f.Count || offenders[f.Code] != violations[f.Code] {
+				t.Fatalf("%s: %d keys in a finding, %d in rows, %d told one by one", f.Code, f.Count, violations[f.Code], offenders[f.Code])
+			}
+		}
+		checkCSV(t, r, keys, size)
+	})
+}
+
+func checkCSV(t *rapid.T, r *Report, keys, size int64) {
+	var out bytes.Buffer
+	if err := r.CSV(&out); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows[1:] {
+		n, err := strconv.ParseInt(row[5], 10, 64)
+		b, err2 := strconv.ParseInt(row[6], 10, 64)
+		if err != nil || err2 != nil {
+			t.Fatal(row)
+		}
+		keys, size = keys-n, size-b
+	}
+	if keys != 0 || size != 0 {
+		t.Fatalf("%d keys and %d bytes are in no row of the CSV", keys, size)
+	}
+}
+
+// TestTyposAreListed: a typo has few keys, and the groups that have many do not push
+// it out of the report.
+func TestTyposAreListed(t *testing.T) {
+	a, err := New(load(t, partsOf), Options{Groups: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 200 {
+		for range 5 {
+			a.Add([]source.Key{key(fmt.Sprintf("zone%s:%d", strings.Repeat(string(rune('a'+i%26)), 1+i/26), i), source.String, no)})
+		}
+	}
+	a.Add([]source.Key{key("app:albun:7", source.String, no)})
+	r := a.Report(source.Summary{}, false)
+	if len(r.Undeclared.Suggestions) != 10 || r.Undeclared.Rest == nil || r.Undeclared.Rest.Groups < 100 {
+		t.Fatalf("%d groups, and %+v", len(r.Undeclared.Suggestions), r.Undeclared.Rest)
+	}
+	first := r.Undeclared.Suggestions[0]
+	if first.Near == nil || *first.Near != (Near{"album", "app:album:{n}"}) || !strings.Contains(r.Findings[0].Fix, "app:albun:{int} may be meant as app:album:{n}") {
+		t.Errorf("%+v %+v", first, r.Findings[0])
+	}
+}

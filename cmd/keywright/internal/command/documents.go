@@ -1,0 +1,141 @@
+package command
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/shape"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/source/server"
+)
+
+// Document is one form of JSON that a command prints. docs/json.md says what its
+// version promises.
+type Document struct {
+	Name    string // the command, and jsonl for that form: "entities check", "audit jsonl"
+	Version int    // grows when something goes or changes its meaning
+	What    string
+	of      reflect.Type
+}
+
+// Documents are all of them. What is printed by app.json must be here.
+var Documents = []Document{
+	{"acl diff", 1, "The users of every server, compared with the declaration.", reflect.TypeFor[aclDifference]()},
+	{"acl print", 1, "The ACL users of the declaration.", reflect.TypeFor[aclUsers]()},
+	{"audit", 1, "The report of an audit.", reflect.TypeFor[audit.Report]()},
+	{"audit jsonl", 1, "One line of the report of an audit, or one key that --keys-of asks for.", reflect.TypeFor[audit.Line]()},
+	{"breaking", 1, "What a change of the declaration breaks.", reflect.TypeFor[finding.Document]()},
+	{"diff", 1, "What has changed between two declarations.", reflect.TypeFor[difference]()},
+	{"doctor", 1, "What a server is, and what is dangerous about it.", reflect.TypeFor[server.Diagnosis]()},
+	{"entities", 1, "How many items the entities hold.", reflect.TypeFor[entitiesReport]()},
+	{"entities check", 1, "What is wrong in the indexes of the entities.", reflect.TypeFor[checkReport]()},
+	{"entities index", 1, "Which indexes of the entities are complete.", reflect.TypeFor[indexesReport]()},
+	{"explain", 1, "A rule, an entry or a key: one of the three.", reflect.TypeFor[explanation]()},
+	{"gen", 1, "The files that are generated, and what was done to each.", reflect.TypeFor[generated]()},
+	{"lint", 1, "What is wrong in declarations.", reflect.TypeFor[finding.Document]()},
+	{"locks", 1, "The locks that are held or waited for.", reflect.TypeFor[locksReport]()},
+	{"match jsonl", 1, "One key of the input, and its entry.", reflect.TypeFor[matched]()},
+	{"queues", 1, "What the queues hold, and what was changed.", reflect.TypeFor[queuesReport]()},
+	{"rules", 1, "Every rule.", reflect.TypeFor[rulesReport]()},
+	{"seal adopt", 1, "What is sealed, and what was plain.", reflect.TypeFor[sealReport]()},
+	{"seal rotate", 1, "What is sealed with which key, and what was sealed again.", reflect.TypeFor[sealReport]()},
+	{"seal status", 1, "What is sealed with which key.", reflect.TypeFor[sealReport]()},
+	{"top", 1, "The groups of keys and the keys that cost most.", reflect.TypeFor[topReport]()},
+	{"version", 1, "The version of the program.", reflect.TypeFor[build]()},
+}
+
+// module is the path that the packages of the outputs begin with.
+const module = "github.com/keywright/keywright"
+
+// schemaHome is where the published schemas are.
+const schemaHome = "https://raw.githubusercontent.com/keywright/keywright/main/cmd/keywright/internal/command/schemas/"
+
+// Schema is the JSON Schema of a document, with the comments of the source in root.
+func (d Document) Schema(root fs.FS) ([]byte, error) {
+	s, err := shape.Of(d.of, shape.Source(root, module))
+	if err != nil {
+		return nil, err
+	}
+	properties := s["properties"].(shape.Schema)
+	properties["version"] = shape.Schema{"const": d.Version, "description": "of this form; see docs/json.md"}
+	s["required"] = append([]string{"version"}, required(s)...)
+	s["$schema"], s["$id"] = "https://json-schema.org/draft/2020-12/schema", schemaHome+d.File()
+	s["title"], s["description"] = "keywright "+d.Name, d.What
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err = e.Encode(s)
+	return text.Bytes(), err
+}
+
+func required(s shape.Schema) []string {
+	list, _ := s["required"].([]string)
+	return list
+}
+
+// File is the name of the document's schema file.
+func (d Document) File() string { return strings.ReplaceAll(d.Name, " ", "-") + ".schema.json" }
+
+//go:embed schemas/*.schema.json
+var schemas embed.FS
+
+// published is the schema of a document as it was generated.
+func (d Document) published() ([]byte, error) { return schemas.ReadFile("schemas/" + d.File()) }
+
+// documentNamed finds the document of a command; the form may be left out where
+// there is one.
+func documentNamed(name string) (Document, bool) {
+	for _, wanted := range []string{name, name + " jsonl"} {
+		i := slices.IndexFunc(Documents, func(d Document) bool { return d.Name == wanted })
+		if i >= 0 {
+			return Documents[i], true
+		}
+	}
+	return Document{}, false
+}
+
+// json prints a document with its version.
+func (a *app) json(v any) error { return a.printJSON(v, "  ") }
+
+// jsonLine prints a document as a line.
+func (a *app) jsonLine(v any) error { return a.printJSON(v, "") }
+
+func (a *app) printJSON(v any, indent string) error {
+	text, err := withVersion(v)
+	if err != nil {
+		return err
+	}
+	return finding.WriteJSON(a.out.Raw(), json.RawMessage(text), indent)
+}
+
+// withVersion is a document as JSON; its version comes first.
+func withVersion(v any) ([]byte, error) {
+	t := reflect.TypeOf(v)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	i := slices.IndexFunc(Documents, func(d Document) bool { return d.of == t })
+	if i < 0 {
+		return nil, &bug{fmt.Sprintf("%s is printed and has no schema", t)}
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	rest := text.Bytes()[1:]
+	begin := fmt.Sprintf(`{"version":%d,`, Documents[i].Version)
+	if rest[0] == '}' {
+		begin = strings.TrimSuffix(begin, ",")
+	}
+	return append([]byte(begin), rest...), nil
+}

@@ -1,0 +1,111 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/source"
+)
+
+// offending are the flags that ask for the keys of findings instead of a report.
+type offending struct {
+	codes []string
+	null  bool
+
+	form   string // "lines", "null" or "jsonl"
+	db     int    // the database whose keys are printed; -1: all, where the form says which
+	counts map[int]int64
+	failed error
+}
+
+// check checks the flags, and says in which form keys are printed.
+func (o *offending) check(form string, formGiven bool) error {
+	if len(o.codes) == 0 {
+		if o.null {
+			return usage("write --keys-of KW505 --null", "--null needs --keys-of")
+		}
+		return nil
+	}
+	for i, code := range o.codes {
+		o.codes[i] = strings.ToUpper(code)
+		known := slices.ContainsFunc(audit.Rules(), func(r finding.Rule) bool { return r.Code == o.codes[i] && r.Code != "KW513" })
+		if !known {
+			return usage("as in --keys-of KW505; `keywright rules` lists them, KW5xx", "--keys-of %q is no code of an audit with keys", code)
+		}
+	}
+	switch {
+	case form == "jsonl" && o.null:
+		return usage("leave out one of them", "--null and -o jsonl exclude each other")
+	case form == "jsonl":
+		o.form = "jsonl"
+	case formGiven && form != "table":
+		return usage("leave out -o, or write -o jsonl", "--keys-of prints keys, in the form of lines or jsonl")
+	case o.null:
+		o.form = "null"
+	default:
+		o.form = "lines"
+	}
+	return nil
+}
+
+// printer prints keys as the audit meets them.
+func (o *offending) printer(a *app, out *bufio.Writer, chosenDB int) func(code, entry string, k *source.Key) {
+	o.counts, o.db = map[int]int64{}, max(chosenDB, 0)
+	if o.form == "jsonl" {
+		o.db = chosenDB
+	}
+	return func(code, entry string, k *source.Key) {
+		if !slices.Contains(o.codes, code) || o.failed != nil {
+			return
+		}
+		if o.counts[k.DB]++; o.db >= 0 && k.DB != o.db {
+			return
+		}
+		switch o.form {
+		case "jsonl":
+			text, err := withVersion(audit.Line{Kind: "offender", Offender: &audit.Offender{Code: code, DB: k.DB, Key: k.Name, Entry: entry}})
+			if err == nil {
+				_, err = out.Write(finding.EscapeJSON(text))
+			}
+			o.failed = err
+		case "null":
+			_, o.failed = fmt.Fprintf(out, "%s\x00", k.Name)
+		default:
+			_, o.failed = fmt.Fprintln(out, finding.FullKey(k.Name))
+		}
+	}
+}
+
+// conclude says on standard error what was printed and what was not.
+func (o *offending) conclude(ctx context.Context, a *app, out *bufio.Writer, r *audit.Report, scanErr error, again string) error {
+	if err := errors.Join(o.failed, out.Flush()); err != nil {
+		return err
+	}
+	var total int64
+	for _, db := range slices.Sorted(maps.Keys(o.counts)) {
+		total += o.counts[db]
+		if o.db >= 0 && db != o.db {
+			a.say("%s in database %d not printed: run it with --db %d", terminal.Plural(o.counts[db], "key"), db, db)
+		}
+	}
+	a.say("%s of %s have %s", terminal.Count(total), terminal.Plural(r.Total.Keys, "key"), strings.Join(o.codes, ", "))
+	switch {
+	case errors.Is(scanErr, context.Canceled) || ctx.Err() != nil:
+		return &exit{exitInterrupted, "interrupted: the keys were seen until then", ""}
+	case scanErr != nil:
+		return scanErr
+	case !r.Complete:
+		return &exit{exitPartial, "the audit is incomplete, and so are the keys: " + strings.Join(r.Incomplete, "; "), again}
+	case total > 0:
+		return &exit{code: exitFindings}
+	}
+	return nil
+}

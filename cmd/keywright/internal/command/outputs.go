@@ -1,0 +1,164 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/typo"
+	"github.com/keywright/keywright/keyspace/schema"
+	"github.com/spf13/cobra"
+)
+
+// listed is the value of --output where it names no document.
+const listed = " "
+
+func (a *app) schemaCommand() *cobra.Command {
+	var output string
+	c := &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of the language, or of what a command prints",
+		Long: `Prints the JSON Schema with which editors complete and check a declaration.
+` + "`keywright init`" + ` writes it beside the file.
+
+With --output COMMAND it prints the JSON Schema (draft 2020-12) of what that command
+prints with -o json or -o jsonl; --output alone lists these documents and their
+versions. What a version promises is in docs/json.md.`,
+		Example: `  keywright schema > .keywright/keyspace.schema.json
+  keywright schema --output
+  keywright schema --output audit
+  keywright schema --output entities check`,
+		Args: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("output") {
+				return nil
+			}
+			return noArgs(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("output") {
+				return a.outputSchema(strings.TrimSpace(strings.Join(append([]string{output}, args...), " ")))
+			}
+			_, err := a.out.Raw().Write(schema.JSON)
+			return err
+		},
+	}
+	c.Flags().StringVar(&output, "output", "", "a command: print the schema of its JSON; alone it lists them")
+	f := c.Flags().Lookup("output")
+	f.NoOptDefVal = listed
+	f.Annotations = map[string][]string{noVariable: {"of schema means a command, not a form"}}
+	choices(c, "output", documentNames()...)
+	return c
+}
+
+func documentNames() []string {
+	var out []string
+	for _, d := range Documents {
+		out = append(out, d.Name)
+	}
+	return out
+}
+
+// outputSchema prints the schema of one document, or lists them.
+func (a *app) outputSchema(name string) error {
+	if name == "" {
+		for _, d := range Documents {
+			a.tell("%-16s %d  %s", d.Name, d.Version, d.What)
+		}
+		return nil
+	}
+	d, known := documentNamed(strings.TrimPrefix(name, "keywright "))
+	if !known {
+		hint := "`keywright schema --output` lists those that there are"
+		if near := typo.Nearest(name, documentNames()); near != "" {
+			hint = "did you mean `keywright schema --output " + near + "`?"
+		}
+		return usage(hint, "no command %q prints JSON", name)
+	}
+	text, err := d.published()
+	if err != nil {
+		return &bug{err}
+	}
+	_, err = a.out.Raw().Write(text)
+	return err
+}
+
+// formsOf are the forms of output of a command.
+func formsOf(c *cobra.Command) []string { return strings.Fields(c.Annotations["forms"]) }
+
+// printsJSON says whether a command has a form of JSON.
+func printsJSON(c *cobra.Command) bool {
+	return slices.Contains(formsOf(c), "json") || slices.Contains(formsOf(c), "jsonl")
+}
+
+// gaps are what a listing does not hold; their JSON names are stable.
+type gaps struct {
+	Cut    []cutReport    `json:"cut,omitempty"`    // entries of which there is more than is listed
+	Unread []unreadReport `json:"unread,omitempty"` // entries that could not be read
+}
+
+// cutReport is a limit that was reached.
+type cutReport struct {
+	Entry  string `json:"entry"`
+	Listed int    `json:"listed"`
+}
+
+// tell says in the table what it does not hold.
+func (g *gaps) tell(a *app) {
+	for _, c := range g.Cut {
+		a.tell("%s has more than the %s that are looked at here", c.Entry, terminal.Count(int64(c.Listed)))
+	}
+	for _, u := range g.Unread {
+		a.tell("not read: %s", finding.Printable(u.String()))
+	}
+}
+
+// pass notes that an entry could not be read, so that the others are listed. What
+// ends the whole run is returned.
+func (g *gaps) pass(ctx context.Context, entry, key string, err error) error {
+	var e *exit
+	if err == nil || ctx.Err() != nil || errors.As(aclFailure(err), &e) && e.code == exitUnreachable {
+		return err
+	}
+	g.Unread = append(g.Unread, unreadReport{entry, keyOf(key), err.Error()})
+	return nil
+}
+
+// verdict is the exit line of a listing that does not hold everything.
+func (g *gaps) verdict(what string) error {
+	var why []string
+	for i, u := range g.Unread {
+		if i == shownUnread {
+			why = append(why, terminal.Plural(int64(len(g.Unread)-i), "more failure"))
+			break
+		}
+		why = append(why, u.String())
+	}
+	for _, c := range g.Cut {
+		why = append(why, c.Entry+" has more than "+terminal.Count(int64(c.Listed)))
+	}
+	if len(why) == 0 {
+		return nil
+	}
+	return &exit{exitPartial, "not all " + what + " are listed: " + strings.Join(why, "; "), ""}
+}
+
+// unreadReport is an entry, or one key of it, that could not be read.
+type unreadReport struct {
+	Entry string           `json:"entry"`
+	Key   *finding.JSONKey `json:"key,omitempty"` // the part of the entry that could not be read; absent: all of it
+	Why   string           `json:"why"`
+}
+
+// String is what could not be read, and why.
+func (u unreadReport) String() string {
+	if u.Key == nil {
+		return u.Entry + ": " + u.Why
+	}
+	return u.Entry + " (" + finding.Key(*u.Key) + "): " + u.Why
+}
+
+// shownUnread bounds the exit line.
+const shownUnread = 5

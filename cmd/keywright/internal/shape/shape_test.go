@@ -1,0 +1,73 @@
+package shape
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+type inner struct {
+	N int64 `json:"n"`
+}
+
+type maybe struct {
+	Seen *bool `json:"seen"`
+}
+
+type name []byte
+
+func (name) MarshalJSON() ([]byte, error) { return []byte(`{"text":""}`), nil }
+
+func (name) JSONShape() any {
+	return struct {
+		Text string `json:"text"`
+	}{}
+}
+
+type whole struct {
+	inner
+	*maybe
+	Word string             `json:"word" enum:"a,b"`
+	Part *inner             `json:"part,omitempty"`
+	List []name             `json:"list"`
+	Map  map[string]float64 `json:"map,omitempty"`
+	Raw  []byte             `json:"raw,omitempty"`
+	own  int
+	Out  int `json:"-"`
+}
+
+// TestOf: the schema of everything that this package knows.
+func TestOf(t *testing.T) {
+	_ = whole{own: 1}
+	source := fstest.MapFS{"x.go": {Data: []byte("package shape\n\n// whole is all of it.\ntype whole struct {\n\tinner\n\t// Word is said.\n\tWord string\n\tPart *inner // of it\n}\n")}}
+	s, err := Of(reflect.TypeFor[whole](), Source(source, "github.com/keywright/keywright/cmd/keywright/internal/shape"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(s)
+	const want = `{"$defs":{"inner":{"properties":{"n":{"type":"integer"}},"required":["n"],"type":"object"},` +
+		`"name":{"properties":{"text":{"type":"string"}},"required":["text"],"type":"object"}},"description":"all of it.",` +
+		`"properties":{"list":{"items":{"$ref":"#/$defs/name"},"type":"array"},"map":{"additionalProperties":{"type":"number"},"type":"object"},` +
+		`"n":{"type":"integer"},"part":{"$ref":"#/$defs/inner","description":"of it"},"raw":{"contentEncoding":"base64","type":"string"},` +
+		`"seen":{"anyOf":[{"type":"boolean"},{"type":"null"}]},"word":{"description":"Word is said.","enum":["a","b"],"type":"string"}},` +
+		`"required":["list","n","word"],"type":"object"}`
+	if err != nil || string(text) != want {
+		t.Errorf("%v\n%s\n%s", err, text, want)
+	}
+}
+
+type odd struct {
+	C chan int        `json:"c"`
+	J json.RawMessage `json:"j"`
+	N int
+}
+
+// TestWhatCannotBeDescribed: all of it is told.
+func TestWhatCannotBeDescribed(t *testing.T) {
+	_, err := Of(reflect.TypeFor[odd](), Source(fstest.MapFS{}, "x"))
+	if err == nil || strings.Count(err.Error(), "\n") != 2 {
+		t.Error(err)
+	}
+}

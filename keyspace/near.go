@@ -1,0 +1,171 @@
+package keyspace
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace/pattern"
+)
+
+// Near finds the declared keys that a key may be meant as. It is not safe for
+// concurrent use.
+type Near struct {
+	list []candidateKey
+	rows [3][]int
+}
+
+// candidateKey is a declared key, made ready for comparing.
+type candidateKey struct {
+	key   *Key
+	steps []step
+	limit int // how far a key may be from it; -1: it is near nothing
+}
+
+// NewNear prepares the comparison with the keys of a keyspace.
+func NewNear(ks *Keyspace) *Near {
+	n := &Near{}
+	for _, k := range ks.Keys {
+		list, letters := steps(k.Pattern)
+		if limit := allowed(letters); limit >= 0 {
+			n.list = append(n.list, candidateKey{k, list, limit})
+		}
+	}
+	return n
+}
+
+// Len is with how many declared keys one key is compared.
+func (n *Near) Len() int { return len(n.list) }
+
+// To finds the declared keys that are near a key, the nearest first, at most most:
+// those whose literal text is almost the key's. A typo, a segment too many or too
+// few, and a value that its placeholder does not take are near. O(declared keys),
+// most of them left after a few characters.
+func (n *Near) To(key []byte, most int) []*Key {
+	type candidate struct {
+		key      *Key
+		distance int
+	}
+	var found []candidate
+	key = key[:min(len(key), maxNear)]
+	for i := range n.rows {
+		n.rows[i] = slices.Grow(n.rows[i][:0], len(key)+1)[:len(key)+1]
+	}
+	for i := range n.list {
+		if d, near := n.distance(&n.list[i], key); near {
+			found = append(found, candidate{n.list[i].key, d})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
+	var out []*Key
+	for _, c := range found[:min(len(found), most)] {
+		out = append(out, c.key)
+	}
+	return out
+}
+
+// maxNear is how much of a key is compared.
+const maxNear = 256
+
+// step is what a pattern has at one place: a byte, or a placeholder.
+type step struct {
+	literal     byte
+	placeholder bool
+	rest        bool // the placeholder may cross separators
+}
+
+// steps takes a pattern apart. letters is how much literal text it has.
+func steps(p *pattern.Pattern) (out []step, letters int) {
+	for _, e := range p.Elements() {
+		if e.Placeholder >= 0 {
+			out = append(out, step{placeholder: true, rest: e.Crosses})
+			continue
+		}
+		for i := range len(e.Literal) {
+			out = append(out, step{literal: e.Literal[i]})
+		}
+		letters += len(e.Literal) - strings.Count(e.Literal, ":")
+	}
+	return out, letters
+}
+
+// allowed is how far a key may be from a pattern with so much literal text.
+func allowed(letters int) int {
+	switch {
+	case letters == 0:
+		return -1
+	case letters < 3:
+		return 0
+	}
+	return min(3, max(1, letters/4))
+}
+
+// skipped is what a whole segment too many or too few costs; one that is too few
+// costs half its text besides, so that what is left is still most of the name.
+const skipped = 2
+
+// distance is an edit distance between literal text and a key, in which what a
+// placeholder takes costs nothing. It ends where the distance can only be too large.
+func (n *Near) distance(k *candidateKey, key []byte) (int, bool) {
+	row, next, segment := n.rows[0], n.rows[1], n.rows[2]
+	for j := range row {
+		row[j] = j
+	}
+	skipExtra(row, key)
+	copy(segment, row) // the row where this segment of the pattern begins
+	open, text := 0, 0 // the least of it, and how much text the segment has
+	for i, s := range k.steps {
+		if !s.placeholder && s.literal != ':' {
+			text++
+		}
+		advance(next, row, s, key)
+		row, next = next, row
+		ends := i+1 == len(k.steps) || k.steps[i+1].literal == ':'
+		if ends {
+			for j := range row {
+				row[j] = min(row[j], segment[j]+skipped+text/2)
+			}
+		}
+		skipExtra(row, key)
+		least := slices.Min(row)
+		if least > k.limit && open+skipped > k.limit {
+			return 0, false
+		}
+		if ends {
+			copy(segment, row)
+			open, text = least, 0
+		}
+	}
+	d := row[len(key)]
+	return d, d <= k.limit
+}
+
+// advance makes the row after one more step of the pattern.
+func advance(next, row []int, s step, key []byte) {
+	next[0] = row[0] + 1
+	for j, c := range key {
+		switch {
+		case s.placeholder && (c != ':' || s.rest):
+			next[j+1] = min(row[j+1]+1, row[j], next[j])
+		case s.placeholder:
+			next[j+1] = row[j+1] + 1
+		case c == s.literal:
+			next[j+1] = row[j]
+		default:
+			next[j+1] = 1 + min(row[j], row[j+1], next[j])
+		}
+	}
+}
+
+// skipExtra lets a whole segment of the key be one too many.
+func skipExtra(row []int, key []byte) {
+	for end := 1; end <= len(key); end++ {
+		if end < len(key) && key[end] != ':' {
+			continue
+		}
+		if begin := bytes.LastIndexByte(key[:end], ':'); begin >= 0 {
+			row[end] = min(row[end], row[begin]+skipped)
+		}
+	}
+}

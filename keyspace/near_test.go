@@ -1,0 +1,78 @@
+package keyspace_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/keywright/keywright/keyspace"
+)
+
+func declaration(t testing.TB, keys string) *keyspace.Keyspace {
+	t.Helper()
+	text := "keywright: 1\npackage: p\nvars: {n: int}\nkeys:\n" + keys
+	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+	for _, f := range found {
+		if f.Severity.String() == "error" {
+			t.Fatal(f)
+		}
+	}
+	return ks
+}
+
+// TestNear: a key that nothing declares is held against what may have been meant.
+func TestNear(t *testing.T) {
+	near := keyspace.NewNear(declaration(t, `
+  album: {key: "album:{id}", type: string, ttl: none}
+  detail: {key: "cache:product:detail:{id}", type: string, ttl: 1h}
+  session: {key: "session_{id}", type: string, ttl: 1h}
+  number: {key: "order:{n}:lines", type: list, ttl: none}
+  short: {key: "a:{id}", type: string, ttl: none}
+  lock: {key: "issue_lock_{id}", type: string, ttl: 3s}
+  pair: {key: "app:a:{id}", type: string, ttl: none}
+  any: {key: "{x}:{y}:{z}:{w}:{v}", type: string, ttl: none}
+`))
+	for key, want := range map[string]string{
+		"albun:7":                           "album", // a typo in the only word
+		"albums:7":                          "album",
+		"lbum:7":                            "album",
+		"album":                             "",
+		"alpine:7":                          "",
+		"cache:prodct:detail:7":             "detail",
+		"cache:product:detail:7:extra":      "detail", // a segment too many
+		"cache:product:7":                   "",       // a word is missing
+		"cahce:product:detail:7":            "detail",
+		"sesion_9":                          "session",
+		"session-9":                         "session",
+		"order:x7:lines":                    "number", // its placeholder does not take this
+		"order:7:line":                      "number",
+		"isue_lock_7":                       "lock",
+		"bpp:z:1":                           "",
+		"b:7":                               "", // one letter says nothing
+		"":                                  "",
+		"\xff\xfe":                          "",
+		"albun:" + strings.Repeat("x", 400): "album",
+	} {
+		got := ""
+		if found := near.To([]byte(key), 1); len(found) > 0 {
+			got = found[0].Name
+		}
+		if got != want {
+			t.Errorf("%q is near %q, not %q", key, got, want)
+		}
+	}
+}
+
+// BenchmarkNear is what one key costs against many declared ones.
+func BenchmarkNear(b *testing.B) {
+	var keys strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&keys, "  e%d: {key: \"shop:area%d:item:{id}\", type: string, ttl: none}\n", i, i)
+	}
+	near := keyspace.NewNear(declaration(b, keys.String()))
+	b.ResetTimer()
+	for b.Loop() {
+		near.To([]byte("shop:aera77:item:123"), 3)
+	}
+}
