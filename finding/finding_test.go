@@ -79,6 +79,8 @@ func TestPrinters(t *testing.T) {
 		"json.golden":   func(b *bytes.Buffer) error { return jsonOf(b, samples(), options(false)) },
 		"github.golden": func(b *bytes.Buffer) error { return GitHub(b, samples(), options(false)) },
 		"sarif.golden":  func(b *bytes.Buffer) error { return SARIF(b, samples(), options(false)) },
+		"junit.golden":  func(b *bytes.Buffer) error { return JUnit(b, samples(), options(false)) },
+		"passed.golden": func(b *bytes.Buffer) error { return JUnit(b, nil, Options{}) },
 		"empty.golden":  func(b *bytes.Buffer) error { return jsonOf(b, nil, Options{}) },
 	} {
 		var out bytes.Buffer

@@ -3,6 +3,7 @@ package finding
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"strconv"
 	"strings"
@@ -43,6 +44,7 @@ func TestNothingThatIsQuotedCommands(t *testing.T) {
 			"text":  func(b *bytes.Buffer) error { return Text(b, []Finding{f}, o) },
 			"json":  func(b *bytes.Buffer) error { return jsonOf(b, []Finding{f}, o) },
 			"sarif": func(b *bytes.Buffer) error { return SARIF(b, []Finding{f}, o) },
+			"junit": func(b *bytes.Buffer) error { return JUnit(b, []Finding{f}, o) },
 		} {
 			var out bytes.Buffer
 			if err := print(&out); err != nil {
@@ -50,6 +52,12 @@ func TestNothingThatIsQuotedCommands(t *testing.T) {
 			}
 			if err := obeyed(out.String()); err != nil {
 				t.Errorf("%s of %q: %v", name, c, err)
+			}
+			if name == "junit" {
+				if err := xml.Unmarshal(out.Bytes(), &struct{}{}); err != nil {
+					t.Errorf("junit of %q is no XML: %v", c, err)
+				}
+				continue
 			}
 			if name != "text" && !json.Valid(out.Bytes()) {
 				t.Errorf("%s of %q is no JSON: %s", name, c, out.String())
@@ -123,6 +131,7 @@ func TestFindingsAreFolded(t *testing.T) {
 		"json":   func(b *bytes.Buffer) error { return jsonOf(b, all, o) },
 		"sarif":  func(b *bytes.Buffer) error { return SARIF(b, all, o) },
 		"github": func(b *bytes.Buffer) error { return GitHub(b, all, o) },
+		"junit":  func(b *bytes.Buffer) error { return JUnit(b, all, o) },
 	} {
 		var out bytes.Buffer
 		if err := print(&out); err != nil {

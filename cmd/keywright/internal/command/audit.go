@@ -92,7 +92,7 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 }
 
 // auditForms are the forms of an audit's report.
-var auditForms = []string{"table", "json", "jsonl", "csv", "sarif", "github"}
+var auditForms = []string{"table", "json", "jsonl", "csv", "sarif", "github", "junit"}
 
 func (o *auditing) auditFlags(c *cobra.Command) {
 	f := c.Flags()

@@ -44,7 +44,7 @@ Exit codes: 0 nothing breaks, 1 findings, 2 usage, or a declaration with errors.
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.breaking(c, &o) },
 	}
-	o.flags(c, "text", "json", "sarif", "github")
+	o.flags(c, "text", "json", "sarif", "github", "junit")
 	c.Flags().StringVar(&o.against, "against", "", "the older declaration: a file, a folder, a git ref, or ref:path")
 	c.Flags().StringSliceVar(&o.categories, "category", nil, "only these: KEY, VALUE, POLICY, API")
 	choices(c, "category", "KEY", "VALUE", "POLICY", "API")
@@ -52,7 +52,7 @@ Exit codes: 0 nothing breaks, 1 findings, 2 usage, or a declaration with errors.
 }
 
 func (a *app) breaking(c *cobra.Command, o *comparing) error {
-	form, err := a.form(c, o.output, "text", "json", "sarif", "github")
+	form, err := a.form(c, o.output, "text", "json", "sarif", "github", "junit")
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func (j *judging) verdict(c finding.Counts) error {
 
 // printers are the forms of findings, other than JSON.
 var printers = map[string]func(io.Writer, []finding.Finding, finding.Options) error{
-	"text": finding.Text, "sarif": finding.SARIF, "github": finding.GitHub,
+	"text": finding.Text, "sarif": finding.SARIF, "github": finding.GitHub, "junit": finding.JUnit,
 }
 
 // printFindings prints findings that are all there is to print.
@@ -129,12 +129,12 @@ Exit codes: 0 clean, 1 findings, 2 usage or a file that does not exist.`,
   keywright lint --baseline .keywright/baseline.json`,
 		RunE: func(c *cobra.Command, args []string) error { return a.lint(c, &j, args) },
 	}
-	j.flags(c, "text", "json", "sarif", "github")
+	j.flags(c, "text", "json", "sarif", "github", "junit")
 	return c
 }
 
 func (a *app) lint(c *cobra.Command, j *judging, args []string) error {
-	form, err := a.form(c, j.output, "text", "json", "sarif", "github")
+	form, err := a.form(c, j.output, "text", "json", "sarif", "github", "junit")
 	if err != nil {
 		return err
 	}

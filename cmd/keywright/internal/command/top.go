@@ -48,7 +48,7 @@ server refuses, 5 incomplete, 130 interrupted.`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = append(args, "")[0]
-			form, err := a.form(c, o.output, "table", "json")
+			form, err := a.form(c, o.output, "table", "json", "csv")
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ server refuses, 5 incomplete, 130 interrupted.`,
 	}
 	a.serverFlags(c)
 	o.flags(c)
-	outputs(c, &o.output, "table", "json")
+	outputs(c, &o.output, "table", "json", "csv")
 	c.Flags().StringVar(&o.by, "by", "bytes", "what is large: bytes, elements, stored (bytes in the snapshot) or idle")
 	c.Flags().IntVar(&o.limit, "limit", 20, "how many groups and keys to list")
 	choices(c, "by", rankNames...)
@@ -133,11 +133,10 @@ func (a *app) top(ctx context.Context, o *topping) error {
 		return err
 	}
 	report := topOf(fold.Report(sum, req.Sample > 0), groups.Draft(), o)
-	if o.output == "json" {
-		err = cmp.Or(a.json(report), err)
-	} else {
-		err = cmp.Or(a.printTop(report, o), err)
-	}
+	print := map[string]func(*topReport, *topping) error{
+		"json": func(t *topReport, _ *topping) error { return a.json(t) }, "csv": a.topCSV, "table": a.printTop,
+	}[o.output]
+	err = cmp.Or(print(report, o), err)
 	switch {
 	case ctx.Err() != nil:
 		return &exit{exitInterrupted, "interrupted: what is listed was seen until then", ""}
