@@ -44,6 +44,8 @@ soak: ## the tests that do harm to servers, fifty times
 	KEYWRIGHT_SOAK=2000 go test -timeout 2h -run 'TestGenerated' -v ./gen/acl
 	KEYWRIGHT_SOAK=10 go test -timeout 4h -run 'TestHistory' -v ./lock
 	go test -count=20 -timeout 4h -run 'Processes|Failovers' ./lock
+	cd cmd/keywright && KEYWRIGHT_SOAK=500 go test -timeout 1h -run TestReportsAddUp ./internal/command
+	go test -count=20 -timeout 4h -run 'History|Processes|Failovers' ./lock
 	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run 'TestMutations' -v .
 
 bench: ## the figures of bench/README.md

@@ -1,0 +1,263 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/keywrighttest"
+	"pgregory.net/rapid"
+)
+
+// liveKey is a random key of a random keyspace.
+type liveKey struct {
+	DB      int
+	Name    string
+	Kind    int
+	Expires bool
+}
+
+// liveNames are names that end in different rows of a report: declared, nearly
+// declared, former, foreign, of known software, in groups over every limit, and bytes.
+var liveNames = []string{
+	"app:album:%[1]d", "app:albun:%[1]d", "app:alb:%[1]d", "bull:mail:%[1]d", "bull:mail:wait%[1]d", "app:%[2]s:%[1]d", "%[2]s:x", "%[2]s",
+	"celery-task-meta-%[1]d", "{t%[1]d}:%[2]s", "item:%[1]d", "page/%[1]d/%[2]s", "\xff\xfe\x00%[1]d", "::add-mask::%[1]d", "a b\"c\\\u202e\n%[1]d", "상품:%[1]d", "secret:%[1]d",
+}
+
+var genLive = rapid.Custom(func(t *rapid.T) liveKey {
+	n := rapid.IntRange(0, 300).Draw(t, "n")
+	word := strings.Repeat(string(rune('a'+n%26)), 1+n/26)
+	k := liveKey{DB: rapid.SampledFrom([]int{0, 0, 3, 15}).Draw(t, "db"), Kind: rapid.IntRange(0, 5).Draw(t, "kind"), Expires: rapid.Bool().Draw(t, "expires")}
+	form := rapid.SampledFrom(liveNames).Draw(t, "form")
+	k.Name = fmt.Sprintf(form+"%[3]s", n, word, "")
+	return k
+})
+
+// commands make the key, if there is none.
+func (k liveKey) commands() [][]string {
+	make := [][]string{{"SET", k.Name, "v"}, {"HSET", k.Name, "title", "t", "year", "1"}, {"RPUSH", k.Name, "1"}, {"SADD", k.Name, "1"}, {"ZADD", k.Name, "1", "m"}, {"XADD", k.Name, "*", "n", "1"}}[k.Kind]
+	out := [][]string{{"DEL", k.Name}, make}
+	if k.Expires {
+		out = append(out, []string{"EXPIRE", k.Name, "1000000"})
+	}
+	return out
+}
+
+// reports is what one command says of one keyspace, read in three ways.
+func reports[T any](t *testing.T, s *keywrighttest.Server, command string) map[string]*T {
+	t.Helper()
+	out := map[string]*T{}
+	for way, where := range map[string]string{"live": " -u URL", "snapshot": " --snapshot -u URL", "file": " dump.rdb"} {
+		r := new(T)
+		text := runDocument(t, s, documentRun{"", -1, command + where + " --progress none", ""})
+		if err := json.Unmarshal([]byte(text), r); err != nil {
+			t.Fatalf("%s%s: %v\n%s", command, where, err, text)
+		}
+		out[way] = r
+	}
+	return out
+}
+
+// auditRows are the parts of an audit's report that JSON has.
+type auditRows struct {
+	Verdict    string
+	Total      audit.Figures
+	Entries    []audit.EntryRow
+	Legacy     []audit.EntryRow
+	Foreign    []audit.GlobRow
+	Undeclared struct {
+		Owned, Other, Bytes int64
+		Suggestions         []audit.Suggestion
+		Rest                *audit.Rest
+	}
+	Findings []struct {
+		Code, Severity, Message, Fix, Entry string
+		Count                               int64
+		Examples                            any
+	}
+}
+
+// add sums up what the rows have.
+func (r *auditRows) sums() (all, undeclared audit.Figures) {
+	add := func(to *audit.Figures, f audit.Figures) { to.Keys, to.Bytes = to.Keys+f.Keys, to.Bytes+f.Bytes }
+	for _, e := range append(r.Entries, r.Legacy...) {
+		add(&all, e.Figures)
+	}
+	for _, g := range r.Foreign {
+		add(&all, g.Figures)
+	}
+	u := r.Undeclared
+	add(&all, audit.Figures{Keys: u.Owned + u.Other, Bytes: u.Bytes})
+	for _, s := range u.Suggestions {
+		add(&undeclared, s.Figures)
+	}
+	if u.Rest != nil {
+		add(&undeclared, audit.Figures{Keys: u.Rest.Keys, Bytes: u.Rest.Bytes})
+	}
+	return all, undeclared
+}
+
+// asRead takes out what a snapshot does not know: how many bytes a key has in the
+// server, and what its TTL is to the second.
+func (r *auditRows) asRead() *auditRows {
+	strip := func(f *audit.Figures) { f.Bytes, f.Share, f.TTL = 0, 0, nil }
+	strip(&r.Total)
+	for _, list := range [][]audit.EntryRow{r.Entries, r.Legacy} {
+		for i := range list {
+			strip(&list[i].Figures)
+		}
+	}
+	for i := range r.Foreign {
+		strip(&r.Foreign[i].Figures)
+	}
+	for i := range r.Undeclared.Suggestions {
+		strip(&r.Undeclared.Suggestions[i].Figures)
+	}
+	if r.Undeclared.Bytes = 0; r.Undeclared.Rest != nil {
+		r.Undeclared.Rest.Bytes = 0
+	}
+	return r
+}
+
+// TestReportsAddUpOnServers: over random keyspaces in several databases, the rows of
+// audit and top add up to what the server has, read live, as a snapshot and from a
+// file; and the three reports are the same. KEYWRIGHT_SOAK is how many keyspaces.
+func TestReportsAddUpOnServers(t *testing.T) {
+	runs := 6
+	if text := os.Getenv("KEYWRIGHT_SOAK"); text != "" {
+		runs, _ = strconv.Atoi(text)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("keyspace.yaml", []byte(documentKeyspace), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	brands := keywrighttest.Brands()
+	for seed := range runs {
+		s := keywrighttest.Start(t, brands[seed%len(brands)])
+		var commands [][]string
+		keys := rapid.SliceOfN(genLive, 60, 400).Example(seed)
+		for _, k := range keys {
+			commands = append(append(commands, []string{"SELECT", strconv.Itoa(k.DB)}), k.commands()...)
+		}
+		s.Pipe(commands...)
+		s.Await("rdb_bgsave_in_progress", "0")
+		s.Do("SAVE")
+		copyFile(t, filepath.Join(s.Dir, "dump.rdb"), "dump.rdb")
+		names := map[string]bool{}
+		for _, k := range keys {
+			names[fmt.Sprint(k.DB, "/", k.Name)] = true
+		}
+		limit := 1 + 17*seed%60
+		found := reports[auditRows](t, s, fmt.Sprintf("audit -o json --min-keys 0 --groups %d", limit))
+		for way, r := range found {
+			all, undeclared := r.sums()
+			if r.Total.Keys != int64(len(names)) || all.Keys != r.Total.Keys || all.Bytes != r.Total.Bytes {
+				t.Errorf("seed %d, %s: the rows have %d keys and %d bytes, the total %d and %d, the server %d", seed, way, all.Keys, all.Bytes, r.Total.Keys, r.Total.Bytes, len(names))
+			}
+			if undeclared.Keys != r.Undeclared.Owned+r.Undeclared.Other || undeclared.Bytes != r.Undeclared.Bytes || len(r.Undeclared.Suggestions) > limit {
+				t.Errorf("seed %d, %s: the groups have %d keys and %d bytes of %+v", seed, way, undeclared.Keys, undeclared.Bytes, r.Undeclared)
+			}
+		}
+		for _, way := range []string{"snapshot", "file"} {
+			if d := cmp.Diff(found["live"].asRead(), found[way].asRead()); d != "" {
+				t.Errorf("seed %d: live and %s differ:\n%s", seed, way, d)
+			}
+		}
+		for way, r := range reports[topReport](t, s, fmt.Sprintf("top -o json --limit %d", limit)) {
+			keys, size := r.OtherKeys, r.OtherBytes
+			for _, g := range r.Groups {
+				keys, size = keys+g.Keys, size+g.Bytes
+			}
+			if keys != r.Keys || size != r.Bytes || r.Keys != int64(len(names)) || r.OtherKeys < 0 || r.OtherBytes < 0 || len(r.Groups) > limit {
+				t.Errorf("seed %d, %s: top has %d keys and %d bytes in its rows, %d and %d in all, the server %d keys", seed, way, keys, size, r.Keys, r.Bytes, len(names))
+			}
+		}
+	}
+}
+
+// TestListingsAddUp: what queues, entities and seal count in parts is what was put
+// there.
+func TestListingsAddUp(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("keyspace.yaml", []byte(documentKeyspace), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	runDocument(t, s, documentRun{"", 0, "seal key ring.json", ""})
+	amount := rapid.SliceOfN(rapid.IntRange(0, 40), 9, 9)
+	for seed := range 4 {
+		s.Do("FLUSHALL")
+		n := amount.Example(seed)
+		add := func(count int, command func(id string) [][]string) {
+			for i := range count {
+				for _, c := range command(fmt.Sprintf("%d-%d", len(n), i)) {
+					s.Do(c...)
+				}
+			}
+		}
+		place := 0
+		jobs := func(count int, command ...string) {
+			place++
+			for i := range count {
+				id := fmt.Sprintf("p%d-%d", place, i)
+				s.Do("SET", "{jobs}:job:"+id, "q1 1 high 0 - -\n{}")
+				s.Do(append(append([]string{}, command...), id)...)
+			}
+		}
+		jobs(n[0], "RPUSH", "jobs:high")
+		jobs(n[1], "RPUSH", "jobs:low")
+		jobs(n[2], "ZADD", "{jobs}:dead", "1")
+		jobs(n[3], "ZADD", "{jobs}:delayed", "99999999999999")
+		jobs(n[4], "ZADD", "{jobs}:leases", "99999999999999")
+		jobs(n[5], "ZADD", "{jobs}:leases", "1")
+		var queues queuesReport
+		decode(t, s, "queues -o json -u URL", &queues)
+		q, want := queues.Queues[0], int64(n[0]+n[1]+n[2]+n[3]+n[4]+n[5])
+		sum := q.Running + q.Zombies + q.Delayed + q.Dead
+		for _, l := range q.Lanes {
+			sum += l.Jobs
+		}
+		if q.Jobs != want || sum != want {
+			t.Errorf("seed %d: the queue has %d jobs, its parts %d, there are %d: %+v", seed, q.Jobs, sum, want, q)
+		}
+		add(n[6], func(id string) [][]string {
+			return [][]string{{"HSET", "item:" + id, "n", "1"}, {"PEXPIRE", "item:" + id, "9999999"}}
+		})
+		runDocument(t, s, documentRun{"", 0, "entities check --apply -u URL", ""})
+		var entities entitiesReport
+		decode(t, s, "entities -o json -u URL", &entities)
+		if got := entities.Entities[0].Items; got != int64(n[6]) {
+			t.Errorf("seed %d: %d items are counted, there are %d", seed, got, n[6])
+		}
+		add(n[7], func(id string) [][]string { return [][]string{{"SET", "secret:a" + id, "plain text"}} })
+		runDocument(t, s, documentRun{"", 0, "seal adopt --apply -u URL --keys-file ring.json --progress none", ""})
+		add(n[8], func(id string) [][]string { return [][]string{{"SET", "secret:b" + id, "plain text"}} })
+		var sealed sealReport
+		decode(t, s, "seal status -o json -u URL --keys-file ring.json --progress none", &sealed)
+		for _, p := range sealed.Parts {
+			sum := p.NotSealed
+			for _, m := range []map[string]int64{p.Keys, p.Unknown, p.Forged} {
+				for _, some := range m {
+					sum += some
+				}
+			}
+			if p.Texts != int64(n[7]+n[8]) || sum != p.Texts || p.NotSealed != int64(n[8]) {
+				t.Errorf("seed %d: %d texts are counted, their states are %d, there are %d, of these %d plain", seed, p.Texts, sum, n[7]+n[8], n[8])
+			}
+		}
+	}
+}
+
+func decode(t *testing.T, s *keywrighttest.Server, args string, into any) {
+	t.Helper()
+	text := runDocument(t, s, documentRun{"", -1, args, ""})
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("%s: %v\n%s", args, err, text)
+	}
+}
