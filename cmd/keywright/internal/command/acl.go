@@ -80,6 +80,7 @@ names of all keys.`,
 	f.Lookup("values").NoOptDefVal = "sample"
 	choices(c, "values", valueWords[:3]...)
 	f.StringVar(&o.user, "user", "", "only this user; with --self and --repair its name (default: keywright, keywright-repair)")
+	_ = c.RegisterFlagCompletionFunc("user", a.completeComponents)
 	outputs(c, &o.output, "acl", "commands", "json")
 	return c
 }
@@ -279,6 +280,7 @@ refused.`,
 	}
 	a.serverFlags(c)
 	c.Flags().StringVar(&user, "user", "", "only this user")
+	_ = c.RegisterFlagCompletionFunc("user", a.completeComponents)
 	c.Flags().BoolVar(&choose, "select", false, selectUsage)
 	outputs(c, &output, "text", "json")
 	return c
@@ -312,6 +314,7 @@ unreachable, 4 refused, 5 some servers were changed and others not.`,
 	a.serverFlags(c)
 	f := c.Flags()
 	f.StringVar(&user, "user", "", "only this user")
+	_ = c.RegisterFlagCompletionFunc("user", a.completeComponents)
 	f.BoolVar(&apply, "apply", false, "change the servers")
 	f.BoolVar(&choose, "select", false, selectUsage)
 	f.BoolVar(&save, "save", false, "let the servers write their ACL file afterwards (ACL SAVE)")

@@ -196,13 +196,14 @@ func Variable(flag *pflag.Flag) string {
 	return "KEYWRIGHT_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
 }
 
-// kindOfFlag is what a flag takes, in words.
-func kindOfFlag(kind string) string {
-	if text := map[string]string{"bool": "true or false", "int": "a whole number", "duration": "a duration like 5s", "float64": "a number"}[kind]; text != "" {
-		return text
-	}
-	return "a " + kind
+// kindsOfFlags are what flags take, in words.
+var kindsOfFlags = map[string]string{
+	"bool": "true or false", "int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0",
+	"duration": "a duration like 5s", "float64": "a number", "stringSlice": "words with commas between them",
 }
+
+// kindOfFlag is what a flag takes, in words.
+func kindOfFlag(kind string) string { return cmp.Or(kindsOfFlags[kind], "a "+kind) }
 
 // oneOf checks a flag that takes a word of a list.
 func oneOf(flag, value string, words ...string) error {

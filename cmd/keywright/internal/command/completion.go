@@ -1,6 +1,8 @@
 package command
 
 import (
+	"github.com/keywright/keywright/gen/acl"
+	"github.com/keywright/keywright/keyspace"
 	"github.com/spf13/cobra"
 )
 
@@ -24,6 +26,37 @@ func (a *app) completeEntries(*cobra.Command, []string, string) ([]string, cobra
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeComponents offers the users of the declaration: its owners and readers.
+func (a *app) completeComponents(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	if path, err := a.find(); err == nil {
+		if d, err := load(path); err == nil {
+			users, _ := acl.Users(d.Keyspace)
+			for _, u := range users {
+				out = append(out, u.Name)
+			}
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeConstructs offers the entries of one construct.
+func (a *app) completeConstructs(of keyspace.Construct) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var out []string
+		if path, err := a.find(); err == nil {
+			if d, err := load(path); err == nil {
+				for _, e := range d.Entries {
+					if e.Construct == of {
+						out = append(out, cobra.CompletionWithDesc(e.Name, firstLine(e.Doc)))
+					}
+				}
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 func firstLine(text string) string {

@@ -56,6 +56,7 @@ sweeps keeps the index entries of expired items, and announces no expiry.`,
 			})
 		},
 	}
+	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
 	a.serverFlags(c)
 	outputs(c, &o.output, "table", "json")
 	c.AddCommand(a.entitiesCheckCommand(), a.entitiesIndexCommand())
@@ -99,6 +100,7 @@ left as it is.`,
 			})
 		},
 	}
+	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
 	a.serverFlags(c)
 	outputs(c, &o.output, "table", "json")
 	c.Flags().BoolVar(&o.apply, "apply", false, "put right what is wrong")
@@ -140,6 +142,7 @@ knows them any more.`,
 			})
 		},
 	}
+	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
 	a.serverFlags(c)
 	outputs(c, &o.output, "table", "json")
 	c.Flags().BoolVar(&o.apply, "apply", false, "build what is not complete, and remove what --remove names")

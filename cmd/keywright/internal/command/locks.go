@@ -55,6 +55,7 @@ What the lock protects is only safe if it checks the fencing token.`,
 			})
 		},
 	}
+	c.ValidArgsFunction = a.completeConstructs(keyspace.Lock)
 	a.serverFlags(c)
 	outputs(c, &o.output, "table", "json")
 	c.Flags().StringVar(&o.broken, "break", "", "take the lock of this key from its holder (a plan; see --apply)")

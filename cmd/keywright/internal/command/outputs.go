@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace/schema"
+	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 )
 
@@ -118,12 +120,22 @@ func (g *gaps) tell(a *app) {
 // pass notes that an entry could not be read, so that the others are listed. What
 // ends the whole run is returned.
 func (g *gaps) pass(ctx context.Context, entry, key string, err error) error {
-	var e *exit
-	if err == nil || ctx.Err() != nil || errors.As(aclFailure(err), &e) && e.code == exitUnreachable {
+	if err == nil || ctx.Err() != nil || endsAll(err) {
 		return err
 	}
 	g.Unread = append(g.Unread, unreadReport{entry, keyOf(key), err.Error()})
 	return nil
+}
+
+// endsAll says whether a failure is not of one entry: the server is away, or refuses
+// this login.
+func endsAll(err error) bool {
+	var failed *keywright.Error
+	if !errors.As(err, &failed) {
+		return false
+	}
+	reply, refused := errors.AsType[*rueidis.RedisError](failed.Err)
+	return failed.Class != keywright.Invalid && !refused || refused && strings.HasPrefix(reply.Error(), "NO")
 }
 
 // verdict is the exit line of a listing that does not hold everything.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/keywright/keywright/internal/typo"
@@ -28,6 +29,15 @@ func (a *app) unknownCommand(cmd *cobra.Command, word string) error {
 // flagError proposes the flag that was meant.
 func (a *app) flagError(cmd *cobra.Command, err error) error {
 	hint := "run `" + cmd.CommandPath() + " --help` for its flags"
+	var wrong *pflag.InvalidValueError
+	if errors.As(err, &wrong) {
+		f := wrong.GetFlag()
+		what := kindOfFlag(f.Value.Type())
+		if errors.Is(err, strconv.ErrRange) {
+			what += ", and no larger one than a computer counts to"
+		}
+		return usage(hint, "--%s takes %s, but got %q", f.Name, what, wrong.GetValue())
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return usage(hint, "%v", err)

@@ -58,6 +58,7 @@ with --apply.`,
 			})
 		},
 	}
+	c.ValidArgsFunction = a.completeConstructs(keyspace.Queue)
 	a.serverFlags(c)
 	outputs(c, &o.output, "table", "json")
 	f := c.Flags()
