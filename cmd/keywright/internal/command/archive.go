@@ -3,7 +3,6 @@ package command
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,22 +44,22 @@ func oneArchive(c *cobra.Command, args []string) error {
 
 // archiveReport is what an archive says of itself; its JSON names are stable.
 type archiveReport struct {
-	File     string         `json:"file"`
-	Complete bool           `json:"complete"`
-	Problem  string         `json:"problem,omitempty"` // why it is not complete
-	Verified bool           `json:"verified"`          // every byte was read
-	Archive  string         `json:"archive"`
-	Tool     string         `json:"tool"`
-	Taken    time.Time      `json:"taken"`
-	Moment   string         `json:"consistency"`
-	Chosen   []string       `json:"selection,omitempty"`
-	Shards   []source.Shard `json:"shards"`
-	Keys     int64          `json:"keys"`
-	Bytes    int64          `json:"bytes"`
-	Size     int64          `json:"file_bytes"`
-	Torn     int64          `json:"torn,omitempty"`
-	TornKeys []string       `json:"torn_keys,omitempty"`
-	Entries  []archivePart  `json:"entries"`
+	File     string            `json:"file"`
+	Complete bool              `json:"complete"`
+	Problem  string            `json:"problem,omitempty"` // why it is not complete
+	Verified bool              `json:"verified"`          // every byte was read
+	Archive  string            `json:"archive"`
+	Tool     string            `json:"tool"`
+	Taken    time.Time         `json:"taken"`
+	Moment   string            `json:"consistency"`
+	Chosen   []string          `json:"selection,omitempty"`
+	Shards   []source.Shard    `json:"shards"`
+	Keys     int64             `json:"keys"`
+	Bytes    int64             `json:"bytes"`
+	Size     int64             `json:"file_bytes"`
+	Torn     int64             `json:"torn,omitempty"`      // keys that were written to while they were read in parts
+	TornKeys []finding.JSONKey `json:"torn_keys,omitempty"` // some of them
+	Entries  []archivePart     `json:"entries"`
 }
 
 func (a *app) archiveInfoCommand() *cobra.Command {
@@ -120,7 +119,7 @@ func newArchiveReport(file string, size int64, m archive.Meta, index *archive.In
 	r := &archiveReport{File: file, Archive: m.ID, Tool: m.Tool, Taken: m.Taken, Moment: string(m.Consistency), Chosen: m.Selection, Shards: append([]source.Shard{}, m.Shards...), Size: size, Entries: partsOf(index), Torn: index.Torn}
 	r.Keys, r.Bytes = index.Totals()
 	for _, k := range index.TornKeys {
-		r.TornKeys = append(r.TornKeys, finding.Key(k))
+		r.TornKeys = append(r.TornKeys, finding.JSONKey(k))
 	}
 	return r
 }
@@ -209,7 +208,7 @@ func (a *app) printArchive(r *archiveReport) error {
 		a.tell("values are those of their own moment each")
 	}
 	for _, k := range r.TornKeys {
-		a.tell("%s was written to each time it was read in parts", k)
+		a.tell("%s was written to each time it was read in parts", finding.Key(k))
 	}
 	if more := r.Torn - int64(len(r.TornKeys)); more > 0 {
 		a.tell("and %s more", terminal.Plural(more, "key"))
@@ -245,28 +244,28 @@ of the entries that are asked for are read.
 
 Exit codes: 0 listed, 2 usage or no archive, 5 the archive is not whole.`,
 		Example: `  keywright archive ls all.kwa --entry user
-  keywright archive ls all.kwa --where issue=123 -o json`,
+  keywright archive ls all.kwa --where issue=123 -o jsonl`,
 		Args: oneArchive,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneOf("output", o.output, "table", "json", "names"); err != nil {
+			if err := oneOf("output", o.output, "table", "jsonl", "names"); err != nil {
 				return err
 			}
 			return a.archiveList(c.Context(), args[0], &o)
 		},
 	}
 	o.selecting.flags(c)
-	outputs(c, &o.output, "table", "json", "names")
+	outputs(c, &o.output, "table", "jsonl", "names")
 	return c
 }
 
 // archiveKey is a key of an archive, a line of JSON each.
 type archiveKey struct {
-	Key     any        `json:"key"`
-	Entry   string     `json:"entry,omitempty"`
-	DB      int        `json:"db"`
-	Type    string     `json:"type"`
-	Expires *time.Time `json:"expires,omitempty"`
-	Bytes   int        `json:"bytes"`
+	Key     finding.JSONKey `json:"key"`
+	Entry   string          `json:"entry,omitempty"`
+	DB      int             `json:"db"`
+	Type    string          `json:"type"`
+	Expires *time.Time      `json:"expires,omitempty"`
+	Bytes   int             `json:"bytes"`
 }
 
 func (a *app) archiveList(ctx context.Context, path string, o *listing) error {
@@ -322,15 +321,15 @@ func (a *app) listKey(out *bufio.Writer, form string, rec *archive.Record, entry
 	switch form {
 	case "names":
 		_, err = out.Write(append(rec.Key, 0))
-	case "json":
+	case "jsonl":
 		k := archiveKey{Key: finding.JSONKey(rec.Key), Entry: entry, DB: rec.DB, Type: rec.Kind.String(), Bytes: len(rec.Payload)}
 		if rec.Expires > 0 {
 			at := time.UnixMilli(rec.Expires).UTC()
 			k.Expires = &at
 		}
 		var line []byte
-		if line, err = json.Marshal(k); err == nil {
-			_, err = out.Write(append(line, '\n'))
+		if line, err = withVersion(k); err == nil {
+			_, err = out.Write(finding.EscapeJSON(line))
 		}
 	default:
 		expires := "never expires"

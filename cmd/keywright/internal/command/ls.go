@@ -3,7 +3,6 @@ package command
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -43,7 +42,7 @@ server refuses, 5 incomplete, 130 interrupted.`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.name = append(args, "")[0]
-			if err := oneOf("output", o.output, "table", "json", "names"); err != nil {
+			if err := oneOf("output", o.output, "table", "jsonl", "names"); err != nil {
 				return err
 			}
 			return a.ls(c.Context(), &o)
@@ -52,18 +51,18 @@ server refuses, 5 incomplete, 130 interrupted.`,
 	a.serverFlags(c)
 	o.selecting.flags(c)
 	o.sourcing.flags(c)
-	outputs(c, &o.output, "table", "json", "names")
+	outputs(c, &o.output, "table", "jsonl", "names")
 	c.Flags().Int64Var(&o.limit, "limit", 0, "stop after so many keys (0: all)")
 	return c
 }
 
-// listedKey is a line of ls -o json; its names are stable.
+// listedKey is a line of ls -o jsonl; its names are stable.
 type listedKey struct {
 	Key   finding.JSONKey `json:"key"`
 	Entry string          `json:"entry,omitempty"`
 	DB    int             `json:"db"`
 	Type  string          `json:"type"`
-	TTL   *float64        `json:"ttl_seconds,omitempty"` // none: never expires
+	TTL   *float64        `json:"ttl_seconds,omitempty"` // absent: it never expires
 	Bytes int64           `json:"bytes,omitempty"`
 }
 
@@ -124,15 +123,15 @@ func (a *app) lsKey(out *bufio.Writer, form string, k *source.Key, entry string)
 	switch form {
 	case "names":
 		_, err = out.Write(append(append([]byte(nil), k.Name...), 0))
-	case "json":
+	case "jsonl":
 		l := listedKey{Key: k.Name, Entry: entry, DB: k.DB, Type: k.Kind.String(), Bytes: max(k.Bytes, 0)}
 		if k.TTL != source.NoTTL {
 			ttl := k.TTL.Seconds()
 			l.TTL = &ttl
 		}
 		var line []byte
-		if line, err = json.Marshal(l); err == nil {
-			_, err = out.Write(append(finding.EscapeJSON(line), '\n'))
+		if line, err = withVersion(l); err == nil {
+			_, err = out.Write(finding.EscapeJSON(line))
 		}
 	default:
 		ttl, size := "never", ""

@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -55,6 +56,9 @@ var marshaler = reflect.TypeFor[json.Marshaler]()
 func (b *builder) of(t reflect.Type) Schema {
 	if t.Kind() == reflect.Pointer {
 		return Schema{"anyOf": []any{b.of(t.Elem()), Schema{"type": "null"}}}
+	}
+	if t == reflect.TypeFor[time.Time]() {
+		return Schema{"type": "string", "format": "date-time"}
 	}
 	if s, ok := reflect.Zero(t).Interface().(shaped); ok {
 		return b.define(t, reflect.TypeOf(s.JSONShape()))
