@@ -106,8 +106,11 @@ const (
 
 // pass remembers what is not taken for a key.
 func (c *collector) pass(line int, text, why string) {
+	if scheme, _, isURL := strings.Cut(text, "://"); isURL { // what follows may be a password
+		text = scheme + "://…"
+	}
 	if len(c.passed) < maxPassed {
-		c.passed = append(c.passed, Passed{line, strings.TrimSpace(text[:min(len(text), 120)]), why})
+		c.passed = append(c.passed, Passed{line, strings.ToValidUTF8(strings.TrimSpace(text[:min(len(text), 120)]), ""), why})
 	}
 }
 
@@ -441,9 +444,11 @@ func (g *merged) key() (Key, bool) {
 	}
 	typ := g.typ
 	if typ == "" || typ == "string" {
-		if g.shape.says(lockWords) {
+		if g.shape.says(channelWords) {
+			typ = "channel"
+		} else if g.shape.says(lockWords) {
 			typ = "lock"
-		} else if g.shape.says(channelWords) || saysAny(g.section, channelTitles) {
+		} else if saysAny(g.section, channelTitles) {
 			typ = "channel"
 		}
 	}

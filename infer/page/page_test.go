@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,7 +77,7 @@ func TestTTLs(t *testing.T) {
 // runs into the test's own limit.
 func TestHostilePages(t *testing.T) {
 	for name, piece := range map[string]string{
-		"braces": "{", "backticks": "`", "bars": "|", "fences": "```\n", "headings": "#", "keys": "`a:{b}:c` ", "colons": "a:", "stars": "*", "rows": "| `k:{a}` | 1h |\n", "tags": "<td>", "quotes": `"a:" + b + `, "dashes": "-|-\n", "tables": "<table",
+		"braces": "{", "backticks": "`", "bars": "|", "fences": "```\n", "headings": "#", "keys": "`a:{b}:c` ", "colons": "a:", "stars": "*", "rows": "| `k:{a}` | 1h |\n", "tags": "<td>", "quotes": `"a:" + b + `, "dashes": "-|-\n", "tables": "<table", "sentences": "`a:b` x. ", "spans": "`a:b:{c}` list. ", "struck": "~~a:b~~ ", "numerals": "one half an ",
 		"different": "",
 	} {
 		text := strings.Repeat(piece, (1<<18)/max(len(piece), 1))
@@ -117,4 +118,41 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What looks like a key and is none is told with its line; an address is not
+// written out, since a password may be in it.
+func TestPassedOver(t *testing.T) {
+	text := "# Keys\n\n- `feed:{user}` list\n- ~~`feed:old:{user}`~~\n- `feed:stories:{user}` (removed in 2.0)\n\nRun `KEYS feed:*`; see `feed:tmp:*` at `redis://bob:secret@db:6379/0`, `exporter:9121`.\n\n## Proposed\n\n- `reel:{user}`\n"
+	read := page.Read([]byte(text))
+	var got strings.Builder
+	for _, p := range read.Passed {
+		fmt.Fprintf(&got, "%d %s: %s\n", p.Line, p.Text, p.Why)
+	}
+	want := "4 ~~`feed:old:{user}`~~: it is struck out\n5 - `feed:stories:{user}` (removed in 2.0): the line says removed\n7 exporter:9121: it is a host and a port\n7 feed:tmp:*: it is a glob\n7 redis://…: it is an address, a version or a file\n9 Proposed: the section says Proposed\n"
+	if d := gocmp.Diff(want, got.String()); d != "" || len(read.Keys) != 1 {
+		t.Errorf("%v: want - got +\n%s", read.Keys, d)
+	}
+}
+
+// TTLs that contradict each other are none, and the lines of both are told.
+func TestContradiction(t *testing.T) {
+	read := page.Read([]byte("`rank:{day}:x` has a TTL of 1 hour.\n\nLater: `rank:{day}:x` has a TTL of 2 hours.\n"))
+	if len(read.Keys) != 1 || read.Keys[0].TTL != "" || read.Keys[0].Doubt != "the page gives several TTLs: 1h (line 1), 2h (line 3)" {
+		t.Errorf("%+v", read.Keys)
+	}
+}
+
+// Numbers in words are numbers where a unit of time follows.
+func TestSpoken(t *testing.T) {
+	for written, want := range map[string]string{
+		"half an hour": "30m", "two weeks": "14d", "an hour": "1h", "a day": "1d", "thirty seconds": "30s", "one and a half hours": "90m", "anderthalb Stunden": "90m", "eine Woche": "7d", "eine halbe Stunde": "30m",
+		"dos horas": "2h", "media hora": "30m", "una semana": "7d", "quince minutos": "15m", "deux jours": "2d", "하루": "1d", "한 시간": "1h", "일주일": "7d", "두 시간": "2h", "三十分钟": "30m", "半小时": "30m", "一周": "7d", "十五天": "15d",
+		"两小时": "2h", "一日": "1d", "三か月": "90d", "二週間": "14d", "a moment": "", "one of the above": "", "an item a day": "1d",
+	} {
+		keys := page.Read([]byte("| key | TTL |\n|---|---|\n| `user:{id}:x` | " + written + " |\n")).Keys
+		if len(keys) != 1 || keys[0].TTL != want {
+			t.Errorf("%q: %+v, want %q", written, keys, want)
+		}
+	}
 }

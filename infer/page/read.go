@@ -96,10 +96,13 @@ func (c *collector) table(b block) {
 				}
 			}
 		}
+		key := r.cell(col.key)
+		if at.typ == "" {
+			at.typ = typeIn(codeSpan.ReplaceAllString(key, ""))
+		}
 		if at.typ == "" && col.typ < 0 {
 			at.typ = typeIn(at.doc)
 		}
-		key := r.cell(col.key)
 		list := spans(key)
 		if len(list) == 0 {
 			list = between.Split(plainKey(key), -1)
@@ -231,7 +234,7 @@ func (c *collector) inline(l string, line int, section string) {
 		at := candidate{line: line, section: section}
 		before, behind, _ := strings.Cut(rest, s)
 		if rest = behind; saysAny(before[max(0, len(before)-24):], channelTitles) {
-			at.typ = "channel"
+			at.typ, at.place = "channel", maybe
 		}
 		if name, args := command(s); name != "" {
 			c.command(name, args, candidate{line: line, section: section})
@@ -268,13 +271,16 @@ func (c *collector) present(l string, line int) string {
 		}
 		l = struck.ReplaceAllString(l, " ")
 	}
-	if what := goneLine.FindString(plainText(l)); what != "" {
-		if len(spans(l)) > 0 || strings.Contains(l, ":") {
-			c.pass(line, l, "the line says "+strings.Trim(what, " ([（【:：–—-*"))
+	var kept strings.Builder
+	for _, part := range sentences(l) {
+		what := goneLine.FindString(plainText(part))
+		if what == "" {
+			kept.WriteString(part)
+		} else if len(spans(part)) > 0 || strings.Contains(part, ":") {
+			c.pass(line, part, "the line says "+strings.Trim(what, " ([（【:：–—-*"))
 		}
-		return ""
 	}
-	return l
+	return kept.String()
 }
 
 // prose reads lines of text. A list item that begins with a key and explains it

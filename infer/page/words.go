@@ -19,7 +19,7 @@ func set(words string) map[string]bool {
 var (
 	keyTitles     = strings.Fields("key pattern prefix キー パターン 키 패턴 键 鍵 模式 schlüssel muster clé clef motif clave patrón namespace name 名前 이름")
 	exampleTitles = strings.Fields("example sample 例 예 예시 示例 beispiel exemple ejemplo")
-	ttlTitles     = strings.Fields("ttl expir expiry lifetime retention 有効期限 期限 保持 만료 유효 기간 过期 有效期 過期 失效 ablauf gültig lebensdauer laufzeit durée expiration vida caduc vigencia")
+	ttlTitles     = strings.Fields("how_long kept valid dauer 保存 ttl expir expiry lifetime retention 有効期限 期限 保持 만료 유효 기간 过期 有效期 過期 失效 ablauf gültig lebensdauer laufzeit durée expiration vida caduc vigencia")
 	typeTitles    = strings.Fields("type typ struktur datatype structure 型 種別 データ構造 データ型 タイプ 타입 자료구조 자료형 유형 类型 數據 数据结构 结构 datentyp tipo estructura")
 	docTitles     = strings.Fields("desc purpose usage use meaning content note comment value what 説明 用途 内容 備考 目的 설명 용도 목적 비고 说明 描述 备注 beschreibung zweck inhalt verwendung description usage contenu descripción uso propósito")
 	channelTitles = strings.Fields("channel pub/sub pubsub チャンネル チャネル 채널 频道 頻道 kanal canal canaux topic")
@@ -28,7 +28,7 @@ var (
 func saysAny(text string, words []string) bool {
 	text = strings.ToLower(text)
 	for _, w := range words {
-		if strings.Contains(text, w) {
+		if strings.Contains(text, strings.ReplaceAll(w, "_", " ")) {
 			return true
 		}
 	}
@@ -81,7 +81,7 @@ var (
 // gone are words for keys that are not there, or not yet, where a line or a
 // heading says so of what it names.
 var (
-	goneWords = `removed|deprecated|obsolete|retired|legacy|dropped|proposed|proposal|planned|not implemented|todo|entfernt|veraltet|entfallen|geplant|vorgeschlagen|eliminad[oa]s?|obsolet[oa]s?|retirad[oa]s?|propuest[oa]s?|planead[oa]s?|廃止|削除済み?|非推奨|提案|予定|삭제됨|폐기|제거됨|예정|제안|废弃|已删除|已废弃|弃用|计划中|提议`
+	goneWords = `removed|deprecated|obsolete|retired|legacy|dropped|rejected|discarded|alternatives(?: considered)?|proposed|proposal|planned|not implemented|todo|entfernt|veraltet|entfallen|verworfen|geplant|vorgeschlagen|eliminad[oa]s?|obsolet[oa]s?|retirad[oa]s?|rechazad[oa]s?|descartad[oa]s?|propuest[oa]s?|planead[oa]s?|廃止|却下|削除済み?|非推奨|提案|予定|삭제됨|폐기|기각|제거됨|예정|제안|废弃|已删除|已废弃|弃用|否决|计划中|提议`
 	gone      = regexp.MustCompile(`(?i)^\W*(?:` + goneWords + `)(?:$|[^\p{L}])`)
 	goneLine  = regexp.MustCompile(`(?i)[(\[（【]\s*(?:was\s+)?(?:` + goneWords + `)|^\W*(?:` + goneWords + `)\s*[:：–—-]|\b(?:removed|deprecated|dropped|obsolete|planned) (?:in|since|with|for|as of) v?\d`)
 	struck    = regexp.MustCompile(`~~[^~]*~~|<(?:s|del|strike)>.*?</(?:s|del|strike)>`)
