@@ -304,26 +304,3 @@ channels:
 		rest = rest[i+len(line):]
 	}
 }
-
-// Millions of different names take no more memory than the bounds allow.
-func TestBounds(t *testing.T) {
-	in, err := infer.New(infer.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	letters := func(n int) string {
-		b := make([]byte, n)
-		for i := range b {
-			b[i] = byte('a' + r.IntN(26))
-		}
-		return string(b)
-	}
-	for range 300_000 {
-		in.Add([]source.Key{{Name: []byte(letters(3) + ":" + letters(3) + "-" + strconv.Itoa(r.IntN(1000)) + ":" + letters(2) + ":" + letters(5)), Kind: source.String, TTL: source.NoTTL}})
-	}
-	if n := in.Nodes(); n > 100_000 {
-		t.Errorf("%d nodes", n)
-	}
-	loaded(t, in.Draft().YAML())
-}

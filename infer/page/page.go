@@ -51,6 +51,9 @@ func Read(text []byte) Page {
 	text = text[:min(len(text), maxPage)]
 	c := &collector{}
 	for _, b := range blocks(string(text)) {
+		if c.cut > 0 {
+			break
+		}
 		if what := gone.FindString(b.section); what != "" {
 			c.pass(b.line, b.section, "the section says "+what)
 			continue
@@ -91,6 +94,7 @@ type collector struct {
 	ttls   []labelled // TTLs that tables give by a label
 	passed []Passed
 	consts map[string]string // of programs: their strings
+	cut    int               // the line from which on nothing is read; 0: none
 }
 
 // labelled is a TTL of something that a table names in words.
@@ -127,11 +131,20 @@ func (c *collector) unread(keys []Key) []Passed {
 		return again
 	})
 	slices.SortStableFunc(out, func(a, b Passed) int { return cmp.Compare(a.Line, b.Line) })
+	switch {
+	case c.cut > 0:
+		out = append(out, Passed{c.cut, "the rest", fmt.Sprintf("only %d mentions of keys are read", maxCandidates)})
+	case len(c.passed) == maxPassed:
+		out = append(out, Passed{c.passed[maxPassed-1].Line, "the rest", fmt.Sprintf("only %d of what is passed over are listed", maxPassed)})
+	}
 	return out
 }
 
 func (c *collector) add(raw string, at candidate) {
-	if len(c.found) >= maxCandidates || len(raw) > 300 {
+	if len(c.found) >= maxCandidates && c.cut == 0 {
+		c.cut = at.line
+	}
+	if c.cut > 0 || len(raw) > 300 {
 		return
 	}
 	s, ok := parse(raw)

@@ -78,6 +78,9 @@ func (c *collector) table(b block) {
 	}
 	milliseconds := col.ttl >= 0 && strings.Contains(strings.ToLower(b.rows[0].cells[col.ttl]), "ms")
 	for _, r := range b.rows[1:] {
+		if c.cut > 0 {
+			return
+		}
 		if row := strings.Join(r.cells, " | "); c.present(row, r.line) != row {
 			continue
 		}
@@ -154,9 +157,13 @@ func (r *row) cell(i int) string {
 	return r.cells[i]
 }
 
+// maxTold is how many rows tell which column is which.
+const maxTold = 300
+
 // columnsOf finds the columns: the key's by what is in it, the others by their
 // titles first.
 func columnsOf(rows []row) columns {
+	rows = rows[:min(len(rows), maxTold)]
 	col := columns{-1, -1, -1, -1, -1}
 	best := 0
 	for i := range rows[0].cells {
@@ -221,6 +228,9 @@ func (c *collector) labels(b block, col columns) {
 
 func (c *collector) cells(b block) {
 	for _, r := range b.rows {
+		if c.cut > 0 {
+			return
+		}
 		for _, cell := range r.cells {
 			c.inline(cell, r.line, b.section)
 		}
@@ -288,6 +298,9 @@ func (c *collector) present(l string, line int) string {
 func (c *collector) prose(b block) {
 	for i, l := range b.text {
 		line := b.line + i
+		if c.cut > 0 {
+			return
+		}
 		if l = c.present(l, line); l == "" || c.attribute(l, line) || c.labelled(l, line, b.section) {
 			continue
 		}
@@ -324,6 +337,12 @@ func sentences(l string) []string {
 	return append(out, l[start:])
 }
 
+// mayBeKey: two words with a colon, or more.
+func mayBeKey(raw string) bool {
+	s, ok := parse(raw)
+	return ok && s.colons() > 0 && s.rooted()
+}
+
 // near is how far behind a key the word for its type stands.
 const near = 40
 
@@ -339,15 +358,17 @@ func typeNear(behind string) string {
 
 // sentence reads what is said of the one key in it.
 func (c *collector) sentence(l string, line int, section string) {
-	about := codeSpan.ReplaceAllString(l, "")
 	s := only(l)
-	if list := spans(l); s == "" && len(list) == 1 {
+	list := spans(l)
+	if s == "" && (len(list) != 1 || !mayBeKey(list[0])) {
+		return
+	}
+	about := codeSpan.ReplaceAllString(l, "")
+	if s == "" {
 		m := codeSpan.FindStringIndex(l)
 		if typ, ttl := typeNear(l[m[1]:]), ttlIn(about, false, false); typ != "" || ttl != "" {
 			c.add(list[0], candidate{place: maybe, line: line, section: section, typ: typ, ttl: ttl})
 		}
-		return
-	} else if s == "" {
 		return
 	}
 	at := candidate{line: line, section: section, ttl: ttlIn(about, false, false)}
@@ -370,6 +391,9 @@ func (c *collector) codeBlock(b block) {
 	pending := "" // a comment above
 	for i, l := range b.code {
 		line := b.line + i
+		if c.cut > 0 {
+			return
+		}
 		t := strings.TrimSpace(l)
 		at := candidate{line: line, section: b.section, doc: pending}
 		if c.attribute(t, line) || c.labelled(t, line, b.section) {

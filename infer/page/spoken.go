@@ -41,6 +41,15 @@ var numeralForms = func() (out []*regexp.Regexp) {
 	return out
 }()
 
+// anyNumeral finds whether there is one at all, which there mostly is not.
+var anyNumeral = func() *regexp.Regexp {
+	var all []string
+	for _, n := range numerals {
+		all = append(all, n.words)
+	}
+	return regexp.MustCompile(`(?i)(?:^|[^\p{L}\p{N}])(?:` + strings.Join(all, "|") + `)[\s-]+\p{L}`)
+}()
+
 // spelled are whole times in words.
 var spelled = []struct {
 	form *regexp.Regexp
@@ -48,7 +57,7 @@ var spelled = []struct {
 }{
 	{regexp.MustCompile(`일주일`), "7일 "}, {regexp.MustCompile(`하루`), "1일 "}, {regexp.MustCompile(`이틀`), "2일 "}, {regexp.MustCompile(`사흘`), "3일 "}, {regexp.MustCompile(`보름`), "15일 "},
 	{regexp.MustCompile(`半\s*(?:个|個)?\s*(?:小时|小時|時間)`), "30 分钟 "}, {regexp.MustCompile(`半日|半天`), "12 小时 "}, {regexp.MustCompile(`半年`), "182 天 "}, {regexp.MustCompile(`半(?:个)?月`), "15 天 "},
-	{regexp.MustCompile(`(?i)\bovernight\b`), ""}, {regexp.MustCompile(`(?i)\ba fortnight\b`), "14 days"},
+	{regexp.MustCompile(`(?i)\ba fortnight\b`), "14 days"},
 }
 
 // hanDigits are the digits of Chinese and Japanese numbers below a hundred.
@@ -67,6 +76,9 @@ func inDigits(text string) string {
 		parts := hanNumber.FindStringSubmatch(m)
 		return itoa(hanValue(parts[1])) + parts[2] + parts[3]
 	})
+	if !anyNumeral.MatchString(text) {
+		return text
+	}
 	for i, form := range numeralForms {
 		text = form.ReplaceAllString(text, "${1}"+numerals[i].number+" $2")
 	}
