@@ -45,6 +45,7 @@ soak: ## the tests that do harm to servers, fifty times
 	KEYWRIGHT_SOAK=10 go test -timeout 4h -run 'TestHistory' -v ./lock
 	go test -count=20 -timeout 4h -run 'Processes|Failovers' ./lock
 	cd cmd/keywright && KEYWRIGHT_SOAK=500 go test -timeout 1h -run TestReportsAddUp ./internal/command
+	KEYWRIGHT_SOAK=1 go test -timeout 1h -run 'TestNoise|Hold$$' -rapid.checks=3000 ./infer
 	go test -count=20 -timeout 4h -run 'History|Processes|Failovers' ./lock
 	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run 'TestMutations' -v .
 

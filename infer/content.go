@@ -254,7 +254,8 @@ func (s *scores) typ() string {
 		return "unix_s"
 	case s.min >= early*1000 && s.max <= late*1000 && !s.fraction:
 		return "unix_ms"
-	case s.fraction || math.IsInf(s.min, 0) || math.IsInf(s.max, 0) || math.Abs(s.max) >= 1<<53 || math.Abs(s.min) >= 1<<53:
+	case s.fraction || math.IsInf(s.min, 0) || math.IsInf(s.max, 0) || math.Abs(s.max) >= 1<<53 ||
+		math.Abs(s.min) >= 1<<53:
 		return "float"
 	}
 	return "int"
@@ -364,7 +365,10 @@ func looksLike(v []byte) look {
 		all &= kinds[c]
 		or |= kinds[c]
 	}
-	if or&isOdd != 0 && (!utf8.Valid(v) || bytes.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' && r != '\r' })) {
+	if or&isOdd != 0 && (!utf8.Valid(v) || bytes.ContainsFunc(v, func(r rune) bool {
+		return r < ' ' && r != '\n' &&
+			r != '\t' && r != '\r'
+	})) {
 		return 0
 	}
 	l := lookText
@@ -428,7 +432,8 @@ var types = []struct {
 	name string
 }{
 	{lookUUID, "uuid"}, {lookULID, "ulid"}, {lookTimestamp, "timestamp"}, {lookDate, "date"}, {lookBool, "bool"},
-	{lookSeconds, "unix_s"}, {lookMillis, "unix_ms"}, {lookInt, "int"}, {lookFloat, "float"}, {lookJSON, "json"}, {lookText, "text"},
+	{lookSeconds, "unix_s"}, {lookMillis, "unix_ms"}, {lookInt, "int"}, {lookFloat, "float"}, {lookJSON, "json"},
+	{lookText, "text"},
 }
 
 // typ is the type of the values, as a declaration writes it; "" if there are

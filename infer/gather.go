@@ -35,7 +35,8 @@ func gather(paths []*path) []*path {
 
 // covers reports whether the other's segments are values of this one's.
 func (p *path) covers(o *path) bool {
-	if p.sep != o.sep || len(p.segments) != len(o.segments) || p.kind() != o.kind() || (p.ttl.none == 0) != (o.ttl.none == 0) {
+	if p.sep != o.sep || len(p.segments) != len(o.segments) || p.kind() != o.kind() ||
+		(p.ttl.none == 0) != (o.ttl.none == 0) {
 		return false
 	}
 	words, wide := 0, false
@@ -49,7 +50,8 @@ func (p *path) covers(o *path) bool {
 				words++
 			}
 			continue
-		case len(a.words) > 0 && (slices.Contains(a.words, b.shape) || len(b.words) > 0 && !slices.ContainsFunc(b.words, func(w string) bool { return !slices.Contains(a.words, w) })):
+		case len(a.words) > 0 && (slices.Contains(a.words, b.shape) || len(b.words) > 0 && !slices.ContainsFunc(b.words,
+			func(w string) bool { return !slices.Contains(a.words, w) })):
 			continue
 		case len(a.words) > 0 || len(b.words) > 0 || !pure(a.shape):
 			return false

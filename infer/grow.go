@@ -198,7 +198,8 @@ func (g *grower) runs(n *node, refs []ref, depth int, full bool) []run {
 		out = append(out, r)
 	}
 	slices.SortFunc(out, func(a, b run) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(len(b.refs), len(a.refs)), cmp.Compare(a.refs[0].hash, b.refs[0].hash))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(len(b.refs), len(a.refs)), cmp.Compare(a.refs[0].hash,
+			b.refs[0].hash))
 	})
 	return out
 }

@@ -43,7 +43,8 @@ func key(line string) source.Key {
 	f := strings.Fields(line)
 	k := source.Key{Name: []byte(f[0]), Kind: source.String, TTL: source.NoTTL, Bytes: 100}
 	if len(f) > 1 {
-		k.Kind = map[string]source.Kind{"string": source.String, "hash": source.Hash, "list": source.List, "set": source.Set, "zset": source.ZSet, "stream": source.Stream}[f[1]]
+		k.Kind = map[string]source.Kind{"string": source.String, "hash": source.Hash, "list": source.List, "set": source.Set,
+			"zset": source.ZSet, "stream": source.Stream}[f[1]]
 	}
 	if len(f) > 2 {
 		k.TTL, _ = time.ParseDuration(f[2])
@@ -96,40 +97,67 @@ func TestPatterns(t *testing.T) {
 		want []string // PATTERN TYPE TTL, in the order of the draft
 		vars []string
 	}{
-		"an id":                       {repeat(5, "user:# hash"), []string{"user:{user_id} hash none"}, []string{"user_id int 0.."}},
-		"plural":                      {repeat(5, "users:#:posts list"), []string{"users:{user_id}:posts list none"}, []string{"user_id int 0.."}},
-		"ies":                         {repeat(5, "categories:#"), []string{"categories:{category_id} string none"}, nil},
-		"what is kept is not whose":   {repeat(5, "user:profile:#"), []string{"user:profile:{user_id} string none"}, nil},
-		"two ids":                     {repeat(5, "product:option:#:1#"), []string{"product:option:{product_id}:{option_id} string none"}, nil},
-		"in one segment":              {repeat(5, "issue_lock_# string 5m"), []string{"issue_lock_{issue_id} lock 5m"}, []string{"issue_id int 0.."}},
-		"letters and number":          {repeat(5, "user#:cart hash 1h"), []string{"user{user_id}:cart hash 1h"}, nil},
-		"slashes":                     {repeat(5, "catalog/product/#"), []string{"catalog/product/{product_id} string none"}, nil},
-		"leading zeros":               {[]string{"otp:000123 string 4m", "otp:999999 string 290s", "otp:123456 string 60s"}, []string{"otp:{otp} string 5m"}, []string{"otp /[0-9]{6}/"}},
-		"days":                        {[]string{"stats:2026-01-01", "stats:2026-01-02"}, []string{"stats:{day} string none"}, []string{"day date"}},
-		"compact days":                {[]string{"stats:20260101", "stats:20261231"}, []string{"stats:{day} string none"}, []string{"day date YYYYMMDD"}},
-		"hours":                       {[]string{"stats:2026-01-01-13", "stats:2026-01-02-00"}, []string{"stats:{hour} string none"}, []string{"hour date YYYY-MM-DD-HH"}},
-		"months":                      {[]string{"bill:2026-01", "bill:2026-12"}, []string{"bill:{month} string none"}, []string{"month date YYYY-MM"}},
-		"times":                       {[]string{"tick:1763700000", "tick:1763700060"}, []string{"tick:{ts} string none"}, []string{"ts unix_s"}},
-		"uuid":                        {[]string{"job:7e7590d0-9e23-4763-b774-ee8514e10d0c", "job:364565f2-752a-477e-9c89-8ffd620d2f1b"}, []string{"job:{job_id} string none"}, []string{"job_id uuid"}},
-		"hex":                         {hexes("sess:@ string 30m", 32), []string{"sess:{sess_id} string 30m"}, []string{"sess_id hex 32"}},
-		"hex that may be a number":    {append(hexes("tag:@ set", 8), "tag:12345678 set"), []string{"tag:{tag_id} set none"}, []string{"tag_id hex 8"}},
-		"addresses":                   {[]string{"rate:10.0.0.1 string 1m", "rate:192.168.1.20 string 50s"}, []string{"rate:{ip} string 1m"}, nil},
-		"people":                      {people("inbox:@ list"), []string{"inbox:{inbox_id} list none"}, nil},
-		"names of different things":   {[]string{"config:timeout", "config:retries", "config:limit"}, []string{"config:limit string none", "config:retries string none", "config:timeout string none"}, nil},
-		"things of one user":          {slices.Concat(repeat(5, "user:#:name"), repeat(5, "user:#:roles set")), []string{"user:{user_id}:name string none", "user:{user_id}:roles set none"}, nil},
-		"different things of an id":   {slices.Concat(repeat(5, "cache:product:detail:# string 1h"), repeat(5, "cache:product:options:# string 1h")), []string{"cache:product:detail:{product_id} cache 1h", "cache:product:options:{product_id} cache 1h"}, nil},
-		"a priority":                  {[]string{"queue:high list", "queue:low list"}, []string{"queue:{priority} list none"}, []string{"priority high|low"}},
-		"languages":                   {slices.Concat(repeat(3, "page:en:# string 1h"), repeat(3, "page:ja:# string 1h")), []string{"page:{lang}:{page} string 1h"}, []string{"lang en|ja", "page int 0.."}},
-		"a word instead of an id":     {append(repeat(8, "feed:#:items zset"), "feed:global:items zset"), []string{"feed:{feed_id}:items zset none"}, nil},
-		"a counter beside ids":        {append(repeat(8, "order:# hash"), "order:next"), []string{"order:next string none", "order:{order_id} hash none"}, nil},
-		"hash tag":                    {repeat(4, "cart:{#}:items hash"), []string{"cart:{#{cart_id}}:items hash none"}, nil},
-		"hash tag of words":           {[]string{"{jobs}:ready list", "{jobs}:dead list"}, []string{"{#jobs}:dead list none", "{#jobs}:ready list none"}, nil},
+		"an id": {repeat(5, "user:# hash"), []string{"user:{user_id} hash none"},
+			[]string{"user_id int 0.."}},
+		"plural": {repeat(5, "users:#:posts list"), []string{"users:{user_id}:posts list none"},
+			[]string{"user_id int 0.."}},
+		"ies":                       {repeat(5, "categories:#"), []string{"categories:{category_id} string none"}, nil},
+		"what is kept is not whose": {repeat(5, "user:profile:#"), []string{"user:profile:{user_id} string none"}, nil},
+		"two ids": {repeat(5, "product:option:#:1#"),
+			[]string{"product:option:{product_id}:{option_id} string none"}, nil},
+		"in one segment": {repeat(5, "issue_lock_# string 5m"), []string{"issue_lock_{issue_id} lock 5m"},
+			[]string{"issue_id int 0.."}},
+		"letters and number": {repeat(5, "user#:cart hash 1h"), []string{"user{user_id}:cart hash 1h"}, nil},
+		"slashes": {repeat(5, "catalog/product/#"), []string{"catalog/product/{product_id} string none"},
+			nil},
+		"leading zeros": {[]string{"otp:000123 string 4m", "otp:999999 string 290s", "otp:123456 string 60s"},
+			[]string{"otp:{otp} string 5m"}, []string{"otp /[0-9]{6}/"}},
+		"days": {[]string{"stats:2026-01-01", "stats:2026-01-02"}, []string{"stats:{day} string none"},
+			[]string{"day date"}},
+		"compact days": {[]string{"stats:20260101", "stats:20261231"}, []string{"stats:{day} string none"},
+			[]string{"day date YYYYMMDD"}},
+		"hours": {[]string{"stats:2026-01-01-13", "stats:2026-01-02-00"},
+			[]string{"stats:{hour} string none"}, []string{"hour date YYYY-MM-DD-HH"}},
+		"months": {[]string{"bill:2026-01", "bill:2026-12"}, []string{"bill:{month} string none"},
+			[]string{"month date YYYY-MM"}},
+		"times": {[]string{"tick:1763700000", "tick:1763700060"}, []string{"tick:{ts} string none"},
+			[]string{"ts unix_s"}},
+		"uuid": {[]string{"job:7e7590d0-9e23-4763-b774-ee8514e10d0c",
+			"job:364565f2-752a-477e-9c89-8ffd620d2f1b"}, []string{"job:{job_id} string none"}, []string{"job_id uuid"}},
+		"hex": {hexes("sess:@ string 30m", 32), []string{"sess:{sess_id} string 30m"},
+			[]string{"sess_id hex 32"}},
+		"hex that may be a number": {append(hexes("tag:@ set", 8), "tag:12345678 set"), []string{"tag:{tag_id} set none"},
+			[]string{"tag_id hex 8"}},
+		"addresses": {[]string{"rate:10.0.0.1 string 1m", "rate:192.168.1.20 string 50s"},
+			[]string{"rate:{ip} string 1m"}, nil},
+		"people": {people("inbox:@ list"), []string{"inbox:{inbox_id} list none"}, nil},
+		"names of different things": {[]string{"config:timeout", "config:retries", "config:limit"},
+			[]string{"config:limit string none", "config:retries string none", "config:timeout string none"}, nil},
+		"things of one user": {slices.Concat(repeat(5, "user:#:name"), repeat(5, "user:#:roles set")),
+			[]string{"user:{user_id}:name string none", "user:{user_id}:roles set none"}, nil},
+		"different things of an id": {slices.Concat(repeat(5, "cache:product:detail:# string 1h"), repeat(5,
+			"cache:product:options:# string 1h")), []string{"cache:product:detail:{product_id} cache 1h",
+			"cache:product:options:{product_id} cache 1h"}, nil},
+		"a priority": {[]string{"queue:high list", "queue:low list"}, []string{"queue:{priority} list none"},
+			[]string{"priority high|low"}},
+		"languages": {slices.Concat(repeat(3, "page:en:# string 1h"), repeat(3, "page:ja:# string 1h")),
+			[]string{"page:{lang}:{page} string 1h"}, []string{"lang en|ja", "page int 0.."}},
+		"a word instead of an id": {append(repeat(8, "feed:#:items zset"), "feed:global:items zset"),
+			[]string{"feed:{feed_id}:items zset none"}, nil},
+		"a counter beside ids": {append(repeat(8, "order:# hash"), "order:next"), []string{"order:next string none",
+			"order:{order_id} hash none"}, nil},
+		"hash tag": {repeat(4, "cart:{#}:items hash"), []string{"cart:{#{cart_id}}:items hash none"}, nil},
+		"hash tag of words": {[]string{"{jobs}:ready list", "{jobs}:dead list"}, []string{"{#jobs}:dead list none",
+			"{#jobs}:ready list none"}, nil},
 		"braces that are no hash tag": {[]string{"set{} set"}, []string{`set\{\} set none`}, nil},
-		"a TTL among none":            {append(repeat(3, "a:b:# string"), "a:b:7 string 1h"), []string{"a:b:{b_id} string any"}, nil},
-		"TTLs as people write them":   {[]string{"x:1 string 3500s", "x:2 string 1200s", "x:3 string 3599s"}, []string{"x:{x_id} string 1h"}, nil},
-		"a key alone":                 {[]string{"leader string 9s"}, []string{"leader lock 10s"}, nil},
-		"version in a name":           {repeat(4, "v2:user:# hash"), []string{"v2:user:{user_id} hash none"}, nil},
-		"lock and what it keeps":      {slices.Concat(repeat(9, "lock:order:# string 3s"), repeat(3, "{lock:order:#}:fence string 1h")), []string{"lock:order:{order_id} lock 3s"}, nil},
+		"a TTL among none": {append(repeat(3, "a:b:# string"), "a:b:7 string 1h"),
+			[]string{"a:b:{b_id} string any"}, nil},
+		"TTLs as people write them": {[]string{"x:1 string 3500s", "x:2 string 1200s", "x:3 string 3599s"},
+			[]string{"x:{x_id} string 1h"}, nil},
+		"a key alone":       {[]string{"leader string 9s"}, []string{"leader lock 10s"}, nil},
+		"version in a name": {repeat(4, "v2:user:# hash"), []string{"v2:user:{user_id} hash none"}, nil},
+		"lock and what it keeps": {slices.Concat(repeat(9, "lock:order:# string 3s"), repeat(3,
+			"{lock:order:#}:fence string 1h")), []string{"lock:order:{order_id} lock 3s"}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -163,8 +191,11 @@ func TestPatterns(t *testing.T) {
 // every key is declared or said to be left out.
 func TestEveryKeyIsDeclared(t *testing.T) {
 	piece := rapid.OneOf(
-		rapid.SampledFrom(strings.Fields("user users cache lock queue high low en ja global id 7 42 007 2026-01-01 1763700000 7e7590d0-9e23-4763-b774-ee8514e10d0c deadbeefdeadbeef a-1 b-2 c-3 v2 x1y2 {tag} {9} 10.0.0.1 é 日本 { } \\ \" # * ? [a] type class import")),
-		rapid.StringMatching(`[a-z]{1,4}`), rapid.StringMatching(`[0-9]{1,5}`), rapid.StringMatching(`[ -~]{0,6}`), rapid.String(),
+		rapid.SampledFrom(strings.Fields("user users cache lock queue high low en ja global id 7 42 007 2026-01-01 "+
+			"1763700000 7e7590d0-9e23-4763-b774-ee8514e10d0c deadbeefdeadbeef a-1 b-2 c-3 v2 x1y2 {tag} {9} 10.0.0.1 é 日本 { "+
+			"} \\ \" # * ? [a] type class import")),
+		rapid.StringMatching(`[a-z]{1,4}`), rapid.StringMatching(`[0-9]{1,5}`), rapid.StringMatching(`[ -~]{0,6}`),
+		rapid.String(),
 	)
 	name := rapid.Custom(func(t *rapid.T) string {
 		sep := rapid.SampledFrom([]string{":", ":", ":", "/", "|", "_", "-"}).Draw(t, "separator")
@@ -177,7 +208,8 @@ func TestEveryKeyIsDeclared(t *testing.T) {
 		}
 		list := rapid.SliceOfN(name, 1, 60).Draw(t, "names")
 		for _, n := range list {
-			kind := rapid.SampledFrom([]source.Kind{source.String, source.Hash, source.List, source.Set, source.ZSet}).Draw(t, "kind")
+			kind := rapid.SampledFrom([]source.Kind{source.String, source.Hash, source.List, source.Set, source.ZSet}).Draw(t,
+				"kind")
 			ttl := rapid.SampledFrom([]time.Duration{source.NoTTL, time.Minute, time.Hour}).Draw(t, "ttl")
 			in.Add([]source.Key{{Name: []byte(n), Kind: kind, TTL: ttl}})
 		}
@@ -203,7 +235,9 @@ func TestEveryKeyIsDeclared(t *testing.T) {
 // The order in which keys come makes no difference.
 func TestOrder(t *testing.T) {
 	var keys []source.Key
-	for _, line := range slices.Concat(repeat(50, "user:#:posts list"), repeat(50, "user:# hash"), repeat(40, "cache:amber-#:x string 1h"), repeat(40, "cache:birch-#:x string 30m"), repeat(20, "cache:oak-#:x string 30m"), repeat(3, "lock:# string 3s")) {
+	for _, line := range slices.Concat(repeat(50, "user:#:posts list"), repeat(50, "user:# hash"), repeat(40,
+		"cache:amber-#:x string 1h"), repeat(40, "cache:birch-#:x string 30m"), repeat(20, "cache:oak-#:x string 30m"),
+		repeat(3, "lock:# string 3s")) {
 		keys = append(keys, key(line))
 	}
 	want := string(draft(t, keys).YAML())
@@ -280,7 +314,8 @@ channels:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range slices.Concat(repeat(5, "user:# hash"), repeat(5, "user:#:posts list"), repeat(5, "order:# hash 1h")) {
+	for _, line := range slices.Concat(repeat(5, "user:# hash"), repeat(5, "user:#:posts list"), repeat(5,
+		"order:# hash 1h")) {
 		in.Add([]source.Key{key(line)})
 	}
 	d := in.Draft()

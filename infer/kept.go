@@ -52,7 +52,8 @@ func (k *kept) keep(key *source.Key, sample int32) bool {
 	if k.n%factsAtOnce == 0 {
 		k.facts = append(k.facts, make([]fact, 0, factsAtOnce))
 	}
-	f := fact{at: uint32(at), length: uint16(len(key.Name)), kind: key.Kind, most: -1, sample: sample, ttl: int64(key.TTL), bytes: key.Bytes}
+	f := fact{at: uint32(at), length: uint16(len(key.Name)), kind: key.Kind, most: -1, sample: sample, ttl: int64(key.TTL),
+		bytes: key.Bytes}
 	if key.Facts != nil {
 		f.most = int32(min(key.Facts.Elements, 1<<31-1))
 	}

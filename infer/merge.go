@@ -10,7 +10,8 @@ import (
 
 // ErrFlow is a declaration that cannot be added to: its keys, or a list that goes
 // over several lines, are written in braces.
-var ErrFlow = errors.New("a section is written in braces ({…}); write it as a block, one entry below the other, so that entries can be added")
+var ErrFlow = errors.New("a section is written in braces ({…}); write it as a block, one entry below the other, so " +
+	"that entries can be added")
 
 // Merge adds the draft to a declaration: its vars, entries and globs of foreign
 // software behind those that are there. What is there stays as it is, byte by
@@ -125,7 +126,8 @@ func insert(lines []string, section string, added []string) ([]string, error) {
 	for end < len(lines) && names[end] == "" {
 		end++
 	}
-	for end > start+1 && !strings.HasPrefix(lines[end-1], " ") && !strings.HasPrefix(lines[end-1], "-") { // comments and blanks of what follows
+	// comments and blanks of what follows
+	for end > start+1 && !strings.HasPrefix(lines[end-1], " ") && !strings.HasPrefix(lines[end-1], "-") {
 		end--
 	}
 	by := indentOf(lines[start+1 : end])

@@ -147,7 +147,8 @@ func firstNoun(tokens []token) []string {
 }
 
 // plainNames are nouns whose number is called like them.
-var plainNames = set("page level version step shard slot bucket partition part chunk year hour minute day days week month season round index rank score code otp port ip lang locale name key email date")
+var plainNames = set("page level version step shard slot bucket partition part chunk year hour minute day days " +
+	"week month season round index rank score code otp port ip lang locale name key email date")
 
 // called is the name of a placeholder that stands behind a word.
 func (t *token) called(w string) string {
@@ -226,7 +227,8 @@ func (t *token) scalarType() string {
 	return classTypes[t.class]
 }
 
-var classTypes = map[class]string{seconds: "unix_s", millis: "unix_ms", uuid: "uuid", ulid: "ulid", day: "date", dayHour: "date YYYY-MM-DD-HH",
+var classTypes = map[class]string{seconds: "unix_s", millis: "unix_ms", uuid: "uuid", ulid: "ulid", day: "date",
+	dayHour: "date YYYY-MM-DD-HH",
 	week:    `/[0-9]{4}-?W[0-9]{2}/`,
 	address: `/[0-9]{1,3}([.][0-9]{1,3}){3}/`,
 	month:   "date YYYY-MM", compact: "date YYYYMMDD", rest: "text rest"}

@@ -36,7 +36,8 @@ var families = []struct {
 		return key("stats_views_" + day.Format("2006-01-02"))
 	}},
 	{"job/{job_id}/log list none", func(r *rand.Rand, _ int) source.Key {
-		return key(fmt.Sprintf("job/%08x-%04x-4%03x-a%03x-%012x/log list", r.Uint32(), r.IntN(1<<16), r.IntN(1<<12), r.IntN(1<<12), r.Uint64N(1<<48)))
+		return key(fmt.Sprintf("job/%08x-%04x-4%03x-a%03x-%012x/log list", r.Uint32(), r.IntN(1<<16), r.IntN(1<<12),
+			r.IntN(1<<12), r.Uint64N(1<<48)))
 	}},
 }
 

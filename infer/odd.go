@@ -95,7 +95,8 @@ func (p *path) typoOf(families []family) (word, of string) {
 		return "", ""
 	}
 	for _, f := range families {
-		if f.sep != p.sep && !(f.sep == ":" && p.sep == "") || len(f.words) != len(p.segments) || f.keys > 0 && f.keys < typoKeys*p.keys {
+		if f.sep != p.sep && !(f.sep == ":" && p.sep == "") || len(f.words) != len(p.segments) || f.keys > 0 &&
+			f.keys < typoKeys*p.keys {
 			continue
 		}
 		if w := p.differsBy(f); w != "" {
@@ -127,7 +128,8 @@ func (p *path) differsBy(f family) string {
 // isTypo: one letter more, less, another one, or two that changed places; not the
 // plural, and not another number.
 func isTypo(a, b string) bool {
-	if len(a) < minTypo || len(b) < minTypo || strings.EqualFold(a, b) || a+"s" == b || b+"s" == a || singular(a) == singular(b) {
+	if len(a) < minTypo || len(b) < minTypo || strings.EqualFold(a, b) || a+"s" == b || b+"s" == a ||
+		singular(a) == singular(b) {
 		return false
 	}
 	if len(a) > len(b) {
@@ -152,7 +154,8 @@ func isTypo(a, b string) bool {
 // have a date, a number or an id of one form, these have something else.
 func (p *path) slipOf(paths []*path) string {
 	for _, q := range paths {
-		if q == p || q.sep != p.sep || len(q.segments) != len(p.segments) || float64(p.keys) > slip*float64(q.keys) || p.keys > mostTypo || p.kind() != q.kind() {
+		if q == p || q.sep != p.sep || len(q.segments) != len(p.segments) || float64(p.keys) > slip*float64(q.keys) ||
+			p.keys > mostTypo || p.kind() != q.kind() {
 			continue
 		}
 		if p.nearly(q) {
@@ -230,7 +233,8 @@ func alone(paths []*path, all int64) []*path {
 	var lonely, weak []*path
 	for _, p := range paths {
 		switch {
-		case all >= manyKeys && float64(p.keys) < weakShare*float64(all) && (p.isWeak() || p.root() == "" && p.keys <= lonelyKeys):
+		case all >= manyKeys && float64(p.keys) < weakShare*float64(all) && (p.isWeak() || p.root() == "" &&
+			p.keys <= lonelyKeys):
 			weak = append(weak, p)
 		case roots[p.root()] <= lonelyKeys:
 			lonely = append(lonely, p)
@@ -244,7 +248,8 @@ func alone(paths []*path, all int64) []*path {
 
 // root is the first segment with its separator, "" where that is no word.
 func (p *path) root() string {
-	if len(p.segments) == 0 || !word(p.segments[0].shape) || len(p.segments[0].shape) < 2 || !isNamed(p.segments[0].shape) {
+	if len(p.segments) == 0 || !word(p.segments[0].shape) || len(p.segments[0].shape) < 2 ||
+		!isNamed(p.segments[0].shape) {
 		return ""
 	}
 	return p.sep + "\x00" + p.segments[0].open + p.segments[0].shape
@@ -257,7 +262,8 @@ func (p *path) isWeak() bool {
 		if !isNamed(s.shape) {
 			return true
 		}
-		strong = strong || len(s.words) > 0 || slices.ContainsFunc(wordsOf(s.shape), func(w string) bool { return len(w) >= 3 })
+		strong = strong || len(s.words) > 0 || slices.ContainsFunc(wordsOf(s.shape),
+			func(w string) bool { return len(w) >= 3 })
 	}
 	return !strong
 }
@@ -265,7 +271,8 @@ func (p *path) isWeak() bool {
 // isNamed: letters, digits and what stands between the words of names.
 func isNamed(shape string) bool {
 	for i := range len(shape) {
-		if c := shape[i]; !isClass(c) && kinds[c]&(isLower|isUpper|isDigit) == 0 && !strings.ContainsRune("_-.@{}=&?+", rune(c)) {
+		if c := shape[i]; !isClass(c) && kinds[c]&(isLower|isUpper|isDigit) == 0 && !strings.ContainsRune("_-.@{}=&?+",
+			rune(c)) {
 			return false
 		}
 	}

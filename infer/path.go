@@ -54,7 +54,8 @@ func (t *tree) paths() []*path {
 				continue
 			}
 			open, inner, shut := braces([]byte(shape))
-			walk(c, sep, append(segments, constant(segment{open: string(open), shut: string(shut), shape: string(inner), seen: c.seen}, c.visits)))
+			walk(c, sep, append(segments, constant(segment{open: string(open), shut: string(shut), shape: string(inner),
+				seen: c.seen}, c.visits)))
 		}
 	}
 	walk(&t.root, "", nil)
@@ -68,7 +69,8 @@ func constant(s segment, keys int64) segment {
 		return s
 	}
 	short := len(s.seen.first) <= 8 && !strings.ContainsRune(s.shape, rune(uuid))
-	if oneBit(s.seen.lens) != 0 && short || keys >= manyOfOne && len(s.seen.first) < len(s.shape)+maxConstant && hasNoLong(s.shape) {
+	if oneBit(s.seen.lens) != 0 && short || keys >= manyOfOne && len(s.seen.first) < len(s.shape)+maxConstant &&
+		hasNoLong(s.shape) {
 		s.shape = string(s.seen.first)
 	}
 	return s

@@ -20,28 +20,36 @@ import (
 // empty segments, bytes that are no text, and members in names.
 func hostile(t *rapid.T) []source.Key {
 	word := rapid.OneOf(
-		rapid.SampledFrom(strings.Fields("user users album albun cache lock queue dau leaderboard leaderbord high low en ja global id conf cdn db mail feature ai beta app1_user type class")),
-		rapid.StringMatching(`[a-z]{1,6}`), rapid.StringMatching(`[a-z]{2,5}_[a-z]{2,5}`), rapid.StringMatching(`[a-z]{1,3} [a-z]{1,3}`),
+		rapid.SampledFrom(strings.Fields("user users album albun cache lock queue dau leaderboard leaderbord high low en "+
+			"ja global id conf cdn db mail feature ai beta app1_user type class")),
+		rapid.StringMatching(`[a-z]{1,6}`), rapid.StringMatching(`[a-z]{2,5}_[a-z]{2,5}`),
+		rapid.StringMatching(`[a-z]{1,3} [a-z]{1,3}`),
 	)
 	data := rapid.OneOf(
-		rapid.StringMatching(`[0-9]{1,5}`), rapid.StringMatching(`[0-9]{15,25}`), rapid.StringMatching(`-?[0-9]\.[0-9]{1,3}`), rapid.StringMatching(`[0-9a-f]{16}`), rapid.StringMatching(`[A-F0-9]{8}`),
-		rapid.SampledFrom([]string{"2026-01-01", "2026-02-29", "2026-13-45", "2026-W07", "20260101", "007", "1763700000", "1763700000123", "7e7590d0-9e23-4763-b774-ee8514e10d0c", "10.0.0.1", "v2", "", " ", "{7}", "{a}{b}", "a b", "a_b", "日本", "e\u0301", "*", "\x00", "\xff\xfe", "#", "?", "[a]", `\`, `"`, "{", "}"}),
+		rapid.StringMatching(`[0-9]{1,5}`), rapid.StringMatching(`[0-9]{15,25}`), rapid.StringMatching(`-?[0-9]\.[0-9]{1,3}`),
+		rapid.StringMatching(`[0-9a-f]{16}`), rapid.StringMatching(`[A-F0-9]{8}`),
+		rapid.SampledFrom([]string{"2026-01-01", "2026-02-29", "2026-13-45", "2026-W07", "20260101", "007", "1763700000",
+			"1763700000123", "7e7590d0-9e23-4763-b774-ee8514e10d0c", "10.0.0.1", "v2", "", " ", "{7}", "{a}{b}", "a b", "a_b",
+			"日本", "e\u0301", "*", "\x00", "\xff\xfe", "#", "?", "[a]", `\`, `"`, "{", "}"}),
 		word,
 	)
 	kinds := []source.Kind{source.String, source.Hash, source.List, source.Set, source.ZSet, source.Stream}
-	ttls := []time.Duration{source.NoTTL, time.Second, time.Minute, time.Hour, 31 * 24 * time.Hour, 400 * 24 * time.Hour, 30 * 365 * 24 * time.Hour}
+	ttls := []time.Duration{source.NoTTL, time.Second, time.Minute, time.Hour, 31 * 24 * time.Hour, 400 * 24 * time.Hour,
+		30 * 365 * 24 * time.Hour}
 	var keys []source.Key
 	names := map[string]bool{}
 	for range rapid.IntRange(1, 6).Draw(t, "families") {
 		sep := rapid.SampledFrom([]string{":", ":", ":", "/", "|", "_", "-", "."}).Draw(t, "separator")
 		var parts []string
 		for range rapid.IntRange(1, 4).Draw(t, "parts") {
-			parts = append(parts, rapid.OneOf(word, rapid.Just("#"), rapid.Just("#"), rapid.StringMatching(`[a-z]{2,4}[_=-]#`)).Draw(t, "part"))
+			parts = append(parts, rapid.OneOf(word, rapid.Just("#"), rapid.Just("#"),
+				rapid.StringMatching(`[a-z]{2,4}[_=-]#`)).Draw(t, "part"))
 		}
 		shape := strings.Join(parts, sep)
 		kind, ttl := rapid.SampledFrom(kinds).Draw(t, "kind"), rapid.SampledFrom(ttls).Draw(t, "ttl")
 		same := rapid.IntRange(0, 3).Draw(t, "same") > 0
-		plain := rapid.SampledFrom([]*rapid.Generator[string]{data, rapid.StringMatching(`[1-9][0-9]{0,5}`), word}).Draw(t, "data")
+		plain := rapid.SampledFrom([]*rapid.Generator[string]{data, rapid.StringMatching(`[1-9][0-9]{0,5}`), word}).Draw(t,
+			"data")
 		for range rapid.IntRange(1, 40).Draw(t, "keys") {
 			name := shape
 			for strings.Contains(name, "#") && len(name) < 200 {
@@ -155,10 +163,14 @@ func merged(t *rapid.T, text []byte, keys []source.Key) []byte {
 // twice.
 func TestMergesHold(t *testing.T) {
 	declarations := []string{
-		"keywright: 1\npackage: ours\nowner: us\nkeys:\n  user: {doc: A user., key: \"user:{id}\", type: hash, ttl: none}  # ours\n",
-		"keywright: 1\npackage: ours\nowner: us\nowns: [\"user:*\", \"cache:*\"]\nvars: {user_id: int 1.., id: int}\nkeys:\n    u:\n        key: user:{user_id}:{id}\n        type: hash\n        ttl: any\n\n# the end\nchannels:\n    gone: \"user:gone\"\n",
+		"keywright: 1\npackage: ours\nowner: us\nkeys:\n  user: {doc: A user., key: \"user:{id}\", type: hash, ttl: " +
+			"none}  # ours\n",
+		"keywright: 1\npackage: ours\nowner: us\nowns: [\"user:*\", \"cache:*\"]\nvars: {user_id: int 1.., id: int}\n" +
+			"keys:\n    u:\n        key: user:{user_id}:{id}\n        type: hash\n        ttl: any\n\n# the end\n" +
+			"channels:\n    gone: \"user:gone\"\n",
 		"# only a head\nkeywright: 1\npackage: ours\nowner: us\nforeign:\n- \"queue:*\"\nvars:\n    lock: text\n\nkeys: {}\n",
-		"keywright: 1\npackage: ours\nowner: us\nvars:\n  day: date\nkeys:\n  dau:\n    key: dau:{day}\n    type: string\n    ttl: any\n  album:\n    key: album:{album}\n    type: set\n    ttl: any\n    was: alb:{album}\n",
+		"keywright: 1\npackage: ours\nowner: us\nvars:\n  day: date\nkeys:\n  dau:\n    key: dau:{day}\n    type: " +
+			"string\n    ttl: any\n  album:\n    key: album:{album}\n    type: set\n    ttl: any\n    was: alb:{album}\n",
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(rapid.SampledFrom(declarations).Draw(t, "declaration"))

@@ -24,7 +24,8 @@ func lines(n int, patterns ...string) (out []source.Key) {
 // valued are keys with a value each.
 func valued(n int, name string, kind source.Kind, value func(i int) *source.Value) (out []source.Key) {
 	for i := range n {
-		out = append(out, source.Key{Name: fmt.Appendf(nil, name, i), Kind: kind, TTL: source.NoTTL, Bytes: 50, Value: value(i)})
+		out = append(out, source.Key{Name: fmt.Appendf(nil, name, i), Kind: kind, TTL: source.NoTTL, Bytes: 50,
+			Value: value(i)})
 	}
 	return out
 }
@@ -39,26 +40,39 @@ func TestRecognised(t *testing.T) {
 		want string // a part of the draft
 		not  string
 	}{
-		"decimals":        {lines(1, "near?lat=0.628&lng=2.694", "near?lat=-12.5&lng=3", "near?lat=7&lng=-1.25"), `key: near?lat={lat_id}&lng={lng_id}`, "key: near?lat=-"},
-		"ISO weeks":       {lines(1, "top:2026-W01 zset", "top:2026-W52 zset"), "key: top:{week}", ""},
-		"a month":         {[]source.Key{{Name: []byte("x:1"), Kind: source.String, TTL: 31*24*time.Hour - time.Minute}}, "ttl: 31d", ""},
-		"one prefix":      {lines(20, "app1_user:# hash", "app1_cart:# set"), "key: app1_user:{user_id}", "app_id"},
-		"a matrix":        {lines(10, "feature/ai/#", "feature/beta/#", "feature/dark/#"), "key: feature/{feature}/{feature_id}", "key: feature/ai/"},
-		"dots":            {lines(10, "conf.cdn.opt#", "conf.db.opt#", "conf.mail.opt#"), "key: conf.{conf}.opt{opt_id}", "conf.cdn.opt{"},
-		"what is kept":    {lines(10, "user:#:name:x", "user:#:profile:x", "user:#:settings:x"), "key: user:{user_id}:name:x", ""},
-		"a typo":          {slices.Concat(lines(50, "album:# hash"), lines(1, "albun:# hash")), "albun:{albun_id}: 1 key, like albun:11: guess: a typo of album?", "key: albun"},
-		"plural":          {slices.Concat(lines(50, "albums:# hash"), lines(1, "album:# hash")), "key: album:{album_id}", ""},
-		"a bad day":       {slices.Concat(lines(1, "dau:2026-01-01", "dau:2026-01-02"), days("dau:", 98), lines(1, "dau:2026-13-45")), "dau:2026-13-45: guess: a mistake? it is nearly dau:{day}", "key: dau:{id"},
-		"a HyperLogLog":   {valued(5, "uv:%d", source.String, text("HYLL\x01\x00\x00\x00abc")), "guess: HyperLogLogs", ""},
-		"a bitmap":        {valued(5, "dau:%d", source.String, text("\x80\x01\xff\x00")), "guess: bitmaps", ""},
-		"a text no bits":  {valued(5, "dau:%d", source.String, text("hello")), "value: text", "guess: bitmaps"},
-		"places":          {valued(5, "shops:%d", source.ZSet, scored(3673983964876493, 3673983950397063)), "guess: places (GEOADD)", ""},
-		"no places":       {valued(5, "ranking:%d", source.ZSet, scored(17, 2000)), "type: ranking", "GEOADD"},
-		"microseconds":    {valued(5, "seen:%d", source.ZSet, scored(1763700000000000, 1763700001000000)), "score: int", "GEOADD"},
-		"Celery's queues": {lines(1, "celery-task-meta-00095606-2611-4eaa-a77a-169d71ed6a09", "_kombu.binding.celery set", "_kombu.binding.priority set", "priority list", "celery list"), `- "priority"`, "key: priority"},
-		"two types":       {slices.Concat(lines(20, "a:b:# hash"), lines(1, "a:b:7 list")), "of another type than the others of a:b:{b_id}: a mistake?", ""},
-		"many bad ones":   {slices.Concat(lines(20, "a:b:# hash"), lines(10, "a:b:1# list")), "keys of several types under one pattern", "key: a:b"},
-		"a TTL forgotten": {slices.Concat(lines(40, "a:b:# string 1h"), lines(1, "a:b:7")), "guess: 1 of 41 keys never expire, the others within 1h: do they leak?", "ttl: 1h"},
+		"decimals": {lines(1, "near?lat=0.628&lng=2.694", "near?lat=-12.5&lng=3", "near?lat=7&lng=-1.25"),
+			`key: near?lat={lat_id}&lng={lng_id}`, "key: near?lat=-"},
+		"ISO weeks": {lines(1, "top:2026-W01 zset", "top:2026-W52 zset"), "key: top:{week}", ""},
+		"a month": {[]source.Key{{Name: []byte("x:1"), Kind: source.String, TTL: 31*24*time.Hour - time.Minute}},
+			"ttl: 31d", ""},
+		"one prefix": {lines(20, "app1_user:# hash", "app1_cart:# set"), "key: app1_user:{user_id}", "app_id"},
+		"a matrix": {lines(10, "feature/ai/#", "feature/beta/#", "feature/dark/#"),
+			"key: feature/{feature}/{feature_id}", "key: feature/ai/"},
+		"dots": {lines(10, "conf.cdn.opt#", "conf.db.opt#", "conf.mail.opt#"), "key: conf.{conf}.opt{opt_id}",
+			"conf.cdn.opt{"},
+		"what is kept": {lines(10, "user:#:name:x", "user:#:profile:x", "user:#:settings:x"), "key: user:{user_id}:name:x",
+			""},
+		"a typo": {slices.Concat(lines(50, "album:# hash"), lines(1, "albun:# hash")),
+			"albun:{albun_id}: 1 key, like albun:11: guess: a typo of album?", "key: albun"},
+		"plural": {slices.Concat(lines(50, "albums:# hash"), lines(1, "album:# hash")), "key: album:{album_id}", ""},
+		"a bad day": {slices.Concat(lines(1, "dau:2026-01-01", "dau:2026-01-02"), days("dau:", 98), lines(1,
+			"dau:2026-13-45")), "dau:2026-13-45: guess: a mistake? it is nearly dau:{day}", "key: dau:{id"},
+		"a HyperLogLog":  {valued(5, "uv:%d", source.String, text("HYLL\x01\x00\x00\x00abc")), "guess: HyperLogLogs", ""},
+		"a bitmap":       {valued(5, "dau:%d", source.String, text("\x80\x01\xff\x00")), "guess: bitmaps", ""},
+		"a text no bits": {valued(5, "dau:%d", source.String, text("hello")), "value: text", "guess: bitmaps"},
+		"places": {valued(5, "shops:%d", source.ZSet, scored(3673983964876493, 3673983950397063)),
+			"guess: places (GEOADD)", ""},
+		"no places": {valued(5, "ranking:%d", source.ZSet, scored(17, 2000)), "type: ranking", "GEOADD"},
+		"microseconds": {valued(5, "seen:%d", source.ZSet, scored(1763700000000000, 1763700001000000)), "score: int",
+			"GEOADD"},
+		"Celery's queues": {lines(1, "celery-task-meta-00095606-2611-4eaa-a77a-169d71ed6a09", "_kombu.binding.celery set",
+			"_kombu.binding.priority set", "priority list", "celery list"), `- "priority"`, "key: priority"},
+		"two types": {slices.Concat(lines(20, "a:b:# hash"), lines(1, "a:b:7 list")),
+			"of another type than the others of a:b:{b_id}: a mistake?", ""},
+		"many bad ones": {slices.Concat(lines(20, "a:b:# hash"), lines(10, "a:b:1# list")),
+			"keys of several types under one pattern", "key: a:b"},
+		"a TTL forgotten": {slices.Concat(lines(40, "a:b:# string 1h"), lines(1, "a:b:7")),
+			"guess: 1 of 41 keys never expire, the others within 1h: do they leak?", "ttl: 1h"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -99,14 +113,16 @@ func TestSessions(t *testing.T) {
 		return &source.Value{Str: []byte(`{"cookie":{"path":"/"},"user":7}`)}
 	})
 	d := draft(t, keys)
-	if len(d.Entries) != 1 || len(d.Foreign) > 0 || !slices.Contains(d.Entries[0].Guesses, "kept by connect-redis, for this application") {
+	if len(d.Entries) != 1 || len(d.Foreign) > 0 || !slices.Contains(d.Entries[0].Guesses,
+		"kept by connect-redis, for this application") {
 		t.Errorf("%s", d.YAML())
 	}
 }
 
 // A declaration knows what is a typo of its own words.
 func TestTypoOfDeclared(t *testing.T) {
-	known := loaded(t, []byte("keywright: 1\npackage: p\nowner: o\nvars: {day: date}\nkeys:\n  album: {key: \"album:{id}\", type: hash, ttl: none}\n  dau: {key: \"dau:{day}\", type: string, ttl: none}\n"))
+	known := loaded(t, []byte("keywright: 1\npackage: p\nowner: o\nvars: {day: date}\nkeys:\n  album: {key: "+
+		"\"album:{id}\", type: hash, ttl: none}\n  dau: {key: \"dau:{day}\", type: string, ttl: none}\n"))
 	in, err := infer.New(infer.Options{Known: known})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +133,8 @@ func TestTypoOfDeclared(t *testing.T) {
 	for _, l := range d.Left {
 		left = append(left, l.String())
 	}
-	if len(d.Entries) > 0 || d.Known.Keys != 4 || len(left) != 2 || !strings.Contains(strings.Join(left, "\n"), "a typo of album? album:{id} has it") || !strings.Contains(strings.Join(left, "\n"), "it is nearly dau:{day}") {
+	if len(d.Entries) > 0 || d.Known.Keys != 4 || len(left) != 2 || !strings.Contains(strings.Join(left, "\n"),
+		"a typo of album? album:{id} has it") || !strings.Contains(strings.Join(left, "\n"), "it is nearly dau:{day}") {
 		t.Errorf("%v\n%s", left, d.YAML())
 	}
 }

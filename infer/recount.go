@@ -54,7 +54,8 @@ type belonging struct {
 func newBelonging() *belonging { return &belonging{group: newGroup(), shapes: map[*group]bool{}} }
 
 func (d *Draft) tally(targets []keyspace.Target) *tally {
-	t := &tally{targets: targets, byItem: make([]*belonging, len(targets)), entries: map[*Entry]*belonging{}, globs: map[string]*belonging{}, rest: map[*group]*belonging{}}
+	t := &tally{targets: targets, byItem: make([]*belonging, len(targets)), entries: map[*Entry]*belonging{},
+		globs: map[string]*belonging{}, rest: map[*group]*belonging{}}
 	for i, target := range targets {
 		switch {
 		case target.Key != nil:
@@ -158,7 +159,8 @@ func (d *Draft) apart(e *Entry, b *belonging) bool {
 // alone declares one key by its name.
 func (d *Draft) alone(e *Entry, name string) {
 	p := &path{segments: []segment{{shape: name}}, group: newGroup()}
-	if len(name) > maxPatternName || hasClass(name) || slices.ContainsFunc(d.Entries, func(o *Entry) bool { return o.literal == name }) {
+	if len(name) > maxPatternName || hasClass(name) || slices.ContainsFunc(d.Entries,
+		func(o *Entry) bool { return o.literal == name }) {
 		d.drop(e, "keys of several types under one pattern")
 		return
 	}

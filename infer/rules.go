@@ -23,7 +23,10 @@ var rules = []rule{numbers, forms, texts, mixtures, standIns, vocabulary, strays
 
 // numbers: digits of any kind are one number; a date among them is not.
 func numbers(family []*path, at int) merge {
-	return pick(family, at, func(s segment) bool { return pure(s.shape) && isNumber(class(s.shape[0])) && len(s.words) == 0 }, func(members []*path, at int) segment {
+	return pick(family, at, func(s segment) bool {
+		return pure(s.shape) && isNumber(class(s.shape[0])) &&
+			len(s.words) == 0
+	}, func(members []*path, at int) segment {
 		shape := members[0].segments[at].shape
 		for _, p := range members {
 			if s := p.segments[at].shape; s != shape {
@@ -63,7 +66,10 @@ func texts(family []*path, at int) merge {
 		return merge{}
 	}
 	if at == 0 { // a mixture with many keys is a name with a number in it
-		family = slices.DeleteFunc(slices.Clone(family), func(p *path) bool { return mixed(p.segments[0].shape) && p.keys > fewInMixture })
+		family = slices.DeleteFunc(slices.Clone(family), func(p *path) bool {
+			return mixed(p.segments[0].shape) &&
+				p.keys > fewInMixture
+		})
 	}
 	return pick(family, at, func(s segment) bool {
 		return pure(s.shape) || len(s.words) == 0 && mixed(s.shape) && hasText(family, at)
@@ -96,7 +102,8 @@ func settled(family []*path, at int) bool {
 			most, shape = p.keys, p.segments[at].shape
 		}
 	}
-	return all >= 50 && float64(most) >= (1-slip)*float64(all) && pure(shape) && shape != string(textShape) && shape != string(rune(hex))
+	return all >= 50 && float64(most) >= (1-slip)*float64(all) && pure(shape) && shape != string(textShape) &&
+		shape != string(rune(hex))
 }
 
 func mixed(shape string) bool { return hasClass(shape) && !pure(shape) }
@@ -162,7 +169,10 @@ func standIns(family []*path, at int) merge {
 		return merge{}
 	}
 	if at == 0 { // a mixture with many keys is a name with a number in it
-		family = slices.DeleteFunc(slices.Clone(family), func(p *path) bool { return mixed(p.segments[0].shape) && p.keys > fewInMixture })
+		family = slices.DeleteFunc(slices.Clone(family), func(p *path) bool {
+			return mixed(p.segments[0].shape) &&
+				p.keys > fewInMixture
+		})
 	}
 	return pick(family, at, func(s segment) bool {
 		return pure(s.shape) || len(s.words) == 0 && insteadOfID[strings.ToLower(s.shape)]
@@ -194,7 +204,8 @@ func strays(family []*path, at int) merge {
 	wide := family[i]
 	members := []*path{wide}
 	for _, p := range family {
-		if s := p.segments[at]; word(s.shape) && s.shape != "" && float64(p.keys) <= max(1, min(rareKeys, rare*float64(wide.keys))) && p.mostlyExpires() == wide.mostlyExpires() && few*p.keys <= wide.keys {
+		if s := p.segments[at]; word(s.shape) && s.shape != "" && float64(p.keys) <= max(1, min(rareKeys,
+			rare*float64(wide.keys))) && p.mostlyExpires() == wide.mostlyExpires() && few*p.keys <= wide.keys {
 			members = append(members, p)
 		}
 	}
@@ -219,7 +230,8 @@ func vocabulary(family []*path, at int) merge {
 			}
 			return word(s.shape) && v.has[s.shape]
 		}, enumeration(v.name))
-		if len(m.members) >= 2 && (!v.weak && sameTTLs(m.members) || sameContent(m.members)) && (!v.weak || at == len(family[0].segments)-1 && len(m.segment.words) >= fewWords) {
+		if len(m.members) >= 2 && (!v.weak && sameTTLs(m.members) || sameContent(m.members)) && (!v.weak ||
+			at == len(family[0].segments)-1 && len(m.segment.words) >= fewWords) {
 			return m
 		}
 	}
@@ -328,7 +340,8 @@ func matrix(family []*path, at int) merge {
 			longest, shortest = max(longest, p.ttl.max), min(shortest, p.ttl.max)
 			named = named || slices.ContainsFunc(wordsOf(p.segments[at].shape), func(w string) bool { return generic[w] })
 		}
-		if len(members) < leastInMatrix || named || float64(least) < evenly*float64(most) || float64(shortest) < evenly*float64(longest) {
+		if len(members) < leastInMatrix || named || float64(least) < evenly*float64(most) ||
+			float64(shortest) < evenly*float64(longest) {
 			continue
 		}
 		s := enumeration("")(members, at)

@@ -169,7 +169,8 @@ func whole(p []byte, all byte) class {
 		return day
 	case len(p) == 13 && p[10] == '-' && isDate(p[:10]) && allDigits(p[11:]) && string(p[11:]) < "24":
 		return dayHour
-	case len(p) == 7 && p[4] == '-' && allDigits(p[:4]) && allDigits(p[5:]) && "01" <= string(p[5:]) && string(p[5:]) <= "12" && (p[0] == '1' || p[0] == '2'):
+	case len(p) == 7 && p[4] == '-' && allDigits(p[:4]) && allDigits(p[5:]) && "01" <= string(p[5:]) &&
+		string(p[5:]) <= "12" && (p[0] == '1' || p[0] == '2'):
 		return month
 	case isWeek(p):
 		return week
@@ -223,7 +224,8 @@ func isUUID(p []byte) bool {
 
 func isDate(p []byte) bool {
 	return p[4] == '-' && p[7] == '-' && allDigits(p[:4]) && allDigits(p[5:7]) && allDigits(p[8:]) &&
-		(p[0] == '1' || p[0] == '2') && string(p[5:7]) <= "12" && string(p[8:]) <= "31" && string(p[5:7]) > "00" && string(p[8:]) > "00"
+		(p[0] == '1' || p[0] == '2') && string(p[5:7]) <= "12" && string(p[8:]) <= "31" && string(p[5:7]) > "00" &&
+		string(p[8:]) > "00"
 }
 
 // isWeek: 2026-W07, 2026W07.
@@ -231,7 +233,8 @@ func isWeek(p []byte) bool {
 	if len(p) == 8 && p[4] == '-' {
 		p = append(append(make([]byte, 0, 7), p[:4]...), p[5:]...)
 	}
-	return len(p) == 7 && p[4] == 'W' && allDigits(p[:4]) && allDigits(p[5:]) && (p[0] == '1' || p[0] == '2') && "01" <= string(p[5:]) && string(p[5:]) <= "53"
+	return len(p) == 7 && p[4] == 'W' && allDigits(p[:4]) && allDigits(p[5:]) && (p[0] == '1' || p[0] == '2') &&
+		"01" <= string(p[5:]) && string(p[5:]) <= "53"
 }
 
 // isDecimal: digits with one dot within them, and a sign perhaps.
@@ -260,7 +263,8 @@ func isAddress(p []byte) bool {
 }
 
 func isCompactDate(p []byte) bool {
-	return (string(p[:2]) == "19" || string(p[:2]) == "20") && "01" <= string(p[4:6]) && string(p[4:6]) <= "12" && "01" <= string(p[6:8]) && string(p[6:8]) <= "31"
+	return (string(p[:2]) == "19" || string(p[:2]) == "20") && "01" <= string(p[4:6]) && string(p[4:6]) <= "12" &&
+		"01" <= string(p[6:8]) && string(p[6:8]) <= "31"
 }
 
 func isULID(p []byte) bool {

@@ -29,19 +29,26 @@ func vocabOf(name string, weak bool, words string) vocab {
 
 var vocabularies = []vocab{
 	vocabOf("priority", false, "critical immediate urgent highest high normal medium default low lowest background bulk"),
-	vocabOf("lang", false, "en ja ko zh de fr es it pt ru nl pl sv tr ar hi id th vi en-US en-GB ja-JP ko-KR zh-CN zh-TW pt-BR en_US ja_JP ko_KR zh_CN"),
+	vocabOf("lang", false,
+		"en ja ko zh de fr es it pt ru nl pl sv tr ar hi id th vi en-US en-GB ja-JP ko-KR zh-CN zh-TW pt-BR en_US ja_JP "+
+			"ko_KR zh_CN"),
 	vocabOf("env", false, "dev development staging stage prod production test qa sandbox local"),
 	vocabOf("platform", false, "ios android web desktop mobile pc windows macos linux"),
 	vocabOf("period", false, "hourly daily weekly monthly yearly"),
 	vocabOf("weekday", false, "monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun"),
 	vocabOf("currency", false, "USD EUR JPY KRW GBP CNY usd eur jpy krw gbp cny btc eth"),
-	vocabOf("region", false, "us eu asia apac us-east us-west eu-west eu-central ap-northeast us-east-1 us-west-2 eu-west-1 eu-central-1 ap-northeast-1 ap-northeast-2 ap-southeast-1"),
+	vocabOf("region", false,
+		"us eu asia apac us-east us-west eu-west eu-central ap-northeast us-east-1 us-west-2 eu-west-1 eu-central-1 "+
+			"ap-northeast-1 ap-northeast-2 ap-southeast-1"),
 	vocabOf("gender", false, "male female"),
-	vocabOf("status", true, "open closed pending waiting active inactive running paused delayed scheduled completed complete done failed success succeeded error retry processing processed cancelled canceled archived queued new expired blocked ready"),
+	vocabOf("status", true,
+		"open closed pending waiting active inactive running paused delayed scheduled completed complete done failed "+
+			"success succeeded error retry processing processed cancelled canceled archived queued new expired blocked ready"),
 }
 
 // insteadOfID are words that stand where an id would.
-var insteadOfID = set("global default anonymous anon guest system admin root self me null nil none undefined unknown public shared")
+var insteadOfID = set("global default anonymous anon guest system admin root self me null nil none undefined " +
+	"unknown public shared")
 
 // lockWords tell that a key is held by somebody.
 var lockWords = set("lock locks mutex locked lck semaphore leader lease redlock")
@@ -51,7 +58,8 @@ var (
 	queueWords = set("queue queues jobs tasks todo inbox outbox mailbox worklist backlog")
 	indexWords = set("idx index indexes indices by")
 	limitWords = set("rate ratelimit limit limiter limits throttle attempts quota")
-	geoWords   = set("geo location locations loc coords coordinates nearby drivers riders stores places position positions geohash")
+	geoWords   = set("geo location locations loc coords coordinates nearby drivers riders stores places position " +
+		"positions geohash")
 	bitWords   = set("bitmap bitmaps bits bloom dau mau online active checkin signin flags attendance")
 	rankWords  = set("ranking rank leaderboard scoreboard top popular")
 	countWords = set("count counter counts total views hits seq sequence visits likes pageviews num")
@@ -59,21 +67,27 @@ var (
 
 // generic are words that say what is kept and not of whom: an id behind them is
 // of what stands before. user:profile:42 is about user 42.
-var generic = set(`info data detail details meta metadata status state states result results profile profiles settings config cache cached lock locks
-	list lists set sets idx index by key keys item entry value values count counts total stats stat summary record short long current latest recent
-	hash map obj object temp tmp heartbeat history log logs id ids queue queues v1 v2 v3 v4 api app new old t type process fix feed active pending token unique rate options`)
+var generic = set(`info data detail details meta metadata status state states result results profile profiles
+	settings config cache cached lock locks
+	list lists set sets idx index by key keys item entry value values count counts total stats stat summary record short
+	long current latest recent
+	hash map obj object temp tmp heartbeat history log logs id ids queue queues v1 v2 v3 v4 api app new old t type
+	process fix feed active pending token unique rate options`)
 
 // dateNames are what a placeholder of a date or time is called.
-var dateNames = map[class]string{day: "day", dayHour: "hour", month: "month", week: "week", compact: "day", seconds: "ts", millis: "ts"}
+var dateNames = map[class]string{day: "day", dayHour: "hour", month: "month", week: "week", compact: "day",
+	seconds: "ts", millis: "ts"}
 
 // singular is the word for one of many.
 func singular(w string) string {
 	switch {
 	case len(w) > 3 && strings.HasSuffix(w, "ies"):
 		return w[:len(w)-3] + "y"
-	case len(w) > 4 && (strings.HasSuffix(w, "sses") || strings.HasSuffix(w, "xes") || strings.HasSuffix(w, "ches") || strings.HasSuffix(w, "shes")):
+	case len(w) > 4 && (strings.HasSuffix(w, "sses") || strings.HasSuffix(w, "xes") || strings.HasSuffix(w, "ches") ||
+		strings.HasSuffix(w, "shes")):
 		return w[:len(w)-2]
-	case len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is") && w != "news" && w != "sms" && w != "rss":
+	case len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") &&
+		!strings.HasSuffix(w, "is") && w != "news" && w != "sms" && w != "rss":
 		return w[:len(w)-1]
 	}
 	return w

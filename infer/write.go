@@ -243,7 +243,8 @@ func propText(s string) string {
 var reserved = set("true false null yes no on off y n ~")
 
 func isPlain(s string) bool {
-	if s == "" || reserved[strings.ToLower(s)] || strings.HasSuffix(s, ":") || strings.HasSuffix(s, " ") || strings.Contains(s, ": ") || strings.Contains(s, " #") {
+	if s == "" || reserved[strings.ToLower(s)] || strings.HasSuffix(s, ":") || strings.HasSuffix(s, " ") ||
+		strings.Contains(s, ": ") || strings.Contains(s, " #") {
 		return false
 	}
 	for i := range len(s) {

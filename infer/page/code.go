@@ -8,18 +8,31 @@ import (
 
 // verbs are commands whose first argument is a key, and the type they tell.
 var verbs = map[string]string{
-	"SET": "string", "GET": "string", "SETEX": "string", "PSETEX": "string", "SETNX": "string", "GETSET": "string", "GETDEL": "string", "GETEX": "string", "APPEND": "string", "INCR": "string", "INCRBY": "string", "DECR": "string", "DECRBY": "string", "INCRBYFLOAT": "string", "STRLEN": "string", "SETBIT": "string", "GETBIT": "string", "BITCOUNT": "string", "PFADD": "string", "PFCOUNT": "string", "MGET": "string",
-	"HSET": "hash", "HGET": "hash", "HGETALL": "hash", "HMSET": "hash", "HMGET": "hash", "HDEL": "hash", "HINCRBY": "hash", "HEXISTS": "hash", "HKEYS": "hash", "HVALS": "hash", "HLEN": "hash", "HSETNX": "hash", "HSCAN": "hash",
-	"LPUSH": "list", "RPUSH": "list", "LPOP": "list", "RPOP": "list", "BLPOP": "list", "BRPOP": "list", "LRANGE": "list", "LTRIM": "list", "LLEN": "list", "RPOPLPUSH": "list", "LMOVE": "list", "BLMOVE": "list", "LINDEX": "list", "LREM": "list",
-	"SADD": "set", "SREM": "set", "SMEMBERS": "set", "SISMEMBER": "set", "SCARD": "set", "SPOP": "set", "SRANDMEMBER": "set", "SINTER": "set", "SUNION": "set",
-	"ZADD": "zset", "ZREM": "zset", "ZRANGE": "zset", "ZREVRANGE": "zset", "ZRANGEBYSCORE": "zset", "ZREVRANGEBYSCORE": "zset", "ZSCORE": "zset", "ZINCRBY": "zset", "ZCARD": "zset", "ZRANK": "zset", "ZREVRANK": "zset", "ZREMRANGEBYSCORE": "zset", "ZCOUNT": "zset", "ZPOPMIN": "zset", "ZPOPMAX": "zset", "GEOADD": "zset", "GEOSEARCH": "zset", "ZREMRANGEBYRANK": "zset",
+	"SET": "string", "GET": "string", "SETEX": "string", "PSETEX": "string", "SETNX": "string", "GETSET": "string",
+	"GETDEL": "string", "GETEX": "string", "APPEND": "string", "INCR": "string", "INCRBY": "string", "DECR": "string",
+	"DECRBY": "string", "INCRBYFLOAT": "string", "STRLEN": "string", "SETBIT": "string", "GETBIT": "string",
+	"BITCOUNT": "string", "PFADD": "string", "PFCOUNT": "string", "MGET": "string",
+	"HSET": "hash", "HGET": "hash", "HGETALL": "hash", "HMSET": "hash", "HMGET": "hash", "HDEL": "hash", "HINCRBY": "hash",
+	"HEXISTS": "hash", "HKEYS": "hash", "HVALS": "hash", "HLEN": "hash", "HSETNX": "hash", "HSCAN": "hash",
+	"LPUSH": "list", "RPUSH": "list", "LPOP": "list", "RPOP": "list", "BLPOP": "list", "BRPOP": "list", "LRANGE": "list",
+	"LTRIM": "list", "LLEN": "list", "RPOPLPUSH": "list", "LMOVE": "list", "BLMOVE": "list", "LINDEX": "list",
+	"LREM": "list",
+	"SADD": "set", "SREM": "set", "SMEMBERS": "set", "SISMEMBER": "set", "SCARD": "set", "SPOP": "set",
+	"SRANDMEMBER": "set", "SINTER": "set", "SUNION": "set",
+	"ZADD": "zset", "ZREM": "zset", "ZRANGE": "zset", "ZREVRANGE": "zset", "ZRANGEBYSCORE": "zset",
+	"ZREVRANGEBYSCORE": "zset", "ZSCORE": "zset", "ZINCRBY": "zset", "ZCARD": "zset", "ZRANK": "zset", "ZREVRANK": "zset",
+	"ZREMRANGEBYSCORE": "zset", "ZCOUNT": "zset", "ZPOPMIN": "zset", "ZPOPMAX": "zset", "GEOADD": "zset",
+	"GEOSEARCH": "zset", "ZREMRANGEBYRANK": "zset",
 	"XADD": "stream", "XREAD": "", "XRANGE": "stream", "XLEN": "stream", "XTRIM": "stream", "XACK": "stream",
 	"PUBLISH": "channel", "SUBSCRIBE": "channel", "SPUBLISH": "channel", "SSUBSCRIBE": "channel",
-	"DEL": "", "UNLINK": "", "EXISTS": "", "EXPIRE": "", "PEXPIRE": "", "TTL": "", "PTTL": "", "TYPE": "", "PERSIST": "", "EXPIREAT": "", "PEXPIREAT": "", "TOUCH": "", "DUMP": "",
+	"DEL": "", "UNLINK": "", "EXISTS": "", "EXPIRE": "", "PEXPIRE": "", "TTL": "", "PTTL": "", "TYPE": "", "PERSIST": "",
+	"EXPIREAT": "", "PEXPIREAT": "", "TOUCH": "", "DUMP": "",
 }
 
-var prompt = regexp.MustCompile(`^(?:\$\s+|>\s+|\d{1,3}(?:\.\d{1,3}){3}:\d+(?:\[\d+\])?>\s*|redis(?:-cli)?[^>\s]*>\s*|\(\w+\)\s*)+`)
-var cli = regexp.MustCompile(`^(?:sudo\s+)?(?:docker\s+(?:compose\s+)?exec\s+\S+\s+(?:\S+\s+)?)?(?:redis|valkey)-cli\s+((?:-{1,2}[\w-]+(?:[= ]\S+)?\s+)*?)([A-Za-z]+\s.*)$`)
+var prompt = regexp.MustCompile(`^(?:\$\s+|>\s+|\d{1,3}(?:\.\d{1,3}){3}:\d+(?:\[\d+\])?>\s*` +
+	`|redis(?:-cli)?[^>\s]*>\s*|\(\w+\)\s*)+`)
+var cli = regexp.MustCompile(`^(?:sudo\s+)?(?:docker\s+(?:compose\s+)?exec\s+\S+\s+(?:\S+\s+)?)?(?:redis` +
+	`|valkey)-cli\s+((?:-{1,2}[\w-]+(?:[= ]\S+)?\s+)*?)([A-Za-z]+\s.*)$`)
 
 // command is a Redis command in a line, with its arguments; "" if it is none.
 func command(t string) (name string, args []string) {
@@ -175,13 +188,16 @@ func ttlOf(args []string, i int, per int64) string {
 }
 
 // literal is a string in a program: quoted, with what is joined to it.
-var literal = regexp.MustCompile("(?:[frbu$@]{1,2})?(\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\\n]|\\\\.)*'|`(?:[^`\\\\\n]|\\\\.)*`)")
+var literal = regexp.MustCompile("(?:[frbu$@]{1,2})?(\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\\n]|\\\\.)*'|" +
+	"`(?:[^`\\\\\n]|\\\\.)*`)")
 
 var (
-	joined  = regexp.MustCompile(`^\s*(?:\+|\.\s)\s*([A-Za-z_$][\w.$]*(?:\([^()]*\))?)`)
-	joiner  = regexp.MustCompile(`^\s*(?:\+|\.\s)\s*`)
-	called  = regexp.MustCompile(`\.?\b([A-Za-z_]\w*)\s*\(\s*(?:(?:ctx|context|c\.Context\(\)|context\.Background\(\)|redis_client|client|conn)\s*,\s*)?(?:[A-Za-z_.]+\()?$`)
-	named   = regexp.MustCompile(`(?i)(?:key|prefix|pattern|channel|topic|name|lock|cache)\w*["']?\s*(?::=|=>|[:=]|\()\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
+	joined = regexp.MustCompile(`^\s*(?:\+|\.\s)\s*([A-Za-z_$][\w.$]*(?:\([^()]*\))?)`)
+	joiner = regexp.MustCompile(`^\s*(?:\+|\.\s)\s*`)
+	called = regexp.MustCompile(`\.?\b([A-Za-z_]\w*)\s*\(\s*(?:(?:ctx|context|c\.Context\(\)|context\.Background\(\)|` +
+		`redis_client|client|conn)\s*,\s*)?(?:[A-Za-z_.]+\()?$`)
+	named = regexp.MustCompile(`(?i)(?:key|prefix|pattern|channel|topic|name|lock|cache)\w*["']?\s*` +
+		`(?::=|=>|[:=]|\()\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
 	returns = regexp.MustCompile(`(?:\breturn\b|=>|->)\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
 	formats = regexp.MustCompile(`%[-+0-9.]*[sdvi]`)
 )
@@ -191,9 +207,11 @@ var inChannels = regexp.MustCompile(`(?i)["']?(?:channels|topics)["']?\s*[:=]\s*
 
 // springCall is a call of Spring's templates, railsCall one of Rails' cache.
 var (
-	springCall  = regexp.MustCompile(`opsFor(Hash|Set|ZSet|List|Value|Geo|Stream|HyperLogLog)\(\)\s*\.\w+\(\s*(?:[A-Za-z_.]+\()?$`)
-	springTypes = map[string]string{"Hash": "hash", "Set": "set", "ZSet": "zset", "List": "list", "Value": "string", "Geo": "zset", "Stream": "stream", "HyperLogLog": "string"}
-	railsCall   = regexp.MustCompile(`Rails\.cache\.(?:write|read|fetch|exist\?)\(?\s*$`)
+	springCall = regexp.MustCompile(`opsFor(Hash|Set|ZSet|List|Value|Geo|Stream|HyperLogLog)\(\)` +
+		`\s*\.\w+\(\s*(?:[A-Za-z_.]+\()?$`)
+	springTypes = map[string]string{"Hash": "hash", "Set": "set", "ZSet": "zset", "List": "list", "Value": "string",
+		"Geo": "zset", "Stream": "stream", "HyperLogLog": "string"}
+	railsCall = regexp.MustCompile(`Rails\.cache\.(?:write|read|fetch|exist\?)\(?\s*$`)
 )
 
 // remark is the comment behind the code of a line.
@@ -384,7 +402,8 @@ func literalAfter(rest string) []string {
 // strftime are the layouts of days that Python's formats have.
 var (
 	strftime  = regexp.MustCompile(`\{([^{}:%!]+)(?:![rsa])?:(%[^{}]*)\}`)
-	strftimes = map[string]string{"%Y-%m-%d": "{YYYY-MM-DD}", "%Y%m%d": "{YYYYMMDD}", "%Y-%m": "{YYYY-MM}", "%Y%m": "{YYYYMM}", "%Y": "{YYYY}", "%F": "{YYYY-MM-DD}"}
+	strftimes = map[string]string{"%Y-%m-%d": "{YYYY-MM-DD}", "%Y%m%d": "{YYYYMMDD}",
+		"%Y-%m": "{YYYY-MM}", "%Y%m": "{YYYYMM}", "%Y": "{YYYY}", "%F": "{YYYY-MM-DD}"}
 )
 
 // strftimed is a string whose days are placeholders: {date:%Y-%m-%d}.

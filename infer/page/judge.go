@@ -56,13 +56,17 @@ func (s *shape) root() string {
 
 // rooted: it begins with a word of two letters or more.
 func (s *shape) rooted() bool {
-	return len(s.parts) > 0 && !s.parts[0][0].hole && rootForm.MatchString(s.parts[0][0].lit) && len(strings.TrimLeft(s.parts[0][0].lit, "{")) > 1
+	return len(s.parts) > 0 && !s.parts[0][0].hole && rootForm.MatchString(s.parts[0][0].lit) &&
+		len(strings.TrimLeft(s.parts[0][0].lit, "{")) > 1
 }
 
 // says reports whether one of the words is a segment, or in one.
 func (s *shape) says(words map[string]bool) bool {
 	for _, p := range s.parts {
-		for _, w := range strings.FieldsFunc(strings.ToLower(p.text()), func(r rune) bool { return r == '_' || r == '-' || r == '.' || r == '{' || r == '}' }) {
+		for _, w := range strings.FieldsFunc(strings.ToLower(p.text()), func(r rune) bool {
+			return r == '_' || r == '-' ||
+				r == '.' || r == '{' || r == '}'
+		}) {
 			if words[w] {
 				return true
 			}
@@ -104,7 +108,8 @@ var wordOnly = regexp.MustCompile(`^[a-z_]{4,}$`)
 func (s *shape) notAKey() bool {
 	root := strings.ToLower(s.root())
 	switch {
-	case strings.Contains(s.raw, "://"), strings.HasPrefix(s.raw, "-"), strings.HasPrefix(s.raw, "/"), strings.HasPrefix(s.raw, "."), strings.HasPrefix(s.raw, "@"):
+	case strings.Contains(s.raw, "://"), strings.HasPrefix(s.raw, "-"), strings.HasPrefix(s.raw, "/"),
+		strings.HasPrefix(s.raw, "."), strings.HasPrefix(s.raw, "@"):
 		return true
 	case len(s.parts) == 2 && schemes[root] && !(netWords[root] && s.parts[1].isWord()):
 		return true
@@ -113,7 +118,8 @@ func (s *shape) notAKey() bool {
 	}
 	if len(s.parts) == 2 && s.sep == ":" {
 		last := s.parts[1]
-		if versionForm.MatchString(s.parts[1].raw()) || portForm.MatchString(s.parts[1].raw()) && hostForm.MatchString(s.parts[0].text()) || fileForm.MatchString(s.parts[0].text()) {
+		if versionForm.MatchString(s.parts[1].raw()) || portForm.MatchString(s.parts[1].raw()) &&
+			hostForm.MatchString(s.parts[0].text()) || fileForm.MatchString(s.parts[0].text()) {
 			return true
 		}
 		if last.isHole() && portNames[strings.ToLower(last[0].name)] {
@@ -124,7 +130,9 @@ func (s *shape) notAKey() bool {
 }
 
 // portRoots end the names of what listens at a port.
-var portRoots = regexp.MustCompile(`(?i)(gateway|exporter|sentinel|broker|proxy|server|service|host|redis|valkey|rabbitmq|kafka|zookeeper|nginx|grafana|prometheus|postgres|mysql|mongo|elastic|localhost|api|node|app|web|db)(-?\d+)?$`)
+var portRoots = regexp.MustCompile(`(?i)(gateway|exporter|sentinel|broker|proxy|server|service|host|redis|valkey` +
+	`|rabbitmq|kafka|zookeeper|nginx|grafana|prometheus|postgres|mysql|mongo|elastic|localhost|api|node|app|web` +
+	`|db)(-?\d+)?$`)
 
 // isPort: a host and a port.
 func (s *shape) isPort() bool {
@@ -151,8 +159,10 @@ func (p part) raw() string { return p.text() }
 var (
 	versionForm = regexp.MustCompile(`^v?\d+(\.\d+)+|^(latest|alpine|stable|edge|slim)`)
 	portForm    = regexp.MustCompile(`^\d{2,5}$`)
-	hostForm    = regexp.MustCompile(`^(localhost|[a-z0-9-]+(\.[a-z0-9-]+)+|redis|valkey|host|server|sentinel|redis-\w+|[a-z]+-\d+)$`)
-	fileForm    = regexp.MustCompile(`(?i)\.(go|js|ts|tsx|py|rb|java|kt|rs|md|ya?ml|json|toml|ini|conf|lua|sql|sh|txt|html|css|rdb|aof|xml|php|cs|log)$`)
+	hostForm    = regexp.MustCompile(`^(localhost|[a-z0-9-]+(\.[a-z0-9-]+)+|redis|valkey|host|server|sentinel` +
+		`|redis-\w+|[a-z]+-\d+)$`)
+	fileForm = regexp.MustCompile(`(?i)\.(go|js|ts|tsx|py|rb|java|kt|rs|md|ya?ml|json|toml|ini|conf|lua|sql|sh|txt` +
+		`|html|css|rdb|aof|xml|php|cs|log)$`)
 )
 
 // signature is equal for two ways of writing one key.

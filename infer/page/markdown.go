@@ -57,7 +57,8 @@ func blocks(text string) []block {
 			for end < len(lines) && !strings.HasPrefix(strings.TrimSpace(lines[end]), m[1]) {
 				end++
 			}
-			out = append(out, block{section: section, line: i + 2, lang: strings.ToLower(m[2]), code: lines[i+1 : min(end, len(lines))]})
+			out = append(out, block{section: section, line: i + 2, lang: strings.ToLower(m[2]), code: lines[i+1 : min(end,
+				len(lines))]})
 			i = end
 			continue
 		}
@@ -80,7 +81,8 @@ func blocks(text string) []block {
 			continue
 		}
 		if strings.HasPrefix(l, "    ") || strings.HasPrefix(l, "\t") { // an indented block, or a nested list
-			if t := strings.TrimSpace(l); t != "" && !strings.HasPrefix(t, "-") && !strings.HasPrefix(t, "*") && !strings.Contains(t, "`") && len(prose.text) == 0 {
+			if t := strings.TrimSpace(l); t != "" && !strings.HasPrefix(t, "-") && !strings.HasPrefix(t, "*") &&
+				!strings.Contains(t, "`") && len(prose.text) == 0 {
 				out = append(out, block{section: section, line: i + 1, code: []string{l}})
 				continue
 			}
@@ -116,7 +118,8 @@ func tableBlock(lines []string, i int) (block, int) {
 		switch {
 		case l == "" && i-last < 2:
 			continue
-		case !strings.Contains(l, "|"), last < i-1 && isTableRow(lines, i) && len(b.rows) > 1 && dashes.MatchString(strings.TrimSpace(lines[min(i+1, len(lines)-1)])):
+		case !strings.Contains(l, "|"), last < i-1 && isTableRow(lines, i) && len(b.rows) > 1 &&
+			dashes.MatchString(strings.TrimSpace(lines[min(i+1, len(lines)-1)])):
 			return b, last // the end, or the head of another table
 		}
 		last = i

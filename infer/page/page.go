@@ -135,7 +135,8 @@ func (c *collector) unread(keys []Key) []Passed {
 	case c.cut > 0:
 		out = append(out, Passed{c.cut, "the rest", fmt.Sprintf("only %d mentions of keys are read", maxCandidates)})
 	case len(c.passed) == maxPassed:
-		out = append(out, Passed{c.passed[maxPassed-1].Line, "the rest", fmt.Sprintf("only %d of what is passed over are listed", maxPassed)})
+		out = append(out, Passed{c.passed[maxPassed-1].Line, "the rest",
+			fmt.Sprintf("only %d of what is passed over are listed", maxPassed)})
 	}
 	return out
 }
@@ -469,5 +470,6 @@ func (g *merged) key() (Key, bool) {
 	if typ == "channel" || g.doubt() != "" {
 		ttl = ""
 	}
-	return Key{Pattern: pattern, Types: types, Type: typ, TTL: ttl, Doubt: g.doubt(), Doc: g.doc, Section: g.section, Example: g.example, Line: g.line}, true
+	return Key{Pattern: pattern, Types: types, Type: typ, TTL: ttl, Doubt: g.doubt(), Doc: g.doc, Section: g.section,
+		Example: g.example, Line: g.line}, true
 }

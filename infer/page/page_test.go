@@ -45,12 +45,18 @@ func TestPages(t *testing.T) {
 // Every way to write a placeholder is one.
 func TestPlaceholders(t *testing.T) {
 	for written, want := range map[string]string{
-		"user:{id}:cart": "user:{id}:cart", "user:${id}:cart": "user:{id}:cart", "user:${user.id}:cart": "user:{id}:cart", "user:#{id}:cart": "user:{id}:cart",
-		"user:{{id}}:cart": "user:{id}:cart", "user:<id>:cart": "user:{id}:cart", "user:<user id>:cart": "user:{user_id}:cart", "user:[id]:cart": "user:{id}:cart",
-		"user:%s:cart": "user:{user_id}:cart", "user:%d:cart": "user:{user_id}:cart", "user:$id:cart": "user:{id}:cart", "user:1234:cart": "user:{user_id}:cart",
-		"user:USER_ID:cart": "user:{user_id}:cart", "user:7e7590d0-9e23-4763-b774-ee8514e10d0c:cart": "user:{user_id}:cart", "user:xxx:cart": "user:{user_id}:cart",
-		"user:{id:int}:cart": "user:{id}:cart", "users:{}:cart": "users:{user_id}:cart", "report:YYYY-MM-DD": "report:{day}", "report:2026-01-31": "report:{day}",
-		"report:{YYYYMMDD}": "report:{day}", "用户:{编号}:cart": "用户:{id}:cart", "job-{id}": "job-{id}", "catalog/product/{id}": "catalog/product/{id}", "{jobs}:ready": "{jobs}:ready",
+		"user:{id}:cart": "user:{id}:cart", "user:${id}:cart": "user:{id}:cart", "user:${user.id}:cart": "user:{id}:cart",
+		"user:#{id}:cart":  "user:{id}:cart",
+		"user:{{id}}:cart": "user:{id}:cart", "user:<id>:cart": "user:{id}:cart",
+		"user:<user id>:cart": "user:{user_id}:cart", "user:[id]:cart": "user:{id}:cart",
+		"user:%s:cart": "user:{user_id}:cart", "user:%d:cart": "user:{user_id}:cart", "user:$id:cart": "user:{id}:cart",
+		"user:1234:cart":    "user:{user_id}:cart",
+		"user:USER_ID:cart": "user:{user_id}:cart", "user:7e7590d0-9e23-4763-b774-ee8514e10d0c:cart": "user:{user_id}:cart",
+		"user:xxx:cart":      "user:{user_id}:cart",
+		"user:{id:int}:cart": "user:{id}:cart", "users:{}:cart": "users:{user_id}:cart", "report:YYYY-MM-DD": "report:{day}",
+		"report:2026-01-31": "report:{day}",
+		"report:{YYYYMMDD}": "report:{day}", "用户:{编号}:cart": "用户:{id}:cart", "job-{id}": "job-{id}",
+		"catalog/product/{id}": "catalog/product/{id}", "{jobs}:ready": "{jobs}:ready",
 	} {
 		keys := page.Read([]byte("| key | ttl |\n|---|---|\n| `" + written + "` | 1h |\n")).Keys
 		if len(keys) != 1 || keys[0].Pattern != want || keys[0].TTL != "1h" {
@@ -62,9 +68,12 @@ func TestPlaceholders(t *testing.T) {
 // Times as people of several languages write them.
 func TestTTLs(t *testing.T) {
 	for written, want := range map[string]string{
-		"24h": "1d", "1 hour": "1h", "30分": "30m", "7日": "7d", "5분": "5m", "1일": "1d", "3 days": "3d", "3600": "1h", "600秒": "10m", "3초": "3s", "30天": "30d", "2小时": "2h", "10 Minuten": "10m",
-		"1 semaine": "7d", "90 segundos": "90s", "2週間": "14d", "60 * 60 * 24": "1d", "86400 (1 day)": "1d", "15m": "15m", "none": "none", "なし": "none", "없음": "none", "永久": "none", "-": "none", "-1": "none",
-		"never": "none", "keine": "none", "500 ms": "", "soon": "", "1 month": "30d", "1-24 hours": "1d", "なし（手動削除）": "none", "10 min (sliding)": "10m",
+		"24h": "1d", "1 hour": "1h", "30分": "30m", "7日": "7d", "5분": "5m", "1일": "1d", "3 days": "3d", "3600": "1h",
+		"600秒": "10m", "3초": "3s", "30天": "30d", "2小时": "2h", "10 Minuten": "10m",
+		"1 semaine": "7d", "90 segundos": "90s", "2週間": "14d", "60 * 60 * 24": "1d", "86400 (1 day)": "1d", "15m": "15m",
+		"none": "none", "なし": "none", "없음": "none", "永久": "none", "-": "none", "-1": "none",
+		"never": "none", "keine": "none", "500 ms": "", "soon": "", "1 month": "30d", "1-24 hours": "1d", "なし（手動削除）": "none",
+		"10 min (sliding)": "10m",
 	} {
 		keys := page.Read([]byte("| key | TTL |\n|---|---|\n| `user:{id}:x` | " + written + " |\n")).Keys
 		if len(keys) != 1 || keys[0].TTL != want {
@@ -77,7 +86,10 @@ func TestTTLs(t *testing.T) {
 // runs into the test's own limit.
 func TestHostilePages(t *testing.T) {
 	for name, piece := range map[string]string{
-		"braces": "{", "backticks": "`", "bars": "|", "fences": "```\n", "headings": "#", "keys": "`a:{b}:c` ", "colons": "a:", "stars": "*", "rows": "| `k:{a}` | 1h |\n", "tags": "<td>", "quotes": `"a:" + b + `, "dashes": "-|-\n", "tables": "<table", "sentences": "`a:b` x. ", "spans": "`a:b:{c}` list. ", "struck": "~~a:b~~ ", "numerals": "one half an ",
+		"braces": "{", "backticks": "`", "bars": "|", "fences": "```\n", "headings": "#", "keys": "`a:{b}:c` ",
+		"colons": "a:", "stars": "*", "rows": "| `k:{a}` | 1h |\n", "tags": "<td>", "quotes": `"a:" + b + `,
+		"dashes": "-|-\n", "tables": "<table", "sentences": "`a:b` x. ", "spans": "`a:b:{c}` list. ", "struck": "~~a:b~~ ",
+		"numerals":  "one half an ",
 		"different": "",
 	} {
 		text := strings.Repeat(piece, (1<<18)/max(len(piece), 1))
@@ -123,13 +135,17 @@ func FuzzRead(f *testing.F) {
 // What looks like a key and is none is told with its line; an address is not
 // written out, since a password may be in it.
 func TestPassedOver(t *testing.T) {
-	text := "# Keys\n\n- `feed:{user}` list\n- ~~`feed:old:{user}`~~\n- `feed:stories:{user}` (removed in 2.0)\n\nRun `KEYS feed:*`; see `feed:tmp:*` at `redis://bob:secret@db:6379/0`, `exporter:9121`.\n\n## Proposed\n\n- `reel:{user}`\n"
+	text := "# Keys\n\n- `feed:{user}` list\n- ~~`feed:old:{user}`~~\n- `feed:stories:{user}` (removed in 2.0)\n\nRun " +
+		"`KEYS feed:*`; see `feed:tmp:*` at `redis://bob:secret@db:6379/0`, `exporter:9121`.\n\n## Proposed\n\n- " +
+		"`reel:{user}`\n"
 	read := page.Read([]byte(text))
 	var got strings.Builder
 	for _, p := range read.Passed {
 		fmt.Fprintf(&got, "%d %s: %s\n", p.Line, p.Text, p.Why)
 	}
-	want := "4 ~~`feed:old:{user}`~~: it is struck out\n5 - `feed:stories:{user}` (removed in 2.0): the line says removed\n7 exporter:9121: it is a host and a port\n7 feed:tmp:*: it is a glob\n7 redis://…: it is an address, a version or a file\n9 Proposed: the section says Proposed\n"
+	want := "4 ~~`feed:old:{user}`~~: it is struck out\n5 - `feed:stories:{user}` (removed in 2.0): the line says " +
+		"removed\n7 exporter:9121: it is a host and a port\n7 feed:tmp:*: it is a glob\n7 redis://…: it is an address, a " +
+		"version or a file\n9 Proposed: the section says Proposed\n"
 	if d := gocmp.Diff(want, got.String()); d != "" || len(read.Keys) != 1 {
 		t.Errorf("%v: want - got +\n%s", read.Keys, d)
 	}
@@ -138,7 +154,8 @@ func TestPassedOver(t *testing.T) {
 // TTLs that contradict each other are none, and the lines of both are told.
 func TestContradiction(t *testing.T) {
 	read := page.Read([]byte("`rank:{day}:x` has a TTL of 1 hour.\n\nLater: `rank:{day}:x` has a TTL of 2 hours.\n"))
-	if len(read.Keys) != 1 || read.Keys[0].TTL != "" || read.Keys[0].Doubt != "the page gives several TTLs: 1h (line 1), 2h (line 3)" {
+	if len(read.Keys) != 1 || read.Keys[0].TTL != "" ||
+		read.Keys[0].Doubt != "the page gives several TTLs: 1h (line 1), 2h (line 3)" {
 		t.Errorf("%+v", read.Keys)
 	}
 }
@@ -146,8 +163,10 @@ func TestContradiction(t *testing.T) {
 // Numbers in words are numbers where a unit of time follows.
 func TestSpoken(t *testing.T) {
 	for written, want := range map[string]string{
-		"half an hour": "30m", "two weeks": "14d", "an hour": "1h", "a day": "1d", "thirty seconds": "30s", "one and a half hours": "90m", "anderthalb Stunden": "90m", "eine Woche": "7d", "eine halbe Stunde": "30m",
-		"dos horas": "2h", "media hora": "30m", "una semana": "7d", "quince minutos": "15m", "deux jours": "2d", "하루": "1d", "한 시간": "1h", "일주일": "7d", "두 시간": "2h", "三十分钟": "30m", "半小时": "30m", "一周": "7d", "十五天": "15d",
+		"half an hour": "30m", "two weeks": "14d", "an hour": "1h", "a day": "1d", "thirty seconds": "30s",
+		"one and a half hours": "90m", "anderthalb Stunden": "90m", "eine Woche": "7d", "eine halbe Stunde": "30m",
+		"dos horas": "2h", "media hora": "30m", "una semana": "7d", "quince minutos": "15m", "deux jours": "2d", "하루": "1d",
+		"한 시간": "1h", "일주일": "7d", "두 시간": "2h", "三十分钟": "30m", "半小时": "30m", "一周": "7d", "十五天": "15d",
 		"两小时": "2h", "一日": "1d", "三か月": "90d", "二週間": "14d", "a moment": "", "one of the above": "", "an item a day": "1d",
 	} {
 		keys := page.Read([]byte("| key | TTL |\n|---|---|\n| `user:{id}:x` | " + written + " |\n")).Keys

@@ -2,15 +2,16 @@ package page
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // Labels of lines that go on about the key named just before.
 var (
-	typeLabel = regexp.MustCompile(`(?i)^\W*(?:data ?|redis ?)?(?:type|structure|型|データ構造|타입|자료구조|类型|数据结构|typ|tipo)\W*[:：=]\s*(.+)$`)
-	ttlLabel  = regexp.MustCompile(`(?i)^\W*(?:ttl|超时|timeout|有效期|유효 ?시간|gültigkeit|expiración|lifetime|expir\w*|有効期限|만료 ?(?:시간)?|过期时间|过期|ablauf|lebensdauer|caducidad|durée)\W*[:：=]\s*(.+)$`)
+	typeLabel = regexp.MustCompile(`(?i)^\W*(?:data ?|redis ?)?(?:type|structure|型|データ構造|타입|자료구조|类型|数据结构|typ` +
+		`|tipo)\W*[:：=]\s*(.+)$`)
+	ttlLabel = regexp.MustCompile(`(?i)^\W*(?:ttl|超时|timeout|有效期|유효 ?시간|gültigkeit|expiración|lifetime|expir\w*|有効期限` +
+		`|만료 ?(?:시간)?|过期时间|过期|ablauf|lebensdauer|caducidad|durée)\W*[:：=]\s*(.+)$`)
 )
 
 // attributeLines is how many lines behind a key its labels may stand.
@@ -36,7 +37,8 @@ func (c *collector) attribute(l string, line int) bool {
 }
 
 // keyLabel is a line that names a key: Key: t:{tenantId}:config.
-var keyLabel = regexp.MustCompile("(?i)^\\W*(?:redis[ -]?)?(?:key|キー|키|键|鍵|schlüssel|clave|clé)(?: ?(?:format|pattern|name|形式|패턴))?[*_]*\\s*[:：]\\s*[*_]*\\s*[`\"']?([^`\"'\\s]+)[`\"']?\\s*$")
+var keyLabel = regexp.MustCompile(`(?i)^\W*(?:redis[ -]?)?(?:key|キー|키|键|鍵|schlüssel|clave|clé)` +
+	`(?: ?(?:format|pattern|name|形式|패턴))?[*_]*\s*[:：]\s*[*_]*\s*["'\x60]?([^"'\x60\s]+)["'\x60]?\s*$`)
 
 // labelled reads a line that names a key.
 func (c *collector) labelled(l string, line int, section string) bool {
@@ -207,7 +209,8 @@ func keysIn(rows []row, i int) int {
 			list[0] = whole
 		}
 		s, ok := parse(list[0])
-		if ok && s.hasWord() && !s.notAKey() && !s.meta() && (s.colons() > 0 || s.holes() > 0 && strings.ContainsAny(s.raw, "_-/.")) && !strings.Contains(list[0], "://") {
+		if ok && s.hasWord() && !s.notAKey() && !s.meta() && (s.colons() > 0 || s.holes() > 0 && strings.ContainsAny(s.raw,
+			"_-/.")) && !strings.Contains(list[0], "://") {
 			n++
 		}
 	}
@@ -307,7 +310,8 @@ func (c *collector) prose(b block) {
 		if m := listItem.FindStringSubmatch(l); m != nil {
 			if s, ok := parse(m[1]); ok && (s.colons() > 0 && s.rooted() || s.holes() > 0 && s.rooted()) && !s.glob {
 				doc := strings.TrimLeft(plainText(m[2]), "-–—:→> ")
-				c.add(m[1], candidate{place: inListing, line: line, section: b.section, doc: doc, typ: typeIn(codeSpan.ReplaceAllString(m[2], "")), ttl: ttlOfRemark(doc)})
+				c.add(m[1], candidate{place: inListing, line: line, section: b.section, doc: doc,
+					typ: typeIn(codeSpan.ReplaceAllString(m[2], "")), ttl: ttlOfRemark(doc)})
 				l = m[2]
 			}
 		} else {
@@ -380,114 +384,4 @@ func (c *collector) sentence(l string, line int, section string) {
 		at.doc = strings.Trim(plainText(bullet.ReplaceAllString(about, "")), "-–—:→> ")
 	}
 	c.add(s, at)
-}
-
-// isLog: what is written to a log or thrown is no key, even if it begins like one.
-var isLog = regexp.MustCompile(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|console|print(f|ln)?|panic|error|errorf|warn|debug|info|assert\w*|describe|it|test)\s*[.(]|System\.out|\bimport\b|\brequire\(|\bfrom\s+['"]|^\s*(FROM|image:|RUN|COPY|ENV|EXPOSE)\b|ports:`)
-
-// codeBlock reads a code block: keys with comments, Redis commands, or a program.
-func (c *collector) codeBlock(b block) {
-	c.constants(b)
-	pending := "" // a comment above
-	for i, l := range b.code {
-		line := b.line + i
-		if c.cut > 0 {
-			return
-		}
-		t := strings.TrimSpace(l)
-		at := candidate{line: line, section: b.section, doc: pending}
-		if c.attribute(t, line) || c.labelled(t, line, b.section) {
-			continue
-		}
-		if isComment(t) {
-			pending = strings.TrimLeft(t, "#/-*; ")
-			c.comment(t, at)
-			continue
-		}
-		if name, args := anyCommand(t, b.lang); name != "" {
-			c.command(name, args, at)
-			c.reply(name, b.code[i+1:])
-			continue
-		}
-		if t == "" {
-			pending = ""
-			continue
-		}
-		if key, rest, ok := listed(t); ok && !isProgram(b.lang) {
-			at.place, at.doc = inListing, orElse(plainText(strings.TrimLeft(rest, "#/-–—>→:|;*= (")), pending)
-			at.doc = strings.TrimSuffix(at.doc, ")")
-			at.typ, at.ttl = typeIn(rest), ttlOfRemark(rest)
-			c.add(key, at)
-			continue
-		}
-		if isLog.MatchString(t) {
-			continue
-		}
-		c.program(l, at)
-	}
-}
-
-func orElse(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-// isProgram: languages whose lines are not lists of keys.
-func isProgram(lang string) bool {
-	return slices.Contains([]string{"js", "javascript", "ts", "typescript", "python", "py", "java", "kotlin", "go", "golang", "ruby", "rb", "php", "csharp", "cs", "c#", "rust", "lua", "jsx", "tsx", "scala", "yaml", "yml", "json", "toml", "dockerfile", "css", "html", "sql", "xml", "properties", "ini", "nginx"}, lang)
-}
-
-func isComment(t string) bool {
-	return strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "#{") || strings.HasPrefix(t, "//") || strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "* ")
-}
-
-var inComment = regexp.MustCompile("(?:=>|→|->|e\\.g\\.|例[:：]?|예[:：]?|example:?)\\s*[\"'`]?([^\\s\"'`,]+)")
-
-// comment reads a key that a comment gives as the result: // => 'cache:product:1'.
-func (c *collector) comment(t string, at candidate) {
-	at.doc = ""
-	for _, m := range inComment.FindAllStringSubmatch(t, -1) {
-		c.add(m[1], at)
-	}
-}
-
-var treeMarks = strings.NewReplacer("├──", "", "└──", "", "│", "", "├─", "", "└─", "")
-
-// listed is a line that begins with a key and goes on with a comment, or ends.
-func listed(t string) (key, rest string, ok bool) {
-	t = strings.TrimSpace(treeMarks.Replace(t))
-	t = strings.TrimLeft(t, "-*+• ")
-	t = strings.Trim(t, "\"'")
-	end := 0
-	depth := 0
-	for end < len(t) {
-		switch t[end] {
-		case '{', '<':
-			depth++
-		case '}', '>':
-			depth--
-		case ' ', '\t', '"', '\'', '`', ',':
-			if depth <= 0 {
-				key, rest = t[:end], strings.TrimSpace(t[end:])
-				rest = strings.TrimLeft(rest, "\"',`")
-				return strings.TrimSuffix(key, ":"), rest, keyLine(key, rest)
-			}
-		}
-		end++
-	}
-	return t, "", keyLine(t, "")
-}
-
-// keyLine: a key alone, or with what a comment or a description begins with.
-func keyLine(key, rest string) bool {
-	s, ok := parse(strings.TrimSuffix(key, ":"))
-	if !ok || s.colons() == 0 || !s.rooted() || s.notAKey() {
-		return false
-	}
-	rest = strings.TrimSpace(rest)
-	return rest == "" || strings.HasPrefix(rest, "#") || strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "--") || strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "→") ||
-		strings.HasPrefix(rest, "=>") || strings.HasPrefix(rest, "->") || strings.HasPrefix(rest, "–") || strings.HasPrefix(rest, "—") || strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, ";") || strings.HasPrefix(rest, "|") ||
-		strings.HasPrefix(rest, ":") || typeIn(rest) != "" || strings.HasPrefix(rest, "=")
 }

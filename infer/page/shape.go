@@ -56,8 +56,9 @@ var holeForms = []*regexp.Regexp{
 
 // dateForms are placeholders that say how a date is written.
 var dateForms = map[string]string{
-	"yyyy-mm-dd": "date", "yyyymmdd": "date YYYYMMDD", "yyyy-mm": "date YYYY-MM", "yyyymm": "date YYYYMM", "yyyy-mm-dd-hh": "date YYYY-MM-DD-HH",
-	"yyyymmddhh": "date YYYYMMDDHH", "yyyy": "date YYYY",
+	"yyyy-mm-dd": "date", "yyyymmdd": "date YYYYMMDD", "yyyy-mm": "date YYYY-MM", "yyyymm": "date YYYYMM",
+	"yyyy-mm-dd-hh": "date YYYY-MM-DD-HH",
+	"yyyymmddhh":    "date YYYYMMDDHH", "yyyy": "date YYYY",
 }
 
 // values are words that are examples and not names.
@@ -113,7 +114,8 @@ scan:
 				continue
 			}
 			name := m[1]
-			if strings.HasPrefix(m[0], "{") && !strings.HasPrefix(m[0], "{{") && strings.ContainsRune(name, ':') && !isFormat(name) {
+			if strings.HasPrefix(m[0], "{") && !strings.HasPrefix(m[0], "{{") && strings.ContainsRune(name, ':') &&
+				!isFormat(name) {
 				continue // a hash tag
 			}
 			p := piece{hole: true, name: holeName(name), typ: dateForms[strings.ToLower(name)]}
@@ -149,7 +151,8 @@ var formatForm = regexp.MustCompile(`^(int|str|string|uuid|\d*[ds]|[.\d]*f)$`)
 var identifier = regexp.MustCompile(`[\p{L}_][\p{L}\p{N}_]*`)
 
 // conversion is a call that only changes the form of what it is given.
-var conversion = regexp.MustCompile(`^(?:str|string|String|int|Number|repr|Long\.toString|Integer\.toString|String\.valueOf|strconv\.Itoa|fmt\.Sprint|encodeURIComponent|quote)\(([^()]+)\)?`)
+var conversion = regexp.MustCompile(`^(?:str|string|String|int|Number|repr|Long\.toString|Integer\.toString|` +
+	`String\.valueOf|strconv\.Itoa|fmt\.Sprint|encodeURIComponent|quote)\(([^()]+)\)?`)
 
 // holeName is the name in an expression: the last part of item.contextId ||
 // 'global', what is asked of user.getId().

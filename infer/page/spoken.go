@@ -55,8 +55,10 @@ var spelled = []struct {
 	form *regexp.Regexp
 	time string
 }{
-	{regexp.MustCompile(`일주일`), "7일 "}, {regexp.MustCompile(`하루`), "1일 "}, {regexp.MustCompile(`이틀`), "2일 "}, {regexp.MustCompile(`사흘`), "3일 "}, {regexp.MustCompile(`보름`), "15일 "},
-	{regexp.MustCompile(`半\s*(?:个|個)?\s*(?:小时|小時|時間)`), "30 分钟 "}, {regexp.MustCompile(`半日|半天`), "12 小时 "}, {regexp.MustCompile(`半年`), "182 天 "}, {regexp.MustCompile(`半(?:个)?月`), "15 天 "},
+	{regexp.MustCompile(`일주일`), "7일 "}, {regexp.MustCompile(`하루`), "1일 "}, {regexp.MustCompile(`이틀`), "2일 "},
+	{regexp.MustCompile(`사흘`), "3일 "}, {regexp.MustCompile(`보름`), "15일 "},
+	{regexp.MustCompile(`半\s*(?:个|個)?\s*(?:小时|小時|時間)`), "30 分钟 "}, {regexp.MustCompile(`半日|半天`), "12 小时 "},
+	{regexp.MustCompile(`半年`), "182 天 "}, {regexp.MustCompile(`半(?:个)?月`), "15 天 "},
 	{regexp.MustCompile(`(?i)\ba fortnight\b`), "14 days"},
 }
 

@@ -27,15 +27,23 @@ var units = []struct {
 var (
 	durations = func() (out []*regexp.Regexp) {
 		for _, u := range units {
-			out = append(out, regexp.MustCompile(`(?i)(\d+(?:[.,]\d+)?)\s*-?\s*(?:`+u.words+`)(?:[^\p{L}\p{N}]|$|[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}])`))
+			out = append(out, regexp.MustCompile(`(?i)(\d+(?:[.,]\d+)?)\s*-?\s*(?:`+u.words+`)(?:[^\p{L}\p{N}]|$`+
+				`|[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}])`))
 		}
 		return out
 	}()
-	product   = regexp.MustCompile(`^\d+(?:\s*\*\s*\d+)+$`)
-	number    = regexp.MustCompile(`^[\d_,]+$`)
-	endless   = regexp.MustCompile(`(?i)^\s*(?:none|no|n/?a|never|permanent(?:ly)?|persistent|no (?:ttl|expiry|expiration|expire)|not set|unlimited|forever|infinite|indefinite(?:ly)?|infinit[oa]|ilimitad[oa]|∞|持久|永续|-1|[-–—]+|なし|無し|無期限|永続|永久|恒久|無制限|없음|영구|무기한|만료 ?없음|无|無|不过期|永不过期|永久有效|keine?r?|unbegrenzt|nie|aucune?|jamais|illimité|ninguno|nunca|sin (?:ttl|expiración|caducidad))\b?`)
-	endlessIn = regexp.MustCompile(`(?i)(?:no|without(?: a)?|never) (?:ttl|expir\w*)|(?:does not|doesn't|not) expire|never deleted|ttl\s*[:=]?\s*(?:none|なし|없음|无|-1)|永続|無期限|持久|永久|만료 ?없음|영구|不过期|永不过期|ttlなし|ohne (?:ttl|ablauf)|läuft nie ab|unbegrenzt gültig|sin (?:ttl|caducidad)|sans (?:ttl|expiration)`)
-	aboutTime = regexp.MustCompile(`(?i)\bttl\b|expir|\bex\b|lifetime|lives? for|retention|kept for|\bfor \d|\bafter \d|有効期限|期限|保持|保存期間|失効|自動削除|만료|유지|유효|过期|過期|有效期|保留|失效|ablauf|läuft|verfällt|gültig|lebensdauer|expira|caduca|vida|durée|expire|失効|자동 ?삭제|verfällt|caducan|vence|durante|während|pendant`)
+	product = regexp.MustCompile(`^\d+(?:\s*\*\s*\d+)+$`)
+	number  = regexp.MustCompile(`^[\d_,]+$`)
+	endless = regexp.MustCompile(`(?i)^\s*(?:none|no|n/?a|never|permanent(?:ly)?|persistent|no (?:ttl|expiry` +
+		`|expiration|expire)|not set|unlimited|forever|infinite|indefinite(?:ly)?|infinit[oa]|ilimitad[oa]|∞|持久|永续|-1` +
+		`|[-–—]+|なし|無し|無期限|永続|永久|恒久|無制限|없음|영구|무기한|만료 ?없음|无|無|不过期|永不过期|永久有效|keine?r?|unbegrenzt|nie|aucune?|jamais` +
+		`|illimité|ninguno|nunca|sin (?:ttl|expiración|caducidad))\b?`)
+	endlessIn = regexp.MustCompile(`(?i)(?:no|without(?: a)?|never) (?:ttl|expir\w*)|(?:does not|doesn't|not) expire` +
+		`|never deleted|ttl\s*[:=]?\s*(?:none|なし|없음|无|-1)|永続|無期限|持久|永久|만료 ?없음|영구|不过期|永不过期|ttlなし|ohne (?:ttl|ablauf)` +
+		`|läuft nie ab|unbegrenzt gültig|sin (?:ttl|caducidad)|sans (?:ttl|expiration)`)
+	aboutTime = regexp.MustCompile(`(?i)\bttl\b|expir|\bex\b|lifetime|lives? for|retention|kept for|\bfor \d` +
+		`|\bafter \d|有効期限|期限|保持|保存期間|失効|自動削除|만료|유지|유효|过期|過期|有效期|保留|失效|ablauf|läuft|verfällt|gültig|lebensdauer|expira` +
+		`|caduca|vida|durée|expire|失効|자동 ?삭제|verfällt|caducan|vence|durante|während|pendant`)
 )
 
 // someTime: a number that may be a time, whatever stands before it.
@@ -45,7 +53,8 @@ var someTime = regexp.MustCompile(`\d{2,}|\d\s*\p{L}`)
 // the text must speak of expiry, or be a comment that is nothing but a time.
 func ttlIn(text string, column, milliseconds bool) string {
 	text = plainText(text)
-	if column && endless.MatchString(text) && !someTime.MatchString(strings.TrimPrefix(strings.TrimSpace(inDigits(text)), "-1")) {
+	if column && endless.MatchString(text) && !someTime.MatchString(strings.TrimPrefix(strings.TrimSpace(inDigits(text)),
+		"-1")) {
 		return "none"
 	}
 	if !column {
@@ -65,7 +74,10 @@ func ttlIn(text string, column, milliseconds bool) string {
 	if t := duration(text); t != "" {
 		return t
 	}
-	first := strings.TrimSpace(strings.FieldsFunc(text+" ", func(r rune) bool { return r == '(' || r == '（' || r == ';' })[0])
+	first := strings.TrimSpace(strings.FieldsFunc(text+" ", func(r rune) bool {
+		return r == '(' || r == '（' ||
+			r == ';'
+	})[0])
 	per := int64(1)
 	if milliseconds {
 		per = 1000
@@ -136,14 +148,18 @@ func write(d time.Duration) string {
 }
 
 var (
-	goTime    = regexp.MustCompile(`(\d+)\s*\*\s*time\.(Second|Minute|Hour)|time\.(Second|Minute|Hour)(?:\s*\*\s*(\d+))?`)
-	javaTime  = regexp.MustCompile(`Duration\.of(Seconds|Minutes|Hours|Days)\(\s*(\d+)|(\d+),\s*TimeUnit\.(SECONDS|MINUTES|HOURS|DAYS)|timedelta\(\s*(seconds|minutes|hours|days)\s*=\s*(\d+)|(\d+)\.(second|minute|hour|day|week)s?\b`)
+	goTime   = regexp.MustCompile(`(\d+)\s*\*\s*time\.(Second|Minute|Hour)|time\.(Second|Minute|Hour)(?:\s*\*\s*(\d+))?`)
+	javaTime = regexp.MustCompile(`Duration\.of(Seconds|Minutes|Hours|Days)\(\s*(\d+)|(\d+),\s*TimeUnit\.(SECONDS` +
+		`|MINUTES|HOURS|DAYS)|timedelta\(\s*(seconds|minutes|hours|days)\s*=\s*(\d+)|(\d+)\.(second|minute|hour|day` +
+		`|week)s?\b`)
 	railsTime = regexp.MustCompile(`expires_in:\s*(\d[\d_]*)\s*(?:[,)]|$)`)
-	exOption  = regexp.MustCompile(`(?i)['"]?\b(EX|PX)['"]?\s*[:=,]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)|(?:ttl|expire|ex|timeout)\w*\s*[=:]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)`)
-	firstArg  = regexp.MustCompile(`^\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
+	exOption  = regexp.MustCompile(`(?i)['"]?\b(EX|PX)['"]?\s*[:=,]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)|(?:ttl|expire|ex` +
+		`|timeout)\w*\s*[=:]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)`)
+	firstArg = regexp.MustCompile(`^\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
 )
 
-var goUnits = map[string]time.Duration{"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour}
+var goUnits = map[string]time.Duration{"second": time.Second, "minute": time.Minute, "hour": time.Hour,
+	"day": 24 * time.Hour, "week": 7 * 24 * time.Hour}
 
 // ttlInCall is the TTL among the arguments behind a key.
 func ttlInCall(verb, rest string) string {

@@ -29,7 +29,8 @@ func (s *score) add(o score) {
 }
 
 func (s score) String() string {
-	return fmt.Sprintf("patterns %d of %d (%d invented), types %d of %d, TTLs %d of %d (%d wrong)", s.found, s.patterns, s.invented, s.rightTypes, s.types, s.rightTTLs, s.ttls, s.wrongTTLs)
+	return fmt.Sprintf("patterns %d of %d (%d invented), types %d of %d, TTLs %d of %d (%d wrong)", s.found, s.patterns,
+		s.invented, s.rightTypes, s.types, s.rightTTLs, s.ttls, s.wrongTTLs)
 }
 
 var placeholder = regexp.MustCompile(`\{[^{}#]*\}`)
@@ -58,7 +59,9 @@ func TestWiki(t *testing.T) {
 	for name, s := range groups {
 		t.Logf("%s: %s", name, s)
 	}
-	if float64(all.found) < rightPatterns*float64(all.patterns) || float64(all.invented) > invented*float64(all.patterns) || float64(all.rightTTLs) < rightTTLs*float64(all.ttls) || all.wrongTTLs > 0 {
+	if float64(all.found) < rightPatterns*float64(all.patterns) ||
+		float64(all.invented) > invented*float64(all.patterns) || float64(all.rightTTLs) < rightTTLs*float64(all.ttls) ||
+		all.wrongTTLs > 0 {
 		t.Errorf("%s", all)
 	}
 }

@@ -58,7 +58,8 @@ var Products = sync.OnceValue(func() []Product {
 	return list
 })
 
-var kinds = map[string]source.Kind{"string": source.String, "hash": source.Hash, "list": source.List, "set": source.Set, "zset": source.ZSet, "stream": source.Stream}
+var kinds = map[string]source.Kind{"string": source.String, "hash": source.Hash, "list": source.List, "set": source.Set,
+	"zset": source.ZSet, "stream": source.Stream}
 
 // parse reads the table.
 func parse(text string) ([]Product, error) {

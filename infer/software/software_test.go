@@ -36,7 +36,8 @@ func TestTable(t *testing.T) {
 }
 
 func TestFaultyTables(t *testing.T) {
-	for _, text := range []string{"name", "  keys a:*", "a  https://x\n  sign a:*", "a  https://x\n  sign a:* tree", "a  https://x\n  sign a:* hash with b", "a  https://x\n  mark b", "a  https://x\n  need x"} {
+	for _, text := range []string{"name", "  keys a:*", "a  https://x\n  sign a:*", "a  https://x\n  sign a:* tree",
+		"a  https://x\n  sign a:* hash with b", "a  https://x\n  mark b", "a  https://x\n  need x"} {
 		if _, err := parse(text); err == nil {
 			t.Errorf("%q is taken", text)
 		}
@@ -49,10 +50,11 @@ func observed(key string, kind source.Kind, fields ...string) Observation {
 
 func TestFound(t *testing.T) {
 	for name, seen := range map[string][]Observation{
-		"asynq":         {observed("asynq:queues", source.Set)},
-		"Bull, BullMQ":  {observed("bull:mail:meta", source.Hash)},
-		"Sidekiq":       {observed("queues", source.Set), observed("stat:processed", source.String)},
-		"Celery":        {observed("celery-task-meta-00095606-2611-4eaa-a77a-169d71ed6a09", source.String, "status", "task_id")},
+		"asynq":        {observed("asynq:queues", source.Set)},
+		"Bull, BullMQ": {observed("bull:mail:meta", source.Hash)},
+		"Sidekiq":      {observed("queues", source.Set), observed("stat:processed", source.String)},
+		"Celery": {observed("celery-task-meta-00095606-2611-4eaa-a77a-169d71ed6a09", source.String, "status",
+			"task_id")},
 		"connect-redis": {observed("sess:abc", source.String, "cookie")},
 		"Resque":        {observed("resque:workers", source.Set)},
 		"Django cache":  {observed(":1:views.decorators", source.String)},
@@ -67,9 +69,12 @@ func TestFound(t *testing.T) {
 // What an application may well use itself is not taken for somebody else's.
 func TestNotFound(t *testing.T) {
 	seen := []Observation{
-		observed("sess:abc", source.String, "user"), observed("session:abc", source.String, "cookie"), observed("queue:default", source.List), observed("queue:mail", source.List),
-		observed("cache:x", source.String), observed("stat:views", source.String), observed("user:1", source.Hash, "name"), observed("lock:a", source.String), observed("q:jobs", source.List),
-		observed("bull:1", source.Hash, "horns"), observed("access:1", source.String), observed("retry", source.ZSet), observed("feed:home:1", source.ZSet), observed("rl:1", source.String),
+		observed("sess:abc", source.String, "user"), observed("session:abc", source.String, "cookie"),
+		observed("queue:default", source.List), observed("queue:mail", source.List),
+		observed("cache:x", source.String), observed("stat:views", source.String), observed("user:1", source.Hash, "name"),
+		observed("lock:a", source.String), observed("q:jobs", source.List),
+		observed("bull:1", source.Hash, "horns"), observed("access:1", source.String), observed("retry", source.ZSet),
+		observed("feed:home:1", source.ZSet), observed("rl:1", source.String),
 	}
 	if got := Found(seen); len(got) > 0 {
 		t.Errorf("%+v", got)

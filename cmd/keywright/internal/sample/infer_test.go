@@ -77,7 +77,8 @@ func drafted(t *testing.T, keys []sample.Key) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, _, err := in.Run(context.Background(), rdb.New(bytes.NewReader(p), rdb.Options{OnlyDB: -1}), source.Request{Bytes: true})
+	d, _, err := in.Run(context.Background(), rdb.New(bytes.NewReader(p), rdb.Options{OnlyDB: -1}),
+		source.Request{Bytes: true})
 	if err != nil {
 		t.Fatal(err)
 	}

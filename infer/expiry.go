@@ -1,0 +1,94 @@
+package infer
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// steps are the TTLs that people write, in seconds: also those that are no round
+// number of a larger unit.
+var steps = []int64{
+	1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 600, 900, 1200, 1800, 2700,
+	hour, 3 * hour / 2, 2 * hour, 3 * hour, 4 * hour, 6 * hour, 8 * hour, 12 * hour, 18 * hour,
+	day24, 3 * day24 / 2, 2 * day24, 3 * day24, 4 * day24, 5 * day24, 7 * day24, 10 * day24, 14 * day24, 15 * day24,
+	21 * day24,
+	28 * day24, 30 * day24, 31 * day24, 45 * day24, 60 * day24, 90 * day24, 92 * day24, 100 * day24, 120 * day24,
+	180 * day24, 365 * day24, 730 * day24, 1095 * day24, 1825 * day24, 3650 * day24,
+}
+
+const (
+	hour  = 3600
+	day24 = 24 * hour
+)
+
+// spread is how far the middle of many TTLs lies below the longest before they
+// are taken for chosen, and not for one TTL of which some is used up.
+const (
+	spread   = 5
+	manyTTLs = 30
+	// outlier: of so many keys, TTLs that much longer than the others' are slips
+	outlier    = 8
+	enoughTTLs = 500
+)
+
+// slip is the share of keys that differ from the others and are taken for
+// mistakes.
+const slip = 0.02
+
+// text is the TTL of an entry, as a declaration writes it: one that all of its
+// keys keep. What is probably meant is a guess beside it.
+func (t *ttls) text(e *Entry) string {
+	switch {
+	case t.some == 0:
+		return "none"
+	case t.none > t.some:
+		e.guess("%d of %d keys expire, the others never do: somebody must decide", t.some, t.none+t.some)
+		return "any"
+	case t.none > 0:
+		e.guess("%d of %d keys never expire, the others within %s: do they leak?", t.none, t.none+t.some,
+			duration(roundTTL(t.max)))
+		return "any"
+	}
+	longest := roundTTL(t.max)
+	usual := roundTTL(t.below(0.9))
+	few := roundTTL(t.below(1 - slip/2))
+	outliers := t.some >= enoughTTLs && few*outlier <= longest
+	if outliers {
+		e.guess("a few keys have a TTL of up to %s, the others of %s at most", duration(longest), duration(few))
+		usual = few
+	}
+	if outliers || t.some >= manyTTLs && t.below(0.5)*spread < longest {
+		if least := roundTTL(max(t.min, time.Second)); least < usual && usual < longest {
+			if !outliers {
+				e.guess("TTLs differ widely: the bounds are what was seen")
+			}
+			return fmt.Sprintf("%s in %s..%s", duration(usual), duration(min(least, time.Minute)), duration(longest))
+		}
+	}
+	return duration(longest)
+}
+
+// roundTTL is the next TTL that people write.
+func roundTTL(d time.Duration) time.Duration {
+	for _, s := range steps {
+		if s := time.Duration(s) * time.Second; d <= s {
+			return s
+		}
+	}
+	const year = 365 * 24 * time.Hour
+	return (d + year - 1) / year * year
+}
+
+// duration writes a TTL in its largest unit.
+func duration(d time.Duration) string {
+	for _, u := range []struct {
+		unit time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}} {
+		if d%u.unit == 0 {
+			return strconv.FormatInt(int64(d/u.unit), 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(max(d/time.Second, 1)), 10) + "s"
+}
