@@ -2,6 +2,7 @@ package infer_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,15 @@ func hostile(t *rapid.T) []source.Key {
 			}
 			names[name] = true
 			keys = append(keys, k)
+		}
+	}
+	if rapid.Bool().Draw(t, "software") {
+		for i := range rapid.IntRange(1, 20).Draw(t, "jobs") {
+			keys = append(keys, source.Key{Name: fmt.Appendf(nil, "bull:mail:%d", i), Kind: source.Hash, TTL: source.NoTTL, Bytes: 70})
+		}
+		for _, name := range []string{"meta", "id", "wait", "events"} {
+			kind := map[string]source.Kind{"meta": source.Hash, "id": source.String, "wait": source.List, "events": source.Stream}[name]
+			keys = append(keys, source.Key{Name: []byte("bull:mail:" + name), Kind: kind, TTL: source.NoTTL, Bytes: 30})
 		}
 	}
 	return keys

@@ -7,7 +7,8 @@ import (
 )
 
 // isLog: what is written to a log or thrown is no key, even if it begins like one.
-var isLog = regexp.MustCompile(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|console|print(f|ln)?|panic|error|errorf|warn|debug|info|assert\w*|describe|it|test)\s*[.(]|` +
+var isLog = regexp.MustCompile(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|console|print(f|ln)?|` +
+	`panic|error|errorf|warn|debug|info|assert\w*|describe|it|test)\s*[.(]|` +
 	`System\.out|\bimport\b|\brequire\(|\bfrom\s+['"]|^\s*(FROM|image:|RUN|COPY|ENV|EXPOSE)\b|ports:`)
 
 // codeBlock reads a code block: keys with comments, Redis commands, or a program.
