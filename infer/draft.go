@@ -18,7 +18,7 @@ type Draft struct {
 	Package string
 	All     Count // looked at
 	Known   Count // of these, declared already
-	About   bool  // there were so many keys that the counts of entries are near the truth only
+	About   bool  // the counts of entries are near the truth only: of a sample, or of too many keys to keep
 	Vars    []Var
 	Entries []*Entry
 	Foreign []Foreign
@@ -88,7 +88,7 @@ const maxEntries = 300
 // Draft drafts a declaration of what has been added so far.
 func (in *Infer) Draft() *Draft {
 	d := &Draft{Package: in.options.Package, All: in.seen, Known: in.covered, About: in.tree != nil, options: in.options}
-	if d.About {
+	if in.tree != nil {
 		d.draft(in.tree.paths(), noNames)
 	} else {
 		d.ofKept(&in.kept, in.samples.looks)

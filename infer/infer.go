@@ -69,7 +69,9 @@ func (in *Infer) Run(ctx context.Context, src source.Source, req source.Request)
 		in.Add(keys)
 		return ctx.Err()
 	})
-	return in.Draft(), sum, err
+	d := in.Draft()
+	d.About = d.About || req.Sample > 0 || sum.MaxRepeats > 0
+	return d, sum, err
 }
 
 // Add takes a batch of keys.
