@@ -69,10 +69,12 @@ func hostile(t *rapid.T) []source.Key {
 	}
 	if rapid.Bool().Draw(t, "software") {
 		for i := range rapid.IntRange(1, 20).Draw(t, "jobs") {
-			keys = append(keys, source.Key{Name: fmt.Appendf(nil, "bull:mail:%d", i), Kind: source.Hash, TTL: source.NoTTL, Bytes: 70})
+			keys = append(keys, source.Key{Name: fmt.Appendf(nil, "bull:mail:%d", i), Kind: source.Hash, TTL: source.NoTTL,
+				Bytes: 70})
 		}
 		for _, name := range []string{"meta", "id", "wait", "events"} {
-			kind := map[string]source.Kind{"meta": source.Hash, "id": source.String, "wait": source.List, "events": source.Stream}[name]
+			kind := map[string]source.Kind{"meta": source.Hash, "id": source.String, "wait": source.List,
+				"events": source.Stream}[name]
 			keys = append(keys, source.Key{Name: []byte("bull:mail:" + name), Kind: kind, TTL: source.NoTTL, Bytes: 30})
 		}
 	}
