@@ -64,9 +64,9 @@ A flag wins over the environment, the environment over the default.
 | ` + "`redis+cluster://host:port[,host:port…]`" + ` | a cluster, by any of its nodes |
 | ` + "`redis+sentinel://host:port[,host:port…]/master[/db]`" + ` | the primary that sentinels name |
 
-` + "`valkey://`" + ` and ` + "`valkeys://`" + ` mean the same as ` + "`redis://`" + ` and ` + "`rediss://`" + `. Behind ` + "`?`" + ` may stand ` + "`timeout=5s`" + `, ` + "`db=N`" + `, ` + "`sentinel_user=…`" + ` and
+` + "`valkey://`" + ` and ` + "`valkeys://`" + ` mean the same as ` + "`redis://`" + ` and ` + "`rediss://`" + `. After ` + "`?`" + ` there may be ` + "`timeout=5s`" + `, ` + "`db=N`" + `, ` + "`sentinel_user=…`" + ` and
 ` + "`sentinel_password=…`" + `. A special character in a password is percent-encoded. A password in the arguments is
-seen by everybody who can list processes: put it into the environment.
+seen by every user that can list processes: put it into the environment.
 
 ## Commands
 `

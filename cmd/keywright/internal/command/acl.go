@@ -45,7 +45,7 @@ func (a *app) aclPrintCommand() *cobra.Command {
 		Long: `Prints a user per owner and reader of the declaration, with the keys, channels
 and commands that this component needs: the owner of an entry may write its
 keys, a reader may read them (%R~, Redis 7.0 and Valkey 7.2 or later). Passwords
-are not in it: add one with >password, or #sha256, behind "on".
+are not in it: add one with >password, or #sha256, after "on".
 
 An ACL knows globs, and a pattern is narrower; and it does not tell publishing on
 a channel from subscribing. Where a user can do more than is declared because of

@@ -31,7 +31,7 @@ func (a *app) auditCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit [snapshot file | - | URL]",
 		Short: "Compare a live server or a snapshot with the declaration",
-		Long: `Reads every key of a server and compares it with the declaration: keys nobody
+		Long: `Reads every key of a server and compares it with the declaration: keys that are not
 declared, wrong types, TTLs that are missing, too long or should not be there,
 and what each entry costs in keys and bytes. It only reads, and of a primary
 with a replica in step it reads the replica. All shards of a cluster and all

@@ -60,7 +60,7 @@ func (a *app) breaking(c *cobra.Command, o *comparing) error {
 		return err
 	}
 	if o.against == "" {
-		return usage("run `keywright breaking --against main`, or set KEYWRIGHT_AGAINST", "nobody says what to compare with")
+		return usage("run `keywright breaking --against main`, or set KEYWRIGHT_AGAINST", "there is nothing to compare with")
 	}
 	categories, err := categoriesOf(o.categories)
 	if err != nil {

@@ -248,9 +248,9 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return nil
 	case strings.Contains(args[0], "://") && cmd.Flags().Lookup("url") != nil:
-		return usage("write `"+cmd.CommandPath()+" -u "+shellWord(args[0])+"`", "a server goes behind -u")
+		return usage("write `"+cmd.CommandPath()+" -u "+shellWord(args[0])+"`", "a server goes after -u")
 	case cmd.Flags().Lookup("file") != nil && strings.HasSuffix(args[0], ".yaml"):
-		return usage("write `"+cmd.CommandPath()+" -f "+shellWord(args[0])+"`", "a declaration goes behind -f")
+		return usage("write `"+cmd.CommandPath()+" -f "+shellWord(args[0])+"`", "a declaration goes after -f")
 	}
 	return usage("run `"+cmd.CommandPath()+" --help`", "%s takes no argument, but got %q", cmd.CommandPath(), args[0])
 }

@@ -208,7 +208,7 @@ func readAll(r io.Reader, name string) ([]byte, error) {
 	return text, err
 }
 
-// replaceText puts text in the place of a file at once: whoever reads it sees
+// replaceText puts text in the place of a file at once: a reader sees
 // the old or the new text, never a half. A link stays a link, and the mode stays.
 func replaceText(path string, text []byte) error {
 	mode := fs.FileMode(0o644)

@@ -94,7 +94,7 @@ func judge(ctx context.Context, err error) (message, hint string, code int) {
 	case errors.Is(err, rdb.ErrUnknown):
 		return err.Error(), "a newer keywright may know it; a scan of the server itself reads any version", exitPartial
 	case errors.As(err, &damaged):
-		return err.Error(), "let the server write it anew (BGSAVE), and copy it when it is done; redis-check-rdb looks at it in detail", exitPartial
+		return err.Error(), "let the server write it again (BGSAVE), and copy it when it is done; redis-check-rdb looks at it in detail", exitPartial
 	case errors.As(err, &ours):
 		return ours.Error(), "please report it with the command that led to it", exitUsage
 	}
@@ -129,7 +129,7 @@ func (a *app) discreet(text string) string {
 }
 
 // shortValue is the length from which the value of a variable is taken out of
-// messages wherever it stands; a shorter one may be part of any word.
+// messages wherever it is; a shorter one may be part of any word.
 const shortValue = 8
 
 func endOfURL(text string) int {

@@ -140,7 +140,7 @@ func chosenOutputs(declared []keyspace.Output, dir, out string, args []string) (
 			}
 		}
 		if folder == "" {
-			return nil, usage("add `gen: {"+name+": FOLDER}` to the declaration, or write --out FOLDER", "nobody says where %s goes", name)
+			return nil, usage("add `gen: {"+name+": FOLDER}` to the declaration, or write --out FOLDER", "no folder is named for %s", name)
 		}
 		chosen = append(chosen, output{target, folder, inside})
 	}

@@ -23,7 +23,7 @@ const schemaLines = "# yaml-language-server: $schema=./" + schemaFile + "\n# $sc
 // starter is the declaration that init writes.
 const starter = schemaLines + `keywright: 1
 package: shopkeys                    # the name of the generated package
-owner: shop                          # who writes these keys
+owner: shop                          # the service that writes these keys
 owns: ["shop:*"]                     # an undeclared key under these is an error in an audit
 
 vars:                                # what a placeholder means, everywhere in this file

@@ -66,7 +66,7 @@ func (j *judging) settle(a *app, findings []finding.Finding) ([]finding.Finding,
 	defer f.Close()
 	b, err := finding.ReadBaseline(f)
 	if err != nil {
-		return nil, usage("write it anew with --update-baseline", "%s: %v", j.baseline, err)
+		return nil, usage("write it again with --update-baseline", "%s: %v", j.baseline, err)
 	}
 	settled := b.Apply(findings)
 	j.accepted = &settled

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/keywright/keywright"
@@ -89,11 +88,6 @@ func (a *app) outputSchema(name string) error {
 
 // formsOf are the forms of output of a command.
 func formsOf(c *cobra.Command) []string { return strings.Fields(c.Annotations["forms"]) }
-
-// printsJSON says whether a command has a form of JSON.
-func printsJSON(c *cobra.Command) bool {
-	return slices.Contains(formsOf(c), "json") || slices.Contains(formsOf(c), "jsonl")
-}
 
 // gaps are what a listing does not hold; their JSON names are stable.
 type gaps struct {

@@ -319,7 +319,7 @@ func queueOf(c *keywright.Client, e *keyspace.Entry, values map[string]string) q
 	return queue.New(c, declared(e), k, errors.Join(errs...), &codec, &queue.Options{Lease: max(e.Lease, 50*time.Millisecond), Retry: e.Retry})
 }
 
-// family is what stands before and behind the last placeholder of a pattern.
+// family is what a pattern has before and after its last placeholder.
 func family(p *pattern.Pattern, values map[string]string) queue.Name {
 	var n queue.Name
 	to, last := &n.Before, len(p.Placeholders())-1

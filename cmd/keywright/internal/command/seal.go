@@ -35,9 +35,9 @@ type sealing struct {
 func (a *app) sealCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "seal",
-		Short: "What is declared encrypted: which keys it is sealed with, sealing it anew, key rings",
+		Short: "What is declared encrypted: which keys it is sealed with, sealing it again, key rings",
 		Long: `Looks after what the declaration calls encrypted. ` + "`seal key`" + ` makes key rings,
-` + "`seal status`" + ` counts what is sealed with which key, ` + "`seal rotate`" + ` seals anew what is not
+` + "`seal status`" + ` counts what is sealed with which key, ` + "`seal rotate`" + ` seals again what is not
 sealed with the active key, ` + "`seal adopt`" + ` seals what is there as plain text. The order of things is in docs/encryption.md.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -53,7 +53,7 @@ sealed with the active key, ` + "`seal adopt`" + ` seals what is there as plain 
 
 // ringHelp explains where the ring comes from.
 const ringHelp = `The key ring is read from the file that --keys-file names (its owner alone may use
-it), or is what the program of --keys-exec prints, or stands in KEYWRIGHT_KEY_RING.
+it), or is what the program of --keys-exec prints, or is in KEYWRIGHT_KEY_RING.
 No flag takes a key.`
 
 func (a *app) sealStatusCommand() *cobra.Command {
@@ -83,10 +83,10 @@ func (a *app) sealRotateCommand() *cobra.Command {
 	o := sealing{rotate: true}
 	c := &cobra.Command{
 		Use:   "rotate [entry]...",
-		Short: "Seal anew what is not sealed with the active key",
+		Short: "Seal again what is not sealed with the active key",
 		Long: `Shows how many texts are sealed with another key than the active one, and with
---apply seals them anew: each by a comparison on the server, so that a text that
-somebody has written meanwhile stays, and a key keeps its TTL. It then walks again
+--apply seals them again: each by a comparison on the server, so that a text that
+was written meanwhile stays, and a key keeps its TTL. It then walks again
 until there is nothing left to do, at most five times, and says which keys of the
 ring are not needed any more. It may be stopped at any time, also by kill -9: run
 it again.
@@ -240,7 +240,7 @@ func sealedEntries(ks *keyspace.Keyspace, names []string, path string) error {
 		}
 	}
 	if len(all) == 0 {
-		return usage("write encrypted behind a type", "%s calls nothing encrypted", path)
+		return usage("write encrypted after a type", "%s calls nothing encrypted", path)
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
@@ -358,12 +358,12 @@ func (a *app) printSealed(r *reseal.Report, o *sealing) error {
 	case o.adopt:
 		a.tell("\nthere is nothing to seal")
 	case o.apply:
-		a.tell("\n%s sealed anew in %s; %s under other keys than %s", terminal.Plural(r.Resealed, "text"), walks(r.Passes), terminal.Plural(old, "text"), r.Active)
+		a.tell("\n%s sealed again in %s; %s under other keys than %s", terminal.Plural(r.Resealed, "text"), walks(r.Passes), terminal.Plural(old, "text"), r.Active)
 	case o.rotate && old > total.Fixed:
-		a.tell("\n%s would be sealed anew with %s", terminal.Plural(old-total.Fixed, "text"), r.Active)
+		a.tell("\n%s would be sealed again with %s", terminal.Plural(old-total.Fixed, "text"), r.Active)
 		a.say("nothing was changed; run it with --apply")
 	case o.rotate:
-		a.tell("\nthere is nothing to seal anew")
+		a.tell("\nthere is nothing to seal again")
 	}
 	if total.Fixed > 0 {
 		a.tell("%s of streams cannot be changed, and need their keys until they are trimmed", plural(total.Fixed, "entry", "entries"))

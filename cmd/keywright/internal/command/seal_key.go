@@ -68,7 +68,7 @@ func (a *app) changeRing(ctx context.Context, path string, o *keying) error {
 		return usage("the ring must be a file that only its owner may use", "%v", err)
 	case o.activate != "":
 		text, err = seal.Activate(old, o.activate)
-		id, did = o.activate, "this key seals now, in every process that reads the ring anew: "
+		id, did = o.activate, "this key seals now, in every process that reads the ring again: "
 	case o.remove != "":
 		text, err = seal.Remove(old, o.remove)
 		id, did = o.remove, "removed: "

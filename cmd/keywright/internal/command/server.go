@@ -30,13 +30,13 @@ func (a *app) server() (connect.Config, error) {
 	o := a.connect
 	o.URL, o.Getenv = a.url, a.Getenv
 	if connect.HasPassword(a.url) {
-		a.say("warning: a password in the arguments is seen by everybody who can list processes; put the URL into KEYWRIGHT_URL, or the password into REDISCLI_AUTH")
+		a.say("warning: a password in the arguments is seen by every user that can list processes; put the URL into KEYWRIGHT_URL, or the password into REDISCLI_AUTH")
 	}
 	if o.Timeout <= 0 {
 		return connect.Config{}, usage("write --timeout 5s", "--timeout must be above zero")
 	}
 	if o.Insecure {
-		a.say("warning: the server's certificate is not verified (--tls-insecure): whoever sits in between can pose as it")
+		a.say("warning: the server's certificate is not verified (--tls-insecure): anything between here and there can pose as it")
 	}
 	config, err := connect.New(o)
 	if err == nil {

@@ -58,7 +58,7 @@ func oneSource(cmd *cobra.Command, args []string) error {
 	case len(args) > 1:
 		return usage("name one file or server", "%s takes one source, but got %d", cmd.CommandPath(), len(args))
 	case len(args) == 1 && (strings.HasSuffix(args[0], ".yaml") || strings.HasSuffix(args[0], ".yml")):
-		return usage("write `"+cmd.CommandPath()+" -f "+shellWord(args[0])+"`", "a declaration goes behind -f")
+		return usage("write `"+cmd.CommandPath()+" -f "+shellWord(args[0])+"`", "a declaration goes after -f")
 	case len(args) == 1 && args[0] == "":
 		return usage("name a file, or leave it out for the server", "the name of a file cannot be empty")
 	}
@@ -104,7 +104,7 @@ func (a *app) checkSource(o *sourcing) error {
 		}
 	}
 	if o.isURL() && a.given("url", "-u") {
-		return usage("name it once", "a server is named twice, as an argument and behind -u")
+		return usage("name it once", "a server is named twice, as an argument and after -u")
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func dashed(flag string) string {
 	return "--" + flag
 }
 
-// given says whether a flag stands in the arguments; one from the environment is
+// given says whether a flag is in the arguments; one from the environment is
 // meant for commands that it concerns.
 func (a *app) given(flags ...string) bool {
 	return slices.ContainsFunc(a.args, func(arg string) bool {

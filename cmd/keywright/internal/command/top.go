@@ -38,7 +38,7 @@ where there is none, are grouped by patterns drawn from their names.
 ` + sourceHelp + `
 
 Only a snapshot tells elements, bytes on disk and idle time; --by idle lists the
-keys nobody has touched for longest, if the server keeps LRU times.
+keys that have not been used for longest, if the server keeps LRU times.
 
 Exit codes: 0 shown, 2 usage or a bad file, 3 the server cannot be reached, 4 the
 server refuses, 5 incomplete, 130 interrupted.`,

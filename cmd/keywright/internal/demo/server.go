@@ -25,7 +25,7 @@ var programs = []string{"valkey-server", "redis-server"}
 
 // lacking says what the embedded server cannot show.
 var lacking = []string{
-	"TTLs stand still: nothing expires while the demo runs",
+	"TTLs do not run: nothing expires while the demo runs",
 	"bytes are estimates of its own, not what a real server would use",
 	"no CONFIG, ACL or cluster: settings, permissions and topology cannot be looked at",
 }
@@ -81,7 +81,7 @@ func startEmbedded() (*throwaway, error) {
 const embeddedInfo = "redis_version:7.2-miniredis\r\nredis_mode:standalone\r\nrun_id:0000000000000000000000000000000000000000\r\n" +
 	"role:master\r\nloading:0\r\ndb0:keys=%d,expires=0,avg_ttl=0\r\n"
 
-// startProgram tries again on another port when somebody else was quicker to
+// startProgram tries again on another port when another program was quicker to
 // take the free one.
 func startProgram(ctx context.Context, name, path string) (*throwaway, error) {
 	var errs []error

@@ -91,7 +91,7 @@ func (f *File) open(name string) (*os.File, error) {
 	return file, nil
 }
 
-// inFolder names the snapshot that lies in a folder.
+// inFolder names the snapshot that is in a folder.
 func inFolder(name string) string {
 	for _, pattern := range []string{"*.rdb", "appendonlydir/*.base.rdb"} {
 		if found, _ := filepath.Glob(filepath.Join(name, pattern)); len(found) > 0 {

@@ -28,7 +28,7 @@ func document() string {
 
 <!-- Written by go generate from the tables of rules. Do not edit. -->
 
-Every finding has a code that never changes its meaning. ` + "`keywright explain KW204`" + ` prints what stands here; ` + "`keywright rules`" + ` lists all.
+Every finding has a code that never changes its meaning. ` + "`keywright explain KW204`" + ` prints the same; ` + "`keywright rules`" + ` lists all.
 An error or warning fails a run (` + "`--fail-on`" + `), a note never does. A finding is silenced by a comment on the line above what it points to, or above
 the name of an entry for all of it:
 
@@ -48,7 +48,7 @@ The reason is mandatory, the date is not. KW0xx to KW4xx are found by ` + "`lint
 }
 
 // escape keeps Markdown from reading placeholders and globs as markup; what
-// stands between backquotes is left alone.
+// is between backquotes is left alone.
 func escape(text string) string {
 	parts := strings.Split(text, "`")
 	for i := 0; i < len(parts); i += 2 {

@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright/finding"
 )
 
-// Progress shows how far something is: one line that is drawn anew on a
+// Progress shows how far something is: one line that is drawn again and again on a
 // terminal, one line every ten seconds elsewhere.
 type Progress struct {
 	s     *Screen

@@ -20,7 +20,7 @@ type Column struct {
 	Style Style // of its cells
 }
 
-// gap is what stands between two columns.
+// gap is how many blanks are between two columns.
 const gap = 2
 
 // Table prints aligned columns with a header; East Asian text is as wide as it
@@ -36,7 +36,7 @@ func Table(s *Screen, columns []Column, rows [][]string) error {
 	}
 	t.SetColumnConfigs(configs(columns))
 	for i, line := range strings.Split(t.Render(), "\n") {
-		if i == 1 { // the line under the header is as wide as what stands under it
+		if i == 1 { // the line under the header is as wide as the rows under it
 			line = strings.TrimSuffix(line, strings.Repeat("─", gap))
 		}
 		if _, err := io.WriteString(s, strings.TrimRight(line, " ")+"\n"); err != nil {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen is a writer and what is known about what stands behind it. It keeps
+// Screen is a writer and what is known about its device. It keeps
 // the first error of writing and writes nothing after it, so that printing can
 // be checked once, at the end.
 type Screen struct {
