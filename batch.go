@@ -78,7 +78,7 @@ func (p *Pending[T]) abandon(err error) { p.err = err }
 
 // Batch groups operations into one pipeline: one round trip per server, in the
 // order they were queued for each key. It is not a transaction: each operation
-// stands or falls alone, and nothing in it is retried. The zero value is ready.
+// succeeds or fails alone, and nothing in it is retried. The zero value is ready.
 type Batch struct {
 	ops []queued
 }

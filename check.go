@@ -28,7 +28,7 @@ type ServerHealth struct {
 	MaxMemory int64         // 0: unbounded
 	Clients   int
 	Uptime    time.Duration
-	Keys      int64 // over all databases; expired ones that nobody touched count
+	Keys      int64 // over all databases; expired ones that were not touched count
 
 	Peak          int64   // the most memory there has been
 	Fragmentation float64 // what the system gives the process ÷ what that uses

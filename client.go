@@ -1,4 +1,4 @@
-// Package keywright is the runtime that generated code stands on: a client of
+// Package keywright is the runtime that generated code is built on: a client of
 // Redis and Valkey that knows what an entry of a declared keyspace is, with its
 // TTL policy, its errors and its hooks. The typed handles are in typed, the
 // values in value, the keys in key; users call the package that `keywright gen
@@ -103,7 +103,7 @@ type Client struct {
 // unix:///path, redis+cluster://host:port,…, redis+sentinel://host:port,…/name.
 // An empty url is taken from the environment (Options.Getenv), else
 // redis://127.0.0.1:6379. It fails when the server cannot be reached now; later
-// a lost connection is made anew, with backoff and jitter per address.
+// a lost connection is made again, with backoff and jitter per address.
 func Open(ctx context.Context, url string, o Options) (*Client, error) {
 	config, err := connect.New(connect.Options{URL: url, CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile, ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, Getenv: o.Getenv})
 	if err != nil {
@@ -183,7 +183,7 @@ func clientOption(ctx context.Context, c connect.Config, o Options, gate *dialGa
 	return option
 }
 
-// idleFor is how long a connection of its own is kept that nobody uses.
+// idleFor is how long a connection of its own is kept that is not used.
 var idleFor = 30 * time.Second
 
 func openHint(err error) string {

@@ -175,7 +175,7 @@ func (g *dialGate) isDown(addr string, lost bool) {
 	}
 }
 
-// forget drops what nobody has asked for in a while: addresses come and go. The
+// forget drops what none has asked for in a while: addresses come and go. The
 // caller holds mu.
 func (g *dialGate) forget() {
 	now := g.now()

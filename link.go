@@ -18,7 +18,7 @@ type link struct {
 	born  time.Time
 	aside bool // for commands that block: it may well be silent
 
-	ctx     context.Context // of the caller that makes it, while it logs in; nil: nobody's
+	ctx     context.Context // of the caller that makes it, while it logs in; nil: no caller's
 	unwatch func() bool
 
 	ofSentinel bool

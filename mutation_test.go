@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// mutations are the guards of this package that no script holds: what stands in a
-// file, what is to stand there instead, and the test that must show it.
+// mutations are the guards of this package, gather and event that are in no script:
+// what is in a file, what is to be there instead, and the test that must show it.
 var mutations = []struct{ name, file, guard, instead, pkg, test string }{
 	{"a forbidden channel fails all", "subscribed.go", "case refusals[refusal(err)].class == Refused:", "case false:", ".", "TestAForbiddenChannelFailsAlone"},
 	{"a listener is not told of a loss", "subscribed.go", "tell(err)", "_ = tell", ".", "TestAChannelIsTakenAway"},
@@ -30,11 +30,16 @@ var mutations = []struct{ name, file, guard, instead, pkg, test string }{
 	{"a call that all have left is sent", "internal/gather/flight.go", "if state == calledOff {", "if false {", "./internal/gather", "TestACallThatWaits"},
 	{"a call that panics ends its flight", "internal/gather/gather.go", "if f, batch := g.next(1, nil); f != nil {", "if recover() != nil {\n\t\t\treturn\n\t\t}\n\t\tif f, batch := g.next(1, nil); f != nil {", "./internal/gather", "TestLeaderPanics"},
 	{"a call has no bound in bytes", "internal/gather/gather.go", "weight > g.heavy && len(batch) > 0", "false", "./internal/gather", "TestHeavyQuestions"},
+	{"a deploy counts as a delivery", "event/lane.go", "\t\td.count--\n", "", "./event", "TestDeploysMakeNoDeadLetters"},
+	{"a message is handled before the server has answered", "event/lane.go", "if err == nil || gone(err) {\n\t\t\treturn true", "if true {\n\t\t\treturn true", "./event", "TestOrderWhileTheServerIsAway"},
+	{"messages of a key are handled side by side", "event/lane.go", "return int(maphash.String(c.seed, c.o.Key(m)) % uint64(len(c.lanes)))", "c.turn++\n\treturn c.turn % len(c.lanes)", "./event", "TestOrderOfKeys"},
+	{"a handler is not told that it has lost its message", "event/keep.go", "if time.Since(c.good) > c.o.Lease*9/10 {", "if false {", "./event", "TestSlowAndSilent"},
+	{"signs of life wait for each other", "event/keep.go", "const pulses = 8", "const pulses = 1", "./event", "TestSlowRepliesRobNobody"},
 }
 
-// TestMutations: with a guard taken out, a test fails by what it asserts. A mutant of
-// the client itself takes half a minute to build with all that stands on it: those are
-// for KEYWRIGHT_MUTATIONS=all (make soak).
+// TestMutations: with a guard taken out, a test fails by what it asserts. A mutant
+// takes up to half a minute to build and to be shown: all but those of the smallest
+// package are for KEYWRIGHT_MUTATIONS=all (make soak).
 func TestMutations(t *testing.T) {
 	if os.Getenv("KEYWRIGHT_MUTATED") != "" {
 		return
@@ -42,7 +47,7 @@ func TestMutations(t *testing.T) {
 	here, err := os.Getwd()
 	must(t, err)
 	for _, m := range mutations {
-		if m.pkg == "." && os.Getenv("KEYWRIGHT_MUTATIONS") != "all" {
+		if m.pkg != "./internal/gather" && os.Getenv("KEYWRIGHT_MUTATIONS") != "all" {
 			continue
 		}
 		t.Run(m.name, func(t *testing.T) {

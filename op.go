@@ -111,7 +111,7 @@ func Run[T any](ctx context.Context, a *Action, send func(context.Context) rueid
 }
 
 func try[T any](ctx context.Context, a *Action, send func(context.Context) rueidis.RedisResult, decode func(rueidis.RedisResult) (T, error)) (value T, attempts int, err error) {
-	if ended := ctx.Err(); ended != nil { // below, it would wait for a connection that somebody else makes
+	if ended := ctx.Err(); ended != nil { // below, it would wait for a connection that another one makes
 		return value, 0, a.fail(0, &unsent{ended})
 	}
 	doubt := false // whether an attempt may have been applied
@@ -157,7 +157,7 @@ func (a *Action) again(ctx context.Context, err error, attempts int) bool {
 	}
 	_, again, _ := judge(err, a.Effect == Writes)
 	// Several callers wait for one connection to be made, and it is made with the
-	// deadline of the first: what has ended may be somebody else's.
+	// deadline of the first: what has ended may be another one's.
 	if attempts == 1 && a.Effect != Writes && ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
 		again = true
 	}
@@ -228,7 +228,7 @@ type retryPolicy struct {
 	backoff  time.Duration
 }
 
-// delay is the wait behind attempt n: doubling, at most a second, half at
+// delay is the wait after attempt n: doubling, at most a second, half at
 // random. Eight attempts span about a second, sixteen about seven.
 func (r retryPolicy) delay(n int) time.Duration {
 	d := r.backoff << min(n-1, 16)

@@ -14,7 +14,7 @@ type ownConn struct {
 	rooms  *rooms
 	back   func()        // into the pool
 	turn   chan struct{} // one call at a time
-	broken bool          // a call has failed or was left: nobody knows what it has done
+	broken bool          // a call has failed or was left: none knows what it has done
 }
 
 // own takes a connection. rueidis waits for one, and makes one, without a context:

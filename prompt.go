@@ -22,7 +22,7 @@ type prompt struct {
 
 // rooms bounds what is under way.
 type rooms struct {
-	gate     *dialGate // nil: somebody else makes the connections
+	gate     *dialGate // nil: another one makes the connections
 	life     context.Context
 	direct   atomic.Int64  // calls on the goroutines of their callers
 	indirect chan struct{} // room for calls on goroutines of their own

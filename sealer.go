@@ -2,7 +2,7 @@ package keywright
 
 import "errors"
 
-// Place is where a sealed text stands. It is bound to the text: what was sealed
+// Place is where a sealed text is. It is bound to the text: what was sealed
 // for one place does not open at another.
 type Place struct {
 	Schema string // the package of the declaration

@@ -12,7 +12,7 @@ import (
 
 // Shared is a script whose calls by many goroutines travel together: what is
 // asked while two of its calls are under way goes with the next one. A call of a
-// script costs a server more than what a short one does. Each one stands for
+// script costs a server more than what a short one does. Each one is for
 // itself: an error in one does not touch the others.
 //
 // In a cluster every call goes by itself, as keys of several slots may not be in
@@ -46,7 +46,7 @@ func (c call) size() (n int) {
 	return n
 }
 
-// NewShared makes a shared script. Its ARGV[1] is the number of calls; behind it
+// NewShared makes a shared script. Its ARGV[1] is the number of calls; after it
 // stand their arguments, and in KEYS their keys, so many of each. It must return
 // a list with something for every call, and use redis.pcall where one call may
 // fail: its error in the list is that of this call.

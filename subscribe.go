@@ -37,7 +37,7 @@ func (l *Listener) hear(channel, text string) {
 // server has confirmed: no later message is missed while the connection lives.
 // All subscriptions of a client share one connection; a second one to the same
 // channel costs nothing. Messages are at most once
-// (https://redis.io/docs/latest/develop/interact/pubsub/): whoever needs them
+// (https://redis.io/docs/latest/develop/interact/pubsub/): what needs them
 // also looks now and then. A channel that the login may not hear fails alone, with
 // NOPERM.
 //
@@ -219,7 +219,7 @@ func (s *subscriptions) changed() {
 	}
 }
 
-// keep connects, and connects anew until the client is closed. Without a channel
+// keep connects, and connects again until the client is closed. Without a channel
 // it waits for one.
 func (s *subscriptions) keep(done chan struct{}) {
 	defer close(done)
@@ -290,7 +290,7 @@ const askAgain = time.Second
 // linger is how long a connection for sharded channels is kept without one.
 const linger = 10 * time.Second
 
-// ended hears that a subscription is over. If nobody here asked for that, the
+// ended hears that a subscription is over. If none here asked for that, the
 // slot of a sharded channel has moved to another node.
 func (s *subscriptions) ended(sub rueidis.PubSubSubscription) {
 	if sub.Kind != "sunsubscribe" {

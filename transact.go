@@ -31,8 +31,8 @@ type Tx struct {
 func (t *Tx) enqueue(q queued) { t.ops = append(t.ops, q) }
 
 // Watch reads in a transaction: the key of the operation is watched first, so
-// that a change by somebody else between this read and the end lets the
-// transaction begin anew. Two commands, one round trip. It renews no TTL.
+// that a change by another one between this read and the end lets the
+// transaction begin again. Two commands, one round trip. It renews no TTL.
 func Watch[T any](t *Tx, op Op[T]) (T, error) {
 	var zero T
 	if op.Err != nil {

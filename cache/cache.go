@@ -5,7 +5,7 @@
 //
 // A cached value has two keys in one cluster slot: main holds the value as it is
 // declared and nothing else, so that any other reader can read it; fill is
-// `absent` (somebody looked, there is nothing) or the token of the process that
+// `absent` (a caller looked, there is nothing) or the token of the process that
 // is loading, for a short lease. A load is stored only while its token is there.
 //
 // It is not a copy of a database: what it gives may be as old as the page
@@ -47,7 +47,7 @@ type Options struct {
 	// The declared jitter is added to it.
 	TTL time.Duration
 	// Fresh is how long a value is fresh. For the rest of its TTL it is served
-	// stale while one process loads it anew. 0: all of its TTL. With jitter it
+	// stale while one process loads it again. 0: all of its TTL. With jitter it
 	// varies by as much. Costs a PTTL in the round trip of every read.
 	Fresh time.Duration
 	// Early refreshes at random before the TTL ends, the sooner the longer loading
@@ -96,7 +96,7 @@ type Cache[V any] struct {
 	guard   *breaker.Breaker
 	copies  *copies[V]
 	spent   average
-	heeded  bool // somebody hears of hits, misses and loads
+	heeded  bool // a caller hears of hits, misses and loads
 
 	mu        sync.Mutex
 	flights   map[string]*flight[V]

@@ -1,7 +1,7 @@
 -- claim: give the cached value, or the lease to load it, in one step
 -- KEYS: 1 the value  2 fill: `absent`, or the token of who is loading  3… its tags
 -- ARGV: 1 token  2 lease in ms
---       3 miss: only if there is no value; stale: only if nobody is loading and the value
+--       3 miss: only if there is no value; stale: only if none is loading and the value
 --         is no younger than it was seen; force: always, another load is void from now on
 --       4 with stale: the PTTL that was seen  5 how long a tag remembers, in µs
 -- Returns: {'hit', value} | {'absent'} | {'busy', ms left of the lease} | {'mine'}

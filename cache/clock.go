@@ -7,12 +7,12 @@ import (
 )
 
 // clock is the time in steps: reading it costs a fraction of asking the system,
-// which would be half of a hit in a tier. It stands still, without a timer, while
-// nobody reads it.
+// which would be half of a hit in a tier. It is still, without a timer, while
+// none reads it.
 type clock struct {
 	began time.Time
 	step  time.Duration
-	now   atomic.Int64 // ns since it began, at most a step behind; 0: it stands still
+	now   atomic.Int64 // ns since it began, at most a step after; 0: it is still
 	used  atomic.Bool  // since the last step
 	mu    sync.Mutex
 }

@@ -30,7 +30,7 @@ type flight[V any] struct {
 	leave   context.CancelFunc
 }
 
-// process is in every token; the number behind it makes it one of its kind.
+// process is in every token; the number after it makes it one of its kind.
 var (
 	process = rand.Text()
 	tokens  atomic.Uint64
@@ -60,7 +60,7 @@ func (i Item[V]) fly(ctx context.Context, load Loader[V], why claiming) (V, erro
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f.waiting--; f.waiting == 0 && !f.loading {
-		c.land(i.main, f) // whoever comes now begins anew
+		c.land(i.main, f) // what comes now begins again
 		f.leave()
 	}
 	var zero V
@@ -96,12 +96,12 @@ func (c *Cache[V]) land(main string, f *flight[V]) {
 	}
 }
 
-// refusals is how often a load begins anew because what it loaded was
+// refusals is how often a load begins again because what it loaded was
 // invalidated meanwhile. Then it is given to its callers and not stored.
 const refusals = 3
 
 // lead claims until there is a value, or the lease is held and the value loaded.
-// ctx ends when nobody waits any more; that does not end the loader.
+// ctx ends when none waits any more; that does not end the loader.
 func (i Item[V]) lead(ctx context.Context, f *flight[V], load Loader[V], why claiming) (v V, err error) {
 	forced := why.mode == "force"
 	for waits, refused := 0, 0; ; {
@@ -137,7 +137,7 @@ func (i Item[V]) lead(ctx context.Context, f *flight[V], load Loader[V], why cla
 		if refused == refusals {
 			return v, err
 		}
-		refused++ // whoever comes from now on begins a load of its own: see forgetting
+		refused++ // what comes from now on begins a load of its own: see forgetting
 	}
 }
 
@@ -153,7 +153,7 @@ func (i Item[V]) ask(ctx context.Context, token string, why claiming) (out claim
 	if i.c.guard != nil && !i.c.guard.Allow() {
 		return out, i.c.unavailable("claim")
 	}
-	// Who leaves does not end a claim: it might be carried out behind the release of
+	// Who leaves does not end a claim: it might be carried out after the release of
 	// its lease, which may go over another connection.
 	short, cancel := i.c.patient(context.WithoutCancel(ctx))
 	defer cancel()
@@ -172,7 +172,7 @@ func (i Item[V]) unclaimed(ctx context.Context, f *flight[V], token string, load
 		return zero, err
 	}
 	if !errors.Is(err, ErrOpen) {
-		go i.release(ctx, token, 0) // nobody waits for a server that may be down
+		go i.release(ctx, token, 0) // none waits for a server that may be down
 	}
 	if i.c.o.Down == Fail || ctx.Err() != nil {
 		return zero, err
@@ -238,7 +238,7 @@ func (i Item[V]) run(ctx context.Context, load Loader[V]) (v V, spent time.Durat
 	return v, 0, err
 }
 
-// finishing is the context of what must be done although nobody waits: limited,
+// finishing is the context of what must be done although none waits: limited,
 // and not ended by a caller.
 func (c *Cache[V]) finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), min(max(c.o.Lease, time.Second), 10*time.Second))

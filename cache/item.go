@@ -36,7 +36,7 @@ func (i Item[V]) Get(ctx context.Context) (V, error) {
 }
 
 // GetOrLoad reads the value, and loads and stores it if it is not there: one load
-// over all processes, whoever asks. A loader's ErrNotFound is remembered for
+// over all processes, whichever asks. A loader's ErrNotFound is remembered for
 // Options.Absent. One round trip on a hit, two for what is known to be absent,
 // three and the load otherwise. ctx bounds how long this caller waits, and does
 // not stop a load; the error is then of class Retryable.
@@ -83,7 +83,7 @@ func (i Item[V]) getOrLoad(ctx context.Context, load Loader[V]) (V, error) {
 	return r.value, r.err
 }
 
-// Refresh loads and stores anew, whatever is there; a load of it that is under
+// Refresh loads and stores again, whatever is there; a load of it that is under
 // way anywhere is void and waits for this one. Two round trips and the load.
 func (i Item[V]) Refresh(ctx context.Context, load Loader[V]) (V, error) {
 	return i.fly(ctx, load, byForce)
@@ -137,7 +137,7 @@ func (c *Cache[V]) forget(main string) {
 	}
 }
 
-// reading is what a read found, and whether it is time to load it anew.
+// reading is what a read found, and whether it is time to load it again.
 type reading[V any] struct {
 	value V
 	left  int64 // ms of its TTL, -1 unknown
@@ -158,7 +158,7 @@ func (i Item[V]) plain(ctx context.Context) (V, error) {
 	}, i.decode)
 }
 
-// cached is a tracked read and nothing else. What goes well and nobody observes
+// cached is a tracked read and nothing else. What goes well and none observes
 // takes no detour.
 func (i Item[V]) cached(ctx context.Context) (V, error) {
 	if c := i.c; i.more == nil && !c.client.Observed() {
@@ -261,7 +261,7 @@ func (i Item[V]) tracked(ctx context.Context, maxAge time.Duration) (r reading[V
 	return r, until
 }
 
-// due says whether a value with so much of its TTL left is to be loaded anew.
+// due says whether a value with so much of its TTL left is to be loaded again.
 func (c *Cache[V]) due(left int64) bool {
 	if left <= 0 {
 		return false
@@ -269,7 +269,7 @@ func (c *Cache[V]) due(left int64) bool {
 	return c.o.Fresh > 0 && left <= c.stale || c.o.Early > 0 && float64(left) <= c.ahead()
 }
 
-// ahead is how many ms before its end a value is loaded anew: XFetch, "Optimal
+// ahead is how many ms before its end a value is loaded again: XFetch, "Optimal
 // Probabilistic Cache Stampede Prevention", Vattani and others, VLDB 2015.
 func (c *Cache[V]) ahead() float64 {
 	return c.o.Early * c.spent.ms() * -math.Log(1-rand.Float64())

@@ -80,7 +80,7 @@ func (i Item[V]) settled(ctx context.Context, p *keywright.Pending[V]) reading[V
 }
 
 // GetOrLoadMany reads several values, and loads all that are missing and that
-// nobody else is loading with one call of the loader. Those that another process
+// no other one is loading with one call of the loader. Those that another process
 // or call is loading are waited for. One pipeline per server for the hits; two
 // more and the load otherwise. An error of the loader is the result of every item
 // that it was to load. ctx bounds the waiting and does not stop the load.

@@ -8,11 +8,11 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// rest is how long a key is left alone when its refresh came to nothing: somebody
+// rest is how long a key is left alone when its refresh came to nothing: a caller
 // else does it, or the loader failed.
 const rest = time.Second
 
-// refresh loads anew in the background what a caller has just got, if nobody else
+// refresh loads again in the background what a caller has just got, if no other one
 // does. seen is the TTL that was left: a value with more is newer.
 func (i Item[V]) refresh(ctx context.Context, load Loader[V], seen int64) {
 	c := i.c

@@ -55,7 +55,7 @@ type state string
 const (
 	hit    state = "hit"
 	absent state = "absent"
-	busy   state = "busy" // somebody else is loading
+	busy   state = "busy" // another one is loading
 	mine   state = "mine"
 )
 
@@ -74,7 +74,7 @@ type claiming struct {
 var (
 	onMiss  = claiming{mode: "miss"}
 	byForce = claiming{mode: "force"}
-	again   = claiming{mode: "stale", seen: 1 << 53} // whatever is there, but behind who is loading
+	again   = claiming{mode: "stale", seen: 1 << 53} // whatever is there, but after who is loading
 )
 
 // claim asks for the value or the lease: one round trip, sent again after a lost

@@ -23,7 +23,7 @@ type Tier[V any] interface {
 // Kept is a value in a Tier, with what the cache needs to know of it.
 type Kept[V any] struct {
 	Value V
-	stale int64 // of the clock: from here on it is to be loaded anew, or
+	stale int64 // of the clock: from here on it is to be loaded again, or
 	late  *late // nil: not given any more
 }
 
@@ -157,7 +157,7 @@ func (i Item[V]) throughTier(ctx context.Context) reading[V] {
 	return r
 }
 
-// staleAt is when a value that has so many ms left is to be loaded anew.
+// staleAt is when a value that has so many ms left is to be loaded again.
 func (c *Cache[V]) staleAt(now, left int64) int64 {
 	ahead := float64(0)
 	if c.o.Early > 0 {

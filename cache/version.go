@@ -16,7 +16,7 @@ var bumpText string
 
 var bumpScript = keywright.NewScript("cache bump", bumpText)
 
-// Version is a number that is part of keys, so that all of them can be left behind
+// Version is a number that is part of keys, so that all of them can be given up
 // at once without being listed. Its key needs no TTL. A key that was lost or has
 // expired gets a new number, above all that it had by the server's clock, so that
 // what was cached under an old one is never found again.
@@ -51,7 +51,7 @@ func (v Version) Bump(ctx context.Context) (int64, error) { return v.LaterBump()
 // LaterBump is Bump to be queued.
 func (v Version) LaterBump() keywright.Op[int64] { return v.bump("bump", "next") }
 
-// bump: sent twice it leaves behind no less than once.
+// bump: sent twice it gives up no less than once.
 func (v Version) bump(name, which string) keywright.Op[int64] {
 	a := v.action(name, keywright.Idempotent)
 	ms, _, err := v.key.Entry().Choose(nil)

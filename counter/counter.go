@@ -80,7 +80,7 @@ type Change struct {
 }
 
 // AddAll adds to many counters and gives their sums: one pipeline, so one round
-// trip per server. Each stands or falls alone; of a failed one the sum is 0 and
+// trip per server. Each succeeds or fails alone; of a failed one the sum is 0 and
 // the error joins all failures.
 func AddAll(ctx context.Context, c *keywright.Client, changes ...Change) ([]int64, error) {
 	ops := make([]keywright.Op[int64], len(changes))
@@ -117,7 +117,7 @@ func together(ctx context.Context, c *keywright.Client, ops []keywright.Op[int64
 // Exact is a counter whose increments have ids: one that is sent twice counts
 // once. The ids are kept beside the counter for as long as their entry's TTL
 // says; within that time the count is exact whatever replies get lost and
-// whoever is killed, if the caller repeats what it does not know the outcome of.
+// whichever process is killed, if the caller repeats what it does not know the outcome of.
 type Exact struct {
 	Counter
 	ids typed.Key

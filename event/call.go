@@ -14,7 +14,7 @@ import (
 )
 
 // Exchange is requests on one channel and their answers on another. Both are
-// pub/sub: a request that nobody hears is not answered, and the caller's context
+// pub/sub: a request that none hears is not answered, and the caller's context
 // decides how long it waits. It is a value.
 type Exchange[Q, A any] struct {
 	requests Topic[Q]
@@ -40,7 +40,7 @@ var ErrAnswerLost = errors.New("the connection broke while waiting, and the answ
 // Call sends a request and waits for the first answer, until ctx ends. Later
 // answers of other responders are dropped. Two round trips, one while other calls
 // of this client are under way. Errors: *Answered, ErrAnswerLost, the context's
-// (nobody answered in time), a *keywright.DecodeError, or an *Error of
+// (none answered in time), a *keywright.DecodeError, or an *Error of
 // the sending.
 func (x Exchange[Q, A]) Call(ctx context.Context, q Q) (A, error) {
 	var first A
@@ -158,7 +158,7 @@ type ServeOptions struct {
 	Concurrency int // requests served at once; 0: 16
 	Buffer      int // requests that may wait; 0: 1024; more are dropped
 	// OnError hears of requests that were missed or dropped (*Gap, *Refused, *Dropped) or do
-	// not decode, of answers that could not be sent, and of panics; nil: nobody.
+	// not decode, of answers that could not be sent, and of panics; nil: none.
 	OnError func(error)
 }
 

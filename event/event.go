@@ -1,7 +1,7 @@
 // Package event announces what happens, on the channels that a declaration
 // names, with typed messages.
 //
-// A Topic is a channel of pub/sub: at most once. Whoever does not listen at that
+// A Topic is a channel of pub/sub: at most once. A listener that is not there at that
 // moment misses the message; what may have been missed is said (Gap, Dropped), not
 // hidden. A Stream is a durable channel: at least once. Messages are kept,
 // consumer groups acknowledge them, those of a dead consumer are claimed by

@@ -1,6 +1,6 @@
 -- event group: makes a consumer group, and the stream if there is none yet.
 -- KEYS[1] stream
--- ARGV[1] group, ARGV[2] the id behind which it begins, ARGV[3] age kept in ms or 0
+-- ARGV[1] group, ARGV[2] the id after which it begins, ARGV[3] age kept in ms or 0
 -- Returns 1 if the group is new
 -- Round trips: 1. O(groups).
 local make = {'XGROUP', 'CREATE', KEYS[1], ARGV[1], ARGV[2], 'MKSTREAM'}

@@ -208,7 +208,7 @@ const (
 // At is the place of the first message published at t or later.
 func At(t time.Time) Position { return Position(strconv.FormatInt(t.UnixMilli(), 10)) }
 
-// Behind is the place behind a message.
+// Behind is the place after a message.
 func Behind(id string) Position { return Position("(" + id) }
 
 // Read gives messages between two places, at most limit, oldest first, whether

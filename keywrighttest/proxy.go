@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Proxy stands between a client and a server and does harm as its Rules say.
+// Proxy is between a client and a server and does harm as its Rules say.
 type Proxy struct {
 	listener net.Listener
 	target   string
 	rules    Rules
 	taken    atomic.Int64 // connections so far
 	lose     atomic.Pointer[string]
-	gate     sync.RWMutex // whoever passes bytes on holds it for reading
+	gate     sync.RWMutex // what passes bytes on holds it for reading
 	frozen   atomic.Bool
 	mu       sync.Mutex
 	conns    []net.Conn
@@ -28,7 +28,7 @@ type Proxy struct {
 type Rules struct {
 	CutAfter     int64         // close a connection after so many bytes of replies, 0 = never
 	CutTimes     int64         // cut only the first so many connections, 0 = all
-	Delay        time.Duration // hold back every piece of a reply so long, as a long way does: those behind it do not wait for each other
+	Delay        time.Duration // hold back every piece of a reply so long, as a long way does: those after it do not wait for each other
 	SwallowAfter int64         // pass no more bytes of replies after so many, but keep the connection open; 0 = pass all
 }
 

@@ -43,7 +43,7 @@ if allowed then
   if roomLow < 0 then roomHigh, roomLow = roomHigh - 1, roomLow + 1e10 end
   redis.call('INCRBY', KEYS[1], ARGV[1])
 end
--- new, or somebody made it permanent, or the clock was put back
+-- new, or a caller made it permanent, or the clock was put back
 if (left < 0 or left > tonumber(ARGV[3])) and (allowed or have ~= '0') then
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   left = tonumber(ARGV[3])

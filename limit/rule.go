@@ -14,7 +14,7 @@ import (
 type Rule struct {
 	algorithm *algorithm
 	limit     int64         // what one call may ask for at most
-	args      []string      // of the script, behind n
+	args      []string      // of the script, after n
 	needs     time.Duration // how long the key must be able to live
 	err       error
 }

@@ -49,7 +49,7 @@ if n > 0 and (fits or behind) then
   ttl = math.min(ttl, math.ceil(buckets * width / 1000) + 1)
   redis.call('SET', key, 's1' .. struct.pack(format, newest, total, unpack(counts)), 'PX', ttl)
 end
--- a bucket leaves with the 61st behind it
+-- a bucket leaves with the 61st after it
 local free, retry, reset = limit - total, 0, 0
 for back = buckets - 1, 0, -1 do
   if counts[back + 1] > 0 then

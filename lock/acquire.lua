@@ -11,14 +11,14 @@ local me = kind .. ARGV[7] .. ' ' .. token
 local micros, millis = clock()
 local holder = read('GET', main)
 
--- Somebody else's: a place in the queue, if I have none.
+-- Another one's: a place in the queue, if I have none.
 if holder and holder ~= token then
   local ms = redis.call('PTTL', main)
   if how == 'try' then return {0, 0, ms, 0} end
   local since = how == 'again' and read('ZSCORE', KEYS[3], me)
   if not since then
     join(me, micros)
-  elseif micros - since > 60000000 then -- the queue lives as long as somebody waits
+  elseif micros - since > 60000000 then -- the queue lives as long as a caller waits
     redis.call('PEXPIRE', KEYS[3], ARGV[8])
   end
   return {0, 0, ms, micros}
@@ -35,7 +35,7 @@ if holder then
 end
 local ends = kind == 's' and redis.call('ZSCORE', KEYS[4], token)
 if ends and tonumber(ends) > millis then
-  keep_shared(lease) -- first: behind it a server without memory takes the rest
+  keep_shared(lease) -- first: after it a server without memory takes the rest
   redis.call('ZADD', KEYS[4], millis + lease, token)
   redis.call('PEXPIRE', KEYS[2], ARGV[8])
   return {1, last or '0', lease, micros}

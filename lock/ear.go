@@ -8,7 +8,7 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// linger is how long a channel is listened to behind the last waiter: a lock
+// linger is how long a channel is listened to after the last waiter: a lock
 // that is contended is so again soon.
 const linger = 10 * time.Second
 
@@ -17,7 +17,7 @@ type ear struct {
 	open    bool // the server has confirmed
 	stop    func()
 	waiters map[string]*waiter // by token
-	timer   *time.Timer        // closes it behind the last one
+	timer   *time.Timer        // closes it after the last one
 }
 
 func (e *ear) add(w *waiter) {
@@ -72,7 +72,7 @@ func (all *rooms) deaf(w *waiter) {
 	}
 }
 
-// shut ends a subscription that nobody has used for a while.
+// shut ends a subscription that was not used for a while.
 func (all *rooms) shut(channel string, e *ear) {
 	all.mu.Lock()
 	stop := e.stop

@@ -1,4 +1,4 @@
--- free: takes locks that nobody holds and nobody waits for, alone; the common case of acquire, for many at once.
+-- free: takes locks that none holds and none waits for, alone; the common case of acquire, for many at once.
 -- KEYS four per lock: main, fence, waiters, shared
 -- ARGV[1] number of locks, then three per lock: token, lease in ms, TTL of fence in ms
 -- Returns per lock the fencing token, or 0 if acquire is to be asked, or an error

@@ -37,8 +37,8 @@ type Gate struct {
 	ttl    time.Duration
 }
 
-// NewGate makes the gate of a key. The newest token stands beside it, under
-// key:seen in the same slot, for at least ttl (0: a day) behind the last write:
+// NewGate makes the gate of a key. The newest token is kept beside it, under
+// key:seen in the same slot, for at least ttl (0: a day) after the last write:
 // longer than any holder may be late.
 func NewGate(c *keywright.Client, key string, ttl time.Duration) Gate {
 	if ttl == 0 {

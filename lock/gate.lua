@@ -1,6 +1,6 @@
 -- gate: one command on one key, unless a newer holder was here before.
 -- KEYS[1] gate: the newest fencing token that was seen, KEYS[2] the key of the command
--- ARGV[1] fencing token, ARGV[2] TTL of the gate in ms, ARGV[3] command, ARGV[4…] its arguments behind the key
+-- ARGV[1] fencing token, ARGV[2] TTL of the gate in ms, ARGV[3] command, ARGV[4…] its arguments after the key
 -- Returns {1, reply of the command}, or {0, newest fencing token} if a newer one was seen
 -- Round trips: 1. O(1) and what the command takes.
 local text = redis.pcall('GET', KEYS[1]) or '0'

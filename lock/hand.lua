@@ -47,7 +47,7 @@ local function first_waiter()
   return known(read('ZRANGE', KEYS[3], 0, 0)[1])
 end
 
--- When the last of those who share it loses it, 0 if nobody does. To be read
+-- When the last of those who share it loses it, 0 if none does. To be read
 -- before the first write.
 local function shared_until(millis)
   local ends = tonumber(read('ZRANGE', KEYS[4], -1, -1, 'WITHSCORES')[2] or 0)
@@ -75,7 +75,7 @@ local function hold(kind, token, millis, lease)
   end
 end
 
--- Takes some of those out whose leases are over, all if nobody shares it.
+-- Takes some of those out whose leases are over, all if none shares it.
 local function clear(millis, all)
   if all then
     redis.call('UNLINK', KEYS[4])
@@ -85,7 +85,7 @@ local function clear(millis, all)
   end
 end
 
--- Joins the queue, behind all others, also if the clock was put back.
+-- Joins the queue, after all others, also if the clock was put back.
 local function join(member, micros)
   local last = read('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
   known(last[1])
@@ -94,7 +94,7 @@ local function join(member, micros)
   if not last[1] then redis.call('PEXPIRE', KEYS[3], ARGV[8]) end
 end
 
--- Hands a lock that nobody holds alone to the first waiter, and to all readers
+-- Hands a lock that none holds alone to the first waiter, and to all readers
 -- next to it. Others than me get their claim, which their first renewal makes a
 -- lease: one that is dead costs a claim. Returns my fencing token, if I am
 -- served, and until when the lock is held now, 0 if it is free.

@@ -12,7 +12,7 @@ import (
 // Holder is who holds a lock.
 type Holder struct {
 	Owner string // the first part of the token, for people
-	Token string // "" when nobody holds it alone
+	Token string // "" when none holds it alone
 	Left  time.Duration
 	Fence int64 // the last fencing token that was given
 	// Since is how long ago, by the server's clock, the holder got it. It is
@@ -61,7 +61,7 @@ func readHolder(r rueidis.RedisResult) (h Holder, err error) {
 	return h, nil
 }
 
-// Break takes the lock from the holder of a token, whoever that is, and hands it
+// Break takes the lock from the holder of a token, any holder, and hands it
 // on; false if it is held by that token no more. Its holder learns it at once if
 // it has held for longer than a moment, else with its next renewal. It is for
 // people: nothing in a program should need it. One round trip.

@@ -33,7 +33,7 @@ type life struct {
 	touched time.Time // when the TTL of the fence was renewed last
 
 	mu       sync.Mutex
-	ctx      context.Context // of the holder, once somebody has asked for it
+	ctx      context.Context // of the holder, once a caller has asked for it
 	end      context.CancelCauseFunc
 	cause    error         // why it is over
 	deadline time.Time     // by the local monotonic clock
@@ -92,7 +92,7 @@ func (w *waiter) begin(ctx context.Context, fence int64, deadline time.Time, who
 
 // Context ends when the lease is lost, released, or the context it was acquired
 // with ends; context.Cause says ErrLost in the first case. It ends by the local
-// clock, before the server can give the lock to somebody else, whatever the
+// clock, before the server can give the lock to another one, whatever the
 // network does. A renewal that got no answer does not count.
 func (lease *Lease) Context() context.Context { return lease.life.context() }
 
@@ -128,7 +128,7 @@ func (lease *Lease) Deadline() time.Time {
 	return lease.life.deadline
 }
 
-// Renew makes the lease last anew. The holder does that by itself; by hand it is
+// Renew makes the lease last as long again. The holder does that by itself; by hand it is
 // for Options.NoRenewal, or to see that the lock is held: ErrLost if it is not.
 // One round trip.
 func (lease *Lease) Renew(ctx context.Context) error {
@@ -151,7 +151,7 @@ func (lease *Lease) lost() error {
 }
 
 // Release gives the lock back and hands it to the next. ErrLost if it was lost
-// before: then nothing was released, least of all the lock of somebody else. To
+// before: then nothing was released, least of all another holder's lock. To
 // release twice does nothing. After a lost reply it is asked again and may then
 // say ErrLost although the first one did it. When ctx ends, or has ended, it
 // returns, and the lock is given back in the background. One round trip.
@@ -221,7 +221,7 @@ func (lease *Lease) handOn(ctx context.Context, next *waiter) (r reply, err erro
 	}
 }
 
-// enter gives the lease once more to somebody further down in the same call.
+// enter gives the lease once more to a caller further down in the same call.
 func (lease *Lease) enter() (*Lease, bool) {
 	lf := lease.life
 	lf.mu.Lock()
@@ -254,7 +254,7 @@ func (lease *Lease) keep() {
 		watched.look() // in the background: a slow reply does not hold up the renewal
 		switch woken, alive := lf.sleep(time.Until(due), watched.changed); {
 		case !alive || lf.parent.Err() != nil:
-			return // who asked for the lock is gone: it is not held for nobody
+			return // who asked for the lock is gone: there is no holder any more
 		case woken:
 			continue
 		}
@@ -265,7 +265,7 @@ func (lease *Lease) keep() {
 	}
 }
 
-// renewal renews the lease. One without a reply goes on behind it, until the lease
+// renewal renews the lease. One without a reply goes on after it, until the lease
 // is over: the next one is sent half a lease later, so there are two at most.
 func (lease *Lease) renewal(running *sync.WaitGroup) error {
 	ctx, cancel := context.WithTimeout(lease.life.context(), lease.lock.lease())
@@ -387,7 +387,7 @@ func (lf *life) finish(cause error) bool {
 		lf.renewal.Stop()
 	}
 	if lf.end != nil {
-		lf.end(cause) // under the lock: nobody sees a lease that is over and a context that is not
+		lf.end(cause) // under the lock: none sees a lease that is over and a context that is not
 	}
 	return true
 }

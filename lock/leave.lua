@@ -1,4 +1,4 @@
--- leave: gives back locks that are held alone and that nobody waits for; the common case of release, for many at once.
+-- leave: gives back locks that are held alone and that none waits for; the common case of release, for many at once.
 -- KEYS two per lock: main, waiters
 -- ARGV[1] number of locks, then one per lock: token
 -- Returns per lock 1, 0 if it was not held, or -1 if release is to be asked

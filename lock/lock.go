@@ -6,7 +6,7 @@
 // What it promises, and under which failure (docs/locks.md has the whole table):
 // one holder at a time on one healthy primary. A holder that is cut off, frozen
 // or slow knows by its own clock when its lease is over: its context ends before
-// the server gives the lock to somebody else. After a failover that lost the
+// the server gives the lock to another one. After a failover that lost the
 // last writes, or a jump of the server's clock, two may hold it; their fencing
 // tokens still grow, so a resource that checks them (Gate, ExecFenced) refuses
 // the older one. It is no consensus: for that use a consensus system.
@@ -26,11 +26,11 @@ import (
 	"github.com/keywright/keywright/slot"
 )
 
-// ErrLost is a lease that is over: it expired, or somebody broke it. It is the
+// ErrLost is a lease that is over: it expired, or a caller broke it. It is the
 // cause of the end of the lease's context, and what Release and Renew give then.
 var ErrLost = errors.New("the lock is not held any more")
 
-// ErrHeld is what Try gives when somebody else has the lock.
+// ErrHeld is what Try gives when another one has the lock.
 var ErrHeld = errors.New("the lock is held by somebody else")
 
 // ErrReplicas is a strict lock that too few replicas have confirmed.
@@ -57,10 +57,10 @@ type Mode uint8
 
 // The modes.
 const (
-	// Fair hands the lock to who has waited longest, process by process. Nobody
+	// Fair hands the lock to who has waited longest, process by process. None
 	// overtakes.
 	Fair Mode = iota
-	// Fast frees the lock and wakes one waiter, who may find that somebody else
+	// Fast frees the lock and wakes one waiter, who may find that another one
 	// was faster. More throughput where holds are shorter than a round trip; a
 	// waiter may starve.
 	Fast
@@ -89,7 +89,7 @@ type Options struct {
 	// NoRenewal leaves the lease to run out: the holder renews it itself. A lock
 	// that is handed on costs a round trip then, to have the whole lease.
 	NoRenewal bool
-	// Announce publishes "released" on the channel also when nobody waits, for
+	// Announce publishes "released" on the channel also when none waits, for
 	// others who listen there.
 	Announce bool
 }
@@ -182,7 +182,7 @@ func (l Lock) refuse(what, hint string) error {
 // once more: a function that locks may call another one that does. Each must be
 // released; the last one gives the lock back.
 //
-// One round trip when the lock is free; behind others, one call to join them and
+// One round trip when the lock is free; after others, one call to join them and
 // none to be served: who releases hands it on.
 func (l Lock) Acquire(ctx context.Context) (*Lease, error) { return l.take(ctx, alone, true) }
 
@@ -191,7 +191,7 @@ func (l Lock) Acquire(ctx context.Context) (*Lease, error) { return l.take(ctx, 
 func (l Lock) Try(ctx context.Context) (*Lease, error) { return l.take(ctx, alone, false) }
 
 // AcquireShared is Acquire for those who may hold the lock together, as readers
-// do; Acquire excludes them all. In Fair mode a reader waits behind a writer
+// do; Acquire excludes them all. In Fair mode a reader waits after a writer
 // that waits.
 func (l Lock) AcquireShared(ctx context.Context) (*Lease, error) { return l.take(ctx, together, true) }
 
@@ -199,7 +199,7 @@ func (l Lock) AcquireShared(ctx context.Context) (*Lease, error) { return l.take
 func (l Lock) TryShared(ctx context.Context) (*Lease, error) { return l.take(ctx, together, false) }
 
 // Do runs fn while the lock is held. The context of fn ends when the lock is
-// lost: fn must then stop, as somebody else may hold it. The error is that of
+// lost: fn must then stop, as another one may hold it. The error is that of
 // acquiring, of fn, or ErrLost if it was lost before fn returned.
 func (l Lock) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	lease, err := l.Acquire(ctx)

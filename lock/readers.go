@@ -66,7 +66,7 @@ func (r *room) seen() uint64 {
 }
 
 // bring lets in the readers that waited for w, which holds the lock together with
-// others now; behind them the next of this process asks for itself. One call at
+// others now; after them the next of this process asks for itself. One call at
 // most.
 func (w *waiter) bring(ctx context.Context) {
 	if w.room == nil || !w.isFirst() {

@@ -3,7 +3,7 @@
 -- ARGV[1] token, ARGV[2] "" or the place that joins the queue in my stead: kind, claim in ms, a blank, token
 -- ARGV[3] "x" alone or "s" together with others, ARGV[4] "hold" or "wait": what is given back,
 -- ARGV[5] "fair" or "fast", ARGV[6] channel, ARGV[7] my claim in ms, ARGV[8] TTL of fence, waiters and shared in ms,
--- ARGV[9] "announce": tell the channel also if nobody waits, ARGV[10] if given: not the common case
+-- ARGV[9] "announce": tell the channel also if none waits, ARGV[10] if given: not the common case
 -- Returns {1 if it was held, else 0, 0, ms until the lease of the next holder ends, server time in µs},
 -- or {2, 0, 0, 0}: nothing has changed, and it is not the common case
 -- Round trips: 1. O(log(waiters) + log(holders together)).

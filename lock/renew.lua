@@ -1,4 +1,4 @@
--- renew: makes the lease of a holder last anew.
+-- renew: makes the lease of a holder last as long again.
 -- KEYS[1] main, or shared if it is held together with others, KEYS[2] fence: only now and then
 -- ARGV[1] token, ARGV[2] lease in ms, ARGV[3] "x" alone or "s" together with others, ARGV[4] TTL of fence and shared in ms
 -- Returns {1, 0, lease in ms, 0}, or {0, 0, 0, 0} if it is not held any more
@@ -18,7 +18,7 @@ else
   local millis = t[1] * 1000 + math.floor(t[2] / 1000)
   local ends = read('ZSCORE', hold, token)
   if not ends or tonumber(ends) <= millis then return {0, 0, 0, 0} end
-  -- The TTL comes first: behind it a server without memory takes the rest.
+  -- The TTL comes first: after it a server without memory takes the rest.
   redis.call('PEXPIRE', hold, math.max(tonumber(ARGV[4]), tonumber(lease), redis.call('PTTL', hold)))
   redis.call('ZADD', hold, millis + lease, token)
 end

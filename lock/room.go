@@ -64,7 +64,7 @@ func (all *rooms) run(fn func()) bool {
 	return true
 }
 
-// chore runs fn in the background, for a second at most, behind a call under way
+// chore runs fn in the background, for a second at most, after a call under way
 // (nil: none).
 func (all *rooms) chore(behind <-chan struct{}, fn func(context.Context)) {
 	running := all.run(func() {
@@ -89,7 +89,7 @@ type room struct {
 	main string
 
 	mu   sync.Mutex // its own: thousands that leave do not hold up other locks
-	line line       // behind the one that holds the lock or has the place in the server's queue
+	line line       // after the one that holds the lock or has the place in the server's queue
 	came uint64     // how many have joined
 }
 
@@ -112,7 +112,7 @@ type waiter struct {
 	heard bool            // it has listened since before it was in the queue
 }
 
-// member is its place in the server's queue, "" for nobody.
+// member is its place in the server's queue, "" for none.
 func (w *waiter) member() string {
 	if w == nil {
 		return ""
@@ -155,7 +155,7 @@ func (w *waiter) told(r reply, err error) {
 // now is the turn of who need not wait for others of its process.
 var now = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// busy reports whether somebody of this process waits for the lock, or holds it
+// busy reports whether a caller of this process waits for the lock, or holds it
 // alone.
 func (l Lock) busy() bool {
 	all := l.rooms()
@@ -165,7 +165,7 @@ func (l Lock) busy() bool {
 }
 
 // join puts a waiter into the room of its lock. Its turn has come at once if
-// nobody of this process is before it.
+// none of this process is before it.
 func (w *waiter) join() {
 	all, main := w.lock.rooms(), w.lock.keys.Main
 	all.mu.Lock()
@@ -193,7 +193,7 @@ func (all *rooms) open(w *waiter) {
 }
 
 // next is who comes after the one that held the lock or was in the queue. If
-// there is nobody, the room is gone.
+// there is none, the room is gone.
 func (r *room) next() *waiter {
 	if r == nil {
 		return nil
@@ -205,7 +205,7 @@ func (r *room) next() *waiter {
 	defer r.all.mu.Unlock()
 	if w == nil {
 		r.mu.Lock()
-		if w = r.line.pop(); w == nil && r.all.byMain[r.main] == r { // nobody has come meanwhile
+		if w = r.line.pop(); w == nil && r.all.byMain[r.main] == r { // none has come meanwhile
 			delete(r.all.byMain, r.main)
 		}
 		r.mu.Unlock()

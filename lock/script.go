@@ -34,7 +34,7 @@ var freeText string
 var leaveText string
 
 // scripts are what a lock does on the server; those of the common case, a lock
-// that nobody waits for, are shared by the goroutines of a client.
+// that none waits for, are shared by the goroutines of a client.
 type scripts struct {
 	acquire, release, renew, share *keywright.Script
 	free, leave                    string
@@ -149,7 +149,7 @@ func (w *waiter) acquire(ctx context.Context, how string) (reply, error) {
 	return l.call(ctx, "acquire", script.acquire, l.list(), w.token, milliseconds(l.lease()), string(w.kind), how, modes[l.o.Mode], l.keys.Channel, w.claims(), helpersText)
 }
 
-// giveBack releases what is held; where nobody is known to wait, in the way that
+// giveBack releases what is held; where none is known to wait, in the way that
 // is cheap then.
 func (l Lock) giveBack(ctx context.Context, k kind, token string, next *waiter, queued bool) (reply, error) {
 	if k == alone && next == nil && !queued && !l.o.Announce {
@@ -162,7 +162,7 @@ func (l Lock) giveBack(ctx context.Context, k kind, token string, next *waiter, 
 }
 
 // release gives back what is held, or a place among the waiters ("wait", with its
-// claim). next is the place that joins them instead, "" for nobody.
+// claim). next is the place that joins them instead, "" for none.
 func (l Lock) release(ctx context.Context, k kind, token, next, what, claim string) (reply, error) {
 	announce := ""
 	if l.o.Announce {
@@ -176,7 +176,7 @@ func (l Lock) release(ctx context.Context, k kind, token, next, what, claim stri
 	return r, err
 }
 
-// renew makes a lease last anew. It touches the key of the holder only, which it
+// renew makes a lease last as long again. It touches the key of the holder only, which it
 // finds also while a cluster moves the slot; the fence's TTL, a day, now and then.
 func (l Lock) renew(ctx context.Context, k kind, token string, fence bool) (reply, error) {
 	keys := []string{l.keys.Main}
@@ -197,7 +197,7 @@ var process = sync.OnceValue(func() string {
 	return host + "-" + strconv.Itoa(os.Getpid())
 })
 
-// token is a name nobody else has: who it is, for people, and 130 random bits.
+// token is a name no other one has: who it is, for people, and 130 random bits.
 // It is compared as a whole. It has no blank: messages divide by them.
 func (l Lock) token() string {
 	owner := l.o.Owner

@@ -17,7 +17,7 @@ for i = 3, #ARGV, 2 do
   longest = math.max(longest, tonumber(ARGV[i]))
   holders[i - 2], holders[i - 1] = millis + ARGV[i], ARGV[i + 1]
 end
--- The TTL comes first: behind it a server without memory takes the rest.
+-- The TTL comes first: after it a server without memory takes the rest.
 redis.call('PEXPIRE', KEYS[1], longest)
 redis.call('ZADD', KEYS[1], unpack(holders))
 redis.call('SET', KEYS[2], string.format('%.0f', fence + #holders / 2 - 1), 'PX', ARGV[2])

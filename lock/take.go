@@ -37,7 +37,7 @@ func (l Lock) get(ctx context.Context, k kind, wait bool) (*Lease, error) {
 	if !wait {
 		return w.try(ctx)
 	}
-	if k == together && !l.busy() { // where nobody waits readers do not wait for each other either
+	if k == together && !l.busy() { // where none waits readers do not wait for each other either
 		lease, err := w.try(ctx)
 		if err == nil || !errors.Is(err, ErrHeld) && !l.rooms().passing(ctx, err) {
 			return lease, err
@@ -99,7 +99,7 @@ func (w *waiter) lease(ctx context.Context, r reply) *Lease {
 
 // ask asks the server for the lock. When ctx ends first, the call goes on: a
 // release that overtook it on another connection would leave a lock behind that
-// nobody knows of. abandon waits for it.
+// no caller knows of. abandon waits for it.
 func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
 	r, err := w.request(ctx, how)
 	if err == nil {
@@ -179,7 +179,7 @@ func (w *waiter) closed() error {
 
 // goAway takes out a waiter that has not had its turn. If that is just coming,
 // with the release of the one before, there may be a place in the queue by then:
-// it is given back behind that call, and nobody waits for it here.
+// it is given back behind that call, and none waits for it here.
 func (w *waiter) goAway(err error) error {
 	if w.leave() {
 		return err
@@ -199,7 +199,7 @@ func (w *waiter) giveUp(ctx context.Context, err error) error {
 	return w.quit(err)
 }
 
-// abandon releases in the background what may have been taken, behind the last
+// abandon releases in the background what may have been taken, after the last
 // call that was to take it.
 func (w *waiter) abandon() {
 	var next *waiter

@@ -23,7 +23,7 @@ type watched struct {
 
 	looks sync.WaitGroup
 	mu    sync.Mutex
-	busy  bool // somebody looks
+	busy  bool // a caller looks
 	again bool // and is to look once more
 }
 
@@ -41,7 +41,7 @@ func (w *watched) end() {
 	w.looks.Wait()
 }
 
-// look looks at the key in the background, behind a look that goes on.
+// look looks at the key in the background, after a look that goes on.
 func (w *watched) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +73,7 @@ func (w *watched) tell() {
 }
 
 // look reads the key in a way that makes the server tell the next change, and
-// ends the lease if it holds the token of somebody else, or none.
+// ends the lease if it holds the token of another one, or none.
 func (lease *Lease) look() {
 	raw := lease.lock.client.Raw()
 	ctx, cancel := context.WithDeadline(lease.life.context(), lease.Deadline())

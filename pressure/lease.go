@@ -36,7 +36,7 @@ type lease struct {
 	asked bool // it may be held: the answer may have been lost
 }
 
-// term is a lease that is held: its token, 0 if somebody else has it, and when it
+// term is a lease that is held: its token, 0 if another one has it, and when it
 // ends by the local clock. That counts from before the question: the server cannot
 // give the lease to another before.
 type term struct {
@@ -44,7 +44,7 @@ type term struct {
 	until time.Time
 }
 
-// keep takes the lease or makes it last anew. One round trip.
+// keep takes the lease or makes it last as long again. One round trip.
 func (l *lease) keep(ctx context.Context) (term, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +55,7 @@ func (l *lease) keep(ctx context.Context) (term, error) {
 	})
 	l.asked = true
 	// A question that is given up may be overtaken by free, and would then leave a
-	// lease with nobody: it goes on to its end.
+	// lease with none: it goes on to its end.
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.lasts)
 	defer cancel()
 	fence, err := o.Do(bounded)

@@ -1,7 +1,7 @@
--- lease: takes the lease of who acts under memory pressure, or makes it last anew for who has it.
+-- lease: takes the lease of who acts under memory pressure, or makes it last as long again for who has it.
 -- KEYS[1] lease
 -- ARGV[1] who, ARGV[2] lease in ms
--- Returns {fence, who}: the token of the lease, '0' if somebody else has it, and who has it
+-- Returns {fence, who}: the token of the lease, '0' if another one has it, and who has it
 -- Round trips: 1. O(1).
 local held = redis.call('GET', KEYS[1])
 if held then

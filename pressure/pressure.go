@@ -32,7 +32,7 @@ import (
 // index. All of it must work on a server that is at maxmemory.
 type Target interface {
 	// Page gives about n ids of the items with a value of the index's field, the
-	// ones that go first in front: from the beginning, or behind the next of the
+	// ones that go first in front: from the beginning, or after the next of the
 	// page before, also if what was there is gone. next is "" on the last page.
 	Page(ctx context.Context, value, after string, n int) (ids []string, next string, err error)
 	// Shorten leaves no item more than a lifetime of `to`, and gives how many had

@@ -6,7 +6,7 @@
 -- Returns: as read.lua; a place of -1 if the window is not there and the periods have more
 -- Round trips: 1
 local left = redis.call('PTTL', KEYS[1])
-if left < 0 then -- missing, or somebody made it permanent
+if left < 0 then -- missing, or a caller made it permanent
   local call, size = {'ZUNIONSTORE', KEYS[1], #KEYS - 1}, 0
   for i = 2, #KEYS do
     local members = redis.pcall('ZCARD', KEYS[i])

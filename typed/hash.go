@@ -73,7 +73,7 @@ func (h Hash[T]) Cached(ctx context.Context, maxAge time.Duration) (T, error) {
 }
 
 // Set writes the whole hash: fields that v lacks are gone afterwards, and the
-// TTL begins anew.
+// TTL begins again.
 func (h Hash[T]) Set(ctx context.Context, v T, options ...keywright.WriteOption) error {
 	_, err := h.Later().Set(v, options...).Do(ctx)
 	return err
