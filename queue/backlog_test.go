@@ -2,8 +2,11 @@ package queue_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +21,7 @@ var heaps = map[string]string{
 	"waiting": "redis.call('RPUSH', 'mail', id)",
 	"due":     "redis.call('ZADD', '{mail}:delayed', 1, id)",
 	"left":    "redis.call('ZADD', '{mail}:leases', 1, id) redis.call('HSET', '{mail}:runs', id, 'w/1 7 1 0 0 0 r1\\n\\n')",
+	"leased":  "redis.call('ZADD', '{mail}:leases', 1e14, id) redis.call('HSET', '{mail}:runs', id, 'w/1 7 1 0 0 0 r1\\n\\n')",
 	"dead":    "redis.call('ZADD', '{mail}:dead', 1, id) redis.call('HSET', '{mail}:runs', id, '- 7 1 0 0 0 r1\\nfailed\\n')",
 	"gone":    "redis.call('RPUSH', 'mail', id) redis.call('UNLINK', '{mail}:job:' .. id)",
 	"nowhere": "",
@@ -30,13 +34,35 @@ func heap(s *keywrighttest.Server, place string, n int) {
 	}
 }
 
+// tooLong is what no script may take of the server, whatever it has to do.
+const tooLong = 5 * time.Millisecond
+
+// lasting tells of the scripts that took too long, as the slow log and their own clocks say.
+// What is slow by the log alone was kept from the CPU by other processes.
+func lasting(t *testing.T, s *keywrighttest.Server) {
+	t.Helper()
+	took := s.Do("LRANGE", "{mail}:slow", "0", "9").([]any)
+	for _, one := range s.Do("SLOWLOG", "GET", "1000").([]any) {
+		entry := one.([]any)
+		micros, command := entry[2].(int64), entry[3].([]any)[0]
+		if script := strings.HasPrefix(strings.ToUpper(fmt.Sprint(command)), "EVAL"); script && len(took) > 0 || !script && micros > 50*tooLong.Microseconds() {
+			t.Errorf("%v took %d µs; scripts of more than %v of CPU: %.300v", command, micros, tooLong, took)
+			return
+		}
+	}
+	if len(took) > 0 {
+		t.Errorf("scripts of more than %v of CPU: %.300v", tooLong, took)
+	}
+}
+
 // TestBacklogs: whatever the backlog, no script of the queue touches more than a
-// bounded number of elements, and none holds up the server.
+// bounded number of elements, and none takes 5 ms of the server.
 func TestBacklogs(t *testing.T) {
 	const jobs = 100_000
+	queue.Clock(t, tooLong)
 	for place := range heaps {
 		t.Run(place, func(t *testing.T) {
-			s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("slowlog-log-slower-than", "50000"))
+			s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.Config("slowlog-log-slower-than", "5000"), keywrighttest.Config("slowlog-max-len", "1000"))
 			q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{MaxDead: 1000, Crashes: 1})
 			ctx := t.Context()
 			heap(s, place, jobs)
@@ -45,14 +71,19 @@ func TestBacklogs(t *testing.T) {
 			must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "own", Unique: "u"})))
 			var ran atomic.Int64
 			enough := make(chan struct{})
+			none := place == "dead" || place == "nowhere" || place == "gone" || place == "leased"
 			stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error {
-				if n := ran.Add(1); n == 2000 || n == 1 && (place == "dead" || place == "nowhere" || place == "gone") {
+				if n := ran.Add(1); n == 2000 || n == 1 && none {
 					close(enough)
 				}
 				return nil
 			}, queue.WorkerOptions{Batch: 50}))
 			<-enough
 			stop()
+			_, err := q.Stats(ctx)
+			must(t, err)
+			must(t, q.Pause(ctx))
+			must(t, q.Resume(ctx))
 			switch place {
 			case "dead":
 				must(t, second("", hand(q.Retry(ctx, "job1"))))
@@ -71,12 +102,62 @@ func TestBacklogs(t *testing.T) {
 			if most > 3000 {
 				t.Errorf("a script sent %d commands", most)
 			}
-			if slow := s.Do("SLOWLOG", "GET", "3").([]any); len(slow) > 0 {
-				t.Errorf("%.300v", slow)
-			}
+			lasting(t, s)
 			t.Logf("at most %d commands in a script", most)
 		})
 	}
+}
+
+// TestManyJobsOfAWorker: the leases of many jobs that run at once are renewed in
+// several calls, none of which takes 5 ms of the server.
+func TestManyJobsOfAWorker(t *testing.T) {
+	const jobs = 5000
+	queue.Clock(t, tooLong)
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: 6 * time.Second})
+	_, err := q.EnqueueAll(t.Context(), make([]queue.Task[string], jobs))
+	must(t, err)
+	var all sync.WaitGroup
+	all.Add(jobs)
+	leave := make(chan struct{})
+	var lost atomic.Int64
+	stop := started(t, q.Worker(func(ctx context.Context, _ *queue.Job[string]) error {
+		all.Done()
+		<-leave
+		if ctx.Err() != nil {
+			lost.Add(1)
+		}
+		return nil
+	}, queue.WorkerOptions{Concurrency: jobs}))
+	all.Wait()
+	ends := func() any { return s.Do("ZRANGE", "{mail}:leases", "0", "0", "WITHSCORES").([]any)[1] }
+	first := ends()
+	eventually(t, "all are renewed", func() bool { return ends() != first })
+	close(leave)
+	stop()
+	if lasting(t, s); lost.Load() > 0 {
+		t.Errorf("%d jobs lost their lease", lost.Load())
+	}
+}
+
+// TestManyTasks: as many jobs as go in one call, with all that a job can have, do not
+// take 5 ms of the server.
+func TestManyTasks(t *testing.T) {
+	queue.Clock(t, tooLong)
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
+	_, err := q.EnqueueAll(t.Context(), make([]queue.Task[string], 2000))
+	must(t, err)
+	for range 2 { // the second time they are there
+		tasks := make([]queue.Task[string], 2000)
+		for i := range tasks {
+			tasks[i] = queue.Task[string]{ID: fmt.Sprint(i), Unique: fmt.Sprint("u", i), In: time.Hour, Retry: 3}
+		}
+		if _, err := q.EnqueueAll(t.Context(), tasks); err != nil && !errors.Is(err, queue.ErrExists) {
+			t.Fatal(err)
+		}
+	}
+	lasting(t, s)
 }
 
 // TestRepairOfABacklog: jobs that are in no place are found among many that wait,

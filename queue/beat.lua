@@ -1,27 +1,29 @@
 -- beat: a sign of life of a worker: it lives, and the leases of its jobs are renewed.
 -- KEYS[1] leases, KEYS[2] workers, KEYS[3] runs, KEYS[4] state
--- ARGV[1] name of the worker, ARGV[2] lease in ms, ARGV[3] ms after which it counts as dead, ARGV[4] TTL of the workers in ms, ARGV[5] TTL of the queue's keys in ms (0: none), then two per job: id, token
+-- ARGV[1] name of the worker, ARGV[2] lease in ms, ARGV[3] ms after which it counts as dead, ARGV[4] TTL of the workers in ms, ARGV[5] TTL of the queue's keys in ms (0: none), then two per job, of which there are 1,000 at most: id, token
 -- Returns {{numbers of the jobs that are not its own any more}, {numbers of those that are to be cancelled}, "" or that the queue is paused}, counted from 1
 -- Round trips: 1. O(jobs).
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local ends = string.format('%.0f', now + tonumber(ARGV[2]))
-local lost, cancelled, leased = {}, {}, {}
-for i = 6, #ARGV, 2 do
-  local run = look(redis.pcall('HGET', KEYS[3], ARGV[i]), KEYS[3])
-  if not run or run:find(ARGV[i + 1] .. ' ', 1, true) ~= 1 then
-    lost[#lost + 1] = (i - 4) / 2
+local lost, cancelled, leased, ids, runs = {}, {}, {}, {}, {}
+for i = 6, #ARGV, 2 do ids[#ids + 1] = ARGV[i] end
+if #ids > 0 then runs = look(redis.pcall('HMGET', KEYS[3], unpack(ids)), KEYS[3]) end
+for n = 1, #ids do
+  local run = runs[n]
+  if not run or run:find(ARGV[2 * n + 5] .. ' ', 1, true) ~= 1 then
+    lost[#lost + 1] = n
   else
     leased[#leased + 1] = ends
-    leased[#leased + 1] = ARGV[i]
-    if run:find('^%S+ %d+ %d+ %d+ 1 %d r1\n') then cancelled[#cancelled + 1] = (i - 4) / 2 end
+    leased[#leased + 1] = ids[n]
+    if run:find('^%S+ %d+ %d+ %d+ 1 %d r1\n') then cancelled[#cancelled + 1] = n end
   end
 end
 look(redis.pcall('ZCARD', KEYS[1]), KEYS[1])
 -- No lease depends on these two: a key of a wrong type is passed over.
 local working, paused = redis.pcall('ZCARD', KEYS[2]), redis.pcall('HGET', KEYS[4], 'paused')
 redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- of nothing, and first: a server whose memory is full refuses ZADD, unless a script has written already
-for from = 1, #leased, 2000 do redis.call('ZADD', KEYS[1], 'GT', unpack(leased, from, math.min(from + 1999, #leased))) end
+if #leased > 0 then redis.call('ZADD', KEYS[1], 'GT', unpack(leased)) end
 if ARGV[5] ~= '0' then
   redis.call('PEXPIRE', KEYS[1], ARGV[5])
   redis.call('PEXPIRE', KEYS[3], ARGV[5])

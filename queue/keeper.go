@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -165,17 +166,32 @@ func (c *crew[T]) peek() {
 	}
 }
 
-// beat renews the leases of all jobs of this process in one call, and learns
-// which of them are lost or cancelled.
-func (c *crew[T]) beat() error {
-	args := []string{c.name, milliseconds(c.q.lease()), milliseconds(max(3*c.q.lease(), 3*presence)), milliseconds(registry), c.q.ttl()}
+// mostBeaten is how many leases are renewed in one call.
+const mostBeaten = 1000
+
+// beat renews the leases of all jobs of this process, and learns which of them are
+// lost or cancelled. Without jobs it only says that the worker lives.
+func (c *crew[T]) beat() (err error) {
 	c.mu.Lock()
-	beaten := make([]*Job[T], 0, len(c.running))
-	for _, j := range c.running { // a job that was lost and came back is there twice
-		beaten = append(beaten, j)
+	beaten := slices.Collect(maps.Values(c.running)) // a job that was lost and came back is there twice
+	c.mu.Unlock()
+	for {
+		n := min(len(beaten), mostBeaten)
+		if failed := c.renew(beaten[:n]); err == nil {
+			err = failed
+		}
+		if beaten = beaten[n:]; len(beaten) == 0 {
+			return err
+		}
+	}
+}
+
+// renew renews the leases of some jobs in one call.
+func (c *crew[T]) renew(beaten []*Job[T]) error {
+	args := []string{c.name, milliseconds(c.q.lease()), milliseconds(max(3*c.q.lease(), 3*presence)), milliseconds(registry), c.q.ttl()}
+	for _, j := range beaten {
 		args = append(args, j.ID, j.token)
 	}
-	c.mu.Unlock()
 	ctx, cancel := c.call(c.q.lease() / 3)
 	defer cancel()
 	sent := time.Now()
@@ -185,15 +201,15 @@ func (c *crew[T]) beat() error {
 	}
 	paused, _ := out[2].ToString()
 	c.paused.Store(paused != "")
+	lost := numbers(out[0], len(beaten))
 	for _, n := range numbers(out[1], len(beaten)) {
 		beaten[n-1].stop(ErrCancelled)
 	}
-	for _, n := range numbers(out[0], len(beaten)) {
+	for _, n := range lost {
 		beaten[n-1].stop(ErrLost)
-		beaten[n-1] = nil
 	}
-	for _, j := range beaten {
-		if j != nil {
+	for i, j := range beaten {
+		if !slices.Contains(lost, int64(i+1)) {
 			j.extend(sent.Add(c.q.lease() - margin(c.q.lease())))
 		}
 	}

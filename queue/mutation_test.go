@@ -15,7 +15,7 @@ import (
 
 // muted takes the signs of life away, which would bring back a lease that a claim
 // has not left: what remains is what protects a job until the first one.
-var muted = []string{"do redis.call('ZADD', KEYS[1], 'GT', unpack(leased, from, math.min(from + 1999, #leased))) end", "do end"}
+var muted = []string{"if #leased > 0 then redis.call('ZADD', KEYS[1], 'GT', unpack(leased)) end", ""}
 
 // orphan kills a worker in the middle of a job, before its first sign of life,
 // and lets another one work for longer than a lease. It gives what was wrong.

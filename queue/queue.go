@@ -157,6 +157,7 @@ func (q Queue[T]) lease() time.Duration { return cmp.Or(q.o.Lease, 15*time.Secon
 const (
 	minLease   = 50 * time.Millisecond
 	maxBatch   = 1000
+	maxFull    = 300 // the full form takes the server three times as long
 	maxPayload = 1 << 20
 	maxLane    = 100 // bytes of a lane's name
 	maxLanes   = 9
@@ -300,15 +301,18 @@ func (q Queue[T]) exists() error {
 	return &keywright.Error{Class: keywright.NotApplied, Op: "enqueue", Entry: q.entry.Name, Err: ErrExists}
 }
 
-// EnqueueAll puts many jobs into the queue, a thousand in a round trip, each
-// thousand in one step. ids are those of the jobs, also of those that were there
+// EnqueueAll puts many jobs into the queue, a thousand in a round trip, or 300 with
+// more than a payload, each of these in one step. ids are those of the jobs, also of those that were there
 // before (then the error is ErrExists); one is empty if a key of that job has a
 // wrong type, which the error names: the others are there. ids is shorter than
-// tasks when a later thousand failed. Of each queue a client has sixteen such
+// tasks when a later round trip failed. Of each queue a client has sixteen such
 // calls under way at a time; the next ones wait their turn.
 func (q Queue[T]) EnqueueAll(ctx context.Context, tasks []Task[T]) (ids []string, err error) {
 	for len(tasks) > 0 {
 		n := min(len(tasks), maxBatch)
+		if q.formOf(tasks[:n]) == full {
+			n = min(n, maxFull)
+		}
 		some, failed := q.enqueue(ctx, tasks[:n])
 		if failed != nil && (err == nil || errors.Is(err, ErrExists)) {
 			err = failed
@@ -324,10 +328,7 @@ func (q Queue[T]) enqueue(ctx context.Context, tasks []Task[T]) ([]string, error
 	if q.err != nil {
 		return nil, q.err
 	}
-	form := plain
-	for i := range tasks {
-		form = max(form, q.form(&tasks[i]))
-	}
+	form := q.formOf(tasks)
 	keys, args := q.header(form, len(tasks))
 	ids := make([]string, len(tasks))
 	for i := range tasks {
@@ -373,6 +374,14 @@ func (q Queue[T]) form(t *Task[T]) form {
 		return plain
 	}
 	return full
+}
+
+// formOf is the form in which all of these can travel.
+func (q Queue[T]) formOf(tasks []Task[T]) (f form) {
+	for i := range tasks {
+		f = max(f, q.form(&tasks[i]))
+	}
+	return f
 }
 
 // header is what the script needs before the jobs.

@@ -47,7 +47,7 @@ var errGoexit = errors.New("the handler has ended its goroutine")
 
 // fetch tells the server what has become of jobs, and claims others.
 func (r *runner[T]) fetch() {
-	wanted := cmp.Or(r.w.o.Batch, 1)
+	wanted := min(cmp.Or(r.w.o.Batch, 1), mostTaken)
 	if r.ctx.Err() != nil {
 		wanted = 0
 	}

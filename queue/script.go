@@ -53,6 +53,9 @@ var statsText string
 //go:embed state.lua
 var stateText string
 
+//go:embed durable.lua
+var durableText string
+
 // The scripts are variables so that a test can take a guard out and see that it
 // is missed.
 var (
@@ -64,6 +67,7 @@ var (
 	jobScript     = keywright.NewScript("queue job", lookText+knownText+jobText)
 	pauseScript   = keywright.NewScript("queue pause", pauseText)
 	statsScript   = keywright.NewReadOnlyScript("queue stats", statsText)
+	durableScript = keywright.NewScript("queue durable", durableText)
 	stateScript   = keywright.NewReadOnlyScript("queue state", stateText)
 )
 
