@@ -47,7 +47,7 @@ soak: ## the tests that do harm to servers, fifty times
 	cd cmd/keywright && KEYWRIGHT_SOAK=500 go test -timeout 1h -run TestReportsAddUp ./internal/command
 	KEYWRIGHT_SOAK=1 go test -timeout 1h -run 'TestNoise|Hold$$' -rapid.checks=3000 ./infer
 	go test -count=20 -timeout 4h -run 'History|Processes|Failovers' ./lock
-	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run 'TestMutations' -v .
+	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run "TestMutations|TestGuards" -v . ./queue
 
 bench: ## the figures of bench/README.md
 	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench entitybench; do GOWORK=off go run ./cmd/$$c || exit 1; done

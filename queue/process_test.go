@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,13 +25,19 @@ import (
 
 const processLease = 600 * time.Millisecond
 
-func processQueue(c *keywright.Client) queue.Queue[string] {
-	return queue.Open(c, "mail", value.Text(0), queue.Options{Lease: processLease, Retry: 1, Crashes: 1000, Backoff: time.Millisecond})
+// processQueue has the lanes of the environment of the process.
+func processQueue(c *keywright.Client, lanes ...string) queue.Queue[string] {
+	return queue.Open(c, "mail", value.Text(0), queue.Options{Lease: processLease, Retry: 1, Crashes: 1000, Backoff: time.Millisecond}, lanes...)
 }
+
+const processLanes = "KEYWRIGHT_QUEUE_LANES"
 
 // held is the payload of a job that goes on until it is let go (see letGo), or its
 // worker is killed: who runs it is in the middle of a job, on every machine.
 const held = "held"
+
+// bulk is the payload of a job that says nothing.
+const bulk = "bulk"
 
 // letGo ends a held job, whoever runs it now or later.
 func letGo(t *testing.T, dir, id string) {
@@ -57,13 +64,16 @@ func TestWorkerProcess(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		_ = processQueue(c).Worker(handle, queue.WorkerOptions{Concurrency: cmp.Or(runners, 4), Batch: min(2, cmp.Or(runners, 2)), Grace: time.Second}).Run(ctx)
+		_ = processQueue(c, strings.Fields(os.Getenv(processLanes))...).Worker(handle, queue.WorkerOptions{Concurrency: cmp.Or(runners, 4), Batch: min(2, cmp.Or(runners, 2)), Grace: time.Second}).Run(ctx)
 		c.Close()
 	}
 }
 
 // runAloud runs a job and prints when it was seen alive.
 func runAloud(ctx context.Context, j *queue.Job[string], dir string) error {
+	if j.Payload == bulk {
+		return nil
+	}
 	say := func(word string) {
 		if now := time.Now(); ctx.Err() == nil { // looked at behind the clock
 			fmt.Println(word, j.ID, j.Fence, now.UnixNano())
@@ -127,6 +137,17 @@ func (l *log) hear(p *process, line string) {
 func (l *log) runner(id string) *process { l.mu.Lock(); defer l.mu.Unlock(); return l.last[id] }
 
 func (l *log) count() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.done) }
+
+func (l *log) doneOf(ids []string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		if l.done[id] {
+			n++
+		}
+	}
+	return n
+}
 
 func (l *log) isDone(id string) bool { l.mu.Lock(); defer l.mu.Unlock(); return l.done[id] }
 
@@ -195,107 +216,6 @@ func (p *process) end() {
 	p.stdin.Close()
 	p.said.Wait()
 	_ = p.cmd.Wait()
-}
-
-// side is a queue of one database, with processes that work on it.
-type side struct {
-	url, dir string
-	q        queue.Queue[string]
-	l        *log
-	all      []*process
-	ids      []string
-}
-
-// startSide is a queue of the same name and ids in each database. In the second one
-// every reply is slow.
-func startSide(t *testing.T, s *keywrighttest.Server, database int) *side {
-	d := &side{url: s.URL() + fmt.Sprint("/", database), l: newLog(), dir: t.TempDir()}
-	if database > 0 {
-		p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{Delay: time.Millisecond})
-		d.url = fmt.Sprint("redis://", p.Addr(), "/", database)
-	}
-	d.q = processQueue(open(t, d.url))
-	for range 2 {
-		d.all = append(d.all, startProcess(t, d.l, d.url, d.dir))
-	}
-	return d
-}
-
-// kill kills a process in the middle of a job and starts another one.
-func (d *side) kill(t *testing.T, meanwhile func()) {
-	for i := range 20 {
-		task := queue.Task[string]{ID: fmt.Sprint("job-", len(d.ids))}
-		if i == 10 {
-			task.Payload = held
-		}
-		id, err := d.q.Enqueue(t.Context(), task)
-		must(t, err)
-		d.ids = append(d.ids, id)
-	}
-	id := d.ids[len(d.ids)-10]
-	eventually(t, "a process runs the held job", func() bool { return d.l.runner(id) != nil })
-	victim := slices.Index(d.all, d.l.runner(id))
-	meanwhile()
-	d.all[victim].kill()
-	letGo(t, d.dir, id)
-	d.all[victim] = startProcess(t, d.l, d.url, d.dir)
-}
-
-// kills runs jobs of the same queue in two databases, and kills processes in the
-// middle of a job, and the server, which writes every command to its disk before it
-// answers. Every third process dies while the server's memory is full. It gives
-// what was wrong.
-func kills(t *testing.T, workers, servers int) (wrong []string) {
-	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
-	sides := []*side{startSide(t, s, 0), startSide(t, s, 1)}
-	killed := 0
-	for round := range workers {
-		sides[round%2].kill(t, func() {
-			if round%3 == 0 {
-				s.Do("CONFIG", "SET", "maxmemory", "100000")
-			}
-		})
-		s.Do("CONFIG", "SET", "maxmemory", "0")
-		if servers > 0 {
-			s.Kill()
-			s.Restart()
-			servers, killed = servers-1, killed+1
-		}
-	}
-	for database, d := range sides {
-		for end := time.Now().Add(time.Minute); d.l.count() < len(d.ids) && time.Now().Before(end); {
-			<-time.After(5 * time.Millisecond)
-		}
-		for _, p := range d.all {
-			p.end()
-		}
-		t.Logf("database %d: %d kills of workers, %d of the server: %d jobs in %d runs, %d of them done", database, workers/2, killed, len(d.ids), len(d.l.spans), d.l.count())
-		for _, w := range d.l.wrong(d.ids) {
-			wrong = append(wrong, fmt.Sprintf("database %d: %s", database, w))
-		}
-		if dead, err := d.q.Dead(t.Context(), 0, 10); err != nil || len(dead) > 0 {
-			wrong = append(wrong, fmt.Sprintf("dead: %v, %v", dead, err))
-		}
-		if again := len(d.l.spans) - len(d.ids); again < workers/2 {
-			wrong = append(wrong, fmt.Sprintf("%d jobs ran again after %d kills: they did not hit", again, workers/2))
-		}
-	}
-	return wrong
-}
-
-// TestKills: 0 jobs lost, 0 run twice at the same time, in two databases at once,
-// with full memory and slow replies. KEYWRIGHT_KILLS makes it
-// longer: `make soak` has 200 workers and 50 servers.
-func TestKills(t *testing.T) {
-	t.Parallel()
-	workers, servers := 30, 10
-	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
-		workers, _ = strconv.Atoi(text)
-		servers = workers / 4
-	}
-	for _, w := range kills(t, workers, servers) {
-		t.Error(w)
-	}
 }
 
 // TestDeadWorker: the jobs of a worker that was killed run again within its
