@@ -20,6 +20,7 @@ import (
 var heaps = map[string]string{
 	"waiting": "redis.call('RPUSH', 'mail', id)",
 	"due":     "redis.call('ZADD', '{mail}:delayed', 1, id)",
+	"mixed":   "if i % 2 == 0 then redis.call('RPUSH', 'mail', id) else redis.call('ZADD', '{mail}:delayed', 1, id) end",
 	"left":    "redis.call('ZADD', '{mail}:leases', 1, id) redis.call('HSET', '{mail}:runs', id, 'w/1 7 1 0 0 0 r1\\n\\n')",
 	"leased":  "redis.call('ZADD', '{mail}:leases', 1e14, id) redis.call('HSET', '{mail}:runs', id, 'w/1 7 1 0 0 0 r1\\n\\n')",
 	"dead":    "redis.call('ZADD', '{mail}:dead', 1, id) redis.call('HSET', '{mail}:runs', id, '- 7 1 0 0 0 r1\\nfailed\\n')",
@@ -37,22 +38,34 @@ func heap(s *keywrighttest.Server, place string, n int) {
 // tooLong is what no script may take of the server, whatever it has to do.
 const tooLong = 5 * time.Millisecond
 
-// lasting tells of the scripts that took too long, as the slow log and their own clocks say.
-// What is slow by the log alone was kept from the CPU by other processes.
-func lasting(t *testing.T, s *keywrighttest.Server) {
-	t.Helper()
-	took := s.Do("LRANGE", "{mail}:slow", "0", "9").([]any)
+// lasting gives the scripts that took too long, as the slow log and their own clocks
+// say. What is slow by the log alone was kept from the CPU by other processes.
+func lasting(s *keywrighttest.Server) (wrong []string) {
+	for _, took := range s.Do("LRANGE", "{mail}:slow", "0", "9").([]any) {
+		wrong = append(wrong, fmt.Sprint("a script of ", took))
+	}
 	for _, one := range s.Do("SLOWLOG", "GET", "1000").([]any) {
 		entry := one.([]any)
-		micros, command := entry[2].(int64), entry[3].([]any)[0]
-		if script := strings.HasPrefix(strings.ToUpper(fmt.Sprint(command)), "EVAL"); script && len(took) > 0 || !script && micros > 50*tooLong.Microseconds() {
-			t.Errorf("%v took %d µs; scripts of more than %v of CPU: %.300v", command, micros, tooLong, took)
-			return
+		micros, command := entry[2].(int64), fmt.Sprintf("%.100v", entry[3])
+		if !strings.HasPrefix(strings.ToUpper(command), "[EVAL") && micros > 50*tooLong.Microseconds() {
+			wrong = append(wrong, fmt.Sprintf("%s took %d µs", command, micros))
 		}
 	}
-	if len(took) > 0 {
-		t.Errorf("scripts of more than %v of CPU: %.300v", tooLong, took)
+	return wrong
+}
+
+// patiently fails if scripts take too long each time: the CPU time of a script grows
+// while others use the caches of its processor, and that of an unbounded one stays.
+func patiently(t *testing.T, times func() (wrong []string)) {
+	t.Helper()
+	var wrong []string
+	for range 3 {
+		if wrong = times(); len(wrong) == 0 {
+			return
+		}
+		t.Log(wrong)
 	}
+	t.Errorf("more than %v of the server each time: %.500v", tooLong, wrong)
 }
 
 // TestBacklogs: whatever the backlog, no script of the queue touches more than a
@@ -61,58 +74,64 @@ func TestBacklogs(t *testing.T) {
 	const jobs = 100_000
 	queue.Clock(t, tooLong)
 	for place := range heaps {
-		t.Run(place, func(t *testing.T) {
-			s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.Config("slowlog-log-slower-than", "5000"), keywrighttest.Config("slowlog-max-len", "1000"))
-			q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{MaxDead: 1000, Crashes: 1})
-			ctx := t.Context()
-			heap(s, place, jobs)
-			s.Do("SLOWLOG", "RESET")
-			w := s.RecordScripts()
-			must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "own", Unique: "u"})))
-			var ran atomic.Int64
-			enough := make(chan struct{})
-			none := place == "dead" || place == "nowhere" || place == "gone" || place == "leased"
-			stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error {
-				if n := ran.Add(1); n == 2000 || n == 1 && none {
-					close(enough)
-				}
-				return nil
-			}, queue.WorkerOptions{Batch: 50}))
-			<-enough
-			stop()
-			_, err := q.Stats(ctx)
-			must(t, err)
-			must(t, q.Pause(ctx))
-			must(t, q.Resume(ctx))
-			switch place {
-			case "dead":
-				must(t, second("", hand(q.Retry(ctx, "job1"))))
-				must(t, second("", hand(q.Discard(ctx, "job2"))))
-				must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "bad"})))
-				stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { return queue.Discard(fmt.Errorf("no")) }, queue.WorkerOptions{}))
-				eventually(t, "old ones go", func() bool { n := s.Do("ZCARD", "{mail}:dead").(int64); return n < jobs-100 })
-				stop()
-			case "waiting", "nowhere":
-				must(t, second("", hand(q.Cancel(ctx, "job99999"))))
-			}
-			most := 0
-			for _, c := range w.Calls() {
-				most = max(most, len(c.Commands))
-			}
-			if most > 3000 {
-				t.Errorf("a script sent %d commands", most)
-			}
-			lasting(t, s)
-			t.Logf("at most %d commands in a script", most)
-		})
+		t.Run(place, func(t *testing.T) { patiently(t, func() []string { return backlog(t, place, jobs) }) })
 	}
+}
+
+// backlog works in a queue with so many jobs in a place. It gives what took too long.
+func backlog(t *testing.T, place string, jobs int) []string {
+	s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.Config("slowlog-log-slower-than", "5000"), keywrighttest.Config("slowlog-max-len", "1000"))
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{MaxDead: 1000, Crashes: 1})
+	ctx := t.Context()
+	heap(s, place, jobs)
+	s.Do("SLOWLOG", "RESET")
+	w := s.RecordScripts()
+	must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "own", Unique: "u"})))
+	var ran atomic.Int64
+	enough := make(chan struct{})
+	none := place == "dead" || place == "nowhere" || place == "gone" || place == "leased"
+	stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error {
+		if n := ran.Add(1); n == 2000 || n == 1 && none {
+			close(enough)
+		}
+		return nil
+	}, queue.WorkerOptions{Batch: 50}))
+	<-enough
+	stop()
+	_, err := q.Stats(ctx)
+	must(t, err)
+	must(t, q.Pause(ctx))
+	must(t, q.Resume(ctx))
+	switch place {
+	case "dead":
+		must(t, second("", hand(q.Retry(ctx, "job1"))))
+		must(t, second("", hand(q.Discard(ctx, "job2"))))
+		must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "bad"})))
+		stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { return queue.Discard(fmt.Errorf("no")) }, queue.WorkerOptions{}))
+		eventually(t, "old ones go", func() bool { n := s.Do("ZCARD", "{mail}:dead").(int64); return n < int64(jobs)-100 })
+		stop()
+	case "waiting", "nowhere":
+		must(t, second("", hand(q.Cancel(ctx, "job99999"))))
+	}
+	most := 0
+	for _, c := range w.Calls() {
+		most = max(most, len(c.Commands))
+	}
+	if most > 3000 {
+		t.Errorf("a script sent %d commands", most)
+	}
+	t.Logf("at most %d commands in a script", most)
+	return lasting(s)
 }
 
 // TestManyJobsOfAWorker: the leases of many jobs that run at once are renewed in
 // several calls, none of which takes 5 ms of the server.
 func TestManyJobsOfAWorker(t *testing.T) {
-	const jobs = 5000
 	queue.Clock(t, tooLong)
+	patiently(t, func() []string { return many(t, 5000) })
+}
+
+func many(t *testing.T, jobs int) []string {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: 6 * time.Second})
 	_, err := q.EnqueueAll(t.Context(), make([]queue.Task[string], jobs))
@@ -135,15 +154,20 @@ func TestManyJobsOfAWorker(t *testing.T) {
 	eventually(t, "all are renewed", func() bool { return ends() != first })
 	close(leave)
 	stop()
-	if lasting(t, s); lost.Load() > 0 {
+	if lost.Load() > 0 {
 		t.Errorf("%d jobs lost their lease", lost.Load())
 	}
+	return lasting(s)
 }
 
 // TestManyTasks: as many jobs as go in one call, with all that a job can have, do not
 // take 5 ms of the server.
 func TestManyTasks(t *testing.T) {
 	queue.Clock(t, tooLong)
+	patiently(t, func() []string { return tasks(t) })
+}
+
+func tasks(t *testing.T) []string {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
 	_, err := q.EnqueueAll(t.Context(), make([]queue.Task[string], 2000))
@@ -157,7 +181,7 @@ func TestManyTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lasting(t, s)
+	return lasting(s)
 }
 
 // TestRepairOfABacklog: jobs that are in no place are found among many that wait,

@@ -8,13 +8,13 @@
 -- A token there has a space after it, as in what is known of a job.
 -- Returns {µs until something is due (-1: nothing known), {ids that were not ours any more}, {ids}, {jobs}, {of those that have been claimed before: which, attempt, fence, crashes, doubt, …},
 -- "" or that the queue is paused, {of jobs that have died: id, reason, attempts, crashes, …}, {keys that are no use: code, key, …}, the fence of the others}
--- Round trips: 1. O(jobs + settlements), with "tidy" at most 400 more. quick.lua comes before it.
+-- Round trips: 1. O(jobs + settlements), with "tidy" at most 200 more. quick.lua comes before it.
 local now, micros = t[1] * 1000 + math.floor(t[2] / 1000), t[1] * 1000000 + t[2]
 local stamp = string.format('%.0f', now)
 local leases, delayed, dead, state, runs = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local wanted, ttl = tonumber(ARGV[2]), tonumber(ARGV[6])
 local before, after = ARGV[7], ARGV[8]
-local most = 200 -- of due jobs, of dead workers' jobs, and of ids without a job: in one call
+local most = 100 -- of due jobs, of dead workers' jobs, and of ids without a job: in one call
 
 -- What is to be read is read first.
 if ARGV[20] ~= '' then steady(before, after) end

@@ -14,8 +14,8 @@ import (
 var goGuards = []struct{ name, file, guard, instead, test string }{
 	{"a server that throws jobs away", "worker.go", `policy == "noeviction" ||`, `policy != "" ||`, "TestEviction"},
 	{"a server that cannot be asked", "worker.go", "strings.Contains(info, \"maxmemory:0\\r\\n\") {\n\t\treturn err", "strings.Contains(info, \"maxmemory:0\\r\\n\") {\n\t\treturn nil", "TestUnknownDurability"},
-	{"messages of another database", "worker.go", "if !c.q.ours(database) {", "if false {", "TestMessagesOfAnotherDatabase"},
-	{"a cancel of another worker's job", "worker.go", `if strings.HasPrefix(token, c.name+"/") {`, "if true {", "TestMessagesOfAnotherDatabase"},
+	{"messages of another database", "worker.go", "if !c.q.ours(database) {", "if !c.q.ours(database) && false {", "TestMessagesOfAnotherDatabase"},
+	{"a cancel of another worker's job", "worker.go", `if strings.HasPrefix(token, c.name+"/") {`, `if strings.HasPrefix(token, "") {`, "TestMessagesOfAnotherDatabase"},
 	{"a nil handler", "worker.go", "case handle == nil:", "case false:", "TestRefusedOptions"},
 	{"a negative option", "worker.go", "o.Concurrency < 0 || o.Batch < 0 || o.Grace < 0", "false", "TestRefusedOptions"},
 	{"an option of the queue that is negative", "queue.go", "o.Backoff < 0, o.MaxBackoff < 0, ", "", "TestRefusedOptions"},
