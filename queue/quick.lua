@@ -83,13 +83,15 @@ if ARGV[4] ~= 'tidy' and ARGV[13] == '0' then
     first = names()
   end
   for k = 1, got do
-    if not quick then break end
     local id, text, run = all[settled + k], texts[k], known[settled + k]
     local q, form, space
     if text then q, form, space = byte(text, 1, 3) end
-    run = run and again(k, run) or not run and k > left and fresh
-    quick = form == 49 and q == 113 and space == 32 and run and not seen[id] and true or false -- "q1 "
-    if quick and first and (k <= left or k > got - due) then quick = match(text, '^q1 %d+ (%S+) ') == first end
+    if run then run = again(k, run) elseif k > left then run = fresh end
+    if form ~= 49 or q ~= 113 or space ~= 32 or not run or seen[id] -- "q1 "
+      or first and (k <= left or k > got - due) and match(text, '^q1 %d+ (%S+) ') ~= first then
+      quick = false
+      break
+    end
     seen[id] = true
     held[2 * k - 1] = id
     held[2 * k] = run

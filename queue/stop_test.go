@@ -216,7 +216,10 @@ func TestRefusedOptions(t *testing.T) {
 		"without a handler": q.Worker(nil, queue.WorkerOptions{}), "Concurrency": q.Worker(fine, queue.WorkerOptions{Concurrency: 1 << 30}),
 		"Grace": q.Worker(fine, queue.WorkerOptions{Grace: -1}), "Batch": q.Worker(fine, queue.WorkerOptions{Batch: 1001}),
 	} {
-		if err := w.Run(t.Context()); err == nil || !strings.Contains(err.Error(), name) && name != "Grace" {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		err := w.Run(ctx)
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), name) && name != "Grace" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
