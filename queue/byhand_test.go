@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// TestByHandIsSentOnce: where the reply to what is done by hand is lost, nobody can
+// TestByHandIsSentOnce: where the reply to what is done by hand is lost, no caller can
 // say whether it was done, and it is not done again: there may be a new job of that
 // id by then.
 func TestByHandIsSentOnce(t *testing.T) {
@@ -174,7 +174,7 @@ func TestKeysOfAWrongType(t *testing.T) {
 	}
 }
 
-// TestRenewalsWithAWrongType: no lease depends on who else works, or on the state.
+// TestRenewalsWithAWrongType: no lease depends on the list of workers, or on the state.
 func TestRenewalsWithAWrongType(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
@@ -210,7 +210,7 @@ func TestRenewalsWithAWrongType(t *testing.T) {
 
 func second2[T any](_ T, err error) error { return err }
 
-// TestUnusedQueuesTakeNoMemory: what a client keeps of a queue is freed when nobody
+// TestUnusedQueuesTakeNoMemory: what a client keeps of a queue is freed when no value
 // uses it.
 func TestUnusedQueuesTakeNoMemory(t *testing.T) {
 	t.Parallel()

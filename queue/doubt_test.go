@@ -36,7 +36,7 @@ func innocents(t *testing.T, guards ...string) (wrong []string) {
 	}
 	kills, over := 0, make(chan struct{})
 	defer close(over)
-	for ; len(dead()) == 0 && kills < 2+o.Crashes; kills++ { // of two nobody knows whether its handler had begun
+	for ; len(dead()) == 0 && kills < 2+o.Crashes; kills++ { // of two it is not known whether its handler had begun
 		p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 		began := make(chan string, 10)
 		life, kill := context.WithCancel(ctx)

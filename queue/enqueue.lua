@@ -3,7 +3,7 @@
 -- ARGV[1] number of lanes, ARGV[2] TTL of the queue's keys in ms (0: none), ARGV[3] channel, ARGV[4] number of the database, ARGV[5] and ARGV[6] the key of a job before and after its id,
 -- ARGV[7] and ARGV[8] that of a result, ARGV[9] names of the lanes, each with a space after it, ARGV[10] "cluster" in one
 -- then seven per job: id, number of its lane, payload, when ("" now, "+ms" from now, or the time in ms), how long its unique name is taken ("" it has none, 0 until it is done, else ms),
--- attempts (0 as the queue says), who asks ("" the id is new for certain)
+-- attempts (0 as the queue says), the request ("" the id is new for certain)
 -- Returns per job "" if it is there now, "=" and the id of the one that is there instead, or what is wrong with one of its keys
 -- Round trips: 1. O(jobs).
 local t = redis.call('TIME')
@@ -27,7 +27,7 @@ local function wrong(reply, key)
   return #faults > n and faults[#faults]
 end
 
--- Whose a unique name is; nil when it is free: nobody has it, or the job that had it is gone.
+-- Whose a unique name is; nil when it is free: no job has it, or the job that had it is gone.
 local new = {}
 local function holder(key, forever)
   local reply = redis.pcall('GET', key)
@@ -40,15 +40,15 @@ end
 
 local out, jobs, taken = {}, {}, {}
 local function plan(n, i)
-  local id, lane, at, window, who = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 3], ARGV[i + 4], ARGV[i + 6]
+  local id, lane, at, window, request = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 3], ARGV[i + 4], ARGV[i + 6]
   local job, name = KEYS[5 + lanes + 2 * n], KEYS[6 + lanes + 2 * n]
-  local line = string.format('q1 %s %s %s %s ', stamp, names[lane], ARGV[i + 5], who == '' and '-' or who)
+  local line = string.format('q1 %s %s %s %s ', stamp, names[lane], ARGV[i + 5], request == '' and '-' or request)
   if new[job] then return '=' .. id end
   local there = redis.pcall('GETRANGE', job, 0, 255)
   local fault = wrong(there, job)
   if fault then return fault end
   if there ~= '' then -- this very request was here before, and its reply was lost; or another job is there
-    return (who == '' or there:match('^q1 %d+ %S+ %d+ (%S+) ') == who) and '' or '=' .. id
+    return (request == '' or there:match('^q1 %d+ %S+ %d+ (%S+) ') == request) and '' or '=' .. id
   end
   if window ~= '' then
     local other = taken[name]
@@ -59,7 +59,7 @@ local function plan(n, i)
   end
   new[job] = true
   jobs[#jobs + 1] = {
-    id = id, key = job, lane = lane, text = line .. (window == '0' and word(name) or '-') .. '\n' .. ARGV[i + 2], who = who,
+    id = id, key = job, lane = lane, text = line .. (window == '0' and word(name) or '-') .. '\n' .. ARGV[i + 2], request = request,
     name = window ~= '' and name, ms = window == '0' and '604800000' or window,
     due = at ~= '' and (at:sub(1, 1) == '+' and now + tonumber(at:sub(2)) or tonumber(at)) or nil,
   }
@@ -70,11 +70,11 @@ for i = 11, #ARGV, 7 do
   out[n + 1] = plan(n, i)
 end
 
--- An earlier job of an id whose key is gone (its TTL ran out, or somebody has deleted it) is over: its worker has lost it, and its fences go on. Its result is gone.
+-- An earlier job of an id whose key is gone (its TTL ran out, or it was deleted) is over: its worker has lost it, and its fences go on. Its result is gone.
 local over, left, results = {}, {}, {}
 local asked = {}
 for _, j in ipairs(jobs) do
-  if j.who ~= '' then asked[#asked + 1] = j.id end
+  if j.request ~= '' then asked[#asked + 1] = j.id end
   if j.due then length('ZCARD', delayed) else length('LLEN', KEYS[4 + j.lane]) end
 end
 if #asked > 0 then

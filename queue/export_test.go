@@ -9,8 +9,8 @@ import (
 	"github.com/keywright/keywright"
 )
 
-// Mutate takes guards out of the scripts for the length of a test, pairs of what
-// stands there and what is to stand there. It fails if one is not there.
+// Mutate takes guards out of the scripts for the length of a test, pairs of a
+// text and its replacement. It fails if one is not there.
 func Mutate(t *testing.T, guards ...string) {
 	t.Helper()
 	for i := 0; i < len(guards); i += 2 {

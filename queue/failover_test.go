@@ -30,7 +30,7 @@ func TestFailover(t *testing.T) {
 		t.Parallel()
 		c := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 1)
 		failover(t, c.URL(), func() {
-			for i := range 3 { // whoever has the queue's slot
+			for i := range 3 { // whichever server has the queue's slot
 				c.Failover(3 + i)
 			}
 		})

@@ -65,7 +65,7 @@ func zombie(t *testing.T) (wrong []string) {
 	return wrong
 }
 
-// TestZombie (bugs Q1, Q5): who has lost a job can say nothing about it any
+// TestZombie (bugs Q1, Q5): a worker that has lost a job can say nothing about it any
 // more, and was told to stop before another one began.
 func TestZombie(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ func TestZombie(t *testing.T) {
 	}
 }
 
-// TestLostBeforeItBegan: a job whose lease is over while it waits behind another
+// TestLostBeforeItBegan: a job whose lease is over while it waits for another
 // one of its batch is not begun.
 func TestLostBeforeItBegan(t *testing.T) {
 	t.Parallel()
@@ -102,7 +102,7 @@ func TestLostBeforeItBegan(t *testing.T) {
 }
 
 // TestLostIsNoAttempt: what fails because its lease was lost does not use up an
-// attempt, also when nobody else has the job yet.
+// attempt, also when no other worker has the job yet.
 func TestLostIsNoAttempt(t *testing.T) {
 	queue.MutateMargin(t, 900*time.Millisecond)
 	s := keywrighttest.Start(t, keywrighttest.Redis)
@@ -190,8 +190,8 @@ func TestMissingBody(t *testing.T) {
 	s.Do("DEL", "{mail}:job:"+ids[0], "{mail}:job:"+ids[3])
 	s.Do("APPEND", "{mail}:job:"+ids[1], "no number")
 	s.Do("SET", "{mail}:job:"+ids[2], "no line\n3")
-	s.Do("ZADD", "{mail}:leases", "1", "nobody")
-	s.Do("HSET", "{mail}:runs", "nobody", "dead/one 1 1 0 0 0 r1\n\n", ids[0], "- 1 1 0 0 0 r1\n\n", ids[3], "rubbish", ids[4], "rubbish")
+	s.Do("ZADD", "{mail}:leases", "1", "gone")
+	s.Do("HSET", "{mail}:runs", "gone", "dead/one 1 1 0 0 0 r1\n\n", ids[0], "- 1 1 0 0 0 r1\n\n", ids[3], "rubbish", ids[4], "rubbish")
 	var done atomic.Int64
 	started(t, q.Worker(func(context.Context, *queue.Job[int64]) error { done.Add(1); return nil }, queue.WorkerOptions{}))
 	eventually(t, "the last ran", func() bool { return done.Load() == 1 })

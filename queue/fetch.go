@@ -190,7 +190,7 @@ func (q Queue[T]) begins(ctx context.Context, id, token string) error {
 }
 
 // parse takes a stored job apart: a line with the form it is written in, when it
-// was enqueued, its lane, its attempts, who asked and its unique name, and after it
+// was enqueued, its lane, its attempts, its request and its unique name, and after it
 // the payload.
 func (c *claimed) parse(text string) {
 	line, payload, ok := strings.Cut(text, "\n")
@@ -209,7 +209,7 @@ func (c *claimed) parse(text string) {
 
 const digits = "123456789"
 
-// order is the numbers of the lanes in the order to look: as they stand, or with
+// order is the numbers of the lanes in the order to look: as declared, or with
 // one in front that is drawn by weight.
 func (q Queue[T]) order() string {
 	all := digits[:len(q.keys.Lanes)]
@@ -231,7 +231,7 @@ func (q Queue[T]) order() string {
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }
 
-// backoff is the wait behind attempt n: doubling, half of it at random, so that
+// backoff is the wait after attempt n: doubling, half of it at random, so that
 // jobs that failed together do not come back together.
 func (q Queue[T]) backoff(attempt int64) time.Duration {
 	d := cmp.Or(q.o.Backoff, time.Second) << min(max(attempt-1, 0), 30)

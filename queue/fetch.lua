@@ -304,7 +304,7 @@ local function claim(some)
     local id, text = some[n], found[n]
     local run, r = run_of[id], brought[id]
     if got == wanted then return n - 1 end
-    if not text then -- its TTL ran out, or somebody has deleted it: its id means nothing
+    if not text then -- its TTL ran out, or it was deleted: its id means nothing
       mind(redis.pcall('STRLEN', names[n]), names[n])
       if run then forgotten[#forgotten + 1] = id end
     elseif newer(text) then

@@ -29,7 +29,7 @@ func TestStoredForms(t *testing.T) {
 	s.Do("SET", "{mail}:job:a", forms["job 1"])
 	s.Do("SET", "{mail}:job:b", forms["job 1 without a lane"])
 	s.Do("SET", "{mail}:unique:u", "a")
-	s.Do("HSET", "{mail}:runs", "a", forms["run 1"], "b", forms["run 1 that nobody owns"])
+	s.Do("HSET", "{mail}:runs", "a", forms["run 1"], "b", forms["run 1 without an owner"])
 	st, err := q.State(ctx, "a")
 	if must(t, err); st != (queue.State{Attempt: 2, Crashes: 1, Owner: "worker/1", Progress: "how far\nit is", Error: "last error"}) {
 		t.Errorf("%+v", st)

@@ -32,7 +32,7 @@ var goGuards = []struct{ name, file, guard, instead, test string }{
 	{"all calls at once", "sender.go", "const mostBulks = 16", "const mostBulks = 64", "TestTurns"},
 	{"a call by hand is repeated", "job.go", "q.one(ctx, keywright.Writes, verb, id", "q.one(ctx, keywright.Idempotent, verb, id", "TestByHandIsSentOnce"},
 	{"what was not sent", "queue.go", "e.Class, e.Hint = keywright.NotApplied, \"\"", "", "TestAJobThatWasNotSent"},
-	{"a queue that nobody uses", "shared.go", "delete(s.all, key)", "_ = key", "TestUnusedQueuesTakeNoMemory"},
+	{"a queue that is not used", "shared.go", "delete(s.all, key)", "_ = key", "TestUnusedQueuesTakeNoMemory"},
 }
 
 // TestGuards: each guard is there once; without it, a test fails by what it asserts.

@@ -14,11 +14,14 @@ import (
 
 // Job is one run of a job.
 type Job[T any] struct {
-	ID       string
-	Payload  T
-	Attempt  int64     // 1 for the first; crashes of workers do not count
-	Crashes  int64     // workers that died in its handler
-	Fence    int64     // grows with every run: pass it to what must not be written by an older one
+	ID      string
+	Payload T
+	Attempt int64 // 1 for the first; crashes of workers do not count
+	Crashes int64 // workers that died in its handler
+	// Fence grows with every run: pass it to what must not be written by an older one.
+	// It is the server's clock, or one more than the run before: if the clock is put
+	// back, a later job of the same id may have smaller ones.
+	Fence    int64
 	Enqueued time.Time // by the server's clock
 
 	queue    Queue[T]

@@ -51,7 +51,7 @@ if verb == 'cancel' then
 end
 -- retry, discard: of dead ones
 if not dead then return 0 end
-if verb == 'discard' or not text then -- without a text: somebody has deleted the job
+if verb == 'discard' or not text then -- without a text: the job was deleted
   remove()
   redis.call('ZREM', deads, id)
   return verb == 'discard' and 1 or 0

@@ -43,7 +43,7 @@ func (c *crew[T]) keep(over <-chan struct{}) {
 	for now := time.Now(); ; {
 		c.expire(now.Add(tick))
 		if pause := c.pause(); now.Sub(beat) >= pause && background(&beating, func() {
-			if err := c.beat(); err != nil { // whoever hears of it may take its time, and the next beat does not wait
+			if err := c.beat(); err != nil { // OnError may take its time, and the next beat does not wait
 				background(&telling, func() { c.tell(err) })
 			}
 		}) {
@@ -216,7 +216,7 @@ func (c *crew[T]) renew(beaten []*Job[T]) error {
 	return nil
 }
 
-// numbers are those of a list that lie within 1 and most.
+// numbers are those of a list from 1 to most.
 func numbers(m rueidis.RedisMessage, most int) []int64 {
 	all, _ := m.AsIntSlice()
 	return slices.DeleteFunc(all, func(n int64) bool { return n < 1 || n > int64(most) })

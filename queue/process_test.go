@@ -33,13 +33,13 @@ func processQueue(c *keywright.Client, lanes ...string) queue.Queue[string] {
 const processLanes = "KEYWRIGHT_QUEUE_LANES"
 
 // held is the payload of a job that goes on until it is let go (see letGo), or its
-// worker is killed: who runs it is in the middle of a job, on every machine.
+// worker is killed: the process that runs it is in the middle of a job, on every machine.
 const held = "held"
 
 // bulk is the payload of a job that says nothing.
 const bulk = "bulk"
 
-// letGo ends a held job, whoever runs it now or later.
+// letGo ends a held job, in the process that runs it now or later.
 func letGo(t *testing.T, dir, id string) {
 	t.Helper()
 	must(t, os.WriteFile(filepath.Join(dir, id), nil, 0o600))
@@ -75,7 +75,7 @@ func runAloud(ctx context.Context, j *queue.Job[string], dir string) error {
 		return nil
 	}
 	say := func(word string) {
-		if now := time.Now(); ctx.Err() == nil { // looked at behind the clock
+		if now := time.Now(); ctx.Err() == nil { // looked at after the clock
 			fmt.Println(word, j.ID, j.Fence, now.UnixNano())
 		}
 	}
@@ -104,7 +104,7 @@ type log struct {
 	mu    sync.Mutex
 	spans map[string]*span // by id and fence
 	done  map[string]bool
-	last  map[string]*process // who began to run a job last, by id
+	last  map[string]*process // the process that began to run a job last, by id
 }
 
 func newLog() *log {
@@ -133,7 +133,7 @@ func (l *log) hear(p *process, line string) {
 	}
 }
 
-// runner is who began to run a job last, nil if nobody has.
+// runner is the process that began to run a job last, nil if none has.
 func (l *log) runner(id string) *process { l.mu.Lock(); defer l.mu.Unlock(); return l.last[id] }
 
 func (l *log) count() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.done) }
@@ -176,7 +176,7 @@ func (l *log) wrong(ids []string) (out []string) {
 				out = append(out, fmt.Sprintf("job %s ran twice at the same time: run %d began %v before run %d was over", id, runs[i+1].fence, time.Duration(runs[i].aliveUntil-runs[i+1].began), runs[i].fence))
 			}
 			if runs[i+1].fence <= runs[i].fence {
-				out = append(out, fmt.Sprintf("job %s: run %d behind run %d", id, runs[i+1].fence, runs[i].fence))
+				out = append(out, fmt.Sprintf("job %s: run %d after run %d", id, runs[i+1].fence, runs[i].fence))
 			}
 		}
 	}

@@ -39,14 +39,14 @@ var (
 	ErrExists = errors.New("such a job is there already")
 	// ErrLost is a job that is not this worker's any more: its lease was lost.
 	ErrLost = errors.New("the job belongs to another worker by now")
-	// ErrCancelled is the cause of the end of a job's context when somebody has
+	// ErrCancelled is the cause of the end of a job's context when a caller has
 	// cancelled it.
 	ErrCancelled = errors.New("the job was cancelled")
 	// ErrShutdown is the cause when its worker had to stop.
 	ErrShutdown = errors.New("the worker stops")
 )
 
-// Name is a family of keys: what stands before and behind an id.
+// Name is a family of keys: the text before and after an id.
 type Name struct{ Before, After string }
 
 // Of is the key of an id.
@@ -59,7 +59,7 @@ type Lane struct {
 }
 
 // Keys are the names of a queue's keys and of its channel. In a cluster all of
-// them must lie in one slot.
+// them must be in one slot.
 type Keys struct {
 	Lanes                                 []Lane // in the order in which they are drained
 	Job, Result, Unique                   Name
@@ -86,8 +86,8 @@ func KeysOf(name string, lanes ...string) Keys {
 	return k
 }
 
-// Options of a queue. The zero value is a good choice. Whoever uses one queue
-// should use the same ones.
+// Options of a queue. The zero value is a good choice. All that use one queue
+// should have the same ones.
 type Options struct {
 	// Lease is how long a job stays with a worker that gives no sign; 0: 15 s. It
 	// is renewed after a third, for as long as the job runs.
@@ -104,7 +104,7 @@ type Options struct {
 	Backoff, MaxBackoff time.Duration
 	// Weights share the claims among the lanes: 6, 3, 1 lets the first lane be
 	// looked at first in six of ten. None: strictly in order, so that a full lane
-	// starves those behind.
+	// starves the later ones.
 	Weights []int
 	// Rate is how many jobs may begin per Per, Burst of them at once (0: one). A
 	// hundredth of it is not used, for workers that are late.

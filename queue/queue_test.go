@@ -95,7 +95,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 
 const notWithin = "not within 30 s:"
 
-// nothingLeft fails if a queue has left a key behind that nobody needs.
+// nothingLeft fails if a queue has left a key that it does not need.
 func nothingLeft(t testing.TB, servers []*keywrighttest.Server) {
 	t.Helper()
 	for _, s := range servers {
@@ -410,7 +410,7 @@ func TestWeightsAndRate(t *testing.T) {
 	began := time.Now()
 	started(t, limited.Worker(func(context.Context, *queue.Job[string]) error { ran.Add(1); return nil }, queue.WorkerOptions{Batch: 10}))
 	eventually(t, "40 ran", func() bool { return ran.Load() == 40 })
-	if took := time.Since(began); took < 690*time.Millisecond { // 35 behind the burst, 20 ms each
+	if took := time.Since(began); took < 690*time.Millisecond { // 35 after the burst, 20 ms each
 		t.Errorf("40 jobs at 50/s with a burst of 5 in %v", took)
 	}
 }

@@ -37,8 +37,8 @@ const (
 
 // Reconcile looks at every job that is stored, and brings back those that are in
 // no lane, no lease, not delayed and not dead; it gives their ids. No step of a
-// queue leaves one behind: it is for a server that has thrown keys away or lost
-// its last writes, or on which somebody has deleted some by hand. It reads the
+// queue leaves one: it is for a server that has thrown keys away or lost
+// its last writes, or on which some were deleted by hand. It reads the
 // lanes, and then scans the server, in calls of about a millisecond however much
 // waits: jobs go on meanwhile. One that comes into a lane while it looks may be
 // put there a second time, which is harmless: it runs once. What it has brought

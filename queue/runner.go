@@ -150,7 +150,7 @@ var (
 )
 
 // run runs one job. What it gives has no verb if the lease was lost: the job is
-// somebody else's by now, or comes back when the server ends the lease.
+// another worker's by now, or comes back when the server ends the lease.
 func (r *runner[T]) run(j *Job[T]) settlement {
 	if j.alien {
 		j.stop(context.Canceled)

@@ -48,7 +48,7 @@ func TestStoredMutations(t *testing.T) {
 		"a cancel looks at a long lane":         {"CancelInALongLane", "length <= 10000", "true"},
 		"a dead job has a name that is taken":   {"RetryTakesTheUniqueName", "if holder and holder ~= id then return 3 end", ""},
 		"a dead job has no name again":          {"RetryTakesTheUniqueName", "if name then redis.call('SET', name, id, 'PX', 604800000) end", ""},
-		"a renewal needs who works":             {"RenewalsWithAWrongType", "redis.pcall('ZCARD', KEYS[2])", "redis.call('ZCARD', KEYS[2])"},
+		"a renewal needs the list of workers":   {"RenewalsWithAWrongType", "redis.pcall('ZCARD', KEYS[2])", "redis.call('ZCARD', KEYS[2])"},
 		"a renewal needs the state":             {"RenewalsWithAWrongType", "redis.pcall('HGET', KEYS[4], 'paused')", "redis.call('HGET', KEYS[4], 'paused')"},
 		"a fence is a count":                    {"ReusedID", "math.floor(t[2] / 1000), t[1] * 1000000 + t[2]\n", "math.floor(t[2] / 1000), 1\n"},
 		"a result outlives its job":             {"ReusedID", "redis.call('UNLINK', unpack(results))", "local _ = results"},
@@ -220,16 +220,16 @@ func TestSameIDAgain(t *testing.T) {
 	if got := <-ran; got != "after the dead 1 0 true" || fences.Load() != far+1 {
 		t.Errorf("payload, attempt, crashes and whether the fence is larger: %s; %d", got, fences.Load())
 	}
-	eventually(t, "nothing is left", func() bool { return s.Do("DBSIZE") == int64(1) }) // who works
+	eventually(t, "nothing is left", func() bool { return s.Do("DBSIZE") == int64(1) }) // the list of workers
 }
 
-// TestManyGone: of more jobs than Lua unpacks somebody has deleted the keys; the
-// one behind them runs.
+// TestManyGone: of more jobs than Lua unpacks the keys were deleted; the
+// one after them runs.
 func TestManyGone(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
 	ctx := t.Context()
-	// 9000 jobs that have failed once and wait again; then somebody deletes the jobs
+	// 9000 jobs that have failed once and wait again; then the jobs are deleted
 	for i := 0; i < 9000; i += 1000 {
 		rpush, hset := []string{"RPUSH", "mail"}, []string{"HSET", "{mail}:runs"}
 		for n := i; n < i+1000; n++ {

@@ -35,7 +35,7 @@ func (f *fetched) of(settled []settlement) (lost []string, dead []buried) {
 }
 
 // report tells what the server has made of what it was told, which is then done.
-// No lock is held: whoever hears of it may take its time.
+// No lock is held: what hears of it may take its time.
 func (r *runner[T]) report(f fetched) {
 	settled := r.settled
 	r.settled = nil

@@ -57,8 +57,8 @@ func openWith(t *testing.T, url string, o keywright.Options) *keywright.Client {
 // renewed meanwhile, and end before another worker has the job.
 func TestSlowCallbacks(t *testing.T) {
 	t.Parallel()
-	for _, who := range []string{"OnError of a panic", "OnError of a lost job", "OnDead", "a hook", "the logger"} {
-		t.Run(who, func(t *testing.T) {
+	for _, callback := range []string{"OnError of a panic", "OnError of a lost job", "OnDead", "a hook", "the logger"} {
+		t.Run(callback, func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, keywrighttest.Redis)
 			p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
@@ -66,7 +66,7 @@ func TestSlowCallbacks(t *testing.T) {
 			slow := func() { called <- struct{}{}; <-leave }
 			var client keywright.Options
 			o := queue.WorkerOptions{Concurrency: 2}
-			switch who {
+			switch callback {
 			case "OnDead":
 				o.OnDead = func(queue.Dead) { slow() }
 			case "a hook":
@@ -92,10 +92,10 @@ func TestSlowCallbacks(t *testing.T) {
 					longCtx <- ctx
 					<-ctx.Done()
 					return context.Cause(ctx)
-				case who == "OnError of a lost job":
+				case callback == "OnError of a lost job":
 					s.Do("HDEL", "{mail}:runs", j.ID)
 					return errors.New("too late")
-				case who == "OnError of a panic":
+				case callback == "OnError of a panic":
 					panic("oh")
 				}
 				return errors.New("no")
@@ -139,7 +139,7 @@ func TestSlowCallbacks(t *testing.T) {
 }
 
 // TestGoexit: a handler that ends its goroutine has failed, and neither it nor what
-// was claimed with it is lost. A callback that panics harms nobody.
+// was claimed with it is lost. A callback that panics harms no other job.
 func TestGoexit(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)

@@ -12,8 +12,8 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
-// TestTurns: sixteen calls with many jobs each are under way at a time. Whoever
-// leaves while waiting for a turn has put nothing into the queue.
+// TestTurns: sixteen calls with many jobs each are under way at a time. A caller
+// that leaves while it waits for a turn has put nothing into the queue.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
@@ -41,7 +41,7 @@ func TestTurns(t *testing.T) {
 	cancel()
 	err = <-left
 	if class, _ := keywright.ClassOf(err); !errors.Is(err, context.Canceled) || class != keywright.NotApplied {
-		t.Errorf("who waits for a turn and leaves: %v (%v)", err, class)
+		t.Errorf("a caller that waits for a turn and leaves: %v (%v)", err, class)
 	}
 	p.Thaw()
 	all.Wait()

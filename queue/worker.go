@@ -243,7 +243,7 @@ func (c *crew[T]) together(_ context.Context, wishes []wish) []answer {
 		f.jobs = f.jobs[n:]
 		out[i].lost, out[i].dead = f.of(w.settled)
 	}
-	out[0].dead, out[0].faults = append(out[0].dead, f.dead...), f.faults // nobody here has settled those
+	out[0].dead, out[0].faults = append(out[0].dead, f.dead...), f.faults // no runner here has settled those
 	return out
 }
 
@@ -271,7 +271,7 @@ func hostAndProcess() string {
 }
 
 // hear is called by the reader of the subscription. A channel has the messages of
-// all databases of a server, and anything that somebody else says: each is a
+// all databases of a server, and anything that others say: each is a
 // reason to ask the server, and settles nothing.
 func (c *crew[T]) hear(text string) {
 	word, rest, _ := strings.Cut(text, " ")
@@ -342,7 +342,7 @@ func (c *crew[T]) end(which func(*Job[T]) bool, cause error) {
 }
 
 // claim is one call to the server. It goes on when the worker is to stop: what
-// it claims would otherwise lie until its lease is over.
+// it claims would otherwise wait until its lease is over.
 func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 	c.mu.Lock()
 	c.seq++

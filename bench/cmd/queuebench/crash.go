@@ -16,7 +16,7 @@ import (
 	"github.com/keywright/keywright/bench/turns"
 )
 
-// crashing is who can lose a worker. asynq takes a minute and a half: only with
+// crashing lists the contestants that can lose a worker. asynq takes a minute and a half: only with
 // -slow.
 func crashing(o options) []contestant {
 	all := []contestant{leasing("keywright", 1, o.lease)}
@@ -29,11 +29,11 @@ func crashing(o options) []contestant {
 // child is a worker in a process of its own that takes a job and never ends it.
 func child(ctx context.Context, o options, stdout io.Writer) error {
 	o.slow = true
-	for _, who := range crashing(o) {
-		if who.name != o.child {
+	for _, peer := range crashing(o) {
+		if peer.name != o.child {
 			continue
 		}
-		q, err := who.open(ctx, o.addr)
+		q, err := peer.open(ctx, o.addr)
 		if err != nil {
 			return err
 		}
@@ -51,18 +51,18 @@ func child(ctx context.Context, o options, stdout io.Writer) error {
 
 // crash kills a worker in mid-job, with another one waiting, and says how long it
 // takes until the job runs there.
-func crash(ctx context.Context, who contestant, o options) (time.Duration, error) {
+func crash(ctx context.Context, peer contestant, o options) (time.Duration, error) {
 	server, err := live.Start(ctx, o.server)
 	if err != nil {
 		return 0, err
 	}
 	defer server.Stop()
-	q, err := who.open(ctx, server.Addr)
+	q, err := peer.open(ctx, server.Addr)
 	if err != nil {
 		return 0, err
 	}
 	defer q.close()
-	victim, err := midJob(ctx, server, who, q, o)
+	victim, err := midJob(ctx, server, peer, q, o)
 	if err != nil {
 		return 0, err
 	}
@@ -88,12 +88,12 @@ func crash(ctx context.Context, who contestant, o options) (time.Duration, error
 }
 
 // midJob starts a worker process and waits until it is in the middle of a job.
-func midJob(ctx context.Context, server *live.Server, who contestant, q jobs, o options) (*exec.Cmd, error) {
+func midJob(ctx context.Context, server *live.Server, peer contestant, q jobs, o options) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "-child", who.name, "-addr", server.Addr, "-lease", o.lease.String())
+	cmd := exec.CommandContext(ctx, self, "-child", peer.name, "-addr", server.Addr, "-lease", o.lease.String())
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
@@ -118,20 +118,20 @@ func midJob(ctx context.Context, server *live.Server, who contestant, q jobs, o 
 func crashes(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
 	t := report.Table{Title: fmt.Sprintf("A worker is killed in mid-job, keywright's lease %v", o.lease), Columns: []string{"contestant", "runs again after, median s", "worst s", "kills"}}
 	var goals []report.Goal
-	for i, who := range crashing(o) {
+	for i, peer := range crashing(o) {
 		var all []time.Duration
 		worst := time.Duration(0)
 		for range o.kills {
-			d, err := crash(ctx, who, o)
+			d, err := crash(ctx, peer, o)
 			if err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", who.name, err)
+				return nil, nil, fmt.Errorf("%s: %w", peer.name, err)
 			}
 			all, worst = append(all, d), max(worst, d)
-			if who.poll > 0 {
+			if peer.poll > 0 {
 				break // the slow one, once
 			}
 		}
-		t.Add(who.name, fmt.Sprintf("%.1f", turns.Median(all).Seconds()), fmt.Sprintf("%.1f", worst.Seconds()), len(all))
+		t.Add(peer.name, fmt.Sprintf("%.1f", turns.Median(all).Seconds()), fmt.Sprintf("%.1f", worst.Seconds()), len(all))
 		if i == 0 {
 			goals = []report.Goal{{What: "killed worker, keywright, job back, worst, s beyond the lease", Value: (worst - o.lease).Seconds(), Bound: 1}}
 		}

@@ -17,10 +17,10 @@ var callers = []int{1, 16, 128}
 // bulk is how many jobs a batch has.
 const bulk = 100
 
-// enqueueing is jobs into a queue that nobody works on.
+// enqueueing is jobs into a queue without workers.
 func enqueueing(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
-	all := []*producer{{who: ours("keywright", 1), size: 1}, {who: ours("keywright, batches of 100", 1), size: bulk},
-		{who: bareRueidis(), size: 1}, {who: withAsynq("asynq", 0), size: 1}}
+	all := []*producer{{peer: ours("keywright", 1), size: 1}, {peer: ours("keywright, batches of 100", 1), size: bulk},
+		{peer: bareRueidis(), size: 1}, {peer: withAsynq("asynq", 0), size: 1}}
 	var racing []turns.Contestant
 	for _, p := range all {
 		racing = append(racing, p.contestant(o))
@@ -34,7 +34,7 @@ func enqueueing(ctx context.Context, o options) ([]report.Table, []report.Goal, 
 		if p.err != nil {
 			return nil, nil, p.err
 		}
-		bill.Add(append([]any{p.who.name}, p.used.Cells(r.Done(i, billed))...)...)
+		bill.Add(append([]any{p.peer.name}, p.used.Cells(r.Done(i, billed))...)...)
 	}
 	const single, batches, asynq = 0, 1, 3
 	var goals []report.Goal
@@ -52,7 +52,7 @@ const billed = 128
 
 // producer enqueues, alone or by the hundred.
 type producer struct {
-	who  contestant
+	peer contestant
 	size int
 	used costs.Costs
 	err  error
@@ -68,7 +68,7 @@ func (p *producer) contestant(o options) turns.Contestant {
 	for i := range many {
 		many[i] = payload(i)
 	}
-	c := turns.Contestant{Name: p.who.name, Size: p.size, Do: func(ctx context.Context, _, n int) error { return p.queue.enqueue(ctx, many[n%bulk]) }}
+	c := turns.Contestant{Name: p.peer.name, Size: p.size, Do: func(ctx context.Context, _, n int) error { return p.queue.enqueue(ctx, many[n%bulk]) }}
 	if p.size > 1 {
 		c.Do = func(ctx context.Context, _, _ int) error { return p.queue.enqueueAll(ctx, many) }
 	}
@@ -96,7 +96,7 @@ func (p *producer) open(ctx context.Context, o options) (err error) {
 	if p.server, err = live.Start(ctx, o.server); err != nil {
 		return err
 	}
-	if p.queue, err = p.who.open(ctx, p.server.Addr); err != nil {
+	if p.queue, err = p.peer.open(ctx, p.server.Addr); err != nil {
 		p.server.Stop()
 	}
 	return err

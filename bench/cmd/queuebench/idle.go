@@ -14,19 +14,19 @@ import (
 
 // idleOf is one worker with nothing to do: the commands per second that it sends
 // then, and how long single jobs wait for it.
-func idleOf(ctx context.Context, who contestant, o options) (commands float64, waits []time.Duration, err error) {
+func idleOf(ctx context.Context, peer contestant, o options) (commands float64, waits []time.Duration, err error) {
 	server, err := live.Start(ctx, o.server)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer server.Stop()
-	worker, err := who.open(ctx, server.Addr)
+	worker, err := peer.open(ctx, server.Addr)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer worker.close()
 	started := make(chan time.Time, 1)
-	stop, err := worker.work(ctx, 10, who.batch, func(string) { started <- time.Now() })
+	stop, err := worker.work(ctx, 10, peer.batch, func(string) { started <- time.Now() })
 	if err != nil {
 		return 0, nil, err
 	}
@@ -41,21 +41,21 @@ func idleOf(ctx context.Context, who contestant, o options) (commands float64, w
 	if err != nil {
 		return 0, nil, err
 	}
-	waits, err = single(ctx, server, who, started, o)
+	waits, err = single(ctx, server, peer, started, o)
 	return float64(after-before) / o.idle.Seconds(), waits, err
 }
 
 // single sends jobs one at a time from a client of its own. The pause before
-// each is random over the worker's own interval, so that nobody is met always at
+// each is random over the worker's own interval, so that no worker is met always at
 // the same moment of it.
-func single(ctx context.Context, server *live.Server, who contestant, started <-chan time.Time, o options) (waits []time.Duration, err error) {
-	producer, err := who.open(ctx, server.Addr)
+func single(ctx context.Context, server *live.Server, peer contestant, started <-chan time.Time, o options) (waits []time.Duration, err error) {
+	producer, err := peer.open(ctx, server.Addr)
 	if err != nil {
 		return nil, err
 	}
 	defer producer.close()
 	for i := range o.singles {
-		pause(ctx, 50*time.Millisecond+time.Duration(rand.Int64N(int64(20*time.Millisecond+who.poll))))
+		pause(ctx, 50*time.Millisecond+time.Duration(rand.Int64N(int64(20*time.Millisecond+peer.poll))))
 		began := time.Now()
 		if err := producer.enqueue(ctx, payload(i)); err != nil {
 			return nil, err
@@ -96,8 +96,8 @@ func idling(ctx context.Context, o options) ([]report.Table, []report.Goal, erro
 			waits[i], commands[i] = append(waits[i], some...), append(commands[i], each)
 		}
 	}
-	for i, who := range all {
-		t.Add(who.name, millis(turns.Percentile(waits[i], 0.5)), millis(turns.Percentile(waits[i], 0.99)), fmt.Sprintf("%.1f", turns.Median(commands[i])))
+	for i, peer := range all {
+		t.Add(peer.name, millis(turns.Percentile(waits[i], 0.5)), millis(turns.Percentile(waits[i], 0.99)), fmt.Sprintf("%.1f", turns.Median(commands[i])))
 	}
 	return []report.Table{t}, []report.Goal{
 		{What: "idle queue, keywright, enqueue to handler p50 ms", Value: float64(turns.Percentile(waits[0], 0.5)) / 1e6, Bound: 1},

@@ -27,7 +27,7 @@ func profile(ctx context.Context, o options, stdout io.Writer) error {
 	var rate float64
 	switch o.what {
 	case "enqueue", "bulk":
-		p := &producer{who: ours("keywright", 1), size: map[string]int{"enqueue": 1, "bulk": bulk}[o.what]}
+		p := &producer{peer: ours("keywright", 1), size: map[string]int{"enqueue": 1, "bulk": bulk}[o.what]}
 		r, err := turns.Race(ctx, []turns.Contestant{p.contestant(o)}, []int{o.callers}, 1, 3*time.Second)
 		if err != nil {
 			return err
