@@ -1,7 +1,9 @@
 -- beat: a sign of life of a worker: it lives, and the leases of its jobs are renewed.
 -- KEYS[1] leases, KEYS[2] workers, KEYS[3] runs, KEYS[4] state
--- ARGV[1] name of the worker, ARGV[2] lease in ms, ARGV[3] ms after which it counts as dead, ARGV[4] TTL of the workers in ms, ARGV[5] TTL of the queue's keys in ms (0: none), then two per job, of which there are 1,000 at most: id, token
--- Returns {{numbers of the jobs that are not its own any more}, {numbers of those that are to be cancelled}, "" or that the queue is paused}, counted from 1
+-- ARGV[1] name of the worker, ARGV[2] lease in ms, ARGV[3] ms after which it counts as dead, ARGV[4] TTL of the workers
+-- in ms, ARGV[5] TTL of the queue's keys in ms (0: none), then two per job, of which there are 1,000 at most: id, token
+-- Returns {{numbers of the jobs that are not its own any more}, {numbers of those that are to be cancelled}, "" or that
+-- the queue is paused}, counted from 1
 -- Round trips: 1. O(jobs).
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)

@@ -26,13 +26,16 @@ func TestByHandIsSentOnce(t *testing.T) {
 	far, near := open(t, "redis://"+p.Addr()), open(t, s.URL())
 	ctx := t.Context()
 	for _, verb := range []string{"cancel", "discard", "retry"} {
-		q, direct := queue.Open(far, "mail-"+verb, value.Text(0), queue.Options{}), queue.Open(near, "mail-"+verb, value.Text(0), queue.Options{Retry: 1})
-		do := map[string]func(context.Context, string) (bool, error){"cancel": q.Cancel, "discard": q.Discard, "retry": q.Retry}[verb]
+		q, direct := queue.Open(far, "mail-"+verb, value.Text(0), queue.Options{}), queue.Open(near, "mail-"+verb,
+			value.Text(0), queue.Options{Retry: 1})
+		do := map[string]func(context.Context, string) (bool, error){"cancel": q.Cancel, "discard": q.Discard,
+			"retry": q.Retry}[verb]
 		_, err := do(ctx, "warm") // the server has the script
 		must(t, err)
 		must(t, second(direct.Enqueue(ctx, queue.Task[string]{ID: verb})))
 		if verb != "cancel" {
-			stop := started(t, direct.Worker(func(context.Context, *queue.Job[string]) error { return errors.New("no") }, queue.WorkerOptions{}))
+			stop := started(t, direct.Worker(func(context.Context, *queue.Job[string]) error { return errors.New("no") },
+				queue.WorkerOptions{}))
 			eventually(t, "it is dead", func() bool { st, err := direct.Stats(ctx); must(t, err); return st.Dead == 1 })
 			stop()
 		}
@@ -89,11 +92,17 @@ func TestCancelInALongLane(t *testing.T) {
 	}
 	s.Do("LTRIM", "mail", fmt.Sprint(jobs), "-1") // the end of the lane has come to its front
 	ran := make(chan string, 10)
-	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.ID; return nil }, queue.WorkerOptions{Concurrency: 1}))
+	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.ID; return nil },
+		queue.WorkerOptions{Concurrency: 1}))
 	if got := <-ran; got != "keeps" {
 		t.Errorf("%s ran", got)
 	}
-	eventually(t, "nothing is left", func() bool { st, err := q.Stats(ctx); must(t, err); return st.Waiting()+st.Leased+st.Delayed == 0 })
+	eventually(t, "nothing is left", func() bool {
+		st, err := q.Stats(ctx)
+		must(t,
+			err)
+		return st.Waiting()+st.Leased+st.Delayed == 0
+	})
 }
 
 // TestRetryTakesTheUniqueName: a dead job that is brought back has its unique name
@@ -104,7 +113,10 @@ func TestRetryTakesTheUniqueName(t *testing.T) {
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
 	ctx := t.Context()
 	must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "a", Unique: "user 1"})))
-	stop := started(t, q.Worker(func(context.Context, *queue.Job[string]) error { return queue.Discard(errors.New("no")) }, queue.WorkerOptions{}))
+	stop := started(t, q.Worker(func(context.Context,
+		*queue.Job[string]) error {
+		return queue.Discard(errors.New("no"))
+	}, queue.WorkerOptions{}))
 	eventually(t, "it is dead", func() bool { st, err := q.Stats(ctx); must(t, err); return st.Dead == 1 })
 	stop()
 	must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "b", Unique: "user 1"})))
@@ -120,7 +132,8 @@ func TestRetryTakesTheUniqueName(t *testing.T) {
 	if ok, err := q.Retry(ctx, "a"); !ok || err != nil {
 		t.Errorf("%v %v", ok, err)
 	}
-	if other, err := q.Enqueue(ctx, queue.Task[string]{ID: "c", Unique: "user 1"}); other != "a" || !errors.Is(err, queue.ErrExists) {
+	if other, err := q.Enqueue(ctx, queue.Task[string]{ID: "c", Unique: "user 1"}); other != "a" || !errors.Is(err,
+		queue.ErrExists) {
 		t.Errorf("a waits, and has the name: %q %v", other, err)
 	}
 }
@@ -139,12 +152,16 @@ func TestKeysOfAWrongType(t *testing.T) {
 		}
 		return all
 	}
-	for _, key := range []string{"{mail}:leases", "{mail}:delayed", "{mail}:dead", "{mail}:state", "{mail}:runs", "{mail}:workers", "{mail}:high", "{mail}:low", "{mail}:job:dead", "{mail}:result:dead"} {
+	for _, key := range []string{"{mail}:leases", "{mail}:delayed", "{mail}:dead", "{mail}:state", "{mail}:runs",
+		"{mail}:workers", "{mail}:high", "{mail}:low", "{mail}:job:dead", "{mail}:result:dead"} {
 		s.Do("FLUSHALL")
 		must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "waits"})))
 		must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "delayed", In: time.Hour, Lane: "low"})))
 		must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "dead", Lane: "low", Unique: "u"})))
-		stop := started(t, q.Worker(func(context.Context, *queue.Job[string]) error { return queue.Discard(errors.New("no")) }, queue.WorkerOptions{Concurrency: 1}))
+		stop := started(t, q.Worker(func(context.Context,
+			*queue.Job[string]) error {
+			return queue.Discard(errors.New("no"))
+		}, queue.WorkerOptions{Concurrency: 1}))
 		eventually(t, "two are dead", func() bool { st, err := q.Stats(ctx); must(t, err); return st.Dead == 2 })
 		stop()
 		s.Do("DEL", key)
@@ -154,9 +171,18 @@ func TestKeysOfAWrongType(t *testing.T) {
 			s.Do("SADD", key, "x")
 		}
 		for name, do := range map[string]func() error{
-			"Cancel delayed": func() error { return second2(q.Cancel(ctx, "delayed")) }, "Retry": func() error { return second2(q.Retry(ctx, "dead")) },
-			"Discard": func() error { return second2(q.Discard(ctx, "dead")) }, "Dead": func() error { return second2(q.Dead(ctx, 0, 10)) },
-			"State": func() error { return second2(q.State(ctx, "dead")) }, "Stats": func() error { return second2(q.Stats(ctx)) },
+			"Cancel delayed": func() error {
+				return second2(q.Cancel(ctx,
+					"delayed"))
+			}, "Retry": func() error { return second2(q.Retry(ctx, "dead")) },
+			"Discard": func() error {
+				return second2(q.Discard(ctx,
+					"dead"))
+			}, "Dead": func() error { return second2(q.Dead(ctx, 0, 10)) },
+			"State": func() error {
+				return second2(q.State(ctx,
+					"dead"))
+			}, "Stats": func() error { return second2(q.Stats(ctx)) },
 			"Result": func() error { return second(q.Result(ctx, "dead")) }, "Pause": func() error { return q.Pause(ctx) },
 		} {
 			before := look()
@@ -164,7 +190,8 @@ func TestKeysOfAWrongType(t *testing.T) {
 			if err == nil || errors.Is(err, keywright.ErrNotFound) {
 				continue // it does not need this key
 			}
-			if class, _ := keywright.ClassOf(err); class != keywright.Refused || !strings.Contains(err.Error(), fmt.Sprintf("%q", key)) {
+			if class, _ := keywright.ClassOf(err); class != keywright.Refused || !strings.Contains(err.Error(),
+				fmt.Sprintf("%q", key)) {
 				t.Errorf("%s with a wrong %s: %v", name, key, err)
 			}
 			if after := look(); after != before {
@@ -232,7 +259,8 @@ func TestTwoValuesOfAQueue(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL())
 	without, with := queue.Open(c, "mail", value.Text(0), queue.Options{}), declared(c, time.Hour, queue.Options{})
-	few, more := queue.Open(c, "post", value.Text(0), queue.Options{}, "high"), queue.Open(c, "post", value.Text(0), queue.Options{}, "high", "low")
+	few, more := queue.Open(c, "post", value.Text(0), queue.Options{}, "high"), queue.Open(c, "post", value.Text(0),
+		queue.Options{}, "high", "low")
 	for i, task := range []queue.Task[string]{{}, {ID: "a"}} {
 		must(t, second(without.Enqueue(t.Context(), task)))
 		task.ID = strings.Repeat("b", len(task.ID))

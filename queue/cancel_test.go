@@ -24,7 +24,8 @@ func cancelled(t *testing.T, ends string, guards ...string) (wrong []string) {
 	if ends != "" {
 		o.Lease = time.Hour
 	}
-	far, near := queue.Open(open(t, "redis://"+p.Addr()), "mail", value.Text(0), o), queue.Open(open(t, s.URL()), "mail", value.Text(0), o)
+	far, near := queue.Open(open(t, "redis://"+p.Addr()), "mail", value.Text(0), o), queue.Open(open(t, s.URL()),
+		"mail", value.Text(0), o)
 	ctx := t.Context()
 	running, leave, again := make(chan struct{}), make(chan struct{}), make(chan struct{}, 10)
 	release := sync.OnceFunc(func() { p.Thaw(); close(leave) })
@@ -89,7 +90,8 @@ func cancelled(t *testing.T, ends string, guards ...string) (wrong []string) {
 // worker does or says before it hears of that.
 func TestCancelledIsOver(t *testing.T) {
 	t.Parallel()
-	for name, ends := range map[string]string{"its worker is cut off": "", "its handler fails": "fails", "its worker stops": "stops"} {
+	for name, ends := range map[string]string{"its worker is cut off": "", "its handler fails": "fails",
+		"its worker stops": "stops"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, w := range cancelled(t, ends) {

@@ -74,13 +74,17 @@ func rated(t *testing.T, guards ...string) []string {
 	client, begun := watched(t, s.URL())
 	q := queue.Open(client, "mail", value.Text(0), queue.Options{Rate: 1000, Per: time.Second})
 	ran := make(chan string, 2)
-	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.ID; return nil }, queue.WorkerOptions{Concurrency: 1}))
+	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.ID; return nil },
+		queue.WorkerOptions{Concurrency: 1}))
 	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
 	<-ran
 	s.MoveClock(-time.Hour)
 	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
 	before := begun("fetch") // a worker that must wait for its rate asks again soon, else once a second
-	eventually(t, "it runs, or the worker has often asked for it", func() bool { return len(ran) > 0 || begun("fetch") > before+5 })
+	eventually(t, "it runs, or the worker has often asked for it", func() bool {
+		return len(ran) > 0 ||
+			begun("fetch") > before+5
+	})
 	if len(ran) == 0 {
 		return []string{"a job waits for the rate of a time that was put back"}
 	}

@@ -30,7 +30,8 @@ func watched(t *testing.T, url string) (c *keywright.Client, begun func(op strin
 	}}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	c, err := keywright.Open(ctx, url, keywright.Options{Attempts: 20, Timeout: 2 * time.Second, Hooks: []keywright.Hook{hook}})
+	c, err := keywright.Open(ctx, url, keywright.Options{Attempts: 20, Timeout: 2 * time.Second,
+		Hooks: []keywright.Hook{hook}})
 	must(t, err)
 	t.Cleanup(c.Close)
 	return c, func(op string) int64 { return counts[op].Load() }
@@ -42,7 +43,8 @@ func ofAnotherDatabase(t *testing.T, guards ...string) (wrong []string) {
 	queue.Mutate(t, guards...)
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	client, begun := watched(t, s.URL()+"/0")
-	here, there := queue.Open(client, "mail", value.Text(0), queue.Options{}), queue.Open(open(t, s.URL()+"/1"), "mail", value.Text(0), queue.Options{})
+	here, there := queue.Open(client, "mail", value.Text(0), queue.Options{}), queue.Open(open(t, s.URL()+"/1"), "mail",
+		value.Text(0), queue.Options{})
 	ctx := t.Context()
 	running, leave := make(chan context.Context, 2), make(chan struct{})
 	release := sync.OnceFunc(func() { close(leave) })
@@ -67,7 +69,8 @@ func ofAnotherDatabase(t *testing.T, guards ...string) (wrong []string) {
 	}
 	<-other.Done() // what it has heard, the first worker has, too, or will soon
 	owner, _, _ := strings.Cut(s.Do("HGET", "{mail}:runs", "order-17").(string), " ")
-	for _, message := range []string{"cancel order-17", "cancel 0 order-17", "cancel 1 " + owner, "cancel", "", "due", "pause 0", "cancel 0 " + owner, "cancel 0 " + owner + " order-17"} {
+	for _, message := range []string{"cancel order-17", "cancel 0 order-17", "cancel 1 " + owner, "cancel", "", "due",
+		"pause 0", "cancel 0 " + owner, "cancel 0 " + owner + " order-17"} {
 		before := begun("beat")
 		s.Do("PUBLISH", "{mail}:ready", message)
 		if strings.HasPrefix(message, "cancel 0 "+owner) {
@@ -104,7 +107,8 @@ func TestMessagesOfAnotherDatabase(t *testing.T) {
 	client, begun := watched(t, s.URL()+"/2")
 	q := queue.Open(client, "mail", value.Text(0), queue.Options{})
 	ran := make(chan string, 1)
-	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.ID; return nil }, queue.WorkerOptions{Concurrency: 1}))
+	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.ID; return nil },
+		queue.WorkerOptions{Concurrency: 1}))
 	must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
 	<-ran
 	const messages = 200

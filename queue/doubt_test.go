@@ -40,7 +40,8 @@ func innocents(t *testing.T, guards ...string) (wrong []string) {
 		p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 		began := make(chan string, 10)
 		life, kill := context.WithCancel(ctx)
-		w := queue.Open(open(t, "redis://"+p.Addr()), "mail", value.Text(0), o).Worker(func(_ context.Context, j *queue.Job[string]) error {
+		w := queue.Open(open(t, "redis://"+p.Addr()), "mail", value.Text(0), o).Worker(func(_ context.Context,
+			j *queue.Job[string]) error {
 			began <- j.ID
 			<-over
 			return nil
@@ -113,7 +114,8 @@ func TestReusedID(t *testing.T) {
 	}, queue.WorkerOptions{Concurrency: 2}))
 	last := int64(0)
 	for round := range 3 {
-		must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "a", Payload: fmt.Sprint(round), In: map[bool]time.Duration{true: 200 * time.Millisecond}[round > 0]})))
+		must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "a", Payload: fmt.Sprint(round),
+			In: map[bool]time.Duration{true: 200 * time.Millisecond}[round > 0]})))
 		if text, err := q.Result(ctx, "a"); err == nil && text != fmt.Sprint("r", round) {
 			t.Errorf("the result of an earlier job: %s", text)
 		}
@@ -124,7 +126,11 @@ func TestReusedID(t *testing.T) {
 				last = f
 			}
 		}
-		eventually(t, "its own result is there", func() bool { text, err := q.Result(ctx, "a"); return err == nil && text == fmt.Sprint("r", round) })
+		eventually(t, "its own result is there", func() bool {
+			text, err := q.Result(ctx, "a")
+			return err == nil &&
+				text == fmt.Sprint("r", round)
+		})
 	}
 }
 
@@ -135,13 +141,15 @@ func TestLanesByName(t *testing.T) {
 	c := open(t, s.URL())
 	old := queue.Open(c, "mail", value.Text(0), queue.Options{}, "high", "low")
 	ctx := t.Context()
-	_, err := old.EnqueueAll(ctx, []queue.Task[string]{{ID: "a", Lane: "low", In: time.Millisecond}, {ID: "b", Lane: "high", In: time.Millisecond}})
+	_, err := old.EnqueueAll(ctx, []queue.Task[string]{{ID: "a", Lane: "low", In: time.Millisecond}, {ID: "b",
+		Lane: "high", In: time.Millisecond}})
 	must(t, err)
 	now := queue.Open(c, "mail", value.Text(0), queue.Options{}, "urgent", "low", "high")
 	must(t, now.Pause(ctx))
 	started(t, now.Worker(func(context.Context, *queue.Job[string]) error { return nil }, queue.WorkerOptions{}))
 	eventually(t, "they wait in their own lanes", func() bool {
-		return fmt.Sprint(s.Do("LRANGE", "{mail}:low", "0", "-1"), s.Do("LRANGE", "{mail}:high", "0", "-1"), s.Do("LLEN", "{mail}:urgent")) == "[a] [b] 0"
+		return fmt.Sprint(s.Do("LRANGE", "{mail}:low", "0", "-1"), s.Do("LRANGE", "{mail}:high", "0", "-1"), s.Do("LLEN",
+			"{mail}:urgent")) == "[a] [b] 0"
 	})
 }
 
@@ -150,7 +158,8 @@ func TestLanesByName(t *testing.T) {
 func TestLaneNames(t *testing.T) {
 	t.Parallel()
 	c := open(t, keywrighttest.Start(t, keywrighttest.Redis).URL())
-	for _, lanes := range [][]string{{"dead"}, {"high", "leases"}, {"delayed", "x"}, {"state"}, {"workers"}, {"runs"}, {"job:x"}, {"result:x"}, {"unique:x"}, {"a", "a"}, {"a b"}, {"-"}, {"", "a"}} {
+	for _, lanes := range [][]string{{"dead"}, {"high", "leases"}, {"delayed", "x"}, {"state"}, {"workers"}, {"runs"},
+		{"job:x"}, {"result:x"}, {"unique:x"}, {"a", "a"}, {"a b"}, {"-"}, {"", "a"}} {
 		if _, err := queue.Open(c, "mail", value.Text(0), queue.Options{}, lanes...).Stats(t.Context()); err == nil {
 			t.Errorf("%q is accepted", lanes)
 		}

@@ -1,10 +1,15 @@
 -- enqueue: puts jobs into their lanes, or among the delayed ones.
--- KEYS[1] delayed, KEYS[2] runs, KEYS[3] leases, KEYS[4] dead, KEYS[5…] the lanes, after them two per job: the job, and its unique name (or the job again)
--- ARGV[1] number of lanes, ARGV[2] TTL of the queue's keys in ms (0: none), ARGV[3] channel, ARGV[4] number of the database, ARGV[5] and ARGV[6] the key of a job before and after its id,
--- ARGV[7] and ARGV[8] that of a result, ARGV[9] names of the lanes, each with a space after it, ARGV[10] "cluster" in one
--- then seven per job: id, number of its lane, payload, when ("" now, "+ms" from now, or the time in ms), how long its unique name is taken ("" it has none, 0 until it is done, else ms),
+-- KEYS[1] delayed, KEYS[2] runs, KEYS[3] leases, KEYS[4] dead, KEYS[5…] the lanes, after them two per job: the job, and
+-- its unique name (or the job again)
+-- ARGV[1] number of lanes, ARGV[2] TTL of the queue's keys in ms (0: none), ARGV[3] channel, ARGV[4] number of the
+-- database, ARGV[5] and ARGV[6] the key of a job before and after its id,
+-- ARGV[7] and ARGV[8] that of a result, ARGV[9] names of the lanes, each with a space after it, ARGV[10] "cluster" in
+-- one
+-- then seven per job: id, number of its lane, payload, when ("" now, "+ms" from now, or the time in ms), how long its
+-- unique name is taken ("" it has none, 0 until it is done, else ms),
 -- attempts (0 as the queue says), the request ("" the id is new for certain)
--- Returns per job "" if it is there now, "=" and the id of the one that is there instead, or what is wrong with one of its keys
+-- Returns per job "" if it is there now, "=" and the id of the one that is there instead, or what is wrong with one of
+-- its keys
 -- Round trips: 1. O(jobs).
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -70,7 +75,8 @@ for i = 11, #ARGV, 7 do
   out[n + 1] = plan(n, i)
 end
 
--- An earlier job of an id whose key is gone (its TTL ran out, or it was deleted) is over: its worker has lost it, and its fences go on. Its result is gone.
+-- An earlier job of an id whose key is gone (its TTL ran out, or it was deleted) is over: its worker has lost it, and
+-- its fences go on. Its result is gone.
 local over, left, results = {}, {}, {}
 local asked = {}
 for _, j in ipairs(jobs) do

@@ -71,7 +71,8 @@ var scripts = []struct {
 	text   *string
 	before string
 }{
-	{&enqueueScript, &enqueueText, knownText}, {&plainScript, &plainText, ""}, {&fetchScript, &fetchText, ""}, {&beatScript, &beatText, ""},
+	{&enqueueScript, &enqueueText, knownText}, {&plainScript, &plainText, ""}, {&fetchScript, &fetchText,
+		""}, {&beatScript, &beatText, ""},
 	{&jobScript, &jobText, knownText}, {&beginScript, &beginText, knownText}, {&pauseScript, &pauseText, ""},
 }
 

@@ -177,7 +177,8 @@ func TestLeaseIsDeleted(t *testing.T) {
 		}
 	}
 	var done atomic.Int64
-	started(t, q.Worker(func(context.Context, *queue.Job[string]) error { done.Add(1); return nil }, queue.WorkerOptions{}))
+	started(t, q.Worker(func(context.Context, *queue.Job[string]) error { done.Add(1); return nil },
+		queue.WorkerOptions{}))
 	eventually(t, "both ran", func() bool { return done.Load() == 2 })
 }
 
@@ -185,13 +186,15 @@ func TestLeaseIsDeleted(t *testing.T) {
 func TestMissingBody(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	q := queue.Open(open(t, s.URL()), "mail", value.Int(0, 100), queue.Options{})
-	ids, err := q.EnqueueAll(t.Context(), []queue.Task[int64]{{Payload: 1}, {Payload: 2}, {Payload: 3}, {Payload: 4, In: time.Millisecond}, {Payload: 5}})
+	ids, err := q.EnqueueAll(t.Context(), []queue.Task[int64]{{Payload: 1}, {Payload: 2}, {Payload: 3}, {Payload: 4,
+		In: time.Millisecond}, {Payload: 5}})
 	must(t, err)
 	s.Do("DEL", "{mail}:job:"+ids[0], "{mail}:job:"+ids[3])
 	s.Do("APPEND", "{mail}:job:"+ids[1], "no number")
 	s.Do("SET", "{mail}:job:"+ids[2], "no line\n3")
 	s.Do("ZADD", "{mail}:leases", "1", "gone")
-	s.Do("HSET", "{mail}:runs", "gone", "dead/one 1 1 0 0 0 r1\n\n", ids[0], "- 1 1 0 0 0 r1\n\n", ids[3], "rubbish", ids[4], "rubbish")
+	s.Do("HSET", "{mail}:runs", "gone", "dead/one 1 1 0 0 0 r1\n\n", ids[0], "- 1 1 0 0 0 r1\n\n", ids[3], "rubbish",
+		ids[4], "rubbish")
 	var done atomic.Int64
 	started(t, q.Worker(func(context.Context, *queue.Job[int64]) error { done.Add(1); return nil }, queue.WorkerOptions{}))
 	eventually(t, "the last ran", func() bool { return done.Load() == 1 })
@@ -200,8 +203,16 @@ func TestMissingBody(t *testing.T) {
 		must(t, err)
 		return len(d) == 2 && d[0].Reason != d[1].Reason
 	})
-	eventually(t, "nothing is left", func() bool { s, err := q.Stats(t.Context()); must(t, err); return s.Waiting()+s.Leased+s.Delayed == 0 })
-	eventually(t, "nothing is known of those that are gone", func() bool { return s.Do("HLEN", "{mail}:runs") == int64(2) })
+	eventually(t, "nothing is left", func() bool {
+		s, err := q.Stats(t.Context())
+		must(t,
+			err)
+		return s.Waiting()+s.Leased+s.Delayed == 0
+	})
+	eventually(t, "nothing is known of those that are gone", func() bool {
+		return s.Do("HLEN",
+			"{mail}:runs") == int64(2)
+	})
 }
 
 // TestLostReplies: a job that was put there and not answered for is there once;
@@ -237,7 +248,11 @@ func TestLostReplies(t *testing.T) {
 		return nil
 	}, queue.WorkerOptions{Concurrency: 2, Batch: 3}))
 	eventually(t, "all ran", func() bool { return done.Load() == 21 })
-	eventually(t, "nothing is left", func() bool { s, err := q.Stats(t.Context()); return err == nil && s.Waiting()+s.Leased+s.Delayed == 0 })
+	eventually(t, "nothing is left", func() bool {
+		s, err := q.Stats(t.Context())
+		return err == nil &&
+			s.Waiting()+s.Leased+s.Delayed == 0
+	})
 }
 
 // TestUniqueNamesOutliveNobody (bug Q6): whatever is lost of a job, its unique
@@ -264,7 +279,8 @@ func TestUniqueNamesOutliveNobody(t *testing.T) {
 // worker goes on by itself.
 func TestServerGoes(t *testing.T) {
 	t.Parallel()
-	s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+	s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.Config("appendonly", "yes"),
+		keywrighttest.Config("appendfsync", "always"))
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: 500 * time.Millisecond})
 	var ran sync.Map
 	var n atomic.Int64

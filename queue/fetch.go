@@ -48,11 +48,14 @@ type fetched struct {
 }
 
 // claim settles jobs and claims others, in one step.
-func (q Queue[T]) claim(ctx context.Context, token string, wanted int, look string, settled []settlement) (fetched, error) {
+func (q Queue[T]) claim(ctx context.Context, token string, wanted int, look string, settled []settlement) (fetched,
+	error) {
 	args := make([]string, 0, 21+6*len(settled))
 	gap, burst, late := q.rate()
-	args = append(args, token, strconv.Itoa(wanted), milliseconds(q.lease()), look, strconv.Itoa(cmp.Or(q.o.Crashes, 5)), q.ttl(),
-		q.keys.Job.Before, q.keys.Job.After, q.keys.Result.Before, q.keys.Result.After, strconv.Itoa(cmp.Or(q.o.MaxDead, 10_000)), strconv.Itoa(cmp.Or(q.o.Retry, 25)),
+	args = append(args, token, strconv.Itoa(wanted), milliseconds(q.lease()), look, strconv.Itoa(cmp.Or(q.o.Crashes,
+		5)), q.ttl(),
+		q.keys.Job.Before, q.keys.Job.After, q.keys.Result.Before, q.keys.Result.After, strconv.Itoa(cmp.Or(q.o.MaxDead,
+			10_000)), strconv.Itoa(cmp.Or(q.o.Retry, 25)),
 		gap, burst, late, q.order(), q.laneNames(), q.keys.Channel, q.database(), q.clustered())
 	args = settle(args, settled)
 	sent := time.Now()
@@ -180,7 +183,8 @@ const doubts = 2
 // begins says that the handler of a job begins. ErrLost if it is another worker's.
 func (q Queue[T]) begins(ctx context.Context, id, token string) error {
 	n, err := keywright.NewOp(keywright.Spec[int64]{
-		Action: keywright.Action{Client: q.client, Name: "begin", Entry: q.entry, Effect: keywright.Idempotent, Key: q.keys.Runs},
+		Action: keywright.Action{Client: q.client, Name: "begin", Entry: q.entry, Effect: keywright.Idempotent,
+			Key: q.keys.Runs},
 		Script: beginScript, Keys: []string{q.keys.Runs}, Args: []string{id, token}, Decode: number,
 	}).Do(ctx)
 	if err == nil && n == 0 {

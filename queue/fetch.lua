@@ -1,13 +1,20 @@
 -- fetch: settles jobs that were worked on, takes what is due and what a dead worker has left, and claims others.
 -- KEYS[1] leases, KEYS[2] delayed, KEYS[3] dead, KEYS[4] state, KEYS[5] runs, KEYS[6…] the lanes
--- ARGV[1] token, ARGV[2] jobs wanted, ARGV[3] lease in ms, ARGV[4] "tidy": take what is due, "more": and nothing else, ARGV[5] crashes that kill a job, ARGV[6] TTL of the queue's keys in ms (0: none),
--- ARGV[7] and ARGV[8] the key of a job before and after its id, ARGV[9] and ARGV[10] that of a result, ARGV[11] dead jobs kept, ARGV[12] attempts,
--- ARGV[13] µs between two jobs at the queue's rate (0: none), ARGV[14] jobs at once, ARGV[15] µs that a worker may be late at that rate, ARGV[16] numbers of the lanes in the order to look,
--- ARGV[17] names of the lanes, each with a space after it, ARGV[18] channel, ARGV[19] number of the database, ARGV[20] "cluster" in one
--- ARGV[21] groups of jobs that are done and left nothing, each: token, number of jobs, their ids; then six per other settlement: verb, id, token, text, ms, the job's unique name.
+-- ARGV[1] token, ARGV[2] jobs wanted, ARGV[3] lease in ms, ARGV[4] "tidy": take what is due, "more": and nothing else,
+-- ARGV[5] crashes that kill a job, ARGV[6] TTL of the queue's keys in ms (0: none),
+-- ARGV[7] and ARGV[8] the key of a job before and after its id, ARGV[9] and ARGV[10] that of a result, ARGV[11] dead
+-- jobs kept, ARGV[12] attempts,
+-- ARGV[13] µs between two jobs at the queue's rate (0: none), ARGV[14] jobs at once, ARGV[15] µs that a worker may be
+-- late at that rate, ARGV[16] numbers of the lanes in the order to look,
+-- ARGV[17] names of the lanes, each with a space after it, ARGV[18] channel, ARGV[19] number of the database, ARGV[20]
+-- "cluster" in one
+-- ARGV[21] groups of jobs that are done and left nothing, each: token, number of jobs, their ids; then six per other
+-- settlement: verb, id, token, text, ms, the job's unique name.
 -- A token there has a space after it, as in what is known of a job.
--- Returns {µs until something is due (-1: nothing known), {ids that were not ours any more}, {ids}, {jobs}, {of those that have been claimed before: which, attempt, fence, crashes, doubt, …},
--- "" or that the queue is paused, {of jobs that have died: id, reason, attempts, crashes, …}, {keys that are no use: code, key, …}, the fence of the others}
+-- Returns {µs until something is due (-1: nothing known), {ids that were not ours any more}, {ids}, {jobs}, {of those
+-- that have been claimed before: which, attempt, fence, crashes, doubt, …},
+-- "" or that the queue is paused, {of jobs that have died: id, reason, attempts, crashes, …}, {keys that are no use:
+-- code, key, …}, the fence of the others}
 -- Round trips: 1. O(jobs + settlements), with "tidy" at most 200 more. quick.lua comes before it.
 local now, micros = t[1] * 1000 + math.floor(t[2] / 1000), t[1] * 1000000 + t[2]
 local stamp = string.format('%.0f', now)
@@ -197,7 +204,8 @@ for j = i, #ARGV, 6 do
   end
 end
 
--- What dead workers have left goes to the front of its lane, and what is due to the end. If this call is to claim it, no more is brought than it wants: the
+-- What dead workers have left goes to the front of its lane, and what is due to the end. If this call is to claim it,
+-- no more is brought than it wants: the
 -- lane stays empty, and quick can claim the rest.
 local undelayed, more, brought = {}, false, {}
 local function bring(zset, reply, room, into, each)
@@ -379,7 +387,8 @@ if #died > 0 then
   end
 end
 
--- From here on everything is written, and nothing can fail. What takes away is first: a server whose memory is full refuses the rest, unless a script has
+-- From here on everything is written, and nothing can fail. What takes away is first: a server whose memory is full
+-- refuses the rest, unless a script has
 -- written already.
 local waking = false
 local function keep(key) if ttl > 0 then redis.call('PEXPIRE', key, ttl) end end

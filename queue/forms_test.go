@@ -31,14 +31,16 @@ func TestStoredForms(t *testing.T) {
 	s.Do("SET", "{mail}:unique:u", "a")
 	s.Do("HSET", "{mail}:runs", "a", forms["run 1"], "b", forms["run 1 without an owner"])
 	st, err := q.State(ctx, "a")
-	if must(t, err); st != (queue.State{Attempt: 2, Crashes: 1, Owner: "worker/1", Progress: "how far\nit is", Error: "last error"}) {
+	if must(t, err); st != (queue.State{Attempt: 2, Crashes: 1, Owner: "worker/1", Progress: "how far\nit is",
+		Error: "last error"}) {
 		t.Errorf("%+v", st)
 	}
 	s.Do("ZADD", "{mail}:leases", "1", "a") // its worker has died
 	s.Do("ZADD", "{mail}:delayed", "1", "b")
 	ran := make(chan string, 2)
 	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error {
-		ran <- fmt.Sprintf("%s %q %d %d %d %t", j.ID, j.Payload, j.Enqueued.UnixMilli(), j.Attempt, j.Crashes, j.Fence > 1700000000000001)
+		ran <- fmt.Sprintf("%s %q %d %d %d %t", j.ID, j.Payload, j.Enqueued.UnixMilli(), j.Attempt, j.Crashes,
+			j.Fence > 1700000000000001)
 		return nil
 	}, queue.WorkerOptions{Concurrency: 1}))
 	got := map[string]bool{<-ran: true, <-ran: true}
@@ -56,9 +58,17 @@ func TestNewerForms(t *testing.T) {
 	const job, run = "q2 anything at all\nx", "- 1 1 0 0 0 more fields r2\n\n"
 	plain := "q1 1 - 0 - -\n"
 	for name, forge := range map[string]func(do func(...string)){
-		"a job that waits":       func(do func(...string)) { do("SET", "{mail}:job:n", job); do("RPUSH", "mail", "n") },
-		"a job that is due":      func(do func(...string)) { do("SET", "{mail}:job:n", job); do("ZADD", "{mail}:delayed", "1", "n") },
-		"a job of a dead worker": func(do func(...string)) { do("SET", "{mail}:job:n", job); do("ZADD", "{mail}:leases", "1", "n") },
+		"a job that waits": func(do func(...string)) { do("SET", "{mail}:job:n", job); do("RPUSH", "mail", "n") },
+		"a job that is due": func(do func(...string)) {
+			do("SET", "{mail}:job:n", job)
+			do("ZADD", "{mail}:delayed",
+				"1", "n")
+		},
+		"a job of a dead worker": func(do func(...string)) {
+			do("SET", "{mail}:job:n", job)
+			do("ZADD", "{mail}:leases",
+				"1", "n")
+		},
 		"what is known of one": func(do func(...string)) {
 			do("SET", "{mail}:job:n", plain)
 			do("HSET", "{mail}:runs", "n", run)
@@ -83,14 +93,16 @@ func TestNewerForms(t *testing.T) {
 			before := whole(s)
 			told := make(chan error, 1)
 			var ran atomic.Int64
-			stop := started(t, q.Worker(func(context.Context, *queue.Job[string]) error { ran.Add(1); return nil }, queue.WorkerOptions{Concurrency: 2, OnError: func(err error) {
-				select {
-				case told <- err:
-				default:
-				}
-			}}))
+			stop := started(t, q.Worker(func(context.Context, *queue.Job[string]) error { ran.Add(1); return nil },
+				queue.WorkerOptions{Concurrency: 2, OnError: func(err error) {
+					select {
+					case told <- err:
+					default:
+					}
+				}}))
 			err := <-told
-			if class, _ := keywright.ClassOf(err); !errors.Is(err, queue.ErrNewer) || class != keywright.Refused || !strings.Contains(err.Error(), "mail}:") {
+			if class, _ := keywright.ClassOf(err); !errors.Is(err, queue.ErrNewer) || class != keywright.Refused ||
+				!strings.Contains(err.Error(), "mail}:") {
 				t.Errorf("%v", err)
 			}
 			stop()
@@ -100,7 +112,8 @@ func TestNewerForms(t *testing.T) {
 			} {
 				if err := do(); err != nil && !errors.Is(err, queue.ErrNewer) {
 					t.Errorf("%v", err)
-				} else if err == nil && name != "the queue" && !strings.Contains(fmt.Sprint(whole(s)), fmt.Sprint(before["{mail}:job:n"])) {
+				} else if err == nil && name != "the queue" &&
+					!strings.Contains(fmt.Sprint(whole(s)), fmt.Sprint(before["{mail}:job:n"])) {
 					t.Error("it was changed")
 				}
 			}

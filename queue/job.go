@@ -57,7 +57,8 @@ func (a alive) Err() error {
 
 func (c *crew[T]) begin(one claimed) *Job[T] {
 	lease := c.q.lease()
-	j := &Job[T]{ID: one.id, Attempt: one.attempt, Crashes: one.crashes, Fence: one.fence, Enqueued: time.UnixMilli(one.enqueued), queue: c.q, raw: one.payload, alien: one.alien, unique: one.unique, doubtful: one.doubtful, token: one.token, deadline: one.sent.Add(lease - margin(lease))}
+	j := &Job[T]{ID: one.id, Attempt: one.attempt, Crashes: one.crashes, Fence: one.fence,
+		Enqueued: time.UnixMilli(one.enqueued), queue: c.q, raw: one.payload, alien: one.alien, unique: one.unique, doubtful: one.doubtful, token: one.token, deadline: one.sent.Add(lease - margin(lease))}
 	inner, cancel := context.WithCancelCause(c.jobs)
 	j.ctx, j.cancel = alive{inner, j.expired}, cancel
 	c.mu.Lock()
@@ -165,7 +166,8 @@ func (q Queue[T]) one(ctx context.Context, effect keywright.Effect, verb, id, to
 	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Runs, q.keys.Job.Of(id)}, q.laneKeys()...)
 	n, err := keywright.NewOp(keywright.Spec[int64]{
 		Action: keywright.Action{Client: q.client, Name: verb, Entry: q.entry, Effect: effect, Key: keys[4]},
-		Script: jobScript, Keys: keys, Args: []string{verb, id, token, text, q.keys.Channel, q.ttl(), q.database(), q.laneNames()},
+		Script: jobScript, Keys: keys, Args: []string{verb, id, token, text, q.keys.Channel, q.ttl(), q.database(),
+			q.laneNames()},
 		Decode: number,
 	}).Do(ctx)
 	return n, q.named(ctx, keys, err)

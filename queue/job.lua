@@ -1,8 +1,10 @@
 -- job: what is done to one job by hand.
 -- KEYS[1] leases, KEYS[2] delayed, KEYS[3] dead, KEYS[4] runs, KEYS[5] the job, KEYS[6…] the lanes
--- ARGV[1] verb, ARGV[2] id, ARGV[3] token or text, ARGV[4] text, ARGV[5] channel, ARGV[6] TTL of the queue's keys in ms (0: none), ARGV[7] number of the database,
+-- ARGV[1] verb, ARGV[2] id, ARGV[3] token or text, ARGV[4] text, ARGV[5] channel, ARGV[6] TTL of the queue's keys in ms
+-- (0: none), ARGV[7] number of the database,
 -- ARGV[8] names of the lanes, each with a space after it
--- Returns what the verb says: 1 if it was done, 0 if there was nothing to do, 2 if a worker was told, 3 if another job has its unique name
+-- Returns what the verb says: 1 if it was done, 0 if there was nothing to do, 2 if a worker was told, 3 if another job
+-- has its unique name
 -- Round trips: 1. "cancel" O(length of lanes up to 10,000 long); the others O(1).
 local verb, id = ARGV[1], ARGV[2]
 local leases, delayed, deads, runs, job = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]

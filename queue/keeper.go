@@ -188,14 +188,16 @@ func (c *crew[T]) beat() (err error) {
 
 // renew renews the leases of some jobs in one call.
 func (c *crew[T]) renew(beaten []*Job[T]) error {
-	args := []string{c.name, milliseconds(c.q.lease()), milliseconds(max(3*c.q.lease(), 3*presence)), milliseconds(registry), c.q.ttl()}
+	args := []string{c.name, milliseconds(c.q.lease()), milliseconds(max(3*c.q.lease(), 3*presence)),
+		milliseconds(registry), c.q.ttl()}
 	for _, j := range beaten {
 		args = append(args, j.ID, j.token)
 	}
 	ctx, cancel := c.call(c.q.lease() / 3)
 	defer cancel()
 	sent := time.Now()
-	out, err := c.q.run(ctx, "beat", beatScript, keywright.Idempotent, []string{c.q.keys.Leases, c.q.keys.Workers, c.q.keys.Runs, c.q.keys.State}, args)
+	out, err := c.q.run(ctx, "beat", beatScript, keywright.Idempotent, []string{c.q.keys.Leases, c.q.keys.Workers,
+		c.q.keys.Runs, c.q.keys.State}, args)
 	if err != nil || len(out) < 3 {
 		return err
 	}

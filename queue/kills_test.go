@@ -103,7 +103,8 @@ func (h harm) run(t *testing.T, workers int) (wrong []string) {
 		c = keywrighttest.StartCluster(t, keywrighttest.Redis, 2, 0)
 		servers, urls = c.Nodes, []string{c.URL()}
 	} else {
-		s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+		s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes"),
+			keywrighttest.Config("appendfsync", "always"))
 		servers = []*keywrighttest.Server{s}
 		for n := range h.databases {
 			urls = append(urls, fmt.Sprint(s.URL(), "/", n))

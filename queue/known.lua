@@ -10,13 +10,16 @@ end
 local function steady(before, after)
   look(redis.pcall('EXISTS', before .. ':1' .. after, before .. ':2' .. after), before .. after)
 end
--- A job begins with the line "q1 enqueued lane attempts request unique", where 1 is the form it is written in. A newer form is for a newer program.
+-- A job begins with the line "q1 enqueued lane attempts request unique", where 1 is the form it is written in. A newer
+-- form is for a newer program.
 local function newer(text)
   local form = text:sub(1, 3) ~= 'q1 ' and text:match('^q(%d+) ')
   return form and form ~= '1'
 end
--- What is known of a job that has begun: "owner fence attempt crashes cancelled doubt r1", a line with its last error, and how far it is. The doubt is
--- how many leases have ended of which it is not known whether the handler had begun: 0, 1, 2 for more, and 3 if it has, in this lease. nil: a newer form.
+-- What is known of a job that has begun: "owner fence attempt crashes cancelled doubt r1", a line with its last error,
+-- and how far it is. The doubt is
+-- how many leases have ended of which it is not known whether the handler had begun: 0, 1, 2 for more, and 3 if it has,
+-- in this lease. nil: a newer form.
 local function known(run)
   local owner, fence, attempt, crashes, cancelled, doubt, reason, progress = run:match('^(%S+) (%d+) (%d+) (%d+) (%d) (%d) r1\n([^\n]*)\n(.*)$')
   if owner then

@@ -47,11 +47,17 @@ func shared(t *testing.T, guards ...string) (wrong []string) {
 	queue.Mutate(t, slices.Concat(muted, guards)...)
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	o := queue.Options{Lease: time.Hour}
-	near, far := queue.Open(open(t, s.URL()), "mail", value.Text(0), o), queue.Open(open(t, s.URL()), "mail", value.Text(0), o)
+	near, far := queue.Open(open(t, s.URL()), "mail", value.Text(0), o), queue.Open(open(t, s.URL()), "mail",
+		value.Text(0), o)
 	running, leave := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(leave) })
 	defer release()
-	stop := started(t, near.Worker(func(context.Context, *queue.Job[string]) error { close(running); <-leave; return nil }, queue.WorkerOptions{Concurrency: 1}))
+	stop := started(t, near.Worker(func(context.Context,
+		*queue.Job[string]) error {
+		close(running)
+		<-leave
+		return nil
+	}, queue.WorkerOptions{Concurrency: 1}))
 	id, err := near.Enqueue(t.Context(), queue.Task[string]{})
 	must(t, err)
 	<-running
@@ -88,22 +94,33 @@ func TestMutations(t *testing.T) {
 		green  bool
 		apart  bool // its guard is taken out in processes of its own
 	}{
-		"a worker dies":                                  {orphan, nil, true, true},
-		"a claim leaves no lease":                        {orphan, []string{"  write('ZADD', leases, leased)\n", "", "call('ZADD', leases, unpack(leased))", ""}, false, true},
-		"what is expired stays":                          {orphan, []string{"unleased = bring(leases, look, wanted, fronts, left)", "unleased = 0", "pcall('ZRANGE', leases, '-inf', stamp", "pcall('ZRANGE', leases, '-inf', '0'"}, false, true},
-		"two look for jobs":                              {shared, nil, true, false},
-		"a claim lasts no time":                          {shared, []string{"local until_then = string.format('%.0f', now + tonumber(ARGV[3]))", "local until_then = stamp", "format('%.0f', now + ARGV[3])", "stamp"}, false, false},
-		"the owner is not asked when a job is settled":   {zombie, []string{"if run and run:find(token, 1, true) == 1 then", "if run then"}, false, false},
-		"a clock that was put back":                      {rated, nil, true, false},
-		"a rate outlives a clock that was put back":      {rated, []string{"back = tat > micros + burst * gap", "back = false"}, false, false},
-		"a job kills its workers":                        {innocents, nil, true, false},
-		"a lease that ends is a crash":                   {innocents, []string{"if r.doubt == 3 then r.crashes", "if true then r.crashes"}, false, false},
+		"a worker dies": {orphan, nil, true, true},
+		"a claim leaves no lease": {orphan, []string{"  write('ZADD', leases, leased)\n", "",
+			"call('ZADD', leases, unpack(leased))", ""}, false, true},
+		"what is expired stays": {orphan,
+			[]string{"unleased = bring(leases, look, wanted, fronts, left)", "unleased = 0",
+				"pcall('ZRANGE', leases, '-inf', stamp", "pcall('ZRANGE', leases, '-inf', '0'"}, false, true},
+		"two look for jobs": {shared, nil, true, false},
+		"a claim lasts no time": {shared,
+			[]string{"local until_then = string.format('%.0f', now + tonumber(ARGV[3]))", "local until_then = stamp",
+				"format('%.0f', now + ARGV[3])", "stamp"}, false, false},
+		"the owner is not asked when a job is settled": {zombie,
+			[]string{"if run and run:find(token, 1, true) == 1 then", "if run then"}, false, false},
+		"a clock that was put back": {rated, nil, true, false},
+		"a rate outlives a clock that was put back": {rated, []string{"back = tat > micros + burst * gap",
+			"back = false"}, false, false},
+		"a job kills its workers": {innocents, nil, true, false},
+		"a lease that ends is a crash": {innocents, []string{"if r.doubt == 3 then r.crashes",
+			"if true then r.crashes"}, false, false},
 		"a job begins without a word":                    {innocents, []string{"r.doubt = 3\n", "\n"}, false, false},
 		"workers trust a lease for longer than it lasts": {optimist, nil, false, false},
 		"two databases":                                  {ofAnotherDatabase, nil, true, false},
-		"a message cancels a job":                        {ofAnotherDatabase, []string{`if run:find('^%S+ %d+ %d+ %d+ 1 %d r1\n') then`, "if true then"}, false, false},
-		"a cancelled job is begun again":                 {cutOff, []string{claimed, "if false then", "elseif what == 'there' and r.cancelled then", "elseif false then"}, false, false},
-		"a cancelled job is tried again":                 {failing, []string{claimed, "if false then", "elseif verb == 'done' or r.cancelled then", "elseif verb == 'done' then"}, false, false},
+		"a message cancels a job": {ofAnotherDatabase,
+			[]string{`if run:find('^%S+ %d+ %d+ %d+ 1 %d r1\n') then`, "if true then"}, false, false},
+		"a cancelled job is begun again": {cutOff, []string{claimed, "if false then",
+			"elseif what == 'there' and r.cancelled then", "elseif false then"}, false, false},
+		"a cancelled job is tried again": {failing, []string{claimed, "if false then",
+			"elseif verb == 'done' or r.cancelled then", "elseif verb == 'done' then"}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if m.apart {

@@ -1,6 +1,7 @@
 -- pause: lets no job begin, or jobs begin again.
 -- KEYS[1] state
--- ARGV[1] "pause" or "resume", ARGV[2] TTL of the queue's keys in ms (0: none), ARGV[3] channel, ARGV[4] number of the database
+-- ARGV[1] "pause" or "resume", ARGV[2] TTL of the queue's keys in ms (0: none), ARGV[3] channel, ARGV[4] number of the
+-- database
 -- Returns an empty list
 -- Round trips: 1. O(1).
 redis.call('HDEL', KEYS[1], 'paused') -- also first: a server whose memory is full refuses HSET, unless a script has written already

@@ -1,6 +1,8 @@
--- plain: puts jobs at the end of the first lane that need nothing else: their ids are new, and they have no unique name, delay or number of attempts of their own.
+-- plain: puts jobs at the end of the first lane that need nothing else: their ids are new, and they have no unique
+-- name, delay or number of attempts of their own.
 -- KEYS[1] the first lane, after it one per job: the job
--- ARGV[1] TTL of the queue's keys in ms (0: none), ARGV[2] channel, ARGV[3] and ARGV[4] where in a job's key its id begins and ends (from the end: negative), ARGV[5] name of the lane,
+-- ARGV[1] TTL of the queue's keys in ms (0: none), ARGV[2] channel, ARGV[3] and ARGV[4] where in a job's key its id
+-- begins and ends (from the end: negative), ARGV[5] name of the lane,
 -- ARGV[6] number of the database, then per job its payload
 -- Returns an empty list
 -- Round trips: 1. O(jobs).

@@ -27,7 +27,8 @@ const processLease = 600 * time.Millisecond
 
 // processQueue has the lanes of the environment of the process.
 func processQueue(c *keywright.Client, lanes ...string) queue.Queue[string] {
-	return queue.Open(c, "mail", value.Text(0), queue.Options{Lease: processLease, Retry: 1, Crashes: 1000, Backoff: time.Millisecond}, lanes...)
+	return queue.Open(c, "mail", value.Text(0), queue.Options{Lease: processLease, Retry: 1, Crashes: 1000,
+		Backoff: time.Millisecond}, lanes...)
 }
 
 const processLanes = "KEYWRIGHT_QUEUE_LANES"
@@ -64,7 +65,8 @@ func TestWorkerProcess(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		_ = processQueue(c, strings.Fields(os.Getenv(processLanes))...).Worker(handle, queue.WorkerOptions{Concurrency: cmp.Or(runners, 4), Batch: min(2, cmp.Or(runners, 2)), Grace: time.Second}).Run(ctx)
+		_ = processQueue(c, strings.Fields(os.Getenv(processLanes))...).Worker(handle,
+			queue.WorkerOptions{Concurrency: cmp.Or(runners, 4), Batch: min(2, cmp.Or(runners, 2)), Grace: time.Second}).Run(ctx)
 		c.Close()
 	}
 }
@@ -173,7 +175,8 @@ func (l *log) wrong(ids []string) (out []string) {
 		slices.SortFunc(runs, func(a, b *span) int { return cmp.Compare(a.began, b.began) })
 		for i := range runs[1:] {
 			if runs[i+1].began < runs[i].aliveUntil {
-				out = append(out, fmt.Sprintf("job %s ran twice at the same time: run %d began %v before run %d was over", id, runs[i+1].fence, time.Duration(runs[i].aliveUntil-runs[i+1].began), runs[i].fence))
+				out = append(out, fmt.Sprintf("job %s ran twice at the same time: run %d began %v before run %d was over", id,
+					runs[i+1].fence, time.Duration(runs[i].aliveUntil-runs[i+1].began), runs[i].fence))
 			}
 			if runs[i+1].fence <= runs[i].fence {
 				out = append(out, fmt.Sprintf("job %s: run %d after run %d", id, runs[i+1].fence, runs[i].fence))

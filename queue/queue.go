@@ -140,7 +140,8 @@ func Open[T any](c *keywright.Client, name string, codec value.Codec[T], o Optio
 
 // New is a queue of a declared entry. An err of building its keys is what every
 // operation gives. Generated code calls it.
-func New[T any](c *keywright.Client, e *keywright.Entry, k Keys, err error, codec *value.Codec[T], o *Options) Queue[T] {
+func New[T any](c *keywright.Client, e *keywright.Entry, k Keys, err error, codec *value.Codec[T],
+	o *Options) Queue[T] {
 	q := Queue[T]{client: c, entry: e, keys: &k, codec: codec, o: o, senders: new(byForm)}
 	q.err = q.check(err)
 	return q
@@ -168,7 +169,8 @@ func (q Queue[T]) check(err error) error {
 	switch {
 	case err != nil:
 		return q.invalid(err, "")
-	case slices.Contains([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.State, q.keys.Workers, q.keys.Runs, q.keys.Channel}, ""):
+	case slices.Contains([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.State, q.keys.Workers, q.keys.Runs,
+		q.keys.Channel}, ""):
 		return q.invalid(errors.New("one of its keys has no name"), "run `keywright gen` again, or take KeysOf")
 	case q.lease() < minLease:
 		return q.invalid(fmt.Errorf("a lease of %v", o.Lease), "at least 50ms")
@@ -194,7 +196,8 @@ func (q Queue[T]) clash(i int) error {
 	k, lane := q.keys, q.keys.Lanes[i]
 	for n, key := range [...]string{k.Leases, k.Delayed, k.Dead, k.State, k.Workers, k.Runs} {
 		if lane.Key == key {
-			return fmt.Errorf("the lane %q has the key of the queue's %s", lane.Name, [...]string{"leases", "delayed jobs", "dead jobs", "state", "workers", "runs"}[n])
+			return fmt.Errorf("the lane %q has the key of the queue's %s", lane.Name, [...]string{"leases", "delayed jobs",
+				"dead jobs", "state", "workers", "runs"}[n])
 		}
 	}
 	for _, family := range [...]Name{k.Job, k.Result, k.Unique} {
@@ -202,7 +205,8 @@ func (q Queue[T]) clash(i int) error {
 			return fmt.Errorf("the lane %q has a key that a job, a result or a unique name may have", lane.Name)
 		}
 	}
-	if lane.Name == noName || len(lane.Name) > maxLane || strings.ContainsFunc(lane.Name, func(r rune) bool { return r <= ' ' || r == 0x7f }) || lane.Name == "" && len(k.Lanes) > 1 {
+	if lane.Name == noName || len(lane.Name) > maxLane || strings.ContainsFunc(lane.Name,
+		func(r rune) bool { return r <= ' ' || r == 0x7f }) || lane.Name == "" && len(k.Lanes) > 1 {
 		return fmt.Errorf("the lane %q: a name is a word of at most %d bytes", lane.Name, maxLane)
 	}
 	for _, other := range k.Lanes[:i] {
@@ -370,7 +374,8 @@ func (f form) script() *keywright.Script {
 }
 
 func (q Queue[T]) form(t *Task[T]) form {
-	if t.ID == "" && (t.Lane == "" || t.Lane == q.keys.Lanes[0].Name) && t.In == 0 && t.At.IsZero() && t.Unique == "" && t.UniqueFor == 0 && t.Retry == 0 {
+	if t.ID == "" && (t.Lane == "" || t.Lane == q.keys.Lanes[0].Name) && t.In == 0 && t.At.IsZero() && t.Unique == "" &&
+		t.UniqueFor == 0 && t.Retry == 0 {
 		return plain
 	}
 	return full
@@ -388,13 +393,15 @@ func (q Queue[T]) formOf(tasks []Task[T]) (f form) {
 func (q Queue[T]) header(f form, jobs int) (keys, args []string) {
 	if f == plain {
 		keys, args = make([]string, 0, 1+jobs), make([]string, 0, 6+jobs)
-		return append(keys, q.keys.Lanes[0].Key), append(args, q.ttl(), q.keys.Channel, strconv.Itoa(len(q.keys.Job.Before)+1), strconv.Itoa(-len(q.keys.Job.After)-1),
+		return append(keys, q.keys.Lanes[0].Key), append(args, q.ttl(), q.keys.Channel,
+			strconv.Itoa(len(q.keys.Job.Before)+1), strconv.Itoa(-len(q.keys.Job.After)-1),
 			cmp.Or(q.keys.Lanes[0].Name, noName), q.database())
 	}
 	keys = make([]string, 0, 4+len(q.keys.Lanes)+2*jobs)
 	args = make([]string, 0, 10+7*jobs)
 	keys = append(append(keys, q.keys.Delayed, q.keys.Runs, q.keys.Leases, q.keys.Dead), q.laneKeys()...)
-	return keys, append(args, strconv.Itoa(len(q.keys.Lanes)), q.ttl(), q.keys.Channel, q.database(), q.keys.Job.Before, q.keys.Job.After,
+	return keys, append(args, strconv.Itoa(len(q.keys.Lanes)), q.ttl(), q.keys.Channel, q.database(), q.keys.Job.Before,
+		q.keys.Job.After,
 		q.keys.Result.Before, q.keys.Result.After, q.laneNames(), q.clustered())
 }
 
@@ -425,7 +432,8 @@ func (q Queue[T]) write(f form, t *Task[T], keys, args []string) (id string, _, 
 	if t.Unique != "" {
 		name, window = q.keys.Unique.Of(t.Unique), strconv.FormatInt(max(t.UniqueFor, 0).Milliseconds(), 10)
 	}
-	return id, append(keys, job, name), append(args, id, strconv.Itoa(lane), payload, when, window, strconv.Itoa(t.Retry), request), nil
+	return id, append(keys, job, name), append(args, id, strconv.Itoa(lane), payload, when, window,
+		strconv.Itoa(t.Retry), request), nil
 }
 
 // payload is what a job carries as it is stored.
@@ -435,7 +443,8 @@ func (q Queue[T]) payload(id string, t *Task[T]) (string, error) {
 		return "", q.invalid(err, "")
 	}
 	if limit := cmp.Or(q.o.MaxPayload, maxPayload); len(payload) > limit {
-		return "", q.invalid(fmt.Errorf("a payload of %d bytes; the limit is %d", len(payload), limit), "store it elsewhere and queue its name")
+		return "", q.invalid(fmt.Errorf("a payload of %d bytes; the limit is %d", len(payload), limit),
+			"store it elsewhere and queue its name")
 	}
 	return payload, nil
 }

@@ -25,7 +25,9 @@ func TestMain(m *testing.M) {
 	if missing := queue.Without(guardsTakenOut()...); missing != "" {
 		panic("no script has " + missing)
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"), goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
 func open(t testing.TB, url string) *keywright.Client {
@@ -110,7 +112,8 @@ func nothingLeft(t testing.TB, servers []*keywrighttest.Server) {
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
-		q := queue.Open(open(t, url), "mail", value.Text(0), queue.Options{Backoff: time.Millisecond}, "high", "normal", "low")
+		q := queue.Open(open(t, url), "mail", value.Text(0), queue.Options{Backoff: time.Millisecond}, "high", "normal",
+			"low")
 		ctx := t.Context()
 		for i := range 30 {
 			_, err := q.Enqueue(ctx, queue.Task[string]{Payload: fmt.Sprint(i), Lane: []string{"low", "high", "normal"}[i%3]})
@@ -157,7 +160,8 @@ func TestIDsAndUniqueNames(t *testing.T) {
 		put := func(task queue.Task[string]) (string, error) { return q.Enqueue(ctx, task) }
 		first, err := put(queue.Task[string]{ID: "task-1"})
 		must(t, err)
-		if again, err := put(queue.Task[string]{ID: "task-1", Payload: "other"}); !errors.Is(err, queue.ErrExists) || again != first {
+		if again, err := put(queue.Task[string]{ID: "task-1", Payload: "other"}); !errors.Is(err, queue.ErrExists) ||
+			again != first {
 			t.Errorf("the same id: %q %v", again, err)
 		}
 		holder, err := put(queue.Task[string]{Unique: "welcome:7"})
@@ -168,7 +172,8 @@ func TestIDsAndUniqueNames(t *testing.T) {
 		window, err := put(queue.Task[string]{Unique: "digest", UniqueFor: time.Minute})
 		must(t, err)
 		var done atomic.Int64
-		stop := started(t, q.Worker(func(context.Context, *queue.Job[string]) error { done.Add(1); return nil }, queue.WorkerOptions{}))
+		stop := started(t, q.Worker(func(context.Context, *queue.Job[string]) error { done.Add(1); return nil },
+			queue.WorkerOptions{}))
 		eventually(t, "three are done", func() bool { return done.Load() == 3 })
 		stop()
 		if _, err := put(queue.Task[string]{ID: "task-1"}); err != nil {
@@ -177,10 +182,12 @@ func TestIDsAndUniqueNames(t *testing.T) {
 		if _, err := put(queue.Task[string]{Unique: "welcome:7"}); err != nil {
 			t.Errorf("the name of a job that is done: %v", err)
 		}
-		if other, err := put(queue.Task[string]{Unique: "digest", UniqueFor: time.Second}); !errors.Is(err, queue.ErrExists) || other != window {
+		if other, err := put(queue.Task[string]{Unique: "digest", UniqueFor: time.Second}); !errors.Is(err,
+			queue.ErrExists) || other != window {
 			t.Errorf("within the window: %q %v", other, err)
 		}
-		for _, bad := range []queue.Task[string]{{ID: "a:b"}, {ID: "{a}"}, {Lane: "no"}, {In: time.Second, At: time.Now()}, {In: -1}, {Payload: strings.Repeat("x", 2<<20)}} {
+		for _, bad := range []queue.Task[string]{{ID: "a:b"}, {ID: "{a}"}, {Lane: "no"}, {In: time.Second, At: time.Now()},
+			{In: -1}, {Payload: strings.Repeat("x", 2<<20)}} {
 			if class, _ := keywright.ClassOf(second(put(bad))); class != keywright.Invalid {
 				t.Errorf("%.40v: %v", bad, class)
 			}
@@ -203,7 +210,8 @@ func TestDelayedAndScheduled(t *testing.T) {
 		return nil
 	}, queue.WorkerOptions{}))
 	ctx := t.Context()
-	_, err := q.EnqueueAll(ctx, []queue.Task[string]{{Payload: "third", In: 900 * time.Millisecond}, {Payload: "second", At: time.Now().Add(400 * time.Millisecond)}, {Payload: "first"}, {Payload: "never", In: time.Hour}})
+	_, err := q.EnqueueAll(ctx, []queue.Task[string]{{Payload: "third", In: 900 * time.Millisecond}, {Payload: "second",
+		At: time.Now().Add(400 * time.Millisecond)}, {Payload: "first"}, {Payload: "never", In: time.Hour}})
 	must(t, err)
 	eventually(t, "three ran", func() bool { mu.Lock(); defer mu.Unlock(); return len(order) == 3 })
 	if fmt.Sprint(order) != "[first second third]" {
@@ -253,7 +261,12 @@ func TestDeadOnes(t *testing.T) {
 		if _, err := q.Enqueue(ctx, queue.Task[string]{Unique: "always", Payload: "good"}); err != nil {
 			t.Errorf("a dead job keeps its unique name: %v", err)
 		}
-		eventually(t, "the one that has the name now is done", func() bool { s, err := q.Stats(ctx); must(t, err); return s.Waiting()+s.Leased == 0 })
+		eventually(t, "the one that has the name now is done", func() bool {
+			s, err := q.Stats(ctx)
+			must(t,
+				err)
+			return s.Waiting()+s.Leased == 0
+		})
 		if ok, err := q.Discard(ctx, "never"); !ok || err != nil {
 			t.Errorf("%v %v", ok, err)
 		}
@@ -313,7 +326,12 @@ func TestResultProgressCancelPause(t *testing.T) {
 		id, err := q.Enqueue(ctx, queue.Task[string]{Payload: "a"})
 		must(t, err)
 		<-entered
-		eventually(t, "progress", func() bool { s, err := q.State(ctx, id); must(t, err); return s.Progress == "half" && s.Owner != "" })
+		eventually(t, "progress", func() bool {
+			s, err := q.State(ctx, id)
+			must(t, err)
+			return s.Progress == "half" &&
+				s.Owner != ""
+		})
 		must(t, q.Pause(ctx))
 		waiting, err := q.Enqueue(ctx, queue.Task[string]{Payload: "b"})
 		must(t, err)
@@ -408,7 +426,8 @@ func TestWeightsAndRate(t *testing.T) {
 	must(t, err)
 	var ran atomic.Int64
 	began := time.Now()
-	started(t, limited.Worker(func(context.Context, *queue.Job[string]) error { ran.Add(1); return nil }, queue.WorkerOptions{Batch: 10}))
+	started(t, limited.Worker(func(context.Context, *queue.Job[string]) error { ran.Add(1); return nil },
+		queue.WorkerOptions{Batch: 10}))
 	eventually(t, "40 ran", func() bool { return ran.Load() == 40 })
 	if took := time.Since(began); took < 690*time.Millisecond { // 35 after the burst, 20 ms each
 		t.Errorf("40 jobs at 50/s with a burst of 5 in %v", took)
@@ -418,12 +437,14 @@ func TestWeightsAndRate(t *testing.T) {
 // TestEviction: a server that may throw jobs away is refused.
 func TestEviction(t *testing.T) {
 	t.Parallel()
-	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("maxmemory", "100mb"), keywrighttest.Config("maxmemory-policy", "allkeys-lru"))
+	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("maxmemory", "100mb"),
+		keywrighttest.Config("maxmemory-policy", "allkeys-lru"))
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	err := q.Worker(func(context.Context, *queue.Job[string]) error { return nil }, queue.WorkerOptions{}).Run(ctx)
-	if class, _ := keywright.ClassOf(err); err == nil || class != keywright.Invalid || !strings.Contains(err.Error(), "allkeys-lru") {
+	if class, _ := keywright.ClassOf(err); err == nil || class != keywright.Invalid || !strings.Contains(err.Error(),
+		"allkeys-lru") {
 		t.Errorf("%v", err)
 	}
 }
@@ -432,9 +453,11 @@ func TestEviction(t *testing.T) {
 // is an error, and a user that may not ask is none.
 func TestUnknownDurability(t *testing.T) {
 	t.Parallel()
-	s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.Config("maxmemory", "100mb"), keywrighttest.Config("maxmemory-policy", "allkeys-lru"))
+	s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.Config("maxmemory", "100mb"),
+		keywrighttest.Config("maxmemory-policy", "allkeys-lru"))
 	gone := keywrighttest.Start(t, keywrighttest.Redis)
-	q := queue.Open(openWith(t, gone.URL(), keywright.Options{Attempts: 2, Timeout: time.Second}), "mail", value.Text(0), queue.Options{})
+	q := queue.Open(openWith(t, gone.URL(), keywright.Options{Attempts: 2, Timeout: time.Second}), "mail",
+		value.Text(0), queue.Options{})
 	nothing := func(context.Context, *queue.Job[string]) error { return nil }
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -444,7 +467,8 @@ func TestUnknownDurability(t *testing.T) {
 		t.Errorf("%v (%v)", err, class)
 	}
 	s.Do("ACL", "SETUSER", "w", "on", ">w", "~*", "&*", "+@all", "-info")
-	q = queue.Open(open(t, strings.Replace(s.URL(), "redis://", "redis://w:w@", 1)), "mail", value.Text(0), queue.Options{})
+	q = queue.Open(open(t, strings.Replace(s.URL(), "redis://", "redis://w:w@", 1)), "mail", value.Text(0),
+		queue.Options{})
 	must(t, second(q.Enqueue(ctx, queue.Task[string]{})))
 	ran := make(chan struct{})
 	started(t, q.Worker(func(context.Context, *queue.Job[string]) error { close(ran); return nil }, queue.WorkerOptions{}))
@@ -498,7 +522,8 @@ func TestBothForms(t *testing.T) {
 	must(t, err)
 	many, err := q.EnqueueAll(ctx, []queue.Task[string]{{Payload: "b"}, {Payload: "c", Lane: "high"}})
 	must(t, err)
-	mixed, err := q.EnqueueAll(ctx, []queue.Task[string]{{Payload: "d"}, {Payload: "e", Lane: "low"}, {Payload: "f", Retry: 3}})
+	mixed, err := q.EnqueueAll(ctx, []queue.Task[string]{{Payload: "d"}, {Payload: "e", Lane: "low"}, {Payload: "f",
+		Retry: 3}})
 	must(t, err)
 	ids := append(append([]string{simple}, many...), mixed...)
 	for i, id := range ids {
@@ -517,7 +542,8 @@ func TestBothForms(t *testing.T) {
 		t.Errorf("the lane lives for %d ms", ms)
 	}
 	ran := make(chan string, len(ids))
-	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.Payload; return nil }, queue.WorkerOptions{Concurrency: 1}))
+	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.Payload; return nil },
+		queue.WorkerOptions{Concurrency: 1}))
 	var order strings.Builder
 	for range ids {
 		order.WriteString(<-ran)

@@ -1,4 +1,5 @@
--- quick: what most calls of fetch are. Their jobs are done and left nothing, nothing else is asked, and the jobs that are claimed are there and can run. It
+-- quick: what most calls of fetch are. Their jobs are done and left nothing, nothing else is asked, and the jobs that
+-- are claimed are there and can run. It
 -- comes before fetch, which begins from its start where that is not so: nothing was written then.
 local KEYS, ARGV = KEYS, ARGV
 local t = redis.call('TIME')
@@ -52,7 +53,8 @@ if ARGV[4] ~= 'tidy' and ARGV[13] == '0' then
   local token, micros, crashes_most, seen = ARGV[1], t[1] * 1000000 + t[2], tonumber(ARGV[5]), {}
   local fence = format('%.0f', micros)
   local fresh, held, tried = token .. ' ' .. fence .. ' 1 0 0 0 r1\n\n', {}, {}
-  -- What is known of a job that was begun before, as it is when it begins again, see known; nil if it does not, or not so simply.
+  -- What is known of a job that was begun before, as it is when it begins again, see known; nil if it does not, or not
+  -- so simply.
   local function again(k, run)
     local was, attempt, crashes, doubt, rest = match(run, '^%S+ (%d+) (%d+) (%d+) 0 (%d) r1\n(.*)$')
     if not was or k > left and sub(run, 1, 2) ~= '- ' then return nil end

@@ -40,10 +40,12 @@ func anyState(r *rand.Rand) (s state) {
 		run := pick(r, "", "", "- 7 1 0 0 0 r1\n\n", "- 8000000000000000 2 1 0 3 r1\nfailed\nhalf")
 		switch place {
 		case "left", "alive", "mine":
-			run = pick(r, "w/1 7 1 0 0 0 r1\n\n", "w/1 8000000000000000 2 1 0 3 r1\nfailed\nhalf", "w/1 7 2 0 0 1 r1\n\n", "w/1 7 3 1 0 2 r1\n\n")
+			run = pick(r, "w/1 7 1 0 0 0 r1\n\n", "w/1 8000000000000000 2 1 0 3 r1\nfailed\nhalf", "w/1 7 2 0 0 1 r1\n\n",
+				"w/1 7 3 1 0 2 r1\n\n")
 		}
 		if is() {
-			run = pick(r, "", "- 7 1 0 1 0 r1\n\n", "w/1 7 1 0 1 0 r1\n\n", "x 7 r2\n", "w/1 7 1 4 0 3 r1\n\n", "nothing of ours", "-w/1 7 1 0 0 0 r1\n\n")
+			run = pick(r, "", "- 7 1 0 1 0 r1\n\n", "w/1 7 1 0 1 0 r1\n\n", "x 7 r2\n", "w/1 7 1 4 0 3 r1\n\n",
+				"nothing of ours", "-w/1 7 1 0 0 0 r1\n\n")
 		}
 		score := strconv.Itoa(1 + r.IntN(2))
 		switch place {
@@ -101,7 +103,8 @@ func (st state) call(s *keywrighttest.Server, script string) (before, reply, aft
 	if st.lanes == 2 {
 		keys, names = append(keys, "{mail}:low"), "- low "
 	}
-	args := []string{"me/1", st.args[0], "60000", st.args[1], "5", "0", "{mail}:job:", "", "{mail}:result:", "", "10", "25", "0", "0", "0", st.args[2], names, "{mail}:ready", "0", ""}
+	args := []string{"me/1", st.args[0], "60000", st.args[1], "5", "0", "{mail}:job:", "", "{mail}:result:", "", "10",
+		"25", "0", "0", "0", st.args[2], names, "{mail}:ready", "0", ""}
 	args = append(args, strconv.Itoa(len(st.settled)/2))
 	for i := 0; i < len(st.settled); i += 2 {
 		args = append(args, st.settled[i]+" ", "1", st.settled[i+1])
@@ -157,7 +160,8 @@ func differ(s *keywrighttest.Server, quick, slow string, states uint64) (differe
 			left = after
 		}
 		if reply != want || left != after {
-			return fmt.Sprintf("state %d: %v\n%squick: %s\n%s\nlong:  %s\n%s", seed, st.args, before, reply, after, want, left), ways
+			return fmt.Sprintf("state %d: %v\n%squick: %s\n%s\nlong:  %s\n%s", seed, st.args, before, reply, after, want,
+				left), ways
 		}
 	}
 	return "", ways

@@ -30,7 +30,8 @@ func TestRates(t *testing.T) {
 				over := make(chan time.Duration, 1)
 				began := time.Now()
 				for range 2 {
-					started(t, queue.Open(open(t, s.URL()), "mail", value.Text(0), o).Worker(func(context.Context, *queue.Job[string]) error {
+					started(t, queue.Open(open(t, s.URL()), "mail", value.Text(0), o).Worker(func(context.Context,
+						*queue.Job[string]) error {
 						if ran.Add(1) == int64(jobs) {
 							over <- time.Since(began)
 						}

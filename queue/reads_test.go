@@ -22,14 +22,16 @@ import (
 func everything(t *testing.T, s *keywrighttest.Server, q queue.Queue[string]) {
 	ctx := t.Context()
 	_, err := q.EnqueueAll(ctx, []queue.Task[string]{
-		{ID: "done"}, {ID: "result", Unique: "u"}, {ID: "again"}, {ID: "dead", Unique: "d", Lane: "low"}, {ID: "later", In: time.Millisecond},
+		{ID: "done"}, {ID: "result", Unique: "u"}, {ID: "again"}, {ID: "dead", Unique: "d", Lane: "low"}, {ID: "later",
+			In: time.Millisecond},
 		{ID: "window", Unique: "w", UniqueFor: time.Minute}, {ID: "progress"}, {Payload: "plain"}, {ID: "held"},
 	})
 	must(t, err)
 	must(t, second(q.Enqueue(ctx, queue.Task[string]{Payload: "plain"})))
 	must(t, second(q.Enqueue(ctx, queue.Task[string]{ID: "cancelled", In: time.Hour})))
 	// What a dead worker has left: one that goes on, one that is cancelled, and one that is given up.
-	for id, run := range map[string]string{"left": "w/1 7 1 0 0 0 r1\n\n", "stopped": "w/1 7 1 0 1 0 r1\n\n", "killer": "w/1 7 1 4 0 3 r1\n\n"} {
+	for id, run := range map[string]string{"left": "w/1 7 1 0 0 0 r1\n\n", "stopped": "w/1 7 1 0 1 0 r1\n\n",
+		"killer": "w/1 7 1 4 0 3 r1\n\n"} {
 		s.Do("SET", "{mail}:job:"+id, "q1 1 low 0 - -\n"+id)
 		s.Do("HSET", "{mail}:runs", id, run)
 		s.Do("ZADD", "{mail}:leases", "1", id)
@@ -78,7 +80,12 @@ func everything(t *testing.T, s *keywrighttest.Server, q queue.Queue[string]) {
 	if fmt.Sprint(back) != "[orphan]" {
 		t.Errorf("brought back: %v", back)
 	}
-	eventually(t, "they are done", func() bool { st, err := q.Stats(ctx); must(t, err); return st.Waiting()+st.Dead == 0 && st.Leased == 1 })
+	eventually(t, "they are done", func() bool {
+		st, err := q.Stats(ctx)
+		must(t,
+			err)
+		return st.Waiting()+st.Dead == 0 && st.Leased == 1
+	})
 	stop() // gives back the one that is held
 	if st, err := q.Stats(ctx); err != nil || st.Waiting() != 1 {
 		t.Errorf("%+v %v", st, err)
@@ -101,7 +108,8 @@ func TestScriptsReadFirst(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
 			w := s.RecordScripts()
-			everything(t, s, queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Rate: 100000, Per: time.Second, Burst: 1000, MaxDead: 2, Backoff: time.Millisecond}, "high", "low"))
+			everything(t, s, queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Rate: 100000, Per: time.Second,
+				Burst: 1000, MaxDead: 2, Backoff: time.Millisecond}, "high", "low"))
 			for _, broken := range w.Broken() {
 				t.Error(broken)
 			}
@@ -130,9 +138,11 @@ func TestWrongTypes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, keywrighttest.Redis)
-			q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: 300 * time.Millisecond, Backoff: time.Millisecond, Rate: 100000, Per: time.Second, Burst: 1000}, "high", "low")
+			q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Lease: 300 * time.Millisecond,
+				Backoff: time.Millisecond, Rate: 100000, Per: time.Second, Burst: 1000}, "high", "low")
 			ctx := t.Context()
-			_, err := q.EnqueueAll(ctx, []queue.Task[string]{{ID: "high"}, {ID: "low", Lane: "low"}, {ID: "fails", Lane: "low"}, {ID: "later", In: time.Millisecond}})
+			_, err := q.EnqueueAll(ctx, []queue.Task[string]{{ID: "high"}, {ID: "low", Lane: "low"}, {ID: "fails",
+				Lane: "low"}, {ID: "later", In: time.Millisecond}})
 			must(t, err)
 			key := "{mail}:" + name
 			kept := s.Do("EXISTS", key) == int64(1)
@@ -142,8 +152,10 @@ func TestWrongTypes(t *testing.T) {
 			s.Do("APPEND", key, "a string")
 			if name == "low" || name == "delayed" { // what is there fails as a whole, and says why
 				before := whole(s)
-				_, err := q.Enqueue(ctx, queue.Task[string]{ID: "no", Lane: "low", In: map[string]time.Duration{"delayed": time.Hour}[name]})
-				if class, _ := keywright.ClassOf(err); class != keywright.Refused || !strings.Contains(err.Error(), strconv.Quote(key)) {
+				_, err := q.Enqueue(ctx, queue.Task[string]{ID: "no", Lane: "low",
+					In: map[string]time.Duration{"delayed": time.Hour}[name]})
+				if class, _ := keywright.ClassOf(err); class != keywright.Refused || !strings.Contains(err.Error(),
+					strconv.Quote(key)) {
 					t.Errorf("%v", err)
 				}
 				if after := whole(s); fmt.Sprint(after) != fmt.Sprint(before) {
@@ -166,7 +178,10 @@ func TestWrongTypes(t *testing.T) {
 				named = named || strings.Contains(err.Error(), strconv.Quote(key))
 			}}))
 			if slices.Contains([]string{"low", "high", "delayed", "dead"}, name) { // the others are needed by every job
-				eventually(t, "jobs that do not need the key run", func() bool { return count() >= map[string]int{"low": 2, "high": 2, "delayed": 3, "dead": 4}[name] })
+				eventually(t, "jobs that do not need the key run", func() bool {
+					return count() >= map[string]int{"low": 2,
+						"high": 2, "delayed": 3, "dead": 4}[name]
+				})
 			}
 			eventually(t, "the error names the key", func() bool { mu.Lock(); defer mu.Unlock(); return named })
 			s.Do("DEL", key)
@@ -199,7 +214,8 @@ func TestWrongTypesOfOneJob(t *testing.T) {
 	for i, bad := range []queue.Task[string]{{ID: "b", Unique: "bad"}, {ID: "bad"}} {
 		a, c := fmt.Sprint("a", i), fmt.Sprint("c", i)
 		ids, err := q.EnqueueAll(ctx, []queue.Task[string]{{ID: a}, bad, {ID: c}})
-		if class, _ := keywright.ClassOf(err); class != keywright.Refused || !strings.Contains(err.Error(), ":bad") || fmt.Sprint(ids) != fmt.Sprint([]string{a, "", c}) {
+		if class, _ := keywright.ClassOf(err); class != keywright.Refused || !strings.Contains(err.Error(), ":bad") ||
+			fmt.Sprint(ids) != fmt.Sprint([]string{a, "", c}) {
 			t.Errorf("%v %v", ids, err)
 		}
 		if _, err := q.Enqueue(ctx, bad); err == nil || !strings.Contains(err.Error(), ":bad") {
@@ -209,12 +225,18 @@ func TestWrongTypesOfOneJob(t *testing.T) {
 	s.Do("RPUSH", "mail", "bad")
 	var done atomic.Int64
 	var named atomic.Bool
-	started(t, q.Worker(func(context.Context, *queue.Job[string]) error { done.Add(1); return nil }, queue.WorkerOptions{OnError: func(err error) {
-		named.Store(named.Load() || strings.Contains(err.Error(), `"{mail}:job:bad"`))
-	}}))
+	started(t, q.Worker(func(context.Context, *queue.Job[string]) error { done.Add(1); return nil },
+		queue.WorkerOptions{OnError: func(err error) {
+			named.Store(named.Load() || strings.Contains(err.Error(), `"{mail}:job:bad"`))
+		}}))
 	eventually(t, "the others run", func() bool { return done.Load() == 4 })
 	eventually(t, "the key is named", named.Load)
-	eventually(t, "nothing waits", func() bool { st, err := q.Stats(ctx); must(t, err); return st.Waiting()+st.Leased == 0 })
+	eventually(t, "nothing waits", func() bool {
+		st, err := q.Stats(ctx)
+		must(t,
+			err)
+		return st.Waiting()+st.Leased == 0
+	})
 }
 
 // TestSlotMoves: while the slot of a queue moves, key by key in any order, no job
@@ -236,7 +258,8 @@ func TestSlotMoves(t *testing.T) {
 
 func slotMoves(t *testing.T, brand keywrighttest.Brand, jobsFirst bool) {
 	c := keywrighttest.StartCluster(t, brand, 2, 0)
-	q := queue.Open(open(t, c.URL()), "{mail}", value.Text(0), queue.Options{Rate: 100000, Per: time.Second, Burst: 1000, Lease: 30 * time.Second})
+	q := queue.Open(open(t, c.URL()), "{mail}", value.Text(0), queue.Options{Rate: 100000, Per: time.Second,
+		Burst: 1000, Lease: 30 * time.Second})
 	ctx := t.Context()
 	hold, held := make(chan struct{}), make(chan struct{}, 10)
 	var mu sync.Mutex

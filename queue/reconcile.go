@@ -167,7 +167,8 @@ func (q Queue[T]) reconcile(ctx context.Context, ids []string, dry bool) ([]stri
 	if dry {
 		script, effect, how = lookScript, keywright.Reads, "dry"
 	}
-	args := []string{strconv.Itoa(len(q.keys.Lanes)), q.keys.Channel, q.database(), q.laneNames(), strconv.Itoa(fromEnds), how}
+	args := []string{strconv.Itoa(len(q.keys.Lanes)), q.keys.Channel, q.database(), q.laneNames(),
+		strconv.Itoa(fromEnds), how}
 	keys := append([]string{q.keys.Leases, q.keys.Delayed, q.keys.Dead, q.keys.Runs}, q.laneKeys()...)
 	for _, id := range ids {
 		keys, args = append(keys, q.keys.Job.Of(id)), append(args, id)

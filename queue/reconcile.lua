@@ -1,6 +1,9 @@
--- reconcile: brings back jobs that are in no place, which no step of this queue leaves, but eviction, DEL by hand or a lost write can.
--- KEYS[1] leases, KEYS[2] delayed, KEYS[3] dead, KEYS[4] runs, KEYS[5…] the lanes, after them the jobs: those that were in no lane when it was read
--- ARGV[1] number of lanes, ARGV[2] channel, ARGV[3] number of the database, ARGV[4] names of the lanes, each with a space after it, ARGV[5] elements of a lane to look at from each end,
+-- reconcile: brings back jobs that are in no place, which no step of this queue leaves, but eviction, DEL by hand or a
+-- lost write can.
+-- KEYS[1] leases, KEYS[2] delayed, KEYS[3] dead, KEYS[4] runs, KEYS[5…] the lanes, after them the jobs: those that were
+-- in no lane when it was read
+-- ARGV[1] number of lanes, ARGV[2] channel, ARGV[3] number of the database, ARGV[4] names of the lanes, each with a
+-- space after it, ARGV[5] elements of a lane to look at from each end,
 -- ARGV[6] "dry": change nothing, then the id of each job
 -- Returns the ids of those that were brought back
 -- Round trips: 1. O(jobs × lanes × elements).

@@ -72,7 +72,8 @@ var (
 )
 
 // run runs a script that answers with a list.
-func (q Queue[T]) run(ctx context.Context, name string, s *keywright.Script, effect keywright.Effect, keys, args []string) ([]rueidis.RedisMessage, error) {
+func (q Queue[T]) run(ctx context.Context, name string, s *keywright.Script, effect keywright.Effect, keys,
+	args []string) ([]rueidis.RedisMessage, error) {
 	out, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
 		Action: keywright.Action{Client: q.client, Name: name, Entry: q.entry, Effect: effect, Key: keys[0]},
 		Script: s, Keys: keys, Args: args, Decode: list,
@@ -124,7 +125,8 @@ func keyed(err error) error {
 }
 
 func newer(key string) *keywright.Error {
-	return &keywright.Error{Class: keywright.Refused, Err: fmt.Errorf("the key %q: %w", key, ErrNewer), Hint: "nothing of it was changed; a program of today's version works on it"}
+	return &keywright.Error{Class: keywright.Refused, Err: fmt.Errorf("the key %q: %w", key, ErrNewer),
+		Hint: "nothing of it was changed; a program of today's version works on it"}
 }
 
 // faulty is what was wrong with a key that only some jobs need, as a script
@@ -132,7 +134,9 @@ func newer(key string) *keywright.Error {
 func (q Queue[T]) faulty(op, fault string) error {
 	code, name, _ := strings.Cut(fault, " ")
 	key, _ := url.PathUnescape(name)
-	e := &keywright.Error{Class: keywright.Refused, Err: fmt.Errorf("the key %q has another type than the queue gives it (%s)", key, code), Hint: "`keywright audit` finds all keys of a wrong type"}
+	e := &keywright.Error{Class: keywright.Refused,
+		Err: fmt.Errorf("the key %q has another type than the queue gives it (%s)", key,
+			code), Hint: "`keywright audit` finds all keys of a wrong type"}
 	if code == "NEWER" {
 		e = newer(key)
 	}

@@ -117,7 +117,8 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 	ids, err := keywright.NewOp(keywright.Spec[[]string]{
 		Action: keywright.Action{Client: q.client, Name: "dead", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Dead},
 		Build: func(b rueidis.Builder) rueidis.Completed {
-			return b.Zrange().Key(q.keys.Dead).Min(strconv.FormatInt(offset, 10)).Max(strconv.FormatInt(offset+n-1, 10)).Rev().Build()
+			return b.Zrange().Key(q.keys.Dead).Min(strconv.FormatInt(offset, 10)).Max(strconv.FormatInt(offset+n-1,
+				10)).Rev().Build()
 		},
 		Decode: func(r rueidis.RedisResult) ([]string, error) { return r.AsStrSlice() },
 	}).Do(ctx)
@@ -189,7 +190,8 @@ func (q Queue[T]) pause(ctx context.Context, verb string) error {
 	if q.err != nil {
 		return q.err
 	}
-	_, err := q.run(ctx, verb, pauseScript, keywright.Idempotent, []string{q.keys.State}, []string{verb, q.ttl(), q.keys.Channel, q.database()})
+	_, err := q.run(ctx, verb, pauseScript, keywright.Idempotent, []string{q.keys.State}, []string{verb, q.ttl(),
+		q.keys.Channel, q.database()})
 	return err
 }
 

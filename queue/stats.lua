@@ -1,7 +1,8 @@
 -- stats: what a queue holds.
 -- KEYS[1] leases, KEYS[2] delayed, KEYS[3] dead, KEYS[4] state, KEYS[5] workers, KEYS[6…] the lanes
 -- ARGV[1] and ARGV[2] the key of a job before and after its id
--- Returns {server time in ms, paused, leased, of them expired, delayed, due of the first, dead, {worker, counts as dead at, …}, length and time of the first job per lane …}
+-- Returns {server time in ms, paused, leased, of them expired, delayed, due of the first, dead, {worker, counts as dead
+-- at, …}, length and time of the first job per lane …}
 -- Round trips: 1. O(lanes), and of the workers 1,000 at most.
 local t = redis.call('TIME')
 local now = string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))

@@ -129,7 +129,8 @@ func TestNothingBeginsInAPause(t *testing.T) {
 // declared is a queue of an entry with a TTL.
 func declared(c *keywright.Client, ttl time.Duration, o queue.Options) queue.Queue[string] {
 	codec := value.Text(0)
-	e := &keywright.Entry{Name: "queue", Pattern: "mail", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires, Default: ttl, Min: time.Millisecond, Max: ttl}}
+	e := &keywright.Entry{Name: "queue", Pattern: "mail", Type: "list", TTL: keywright.TTL{Policy: keywright.Expires,
+		Default: ttl, Min: time.Millisecond, Max: ttl}}
 	return queue.New(c, e, queue.KeysOf("mail"), nil, &codec, &o)
 }
 
@@ -142,7 +143,8 @@ func TestPauseOutlivesTheTTL(t *testing.T) {
 			q := declared(open(t, s.URL()), time.Minute, o)
 			ctx := t.Context()
 			var ran atomic.Int64
-			started(t, q.Worker(func(context.Context, *queue.Job[string]) error { ran.Add(1); return nil }, queue.WorkerOptions{}))
+			started(t, q.Worker(func(context.Context, *queue.Job[string]) error { ran.Add(1); return nil },
+				queue.WorkerOptions{}))
 			must(t, second(q.Enqueue(ctx, queue.Task[string]{})))
 			eventually(t, "it runs", func() bool { return ran.Load() == 1 })
 			must(t, q.Pause(ctx))
@@ -184,7 +186,12 @@ func TestPauseWithFullMemory(t *testing.T) {
 		return context.Cause(ctx)
 	}, queue.WorkerOptions{Grace: time.Millisecond}))
 	<-entered
-	eventually(t, "the others have failed", func() bool { st, err := q.Stats(ctx); must(t, err); return st.Dead == 1 && st.Delayed == 1 })
+	eventually(t, "the others have failed", func() bool {
+		st, err := q.Stats(ctx)
+		must(t, err)
+		return st.Dead == 1 &&
+			st.Delayed == 1
+	})
 	s.Do("CONFIG", "SET", "maxmemory", "1000000") // below what is used
 	must(t, q.Pause(ctx))
 	for _, id := range []string{"waits", "runs"} {
@@ -196,7 +203,12 @@ func TestPauseWithFullMemory(t *testing.T) {
 		t.Errorf("retry: %v %v", ok, err)
 	}
 	must(t, q.Resume(ctx))
-	eventually(t, "nothing is left", func() bool { st, err := q.Stats(ctx); must(t, err); return st.Waiting()+st.Leased+st.Delayed == 0 })
+	eventually(t, "nothing is left", func() bool {
+		st, err := q.Stats(ctx)
+		must(t,
+			err)
+		return st.Waiting()+st.Leased+st.Delayed == 0
+	})
 	stop()
 }
 
@@ -204,7 +216,8 @@ func TestPauseWithFullMemory(t *testing.T) {
 func TestRefusedOptions(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL())
-	for _, o := range []queue.Options{{Backoff: -1}, {MaxBackoff: -time.Second}, {ResultTTL: -1}, {Retry: -1}, {Rate: 1}, {Weights: []int{-1}}} {
+	for _, o := range []queue.Options{{Backoff: -1}, {MaxBackoff: -time.Second}, {ResultTTL: -1}, {Retry: -1},
+		{Rate: 1}, {Weights: []int{-1}}} {
 		_, err := queue.Open(c, "mail", value.Text(0), o).Enqueue(t.Context(), queue.Task[string]{})
 		if class, _ := keywright.ClassOf(err); err == nil || class != keywright.Invalid {
 			t.Errorf("%+v: %v", o, err)
@@ -213,7 +226,8 @@ func TestRefusedOptions(t *testing.T) {
 	fine := func(context.Context, *queue.Job[string]) error { return nil }
 	q := queue.Open(c, "mail", value.Text(0), queue.Options{ResultTTL: time.Microsecond, MaxBackoff: 1})
 	for name, w := range map[string]*queue.Worker[string]{
-		"without a handler": q.Worker(nil, queue.WorkerOptions{}), "Concurrency": q.Worker(fine, queue.WorkerOptions{Concurrency: 1 << 30}),
+		"without a handler": q.Worker(nil, queue.WorkerOptions{}), "Concurrency": q.Worker(fine,
+			queue.WorkerOptions{Concurrency: 1 << 30}),
 		"Grace": q.Worker(fine, queue.WorkerOptions{Grace: -1}), "Batch": q.Worker(fine, queue.WorkerOptions{Batch: 1001}),
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

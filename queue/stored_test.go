@@ -35,41 +35,56 @@ func TestStoredMutations(t *testing.T) {
 		return
 	}
 	for name, m := range map[string]struct{ test, guard, instead string }{
-		"an enqueue writes over a job":          {"LateEnqueue", "redis.call('MSETNX', unpack(jobs)) == 0", "not redis.call('MSET', unpack(jobs))"},
-		"an id twice in one claim":              {"TwiceInALane", "elseif not taken[id] and not", "elseif not"},
-		"an id of a job that runs":              {"TwiceInALane", "run:sub(1, 2) ~= '- ' and leased_now(id)) then", "false) then"},
-		"a beat begins with what is refused":    {"FullMemory", "redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- of nothing, and first: a server whose memory is full refuses ZADD", "-- "},
-		"an earlier job of the id is not over":  {"SameIDAgain", "    if r then\n      over[#over + 1] = id", "    if false then\n      over[#over + 1] = id"},
-		"a job that is elsewhere is not gone":   {"SlotMoves", "if ARGV[20] ~= '' then steady(before, after) end", ""},
-		"what is known stays":                   {"RunsForget", "redis.pcall('HRANDFIELD', runs, 10)", "{}"},
-		"a pause has the TTL of the jobs":       {"PauseOutlivesTheTTL", "redis.call('PERSIST', KEYS[1]) -- a queue", "-- a queue"},
-		"a pause begins with what is refused":   {"PauseWithFullMemory", "redis.call('HDEL', KEYS[1], 'paused') -- also first", "if ARGV[1] ~= 'pause' then redis.call('HDEL', KEYS[1], 'paused') end -- also first"},
-		"a cancel begins with what is refused":  {"PauseWithFullMemory", "  redis.call('ZREMRANGEBYRANK', leases, 1, 0) -- of nothing", "  -- of nothing"},
-		"a cancel looks at a long lane":         {"CancelInALongLane", "length <= 10000", "true"},
-		"a dead job has a name that is taken":   {"RetryTakesTheUniqueName", "if holder and holder ~= id then return 3 end", ""},
-		"a dead job has no name again":          {"RetryTakesTheUniqueName", "if name then redis.call('SET', name, id, 'PX', 604800000) end", ""},
-		"a renewal needs the list of workers":   {"RenewalsWithAWrongType", "redis.pcall('ZCARD', KEYS[2])", "redis.call('ZCARD', KEYS[2])"},
-		"a renewal needs the state":             {"RenewalsWithAWrongType", "redis.pcall('HGET', KEYS[4], 'paused')", "redis.call('HGET', KEYS[4], 'paused')"},
-		"a fence is a count":                    {"ReusedID", "math.floor(t[2] / 1000), t[1] * 1000000 + t[2]\n", "math.floor(t[2] / 1000), 1\n"},
-		"a result outlives its job":             {"ReusedID", "redis.call('UNLINK', unpack(results))", "local _ = results"},
-		"a newer job is taken":                  {"Steps", "return form and form ~= '1'", "return false"},
-		"a lane is where it was":                {"Steps", "return lanes[name] or 1", "return 1"},
-		"what is due waits for the next look":   {"Steps", "more = more or full and moved > 0", ""},
-		"a script takes long for few commands":  {"Backlogs$/^due", "local stamp = string.format('%.0f', now)", "local stamp = string.format('%.0f', now) for _ = 1, 5000000 do end"},
-		"a script takes all that is due":        {"Backlogs$/^mixed", "local most = 100", "local most = 100000"},
-		"a script passes over all that is gone": {"Backlogs$/^gone", "until stop or #some < need or got == wanted or looked > wanted + most", "until stop or #some < need or got == wanted or looked > wanted + 60 * most"},
+		"an enqueue writes over a job": {"LateEnqueue", "redis.call('MSETNX', unpack(jobs)) == 0",
+			"not redis.call('MSET', unpack(jobs))"},
+		"an id twice in one claim": {"TwiceInALane", "elseif not taken[id] and not", "elseif not"},
+		"an id of a job that runs": {"TwiceInALane", "run:sub(1, 2) ~= '- ' and leased_now(id)) then",
+			"false) then"},
+		"a beat begins with what is refused": {"FullMemory",
+			"redis.call('ZREMRANGEBYRANK', KEYS[1], 1, 0) -- of nothing, and first: a server whose memory is full refuses ZADD", "-- "},
+		"an earlier job of the id is not over": {"SameIDAgain", "    if r then\n      over[#over + 1] = id",
+			"    if false then\n      over[#over + 1] = id"},
+		"a job that is elsewhere is not gone": {"SlotMoves", "if ARGV[20] ~= '' then steady(before, after) end", ""},
+		"what is known stays":                 {"RunsForget", "redis.pcall('HRANDFIELD', runs, 10)", "{}"},
+		"a pause has the TTL of the jobs": {"PauseOutlivesTheTTL", "redis.call('PERSIST', KEYS[1]) -- a queue",
+			"-- a queue"},
+		"a pause begins with what is refused": {"PauseWithFullMemory",
+			"redis.call('HDEL', KEYS[1], 'paused') -- also first", "if ARGV[1] ~= 'pause' then redis.call('HDEL', KEYS[1], 'paused') end -- also first"},
+		"a cancel begins with what is refused": {"PauseWithFullMemory",
+			"  redis.call('ZREMRANGEBYRANK', leases, 1, 0) -- of nothing", "  -- of nothing"},
+		"a cancel looks at a long lane": {"CancelInALongLane", "length <= 10000", "true"},
+		"a dead job has a name that is taken": {"RetryTakesTheUniqueName",
+			"if holder and holder ~= id then return 3 end", ""},
+		"a dead job has no name again": {"RetryTakesTheUniqueName",
+			"if name then redis.call('SET', name, id, 'PX', 604800000) end", ""},
+		"a renewal needs the list of workers": {"RenewalsWithAWrongType", "redis.pcall('ZCARD', KEYS[2])",
+			"redis.call('ZCARD', KEYS[2])"},
+		"a renewal needs the state": {"RenewalsWithAWrongType", "redis.pcall('HGET', KEYS[4], 'paused')",
+			"redis.call('HGET', KEYS[4], 'paused')"},
+		"a fence is a count": {"ReusedID", "math.floor(t[2] / 1000), t[1] * 1000000 + t[2]\n",
+			"math.floor(t[2] / 1000), 1\n"},
+		"a result outlives its job":           {"ReusedID", "redis.call('UNLINK', unpack(results))", "local _ = results"},
+		"a newer job is taken":                {"Steps", "return form and form ~= '1'", "return false"},
+		"a lane is where it was":              {"Steps", "return lanes[name] or 1", "return 1"},
+		"what is due waits for the next look": {"Steps", "more = more or full and moved > 0", ""},
+		"a script takes long for few commands": {"Backlogs$/^due", "local stamp = string.format('%.0f', now)",
+			"local stamp = string.format('%.0f', now) for _ = 1, 5000000 do end"},
+		"a script takes all that is due": {"Backlogs$/^mixed", "local most = 100", "local most = 100000"},
+		"a script passes over all that is gone": {"Backlogs$/^gone",
+			"until stop or #some < need or got == wanted or looked > wanted + most", "until stop or #some < need or got == wanted or looked > wanted + 60 * most"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			guards, err := json.Marshal([]string{m.guard, m.instead})
 			must(t, err)
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^Test"+m.test+"$", "-test.timeout=15s")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^Test"+m.test+"$", "-test.timeout=90s")
 			cmd.Env = append(os.Environ(), takenOut+"="+string(guards))
 			said, err := cmd.CombinedOutput()
 			if err == nil {
 				t.Errorf("Test%s stays green without this guard", m.test)
 			}
-			for _, bad := range []string{"Error compiling script", "no script has", "no tests to run", "test timed out", notWithin} {
+			for _, bad := range []string{"Error compiling script", "no script has", "no tests to run", "test timed out",
+				notWithin} {
 				if strings.Contains(string(said), bad) {
 					t.Errorf("Test%s fails for another reason: %s", m.test, said)
 				}
@@ -89,7 +104,12 @@ func TestLateEnqueue(t *testing.T) {
 	}
 	enqueue()
 	ran, leave := make(chan int64, 10), make(chan struct{})
-	stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.Fence; <-leave; return nil }, queue.WorkerOptions{Concurrency: 2}))
+	stop := started(t, q.Worker(func(_ context.Context,
+		j *queue.Job[string]) error {
+		ran <- j.Fence
+		<-leave
+		return nil
+	}, queue.WorkerOptions{Concurrency: 2}))
 	<-ran
 	text := s.Do("GET", "{mail}:job:a")
 	enqueue()
@@ -116,7 +136,12 @@ func TestTwiceInALane(t *testing.T) {
 			s.Do("RPUSH", "mail", id)
 		}
 		ran, leave := make(chan string, 10), make(chan struct{})
-		stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.Payload; <-leave; return nil }, queue.WorkerOptions{Concurrency: 3, Batch: 2}))
+		stop := started(t, q.Worker(func(_ context.Context,
+			j *queue.Job[string]) error {
+			ran <- j.Payload
+			<-leave
+			return nil
+		}, queue.WorkerOptions{Concurrency: 3, Batch: 2}))
 		<-ran
 		if apart {
 			s.Do("RPUSH", "mail", id)
@@ -242,11 +267,15 @@ func TestManyGone(t *testing.T) {
 	id, err := q.Enqueue(ctx, queue.Task[string]{Payload: "good"})
 	must(t, err)
 	ran := make(chan string, 1)
-	started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error { ran <- j.ID; return nil }, queue.WorkerOptions{Concurrency: 1}))
+	started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error { ran <- j.ID; return nil },
+		queue.WorkerOptions{Concurrency: 1}))
 	if got := <-ran; got != id {
 		t.Errorf("%s ran", got)
 	}
-	eventually(t, "nothing is known of those that are gone", func() bool { return s.Do("EXISTS", "{mail}:runs") == int64(0) })
+	eventually(t, "nothing is known of those that are gone", func() bool {
+		return s.Do("EXISTS",
+			"{mail}:runs") == int64(0)
+	})
 }
 
 // TestRunsForget: what is known of jobs that are in no place any more goes by and by.
@@ -258,12 +287,17 @@ func TestRunsForget(t *testing.T) {
 	for n := range 50 {
 		s.Do("HSET", "{mail}:runs", fmt.Sprint("gone", n), "- 1 1 0 0 0 r1\nfailed\n")
 	}
-	started(t, q.Worker(func(context.Context, *queue.Job[string]) error { return nil }, queue.WorkerOptions{Concurrency: 1}))
+	started(t, q.Worker(func(context.Context, *queue.Job[string]) error { return nil },
+		queue.WorkerOptions{Concurrency: 1}))
 	eventually(t, "the worker looks", func() bool { return begun("fetch") > 0 })
 	const calls = 300
 	for range calls {
 		before := begun("fetch")
-		eventually(t, "it looks again", func() bool { s.Do("PUBLISH", "{mail}:ready", "due 0"); return begun("fetch") > before })
+		eventually(t, "it looks again", func() bool {
+			s.Do("PUBLISH", "{mail}:ready",
+				"due 0")
+			return begun("fetch") > before
+		})
 	}
 	if n := s.Do("HLEN", "{mail}:runs"); n != int64(0) {
 		t.Errorf("after %d calls it still knows %v", calls, n)
@@ -276,7 +310,8 @@ func TestKeysWithoutNames(t *testing.T) {
 	k, codec := queue.KeysOf("mail"), value.Text(0)
 	k.Runs = ""
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	_, err := queue.New(open(t, s.URL()), &keywright.Entry{Name: "mail"}, k, nil, &codec, &queue.Options{}).Enqueue(t.Context(), queue.Task[string]{})
+	_, err := queue.New(open(t, s.URL()), &keywright.Entry{Name: "mail"}, k, nil, &codec,
+		&queue.Options{}).Enqueue(t.Context(), queue.Task[string]{})
 	if class, _ := keywright.ClassOf(err); class != keywright.Invalid {
 		t.Errorf("%v", err)
 	}
@@ -288,9 +323,11 @@ func TestOddTexts(t *testing.T) {
 		k := queue.KeysOf("mail", "x", "y")
 		k.ID = func(string) error { return nil }
 		codec := value.Text(0)
-		q := queue.New(open(t, url), &keywright.Entry{Name: "mail"}, k, nil, &codec, &queue.Options{Backoff: time.Millisecond, Retry: 3})
+		q := queue.New(open(t, url), &keywright.Entry{Name: "mail"}, k, nil, &codec,
+			&queue.Options{Backoff: time.Millisecond, Retry: 3})
 		ctx := t.Context()
-		odd := []string{"-", " ", "a b", "%", "%41", "%zz", "a\nb", "\x00", "ü\xff", "+", "--", "\t", "\r\n", "a- -\n-", strings.Repeat("n", 5000), "1 1 0 - -\n"}
+		odd := []string{"-", " ", "a b", "%", "%41", "%zz", "a\nb", "\x00", "ü\xff", "+", "--", "\t", "\r\n", "a- -\n-",
+			strings.Repeat("n", 5000), "1 1 0 - -\n"}
 		payloads := append([]string{"", "\n", "\n\n- - -\n", "1 1 0 - -\nx", strings.Repeat("\x00\n", 1<<19)}, odd...)
 		var mu sync.Mutex
 		got := map[string]int{}
@@ -318,7 +355,8 @@ func TestOddTexts(t *testing.T) {
 				return errors.New("line\n- 9 9 9 1\nother")
 			}
 			st, err := q.State(ctx, j.ID)
-			if err != nil || st.Progress != "p\n- 1 1 1 1\n\x00"+j.ID || st.Error != "line - 9 9 9 1 other" || st.Attempt != 2 || st.Owner == "" {
+			if err != nil || st.Progress != "p\n- 1 1 1 1\n\x00"+j.ID || st.Error != "line - 9 9 9 1 other" ||
+				st.Attempt != 2 || st.Owner == "" {
 				t.Errorf("%q: %+v %v", j.ID, st, err)
 			}
 			mu.Lock()
@@ -326,7 +364,12 @@ func TestOddTexts(t *testing.T) {
 			mu.Unlock()
 			return nil
 		}, queue.WorkerOptions{Name: " a  b\nc\x00%" + strings.Repeat("l", 3000), Concurrency: 3, Batch: 4}))
-		eventually(t, "all", func() bool { st, err := q.Stats(ctx); must(t, err); return st.Waiting()+st.Leased+st.Delayed == 0 })
+		eventually(t, "all", func() bool {
+			st, err := q.Stats(ctx)
+			must(t,
+				err)
+			return st.Waiting()+st.Leased+st.Delayed == 0
+		})
 		stop()
 		mu.Lock()
 		for _, p := range payloads {
@@ -351,10 +394,13 @@ func TestOddTexts(t *testing.T) {
 func TestRestrictedUser(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		s := keywrighttest.Start(t, brand)
-		s.Do("ACL", "SETUSER", "w", "on", ">w", "resetkeys", "~mail", "~{mail}:*", "resetchannels", "&{mail}:ready", "+@all", "-@dangerous", "+info", "+role", "+client")
-		q := queue.Open(open(t, strings.Replace(s.URL(), "redis://", "redis://w:w@", 1)), "mail", value.Text(0), queue.Options{Retry: 1})
+		s.Do("ACL", "SETUSER", "w", "on", ">w", "resetkeys", "~mail", "~{mail}:*", "resetchannels", "&{mail}:ready",
+			"+@all", "-@dangerous", "+info", "+role", "+client")
+		q := queue.Open(open(t, strings.Replace(s.URL(), "redis://", "redis://w:w@", 1)), "mail", value.Text(0),
+			queue.Options{Retry: 1})
 		ctx := t.Context()
-		_, err := q.EnqueueAll(ctx, []queue.Task[string]{{Payload: "a", ID: "a", Unique: "u"}, {Payload: "bad", ID: "b", Unique: "v"}, {In: time.Millisecond}})
+		_, err := q.EnqueueAll(ctx, []queue.Task[string]{{Payload: "a", ID: "a", Unique: "u"}, {Payload: "bad", ID: "b",
+			Unique: "v"}, {In: time.Millisecond}})
 		must(t, err)
 		must(t, second(q.Enqueue(ctx, queue.Task[string]{})))
 		var n atomic.Int64

@@ -145,7 +145,8 @@ func TestGoexit(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Retry: 1, Lease: time.Hour})
 	ctx := t.Context()
-	_, err := q.EnqueueAll(ctx, []queue.Task[string]{{ID: "a"}, {ID: "exit", Payload: "exit"}, {ID: "b"}, {ID: "panic", Payload: "panic"}, {ID: "exit-2", Payload: "exit"}, {ID: "c"}})
+	_, err := q.EnqueueAll(ctx, []queue.Task[string]{{ID: "a"}, {ID: "exit", Payload: "exit"}, {ID: "b"}, {ID: "panic",
+		Payload: "panic"}, {ID: "exit-2", Payload: "exit"}, {ID: "c"}})
 	must(t, err)
 	var mu sync.Mutex
 	var ran, dead []string
@@ -178,7 +179,8 @@ func TestGoexit(t *testing.T) {
 		t.Errorf("they ran as %v", ran)
 	}
 	slices.Sort(dead)
-	want := []string{"exit-2: the handler has ended its goroutine", "exit: the handler has ended its goroutine", "panic: panic: oh"}
+	want := []string{"exit-2: the handler has ended its goroutine", "exit: the handler has ended its goroutine",
+		"panic: panic: oh"}
 	if !slices.Equal(dead, want) {
 		t.Errorf("OnDead was told of %q", dead)
 	}
@@ -192,21 +194,23 @@ func TestNotices(t *testing.T) {
 	var mu sync.Mutex
 	kinds := map[string]int{}
 	log := &logged{}
-	c := openWith(t, s.URL(), keywright.Options{Logger: slog.New(log), Hooks: []keywright.Hook{{Notice: func(_ context.Context, n keywright.Notice) {
-		mu.Lock()
-		defer mu.Unlock()
-		if n.Entry != "queue" {
-			t.Errorf("of the entry %q", n.Entry)
-		}
-		text := string(n.Kind)
-		if n.Kind == keywright.JobDead {
-			text += ": " + n.Err.Error()
-		}
-		if (n.Kind == keywright.JobDone || n.Kind == keywright.JobFailed) && n.Elapsed <= 0 || n.Kind == keywright.JobRetried && n.Elapsed != time.Millisecond {
-			t.Errorf("%+v", n)
-		}
-		kinds[text]++
-	}}}})
+	c := openWith(t, s.URL(), keywright.Options{Logger: slog.New(log),
+		Hooks: []keywright.Hook{{Notice: func(_ context.Context, n keywright.Notice) {
+			mu.Lock()
+			defer mu.Unlock()
+			if n.Entry != "queue" {
+				t.Errorf("of the entry %q", n.Entry)
+			}
+			text := string(n.Kind)
+			if n.Kind == keywright.JobDead {
+				text += ": " + n.Err.Error()
+			}
+			if (n.Kind == keywright.JobDone || n.Kind == keywright.JobFailed) && n.Elapsed <= 0 ||
+				n.Kind == keywright.JobRetried && n.Elapsed != time.Millisecond {
+				t.Errorf("%+v", n)
+			}
+			kinds[text]++
+		}}}})
 	q := queue.Open(c, "mail", value.Int(0, 9), queue.Options{Retry: 2, Crashes: 1})
 	ctx := t.Context()
 	var dead []queue.Dead
@@ -235,7 +239,8 @@ func TestNotices(t *testing.T) {
 	if lines := log.all(); len(lines) > 0 {
 		t.Errorf("a normal start, day and stop have written %q", lines)
 	}
-	_, err := q.EnqueueAll(ctx, []queue.Task[int64]{{Payload: 1, ID: "used-up"}, {Payload: 2, ID: "discarded"}, {ID: "undecodable"}})
+	_, err := q.EnqueueAll(ctx, []queue.Task[int64]{{Payload: 1, ID: "used-up"}, {Payload: 2, ID: "discarded"},
+		{ID: "undecodable"}})
 	must(t, err)
 	s.Do("APPEND", "{mail}:job:undecodable", "x")
 	stop = work()
@@ -243,7 +248,8 @@ func TestNotices(t *testing.T) {
 	stop()
 	mu.Lock()
 	defer mu.Unlock()
-	want := map[string]int{"job_done": 5, "job_failed": 3, "job_retried": 1, "job_dead: its attempts are used up": 1, "job_dead: its handler has discarded it": 1, "job_dead: the payload does not decode": 1}
+	want := map[string]int{"job_done": 5, "job_failed": 3, "job_retried": 1, "job_dead: its attempts are used up": 1,
+		"job_dead: its handler has discarded it": 1, "job_dead: the payload does not decode": 1}
 	if fmt.Sprint(kinds) != fmt.Sprint(want) {
 		t.Errorf("%v", kinds)
 	}
@@ -256,7 +262,8 @@ func TestNotices(t *testing.T) {
 		t.Errorf("the logger has %q", lines)
 	}
 	for _, line := range lines {
-		if !strings.HasPrefix(line, "a job is dead entry=queue") || strings.Contains(line, "secret") || strings.Contains(line, "used-up") {
+		if !strings.HasPrefix(line, "a job is dead entry=queue") || strings.Contains(line, "secret") ||
+			strings.Contains(line, "used-up") {
 			t.Errorf("the logger has %q", line)
 		}
 	}
@@ -268,13 +275,15 @@ func TestDeadByCrashes(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	o := queue.Options{Lease: 100 * time.Millisecond, Crashes: 1}
-	id, err := queue.Open(open(t, s.URL()), "mail", value.Text(0), o).Enqueue(t.Context(), queue.Task[string]{ID: "deadly"})
+	id, err := queue.Open(open(t, s.URL()), "mail", value.Text(0), o).Enqueue(t.Context(),
+		queue.Task[string]{ID: "deadly"})
 	must(t, err)
 	told := make(chan queue.Dead, 10)
 	for range 5 { // it may take some until it is known whose crash it was
 		p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
 		began := make(chan struct{})
-		started(t, queue.Open(open(t, "redis://"+p.Addr()), "mail", value.Text(0), o).Worker(func(ctx context.Context, j *queue.Job[string]) error {
+		started(t, queue.Open(open(t, "redis://"+p.Addr()), "mail", value.Text(0), o).Worker(func(ctx context.Context,
+			j *queue.Job[string]) error {
 			p.Freeze() // as a worker that is killed
 			close(began)
 			<-ctx.Done()

@@ -58,7 +58,8 @@ func TestBehindTheID(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	keys, codec := queue.KeysOf("mail"), value.Text(0)
 	keys.Job.After = ":job"
-	q := queue.New(open(t, s.URL()), &keywright.Entry{Name: "mail", Pattern: "mail", Type: "list"}, keys, nil, &codec, &queue.Options{})
+	q := queue.New(open(t, s.URL()), &keywright.Entry{Name: "mail", Pattern: "mail", Type: "list"}, keys, nil, &codec,
+		&queue.Options{})
 	ids, err := q.EnqueueAll(t.Context(), []queue.Task[string]{{}, {}, {ID: "own"}})
 	must(t, err)
 	one, err := q.Enqueue(t.Context(), queue.Task[string]{})
@@ -67,7 +68,8 @@ func TestBehindTheID(t *testing.T) {
 	must(t, err)
 	ids = append(append(ids, one), some...)
 	ran := make(chan string, len(ids))
-	stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.ID; return nil }, queue.WorkerOptions{Concurrency: 1}))
+	stop := started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error { ran <- j.ID; return nil },
+		queue.WorkerOptions{Concurrency: 1}))
 	for _, id := range ids {
 		if got := <-ran; got != id {
 			t.Errorf("%s ran, not %s", got, id)

@@ -16,7 +16,8 @@ import (
 func (q Queue[T]) named(ctx context.Context, keys []string, err error) error {
 	e, ok := errors.AsType[*keywright.Error](err)
 	reply, refused := errors.AsType[*rueidis.RedisError](err)
-	if _, said := errors.AsType[*keyError](err); said || !ok || !refused || !strings.HasPrefix(reply.Error(), "WRONGTYPE") {
+	if _, said := errors.AsType[*keyError](err); said || !ok || !refused || !strings.HasPrefix(reply.Error(),
+		"WRONGTYPE") {
 		return err
 	}
 	told := *e

@@ -126,8 +126,12 @@ func (w *Worker[T]) durable(ctx context.Context) error {
 	}
 	q := w.queue
 	info, err := keywright.NewOp(keywright.Spec[string]{
-		Action: keywright.Action{Client: q.client, Name: "durable", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Leases},
-		Script: durableScript, Keys: []string{q.keys.Leases}, Decode: func(r rueidis.RedisResult) (string, error) { return r.ToString() },
+		Action: keywright.Action{Client: q.client, Name: "durable", Entry: q.entry, Effect: keywright.Reads,
+			Key: q.keys.Leases},
+		Script: durableScript, Keys: []string{q.keys.Leases}, Decode: func(r rueidis.RedisResult) (string,
+			error) {
+			return r.ToString()
+		},
 	}).Do(ctx)
 	_, rest, _ := strings.Cut(info, "maxmemory_policy:")
 	policy, _, _ := strings.Cut(rest, "\r\n")

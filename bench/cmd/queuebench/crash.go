@@ -116,7 +116,8 @@ func midJob(ctx context.Context, server *live.Server, peer contestant, q jobs, o
 }
 
 func crashes(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
-	t := report.Table{Title: fmt.Sprintf("A worker is killed in mid-job, keywright's lease %v", o.lease), Columns: []string{"contestant", "runs again after, median s", "worst s", "kills"}}
+	t := report.Table{Title: fmt.Sprintf("A worker is killed in mid-job, keywright's lease %v", o.lease),
+		Columns: []string{"contestant", "runs again after, median s", "worst s", "kills"}}
 	var goals []report.Goal
 	for i, peer := range crashing(o) {
 		var all []time.Duration
@@ -133,7 +134,8 @@ func crashes(ctx context.Context, o options) ([]report.Table, []report.Goal, err
 		}
 		t.Add(peer.name, fmt.Sprintf("%.1f", turns.Median(all).Seconds()), fmt.Sprintf("%.1f", worst.Seconds()), len(all))
 		if i == 0 {
-			goals = []report.Goal{{What: "killed worker, keywright, job back, worst, s beyond the lease", Value: (worst - o.lease).Seconds(), Bound: 1}}
+			goals = []report.Goal{{What: "killed worker, keywright, job back, worst, s beyond the lease",
+				Value: (worst - o.lease).Seconds(), Bound: 1}}
 		}
 	}
 	return []report.Table{t}, goals, nil

@@ -41,7 +41,8 @@ func backlog(ctx context.Context, c *keywright.Client, q queue.Queue[string], pl
 	}
 	k, raw := queue.KeysOf("queue:bench"), c.Raw()
 	for n := int64(1); n > 0 && err == nil; {
-		n, err = raw.Do(ctx, raw.B().Eval().Script(leave).Numkeys(3).Key(k.Lanes[0].Key, k.Leases, k.Runs).Arg("1").Build()).AsInt64()
+		n, err = raw.Do(ctx, raw.B().Eval().Script(leave).Numkeys(3).Key(k.Lanes[0].Key, k.Leases,
+			k.Runs).Arg("1").Build()).AsInt64()
 	}
 	return err
 }
@@ -119,9 +120,11 @@ func backlogs(ctx context.Context, o options) ([]report.Table, []report.Goal, er
 	var goals []report.Goal
 	for i, place := range places {
 		part := turns.Ratio(rates[i], rates[0])
-		t.Add(append([]any{place, fmt.Sprintf("%.0f", turns.Median(rates[i])), fmt.Sprintf("%.2f", part)}, used[i].Cells(float64(o.backlog*o.drains))...)...)
+		t.Add(append([]any{place, fmt.Sprintf("%.0f", turns.Median(rates[i])), fmt.Sprintf("%.2f", part)},
+			used[i].Cells(float64(o.backlog*o.drains))...)...)
 		if i > 0 {
-			goals = append(goals, report.Goal{What: "jobs " + place + ", part of the rate of waiting ones", Value: part, Bound: 0.5, AtLeast: true})
+			goals = append(goals, report.Goal{What: "jobs " + place + ", part of the rate of waiting ones", Value: part,
+				Bound: 0.5, AtLeast: true})
 		}
 	}
 	return []report.Table{t}, goals, nil

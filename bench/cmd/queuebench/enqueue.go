@@ -29,7 +29,8 @@ func enqueueing(ctx context.Context, o options) ([]report.Table, []report.Goal, 
 	if err != nil {
 		return nil, nil, err
 	}
-	bill := report.Table{Title: fmt.Sprintf("What one job costs to enqueue, %d goroutines", billed), Columns: append([]string{"contestant"}, costs.Columns...)}
+	bill := report.Table{Title: fmt.Sprintf("What one job costs to enqueue, %d goroutines", billed),
+		Columns: append([]string{"contestant"}, costs.Columns...)}
 	for i, p := range all {
 		if p.err != nil {
 			return nil, nil, p.err
@@ -39,10 +40,12 @@ func enqueueing(ctx context.Context, o options) ([]report.Table, []report.Goal, 
 	const single, batches, asynq = 0, 1, 3
 	var goals []report.Goal
 	for _, n := range callers[1:] {
-		goals = append(goals, report.Goal{What: fmt.Sprintf("enqueue @%d, keywright ÷ asynq", n), Value: r.Ratio(single, asynq, n), Bound: 2, AtLeast: true})
+		goals = append(goals, report.Goal{What: fmt.Sprintf("enqueue @%d, keywright ÷ asynq", n), Value: r.Ratio(single,
+			asynq, n), Bound: 2, AtLeast: true})
 	}
 	for _, n := range callers {
-		goals = append(goals, report.Goal{What: fmt.Sprintf("enqueue @%d, keywright in batches of 100 ÷ asynq", n), Value: r.Ratio(batches, asynq, n), Bound: 8, AtLeast: true})
+		goals = append(goals, report.Goal{What: fmt.Sprintf("enqueue @%d, keywright in batches of 100 ÷ asynq", n),
+			Value: r.Ratio(batches, asynq, n), Bound: 8, AtLeast: true})
 	}
 	return []report.Table{r.Table("Enqueue, jobs per second by goroutines, 100 bytes each", asynq), bill}, goals, nil
 }
@@ -68,7 +71,10 @@ func (p *producer) contestant(o options) turns.Contestant {
 	for i := range many {
 		many[i] = payload(i)
 	}
-	c := turns.Contestant{Name: p.peer.name, Size: p.size, Do: func(ctx context.Context, _, n int) error { return p.queue.enqueue(ctx, many[n%bulk]) }}
+	c := turns.Contestant{Name: p.peer.name, Size: p.size, Do: func(ctx context.Context, _,
+		n int) error {
+		return p.queue.enqueue(ctx, many[n%bulk])
+	}}
 	if p.size > 1 {
 		c.Do = func(ctx context.Context, _, _ int) error { return p.queue.enqueueAll(ctx, many) }
 	}

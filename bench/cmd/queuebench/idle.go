@@ -48,7 +48,8 @@ func idleOf(ctx context.Context, peer contestant, o options) (commands float64, 
 // single sends jobs one at a time from a client of its own. The pause before
 // each is random over the worker's own interval, so that no worker is met always at
 // the same moment of it.
-func single(ctx context.Context, server *live.Server, peer contestant, started <-chan time.Time, o options) (waits []time.Duration, err error) {
+func single(ctx context.Context, server *live.Server, peer contestant, started <-chan time.Time,
+	o options) (waits []time.Duration, err error) {
 	producer, err := peer.open(ctx, server.Addr)
 	if err != nil {
 		return nil, err
@@ -82,7 +83,8 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 func idling(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
-	all := []contestant{ours("keywright", 1), bareRueidis(), withAsynq("asynq", 0), withAsynq("asynq, looks every 10 ms", 10*time.Millisecond)}
+	all := []contestant{ours("keywright", 1), bareRueidis(), withAsynq("asynq", 0),
+		withAsynq("asynq, looks every 10 ms", 10*time.Millisecond)}
 	t := report.Table{Title: fmt.Sprintf("Idle queue, %d jobs one at a time, concurrency 10", o.singles*o.idles),
 		Columns: []string{"contestant", "enqueue → handler p50 ms", "p99 ms", "idle commands/s per worker"}}
 	waits, commands := make([][]time.Duration, len(all)), make([][]float64, len(all))
@@ -97,10 +99,12 @@ func idling(ctx context.Context, o options) ([]report.Table, []report.Goal, erro
 		}
 	}
 	for i, peer := range all {
-		t.Add(peer.name, millis(turns.Percentile(waits[i], 0.5)), millis(turns.Percentile(waits[i], 0.99)), fmt.Sprintf("%.1f", turns.Median(commands[i])))
+		t.Add(peer.name, millis(turns.Percentile(waits[i], 0.5)), millis(turns.Percentile(waits[i], 0.99)),
+			fmt.Sprintf("%.1f", turns.Median(commands[i])))
 	}
 	return []report.Table{t}, []report.Goal{
-		{What: "idle queue, keywright, enqueue to handler p50 ms", Value: float64(turns.Percentile(waits[0], 0.5)) / 1e6, Bound: 1},
+		{What: "idle queue, keywright, enqueue to handler p50 ms", Value: float64(turns.Percentile(waits[0], 0.5)) / 1e6,
+			Bound: 1},
 		{What: "idle queue, keywright, commands/s per worker", Value: turns.Median(commands[0]), Bound: 5},
 	}, nil
 }

@@ -83,12 +83,15 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if o.profile != "" {
 		return profile(ctx, o, stdout)
 	}
-	out := &report.Report{Title: fmt.Sprintf("Queues on %s: %d interleaved rounds of %v, %d of %d jobs", o.server, o.rounds, o.slice, o.drains, o.jobs),
+	out := &report.Report{Title: fmt.Sprintf("Queues on %s: %d interleaved rounds of %v, %d of %d jobs", o.server,
+		o.rounds, o.slice, o.drains, o.jobs),
 		Notes: []string{"ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}
-	with := func(part func(context.Context, options) ([]report.Table, []report.Goal, error)) func(context.Context) ([]report.Table, []report.Goal, error) {
+	with := func(part func(context.Context, options) ([]report.Table, []report.Goal,
+		error)) func(context.Context) ([]report.Table, []report.Goal, error) {
 		return func(ctx context.Context) ([]report.Table, []report.Goal, error) { return part(ctx, o) }
 	}
-	err = out.Run(ctx, o.only, report.Part{Name: "enqueue", Run: with(enqueueing)}, report.Part{Name: "process", Run: with(processing)},
+	err = out.Run(ctx, o.only, report.Part{Name: "enqueue", Run: with(enqueueing)}, report.Part{Name: "process",
+		Run: with(processing)},
 		report.Part{Name: "idle", Run: with(idling)}, report.Part{Name: "kill", Run: with(crashes)},
 		report.Part{Name: "backlog", Run: with(backlogs)}, report.Part{Name: "rate", Run: with(rates)})
 	return errors.Join(err, out.Print(stdout, o.asJSON))

@@ -33,7 +33,8 @@ type jobs interface {
 // find what a dead worker had. It is the measure of what a list costs.
 func bareRueidis() contestant {
 	return contestant{"bare rueidis, a list", 1, 0, func(ctx context.Context, addr string) (jobs, error) {
-		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableRetry: true, BlockingPoolSize: 256})
+		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableRetry: true,
+			BlockingPoolSize: 256})
 		return bare{c}, err
 	}}
 }
@@ -114,7 +115,8 @@ func (a *asynqJobs) enqueueAll(ctx context.Context, payloads []string) error {
 }
 
 func (a *asynqJobs) work(ctx context.Context, concurrency, _ int, handle func(string)) (func() error, error) {
-	server := asynq.NewServer(a.option, asynq.Config{Concurrency: concurrency, TaskCheckInterval: a.interval, LogLevel: asynq.FatalLevel,
+	server := asynq.NewServer(a.option, asynq.Config{Concurrency: concurrency, TaskCheckInterval: a.interval,
+		LogLevel:    asynq.FatalLevel,
 		BaseContext: func() context.Context { return ctx }})
 	err := server.Start(asynq.HandlerFunc(func(_ context.Context, t *asynq.Task) error {
 		handle(string(t.Payload()))

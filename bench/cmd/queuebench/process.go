@@ -61,7 +61,8 @@ func (l *ledger) rate(ctx context.Context, limit time.Duration) (float64, error)
 }
 
 // process is one worker with a full queue, from first to last job.
-func process(ctx context.Context, peer contestant, concurrency int, o options) (rate float64, used costs.Costs, err error) {
+func process(ctx context.Context, peer contestant, concurrency int, o options) (rate float64, used costs.Costs,
+	err error) {
 	server, err := live.Start(ctx, o.server)
 	if err != nil {
 		return 0, used, err
@@ -129,17 +130,21 @@ func processing(ctx context.Context, o options) ([]report.Table, []report.Goal, 
 	}
 	t := report.Table{Title: fmt.Sprintf("Process, no-op jobs per second by concurrency, %d jobs in the queue", o.jobs),
 		Columns: []string{"contestant", "c10", "c100", "÷ asynq c10", "c100"}}
-	bill := report.Table{Title: "What one job costs to process, concurrency 100", Columns: append([]string{"contestant"}, costs.Columns...)}
+	bill := report.Table{Title: "What one job costs to process, concurrency 100",
+		Columns: append([]string{"contestant"}, costs.Columns...)}
 	for i, peer := range all {
 		t.Add(peer.name, fmt.Sprintf("%.0f", turns.Median(rates[i][0])), fmt.Sprintf("%.0f", turns.Median(rates[i][1])),
-			fmt.Sprintf("%.2f", turns.Ratio(rates[i][0], rates[asynq][0])), fmt.Sprintf("%.2f", turns.Ratio(rates[i][1], rates[asynq][1])))
+			fmt.Sprintf("%.2f", turns.Ratio(rates[i][0], rates[asynq][0])), fmt.Sprintf("%.2f", turns.Ratio(rates[i][1],
+				rates[asynq][1])))
 		bill.Add(append([]any{peer.name}, used[i][1].Cells(float64(o.jobs*o.drains))...)...)
 	}
 	var goals []report.Goal
 	for c, n := range concurrencies {
 		goals = append(goals,
-			report.Goal{What: fmt.Sprintf("process c%d, keywright ÷ asynq", n), Value: turns.Ratio(rates[single][c], rates[asynq][c]), Bound: 3, AtLeast: true},
-			report.Goal{What: fmt.Sprintf("process c%d, keywright in batches of 10 ÷ asynq", n), Value: turns.Ratio(rates[batches][c], rates[asynq][c]), Bound: 10, AtLeast: true})
+			report.Goal{What: fmt.Sprintf("process c%d, keywright ÷ asynq", n), Value: turns.Ratio(rates[single][c],
+				rates[asynq][c]), Bound: 3, AtLeast: true},
+			report.Goal{What: fmt.Sprintf("process c%d, keywright in batches of 10 ÷ asynq", n),
+				Value: turns.Ratio(rates[batches][c], rates[asynq][c]), Bound: 10, AtLeast: true})
 	}
 	return []report.Table{t, bill}, goals, nil
 }

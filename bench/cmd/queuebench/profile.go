@@ -35,7 +35,8 @@ func profile(ctx context.Context, o options, stdout io.Writer) error {
 		rate = r.Rate(0, o.callers)
 	case "process", "batches":
 		o.jobs *= 10
-		if rate, _, err = process(ctx, ours("keywright", map[string]int{"process": 1, "batches": 10}[o.what]), 100, o); err != nil {
+		if rate, _, err = process(ctx, ours("keywright", map[string]int{"process": 1, "batches": 10}[o.what]), 100,
+			o); err != nil {
 			return err
 		}
 	default:

@@ -60,7 +60,8 @@ func fullest(began []time.Time) (most int) {
 }
 
 func rates(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
-	t := report.Table{Title: "A rate, one job at once", Columns: []string{"declared per s", "reached per s", "most within a second"}}
+	t := report.Table{Title: "A rate, one job at once", Columns: []string{"declared per s", "reached per s",
+		"most within a second"}}
 	var goals []report.Goal
 	for _, rate := range []int{20, 100, 1000} {
 		began, err := rated(ctx, o, rate)
@@ -70,8 +71,10 @@ func rates(ctx context.Context, o options) ([]report.Table, []report.Goal, error
 		reached := float64(len(began)-1) / began[len(began)-1].Sub(began[0]).Seconds()
 		most := fullest(began)
 		t.Add(rate, fmt.Sprintf("%.1f", reached), most)
-		goals = append(goals, report.Goal{What: fmt.Sprintf("rate of %d per second, part of it that is reached", rate), Value: reached / float64(rate), Bound: 0.98, AtLeast: true},
-			report.Goal{What: fmt.Sprintf("rate of %d per second, most jobs within a second", rate), Value: float64(most), Bound: float64(rate + 1)})
+		goals = append(goals, report.Goal{What: fmt.Sprintf("rate of %d per second, part of it that is reached", rate),
+			Value: reached / float64(rate), Bound: 0.98, AtLeast: true},
+			report.Goal{What: fmt.Sprintf("rate of %d per second, most jobs within a second", rate), Value: float64(most),
+				Bound: float64(rate + 1)})
 	}
 	return []report.Table{t}, goals, nil
 }
