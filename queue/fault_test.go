@@ -95,7 +95,7 @@ func TestLostBeforeItBegan(t *testing.T) {
 		p.Freeze()
 		defer p.Thaw()
 		<-ctx.Done()
-		<-time.After(time.Until(j.Deadline()))
+		eventually(t, "its lease is over", func() bool { return !time.Now().Before(j.Deadline()) })
 		return context.Cause(ctx)
 	}, queue.WorkerOptions{Concurrency: 1, Batch: 2}))
 	eventually(t, "both are done", func() bool { return done.Load() == 2 })
@@ -290,15 +290,23 @@ func TestServerGoes(t *testing.T) {
 		}
 		return nil
 	}, queue.WorkerOptions{}))
+	away := func() {
+		eventually(t, "a call fails", func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond) // more than a lease
+			defer cancel()
+			_, err := q.Stats(ctx)
+			return err != nil
+		})
+	}
 	for i := range 4 {
 		must(t, second(q.Enqueue(t.Context(), queue.Task[string]{})))
 		if i%2 == 0 {
 			s.Kill()
-			<-time.After(300 * time.Millisecond)
+			away()
 			s.Restart()
 		} else {
 			s.Stop()
-			<-time.After(700 * time.Millisecond)
+			away()
 			s.Continue()
 		}
 		eventually(t, "put", func() bool { _, err := q.Enqueue(t.Context(), queue.Task[string]{}); return err == nil })

@@ -28,7 +28,6 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/gather"
-	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/value"
 )
 
@@ -45,46 +44,6 @@ var (
 	// ErrShutdown is the cause when its worker had to stop.
 	ErrShutdown = errors.New("the worker stops")
 )
-
-// Name is a family of keys: the text before and after an id.
-type Name struct{ Before, After string }
-
-// Of is the key of an id.
-func (n Name) Of(id string) string { return n.Before + id + n.After }
-
-// Lane is one list of jobs.
-type Lane struct {
-	Name string // "high"; "" for the only one
-	Key  string
-}
-
-// Keys are the names of a queue's keys and of its channel. In a cluster all of
-// them must be in one slot.
-type Keys struct {
-	Lanes                                 []Lane // in the order in which they are drained
-	Job, Result, Unique                   Name
-	Leases, Delayed, Dead, State, Workers string
-	Runs                                  string // what is known of jobs that have begun, by id
-	Channel                               string
-	ID                                    func(id string) error // whether an id may be one; nil: any text without braces and colons
-}
-
-// KeysOf derives all names from the queue's, as a declaration does. Lanes have
-// names of their own; none is one lane.
-func KeysOf(name string, lanes ...string) Keys {
-	base := slot.Sibling(name)
-	k := Keys{
-		Job: Name{base + ":job:", ""}, Result: Name{base + ":result:", ""}, Unique: Name{base + ":unique:", ""},
-		Leases: base + ":leases", Delayed: base + ":delayed", Dead: base + ":dead", State: base + ":state", Runs: base + ":runs", Workers: base + ":workers", Channel: base + ":ready",
-	}
-	for _, lane := range lanes {
-		k.Lanes = append(k.Lanes, Lane{lane, base + ":" + lane})
-	}
-	if len(lanes) == 0 {
-		k.Lanes = []Lane{{"", name}}
-	}
-	return k
-}
 
 // Options of a queue. The zero value is a good choice. All that use one queue
 // should have the same ones.
