@@ -31,6 +31,8 @@ func TestSteps(t *testing.T) {
 			"[0 [] [job00 job01 job02 job03 job04]", "{mail}:delayed: job05 1 "},
 		"many go into a lane": {state{jobs: append([][]string{job("a", "q1 1 - 0 - -\nx"), {"RPUSH", "mail", "a"}},
 			due...), lanes: 1, args: []string{"1", "tidy", "1"}}, "[-1 [] [a]", "mail: job00 job01 "},
+		"an id twice is one": {state{jobs: [][]string{job("a", "q1 1 - 0 - -\nx"), {"RPUSH", "mail", "a", "a"}}, lanes: 1,
+			args: []string{"2", "", "1"}}, "[-1 [] [a] [", "{mail}:leases: a "},
 		"a lane that is gone": {state{jobs: [][]string{job("a", "q1 1 gone 0 - -\nx"), {"ZADD", "{mail}:delayed", "1",
 			"a"}}, lanes: 2, args: []string{"0", "tidy", "12"}}, "[-1 []", "mail: a\n"},
 		"what is due is known": {state{jobs: [][]string{job("a", "q1 1 - 0 - -\nx"), {"RPUSH", "mail", "a"}, {"ZADD",

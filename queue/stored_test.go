@@ -37,7 +37,7 @@ func TestStoredMutations(t *testing.T) {
 	for name, m := range map[string]struct{ test, guard, instead string }{
 		"an enqueue writes over a job": {"LateEnqueue", "redis.call('MSETNX', unpack(jobs)) == 0",
 			"not redis.call('MSET', unpack(jobs))"},
-		"an id twice in one claim": {"TwiceInALane", "elseif not taken[id] and not", "elseif not"},
+		"an id twice in one claim": {"Steps", "elseif not taken[id] and not", "elseif not"},
 		"an id of a job that runs": {"TwiceInALane", "run:sub(1, 2) ~= '- ' and leased_now(id)) then",
 			"false) then"},
 		"a beat begins with what is refused": {"FullMemory",
