@@ -17,12 +17,14 @@ package guard
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/redis/rueidis"
 )
 
@@ -178,12 +180,42 @@ func (g *Guard) check(v *verdict, args []string) {
 		g.announced(v, c, args)
 		return
 	}
+	if c.name == "sort" || c.name == "sort_ro" {
+		g.looksUp(v, args)
+	}
 	for i := range c.specs {
 		s := &c.specs[i]
 		if !s.channel {
 			s.keys(args, func(at int) { g.key(v, c, i, args, at) })
 		}
 	}
+}
+
+// looksUp judges the keys that SORT reads by its patterns: BY weight:*, GET item:*->name.
+func (g *Guard) looksUp(v *verdict, args []string) {
+	for i := 2; i+1 < len(args); i++ {
+		if !has(args[i:i+1], "BY", "GET") {
+			continue
+		}
+		i++
+		name, _, _ := strings.Cut(args[i], "->")
+		before, after, found := strings.Cut(name, "*")
+		if !found { // "#", "nosort": no key is read
+			continue
+		}
+		p, err := pattern.Glob(escapes.Replace(before) + "*" + escapes.Replace(after))
+		if err != nil || !slices.ContainsFunc(g.targets, func(t keyspace.Target) bool { return t.Key != nil && overlaps(p, t.Key.Pattern) }) {
+			v.add(Undeclared, args, name, nil, "")
+		}
+	}
+}
+
+// escapes are the bytes that mean something in a glob and nothing to SORT.
+var escapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+
+func overlaps(a, b *pattern.Pattern) bool {
+	_, ok := pattern.Overlap(a, b)
+	return ok
 }
 
 // key looks at one key of a command.

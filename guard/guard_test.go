@@ -96,6 +96,8 @@ var lines = []struct {
 	{"", "FLUSHALL", guard.Dangerous}, {"", "FLUSHDB ASYNC", guard.Dangerous}, {"", "SWAPDB 0 1", guard.Dangerous}, {"", "MOVE session:1 1", guard.Dangerous}, {"", "SELECT 1", guard.Dangerous}, {"", "COPY session:1 session:2 DB 1", guard.Dangerous}, {"", "CONFIG SET maxmemory 1", guard.Dangerous}, {"", "CONFIG GET maxmemory", 0},
 	{"SET session:1 x EX 60", "GETEX session:1 PERSIST", guard.NoTTL}, {"SET session:1 x EX 60", "GETEX session:1 EX 7200", guard.TTLTooLong}, {"SET session:1 x EX 60", "GETEX session:1 EX 60", 0}, {"SET session:1 x EX 60", "GETEX session:1", 0},
 	{"SADD tags:1 a", "ZUNIONSTORE rank:x 1 tags:1", guard.NoTTL}, {"SADD tags:1 a", "SUNIONSTORE rank:x tags:1", guard.WrongType}, {"RPUSH list:1 3 1", "SORT list:1 STORE list:2", guard.NoTTL}, {"SADD tags:1 3", "SORT tags:1 STORE tags:2", guard.WrongType},
+	{"RPUSH list:1 3 1", "SORT list:1 BY other_* GET #", guard.Undeclared}, {"RPUSH list:1 3 1", "SORT_RO list:1 GET profile:*->name", 0}, {"RPUSH list:1 3 1", "SORT list:1 BY nosort GET secret:*", guard.Undeclared}, {"RPUSH list:1 3", "SORT list:1 STORE lock:1", guard.ByHand},
+	{"", "FUNCTION LOAD x", guard.Dangerous}, {"", "MODULE LOAD x", guard.Dangerous}, {"", "CLIENT UNBLOCK 1", guard.Dangerous}, {"", "CLUSTER FORGET x", guard.Dangerous},
 	{"", "EVAL return(1) 0", 0}, {"", "EVAL return(redis.call('SET',KEYS[1],'x','EX','60')) 1 session:1", 0}, {"", "EVAL return(redis.call('SET',KEYS[1],'x')) 1 session:1", guard.NoTTL},
 	{"", "EVAL return(redis.call('SADD',KEYS[1],'x')) 1 session:1", guard.WrongType}, {"", "EVAL return(1) 1 other", guard.Undeclared}, {"", "EVAL return(redis.call('SET',KEYS[1],'x','EX',9)) 1 flag:x", guard.TTLForbidden}, {"", "EVAL_RO return(1) 1 session:1", 0},
 	{"SET session:1 x EX 60", "COPY session:1 session:2", 0}, {"SET session:1 x EX 60", "COPY session:1 flag:x", guard.TTLForbidden}, {"SADD tags:1 a", "COPY tags:1 session:9", guard.WrongType},
@@ -262,6 +264,9 @@ func TestCheckWithoutAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v := g.Check("SET", "session:1", "hunter2"); len(v) != 1 || v[0].Problem != guard.NoTTL || strings.Contains(v[0].Error(), "hunter2") {
+		t.Errorf("%v", v)
+	}
+	if v := g.Check("GETEX", "session:1", "PERSIST"); len(v) != 1 || v[0].Problem != guard.NoTTL {
 		t.Errorf("%v", v)
 	}
 	if v := g.Check("SET", "session:1", "x", "EX", "60"); len(v) != 0 {

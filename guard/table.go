@@ -12,17 +12,27 @@ const wholeServer = "it concerns the whole server, not the keys of a declaration
 
 // concern is the commands that are no business of a program that uses a keyspace,
 // and why. Subcommands are as in the table of commands.
-var concern = map[string]string{
-	"keys":     "it stops the server for as long as it runs; use SCAN, or a declared index",
-	"flushall": "it deletes every key of the server", "flushdb": "it deletes every key of the database",
-	"swapdb": "it exchanges whole databases", "move": "it takes the key out of the database, and out of sight",
-	"select": "a connection has one database, that of its URL", "migrate": "it takes keys to another server",
-	"config|set": wholeServer, "config|rewrite": wholeServer, "config|resetstat": wholeServer, "shutdown": wholeServer, "debug": wholeServer,
-	"failover": wholeServer, "replicaof": wholeServer, "slaveof": wholeServer, "save": wholeServer, "monitor": wholeServer,
-	"sync": wholeServer, "psync": wholeServer, "restore-asking": wholeServer, "cluster|reset": wholeServer, "cluster|failover": wholeServer, "cluster|flushslots": wholeServer,
-	"acl|setuser": wholeServer, "acl|deluser": wholeServer, "acl|load": wholeServer, "script|flush": wholeServer, "script|kill": wholeServer,
-	"function|flush": wholeServer, "function|delete": wholeServer, "function|restore": wholeServer, "client|kill": wholeServer, "client|pause": wholeServer,
-}
+var concern = func() map[string]string {
+	out := map[string]string{
+		"keys":     "it stops the server for as long as it runs; use SCAN, or a declared index",
+		"flushall": "it deletes every key of the server", "flushdb": "it deletes every key of the database",
+		"swapdb": "it exchanges whole databases", "move": "it takes the key out of the database, and out of sight",
+		"select": "a connection has one database, that of its URL", "migrate": "it takes keys to another server",
+	}
+	for name := range strings.FieldsSeq(wholeServers) {
+		out[name] = wholeServer
+	}
+	return out
+}()
+
+// wholeServers are the commands that change the server for all programs.
+const wholeServers = `
+	acl|deluser acl|load acl|save acl|setuser bgrewriteaof bgsave client|kill client|pause client|reply client|unblock client|unpause
+	cluster|addslots cluster|addslotsrange cluster|bumpepoch cluster|delslots cluster|delslotsrange cluster|failover cluster|flushslots cluster|forget
+	cluster|meet cluster|replicate cluster|reset cluster|saveconfig cluster|set-config-epoch cluster|setslot config|resetstat config|rewrite config|set
+	debug failover function|delete function|flush function|kill function|load function|restore latency|reset memory|purge module|load module|loadex
+	module|unload monitor pfdebug pfselftest psync replconf replicaof restore-asking save script|debug script|flush script|kill shutdown slaveof
+	slowlog|reset sync`
 
 // dangerous says why a command is refused whatever it names, "" if it is not.
 func dangerous(name string, args []string) string {

@@ -1,0 +1,65 @@
+package guard
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutations are the guards of this package: what is written in a file, what is
+// written there instead, and the test that must show it.
+var mutations = []struct{ name, file, guard, instead, test string }{
+	{"a construct's keys are for all", "table.go", "return ok && !slices.Contains(sent, command)", "return false && sent != nil", "TestNoCommandWritesByHand"},
+	{"dangerous commands pass", "guard.go", `if why := dangerous(c.name, args); why != "" {`, "if why := dangerous(c.name, args); false {", "TestCommands"},
+	{"COPY reaches another database", "table.go", `if name == "copy" &&`, `if name == "nothing" &&`, "TestCommands"},
+	{"undeclared keys pass", "guard.go", "v.add(Undeclared, args, key, nil, \"\")", "_ = ch", "TestEveryKeyIsFound"},
+	{"SORT looks up what it likes", "guard.go", "p, err := pattern.Glob(escapes.Replace(before) + \"*\" + escapes.Replace(after))\n", "p, err := pattern.Glob(before[:0] + \"*\" + after[:0])\n", "TestCommands"},
+	{"undeclared channels pass", "table.go", "case ch == nil:\n", "case false && ch == nil:\n", "TestCommands"},
+	{"all announce for a construct", "table.go", "case form.sends && g.inner[ch] != nil:", "case false && g.inner[ch] != nil:", "TestCommands"},
+	{"only the first key of many is seen", "commands.go", "visit(at)\n", "visit(at)\n\t\tbreak\n", "TestCommands"},
+	{"keys with a number before them are not seen", "commands.go", "if count <= 0 {", "if true {", "TestEveryKeyIsFound"},
+	{"keys with a word before them are not seen", "commands.go", "if first = s.find(args); first < 0 {", "if first = s.find(args); true {", "TestEveryKeyIsFound"},
+	{"a type does not count", "guard.go", `if kind := c.kind(i); kind != "" && kind != entry.Kind {`, `if kind := c.kind(i); false && kind != entry.Kind {`, "TestCommands"},
+	{"a lost TTL does not count", "guard.go", "case said == 0 && ttl.Policy == keyspace.TTLExpires:", "case false && said == 0:", "TestCommands"},
+	{"GETEX PERSIST keeps the TTL", "ttl.go", `if has(options, "PERSIST") {`, "if false {", "TestCheckWithoutAServer"},
+	{"nothing is asked afterwards", "client.go", "g.answers(v, results[n:])\n", "", "TestCommands"},
+	{"Check settles what it cannot know", "guard.go", "v.unsettled(\"ask PTTL and TYPE of it afterwards\")\n", "", "TestCheckAndTheClientAgree"},
+	{"questions come in the middle of a transaction", "client.go", "if d.inMulti {\n", "if false {\n", "TestPipelinesAndTransactions"},
+}
+
+// TestMutations: with a guard taken out, a test fails by what it asserts. Some are
+// tried each time, all with KEYWRIGHT_MUTATIONS=all (make soak).
+func TestMutations(t *testing.T) {
+	if os.Getenv("KEYWRIGHT_MUTATED") != "" {
+		return
+	}
+	for i, m := range mutations {
+		if i%6 != 0 && os.Getenv("KEYWRIGHT_MUTATIONS") != "all" {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			file, err := filepath.Abs(m.file)
+			text, failed := os.ReadFile(m.file)
+			if err != nil || failed != nil || strings.Count(string(text), m.guard) != 1 {
+				t.Fatalf("%s has %q %d times: the mutation tests nothing (%v)", m.file, m.guard, strings.Count(string(text), m.guard), failed)
+			}
+			dir := t.TempDir()
+			mutant, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
+			replace, _ := json.Marshal(map[string]any{"Replace": map[string]string{file: mutant}})
+			for name, content := range map[string][]byte{mutant: []byte(strings.Replace(string(text), m.guard, m.instead, 1)), overlay: replace} {
+				if err := os.WriteFile(name, content, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-overlay", overlay, "-run", "^"+m.test+"$", ".")
+			command.Env = append(os.Environ(), "KEYWRIGHT_MUTATED=1")
+			out, err := command.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "--- FAIL: "+m.test) || strings.Contains(string(out), "panic: test timed out") {
+				t.Errorf("%s does not show it: %v\n%.2000s", m.test, err, out)
+			}
+		})
+	}
+}
