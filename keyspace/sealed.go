@@ -1,10 +1,13 @@
 package keyspace
 
+import "github.com/keywright/keywright/keyspace/scalar"
+
 // SealedPart is a part of what is stored under a key that is declared encrypted.
 type SealedPart struct {
 	Field  string // of a hash or stream, "payload" of a job, "" for the whole value
 	Member string // of the JSON object in there, "" for all of it
 	Each   bool   // every value of a hash with open fields, every member of a list
+	Type   scalar.Type
 }
 
 // Name is the part as people write it: "phone", "payload.address", "" for a whole
@@ -25,24 +28,24 @@ func (k *Key) Sealed() (parts []SealedPart) {
 	}
 	switch {
 	case k.Value != nil && k.Value.Encrypted:
-		parts = append(parts, SealedPart{Field: k.holder()})
+		parts = append(parts, SealedPart{Field: k.holder(), Type: *k.Value})
 	case each != nil && each.Encrypted:
-		parts = append(parts, SealedPart{Each: true})
+		parts = append(parts, SealedPart{Each: true, Type: *each})
 	}
 	for _, f := range k.JSON {
 		if f.Type.Encrypted {
-			parts = append(parts, SealedPart{Member: f.Name})
+			parts = append(parts, SealedPart{Member: f.Name, Type: f.Type})
 		}
 	}
 	for _, f := range k.Fields {
 		if f.Type.Encrypted {
-			parts = append(parts, SealedPart{Field: f.Name})
+			parts = append(parts, SealedPart{Field: f.Name, Type: f.Type})
 		}
 	}
 	if k.Headed {
 		for _, f := range k.Entry.Shape {
 			if f.Type.Encrypted {
-				parts = append(parts, SealedPart{Field: k.holder(), Member: f.Name})
+				parts = append(parts, SealedPart{Field: k.holder(), Member: f.Name, Type: f.Type})
 			}
 		}
 	}

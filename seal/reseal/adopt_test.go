@@ -69,6 +69,45 @@ func TestAdoption(t *testing.T) {
 
 // TestAdoptionUnderLiveWriters: what is written between the reading of a text and
 // its replacement stays, and is sealed by the next walk; readers open it all along.
+// TestAdoptionLeavesWhatDoesNotParse: plain text that is not of the declared type is
+// counted and told, in the plan and when the rest is sealed.
+func TestAdoptionLeavesWhatDoesNotParse(t *testing.T) {
+	t.Parallel()
+	worlds(t, func(w *world) {
+		ring := ring(t, "new")
+		w.do("SET", "n:1", "12")
+		w.do("SET", "n:2", "twelve")
+		w.do("HSET", "d:1", "at", "1700000000000", "on", "2026-11-20")
+		w.do("HSET", "d:2", "at", "yesterday", "on", "2026-13-45")
+		w.do("SET", "j:1", `{"n":12,"ok":true,"on":"2026-11-20","free":{"a":1}}`)
+		w.do("SET", "j:2", `{"n":"12","ok":"yes","on":7,"free":[1]}`)
+		for _, what := range []string{"plan", "applied"} {
+			r, err := w.walk(ring).Status(w.Context())
+			if what == "applied" {
+				r, err = w.walk(ring).Adopt(w.Context())
+			}
+			if err != nil {
+				w.Fatal(err)
+			}
+			sum := r.Total()
+			w.equal(what, fmt.Sprint(sum.Misfits, sum.NotSealed-sum.Plain), "6 6")
+			told := 0
+			for _, p := range r.Parts {
+				for _, e := range p.Examples {
+					if e.State == reseal.NotAsTyped {
+						told++
+					}
+				}
+			}
+			w.equal(what+": told", told, 6)
+		}
+		w.equal("left alone", w.do("GET", "n:2"), "twelve")
+		w.opens(ring, "n:1", "", w.do("GET", "n:1"), "12")
+		w.opens(ring, "d:1", "at", w.do("HGET", "d:1", "at"), "1700000000000")
+		w.equal("left alone", w.do("HGET", "d:2", "on"), "2026-13-45")
+	})
+}
+
 func TestAdoptionUnderLiveWriters(t *testing.T) {
 	worlds(t, func(w *world) { adoptLive(w) })
 }

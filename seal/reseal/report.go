@@ -33,6 +33,7 @@ type Part struct {
 	Forged    map[string]int64 // they do not open with the key of the ring that they name
 	NotSealed int64            // plain, or sealed by something else
 	Plain     int64            // of those: plain text that Adopt seals
+	Misfits   int64            // of those: plain text that is not of the declared type, which no reader could read; Adopt leaves it
 	Fixed     int64            // of those under other keys: entries of streams cannot be changed
 	Examples  []Example        // of those that do not open, the first five
 
@@ -55,6 +56,7 @@ const (
 	NotInRing   State = "not in the ring"
 	DoesNotOpen State = "does not open"
 	NotSealed   State = "not sealed"
+	NotAsTyped  State = "not of its type"
 )
 
 // maxExamples bounds how many texts a part names.
@@ -78,7 +80,8 @@ func (r *Report) sums() (resealed, raced int64) {
 func (r *Report) Total() Part {
 	sum := Part{Keys: map[string]int64{}, Unknown: map[string]int64{}, Forged: map[string]int64{}}
 	for _, p := range r.Parts {
-		sum.Texts, sum.NotSealed, sum.Plain, sum.Fixed = sum.Texts+p.Texts, sum.NotSealed+p.NotSealed, sum.Plain+p.Plain, sum.Fixed+p.Fixed
+		sum.Texts, sum.NotSealed, sum.Fixed = sum.Texts+p.Texts, sum.NotSealed+p.NotSealed, sum.Fixed+p.Fixed
+		sum.Plain, sum.Misfits = sum.Plain+p.Plain, sum.Misfits+p.Misfits
 		for _, m := range []struct{ to, from map[string]int64 }{{sum.Keys, p.Keys}, {sum.Unknown, p.Unknown}, {sum.Forged, p.Forged}} {
 			for id, n := range m.from {
 				m.to[id] += n

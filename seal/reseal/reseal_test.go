@@ -40,6 +40,9 @@ keys:
   log: {key: "x:{id}", type: stream, fields: {who: text, what: text encrypted}, ttl: 1h}
   jobs: {key: jobs, type: queue, value: {to: text encrypted}, ttl: none}
   plain: {key: "p:{id}", type: string, ttl: 1h}
+  number: {key: "n:{id}", type: string, value: int 1..20 encrypted, ttl: any}
+  dates: {key: "d:{id}", type: hash, fields: {at: unix_ms encrypted, on: date encrypted}, ttl: any}
+  mixed: {key: "j:{id}", type: string, value: {n: int encrypted, ok: bool encrypted, on: date encrypted, free: json encrypted}, ttl: any}
 `
 
 func declared(t testing.TB) *keyspace.Keyspace {

@@ -7,6 +7,8 @@ import (
 	"errors"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/seal"
 )
 
@@ -95,6 +97,11 @@ func (p *pass) adopt(part *Part, at keywright.Place, where, stored, raw string) 
 		part.example(at.Key, where, NotSealed)
 		return "", false
 	}
+	if !readable(part.at, raw) {
+		part.Misfits++
+		part.example(at.Key, where, NotAsTyped)
+		return "", false
+	}
 	part.Plain++
 	if p.do != adopts {
 		part.example(at.Key, where, NotSealed)
@@ -103,6 +110,39 @@ func (p *pass) adopt(part *Part, at keywright.Place, where, stored, raw string) 
 	anew, err := p.Ring.Seal(at, raw)
 	return anew, err == nil
 }
+
+// readable reports whether a reader of the declared type can read a plain text. What
+// only narrows the type (a range, a length, words) is not looked at, as readers do
+// not look at it.
+func readable(at keyspace.SealedPart, raw string) bool {
+	t := at.Type
+	t.HasMin, t.HasMax = false, false
+	if at.Member == "" {
+		return parses(t, raw)
+	}
+	switch t.Kind {
+	case scalar.JSON:
+		return true
+	case scalar.Int, scalar.Float, scalar.Bool, scalar.UnixS, scalar.UnixMS:
+		return parses(t, raw)
+	}
+	var text string
+	if json.Unmarshal([]byte(raw), &text) != nil {
+		return false
+	}
+	if t.Kind == scalar.Bytes {
+		_, err := base64.StdEncoding.DecodeString(text)
+		return err == nil
+	}
+	return parses(t, text)
+}
+
+// parsed are the kinds of which not every text is a value to a reader.
+var parsed = map[scalar.Kind]bool{
+	scalar.Int: true, scalar.Float: true, scalar.Bool: true, scalar.Date: true, scalar.Timestamp: true, scalar.UnixS: true, scalar.UnixMS: true, scalar.JSON: true,
+}
+
+func parses(t scalar.Type, text string) bool { return !parsed[t.Kind] || t.Is([]byte(text)) }
 
 // member finds a sealed member of a JSON object: its bytes, and where its JSON
 // stands. What is no text or no base64 is given as it stands: it is not sealed. Of two

@@ -121,8 +121,9 @@ stopped at any time, also by kill -9: run it again.
 
 First every process must open sealed texts and plain ones (seal.Adopting in Go),
 then seal what it writes; when nothing is plain any more, it refuses plain text. What
-begins as a sealed text does and does not open is left alone. Entries of streams
-cannot be changed: they go when they are trimmed.
+begins as a sealed text does and does not open is left alone, and so is plain text that
+is not of the declared type: no reader could read it. Entries of streams cannot be
+changed: they go when they are trimmed.
 
 ` + ringHelp + `
 
@@ -309,6 +310,7 @@ type sealedPart struct {
 	Forged    map[string]int64 `json:"not_opened,omitempty"`     // texts that do not open with the key that they name
 	NotSealed int64            `json:"not_sealed,omitempty"`     // plain, or sealed by something else
 	Plain     int64            `json:"plain,omitempty"`          // of not_sealed, what seal adopt seals
+	Misfits   int64            `json:"not_of_type,omitempty"`    // of not_sealed, plain text that is not of the declared type
 	Fixed     int64            `json:"stream_entries,omitempty"` // of the texts, entries of streams, which cannot be changed
 	Examples  []sealedExample  `json:"examples,omitempty"`       // of those that do not open
 }
@@ -323,7 +325,7 @@ type sealedExample struct {
 func sealReportOf(r *reseal.Report, o *sealing) sealReport {
 	out := sealReport{r.Server, r.Endpoint, len(r.Incomplete) == 0, r.Incomplete, r.Active, []sealedPart{}, o.apply, r.Passes, r.Resealed, r.Raced, append([]string{}, r.Unused()...)}
 	for _, p := range r.Parts {
-		part := sealedPart{p.Entry, p.Name, p.Texts, p.Keys, p.Unknown, p.Forged, p.NotSealed, p.Plain, p.Fixed, nil}
+		part := sealedPart{p.Entry, p.Name, p.Texts, p.Keys, p.Unknown, p.Forged, p.NotSealed, p.Plain, p.Misfits, p.Fixed, nil}
 		for _, e := range p.Examples {
 			one := sealedExample{Key: finding.JSONKey(e.Key), State: e.State}
 			if where := finding.JSONKey(e.Where); e.Where != "" {
@@ -364,6 +366,9 @@ func (a *app) printSealed(r *reseal.Report, o *sealing) error {
 		a.say("nothing was changed; run it with --apply")
 	case o.rotate:
 		a.tell("\nthere is nothing to seal again")
+	}
+	if total.Misfits > 0 && o.adopt {
+		a.tell("%s not of the declared type: left alone, since no reader could read it when it is sealed", plural(total.Misfits, "text is", "texts are"))
 	}
 	if total.Fixed > 0 {
 		a.tell("%s of streams cannot be changed, and need their keys until they are trimmed", plural(total.Fixed, "entry", "entries"))
@@ -423,8 +428,11 @@ func sealedRows(active string, p *reseal.Part) (rows [][]string) {
 	for _, id := range slices.Sorted(maps.Keys(p.Forged)) {
 		add(id, p.Forged[id], string(reseal.DoesNotOpen))
 	}
-	if p.NotSealed > 0 {
-		add("", p.NotSealed, string(reseal.NotSealed))
+	if n := p.NotSealed - p.Misfits; n > 0 {
+		add("", n, string(reseal.NotSealed))
+	}
+	if p.Misfits > 0 {
+		add("", p.Misfits, string(reseal.NotAsTyped))
 	}
 	if len(rows) == 0 {
 		add("", 0, "")
