@@ -113,6 +113,12 @@ func TestTypes(t *testing.T) {
 		}
 	}
 	compiled(t, dir)
+	checked(t, dir)
+}
+
+// checked checks the types of all Python modules of a folder, as strictly as can be.
+func checked(t testing.TB, dir string) {
+	t.Helper()
 	config := `{"include": ["*.py"], "typeCheckingMode": "strict", "pythonVersion": "3.9", "reportUnnecessaryTypeIgnoreComment": true}`
 	if err := os.WriteFile(filepath.Join(dir, "pyrightconfig.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)

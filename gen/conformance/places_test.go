@@ -1,0 +1,240 @@
+package conformance_test
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/gen/golang"
+	"github.com/keywright/keywright/gen/python"
+	"github.com/keywright/keywright/gen/typescript"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// inBatch is how many declarations go into one program.
+const inBatch = 25
+
+// TestEveryPlaceholderInEveryPlace draws declarations with each construct, with
+// placeholders and values of every type in every place. What is generated of them
+// compiles under strict compilers in three languages; each language writes on a
+// server, and all of them read what it wrote. KEYWRIGHT_DECLARATIONS says how many
+// declarations; KEYWRIGHT_SEED which.
+func TestEveryPlaceholderInEveryPlace(t *testing.T) {
+	count, seed := number(t, "KEYWRIGHT_DECLARATIONS", "4"), number(t, "KEYWRIGHT_SEED", "1")
+	seen := map[string]bool{}
+	entries := 0
+	for first := 0; first < count && !t.Failed(); first += inBatch {
+		var batch []*declaration
+		for i := first; i < min(first+inBatch, count); i++ {
+			d := draw(rand.New(rand.NewPCG(uint64(seed), uint64(i))), i)
+			d.load(t)
+			batch = append(batch, d)
+			entries += len(d.cases)
+			for _, c := range d.cases {
+				for _, p := range c.places {
+					seen[c.kind+" "+p.typ.Kind.String()] = true
+				}
+			}
+		}
+		play(t, batch)
+	}
+	t.Logf("%d declarations, %d entries, %d pairs of a construct and the type of a placeholder", count, entries, len(seen))
+}
+
+func number(t testing.TB, name, otherwise string) int {
+	n, err := strconv.Atoi(cmp.Or(os.Getenv(name), otherwise))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// declaration is one keyspace, and what is done with its entries.
+type declaration struct {
+	name  string
+	text  string
+	ks    *keyspace.Keyspace
+	cases []*use
+}
+
+func (d *declaration) load(t testing.TB) {
+	t.Helper()
+	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(d.text)}}, "k.yaml")
+	if finding.Count(found).Errors > 0 {
+		t.Fatalf("%s: %s\n%s", d.name, found[0].Message, d.text)
+	}
+	d.ks = ks
+}
+
+// play compiles the programs of a batch and lets them write and read in turn.
+func play(t *testing.T, batch []*declaration) {
+	t.Helper()
+	dir := t.TempDir()
+	programs := []program{goProgram(t, dir, batch), typeScriptProgram(t, dir, batch), pythonProgram(t, dir, batch)}
+	server := keywrighttest.Start(t, keywrighttest.Redis)
+	for i, writer := range programs {
+		var ears []*ear
+		for j, hearer := range programs {
+			if j != i {
+				ears = append(ears, hearer.listen(t, server.Addr()))
+			}
+		}
+		writer.run(t, "write", server.Addr())
+		for _, e := range ears {
+			e.end(t)
+		}
+		for _, reader := range programs {
+			reader.run(t, "read of "+writer.name, server.Addr())
+		}
+		if i == 0 {
+			writer.run(t, "work", server.Addr())
+		}
+		server.Do("FLUSHALL")
+	}
+	if t.Failed() {
+		for _, d := range batch {
+			t.Logf("%s:\n%s", d.name, d.text)
+		}
+	}
+}
+
+// program is one language's.
+type program struct {
+	name string
+	argv []string
+}
+
+func (p program) command(mode, addr string) *exec.Cmd {
+	argv := append(p.argv[1:len(p.argv):len(p.argv)], mode, addr)
+	return exec.Command(p.argv[0], argv...)
+}
+
+func (p program) run(t *testing.T, mode, addr string) {
+	t.Helper()
+	if out, err := p.command(mode, addr).CombinedOutput(); err != nil {
+		t.Fatalf("%s, %s: %v\n%.6000s", p.name, mode, err, out)
+	}
+}
+
+// ear is a program that hears what another one publishes.
+type ear struct {
+	name string
+	cmd  *exec.Cmd
+	out  *bufio.Reader
+	errs *bytes.Buffer
+}
+
+// listen returns when the program has subscribed.
+func (p program) listen(t *testing.T, addr string) *ear {
+	t.Helper()
+	e := &ear{p.name, p.command("hear", addr), nil, &bytes.Buffer{}}
+	out, err := e.cmd.StdoutPipe()
+	if err == nil {
+		e.cmd.Stderr = e.errs
+		err = e.cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.cmd.Process.Kill() })
+	e.out = bufio.NewReader(out)
+	if line, err := e.out.ReadString('\n'); line != "ready\n" {
+		rest, _ := io.ReadAll(e.out)
+		_ = e.cmd.Wait()
+		t.Fatalf("%s does not listen: %v\n%s%s%s", p.name, err, line, rest, e.errs)
+	}
+	return e
+}
+
+func (e *ear) end(t *testing.T) {
+	t.Helper()
+	rest, _ := io.ReadAll(e.out)
+	if err := e.cmd.Wait(); err != nil {
+		t.Fatalf("%s heard something else: %v\n%.6000s%.6000s", e.name, err, rest, e.errs)
+	}
+}
+
+// goProgram builds the Go packages of a batch with a program that uses them.
+func goProgram(t *testing.T, dir string, batch []*declaration) program {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := map[string]string{}
+	put := func(name string, text []byte) {
+		file := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		overlay[filepath.Join(root, "internal", "zz_places", name)] = file
+	}
+	for _, d := range batch {
+		files, err := golang.Generate(d.ks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(d.name+"/"+d.name+".go", files[0].Text)
+		put(d.name+"_use.go", []byte(goUse(d)))
+	}
+	text, err := os.ReadFile("testdata/places.go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("main.go", text)
+	list, _ := json.Marshal(map[string]any{"Replace": overlay})
+	file, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "places")
+	if err := os.WriteFile(file, list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "build", "-overlay", file, "-o", binary, "./internal/zz_places")
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("the generated Go does not compile: %v\n%.6000s\n%s", err, out, batch[0].text)
+	}
+	return program{"Go", []string{binary}}
+}
+
+func typeScriptProgram(t *testing.T, dir string, batch []*declaration) program {
+	t.Helper()
+	dir = filepath.Join(dir, "ts")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range batch {
+		written(t, dir, d.ks, typescript.Generate)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "program.ts"), []byte(typeScriptUse(batch)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return program{"TypeScript", []string{"node", nodeDir + "/places.mjs", filepath.Join(compiled(t, dir), "program.js")}}
+}
+
+func pythonProgram(t *testing.T, dir string, batch []*declaration) program {
+	t.Helper()
+	dir = filepath.Join(dir, "py")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range batch {
+		written(t, dir, d.ks, python.Generate)
+	}
+	file := filepath.Join(dir, "program.py")
+	if err := os.WriteFile(file, []byte(pythonUse(batch)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	checked(t, dir)
+	return program{"Python", []string{"python3", "-W", "error", "../../conformance/python/places.py", file}}
+}
