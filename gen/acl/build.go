@@ -245,7 +245,7 @@ func (b *builder) repairer(name string) {
 	}
 	u.may(finds)
 	for _, e := range b.ks.Entries {
-		if e.Construct == keyspace.Queue || e.Construct == keyspace.Entity {
+		if repairable(e) {
 			b.keys(e, name, write)
 			b.emitsAs(e, name)
 		}

@@ -149,9 +149,12 @@ func (a *app) aclPrinted(o *aclPrinting) (*declaration, []acl.User, error) {
 	if !o.repair {
 		return a.aclUsers(o.user)
 	}
-	d, _, err := a.usable()
+	d, path, err := a.usable()
 	if err != nil {
 		return nil, nil, err
+	}
+	if !acl.Repairable(d.Keyspace) {
+		return nil, nil, usage("leave out --repair: acl print prints the users of the components", "%s declares no queue and no entity, so there is nothing to repair", path)
 	}
 	u, err := acl.Repair(d.Keyspace, cmp.Or(o.user, "keywright-repair"))
 	if err != nil {
