@@ -8,7 +8,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// client is a rueidis client behind a guard.
+// client is a rueidis client with a guard.
 type client struct {
 	rueidis.Client
 	g *Guard
@@ -80,7 +80,7 @@ func failAll(n int, err error) []rueidis.RedisResult {
 	return out
 }
 
-// multi sends commands, and behind them the questions about what they left, in
+// multi sends commands, and after them the questions about what they left, in
 // one pipeline. What a violation does is done; in a test that refuses, the last
 // reply becomes the error.
 func (g *Guard) multi(ctx context.Context, c multiplexer, v *verdict, cmds []rueidis.Completed) []rueidis.RedisResult {

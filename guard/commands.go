@@ -12,7 +12,7 @@ import (
 // Redis 7.0 and Valkey 8.0), one line each: name, group, whether it writes, and
 // its key specifications
 // (https://redis.io/docs/latest/develop/reference/key-specs/). A test makes the
-// table anew of both servers and compares.
+// table again of both servers and compares.
 //
 //go:embed commands.txt
 var commandsText string
@@ -30,13 +30,13 @@ type command struct {
 	specs  []spec
 }
 
-// spec says where some keys of a command stand and what happens to them.
+// spec says where some keys of a command are and what happens to them.
 type spec struct {
 	reads   bool   // the value is looked at
 	makes   bool   // a key may be made or changed, and so be left without its TTL
 	changes bool   // the key is written or deleted
 	channel bool   // these are names of channels
-	keyword string // the keys stand behind this word, "" for a fixed place
+	keyword string // the keys are after this word, "" for a fixed place
 	begin   int    // the place, or where the search for the word begins (negative: from the end)
 	keynum  bool   // a number says how many keys there are
 	a, b, c int    // range: last, step, limit; keynum: index, first, step
@@ -131,7 +131,7 @@ func (s *spec) keys(args []string, visit func(at int)) {
 	}
 }
 
-// find is the place behind the keyword, -1 without it.
+// find is the place after the keyword, -1 without it.
 func (s *spec) find(args []string) int {
 	if s.begin < 0 {
 		for at := len(args) + s.begin; at > 0; at-- {

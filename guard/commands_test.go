@@ -13,7 +13,7 @@ import (
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-var update = flag.Bool("update", false, "write commands.txt anew")
+var update = flag.Bool("update", false, "write commands.txt")
 
 // TestTheTableIsWhatTheServersSay makes the table of both servers. Where they
 // differ, what Valkey says counts: it is the newer one.

@@ -70,7 +70,7 @@ func (c *command) arguments(s *spec, key string) []string {
 }
 
 // TestNoCommandWritesByHand: whatever command writes, in whatever place the key
-// stands, only the construct may write what is its own.
+// is, only the construct may write what is its own.
 func TestNoCommandWritesByHand(t *testing.T) {
 	ks, _ := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(`keywright: 1
 owner: o

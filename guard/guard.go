@@ -1,13 +1,13 @@
 // Package guard checks what a program does to a keyspace against its
-// declaration, whoever wrote the code: it wraps a rueidis client, looks at every
-// command and refuses, or reports, keys that nobody declared, commands of the
+// declaration, whatever code does it: it wraps a rueidis client, looks at every
+// command and refuses, or reports, keys that are not declared, commands of the
 // wrong type, and writes that leave a key without the TTL it must have, with the
 // place in the program that sent them. It is for tests and staging.
 //
-// Where keys stand in a command, and what it does to them, is taken from the
+// Where keys are in a command, and what it does to them, is taken from the
 // servers' own description of all their commands; of scripts the keys are
 // checked before, their types and TTLs afterwards. Where the arguments cannot
-// tell, the guard asks the server behind the command, in the same round trip.
+// tell, the guard asks the server after the command, in the same round trip.
 //
 // It is not a permission system (that is ACL) and does not look at values.
 //
@@ -145,7 +145,7 @@ type verdict struct {
 	one   [1]question
 }
 
-// question is a key to be asked about behind a command.
+// question is a key to be asked about after a command.
 type question struct {
 	command string
 	key     string
@@ -333,7 +333,7 @@ func (g *Guard) caller() string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	for {
 		f, more := frames.Next()
-		if f.Function != "" && !g.ignored(f.Function) && !strings.HasPrefix(f.Function, "runtime.") && !strings.Contains(f.Function, ".(*Keyspace).") { // generated: who called it is of interest
+		if f.Function != "" && !g.ignored(f.Function) && !strings.HasPrefix(f.Function, "runtime.") && !strings.Contains(f.Function, ".(*Keyspace).") { // generated: its caller is of interest
 
 			return fmt.Sprintf("%s:%d", f.File, f.Line)
 		}

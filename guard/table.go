@@ -42,7 +42,7 @@ func dangerous(name string, args []string) string {
 	return concern[name]
 }
 
-// everyRole stands for all keys of a construct.
+// everyRole means all keys of a construct.
 const everyRole = "*"
 
 // own is the keys that only their construct writes, by role ("" is the main key,

@@ -245,7 +245,7 @@ func (w world) queued(p person) {
 }
 
 // TestJobsForAKeyToCome: a job that this process cannot open yet is neither lost
-// nor dead; it runs when the ring has been read anew.
+// nor dead; it runs when the ring has been read again.
 func TestJobsForAKeyToCome(t *testing.T) {
 	worlds(t, func(w world) {
 		var rings atomic.Pointer[[]byte]

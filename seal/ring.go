@@ -21,7 +21,7 @@ import (
 // keywright.Sealer, safe for concurrent use. However it is printed, no key is.
 type Ring struct {
 	source  Source
-	reloads sync.Mutex // one at a time: an older ring does not come behind a newer one
+	reloads sync.Mutex // one at a time: an older ring does not come after a newer one
 	state   atomic.Pointer[state]
 }
 
@@ -47,7 +47,7 @@ func Parse(text []byte) (*Ring, error) {
 	return Open(context.Background(), func(context.Context) ([]byte, error) { return text, nil })
 }
 
-// Reload reads the ring anew from where it came. Texts under way are sealed and
+// Reload reads the ring again from where it came. Texts under way are sealed and
 // opened with the old one or the new one. When that fails, the old one stays.
 func (r *Ring) Reload(ctx context.Context) error {
 	if r.source == nil {
@@ -219,7 +219,7 @@ func readDocument(text []byte) (d document, err error) {
 		return d, errForm
 	}
 	if _, err := decode.Token(); err != io.EOF {
-		return d, errors.New("has something behind its end")
+		return d, errors.New("has something after its end")
 	}
 	return d, d.check()
 }
@@ -247,7 +247,7 @@ func (d *document) check() error {
 	return nil
 }
 
-// legalID: what stands in headers, in tables and on command lines.
+// legalID: what is in headers, in tables and on command lines.
 func legalID(id string) error {
 	for i := range len(id) {
 		c := id[i]

@@ -4,7 +4,7 @@
 //
 // It is no key management: a ring comes from a file, the environment or a
 // program, and where that keeps its keys is its affair. It hides values, not
-// that they are there, their lengths, or names of keys and fields; and whoever
+// that they are there, their lengths, or names of keys and fields; and a program that
 // may write can put an older sealed text back into its own place.
 //
 // What a sealed text is made of and how keys are changed: docs/encryption.md.

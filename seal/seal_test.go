@@ -23,7 +23,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var update = flag.Bool("update", false, "write testdata/vectors.json anew")
+var update = flag.Bool("update", false, "write testdata/vectors.json again")
 
 var _ keywright.Sealer = (*seal.Ring)(nil)
 

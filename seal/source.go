@@ -17,7 +17,7 @@ import (
 // show any of the text.
 type Source func(ctx context.Context) ([]byte, error)
 
-// File reads the ring from a file that nobody but its owner can read or write,
+// File reads the ring from a file that only its owner can read or write,
 // and that this user or root owns; the file that was opened is what is checked.
 // A link is followed: secrets that are mounted are links.
 func File(path string) Source {
@@ -77,7 +77,7 @@ func Exec(timeout time.Duration, program string, args ...string) Source {
 // ExecOptions are options of a program that prints the ring.
 type ExecOptions struct {
 	Timeout time.Duration // 0: 10 s
-	Env     []string      // names of more variables that it gets, as VAULT_TOKEN; a star at the end stands for any rest, as AWS_*
+	Env     []string      // names of more variables that it gets, as VAULT_TOKEN; a star at the end is any rest, as AWS_*
 }
 
 // usual are the variables that programs need to run, and no secrets.
@@ -142,7 +142,7 @@ func Store(path string, text []byte) (err error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("the key ring %s is not written: it is a link or no regular file", path)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".ring-*") // mode 0600, made anew
+	f, err := os.CreateTemp(filepath.Dir(path), ".ring-*") // mode 0600, made again
 	if err != nil {
 		return fmt.Errorf("the key ring cannot be written: %w", err)
 	}

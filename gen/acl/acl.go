@@ -89,7 +89,7 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 }
 
 // File is the users as lines of an ACL file, which has no comments. Passwords
-// are to be added: `>password` or `#sha256` behind `on`.
+// are to be added: `>password` or `#sha256` after `on`.
 func File(users []User) string {
 	var b strings.Builder
 	for _, u := range users {

@@ -18,7 +18,7 @@ type Actual struct {
 	Selectors int
 }
 
-// Whole is the rule of a Change that stands for a user that is not there.
+// Whole is the rule of a Change that is for a user that is not there.
 const Whole = "(the user itself)"
 
 // Change is one rule that a user has too much or too little. A user that is not

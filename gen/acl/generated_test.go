@@ -121,7 +121,7 @@ var (
 	channels = []string{"", ", sharded: true", ", envelope: plain", ", durable: {groups: [g]}", ", reply: {n: int}"}
 )
 
-// declaration draws entries and channels and keeps those that may stand together.
+// declaration draws entries and channels and keeps those that may be together.
 func (g *generator) declaration(t testing.TB) (string, *keyspace.Keyspace) {
 	var keys, announced []string
 	foreign := ""

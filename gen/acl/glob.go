@@ -45,7 +45,7 @@ func Globs(p *pattern.Pattern) []string {
 	return slices.Compact(globs)
 }
 
-// join keeps two stars from standing side by side.
+// join keeps two stars from being side by side.
 func join(a, b string) string {
 	if strings.HasPrefix(b, "*") && strings.HasSuffix(a, "*") && !strings.HasSuffix(a, `\*`) {
 		return a + b[1:]
@@ -78,7 +78,7 @@ const (
 	hex   = "[0-9a-f]"
 )
 
-// pieceOf is what stands for a placeholder in a glob.
+// pieceOf is what is written for a placeholder in a glob.
 func pieceOf(t scalar.Type) []string {
 	h := func(n int) string { return strings.Repeat(hex, n) }
 	switch t.Kind {

@@ -203,7 +203,7 @@ func (g *generator) eventDoc(deletable, emits []string) {
 		g.printf("// It deletes %s; one round trip per server. What fails for a passing\n// reason is tried again: deleting twice does no harm.\n", strings.Join(deletable, ", "))
 	}
 	if len(emits) > 0 {
-		g.printf("// It announces that on %s, once all is deleted, so that who hears it finds\n// nothing stale; one round trip each.\n", strings.Join(emits, ", "))
+		g.printf("// It announces that on %s, once all is deleted, so that a listener finds\n// nothing stale; one round trip each.\n", strings.Join(emits, ", "))
 	}
 }
 

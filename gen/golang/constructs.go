@@ -15,7 +15,7 @@ import (
 // construct is how the main key of a construct becomes Go.
 type construct func(*generator, *keyCode, *keyspace.Key)
 
-// constructs are written behind the channels, whose builders they use.
+// constructs are written after the channels, whose builders they use.
 var constructs = map[keyspace.Construct]construct{
 	keyspace.Lock: (*generator).lock, keyspace.Queue: (*generator).queue, keyspace.Cache: (*generator).cache,
 	keyspace.RateLimit: (*generator).rateLimit, keyspace.Counter: (*generator).counter, keyspace.Ranking: (*generator).ranking, keyspace.Entity: (*generator).entity,
@@ -186,7 +186,7 @@ func (g *generator) lanes(b *built, c *keyCode, e *keyspace.Entry, scope *gen.Na
 	return lanes
 }
 
-// family is what stands before and behind the last placeholder of a pattern.
+// family is what is before and after the last placeholder of a pattern.
 func (g *generator) family(b *built, variable string, c *keyCode, scope *gen.Names) string {
 	last := len(c.params) - 1
 	at := slices.IndexFunc(c.elems, func(e pattern.Element) bool { return e.Placeholder == last })

@@ -3,7 +3,6 @@ package golang
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/keywright/keywright/gen"
@@ -430,98 +429,4 @@ func (g *generator) ttlRule(e *entityCode, r *keyspace.TTLRule) string {
 	}
 	b.WriteString("}\nreturn 0\n}")
 	return b.String()
-}
-
-// emission is what is sent on a channel when an item changes.
-func (g *generator) emission(e *entityCode, c *keyspace.Channel) string {
-	pkg := g.use(module + "/entity")
-	mode := "Publish"
-	var more []string
-	switch {
-	case c.Durable != nil:
-		mode = "Append"
-		if c.Durable.MaxLen > 0 {
-			more = append(more, "MaxLen: "+strconv.FormatInt(c.Durable.MaxLen, 10))
-		}
-		if c.Durable.Age > 0 {
-			more = append(more, "Age: "+g.duration(c.Durable.Age))
-		}
-	case c.Sharded:
-		mode = "PublishSharded"
-	}
-	if c.Plain {
-		more = append(more, "Plain: true")
-	}
-	var name, parts []string
-	for _, elem := range c.Pattern.Elements() {
-		if elem.Placeholder < 0 {
-			name = append(name, "{Name: "+quote(elem.Literal)+", Literal: true}")
-		} else if part, ok := g.part(e, c.Pattern.Placeholders()[elem.Placeholder].Name, c.Pattern.Placeholders()[elem.Placeholder].Type); ok {
-			name = append(name, part)
-		}
-	}
-	if len(c.Pattern.Placeholders()) == 0 {
-		more = append(more, "Channel: "+quote(literal(c.Pattern)))
-	} else {
-		more = append(more, fmt.Sprintf("Name: []%s.Part{%s}", pkg, strings.Join(name, ", ")))
-	}
-	for _, f := range c.Message {
-		if part, ok := g.part(e, f.Name, f.Type); ok {
-			parts = append(parts, part)
-		}
-	}
-	return fmt.Sprintf("[]%s.Event{{Mode: %s.%s, %s, Data: []%s.Part{%s}}}", pkg, pkg, mode, strings.Join(more, ", "), pkg, strings.Join(parts, ", "))
-}
-
-// literal is the text of a pattern without placeholders.
-func literal(p *pattern.Pattern) string {
-	var b strings.Builder
-	for _, elem := range p.Elements() {
-		b.WriteString(elem.Literal)
-	}
-	return b.String()
-}
-
-// piece is the number of a placeholder among those that events carry.
-func (e *entityCode) piece(p param) int {
-	i := slices.IndexFunc(e.pieces, func(q param) bool { return q.place.Name == p.place.Name })
-	if i < 0 {
-		i, e.pieces = len(e.pieces), append(e.pieces, p)
-	}
-	return i + 1
-}
-
-// part is a field of a message: the id of the item or a placeholder of its key, or
-// one of its fields.
-func (g *generator) part(e *entityCode, name string, t scalar.Type) (string, bool) {
-	value := g.use(module + "/value")
-	form := "Quoted"
-	if t.Kind != scalar.Enum { // which would make a type
-		form = g.stored(e.name+"_message", &scalar.Type{Kind: t.Kind, Layout: t.Layout}, true).form
-	}
-	if len(e.own) == 1 && e.own[0].place.Name == name {
-		return fmt.Sprintf("{Name: %s, Form: %s.%s}", quote(name), value, form), true
-	}
-	if i := slices.IndexFunc(e.params, func(p param) bool { return p.place.Name == name }); i >= 0 {
-		return fmt.Sprintf("{Name: %s, Key: %d, Form: %s.%s}", quote(name), e.piece(e.params[i]), value, form), true
-	}
-	if slices.ContainsFunc(e.fields, func(f field) bool { return f.Field.Name == name }) {
-		return fmt.Sprintf("{Name: %s, Field: %s, Form: %s.%s}", quote(name), quote(name), value, form), true
-	}
-	return "", false
-}
-
-// sweeper writes the method that cleans up behind all entities.
-func (g *generator) sweeper() {
-	if len(g.sweepers) == 0 {
-		return
-	}
-	name := g.methods.Take("Sweeper", "Client")
-	pkg := g.use(module + "/entity")
-	g.printf("// %s cleans up behind all entities until ctx ends: what has expired leaves its\n// indexes and is announced. Any process may run one; they take turns.\n", name)
-	g.printf("func (k *Keyspace) %s(ctx %s.Context, o %s.SweepOptions, failed func(error)) {\nvar all %s.WaitGroup\n", name, g.use("context"), pkg, g.use("sync"))
-	for _, method := range g.sweepers {
-		g.printf("all.Go(func() { k.%s().Sweeper(ctx, o, failed) })\n", method)
-	}
-	g.printf("all.Wait()\n}\n\n")
 }

@@ -1,10 +1,10 @@
 // Package golang writes the Go package of a keyspace: per entry a typed handle,
 // a key builder and a parser, value types, and functions for its scripts and
-// events. The result stands on the packages keywright, typed, value and key, and
+// events. The result uses the packages keywright, typed, value and key, and
 // reads no YAML at run time.
 //
-// It writes text, as straight as somebody would by hand: no reflection, no
-// tables to look keys up in. Whatever stands in the declaration is either turned
+// It writes text, as straight as one would by hand: no reflection, no
+// tables to look keys up in. Whatever is in the declaration is either turned
 // into an identifier or quoted as a string or put into a comment line by line;
 // nothing of it reaches the code in another way.
 //

@@ -80,7 +80,7 @@ func (g *generator) ttl(t keyspace.TTL) string {
 	return fmt.Sprintf("keywright.TTL{Policy: keywright.Expires, Default: %s, Min: %s, Max: %s%s, Text: %s}", g.duration(t.Default), g.duration(t.Min), g.duration(t.Max), more, quote(t.Text))
 }
 
-// duration is a time.Duration as somebody would write it.
+// duration is a time.Duration as one would write it.
 func (g *generator) duration(d time.Duration) string {
 	pkg := g.use("time")
 	for _, u := range []struct {

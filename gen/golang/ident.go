@@ -67,7 +67,7 @@ func identifier(s, front string) string {
 
 func quote(s string) string { return strconv.Quote(s) }
 
-// quoteText is a text of several lines as somebody would write it, if it can be.
+// quoteText is a text of several lines as one would write it, if it can be.
 func quoteText(s string) string {
 	plain := strings.ReplaceAll(s, "\n", "")
 	if s == plain || strings.ContainsAny(s, "`\r") || printable(plain) != plain {

@@ -175,7 +175,7 @@ func (g *generator) reason(p *param, name string) string {
 	return fmt.Sprintf("%s.Text(%s, %t)", g.scalarVar(t), name, p.tagged)
 }
 
-// words are an enum's words that may stand in the key.
+// words are an enum's words that may be in the key.
 func words(t scalar.Type, tagged bool) string {
 	var out []string
 	for _, w := range t.Values {
@@ -208,7 +208,7 @@ func (g *generator) number(n int64) string {
 }
 
 // sizeOf is how many bytes a parameter takes at most: a number, and an
-// expression behind it.
+// expression after it.
 func (g *generator) sizeOf(p *param) (fixed int, variable string) {
 	switch p.place.Type.Kind {
 	case scalar.Int:
@@ -347,7 +347,7 @@ func (g *generator) cut(c *keyCode, widths []int, refuse string) {
 	for i, e := range c.elems {
 		switch {
 		case e.Placeholder < 0:
-			if n < len(widths) { // the literal behind the last one is cut off with it
+			if n < len(widths) { // the literal after the last one is cut off with it
 				g.printf("if rest, ok = %s.CutPrefix(rest, %s); !ok {\n%s\n}\n", g.use("strings"), quote(e.Literal), refuse)
 			}
 			continue

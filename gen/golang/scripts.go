@@ -55,7 +55,7 @@ func (g *generator) script(e *keyspace.Entry) {
 	g.scriptBody(name, e, calls, params[own:], codecs, reply)
 }
 
-// scriptBody builds keys and arguments; the first error stands.
+// scriptBody builds keys and arguments; the first error counts.
 func (g *generator) scriptBody(name string, e *keyspace.Entry, calls []string, params []param, codecs []string, reply string) {
 	typed := g.use(module + "/typed")
 	g.printf("var err error\nkeys := make([]string, 0, %d)\nargs := make([]string, 0, %d)\n", len(calls), len(params))

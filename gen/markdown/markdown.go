@@ -3,7 +3,7 @@
 // from the same model of a page, so that they say the same.
 //
 // It invents nothing: what is there is what the declaration says, and commands
-// to look at a key without harm. Whatever stands in the declaration is escaped
+// to look at a key without harm. Whatever is in the declaration is escaped
 // for the place it gets to; no text can leave it.
 //
 // API: may change until 1.0.

@@ -15,7 +15,7 @@ const patience = 500_000
 
 // Pack is an automaton as text: the classes of the 256 bytes, the next states
 // row by row, and the final states, divided by `|`. Numbers are in base 36, a
-// value that is repeated has its count behind a dot, and `-` is a refusal. The
+// value that is repeated has its count after a dot, and `-` is a refusal. The
 // width of a row is the highest class and one.
 func Pack(t *pattern.Table) string {
 	t = minimal(t)
@@ -39,7 +39,7 @@ func Pack(t *pattern.Table) string {
 
 func base36(n int) string { return strconv.FormatInt(int64(n), 36) }
 
-// runs writes a value that stands more than once in a row with its count.
+// runs writes a value that is there more than once in a row with its count.
 func runs(values []string) string {
 	var out []string
 	for i, n := 0, 0; i < len(values); i += n {

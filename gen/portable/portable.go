@@ -42,7 +42,7 @@ type Place struct {
 	Name     string
 	Type     scalar.Type
 	Crosses  bool // may hold the separator
-	NoBraces bool // stands before or in the hash tag
+	NoBraces bool // is before or in the hash tag
 	Form     Form
 
 	Max       int      // AnyText

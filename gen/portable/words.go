@@ -37,7 +37,7 @@ func ascii(name string) []string {
 	return words
 }
 
-// Lines are the lines of a text by the author, fit to stand in a comment once
+// Lines are the lines of a text by the author, fit to be in a comment once
 // its end is guarded: no control characters, nothing that other programs take
 // for the end of a line, and nothing that turns the direction of writing, which
 // could make code look like comment.
@@ -63,7 +63,7 @@ func Lines(text string) []string {
 }
 
 // Printable reports whether a rune may stand for itself in a string literal:
-// whoever reads the code sees what it is.
+// a reader of the code sees what it is.
 func Printable(r rune) bool {
 	return r != unicode.ReplacementChar && unicode.IsPrint(r)
 }

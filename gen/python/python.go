@@ -1,7 +1,7 @@
 // Package python generates a Python module (3.9 or later) from a keyspace: for
 // every key and channel a builder, a parser and what is declared of it (pattern,
 // type, TTL), and the types of its values. The module imports nothing but the
-// standard library; what it builds is a str or bytes, for whatever client.
+// standard library; what it builds is a str or bytes, for any client.
 //
 // Which values a key takes is decided as package pattern decides it; the vectors
 // of gen/conformance prove that. It is not a client: it sends no command.
@@ -98,7 +98,7 @@ func snakeSuffix(suffix string) string {
 	return "_" + suffix
 }
 
-// identifier puts an underscore behind a word that means something in Python.
+// identifier puts an underscore after a word that means something in Python.
 func identifier(name string) string {
 	if slices.Contains(reserved, name) {
 		return name + "_"

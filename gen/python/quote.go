@@ -8,7 +8,7 @@ import (
 )
 
 // reserved are the keywords and the built-in names that begin with a small
-// letter or stand in the way of a class.
+// letter or are in the way of a class.
 var reserved = strings.Fields(`
 	False None True and as assert async await break case class continue def del elif else except finally for from global if import in is lambda match nonlocal self
 	not or pass raise return self try type while with yield cls

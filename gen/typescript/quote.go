@@ -10,7 +10,7 @@ import (
 )
 
 // reserved are the words that cannot be the name of a constant or a type, and
-// the globals that nobody wants to see shadowed.
+// the globals that should not be shadowed.
 var reserved = strings.Fields(`
 	abstract any arguments as async await bigint boolean break case catch class const constructor continue debugger declare default delete do else enum eval
 	export extends false finally for from function get if implements import in infer instanceof interface is keyof let module namespace never new null number

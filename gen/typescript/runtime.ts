@@ -137,7 +137,7 @@ export class ValueError extends Error {
   }
 }
 
-/** A value that cannot stand in a key. It never holds the value. */
+/** A value that cannot be in a key. It never holds the value. */
 export class KeyError extends Error {
   /** The name of the declaration. */
   readonly key: string;
@@ -404,7 +404,7 @@ class $Pattern {
   }
 }
 
-/** Why a value cannot stand for a placeholder; empty if it can. */
+/** Why a value cannot be the value of a placeholder; empty if it can. */
 function $refuse(place: $Place, bytes: Uint8Array): string {
   if (place.noBraces && (bytes.includes(0x7b) || bytes.includes(0x7d))) return "holds a brace, which would move the key to another cluster slot";
   if (place.matcher.walk(bytes, 0, (end) => end === bytes.length)) return "";

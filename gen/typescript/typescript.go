@@ -2,7 +2,7 @@
 // key and channel a builder, a parser and what is declared of it (pattern, type,
 // TTL), and the types of its values. The module depends on nothing, compiles
 // under the strict flags, and its types can be stripped: what it builds is a
-// string or bytes, for whatever client.
+// string or bytes, for any client.
 //
 // Which values a key takes is decided as package pattern decides it; the vectors
 // of gen/conformance prove that. It is not a client: it sends no command.

@@ -15,7 +15,7 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-var update = flag.Bool("update", false, "write the golden file anew")
+var update = flag.Bool("update", false, "write the golden file")
 
 func load(t *testing.T, text string) *keyspace.Keyspace {
 	t.Helper()

@@ -1807,7 +1807,7 @@ func (k *Keyspace) Aged() event.Stream[AgedMessage] {
 // AgedGGroup is the consumer group g of Aged.
 const AgedGGroup = "g"
 
-// Sweeper cleans up behind all entities until ctx ends: what has expired leaves its
+// Sweeper cleans up after all entities until ctx ends: what has expired leaves its
 // indexes and is announced. Any process may run one; they take turns.
 func (k *Keyspace) Sweeper(ctx context.Context, o entity.SweepOptions, failed func(error)) {
 	var all sync.WaitGroup

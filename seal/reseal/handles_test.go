@@ -23,7 +23,7 @@ var (
 )
 
 // TestWhatHandlesSeal: a walk looks for texts at the places that handles seal them
-// for, and what it has sealed anew, handles open.
+// for, and what it has sealed again, handles open.
 func TestWhatHandlesSeal(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	w := newWorld(t, s.URL())

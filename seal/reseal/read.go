@@ -201,12 +201,12 @@ func (p *pass) page(ctx context.Context, j job, cells []cell) error {
 	return p.replace(ctx, []keywright.Op[[]int64]{op}, [][]*Part{parts})
 }
 
-// maxRestarts bounds how often a list is begun anew.
+// maxRestarts bounds how often a list is begun again.
 const maxRestarts = 10
 
 // list walks over a list. Each page is read with the first element of the next
 // one: if that is another by then, elements were popped in front and others may
-// have been passed over, so it begins anew.
+// have been passed over, so it begins again.
 func (p *pass) list(ctx context.Context, j job) error {
 	next, restarts := "", 0
 	for from := 0; ; {

@@ -1,8 +1,8 @@
 // Package reseal walks over everything on a server that a declaration calls
-// encrypted: it counts what is sealed with which key, seals anew what is not
+// encrypted: it counts what is sealed with which key, seals again what is not
 // sealed with the active one, and seals what is there as plain text.
 //
-// Every text is replaced by a comparison on the server: what somebody has
+// Every text is replaced by a comparison on the server: what another has
 // written meanwhile stays. It may be stopped at any time, also by kill -9: each
 // text opens with the old key or with the new one, or is plain still. To go on, run it again: what is
 // done is passed over.
@@ -38,7 +38,7 @@ type Walk struct {
 	Client   *keywright.Client
 	Ring     *seal.Ring
 	// Source finds the keys, in the client's database and on primaries: a replica
-	// may be behind. It throttles.
+	// may lag. It throttles.
 	Source  source.Source
 	Request source.Request // its Progress; the rest is the walk's
 }
@@ -52,7 +52,7 @@ const maxPasses = 5
 // Status counts. A round trip reads about a hundred keys.
 func (w *Walk) Status(ctx context.Context) (*Report, error) { return w.pass(ctx, counts) }
 
-// Rotate seals anew what is not sealed with the active key, and then walks again
+// Rotate seals again what is not sealed with the active key, and then walks again
 // until there is nothing more to do, at most five times: the report is what the
 // last walk has found. Two round trips for about a hundred keys.
 func (w *Walk) Rotate(ctx context.Context) (*Report, error) { return w.passes(ctx, rotates) }
@@ -100,7 +100,7 @@ type pass struct {
 type target struct {
 	entry *keywright.Entry
 	kind  keyspace.Kind
-	lined bool // a line that is not sealed stands before the value
+	lined bool // a line that is not sealed is before the value
 	parts []*Part
 }
 

@@ -183,7 +183,7 @@ func (w *world) equal(what string, got, want any) {
 	}
 }
 
-// TestRotation: what is counted, what is sealed anew, that nothing else changes,
+// TestRotation: what is counted, what is sealed again, that nothing else changes,
 // and when a key may go.
 func TestRotation(t *testing.T) {
 	t.Parallel()
@@ -200,7 +200,7 @@ func TestRotation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.equal("sealed anew", r.Resealed, texts-2)
+		w.equal("sealed again", r.Resealed, texts-2)
 		w.equal("counted at last", r.Total().Keys, map[string]int64{"new": texts - 2, "old": 2})
 		w.equal("entries of streams", r.Total().Fixed, 2)
 		w.equal("old key removable with entries under it", len(r.Unused()), 0)

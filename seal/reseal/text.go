@@ -20,7 +20,7 @@ const maxUnknown = 20
 type cell struct {
 	where  string // field of a hash, index of a list, id of a stream's entry
 	field  string // in the place it is sealed for
-	line   string // what stands before, and is not sealed
+	line   string // what is before it, and is not sealed
 	stored string
 	parts  []*Part
 }
@@ -38,14 +38,14 @@ func (p *pass) look(t *target, key string, c cell) (text string, parts []*Part) 
 		}
 		part.Texts++
 		raw := text[from:to]
-		anew, changed := p.renew(part, keywright.Place{Schema: t.entry.Schema, Key: key, Field: placeField(c.field, part.at.Member)}, c.where, sealed, raw)
+		again, changed := p.renew(part, keywright.Place{Schema: t.entry.Schema, Key: key, Field: placeField(c.field, part.at.Member)}, c.where, sealed, raw)
 		if !changed {
 			continue
 		}
 		if part.at.Member != "" {
-			anew = text[:from] + `"` + base64.StdEncoding.EncodeToString([]byte(anew)) + `"` + text[to:]
+			again = text[:from] + `"` + base64.StdEncoding.EncodeToString([]byte(again)) + `"` + text[to:]
 		}
-		text, parts = anew, append(parts, part)
+		text, parts = again, append(parts, part)
 	}
 	return text, parts
 }
@@ -57,8 +57,8 @@ func placeField(field, member string) string {
 	return field + "." + member
 }
 
-// renew counts one sealed text, and seals it anew if that is what is to be done.
-// raw is what stands there if it is not sealed.
+// renew counts one sealed text, and seals it again if that is what is to be done.
+// raw is what is there if it is not sealed.
 func (p *pass) renew(part *Part, at keywright.Place, where, sealed, raw string) (string, bool) {
 	id, ok := seal.KeyID(sealed)
 	if !ok {
@@ -80,8 +80,8 @@ func (p *pass) renew(part *Part, at keywright.Place, where, sealed, raw string) 
 		part.Fixed++
 	case id != p.active && p.do == rotates:
 		part.Keys[id]++ // as it was found
-		anew, err := p.Ring.Seal(at, plain)
-		return anew, err == nil
+		again, err := p.Ring.Seal(at, plain)
+		return again, err == nil
 	default:
 		part.Keys[id]++
 	}
@@ -107,8 +107,8 @@ func (p *pass) adopt(part *Part, at keywright.Place, where, stored, raw string) 
 		part.example(at.Key, where, NotSealed)
 		return "", false
 	}
-	anew, err := p.Ring.Seal(at, raw)
-	return anew, err == nil
+	again, err := p.Ring.Seal(at, raw)
+	return again, err == nil
 }
 
 // readable reports whether a reader of the declared type can read a plain text. What
@@ -145,7 +145,7 @@ var parsed = map[scalar.Kind]bool{
 func parses(t scalar.Type, text string) bool { return !parsed[t.Kind] || t.Is([]byte(text)) }
 
 // member finds a sealed member of a JSON object: its bytes, and where its JSON
-// stands. What is no text or no base64 is given as it stands: it is not sealed. Of two
+// is. What is no text or no base64 is given as it is: it is not sealed. Of two
 // with one name the last one counts, as when the object is read.
 func member(object, name string) (sealed string, from, to int, there bool) {
 	decode := json.NewDecoder(bytes.NewReader([]byte(object)))

@@ -1087,7 +1087,7 @@ func (k *Keyspace) ComputedGeneration() counter.Counter {
 	return counter.New(k.client, &entry_ComputedGeneration, name, err)
 }
 
-// Sweeper cleans up behind all entities until ctx ends: what has expired leaves its
+// Sweeper cleans up after all entities until ctx ends: what has expired leaves its
 // indexes and is announced. Any process may run one; they take turns.
 func (k *Keyspace) Sweeper(ctx context.Context, o entity.SweepOptions, failed func(error)) {
 	var all sync.WaitGroup

@@ -15,7 +15,7 @@ import typing as _t
 
 
 class KeyValueError(ValueError):
-    """A value that cannot stand in a key. It never holds the value."""
+    """A value that cannot be in a key. It never holds the value."""
 
     def __init__(self, key: str, placeholder: str, reason: str) -> None:
         super().__init__(f"the value for {{{placeholder}}} of {key} {reason}")
@@ -260,7 +260,7 @@ class _Place(Placeholder):
         self.no_braces = no_braces
 
     def refuse(self, data: bytes) -> str:
-        """Why a value cannot stand here; empty if it can."""
+        """Why a value cannot be here; empty if it can."""
         if self.no_braces and (b"{" in data or b"}" in data):
             return "holds a brace, which would move the key to another cluster slot"
         if any(end == len(data) for end in self.matcher.ends(data, 0)):
