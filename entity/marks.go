@@ -85,7 +85,7 @@ func Complete(indexes ...Place) []byte {
 	for i := range indexes {
 		m.set(indexes[i].tag(), complete)
 	}
-	return []byte(m.text())
+	return []byte(strings.Repeat("0", tokenSize) + linesOf(m.lines))
 }
 
 // of is the state of an index.

@@ -91,16 +91,27 @@ func CategoryOf(code string) Category {
 	return ""
 }
 
-// report adds a finding of the current rule. was is where the old thing stood.
+// report adds a finding of the current rule. was is where the old thing was.
 func (c *context) report(pos, was keyspace.Pos, entry, fix, format string, args ...any) {
 	if pos.File == "" {
 		pos = c.start()
 	}
 	f := finding.Finding{Order: c.current.order, Code: c.current.Code, Severity: c.current.Severity, Pos: pos, Entry: entry, Fix: fix, Message: fmt.Sprintf(format, args...)}
-	if was.File != "" {
+	c.out = append(c.out, f)
+	c.note(was)
+}
+
+// ordered is report of a change whose order of deployment is its own.
+func (c *context) ordered(order string, pos, was keyspace.Pos, entry, fix, format string, args ...any) {
+	c.report(pos, was, entry, fix, format, args...)
+	c.out[len(c.out)-1].Order = order
+}
+
+// note adds to the last finding where the old thing was.
+func (c *context) note(was keyspace.Pos) {
+	if f := &c.out[len(c.out)-1]; was.File != "" {
 		f.Message += fmt.Sprintf(" (before: %s:%d)", was.File, was.Line)
 	}
-	c.out = append(c.out, f)
 }
 
 // start is where to report what is gone.

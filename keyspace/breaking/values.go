@@ -231,19 +231,30 @@ func (c *context) required(name string, old, new []keyspace.Field) {
 	}
 }
 
+// The orders of deployment of indexes: `keywright entities index` does the rest.
+const (
+	indexAdded   = "deploy all processes with the index (its lists say that items may be missing), then `keywright entities index --apply` when no process of the older version writes any more, then the code that relies on its lists"
+	indexRemoved = "deploy all readers without its lists, then all writers without the index, then `keywright entities index --remove` with its name and `--apply`"
+	indexMoved   = "deploy all processes with the new keys (its lists say that items may be missing), then `keywright entities index --apply` when no process of the older version writes any more, then `--remove` with its name and `--apply` for the old keys"
+)
+
 func (c *context) indexChanged() {
 	for _, p := range c.pairs {
 		if p.new == nil || p.old.Construct != keyspace.Entity || p.new.Construct != keyspace.Entity {
 			continue
 		}
 		for _, ix := range p.new.Index {
-			if !slices.ContainsFunc(p.old.Index, func(o keyspace.Index) bool { return o.Name == ix.Name && o.Key.Kind == ix.Key.Kind }) {
-				c.report(ix.Pos, keyspace.Pos{}, p.new.Name, "keywright entities check --apply adds those that are there", "the index %s of %s holds only items that are written from now on", ix.Name, p.new.Name)
+			switch i := slices.IndexFunc(p.old.Index, func(o keyspace.Index) bool { return o.Name == ix.Name }); {
+			case ix.Field == "" && ix.Score == "expires": // the expiry times, which every entity has
+			case i < 0:
+				c.ordered(indexAdded, ix.Pos, keyspace.Pos{}, p.new.Name, "keywright entities index "+p.new.Name+" --apply adds those that are there", "the index %s of %s holds only items that are written from now on", ix.Name, p.new.Name)
+			case p.old.Index[i].Key.Pattern.String() != ix.Key.Pattern.String():
+				c.ordered(indexMoved, ix.Pos, p.old.Index[i].Pos, p.new.Name, "keywright entities index "+p.new.Name+" --apply, then --remove "+ix.Name+" --apply", "the index %s of %s begins empty under its new keys; those it had (%s) stay on the server", ix.Name, p.new.Name, p.old.Index[i].Key.Pattern)
 			}
 		}
 		for _, ix := range p.old.Index {
 			if !slices.ContainsFunc(p.new.Index, func(n keyspace.Index) bool { return n.Name == ix.Name }) {
-				c.report(p.new.Pos, ix.Pos, p.new.Name, "", "the index %s of %s is gone; its keys (%s) stay on the server", ix.Name, p.new.Name, ix.Key.Pattern)
+				c.ordered(indexRemoved, p.new.Pos, ix.Pos, p.new.Name, "keywright entities index "+p.new.Name+" --remove "+ix.Name+" --apply", "the index %s of %s is gone; its keys (%s) stay on the server", ix.Name, p.new.Name, ix.Key.Pattern)
 			}
 		}
 	}

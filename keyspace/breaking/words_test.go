@@ -270,3 +270,27 @@ func TestOrderOfDeployment(t *testing.T) {
 		}
 	}
 }
+
+// TestOrderOfIndexes: an index that is new, gone or at other keys has an order of its
+// own, which ends with the command that completes it.
+func TestOrderOfIndexes(t *testing.T) {
+	for _, c := range []struct{ name, old, new, order string }{
+		{"new", `index: {k: "mi:{k}"}`, `index: {k: "mi:{k}", at: mat}`, indexAdded},
+		{"gone", `index: {k: "mi:{k}", at: mat}`, `index: {k: "mi:{k}"}`, indexRemoved},
+		{"moved", `index: {k: "mi:{k}"}`, `index: {k: "mj:{k}"}`, indexMoved},
+		{"sorted by all", `index: {at: mat}`, `index: {at: "mat:{at}"}`, indexMoved},
+		{"the same", `index: {k: "mi:{k}"}`, `index: {k: "mi:{k}"}`, ""},
+	} {
+		was := strings.Replace(memo, `index: {k: "mi:{k}"}`, c.old, 1)
+		is := strings.Replace(memo, `index: {k: "mi:{k}"}`, c.new, 1)
+		order := ""
+		for _, f := range Run(load(t, file("keys:\n  "+was)), load(t, file("keys:\n  "+is))) {
+			if f.Code == "KW615" {
+				order = f.Order
+			}
+		}
+		if order != c.order {
+			t.Errorf("%s: %q", c.name, order)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -40,9 +41,6 @@ func (a *app) indexEntities(ctx context.Context, c *keywright.Client, entries []
 	if o.apply {
 		options.Remove = o.remove
 	}
-	if err := notDeclared(entries, o.remove); err != nil {
-		return err
-	}
 	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of string, s *itemStore) error {
 		r, err := s.Indexes(ctx, options)
 		report.Items += r.Items
@@ -55,6 +53,9 @@ func (a *app) indexEntities(ctx context.Context, c *keywright.Client, entries []
 	if err != nil {
 		return err
 	}
+	if name := report.unknown(o.remove); name != "" {
+		return usage("take it out of the declaration first, and deploy that; keywright entities index lists what is there", "the server has no index %s that is not declared", name)
+	}
 	if o.output == "json" {
 		err = a.json(report)
 	} else {
@@ -66,18 +67,15 @@ func (a *app) indexEntities(ctx context.Context, c *keywright.Client, entries []
 	return cmp.Or(report.verdict(o), report.gaps.verdict("entities"))
 }
 
-// notDeclared refuses to remove an index that is declared.
-func notDeclared(entries []*keyspace.Entry, names []string) error {
+// unknown is the first name of an index to be removed that is none, or only a declared
+// one.
+func (r *indexesReport) unknown(names []string) string {
 	for _, name := range names {
-		for _, e := range entries {
-			for _, ix := range e.Index {
-				if ix.Name == name {
-					return usage("take it out of the declaration first, and deploy that", "the index %s of %s is declared", name, e.Name)
-				}
-			}
+		if !slices.ContainsFunc(r.Indexes, func(ix indexReport) bool { return string(ix.Index) == name && !ix.Declared }) {
+			return name
 		}
 	}
-	return nil
+	return ""
 }
 
 // verdict is exit code 1 where something is left to do.

@@ -86,6 +86,9 @@ func field(decl *keyspace.Key, name, value []byte) string {
 	if decl.Field == nil && len(decl.Fields) > 0 {
 		return "no field " + string(name)
 	}
+	if decl.Role == "ledger" && len(name) == 0 { // what it says of the indexes
+		return check(decl.Item, value)
+	}
 	return check(decl.Field, name) + check(decl.Item, value)
 }
 
