@@ -46,7 +46,7 @@ func (s *Store[I, T]) takeOver(ctx context.Context, sweeper string, o SweepOptio
 	}
 	replies, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
 		Action: s.action("sweep", keywright.Idempotent, keys[1], nil), Script: s.scripts.apart.due, Keys: keys,
-		Args:   []string{s.graceMS(), sweeper, rand.Text(), strconv.FormatInt(o.lease().Milliseconds(), 10), strconv.Itoa(o.batch())},
+		Args:   []string{s.graceMS(), sweeper, rand.Text(), strconv.FormatInt(o.lease().Milliseconds(), 10), strconv.Itoa(min(o.batch(), mostTaken))},
 		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err != nil {
@@ -67,6 +67,9 @@ func (s *Store[I, T]) takeOver(ctx context.Context, sweeper string, o SweepOptio
 	}
 	return its, next, busy, s.step("taken over", "")
 }
+
+// mostTaken is how many items are taken over at once: one costs a script some 50 µs.
+const mostTaken = 32
 
 // mostSweepRounds is how often a sweeper acts on an item that others write; then he
 // leaves it for later.

@@ -15,14 +15,14 @@ import (
 
 // SweepOptions say how hard a sweep works. The zero value is sensible.
 type SweepOptions struct {
-	Batch int           // items per script, which holds up the server while it runs; 0: 200, at most 1,000
+	Batch int           // items per script, which holds up the server while it runs; 0: 200, at most 250; of an entity in several slots at most 32
 	Rate  int           // items per second, at most; 0: 20,000
 	Every time.Duration // how long a sweeper that finds nothing waits at most; 0: 1 s
 	Lease time.Duration // how long after a sweeper died another takes over; 0: 5 s
 	Swept func(Swept)   // told of every batch; it must not wait
 }
 
-func (o SweepOptions) batch() int { return min(cmp.Or(o.Batch, 200), 1000) }
+func (o SweepOptions) batch() int { return min(cmp.Or(o.Batch, 200), 250) }
 func (o SweepOptions) rate() int  { return cmp.Or(o.Rate, 20_000) }
 func (o SweepOptions) lease() time.Duration {
 	return max(cmp.Or(o.Lease, 5*time.Second), time.Millisecond)
