@@ -47,7 +47,7 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.expiries, "expiries", 100_000, "items that expire, to be swept")
 	flags.DurationVar(&o.limit, "limit", 3*time.Minute, "items that take longer to expire fail the run")
 	flags.StringVar(&o.server, "server", "redis-server", "server binary")
-	flags.StringVar(&o.only, "only", "", "these parts alone: writes,reads,leaks,sweeps")
+	flags.StringVar(&o.only, "only", "", "these parts alone: writes,reads,leaks,sweeps,cluster")
 	flags.StringVar(&o.race, "race", "", "of these this race alone: Create, Get, List of 10, …")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flags.StringVar(&o.profile, "cpuprofile", "", "let keywright work alone, and write a CPU profile into this file")
@@ -70,8 +70,8 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		return f.profile(ctx, stdout)
 	}
 	out := &report.Report{Title: fmt.Sprintf("Entities on %s: %d interleaved rounds of %v", o.server, o.rounds, o.slice),
-		Notes: []string{"a hash of six fields with a TTL, two sets, two sorted sets; keywright's items have a version, too", "ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}
+		Notes: []string{"a hash of six fields with a TTL, in four indexes (by hand two sets and two sorted sets); keywright's items have a version, too", "ratios are medians of the ratios within a round; server commands are INFO commandstats, those in scripts too"}}
 	err = out.Run(ctx, o.only, report.Part{Name: "writes", Run: f.writes}, report.Part{Name: "reads", Run: f.reads},
-		report.Part{Name: "leaks", Run: f.leaks}, report.Part{Name: "sweeps", Run: f.sweeps})
+		report.Part{Name: "leaks", Run: f.leaks}, report.Part{Name: "sweeps", Run: f.sweeps}, report.Part{Name: "cluster", Run: f.cluster})
 	return errors.Join(err, out.Print(stdout, o.asJSON))
 }

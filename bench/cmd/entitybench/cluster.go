@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bench/live"
+	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/bench/turns"
+	"github.com/keywright/keywright/entity"
+)
+
+// clusterCallers is how many goroutines write at once.
+const clusterCallers = 256
+
+// clusterSlice is the shortest turn: 256 writers need a while until all of them are at it.
+const clusterSlice = 500 * time.Millisecond
+
+// cluster races creations in a cluster whose slots the entity is spread over: of items
+// that never expire against those with a TTL. The first have a zset of open intents of
+// their own, which must not cost more than the zset of expiry times does.
+func (f *field) cluster(ctx context.Context) (tables []report.Table, goals []report.Goal, err error) {
+	nodes, err := live.StartCluster(ctx, f.o.server, 3)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		for _, s := range nodes {
+			s.Stop()
+		}
+	}()
+	c, err := keywright.Open(ctx, "redis+cluster://"+nodes[0].Addr, keywright.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer c.Close()
+	round := 0
+	ready := func(context.Context, int) (func(), error) {
+		round++ // items are made once
+		for _, s := range nodes {
+			if err := s.Do("FLUSHALL"); err != nil {
+				return nil, err
+			}
+		}
+		return func() {}, nil
+	}
+	mortal, forever := entity.New(c, spread("mortal", false), nil), entity.New(c, spread("forever", true), nil)
+	creating := func(s *entity.Store[string, item]) func(context.Context, int, int) error {
+		return func(ctx context.Context, g, n int) error {
+			t := itemOf(g, n, round)
+			_, err := s.Create(ctx, t.ID, t)
+			return err
+		}
+	}
+	all := []turns.Contestant{
+		{Name: "items that never expire", Do: creating(forever), Ready: ready},
+		{Name: "items with a TTL", Do: creating(mortal), Ready: ready},
+	}
+	rates, err := turns.Race(ctx, all, []int{clusterCallers}, f.o.rounds, max(f.o.slice, clusterSlice))
+	if err != nil {
+		return nil, nil, fmt.Errorf("creations in a cluster: %w", err)
+	}
+	goal := report.Goal{What: fmt.Sprintf("Create in a cluster @%d, never expire ÷ with a TTL", clusterCallers), Value: rates.Ratio(0, 1, clusterCallers), Bound: 0.7, AtLeast: true}
+	return []report.Table{rates.Table("Create in a cluster of three, over its slots, per second by goroutines", 1)}, []report.Goal{goal}, nil
+}
+
+// spread is the entity with its books in one slot and all else in others.
+func spread(name string, forever bool) *entity.Spec[string, item] {
+	s := spec(keys{name + ":"})
+	s.Expires, s.Ledger, s.Lease = "{"+name+"}:expiry", "{"+name+"}:ledger", "{"+name+"}:sweep"
+	if forever {
+		entry := *s.Entry
+		entry.TTL = keywright.TTL{Policy: keywright.Forever, Text: "none"}
+		s.Entry, s.Expires, s.Lease, s.IndexTTL = &entry, "", "", 0
+		s.Pending = "{" + name + "}:pending"
+	}
+	return s
+}
