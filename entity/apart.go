@@ -88,7 +88,7 @@ func (s *Store[I, T]) place() {
 	if err == nil && s.apart && s.spec.Expires+s.spec.Pending == "" {
 		err = errors.New("there is no key for open intents")
 	}
-	if err == nil && s.apart {
+	if err == nil {
 		err = errors.Join(s.reachable(s.spec.OnExpire, home, true), s.reachable(s.spec.OnCreate, items, together),
 			s.reachable(s.spec.OnUpdate, items, together), s.reachable(s.spec.OnDelete, items, together))
 	}
@@ -112,11 +112,30 @@ func (s *Store[I, T]) books(home uint16) error {
 func (s *Store[I, T]) reachable(events []Event, at uint16, one bool) error {
 	for i := range events {
 		e := &events[i]
-		if e.Mode != Publish && (!one || len(e.Name) > 0 || slot.Of([]byte(e.Channel)) != at) {
-			return fmt.Errorf("the channel %s is durable or sharded and lies in another cluster slot than what it tells of: an event cannot go there in the same step", e.Channel)
+		if e.Mode != Publish && (!one || !s.sameSlot(e, at)) {
+			return fmt.Errorf("the channel %s is durable or sharded and is in another cluster slot than what it tells of: an event cannot go there in the same step", e.Channel)
 		}
 	}
 	return nil
+}
+
+// sameSlot is whether a channel is always in a slot. One whose name depends on the item
+// has a tag before that, or the one that all keys of the store have.
+func (s *Store[I, T]) sameSlot(e *Event, at uint16) bool {
+	if len(e.Name) == 0 {
+		return slot.Of([]byte(e.Channel)) == at
+	}
+	lead := ""
+	for _, p := range e.Name {
+		if !p.Literal {
+			break
+		}
+		lead += p.Name
+	}
+	if _, tagged := slot.Tag([]byte(lead)); tagged {
+		return slot.Of([]byte(lead)) == at && !s.apart
+	}
+	return !s.apart && strings.Contains(lead, "{") && strings.HasPrefix(s.spec.Prefix, lead)
 }
 
 // step is where tests look in, and where they let a process die.

@@ -27,12 +27,16 @@ func versions(t *testing.T, run func(t *testing.T, old, new *Store[string, note]
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
+			s.WatchScripts()
 			spec := noteSpec("n")
 			older(spec)
 			run(t, New(open(t, s.URL()), spec, nil), New(open(t, s.URL()), noteSpec("n"), nil), func(_ string, words ...string) any { return s.Do(words...) })
 		})
 	}
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
+		for _, node := range c.Nodes {
+			node.WatchScripts()
+		}
 		new, old := spread(t, c.URL(), "n"), spread(t, c.URL(), "n", older)
 		new.windows = windows{act: 10 * time.Second, due: 20 * time.Second}
 		old.windows = new.windows
@@ -85,7 +89,7 @@ func stateIn(r IndexReport, name string) IndexState {
 // TestIncompleteSaysSo: lists of an index that lacks items say so, in every form, until
 // it was built; and again when a program has written that does not know it.
 func TestIncompleteSaysSo(t *testing.T) {
-	versions(t, func(t *testing.T, old, new *Store[string, note], _ func(string, ...string) any) {
+	versions(t, func(t *testing.T, old, new *Store[string, note], do func(string, ...string) any) {
 		ctx := t.Context()
 		for i := range 6 {
 			_, err := old.Create(ctx, fmt.Sprint(i), a("k", int64(1+i%3)))
@@ -146,6 +150,20 @@ func TestIncompleteSaysSo(t *testing.T) {
 		}
 		says("built again", false)
 		everywhere(t, new)
+		do(new.spec.Ledger, "HDEL", new.spec.Ledger, "")
+		lost := func(when string) {
+			t.Helper()
+			if p, err := new.List(ctx, Query[note]{Of: new.By("kind", "k")}); err != nil || !p.Incomplete {
+				t.Errorf("%s: %v %v", when, p.Incomplete, err)
+			}
+		}
+		lost("what was said is lost")
+		_, err = new.Update(ctx, "1", setPriority.Set(2))
+		must(t, err)
+		lost("what was said is lost, and an item is written")
+		_, err = new.Indexes(ctx, IndexOptions{Apply: true})
+		must(t, err)
+		says("built after that", false)
 		for i := range 6 {
 			_, err := []*Store[string, note]{old, new}[i%2].Delete(ctx, fmt.Sprint(i))
 			must(t, err)
@@ -311,5 +329,126 @@ func TestRemovedIndexSharesItsKeys(t *testing.T) {
 		must(t, err)
 		same(t, "by sort", is.listed(t, Query[note]{Of: is.By("sort", "k"), Whole: true}), []string{"1"})
 		sound(t, is)
+	})
+}
+
+// TestRemovedWhileWritten: an item that is written while an index is removed keeps what
+// its writer has said, and is looked at again; a key of another type is left alone.
+func TestRemovedWhileWritten(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, new *Store[string, note]) {
+		ctx, spec := t.Context(), noteSpec("n")
+		older(spec)
+		old := New(open(t, s.URL()), spec, nil)
+		for _, id := range []string{"1", "2"} {
+			_, err := new.Create(ctx, id, a("k", 1))
+			must(t, err)
+		}
+		b := &indexing[string, note]{store: old, options: IndexOptions{Remove: newIndexes}}
+		must(t, b.begin(ctx))
+		b.again()
+		var page []registration
+		for some, err := range old.ledger(ctx) {
+			must(t, err)
+			page = append(page, some...)
+		}
+		_, err := new.Update(ctx, "1", setKind.Set("other"))
+		must(t, err)
+		s.Do("DEL", "n:idx:updated")
+		s.Do("SET", "n:idx:updated", "in the way")
+		must(t, b.removeSome(ctx, page))
+		if b.left != 1 {
+			t.Errorf("%d items are left, not 1", b.left)
+		}
+		s.Do("DEL", "n:idx:updated")
+		_, err = old.Indexes(ctx, IndexOptions{Remove: newIndexes})
+		must(t, err)
+		sound(t, old)
+		same(t, "kind other", old.listed(t, Query[note]{Of: old.By("kind", "other")}), []string{"1"})
+		same(t, "keys", keysOf(s, "n:idx:priority"), nil)
+	})
+}
+
+// TestIncompleteAfterPut: whole items that a program writes which does not know an index
+// are gaps in it.
+func TestIncompleteAfterPut(t *testing.T) {
+	versions(t, func(t *testing.T, old, new *Store[string, note], _ func(string, ...string) any) {
+		ctx := t.Context()
+		for round, write := range []func() error{
+			func() error { _, err := old.Put(ctx, "1", a("k", 1)); return err },
+			func() error { _, err := old.Create(ctx, "2", a("k", 1)); return err },
+		} {
+			_, err := new.Put(ctx, "0", a("k", 2))
+			must(t, err)
+			_, err = new.Indexes(ctx, IndexOptions{Apply: true})
+			must(t, err)
+			if _, incomplete := lists(t, new, 1); incomplete {
+				t.Errorf("%d: not complete before", round)
+			}
+			old.token.Store(strings.Repeat(" ", tokenSize)) // a process that begins
+			if must(t, write()); true {
+				if _, incomplete := lists(t, new, 1); !incomplete {
+					t.Errorf("%d: complete after", round)
+				}
+			}
+		}
+	})
+}
+
+// TestPutTypes: a write of a whole item that a key of another type, or a channel that is
+// forbidden, stops changes nothing, not for a moment.
+func TestPutTypes(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		ctx := t.Context()
+		spec := noteSpec("n")
+		spec.OnCreate = []Event{{Mode: Publish, Channel: "n:made"}}
+		_, err := notes.Create(ctx, "1", a("k", 5))
+		must(t, err)
+		w := s.RecordScripts()
+		wrote := func() (out []string) {
+			for _, call := range w.Calls() {
+				for _, command := range call.Commands {
+					if name := strings.ToUpper(command[0]); slices.Contains([]string{"HSET", "ZADD", "ZREM", "HDEL", "UNLINK", "PEXPIRE"}, name) {
+						out = append(out, name)
+					}
+				}
+			}
+			return out
+		}
+		before := len(wrote())
+		for _, key := range []string{"n:idx:kind:new", "n:idx:priority:7", "n:idx:due"} {
+			s.Do("SET", key, "in the way")
+			v := a("new", 7)
+			due := time.UnixMilli(1)
+			v.Due = &due
+			for _, id := range []string{"1", "2"} {
+				if _, err := notes.Put(ctx, id, v); err == nil {
+					t.Errorf("%s is no obstacle", key)
+				}
+			}
+			s.Do("DEL", key)
+		}
+		limited := New(open(t, forbidden(s, "resetchannels")), spec, nil)
+		if _, err := limited.Create(ctx, "3", a("k", 5)); err == nil {
+			t.Error("a channel that is forbidden is no obstacle")
+		}
+		if n := len(wrote()) - before; n > 0 {
+			t.Errorf("%d commands that write were sent by writes that were refused", n)
+		}
+		sound(t, notes)
+	})
+}
+
+// TestManyAtOnceLeaveNoGap: nor does one script that makes many items.
+func TestManyAtOnceLeaveNoGap(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, new *Store[string, note]) {
+		_, err := new.Create(t.Context(), "0", a("k", 1))
+		must(t, err)
+		spec := noteSpec("n")
+		older(spec)
+		old := New(open(t, s.URL()), spec, nil)
+		same(t, "answers", atOnceIn(t, s, old, made{"1", a("k", 1)}, made{"2", a("k", 1)}), []string{"indexes", "indexes"})
+		if n := s.Do("HLEN", "n:ledger").(int64); n != 2 {
+			t.Errorf("%d in the ledger", n)
+		}
 	})
 }

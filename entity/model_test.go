@@ -391,7 +391,7 @@ func (w *world) prolong(id string, there bool) {
 func (w *world) expire(id string) {
 	w.touched[id] = true
 	if m, there := w.live[id]; there {
-		w.server.Do("EVAL", "redis.call('PEXPIREAT', KEYS[1], 1) redis.call('ZADD', KEYS[2], 1, ARGV[1])", "2", w.notes.key(id), w.notes.spec.Expires, id)
+		w.server.Do("EVAL", "redis.call('PTTL', KEYS[1]) redis.call('ZCARD', KEYS[2]) redis.call('PEXPIREAT', KEYS[1], 1) redis.call('ZADD', KEYS[2], 1, ARGV[1])", "2", w.notes.key(id), w.notes.spec.Expires, id)
 		w.dead[id] = m
 		delete(w.live, id)
 	}
@@ -464,6 +464,7 @@ var worlds atomic.Int64
 // those of a plain model.
 func TestModel(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+		s.WatchScripts()
 		c := open(t, s.URL())
 		rapid.Check(t, func(r *rapid.T) {
 			w := newWorld(r, rapidDice{r}, s, c, fmt.Sprint("w", worlds.Add(1)), rapid.Bool().Draw(r, "tells"))

@@ -54,25 +54,30 @@ var mutants = map[string]mutant{
 	"an update shortens":                      {"AnUpdateNeverShortensALife", []string{"    if call('PTTL', hash) >= tonumber(ttl) then ttl = '' end\n", ""}},
 	"an update of one that slides leaves it":  {"AnUpdateNeverShortensALife", []string{"if call('PTTL', hash) >= tonumber(ttl) then", "if true then"}},
 	// put.lua
-	"put: a record is not compared (I2)":         {"Life", []string{"if had ~= (expected == '' and record or expected) then return", "if false then return"}},
-	"put: a create overwrites":                   {"Life", []string{"if call('HLEN', hash) > 0 then return {'present'", "if false then return {'present'"}},
-	"put: a version is not compared":             {"Life", []string{"if condition ~= 'present' and condition ~= version then", "if false then"}},
-	"put: an expiry time is not written down":    {"Life", []string{"    call('ZADD', expires, ending(ttl), id)\n", ""}},
-	"put: an item gets no TTL (K1)":              {"Life", []string{"\n  if ttl ~= '' and ttl ~= '0' then call('PEXPIRE', hash, ttl) end\n", "\n"}},
-	"put: the old entry stays (I2)":              {"Life", []string{"  for i = 1, drops do\n    local key", "  for i = 1, 0 do\n    local key"}},
-	"put: a new index has no TTL (K1)":           {"Life", []string{"renew each.\n  due = ", "renew each.\n  due = false and "}},
-	"put: what failed stays (K1)":                {"RefusedCreate", []string{"  if not ok and new then undo(k, a, drops) end\n", ""}},
-	"put: an index of another type stops a move": {"OldIndexIsInTheWay", []string{"if is == 'zset' then redis", "if true then redis"}},
-	"put: the end of one that lives for ever":    {"MayLiveForEver", []string{"    call('ZREM', expires, id) -- of one that had expired\n", ""}},
-	"put: many overwrite what is there":          {"AtOnce", []string{"    if call('EXISTS', unpack(hashes)) > 0 then return false end\n", ""}},
-	"put: many forget what has expired":          {"AtOnce", []string{"      if had[i] then return false end\n", ""}},
-	"put: many, and one of them twice":           {"AtOnce", []string{" < calls then error('an id twice') end", " then end"}},
-	"put: many, and the indexes get no TTL":      {"AtOnce", []string{"(due or call('EXISTS', unpack(keys)) < n)", "false"}},
-	"put: many, and no expiry time":              {"AtOnce", []string{"      call('ZADD', expires, unpack(times))\n", ""}},
-	"put: many, and an item gets no TTL":         {"AtOnce", []string{"\n      if ttl ~= '' and ttl ~= '0' then call('PEXPIRE', hash, ttl) end\n", "\n"}},
-	"put: many, and what failed stays":           {"AtOnce", []string{"  if began then\n", "  if false then\n"}},
-	"put: many are undone that others have made": {"AtOnce", []string{"  if began then\n", "  if true then\n"}},
-	"the end of one that lives for ever":         {"MayLiveForEver", []string{"    call('ZREM', expires, id) -- of one that had expired\n", ""}},
+	"put: a record is not compared (I2)":                 {"Life", []string{"if had ~= (expected == '' and record or expected) then return", "if false then return"}},
+	"put: a create overwrites":                           {"Life", []string{"if call('HLEN', hash) > 0 then return {'present'", "if false then return {'present'"}},
+	"put: a version is not compared":                     {"Life", []string{"if condition ~= 'present' and condition ~= version then", "if false then"}},
+	"put: an expiry time is not written down":            {"Life", []string{"    call('ZADD', expires, ending(ttl), id)\n", ""}},
+	"put: an item gets no TTL (K1)":                      {"Life", []string{"\n  if ttl ~= '' and ttl ~= '0' then call('PEXPIRE', hash, ttl) end\n", "\n"}},
+	"put: the old entry stays (I2)":                      {"Life", []string{"  for i = 1, drops do\n    local key", "  for i = 1, 0 do\n    local key"}},
+	"put: a new index has no TTL (K1)":                   {"Life", []string{"renew each.\n  due = ", "renew each.\n  due = false and "}},
+	"put: what failed stays (K1)":                        {"RefusedCreate", []string{"  if not ok and new then undo(k, a, drops) end\n", ""}},
+	"put: an index of another type stops a move":         {"OldIndexIsInTheWay", []string{"if is == 'zset' then redis", "if true then redis"}},
+	"put: the end of one that lives for ever":            {"MayLiveForEver", []string{"    call('ZREM', expires, id) -- of one that had expired\n", ""}},
+	"put: many overwrite what is there":                  {"AtOnce", []string{"    if call('EXISTS', unpack(hashes)) > 0 then return false end\n", ""}},
+	"put: many forget what has expired":                  {"AtOnce", []string{"      if had[i] then return false end\n", ""}},
+	"put: many, and one of them twice":                   {"AtOnce", []string{" < calls then error('an id twice') end", " then end"}},
+	"put: many, and the indexes get no TTL":              {"AtOnce", []string{"(due or call('EXISTS', unpack(keys)) < n)", "false"}},
+	"put: many, and no expiry time":                      {"AtOnce", []string{"      call('ZADD', expires, unpack(times))\n", ""}},
+	"put: many, and an item gets no TTL":                 {"AtOnce", []string{"\n      if ttl ~= '' and ttl ~= '0' then call('PEXPIRE', hash, ttl) end\n", "\n"}},
+	"put: versions are numbers":                          {"LargeVersions", []string{"and after(version) or micros", "and string.format('%.0f', version + 1) or micros"}},
+	"put: who does not know an index leaves it complete": {"IncompleteAfterPut", []string{"  if other then return {'indexes', other, now} end\n  -- One", "  -- One"}},
+	"put: many leave it complete":                        {"ManyAtOnceLeaveNoGap", []string{"    if other then return false end\n", ""}},
+	"put: a key of another type is seen late":            {"PutTypes", []string{"if is ~= want and is ~= 'none' then", "if false then"}},
+	"put: a channel that may not be used":                {"PutTypes", []string{"if redis.acl_check_cmd and not redis.acl_check_cmd", "if false and not redis.acl_check_cmd"}},
+	"put: many, and what failed stays":                   {"AtOnce", []string{"  if began then\n", "  if false then\n"}},
+	"put: many are undone that others have made":         {"AtOnce", []string{"  if began then\n", "  if true then\n"}},
+	"the end of one that lives for ever":                 {"MayLiveForEver", []string{"    call('ZREM', expires, id) -- of one that had expired\n", ""}},
 	// sweep.lua
 	"a sweep does not look at the time again":     {"SweepOnce", []string{"scores[i] and tonumber(scores[i]) <= ms", "true"}},
 	"a sweep does not compare the record":         {"SweepOnce", []string{"if due and (records[i] or '') == ARGV[2 * i + 1] then", "if due then"}},
@@ -120,6 +125,19 @@ var mutants = map[string]mutant{
 	"a range has no end":                {"Model", []string{"    if outside(s) then", "    if false then"}},
 	"a count has the dead":              {"NeverGivenWhenExpired", []string{"if not KEYS[3] or n == 0 then return", "if true then return"}},
 	"a count takes open bounds closed":  {"OpenBounds", []string{"(s > low or s == low and not above)", "s >= low"}},
+	// marks.lua, mark.lua, unindex.lua
+	"who does not know an index leaves it complete":  {"IncompleteSaysSo", []string{"  return said\nend\n\n-- begin", "  return nil, false, true\nend\n\n-- begin"}},
+	"an update leaves where it does not know":        {"IncompleteSaysSo", []string{"if expected == '*' and had ~= '' and not known then", "if false then"}},
+	"an entity without items is complete of nothing": {"IncompleteSaysSo", []string{"    return nil, true, true\n", "    return nil, false, true\n"}},
+	"what is said of indexes stays for ever":         {"Life", []string{"if redis.call('HLEN', ledger) == 1 then", "if false then"}},
+	"a ledger without marks is complete":             {"IncompleteSaysSo", []string{"if redis.call('EXISTS', ledger) == 1 then return '' end", ""}},
+	"marks overwrite each other":                     {"BuildersDoNotEndEachOther", []string{"if said ~= ARGV[1] or", "if false or"}},
+	"a removal overwrites what was written":          {"RemovedWhileWritten", []string{"if call('HGET', KEYS[1], id) == ARGV[at + 1] then", "if true then"}},
+	"a removal meets a key of another type":          {"RemovedWhileWritten", []string{"if call('TYPE', key).ok == 'zset' then writes", "if true then writes"}},
+	// versions.lua
+	"versions are numbers":                {"LargeVersions", []string{"    return head .. string.format('%09d', tail + 1)", "    return string.format('%.0f', version + 1)"}},
+	"a version that is none is seen late": {"LargeVersions", []string{"if not string.find(version, '^%d+$') or #version > 19 or", "if"}},
+	"there is a version after the last":   {"LargeVersions", []string{" or #version == 19 and version >= '9223372036854775807'", ""}},
 	// repair.lua
 	"a check judges what has changed":    {"CheckWhileWriting", []string{"if (text and '=' .. text or '') ~= ARGV[at + 1] then return {'changed'} end", ""}},
 	"a check judges what is gone":        {"CheckWhileWriting", []string{"if (left ~= -2) ~= there then return {'changed'} end", ""}},
@@ -186,7 +204,7 @@ func TestMutations(t *testing.T) {
 				text := all
 				switch {
 				case strings.HasPrefix(name, "put: "):
-					text = putText + sendText
+					text = putText + sendText + marksText + versionsText
 				case strings.HasPrefix(name, "clear: "):
 					text = clearText
 				}

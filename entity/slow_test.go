@@ -187,4 +187,3 @@ func TestNoScriptIsSlowUnderIntents(t *testing.T) {
 		}
 	})
 }
-

@@ -35,10 +35,14 @@ func (c *context) emitSlots() {
 		return
 	}
 	for _, e := range c.of(keyspace.Entity) {
+		apart := elsewhere(e) >= 0
 		for action, name := range e.Emits {
-			ch := c.Channel(name)
-			if ch != nil && (ch.Durable != nil || ch.Sharded) && !e.Keys[0].Pattern.SameSlot(ch.Pattern) {
-				c.report(e.At["emits."+action], e.Name, "", "%s announces on %s in the same step, but %s and %s are not always in one slot", e.Name, name, e.Keys[0].Pattern, ch.Pattern)
+			ch, key := c.Channel(name), e.Keys[0]
+			if i := slices.IndexFunc(e.Keys, func(k *keyspace.Key) bool { return k.Role == "ledger" }); apart && action == "expire" && i >= 0 {
+				key = e.Keys[i] // an item that has expired is announced where the ledger is
+			}
+			if ch != nil && (ch.Durable != nil || ch.Sharded) && (!key.Pattern.SameSlot(ch.Pattern) || apart && len(ch.Pattern.Placeholders()) > 0) {
+				c.report(e.At["emits."+action], e.Name, "", "%s announces on %s in the same step, but %s and %s are not always in one slot", e.Name, name, key.Pattern, ch.Pattern)
 			}
 		}
 	}

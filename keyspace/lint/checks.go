@@ -349,11 +349,16 @@ func (c *context) apart() {
 		return
 	}
 	for _, e := range c.of(keyspace.Entity) {
-		i := slices.IndexFunc(e.Keys, func(k *keyspace.Key) bool { return !e.Keys[0].Pattern.SameSlot(k.Pattern) })
-		if i >= 0 {
+		if i := elsewhere(e); i >= 0 {
 			c.report(e.Pos, e.Name, "", "a write of %s takes several steps: %s and %s are not always in one slot", e.Name, e.Keys[0].Pattern, e.Keys[i].Pattern)
 		}
 	}
+}
+
+// elsewhere is the first key of an entity that is not always in the slot of its items,
+// -1 if it is in one slot.
+func elsewhere(e *keyspace.Entry) int {
+	return slices.IndexFunc(e.Keys, func(k *keyspace.Key) bool { return !e.Keys[0].Pattern.SameSlot(k.Pattern) })
 }
 
 func (c *context) scriptSlots(e *keyspace.Entry) {

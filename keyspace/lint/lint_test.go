@@ -61,8 +61,9 @@ var cases = map[string]struct{ bad, good []string }{
 	"KW348": {bad: []string{pressureCase("none", `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`), pressureCase("none", `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`)}, good: []string{pressureCase("any", `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`)}},
 	"KW330": {bad: []string{
 		emitting("cluster: true", "create", "{channel: c, durable: {age: 1d}}"), emitting("cluster: true", "create", "{channel: c, sharded: true}"),
+		emitting("cluster: true", "create", "{channel: \"c:{#{id}}\", durable: {age: 1d}}"),
 	}, good: []string{
-		emitting("cluster: true", "create", "{channel: c}"), emitting("cluster: true", "create", "{channel: \"c:{#{id}}\", durable: {age: 1d}}"), emitting("", "create", "{channel: c, durable: {age: 1d}}"),
+		emitting("cluster: true", "create", "{channel: c}"), emitting("", "create", "{channel: c, durable: {age: 1d}}"),
 	}},
 	"KW331": {bad: []string{
 		emitting("", "create", "{channel: c, message: {x: int}}"), emitting("", "expire", "{channel: c, message: {n: int}}"), emitting("", "delete", "{channel: \"c:{x}\"}"), emitting("", "create", "{channel: c, message: {o: int}}"), emitting("", "update", "{channel: \"c:{o}\"}"), emitting("", "expire", "{channel: c, message: {w: text}}"), emitting("", "update", "{channel: c, message: {s: text}}"), emitting("", "update", "{channel: c, message: {s: text encrypted}}"), emitting("", "update", "{channel: \"c:{k}\", durable: {age: 1d}}"),

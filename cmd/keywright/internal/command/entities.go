@@ -363,6 +363,15 @@ func holds(p *pattern.Pattern, name string) bool {
 
 // storeOf is the store of an entity, with the placeholders that its keys share.
 func storeOf(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, d division, values map[string]string) (*itemStore, error) {
+	spec, err := specOf(ks, e, d, values)
+	if spec == nil {
+		return nil, err
+	}
+	return entity.New(c, spec, err), nil
+}
+
+// specOf is an entity as far as its keys, its indexes and the end of its items.
+func specOf(ks *keyspace.Keyspace, e *keyspace.Entry, d division, values map[string]string) (*entity.Spec[string, aged], error) {
 	main := e.Keys[0].Pattern
 	spec := &entity.Spec[string, aged]{Entry: declared(e), Fields: &value.Fields[aged]{}, IndexTTL: e.Keys[len(e.Keys)-1].TTL.Max}
 	spec.Prefix, spec.Suffix = around(main, d.own, values)
@@ -413,7 +422,7 @@ func storeOf(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, d di
 			return texts
 		}
 	}
-	return entity.New(c, spec, err), nil
+	return spec, err
 }
 
 func ledgerTTL(e *keyspace.Entry) time.Duration {
