@@ -12,8 +12,7 @@ import (
 )
 
 // An entity whose keys are not always in one slot of a cluster cannot be written
-// in one step. Whoever changes an item then does so under an intent, which the
-// ledger keeps for him:
+// in one step. An item is then changed under an intent, which the ledger keeps:
 //
 //  1. ledger: the intent is opened. It names every index key that the id may be put
 //     into or taken out of under it: where the item is by the ledger, and where it
@@ -21,26 +20,26 @@ import (
 //  2. item: the hash is written, with its TTL and its events, if its condition holds.
 //  3. indexes: into each key that the intent names the id is put, if the item says
 //     so, else it is taken out of it. What an intent does not name is not touched.
-//  4. ledger: the intent is closed, if nobody else has closed one of this id since
-//     its owner has read the ledger (the stamp). Else it takes on where the ledger
-//     says that the item is now, and its owner reads the item and begins with 3.
+//  4. ledger: the intent is closed, if no other of this id was closed since its owner
+//     has read the ledger (the stamp). Else it takes on where the ledger says that the
+//     item is now, and its owner reads the item and begins with 3.
 //
 // Steps 2 and 3 refuse an owner whose intent is older than windows.act by the
 // server's clock; a sweeper takes over an intent that is older than windows.due by
 // the ledger's, and does 3 and 4 under it. As long as two clocks of a cluster differ
-// by less than due - act, nobody acts under an intent that another has closed. Who
-// does not know whether a command of his was executed may not close his intent: it
-// may still be on its way. He leaves it to the sweeper.
+// by less than due - act, no process acts under an intent that another has closed. An
+// owner that does not know whether one of its commands was executed may not close its
+// intent, as the command may still be on its way: it leaves it to the sweeper.
 //
-// Why nothing is left behind when all intents are closed. Take the last change of
+// Why nothing is left over when all intents are closed. Take the last change of
 // whether an item is in an index, and the last command that has put the id there or
 // taken it out. If that acted on the item as it was before the change, its owner has
-// read the stamp, then the item, then acted, then closed, with the change behind his
-// reading. Who made the change had an intent, too, closed later than the change. If
+// read the stamp, then the item, then acted, then closed, and the change came after its
+// reading. The change was made under an intent, too, closed later than the change. If
 // that was before the owner closed, the stamp was another one, and the owner has read
-// and acted again: it was not his last command. If it was after, then he who made the
-// change found another stamp, took on the index key that the owner had recorded, and
-// acted on it behind the owner. Expiry is a change that nobody makes: the ledger
+// and acted again: it was not its last command. If it was after, then the one that made
+// the change found another stamp, took on the index key that the owner had recorded, and
+// acted on it after the owner. Expiry is a change that no process makes: the ledger
 // knows when it is, at the earliest, and the sweeper looks.
 //
 // So the stamp does what reading the item a second time would do, and an entity
@@ -66,7 +65,7 @@ func fixed(prefix, suffix string) (uint16, bool) {
 	return 0, false
 }
 
-// place finds out whether the entity lies in several slots, and refuses what
+// place finds out whether the entity is in several slots, and refuses what
 // cannot be done then.
 func (s *Store[I, T]) place() {
 	s.windows = usual
@@ -97,11 +96,11 @@ func (s *Store[I, T]) place() {
 	}
 }
 
-// books: what is written with the ledger lies where it lies.
+// books: what is written with the ledger is in its slot.
 func (s *Store[I, T]) books(home uint16) error {
 	for _, key := range []string{s.spec.Expires, s.spec.Pending, s.spec.Lease} {
 		if key != "" && slot.Of([]byte(key)) != home {
-			return fmt.Errorf("%s and %s lie in different cluster slots", key, s.spec.Ledger)
+			return fmt.Errorf("%s and %s are in different cluster slots", key, s.spec.Ledger)
 		}
 	}
 	return nil

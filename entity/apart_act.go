@@ -53,7 +53,7 @@ func (s *Store[I, T]) act(ctx context.Context, its []*intent) error {
 }
 
 // batches groups what is to be done by index key. What an intent does not name it
-// does not touch: whoever has put the item there has an intent of his own.
+// does not touch: the process that has put the item there has an intent of its own.
 func (s *Store[I, T]) batches(its []*intent) (all []*batch) {
 	byKey := map[string]*batch{}
 	for _, it := range its {
@@ -80,11 +80,11 @@ func (s *Store[I, T]) batches(its []*intent) (all []*batch) {
 	return all
 }
 
-// mostRounds is how often an owner acts until he leaves it to the sweeper: so many
+// mostRounds is how often an owner acts until it leaves it to the sweeper: so many
 // others write the same item at the same time.
 const mostRounds = 16
 
-// mostFailures is how often he tries what fails for a passing reason.
+// mostFailures is how often an owner tries what fails for a passing reason.
 const mostFailures = 6
 
 // ending says how an intent is closed whose item is gone, and what is announced then.
@@ -113,8 +113,8 @@ func (s *Store[I, T]) settle(ctx context.Context, it *intent, ended ending) erro
 	return nil
 }
 
-// refresh reads the item, behind a stamp that is known: nobody may act on what was
-// read before it.
+// refresh reads the item, after a stamp that is known: no owner may act on what
+// was read before it.
 func (s *Store[I, T]) refresh(ctx context.Context, it *intent, renew bool) error {
 	if renew {
 		if err := s.open(ctx, it, it.members); err != nil {

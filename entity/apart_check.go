@@ -15,10 +15,10 @@ import (
 // mostLooks is how often a check looks at an item that changes while it looks.
 const mostLooks = 50
 
-// compareApart is compare where the keys lie in several slots, which is no one step:
+// compareApart is compare where the keys are in several slots, which is no one step:
 // the ledger, the item, its entries, and the ledger again. What looks wrong is wrong
-// only if nobody has an intent and nobody has closed one between. With an open intent
-// it counts as Expired: whoever has it, or a sweep, puts it right.
+// only if no intent is open and none was closed between. With an open intent
+// it counts as Expired: its owner, or a sweep, puts it right.
 func (c *check[I, T]) compareApart(ctx context.Context, id string) (again bool, err error) {
 	for range mostLooks {
 		l := &inspection[I, T]{store: c.store, id: id, suspects: c.suspects[id]}

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- apart_close: ends intents, each if nobody has changed the entry since its owner has read it, then read the item, then acted.
--- Else the intent takes on where the item was put meanwhile, and its owner reads and acts anew.
+-- apart_close: ends intents, each if the entry was not changed since its owner has read it, then read the item, then acted.
+-- Else the intent takes on where the item was put meanwhile, and its owner reads and acts again.
 --
 -- KEYS[1] the zset of when ids are due, KEYS[2] the ledger, then streams
 -- ARGV[1] ms after which an intent may be taken over, ARGV[2] TTL of the index keys in ms ('0' none), ARGV[3] how many; then for each

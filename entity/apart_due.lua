@@ -2,7 +2,7 @@
 -- apart_due: takes or renews the lease of the sweep, and opens intents for items that are past their expiry, and for those whose intents are due: it takes these over.
 --
 -- KEYS[1] the zset of when ids are due, KEYS[2] the ledger, KEYS[3] the lease of the sweep (absent if items never expire)
--- ARGV[1] ms after which an intent may be taken over, ARGV[2] who asks, ARGV[3] the token of the intents, ARGV[4] lease in ms, ARGV[5] items, at most
+-- ARGV[1] ms after which an intent may be taken over, ARGV[2] the sweeper that asks, ARGV[3] the token of the intents, ARGV[4] lease in ms, ARGV[5] items, at most
 -- Returns {{'' or ms until the lease of another ends, ms until an item is due ('' none)}, {id, token, ms, stamp, state, record, ends, segments}, …}
 -- Round trips: 1
 local grace, lease = tonumber(ARGV[1]), true

@@ -1,4 +1,4 @@
--- apart_entry: reads and writes what the ledger says of an id, where an entity lies in several slots. A part of other scripts.
+-- apart_entry: reads and writes what the ledger says of an id, where an entity is in several slots. A part of other scripts.
 -- They have KEYS[1] the zset of when ids are due: of expiry times and open intents, KEYS[2] the ledger, and `grace` in ms.
 -- An entry is '=' and segments `name=length:text`. Those named after an index are where the item is; the others:
 --   '#' a stamp, another one after every change; '@' ms when the item ends, at the earliest ('' never);

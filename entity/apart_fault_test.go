@@ -46,7 +46,7 @@ func churn(ctx context.Context, r *rand.Rand, notes *Store[string, note], ids in
 }
 
 // crowd runs writers until done, and gives how many calls went through.
-func crowd(t *testing.T, stores []*Store[string, note], writers, ids int, done func()) int64 {
+func crowd(t *testing.T, stores []*Store[string, note], writers, ids int, done func(more func())) int64 {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
@@ -62,17 +62,33 @@ func crowd(t *testing.T, stores []*Store[string, note], writers, ids int, done f
 		})
 	}
 	group.Go(func() { stores[0].Sweeper(ctx, SweepOptions{Every: 20 * time.Millisecond}, nil) })
-	done()
+	done(func() {
+		enough := through.Load() + 20
+		eventually(t, "calls go through", func() bool { return through.Load() >= enough })
+	})
 	cancel()
 	group.Wait()
 	return through.Load()
 }
 
+// later waits until the clock of the ledger is so much later.
+func later(t *testing.T, notes *Store[string, note], d time.Duration) {
+	t.Helper()
+	began := int64(0)
+	eventually(t, "time passes", func() bool {
+		e, err := notes.bookOf(t.Context(), "none")
+		if err == nil && began == 0 {
+			began = e.now
+		}
+		return err == nil && e.now > began+d.Milliseconds()
+	})
+}
+
 // atRest: after every intent is due, one sweep leaves nothing behind.
 func atRest(t *testing.T, notes *Store[string, note]) {
 	t.Helper()
-	<-time.After(notes.windows.due + 5*time.Millisecond)
-	notes.windows.act = usual.act // nobody else is at work: it may take its time
+	later(t, notes, notes.windows.due)
+	notes.windows.act = usual.act // no other is at work: it may take its time
 	eventually(t, "the sweep is free", func() bool {
 		done, err := notes.Sweep(t.Context(), SweepOptions{})
 		return err == nil && done.Busy == 0
@@ -99,9 +115,9 @@ func TestApartCrowd(t *testing.T) {
 		for _, s := range stores {
 			s.windows = quick
 		}
-		n := crowd(t, stores, 8, 4, func() {
+		n := crowd(t, stores, 8, 4, func(more func()) {
 			c.MoveSlots(0, 1, moved)
-			<-time.After(300 * time.Millisecond)
+			more()
 		})
 		if n == 0 {
 			t.Error("no call went through")
@@ -117,12 +133,12 @@ func TestApartFailover(t *testing.T) {
 	c := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 1)
 	stores := []*Store[string, note]{spread(t, c.URL(), "n")}
 	stores[0].windows = quick
-	n := crowd(t, stores, 4, 6, func() {
+	n := crowd(t, stores, 4, 6, func(more func()) {
 		for replica := 3; replica < 5; replica++ {
-			<-time.After(100 * time.Millisecond)
+			more()
 			c.Failover(replica)
 		}
-		<-time.After(300 * time.Millisecond)
+		more()
 	})
 	eventually(t, "the ledger can be read", func() bool { _, err := stores[0].Stats(t.Context()); return err == nil })
 	atRest(t, stores[0])
@@ -145,7 +161,7 @@ func TestApartProcess(t *testing.T) {
 		at(notes, "written", func() error {
 			fmt.Println("stops")
 			err := syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-			<-time.After(100 * time.Millisecond) // this thread may go on for a moment
+			later(t, notes, quick.due) // this thread may go on for a moment
 			return err
 		})
 		at(notes, "indexed", func() error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })
@@ -233,7 +249,6 @@ func apartKills(t *testing.T, c *keywrighttest.Cluster) {
 	for k := range kills {
 		victim := k % len(all)
 		all[victim].heard(5 + r.IntN(60))
-		<-time.After(time.Duration(r.IntN(3000)) * time.Microsecond)
 		all[victim].kill()
 		if k+len(all) < kills {
 			start(victim, 10+k)

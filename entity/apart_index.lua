@@ -1,4 +1,4 @@
--- apart_index: puts ids into an index key and takes others out, if the intents of who asks are not old.
+-- apart_index: puts ids into an index key and takes others out, if the intents of the caller are not old.
 --
 -- KEYS[1] the index
 -- ARGV[1] ms by this server's clock until when, ARGV[2] TTL of the index keys in ms ('0' none), then for each 'in' or 'out', id, score

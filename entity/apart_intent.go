@@ -20,7 +20,7 @@ const (
 	mending  = "r"
 )
 
-// intent is what somebody is about to do with an item, and what he knows of it.
+// intent is what a process is about to do with an item, and what it knows of it.
 type intent struct {
 	id, token, kind string
 	opened          int64     // ms by the clock of the ledger
@@ -32,7 +32,7 @@ type intent struct {
 	members      string // where the id may be put or taken out of
 
 	item state
-	// unsure is whether a command was sent and nobody knows if it was executed: it
+	// unsure is whether a command was sent and it is not known if it was executed: it
 	// may be still. Then the intent stays open until it is due.
 	unsure bool
 }
@@ -48,7 +48,7 @@ type state struct {
 
 func newIntent(id, kind string) *intent { return &intent{id: id, kind: kind, token: rand.Text()} }
 
-// bookKeys are the keys of what lies with the ledger.
+// bookKeys are the keys that are in the slot of the ledger.
 func (s *Store[I, T]) bookKeys() []string {
 	return []string{cmp.Or(s.spec.Expires, s.spec.Pending), s.spec.Ledger}
 }

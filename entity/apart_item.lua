@@ -3,10 +3,10 @@
 -- KEYS[1] the item's hash, then the streams that its arguments name by number
 -- ARGV[1] id, ARGV[2] ms by this server's clock until when, ARGV[3] 'w' or 'd'
 -- ARGV[4] condition: 'absent', 'present', 'any', the version that the item must have, or '@field=text' that it must have
--- ARGV[5] '1' if the ledger knows of an item: if it is gone it has to be settled before one is made anew
+-- ARGV[5] '1' if the ledger knows of an item: if it is gone it has to be settled before one is made again
 -- ARGV[6] TTL in ms ('' leaves it, '0' none, '+' before it: only if less is left)
 -- ARGV[7] '1' if the first field is when it was created, ARGV[8] the name of the next one if it is the version ('' none),
--- ARGV[9] '1' if the one behind is when it was updated, ARGV[10] the divisor of ms for the times
+-- ARGV[9] '1' if the next one is when it was updated, ARGV[10] the divisor of ms for the times
 -- ARGV[11] texts of fields, ARGV[12] fields to remove, ARGV[13] fields to read, then these, then events as `write` has them
 -- Returns {code, version, ms, ms until it ends (-1 never), text, …}: 'ok', 'new', 'late', 'dead', 'absent', 'present', 'version'
 -- Round trips: 1
@@ -42,7 +42,7 @@ local events = reads + ARGV[13]
 
 ready(hash, id, 0, events, #ARGV, there and 'old' or 'new', ARGV[3] == 'd' and 0 or first, removed - 1)
 if ARGV[3] == 'd' then
-  call('HDEL', hash, '') -- there is no such field: behind what frees memory a full server takes the event, too
+  call('HDEL', hash, '') -- there is no such field: after what frees memory a full server takes the event, too
   emit(hash, id, 0, events, #ARGV, 'old')
   call('UNLINK', hash)
   return {'ok', version, now, '-2'}

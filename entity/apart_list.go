@@ -28,7 +28,7 @@ type listing[I, T any] struct {
 	gone   int
 }
 
-// listApart is list where the keys lie in several slots: the index gives ids, the
+// listApart is list where the keys are in several slots: the index gives ids, the
 // other indexes say which of them they have, and the items of those are read. An id
 // whose item is gone, or says that it is not in these indexes, is passed over, and
 // the page filled up. 2 round trips, 3 with other indexes, more where ids are passed
@@ -47,7 +47,7 @@ func (s *Store[I, T]) listApart(ctx context.Context, q *Query[T], fields []strin
 	return out, nil
 }
 
-// mostMarked is how often a page is read anew, as what the ledger says of indexes has
+// mostMarked is how often a page is read again, as what the ledger says of indexes has
 // changed since it was read last: what is complete by now need not have been complete
 // when the page was read.
 const mostMarked = 4

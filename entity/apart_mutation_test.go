@@ -69,7 +69,7 @@ func dies() error { return errDied }
 func (s *scene) rest(p *Store[string, note], stopped ...*Store[string, note]) error {
 	own := p.windows
 	if s.real {
-		<-time.After(quick.due + 5*time.Millisecond)
+		later(s.t, p, quick.due)
 	} else {
 		raw := p.client.Raw()
 		ids, err := raw.Do(s.t.Context(), raw.B().Zrange().Key(p.spec.Expires).Min("0").Max("-1").Build()).AsStrSlice()
@@ -200,7 +200,7 @@ var scenes = map[string]func(s *scene) []string{
 		_ = s.try("sweep", err)
 		return s.wrong(b, 1)
 	},
-	"an item is made anew before it is swept": func(s *scene) []string {
+	"an item is made again before it is swept": func(s *scene) []string {
 		a_, b := s.process(), s.process()
 		s.expire(b, "1")
 		_, err := a_.Create(s.t.Context(), "1", a("y", 1))
@@ -248,7 +248,7 @@ func (s *scene) expire(p *Store[string, note], id string) {
 	_, err := p.Create(s.t.Context(), id, a("x", 1), keywright.ExpiresIn(20*time.Millisecond))
 	_ = s.try("create", err)
 	eventually(s.t, "it expires", func() bool { there, err := p.Exists(s.t.Context(), id); return err == nil && !there })
-	<-time.After(2 * time.Millisecond) // the clocks of two servers in one millisecond
+	later(s.t, p, 2*time.Millisecond) // the clocks of two servers differ in one millisecond
 }
 
 func apartScenes(t *testing.T, c *keywrighttest.Cluster) {
@@ -276,7 +276,7 @@ func apartMutations(t *testing.T, c *keywrighttest.Cluster) {
 		"if ARGV[a + 4] ~= 'abort' and e.stamp ~= ARGV[a + 3] then":                 {"if false then", "another moves the item before the indexes"},
 		"intent.m = union(intent.m, e.record)":                                      {"", "another makes the item when the intent is open"},
 		"members = union(members, over.m)":                                          {"", "a writer dies behind the indexes, and the item by hand"},
-		"if not there and ARGV[5] == '1' then":                                      {"if false then", "an item is made anew before it is swept"},
+		"if not there and ARGV[5] == '1' then":                                      {"if false then", "an item is made again before it is swept"},
 		"if not mine then return {'lost'} end":                                      {"if not mine then announce(a + 7, a + ARGV[a] - 1) return {'lost'} end", "a sweeper dies, another announces"},
 		"not (deleting and early)":                                                  {"true", "an item is deleted by one who dies"},
 		"elseif longer and ARGV[4] == '' then\n  code = 'shorter'":                  {"elseif longer and ARGV[4] == '' then", "an item is shortened by one who dies"},

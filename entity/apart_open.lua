@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- apart_open: notes an intent, before anything is done: who dies behind this step is cleaned up behind. A second time it renews it.
+-- apart_open: notes an intent, before anything is done: of a process that dies after this step the rest is cleaned up. A second time it renews it.
 -- It goes through on a full server, so that what frees memory can begin; an item that takes memory is refused in the next step.
 --
 -- KEYS[1] the zset of when ids are due, KEYS[2] the ledger

@@ -48,7 +48,7 @@ func newApartScripts(edit func(string) string) apartScripts {
 	}
 }
 
-// include puts in what several scripts share. How an item announces itself stands
+// include puts in what several scripts share. How an item announces itself is
 // in `write`.
 func include(text string) string {
 	_, emit, _ := strings.Cut(writeText, "-- texts gives pieces")

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// sweepApart is sweepAll where the keys lie in several slots: it looks at what is
+// sweepApart is sweepAll where the keys are in several slots: it looks at what is
 // due, by its expiry or by an intent whose owner is gone, and puts the indexes right.
 // 4 round trips per batch.
 func (s *Store[I, T]) sweepApart(ctx context.Context, sweeper string, o SweepOptions) (all swept, err error) {
@@ -35,7 +35,7 @@ func (s *Store[I, T]) sweepApart(ctx context.Context, sweeper string, o SweepOpt
 }
 
 // takeOver takes the lease, and opens intents for what is due. They have the token of
-// the sweeper, who acts under each only once: a batch that failed is due again later.
+// the sweeper, which acts under each only once: a batch that failed is due again later.
 func (s *Store[I, T]) takeOver(ctx context.Context, sweeper string, o SweepOptions) (its []*intent, next, busy time.Duration, err error) {
 	if s.err != nil {
 		return nil, 0, 0, s.err
@@ -71,7 +71,7 @@ func (s *Store[I, T]) takeOver(ctx context.Context, sweeper string, o SweepOptio
 // mostTaken is how many items are taken over at once: one costs a script some 50 µs.
 const mostTaken = 32
 
-// mostSweepRounds is how often a sweeper acts on an item that others write; then he
+// mostSweepRounds is how often a sweeper acts on an item that others write; then it
 // leaves it for later.
 const mostSweepRounds = 4
 

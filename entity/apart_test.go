@@ -170,7 +170,7 @@ func apartNever(t *testing.T, c *keywrighttest.Cluster) {
 	}
 	_, err := b.Create(t.Context(), "whole", a("x", 1))
 	must(t, err)
-	<-time.After(quick.due + 5*time.Millisecond)
+	later(t, b, quick.due)
 	if done, err := b.Sweep(t.Context(), SweepOptions{Batch: 2}); err != nil || done.Lives != 2 || done.Gone != 1 {
 		t.Errorf("%+v %v", done, err)
 	}

@@ -1,4 +1,4 @@
--- apart_touch: reads an item and changes its TTL. It makes it shorter under an intent only: who sweeps would come too late else.
+-- apart_touch: reads an item and changes its TTL. It makes it shorter under an intent only: else the sweeper would come too late.
 --
 -- KEYS[1] the item's hash
 -- ARGV[1] TTL in ms, ARGV[2] 'any', 'less' or 'more' (only if it lives longer or shorter) or '@field=text' (less, and only if it has that), ARGV[3] ms that it may live longer and be left so

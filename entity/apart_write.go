@@ -12,9 +12,9 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// writeApart is write where the keys lie in several slots: 4 round trips; 3 where
-// the condition does not hold; 3 more behind an item that has expired and is not yet
-// swept, and for everybody who writes the same item at the same time.
+// writeApart is write where the keys are in several slots: 4 round trips; 3 where
+// the condition does not hold; 3 more after an item that has expired and is not yet
+// swept, and for each process that writes the same item at the same time.
 func (s *Store[I, T]) writeApart(ctx context.Context, a *keywright.Action, c *call) (outcome, error) {
 	if a.Err != nil {
 		_, err := keywright.NewOp(keywright.Spec[int]{Action: *a}).Do(ctx)
@@ -83,8 +83,8 @@ func (s *Store[I, T]) swept(it *intent) (found string, events []string) {
 	return gone, s.expired(it.id, "="+it.record)
 }
 
-// ended is an item that is gone behind a write: deleted by it, or it has expired, or
-// somebody else has deleted it.
+// ended is an item that is gone after a write: deleted by it, or it has expired, or
+// another process has deleted it.
 func (s *Store[I, T]) ended(c *call) ending {
 	began, known := time.Now(), "="
 	return func(it *intent) (string, []string) {
@@ -167,7 +167,7 @@ func (s *Store[I, T]) encodeItem(c *call, it *intent, names []string) (keys, arg
 	return appendEvents(keys, args, c.now)
 }
 
-// touchApart is touch where the keys lie in several slots: 1 round trip, 4 where the
+// touchApart is touch where the keys are in several slots: 1 round trip, 4 where the
 // item would live longer. The time in the zset then stays too early, and the sweeper
 // finds that the item is there; too late is what it must not be, so that what makes
 // it shorter goes under an intent.

@@ -93,7 +93,7 @@ func (s *Store[I, T]) encode(c *call) (keys, args []string) {
 	return keys, args
 }
 
-// eventHead is how many texts stand before the parts of an event.
+// eventHead is how many texts are before the parts of an event.
 const eventHead = 8
 
 // size is how many texts an event has.

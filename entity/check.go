@@ -16,7 +16,7 @@ import (
 
 // Problem is something wrong with the entries of one item.
 type Problem struct {
-	ID   string // as it stands in its key
+	ID   string // as it is in its key
 	What string // "missing", "stale", "score", "ttl", "ledger" or "expiry"
 	Key  string // the index, "" for the ledger and the expiry times
 }
@@ -62,7 +62,7 @@ func (s *Store[I, T]) Check(ctx context.Context, o CheckOptions) (Checked, error
 	return c.checked, err
 }
 
-// check is one check at work: first everything is seen, then whoever looks wrong
+// check is one check at work: first everything is seen, then what looks wrong
 // is looked at again, in one step.
 type check[I, T any] struct {
 	store    *Store[I, T]
@@ -143,7 +143,7 @@ func (c *check[I, T]) items(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// members notes who is in an index.
+// members notes which ids are in an index.
 func (c *check[I, T]) members(ctx context.Context, ix *Index[T], key string) error {
 	raw := c.store.client.Raw()
 	a := c.store.action("check", keywright.Reads, key, nil)
@@ -321,7 +321,7 @@ func (s *Store[I, T]) should(texts map[string]text, there bool) (entries []shoul
 }
 
 // legal is whether a key is one of the index as it is declared: a value that
-// somebody has written by hand may be no part of one.
+// was written by hand may be no part of one.
 func (ix *Index[T]) legal(key string) bool { return ix.Legal == nil || ix.Legal(key) }
 
 // missingTTL is the TTL in ms of an item that has none, "" where it may live for

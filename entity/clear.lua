@@ -1,7 +1,7 @@
 -- clear: the sweep of items that are all as the caller believes, and are not announced; else it changes nothing, and `sweep` looks at each.
 --
 -- KEYS[1] the expiry zset, KEYS[2] the ledger, then the items' hashes, then index keys
--- ARGV[1] items, ARGV[2] the score of the last of them: they are all that have at most this one, and it lies in the past; then their ids
+-- ARGV[1] items, ARGV[2] the score of the last of them: they are all that have at most this one, and it is in the past; then their ids
 -- then the number of index keys; for each how many ids, and the ids
 -- Returns {ids that have gone}, {-1} if nothing was changed
 -- Round trips: 1

@@ -39,11 +39,11 @@ var clearings = []struct {
 		_, err := n.Sweep(t.Context(), SweepOptions{})
 		must(t, err)
 	}, false, 0},
-	{"one made anew", func(t *testing.T, _ *keywrighttest.Server, n *Store[string, note]) {
+	{"one made again", func(t *testing.T, _ *keywrighttest.Server, n *Store[string, note]) {
 		_, err := n.Create(t.Context(), "1", a("else", 6))
 		must(t, err)
 	}, false, 1},
-	{"one made anew, expired again", func(t *testing.T, s *keywrighttest.Server, n *Store[string, note]) { ended(t, s, n, "else", "1") }, false, 1},
+	{"one made again, expired again", func(t *testing.T, s *keywrighttest.Server, n *Store[string, note]) { ended(t, s, n, "else", "1") }, false, 1},
 	{"one there by hand", func(_ *testing.T, s *keywrighttest.Server, n *Store[string, note]) {
 		s.Do("HSET", n.key("1"), "kind", "k")
 	}, false, 1},

@@ -1,6 +1,6 @@
 -- count: how many living items are in an index.
 --
--- KEYS[1] the index, KEYS[2] the ledger, KEYS[3] the expiry zset (absent if items never expire); the index alone where they lie in several slots
+-- KEYS[1] the index, KEYS[2] the ledger, KEYS[3] the expiry zset (absent if items never expire); the index alone where they are in several slots
 -- ARGV[1] lowest, ARGV[2] highest score, ARGV[3] how many expired ids to look at, at most
 -- Returns {count, '1' if it is exact as far as the index is complete, what the ledger says of indexes as a whole ('-' nothing, '' there is no item)}
 -- Round trips: 1

@@ -100,7 +100,7 @@ func TestOldProgramSweeps(t *testing.T) {
 	})
 }
 
-// TestNewIndexBesideAnOldProgramApart: the same where the keys lie in several slots.
+// TestNewIndexBesideAnOldProgramApart: the same where the keys are in several slots.
 func TestNewIndexBesideAnOldProgramApart(t *testing.T) {
 	clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
 		new, old := spread(t, c.URL(), "n"), spread(t, c.URL(), "n", older)

@@ -1,7 +1,7 @@
 -- due: takes or renews the lease of the sweep, and says whether items are past their expiry.
 --
 -- KEYS[1] the expiry zset, KEYS[2] the lease of the sweep
--- ARGV[1] who asks, ARGV[2] lease in ms
+-- ARGV[1] the sweeper that asks, ARGV[2] lease in ms
 -- Returns {'' or ms until the lease of another ends, ms until an item is due ('' none), server time in ms}
 -- Round trips: 1
 local call = redis.call
@@ -13,7 +13,7 @@ local first, wait = call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2], ''
 if holder then
   call('PEXPIRE', KEYS[2], ARGV[2])
 else
-  call('UNLINK', KEYS[2]) -- a full server takes SET only behind what needs no memory
+  call('UNLINK', KEYS[2]) -- a full server takes SET only after what needs no memory
   call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 end
 local t = call('TIME')

@@ -42,7 +42,7 @@ type Spec[I, T any] struct {
 	Expires string // the zset of expiry times; "" if items never expire
 	Ledger  string // the hash of what is where
 	Pending string // the zset of open intents, where items never expire (in a cluster only)
-	Lease   string // who sweeps
+	Lease   string // the process that sweeps
 
 	IndexTTL time.Duration // of all these keys, renewed with every write; 0: none
 
@@ -115,7 +115,7 @@ type Store[I, T any] struct {
 	stamped  map[string]bool
 	keeps    string // IndexTTL in ms
 	database string // a member of envelopes
-	apart    bool   // its keys lie in several slots of a cluster
+	apart    bool   // its keys are in several slots of a cluster
 	renewed  *memo
 	seen     foresight
 	tags     []string     // of the indexes, as records have them
@@ -160,7 +160,7 @@ type Item[I, T any] struct {
 	Version int64 // 0 if the declaration has no version
 
 	texts  []text // as they were read, by column
-	record string // what the ledger said behind the write that gave it
+	record string // what the ledger said after the write that gave it
 }
 
 // text is a field as it is stored, if it is there.
@@ -204,7 +204,7 @@ func (f OptionalField[T, F]) Unset() Change[T] { return Change[T]{field: f.Name,
 // ErrExists is an item that is there already.
 var ErrExists = fmt.Errorf("the item is there already")
 
-// ErrVersion is an item that somebody has changed since it was read.
+// ErrVersion is an item that was changed since it was read.
 var ErrVersion = fmt.Errorf("the item has another version")
 
 // Conflict is a condition that does not hold; nothing was changed. It is
@@ -224,7 +224,7 @@ func (c *Conflict) Error() string {
 // Unwrap gives ErrExists or ErrVersion.
 func (c *Conflict) Unwrap() error { return c.Err }
 
-// id is the id of a key: what stands between prefix and suffix.
+// id is the id of a key: what is between prefix and suffix.
 func (s *Store[I, T]) id(key string) string {
 	return key[len(s.spec.Prefix) : len(key)-len(s.spec.Suffix)]
 }
@@ -268,7 +268,7 @@ func (s *Store[I, T]) invalid(op string, err error) error {
 // keyOf is the key of an index for a value.
 func (ix *Index[T]) keyOf(text string) string { return ix.Prefix + text + ix.Suffix }
 
-// text is the value that a key of an index stands for.
+// text is the value of a key of an index.
 func (ix *Index[T]) text(key string) string { return key[len(ix.Prefix) : len(key)-len(ix.Suffix)] }
 
 func (s *Store[I, T]) index(name string) (*Index[T], error) {

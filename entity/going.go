@@ -10,7 +10,7 @@ import (
 )
 
 // Going are the items that may go when memory is short, in the order of an index
-// with a zset per value: a target of package pressure. Ids are as they stand in
+// with a zset per value: a target of package pressure. Ids are as they are in
 // the index. All of it works on a server that is at its maxmemory.
 type Going[I, T any] struct {
 	store *Store[I, T]

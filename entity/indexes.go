@@ -169,7 +169,7 @@ func (b *indexing[I, T]) removes(tag string) bool {
 	return ok && !slices.Contains(b.store.tags, tag) && slices.Contains(b.options.Remove, p.Index)
 }
 
-// again begins a pass: it counts what there is anew, and what was done on.
+// again begins a pass: it counts again what there is, and goes on counting what was done.
 func (b *indexing[I, T]) again() {
 	done := map[string]int{}
 	for tag, i := range b.rows {
@@ -364,7 +364,7 @@ func (s *Store[I, T]) indexOf(key string) *Index[T] {
 	return nil
 }
 
-// takeOut takes ids out of keys that lie in other slots than the ledger.
+// takeOut takes ids out of keys that are in other slots than the ledger.
 func (b *indexing[I, T]) takeOut(ctx context.Context, gone map[string][]string) error {
 	ops := make([]keywright.Op[int64], 0, len(gone))
 	for key, ids := range gone {

@@ -21,7 +21,7 @@ type Of[T any] struct {
 	err   error
 }
 
-// By is an index by its name; value is what its key stands for, "" for an index
+// By is an index by its name; value is that of its key, "" for an index
 // over all items.
 func (s *Store[I, T]) By(name, value string) Of[T] {
 	ix, err := s.index(name)
@@ -133,7 +133,7 @@ type listed struct {
 	next       string
 	gone       int
 	incomplete bool
-	said       string // of indexes, where the keys lie in several slots
+	said       string // of indexes, where the keys are in several slots
 }
 
 // refuse is the error of a page that may lack items, to a query that wants all.
@@ -341,7 +341,7 @@ func (s *Store[I, T]) Each(ctx context.Context, q Query[T]) iter.Seq2[Item[I, T]
 // Count is how many living items are in an index, those with scores between from
 // and to ("" for no bound). It is exact unless more than 1,000 items have expired
 // and are not yet swept, when it is too high, or the index is not complete. 1 round trip; O(log n), and 1 per
-// item that has expired. Where the keys lie in several slots it is never exact
+// item that has expired. Where the keys are in several slots it is never exact
 // (docs/entities-cluster.md).
 func (s *Store[I, T]) Count(ctx context.Context, of Of[T], from, to string) (n int64, exact bool, err error) {
 	err = of.err

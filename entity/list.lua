@@ -35,7 +35,7 @@ local function beyond(bound)
   return '(' .. bound
 end
 
--- outside is whether a score lies behind the end of the range.
+-- outside is whether a score is beyond the end of the range.
 local function outside(s)
   local bound = rev and ARGV[2] or ARGV[3]
   if bound == '-inf' or bound == '+inf' then return false end

@@ -11,7 +11,7 @@ import (
 )
 
 // Errors are what went wrong with some of many items, by their place in the
-// arguments. The others were done: each item stands for itself.
+// arguments. The others were done: each item is written for itself.
 type Errors map[int]error
 
 func (e Errors) Error() string {

@@ -33,7 +33,7 @@ type marks struct {
 
 type mark struct {
 	state   byte
-	builder string // who builds it
+	builder string // the call that builds it
 	tag     string
 }
 

@@ -1,9 +1,9 @@
 -- marks: what the ledger says of indexes as a whole. A part of other scripts.
--- It stands at the id that no item has, '': 16 characters that are others after every change, and per index a line:
+-- It is at the id that no item has, '': 16 characters that are others after every change, and per index a line:
 --   '+' (all items are in it), '-' (some may be missing) or '~' and the 8 characters of a builder (it builds it, and nothing was missed since), and its tag, as records have it.
 
--- disagreement is what stands there, if a writer has not agreed to it: it has agreed to those 16 characters, or knows the lines, in which all is complete.
--- begins is whether nothing stands there yet, as there is no item; known is whether the writer knows all lines, and all is complete.
+-- disagreement is what is said there, if a writer has not agreed to it: it has agreed to those 16 characters, or knows the lines, in which all is complete.
+-- begins is whether nothing is said there yet, as there is no item; known is whether the writer knows all lines, and all is complete.
 local function disagreement(ledger, agreed)
   local said = redis.call('HGET', ledger, '')
   if not said then

@@ -6,7 +6,7 @@ import (
 )
 
 // memo remembers which indexes this process has renewed lately. It forgets all
-// when it has grown large: renewing too often harms nobody.
+// when it has grown large: renewing too often does no harm.
 type memo struct {
 	every time.Duration
 	mu    sync.Mutex

@@ -19,7 +19,7 @@ var putText string
 // the same for all of them in its text.
 type putter struct {
 	script  *keywright.Shared
-	columns []int    // those that stand in ARGV
+	columns []int    // those that are in ARGV
 	args    int      // that every call has
 	always  []string // keys that every call writes to
 	events  []*Event
@@ -27,7 +27,7 @@ type putter struct {
 	database string // a member of envelopes
 }
 
-// putHead is how many arguments stand before the events and fields.
+// putHead is how many arguments are before the events and fields.
 const putHead = 5
 
 // putting is whether there is this faster way at all: a test does without.

@@ -1,5 +1,5 @@
 -- put: writes whole items, each with all its index entries, or refuses and changes nothing: what `write` does, in the form that the most frequent writes have.
--- Its text is made for one entity: names, kinds of indexes and TTLs stand in it, since each argument costs a server as much as half a command.
+-- Its text is made for one entity: names, kinds of indexes and TTLs are in it, since each argument costs a server as much as half a command.
 -- Each call is one item; an error in one does not touch the others.
 --
 -- KEYS[1] the expiry zset (any key again if items never expire), KEYS[2] the ledger; then for each call

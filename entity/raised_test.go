@@ -58,7 +58,7 @@ func TestRaisedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestRaisedMeanwhileApart: also where the keys lie in several slots.
+// TestRaisedMeanwhileApart: also where the keys are in several slots.
 func TestRaisedMeanwhileApart(t *testing.T) {
 	t.Parallel()
 	cluster := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)

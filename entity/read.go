@@ -177,7 +177,7 @@ const (
 	touchMore = "more" // only to a longer one
 )
 
-// Touch begins the TTL of an item anew: the declared one, or what
+// Touch begins the TTL of an item again: the declared one, or what
 // keywright.ExpiresIn asks for. A missing item is keywright.ErrNotFound. 1 round
 // trip, 2 where the declaration has a rule for it, now and then one more: an index
 // must outlive its items.
@@ -240,7 +240,7 @@ func (s *Store[I, T]) touchTTL(ctx context.Context, a *keywright.Action, options
 		return s.ruled(ctx, a)
 	}
 	if err == nil && ms == 0 {
-		err = errors.New("there is no TTL to begin anew: ask for one")
+		err = errors.New("there is no TTL to begin again: ask for one")
 	}
 	return strconv.FormatInt(ms, 10), err
 }

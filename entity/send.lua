@@ -1,4 +1,4 @@
--- send: sends one event to a channel, or to the key of that number; its mode stands at argument `at`, longest stream, age of its oldest entry and envelope ('e' and what more is in it, or 'p') from `at` + 2.
+-- send: sends one event to a channel, or to the key of that number; its mode is argument `at`, longest stream, age of its oldest entry and envelope ('e' and what more is in it, or 'p') from `at` + 2.
 -- A part of other scripts, which have `now` and `ms`, and say by `keys` before which key the numbers begin.
 local types = {} -- of keys that were looked at
 

@@ -14,7 +14,7 @@ type Stats struct {
 	Items   int64         // in the ledger: the living, and those that wait to be swept
 	Expired int64         // that wait to be swept
 	Late    time.Duration // for how long the first of them has
-	Sweeper string        // who holds the lease of the sweep, "" for nobody
+	Sweeper string        // the one that holds the lease of the sweep, "" for none
 }
 
 // Stats looks at the entity. 3 round trips; O(log n).

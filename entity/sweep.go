@@ -36,7 +36,7 @@ type Swept struct {
 	Busy  time.Duration
 }
 
-// Sweep cleans up behind all items that have expired by now, and announces them.
+// Sweep cleans up after all items that have expired by now, and announces them.
 // It ends when nothing is due, or when another process is sweeping (Busy says for
 // how long at least). 4 round trips per batch.
 func (s *Store[I, T]) Sweep(ctx context.Context, o SweepOptions) (Swept, error) {
@@ -99,7 +99,7 @@ func (s *Store[I, T]) sweepAll(ctx context.Context, sweeper string, o SweepOptio
 			idle = 0
 		} else if idle++; err != nil || idle == 3 {
 			return all, err
-		} // else others were faster, or a reply was lost: what is left is looked at anew
+		} // else others were faster, or a reply was lost: what is left is looked at again
 		pause(ctx, time.Duration(len(due.items))*time.Second/time.Duration(o.rate())-time.Since(began))
 	}
 	return all, ctx.Err()
@@ -157,7 +157,7 @@ func (s *Store[I, T]) lot(ctx context.Context, now string, most int) (d lot, err
 
 // records adds what the ledger says of items, and whether one of them was there
 // still before it was asked: that one can have moved since. One that was gone by
-// then can only have been made anew, with another expiry time.
+// then can only have been made again, with another expiry time.
 func (s *Store[I, T]) records(ctx context.Context, ids []string, d *lot) (there bool, err error) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {

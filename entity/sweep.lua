@@ -1,10 +1,10 @@
--- sweep: takes items that have expired out of their indexes, and announces it: each once, whoever sweeps.
+-- sweep: takes items that have expired out of their indexes, and announces it: each once, also if several sweep.
 -- An item that lives after all, or is elsewhere than the caller knows, is left alone.
 --
 -- KEYS[1] the expiry zset, KEYS[2] the ledger, then the items' hashes, then index keys and streams
 -- ARGV[1] items; then for each its id and its record
 -- then the number of index keys; for each how many items, and their numbers
--- then the events as `write` has them, each behind the number of its item
+-- then the events as `write` has them, each after the number of its item
 -- Returns {ids that have gone, ids that live after all}, or the error of an event that could not be sent: its item stays due
 -- Round trips: 1
 local call, fmt = redis.call, string.format
@@ -32,14 +32,14 @@ for i = 1, n do
       gone[i] = true
       dead[#dead + 1] = i
     else
-      -- Somebody has prolonged the hash by hand: the zset learns when it ends.
+      -- The hash was prolonged by hand: the zset learns when it ends.
       lives = lives + 1
       prolonged[#prolonged + 1] = left == -1 and '+inf' or fmt('%.0f', ms + left)
       prolonged[#prolonged + 1] = ids[i]
     end
   end
 end
--- First what frees memory: behind it a full server takes the rest.
+-- First what frees memory: after it a full server takes the rest.
 if #dead > 0 then call('UNLINK', hashes[dead[1]]) end
 if lives > 0 then call('ZADD', KEYS[1], 'XX', unpack(prolonged)) end
 if #dead == 0 then return {0, lives} end

@@ -20,14 +20,14 @@ func TestSweepOnce(t *testing.T) {
 		for name, meanwhile := range map[string]func(*Store[string, note]) error{
 			"nothing":           func(*Store[string, note]) error { return nil },
 			"swept by another":  func(n *Store[string, note]) error { _, err := n.Sweep(t.Context(), SweepOptions{}); return err },
-			"made anew":         func(n *Store[string, note]) error { _, err := n.Create(t.Context(), "1", a("k", 5)); return err },
-			"made anew as else": func(n *Store[string, note]) error { _, err := n.Create(t.Context(), "1", a("else", 6)); return err },
-			"made anew, gone by hand": func(n *Store[string, note]) error {
+			"made again":         func(n *Store[string, note]) error { _, err := n.Create(t.Context(), "1", a("k", 5)); return err },
+			"made again as else": func(n *Store[string, note]) error { _, err := n.Create(t.Context(), "1", a("else", 6)); return err },
+			"made again, gone by hand": func(n *Store[string, note]) error {
 				_, err := n.Create(t.Context(), "1", a("k", 5))
 				s.Do("DEL", n.key("1"))
 				return err
 			},
-			"made anew as else, expired": func(n *Store[string, note]) error {
+			"made again as else, expired": func(n *Store[string, note]) error {
 				_, err := n.Create(t.Context(), "1", a("else", 6))
 				expire(t, s, n, "1")
 				return err

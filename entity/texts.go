@@ -15,7 +15,7 @@ import (
 )
 
 // Texts is the items of a store as text by field, as they are stored: what is
-// declared encrypted is sealed in it. It is for who keeps copies of items elsewhere,
+// declared encrypted is sealed in it. It is for programs that keep copies of items elsewhere,
 // as package fallback does. Items are named by their key.
 type Texts[I, T any] struct{ s *Store[I, T] }
 
@@ -186,7 +186,7 @@ type TextWrite struct {
 	Version int64
 }
 
-// TTL is how long an item lives behind a write, by the declaration or as asked
+// TTL is how long an item lives after a write, by the declaration or as asked
 // (0: not). keep is whether it stays as it is; else 0 is for ever.
 func (x Texts[I, T]) TTL(key string, w TextWrite, asked time.Duration) (ttl time.Duration, keep bool, err error) {
 	var options []keywright.WriteOption

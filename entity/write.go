@@ -28,13 +28,13 @@ func (s *Store[I, T]) Put(ctx context.Context, id I, v T, options ...keywright.W
 }
 
 // Replace writes all fields of an item that is there: those that v lacks are gone
-// afterwards, and its TTL begins anew. A missing item is keywright.ErrNotFound.
+// afterwards, and its TTL begins again. A missing item is keywright.ErrNotFound.
 // 1 round trip, 2 when it was in other indexes.
 func (s *Store[I, T]) Replace(ctx context.Context, id I, v T, options ...keywright.WriteOption) (Item[I, T], error) {
 	return s.whole(ctx, "replace", id, v, present, options)
 }
 
-// Save writes an item back as it was read and changed, if nobody else has changed
+// Save writes an item back as it was read and changed, if no other write has changed
 // it: else it is a *Conflict that wraps ErrVersion, and nothing is written. The
 // declaration must have a version. 1 round trip.
 func (s *Store[I, T]) Save(ctx context.Context, item Item[I, T], options ...keywright.WriteOption) (Item[I, T], error) {
@@ -128,7 +128,7 @@ func (s *Store[I, T]) set(v *T, field, text string) {
 // Update changes some fields of an item and gives its new version. A missing one
 // is keywright.ErrNotFound. 1 round trip; one more when an indexed field changes,
 // since what it was must be known to take it out of there, and now and then one
-// when its TTL begins anew, as an index must outlive its items.
+// when its TTL begins again, as an index must outlive its items.
 func (s *Store[I, T]) Update(ctx context.Context, id I, changes ...Change[T]) (version int64, err error) {
 	return s.update(ctx, "update", id, present, changes, nil)
 }
@@ -149,7 +149,7 @@ func (s *Store[I, T]) UpdateIf(ctx context.Context, id I, version int64, changes
 }
 
 // Modify reads an item, lets f change it and writes it back, again and again
-// until nobody was in between. An error of f ends it. The declaration must have a
+// until no other write was in between. An error of f ends it. The declaration must have a
 // version. 2 round trips per attempt.
 func (s *Store[I, T]) Modify(ctx context.Context, id I, f func(*T) error) (Item[I, T], error) {
 	for {
@@ -338,7 +338,7 @@ func (s *Store[I, T]) Delete(ctx context.Context, id I) (bool, error) {
 	return s.remove(ctx, id, present, "")
 }
 
-// DeleteItem removes an item that was read, if nobody has changed it since: else
+// DeleteItem removes an item that was read, if it was not changed since: else
 // it is a *Conflict that wraps ErrVersion. Without versions it is Delete. 1 round
 // trip.
 func (s *Store[I, T]) DeleteItem(ctx context.Context, item Item[I, T]) (bool, error) {
@@ -375,7 +375,7 @@ type outcome struct {
 	version    int64
 	now        int64 // ms
 	created    bool
-	record     string // of an item whose TTL began anew
+	record     string // of an item whose TTL began again
 }
 
 // write sends a call, and again with the record that was found if another one was

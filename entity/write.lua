@@ -8,7 +8,7 @@
 --   condition: 'absent', 'present', 'any', the version that the item must have, or '@field=text' that it must have
 --   TTL in ms ('' leaves it, '0' none, '+' before it: only if less is left), TTL of the index keys in ms ('0' none)
 --   what the server stamps: '1' if the first field is when it was created, the name of the next one if it is the version ('' none),
---     '1' if the one behind is when it was updated, and the divisor of ms for the times; the texts given for them do not count
+--     '1' if the next one is when it was updated, and the divisor of ms for the times; the texts given for them do not count
 --   what the writer knows of indexes as a whole, see `marks`
 --   how many: texts of fields, fields to remove, index entries to add, to drop
 --   field, text, …; field, …
@@ -17,14 +17,14 @@
 --   events: for which case ('old': the item was there, 'new': it was not, 'dead': one that had expired makes room), 'p', 's' or 'x' (PUBLISH, SPUBLISH, XADD), channel or key number,
 --     longest stream ('' any), age of its oldest entry in ms ('' any), 'e' or 'p' (envelope, plain),
 --     parts of the channel's name (0: the channel is given), parts of the message, then per part: text, field ('' none, '#' the id), 'q' (quoted) or another
--- Returns per call {code, text, server time in ms}: 'ok' or 'new' and the version, and behind the time the record of an item whose TTL began anew; 'record' and the one found; 'indexes' and what is said of them as a whole; 'absent'; 'present' or 'version' and the version found
+-- Returns per call {code, text, server time in ms}: 'ok' or 'new' and the version, and after the time the record of an item whose TTL began again; 'record' and the one found; 'indexes' and what is said of them as a whole; 'absent'; 'present' or 'version' and the version found
 -- Round trips: 1
 local call, fmt = redis.call, string.format
 local t = call('TIME')
 local ms = t[1] * 1000 + math.floor(t[2] / 1000)
 local now, micros = fmt('%.0f', ms), t[1] .. string.sub('00000' .. t[2], -6)
 local renewed = {}
-local newest = '0' -- the highest version in this script, in which the time stands still
+local newest = '0' -- the highest version in this script, in which the time does not pass
 
 local function renew(key, ttl)
   if ttl ~= '0' and renewed[key] ~= ttl then
@@ -150,7 +150,7 @@ local function write(k, a)
   if not there and had ~= '' then ready(hash, id, k, events, last, 'dead', 0, 0) end
 
   if record == '' then
-    -- First what frees memory: behind it a full server takes the event, too.
+    -- First what frees memory: after it a full server takes the event, too.
     call('HDEL', ledger, id)
     local ok, err = pcall(emit, hash, id, k, events, last, 'old')
     if not ok then
