@@ -24,7 +24,7 @@ var mutants = map[string]mutant{
 	"no ledger":                               {"Life", []string{"    call('HSET', ledger, id, record)\n  end", "  end"}},
 	"the ledger goes last":                    {"HalfWay", []string{"    call('HSET', ledger, id, record)\n  end", "  end", "  emit(hash, id, k, events, last, there and 'old' or 'new')", "  emit(hash, id, k, events, last, there and 'old' or 'new')\n  call('HSET', ledger, id, record)"}},
 	"an end that cannot be told is forgotten": {"DeadCannotBeAnnounced", []string{"      call('HSET', ledger, id, had)\n      error(err, 0)", "      error(err, 0)"}},
-	"an item made again tells no end":             {"SweepOnce", []string{"  if not there and had ~= '' then\n", "  if false then\n"}},
+	"an item made again tells no end":         {"SweepOnce", []string{"  if not there and had ~= '' then\n", "  if false then\n"}},
 	"no expiry time":                          {"Life", []string{"    call('ZADD', expires, ends, id)\n    renew", "    renew"}},
 	"index keys get no TTL (K1)":              {"SweepBatch", []string{"if ttl ~= '0' and renewed[key] ~= ttl then", "if false then"}},
 	"a TTL is thought to be there":            {"TTLInOneScript", []string{"    renewed = {} -- a key", "    -- a key"}},

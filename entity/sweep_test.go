@@ -18,8 +18,8 @@ import (
 func TestSweepOnce(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
 		for name, meanwhile := range map[string]func(*Store[string, note]) error{
-			"nothing":           func(*Store[string, note]) error { return nil },
-			"swept by another":  func(n *Store[string, note]) error { _, err := n.Sweep(t.Context(), SweepOptions{}); return err },
+			"nothing":            func(*Store[string, note]) error { return nil },
+			"swept by another":   func(n *Store[string, note]) error { _, err := n.Sweep(t.Context(), SweepOptions{}); return err },
 			"made again":         func(n *Store[string, note]) error { _, err := n.Create(t.Context(), "1", a("k", 5)); return err },
 			"made again as else": func(n *Store[string, note]) error { _, err := n.Create(t.Context(), "1", a("else", 6)); return err },
 			"made again, gone by hand": func(n *Store[string, note]) error {
