@@ -38,18 +38,13 @@ func (f *field) cluster(ctx context.Context) (tables []report.Table, goals []rep
 	defer c.Close()
 	round := 0
 	ready := func(context.Context, int) (func(), error) {
-		round++ // items are made once
-		for _, s := range nodes {
-			if err := s.Do("FLUSHALL"); err != nil {
-				return nil, err
-			}
-		}
+		round++
 		return func() {}, nil
 	}
 	mortal, forever := entity.New(c, spread("mortal", false), nil), entity.New(c, spread("forever", true), nil)
 	creating := func(s *entity.Store[string, item]) func(context.Context, int, int) error {
 		return func(ctx context.Context, g, n int) error {
-			t := itemOf(g, n, round)
+			t := itemOf(g+clusterCallers*round, n, 0) // items are made once
 			_, err := s.Create(ctx, t.ID, t)
 			return err
 		}
