@@ -106,7 +106,7 @@ func collect(c *cobra.Command, list *[]*cobra.Command) {
 
 func section(b *strings.Builder, c *cobra.Command) {
 	fmt.Fprintf(b, "\n### %s\n\n", c.CommandPath())
-	fmt.Fprintf(b, "```\n%s\n```\n\n", synopsis(c))
+	fmt.Fprintf(b, "```text\n%s\n```\n\n", synopsis(c))
 	b.WriteString(paragraphs(c) + "\n")
 	if c.Example != "" {
 		fmt.Fprintf(b, "\n```sh\n%s\n```\n", unindent(c.Example))
