@@ -6,6 +6,7 @@
 //	<!-- example: examples/pages/lock_test.go#lock -->   the block is that region of a compiled file
 //	<!-- run: setup.txt -->                              a console block; cmd/keywright runs it after that set-up
 //	<!-- not run: why -->                                a console block that no test can run, with the reason
+//	<!-- options: lock.Options -->                       a list of the fields of that struct, from their comments
 //
 // A region is what is between //doc:begin NAME and //doc:end, in Python with # in the
 // place of //. It knows no command and no server: the tests that run what a page
@@ -144,8 +145,7 @@ func dedent(lines []string) string {
 	return out.String()
 }
 
-// Fill gives the page with the regions that its marks name in the place of what the
-// blocks hold.
+// Fill gives the page with the regions and options that its marks name.
 func Fill(root fs.FS, p Page) (string, error) {
 	lines := strings.SplitAfter(p.Text, "\n")
 	var out strings.Builder
@@ -167,5 +167,9 @@ func Fill(root fs.FS, p Page) (string, error) {
 		next = b.Line + strings.Count(b.Text, "\n")
 	}
 	out.WriteString(strings.Join(lines[next:], ""))
-	return out.String(), nil
+	text, err := FillOptions(root, out.String())
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", p.Path, err)
+	}
+	return text, nil
 }
