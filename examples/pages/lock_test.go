@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/examples/pages/appkeys"
 	"github.com/keywright/keywright/lock"
 )
 
@@ -38,8 +40,9 @@ func Example_fence() {
 	ctx, client, app, done := open(keywright.Options{})
 	defer done()
 	//doc:begin gate
-	gate := lock.NewGate(client, "report:42", 0)
-	err := app.CouponIssue(42).Do(ctx, func(ctx context.Context) error {
+	key, err := appkeys.ReportKey(42)
+	gate := lock.NewGate(client, key, 0)
+	err = app.CouponIssue(42).Do(ctx, func(ctx context.Context) error {
 		lease, err := app.CouponIssue(42).Acquire(ctx) // once more in the same call: no round trip
 		if err != nil {
 			return err
@@ -50,6 +53,8 @@ func Example_fence() {
 	//doc:end
 	check(err)
 	_, err = gate.Do(ctx, 1, "SET", "late")
-	fmt.Println(errors.Is(err, lock.ErrStale))
-	// Output: true
+	left, expires, err2 := app.ReportSeen(42).TTL(ctx) // as it is declared
+	check(err2)
+	fmt.Println(errors.Is(err, lock.ErrStale), expires && left <= 24*time.Hour)
+	// Output: true true
 }

@@ -273,6 +273,84 @@ func (k *Keyspace) CouponIssueShared(couponID int64) typed.Key {
 	return typed.NewKey(k.client, &entry_CouponIssueShared, name, err)
 }
 
+var entry_Report = keywright.Entry{Name: "report", Pattern: "report:{couponId}", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+
+// ReportKey builds the key report:{couponId}.
+func ReportKey(couponID int64) (string, error) {
+	if reason := key.Int(couponID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("report", "couponId", reason)
+	}
+	b := make([]byte, 0, 27)
+	b = append(b, "report:"...)
+	b = strconv.AppendInt(b, couponID, 10)
+	return key.String(b), nil
+}
+
+// ParseReportKey reads the placeholders of a key report:{couponId}; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseReportKey(text string) (couponID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "report:"); !ok {
+		return 0, false
+	}
+	part0 := rest
+	if couponID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return couponID, true
+}
+
+var value_Report = value.Text(0)
+
+// Report: What a gate protects, see docs/locks.md.
+//
+// Key report:{couponId}, string, TTL none.
+func (k *Keyspace) Report(couponID int64) typed.String[string] {
+	name, err := ReportKey(couponID)
+	return typed.NewString(typed.NewKey(k.client, &entry_Report, name, err), &value_Report)
+}
+
+var entry_ReportSeen = keywright.Entry{Name: "report_seen", Pattern: "{#report:{couponId}}:seen", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+
+// ReportSeenKey builds the key {#report:{couponId}}:seen.
+func ReportSeenKey(couponID int64) (string, error) {
+	if reason := key.Int(couponID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("report_seen", "couponId", reason)
+	}
+	b := make([]byte, 0, 34)
+	b = append(b, "{report:"...)
+	b = strconv.AppendInt(b, couponID, 10)
+	b = append(b, "}:seen"...)
+	return key.String(b), nil
+}
+
+// ParseReportSeenKey reads the placeholders of a key {#report:{couponId}}:seen; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseReportSeenKey(text string) (couponID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "{report:"); !ok {
+		return 0, false
+	}
+	part0, ok := strings.CutSuffix(rest, "}:seen")
+	if !ok {
+		return 0, false
+	}
+	if couponID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return couponID, true
+}
+
+var value_ReportSeen = value.Int(0, math.MaxInt64)
+
+// ReportSeen: The newest token of the gate.
+//
+// Key {#report:{couponId}}:seen, string, TTL 1d.
+func (k *Keyspace) ReportSeen(couponID int64) typed.Counter {
+	name, err := ReportSeenKey(couponID)
+	return typed.NewCounter(typed.NewKey(k.client, &entry_ReportSeen, name, err), &value_ReportSeen)
+}
+
 var entry_DailySales = keywright.Entry{Name: "daily_sales", Pattern: "ranking:product:sales:{day}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour, Text: "7d"}}
 
 // DailySalesKey builds the key ranking:product:sales:{day}.
@@ -975,7 +1053,7 @@ func (k *Keyspace) OrderPaidDead() typed.Key {
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_ProductDetail, entry_ProductDetailFill, entry_CouponIssue, entry_CouponIssueFence, entry_CouponIssueWaiters, entry_CouponIssueShared, entry_DailySales, entry_DailySalesWindow, entry_Stock, entry_Login, entry_Settings, entry_Tasks, entry_TasksJob, entry_TasksResult, entry_TasksLeases, entry_TasksDelayed, entry_TasksDead, entry_TasksWorkers, entry_TasksState, entry_TasksRuns, entry_TasksUnique, entry_Memo, entry_MemoIndexKind, entry_MemoIndexPriorityCreated, entry_MemoIndexExpires, entry_MemoLedger, entry_MemoSweep, entry_MemoPressure, entry_OrderPaid, entry_OrderPaidDead}
+	return []keywright.Entry{entry_ProductDetail, entry_ProductDetailFill, entry_CouponIssue, entry_CouponIssueFence, entry_CouponIssueWaiters, entry_CouponIssueShared, entry_Report, entry_ReportSeen, entry_DailySales, entry_DailySalesWindow, entry_Stock, entry_Login, entry_Settings, entry_Tasks, entry_TasksJob, entry_TasksResult, entry_TasksLeases, entry_TasksDelayed, entry_TasksDead, entry_TasksWorkers, entry_TasksState, entry_TasksRuns, entry_TasksUnique, entry_Memo, entry_MemoIndexKind, entry_MemoIndexPriorityCreated, entry_MemoIndexExpires, entry_MemoLedger, entry_MemoSweep, entry_MemoPressure, entry_OrderPaid, entry_OrderPaidDead}
 }
 
 // MemoExpiredChannel builds the channel memo:expired.
