@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"go/types"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,15 +96,25 @@ func everyOptions(t *testing.T) map[string]bool {
 }
 
 // TestDefaultsAreTrue: where the code says cmp.Or(o.Field, constant), the comment of
-// that field says the constant.
+// that field says the constant. Where two structs of a package have an option of one
+// name, which of them a constant belongs to is not told apart.
 func TestDefaultsAreTrue(t *testing.T) {
-	seen := 0
+	seen, with := 0, map[string]int{} // how many structs of a package have an option of a name
+	all := map[string][]Option{}
 	for name := range everyOptions(t) {
-		dot := strings.LastIndex(name, ".")
 		options, err := Options(root, name)
 		if err != nil {
 			t.Fatal(err)
 		}
+		all[name] = options
+		for _, o := range options {
+			for _, field := range o.Names {
+				with[name[:strings.LastIndex(name, ".")]+" "+field]++
+			}
+		}
+	}
+	for name, options := range all {
+		dot := strings.LastIndex(name, ".")
 		defaults := defaultsOf(t, folder(name[:dot]))
 		for _, o := range options {
 			for _, field := range o.Names {
@@ -115,7 +124,7 @@ func TestDefaultsAreTrue(t *testing.T) {
 						defaults[field] = nil
 					}
 				}
-				if others := defaults[field]; len(others) > 0 && len(everyWith(t, name[:dot], field)) == 1 {
+				if others := defaults[field]; len(others) > 0 && with[name[:dot]+" "+field] == 1 {
 					t.Errorf("%s.%s: the default is %v, and the comment says: %s", name, field, others, o.Doc)
 				}
 			}
@@ -124,26 +133,6 @@ func TestDefaultsAreTrue(t *testing.T) {
 	if seen < 25 {
 		t.Errorf("only %d defaults were found: the search is broken", seen)
 	}
-}
-
-// everyWith are the structs of a package that have an option of this name: which one
-// a default belongs to is not told apart.
-func everyWith(t *testing.T, pkg, field string) (out []string) {
-	for name := range everyOptions(t) {
-		if name[:strings.LastIndex(name, ".")] != pkg {
-			continue
-		}
-		options, err := Options(root, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, o := range options {
-			if slices.Contains(o.Names, field) {
-				out = append(out, name)
-			}
-		}
-	}
-	return out
 }
 
 // defaultsOf finds cmp.Or(x.Field, …, constant) in a package: by field, the constants.

@@ -898,7 +898,7 @@ func (h MemoHandle) Version() typed.FieldReader[int64] {
 	return typed.NewFieldReader(h.Key, "version", &codec_MemoValue_Version)
 }
 
-var entry_MemoIndexKind = keywright.Entry{Name: "memo.index.kind", Pattern: "{#memo}:kind:{kind}", Type: "set", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
+var entry_MemoIndexKind = keywright.Entry{Name: "memo.index.kind", Pattern: "{#memo}:kind:{kind}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 48 * time.Hour, Min: 48 * time.Hour, Max: 48 * time.Hour, Sliding: true, Text: "2d sliding"}}
 
 // MemoIndexKindKey builds the key {#memo}:kind:{kind}.
 func MemoIndexKindKey(kind MemoIndexKindKind) (string, error) {
@@ -928,7 +928,7 @@ func ParseMemoIndexKindKey(text string) (kind MemoIndexKindKind, ok bool) {
 
 // MemoIndexKind: Index of memo by kind.
 //
-// Key {#memo}:kind:{kind}, set, TTL 2d sliding.
+// Key {#memo}:kind:{kind}, zset, TTL 2d sliding.
 func (k *Keyspace) MemoIndexKind(kind MemoIndexKindKind) typed.Key {
 	name, err := MemoIndexKindKey(kind)
 	return typed.NewKey(k.client, &entry_MemoIndexKind, name, err)
@@ -1344,8 +1344,12 @@ func spec_Memo() (*entity.Spec[string, MemoValue], error) {
 		Parse:  ParseMemoKey,
 		Fields: &fields_MemoValue,
 		Indexes: []entity.Index[MemoValue]{
-			{Name: "kind", Field: "kind", Prefix: "{memo}:kind:", Key: func(v *MemoValue) (string, error) { return MemoIndexKindKey(MemoIndexKindKind(v.Kind)) }},
-			{Name: "priority+created", Score: "created", Field: "priority", Prefix: "{memo}:priority:", Key: func(v *MemoValue) (string, error) { return MemoIndexPriorityCreatedKey(v.Priority) }},
+			{Name: "kind", Field: "kind", Prefix: "{memo}:kind:", Key: func(v *MemoValue) (string, error) {
+				return MemoIndexKindKey(MemoIndexKindKind(v.Kind))
+			}},
+			{Name: "priority+created", Score: "created", Field: "priority", Prefix: "{memo}:priority:", Key: func(v *MemoValue) (string, error) {
+				return MemoIndexPriorityCreatedKey(v.Priority)
+			}},
 		},
 		Expires:  expiresKey,
 		Ledger:   ledgerKey,
