@@ -47,7 +47,7 @@ type Options struct {
 	// The declared jitter is added to it.
 	TTL time.Duration
 	// Fresh is how long a value is fresh. For the rest of its TTL it is served
-	// stale while one process loads it anew. 0: all of its TTL. With jitter it
+	// stale while one process loads it again. 0: all of its TTL. With jitter it
 	// varies by as much. Costs a PTTL in the round trip of every read.
 	Fresh time.Duration
 	// Early refreshes at random before the TTL ends, the sooner the longer loading

@@ -91,7 +91,7 @@ type Options struct {
 	// NoRenewal leaves the lease to run out: the holder renews it itself. A lock
 	// that is handed on costs a round trip then, to have the whole lease.
 	NoRenewal bool
-	// Announce publishes "released" on the channel also when nobody waits, for
+	// Announce publishes "released" on the channel also when there is no waiter, for
 	// others who listen there.
 	Announce bool
 }

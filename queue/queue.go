@@ -104,7 +104,7 @@ type Options struct {
 	Backoff, MaxBackoff time.Duration
 	// Weights share the claims among the lanes: 6, 3, 1 lets the first lane be
 	// looked at first in six of ten. None: strictly in order, so that a full lane
-	// starves those behind.
+	// starves the others.
 	Weights []int
 	// Rate is how many jobs may begin per Per; 0: any number. A hundredth of it is
 	// not used, for workers that are late.

@@ -77,7 +77,7 @@ func Exec(timeout time.Duration, program string, args ...string) Source {
 // ExecOptions are options of a program that prints the ring.
 type ExecOptions struct {
 	Timeout time.Duration // 0: 10 s
-	Env     []string      // names of more variables that it gets, as VAULT_TOKEN; a star at the end stands for any rest, as AWS_*
+	Env     []string      // names of more variables that it gets, as VAULT_TOKEN; a star at the end is any rest, as AWS_*
 }
 
 // usual are the variables that programs need to run, and no secrets.

@@ -62,7 +62,9 @@ func Example_stream() {
 		return send(ctx, m.Data) // nil acknowledges; an error brings it again
 	}, event.RunOptions[appkeys.OrderPaidMessage]{
 		Concurrency: 8,
-		Key:         func(m appkeys.OrderPaidMessage) string { return strconv.FormatInt(m.Order, 10) }, // the order per order
+		Key: func(m appkeys.OrderPaidMessage) string { // messages of one order are handled in their order
+			return strconv.FormatInt(m.Order, 10)
+		},
 	})
 	//doc:end
 	fmt.Println(id != "", err)
