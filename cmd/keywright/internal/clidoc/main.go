@@ -97,6 +97,7 @@ var together = map[string]string{
 	"KEYWRIGHT_OUTPUT":   "form of the result; each command says which it has",
 	"KEYWRIGHT_RATE":     "keys per second at most (0: as fast as the server answers)",
 	"KEYWRIGHT_SNAPSHOT": "a snapshot instead of a scan",
+	"KEYWRIGHT_TO":       "the file to write",
 	"KEYWRIGHT_USER":     "the one ACL user that is meant",
 	"KEYWRIGHT_VALUES":   "look at values, too",
 }
