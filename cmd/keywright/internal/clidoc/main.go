@@ -93,6 +93,7 @@ func document() string {
 // together says in one text what a variable means, where its flags say more about
 // their own commands.
 var together = map[string]string{
+	"KEYWRIGHT_NULL":     "keys end with a zero byte, printed or read",
 	"KEYWRIGHT_LIMIT":    "how many rows, or problems, are listed",
 	"KEYWRIGHT_OUTPUT":   "form of the result; each command says which it has",
 	"KEYWRIGHT_RATE":     "keys per second at most (0: as fast as the server answers)",
@@ -106,7 +107,7 @@ var together = map[string]string{
 func meanings(root *cobra.Command, list []*cobra.Command) map[string][]string {
 	out := map[string][]string{}
 	add := func(f *pflag.Flag) {
-		name := command.Variable(f.Name)
+		name := command.Variable(f)
 		if name == "" || f.Hidden || f.Name == "help" || f.Name == "version" || slices.Contains(out[name], f.Usage) {
 			return
 		}
