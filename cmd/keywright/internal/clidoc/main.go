@@ -68,7 +68,7 @@ variable: ` + "`KEYWRIGHT_FAIL_ON=error`" + ` is ` + "`--fail-on error`" + `. No
 
 ` + "`valkey://`" + ` and ` + "`valkeys://`" + ` mean the same as ` + "`redis://`" + ` and ` + "`rediss://`" + `. After ` + "`?`" + ` come
 ` + "`timeout=5s`" + `, ` + "`db=N`" + `, ` + "`sentinel_user=…`" + ` and ` + "`sentinel_password=…`" + `. A special character in a password is percent-encoded. A password in the arguments is
-seen by everybody who can list processes: put it into the environment.
+seen by every user that can list processes: put it into the environment.
 
 ## Commands
 `
