@@ -11,7 +11,7 @@ test: ## install what is missing and run everything, as CI does
 	.ci/run
 
 unit: ## the tests that need no server
-	go test -short ./audit/... ./finding/... ./keyspace/... ./slot/... ./connect/... ./infer/... ./internal/...
+	go test -short -skip '^TestEditor' ./audit/... ./finding/... ./keyspace/... ./slot/... ./connect/... ./infer/... ./internal/... # the editor's tests need npm
 
 integration: ## the tests on real servers: redis and valkey, alone, as clusters, under sentinels
 	go test -race -shuffle=on ./keywrighttest ./source/... ./cmd/keywright/...
@@ -20,7 +20,10 @@ fmt: ## format Go code and the example declarations
 	git ls-files '*.go' | xargs gofmt -s -w
 	go run ./cmd/keywright fmt -w examples bench
 
-lint: ## vet, staticcheck and the laws of the house
+.bin/staticcheck:
+	GOWORK=off GOBIN="$$PWD/.bin" go install honnef.co/go/tools/cmd/staticcheck@$$(sed -n 's/^staticcheck_version=//p' scripts/install-test-deps.sh)
+
+lint: .bin/staticcheck ## vet, staticcheck and the laws of the house
 	go test ./internal/arch
 	go vet ./... ./cmd/keywright/...
 	.bin/staticcheck ./... ./cmd/keywright/...

@@ -35,7 +35,7 @@ const (
 
 // RestoreOptions say how records are restored.
 type RestoreOptions struct {
-	Existing Existing // "": Fail
+	Existing Existing // what becomes of a key that is there; "": Fail
 
 	// Place says under which name and in which database a record is restored, and
 	// when it expires (Unix milliseconds, 0: never). An error leaves it out, and is
@@ -44,9 +44,9 @@ type RestoreOptions struct {
 
 	Plan bool // change nothing: the report says what would become of the keys
 
-	Writers  int // connections that write; 0: 4
-	Rate     int // keys per second at most; 0: as fast as the server takes them
-	Progress func(done int64)
+	Writers  int              // connections that write; 0: 4
+	Rate     int              // keys per second at most; 0: as fast as the server takes them
+	Progress func(done int64) // told of keys that are done; nil: nothing is
 }
 
 // Place is where a record is restored.

@@ -15,10 +15,10 @@ import (
 
 // ActivesConfig is what Actives are made of.
 type ActivesConfig struct {
-	Client *keywright.Client
-	Entry  *keywright.Entry
+	Client *keywright.Client // that the days are read and written by
+	Entry  *keywright.Entry  // of the bitmaps, one per day
 	// MaxID is the greatest id that is marked: a bitmap has a bit for every id up
-	// to its greatest, whatever its id is of, so that an id of 4,000,000,000 takes
+	// to its greatest, so that an id of 4,000,000,000 takes
 	// 500 MB. 0: 16,777,215, which takes 2 MiB. At most 4,294,967,295.
 	MaxID int64
 	// Scratch is a declared key for the result of a BITOP, in the slot of the days.

@@ -65,16 +65,21 @@ func apartTrips(t *testing.T, c *keywrighttest.Cluster) {
 			t.Errorf("%s: %d round trips, not %d", call.name, least, call.want)
 		}
 	}
-	for i := range 30 {
-		_, err := notes.Create(ctx, fmt.Sprint("e", i), a("x", 1), keywright.ExpiresIn(10*time.Millisecond))
-		must(t, err)
+	for _, c := range []struct{ batch, want int }{{30, 8}, {10, 14}} {
+		for i := range 30 {
+			_, err := notes.Create(ctx, fmt.Sprint("e", i), a("x", 1), keywright.ExpiresIn(10*time.Millisecond))
+			must(t, err)
+		}
+		eventually(t, "they expire", func() bool {
+			items, err := notes.GetMany(ctx, "e0", "e29")
+			return err == nil && len(items) == 0
+		})
+		<-time.After(2 * time.Millisecond)
+		trips = 0
+		done, err := notes.Sweep(ctx, SweepOptions{Batch: c.batch})
+		if must(t, err); done.Gone != 30 || trips != c.want {
+			t.Errorf("batches of %d: %d round trips, not %d; %+v", c.batch, trips, c.want, done)
+		}
+		t.Logf("Sweep of 30 by %-9d %d", c.batch, trips)
 	}
-	eventually(t, "they expire", func() bool { items, err := notes.GetMany(ctx, "e0", "e29"); return err == nil && len(items) == 0 })
-	<-time.After(2 * time.Millisecond)
-	trips = 0
-	done, err := notes.Sweep(ctx, SweepOptions{})
-	if must(t, err); done.Gone != 30 {
-		t.Errorf("%+v", done)
-	}
-	t.Logf("%-24s %d", "Sweep of one batch", trips)
 }

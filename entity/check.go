@@ -23,9 +23,9 @@ type Problem struct {
 
 // CheckOptions say how a check works.
 type CheckOptions struct {
-	Apply bool // put right what is wrong
-	Rate  int  // keys per second, at most; 0: 20,000
-	Found func(Problem)
+	Apply bool          // put right what is wrong
+	Rate  int           // keys per second, at most; 0: 20,000
+	Found func(Problem) // told of each problem; nil: they are counted only
 }
 
 func (o CheckOptions) rate() int { return cmp.Or(o.Rate, 20_000) }

@@ -17,10 +17,10 @@ import (
 
 // IndexOptions say what Indexes does. The zero value looks and changes nothing.
 type IndexOptions struct {
-	Apply  bool     // build the indexes that are not complete
-	Remove []string // and take these off the server: names of indexes that are not declared
-	Rate   int      // items per second, at most; 0: 20,000
-	Passed func(items int)
+	Apply  bool            // build the indexes that are not complete
+	Remove []string        // and take these off the server: names of indexes that are not declared
+	Rate   int             // items per second, at most; 0: 20,000
+	Passed func(items int) // told of progress; nil: nothing is
 }
 
 func (o IndexOptions) rate() int { return cmp.Or(o.Rate, 20_000) }

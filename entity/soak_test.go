@@ -37,13 +37,13 @@ func TestFaults(t *testing.T) {
 		steps, _ = strconv.Atoi(text)
 	}
 	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("KEYWRIGHT_SEED"); text != "" {
+	if text := os.Getenv("KEYWRIGHT_TEST_SEED"); text != "" {
 		seed, _ = strconv.ParseUint(text, 10, 64)
 	}
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
-			t.Logf("KEYWRIGHT_SEED=%d", seed)
+			t.Logf("KEYWRIGHT_TEST_SEED=%d", seed)
 			h := newHarm(t, brand, seed, brand == keywrighttest.Redis == (seed%2 == 0))
 			for i := range steps {
 				h.hurt(i)

@@ -158,7 +158,7 @@ type ServeOptions struct {
 	Concurrency int // requests served at once; 0: 16
 	Buffer      int // requests that may wait; 0: 1024; more are dropped
 	// OnError hears of requests that were missed or dropped (*Gap, *Refused, *Dropped) or do
-	// not decode, of answers that could not be sent, and of panics; nil: none.
+	// not decode, of answers that could not be sent, and of panics; nil: nothing does.
 	OnError func(error)
 }
 

@@ -71,7 +71,8 @@ type Options struct {
 	// Lease is how long the server keeps the lock for a holder that gives no
 	// sign; 0: the entry's TTL, or 30 s. The holder renews it after a third.
 	Lease time.Duration
-	Mode  Mode
+	// Mode says which waiter is next; 0 is Fair, in the order in which processes came.
+	Mode Mode
 	// Claim is how long a waiter that was handed the lock may take to show that
 	// it lives; a dead one costs so much. 0: 1 s, or the lease if that is shorter.
 	// Where calls are slow it is four of them, at most the lease.
@@ -83,13 +84,14 @@ type Options struct {
 	// confirmed it, asked by WAIT on the connection that wrote it. It makes
 	// losing the lock in a failover less likely, never impossible
 	// (https://redis.io/docs/latest/commands/wait/). It costs a connection of its
-	// own while it waits, and ReplicaTimeout (0: 1 s) if a replica is slow.
-	Replicas       int
+	// own while it waits, and ReplicaTimeout if a replica is slow. 0: none is asked.
+	Replicas int
+	// ReplicaTimeout is how long WAIT may take; 0: 1 s.
 	ReplicaTimeout time.Duration
 	// NoRenewal leaves the lease to run out: the holder renews it itself. A lock
 	// that is handed on costs a round trip then, to have the whole lease.
 	NoRenewal bool
-	// Announce publishes "released" on the channel also when none waits, for
+	// Announce publishes "released" on the channel also when there is no waiter, for
 	// others who listen there.
 	Announce bool
 }

@@ -63,12 +63,14 @@ type Options struct {
 	Backoff, MaxBackoff time.Duration
 	// Weights share the claims among the lanes: 6, 3, 1 lets the first lane be
 	// looked at first in six of ten. None: strictly in order, so that a full lane
-	// starves the later ones.
+	// starves the others.
 	Weights []int
-	// Rate is how many jobs may begin per Per, Burst of them at once (0: one). A
-	// hundredth of it is not used, for workers that are late.
-	Rate  int
-	Per   time.Duration
+	// Rate is how many jobs may begin per Per; 0: any number. A hundredth of it is
+	// not used, for workers that are late.
+	Rate int
+	// Per is the time of Rate; it must be above 0 with a Rate.
+	Per time.Duration
+	// Burst is how many of Rate may begin at once; 0: 1.
 	Burst int
 	// MaxPayload is the size of a payload in bytes; 0: 1 MiB.
 	MaxPayload int
@@ -185,19 +187,22 @@ func (q Queue[T]) invalid(err error, hint string) error {
 
 // Task is a job to be put into a queue.
 type Task[T any] struct {
+	// Payload is what the handler gets.
 	Payload T
 	// ID names the job; "" gives it a random one. With an ID, a second job of
 	// that name is refused while the first one is in the queue or dead.
 	ID string
 	// Lane is its priority; "" is the first one.
 	Lane string
-	// In delays it; At does until a time of the server's clock. At most one.
+	// In delays it; 0: not. One of In and At at most.
 	In time.Duration
+	// At delays it until a time of the server's clock; zero: not.
 	At time.Time
 	// Unique is a name that only one job may have: until it is done or dead, and
 	// at most a week; or for UniqueFor from now, done or not (a window of
 	// deduplication).
-	Unique    string
+	Unique string
+	// UniqueFor is how long Unique holds, done or not; 0: until the job is done or dead.
 	UniqueFor time.Duration
 	// Retry is the attempts of this job; 0: the queue's.
 	Retry int

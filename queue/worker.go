@@ -22,8 +22,8 @@ import (
 type WorkerOptions struct {
 	// Concurrency is how many jobs run at once in this process; 0: 10.
 	Concurrency int
-	// Batch is how many jobs are claimed in one call, 200 at most, and run one after
-	// the other; 0: 1. More is faster for short jobs; a long one holds up the rest.
+	// Batch is how many jobs are claimed in one call and run one after the other;
+	// 0: 1. More is faster for short jobs; a long one holds up those after it.
 	Batch int
 	// Name shows in Stats; "": host and process id.
 	Name string

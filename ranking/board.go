@@ -53,13 +53,13 @@ const (
 
 // Config is what a ranking is made of.
 type Config[M any, S Number] struct {
-	Client *keywright.Client
-	Entry  *keywright.Entry
+	Client *keywright.Client               // that it is read and written by
+	Entry  *keywright.Entry                // of the sorted sets, one per period
 	Key    func(time.Time) (string, error) // of the period that a time lies in
-	Step   Step
-	Member *value.Codec[M]
-	Score  *value.Score[S]
-	Ties   Ties
+	Step   Step                            // how long a period is
+	Member *value.Codec[M]                 // what a member is
+	Score  *value.Score[S]                 // what a score is
+	Ties   Ties                            // which of two with one score is first; 0: ByMember
 }
 
 // Board is a ranking: a sorted set per period. It is safe for concurrent use.

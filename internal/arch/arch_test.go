@@ -194,6 +194,8 @@ func TestLayers(t *testing.T) {
 		"audit":                       append([]string{"source", "slot", "internal/typo"}, declared...),
 		"internal/arch":               nil,
 		"internal/wire":               nil,
+		"internal/pages":              nil,
+		"internal/pages/write":        {"internal/pages"},
 		"connect":                     {"internal/wire"},
 		"source/server":               {"internal/wire", "connect", "slot", "source", "source/rdb"},
 		"source/rdb":                  {"source"},

@@ -5,6 +5,8 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
+//doc:begin tier
+
 // otterTier is a cache.Tier of otter: all that a program needs to write.
 type otterTier[V any] struct {
 	store *otter.Cache[string, cache.Kept[V]]
@@ -19,3 +21,5 @@ func (t otterTier[V]) Get(key string) (cache.Kept[V], bool) { return t.store.Get
 func (t otterTier[V]) Set(key string, v cache.Kept[V])      { t.store.Set(key, v) }
 func (t otterTier[V]) Delete(key string)                    { t.store.Invalidate(key) }
 func (t otterTier[V]) Clear()                               { t.store.InvalidateAll() }
+
+//doc:end

@@ -39,6 +39,7 @@ def connect(url):
     return redis.Redis.from_url(url)
 
 
+# doc:begin page
 def page(r, product_id):
     """A product's page: from the cache, or made and kept for as long as declared."""
     key = product_detail.key(product_id=product_id)
@@ -48,6 +49,7 @@ def page(r, product_id):
     made = product_detail.value.encode({"id": product_id, "name": "shirt"})
     r.set(key, made, px=product_detail.ttl.px())
     return "made: " + made
+# doc:end
 
 
 def keep_options(r, product_id, option_ids):

@@ -25,6 +25,7 @@ function open(url: string): { redis: Client; servers: () => Redis[] } {
   return { redis, servers: () => [redis] };
 }
 
+//doc:begin page
 /** A product's page: from the cache, or made and kept for as long as declared. */
 async function page(redis: Client, productId: number): Promise<string> {
   const key = productDetail.key({ productId });
@@ -34,6 +35,7 @@ async function page(redis: Client, productId: number): Promise<string> {
   await redis.set(key, made, ...productDetail.ttl.args());
   return `made: ${made}`;
 }
+//doc:end
 
 /** Keeps the options of a product; in a cluster they lie on several servers. */
 async function keepOptions(redis: Client, productId: number, optionIds: readonly number[]): Promise<void> {

@@ -20,6 +20,7 @@ export const visits: number | bigint = keys.profile.value.decode("{}").visits;
 export const seen: Date | undefined = keys.profile.value.decode(new Uint8Array()).seen;
 export const raw: Uint8Array = keys.blob.value.encode(new Uint8Array());
 export const times: number = keys.recent.score.encode(new Date());
+//doc:begin values
 export const mail: keys.MailsJobPayload = { to: "a", at: new Date(), day: new Date() };
 export const job: string = keys.mailsJob.payload.encode(mail);
 export const due: Date = keys.mailsJob.payload.decodeJob(job).at;
@@ -28,6 +29,7 @@ export const data: keys.MovedChannelData = { id: 1, to: "closed", at: new Date()
 export const sent: string = keys.movedChannel.message.encode({ timestamp: new Date(), data });
 export const heard: Date = keys.movedChannel.message.decode(sent).data.at;
 export const database: number | bigint | undefined = keys.movedChannel.message.decode(sent).db;
+//doc:end
 export const said: keys.SaidChannelMessage = { to: "open", at: new Date() };
 export const kept: keys.KeptMessage = keys.kept.fields.decode(["timestamp", "5", "data", "{}"]);
 export const day: Date = kept.data.day;

@@ -4,7 +4,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/command"
@@ -41,13 +43,13 @@ Results go to standard output, everything else (progress, warnings, hints, error
 
 ## Environment
 
-A flag wins over the environment, the environment over the default.
+A flag wins over the environment, the environment over the default. Every flag but those that change something has a
+variable: ` + "`KEYWRIGHT_FAIL_ON=error`" + ` is ` + "`--fail-on error`" + `. No value of a variable is ever printed.
 
 | variable | meaning |
 | --- | --- |
-| ` + "`KEYWRIGHT_<FLAG>`" + ` | every flag but those that change something: ` + "`KEYWRIGHT_FAIL_ON=error`" + ` is ` + "`--fail-on error`" + ` |
-| ` + "`KEYWRIGHT_KEY_RING`" + ` | the text of a key ring, for ` + "`keywright seal`" + ` |
-| ` + "`KEYWRIGHT_URL`, `REDIS_URL`" + ` | the server, the first of them that is set |
+%s| ` + "`KEYWRIGHT_KEY_RING`" + ` | the text of a key ring, for ` + "`keywright seal`" + ` |
+| ` + "`REDIS_URL`" + ` | the server, where ` + "`KEYWRIGHT_URL`" + ` is not set |
 | ` + "`REDISCLI_AUTH`" + ` | the password, where the URL has none |
 | ` + "`NO_COLOR`, `CLICOLOR_FORCE`, `TERM=dumb`" + ` | no colour, colour also into a pipe, no colour and no progress bar |
 | ` + "`GITHUB_ACTIONS=true`" + ` | findings are printed as annotations unless ` + "`--output`" + ` says otherwise |
@@ -64,8 +66,8 @@ A flag wins over the environment, the environment over the default.
 | ` + "`redis+cluster://host:port[,host:port…]`" + ` | a cluster, by any of its nodes |
 | ` + "`redis+sentinel://host:port[,host:port…]/master[/db]`" + ` | the primary that sentinels name |
 
-` + "`valkey://`" + ` and ` + "`valkeys://`" + ` mean the same as ` + "`redis://`" + ` and ` + "`rediss://`" + `. After ` + "`?`" + ` there may be ` + "`timeout=5s`" + `, ` + "`db=N`" + `, ` + "`sentinel_user=…`" + ` and
-` + "`sentinel_password=…`" + `. A special character in a password is percent-encoded. A password in the arguments is
+` + "`valkey://`" + ` and ` + "`valkeys://`" + ` mean the same as ` + "`redis://`" + ` and ` + "`rediss://`" + `. After ` + "`?`" + ` come
+` + "`timeout=5s`" + `, ` + "`db=N`" + `, ` + "`sentinel_user=…`" + ` and ` + "`sentinel_password=…`" + `. A special character in a password is percent-encoded. A password in the arguments is
 seen by every user that can list processes: put it into the environment.
 
 ## Commands
@@ -73,10 +75,10 @@ seen by every user that can list processes: put it into the environment.
 
 func document() string {
 	var b strings.Builder
-	b.WriteString(preface)
 	root := command.New()
 	var list []*cobra.Command
 	collect(root, &list)
+	b.WriteString(strings.Replace(preface, "%s", variables(root, list), 1))
 	b.WriteString("\n| command | what it does |\n| --- | --- |\n")
 	for _, c := range list {
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), c.Short)
@@ -84,6 +86,50 @@ func document() string {
 	b.WriteString("\nEvery command takes these too:\n\n" + flags(root.PersistentFlags()))
 	for _, c := range list {
 		section(&b, c)
+	}
+	return b.String()
+}
+
+// together says in one text what a variable means, where its flags say more about
+// their own commands.
+var together = map[string]string{
+	"KEYWRIGHT_NULL":     "keys end with a zero byte, printed or read",
+	"KEYWRIGHT_LIMIT":    "how many rows, or problems, are listed",
+	"KEYWRIGHT_OUTPUT":   "form of the result; each command says which it has",
+	"KEYWRIGHT_RATE":     "keys per second at most (0: as fast as the server answers)",
+	"KEYWRIGHT_SNAPSHOT": "a snapshot instead of a scan",
+	"KEYWRIGHT_TO":       "the file to write",
+	"KEYWRIGHT_USER":     "the one ACL user that is meant",
+	"KEYWRIGHT_VALUES":   "look at values, too",
+}
+
+// meanings are the texts of each variable's flags.
+func meanings(root *cobra.Command, list []*cobra.Command) map[string][]string {
+	out := map[string][]string{}
+	add := func(f *pflag.Flag) {
+		name := command.Variable(f)
+		if name == "" || f.Hidden || f.Name == "help" || f.Name == "version" || slices.Contains(out[name], f.Usage) {
+			return
+		}
+		out[name] = append(out[name], f.Usage)
+	}
+	root.PersistentFlags().VisitAll(add)
+	for _, c := range list {
+		c.LocalNonPersistentFlags().VisitAll(add)
+	}
+	return out
+}
+
+// variables are rows of a table, one per variable of a flag.
+func variables(root *cobra.Command, list []*cobra.Command) string {
+	var b strings.Builder
+	all := meanings(root, list)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		meaning := all[name][0]
+		if text := together[name]; text != "" {
+			meaning = text
+		}
+		fmt.Fprintf(&b, "| `%s` | %s |\n", name, escape(meaning))
 	}
 	return b.String()
 }
@@ -106,7 +152,7 @@ func collect(c *cobra.Command, list *[]*cobra.Command) {
 
 func section(b *strings.Builder, c *cobra.Command) {
 	fmt.Fprintf(b, "\n### %s\n\n", c.CommandPath())
-	fmt.Fprintf(b, "```\n%s\n```\n\n", synopsis(c))
+	fmt.Fprintf(b, "```text\n%s\n```\n\n", synopsis(c))
 	b.WriteString(paragraphs(c) + "\n")
 	if c.Example != "" {
 		fmt.Fprintf(b, "\n```sh\n%s\n```\n", unindent(c.Example))
@@ -162,7 +208,7 @@ func flags(set *pflag.FlagSet) string {
 	if len(rows) == 0 {
 		return ""
 	}
-	return "| flag | meaning | default | variable |\n| --- | --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n"
+	return "| flag | meaning | default |\n| --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n"
 }
 
 // standard is a flag's default, where there is one to speak of.

@@ -48,10 +48,18 @@ func At(ctx context.Context, dir, ref string) (*Tree, error) {
 	t.prefix = strings.TrimSpace(string(prefix))
 	commit, err := t.git("rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}")
 	if err != nil {
-		return nil, &Error{fmt.Sprintf("there is no file and no git ref %q", ref), "in a shallow clone fetch it first: git fetch origin " + ref}
+		return nil, &Error{fmt.Sprintf("there is no file and no git ref %q", ref), "in a shallow clone fetch it first: " + fetch(ref)}
 	}
 	t.commit = strings.TrimSpace(string(commit))
 	return t, nil
+}
+
+// fetch is a command after which ref is there.
+func fetch(ref string) string {
+	if branch, remote := strings.CutPrefix(ref, "origin/"); remote {
+		return "git fetch --depth=1 origin " + branch + ":refs/remotes/origin/" + branch
+	}
+	return "git fetch --depth=1 origin " + ref + ", and compare with FETCH_HEAD"
 }
 
 // In is the same commit below another folder, named from the root of the

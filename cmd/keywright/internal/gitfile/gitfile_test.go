@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/gitfile"
@@ -51,5 +52,35 @@ func TestAFileOfACommitIsBounded(t *testing.T) {
 	}
 	if text, err := fs.ReadFile(tree, "small.yaml"); err != nil || string(text) != "keywright: 1\n" {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// The command of the hint brings a branch that a shallow clone lacks.
+func TestTheHintFetchesTheBranch(t *testing.T) {
+	dir := t.TempDir()
+	run := func(folder string, words ...string) string {
+		t.Helper()
+		cmd := exec.Command(words[0], words[1:]...)
+		cmd.Dir = filepath.Join(dir, folder)
+		cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatal(words, err, string(out))
+		}
+		return string(out)
+	}
+	run("", "git", "init", "-q", "-b", "main", "there")
+	run("there", "git", "commit", "-q", "--allow-empty", "-m", "x")
+	run("there", "git", "checkout", "-q", "-b", "change")
+	run("", "git", "clone", "-q", "--depth=1", "--branch=change", "file://"+filepath.Join(dir, "there"), "here")
+	_, err := gitfile.At(t.Context(), filepath.Join(dir, "here"), "origin/main")
+	var hint *gitfile.Error
+	if !errors.As(err, &hint) {
+		t.Fatal(err)
+	}
+	_, command, _ := strings.Cut(hint.Hint, ": ")
+	run("here", strings.Fields(command)...)
+	if _, err := gitfile.At(t.Context(), filepath.Join(dir, "here"), "origin/main"); err != nil {
+		t.Error(err)
 	}
 }

@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/command"
+	"github.com/keywright/keywright/internal/pages"
 )
 
 // families are the headings, by the first digit of a code.
 var families = map[byte]string{
-	'0': "KW0xx: the file", '1': "KW1xx: patterns", '2': "KW2xx: TTLs and policies", '3': "KW3xx: structure", '4': "KW4xx: ownership", '5': "KW5xx: live keys",
+	'0': "KW0xx: the file", '1': "KW1xx: patterns", '2': "KW2xx: TTLs and policies", '3': "KW3xx: structure", '4': "KW4xx: ownership", '5': "KW5xx: live keys", '6': "KW6xx: changes that break",
 }
 
 func main() {
@@ -28,13 +30,14 @@ func document() string {
 
 <!-- Written by go generate from the tables of rules. Do not edit. -->
 
-Every finding has a code that never changes its meaning. ` + "`keywright explain KW204`" + ` prints the same; ` + "`keywright rules`" + ` lists all.
-An error or warning fails a run (` + "`--fail-on`" + `), a note never does. A finding is silenced by a comment on the line above what it points to, or above
-the name of an entry for all of it:
+Every finding has a code that never changes its meaning. ` + "`keywright explain KW204`" + ` prints what is written here;
+` + "`keywright rules`" + ` lists all. An error or warning fails a run (` + "`--fail-on`" + `), a note never does. A finding is
+silenced by a comment on the line above what it points to, or above the name of an entry for all of it:
 
 ` + "```yaml\n# keywright:ignore KW216 until 2027-03-01 trimmed by the consumer\n```" + `
 
-The reason is mandatory, the date is not. KW0xx to KW4xx are found by ` + "`lint`" + `, KW5xx by ` + "`audit`" + `.
+The reason is mandatory, the date is not. KW0xx to KW4xx are found by ` + "`lint`" + `, KW5xx by ` + "`audit`" + `,
+KW6xx by ` + "`breaking`" + `.
 `)
 	family := byte(0)
 	for _, r := range command.AllRules() {
@@ -42,9 +45,22 @@ The reason is mandatory, the date is not. KW0xx to KW4xx are found by ` + "`lint
 			family = r.Code[2]
 			fmt.Fprintf(&b, "\n## %s\n", families[family])
 		}
-		fmt.Fprintf(&b, "\n### %s %s\n\n*%s.* %s.\n\n%s\n\nFix: %s.\n", r.Code, r.Name, strings.ToUpper(r.Severity.String()[:1])+r.Severity.String()[1:], escape(r.Summary), escape(r.Explain), escape(r.Fix))
+		severity := strings.ToUpper(r.Severity.String()[:1]) + r.Severity.String()[1:]
+		fmt.Fprintf(&b, "\n### %s %s\n\n%s\n\n%s\n\n%s\n", r.Code, r.Name,
+			wrap("*"+severity+".* "+escape(r.Summary)+"."), wrap(escape(r.Explain)), wrap("Fix: "+escape(r.Fix)+"."))
 	}
 	return b.String()
+}
+
+// wrap keeps the lines of a text, and breaks those that are too long.
+func wrap(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		if utf8.RuneCountInString(lines[i]) > pages.Width {
+			lines[i] = pages.Wrap(lines[i], "")
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // escape keeps Markdown from reading placeholders and globs as markup; what

@@ -17,6 +17,18 @@ func TestDocumentIsFresh(t *testing.T) {
 	}
 }
 
+// TestEveryFamilyHasAHeading: the first digit of each code is a family with a name.
+func TestEveryFamilyHasAHeading(t *testing.T) {
+	for _, r := range command.AllRules() {
+		if families[r.Code[2]] == "" {
+			t.Errorf("%s has no family", r.Code)
+		}
+	}
+	if strings.Contains(document(), "\n## \n") {
+		t.Error("a heading is empty")
+	}
+}
+
 // TestCodesAreForEver: codes.golden grows by new lines. A line that changes
 // gives an old code a new meaning, and every ignore comment and baseline with
 // it.

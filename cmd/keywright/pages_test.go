@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/keywright/keywright/internal/pages"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// TestPages runs the console blocks of the documents and compares what is printed.
+//
+// The mark before a block names a set-up, a file of testdata/pages: the commands that
+// fill a server before the block, or nothing. redis://localhost:6379 in a block is that
+// server. In what is expected "…" is any text, and alone on its line any lines; a
+// duration is any duration, and a run of blanks or of ─ is any such run.
+func TestPages(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := pages.Read(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, p := range all {
+		for _, b := range p.Blocks {
+			if b.Lang != "console" || b.Mark != "run" {
+				continue
+			}
+			ran++
+			t.Run(fmt.Sprintf("%s:%d", p.Path, b.Line), func(t *testing.T) {
+				t.Parallel()
+				runBlock(t, root, b)
+			})
+		}
+	}
+	if ran < 5 {
+		t.Errorf("only %d blocks were found: the search is broken", ran)
+	}
+}
+
+func runBlock(t *testing.T, root string, b pages.Block) {
+	const shown = "localhost:6379"
+	addr, dir := shown, t.TempDir()
+	if b.About != "nothing" {
+		addr = setUp(t, b.About)
+	}
+	copyExamples(t, root, dir)
+	code := 0
+	for _, step := range steps(b.Text) {
+		cmd := exec.Command("bash", "-c", fmt.Sprintf("(exit %d); %s", code, strings.ReplaceAll(step.command, shown, addr)))
+		cmd.Dir = dir
+		cmd.Env = append(bare(os.Environ()), "GORACE=atexit_sleep_ms=0")
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil {
+			t.Fatalf("%s: %v", step.command, err)
+		}
+		code = cmd.ProcessState.ExitCode()
+		got := strings.ReplaceAll(string(out), addr, shown)
+		if !step.matches(got) {
+			t.Errorf("$ %s\nprints\n%s\nand the page says\n%s", step.command, got, step.want)
+		}
+	}
+}
+
+// step is a command of a block, and what it prints.
+type step struct{ command, want string }
+
+func steps(text string) []step {
+	var out []step
+	for line := range strings.Lines(text) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			command, _, _ = strings.Cut(command, "   # ") // a remark for the reader
+			out = append(out, step{command: strings.TrimSpace(command)})
+		} else if len(out) > 0 {
+			out[len(out)-1].want += line
+		}
+	}
+	return out
+}
+
+// varying is what differs from run to run, and what stands for it.
+var varying = []struct {
+	what *regexp.Regexp
+	by   string
+}{
+	{regexp.MustCompile(`\b\d+(\.\d+)?(ns|µs|ms|s)\b`), "1s"},
+	{regexp.MustCompile(`[ \t]+`), " "},
+	{regexp.MustCompile(`─+`), "─"},
+}
+
+// plain is the lines of a text without what differs from run to run.
+func plain(text string) []string {
+	var out []string
+	for line := range strings.Lines(text) {
+		for _, v := range varying {
+			line = v.what.ReplaceAllString(line, v.by)
+		}
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func (s step) matches(got string) bool {
+	var p strings.Builder
+	for _, line := range plain(s.want) {
+		if line == "…" {
+			p.WriteString(`(?:.*\n)*?`)
+			continue
+		}
+		p.WriteString(strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*") + `\n`)
+	}
+	text := strings.Join(plain(got), "\n") + "\n"
+	if text == "\n" {
+		text = ""
+	}
+	return regexp.MustCompile(`^` + p.String() + `$`).MatchString(text)
+}
+
+// setUp starts a server and fills it from testdata/pages.
+func setUp(t *testing.T, name string) (addr string) {
+	text, err := os.ReadFile(filepath.Join("testdata/pages", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	for line := range strings.Lines(string(text)) {
+		var words []string
+		for line = strings.TrimSpace(line); line != "" && line[0] != '#'; line = strings.TrimSpace(line) {
+			word, err := strconv.QuotedPrefix(line)
+			if err != nil {
+				word, _, _ = strings.Cut(line, " ")
+			}
+			line = line[len(word):]
+			if bare, err := strconv.Unquote(word); err == nil {
+				word = bare
+			}
+			words = append(words, word)
+		}
+		if len(words) > 0 {
+			s.Do(words...)
+		}
+	}
+	return s.Addr()
+}
+
+// copyExamples gives a block what a reader has in the folder of the project.
+func copyExamples(t *testing.T, root, dir string) {
+	for _, folder := range []string{"examples"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.Name() == "node_modules" {
+				return filepath.SkipDir
+			}
+			name, err := filepath.Rel(root, path)
+			if err != nil || !d.IsDir() && filepath.Ext(path) == ".go" {
+				return err
+			}
+			if d.IsDir() {
+				return os.MkdirAll(filepath.Join(dir, name), 0o755)
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(dir, name), text, 0o644)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// bare is an environment without what changes what keywright does.
+func bare(environment []string) []string {
+	var out []string
+	for _, v := range environment {
+		if !strings.HasPrefix(v, "KEYWRIGHT_") && !strings.HasPrefix(v, "REDIS") && !strings.HasPrefix(v, "GITHUB_") {
+			out = append(out, v)
+		}
+	}
+	return out
+}
