@@ -9,6 +9,7 @@
 package lint
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/keywright/keywright/finding"
@@ -46,8 +47,7 @@ func Run(ks *keyspace.Keyspace) []finding.Finding {
 	c.items, c.targets = ks.Items()
 	var err error
 	if _, c.conflicts, err = match.Compile(c.items); err != nil {
-		c.current = rules[0].Rule
-		c.report(keyspace.Pos{}, "", "use fewer wildcards and simpler expressions", "the patterns together are too complex to be compared: %v", err)
+		c.tooComplex(err)
 	}
 	for _, r := range rules {
 		c.current = r.Rule
@@ -55,6 +55,21 @@ func Run(ks *keyspace.Keyspace) []finding.Finding {
 	}
 	finding.Sort(c.out)
 	return c.out
+}
+
+// tooComplex reports, at the first of them, the patterns that cannot be compared.
+func (c *context) tooComplex(err error) {
+	c.current = rules[0].Rule
+	var pos keyspace.Pos
+	var entry string
+	if complex := (*match.ComplexError)(nil); errors.As(err, &complex) && len(complex.Items) > 0 {
+		if t := c.targets[complex.Items[0]]; t.Key != nil {
+			pos, entry = t.Key.Pos, t.Key.Entry.Name
+		} else if t.Legacy != nil {
+			pos, entry = t.Legacy.At["was"], t.Legacy.Name
+		}
+	}
+	c.report(pos, entry, "begin patterns with different words, and use fewer wildcards", "the patterns are too complex to be compared: %v", err)
 }
 
 // Rules are the rows without their checks.

@@ -95,9 +95,13 @@ func (c *classifier) pair() {
 // pattern: many patterns may mix literals and placeholders in one segment.
 const maxSegmentStates = 5 * automaton.MaxStates
 
+// maxWork bounds the positions that are visited while the classifiers of one matcher
+// are made: about a second.
+const maxWork = 5_000_000
+
 // newClassifier is the product of the components by the subset construction.
-// A subset holds (component, position) pairs, packed.
-func newClassifier(components []component) (*classifier, error) {
+// A subset holds (component, position) pairs, packed. What it costs is added to work.
+func newClassifier(components []component, work *int) (*classifier, error) {
 	b := classifierBuilder{components: components, ids: map[string]int32{}, labels: map[string]int32{}}
 	classes := automaton.NewClasses(b.sets())
 	c := &classifier{shift: uint(bits.Len(uint(len(classes.Rep) - 1))), classes: classes.Of, reached: [][]reach{nil}}
@@ -111,6 +115,9 @@ func newClassifier(components []component) (*classifier, error) {
 	for s := 0; s < len(b.subsets); s++ {
 		if s > maxSegmentStates {
 			return nil, &automaton.TooLargeError{What: "states in one segment", Limit: maxSegmentStates}
+		}
+		if *work += len(b.subsets[s]) * len(classes.Rep); *work > maxWork {
+			return nil, &automaton.TooLargeError{What: "steps", Limit: maxWork}
 		}
 		c.labels = append(c.labels, b.labelOf(b.subsets[s], c))
 		for class := range 1 << c.shift {

@@ -22,7 +22,7 @@ type Conflict struct {
 // Compile makes the matcher of items. Conflicts are not an error here: the
 // earlier item wins, and whoever asked decides what to make of it. Of very many
 // conflicts the first two thousand are told. The error is
-// an *automaton.TooLargeError's message with the item that caused it.
+// a *ComplexError, or what one pattern alone cannot be compiled for.
 func Compile(items []Item) (*Matcher, []Conflict, error) {
 	c := compiler{
 		items:       items,
@@ -47,17 +47,80 @@ func Compile(items []Item) (*Matcher, []Conflict, error) {
 	if len(items) > 0 {
 		c.intern(start)
 	}
+	c.countSegments()
 	for s := 0; s < len(c.queue); s++ {
-		if s > automaton.MaxStates {
-			return nil, nil, &automaton.TooLargeError{What: "states", Limit: automaton.MaxStates}
+		err := c.bounded()
+		if err == nil {
+			err = c.expand(m, int32(s))
 		}
-		if err := c.expand(m, int32(s)); err != nil {
-			return nil, nil, err
+		if err != nil {
+			return nil, nil, c.tooComplex(s, err)
 		}
 	}
 	m.seal(c.words)
 	slices.SortFunc(c.conflicts, func(x, y Conflict) int { return slices.Compare([]int{x.A, x.B}, []int{y.A, y.B}) })
 	return m, c.conflicts, nil
+}
+
+// Bounds of a matcher beside those of one segment. Patterns that share nothing have
+// a state and a word for each of their segments; those that overlap may multiply
+// them up to a limit.
+const (
+	maxStates  = automaton.MaxStates
+	maxWords   = 1_000_000
+	maxCursors = 1_000_000 // places in patterns, of all states
+)
+
+func (c *compiler) countSegments() {
+	for _, r := range c.routes {
+		c.total += len(r.segments) + 1
+	}
+}
+
+// bounded says whether there is too much of something.
+func (c *compiler) bounded() error {
+	segments := c.total
+	if most := maxStates + segments; len(c.queue) > most {
+		return &automaton.TooLargeError{What: "states", Limit: most}
+	}
+	if most := maxWords + 2*segments; len(c.words) > most {
+		return &automaton.TooLargeError{What: "words", Limit: most}
+	}
+	if most := maxCursors + 2*segments; c.cursors > most {
+		return &automaton.TooLargeError{What: "places", Limit: most}
+	}
+	return nil
+}
+
+// ComplexError is a set of patterns that cannot be told apart within the limits.
+type ComplexError struct {
+	Items []int // that were looked at together, sorted
+	Names []string
+	Err   error
+}
+
+func (e *ComplexError) Error() string {
+	list := strings.Join(e.Names, ", ")
+	if more := len(e.Items) - len(e.Names); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%s overlap in too many ways: %v", list, e.Err)
+}
+
+func (e *ComplexError) Unwrap() error { return e.Err }
+
+// tooComplex names the patterns that state s is about.
+func (c *compiler) tooComplex(s int, err error) error {
+	e := &ComplexError{Err: err}
+	for _, cur := range c.queue[s] {
+		e.Items = append(e.Items, cur.item)
+	}
+	slices.Sort(e.Items)
+	e.Items = slices.Compact(e.Items)
+	for _, i := range e.Items[:min(len(e.Items), 3)] {
+		e.Names = append(e.Names, c.items[i].Pattern.String())
+	}
+	return e
 }
 
 // route is a pattern cut at its separators: whole segments as far as no element
@@ -104,6 +167,9 @@ type compiler struct {
 	relations   map[[2]int]relation
 	winners     map[string]int32
 	conflicts   []Conflict
+	work        int // of all classifiers
+	cursors     int // of all states
+	total       int // segments of all items
 }
 
 type sealedWord struct {
@@ -268,6 +334,7 @@ func (c *compiler) intern(cursors []cursor) int32 {
 		id = int32(len(c.queue))
 		c.states[string(key)] = id
 		c.queue = append(c.queue, cursors)
+		c.cursors += len(cursors)
 	}
 	return id
 }
@@ -308,8 +375,7 @@ func (c *compiler) expand(m *Matcher, s int32) error {
 		}
 	}
 	m.states = append(m.states, st)
-	c.addWords(s, st.class, literals, members)
-	return nil
+	return c.addWords(s, st.class, literals, members)
 }
 
 // component is the automaton a cursor stands before; none if literal text does.
@@ -327,14 +393,14 @@ func (c *compiler) classifier(names []string, components []component) (*classifi
 	if known := c.classifiers[key]; known != nil {
 		return known, nil
 	}
-	made, err := newClassifier(components)
+	made, err := newClassifier(components, &c.work)
 	c.classifiers[key] = made
 	return made, err
 }
 
 // addWords enters the literal segments of a state. A literal segment may at the
 // same time be a value of the placeholders beside it.
-func (c *compiler) addWords(s int32, class *classifier, literals map[string][]cursor, members [][]cursor) {
+func (c *compiler) addWords(s int32, class *classifier, literals map[string][]cursor, members [][]cursor) error {
 	texts := make([]string, 0, len(literals))
 	for text := range literals {
 		texts = append(texts, text)
@@ -346,7 +412,11 @@ func (c *compiler) addWords(s int32, class *classifier, literals map[string][]cu
 			also = class.reached[class.label([]byte(text))]
 		}
 		c.words = append(c.words, sealedWord{s, text, c.resolve(literals[text], also, members)})
+		if err := c.bounded(); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // resolve is where a segment leads that fulfils the literal cursors and the

@@ -105,7 +105,13 @@ type NFA struct {
 	Tags   []int32
 	Follow [][]int32
 	Final  []bool
+
+	edges int // all of Follow
 }
+
+// maxEdges bounds the steps from one position to another: with many parts that may
+// be left out they grow with the square of the positions.
+const maxEdges = 4_000_000
 
 // Compile makes the position automaton of e.
 func Compile(e Expr) (*NFA, error) {
@@ -142,7 +148,9 @@ func (n *NFA) build(e Expr) (part, error) {
 		return n.alt(e.sub)
 	default:
 		p, err := n.build(e.sub[0])
-		n.link(p.last, p.first)
+		if err == nil {
+			err = n.link(p.last, p.first)
+		}
 		p.nullable = p.nullable || e.op == opStar
 		return p, err
 	}
@@ -170,14 +178,16 @@ func (n *NFA) seq(subs []Expr) (part, error) {
 		if err != nil {
 			return part{}, err
 		}
-		n.link(all.last, p.first)
+		if err := n.link(all.last, p.first); err != nil {
+			return part{}, err
+		}
 		if all.nullable {
-			all.first = append(slices.Clone(all.first), p.first...)
+			all.first = append(all.first, p.first...)
 		}
 		if p.nullable {
-			all.last = append(slices.Clone(all.last), p.last...)
+			all.last = append(all.last, p.last...)
 		} else {
-			all.last = p.last
+			all.last = slices.Clip(p.last)
 		}
 		all.nullable = all.nullable && p.nullable
 	}
@@ -191,17 +201,21 @@ func (n *NFA) alt(subs []Expr) (part, error) {
 		if err != nil {
 			return part{}, err
 		}
-		all.first = append(slices.Clone(all.first), p.first...)
-		all.last = append(slices.Clone(all.last), p.last...)
+		all.first = append(all.first, p.first...)
+		all.last = append(all.last, p.last...)
 		all.nullable = all.nullable || p.nullable
 	}
 	return all, nil
 }
 
-func (n *NFA) link(from, to []int32) {
+func (n *NFA) link(from, to []int32) error {
+	if n.edges += len(from) * len(to); n.edges > maxEdges {
+		return &TooLargeError{"steps", maxEdges}
+	}
 	for _, p := range from {
 		n.Follow[p] = append(n.Follow[p], to...)
 	}
+	return nil
 }
 
 // Ambiguous finds a string which two runs of n read with different tags, that
