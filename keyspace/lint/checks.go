@@ -175,17 +175,6 @@ func placeholderOf(p *pattern.Pattern, segment string, part keyspace.ShapePart) 
 	return false
 }
 
-func (c *context) lookalikes() {
-	seen := map[string]*keyspace.Key{}
-	for _, k := range c.Keys {
-		folded := strings.ToLower(literals(k.Pattern))
-		if other, ok := seen[folded]; ok && literals(other.Pattern) != literals(k.Pattern) {
-			c.report(k.Pos, k.Name, "", "%s and %s differ in upper and lower case only", k.Pattern, other.Pattern).Related = here(other)
-		}
-		seen[folded] = k
-	}
-}
-
 // literals is a pattern with its placeholders blanked out.
 func literals(p *pattern.Pattern) string {
 	var b strings.Builder
@@ -197,14 +186,6 @@ func literals(p *pattern.Pattern) string {
 		}
 	}
 	return b.String()
-}
-
-func (c *context) oddLiterals() {
-	for _, k := range c.Keys {
-		if strings.ContainsFunc(strings.ReplaceAll(literals(k.Pattern), "\x00", ""), func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' }) && !k.Derived {
-			c.report(k.Pos, k.Name, "", "%s has a space, a control character or a byte that is not text in it", k.Pattern)
-		}
-	}
 }
 
 // notation is how other tools write placeholders; a zero byte stands for ours.

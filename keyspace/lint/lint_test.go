@@ -13,6 +13,11 @@ import (
 	"github.com/keywright/keywright/keyspace"
 )
 
+// twins are two entries whose keys are one word and the other.
+func twins(a, b string) string {
+	return fmt.Sprintf("a: {key: \"%s:{x}\", type: string, ttl: 1d}\nb: {key: \"%s:{x}\", type: string, ttl: 1d}", a, b)
+}
+
 // cases has, for each rule, entries (or whole sections) in which it finds
 // something and ones in which it must not. A text without `keys:` is the inside
 // of keys.
@@ -26,8 +31,11 @@ var cases = map[string]struct{ bad, good []string }{
 		good: []string{"owns: [\"a:*\"]\nkeys:\n  a: {key: \"a:{x}\", type: lock, ttl: 1m}", "owns: [\"a:*\", \"b:*\"]\nvars: {ab: a|b}\nkeys:\n  a: {key: \"{ab}:x\", type: string, ttl: 1d}", "owns: [\"a:*\"]\nkeys:\n  a: {key: c, type: string, ttl: 1d, skip: [owns]}"}},
 	"KW126": {bad: []string{"shape: \"{p}:{x}[:{y}]\"\nvars: {p: cache|lock}\nkeys:\n  a: {key: \"tmp:x\", type: string, ttl: 1d}", "shape: \"a:{x}\"\nkeys:\n  a: {key: \"b:x\", type: string, ttl: 1d}", "shape: \"{a}:{b}\"\nkeys:\n  a: {key: x, type: string, ttl: 1d}", "shape: \"{a}\"\nkeys:\n  a: {key: \"x:y\", type: string, ttl: 1d}"},
 		good: []string{"shape: \"{p}:{x}[:{y}]\"\nvars: {p: cache|lock}\nkeys:\n  a: {key: \"cache:x:{z}\", type: string, ttl: 1d}\n  b: {key: \"{p}:{z}\", type: string, ttl: 1d}", "shape: \"a:{x}\"\nkeys:\n  a: {key: b, type: string, ttl: 1d, skip: [shape]}"}},
-	"KW127": {bad: []string{"a: {key: \"User:{x}\", type: string, ttl: 1d}\nb: {key: \"user:{x}\", type: string, ttl: 1d}"}, good: []string{"a: {key: \"user:{x}\", type: string, ttl: 1d}\nb: {key: \"users:{x}\", type: string, ttl: 1d}"}},
-	"KW128": {bad: []string{"a: {key: \"x y\", type: string, ttl: 1d}", "a: {key: \"x\\\\x01\", type: string, ttl: 1d}"}, good: []string{"a: {key: \"상품:{x}\", type: string, ttl: 1d}"}},
+	"KW127": {bad: []string{"a: {key: \"User:{x}\", type: string, ttl: 1d}\nb: {key: \"user:{x}\", type: string, ttl: 1d}",
+		twins("user", "us\u0435r"), twins("olo", "\u03bflo"), twins("caf\u00e9", "cafe\u0301"), twins("상품", "\u1109\u1161\u11bc\u1111\u116e\u11b7"), twins("がん", "か\u3099ん"),
+		twins("user", "us\u200ber"), twins("user", "us\u202eer"), twins("user", "\uff55ser"), twins("a-b", "a\u2010b"), twins("ТOР", "TOP")}, good: []string{"a: {key: \"user:{x}\", type: string, ttl: 1d}\nb: {key: \"users:{x}\", type: string, ttl: 1d}", twins("café", "cafe"), twins("заказ", "zakaz"), twins("상품", "상점")}},
+	"KW128": {bad: []string{"a: {key: \"x y\", type: string, ttl: 1d}", "a: {key: \"x\\\\x01\", type: string, ttl: 1d}", "a: {key: \"x\u200b\", type: string, ttl: 1d}", "a: {key: \"x\u202ey\", type: string, ttl: 1d}", "a: {key: \"us\u0435r\", type: string, ttl: 1d}", "a: {key: \"x\u00a0y\", type: string, ttl: 1d}"},
+		good: []string{"a: {key: \"상품:{x}\", type: string, ttl: 1d}", "a: {key: \"заказ:{x}\", type: string, ttl: 1d}", "a: {key: \"café:{x}\", type: string, ttl: 1d}"}},
 	"KW129": {bad: []string{"foreign: [\"a*\"]\nkeys:\n  a: {key: \"ab:{x}\", type: string, ttl: 1d}", "owns: [\"a:*\"]\nforeign: [\"*\"]\nkeys:\n  a: {key: \"a:{x}\", type: string, ttl: 1d}"}, good: []string{"foreign: [\"bull:*\"]\nkeys:\n  a: {key: \"ab:{x}\", type: string, ttl: 1d}"}},
 	"KW130": {bad: []string{"class: {key: x, type: string, ttl: 1d}", "a: {key: x, type: hash, ttl: 1d, fields: {__proto__: int}}"}, good: []string{"classes: {key: x, type: string, ttl: 1d}"}},
 	"KW131": {bad: []string{"a: {key: \"x:<id>\", type: string, ttl: 1d}", "a: {key: \"x:${id}\", type: string, ttl: 1d}", "a: {key: \"x:%s\", type: string, ttl: 1d}", "a: {key: \"x:*\", type: string, ttl: 1d}"},
