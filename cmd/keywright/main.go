@@ -21,5 +21,5 @@ func main() {
 		stop() // a second ctrl-C ends the program at once
 		time.AfterFunc(patience, func() { os.Exit(command.Interrupted(os.Stderr)) })
 	})
-	os.Exit(command.Main(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv}))
+	os.Exit(command.Main(ctx, os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Environ: os.Environ}))
 }

@@ -2,9 +2,12 @@
 // indentation per level, one space after a colon, no trailing blanks, at most
 // one empty line in a row, LF line ends and one at the end of the file.
 //
+// Mappings and lists on one line have no blanks inside of their brackets, words no
+// quotes, and other quoted texts double ones.
+//
 // It edits lines by the positions of the YAML nodes instead of printing a tree
-// anew, so comments, quotes, empty lines and the order of things stay as their
-// author wrote them. What a file means never changes: the result is parsed
+// anew, so comments, empty lines and the order of things stay as their author wrote
+// them. What a file means never changes: the result is parsed
 // again and compared, and an edit that would change anything is not made.
 //
 // API: may change until 1.0.
@@ -37,6 +40,7 @@ func Format(src []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	text, before = tidied(text, before)
 	lines := strings.Split(text, "\n")
 	l := layout{lines: lines, scalar: make([]bool, len(lines)), depth: map[int]int{}}
 	l.walk(before, 0, false)

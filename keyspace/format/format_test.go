@@ -91,8 +91,40 @@ func TestExamplesAreFormattedAndKeepTheirMeaning(t *testing.T) {
 	}
 }
 
-// blanks are all that formatting may change.
-var blanks = strings.NewReplacer(" ", "", "\t", "", "\r", "", "\n", "", "\ufeff", "")
+// Flows and quotes have one form, and what is not safe to change stays.
+func TestOneForm(t *testing.T) {
+	for in, want := range map[string]string{
+		"a: {  pid: int }":                  "a: {pid: int}",
+		"a: { x: 1,y: 2 , z:   [ a,b ,c ]}": "a: {x: 1, y: 2, z: [a, b, c]}",
+		"owner: 'shop'":                     "owner: shop",
+		"owner: \"shop\"":                   "owner: shop",
+		"key: 'a:{id}'":                     "key: \"a:{id}\"",
+		"key: \"a:{id}\"":                   "key: \"a:{id}\"",
+		"a: 'yes'":                          "a: \"yes\"",
+		"a: \"null\"":                       "a: \"null\"",
+		"a: '1'":                            "a: \"1\"",
+		"a: 'say \"x\"'":                    "a: 'say \"x\"'",
+		"a: 'it''s'":                        "a: \"it's\"",
+		"a: 'b\\d'":                         "a: 'b\\d'",
+		"a: {b: 'x:  y', c: it's}":          "a: {b: \"x:  y\", c: it's}",
+		"a: []":                             "a: []",
+		"a: [ ]":                            "a: []",
+		"a: { } # {  x }":                   "a: {} # {  x }",
+		"'a b':   {  'c': 'd' }":            "\"a b\": {c: d}",
+		"a: {x: 1,\n   y: 2}":               "a: {x: 1,\n   y: 2}",
+	} {
+		got, err := Format([]byte(in))
+		if err != nil || string(got) != want+"\n" {
+			t.Errorf("%s\n got %swant %s (%v)", in, got, want, err)
+		}
+		if again, err := Format(got); err != nil || string(again) != string(got) {
+			t.Errorf("%s is not at rest: %s (%v)", got, again, err)
+		}
+	}
+}
+
+// blanks and quotes are all that formatting may change.
+var blanks = strings.NewReplacer("'", "", "\"", "", " ", "", "\t", "", "\r", "", "\n", "", "\ufeff", "")
 
 func FuzzFormat(f *testing.F) {
 	for _, path := range examples(f) {
@@ -116,7 +148,7 @@ func FuzzFormat(f *testing.F) {
 			t.Fatalf("%q means something else as %q", src, once)
 		}
 		if blanks.Replace(string(src)) != blanks.Replace(string(once)) {
-			t.Fatalf("more than blanks changed from %q to %q", src, once)
+			t.Fatalf("more than blanks and quotes changed from %q to %q", src, once)
 		}
 		twice, err := Format(once)
 		if err != nil || string(twice) != string(once) {

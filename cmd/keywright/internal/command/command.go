@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Getenv   func(string) string
+	Environ  func() []string // all variables, for names that nothing reads; nil: none is looked at
 }
 
 // app is what the verbs share: the streams and the persistent flags.
@@ -37,6 +39,7 @@ type app struct {
 	In       io.Reader
 	out, err *terminal.Screen
 	Getenv   func(string) string
+	environ  func() []string
 	args     []string
 
 	variables [][2]string // that set flags of this run: names and values, which are never shown
@@ -51,7 +54,7 @@ type app struct {
 }
 
 func newApp(args []string, s Streams) *app {
-	return &app{In: s.In, out: terminal.NewScreen(s.Out, s.Getenv), err: terminal.NewScreen(s.Err, s.Getenv), Getenv: s.Getenv, args: args, now: time.Now}
+	return &app{In: s.In, out: terminal.NewScreen(s.Out, s.Getenv), err: terminal.NewScreen(s.Err, s.Getenv), Getenv: s.Getenv, environ: s.Environ, args: args, now: time.Now}
 }
 
 // Main runs the command line and returns the exit code.
@@ -169,7 +172,47 @@ func (a *app) environment(cmd *cobra.Command) error {
 	}
 	a.out.SetColor(a.color, a.Getenv)
 	a.err.SetColor(a.color, a.Getenv)
+	a.unread(cmd.Root())
 	return nil
+}
+
+// maxUnread bounds the variables that are named.
+const maxUnread = 5
+
+// unread tells the variables that look like ours and that no command reads: a typo
+// there is a setting that silently does not hold. Their values are never shown.
+func (a *app) unread(root *cobra.Command) {
+	if a.environ == nil {
+		return
+	}
+	known := map[string]bool{ringVariable: true}
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { known[Variable(f.Name)] = true })
+		for _, s := range c.Commands() {
+			walk(s)
+		}
+	}
+	walk(root)
+	names := slices.Sorted(maps.Keys(known))
+	var unknown []string
+	for _, e := range a.environ() {
+		if name, _, _ := strings.Cut(e, "="); strings.HasPrefix(name, "KEYWRIGHT_") && !known[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	for i, name := range unknown {
+		if i == maxUnread {
+			a.say("warning: and %d more variables that begin with KEYWRIGHT_", len(unknown)-i)
+			return
+		}
+		meant := ""
+		if near := typo.Nearest(name, names); near != "" {
+			meant = ": did you mean " + near + "?"
+		}
+		a.say("warning: no command reads the variable %s%s", finding.Printable(name), meant)
+	}
 }
 
 // misread hides the value of a variable that should be the URL of a server and is

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing/fstest"
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -56,6 +57,52 @@ type declaration struct {
 	root     string // the first file, as seen from here
 }
 
+// standardInput is what stands for it as a file, and its name in findings.
+const (
+	standardInput = "-"
+	standardName  = "stdin"
+)
+
+// load reads a declaration from a file, or from standard input, which can then be
+// read for nothing else; its imports are looked for here.
+func (a *app) load(path string) (*declaration, error) {
+	if path != standardInput {
+		return load(path)
+	}
+	text, err := readAll(a.In, "standard input")
+	if err != nil {
+		return nil, err
+	}
+	a.In = taken{}
+	root, err := os.OpenRoot(".")
+	if err != nil {
+		return nil, usage("", "this folder cannot be opened: %v", err)
+	}
+	defer root.Close()
+	ks, found := keyspace.Load(withInput{root.FS(), text}, standardName)
+	return loaded(ks, found, ".", standardName), nil
+}
+
+// taken is standard input after the declaration was read from it.
+type taken struct{}
+
+func (taken) Read([]byte) (int, error) {
+	return 0, usage("put one of them into a file", "standard input is read for the declaration already")
+}
+
+// withInput is a folder with the text of standard input in it.
+type withInput struct {
+	fs.FS
+	text []byte
+}
+
+func (f withInput) Open(name string) (fs.File, error) {
+	if name == standardName {
+		return fstest.MapFS{name: {Data: f.text}}.Open(name)
+	}
+	return f.FS.Open(name)
+}
+
 // load reads a declaration. Files are opened below the folder of the first one.
 func load(path string) (*declaration, error) {
 	dir, name := filepath.Split(path)
@@ -78,6 +125,11 @@ func load(path string) (*declaration, error) {
 		return nil, usage("name a file", "%s is no regular file", path)
 	}
 	ks, found := keyspace.Load(root.FS(), name)
+	return loaded(ks, found, dir, name), nil
+}
+
+// loaded is the declaration that was loaded from a file of a folder.
+func loaded(ks *keyspace.Keyspace, found []finding.Finding, dir, name string) *declaration {
 	d := &declaration{Keyspace: ks, sources: map[string][]byte{}}
 	if prefix := filepath.ToSlash(filepath.Clean(dir)); prefix != "." {
 		d.prefix = strings.TrimSuffix(prefix, "/") + "/"
@@ -86,7 +138,7 @@ func load(path string) (*declaration, error) {
 		d.sources[d.prefix+f.Name] = f.Text
 	}
 	d.findings, d.root = d.moved(found), d.prefix+name
-	return d, nil
+	return d
 }
 
 // moved are findings with file names as seen from here.
@@ -114,7 +166,7 @@ func (a *app) usable() (*declaration, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	d, err := load(path)
+	d, err := a.load(path)
 	if err != nil {
 		return nil, "", err
 	}
@@ -145,6 +197,10 @@ func (a *app) declarations(args []string) ([]string, error) {
 	}
 	var out []string
 	for _, arg := range args {
+		if arg == standardInput {
+			out = append(out, arg)
+			continue
+		}
 		info, err := os.Stat(arg)
 		if err != nil {
 			return nil, usage("name a declaration, or a folder with some", "%s cannot be read: %v", arg, errors.Unwrap(err))

@@ -181,7 +181,7 @@ func (a *app) annotated(form string, counts finding.Counts) {
 
 // lintOne checks one declaration, and adds its texts to all.
 func (a *app) lintOne(path string, all *declaration) ([]finding.Finding, error) {
-	d, err := load(path)
+	d, err := a.load(path)
 	if err != nil {
 		return nil, err
 	}
