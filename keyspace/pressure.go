@@ -59,7 +59,7 @@ func (l *loader) sectionPressure() {
 			}
 		}
 	}
-	if len(l.ks.Pressure) > 0 {
+	if len(l.ks.Pressure) > 0 && l.ks.Pressure[0].Entry != nil && len(l.ks.Pressure[0].Entry.Keys) > 0 {
 		l.pressureLease(l.ks.Pressure[0].Entry)
 	}
 }
