@@ -19,6 +19,7 @@ import (
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/spf13/cobra"
@@ -188,7 +189,7 @@ func (a *app) unread(root *cobra.Command) {
 	known := map[string]bool{ringVariable: true}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
-		c.LocalFlags().VisitAll(func(f *pflag.Flag) { known[Variable(f.Name)] = true })
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { known[Variable(f)] = true })
 		for _, s := range c.Commands() {
 			walk(s)
 		}
