@@ -64,15 +64,15 @@ const (
 
 // Meta is the header of an archive: where it is from.
 type Meta struct {
-	ID          string      `json:"id"`                    // 128 random bits, in hex
-	Tool        string      `json:"tool"`                  // the program and its version
-	Taken       time.Time   `json:"taken"`                 // when it was begun, by the server's clock
-	Consistency Consistency `json:"consistency"`           // of which moment the values are
-	Declaration string      `json:"declaration,omitempty"` // SHA-256 of the declaration, in hex
-	Entries     []string    `json:"entries"`               // names; a record names its entry by its place here
-	Selection   []string    `json:"selection,omitempty"`   // what was asked for; empty: everything
+	ID          string         `json:"id"`                    // 128 random bits, in hex
+	Tool        string         `json:"tool"`                  // the program and its version
+	Taken       time.Time      `json:"taken"`                 // when it was begun, by the server's clock
+	Consistency Consistency    `json:"consistency"`           // of which moment the values are
+	Declaration string         `json:"declaration,omitempty"` // SHA-256 of the declaration, in hex
+	Entries     []string       `json:"entries"`               // names; a record names its entry by its place here
+	Selection   []string       `json:"selection,omitempty"`   // what was asked for; empty: everything
 	Shards      []source.Shard `json:"shards"`
-	Base        string      `json:"base,omitempty"` // ID of the archive that this one adds to
+	Base        string         `json:"base,omitempty"` // ID of the archive that this one adds to
 }
 
 // Undeclared is the entry of a record whose key no entry declares.

@@ -73,7 +73,7 @@ func (d *decoder) string() []byte {
 func (d *decoder) sorted() {
 	for n := d.count(); n > 0 && d.err == nil; n-- {
 		member := d.string()
-		score := math.NaN()
+		var score float64
 		if d.layout.score == binaryScore {
 			score = math.Float64frombits(d.uint64())
 		} else {

@@ -142,7 +142,6 @@ type reading struct {
 	stage  stage
 	n      int    // elements that were asked for
 	cursor string // whole values: where the next part begins
-	bytes  int    // of the last part
 	text   []byte // of a string of several parts
 }
 
