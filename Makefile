@@ -40,10 +40,8 @@ fuzz: ## fuzz every target for FUZZTIME (10m)
 
 soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
-	KEYWRIGHT_DECLARATIONS=500 go test -timeout 2h -run 'TestEveryPlaceholderInEveryPlaceCompiles' ./gen/golang
 	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./fallback/bbolt ./apply
 	KEYWRIGHT_DECLARATIONS=500 go test -timeout 4h -run 'TestEveryPlaceholderInEveryPlace$$' -v ./gen/conformance
-	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKills' -v ./queue ./fallback/bbolt
 	KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKills|TestFaults' -v ./entity
 	KEYWRIGHT_SOAK=1 go test -timeout 4h -run 'Found' ./fallback/bbolt
 	KEYWRIGHT_SOAK=2000 go test -timeout 2h -run 'TestGenerated' -v ./gen/acl
@@ -51,9 +49,7 @@ soak: ## the tests that do harm to servers, fifty times
 	go test -count=20 -timeout 4h -run 'Processes|Failovers' ./lock
 	cd cmd/keywright && KEYWRIGHT_SOAK=500 go test -timeout 1h -run TestReportsAddUp ./internal/command
 	KEYWRIGHT_SOAK=1 go test -timeout 1h -run 'TestNoise|Hold$$' -rapid.checks=3000 ./infer
-	go test -count=20 -timeout 4h -run 'History|Processes|Failovers' ./lock
-	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run "TestMutations|TestGuards" -v . ./queue
-	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run 'TestMutations' -v . ./guard ./gen/acl
+	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run "TestMutations|TestGuards" -v . ./queue ./guard ./gen/acl
 
 bench: ## the figures of bench/README.md
 	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench entitybench; do GOWORK=off go run ./cmd/$$c || exit 1; done
