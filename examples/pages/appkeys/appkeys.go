@@ -1400,7 +1400,7 @@ func (k *Keyspace) OrderPaid() event.Stream[OrderPaidMessage] {
 // OrderPaidMailGroup is the consumer group mail of OrderPaid.
 const OrderPaidMailGroup = "mail"
 
-// Sweeper cleans up behind all entities until ctx ends: what has expired leaves its
+// Sweeper cleans up after all entities until ctx ends: what has expired leaves its
 // indexes and is announced. Any process may run one; they take turns.
 func (k *Keyspace) Sweeper(ctx context.Context, o entity.SweepOptions, failed func(error)) {
 	var all sync.WaitGroup
