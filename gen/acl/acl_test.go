@@ -162,7 +162,7 @@ func TestDiffOnServers(t *testing.T) {
 				categories[fmt.Sprint(name)] = append(categories[fmt.Sprint(name)], fmt.Sprint(c))
 			}
 		}
-		actual := func(name string) acl.Actual {
+		fieldsOf := func(name string) map[string]string {
 			fields := map[string]string{}
 			reply := s.Do("ACL", "GETUSER", name)
 			if list, ok := reply.([]any); ok {
@@ -174,8 +174,13 @@ func TestDiffOnServers(t *testing.T) {
 					fields[fmt.Sprint(k)] = fmt.Sprint(v)
 				}
 			}
+			return fields
+		}
+		actual := func(name string) acl.Actual {
+			fields := fieldsOf(name)
 			return acl.Actual{Name: name, Commands: fields["commands"], Keys: fields["keys"], Channels: fields["channels"]}
 		}
+		selectors := func(name string) string { return fieldsOf(name)["selectors"] }
 		for name, ks := range declarations(t) {
 			for _, u := range users(t, ks) {
 				s.Do(append([]string{"ACL", "SETUSER"}, u.SetUser()...)...)
@@ -191,12 +196,34 @@ func TestDiffOnServers(t *testing.T) {
 				if want := []string{"- " + u.Name + " +flushall", "+ " + u.Name + " +ping", "- " + u.Name + " ~other:*"}; !slices.Equal(got, want) {
 					t.Errorf("%s %s: %q", brand, u.Name, got)
 				}
+				s.Do("ACL", "SETUSER", u.Name, "(+get ~other:*)") // whatever it had, SetUser makes it what is declared
+				s.Do(append([]string{"ACL", "SETUSER"}, u.SetUser()...)...)
+				if d := acl.Diff(one, []acl.Actual{actual(u.Name)}, categories); len(d) > 0 || selectors(u.Name) != "[]" {
+					t.Errorf("%s %s after SetUser: %v, selectors %s", brand, u.Name, d, selectors(u.Name))
+				}
 				s.Do("ACL", "DELUSER", u.Name)
 			}
 		}
 		if d := acl.Diff([]acl.User{{Name: "x"}}, nil, categories); len(d) != 1 || d[0].Rule != acl.Whole {
 			t.Errorf("%v", d)
 		}
+	}
+}
+
+// TestDiffBeyondRights: a user that needs no password, is off, restores what was not
+// checked, or has selectors, is not as declared.
+func TestDiffBeyondRights(t *testing.T) {
+	u := acl.User{Name: "u", Commands: []string{"get"}}
+	for flag, want := range map[string]string{"nopass": "- u nopass", "off": "+ u on", "skip-sanitize-payload": "- u skip-sanitize-payload"} {
+		if d := acl.Diff([]acl.User{u}, []acl.Actual{{Name: "u", Commands: "-@all +get", Flags: []string{flag}}}, nil); len(d) != 1 || d[0].String() != want {
+			t.Errorf("%s: %v", flag, d)
+		}
+	}
+	if d := acl.Diff([]acl.User{u}, []acl.Actual{{Name: "u", Commands: "-@all +get", Selectors: 2}}, nil); len(d) != 1 || d[0].String() != "- u (2 selectors)" {
+		t.Errorf("selectors: %v", d)
+	}
+	if d := acl.Diff([]acl.User{u}, []acl.Actual{{Name: "u", Commands: "-@all +get", Flags: []string{"on"}}}, nil); len(d) != 0 {
+		t.Errorf("as declared: %v", d)
 	}
 }
 
