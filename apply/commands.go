@@ -5,7 +5,7 @@ import "strings"
 // commands are what a restore sends.
 var commands = []string{
 	"append", "auth", "client|getname", "client|id", "client|setname", "cluster|shards", "cluster|slots", "dump", "exec", "exists", "hello", "hset", "info", "llen", "multi",
-	"persist", "pexpire", "pexpireat", "pexpiretime", "ping", "quit", "renamenx", "restore", "rpush", "sadd", "select", "strlen", "time", "unlink", "xadd", "xclaim", "xgroup|create",
+	"persist", "pexpire", "pexpireat", "pexpiretime", "ping", "quit", "renamenx", "restore", "rpush", "sadd", "select", "strlen", "time", "unlink", "unwatch", "watch", "xadd", "xclaim", "xgroup|create",
 	"xgroup|createconsumer", "xgroup|destroy", "xlen", "xsetid", "zadd",
 }
 

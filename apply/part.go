@@ -26,6 +26,40 @@ type partial struct {
 	next   int   // number of the part that comes next
 	grown  int64 // what a list, a string or a stream has by now
 	broken bool  // a part was refused
+	turn   int   // when its last part came
+}
+
+// Bounds of the values that one writer has begun: how many, and the bytes of their names.
+// What a server's shards have in work is far below them.
+const (
+	maxBegun      = 1000
+	maxBegunBytes = 64 << 20
+)
+
+// begin notes a value that is put together. If there are too many, that whose last part
+// came longest ago is given up.
+func (w *writer) begin(id string, p *partial) {
+	w.forget(id)
+	for len(w.temporary) > 0 && (len(w.temporary) >= maxBegun || w.begun+len(id) > maxBegunBytes) {
+		oldest := ""
+		for other, q := range w.temporary {
+			if oldest == "" || q.turn < w.temporary[oldest].turn {
+				oldest = other
+			}
+		}
+		w.temporary[oldest].abandon(w)
+		w.forget(oldest)
+	}
+	w.temporary[id] = p
+	w.begun += len(id)
+}
+
+// forget ends what begin noted.
+func (w *writer) forget(id string) {
+	if w.temporary[id] != nil {
+		delete(w.temporary, id)
+		w.begun -= len(id)
+	}
 }
 
 // keeps is how long a temporary key lives after its last part.
@@ -48,10 +82,11 @@ var tags = sync.OnceValue(func() *[16384]string {
 	return &all
 })
 
-// temporaryName is a name in the slot of a key, the same for each run.
-func temporaryName(key []byte) string {
-	sum := sha256.Sum256(key)
-	return TemporaryPrefix + "{" + tags()[slot.Of(key)] + "}:" + hex.EncodeToString(sum[:8])
+// temporaryName is a name in the slot of a key. Each run has names of its own: two runs
+// that write the same key would mix their parts under one name.
+func temporaryName(run string, key []byte) string {
+	sum := sha256.Sum256(append([]byte(run), key...))
+	return TemporaryPrefix + "{" + tags()[slot.Of(key)] + "}:" + hex.EncodeToString(sum[:16])
 }
 
 // part writes a part of a value, and with the last one gives the value its name.
@@ -59,12 +94,15 @@ func (w *writer) part(ctx context.Context, t *target, rec *record) error {
 	id := strconv.Itoa(t.db) + ":" + string(rec.Place.Key)
 	p := w.temporary[id]
 	if rec.Part == 0 || p == nil {
-		p = &partial{target: t, name: temporaryName(rec.Place.Key)}
-		w.temporary[id] = p
+		p = &partial{target: t, name: temporaryName(w.id, rec.Place.Key)}
+		w.begin(id, p)
 	}
+	w.turn++
+	p.turn = w.turn
 	done := func(what outcome, reason string) {
 		if !rec.More {
-			delete(w.temporary, id)
+			w.forget(id)
+			p.abandon(w)
 			w.count(rec, what, reason)
 		}
 	}
@@ -90,13 +128,17 @@ func (w *writer) part(ctx context.Context, t *target, rec *record) error {
 		p.broken = true
 		done(refused, answer.Error())
 		return nil
+	case errors.Is(err, errGone):
+		p.broken = true
+		done(refused, err.Error())
+		return nil
 	case err != nil:
 		done(unknown, "")
 		return err
 	case rec.More:
 		return nil
 	}
-	delete(w.temporary, id)
+	w.forget(id)
 	what, reason, err := w.rename(ctx, p, rec)
 	w.count(rec, what, reason)
 	return err
@@ -130,7 +172,13 @@ func (w *writer) together(ctx context.Context, p *partial, commands []rueidis.Co
 				}
 			}
 		}
-		err = step(ctx, raw, all)
+		watched := p.name
+		if first {
+			watched = ""
+		}
+		if _, err = step(ctx, raw, watched, all); errors.Is(err, errGone) {
+			return err
+		}
 		if what, _ := judged(err); what != unknown || full(err) {
 			break
 		}
@@ -157,26 +205,43 @@ func (p *partial) length(ctx context.Context) (int64, error) {
 	return raw.Do(ctx, raw.B().Arbitrary(verb).Keys(p.name).Build()).AsInt64()
 }
 
-// step runs commands from MULTI to EXEC. Its error is the first refusal, if there is one.
-func step(ctx context.Context, raw rueidis.Client, all []rueidis.Completed) error {
-	return raw.Dedicated(func(c rueidis.DedicatedClient) error {
+// errGone is why a value cannot be put together: its first parts are not there any more.
+var errGone = errors.New("what was written of it has gone: the server evicted it, or somebody deleted it")
+
+// step runs commands from MULTI to EXEC, and gives the replies of EXEC. They run only if
+// a key is there and nobody writes to it meanwhile, unless its name is "". Its error is
+// the first refusal, if there is one.
+func step(ctx context.Context, raw rueidis.Client, watched string, all []rueidis.Completed) (list []rueidis.RedisMessage, err error) {
+	err = raw.Dedicated(func(c rueidis.DedicatedClient) error {
+		if watched != "" {
+			there := c.DoMulti(ctx, c.B().Watch().Key(watched).Build(), c.B().Exists().Key(watched).Build())
+			n, err := there[1].AsInt64()
+			if err = cmp.Or(there[0].Error(), err); err == nil && n == 0 {
+				err = cmp.Or(c.Do(ctx, c.B().Unwatch().Build()).Error(), errGone)
+			}
+			if err != nil {
+				return err
+			}
+		}
 		replies := c.DoMulti(ctx, all...)
-		for _, reply := range replies {
+		last := len(replies) - 1
+		for _, reply := range replies[:last] {
 			if err := reply.Error(); err != nil {
 				return err
 			}
 		}
-		list, err := replies[len(replies)-1].ToArray()
-		if err != nil {
-			return err
+		var err error
+		if list, err = replies[last].ToArray(); rueidis.IsRedisNil(err) {
+			return errGone
 		}
-		for _, reply := range list {
-			if err := reply.Error(); err != nil && !rueidis.IsRedisNil(err) {
-				return err
+		for i := 0; i < len(list) && err == nil; i++ {
+			if err = list[i].Error(); rueidis.IsRedisNil(err) {
+				err = nil
 			}
 		}
-		return nil
+		return err
 	})
+	return list, err
 }
 
 // rename gives a value its name in one step, as Existing says.
@@ -204,18 +269,20 @@ func (w *writer) rename(ctx context.Context, p *partial, rec *record) (outcome, 
 			break
 		}
 		if attempt > 0 && !isAnswer(err) { // the reply was lost: has it been renamed?
-			there, lost := raw.Do(ctx, raw.B().Exists().Key(p.name).Build()).AsInt64()
-			if lost == nil && there == 0 {
+			if p.renamed(ctx, key) {
 				return restored, "", nil
 			}
 		}
-		moved, err = renamed(ctx, raw, all)
-		if what, _ := judged(err); what != unknown {
+		var replies []rueidis.RedisMessage
+		if replies, err = step(ctx, raw, p.name, all); err == nil && len(replies) > 0 {
+			moved, err = replies[len(replies)-1].AsInt64()
+		}
+		if what, _ := judged(err); what != unknown || errors.Is(err, errGone) {
 			break
 		}
 	}
 	switch {
-	case isAnswer(err):
+	case isAnswer(err), errors.Is(err, errGone):
 		return refused, err.Error(), nil
 	case err != nil:
 		return unknown, err.Error(), nil
@@ -229,23 +296,12 @@ func (w *writer) rename(ctx context.Context, p *partial, rec *record) (outcome, 
 	return restored, "", nil
 }
 
-// renamed runs commands of which the last but one is RENAMENX, and gives its reply.
-func renamed(ctx context.Context, raw rueidis.Client, all []rueidis.Completed) (moved int64, err error) {
-	err = raw.Dedicated(func(c rueidis.DedicatedClient) error {
-		replies := c.DoMulti(ctx, all...)
-		for _, reply := range replies {
-			if err := reply.Error(); err != nil {
-				return err
-			}
-		}
-		list, err := replies[len(replies)-1].ToArray()
-		if err != nil || len(list) == 0 {
-			return cmp.Or(err, errors.New("EXEC gave no replies"))
-		}
-		moved, err = list[len(list)-1].AsInt64()
-		return err
-	})
-	return moved, err
+// renamed reports whether a value has its name: there is a key, and no temporary one.
+func (p *partial) renamed(ctx context.Context, key string) bool {
+	raw := p.target.client.Raw()
+	left, err1 := raw.Do(ctx, raw.B().Exists().Key(p.name).Build()).AsInt64()
+	there, err2 := raw.Do(ctx, raw.B().Exists().Key(key).Build()).AsInt64()
+	return err1 == nil && err2 == nil && left == 0 && there == 1
 }
 
 // abandon removes what is left of a value whose last part did not come.
@@ -256,9 +312,15 @@ func (p *partial) abandon(w *writer) {
 	_ = raw.Do(ctx, raw.B().Unlink().Key(p.name).Build()).Error()
 }
 
+// maxElements bounds the elements of a part: a backup asks for a thousand at a time.
+const maxElements = 1 << 20
+
 // elements reads the elements of a part.
 func elements(payload []byte) (out []string, err error) {
 	for len(payload) > 0 {
+		if len(out) == maxElements {
+			return nil, fmt.Errorf("a part has more than %d elements", maxElements)
+		}
 		var text []byte
 		if text, payload, err = archive.CutText(payload); err != nil {
 			return nil, err

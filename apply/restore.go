@@ -9,6 +9,7 @@ package apply
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -87,8 +88,11 @@ type Named struct {
 	Reason string `json:"reason"`
 }
 
-// maxReasons bounds Report.Reasons.
-const maxReasons = 100
+// Bounds of Report.Reasons: how many, and the bytes of their keys.
+const (
+	maxReasons = 100
+	maxNamed   = 1 << 20
+)
 
 // Clients opens a client for a database; the same one for the same database.
 type Clients func(db int) (*keywright.Client, error)
@@ -109,7 +113,7 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	r := &restore{RestoreOptions: o, clients: clients, stop: stop, targets: map[int]*target{}, seed: maphash.MakeSeed(), began: time.Now()}
+	r := &restore{RestoreOptions: o, clients: clients, stop: stop, targets: map[int]*target{}, seed: maphash.MakeSeed(), began: time.Now(), id: rand.Text()}
 	var group sync.WaitGroup
 	for range o.Writers {
 		w := &writer{restore: r, in: make(chan *job, 1), temporary: map[string]*partial{}}
@@ -136,10 +140,12 @@ type restore struct {
 	seed    maphash.Seed
 	began   time.Time
 	given   int64
+	id      string // of this run: in the names of temporary keys
 
 	mu      sync.Mutex
 	report  Report
 	targets map[int]*target
+	named   int // bytes of keys in report.Reasons
 }
 
 // job is a batch for one writer and one database.
@@ -177,6 +183,15 @@ func (r *restore) feed(ctx context.Context, records iter.Seq2[*archive.Record, e
 			return ctx.Err()
 		}
 	}
+	err := r.deal(ctx, records, open, send)
+	for at := range open { // what came before an error is good
+		err = errors.Join(err, send(at))
+	}
+	return err
+}
+
+// deal puts the records into jobs, and sends those that are full.
+func (r *restore) deal(ctx context.Context, records iter.Seq2[*archive.Record, error], open map[[2]int]*job, send func([2]int) error) error {
 	for rec, err := range records {
 		if err != nil {
 			return err
@@ -206,11 +221,6 @@ func (r *restore) feed(ctx context.Context, records iter.Seq2[*archive.Record, e
 			}
 		}
 		if err := r.pace(ctx); err != nil {
-			return err
-		}
-	}
-	for at := range open {
-		if err := send(at); err != nil {
 			return err
 		}
 	}
@@ -274,10 +284,11 @@ func (r *restore) add(entry int, change func(*Counts)) {
 
 // name notes why a key was not restored.
 func (r *restore) name(key []byte, db int, reason string) {
-	if len(r.report.Reasons) == maxReasons {
+	if len(r.report.Reasons) == maxReasons || r.named+len(key) > maxNamed {
 		r.report.More++
 		return
 	}
+	r.named += len(key)
 	r.report.Reasons = append(r.report.Reasons, Named{append([]byte(nil), key...), db, reason})
 }
 

@@ -310,7 +310,7 @@ func TestContextEnds(t *testing.T) {
 // A temporary name is in the slot of its key, whatever braces the key has.
 func TestTemporaryNames(t *testing.T) {
 	for _, key := range []string{"a", "{", "}", "{}a", "a}b{c", "{tag}x", "\xff"} {
-		if name := apply.TemporaryName([]byte(key)); slot.Of([]byte(name)) != slot.Of([]byte(key)) || !slices.Equal([]byte(name[:20]), []byte(apply.TemporaryPrefix)) {
+		if name := apply.TemporaryName("run", []byte(key)); slot.Of([]byte(name)) != slot.Of([]byte(key)) || !slices.Equal([]byte(name[:20]), []byte(apply.TemporaryPrefix)) {
 			t.Errorf("%q: %s", key, name)
 		}
 	}

@@ -20,6 +20,8 @@ type writer struct {
 	*restore
 	in        chan *job
 	temporary map[string]*partial // by database and key
+	begun     int                 // bytes of their names
+	turn      int                 // parts so far
 }
 
 // run works until the jobs end. After an error that ends the run it only counts.

@@ -1,0 +1,153 @@
+package apply_test
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/keywright/keywright/apply"
+	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/archive"
+)
+
+// parts are the records of a list in parts. between is called before each but the first.
+func parts(key string, count int, between func(part int)) iter.Seq2[*archive.Record, error] {
+	return func(yield func(*archive.Record, error) bool) {
+		for i := range count {
+			if i > 0 && between != nil {
+				between(i)
+			}
+			element := append([]byte(fmt.Sprintf("%d ", i)), bytes.Repeat([]byte("x"), 2<<20)...) // a job of its own
+			r := &archive.Record{Entry: archive.Undeclared, Key: []byte(key), Kind: source.List, Form: archive.Elements, Part: i, More: i < count-1, Payload: archive.AppendText(nil, element)}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// What is good of an archive that was cut is restored, and the report adds up.
+func TestWhatIsGoodOfACutArchiveIsRestored(t *testing.T) {
+	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Redis)
+	for i := range 10 {
+		s.Do("SET", fmt.Sprint("key", i), "value")
+	}
+	file := backup(t, s.URL(), 1<<40)
+	r, err := apply.Restore(t.Context(), open(t, to.URL()), records(file[:len(file)-20]), apply.RestoreOptions{})
+	adds(t, r)
+	if err == nil || r.Restored != 10 || to.Do("DBSIZE").(int64) != 10 {
+		t.Errorf("%v, %+v", err, r)
+	}
+}
+
+// Two restores of one archive at once do not mix their parts, and lose nothing.
+func TestTwoRestoresAtOnce(t *testing.T) {
+	to := kt.Start(t, kt.Redis)
+	to.Do("SET", "list", "as it was")
+	clients := open(t, to.URL())
+	_, err := clients(0)
+	must(t, err)
+	var group sync.WaitGroup
+	const runs, count = 2, 4
+	steps := make([]sync.WaitGroup, count)
+	for i := range steps {
+		steps[i].Add(runs)
+	}
+	for range runs {
+		group.Go(func() {
+			r, err := apply.Restore(t.Context(), clients, parts("list", count, func(part int) { steps[part].Done(); steps[part].Wait() }), apply.RestoreOptions{Existing: apply.Replace, Writers: 1})
+			if err != nil || r.Restored != 1 {
+				t.Errorf("%v, %+v", err, r)
+			}
+		})
+	}
+	group.Wait()
+	if n := to.Do("LLEN", "list"); n != int64(count) {
+		t.Errorf("%v elements, not %d", n, count)
+	}
+	if left := to.Do("KEYS", apply.TemporaryPrefix+"*").([]any); len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
+}
+
+// A server that evicts keys with a TTL takes the first parts of a value: what is left is
+// not restored as if it were all, and what was there stays.
+func TestPartsThatAreEvicted(t *testing.T) {
+	for _, at := range []int{1, 3} {
+		to := kt.Start(t, kt.Valkey)
+		to.Do("SET", "list", "as it was")
+		r, err := apply.Restore(t.Context(), open(t, to.URL()), parts("list", 4, func(part int) {
+			for part == at {
+				if keys := to.Do("KEYS", apply.TemporaryPrefix+"*").([]any); len(keys) > 0 {
+					to.Do("DEL", keys[0].(string))
+					break
+				}
+			}
+		}), apply.RestoreOptions{Existing: apply.Replace, Writers: 1})
+		must(t, err)
+		adds(t, r)
+		if r.Refused != 1 || to.Do("TYPE", "list") != "string" {
+			t.Errorf("%d: %+v, and the key is a %v", at, r, to.Do("TYPE", "list"))
+		}
+	}
+}
+
+// Values that are begun and never end take no more memory than a bound, here and there.
+func TestPartsThatNeverEnd(t *testing.T) {
+	to := kt.Start(t, kt.Redis)
+	forged := func(yield func(*archive.Record, error) bool) {
+		for i := range 2500 {
+			r := &archive.Record{Entry: archive.Undeclared, Key: fmt.Append(nil, i), Kind: source.List, Form: archive.Elements, More: true, Payload: archive.AppendText(nil, []byte("x"))}
+			if !yield(r, nil) {
+				return
+			}
+		}
+		if n := to.Do("DBSIZE").(int64); n > 1100 {
+			t.Errorf("%d temporary keys", n)
+		}
+	}
+	r, err := apply.Restore(t.Context(), open(t, to.URL()), forged, apply.RestoreOptions{Writers: 1})
+	must(t, err)
+	if adds(t, r); r.Keys != 0 || to.Do("DBSIZE").(int64) != 0 {
+		t.Errorf("%+v, %v keys", r, to.Do("DBSIZE"))
+	}
+}
+
+// Reasons name keys of bounded length in all.
+func TestReasonsAreBounded(t *testing.T) {
+	to := kt.Start(t, kt.Redis)
+	long := func(yield func(*archive.Record, error) bool) {
+		for range 50 {
+			r := &archive.Record{Entry: archive.Undeclared, Key: []byte(strings.Repeat("k", 100_000)), Form: archive.Gone}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+	r, err := apply.Restore(t.Context(), open(t, to.URL()), long, apply.RestoreOptions{})
+	must(t, err)
+	named := 0
+	for _, n := range r.Reasons {
+		named += len(n.Key)
+	}
+	if adds(t, r); named > 1<<20 || len(r.Reasons)+int(r.More) != 50 {
+		t.Errorf("%d bytes of names, %d and %d", named, len(r.Reasons), r.More)
+	}
+}
+
+// A part of very many elements is refused before memory is taken for them.
+func TestPartOfVeryManyElements(t *testing.T) {
+	to := kt.Start(t, kt.Redis)
+	one := func(yield func(*archive.Record, error) bool) {
+		yield(&archive.Record{Entry: archive.Undeclared, Key: []byte("a"), Kind: source.List, Form: archive.Elements, Payload: make([]byte, 30<<20)}, nil)
+	}
+	r, err := apply.Restore(t.Context(), open(t, to.URL()), one, apply.RestoreOptions{})
+	must(t, err)
+	if adds(t, r); r.Refused != 1 {
+		t.Errorf("%+v", r)
+	}
+}
