@@ -2,7 +2,6 @@ package archive
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -108,7 +107,8 @@ func Open(in io.ReaderAt, size int64, codecs ...Codec) (*Archive, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	if err := json.Unmarshal(text, &a.Index); err != nil {
+	blocks := min(max(a.Footer.Blocks, 0), a.Footer.Index/headLen) // the file has no room for more
+	if err := fromJSON(text, blocks, &a.Index); err != nil {
 		return nil, fmt.Errorf("%w: index: %w", ErrSense, err)
 	}
 	return a, a.consistent()

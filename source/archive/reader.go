@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -53,7 +52,7 @@ func newReader(in io.Reader, codecs []Codec) (*Reader, error) {
 		err = fmt.Errorf("%w: no header", ErrSense)
 	}
 	if err == nil {
-		err = json.Unmarshal(first.body, &r.Meta)
+		err = fromJSON(first.body, 0, &r.Meta)
 	}
 	if err == nil && len(r.Meta.Entries) > MaxEntries {
 		err = ErrTooLarge
@@ -102,8 +101,8 @@ func (r *Reader) advance() error {
 		r.block, err = newBlockReader(s.body, len(r.Meta.Entries))
 	case kindIndex:
 		r.index = &Index{}
-		if json.Unmarshal(s.body, r.index) != nil {
-			err = fmt.Errorf("%w: index", ErrSense)
+		if wrong := fromJSON(s.body, r.blocks, r.index); wrong != nil {
+			err = fmt.Errorf("%w: index: %w", ErrSense, wrong)
 		}
 		r.Footer.Index = before
 	case kindFooter:

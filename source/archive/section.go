@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -162,4 +163,17 @@ func (s *sections) unpack(h head, stored []byte) ([]byte, error) {
 		return raw, err
 	}
 	return nil, fmt.Errorf("%w (codec %d)", ErrCodec, h.codec)
+}
+
+// most bounds the values of the JSON in a header, and in an index beside its blocks: what
+// honest archives have is far below it.
+const most = 12 * MaxEntries
+
+// fromJSON decodes a header or an index. Small values take many times their length in
+// memory: how many there may be is bounded, blocks extra.
+func fromJSON(text []byte, blocks int64, into any) error {
+	if int64(bytes.Count(text, []byte{','})) > most+4*blocks {
+		return ErrTooLarge
+	}
+	return json.Unmarshal(text, into)
 }
