@@ -6,6 +6,7 @@
 package archivefile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -59,33 +60,71 @@ const Part = ".part"
 // Part.
 type File struct {
 	*os.File
-	path string
+	path    string
+	replace bool
 }
 
+// ErrInUse is returned where another program writes the same archive.
+var ErrInUse = errors.New("another program is writing it")
+
 // Create begins a file. One that is there already is only replaced by Finish, and only
-// if replace is set.
+// if replace is set. What a killed run has left under the name that ends with Part is
+// written over, but not what a living one writes, and nothing that is no plain file.
 func Create(path string, replace bool) (*File, error) {
-	if _, err := os.Lstat(path); err == nil && !replace {
+	switch info, err := os.Lstat(path); {
+	case err == nil && !replace:
 		return nil, fmt.Errorf("%s: %w", path, fs.ErrExist)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	case err == nil && info.IsDir():
+		return nil, fmt.Errorf("%s is a folder", path)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	f, err := os.OpenFile(path+Part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if info, err := os.Lstat(path + Part); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no plain file", path+Part)
+	}
+	f, err := os.OpenFile(path+Part, os.O_WRONLY|os.O_CREATE|noFollow, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Chmod(0o600); err != nil { // one that a killed run has left
+	out := &File{f, path, replace}
+	if err := lock(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path+Part, err), f.Close())
+	}
+	err = out.still()
+	if err == nil {
+		err = errors.Join(f.Chmod(0o600), f.Truncate(0)) // one that a killed run has left
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &File{f, path}, nil
+	return out, nil
+}
+
+// still checks that the name that ends with Part is that of this file.
+func (f *File) still() error {
+	own, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !own.Mode().IsRegular() {
+		return fmt.Errorf("%s is no plain file", f.path+Part)
+	}
+	named, err := os.Lstat(f.path + Part)
+	if err != nil || !os.SameFile(own, named) {
+		return fmt.Errorf("%s: %w", f.path+Part, ErrInUse)
+	}
+	return nil
 }
 
 // Finish syncs the file, gives it its name, and syncs its folder.
 func (f *File) Finish() error {
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
+	if err := cmp.Or(f.Sync(), f.still()); err != nil {
+		return errors.Join(err, f.Close())
 	}
-	if err := os.Rename(f.path+Part, f.path); err != nil {
+	if _, err := os.Lstat(f.path); err == nil && !f.replace { // it came meanwhile
+		return errors.Join(fmt.Errorf("%s: %w", f.path, fs.ErrExist), f.Close())
+	}
+	if err := rename(f.File, f.path+Part, f.path); err != nil {
 		return err
 	}
 	dir, err := os.Open(filepath.Dir(f.path))

@@ -268,6 +268,10 @@ type archiveKey struct {
 	Bytes   int             `json:"bytes"`
 }
 
+// lastMoment is the last one that JSON has a text for, in Unix milliseconds. A server
+// takes expiries that are later: they are given as it.
+const lastMoment = 253402300799999
+
 func (a *app) archiveList(ctx context.Context, path string, o *listing) error {
 	sel, _, err := a.selection(&o.selecting)
 	if err != nil {
@@ -324,7 +328,7 @@ func (a *app) listKey(out *bufio.Writer, form string, rec *archive.Record, entry
 	case "jsonl":
 		k := archiveKey{Key: finding.JSONKey(rec.Key), Entry: entry, DB: rec.DB, Type: rec.Kind.String(), Bytes: len(rec.Payload)}
 		if rec.Expires > 0 {
-			at := time.UnixMilli(rec.Expires).UTC()
+			at := time.UnixMilli(min(rec.Expires, lastMoment)).UTC()
 			k.Expires = &at
 		}
 		var line []byte
