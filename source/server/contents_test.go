@@ -177,6 +177,71 @@ func TestContentsWrittenMeanwhile(t *testing.T) {
 	}
 }
 
+// A key that is deleted, or becomes one of another type, while it is read in parts does
+// not end the run: it is read again, or is gone.
+func TestContentsExchangedMeanwhile(t *testing.T) {
+	for _, key := range []string{"hash:large", "list:large", "zset:large", "stream"} {
+		for what, commands := range map[string][][]string{"gone": {{"DEL", key}}, "a string": {{"DEL", key}, {"SET", key, "text"}}} {
+			s := kt.Start(t, kt.Redis)
+			everyKind(s)
+			s.Do("SET", "other", "1")
+			done, others, last := false, 0, source.Content{}
+			sum, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Contents(t.Context(), ContentsRequest{Largest: 1}, func(batch []source.Content) error {
+				for _, k := range batch {
+					if string(k.Name) == key {
+						last = k
+						if !done {
+							for _, c := range commands {
+								s.Do(c...)
+							}
+							done = true
+						}
+					}
+					if string(k.Name) == "other" && !k.More {
+						others++
+					}
+				}
+				return nil
+			})
+			if err != nil || len(sum.Incomplete) > 0 || others != 1 {
+				t.Errorf("%s, %s: %v, %q, %d others", key, what, err, sum.Incomplete, others)
+			}
+			if what == "a string" && (last.More || last.Kind != source.String) || what == "gone" && sum.Gone != 1 {
+				t.Errorf("%s, %s: %v of kind %s, %d gone", key, what, last.More, last.Kind, sum.Gone)
+			}
+		}
+	}
+}
+
+// Elements of very different sizes are parts that an archive takes; one that is too large
+// is said, and the other keys are read.
+func TestContentsOfUnevenElements(t *testing.T) {
+	s := kt.Start(t, kt.Valkey)
+	s.Do("SET", "other", "1")
+	s.Do("EVAL", `for i = 1, 30 do redis.call('HSET', 'uneven', 'large' .. i, string.rep('x', 3000000)) end
+		for i = 1, 3000 do redis.call('HSET', 'uneven', 'small' .. i, i) end
+		redis.call('RPUSH', 'giant', 'small', string.rep('x', 34000000))`, "0")
+	seen := map[string]int{}
+	sum, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Contents(t.Context(), ContentsRequest{}, func(batch []source.Content) error {
+		for _, k := range batch {
+			size := 0
+			for _, e := range k.Elements {
+				size += len(e)
+			}
+			if size > 16<<20 || len(k.Elements)%2 != 0 && string(k.Name) == "uneven" {
+				t.Errorf("%s: a part of %d elements and %d bytes", k.Name, len(k.Elements), size)
+			}
+			if !k.More {
+				seen[string(k.Name)]++
+			}
+		}
+		return nil
+	})
+	if err != nil || seen["uneven"] != 1 || seen["other"] != 1 || seen["giant"] != 0 || len(sum.Incomplete) != 1 {
+		t.Errorf("%v, %v, %q", err, seen, sum.Incomplete)
+	}
+}
+
 // Only what is wanted is read, and a context ends it.
 func TestContentsThatAreWanted(t *testing.T) {
 	s := kt.Start(t, kt.Valkey)

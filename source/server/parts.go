@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,6 +56,11 @@ func (w *contentWalk) reading(name []byte, size int64, last bool) (done bool, er
 	}
 	text, _ := kind.(string)
 	p := &parted{contentWalk: w, name: name, kind: kindOf([]byte(text)), part: -1}
+	if text == "none" {
+		w.gone++
+		_, err := w.command("UNWATCH")
+		return true, err
+	}
 	read := partReaders[p.kind]
 	if read == nil { // a module's type: it can only be read whole
 		_, err := w.command("UNWATCH")
@@ -64,11 +70,15 @@ func (w *contentWalk) reading(name []byte, size int64, last bool) (done bool, er
 		return true, err
 	}
 	p.count = p.perPart(key, size)
-	if err := read(p, key); errors.Is(err, errPending) {
-		w.note(fmt.Sprintf("%s, database %d: %q is not whole: %v", w.sh.address, w.db, name, err))
-		_, err := w.command("UNWATCH")
+	err = read(p, key)
+	switch no, wrong := refused(err); {
+	case errors.Is(err, errPending), errors.Is(err, errElement):
+		w.notWhole(name, err)
+		_, err = w.command("UNWATCH")
 		return true, err
-	} else if err != nil {
+	case err != nil && !no && errors.As(wrong, new(*wire.ServerError)):
+		return w.exchanged(name, err, last)
+	case err != nil:
 		return w.partsDenied(err)
 	}
 	unchanged, expires, err := w.unchanged(key)
@@ -89,11 +99,39 @@ func (w *contentWalk) reading(name []byte, size int64, last bool) (done bool, er
 	return true, p.give()
 }
 
-// partsDenied goes on after a refusal that is about this key only.
+// notWhole notes that a value is not in what was read, or not all of it.
+func (w *contentWalk) notWhole(name []byte, why error) {
+	w.note(fmt.Sprintf("%s, database %d: %q is not whole: %v", w.sh.address, w.db, cut(name), why))
+}
+
+// cut is as much of a name as a note has room for.
+func cut(name []byte) []byte { return name[:min(len(name), 200)] }
+
+// exchanged goes on after an answer that does not fit the key's type: it was deleted, or
+// has become another one while it was read.
+func (w *contentWalk) exchanged(name []byte, why error, last bool) (done bool, err error) {
+	_, expires, err := w.unchanged(string(name))
+	switch {
+	case err != nil:
+		return false, err
+	case expires == -2:
+		w.gone++
+		return true, nil
+	case last:
+		w.notWhole(name, why)
+	}
+	return last, nil
+}
+
+// partsDenied goes on after a refusal that is about this key only. What is watched no
+// longer concerns what is read next.
 func (w *contentWalk) partsDenied(err error) (bool, error) {
 	no, err := refused(err)
 	if no {
 		w.denied++
+		if _, err = w.command("UNWATCH"); errors.As(err, new(*wire.ServerError)) {
+			err = nil
+		}
 	}
 	return true, err
 }
@@ -142,8 +180,56 @@ func (p *parted) perPart(key string, size int64) int {
 	return int(min(max(partBytes*n/size, 1), 1000))
 }
 
-// add gives the elements of the next part.
+// Bounds of what one part has: elements are put into the next one before they are more
+// than maxPart, and a single one that is larger than maxElement has no place in an archive.
+const (
+	maxPart    = 8 << 20
+	maxElement = 31 << 20
+)
+
+var errElement = errors.New("an element of it has more than 31 MiB, which is more than an archive takes")
+
+// add gives elements, in one part or in several if they are large.
 func (p *parted) add(elements [][]byte) error {
+	for first := true; first || len(elements) > 0; first = false {
+		n, size := 0, 0
+		for n < len(elements) {
+			unit, more := p.unit(elements[n:]), 0
+			for _, e := range elements[n : n+unit] {
+				more += len(e) + binary.MaxVarintLen32
+			}
+			if more > maxElement {
+				return errElement
+			}
+			if n > 0 && size+more > maxPart {
+				break
+			}
+			n, size = n+unit, size+more
+		}
+		if err := p.next(elements[:n:n]); err != nil {
+			return err
+		}
+		elements = elements[n:]
+	}
+	return nil
+}
+
+// unit is how many of the next elements belong together: a field and its value, an entry
+// of a stream.
+func (p *parted) unit(elements [][]byte) int {
+	n := 1
+	switch {
+	case p.kind == source.Hash || p.kind == source.ZSet:
+		n = 2
+	case p.kind == source.Stream && len(elements) > 1:
+		fields, _ := strconv.Atoi(string(elements[1]))
+		n = 2 + fields
+	}
+	return min(n, len(elements))
+}
+
+// next gives the elements of the next part.
+func (p *parted) next(elements [][]byte) error {
 	if p.part >= 0 {
 		if err := p.give(); err != nil {
 			return err
@@ -374,6 +460,11 @@ func (w *contentWalk) wholeAfterAll(name []byte) error {
 	there, err := w.readValue(&k)
 	if err != nil || !there {
 		return err
+	}
+	if len(k.Payload) > maxElement {
+		w.notWhole(name, errElement)
+		w.slab = w.slab[:0]
+		return nil
 	}
 	w.batch = append(w.batch, k)
 	return w.hand(false)
