@@ -168,7 +168,7 @@ func clientOption(ctx context.Context, c connect.Config, o Options, gate *dialGa
 		// Else the deadline of one caller breaks a connection that others wait on, too.
 		AlwaysPipelining: true,
 		// Connections of blocking reads and transactions go back when they are idle.
-		BlockingPoolCleanup: idleFor, BlockingPoolMinSize: 1,
+		BlockingPoolCleanup: idleFor, BlockingPoolMinSize: 1, BlockingPoolSize: ownConnections(),
 		ForceSingleClient: c.Mode == connect.Auto && c.DB != 0,
 		// A reader that waits half a minute for a moved slot is no reader.
 		ClusterOption: rueidis.ClusterOption{ShardsRefreshInterval: 10 * time.Second},

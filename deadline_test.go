@@ -2,6 +2,7 @@ package keywright_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,19 @@ import (
 type nothing struct{ rueidis.Client }
 
 func (nothing) Mode() rueidis.ClientMode { return rueidis.ClientModeStandalone }
+
+// panicked is the error of a call that panics.
+type panicked struct{ error }
+
+// sound makes a call, and gives its panic as an error.
+func sound(ctx context.Context, call func(context.Context) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked{fmt.Errorf("it panicked: %v", p)}
+		}
+	}()
+	return call(ctx)
+}
 
 // hurry calls everything, each with a context of 300 ms. What does not end with it
 // waits for the timeout of the client, three times the bound here.
@@ -39,18 +53,14 @@ func hurry(t *testing.T, c *keywright.Client, check func(name string, err error)
 			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 			defer cancel()
 			began, done := time.Now(), make(chan error, 1)
-			go func() {
-				defer func() {
-					if p := recover(); p != nil {
-						done <- fmt.Errorf("it panicked: %v", p)
-					}
-				}()
-				done <- all[name](ctx)
-			}()
+			go func() { done <- sound(ctx, all[name]) }()
 			select {
 			case err := <-done:
 				if took := time.Since(began); took > bound {
 					t.Errorf("%s took %v: %v", name, took, err)
+				}
+				if _, ok := errors.AsType[panicked](err); ok {
+					t.Errorf("%s: %v", name, err)
 				}
 				if check != nil {
 					check(name, err)
@@ -94,7 +104,7 @@ func patient(t *testing.T, url string) *keywright.Client {
 	return c
 }
 
-// TestEveryCallEndsWithItsContext: with a server that is frozen.
+// TestEveryCallEndsWithItsContext: whatever the server and other callers do.
 func TestEveryCallEndsWithItsContext(t *testing.T) {
 	t.Run("frozen", func(t *testing.T) {
 		t.Parallel()
@@ -168,4 +178,7 @@ func TestEveryCallEndsWithItsContext(t *testing.T) {
 		c.Close()
 		hurry(t, c, unsent(t))
 	})
+	for name, state := range busy {
+		t.Run(name, state)
+	}
 }

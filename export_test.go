@@ -15,3 +15,11 @@ func IdleFor(t *testing.T, d time.Duration) {
 	idleFor = d
 	t.Cleanup(func() { idleFor = old })
 }
+
+// BlockingFor changes how many commands block at a time, for the clients that a test
+// opens before it frees them. It is not for tests that run beside others.
+func BlockingFor(n int) (free func()) {
+	old := mostBlocking
+	mostBlocking = n
+	return func() { mostBlocking = old }
+}

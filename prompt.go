@@ -27,6 +27,7 @@ type rooms struct {
 	direct   atomic.Int64  // calls on the goroutines of their callers
 	indirect chan struct{} // room for calls on goroutines of their own
 	conns    chan struct{} // room for connections of one transaction each
+	blocks   chan struct{} // room for commands that block, each with a connection of its own
 }
 
 const (
@@ -36,8 +37,18 @@ const (
 	mostOwn      = 64
 )
 
+// mostBlocking is how many commands block at a time.
+var mostBlocking = 1024
+
+// ownConnections is how many connections for one caller each the pool of rueidis
+// holds: all that this package takes, and one per slot for subscriptions. No caller
+// waits there: the pool does not say that nothing was sent, and a long transaction
+// must not keep subscriptions waiting.
+func ownConnections() int { return mostBlocking + mostOwn + 1<<14 }
+
 func newRooms(gate *dialGate, life context.Context) *rooms {
-	return &rooms{gate: gate, life: life, indirect: make(chan struct{}, mostIndirect), conns: make(chan struct{}, mostOwn)}
+	return &rooms{gate: gate, life: life, indirect: make(chan struct{}, mostIndirect),
+		conns: make(chan struct{}, mostOwn), blocks: make(chan struct{}, mostBlocking)}
 }
 
 // unsent is the error of a call of which nothing was sent.
@@ -260,6 +271,14 @@ func (a *aside) Value(key any) any {
 // block sends a command that blocks: it has a connection of its own meanwhile, and
 // ends with the client.
 func (p *prompt) block(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
+	select {
+	case p.blocks <- struct{}{}:
+		defer func() { <-p.blocks }()
+	case <-ctx.Done():
+		return rueidis.NewErrorResult(&unsent{ctx.Err()})
+	case <-p.life.Done():
+		return rueidis.NewErrorResult(&unsent{ErrClosed})
+	}
 	bounded, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer context.AfterFunc(p.life, func() { end(ErrClosed) })()

@@ -23,7 +23,7 @@ func (o Op[T]) DoAndWait(ctx context.Context, replicas int, timeout time.Duratio
 		ran := false
 		defer func() { conn.giveBack(ctx, false, ran) }()
 		wait := func() rueidis.Completed {
-			return conn.B().Wait().Numreplicas(int64(replicas)).Timeout(timeout.Milliseconds()).Build()
+			return conn.B().Wait().Numreplicas(int64(replicas)).Timeout(max(timeout.Milliseconds(), 1)).Build()
 		}
 		results := conn.do(ctx, o.command(conn.B()), wait())
 		if reply, ok := rueidis.IsRedisErr(results[0].Error()); ok && reply.IsNoScript() {

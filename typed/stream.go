@@ -136,8 +136,8 @@ func (g Group[T]) Read(ctx context.Context, consumer string, n int64, wait time.
 	})
 	o.Build = func(b rueidis.Builder) rueidis.Completed {
 		read := b.Xreadgroup().Group(g.name, consumer).Count(n)
-		if wait > 0 {
-			return read.Block(wait.Milliseconds()).Streams().Key(s.key).Id(">").Build()
+		if wait > 0 { // 0 ms would be for ever
+			return read.Block(max(wait.Milliseconds(), 1)).Streams().Key(s.key).Id(">").Build()
 		}
 		return read.Streams().Key(s.key).Id(">").Build()
 	}

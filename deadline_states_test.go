@@ -1,0 +1,165 @@
+package keywright_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/everykeys"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// poolFull has all connections that calls may take in use by others: each
+// transaction and each command that blocks has one for itself.
+func poolFull(t *testing.T) {
+	const blocking = 8
+	free := keywright.BlockingFor(blocking)
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	c := patient(t, s.URL())
+	free()
+	t.Parallel()
+	life, end := context.WithCancel(t.Context())
+	var holders sync.WaitGroup
+	held := make(chan struct{}, keywright.MostOwn)
+	for range keywright.MostOwn {
+		holders.Go(func() {
+			_ = c.Transact(life, func(*keywright.Tx) error { held <- struct{}{}; <-life.Done(); return life.Err() })
+		})
+	}
+	for range blocking {
+		holders.Go(func() { _ = c.Raw().Do(life, c.Raw().B().Blpop().Key("every:none").Timeout(0).Build()).Error() })
+	}
+	until(t, "the pool is full", func() bool { return len(held) == keywright.MostOwn && number(t, s, "blocked_clients") == blocking })
+	hurry(t, c, func(name string, err error) {
+		if slices.Contains(ownConnection, name) || strings.HasSuffix(name, ".DoAndWait") {
+			unsent(t)(name, err)
+		} else if class, _ := keywright.ClassOf(err); class == keywright.NotApplied && strings.Contains(err.Error(), "subscribe") {
+			t.Errorf("%s needs no connection of those: %v", name, err)
+		}
+	})
+	truthful(t, s, c)
+	if len(held) != keywright.MostOwn || number(t, s, "blocked_clients") != blocking {
+		t.Error("the pool was not full all the time")
+	}
+	end()
+	holders.Wait()
+	must(t, everything(c)["transaction"](t.Context()))
+}
+
+// ownConnection are the calls that need a connection for themselves.
+var ownConnection = []string{"transaction", "transaction that watches", "Keys.StrmGGroup.Read"}
+
+// truthful makes each call alone: one that says that nothing was applied has changed
+// nothing on the server.
+func truthful(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
+	t.Helper()
+	all := everything(c)
+	classes := map[string]int{}
+	for name, call := range all {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		before := s.Info("rdb_changes_since_last_save")
+		err := sound(ctx, call)
+		cancel()
+		class, ok := keywright.ClassOf(err)
+		if !ok {
+			continue
+		}
+		classes[class.String()]++
+		if after := s.Info("rdb_changes_since_last_save"); after != before && !applies(err) {
+			t.Errorf("%s: %s changes became %s, and it says %v: %v", name, before, after, class, err)
+		}
+	}
+	t.Log(classes)
+}
+
+// demoted makes the server of a client the replica of another one, without a word to
+// the client: nothing can be applied any more.
+func demoted(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	next := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.ReplicaOf(s))
+	c := patient(t, s.URL())
+	hurry(t, c, nil) // something is stored
+	next.Await("master_link_status", "up")
+	next.Do("REPLICAOF", "NO", "ONE")
+	port := strconv.Itoa(next.Port)
+	s.Do("REPLICAOF", "127.0.0.1", port)
+	s.Await("master_link_status", "up")
+	before := next.Info("rdb_changes_since_last_save")
+	hurry(t, c, func(name string, err error) {
+		if applies(err) && !errors.Is(err, context.DeadlineExceeded) { // else an attempt was under way at the end
+			t.Errorf("%s, which a replica was asked for: %v", name, err)
+		}
+	})
+	if after := next.Info("rdb_changes_since_last_save"); after != before {
+		t.Errorf("%s changes became %s: something was applied", before, after)
+	}
+}
+
+// failingOver makes calls while do replaces primaries, and until all is well again.
+func failingOver(t *testing.T, c *keywright.Client, do func()) {
+	t.Helper()
+	life, end := context.WithCancel(t.Context())
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		for life.Err() == nil {
+			hurry(t, c, nil)
+		}
+	})
+	do()
+	for name, call := range map[string]func(context.Context) error{
+		"set":                      func(ctx context.Context) error { return everykeys.New(c).Str(1).Set(ctx, "x") },
+		"transaction that watches": everything(c)["transaction that watches"],
+	} {
+		until(t, name+" works again", func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			return call(ctx) == nil
+		})
+	}
+	end()
+	calls.Wait()
+}
+
+// promote lets sentinels make the replica the primary.
+func promote(t *testing.T, s *keywrighttest.Sentinels) {
+	until(t, "the sentinel agrees", func() bool {
+		_, err := s.Sentinels[0].Try("SENTINEL", "FAILOVER", "mymaster")
+		return err == nil
+	})
+	s.Replicas[0].Await("role", "master")
+}
+
+// busy are the states of a server that works, and of a client with many callers.
+var busy = map[string]func(*testing.T){
+	"pool full": poolFull,
+	"demoted":   demoted,
+	"failing over, in agreement": func(t *testing.T) {
+		t.Parallel()
+		s := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 1)
+		failingOver(t, patient(t, s.URL()), func() {
+			for replica := 3; replica < 6; replica++ {
+				s.Failover(replica)
+			}
+		})
+	},
+	"failing over, by sentinels": func(t *testing.T) {
+		t.Parallel()
+		s := keywrighttest.StartSentinel(t, keywrighttest.Redis, 1, 1)
+		failingOver(t, patient(t, s.URL()), func() { promote(t, s) })
+	},
+	"failing over, the primary is killed": func(t *testing.T) {
+		t.Parallel()
+		s := keywrighttest.StartSentinel(t, keywrighttest.Valkey, 1, 1)
+		failingOver(t, patient(t, s.URL()), func() {
+			s.Primary.Kill()
+			s.Replicas[0].Await("role", "master")
+		})
+	},
+}
