@@ -192,6 +192,19 @@ func (i Item[V]) err() error {
 	return i.more.err
 }
 
+// of is an error for an item that c cannot read with others: one that no cache has
+// made, or one of another client.
+func (i Item[V]) of(c *Cache[V]) error {
+	if i.c != nil && i.c.client == c.client {
+		return i.err()
+	}
+	why, hint := "the item is of another client", "read it with its own cache"
+	if i.c == nil {
+		why, hint = "the item has no key", "make it with Key"
+	}
+	return &keywright.Error{Class: keywright.Invalid, Entry: c.entry.Name, Err: errors.New(why), Hint: hint}
+}
+
 func (i Item[V]) tags() []string {
 	if i.more == nil {
 		return nil

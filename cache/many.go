@@ -36,7 +36,7 @@ func (c *Cache[V]) readMany(ctx context.Context, items []Item[V]) []reading[V] {
 	var b keywright.Batch
 	waiting := make([]*keywright.Pending[V], len(items))
 	for n, i := range items {
-		if out[n].err = i.err(); out[n].err == nil {
+		if out[n].err = i.of(c); out[n].err == nil {
 			waiting[n] = keywright.Queue(&b, i.reading())
 		}
 	}
