@@ -74,8 +74,8 @@ func Create(path string, replace bool) (*File, error) {
 	switch info, err := os.Lstat(path); {
 	case err == nil && !replace:
 		return nil, fmt.Errorf("%s: %w", path, fs.ErrExist)
-	case err == nil && info.IsDir():
-		return nil, fmt.Errorf("%s is a folder", path)
+	case err == nil && !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeSymlink:
+		return nil, fmt.Errorf("%s is a folder, a device or a pipe", path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}

@@ -72,8 +72,13 @@ func TestNoPlainFile(t *testing.T) {
 	if _, err := archivefile.Create(path, true); err == nil {
 		t.Error("a pipe was opened")
 	}
-	if _, err := archivefile.Create(dir, true); err == nil {
-		t.Error("a folder is to be replaced")
+	for _, other := range []string{dir, "/dev/null", path + archivefile.Part} {
+		if _, err := archivefile.Create(other, true); err == nil {
+			t.Errorf("%s is to be replaced", other)
+		}
+		if err := os.Remove(other + archivefile.Part); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: something was begun: %v", other, err)
+		}
 	}
 }
 
