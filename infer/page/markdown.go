@@ -185,9 +185,11 @@ func spans(l string) []string {
 	return out
 }
 
+var marks = strings.NewReplacer("**", "", "`", "", "__", "")
+
 // plainText is a text without its markup, in one line.
 func plainText(s string) string {
 	s = htmlTag.ReplaceAllString(s, " ")
-	s = strings.NewReplacer("**", "", "`", "", "__", "").Replace(s)
+	s = marks.Replace(s)
 	return strings.Join(strings.Fields(s), " ")
 }

@@ -90,11 +90,12 @@ type candidate struct {
 
 // collector gathers candidates of a page.
 type collector struct {
-	found  []candidate
-	ttls   []labelled // TTLs that tables give by a label
-	passed []Passed
-	consts map[string]string // of programs: their strings
-	cut    int               // the line from which on nothing is read; 0: none
+	found   []candidate
+	ttls    []labelled        // TTLs that tables give by a label
+	byLabel map[string]string // of ttls: the first TTL of each; nil until it is asked
+	passed  []Passed
+	consts  map[string]string // of programs: their strings
+	cut     int               // the line from which on nothing is read; 0: none
 }
 
 // labelled is a TTL of something that a table names in words.
@@ -277,16 +278,31 @@ func (c *collector) dropStrays() {
 	})
 }
 
+// maxLabel bounds the bytes of a label: longer ones are sentences.
+const maxLabel = 200
+
 // labelledTTL is the TTL that a table gives to a label which the line about a
-// key begins with.
+// key begins with: the longest such label, and its first row. It takes a look-up for
+// each length, however many labels there are.
 func (c *collector) labelledTTL(doc string) string {
-	best := labelled{}
-	for _, l := range c.ttls {
-		if len(l.label) > len(best.label) && strings.HasPrefix(plainText(doc), l.label) {
-			best = l
+	if c.byLabel == nil {
+		c.byLabel = map[string]string{}
+		for _, l := range c.ttls {
+			if _, known := c.byLabel[l.label]; !known && len(l.label) <= maxLabel {
+				c.byLabel[l.label] = l.ttl
+			}
 		}
 	}
-	return best.ttl
+	if len(c.byLabel) == 0 {
+		return ""
+	}
+	text := plainText(doc)
+	for n := min(len(text), maxLabel); n > 0; n-- {
+		if ttl, known := c.byLabel[text[:n]]; known {
+			return ttl
+		}
+	}
+	return ""
 }
 
 // merged is one key in all its mentions.
