@@ -200,6 +200,9 @@ func (a *Audit) tooFew(r *Report) []finding.Finding {
 // Judge sets the verdict and the counts from the findings, after some of them
 // were silenced.
 func (r *Report) Judge() {
+	if r.Findings == nil {
+		r.Findings = []finding.Finding{} // a list in JSON, also when it is empty
+	}
 	r.Summary = finding.Count(r.Findings)
 	switch {
 	case !r.Complete:

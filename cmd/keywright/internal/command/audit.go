@@ -192,6 +192,7 @@ func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audi
 	r.Findings = slices.DeleteFunc(kept, func(f finding.Finding) bool { return strings.HasPrefix(f.Code, "KW09") }) // lint's to say
 	if scanErr != nil {
 		r.Complete = false
+		r.Findings = slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Code == "KW513" }) // the others were not counted
 		if len(r.Incomplete) == 0 {
 			r.Incomplete = []string{scanErr.Error()}
 		}
