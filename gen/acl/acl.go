@@ -61,14 +61,14 @@ func Users(ks *keyspace.Keyspace) ([]User, error) {
 	return b.finish(), nil
 }
 
-// Repairable reports whether a keyspace has what can be repaired: a queue or an entity.
+// Repairable reports whether a keyspace has what can be repaired: a queue, an entity or a lock.
 func Repairable(ks *keyspace.Keyspace) bool { return slices.ContainsFunc(ks.Entries, repairable) }
 
 func repairable(e *keyspace.Entry) bool {
-	return e.Construct == keyspace.Queue || e.Construct == keyspace.Entity
+	return e.Construct == keyspace.Queue || e.Construct == keyspace.Entity || e.Construct == keyspace.Lock
 }
 
-// Repair makes the user that repairs queues and entities. It may SCAN, which shows
+// Repair makes the user that looks at queues, entities and locks and repairs them. It may SCAN, which shows
 // the names of all keys of a server, so no component has that by itself.
 func Repair(ks *keyspace.Keyspace, name string) (User, error) {
 	b := &builder{ks: ks, reach: newReach(ks), users: map[string]*user{}}

@@ -237,7 +237,7 @@ func (b *builder) pressure() {
 }
 
 // repairer is the one user that may find keys: it looks for lost jobs and wrong
-// entries of indexes, and may do all with the queues and entities that it mends.
+// entries of indexes, and may do all with the queues, entities and locks that it mends.
 func (b *builder) repairer(name string) {
 	u := b.user(name, "the user for repairs")
 	if u == nil {

@@ -52,8 +52,8 @@ a channel from subscribing. Where a user can do more than is declared because of
 that, a warning says so with such a key or channel and the command.
 
 With --self it prints the user that audit, doctor and explain need, with --repair
-the one that queues --repair and entities check need: it may SCAN, which shows the
-names of all keys.`,
+the one that queues, entities and locks need: it may SCAN, which shows the names of
+all keys.`,
 		Example: `  keywright acl print > users.acl
   keywright acl print --user chat-api -o commands
   keywright acl print --self >> users.acl
@@ -71,7 +71,7 @@ names of all keys.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&o.self, "self", false, "the user keywright itself needs")
-	f.BoolVar(&o.repair, "repair", false, "the user that repairs queues and entities")
+	f.BoolVar(&o.repair, "repair", false, "the user that looks at queues, entities and locks, and repairs them")
 	f.BoolVar(&o.choose, "select", false, selectUsage)
 	f.BoolVar(&o.snapshot, "snapshot", false, "with --self: what --snapshot needs instead of a scan")
 	f.BoolVar(&o.backup, "backup", false, "with --self: what backup needs, too")
@@ -154,7 +154,7 @@ func (a *app) aclPrinted(o *aclPrinting) (*declaration, []acl.User, error) {
 		return nil, nil, err
 	}
 	if !acl.Repairable(d.Keyspace) {
-		return nil, nil, usage("leave out --repair: acl print prints the users of the components", "%s declares no queue and no entity, so there is nothing to repair", path)
+		return nil, nil, usage("leave out --repair: acl print prints the users of the components", "%s declares no queue, no entity and no lock, so there is nothing to repair", path)
 	}
 	u, err := acl.Repair(d.Keyspace, cmp.Or(o.user, "keywright-repair"))
 	if err != nil {

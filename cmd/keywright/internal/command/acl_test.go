@@ -48,11 +48,11 @@ func TestACLReachesReplicas(t *testing.T) {
 	}
 }
 
-// TestTheRepairUserRepairs: the user of `acl print --repair` may do what repairs of
-// queues and entities need.
+// TestTheRepairUserRepairs: the user of `acl print --repair` may do what queues,
+// entities and locks need.
 func TestTheRepairUserRepairs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keyspace.yaml")
-	text := "keywright: 1\npackage: p\nkeys:\n  jobs: {key: jobs, type: queue, ttl: none}\n  item: {key: \"item:{id}\", type: entity, ttl: 1h, fields: {n: int}, index: {n: \"items:n\"}}\n"
+	text := "keywright: 1\npackage: p\nkeys:\n  jobs: {key: jobs, type: queue, ttl: none}\n  item: {key: \"item:{id}\", type: entity, ttl: 1h, fields: {n: int}, index: {n: \"items:n\"}}\n  held: {key: \"held:{id}\", type: lock, ttl: 1m}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +76,18 @@ func TestTheRepairUserRepairs(t *testing.T) {
 		url := "redis://keywright-repair:word@" + s.Addr()
 		run(0, "queues", "jobs", "--repair", "--apply", "-u", url)
 		run(0, "entities", "check", "item", "--apply", "-u", url)
+		s.Do("SET", "held:1", "host-1/token", "PX", "60000")
+		run(0, "queues", "-u", url)
+		run(0, "queues", "jobs", "--dead", "-u", url)
+		if got := run(0, "locks", "-u", url); !strings.Contains(got, "host-1") {
+			t.Errorf("%s: %s", brand, got)
+		}
+		run(0, "locks", "--break", "held:1", "--apply", "-u", url)
+		run(0, "entities", "-u", url)
+		run(0, "entities", "index", "--apply", "-u", url)
+		if got := s.Do("EXISTS", "held:1"); got != int64(0) {
+			t.Errorf("%s: the lock is still held: %v", brand, got)
+		}
 		if got := s.Do("LRANGE", "jobs", "0", "-1"); len(got.([]any)) != 1 {
 			t.Errorf("%s: the lost job is not back: %v", brand, got)
 		}
