@@ -1,6 +1,7 @@
 package breaking
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
@@ -8,8 +9,10 @@ import (
 
 // found is a finding that may share its cause with others.
 type found struct {
-	pos, was            keyspace.Pos
-	entry, fix, message string
+	pos, was   keyspace.Pos
+	entry, fix string
+	order      string // of deployment; "": the rule's
+	message    string
 }
 
 // fold collects findings by the var that caused them: a var that was narrowed is
@@ -37,7 +40,7 @@ func (f *fold) report() {
 		if cause == "" {
 			one := f.found[""][alone]
 			alone++
-			f.c.report(one.pos, one.was, one.entry, one.fix, "%s", one.message)
+			f.c.ordered(cmp.Or(one.order, f.c.current.order), one.pos, one.was, one.entry, one.fix, "%s", one.message)
 			continue
 		}
 		first, others := f.found[cause][0], f.found[cause][1:]

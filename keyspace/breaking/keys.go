@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -46,10 +47,27 @@ func (c *context) stranded() {
 		if old.Role == "" && old.Pattern.String() != new.Pattern.String() {
 			fix = `add was: ["` + old.Pattern.String() + `"]`
 		}
-		causes.add(c.changedVar(old.Pattern, new.Pattern), found{new.Pos, old.Pos, new.Name, fix,
+		order := ""
+		if word := given(old); word != "" && old.Pattern.String() != new.Pattern.String() {
+			fix = "keep its name: " + word + `: "` + old.Pattern.String() + `"; or see that there is no such key any more: was does not cover it`
+			order = orderOfRole
+		}
+		causes.add(c.changedVar(old.Pattern, new.Pattern), found{new.Pos, old.Pos, new.Name, fix, order,
 			fmt.Sprintf("the key %s belonged to %s (%s) and does not match %s", finding.Key(witness), old.Name, old.Pattern, new.Pattern)})
 	})
 	causes.report()
+}
+
+// orderOfRole is how a further key of a construct gets another name.
+const orderOfRole = "with its old name kept: any. Without it: stop all processes that use the old name first"
+
+// given is the property that names a further key of a construct, "" if none does.
+func given(k *keyspace.Key) string {
+	if slices.Contains([]keyspace.Construct{keyspace.Lock, keyspace.Queue, keyspace.Cache, keyspace.Ranking, keyspace.Entity}, k.Entry.Construct) &&
+		k.Role != "pressure" && !strings.Contains(k.Role, ".") {
+		return k.Role
+	}
+	return ""
 }
 
 // changedVar is the var because of which a pattern of the same text is another
@@ -74,14 +92,19 @@ func (c *context) isVar(name string) bool {
 func (c *context) removed() {
 	for _, p := range c.pairs {
 		for _, k := range p.old.Keys {
-			if p.new != nil && key(p.new, k.Role) != nil || c.all() == nil {
+			if p.new != nil && (key(p.new, k.Role) != nil || isIndex(p.old, k)) || c.all() == nil {
 				continue
 			}
 			if witness, ok := c.all().Contains(k.Pattern); !ok {
-				c.report(keyspace.Pos{}, k.Pos, k.Name, "", "%s (%s) is gone, and nobody declares its keys, such as %s", k.Name, k.Pattern, finding.Key(witness))
+				c.report(keyspace.Pos{}, k.Pos, k.Name, "", "%s (%s) is gone, and no entry declares its keys, such as %s", k.Name, k.Pattern, finding.Key(witness))
 			}
 		}
 	}
+}
+
+// isIndex: KW615 says of an index that is gone how it is taken off the server.
+func isIndex(e *keyspace.Entry, k *keyspace.Key) bool {
+	return slices.ContainsFunc(e.Index, func(i keyspace.Index) bool { return i.Key == k && (i.Field != "" || i.Score != "expires") })
 }
 
 func (c *context) forgotten() {

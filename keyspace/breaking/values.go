@@ -88,7 +88,7 @@ func (c *context) valueNarrowed() {
 		}
 		for _, s := range places(old, new) {
 			if reason := narrowed(s.old, s.new); reason != "" {
-				causes.add(s.changedVar(), found{new.Pos, old.Pos, new.Name, "", fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), reason)})
+				causes.add(s.changedVar(), found{new.Pos, old.Pos, new.Name, "", "", fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), reason)})
 			}
 		}
 	})
