@@ -183,7 +183,7 @@ func (a *app) printLocks(report *locksReport) error {
 	}
 	defer report.tell(a)
 	if len(rows) == 0 {
-		a.tell("no lock is held")
+		report.none(a, "no lock is held")
 		return nil
 	}
 	return terminal.Table(a.out, []terminal.Column{{Title: "lock", Least: 24}, {Title: "holder", Least: 12},

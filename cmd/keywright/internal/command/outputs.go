@@ -111,6 +111,14 @@ func (g *gaps) tell(a *app) {
 	}
 }
 
+// none says that there is nothing, of what was read.
+func (g *gaps) none(a *app, text string) {
+	if len(g.Unread) > 0 {
+		text += ", of those that were read"
+	}
+	a.tell("%s", text)
+}
+
 // pass notes that an entry could not be read, so that the others are listed. What
 // ends the whole run is returned.
 func (g *gaps) pass(ctx context.Context, entry, key string, err error) error {

@@ -355,7 +355,7 @@ func (a *app) printQueues(report *queuesReport) error {
 	}
 	defer report.tell(a)
 	if len(rows) == 0 {
-		a.tell("no queue has a key")
+		report.none(a, "no queue has a key")
 		return nil
 	}
 	return terminal.Table(a.out, []terminal.Column{{Title: "queue", Least: 16}, {Title: "lane"}, {Title: "waiting", Right: true},
@@ -385,7 +385,7 @@ func (a *app) printDead(report *queuesReport) error {
 	}
 	defer report.tell(a)
 	if len(rows) == 0 {
-		a.tell("no job is dead")
+		report.none(a, "no job is dead")
 		return nil
 	}
 	err := terminal.Table(a.out, []terminal.Column{{Title: "queue"}, {Title: "job", Least: 12}, {Title: "attempts", Right: true},
