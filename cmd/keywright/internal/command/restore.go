@@ -329,6 +329,18 @@ func (r *restoreRun) place(rec *archive.Record) (apply.Place, error) {
 	return p, nil
 }
 
+// goOn says what to do after a restore that did not come to its end.
+func (r *restoreRun) goOn(failed error) string {
+	var cut *archive.CutError
+	switch {
+	case errors.As(failed, &cut):
+		return "take another copy of the archive: `keywright archive verify` says how far this one is good"
+	case !r.restoring.apply:
+		return "nothing was changed; it was only a plan"
+	}
+	return "what was restored is right; run it again to go on"
+}
+
 // show says what was done, and gives the exit code.
 func (r *restoreRun) show(ctx context.Context, out *restoreReport, failed error) error {
 	var err error
@@ -343,7 +355,7 @@ func (r *restoreRun) show(ctx context.Context, out *restoreReport, failed error)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case failed != nil || !out.Complete:
-		return &exit{exitPartial, out.Problem, "what was restored is right; run it again to go on"}
+		return &exit{exitPartial, out.Problem, r.goOn(failed)}
 	case t.Refused+t.Unknown > 0, t.Existing > 0 && r.existing == string(apply.Fail):
 		return &exit{code: exitFindings}
 	}
@@ -391,7 +403,11 @@ func (r *restoreRun) verdict(out *restoreReport) error {
 	}
 	switch {
 	case !out.Complete:
-		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s of %s were restored: %s", terminal.Count(t.Restored), terminal.Plural(t.Keys, "key"), finding.Printable(out.Problem))))
+		done := "were restored"
+		if !out.Applied {
+			done = "that were read would be written, and nothing was changed"
+		}
+		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s of %s %s: %s", terminal.Count(t.Restored), terminal.Plural(t.Keys, "key"), done, finding.Printable(out.Problem))))
 	case !out.Applied:
 		a.tell("%s would be written (%s). Nothing was changed; --apply does it.", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes))
 	case failed > 0:
