@@ -376,8 +376,11 @@ func (c *collector) sentence(l string, line int, section string) {
 		return
 	}
 	at := candidate{line: line, section: section, ttl: ttlIn(about, false, false)}
-	if m := codeSpan.FindAllStringIndex(l, -1); len(m) == 1 {
-		at.typ = typeNear(l[m[0][1]:])
+	for i, m := range codeSpan.FindAllStringIndex(l, -1) {
+		if list[i] == s { // up to the next code: it may name fields, or what else is there
+			behind, _, _ := strings.Cut(l[m[1]:], "`")
+			at.typ = typeNear(behind)
+		}
 	}
 	if bullet.MatchString(l) {
 		at.place, at.typ, at.ttl = inListing, typeIn(about), ttlOfRemark(about)
