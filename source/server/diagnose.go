@@ -306,13 +306,13 @@ func (x *examination) facts() []Fact {
 	add("uptime", "%s s", or(i["uptime_in_seconds"]))
 	add("clients", "%s", or(i["connected_clients"]))
 	keys, databases := x.keys()
-	add("keys", "%d in %d databases", keys, databases)
+	add("keys", "%d in %d database%s", keys, databases, pluralEnding(databases))
 	add("memory", "%s used, limit %s", or(i["used_memory_human"]), limitText(i["maxmemory_human"]))
 	add("eviction", "%s", or(p.policy()))
 	add("persistence", "%s", persistenceText(i, p.setting))
 	add("round trip", "%s", p.rtt.Round(10*time.Microsecond))
 	if p.offset > -1<<61 {
-		add("clock", "%s ahead of ours, give or take %s", p.offset.Round(time.Millisecond), (p.rtt / 2).Round(10*time.Microsecond))
+		add("clock", "%s ours, give or take %s", ahead(p.offset.Round(time.Millisecond)), (p.rtt / 2).Round(10*time.Microsecond))
 	} else {
 		add("clock", unknown)
 	}
@@ -377,4 +377,23 @@ func persistenceText(i, setting map[string]string) string {
 		rdb = "snapshots unknown"
 	}
 	return aof + "; " + rdb
+}
+
+// ahead says how far a clock is from another one.
+func ahead(d time.Duration) string {
+	switch {
+	case d > 0:
+		return d.String() + " ahead of"
+	case d < 0:
+		return (-d).String() + " later than"
+	}
+	return "as"
+}
+
+// pluralEnding is that of a plural.
+func pluralEnding(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
 }

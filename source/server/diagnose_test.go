@@ -81,7 +81,7 @@ func TestDiagnose(t *testing.T) {
 					c.make(t, s)
 				}
 				lines, facts := diagnosed(t, s.URL())
-				if !says(lines, c.want) || c.not != "" && says(lines, c.not) || !strings.Contains(facts, "ahead of ours") {
+				if !says(lines, c.want) || c.not != "" && says(lines, c.not) || !strings.Contains(facts, "ours, give or take") {
 					t.Errorf("%s\n%s", strings.Join(lines, "\n"), facts)
 				}
 			})
