@@ -1,6 +1,7 @@
 package lock_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -99,6 +100,25 @@ func othersIsReleased(o lock.Options) func(t *testing.T) []string {
 	}
 }
 
+// readerIsFirst releases a lock that another caller of the process waits for, after a
+// reader of another one: the reader is served.
+func readerIsFirst(t *testing.T) (wrong []string) {
+	s, a, _ := pair(t, lock.Options{})
+	lease := take(t, t.Context(), a)
+	ctx, leave := context.WithCancel(t.Context())
+	next := make(chan error, 1)
+	go func() { _, err := a.Acquire(ctx); next <- err }()
+	lock.AwaitLine(t, a, 1, false)
+	s.Do("ZADD", "{lock:a}:waiters", "1", "s60000 far/1")
+	must(t, lease.Release(t.Context()))
+	if s.Do("ZSCORE", "{lock:a}:shared", "far/1") == nil {
+		wrong = append(wrong, fmt.Sprintf("the reader is not served; there wait %v", s.Do("ZRANGE", "{lock:a}:waiters", "0", "-1")))
+	}
+	leave()
+	<-next
+	return wrong
+}
+
 // programs are the guards of the program, as those are of the scripts.
 var programs = map[string]func(*testing.T){
 	"holders trust a lease for longer than it lasts": lock.MutateMargin,
@@ -129,6 +149,9 @@ func TestMutations(t *testing.T) {
 		"a full server hands no lock on to its process":  {fullMemory, []string{"-- First what needs no memory.\n", "if next ~= '' then join(next, micros) end\n"}},
 		"a fence of another form is written over":        {strangeKeys, []string{"string.find(before, '^%d+$') and tonumber(before) or 2 ^ 53", "tonumber(before) or 0"}},
 		"a place of a newer form is taken for ours":      {newerForm, []string{"if member and not place_of(member) then", "if false then"}},
+		"a reader at the head is handed the lock alone":  {readerIsFirst, []string{"if not string.find(member, '^x[1-9]%d?%d?%d?%d?%d?%d?%d?%d?%d?%d? .') then -- a reader", "if false then -- a reader"}},
+		"a reader at the head loses its place":           {readerIsFirst, []string{"        redis.call('ZADD', KEYS[3], head[2], member)\n", ""}},
+		"the place beside a reader is taken twice":       {readerIsFirst, []string{"        redis.call('ZREM', KEYS[3], next)\n        return {2, 0, 0, 0}", "        return {1, 0, 0, 0}"}},
 		"holders trust a lease for longer than it lasts": {frozenIsAlive, nil},
 		"a strict lock is handed on unconfirmed":         {unconfirmedIsHeld, nil},
 		"a claim is all that is not renewed":             {claimIsAll, nil},
