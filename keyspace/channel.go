@@ -3,6 +3,7 @@ package keyspace
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -134,9 +135,9 @@ func (l *loader) channel(d *document, v property) {
 func (l *loader) kindOf(d *document, c *Channel, props map[string]property, what string) {
 	c.Sharded = d.truth(props, "sharded")
 	if p, ok := props["envelope"]; ok {
-		c.Plain = slices.Equal(d.oneOf(p.value, "envelope", []string{"plain"}), []string{"plain"})
+		c.Plain = d.choice(p.value, "envelope", []string{"plain"}) == "plain"
 	}
-	if p, ok := props["durable"]; ok && p.value.Value != "false" {
+	if p, ok := props["durable"]; ok && !is(p.value, false) {
 		l.durable(d, c, p, what)
 	}
 	_, asked := props["reply"]
@@ -164,10 +165,15 @@ func (l *loader) kindOf(d *document, c *Channel, props map[string]property, what
 // truth reads a property that is true or false.
 func (d *document) truth(props map[string]property, name string) bool {
 	p, ok := props[name]
-	if ok && p.value.Value != "true" && p.value.Value != "false" {
+	if ok && !is(p.value, true) && !is(p.value, false) {
 		d.report("KW005", d.at(p.value), "write true or false", "%s must be true or false, not %s", name, kindName(p.value))
 	}
-	return ok && p.value.Value == "true"
+	return ok && is(p.value, true)
+}
+
+// is says whether YAML reads a node as this boolean.
+func is(n *yaml.Node, truth bool) bool {
+	return n.Tag == "!!bool" && strings.EqualFold(n.Value, strconv.FormatBool(truth))
 }
 
 // durable reads `durable: true` or what is kept.
@@ -175,7 +181,7 @@ func (l *loader) durable(d *document, c *Channel, p property, what string) {
 	props := map[string]property{}
 	if p.value.Kind == yaml.MappingNode {
 		props = d.known(p.value, "durable of "+what, childProperties["durable"])
-	} else if p.value.Value != "true" {
+	} else if !is(p.value, true) {
 		d.report("KW005", d.at(p.value), "write true, or as in {maxlen: 100000, age: 7d}", "durable must be true or a mapping, not %s", kindName(p.value))
 	}
 	for name, p := range props {

@@ -117,8 +117,8 @@ func (b *builder) ties() {
 	if !ok {
 		return
 	}
-	if words := b.d.oneOf(p.value, "ties", []string{string(ByMember), string(FirstToReach)}); len(words) == 1 {
-		b.e.Ties = Ties(words[0])
+	if word := b.d.choice(p.value, "ties", []string{string(ByMember), string(FirstToReach)}); word != "" {
+		b.e.Ties = Ties(word)
 	}
 	main := b.e.Keys[0]
 	if b.e.Ties != FirstToReach {
@@ -138,15 +138,15 @@ func (b *builder) rateLimit() {
 	b.addMain(&Key{})
 	b.e.Method = GCRA
 	if p, ok := b.props["algorithm"]; ok {
-		if words := b.d.oneOf(p.value, "algorithm", []string{string(GCRA), string(Sliding), string(Fixed)}); len(words) == 1 {
-			b.e.Method = Method(words[0])
+		if word := b.d.choice(p.value, "algorithm", []string{string(GCRA), string(Sliding), string(Fixed)}); word != "" {
+			b.e.Method = Method(word)
 		}
 	}
 	p, ok := b.props["rate"]
 	if !ok {
 		return
 	}
-	text, _ := b.d.text(p.value, "rate")
+	text, _ := b.d.word(p.value, "rate")
 	words := strings.Fields(text)
 	fail := func() {
 		b.d.report("KW307", b.d.at(p.value), "as in 100 per 1m, or 100 per 1m burst 20", "%q is not a rate", text)

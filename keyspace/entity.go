@@ -10,6 +10,7 @@ import (
 
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
+	yaml "go.yaml.in/yaml/v4"
 )
 
 // Stamps are the fields of an entity that the server fills in; "" for none.
@@ -49,7 +50,7 @@ func (r *TTLRule) Of(text string) time.Duration {
 func (b *builder) entity() {
 	fields := b.fields(b.d, b.props, "fields", b.e.Name)
 	b.addMain(&Key{Fields: fields})
-	if len(fields) == 0 {
+	if p, ok := b.props["fields"]; len(fields) == 0 && (!ok || p.value.Kind == yaml.MappingNode && len(p.value.Content) == 0) {
 		b.d.report("KW006", b.e.Pos, "add fields: {name: text}", "the entity %s has no fields", b.e.Name)
 	}
 	if p, ok := b.props["index"]; ok {

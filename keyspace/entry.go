@@ -143,7 +143,7 @@ func (l *loader) entryType(d *document, v property, what string) (string, kind, 
 		if v.value.Content[i].Value != "type" {
 			continue
 		}
-		typ, ok := d.text(n, "type")
+		typ, ok := d.word(n, "type")
 		k, known := kinds[typ]
 		if ok && !known {
 			fix := cmp.Or(d.near(typ, Types()), "one of: "+strings.Join(Types(), ", "))
@@ -251,12 +251,21 @@ func (d *document) oneOf(n *yaml.Node, what string, words []string) []string {
 	return out
 }
 
+// choice reads one word of a fixed set, "" for anything else.
+func (d *document) choice(n *yaml.Node, what string, words []string) string {
+	if n.Kind == yaml.SequenceNode {
+		d.wrongKind(n, what, "one of "+strings.Join(words, ", "))
+		return ""
+	}
+	return strings.Join(d.oneOf(n, what, words), "")
+}
+
 func (d *document) duration(props map[string]property, name string) time.Duration {
 	p, ok := props[name]
 	if !ok {
 		return 0
 	}
-	text, ok := d.text(p.value, name)
+	text, ok := d.word(p.value, name)
 	if !ok {
 		return 0
 	}
@@ -273,6 +282,10 @@ func (d *document) number(props map[string]property, name string, min int64) int
 		return 0
 	}
 	n, err := strconv.ParseInt(p.value.Value, 10, 64)
+	if p.value.Tag == "!!str" && err == nil {
+		d.report("KW005", d.at(p.value), "write "+p.value.Value+" without quotes", "%s must be a number, not text", name)
+		return n
+	}
 	if err != nil || n < min || p.value.Kind != yaml.ScalarNode {
 		d.report("KW307", d.at(p.value), "", "%s must be a whole number of at least %d, not %s", name, min, kindName(p.value))
 	}
@@ -309,7 +322,7 @@ func (b *builder) script(what string) {
 	}
 	s.Effect = Writes
 	if p, ok := b.props["effect"]; ok {
-		text, _ := b.d.text(p.value, "effect")
+		text, _ := b.d.word(p.value, "effect")
 		if s.Effect = Effect(text); !slices.Contains([]Effect{Reads, Idempotent, Writes}, s.Effect) {
 			b.d.report("KW103", b.d.at(p.value), cmp.Or(b.d.near(text, []string{"reads", "idempotent", "writes"}), "write reads, idempotent or writes"), "%s: %q is not what a script can do", what, text)
 		}

@@ -10,6 +10,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -303,30 +304,25 @@ func sortedKeys[V any](m map[string]V) []string {
 func (l *loader) header(d *document, first bool) {
 	if v, ok := d.props["keywright"]; !ok {
 		d.report("KW006", Pos{File: d.file, Line: 1, Column: 1}, "begin with keywright: 1", "the file does not say which version of the language it is in")
-	} else if v.value.Value != "1" {
+	} else if n, err := strconv.ParseFloat(v.value.Value, 64); err != nil || n != 1 || v.value.Tag == "!!str" {
 		d.report("KW011", d.at(v.value), "write keywright: 1", "version %s of the language is not known to this keywright", kindName(v.value))
 	}
-	read := func(name string, into *string) {
-		if p, ok := d.props[name]; ok {
-			*into, _ = d.text(p.value, name)
+	read := func(name string, into *string) (ok bool) {
+		if p, there := d.props[name]; there {
+			*into, ok = d.text(p.value, name)
 		}
+		return ok
 	}
 	read("owner", &d.owner)
 	if first {
-		read("package", &l.ks.Package)
-		if p, ok := d.props["package"]; ok && l.ks.Package != "" {
-			d.name(property{l.ks.Package, p.value, nil}, "a package", false)
+		if read("package", &l.ks.Package) {
+			d.name(property{l.ks.Package, d.props["package"].value, nil}, "a package", false)
 		}
 		read("doc", &l.ks.Doc)
 		l.ks.Owner = d.owner
 		l.outputs(d)
 	}
-	if p, ok := d.props["cluster"]; ok {
-		l.ks.Cluster = l.ks.Cluster || p.value.Value == "true"
-		if p.value.Value != "true" && p.value.Value != "false" {
-			d.report("KW005", d.at(p.value), "write true or false", "cluster must be true or false, not %s", kindName(p.value))
-		}
-	}
+	l.ks.Cluster = d.truth(d.props, "cluster") || l.ks.Cluster
 	l.ks.Owns = append(l.ks.Owns, l.globs(d, "owns")...)
 	l.ks.Foreign = append(l.ks.Foreign, l.globs(d, "foreign")...)
 }
@@ -353,7 +349,7 @@ var otherNames = map[string]string{
 
 // typeOf resolves the text of a scalar type and marks its var as used.
 func (l *loader) typeOf(d *document, n *yaml.Node, what string) (scalar.Type, bool) {
-	text, ok := d.text(n, what)
+	text, ok := d.word(n, what)
 	if !ok {
 		return scalar.Type{}, false
 	}
@@ -366,6 +362,9 @@ func (l *loader) typeOf(d *document, n *yaml.Node, what string) (scalar.Type, bo
 			fix = cmp.Or(proposal(otherNames[strings.ToLower(word)]), nearKey(&d.reader, word, l.vars, scalarNames...), fix)
 		}
 		d.report("KW103", d.within(n, fault.Offset, len(word)), fix, "%s: %s", what, fault.Message)
+		return t, false
+	}
+	if !d.isText(n, what) { // a var with such a name
 		return t, false
 	}
 	if t.Kind == scalar.JSON && t.File != "" {

@@ -78,13 +78,33 @@ func (r *reader) unknown(p property, what string, allowed []string) {
 	r.report("KW003", r.at(p.key), fix, "%s has no property %q", what, p.name)
 }
 
-// text reads a scalar as text; numbers and booleans are text too, as written.
+// text reads a scalar that is text to every reader of YAML. A number or a word
+// like true is refused: the editor's schema refuses it, too.
 func (r *reader) text(n *yaml.Node, what string) (string, bool) {
+	text, ok := r.word(n, what)
+	return text, ok && r.isText(n, what)
+}
+
+// word reads a scalar as it is written, numbers and booleans, too: a value that has
+// a form of its own, whose reader explains better what is wrong with a number.
+func (r *reader) word(n *yaml.Node, what string) (string, bool) {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		r.wrongKind(n, what, "text")
 		return "", false
 	}
 	return n.Value, true
+}
+
+// others are the scalars of YAML that are no text, as messages call them.
+var others = map[string]string{"!!int": "a number", "!!float": "a number", "!!bool": "true or false"}
+
+// isText reports a scalar that YAML reads as a number or boolean.
+func (r *reader) isText(n *yaml.Node, what string) bool {
+	kind, other := others[n.Tag]
+	if other {
+		r.report("KW005", r.at(n), fmt.Sprintf("quote it: %q", n.Value), "%s must be text, and YAML reads %s as %s", what, n.Value, kind)
+	}
+	return !other
 }
 
 // wrongKind explains the flow-style trap where it is one: {id} without quotes
@@ -116,6 +136,9 @@ func kindName(n *yaml.Node) string {
 // list reads a list of scalars; a single scalar counts as a list of one.
 func (r *reader) list(n *yaml.Node, what string) []*yaml.Node {
 	if n.Kind == yaml.ScalarNode && n.Tag != "!!null" {
+		if !r.isText(n, what) {
+			return nil
+		}
 		return []*yaml.Node{n}
 	}
 	if n.Kind != yaml.SequenceNode {

@@ -117,7 +117,7 @@ func (d *document) pressureAction(r *Pressure, props map[string]property) {
 
 // behindTo is what stands behind the word to.
 func (d *document) behindTo(n *yaml.Node, what, example string) (string, bool) {
-	text, ok := d.text(n, what)
+	text, ok := d.word(n, what)
 	if !ok {
 		return "", false
 	}
@@ -195,7 +195,7 @@ func (d *document) pressureWhere(r *Pressure, n *yaml.Node) {
 }
 
 func (d *document) pressureValues(r *Pressure, v property) []string {
-	text, ok := d.text(v.value, v.name)
+	text, ok := d.word(v.value, v.name)
 	if !ok {
 		return nil
 	}

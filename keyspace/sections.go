@@ -100,7 +100,7 @@ func (l *loader) sectionTTLs(d *document) {
 }
 
 func (d *document) parseTTL(n *yaml.Node) (TTL, bool) {
-	text, ok := d.text(n, "ttl")
+	text, ok := d.word(n, "ttl")
 	if !ok {
 		return TTL{}, false
 	}
@@ -116,7 +116,7 @@ func (d *document) parseTTL(n *yaml.Node) (TTL, bool) {
 
 // ttl resolves a `ttl` property: a name or a TTL written in place.
 func (l *loader) ttl(d *document, n *yaml.Node) TTL {
-	if named, ok := l.ttls[n.Value]; ok && n.Kind == yaml.ScalarNode {
+	if named, ok := l.ttls[n.Value]; ok && n.Kind == yaml.ScalarNode && d.isText(n, "ttl") {
 		named.Used = true
 		t := named.TTL
 		t.Pos = d.at(n)
