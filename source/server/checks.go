@@ -24,6 +24,9 @@ func (p *patient) number(name string) int64 {
 // checks are the rows of advice.
 var checks = []func(*patient) (Advice, bool){
 	func(p *patient) (Advice, bool) {
+		return Advice{"danger", p.noDB, "No command of a client with this URL reaches a key.", "name another one at the end of the URL"}, p.noDB != ""
+	},
+	func(p *patient) (Advice, bool) {
 		open := p.setting["requirepass"] == "false" && p.user == "default" && p.config.Password.Empty()
 		return Advice{"danger", "anybody who reaches the port is logged in with all rights", "The default user has no password. Protected mode only guards a server without any bind setting.", "set a password on the default user, or ACL users, and bind to an inner address"},
 			open && p.setting["protected-mode"] != "yes"

@@ -79,6 +79,9 @@ func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([
 		return source.Summary{}, err
 	}
 	defer t.close()
+	if err := t.mustHave(ctx, s.options.OnlyDB); err != nil {
+		return source.Summary{}, err
+	}
 	if req.Begin != nil {
 		now, err := t.shards[0].conn.clock(ctx)
 		if err == nil {

@@ -58,6 +58,7 @@ type patient struct {
 	offset  time.Duration
 	rtt     time.Duration
 	user    string
+	noDB    string   // the database of the URL that it lacks
 	silent  []string // questions that were answered with an error, and the error
 }
 
@@ -123,7 +124,7 @@ func (p *patient) examine(ctx context.Context, l *link, now func() time.Time) {
 	steps := []struct {
 		what string
 		ask  func(context.Context, *link, func() time.Time) error
-	}{{"INFO", p.read}, {"TIME", p.clock}, {"CONFIG GET", p.settings}, {"ACL WHOAMI", p.whoami}, {"the permissions", p.try}}
+	}{{"INFO", p.read}, {"TIME", p.clock}, {"CONFIG GET", p.settings}, {"ACL WHOAMI", p.whoami}, {"SELECT", p.database}, {"the permissions", p.try}}
 	for _, step := range steps {
 		if err := step.ask(ctx, l, now); err != nil && ctx.Err() == nil {
 			p.silent = append(p.silent, step.what+": "+err.Error())
@@ -279,6 +280,13 @@ func (p *patient) settings(ctx context.Context, l *link, _ func() time.Time) err
 		}
 	}
 	return nil
+}
+
+func (p *patient) database(ctx context.Context, l *link, _ func() time.Time) (err error) {
+	if p.info["cluster_enabled"] != "1" {
+		p.noDB, err = l.lacks(ctx, p.config.DB)
+	}
+	return err
 }
 
 func (p *patient) whoami(ctx context.Context, l *link, _ func() time.Time) error {

@@ -34,6 +34,8 @@ func Inspect(ctx context.Context, c connect.Config, key []byte) (Facts, error) {
 		if sh, err = t.holder(ctx, key); err != nil {
 			return Facts{}, err
 		}
+	} else if err := t.mustHave(ctx, c.DB); err != nil {
+		return Facts{}, err
 	} else if _, err := sh.conn.ask(ctx, "SELECT", itoa(c.DB)); err != nil {
 		return Facts{}, err
 	}

@@ -79,6 +79,9 @@ func (s *Scanner) Scan(ctx context.Context, req source.Request, each func([]sour
 		return source.Summary{}, err
 	}
 	defer t.close()
+	if err := t.mustHave(ctx, s.options.OnlyDB); err != nil {
+		return source.Summary{}, err
+	}
 	run := newRun(s, req, t, each, started)
 	run.pace = newPacer(s.options.Rate)
 	err = run.all(ctx)

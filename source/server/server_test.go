@@ -399,10 +399,33 @@ func TestSilentServerEndsTheRun(t *testing.T) {
 func TestDatabaseThatDoesNotExist(t *testing.T) {
 	s := kt.Start(t, kt.Redis)
 	fill(s, 10)
-	for db, complete := range map[int]bool{7: true, 99: false} {
-		if _, sum, err := scan(t, config(t, s.URL()), Options{OnlyDB: db}, source.Request{}); err != nil || (len(sum.Incomplete) == 0) != complete || sum.Keys != 0 {
-			t.Errorf("database %d: %v %+v", db, err, sum)
+	if _, sum, err := scan(t, config(t, s.URL()), Options{OnlyDB: 7}, source.Request{}); err != nil || len(sum.Incomplete) > 0 {
+		t.Errorf("a database without keys: %v %+v", err, sum)
+	}
+	s.Do("CONFIG", "RESETSTAT")
+	c := config(t, s.URL())
+	for name, read := range map[string]func() error{
+		"scan": func() error { _, _, err := scan(t, c, Options{OnlyDB: 99}, source.Request{}); return err },
+		"snapshot": func() error {
+			_, _, err := snapshot(t, c, SnapshotOptions{OnlyDB: 99}, source.Request{})
+			return err
+		},
+		"contents": func() error {
+			_, err := New(c, Options{OnlyDB: 99}).Contents(t.Context(), ContentsRequest{}, nil)
+			return err
+		},
+		"inspect": func() error { _, err := Inspect(t.Context(), config(t, s.URL()+"/99"), []byte("a")); return err },
+	} {
+		var refused *connect.ConfigError
+		if err := read(); !errors.As(err, &refused) || !strings.HasSuffix(refused.What, "has no database 99: it has 16, 0 to 15") {
+			t.Errorf("%s: %v", name, err)
 		}
+	}
+	if stats := s.Do("INFO", "commandstats").(string); strings.Contains(stats, "cmdstat_scan:") || strings.Contains(stats, "cmdstat_psync:") {
+		t.Errorf("something was read: %s", stats)
+	}
+	if d, err := Diagnose(t.Context(), config(t, s.URL()+"/99"), time.Now); err != nil || d.Dangers() == 0 || !strings.Contains(d.Advice[0].What, "no database 99") {
+		t.Errorf("doctor: %v %+v", err, d.Advice)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
 )
@@ -55,9 +54,16 @@ func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]sou
 		return source.Summary{}, err
 	}
 	defer t.close()
+	if err := t.mustHave(ctx, s.scanner.options.OnlyDB); err != nil {
+		return source.Summary{}, err
+	}
 	r := &snapshotRun{Snapshot: s, run: newRun(s.scanner, req, t, each, started)}
 	r.forks = make(chan struct{}, s.options.MaxForks)
-	r.restrict(ctx)
+	if db := s.scanner.options.OnlyDB; db >= 0 { // leave only the wanted one in what is expected
+		for _, sh := range t.shards {
+			sh.dbs = map[int]int64{db: sh.dbs[db]}
+		}
+	}
 	err = r.all(ctx)
 	sum := r.summary()
 	if ctx.Err() != nil {
@@ -82,22 +88,6 @@ type snapshotRun struct {
 	whole    int           // shards that were read
 	expected int64         // keys that the snapshots announce
 	expired  int64
-}
-
-// restrict leaves only the database that is wanted in what is expected, and notes
-// one that does not exist: a snapshot would not tell.
-func (r *snapshotRun) restrict(ctx context.Context) {
-	db := r.scanner.options.OnlyDB
-	if db < 0 {
-		return
-	}
-	for _, sh := range r.topology.shards {
-		sh.dbs = map[int]int64{db: sh.dbs[db]}
-		var refused *wire.ServerError
-		if _, err := sh.conn.ask(ctx, "SELECT", strconv.Itoa(db)); db > 0 && errors.As(err, &refused) && refused.Code != "NOPERM" {
-			r.note(fmt.Sprintf("%s, database %d: %v", sh.address, db, err))
-		}
-	}
 }
 
 // all reads the shards and then looks whether keys can have moved meanwhile.

@@ -290,6 +290,31 @@ func replaceText(path string, text []byte) error {
 	return nil
 }
 
+// writable says why replaceText could not put a text into the place of a file,
+// be there one or not. It is asked before the work whose result is written.
+func writable(path string) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file", path)
+	}
+	return writableFolder(filepath.Dir(path))
+}
+
+// writableFolder asks by writing: permissions alone do not tell.
+func writableFolder(dir string) error {
+	f, err := os.CreateTemp(dir, ".keywright.*")
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return fmt.Errorf("%s: %w", dir, failed.Err)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
 // syncFolder makes what was renamed into a folder stay there when the power fails,
 // where folders can be synced. The text itself is there and whole.
 func syncFolder(folder string) {

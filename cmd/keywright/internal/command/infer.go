@@ -93,12 +93,15 @@ the server refuses, 5 drafted, but not everything was seen, 130 interrupted.`,
 
 // refuse says before anything is read that the result could not be written.
 func (o *inferring) refuse() error {
-	if o.to == "" || o.to == o.merge {
+	if o.to == "" {
 		return nil
 	}
-	if _, err := os.Lstat(o.to); err == nil {
+	if _, err := os.Lstat(o.to); err == nil && o.to != o.merge {
 		return &exit{exitRefused, o.to + " exists already and is left as it is",
 			"name another file, or merge into it with --merge " + o.to}
+	}
+	if err := writable(o.to); err != nil {
+		return usage("name a file in a folder that you may write to", "the draft cannot be written: %v", err)
 	}
 	return nil
 }

@@ -83,6 +83,9 @@ written, but not everything was seen.`,
 			if o.name = from; from == "" {
 				return usage("name a file or a server: --from dump.rdb", "--from takes no empty text")
 			}
+			if err := writableFolder(existing(dir)); err != nil {
+				return usage("name a folder that you may write to", "the declaration cannot be written: %v", err)
+			}
 			draft, err := a.draft(c.Context(), &inferring{sourcing: o})
 			if draft == nil {
 				return err
@@ -94,6 +97,16 @@ written, but not everything was seen.`,
 	o.flags(c)
 	c.Flags().StringVar(&from, "from", "", "draw the entries from the keys of this snapshot file, - or URL")
 	return c
+}
+
+// existing is a folder, or the nearest above it that exists.
+func existing(dir string) string {
+	for {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // exists is the refusal to overwrite a declaration.

@@ -20,7 +20,8 @@ type judging struct {
 	baseline       string
 	updateBaseline bool
 
-	accepted *finding.Settled // after settle, with a baseline
+	known    *finding.Baseline // after check, with a baseline that is compared
+	accepted *finding.Settled  // after settle, with a baseline
 }
 
 func (j *judging) flags(c *cobra.Command, forms ...string) {
@@ -35,11 +36,39 @@ func (j *judging) flags(c *cobra.Command, forms ...string) {
 // severities are the words of --fail-on.
 var severities = map[string]finding.Severity{"error": finding.Error, "warning": finding.Warning, "note": finding.Note}
 
+// check refuses what cannot be used, before the work: also a baseline that cannot be
+// read, or written.
 func (j *judging) check() error {
+	if err := oneOf("fail-on", j.failOn, "error", "warning", "note", "never"); err != nil {
+		return err
+	}
 	if j.updateBaseline && j.baseline == "" {
 		return usage("add --baseline FILE", "--update-baseline needs a baseline to write")
 	}
-	return oneOf("fail-on", j.failOn, "error", "warning", "note", "never")
+	if j.baseline == "" {
+		return nil
+	}
+	if j.updateBaseline {
+		if err := writable(j.baseline); err != nil {
+			return usage("name a file in a folder that you may write to", "the baseline cannot be written: %v", err)
+		}
+		return nil
+	}
+	return j.readBaseline()
+}
+
+func (j *judging) readBaseline() error {
+	f, err := os.Open(j.baseline)
+	if err != nil {
+		return usage("write it with --update-baseline", "the baseline cannot be read: %v", err)
+	}
+	defer f.Close()
+	b, err := finding.ReadBaseline(f)
+	if err != nil {
+		return usage("write it again with --update-baseline", "%s: %v", j.baseline, err)
+	}
+	j.known = &b
+	return nil
 }
 
 // settle applies the baseline: it returns the findings that count, or writes
@@ -59,16 +88,7 @@ func (j *judging) settle(a *app, findings []finding.Finding) ([]finding.Finding,
 		a.say("wrote %s to %s", terminal.Plural(int64(len(findings)), "finding"), j.baseline)
 		return nil, nil
 	}
-	f, err := os.Open(j.baseline)
-	if err != nil {
-		return nil, usage("write it with --update-baseline", "the baseline cannot be read: %v", err)
-	}
-	defer f.Close()
-	b, err := finding.ReadBaseline(f)
-	if err != nil {
-		return nil, usage("write it again with --update-baseline", "%s: %v", j.baseline, err)
-	}
-	settled := b.Apply(findings)
+	settled := j.known.Apply(findings)
 	j.accepted = &settled
 	if len(settled.Known) > 0 {
 		a.say("%s of the baseline found again%s", terminal.Plural(int64(len(settled.Known)), "finding"), onKeys(settled.Keys()))
