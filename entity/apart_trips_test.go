@@ -77,7 +77,7 @@ func apartTrips(t *testing.T, c *keywrighttest.Cluster) {
 		<-time.After(2 * time.Millisecond)
 		trips = 0
 		done, err := notes.Sweep(ctx, SweepOptions{Batch: c.batch})
-		if must(t, err); done.Gone != 30 || trips != c.want {
+		if must(t, err); done.Gone != 30 || trips > c.want {
 			t.Errorf("batches of %d: %d round trips, not %d; %+v", c.batch, trips, c.want, done)
 		}
 		t.Logf("Sweep of 30 by %-9d %d", c.batch, trips)
