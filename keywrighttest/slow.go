@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -18,15 +19,18 @@ const longTries = 6
 // is long each time is given. What has too much to do is.
 func (s *Server) Long(limit time.Duration, do func()) (long []string) {
 	s.t.Helper()
+	defer s.first()()
 	s.Do("CONFIG", "SET", "slowlog-log-slower-than", strconv.FormatInt(limit.Microseconds(), 10), "slowlog-max-len", "10000")
 	defer s.Do("CONFIG", "SET", "slowlog-log-slower-than", "10000000")
 	for try := range longTries {
 		s.Do("SLOWLOG", "RESET")
+		began := time.Now()
 		do()
+		took := time.Since(began)
 		names := s.slow(limit)
 		if len(names) > 0 {
 			rows, _ := s.Do("SLOWLOG", "GET", "10000").([]any)
-			names = slower(rows, limit+s.noise(limit))
+			names = slower(rows, limit+s.noise(limit, min(took, 3*time.Second)))
 		}
 		if try == 0 {
 			long = names
@@ -40,14 +44,27 @@ func (s *Server) Long(limit time.Duration, do func()) (long []string) {
 	return long
 }
 
+// first puts the server's main thread before all that runs on the machine, where the
+// test may do that (as root), until the function that it gives is called.
+func (s *Server) first() (back func()) {
+	pid := s.PID()
+	if syscall.Setpriority(syscall.PRIO_PROCESS, pid, -20) != nil {
+		return func() {}
+	}
+	return func() { _ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, 0) }
+}
+
 // noise is how much longer than at its best a script of about a millisecond takes at
-// its worst.
-func (s *Server) noise(limit time.Duration) time.Duration {
+// its worst, over a time as long as what it is held against took.
+func (s *Server) noise(limit, while time.Duration) time.Duration {
 	s.t.Helper()
 	s.Do("CONFIG", "SET", "slowlog-log-slower-than", "0")
 	s.Do("SLOWLOG", "RESET")
-	for range 100 {
+	for end := time.Now().Add(while); ; {
 		s.Do("EVAL", "local sum = 0 for i = 1, 100000 do sum = sum + i end return sum", "0")
+		if time.Now().After(end) {
+			break
+		}
 	}
 	s.Do("CONFIG", "SET", "slowlog-log-slower-than", strconv.FormatInt(limit.Microseconds(), 10))
 	rows, _ := s.Do("SLOWLOG", "GET", "10000").([]any)

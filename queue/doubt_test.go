@@ -34,6 +34,8 @@ func innocents(t *testing.T, guards ...string) (wrong []string) {
 		}
 		return ids
 	}
+	var runs sync.WaitGroup
+	defer runs.Wait() // a worker that goes on would read the scripts while they are put back
 	kills, over := 0, make(chan struct{})
 	defer close(over)
 	for ; len(dead()) == 0 && kills < 2+o.Crashes; kills++ { // of two it is not known whether its handler had begun
@@ -46,7 +48,7 @@ func innocents(t *testing.T, guards ...string) (wrong []string) {
 			<-over
 			return nil
 		}, queue.WorkerOptions{Concurrency: 1, Batch: 10, Grace: time.Millisecond})
-		go func() { _ = w.Run(life) }()
+		runs.Go(func() { _ = w.Run(life) })
 		for len(began) == 0 && len(dead()) == 0 {
 			<-time.After(time.Millisecond)
 		}
