@@ -197,7 +197,7 @@ func ask(t *testing.T, ks *keyspace.Keyspace, questions []question) []answer {
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, "overlay.json"), list, 0o600))
 	program := filepath.Join(dir, "program")
-	build := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, "./internal/zz_generated")
+	build := exec.Command("go", "build", "-gcflags=github.com/keywright/keywright/internal/zz_generated/...=-N -l", "-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, "./internal/zz_generated")
 	build.Dir, build.Env = root, append(os.Environ(), "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%.4000s", err, out)

@@ -60,7 +60,7 @@ func compile(t testing.TB, packages map[string][]byte) {
 	if err := os.WriteFile(file, list, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("go", append([]string{"build", "-overlay", file}, paths...)...)
+	cmd := exec.Command("go", append([]string{"build", "-gcflags=-N -l", "-overlay", file}, paths...)...)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("the generated code does not compile: %v\n%.6000s", err, out)
@@ -74,20 +74,6 @@ func generate(t testing.TB, ks *keyspace.Keyspace) []byte {
 		t.Fatal(err)
 	}
 	return files[0].Text
-}
-
-// TestExamplesCompile: what the five teams and the found keyspace get.
-func TestExamplesCompile(t *testing.T) {
-	dirs, err := filepath.Glob("../../examples/*/keyspace.yaml")
-	if err != nil || len(dirs) < 6 {
-		t.Fatalf("%v %v", dirs, err)
-	}
-	packages := map[string][]byte{}
-	for _, path := range dirs {
-		dir := filepath.Dir(path)
-		packages[filepath.Base(dir)] = generate(t, load(t, dir, "keyspace.yaml"))
-	}
-	compile(t, packages)
 }
 
 // everyType has an entry per type, and every scalar type as placeholder, field,
