@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lease"
 )
 
 // Renew is a refresh in the foreground by who has seen so much of the TTL.
@@ -17,7 +18,10 @@ func (i Item[V]) Renew(ctx context.Context, load Loader[V], seen int64) bool {
 // Mutate replaces a piece of a script in caches that are made until restore is
 // called; ok is false if it is not there exactly once.
 func Mutate(file, old, new string) (restore func(), ok bool) {
-	text := map[string]string{"claim.lua": claimText, "fill.lua": fillText, "lease.lua": leaseText, "remember.lua": rememberText, "tag_drop.lua": tagDropText, "bump.lua": bumpText}
+	if file == "lease" {
+		return lease.Mutate(old, new)
+	}
+	text := map[string]string{"claim.lua": claimText, "fill.lua": fillText, "remember.lua": rememberText, "tag_drop.lua": tagDropText, "bump.lua": bumpText}
 	if strings.Count(text[file], old) != 1 {
 		return nil, false
 	}
@@ -25,7 +29,6 @@ func Mutate(file, old, new string) (restore func(), ok bool) {
 	was, bump := standard, bumpScript
 	standard.claim = keywright.NewScript("mutant", text["remember.lua"]+text["claim.lua"])
 	standard.fill = keywright.NewScript("mutant", text["remember.lua"]+text["fill.lua"])
-	standard.lease = keywright.NewScript("mutant", text["lease.lua"])
 	standard.tagDrop = keywright.NewScript("mutant", text["tag_drop.lua"])
 	bumpScript = keywright.NewScript("mutant", text["bump.lua"])
 	return func() { standard, bumpScript = was, bump }, true

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lease"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/typed"
 	"github.com/redis/rueidis"
@@ -24,9 +25,6 @@ var claimText string
 //go:embed fill.lua
 var fillText string
 
-//go:embed lease.lua
-var leaseText string
-
 //go:embed tag_add.lua
 var tagAddText string
 
@@ -37,13 +35,12 @@ var tagReadText string
 var tagDropText string
 
 // scripts are what a cache runs.
-type scripts struct{ claim, fill, lease, tagAdd, tagRead, tagDrop *keywright.Script }
+type scripts struct{ claim, fill, tagAdd, tagRead, tagDrop *keywright.Script }
 
 // standard are the scripts of every cache that is made.
 var standard = scripts{
 	claim:   keywright.NewScript("cache claim", rememberText+claimText),
 	fill:    keywright.NewScript("cache fill", rememberText+fillText),
-	lease:   keywright.NewScript("cache lease", leaseText),
 	tagAdd:  keywright.NewScript("cache tag add", rememberText+tagAddText),
 	tagRead: keywright.NewScript("cache tag read", tagReadText),
 	tagDrop: keywright.NewScript("cache tag drop", tagDropText),
@@ -198,8 +195,7 @@ func (i Item[V]) encoded(s storing, v V, options []keywright.WriteOption) storin
 
 // lease renews a lease, or gives it up for d = 0; false if it is gone.
 func (i Item[V]) lease(token string, d time.Duration) keywright.Op[bool] {
-	return keywright.NewOp(keywright.Spec[bool]{Action: i.action("lease", keywright.Idempotent), Script: i.c.scripts.lease, Keys: []string{i.c.fillKey(i.main)},
-		Args: []string{token, milliseconds(d)}, Decode: yes})
+	return lease.Keep(i.action("lease", keywright.Idempotent), i.c.fillKey(i.main), token, d)
 }
 
 // LaterInvalidate deletes the value of a key and makes a load of it that is under

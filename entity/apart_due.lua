@@ -7,15 +7,13 @@
 -- Round trips: 1
 local grace, lease = tonumber(ARGV[1]), true
 --include apart_entry.lua
+--include lease
 local ids = call('ZRANGE', due, '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[5])
 local first = call('ZRANGE', due, 0, 0, 'WITHSCORES')[2]
 if #ids > 0 then call('HGET', ledger, ids[1]) end -- of another type it is refused here
 if KEYS[3] then
-  local holder = call('GET', KEYS[3])
-  if holder and holder ~= ARGV[2] then
-    return {{tostring(math.max(call('PTTL', KEYS[3]), 1)), ''}}
-  end
-  call('SET', KEYS[3], ARGV[2], 'PX', ARGV[4])
+  local token, _, left = lease_take(KEYS[3], ARGV[2], ARGV[4])
+  if not token then return {{tostring(left), ''}} end
 end
 
 local out = {{'', first and fmt('%.0f', math.max(first - ms, 0)) or ''}}

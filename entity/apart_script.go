@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lease"
 )
 
 //go:embed apart_entry.lua
@@ -51,6 +52,7 @@ func newApartScripts(edit func(string) string) apartScripts {
 // include puts in what several scripts share. How an item announces itself is
 // in `write`.
 func include(text string) string {
+	text = lease.Include(text)
 	_, emit, _ := strings.Cut(writeText, "-- texts gives pieces")
 	emit, _, _ = strings.Cut(emit, "local function write(")
 	text = strings.Replace(text, "--include emit\n", "-- texts gives pieces"+emit, 1)

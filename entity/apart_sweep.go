@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lease"
 	"github.com/redis/rueidis"
 )
 
 // sweepApart is sweepAll where the keys are in several slots: it looks at what is
 // due, by its expiry or by an intent whose owner is gone, and puts the indexes right.
 // 4 round trips per batch.
-func (s *Store[I, T]) sweepApart(ctx context.Context, sweeper string, o SweepOptions) (all swept, err error) {
+func (s *Store[I, T]) sweepApart(ctx context.Context, turn *lease.Lease, o SweepOptions) (all swept, err error) {
 	for ctx.Err() == nil {
 		began := time.Now()
-		its, wait, busy, err := s.takeOver(ctx, sweeper, o)
+		its, wait, busy, err := s.takeOver(ctx, turn, o.batch())
 		if err != nil || busy > 0 || len(its) == 0 {
 			all.Busy, all.next = busy, wait
 			return all, err
@@ -36,17 +37,18 @@ func (s *Store[I, T]) sweepApart(ctx context.Context, sweeper string, o SweepOpt
 
 // takeOver takes the lease, and opens intents for what is due. They have the token of
 // the sweeper, which acts under each only once: a batch that failed is due again later.
-func (s *Store[I, T]) takeOver(ctx context.Context, sweeper string, o SweepOptions) (its []*intent, next, busy time.Duration, err error) {
+func (s *Store[I, T]) takeOver(ctx context.Context, turn *lease.Lease, batch int) (its []*intent, next, busy time.Duration, err error) {
 	if s.err != nil {
 		return nil, 0, 0, s.err
 	}
-	keys := s.bookKeys()
+	keys, sweeper, ttl := s.bookKeys(), "", "0"
 	if s.spec.Expires != "" {
 		keys = append(keys, s.spec.Lease)
+		sweeper, ttl = turn.Args()
 	}
 	replies, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
 		Action: s.action("sweep", keywright.Idempotent, keys[1], nil), Script: s.scripts.apart.due, Keys: keys,
-		Args:   []string{s.graceMS(), sweeper, rand.Text(), strconv.FormatInt(o.lease().Milliseconds(), 10), strconv.Itoa(min(o.batch(), mostTaken))},
+		Args:   []string{s.graceMS(), sweeper, rand.Text(), ttl, strconv.Itoa(min(batch, mostTaken))},
 		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err != nil {

@@ -56,14 +56,15 @@ func TestClear(t *testing.T) {
 		for i, c := range clearings {
 			notes := New(open(t, s.URL()), noteSpec(fmt.Sprint("n", i)), nil)
 			ended(t, s, notes, "k", "1", "2")
+			turn := notes.turn(SweepOptions{})
 			var due lot
 			eventually(t, "both are due", func() bool {
 				var err error
-				due, _, _, err = notes.due(t.Context(), "me", SweepOptions{})
+				due, _, _, err = notes.due(t.Context(), turn, 200)
 				must(t, err)
 				return len(due.items) == 2
 			})
-			must(t, notes.yield(t.Context(), "me"))
+			must(t, turn.Release(t.Context()))
 			c.meanwhile(t, s, notes)
 			s.Do("CONFIG", "RESETSTAT")
 			done, err := notes.sweepBatch(t.Context(), due)
@@ -94,14 +95,15 @@ func TestClearBehindMoves(t *testing.T) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
 		s.Do("ZADD", notes.spec.Expires, "1", "1") // its hash was prolonged, by hand or as the server stood still
-		due, _, _, err := notes.due(t.Context(), "me", SweepOptions{})
+		turn := notes.turn(SweepOptions{})
+		due, _, _, err := notes.due(t.Context(), turn, 200)
 		must(t, err)
 		_, err = notes.Update(t.Context(), "1", setKind.Set("else"))
 		must(t, err)
 		s.Do("DEL", notes.key("1"))
 		_, err = notes.sweepBatch(t.Context(), due)
 		must(t, err)
-		must(t, notes.yield(t.Context(), "me"))
+		must(t, turn.Release(t.Context()))
 		_, err = notes.Sweep(t.Context(), SweepOptions{})
 		must(t, err)
 		if left := s.Do("EXISTS", "n:idx:kind:else", "n:idx:kind:k", notes.spec.Ledger).(int64); left != 0 {

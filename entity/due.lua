@@ -4,19 +4,11 @@
 -- ARGV[1] the sweeper that asks, ARGV[2] lease in ms
 -- Returns {'' or ms until the lease of another ends, ms until an item is due ('' none), server time in ms}
 -- Round trips: 1
-local call = redis.call
-local holder = call('GET', KEYS[2])
-if holder and holder ~= ARGV[1] then
-  return {tostring(math.max(call('PTTL', KEYS[2]), 1)), '', ''}
-end
-local first, wait = call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2], ''
-if holder then
-  call('PEXPIRE', KEYS[2], ARGV[2])
-else
-  call('UNLINK', KEYS[2]) -- a full server takes SET only after what needs no memory
-  call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
-end
-local t = call('TIME')
+--include lease
+local first, wait = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2], ''
+local token, _, left = lease_take(KEYS[2], ARGV[1], ARGV[2])
+if not token then return {tostring(left), '', ''} end
+local t = redis.call('TIME')
 local ms = t[1] * 1000 + math.floor(t[2] / 1000)
 -- In the millisecond of its expiry an item is still there.
 if first then wait = string.format('%.0f', math.max(first + 1 - ms, 0)) end

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lease"
 	"github.com/redis/rueidis"
 )
 
@@ -14,7 +15,7 @@ type Stats struct {
 	Items   int64         // in the ledger: the living, and those that wait to be swept
 	Expired int64         // that wait to be swept
 	Late    time.Duration // for how long the first of them has
-	Sweeper string        // the one that holds the lease of the sweep, "" for none
+	Sweeper string        // the process that holds the lease of the sweep, "" for none
 }
 
 // Stats looks at the entity. 3 round trips; O(log n).
@@ -47,7 +48,8 @@ func (s *Store[I, T]) Stats(ctx context.Context) (st Stats, err error) {
 			st.Late = max(time.Duration(float64(now)-first[0].Score)*time.Millisecond, 0)
 		}
 	}
-	st.Sweeper, err = ask(ctx, s, s.spec.Lease, []string{"GET"}, optionalText)
+	text, err := ask(ctx, s, s.spec.Lease, []string{"GET"}, optionalText)
+	st.Sweeper = lease.Holder(text)
 	return st, err
 }
 

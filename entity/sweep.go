@@ -3,13 +3,13 @@ package entity
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"sort"
 	"strconv"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lease"
 	"github.com/redis/rueidis"
 )
 
@@ -40,9 +40,9 @@ type Swept struct {
 // It ends when nothing is due, or when another process is sweeping (Busy says for
 // how long at least). 4 round trips per batch.
 func (s *Store[I, T]) Sweep(ctx context.Context, o SweepOptions) (Swept, error) {
-	sweeper := rand.Text()
-	done, err := s.sweepAll(ctx, sweeper, o)
-	return done.Swept, errors.Join(err, s.yield(context.WithoutCancel(ctx), sweeper))
+	turn := s.turn(o)
+	done, err := s.sweepAll(ctx, turn, o)
+	return done.Swept, errors.Join(err, turn.Release(ctx))
 }
 
 // Sweeper sweeps until ctx ends. Any process may run one: they take turns, and
@@ -50,9 +50,9 @@ func (s *Store[I, T]) Sweep(ctx context.Context, o SweepOptions) (Swept, error) 
 // its event are late by Every at most, or by Every and a lease. Errors do not end
 // it; they are told to failed, unless that is nil.
 func (s *Store[I, T]) Sweeper(ctx context.Context, o SweepOptions, failed func(error)) {
-	sweeper := rand.Text()
+	turn := s.turn(o)
 	for ctx.Err() == nil {
-		done, err := s.sweepAll(ctx, sweeper, o)
+		done, err := s.sweepAll(ctx, turn, o)
 		wait := min(cmp.Or(done.Busy, done.next, o.every()), o.every())
 		if err != nil && ctx.Err() == nil {
 			if wait = o.every(); failed != nil {
@@ -61,7 +61,7 @@ func (s *Store[I, T]) Sweeper(ctx context.Context, o SweepOptions, failed func(e
 		}
 		pause(ctx, wait)
 	}
-	_ = s.yield(context.WithoutCancel(ctx), sweeper) // else it ends by itself
+	_ = turn.Release(ctx) // else it ends by itself
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -79,13 +79,18 @@ type swept struct {
 	next time.Duration
 }
 
-func (s *Store[I, T]) sweepAll(ctx context.Context, sweeper string, o SweepOptions) (all swept, err error) {
+// turn is the lease of the sweep, not taken yet.
+func (s *Store[I, T]) turn(o SweepOptions) *lease.Lease {
+	return lease.New(s.client, s.spec.Lease, o.lease(), lease.Options{Entry: s.spec.Entry, Err: s.err})
+}
+
+func (s *Store[I, T]) sweepAll(ctx context.Context, turn *lease.Lease, o SweepOptions) (all swept, err error) {
 	if s.apart {
-		return s.sweepApart(ctx, sweeper, o)
+		return s.sweepApart(ctx, turn, o)
 	}
 	for idle := 0; ctx.Err() == nil; {
 		began := time.Now()
-		due, wait, busy, err := s.due(ctx, sweeper, o)
+		due, wait, busy, err := s.due(ctx, turn, o.batch())
 		if err != nil || busy > 0 || len(due.items) == 0 {
 			all.Busy, all.next = busy, wait
 			return all, err
@@ -106,18 +111,19 @@ func (s *Store[I, T]) sweepAll(ctx context.Context, sweeper string, o SweepOptio
 }
 
 // due takes the lease and looks for what has expired.
-func (s *Store[I, T]) due(ctx context.Context, sweeper string, o SweepOptions) (d lot, next, busy time.Duration, err error) {
+func (s *Store[I, T]) due(ctx context.Context, turn *lease.Lease, batch int) (d lot, next, busy time.Duration, err error) {
 	if s.spec.Expires == "" {
 		return d, time.Hour, 0, s.err
 	}
-	all, err := s.run(ctx, "sweep", s.scripts.due, keywright.Idempotent, []string{s.spec.Expires, s.spec.Lease}, sweeper, strconv.FormatInt(o.lease().Milliseconds(), 10))
+	sweeper, ttl := turn.Args()
+	all, err := s.run(ctx, "sweep", s.scripts.due, keywright.Idempotent, []string{s.spec.Expires, s.spec.Lease}, sweeper, ttl)
 	if err != nil {
 		return d, 0, 0, err
 	}
 	if next, busy = millis(all[1]), millis(all[0]); all[1] != "0" {
 		return d, next, busy, nil
 	}
-	d, err = s.lot(ctx, all[2], o.batch())
+	d, err = s.lot(ctx, all[2], batch)
 	return d, 0, 0, err
 }
 
@@ -184,20 +190,6 @@ func millis(text string) time.Duration {
 	ms, _ := strconv.ParseInt(text, 10, 64)
 	return time.Duration(ms) * time.Millisecond
 }
-
-// yield gives the lease back.
-func (s *Store[I, T]) yield(ctx context.Context, sweeper string) error {
-	if s.spec.Expires == "" {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	_, err := s.run(ctx, "end sweep", yieldScript, keywright.Idempotent, []string{s.spec.Lease}, sweeper)
-	return err
-}
-
-// yieldScript deletes a lease that is one's own.
-var yieldScript = keywright.NewScript("entity yield", "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end return {}")
 
 // run runs a script that answers with a list of texts.
 func (s *Store[I, T]) run(ctx context.Context, name string, script *keywright.Script, effect keywright.Effect, keys []string, args ...string) ([]string, error) {

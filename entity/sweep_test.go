@@ -38,11 +38,12 @@ func TestSweepOnce(t *testing.T) {
 			_, err := notes.Create(t.Context(), "1", a("k", 5))
 			must(t, err)
 			expire(t, s, notes, "1")
-			due, _, _, err := notes.due(t.Context(), "me", SweepOptions{})
+			turn := notes.turn(SweepOptions{})
+			due, _, _, err := notes.due(t.Context(), turn, 200)
 			if must(t, err); len(due.items) != 1 {
 				t.Fatalf("%s: %v is due", name, due)
 			}
-			must(t, notes.yield(t.Context(), "me"))
+			must(t, turn.Release(t.Context()))
 			must(t, meanwhile(notes))
 			before := contents(s, prefix+":")
 			done, err := notes.sweep(t.Context(), due.items)
@@ -83,13 +84,14 @@ func TestProlongedByHand(t *testing.T) {
 			s.Do("ZADD", notes.spec.Expires, "1", id)
 		}
 		s.Do("PERSIST", notes.key("2"))
-		due, _, _, err := notes.due(t.Context(), "me", SweepOptions{})
+		turn := notes.turn(SweepOptions{})
+		due, _, _, err := notes.due(t.Context(), turn, 200)
 		must(t, err)
 		done, err := notes.sweep(t.Context(), due.items)
 		if must(t, err); done.Gone != 0 || done.Lives != 2 {
 			t.Errorf("%+v", done)
 		}
-		if due, _, _, err = notes.due(t.Context(), "me", SweepOptions{}); err != nil || len(due.items) != 0 {
+		if due, _, _, err = notes.due(t.Context(), turn, 200); err != nil || len(due.items) != 0 {
 			t.Errorf("still due: %v %v", due, err)
 		}
 		if at := fmt.Sprint(s.Do("ZSCORE", notes.spec.Expires, "2")); at != "inf" {
@@ -110,7 +112,8 @@ func TestSweepBatch(t *testing.T) {
 			must(t, err)
 			expire(t, s, notes, fmt.Sprint(i))
 		}
-		due, _, _, err := notes.due(t.Context(), "me", SweepOptions{Batch: 3})
+		turn := notes.turn(SweepOptions{})
+		due, _, _, err := notes.due(t.Context(), turn, 3)
 		if must(t, err); len(due.items) != 3 {
 			t.Fatalf("%d are due at once", len(due.items))
 		}
@@ -144,11 +147,12 @@ func TestLease(t *testing.T) {
 		_, err := notes.Create(t.Context(), "1", a("k", 5))
 		must(t, err)
 		expire(t, s, notes, "1")
-		_, _, busy, err := notes.due(t.Context(), "one that dies", SweepOptions{Lease: time.Hour})
+		dies := notes.turn(SweepOptions{Lease: time.Hour})
+		_, _, busy, err := notes.due(t.Context(), dies, 200)
 		if must(t, err); busy != 0 {
 			t.Errorf("busy for %v", busy)
 		}
-		if _, _, busy, err = notes.due(t.Context(), "one that dies", SweepOptions{Lease: time.Hour}); err != nil || busy != 0 {
+		if _, _, busy, err = notes.due(t.Context(), dies, 200); err != nil || busy != 0 {
 			t.Errorf("its own lease: %v %v", busy, err)
 		}
 		done, err := notes.Sweep(t.Context(), SweepOptions{})

@@ -17,15 +17,14 @@ package pressure
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lease"
 )
 
 // Target are the items of one entity that may go. Ids are as they stand in the
@@ -143,7 +142,8 @@ type Watcher struct {
 	steps  []Step
 	order  []int // of steps: what frees memory at once goes first
 	o      Options
-	lease  lease
+	lease  *lease.Lease
+	err    error // of the lease's key
 
 	mu    sync.Mutex
 	rests map[place]time.Time // not before
@@ -166,13 +166,9 @@ func New(c *keywright.Client, entry *keywright.Entry, key string, err error, ste
 		*d.at = cmp.Or(max(*d.at, 0), d.normal)
 	}
 	o.Batch = cmp.Or(max(o.Batch, 0), 200)
-	if o.Process == "" {
-		host, _ := os.Hostname()
-		o.Process = fmt.Sprintf("%s-%d", host, os.Getpid())
-	}
-	w := &Watcher{client: c, steps: steps, o: o, rests: map[place]time.Time{}}
-	w.lease.client, w.lease.entry, w.lease.key, w.lease.err = c, entry, key, err
-	w.lease.who, w.lease.lasts = o.Process+" "+rand.Text(), o.Lease
+	o.Process = cmp.Or(o.Process, lease.Process())
+	w := &Watcher{client: c, steps: steps, o: o, err: err, rests: map[place]time.Time{}}
+	w.lease = lease.New(c, key, o.Lease, lease.Options{Entry: entry, Err: err, Owner: o.Process})
 	for i := range steps {
 		w.order = append(w.order, i)
 	}
@@ -187,10 +183,10 @@ func New(c *keywright.Client, entry *keywright.Entry, key string, err error, ste
 // time. It gives the error of a key that cannot be built, else nil; what fails on
 // the way is told to Options.Failed and tried again.
 func (w *Watcher) Run(ctx context.Context) error {
-	if w.lease.err != nil {
-		return w.lease.err
+	if w.err != nil {
+		return w.err
 	}
-	defer w.lease.free(ctx)
+	defer func() { _ = w.lease.Release(ctx) }() // else it ends by itself
 	last := ""
 	for {
 		_, err := w.Once(ctx)
@@ -218,19 +214,22 @@ func (w *Watcher) Once(ctx context.Context) ([]Report, error) {
 	pressed := slices.DeleteFunc(readings, func(r Reading) bool { return !w.pressed(r) })
 	if len(pressed) == 0 {
 		if len(readings) > 0 { // what is not known is no reason to
-			w.lease.free(ctx)
+			_ = w.lease.Release(ctx)
 		}
 		return nil, err
 	}
-	term, err := w.lease.keep(ctx)
-	if err != nil || term.fence == 0 {
+	term, err := w.lease.Acquire(ctx)
+	if _, busy := errors.AsType[*lease.BusyError](err); busy {
+		return nil, errors.Join(errs...)
+	}
+	if err != nil {
 		return nil, errors.Join(append(errs, err)...)
 	}
 	var reports []Report
 	var servers sync.WaitGroup
 	for _, reading := range pressed {
 		servers.Go(func() {
-			done, err := w.relieve(ctx, reading, term.fence)
+			done, err := w.relieve(ctx, reading, term)
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			reports, errs = append(reports, done...), append(errs, err)

@@ -222,7 +222,7 @@ func TestTurns(t *testing.T) {
 
 // give writes the lease, on a full server too.
 func give(s *keywrighttest.Server, lease string) {
-	s.Do("EVAL", "redis.call('UNLINK', KEYS[1]) return redis.call('SET', KEYS[1], ARGV[1])", "1", "lease", lease)
+	s.Do("EVAL", "redis.call('UNLINK', KEYS[1]) return redis.call('SET', KEYS[1], ARGV[1], 'PX', 60000)", "1", "lease", lease)
 }
 
 // lost is a lease that goes to another process in the middle of a run: the run
@@ -254,10 +254,10 @@ func TestMutations(t *testing.T) {
 		name, guard, instead string
 		suite                func(*testing.T, *keywrighttest.Server) []string
 	}{
-		{"SET comes first", "redis.call('UNLINK', KEYS[1])\nlocal t", "local t", full},
-		{"nobody asks whose lease it is", "if who ~= ARGV[1] then", "if false then", turns},
-		{"nobody asks in the middle of a run", "if who ~= ARGV[1] then", "if false then", lost},
-		{"anybody gives the lease back", "string.match(held, '^%d+ (.*)$') == ARGV[1]", "true", func(t *testing.T, s *keywrighttest.Server) []string { return givesBack(t, s) }},
+		{"SET comes first", "redis.call('UNLINK', key)\n", "", full},
+		{"nobody asks whose lease it is", "if fence and holder ~= owner then", "if false then", turns},
+		{"nobody asks in the middle of a run", "if not lease_held(KEYS[1], ARGV[1]) then", "if false then", lost},
+		{"anybody gives the lease back", "if fence and owner == ARGV[1] then", "if true then", func(t *testing.T, s *keywrighttest.Server) []string { return givesBack(t, s) }},
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			pressure.Mutate(t, m.guard, m.instead)

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lease"
 	"github.com/keywright/keywright/slot"
 	"github.com/redis/rueidis"
 )
 
 // relieve does what is due on one server: releases first, as they free memory at
 // once, each kind by its ratio.
-func (w *Watcher) relieve(ctx context.Context, now Reading, fence int64) (reports []Report, err error) {
+func (w *Watcher) relieve(ctx context.Context, now Reading, term lease.Term) (reports []Report, err error) {
 	here, err := w.slots(ctx, now.Server)
 	if err != nil {
 		return nil, err
@@ -25,8 +26,8 @@ func (w *Watcher) relieve(ctx context.Context, now Reading, fence int64) (report
 		if now.Ratio() < w.steps[i].At || w.resting(place{now.Server, i}) {
 			continue
 		}
-		r := &run{w: w, step: &w.steps[i], here: here}
-		r.Report = Report{Process: w.o.Process, Fence: fence, Server: now.Server, Entry: r.step.Entry, Step: i, At: r.step.At, Release: r.step.Shorten == 0, Before: now, After: now}
+		r := &run{w: w, step: &w.steps[i], here: here, term: term}
+		r.Report = Report{Process: w.o.Process, Fence: term.Fence, Server: now.Server, Entry: r.step.Entry, Step: i, At: r.step.At, Release: r.step.Shorten == 0, Before: now, After: now}
 		r.do(ctx)
 		reports, now = append(reports, r.Report), r.After
 		w.over(&r.Report)
@@ -61,7 +62,7 @@ type run struct {
 	w    *Watcher
 	step *Step
 	here func(key string) bool // does the server have the key?
-	term term
+	term lease.Term
 }
 
 func (r *run) do(ctx context.Context) {
@@ -98,7 +99,7 @@ func (r *run) value(ctx context.Context, value string) bool {
 
 // page does one batch, within the lease.
 func (r *run) page(ctx context.Context, value, after string) (next string, err error) {
-	ctx, cancel := context.WithDeadline(ctx, r.term.until)
+	ctx, cancel := context.WithDeadline(ctx, r.term.Until)
 	defer cancel()
 	ids, next, err := r.step.Target.Page(ctx, value, after, r.w.o.Batch)
 	if err == nil {
@@ -116,13 +117,10 @@ func (r *run) goOn(ctx context.Context) bool {
 		return r.stop(Below)
 	}
 	var err error
-	if r.term, err = r.w.lease.keep(ctx); err != nil {
-		return r.failed(ctx, err)
-	}
-	if r.term.fence != r.Fence {
+	if r.term, err = r.w.lease.Renew(ctx, r.term); errors.Is(err, lease.ErrLost) {
 		return r.stop(Lost)
 	}
-	return true
+	return err == nil || r.failed(ctx, err)
 }
 
 func (r *run) look(ctx context.Context) bool {

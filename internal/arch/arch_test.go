@@ -164,6 +164,7 @@ func TestLayers(t *testing.T) {
 		"keyspace/breaking":           append([]string{"keyspace/internal/automaton"}, declared...),
 		"internal/gather":             nil,
 		"internal/breaker":            nil,
+		"internal/lease":              nil,
 		".":                           {"connect", "slot", "internal/gather", "internal/wire"},
 		"key":                         {"keyspace/pattern", "keyspace/scalar"},
 		"value":                       {"key", "keyspace/scalar"},
@@ -171,15 +172,15 @@ func TestLayers(t *testing.T) {
 		"lock":                        {"slot"},
 		"queue":                       {"slot", "value", "internal/gather"},
 		"seal":                        nil,
-		"pressure":                    {"slot"},
+		"pressure":                    {"slot", "internal/lease"},
 		"event":                       {"value"},
 		"seal/reseal":                 append([]string{"seal", "source"}, declared...),
 		"internal/everykeys":          {"cache", "counter", "entity", "event", "key", "limit", "lock", "pressure", "queue", "ranking", "typed", "value"},
 		"limit":                       nil,
 		"counter":                     {"typed", "value", "slot"},
-		"entity":                      {"slot", "value"},
+		"entity":                      {"slot", "value", "internal/lease"},
 		"ranking":                     {"typed", "value", "slot"},
-		"cache":                       {"slot", "typed", "value", "internal/breaker"},
+		"cache":                       {"slot", "typed", "value", "internal/breaker", "internal/lease"},
 		"fallback":                    {"internal/breaker", "entity"},
 		"fallback/storetest":          {"fallback"},
 		"guard":                       append([]string{"keyspace/lint"}, declared...),
@@ -207,7 +208,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed", "apply", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event", "fallback", "internal/everykeys"} // who stands on the client
+	runtime := []string{"typed", "apply", "internal/lease", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event", "fallback", "internal/everykeys"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue

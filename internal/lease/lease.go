@@ -1,0 +1,198 @@
+// Package lease lets one process act at a time: the others find the lease taken, and
+// take it over when it ends. It decides which process sweeps an entity, relieves a full
+// server or executes a plan.
+//
+// A lease is a key with the text `fence owner`, that always has a TTL. It lasts as long
+// as its holder renews it, and can be checked inside a script whose keys share its slot
+// (Include, lease_held).
+//
+// It is not a lock for users: nothing waits for it, nothing is told when it is free, and
+// only package lock has fencing for what is written elsewhere. It is not the lease of a
+// job, of which a worker has many; nor the marker in a partial sum of package ranking,
+// where the leased key is what is being made.
+package lease
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/redis/rueidis"
+)
+
+// ErrLost is returned when the lease is not this process's any more: its time ended, or
+// it was given up.
+var ErrLost = errors.New("the lease is lost: another process may act")
+
+// BusyError is a lease that another process has.
+type BusyError struct {
+	Key   string
+	Owner string        // the name that its holder gave; "" if the text is none of this program
+	Left  time.Duration // until it ends, unless it is renewed
+}
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("the lease is held by %s, for %v unless it is renewed (key %s)", cmp.Or(e.Owner, "another program"), e.Left, e.Key)
+}
+
+// Options of a lease. The zero value is a good choice.
+type Options struct {
+	Entry *keywright.Entry // the entry of the key, for errors
+	Err   error            // why the key could not be built: Acquire fails with it
+	Owner string           // the name of the process for operators; "": host and process id
+}
+
+// Lease is what one process knows of a lease. It may be used by several goroutines.
+type Lease struct {
+	client *keywright.Client
+	o      Options
+	key    string
+	owner  string
+	ttl    time.Duration
+
+	mu    sync.Mutex
+	asked bool // it may be held: the answer may have been lost
+}
+
+// New is a lease that is not taken yet. ttl is how long its holder may be silent before
+// another process takes over. Each Lease is an owner of its own.
+func New(c *keywright.Client, key string, ttl time.Duration, o Options) *Lease {
+	return &Lease{client: c, o: o, key: key, owner: cmp.Or(o.Owner, Process()) + " " + rand.Text(), ttl: max(ttl, time.Millisecond)}
+}
+
+// Process is the name of this process: host and process id.
+func Process() string {
+	host, _ := os.Hostname()
+	return host + "-" + strconv.Itoa(os.Getpid())
+}
+
+// Holder is the name of the process in the text of a lease; a text that is none of this
+// program is returned as it is.
+func Holder(text string) string {
+	fence, owner, ok := strings.Cut(text, " ")
+	if _, err := strconv.ParseInt(fence, 10, 64); err != nil || !ok {
+		return text
+	}
+	return name(owner)
+}
+
+// name is an owner without the random part.
+func name(owner string) string {
+	if i := strings.LastIndexByte(owner, ' '); i > 0 {
+		return owner[:i]
+	}
+	return owner
+}
+
+// Acquire takes a lease once; a *BusyError says that another process has it.
+func Acquire(ctx context.Context, c *keywright.Client, key string, ttl time.Duration) (*Lease, Term, error) {
+	l := New(c, key, ttl, Options{})
+	t, err := l.Acquire(ctx)
+	return l, t, err
+}
+
+// Term is a lease that is held.
+type Term struct {
+	Token string    // the text of the key, for lease_held
+	Fence int64     // the server's time in µs when it was taken
+	Until time.Time // when it ends by the local clock, at the earliest
+}
+
+// Owner is the name under which the lease is taken, with a random part: unique.
+func (l *Lease) Owner() string { return l.owner }
+
+// Args are the owner and the TTL in ms, for a script that calls lease_take itself. The
+// lease may be held from then on, until Release.
+func (l *Lease) Args() (owner, ttl string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked = true
+	return l.owner, ms(l.ttl)
+}
+
+// Acquire takes the lease, or makes it last as long again if this Lease has it already. A
+// *BusyError says that another has it. One round trip, sent again after a lost reply.
+func (l *Lease) Acquire(ctx context.Context) (Term, error) {
+	if err := ctx.Err(); err != nil {
+		return Term{}, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	began := time.Now()
+	l.asked = true
+	// A question that is given up may be overtaken by Release, and would then leave a
+	// lease without a holder: it goes on to its end.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
+	defer cancel()
+	reply, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+		Action: l.action("lease"), Script: standard.take, Keys: []string{l.key}, Args: []string{l.owner, ms(l.ttl)},
+		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+	}).Do(ctx)
+	if err != nil {
+		return Term{}, err
+	}
+	token, _ := reply[0].ToString()
+	if token == "" {
+		l.asked = false
+		busy := &BusyError{Key: l.key}
+		left, _ := reply[2].AsInt64()
+		owner, _ := reply[1].ToString()
+		busy.Owner = name(owner)
+		busy.Left = time.Duration(left) * time.Millisecond
+		return Term{}, busy
+	}
+	fence, _, _ := strings.Cut(token, " ")
+	t := Term{Token: token, Until: l.end(began)}
+	t.Fence, err = strconv.ParseInt(fence, 10, 64)
+	return t, err
+}
+
+// Renew makes the lease last as long again, or fails with ErrLost: it never takes a lease
+// that was lost, as another process may have acted since. One round trip.
+func (l *Lease) Renew(ctx context.Context, t Term) (Term, error) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, l.ttl)
+	defer cancel()
+	held, err := Keep(l.action("renew lease"), l.key, t.Token, l.ttl).Do(ctx)
+	if err != nil {
+		return t, err
+	}
+	if !held {
+		return t, ErrLost
+	}
+	t.Until = l.end(began)
+	return t, nil
+}
+
+// end is when a lease that was asked for at a moment ends by the local clock. It counts
+// from before the question: the server cannot give it to another process earlier.
+func (l *Lease) end(began time.Time) time.Time { return began.Add(l.ttl - l.ttl/100) }
+
+// Release gives the lease back, if it may be held. If that fails it ends by itself.
+func (l *Lease) Release(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.asked || l.o.Err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(max(l.ttl, time.Second), 10*time.Second))
+	defer cancel()
+	_, err := keywright.NewOp(keywright.Spec[int64]{
+		Action: l.action("release lease"), Script: standard.free, Keys: []string{l.key}, Args: []string{l.owner},
+		Decode: rueidis.RedisResult.AsInt64,
+	}).Do(ctx)
+	l.asked = err != nil
+	return err
+}
+
+func (l *Lease) action(name string) keywright.Action {
+	return keywright.Action{Client: l.client, Name: name, Entry: l.o.Entry, Effect: keywright.Idempotent, Err: l.o.Err, Key: l.key}
+}

@@ -1,0 +1,239 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/lease"
+	"github.com/keywright/keywright/keywrighttest"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T, url string) *keywright.Client {
+	t.Helper()
+	c, err := keywright.Open(t.Context(), url, keywright.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// suite are the laws of a lease, each on a server of its own; it returns what is wrong.
+var suite = map[string]func(t *testing.T, s *keywrighttest.Server, w *wrong){
+	"one of two processes has it": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
+		a, b := two(t, s)
+		first, err := a.Acquire(t.Context())
+		w.check(err == nil && first.Fence > 0 && first.Token == s.Do("GET", "turn"), "the first: %+v, %v", first, err)
+		_, err = b.Acquire(t.Context())
+		busy, ok := errors.AsType[*lease.BusyError](err)
+		w.check(ok && busy.Owner == "one" && busy.Left > 0 && busy.Left <= time.Hour, "the second: %v", err)
+		w.check(lease.Holder(first.Token) == "one", "the holder is %q", lease.Holder(first.Token))
+		w.check(b.Release(t.Context()) == nil && s.Do("GET", "turn") == first.Token, "the second one gave back what it did not have")
+	},
+	"it lasts as long again for its holder": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
+		a, _ := two(t, s)
+		first, _ := a.Acquire(t.Context())
+		for name, again := range map[string]func() (lease.Term, error){
+			"acquire": func() (lease.Term, error) { return a.Acquire(t.Context()) },
+			"renew":   func() (lease.Term, error) { return a.Renew(t.Context(), first) },
+		} {
+			s.Do("PEXPIRE", "turn", "60000")
+			second, err := again()
+			w.check(err == nil && second.Token == first.Token && s.Do("PTTL", "turn").(int64) > 60000, "%s: %+v, %v", name, second, err)
+		}
+	},
+	"one that is lost is not taken again by a renewal": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
+		a, b := two(t, s)
+		first, _ := a.Acquire(t.Context())
+		s.Do("DEL", "turn") // its time has passed
+		_, err := a.Renew(t.Context(), first)
+		w.check(errors.Is(err, lease.ErrLost) && s.Do("EXISTS", "turn") == int64(0), "a lease that ended: %v", err)
+		second, err := b.Acquire(t.Context())
+		w.check(err == nil && second.Fence > first.Fence, "%d after %d, %v", second.Fence, first.Fence, err)
+		_, err = a.Renew(t.Context(), first)
+		w.check(errors.Is(err, lease.ErrLost), "a lease of another: %v", err)
+		w.check(a.Release(t.Context()) == nil && s.Do("GET", "turn") == second.Token, "the first one gave back the lease of the second")
+	},
+	"it is given back once": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
+		a, b := two(t, s)
+		_, _ = a.Acquire(t.Context())
+		w.check(a.Release(t.Context()) == nil && s.Do("EXISTS", "turn") == int64(0), "it was not given back")
+		calls := s.RecordScripts()
+		w.check(a.Release(t.Context()) == nil && b.Release(t.Context()) == nil && len(calls.Calls()) == 0, "what is not held was given back")
+	},
+	"it always ends": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
+		a, b := two(t, s)
+		_, _ = a.Acquire(t.Context())
+		left := s.Do("PTTL", "turn").(int64)
+		w.check(left > 0 && left <= time.Hour.Milliseconds(), "it has a TTL of %d ms", left)
+		s.Do("SET", "turn", "1 somebody")
+		_, err := b.Acquire(t.Context())
+		w.check(err != nil && strings.Contains(err.Error(), "FORM a lease never ends") && strings.Contains(err.Error(), "turn"), "one that never ends: %v", err)
+	},
+	"a full server gives it": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
+		a, _ := two(t, s)
+		_, _ = a.Acquire(t.Context()) // the server knows the script
+		_ = a.Release(t.Context())
+		s.Do("CONFIG", "SET", "maxmemory", "1")
+		_, err := a.Acquire(t.Context())
+		w.check(err == nil, "%v", err)
+	},
+	"another program's text is waited for": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
+		a, _ := two(t, s)
+		s.Do("SET", "turn", "v2:what is this", "PX", "60000")
+		_, err := a.Acquire(t.Context())
+		busy, ok := errors.AsType[*lease.BusyError](err)
+		w.check(ok && busy.Owner == "" && busy.Left > 0, "%v", err)
+		w.check(lease.Holder("v2:what is this") == "v2:what is this", "its holder has another name")
+	},
+	"a script checks it in its own step": func(t *testing.T, s *keywrighttest.Server, w *wrong) {
+		a, _ := two(t, s)
+		first, _ := a.Acquire(t.Context())
+		text := lease.Include("--include lease\nreturn lease_held(KEYS[1], ARGV[1]) and 'held' or 'lost'")
+		is := func(token string) any { return s.Do("EVAL", text, "1", "turn", token) }
+		w.check(is(first.Token) == "held", "its own is %v", is(first.Token))
+		w.check(is(first.Token+"x") == "lost" && is("") == "lost", "another's is held")
+		s.Do("DEL", "turn")
+		w.check(is(first.Token) == "lost", "one that ended is %v", is(first.Token))
+	},
+}
+
+type wrong struct{ texts []string }
+
+func (w *wrong) check(ok bool, format string, args ...any) {
+	if !ok {
+		w.texts = append(w.texts, fmt.Sprintf(format, args...))
+	}
+}
+
+func two(t *testing.T, s *keywrighttest.Server) (a, b *lease.Lease) {
+	return lease.New(open(t, s.URL()), "turn", time.Hour, lease.Options{Owner: "one"}), lease.New(open(t, s.URL()), "turn", time.Hour, lease.Options{Owner: "two"})
+}
+
+func TestLease(t *testing.T) {
+	for name, law := range suite {
+		for _, brand := range keywrighttest.Brands() {
+			t.Run(name+"/"+string(brand), func(t *testing.T) {
+				s := keywrighttest.Start(t, brand)
+				s.WatchScripts()
+				var w wrong
+				law(t, s, &w)
+				for _, text := range w.texts {
+					t.Error(text)
+				}
+			})
+		}
+	}
+}
+
+func TestMutations(t *testing.T) {
+	for _, m := range []struct{ law, guard, instead string }{
+		{"one of two processes has it", "if fence and holder ~= owner then", "if false then"},
+		{"it lasts as long again for its holder", "    redis.call('PEXPIRE', key, ms)\n", ""},
+		{"it lasts as long again for its holder", "redis.call('PEXPIRE', KEYS[1], ARGV[2])", "redis.call('PTTL', KEYS[1])"},
+		{"one that is lost is not taken again by a renewal", "if not lease_held(KEYS[1], ARGV[1]) then return 0 end", ""},
+		{"one that is lost is not taken again by a renewal", "return redis.call('GET', key) == token", "return true"},
+		{"one that is lost is not taken again by a renewal", "if fence and owner == ARGV[1] then", "if true then"},
+		{"it always ends", "token, 'PX', ms)", "token)"},
+		{"it always ends", "if left < 0 then", "if false then"},
+		{"a full server gives it", "  redis.call('UNLINK', key)\n", ""},
+		{"a script checks it in its own step", "return redis.call('GET', key) == token", "return true"},
+	} {
+		t.Run(m.law, func(t *testing.T) {
+			restore, ok := lease.Mutate(m.guard, m.instead)
+			defer restore()
+			if !ok {
+				t.Fatalf("the scripts do not have %q once: the mutation tests nothing", m.guard)
+			}
+			var w wrong
+			suite[m.law](t, keywrighttest.Start(t, keywrighttest.Redis), &w)
+			if len(w.texts) == 0 {
+				t.Errorf("the law holds without %q", m.guard)
+			}
+		})
+	}
+}
+
+// TestLostReply: a lease whose grant was not heard of is granted again, and one that was
+// never heard of is given back.
+func TestLostReply(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
+	l := lease.New(open(t, "redis://"+p.Addr()), "turn", time.Minute, lease.Options{})
+	if _, err := l.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.LoseReplyTo("EVALSHA")
+	term, err := l.Acquire(t.Context())
+	if err != nil || !p.Lost() || s.Do("GET", "turn") != term.Token {
+		t.Fatalf("%+v, %v", term, err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.Release(cancelled); err != nil || s.Do("EXISTS", "turn") != int64(0) {
+		t.Errorf("released by a caller that is gone: %v", err)
+	}
+}
+
+// TestHold: a lease that is held goes on past its TTL, and its context ends when it is
+// lost or the server is not heard of for as long as it lasts.
+func TestHold(t *testing.T) {
+	const ttl = 300 * time.Millisecond
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	l := lease.New(open(t, s.URL()), "turn", ttl, lease.Options{})
+	acquire := func() lease.Term {
+		t.Helper()
+		term, err := l.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return term
+	}
+	held, stop := l.Hold(t.Context(), acquire())
+	for n, last := 0, int64(0); n < 3; { // three renewals
+		left := s.Do("PTTL", "turn").(int64)
+		if left > last {
+			n++
+		}
+		if last = left; held.Err() != nil {
+			acquire() // the machine was busy for longer than the lease lasts
+			stop()
+			held, stop = l.Hold(t.Context(), acquire())
+		}
+	}
+	s.Do("DEL", "turn")
+	<-held.Done()
+	if err := context.Cause(held); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("lost: %v", err)
+	}
+	stop()
+
+	held, stop = l.Hold(t.Context(), acquire())
+	s.Stop()
+	<-held.Done()
+	if err := context.Cause(held); !errors.Is(err, lease.ErrLost) {
+		t.Errorf("the server is frozen: %v", err)
+	}
+	s.Continue()
+	stop()
+
+	held, stop = l.Hold(t.Context(), acquire())
+	stop()
+	if held.Err() == nil {
+		t.Error("stopped, and the context goes on")
+	}
+	if err := l.Release(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
