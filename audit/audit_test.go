@@ -294,7 +294,7 @@ func TestOrderAndBatchesDoNotMatter(t *testing.T) {
 
 func TestIncompleteIsNeverClean(t *testing.T) {
 	a := newAudit(t, Options{})
-	if r := a.Report(source.Summary{Incomplete: []string{"was flushed"}}, false); r.Verdict != "incomplete" || r.Complete {
+	if r := a.Report(source.Summary{Incomplete: source.Reasons{source.Why(source.Flushed, "a:1", nil)}}, false); r.Verdict != "incomplete" || r.Complete {
 		t.Errorf("%+v", r)
 	}
 }
@@ -309,7 +309,7 @@ func (l lister) Scan(_ context.Context, _ source.Request, each func([]source.Key
 	if err := each(l.keys); err != nil {
 		return source.Summary{}, err
 	}
-	return source.Summary{Endpoint: "memory", Incomplete: []string{"stopped"}}, l.err
+	return source.Summary{Endpoint: "memory", Incomplete: source.Reasons{source.Why(source.Interrupted, "", nil)}}, l.err
 }
 
 func TestRunReportsWhatWasSeen(t *testing.T) {

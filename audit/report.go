@@ -19,7 +19,7 @@ import (
 type Report struct {
 	Verdict    string            `json:"verdict" enum:"clean,accepted,findings,incomplete"` // accepted: nothing beyond the baseline
 	Complete   bool              `json:"complete"`
-	Incomplete []string          `json:"incomplete,omitempty"` // why not
+	Incomplete source.Reasons    `json:"incomplete,omitempty"` // why not
 	Server     string            `json:"server"`
 	Endpoint   string            `json:"endpoint"`
 	Shards     int               `json:"shards"`

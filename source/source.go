@@ -133,7 +133,7 @@ type Summary struct {
 	Estimated  bool  // Bytes are computed from a snapshot, not measured by the server
 	MaxRepeats int64 // upper bound on how many keys may have been counted twice; 0 = none possible
 	Elapsed    time.Duration
-	Incomplete []string
+	Incomplete Reasons
 	Notes      []string // e.g. "bytes unknown: user lacks MEMORY USAGE"
 }
 

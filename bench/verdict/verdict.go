@@ -15,10 +15,12 @@ import (
 // written out here, not shared with package audit, so that a change of the
 // report's names is noticed.
 type auditReport struct {
-	Complete   bool     `json:"complete"`
-	Incomplete []string `json:"incomplete"`
-	Total      figures  `json:"total"`
-	Entries    []struct {
+	Complete   bool `json:"complete"`
+	Incomplete []struct {
+		Text string `json:"text"`
+	} `json:"incomplete"`
+	Total   figures `json:"total"`
+	Entries []struct {
 		Name       string           `json:"name"`
 		Violations map[string]int64 `json:"violations"`
 		figures
@@ -54,7 +56,7 @@ func Audit(stdout []byte, truth *dataset.Manifest) error {
 		return fmt.Errorf("the report is not the JSON this benchmark knows: %w", err)
 	}
 	if !r.Complete {
-		return fmt.Errorf("the audit is incomplete: %s", strings.Join(r.Incomplete, "; "))
+		return fmt.Errorf("the audit is incomplete: %v", r.Incomplete)
 	}
 	differences := truth.Diff(r.observed())
 	for code, n := range r.byCode() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/source"
 	"github.com/redis/rueidis"
 )
 
@@ -216,7 +217,7 @@ func (p *pass) list(ctx context.Context, j job) error {
 		}
 		if from > 0 && (len(members) == 0 || *members[0] != next) {
 			if from, restarts = 0, restarts+1; restarts > maxRestarts {
-				p.moving = append(p.moving, "a list of "+j.entry.Name+" changes faster than it can be read")
+				p.moving = p.moving.Add(source.Why(source.Unsettled, "", "a list of "+j.entry.Name))
 				return nil
 			}
 			continue

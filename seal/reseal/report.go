@@ -5,19 +5,20 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/source"
 )
 
 // Report is what a walk has found.
 type Report struct {
-	Server     string   // "redis 7.0.15, single"
-	Endpoint   string   // without credentials
-	Active     string   // the id of the key that seals
-	Parts      []*Part  // in the order of the declaration
-	Incomplete []string // why it may not be all; empty: it is
-	All        bool     // everything that is declared encrypted was looked at
-	Passes     int      // how many walks
-	Resealed   int64    // in all passes
-	Raced      int64    // not replaced, since something else was quicker
+	Server     string         // "redis 7.0.15, single"
+	Endpoint   string         // without credentials
+	Active     string         // the id of the key that seals
+	Parts      []*Part        // in the order of the declaration
+	Incomplete source.Reasons // why it may not be all; empty: it is
+	All        bool           // everything that is declared encrypted was looked at
+	Passes     int            // how many walks
+	Resealed   int64          // in all passes
+	Raced      int64          // not replaced, since something else was quicker
 
 	known []string
 }

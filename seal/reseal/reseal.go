@@ -93,7 +93,7 @@ type pass struct {
 	targets map[*keyspace.Key]*target
 	matcher *match.Matcher
 	places  []keyspace.Target
-	moving  []string // what could not be read whole
+	moving  source.Reasons // what could not be read whole
 }
 
 // target is a declared key with sealed parts.
@@ -118,9 +118,9 @@ func (w *Walk) pass(ctx context.Context, do action) (*Report, error) {
 	}
 	req := source.Request{Progress: w.Request.Progress}
 	sum, err := w.Source.Scan(ctx, req, func(keys []source.Key) error { return p.batch(ctx, keys) })
-	p.report.Server, p.report.Endpoint, p.report.Incomplete = sum.Server, sum.Endpoint, append(sum.Incomplete, p.moving...)
+	p.report.Server, p.report.Endpoint, p.report.Incomplete = sum.Server, sum.Endpoint, sum.Incomplete.Add(p.moving...)
 	if err != nil {
-		p.report.Incomplete = append(p.report.Incomplete, err.Error())
+		p.report.Incomplete = p.report.Incomplete.Add(source.Why(source.Failed, "", err))
 	}
 	return p.report, err
 }

@@ -221,10 +221,10 @@ func (r *reader) trailing() {
 		return
 	}
 	if r.aux["aof-preamble"] == "1" || r.aux["aof-base"] == "1" {
-		r.incomplete = append(r.incomplete, "the file goes on with commands (it is an AOF), which are not read: what they changed is missing")
+		r.incomplete = append(r.incomplete, source.Why(source.CommandsLeft, "", nil))
 		return
 	}
-	r.incomplete = append(r.incomplete, "the file goes on behind the end of the snapshot")
+	r.incomplete = append(r.incomplete, source.Why(source.BytesLeft, "", nil))
 }
 
 // Opcodes in a module's values, which frame them for those who lack the module.

@@ -78,6 +78,16 @@ var (
 
 func shorten(key []byte) []byte { return key[:min(len(key), 100)] }
 
+func reasonOf(ctx context.Context, err error) source.Reason {
+	if ctx.Err() != nil {
+		return source.Why(source.Interrupted, "", nil)
+	}
+	if _, damaged := errors.AsType[*Error](err); damaged {
+		return source.Why(source.Damaged, "", err)
+	}
+	return source.Why(source.Failed, "", err)
+}
+
 // Scan implements source.Source. A snapshot that ends early or makes no sense
 // is an error, and a summary of what came before it, marked incomplete.
 func (s *Source) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary, error) {
@@ -85,7 +95,7 @@ func (s *Source) Scan(ctx context.Context, req source.Request, each func([]sourc
 	err := r.run()
 	sum := r.summary()
 	if err != nil {
-		sum.Incomplete = append(sum.Incomplete, err.Error())
+		sum.Incomplete = append(sum.Incomplete, reasonOf(ctx, err))
 	}
 	if ctx.Err() != nil {
 		return sum, ctx.Err()

@@ -60,7 +60,7 @@ type reader struct {
 	done                    bool
 	expires                 bool // some key does
 	notes                   []string
-	incomplete              []string
+	incomplete              source.Reasons
 	started, reported       time.Time
 }
 

@@ -229,9 +229,9 @@ func TestOldVersions(t *testing.T) {
 // What is behind the end of a snapshot was not read, and that is said.
 func TestWhatFollows(t *testing.T) {
 	file := func(c *craft) []byte { return append(c.db(0).key(0, "k").str("x").end(), "*2\r\n$6\r\nSELECT\r\n"...) }
-	for aux, want := range map[string]string{"aof-preamble": "commands", "other": "behind the end"} {
+	for aux, want := range map[string]string{"aof-preamble": "commands", "other": "after the end"} {
 		_, sum, err := collect(t, read(file(snapshot("REDIS0011").aux(aux, "1"))), source.Request{})
-		if err != nil || sum.Keys != 1 || len(sum.Incomplete) != 1 || !strings.Contains(sum.Incomplete[0], want) {
+		if err != nil || sum.Keys != 1 || len(sum.Incomplete) != 1 || !strings.Contains(sum.Incomplete[0].String(), want) {
 			t.Errorf("%s: %v, %+v", aux, err, sum)
 		}
 	}

@@ -39,16 +39,16 @@ const inFlight = 4 << 20
 // the idle times of keys: grant it there.
 func ContentCommands() []Command {
 	return []Command{
-		{"multi", "value and expiry are read in one step"},
-		{"exec", "value and expiry are read in one step"},
-		{"dump", "the value of a key"},
-		{"pexpiretime", "when a key expires"},
-		{"watch", "a value that is written to while it is read in parts is read again"},
-		{"unwatch", "see watch"},
-		{"xinfo|stream", "a stream in parts"},
-		{"xinfo|groups", "a stream in parts"},
-		{"xinfo|consumers", "a stream in parts"},
-		{"xpending", "a stream in parts"},
+		{Name: "multi", Why: "value and expiry are read in one step"},
+		{Name: "exec", Why: "value and expiry are read in one step"},
+		{Name: "dump", Why: "the value of a key"},
+		{Name: "pexpiretime", Why: "when a key expires"},
+		{Name: "watch", Why: "a value that is written to while it is read in parts is read again"},
+		{Name: "unwatch", Why: "see watch"},
+		{Name: "xinfo|stream", Why: "a stream in parts"},
+		{Name: "xinfo|groups", Why: "a stream in parts"},
+		{Name: "xinfo|consumers", Why: "a stream in parts"},
+		{Name: "xpending", Why: "a stream in parts"},
 	}
 }
 
@@ -97,7 +97,7 @@ func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([
 	err = run.all(ctx)
 	sum := run.summary()
 	if ctx.Err() != nil {
-		sum.Incomplete = append(sum.Incomplete, "interrupted")
+		sum.Incomplete = sum.Incomplete.Add(source.Why(source.Interrupted, "", nil))
 		return sum, ctx.Err()
 	}
 	return sum, err

@@ -101,7 +101,7 @@ func (w *contentWalk) reading(name []byte, size int64, last bool) (done bool, er
 
 // notWhole notes that a value is not in what was read, or not all of it.
 func (w *contentWalk) notWhole(name []byte, why error) {
-	w.note(fmt.Sprintf("%s, database %d: %q is not whole: %v", w.sh.address, w.db, cut(name), why))
+	w.note(source.Why(source.ValueCut, w.sh.address, fmt.Sprintf("%q is not whole: %v", cut(name), why)).In(w.db))
 }
 
 // cut is as much of a name as a note has room for.

@@ -81,7 +81,7 @@ func (w *walk) all(ctx context.Context) error {
 			return err // a command that is needed is not permitted: nothing can be said
 		}
 		if attempt == retries || !w.reconnect(ctx, err) {
-			w.note(fmt.Sprintf("%s, database %d: %v", w.sh.address, w.db, err))
+			w.note(source.Why(source.Ended, w.sh.address, err).In(w.db))
 			return nil
 		}
 	}
@@ -166,7 +166,7 @@ func (w *walk) goesOn(p *page) bool {
 		return false
 	}
 	if w.seen > maxKeysPerExpected*(w.sh.dbs[w.db]+1_000_000) {
-		w.note(fmt.Sprintf("%s, database %d: SCAN does not come to an end", w.sh.address, w.db))
+		w.note(source.Why(source.Endless, w.sh.address, nil).In(w.db))
 		return false
 	}
 	return true
@@ -386,7 +386,7 @@ func kindOf(name []byte) source.Kind {
 // finish notes what is only known at the end of a database.
 func (w *walk) finish() {
 	if w.denied > 0 {
-		w.note(denied(w.denied))
+		w.note(source.Reason{Code: source.Denied, Server: w.sh.address, Database: w.db, Keys: w.denied})
 	}
 	if w.dice != nil {
 		return

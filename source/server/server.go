@@ -19,7 +19,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -87,7 +86,7 @@ func (s *Scanner) Scan(ctx context.Context, req source.Request, each func([]sour
 	err = run.all(ctx)
 	sum := run.summary()
 	if ctx.Err() != nil {
-		sum.Incomplete = append(sum.Incomplete, "interrupted")
+		sum.Incomplete = sum.Incomplete.Add(source.Why(source.Interrupted, "", nil))
 		return sum, ctx.Err()
 	}
 	return sum, err
@@ -106,7 +105,7 @@ type run struct {
 
 	mu         sync.Mutex
 	keys, gone int64
-	incomplete []string
+	incomplete source.Reasons
 	notes      []string
 	reported   time.Time
 	paused     bool
@@ -155,10 +154,10 @@ func (r *run) all(ctx context.Context) error {
 }
 
 // note records reasons for incompleteness, each once.
-func (r *run) note(reasons ...string) {
+func (r *run) note(reasons ...source.Reason) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.incomplete = appendNew(r.incomplete, reasons...)
+	r.incomplete = r.incomplete.Add(reasons...)
 }
 
 func appendNew(list []string, more ...string) []string {
@@ -223,43 +222,44 @@ func (r *run) summary() source.Summary {
 
 // Command is a row of the list of commands a scan may send.
 type Command struct {
-	Name string // as ACL writes it: "memory|usage"
-	Why  string
+	Name   string // as ACL writes it: "memory|usage"
+	Why    string
+	Values bool // only where values are looked at
 }
 
 // Commands is everything the audit, `doctor` and `explain --key` send. AUTH
 // needs no permission. Anything else is refused before it reaches the network.
 func Commands() []Command {
 	return []Command{
-		{"ping", "is the server there, and how quickly does it answer"},
-		{"select", "every database is scanned"},
-		{"info", "version, role, replicas, size; whether the server restarted, failed over or was flushed"},
-		{"dbsize", "how many keys to expect"},
-		{"readonly", "a cluster replica answers for its own keys"},
-		{"cluster|nodes", "shards, replicas, and whether slots move"},
-		{"scan", "the names"},
-		{"type", "the type of a key"},
-		{"pttl", "the TTL of a key"},
-		{"memory|usage", "the bytes of a key"},
-		{"object|encoding", "explain --key"},
-		{"xlen", "entries of streams with a maxlen"},
-		{"getrange", "--values: strings, 1 MiB at a time"},
-		{"lrange", "--values: both ends of lists, or all of them"},
-		{"llen", "--values: elements of a list"},
-		{"hrandfield", "--values: random fields of hashes"},
-		{"hscan", "--values=all: hashes"},
-		{"hlen", "--values: fields of a hash"},
-		{"srandmember", "--values: random members of sets"},
-		{"sscan", "--values=all: sets"},
-		{"scard", "--values: members of a set"},
-		{"zrandmember", "--values: random members of sorted sets"},
-		{"zscan", "--values=all: sorted sets"},
-		{"zcard", "--values: members of a sorted set"},
-		{"xrange", "--values: the beginning of streams, or all of them"},
-		{"xrevrange", "--values: the end of streams"},
-		{"config|get", "doctor: persistence, eviction, binding"},
-		{"acl|whoami", "doctor: who we are"},
-		{"time", "doctor: the server's clock"},
+		{Name: "ping", Why: "is the server there, and how quickly does it answer"},
+		{Name: "select", Why: "every database is scanned"},
+		{Name: "info", Why: "version, role, replicas, size; whether the server restarted, failed over or was flushed"},
+		{Name: "dbsize", Why: "how many keys to expect"},
+		{Name: "readonly", Why: "a cluster replica answers for its own keys"},
+		{Name: "cluster|nodes", Why: "shards, replicas, and whether slots move"},
+		{Name: "scan", Why: "the names"},
+		{Name: "type", Why: "the type of a key"},
+		{Name: "pttl", Why: "the TTL of a key"},
+		{Name: "memory|usage", Why: "the bytes of a key"},
+		{Name: "object|encoding", Why: "explain --key"},
+		{Name: "xlen", Why: "entries of streams with a maxlen"},
+		{Name: "getrange", Why: "--values: strings, 1 MiB at a time", Values: true},
+		{Name: "lrange", Why: "--values: both ends of lists, or all of them", Values: true},
+		{Name: "llen", Why: "--values: elements of a list", Values: true},
+		{Name: "hrandfield", Why: "--values: random fields of hashes", Values: true},
+		{Name: "hscan", Why: "--values=all: hashes", Values: true},
+		{Name: "hlen", Why: "--values: fields of a hash", Values: true},
+		{Name: "srandmember", Why: "--values: random members of sets", Values: true},
+		{Name: "sscan", Why: "--values=all: sets", Values: true},
+		{Name: "scard", Why: "--values: members of a set", Values: true},
+		{Name: "zrandmember", Why: "--values: random members of sorted sets", Values: true},
+		{Name: "zscan", Why: "--values=all: sorted sets", Values: true},
+		{Name: "zcard", Why: "--values: members of a sorted set", Values: true},
+		{Name: "xrange", Why: "--values: the beginning of streams, or all of them", Values: true},
+		{Name: "xrevrange", Why: "--values: the end of streams", Values: true},
+		{Name: "config|get", Why: "doctor: persistence, eviction, binding"},
+		{Name: "acl|whoami", Why: "doctor: who we are"},
+		{Name: "time", Why: "doctor: the server's clock"},
 	}
 }
 
@@ -270,16 +270,9 @@ func Commands() []Command {
 func ACL(values bool) string {
 	line := "on ~* resetchannels -@all"
 	for _, c := range Commands() {
-		switch {
-		case !values && len(c.Why) > 8 && c.Why[:8] == "--values":
-		default:
+		if values || !c.Values {
 			line += " +" + c.Name
 		}
 	}
 	return line
-}
-
-// denied is how many keys the user may not look at, as a reason.
-func denied(n int64) string {
-	return fmt.Sprintf("%d keys are out of the user's reach (NOPERM)", n)
 }

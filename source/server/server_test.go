@@ -473,7 +473,7 @@ func TestRestrictedUsers(t *testing.T) {
 		} {
 			s.Do(append([]string{"ACL", "SETUSER", "u", "reset"}, strings.Fields(c.rules)...)...)
 			_, sum, err := scan(t, config(t, "redis://u:pw@"+s.Addr()), Options{}, source.Request{Bytes: true})
-			if err != nil || !strings.Contains(strings.Join(sum.Notes, ";"), c.note) || (c.incomplete == "") != (len(sum.Incomplete) == 0) || !strings.Contains(strings.Join(sum.Incomplete, ";"), c.incomplete) {
+			if err != nil || !strings.Contains(strings.Join(sum.Notes, ";"), c.note) || (c.incomplete == "") != (len(sum.Incomplete) == 0) || !strings.Contains(sum.Incomplete.String(), c.incomplete) {
 				t.Errorf("%s: %v %+v", c.rules, err, sum)
 			}
 			if sum.Gone != 0 {

@@ -67,7 +67,7 @@ func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]sou
 	err = r.all(ctx)
 	sum := r.summary()
 	if ctx.Err() != nil {
-		sum.Incomplete = append(sum.Incomplete, "interrupted")
+		sum.Incomplete = sum.Incomplete.Add(source.Why(source.Interrupted, "", nil))
 		return sum, ctx.Err()
 	}
 	return sum, err
@@ -152,7 +152,7 @@ func (r *snapshotRun) missed(ctx context.Context, sh *shard, err error) error {
 	if first {
 		return err
 	}
-	r.note(fmt.Sprintf("shard %s is missing: %v", sh.address, err))
+	r.note(source.Why(source.Missing, sh.address, err))
 	return nil
 }
 
@@ -182,11 +182,13 @@ func (r *snapshotRun) share(sh *shard) source.Request {
 func (r *snapshotRun) finished(sh *shard, sum source.Summary, err error) {
 	switch {
 	case connect.IsKind(err, connect.Broken): // it names the server
-		r.note(err.Error())
+		r.note(source.Why(source.Disconnected, sh.address, err))
 	case err != nil:
-		r.note(sh.address + ": " + err.Error())
+		r.note(source.Why(source.Ended, sh.address, err))
 	default:
-		r.note(about(sh, sum.Incomplete)...)
+		for _, why := range sum.Incomplete {
+			r.note(why.On(sh.address))
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -306,15 +308,14 @@ func (s *shard) again(ctx context.Context) (map[string]string, error) {
 // happens to a server behind the moment of its snapshot is none: a flush, other
 // replicas. Nor is a new replication id: the first replica of a server, which we
 // may be, gives it one.
-func (r *snapshotRun) changes(ctx context.Context) []string {
-	var out []string
+func (r *snapshotRun) changes(ctx context.Context) (out source.Reasons) {
 	if r.topology.cluster {
 		_ = sleep(ctx, settle)
 	}
 	for _, sh := range r.topology.shards {
 		info, err := sh.again(ctx)
 		if err != nil {
-			out = append(out, sh.address+" could not be asked at the end: "+err.Error())
+			out = append(out, source.Why(source.Unverified, sh.address, err))
 			continue
 		}
 		now := identify(info)

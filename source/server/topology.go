@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/source"
 )
 
 // topology is what there is to scan, and what must stay as it is meanwhile.
@@ -392,21 +393,22 @@ func databasesOf(info map[string]string) map[int]int64 {
 
 // differences are the reasons why what was read from a server that was `a` and
 // is `b` may not be everything.
-func differences(address string, a, b identity) []string {
-	var out []string
-	add := func(changed bool, what string) {
+func differences(address string, a, b identity) (out source.Reasons) {
+	add := func(changed bool, code source.Code) {
 		if changed {
-			out = append(out, address+" "+what)
+			out = append(out, source.Why(code, address, nil))
 		}
 	}
-	add(a.runID == "" || b.runID == "", "does not let us read INFO: a restart or flush would go unseen")
-	add(a.runID != b.runID && a.runID != "" && b.runID != "", "was restarted")
-	add(a.role != b.role, "changed its role from "+a.role+" to "+b.role+": a failover")
-	add(a.replID != b.replID && a.role == b.role, "has a new replication id: a failover")
-	add(a.runID == b.runID && a.flushes != b.flushes, "was flushed (FLUSHALL, FLUSHDB or SWAPDB)")
-	add(a.runID == b.runID && a.loads != b.loads, "loaded its data anew")
-	add(b.linkDown, "is a replica that has lost its primary")
-	add(b.loading, "is loading its data")
+	add(a.runID == "" || b.runID == "", source.Blind)
+	add(a.runID != b.runID && a.runID != "" && b.runID != "", source.Restarted)
+	if a.role != b.role {
+		out = append(out, source.Why(source.RoleChanged, address, "from "+a.role+" to "+b.role))
+	}
+	add(a.replID != b.replID && a.role == b.role, source.HistoryMoved)
+	add(a.runID == b.runID && a.flushes != b.flushes, source.Flushed)
+	add(a.runID == b.runID && a.loads != b.loads, source.Reloaded)
+	add(b.linkDown, source.LinkLost)
+	add(b.loading, source.Loading)
 	return out
 }
 
@@ -415,15 +417,14 @@ func differences(address string, a, b identity) []string {
 const settle = 250 * time.Millisecond
 
 // changes compares the whole topology with what it was.
-func (t *topology) changes(ctx context.Context) []string {
-	var out []string
+func (t *topology) changes(ctx context.Context) (out source.Reasons) {
 	if t.cluster {
 		_ = sleep(ctx, settle)
 	}
 	for _, s := range t.shards {
 		info, err := s.conn.info(ctx)
 		if err != nil {
-			out = append(out, s.address+" could not be asked at the end: "+err.Error())
+			out = append(out, source.Why(source.Unverified, s.address, err))
 			continue
 		}
 		out = append(out, differences(s.address, s.before, identify(info))...)
@@ -436,14 +437,14 @@ func (t *topology) changes(ctx context.Context) []string {
 
 // moved compares who holds which slots, as every shard sees it: the one that
 // was deposed is the last to know.
-func (t *topology) moved(ctx context.Context) []string {
+func (t *topology) moved(ctx context.Context) source.Reasons {
 	for _, s := range t.shards {
 		nodes, err := s.conn.nodes(ctx)
 		if err != nil {
-			return []string{"the slots could not be compared at the end: " + err.Error()}
+			return source.Reasons{source.Why(source.SlotsUnknown, "", err)}
 		}
 		if after, moving, _ := digest(nodes); moving || after != t.slots {
-			return []string{"slots moved between the nodes of the cluster: a failover or a reshard"}
+			return source.Reasons{source.Why(source.SlotsMoved, "", nil)}
 		}
 	}
 	return nil

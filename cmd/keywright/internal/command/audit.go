@@ -11,6 +11,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/internal/typo"
+	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
 	"github.com/spf13/cobra"
 )
@@ -194,7 +195,7 @@ func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audi
 		r.Complete = false
 		r.Findings = slices.DeleteFunc(r.Findings, func(f finding.Finding) bool { return f.Code == "KW513" }) // the others were not counted
 		if len(r.Incomplete) == 0 {
-			r.Incomplete = []string{scanErr.Error()}
+			r.Incomplete = source.Reasons{source.Why(source.Failed, "", scanErr)}
 		}
 	}
 	if r.Complete || !o.updateBaseline {
@@ -219,7 +220,7 @@ func (a *app) conclude(ctx context.Context, o *auditing, d *declaration, r *audi
 	case scanErr != nil:
 		return scanErr
 	case !r.Complete:
-		return &exit{exitPartial, "the audit is incomplete: " + strings.Join(r.Incomplete, "; "), o.again()}
+		return &exit{exitPartial, "the audit is incomplete: " + r.Incomplete.String(), o.again()}
 	}
 	return o.verdict(r.Summary)
 }
@@ -254,6 +255,6 @@ func (a *app) printReport(o *auditing, d *declaration, r *audit.Report) error {
 		return (&reportTable{a.out, r, !o.noBytes}).print(a.printing(d, a.out))
 	}
 	how := a.printing(d, a.out)
-	how.Failed = strings.Join(r.Incomplete, "; ")
+	how.Failed = r.Incomplete.String()
 	return printers[o.output](a.out.Raw(), r.Findings, how)
 }

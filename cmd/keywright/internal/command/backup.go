@@ -85,20 +85,20 @@ func scanFlags(c *cobra.Command, o *server.Options, role, progress *string) {
 
 // backupReport is what was saved; its JSON names are stable.
 type backupReport struct {
-	File        string        `json:"file"`
-	Archive     string        `json:"archive"` // its ID
-	Server      string        `json:"server"`
-	Endpoint    string        `json:"endpoint"`
-	Consistency string        `json:"consistency"`
-	Complete    bool          `json:"complete"`
-	Incomplete  []string      `json:"incomplete,omitempty"`
-	Notes       []string      `json:"notes,omitempty"`
-	Keys        int64         `json:"keys"`
-	Bytes       int64         `json:"bytes"`
-	Gone        int64         `json:"gone,omitempty"`
-	Torn        int64         `json:"torn,omitempty"`
-	Size        int64         `json:"file_bytes"`
-	Entries     []archivePart `json:"entries"`
+	File        string         `json:"file"`
+	Archive     string         `json:"archive"` // its ID
+	Server      string         `json:"server"`
+	Endpoint    string         `json:"endpoint"`
+	Consistency string         `json:"consistency"`
+	Complete    bool           `json:"complete"`
+	Incomplete  source.Reasons `json:"incomplete,omitempty"`
+	Notes       []string       `json:"notes,omitempty"`
+	Keys        int64          `json:"keys"`
+	Bytes       int64          `json:"bytes"`
+	Gone        int64          `json:"gone,omitempty"`
+	Torn        int64          `json:"torn,omitempty"`
+	Size        int64          `json:"file_bytes"`
+	Entries     []archivePart  `json:"entries"`
 }
 
 // archivePart is what an archive has of one entry.
@@ -257,7 +257,7 @@ func (a *app) printBackup(r *backupReport) error {
 		a.tell("%s", a.out.Paint(terminal.Green, "Saved "+what+"."))
 		return nil
 	}
-	a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(shortList(r.Incomplete))))
+	a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(r.Incomplete.String())))
 	a.tell("saved so far: %s", what)
 	return nil
 }

@@ -140,7 +140,7 @@ func (a *app) draft(ctx context.Context, o *inferring) ([]byte, error) {
 	case err != nil:
 		return text, err
 	case len(sum.Incomplete) > 0:
-		return text, &exit{exitPartial, "not everything was seen: " + strings.Join(sum.Incomplete, "; "), o.again()}
+		return text, &exit{exitPartial, "not everything was seen: " + sum.Incomplete.String(), o.again()}
 	}
 	return text, nil
 }

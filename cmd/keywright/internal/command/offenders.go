@@ -103,7 +103,7 @@ func (o *offending) conclude(ctx context.Context, a *app, out *bufio.Writer, r *
 	case scanErr != nil:
 		return scanErr
 	case !r.Complete:
-		return &exit{exitPartial, "the audit is incomplete, and so are the keys: " + strings.Join(r.Incomplete, "; "), again}
+		return &exit{exitPartial, "the audit is incomplete, and so are the keys: " + r.Incomplete.String(), again}
 	case total > 0:
 		return &exit{code: exitFindings}
 	}

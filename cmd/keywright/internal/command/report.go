@@ -288,7 +288,7 @@ func (t *reportTable) verdict() error {
 	var line string
 	switch {
 	case r.Verdict == "incomplete":
-		line = t.s.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(strings.Join(r.Incomplete, "; ")))
+		line = t.s.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(r.Incomplete.String()))
 		line += "\nseen so far: " + finding.Summary(r.Summary)
 	case r.Verdict == "clean":
 		line = t.s.Paint(terminal.Green, fmt.Sprintf("Clean: %s%s as declared; %s.", terminal.Plural(r.Total.Keys, "key"), t.seen(), t.values()))

@@ -277,7 +277,7 @@ func (a *app) sealed(ctx context.Context, r *reseal.Report, failed error, o *sea
 	case err != nil || failed != nil:
 		return errors.Join(err, aclFailure(failed))
 	case len(r.Incomplete) > 0:
-		return &exit{exitPartial, "the count is incomplete: " + strings.Join(r.Incomplete, "; "), "run it again when the server is at rest"}
+		return &exit{exitPartial, "the count is incomplete: " + r.Incomplete.String(), "run it again when the server is at rest"}
 	case closed > 0:
 		return &exit{exitFindings, terminal.Plural(closed, "text") + " did not open", "docs/encryption.md says what the reasons mean"}
 	}
@@ -286,17 +286,17 @@ func (a *app) sealed(ctx context.Context, r *reseal.Report, failed error, o *sea
 
 // sealReport is what was counted; its JSON names are stable.
 type sealReport struct {
-	Server     string       `json:"server"`
-	Endpoint   string       `json:"endpoint"`
-	Complete   bool         `json:"complete"`
-	Incomplete []string     `json:"incomplete,omitempty"`
-	Active     string       `json:"active"` // the id of the key that seals
-	Parts      []sealedPart `json:"parts"`
-	Applied    bool         `json:"applied"`
-	Passes     int          `json:"passes"`
-	Resealed   int64        `json:"resealed"`
-	Raced      int64        `json:"raced"`       // left, since another writer was first
-	Unused     []string     `json:"unused_keys"` // of the ring; nothing is sealed with them
+	Server     string         `json:"server"`
+	Endpoint   string         `json:"endpoint"`
+	Complete   bool           `json:"complete"`
+	Incomplete source.Reasons `json:"incomplete,omitempty"`
+	Active     string         `json:"active"` // the id of the key that seals
+	Parts      []sealedPart   `json:"parts"`
+	Applied    bool           `json:"applied"`
+	Passes     int            `json:"passes"`
+	Resealed   int64          `json:"resealed"`
+	Raced      int64          `json:"raced"`       // left, since another writer was first
+	Unused     []string       `json:"unused_keys"` // of the ring; nothing is sealed with them
 }
 
 // sealedPart is a part of an entry that is declared encrypted. Its texts are those

@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/selection"
@@ -79,6 +78,3 @@ func refusedSelection(err error) error {
 
 // undeclaredName is what reports call keys that no entry declares.
 const undeclaredName = "(undeclared)"
-
-// shortList joins reasons.
-func shortList(words []string) string { return strings.Join(words, "; ") }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/keywright/keywright/audit"
@@ -73,7 +72,7 @@ type topReport struct {
 	Server     string           `json:"server"`
 	Endpoint   string           `json:"endpoint"`
 	Complete   bool             `json:"complete"`
-	Incomplete []string         `json:"incomplete,omitempty"`
+	Incomplete source.Reasons   `json:"incomplete,omitempty"`
 	Sampled    bool             `json:"sampled,omitempty"`
 	Estimated  bool             `json:"estimated_bytes,omitempty"`
 	Keys       int64            `json:"keys"`
@@ -143,7 +142,7 @@ func (a *app) top(ctx context.Context, o *topping) error {
 	case err != nil:
 		return err
 	case !report.Complete:
-		return &exit{exitPartial, "the list is incomplete: " + strings.Join(report.Incomplete, "; "), o.again()}
+		return &exit{exitPartial, "the list is incomplete: " + report.Incomplete.String(), o.again()}
 	}
 	return nil
 }
