@@ -69,7 +69,7 @@ var childProperties = map[string][]string{
 	"channels": {"channel", "doc", "message", "envelope", "sharded", "durable", "reply", "reply_channel", "owner", "readers"},
 	"durable":  {"maxlen", "age", "groups", "retry", "dead"},
 	"events":   {"doc", "with", "deletes", "emits"},
-	"cleanup":  {"match", "idle", "older"},
+	"cleanup":  {"match", "idle", "older", "keep"},
 	"pressure": {"at", "entry", "where", "shorten", "release"},
 	"emits":    {"create", "update", "delete", "expire"},
 	"stamps":   {"created", "updated", "version"},

@@ -286,7 +286,8 @@ type ShapePart struct {
 // Cleanup says which keys a clean-up may take.
 type Cleanup struct {
 	Match Glob
-	Idle  time.Duration
-	Older time.Duration
+	Idle  time.Duration // not used for so long
+	Older time.Duration // by the time in the key
+	Keep  int           // all but so many of the newest, by the time or the number in the key
 	Pos   Pos
 }

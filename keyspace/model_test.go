@@ -82,7 +82,7 @@ func describe(ks *Keyspace) string {
 		}
 	}
 	for _, c := range ks.Cleanup {
-		fmt.Fprintf(&b, "cleanup %s idle=%v older=%v\n", c.Match.Text, c.Idle, c.Older)
+		fmt.Fprintf(&b, "cleanup %s idle=%v older=%v keep=%d\n", c.Match.Text, c.Idle, c.Older, c.Keep)
 	}
 	for _, p := range ks.Pressure {
 		fmt.Fprintf(&b, "pressure %d%% %s by %s values=%v shorten=%v release=%d%% lease=%s\n", p.At, p.Entry.Name, p.Index.Name, p.Values, p.Shorten, p.Release, ks.PressureLease.Name)

@@ -266,6 +266,19 @@ func (l *loader) names(d *document, props map[string]property, name, what string
 	return out
 }
 
+// maxKeep bounds `keep` of a clean-up rule.
+const maxKeep = 10_000
+
+// keep reads how many of the newest keys stay.
+func (d *document) keep(props map[string]property) int {
+	n := d.number(props, "keep", 1)
+	if n > maxKeep {
+		d.report("KW307", d.at(props["keep"].value), "", "keep is at most %d, not %d", maxKeep, n)
+		return maxKeep
+	}
+	return int(n)
+}
+
 func (l *loader) sectionCleanup(d *document) {
 	p, ok := d.props["cleanup"]
 	if !ok {
@@ -290,9 +303,15 @@ func (l *loader) sectionCleanup(d *document) {
 			continue
 		}
 		c.Idle, c.Older = d.duration(props, "idle"), d.duration(props, "older")
-		_, idle := props["idle"]
-		if _, older := props["older"]; idle == older {
-			d.report("KW006", d.at(n), "add idle: 1d (not touched for a day) or older: 1d", "a cleanup rule says either idle or older")
+		c.Keep = d.keep(props)
+		said := 0
+		for _, name := range []string{"idle", "older", "keep"} {
+			if _, ok := props[name]; ok {
+				said++
+			}
+		}
+		if said != 1 {
+			d.report("KW006", d.at(n), "add idle: 1d (not used for a day), older: 1d or keep: 7", "a cleanup rule says one of idle, older and keep")
 		}
 		l.ks.Cleanup = append(l.ks.Cleanup, c)
 	}

@@ -107,8 +107,11 @@ func newPage(ks *keyspace.Keyspace) *page {
 	}
 	for _, c := range ks.Cleanup {
 		note := "not touched for " + keyspace.FormatDuration(c.Idle)
-		if c.Older > 0 {
+		switch {
+		case c.Older > 0:
 			note = "older than " + keyspace.FormatDuration(c.Older) + " by the date in the key"
+		case c.Keep > 0:
+			note = fmt.Sprintf("all but the newest %d", c.Keep)
 		}
 		p.Cleanup = append(p.Cleanup, row{Code: c.Match.Text, Note: note})
 	}

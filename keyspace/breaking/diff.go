@@ -112,7 +112,7 @@ func header(ks *keyspace.Keyspace) facts {
 		p.add("shape", s.Text)
 	}
 	for _, c := range ks.Cleanup {
-		p.add("cleanup", fmt.Sprintf("%s idle %v older %v", c.Match.Text, c.Idle, c.Older))
+		p.add("cleanup", fmt.Sprintf("%s idle %v older %v keep %d", c.Match.Text, c.Idle, c.Older, c.Keep))
 	}
 	for i := range ks.Pressure {
 		p.add("pressure", ks.Pressure[i].String())

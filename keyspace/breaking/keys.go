@@ -166,7 +166,7 @@ func (c *context) cleanupWidened() {
 	for _, rule := range c.new.Cleanup {
 		var before []*pattern.Pattern
 		for _, old := range c.old.Cleanup {
-			if (old.Idle > 0) == (rule.Idle > 0) && old.Idle <= rule.Idle && old.Older <= rule.Older {
+			if (old.Idle > 0) == (rule.Idle > 0) && (old.Keep > 0) == (rule.Keep > 0) && old.Idle <= rule.Idle && old.Older <= rule.Older && old.Keep <= rule.Keep {
 				before = append(before, old.Match.Pattern)
 			}
 		}

@@ -156,6 +156,7 @@ var words = map[string]string{
 	"Cleanup.Match": "KW630",
 	"Cleanup.Idle":  "KW630",
 	"Cleanup.Older": "KW630",
+	"Cleanup.Keep":  "KW630",
 	"Cleanup.Pos":   "- a place in a file",
 
 	"Pressure.At":      "KW636",

@@ -383,11 +383,27 @@ func (c *context) idleEvents() {
 func (c *context) cleanupPermanent() {
 	for _, rule := range c.Cleanup {
 		for _, k := range c.Keys {
-			if k.TTL.Policy != keyspace.TTLNone {
+			if k.TTL.Policy != keyspace.TTLNone || rule.Keep > 0 {
 				continue
 			}
 			if key, ok := pattern.Overlap(rule.Match.Pattern, k.Pattern); ok {
 				c.report(rule.Match.Pos, k.Name, "", "cleaning up %s takes keys of %s, such as %s, which must never go", rule.Match.Text, k.Name, finding.Key(key)).Related = here(k)
+			}
+		}
+	}
+}
+
+// cleanupOrder reports keys of which a rule cannot tell the age or the order. Helper keys
+// of constructs are none of those that a rule takes.
+func (c *context) cleanupOrder() {
+	for _, rule := range c.Cleanup {
+		for _, k := range c.Keys {
+			at, isTime := keyspace.Ordering(k.Pattern)
+			if rule.Idle > 0 || isTime || at >= 0 && rule.Keep > 0 || k.Role != "" {
+				continue
+			}
+			if key, ok := pattern.Overlap(rule.Match.Pattern, k.Pattern); ok {
+				c.report(rule.Match.Pos, k.Name, "", "cleaning up %s cannot tell which keys of %s are older, such as %s", rule.Match.Text, k.Name, finding.Key(key)).Related = here(k)
 			}
 		}
 	}

@@ -58,6 +58,8 @@ var cases = map[string]struct{ bad, good []string }{
 	"KW322": {bad: []string{"keys:\n  a: {key: \"x:{i}:{j}\", type: cache, ttl: 1d}\nevents:\n  e: {with: [i], deletes: [a]}"}, good: []string{"keys:\n  a: {key: \"x:{i}:{j}\", type: cache, ttl: 1d}\nevents:\n  e: {with: [i, j], deletes: [a]}"}},
 	"KW323": {bad: []string{"keys: {}\nevents:\n  e: {with: [i]}"}, good: []string{"keys: {}\nchannels: {c: x}\nevents:\n  e: {with: [i], emits: [c]}"}},
 	"KW324": {bad: []string{"keys:\n  a: {key: \"tmp:{x}\", type: string, ttl: none}\ncleanup:\n  - {match: \"tmp:*\", idle: 1d}"}, good: []string{"keys:\n  a: {key: \"tmp:{x}\", type: string, ttl: 1d}\ncleanup:\n  - {match: \"tmp:*\", idle: 1d}"}},
+	"KW336": {bad: []string{"keys:\n  a: {key: \"log:{x}\", type: string, ttl: 1d}\ncleanup:\n  - {match: \"log:*\", keep: 3}", "vars: {n: int}\nkeys:\n  a: {key: \"log:{n}\", type: string, ttl: 1d}\ncleanup:\n  - {match: \"log:*\", older: 3d}"},
+		good: []string{"vars: {n: int}\nkeys:\n  a: {key: \"log:{n}\", type: string, ttl: none}\ncleanup:\n  - {match: \"log:*\", keep: 3}", "vars: {day: date}\nkeys:\n  a: {key: \"log:{day}\", type: string, ttl: 1d}\ncleanup:\n  - {match: \"log:*\", older: 3d}"}},
 	"KW325": {bad: []string{"owns: [\"a:*\"]\nkeys: {}\ncleanup:\n  - {match: \"*:tmp\", idle: 1d}"}, good: []string{"owns: [\"a:*\"]\nkeys: {}\ncleanup:\n  - {match: \"a:tmp:*\", idle: 1d}"}},
 	"KW326": {bad: []string{"keys: {}\nchannels: {a: \"e:{x}\", b: \"{y}:f\"}"}, good: []string{"keys: {}\nchannels: {a: \"e:{x}\", b: \"f:{y}\", c: \"e:g\"}"}},
 	"KW327": {bad: []string{scriptCase("beyond.lua", ""), scriptCase("literal.lua", ""), scriptCase("scans.lua", "")}, good: []string{scriptCase("fine.lua", ""), scriptCase("all.lua", "")}},

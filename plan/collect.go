@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/source"
+)
+
+// Bounds of examples: how many of each kind, and the bytes of one name.
+const (
+	maxExamples    = 5
+	maxExampleName = 4096
+)
+
+// Collector folds the decisions of a rule into the counts of a plan.
+type Collector struct {
+	rule  Rule
+	parts map[int]*Part
+	left  map[Code]*Left
+}
+
+// NewCollector makes a collector for a rule.
+func NewCollector(rule Rule) *Collector {
+	return &Collector{rule, map[int]*Part{}, map[Code]*Left{}}
+}
+
+// Add decides about keys and counts them.
+func (c *Collector) Add(batch []source.Key) {
+	for i := range batch {
+		if d := c.rule.Decide(&batch[i]); d.Meant {
+			c.count(&batch[i], d)
+		}
+	}
+}
+
+func (c *Collector) count(k *source.Key, d Decision) {
+	p := c.parts[d.Entry]
+	if p == nil {
+		p = &Part{}
+		if d.Entry != selection.Undeclared {
+			p.Entry = c.rule.Names()[d.Entry]
+		}
+		c.parts[d.Entry] = p
+	}
+	p.Keys++
+	if d.Leave == "" {
+		p.Change++
+		p.Bytes += max(k.Bytes, 0)
+		p.Examples = example(p.Examples, k.Name, k.DB)
+		return
+	}
+	p.Leave++
+	LeaveIn(c.left, d.Leave, k.Name, k.DB)
+}
+
+// LeaveIn counts a key that is left alone.
+func LeaveIn(all map[Code]*Left, code Code, name []byte, db int) {
+	l := all[code]
+	if l == nil {
+		l = &Left{Code: code, What: code.What(), Fix: code.Fix()}
+		all[code] = l
+	}
+	l.Keys++
+	l.Examples = example(l.Examples, name, db)
+}
+
+// example keeps a few names.
+func example(list []Key, name []byte, db int) []Key {
+	if len(list) < maxExamples && len(name) <= maxExampleName {
+		list = append(list, Key{finding.JSONKey(slices.Clone(name)), db})
+	}
+	return list
+}
+
+// Into writes the counts into a plan.
+func (c *Collector) Into(p *Plan) {
+	p.Total, p.Entries = Counts{}, []Part{}
+	order := slices.Sorted(maps.Keys(c.parts))
+	if len(order) > 0 && order[0] == selection.Undeclared {
+		order = append(order[1:], selection.Undeclared)
+	}
+	for _, e := range order {
+		part := *c.parts[e]
+		p.Entries = append(p.Entries, part)
+		p.Total.Keys += part.Keys
+		p.Total.Change += part.Change
+		p.Total.Leave += part.Leave
+		p.Total.Bytes += part.Bytes
+	}
+	p.Left = Ranked(c.left)
+}
+
+// Ranked are reasons in order: the one of most keys first.
+func Ranked(all map[Code]*Left) (out []Left) {
+	for _, code := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, *all[code])
+	}
+	slices.SortStableFunc(out, func(a, b Left) int { return cmp.Compare(b.Keys, a.Keys) })
+	return out
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

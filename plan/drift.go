@@ -1,0 +1,153 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The codes of what no longer holds.
+const (
+	OtherServer      Code = "other-server"
+	Restarted        Code = "restarted"
+	FailedOver       Code = "failed-over"
+	OtherVersion     Code = "other-version"
+	OtherTopology    Code = "other-topology"
+	Flushed          Code = "flushed"
+	OtherDeclaration Code = "other-declaration"
+	OtherArchive     Code = "other-archive"
+	OtherCounts      Code = "other-counts"
+	OtherChange      Code = "other-change"
+)
+
+// Tolerance is how far counts may move until a plan no longer holds.
+type Tolerance struct {
+	Share float64          // of the keys that would be changed, by entry: 0.1 is a tenth
+	Least int64            // and always so many keys
+	Done  map[string]int64 // keys that an interrupted run has changed already, by entry
+}
+
+// Drift says what of a plan no longer holds: now is the plan that the same request
+// gives at the moment. It is empty if the plan holds.
+func (p *Plan) Drift(now *Plan, t Tolerance) []Reason {
+	out := p.Server.drift(&now.Server)
+	if p.Declaration != now.Declaration {
+		out = append(out, Reason{OtherDeclaration, "the declaration is another one than that of the plan", "make a new plan"})
+	}
+	if p.Request.Archive != now.Request.Archive {
+		out = append(out, Reason{OtherArchive, "the archive is another one than that of the plan", "make a new plan"})
+	}
+	return append(append(out, p.moved(now, t)...), p.others(now)...)
+}
+
+// drift compares the servers of two plans, shard by shard.
+func (s *Server) drift(now *Server) (out []Reason) {
+	if s.Cluster != now.Cluster || len(s.Shards) != len(now.Shards) {
+		return []Reason{{OtherTopology, fmt.Sprintf("the plan is for %s, and this is %s", s.describe(), now.describe()), "name the server that the plan is for, or make a new plan"}}
+	}
+	for i := range s.Shards {
+		was := &s.Shards[i]
+		at := slices.IndexFunc(now.Shards, func(n Shard) bool { return n.RunID == was.RunID })
+		if at < 0 {
+			out = append(out, was.replaced(now, i))
+			continue
+		}
+		out = append(out, was.differs(&now.Shards[at])...)
+	}
+	return out
+}
+
+func (s *Server) describe() string {
+	if s.Cluster {
+		return fmt.Sprintf("a cluster of %d shards", len(s.Shards))
+	}
+	return "a single server"
+}
+
+// replaced says why no server has the run ID of a shard.
+func (s *Shard) replaced(now *Server, i int) Reason {
+	if i := slices.IndexFunc(now.Shards, func(n Shard) bool { return n.ReplID == s.ReplID && n.ReplID != "" }); i >= 0 {
+		return Reason{FailedOver, fmt.Sprintf("%s is not the primary any more: %s is", s.Address, now.Shards[i].Address), "make a new plan"}
+	}
+	for _, n := range now.Shards {
+		switch {
+		case n.Address == s.Address:
+			return Reason{Restarted, s.Address + " was restarted or is another server: its run ID is not the one of the plan", "make a new plan"}
+		case len(s.Slots) > 0 && slices.Equal(n.Slots, s.Slots):
+			return Reason{FailedOver, fmt.Sprintf("%s is not the primary of its slots any more: %s is", s.Address, n.Address), "make a new plan"}
+		}
+	}
+	return Reason{OtherServer, "the plan is for " + s.Address + ", which is not here", "name the server that the plan is for, or make a new plan"}
+}
+
+// differs compares a shard with itself as it is now.
+func (s *Shard) differs(now *Shard) (out []Reason) {
+	if s.ReplID != now.ReplID {
+		out = append(out, Reason{FailedOver, s.Address + " has another replication ID: there was a failover", "make a new plan"})
+	}
+	if s.Brand != now.Brand || s.Version != now.Version {
+		out = append(out, Reason{OtherVersion, fmt.Sprintf("%s was %s %s and is %s %s", s.Address, s.Brand, s.Version, now.Brand, now.Version), "make a new plan"})
+	}
+	if s.Flushes != now.Flushes {
+		out = append(out, Reason{Flushed, s.Address + " was emptied or its databases were swapped since (FLUSHALL, FLUSHDB, SWAPDB), or its statistics were reset", "make a new plan"})
+	}
+	if !slices.Equal(s.Slots, now.Slots) {
+		out = append(out, Reason{OtherTopology, s.Address + " has other slots: " + strings.Join(now.Slots, " ") + ", not " + strings.Join(s.Slots, " "), "make a new plan"})
+	}
+	return out
+}
+
+// moved compares counts by entry.
+func (p *Plan) moved(now *Plan, t Tolerance) (out []Reason) {
+	counts := map[string][2]int64{}
+	for _, e := range p.Entries {
+		c := counts[e.Entry]
+		c[0] = max(e.Change-t.Done[e.Entry], 0)
+		counts[e.Entry] = c
+	}
+	for _, e := range now.Entries {
+		c := counts[e.Entry]
+		c[1] = e.Change
+		counts[e.Entry] = c
+	}
+	for _, entry := range sorted(counts) {
+		was, is := counts[entry][0], counts[entry][1]
+		if apart := max(was-is, is-was); apart <= max(t.Least, int64(float64(was)*t.Share)) {
+			continue
+		}
+		name := entry
+		if name == "" {
+			name = "keys that no entry declares"
+		}
+		out = append(out, Reason{OtherCounts, fmt.Sprintf("the plan would change %d keys of %s, and now it would be %d", was, name, is), "make a new plan, or allow more with --drift"})
+	}
+	return out
+}
+
+// others compares listed changes: each must be as it was.
+func (p *Plan) others(now *Plan) (out []Reason) {
+	is := map[string]Change{}
+	for _, c := range now.Changes {
+		is[c.id()] = c
+	}
+	for _, c := range p.Changes {
+		n, there := is[c.id()]
+		switch {
+		case !there:
+			continue // it was done, or there is no need any more: the executor finds that
+		case n.Before != c.Before || n.After != c.After || n.If != c.If:
+			out = append(out, Reason{OtherChange, fmt.Sprintf("what %s would change at %q is not as it was", c.Verb, string(c.Key)), "make a new plan"})
+		}
+		delete(is, c.id())
+	}
+	for _, id := range sorted(is) {
+		if len(p.Changes) == 0 {
+			break
+		}
+		c := is[id]
+		out = append(out, Reason{OtherChange, fmt.Sprintf("%s would now change %q, too", c.Verb, string(c.Key)), "make a new plan"})
+	}
+	return out
+}
+
+func (c *Change) id() string { return fmt.Sprintf("%s %s %d %q", c.Verb, c.Entry, c.DB, c.Key) }

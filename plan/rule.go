@@ -1,0 +1,203 @@
+package plan
+
+import (
+	"time"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/source"
+)
+
+// Rule decides about one key at a time. It is asked when a plan is made, and again for
+// each key when the plan is executed. It is for one goroutine.
+type Rule interface {
+	// Decide says what becomes of a key.
+	Decide(k *source.Key) Decision
+	// Names are the names of the entries, in the order of Decision.Entry.
+	Names() []string
+	// Glob matches each key that is meant; "" where one glob cannot tell.
+	Glob() string
+}
+
+// Learner is a rule that must see all keys before it can decide about one.
+type Learner interface {
+	Rule
+	Learn(k *source.Key)
+}
+
+// Decision is what a rule says of a key. A key that is not meant is counted nowhere.
+type Decision struct {
+	Entry int  // in Names, or selection.Undeclared
+	Meant bool // it is one of those that were asked for
+	Leave Code // why it is left alone; "": Step is to be done
+	Step  Step
+}
+
+// How says what is done to a key.
+type How uint8
+
+// The ways.
+const (
+	Unlink How = iota // remove it, with the keys of With
+	Expire            // give it TTL if it has none
+	Item              // delete the item of an entity through its store
+)
+
+// Step is a change of one key, and the conditions that hold in the same step of the
+// server.
+type Step struct {
+	How   How
+	TTL   time.Duration // of Expire
+	Kind  keyspace.Kind // it must be of this type; "": of any
+	Idle  time.Duration // it must be unused for so long
+	Busy  []string      // none of these sorted sets may have a score in the future, in Unix milliseconds
+	With  []string      // keys that go with it
+	After []string      // keys that must all be there: the newer ones that are kept
+}
+
+// book knows what a key is: which declared key, which old or foreign name.
+type book struct {
+	*selection.Selection
+	matcher *match.Matcher
+	targets []keyspace.Target
+	where   []selection.Condition
+	narrow  bool // globs narrow the selection
+	seen    match.Captures
+}
+
+func newBook(ks *keyspace.Keyspace, r selection.Request) (*book, error) {
+	if ks == nil {
+		ks = &keyspace.Keyspace{}
+	}
+	sel, err := selection.Compile(ks, r)
+	if err != nil {
+		return nil, err
+	}
+	b := &book{Selection: sel, where: r.Where, narrow: len(r.Globs) > 0}
+	var items []match.Item
+	items, b.targets = ks.Items()
+	b.matcher, _, err = match.Compile(items)
+	return b, err
+}
+
+// ownPrefix begins the names of keys that this program works with.
+const ownPrefix = "keywright:"
+
+// look decides what holds for every verb: which key it is, and whether it may be
+// touched at all.
+func (b *book) look(k *source.Key) (d Decision, declared *keyspace.Key) {
+	entry, _, ok := b.Find(k.Name)
+	if !ok {
+		return Decision{}, nil
+	}
+	d = Decision{Entry: entry, Meant: true}
+	if len(k.Name) > len(ownPrefix) && string(k.Name[:len(ownPrefix)]) == ownPrefix && entry == selection.Undeclared {
+		d.Leave = OwnKey
+		return d, nil
+	}
+	id := b.matcher.Match(k.Name, &b.seen)
+	if id == match.None {
+		return d, nil
+	}
+	switch t := b.targets[id]; {
+	case t.Key != nil:
+		declared = t.Key
+	case t.Legacy != nil:
+		d.Leave = OldName
+	case t.Foreign != nil:
+		d.Leave = Foreign
+	}
+	if declared != nil && selection.Momentary(declared) {
+		d.Leave = LiveLease
+	}
+	return d, declared
+}
+
+// capture is the text of a placeholder of the key that was looked at last.
+func (b *book) capture(k *source.Key, i int) string { return string(b.seen.Of(k.Name, i)) }
+
+// sibling builds the key of another role of the same instance of a construct; false if
+// its placeholders are not all known.
+func (b *book) sibling(k *source.Key, of *keyspace.Key, role string) (string, bool) {
+	for _, other := range of.Entry.Keys {
+		if other.Role == role {
+			return b.build(k, of.Pattern, other.Pattern)
+		}
+	}
+	return "", false
+}
+
+// build builds a key of another pattern with the placeholders that the last key has.
+func (b *book) build(k *source.Key, from, to *pattern.Pattern) (string, bool) {
+	values := make([]string, 0, len(to.Placeholders()))
+	for _, p := range to.Placeholders() {
+		at := placeholder(from, p.Name)
+		if at < 0 {
+			return "", false
+		}
+		values = append(values, b.capture(k, at))
+	}
+	key, err := to.Build(values...)
+	return string(key), err == nil
+}
+
+// placeholder is the place of a placeholder in a pattern, -1 if it is none of it.
+func placeholder(p *pattern.Pattern, name string) int {
+	for i, q := range p.Placeholders() {
+		if q.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// removal is how a key of a construct is removed, or why it is left alone.
+func (b *book) removal(k *source.Key, declared *keyspace.Key) (Step, Code) {
+	if declared == nil {
+		return Step{}, ""
+	}
+	switch declared.Entry.Construct {
+	case keyspace.Lock:
+		return Step{}, FencingToken // its other keys are momentary
+	case keyspace.Entity:
+		if declared.Role != "" {
+			return Step{}, WithItems
+		}
+		if k.Kind.String() != string(declared.Kind) {
+			return Step{}, OtherType
+		}
+		return Step{How: Item}, ""
+	case keyspace.Cache:
+		if fill, ok := b.sibling(k, declared, "fill"); ok {
+			return Step{With: []string{fill}}, ""
+		}
+	case keyspace.Queue:
+		return b.ofQueue(k, declared)
+	}
+	return Step{}, ""
+}
+
+// ofQueue removes a key of a queue as long as nothing works on it, and only where the
+// whole queue is meant.
+func (b *book) ofQueue(k *source.Key, declared *keyspace.Key) (s Step, _ Code) {
+	if b.narrow {
+		return s, PartOfQueue
+	}
+	for _, c := range b.where { // a condition on what not all keys of the queue have
+		for _, other := range declared.Entry.Keys {
+			if other.Role == "leases" && placeholder(other.Pattern, c.Placeholder) < 0 {
+				return Step{}, PartOfQueue
+			}
+		}
+	}
+	for _, role := range []string{"leases", "workers"} {
+		key, ok := b.sibling(k, declared, role)
+		if !ok {
+			return Step{}, PartOfQueue
+		}
+		s.Busy = append(s.Busy, key)
+	}
+	return s, ""
+}

@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"hash/fnv"
+	"math"
+	"time"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/source"
+)
+
+// Delete is the rule that removes what is selected.
+type Delete struct{ *book }
+
+// NewDelete makes the rule. ks may be nil: then each key is undeclared.
+func NewDelete(ks *keyspace.Keyspace, r selection.Request) (*Delete, error) {
+	b, err := newBook(ks, r)
+	return &Delete{b}, err
+}
+
+// Decide implements Rule.
+func (r *Delete) Decide(k *source.Key) Decision {
+	d, declared := r.look(k)
+	if d.Meant && d.Leave == "" {
+		d.Step, d.Leave = r.removal(k, declared)
+	}
+	return d
+}
+
+// TTL is the rule that gives keys which lost their TTL the declared one.
+type TTL struct {
+	*book
+	spread float64
+}
+
+// DefaultSpread is over which share of a TTL the ends of the keys are spread.
+const DefaultSpread = 0.5
+
+// NewTTL makes the rule. Keys of one entry end evenly spread over the last part of the
+// declared TTL: with a spread of 0.5 and a TTL of an hour, between 30 minutes and an
+// hour from now.
+func NewTTL(ks *keyspace.Keyspace, r selection.Request, spread float64) (*TTL, error) {
+	b, err := newBook(ks, r)
+	return &TTL{b, spread}, err
+}
+
+// Decide implements Rule.
+func (r *TTL) Decide(k *source.Key) Decision {
+	d, declared := r.look(k)
+	if !d.Meant || d.Leave != "" {
+		return d
+	}
+	ttl := time.Duration(0)
+	if declared != nil && declared.TTL.Policy == keyspace.TTLExpires {
+		ttl = declared.TTL.Default
+		if ttl == 0 {
+			ttl = declared.TTL.Max
+		}
+	}
+	switch {
+	case ttl <= 0:
+		d.Leave = NoTTL
+	case k.TTL != source.NoTTL:
+		d.Leave = HasTTL
+	case declared.Entry.Construct == keyspace.Entity:
+		d.Leave = EntityTTL
+	case k.Kind.String() != string(declared.Kind):
+		d.Leave = OtherType
+	default:
+		d.Step = Step{How: Expire, Kind: declared.Kind, TTL: spread(k.Name, ttl, r.share(declared))}
+	}
+	return d
+}
+
+// share is over which part of its TTL a key is spread. The keys of a queue end
+// together: one that ends before the others would tear it.
+func (r *TTL) share(k *keyspace.Key) float64 {
+	if k.Entry.Construct == keyspace.Queue {
+		return 0
+	}
+	return r.spread
+}
+
+// spread is the TTL of a key: the same each time, so that a plan made again says the
+// same.
+func spread(key []byte, ttl time.Duration, share float64) time.Duration {
+	h := fnv.New64a()
+	_, _ = h.Write(key)
+	x := h.Sum64() // mixed, since names that differ at the end give sums that are near
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	x ^= x >> 33
+	earlier := float64(x) / math.MaxUint64 * share * float64(ttl)
+	return max((ttl - time.Duration(earlier)).Truncate(time.Millisecond), time.Millisecond)
+}
