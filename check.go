@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/topology"
 	"github.com/redis/rueidis"
 )
 
@@ -47,12 +47,7 @@ type ServerHealth struct {
 }
 
 // ReplicaHealth is a replica as its primary sees it.
-type ReplicaHealth struct {
-	Address string
-	Online  bool          // it gets every write; else it is loading the data set
-	Behind  int64         // bytes of the primary's writes that it has not confirmed
-	Silent  time.Duration // since it last confirmed, in whole seconds
-}
+type ReplicaHealth = topology.Follower
 
 // HitRate is the part of the reads that found their key, 0 before the first one.
 func (s ServerHealth) HitRate() float64 {
@@ -98,7 +93,7 @@ func checkServer(ctx context.Context, c rueidis.Client) (s ServerHealth) {
 		return s
 	}
 	s.Latency = time.Since(began)
-	text, err := c.Do(ctx, c.B().Info().Build()).ToString()
+	info, err := topology.ReadInfo(ctx, AskNode(c))
 	if reply, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(reply.Error(), "NOPERM") {
 		return s // it answers; what INFO says is not for this user
 	}
@@ -106,66 +101,17 @@ func checkServer(ctx context.Context, c rueidis.Client) (s ServerHealth) {
 		s.Err = err
 		return s
 	}
-	info := parseInfo(text)
-	number := func(name string) int64 {
-		n, _ := strconv.ParseInt(info[name], 10, 64)
-		return n
-	}
-	s.Role, s.Version = info["role"], info["redis_version"]
-	if v := info["valkey_version"]; v != "" {
-		s.Version = v
-	}
-	s.Memory, s.MaxMemory, s.Peak = number("used_memory"), number("maxmemory"), number("used_memory_peak")
+	s.Role = info["role"]
+	_, s.Version = info.Brand()
+	s.Memory, s.MaxMemory, s.Peak = info.Int("used_memory"), info.Int("maxmemory"), info.Int("used_memory_peak")
 	s.Fragmentation, _ = strconv.ParseFloat(info["mem_fragmentation_ratio"], 64)
 	s.Policy = info["maxmemory_policy"]
-	s.Clients, s.Blocked = int(number("connected_clients")), int(number("blocked_clients"))
-	s.Uptime = time.Duration(number("uptime_in_seconds")) * time.Second
-	s.Commands, s.Refused = number("total_commands_processed"), number("rejected_connections")
-	s.Hits, s.Misses = number("keyspace_hits"), number("keyspace_misses")
-	s.Expired, s.Evicted = number("expired_keys"), number("evicted_keys")
-	s.Input, s.Output = number("total_net_input_bytes"), number("total_net_output_bytes")
-	s.Keys, s.Replicas = keys(info), replicasOf(info)
+	s.Clients, s.Blocked = int(info.Int("connected_clients")), int(info.Int("blocked_clients"))
+	s.Uptime = time.Duration(info.Int("uptime_in_seconds")) * time.Second
+	s.Commands, s.Refused = info.Int("total_commands_processed"), info.Int("rejected_connections")
+	s.Hits, s.Misses = info.Int("keyspace_hits"), info.Int("keyspace_misses")
+	s.Expired, s.Evicted = info.Int("expired_keys"), info.Int("evicted_keys")
+	s.Input, s.Output = info.Int("total_net_input_bytes"), info.Int("total_net_output_bytes")
+	s.Keys, s.Replicas = info.Keys(), info.Followers()
 	return s
-}
-
-// replicasOf reads slave0:ip=127.0.0.1,port=6380,state=online,offset=14,lag=0.
-func replicasOf(info map[string]string) (out []ReplicaHealth) {
-	written, _ := strconv.ParseInt(info["master_repl_offset"], 10, 64)
-	for i := 0; ; i++ {
-		line, ok := info["slave"+strconv.Itoa(i)]
-		if !ok {
-			return out
-		}
-		of := map[string]string{}
-		for part := range strings.SplitSeq(line, ",") {
-			name, value, _ := strings.Cut(part, "=")
-			of[name] = value
-		}
-		got, _ := strconv.ParseInt(of["offset"], 10, 64)
-		silent, _ := strconv.ParseInt(of["lag"], 10, 64)
-		out = append(out, ReplicaHealth{Address: net.JoinHostPort(of["ip"], of["port"]), Online: of["state"] == "online", Behind: max(written-got, 0), Silent: time.Duration(silent) * time.Second})
-	}
-}
-
-func parseInfo(text string) map[string]string {
-	info := map[string]string{}
-	for line := range strings.SplitSeq(text, "\n") {
-		if name, value, ok := strings.Cut(strings.TrimSuffix(line, "\r"), ":"); ok {
-			info[name] = value
-		}
-	}
-	return info
-}
-
-// keys adds up the databases: db0:keys=12,expires=3,avg_ttl=0.
-func keys(info map[string]string) (n int64) {
-	for name, value := range info {
-		if db, ok := strings.CutPrefix(name, "db"); !ok || strings.Trim(db, "0123456789") != "" || db == "" {
-			continue
-		}
-		count, _, _ := strings.Cut(strings.TrimPrefix(value, "keys="), ",")
-		k, _ := strconv.ParseInt(count, 10, 64)
-		n += k
-	}
-	return n
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 
+	"github.com/keywright/keywright/topology"
 	"github.com/redis/rueidis"
 )
 
@@ -61,9 +61,9 @@ func askAll[T any](addresses []string, ask func(address string) T) []T {
 
 func readMemory(ctx context.Context, address string, node rueidis.Client) ServerMemory {
 	m := ServerMemory{Address: address}
-	text, err := node.Do(ctx, node.B().Info().Section("memory").Build()).ToString()
+	info, err := topology.ReadInfo(ctx, AskNode(node), "memory")
 	if err == nil {
-		err = m.parse(text)
+		err = m.parse(info)
 	}
 	if err != nil {
 		class, _, hint := judge(err, false)
@@ -74,17 +74,16 @@ func readMemory(ctx context.Context, address string, node rueidis.Client) Server
 
 // parse reads the exact numbers; the ones for people (used_memory_human) change
 // their unit.
-func (m *ServerMemory) parse(text string) error {
-	info := parseInfo(text)
-	number := func(name string) (n int64, err error) {
-		if n, err = strconv.ParseInt(info[name], 10, 64); err != nil {
-			err = fmt.Errorf("INFO memory has no number %s", name)
+func (m *ServerMemory) parse(info topology.Info) error {
+	var lacks []error
+	number := func(name string) int64 {
+		n, told := info.Number(name)
+		if !told {
+			lacks = append(lacks, fmt.Errorf("INFO memory has no number %s", name))
 		}
-		return n, err
+		return n
 	}
-	used, err1 := number("used_memory")
-	limit, err2 := number("maxmemory")
-	buffers, _ := number("mem_not_counted_for_evict")
-	m.Used, m.Max, m.Policy = max(used-buffers, 0), limit, info["maxmemory_policy"]
-	return errors.Join(err1, err2)
+	used := number("used_memory")
+	m.Used, m.Max, m.Policy = max(used-info.Int("mem_not_counted_for_evict"), 0), number("maxmemory"), info["maxmemory_policy"]
+	return errors.Join(lacks...)
 }

@@ -20,6 +20,8 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/topology"
 )
 
 // Existing is what becomes of a key that is there already.
@@ -375,10 +377,14 @@ func (t *target) learn(ctx context.Context) error {
 	seconds, _ := strconv.ParseInt(clock[0], 10, 64)
 	micros, _ := strconv.ParseInt(clock[1], 10, 64)
 	t.ahead = time.Until(time.Unix(seconds, micros*1000))
-	info, err := raw.Do(ctx, raw.B().Info().Section("server").Build()).ToString()
+	info, err := topology.ReadInfo(ctx, keywright.AskNode(raw), "server")
 	if err != nil {
 		return fmt.Errorf("info: %w", err)
 	}
-	t.rdb, t.valkey = versionOf(info)
+	brand, _ := info.Brand()
+	if major, minor := info.Release(); major > 0 {
+		t.rdb = rdb.VersionOf(brand == "valkey", major, minor)
+	}
+	t.valkey = brand == "valkey"
 	return nil
 }

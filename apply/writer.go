@@ -1,12 +1,10 @@
 package apply
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -280,27 +278,4 @@ func judged(err error) (outcome, string) {
 		return unknown, ""
 	}
 	return refused, answer.Error()
-}
-
-// versionOf reads of INFO which payloads a server takes.
-func versionOf(info string) (version int, valkey bool) {
-	name := ""
-	for _, line := range strings.Split(info, "\n") {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		switch key {
-		case "valkey_version":
-			valkey, name = true, value
-		case "redis_version":
-			if !valkey {
-				name = value
-			}
-		}
-	}
-	parts := bytes.SplitN([]byte(name), []byte("."), 3)
-	if len(parts) < 2 {
-		return 0, valkey
-	}
-	major, _ := strconv.Atoi(string(parts[0]))
-	minor, _ := strconv.Atoi(string(parts[1]))
-	return rdb.VersionOf(valkey, major, minor), valkey
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lease"
-	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/typed"
 	"github.com/redis/rueidis"
 )
@@ -103,11 +102,11 @@ func (i Item[V]) claim(token string, why claiming) keywright.Op[claimed[V]] {
 // keys are those of the item's scripts, and the tags that lie in other slots.
 func (i Item[V]) keys() (together, apart []string) {
 	together = []string{i.main, i.c.fillKey(i.main)}
-	if i.c.client.Raw().Mode() != rueidis.ClientModeCluster {
+	if !i.c.client.Clustered() {
 		return append(together, i.tags()...), nil
 	}
 	for _, t := range i.tags() {
-		if slot.Of([]byte(t)) == slot.Of([]byte(i.main)) {
+		if !i.c.client.Apart(i.main, t) {
 			together = append(together, t)
 		} else {
 			apart = append(apart, t)
@@ -207,7 +206,7 @@ func LaterInvalidate(c *keywright.Client, k typed.Key) keywright.Op[bool] {
 
 func invalidation(a keywright.Action, fill string, decode func(rueidis.RedisResult) (bool, error)) keywright.Op[bool] {
 	main := a.Key
-	if a.Err == nil && slot.Of([]byte(main)) != slot.Of([]byte(fill)) && a.Client.Raw().Mode() == rueidis.ClientModeCluster {
+	if a.Err == nil && a.Client.Apart(main, fill) {
 		a.Err = &keywright.Error{Class: keywright.Invalid, Err: errors.New("the key has braces and no hash tag, so that nothing can share its slot"), Hint: "give the pattern a hash tag, {#…}"}
 	}
 	return keywright.NewOp(keywright.Spec[bool]{Action: a, Decode: decode, Build: func(b rueidis.Builder) rueidis.Completed {

@@ -131,7 +131,7 @@ func (a *Actives) together(ctx context.Context, operation string, days []Day) (i
 		err = firstOf(err, fmt.Errorf("%d days; 1 to %d are put together", len(days), MaxKeys))
 	}
 	all := append([]string{a.Scratch}, keys...)
-	if err == nil && (a.Scratch == "" || apart(a.Client, all)) {
+	if err == nil && (a.Scratch == "" || a.Client.Apart(all...)) {
 		return a.countHere(ctx, operation == "AND", keys)
 	}
 	count, err := keywright.NewOp(keywright.Spec[int64]{

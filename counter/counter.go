@@ -205,11 +205,3 @@ func invalid(e *keywright.Entry, err error) error {
 	}
 	return &keywright.Error{Class: keywright.Invalid, Entry: e.Name, Err: err}
 }
-
-// apart is whether keys lie in different slots of a cluster.
-func apart(c *keywright.Client, keys []string) bool {
-	if c.Raw().Mode() != rueidis.ClientModeCluster {
-		return false
-	}
-	return differ(keys)
-}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
 	"github.com/redis/rueidis"
@@ -65,7 +64,7 @@ func (u Uniques[M]) LaterAdd(members []M, options ...keywright.WriteOption) keyw
 func (u Uniques[M]) Count(ctx context.Context, others ...Uniques[M]) (int64, error) {
 	keys, err := u.names(others)
 	action := keywright.Action{Client: u.client, Name: "count", Entry: u.Entry(), Effect: keywright.Reads, Key: u.Name(), Err: invalid(u.Entry(), err)}
-	if err == nil && (len(keys) > mergedAtOnce || apart(u.client, keys)) {
+	if err == nil && (len(keys) > mergedAtOnce || u.client.Apart(keys...)) {
 		return u.countHere(ctx, keys)
 	}
 	return keywright.NewOp(keywright.Spec[int64]{Action: action, Decode: rueidis.RedisResult.AsInt64,
@@ -167,8 +166,4 @@ func text(r rueidis.RedisResult) (string, error) {
 		return "", nil
 	}
 	return t, err
-}
-
-func differ(keys []string) bool {
-	return slices.ContainsFunc(keys, func(k string) bool { return slot.Of([]byte(k)) != slot.Of([]byte(keys[0])) })
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/slot"
-	"github.com/redis/rueidis"
 )
 
 // An entity whose keys are not always in one slot of a cluster cannot be written
@@ -69,7 +68,7 @@ func fixed(prefix, suffix string) (uint16, bool) {
 // cannot be done then.
 func (s *Store[I, T]) place() {
 	s.windows = usual
-	if s.client.Raw().Mode() != rueidis.ClientModeCluster {
+	if !s.client.Clustered() {
 		return
 	}
 	home := slot.Of([]byte(s.spec.Ledger))

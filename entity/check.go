@@ -82,7 +82,11 @@ func (c *check[I, T]) suspect(id string, keys ...string) {
 
 // scan looks at every item and every index that there is.
 func (c *check[I, T]) scan(ctx context.Context) error {
-	for _, node := range c.store.client.Raw().Nodes() {
+	primaries, err := c.store.client.Primaries(ctx)
+	if err != nil {
+		return err
+	}
+	for _, node := range primaries {
 		if err := c.scanNode(ctx, node); err != nil {
 			return err
 		}

@@ -16,6 +16,3 @@ func Mutate(t *testing.T, guard, instead string) {
 		t.Fatalf("no script has %q any more: the mutation tests nothing", guard)
 	}
 }
-
-// Owned is owned.
-var Owned = owned

@@ -458,16 +458,3 @@ func TestFrozenServer(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
-
-func TestOwned(t *testing.T) {
-	own := pressure.Owned("a 1.2.3.4:1@2 master - 0 1 1 connected 0-5\nb 1.2.3.4:2@3 myself,master - 0 1 2 connected 6-8 10 [11->-a] 16383-99999 -1 x\nc x y\n")
-	var got []int
-	for i, o := range own {
-		if o {
-			got = append(got, i)
-		}
-	}
-	if fmt.Sprint(got) != "[6 7 8 10 16383]" {
-		t.Error(got)
-	}
-}

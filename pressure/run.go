@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lease"
 	"github.com/keywright/keywright/slot"
-	"github.com/redis/rueidis"
+	"github.com/keywright/keywright/topology"
 )
 
 // relieve does what is due on one server: releases first, as they free memory at
@@ -173,41 +171,17 @@ func (r *run) failed(ctx context.Context, err error) bool {
 // slots tells which keys a server has: all of them, or in a cluster those of its
 // slots, as it says itself. One round trip in a cluster; needs +cluster|nodes.
 func (w *Watcher) slots(ctx context.Context, address string) (func(string) bool, error) {
-	raw := w.client.Raw()
-	if raw.Mode() != rueidis.ClientModeCluster {
+	if !w.client.Clustered() {
 		return func(string) bool { return true }, nil
 	}
-	node, ok := raw.Nodes()[address]
+	node, ok := w.client.Raw().Nodes()[address]
 	if !ok {
 		return nil, &keywright.Error{Class: keywright.Retryable, Op: "pressure", Server: address, Err: errors.New("the server has left the cluster")}
 	}
-	text, err := node.Do(ctx, node.B().ClusterNodes().Build()).ToString()
+	nodes, err := topology.ReadNodes(ctx, keywright.AskNode(node), address)
 	if err != nil {
 		return nil, &keywright.Error{Class: keywright.Retryable, Op: "pressure", Server: address, Err: err, Hint: "it needs +cluster|nodes"}
 	}
-	own := owned(text)
-	return func(key string) bool { return own[slot.Of([]byte(key))] }, nil
-}
-
-// owned reads the slots of the node that answered: the fields from the ninth on
-// of the line "myself", as in 0-5460 or 7; those on the move stand in brackets.
-func owned(nodes string) (own [1 << 14]bool) {
-	for line := range strings.Lines(nodes) {
-		f := strings.Fields(line)
-		if len(f) < 9 || !strings.Contains(f[2], "myself") {
-			continue
-		}
-		for _, r := range f[8:] {
-			first, last, _ := strings.Cut(r, "-")
-			if last == "" {
-				last = first
-			}
-			a, err1 := strconv.Atoi(first)
-			b, err2 := strconv.Atoi(last)
-			for ; err1 == nil && err2 == nil && a <= b && a >= 0 && a < len(own); a++ {
-				own[a] = true
-			}
-		}
-	}
-	return own
+	own, _ := nodes.Myself()
+	return func(key string) bool { return own.Holds(int(slot.Of([]byte(key)))) }, nil
 }

@@ -115,12 +115,11 @@ func (q Queue[T]) rangeOf(ctx context.Context, lane string, from, to int64) ([]s
 // missing looks at every job of a pass that was in no lane.
 func (q Queue[T]) missing(ctx context.Context, s *sighting, dry bool) (back []string, err error) {
 	match := globbed(q.keys.Job.Before) + "*" + globbed(q.keys.Job.After)
-	for _, node := range q.client.Raw().Nodes() {
-		if role, err := node.Do(ctx, node.B().Role().Build()).ToArray(); err == nil && len(role) > 0 {
-			if name, _ := role[0].ToString(); name != "master" {
-				continue
-			}
-		}
+	primaries, err := q.client.Primaries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, node := range primaries {
 		for cursor := uint64(0); ; {
 			found, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(match).Count(page).Build()).AsScanEntry()
 			if err != nil {

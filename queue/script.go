@@ -159,7 +159,7 @@ const noName = "-"
 
 // clustered tells a script that a slot may move under it.
 func (q Queue[T]) clustered() string {
-	if q.client.Raw().Mode() == rueidis.ClientModeCluster {
+	if q.client.Clustered() {
 		return "cluster"
 	}
 	return ""

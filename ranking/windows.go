@@ -12,10 +12,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/typed"
 	"github.com/keywright/keywright/value"
-	"github.com/redis/rueidis"
 )
 
 // WindowConfig is what a window is made of: the last periods of a ranking,
@@ -108,11 +106,7 @@ func (w *Windows[M, S, W]) Ending(end time.Time) View[M, W] {
 
 // apart is whether a cluster cannot add the periods up in one step.
 func (w *window) apart(c *keywright.Client, key string) bool {
-	if c.Raw().Mode() != rueidis.ClientModeCluster {
-		return false
-	}
-	home := slot.Of([]byte(key))
-	return slot.Of([]byte(partial(key))) != home || slices.ContainsFunc(w.keys, func(k string) bool { return slot.Of([]byte(k)) != home })
+	return c.Apart(append([]string{key, partial(key)}, w.keys...)...)
 }
 
 // MaxMerged is how many different members a window may have that the client adds

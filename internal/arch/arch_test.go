@@ -93,7 +93,7 @@ func within(dir string, folders ...string) bool {
 var ownModules = []string{"cmd", "bench", "examples", "metrics", "tracing", "fallback/bbolt"}
 
 // pure are the folders of the domain.
-var pure = []string{"keyspace", "gen", "audit", "infer", "finding", "slot", "source", "plan"}
+var pure = []string{"keyspace", "gen", "audit", "infer", "finding", "slot", "source", "plan", "topology"}
 
 func isPure(dir string) bool { return within(dir, pure...) && !within(dir, "source/server") }
 
@@ -153,6 +153,7 @@ func TestLayers(t *testing.T) {
 		"internal/typo":               nil,
 		"finding":                     nil,
 		"source":                      nil,
+		"topology":                    {"source"},
 		"keyspace/internal/automaton": nil,
 		"keyspace/scalar":             {"internal/typo", "keyspace/internal/automaton"},
 		"keyspace/pattern":            {"keyspace/internal/automaton", "keyspace/scalar", "slot"},
@@ -165,14 +166,14 @@ func TestLayers(t *testing.T) {
 		"internal/gather":             nil,
 		"internal/breaker":            nil,
 		"internal/lease":              nil,
-		".":                           {"connect", "slot", "internal/gather", "internal/wire"},
+		".":                           {"connect", "slot", "topology", "internal/gather", "internal/wire"},
 		"key":                         {"keyspace/pattern", "keyspace/scalar"},
 		"value":                       {"key", "keyspace/scalar"},
 		"typed":                       {"value"},
 		"lock":                        {"slot"},
 		"queue":                       {"slot", "value", "internal/gather"},
 		"seal":                        nil,
-		"pressure":                    {"slot", "internal/lease"},
+		"pressure":                    {"slot", "topology", "internal/lease"},
 		"event":                       {"value"},
 		"seal/reseal":                 append([]string{"seal", "source"}, declared...),
 		"internal/everykeys":          {"cache", "counter", "entity", "event", "key", "limit", "lock", "pressure", "queue", "ranking", "typed", "value"},
@@ -198,10 +199,10 @@ func TestLayers(t *testing.T) {
 		"internal/pages":              nil,
 		"internal/pages/write":        {"internal/pages"},
 		"connect":                     {"internal/wire"},
-		"source/server":               {"internal/wire", "connect", "slot", "source", "source/rdb"},
+		"source/server":               {"internal/wire", "connect", "slot", "topology", "source", "source/rdb"},
 		"source/rdb":                  {"source"},
 		"source/archive":              {"source"},
-		"apply":                       {"plan", "keyspace/selection", "slot", "source", "source/archive", "source/rdb"},
+		"apply":                       {"plan", "keyspace/selection", "slot", "topology", "source", "source/archive", "source/rdb"},
 		"plan":                        append([]string{"keyspace/selection", "source"}, declared...),
 		"keyspace/selection":          append([]string{"internal/typo"}, declared...),
 		"infer":                       append([]string{"source", "keyspace/lint", "infer/page", "infer/software"}, declared...),

@@ -176,6 +176,9 @@ func (l *Lease) Renew(ctx context.Context, t Term) (Term, error) {
 // from before the question: the server cannot give it to another process earlier.
 func (l *Lease) end(began time.Time) time.Time { return began.Add(l.ttl - l.ttl/100) }
 
+// parting is how long Release waits for the server: its caller ends.
+const parting = 2 * time.Second
+
 // Release gives the lease back, if it may be held. If that fails it ends by itself.
 func (l *Lease) Release(ctx context.Context) error {
 	l.mu.Lock()
@@ -183,7 +186,7 @@ func (l *Lease) Release(ctx context.Context) error {
 	if !l.asked || l.o.Err != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(max(l.ttl, time.Second), 10*time.Second))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), parting)
 	defer cancel()
 	_, err := keywright.NewOp(keywright.Spec[int64]{
 		Action: l.action("release lease"), Script: standard.free, Keys: []string{l.key}, Args: []string{l.owner},

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/topology"
 )
 
 func (p *patient) policy() string {
@@ -14,11 +16,10 @@ func (p *patient) policy() string {
 
 // number is a figure of INFO; -1: it is not told.
 func (p *patient) number(name string) int64 {
-	n, err := strconv.ParseInt(p.info[name], 10, 64)
-	if err != nil {
-		return -1
+	if n, told := p.info.Number(name); told {
+		return n
 	}
-	return n
+	return -1
 }
 
 // checks are the rows of advice.
@@ -48,7 +49,7 @@ var checks = []func(*patient) (Advice, bool){
 	func(p *patient) (Advice, bool) {
 		saves, known := p.setting["save"]
 		return Advice{"warning", "nothing is written to disk", "A restart loses every key.", "turn on AOF (appendonly yes) or snapshots, unless all of it is a cache"},
-			known && saves == "" && p.info["aof_enabled"] == "0" && p.info["role"] == "master"
+			known && saves == "" && p.info["aof_enabled"] == "0" && p.info.Primary()
 	},
 	func(p *patient) (Advice, bool) {
 		return Advice{"danger", "the last snapshot failed", "The data on disk is old; unless stop-writes-on-bgsave-error is no, the server refuses all writes (MISCONF).", "look into the server's log: disk full, or no memory for the fork?"},
@@ -60,7 +61,7 @@ var checks = []func(*patient) (Advice, bool){
 	},
 	func(p *patient) (Advice, bool) {
 		return Advice{"danger", "the replica has lost its primary", "What it shows is old.", "look at the primary and the network between them"},
-			p.info["role"] == "slave" && p.info["master_link_status"] != "up"
+			p.info.Replica() && p.info["master_link_status"] != "up"
 	},
 	func(p *patient) (Advice, bool) {
 		off := p.offset > -1<<61 && (p.offset > 2*time.Second || p.offset < -2*time.Second)
@@ -97,8 +98,8 @@ func (p *patient) evicts() bool {
 	case strings.HasPrefix(policy, "allkeys"):
 		return true
 	case strings.HasPrefix(policy, "volatile"):
-		for name, value := range p.info {
-			if n, _ := strconv.ParseInt(fields(value, ",")["expires"], 10, 64); strings.HasPrefix(name, "db") && n > 0 {
+		for name := range p.info {
+			if n, _ := strconv.ParseInt(p.info.Fields(name)["expires"], 10, 64); strings.HasPrefix(name, "db") && n > 0 {
 				return true
 			}
 		}
@@ -113,7 +114,7 @@ func (p *patient) full() bool {
 }
 
 func (p *patient) refusedWrites() int64 {
-	n, _ := strconv.ParseInt(fields(p.info["errorstat_OOM"], ",")["count"], 10, 64)
+	n, _ := strconv.ParseInt(p.info.Fields("errorstat_OOM")["count"], 10, 64)
 	return n
 }
 
@@ -178,7 +179,7 @@ func tooOld(p *patient) (Advice, bool) {
 	if err == nil {
 		return Advice{}, false
 	}
-	brand, version := brandOf(p.info)
+	brand, version := p.info.Brand()
 	return Advice{"danger", brand + " " + version + " is older than what keywright supports", "An audit refuses it, and scripts of generated code fail.", "update: Redis from 6.2, Valkey from 7.2"}, true
 }
 
@@ -209,7 +210,7 @@ var fixedIn = map[string][]string{
 }
 
 func luaHoles(p *patient) (Advice, bool) {
-	brand, version := brandOf(p.info)
+	brand, version := p.info.Brand()
 	a := Advice{"note", fmt.Sprintf("%s %s may have holes in its Lua engine (CVE-2025-49844 and others)", brand, version), "A user who may run EVAL can break out of it, unless your distribution has mended this version.", "update, or ask the distribution; take EVAL from users that do not need it"}
 	if version == "" {
 		return a, false
@@ -217,9 +218,9 @@ func luaHoles(p *patient) (Advice, bool) {
 	series := strings.Join(strings.SplitN(version, ".", 3)[:min(2, strings.Count(version, ".")+1)], ".")
 	for _, fixed := range fixedIn[brand] {
 		if strings.HasPrefix(fixed, series+".") {
-			return a, older(version, fixed)
+			return a, topology.Older(version, fixed)
 		}
 	}
 	newest := fixedIn[brand][len(fixedIn[brand])-1]
-	return a, older(version, newest)
+	return a, topology.Older(version, newest)
 }

@@ -104,10 +104,10 @@ func (s *Scanner) Contents(ctx context.Context, req ContentsRequest, each func([
 }
 
 // describeShards are the servers that are read.
-func (t *topology) describeShards() []source.Shard {
+func (t *fleet) describeShards() []source.Shard {
 	var out []source.Shard
 	for _, s := range t.shards {
-		out = append(out, source.Shard{Address: s.address, Brand: s.before.brand, Version: s.before.version, RunID: s.before.runID, ReplID: s.before.replID, Replica: s.replica, Keys: s.before.keys})
+		out = append(out, source.Shard{Address: s.address, Brand: s.before.Brand, Version: s.before.Version, RunID: s.before.RunID, ReplID: s.before.ReplID, Replica: s.replica, Keys: s.before.Keys})
 	}
 	return out
 }
@@ -374,7 +374,7 @@ func (w *contentWalk) keep(k *source.Content, dump []byte) error {
 	}
 	end := len(dump) - footer
 	k.RDB = int(binary.LittleEndian.Uint16(dump[end:]))
-	k.Kind = rdb.KindOf(dump[0], w.sh.before.brand == "valkey")
+	k.Kind = rdb.KindOf(dump[0], w.sh.before.Brand == "valkey")
 	from := len(w.slab)
 	w.slab = append(w.slab, dump[:end]...)
 	k.Payload = w.slab[from:len(w.slab):len(w.slab)]

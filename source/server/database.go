@@ -11,7 +11,7 @@ import (
 )
 
 // mustHave refuses a database that one of the servers lacks, before anything is read.
-func (t *topology) mustHave(ctx context.Context, db int) error {
+func (t *fleet) mustHave(ctx context.Context, db int) error {
 	for _, sh := range t.shards {
 		what, err := sh.conn.lacks(ctx, db)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/wire"
+	"github.com/keywright/keywright/topology"
 )
 
 // Diagnosis is what `keywright doctor` found.
@@ -51,7 +52,7 @@ func (d Diagnosis) Dangers() int {
 type patient struct {
 	config  connect.Config
 	address string
-	info    map[string]string
+	info    topology.Info
 	setting map[string]string
 	noConf  bool
 	tried   trials
@@ -66,7 +67,7 @@ type patient struct {
 type examination struct {
 	config   connect.Config
 	patients []*patient
-	nodes    []node // of a cluster
+	nodes    topology.Nodes // of a cluster
 	advice   []Advice
 }
 
@@ -89,7 +90,7 @@ func Diagnose(ctx context.Context, c connect.Config, now func() time.Time) (Diag
 	if err := ctx.Err(); err != nil {
 		return Diagnosis{}, err
 	}
-	if p.info["cluster_enabled"] == "1" {
+	if p.info.Clustered() {
 		x.cluster(ctx, first, now)
 	}
 	d := Diagnosis{Facts: x.facts(), Advice: x.advise()}
@@ -145,15 +146,14 @@ func (x *examination) cluster(ctx context.Context, first *link, now func() time.
 		return
 	}
 	x.nodes = nodes
-	_, moving, covered := digest(nodes)
-	if covered < slots {
-		x.add("danger", fmt.Sprintf("%d of %d slots belong to no node", slots-covered, slots), "Keys in these slots can neither be read nor written; with cluster-require-full-coverage nothing can.", "give the slots to a node: valkey-cli or redis-cli --cluster fix")
+	if covered := nodes.Covered(); covered < topology.Slots {
+		x.add("danger", fmt.Sprintf("%d of %d slots belong to no node", topology.Slots-covered, topology.Slots), "Keys in these slots can neither be read nor written; with cluster-require-full-coverage nothing can.", "give the slots to a node: valkey-cli or redis-cli --cluster fix")
 	}
-	if moving {
+	if nodes.Moving() {
 		x.add("note", "slots are being moved between nodes", "An audit during that is incomplete.", "wait until the reshard has ended, or end it: --cluster fix")
 	}
 	for i, n := range nodes {
-		if strings.Contains(n.flags, "myself") || strings.Contains(n.flags, "noaddr") || strings.Contains(n.flags, "handshake") {
+		if n.Is("myself") || n.Is("noaddr") || n.Is("handshake") {
 			continue
 		}
 		if i >= maxPatients {
@@ -164,29 +164,35 @@ func (x *examination) cluster(ctx context.Context, first *link, now func() time.
 	}
 }
 
-const slots = 16384
-
 // node examines one more node of the cluster.
-func (x *examination) node(ctx context.Context, n node, now func() time.Time) {
-	config := x.config.At(n.address)
+func (x *examination) node(ctx context.Context, n topology.Node, now func() time.Time) {
+	config := x.config.At(n.Address)
 	l, err := dial(ctx, config)
 	if err != nil {
 		x.unreachable(n, err)
 		return
 	}
 	defer l.close()
-	p := &patient{config: config, address: n.address}
+	p := &patient{config: config, address: n.Address}
 	p.examine(ctx, l, now)
 	x.patients = append(x.patients, p)
 }
 
-func (x *examination) unreachable(n node, err error) {
+func (x *examination) unreachable(n topology.Node, err error) {
 	cause := err.Error()
-	if strings.Contains(n.flags, "master") && len(n.slots) > 0 {
-		x.add("danger", fmt.Sprintf("the primary %s of the slots %s does not answer: %s", n.address, strings.Join(n.slots, ", "), cause), "Its keys can neither be read nor written until it is back or a replica of it has taken over.", "start it, or look why no replica takes over (CLUSTER FAILOVER TAKEOVER at one)")
+	if n.Primary() {
+		x.add("danger", fmt.Sprintf("the primary %s of the slots %s does not answer: %s", n.Address, rangesText(n.Slots), cause), "Its keys can neither be read nor written until it is back or a replica of it has taken over.", "start it, or look why no replica takes over (CLUSTER FAILOVER TAKEOVER at one)")
 		return
 	}
-	x.add("warning", fmt.Sprintf("the node %s does not answer: %s", n.address, cause), "It cannot take over when a primary fails.", "start it, or remove it: CLUSTER FORGET")
+	x.add("warning", fmt.Sprintf("the node %s does not answer: %s", n.Address, cause), "It cannot take over when a primary fails.", "start it, or remove it: CLUSTER FORGET")
+}
+
+func rangesText(slots []topology.Range) string {
+	out := make([]string, len(slots))
+	for i, r := range slots {
+		out[i] = r.String()
+	}
+	return strings.Join(out, ", ")
 }
 
 func (x *examination) add(level, what, why, fix string) {
@@ -283,7 +289,7 @@ func (p *patient) settings(ctx context.Context, l *link, _ func() time.Time) err
 }
 
 func (p *patient) database(ctx context.Context, l *link, _ func() time.Time) (err error) {
-	if p.info["cluster_enabled"] != "1" {
+	if !p.info.Clustered() {
 		p.noDB, err = l.lacks(ctx, p.config.DB)
 	}
 	return err
@@ -304,7 +310,7 @@ func (x *examination) facts() []Fact {
 	p := x.patients[0]
 	i := p.info
 	or := func(v string) string { return cmp.Or(v, unknown) }
-	brand, version := brandOf(i)
+	brand, version := i.Brand()
 	var out []Fact
 	add := func(name, format string, args ...any) { out = append(out, Fact{name, fmt.Sprintf(format, args...)}) }
 	add("server", "%s %s", brand, or(version))
@@ -336,10 +342,10 @@ func (x *examination) facts() []Fact {
 func (x *examination) keys() (keys int64, databases int) {
 	all := map[int]bool{}
 	for _, p := range x.patients {
-		if len(x.patients) > 1 && p.info["role"] == "slave" {
+		if len(x.patients) > 1 && p.info.Replica() {
 			continue
 		}
-		for db, n := range databasesOf(p.info) {
+		for db, n := range p.info.Databases() {
 			keys += n
 			all[db] = true
 		}
@@ -357,23 +363,17 @@ func limitText(v string) string {
 func (x *examination) topologyText() string {
 	i := x.patients[0].info
 	switch {
-	case i["cluster_enabled"] == "1":
-		primaries := 0
-		for _, n := range x.nodes {
-			if strings.Contains(n.flags, "master") && len(n.slots) > 0 {
-				primaries++
-			}
-		}
-		return fmt.Sprintf("cluster of %d shards, %d of %d nodes answer", primaries, len(x.patients), max(len(x.nodes), 1))
-	case i["role"] == "slave":
+	case i.Clustered():
+		return fmt.Sprintf("cluster of %d shards, %d of %d nodes answer", len(x.nodes.Shards()), len(x.patients), max(len(x.nodes), 1))
+	case i.Replica():
 		return fmt.Sprintf("replica of %s:%s, link %s", i["master_host"], i["master_port"], i["master_link_status"])
-	case i["role"] == "master":
-		return fmt.Sprintf("primary with %s replicas (%d in step)", i["connected_slaves"], len(replicasOf(i)))
+	case i.Primary():
+		return fmt.Sprintf("primary with %s replicas (%d in step)", i["connected_slaves"], len(i.InStep()))
 	}
 	return unknown
 }
 
-func persistenceText(i, setting map[string]string) string {
+func persistenceText(i topology.Info, setting map[string]string) string {
 	aof := "no AOF"
 	if i["aof_enabled"] == "1" {
 		aof = "AOF, fsync " + cmp.Or(setting["appendfsync"], "unknown")

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/keywright/keywright/connect"
@@ -65,25 +64,15 @@ func Inspect(ctx context.Context, c connect.Config, key []byte) (Facts, error) {
 }
 
 // holder is the shard that has the slot of key.
-func (t *topology) holder(ctx context.Context, key []byte) (*shard, error) {
+func (t *fleet) holder(ctx context.Context, key []byte) (*shard, error) {
 	nodes, err := t.shards[0].conn.nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	want := int(slot.Of(key))
-	for _, n := range nodes {
-		for _, s := range n.slots {
-			lo, hi, ranged := strings.Cut(s, "-")
-			if !ranged {
-				hi = lo
-			}
-			if atoi(lo) <= want && want <= atoi(hi) && !strings.HasPrefix(s, "[") {
-				for _, sh := range t.shards {
-					if sh.address == n.address {
-						return sh, nil
-					}
-				}
-			}
+	n, _ := nodes.Holder(int(slot.Of(key)))
+	for _, sh := range t.shards {
+		if sh.address == n.Address {
+			return sh, nil
 		}
 	}
 	return nil, connect.Explain(t.shards[0].address, &wire.ServerError{Code: "CLUSTERDOWN", Message: "no node holds the slot of the key"})

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"net"
 	"strconv"
 	"strings"
 
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/wire"
+	"github.com/keywright/keywright/topology"
 )
 
 // link is a connection that only sends what Commands lists.
@@ -62,45 +61,27 @@ func (l *link) ask(ctx context.Context, args ...string) (any, error) {
 	return reply, connect.Explain(l.address, err)
 }
 
-// info reads all of INFO that the scan needs as one map; empty if forbidden.
-func (l *link) info(ctx context.Context) (map[string]string, error) {
-	all := map[string]string{}
-	for _, section := range []string{"default", "commandstats"} {
-		reply, err := l.ask(ctx, "INFO", section)
-		var refused *wire.ServerError
-		if errors.As(err, &refused) && refused.Code == "NOPERM" {
-			return map[string]string{}, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		text, ok := reply.(string)
-		if !ok {
-			return nil, connect.Explain(l.address, &wire.ProtocolError{Got: fmt.Sprintf("%T", reply), Want: "the text of INFO"})
-		}
-		maps.Copy(all, parseInfo(text))
+// info reads all of INFO that the scan needs; empty if forbidden.
+func (l *link) info(ctx context.Context) (topology.Info, error) {
+	info, err := topology.ReadInfo(ctx, l.ask, "default", "commandstats")
+	var refused *wire.ServerError
+	if errors.As(err, &refused) && refused.Code == "NOPERM" {
+		return topology.Info{}, nil
 	}
-	return all, nil
+	return info, l.strange(err)
 }
 
-func parseInfo(text string) map[string]string {
-	out := map[string]string{}
-	for _, line := range strings.Split(text, "\n") {
-		if name, value, ok := strings.Cut(strings.TrimRight(line, "\r"), ":"); ok && !strings.HasPrefix(name, "#") {
-			out[name] = value
-		}
-	}
-	return out
+func (l *link) nodes(ctx context.Context) (topology.Nodes, error) {
+	nodes, err := topology.ReadNodes(ctx, l.ask, l.address)
+	return nodes, l.strange(err)
 }
 
-func (l *link) nodes(ctx context.Context) ([]node, error) {
-	reply, err := l.ask(ctx, "CLUSTER", "NODES")
-	if err != nil {
-		return nil, err
+// strange explains a reply that is none of the command's.
+func (l *link) strange(err error) error {
+	if reply, ok := errors.AsType[*topology.ReplyError](err); ok {
+		return connect.Explain(l.address, &wire.ProtocolError{Got: reply.Got, Want: reply.Want})
 	}
-	text, _ := reply.(string)
-	host, _, _ := net.SplitHostPort(l.address)
-	return parseNodes(text, host), nil
+	return err
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -12,6 +12,7 @@ import (
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/topology"
 )
 
 // shard scans all databases of one shard and compares what the server was with
@@ -103,13 +104,13 @@ func (w *walk) reconnect(ctx context.Context, cause error) bool {
 		return false
 	}
 	w.sh.conn = conn
-	if w.sh.replica && w.topology.cluster {
+	if w.sh.replica && w.fleet.cluster {
 		if _, err := conn.ask(ctx, "READONLY"); err != nil {
 			return false
 		}
 	}
 	info, err := conn.info(ctx)
-	if err != nil || len(differences(w.sh.address, w.sh.before, identify(info))) > 0 {
+	if err != nil || len(topology.Differences(w.sh.address, w.sh.before, topology.Identify(info))) > 0 {
 		return false
 	}
 	w.mu.Lock()
@@ -155,7 +156,7 @@ const maxKeysPerExpected = 8
 // goesOn decides whether there is a page behind this one.
 func (w *walk) goesOn(p *page) bool {
 	if w.dice != nil {
-		share := w.req.Sample * max(w.sh.dbs[w.db], 1) / max(w.topology.size(), 1)
+		share := w.req.Sample * max(w.sh.dbs[w.db], 1) / max(w.fleet.size(), 1)
 		if w.seen >= share || int64(w.named) > 4*share/int64(w.count)+64 {
 			return false
 		}

@@ -96,7 +96,7 @@ func (s *Scanner) Scan(ctx context.Context, req source.Request, each func([]sour
 type run struct {
 	*Scanner
 	req      source.Request
-	topology *topology
+	fleet    *fleet
 	each     func([]source.Key) error
 	contents func([]source.Content) error // instead of each: whole values
 	wanted   ContentsRequest
@@ -114,8 +114,8 @@ type run struct {
 
 // newRun makes a run. Values and Sizes are asked by several shards: one at a time,
 // and not while the consumer has a batch.
-func newRun(s *Scanner, req source.Request, t *topology, each func([]source.Key) error, started time.Time) *run {
-	r := &run{Scanner: s, req: req, topology: t, each: each, started: started}
+func newRun(s *Scanner, req source.Request, t *fleet, each func([]source.Key) error, started time.Time) *run {
+	r := &run{Scanner: s, req: req, fleet: t, each: each, started: started}
 	r.req.Values, r.req.Sizes = r.alone(req.Values), r.alone(req.Sizes)
 	return r
 }
@@ -136,7 +136,7 @@ func (r *run) all(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var group sync.WaitGroup
-	for _, sh := range r.topology.shards {
+	for _, sh := range r.fleet.shards {
 		group.Go(func() {
 			if err := r.shard(ctx, sh); err != nil {
 				stop(err)
@@ -148,7 +148,7 @@ func (r *run) all(ctx context.Context) error {
 		return cause
 	}
 	if ctx.Err() == nil {
-		r.note(r.topology.changes(ctx)...)
+		r.note(r.fleet.changes(ctx)...)
 	}
 	return nil
 }
@@ -194,14 +194,14 @@ func (r *run) progress(paused bool) {
 		return
 	}
 	r.reported, r.paused = time.Now(), paused
-	r.req.Progress(source.Progress{Keys: r.keys, Total: r.expected(), Elapsed: time.Since(r.started), Shards: len(r.topology.shards), Paused: paused})
+	r.req.Progress(source.Progress{Keys: r.keys, Total: r.expected(), Elapsed: time.Since(r.started), Shards: len(r.fleet.shards), Paused: paused})
 }
 
 func (r *run) expected() int64 {
 	if r.req.Sample > 0 {
-		return min(r.req.Sample, r.topology.size())
+		return min(r.req.Sample, r.fleet.size())
 	}
-	return r.topology.size()
+	return r.fleet.size()
 }
 
 func (r *run) pausedNow(paused bool) {
@@ -213,7 +213,7 @@ func (r *run) pausedNow(paused bool) {
 func (r *run) summary() source.Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := r.topology
+	t := r.fleet
 	return source.Summary{
 		Server: t.describe(), Endpoint: r.config.String(), Shards: len(t.shards), Databases: t.databases(), Keys: r.keys, Expected: t.size(), Gone: r.gone,
 		MaxRepeats: r.repeats, Elapsed: time.Since(r.started), Incomplete: r.incomplete, Notes: append(t.notes, r.notes...),

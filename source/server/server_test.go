@@ -16,6 +16,7 @@ import (
 	"github.com/keywright/keywright/connect"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/topology"
 	"go.uber.org/goleak"
 )
 
@@ -536,7 +537,7 @@ func TestOlder(t *testing.T) {
 		a, b string
 		want bool
 	}{{"6.0.16", "6.2", true}, {"6.2.0", "6.2", false}, {"7.0.15", "6.2", false}, {"10.1", "7.2", false}, {"7.2.11", "7.2.9", false}, {"x", "6.2", false}} {
-		if older(c.a, c.b) != c.want {
+		if topology.Older(c.a, c.b) != c.want {
 			t.Errorf("older(%s, %s) = %v", c.a, c.b, !c.want)
 		}
 	}

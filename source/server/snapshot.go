@@ -16,6 +16,7 @@ import (
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/rdb"
+	"github.com/keywright/keywright/topology"
 )
 
 // SnapshotOptions tune a Snapshot.
@@ -95,7 +96,7 @@ func (r *snapshotRun) all(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var group sync.WaitGroup
-	for _, sh := range r.topology.shards {
+	for _, sh := range r.fleet.shards {
 		group.Go(func() {
 			if err := r.shard(ctx, sh); err != nil {
 				stop(err)
@@ -173,7 +174,7 @@ func (r *snapshotRun) share(sh *shard) source.Request {
 		for _, n := range sh.dbs {
 			keys += n
 		}
-		req.Sample = max(1, req.Sample*max(keys, 1)/max(r.topology.size(), 1))
+		req.Sample = max(1, req.Sample*max(keys, 1)/max(r.fleet.size(), 1))
 	}
 	return req
 }
@@ -223,10 +224,10 @@ func (r *snapshotRun) open(ctx context.Context, sh *shard) (*SnapshotStream, err
 
 func (r *snapshotRun) openReplica(ctx context.Context, sh *shard) *SnapshotStream {
 	info, err := sh.again(ctx)
-	if err != nil || info["role"] != "master" {
+	if err != nil || !info.Primary() {
 		return nil
 	}
-	for _, address := range slices.DeleteFunc(replicasOf(info), notListening) {
+	for _, address := range slices.DeleteFunc(info.InStep(), notListening) {
 		replica := sh.config.At(address)
 		err := inStep(ctx, replica, info["master_repl_offset"])
 		var stream *SnapshotStream
@@ -294,7 +295,7 @@ func notListening(address string) bool {
 
 // again asks a shard anew over a new connection: the last one was idle for as
 // long as the snapshot took, and may have been closed for that.
-func (s *shard) again(ctx context.Context) (map[string]string, error) {
+func (s *shard) again(ctx context.Context) (topology.Info, error) {
 	conn, err := dial(ctx, s.config)
 	if err != nil {
 		return nil, err
@@ -309,28 +310,28 @@ func (s *shard) again(ctx context.Context) (map[string]string, error) {
 // replicas. Nor is a new replication id: the first replica of a server, which we
 // may be, gives it one.
 func (r *snapshotRun) changes(ctx context.Context) (out source.Reasons) {
-	if r.topology.cluster {
+	if r.fleet.cluster {
 		_ = sleep(ctx, settle)
 	}
-	for _, sh := range r.topology.shards {
+	for _, sh := range r.fleet.shards {
 		info, err := sh.again(ctx)
 		if err != nil {
 			out = append(out, source.Why(source.Unverified, sh.address, err))
 			continue
 		}
-		now := identify(info)
-		now.flushes, now.replID, now.loads = sh.before.flushes, sh.before.replID, sh.before.loads
-		out = append(out, differences(sh.address, sh.before, now)...)
+		now := topology.Identify(info)
+		now.Flushes, now.ReplID, now.Loads = sh.before.Flushes, sh.before.ReplID, sh.before.Loads
+		out = append(out, topology.Differences(sh.address, sh.before, now)...)
 	}
-	if r.topology.cluster && len(out) == 0 {
-		out = r.topology.moved(ctx)
+	if r.fleet.cluster && len(out) == 0 {
+		out = r.fleet.moved(ctx)
 	}
 	return out
 }
 
 func (r *snapshotRun) summary() source.Summary {
 	sum := r.run.summary()
-	if r.topology.shards[0].before.version == "" { // INFO is forbidden
+	if r.fleet.shards[0].before.Version == "" { // INFO is forbidden
 		sum.Expected = r.expected
 	}
 	sum.Expired, sum.Estimated = r.expired, r.run.req.Bytes

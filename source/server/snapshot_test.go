@@ -21,6 +21,7 @@ import (
 	"github.com/keywright/keywright/connect"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/topology"
 	"pgregory.net/rapid"
 )
 
@@ -337,7 +338,7 @@ func TestSnapshotUnderSentinels(t *testing.T) {
 		p.Do("CONFIG", "SET", "repl-diskless-sync-delay", "0")
 		fill(p, 20_000)
 		for _, role := range []Role{Auto, Primary} {
-			until(t, "the replica is in step", func() bool { return len(replicasOf(parseInfo(fmt.Sprint(p.Do("INFO", "replication"))))) == 1 })
+			until(t, "the replica is in step", func() bool { return len(topology.ParseInfo(fmt.Sprint(p.Do("INFO", "replication"))).InStep()) == 1 })
 			got, sum, err := snapshot(t, config(t, sen.URL()), SnapshotOptions{Role: role}, source.Request{})
 			if err != nil || len(got) != 20_000 || len(sum.Incomplete) > 0 || !strings.Contains(sum.Endpoint, "mymaster") {
 				t.Errorf("%d keys, %v, %+v", len(got), err, sum)

@@ -81,7 +81,7 @@ func (t *trials) deniedFor(p purpose) []string {
 // answer but NOPERM means that it may be run.
 func (p *patient) try(ctx context.Context, l *link, _ func() time.Time) error {
 	for _, t := range trialList {
-		if t.name == "SELECT" && p.info["cluster_enabled"] == "1" {
+		if t.name == "SELECT" && p.info.Clustered() {
 			continue
 		}
 		err := t.send(ctx, l, p)

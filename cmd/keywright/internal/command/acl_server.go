@@ -14,6 +14,7 @@ import (
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
+	"github.com/keywright/keywright/topology"
 	"github.com/redis/rueidis"
 )
 
@@ -76,11 +77,11 @@ func withReplicas(ctx context.Context, config connect.Config, primaries map[stri
 		}
 	}
 	for address, c := range primaries {
-		role, err := c.Do(ctx, c.B().Role().Build()).ToArray()
+		role, err := topology.ReadRole(ctx, keywright.AskNode(c))
 		if err != nil {
 			return all, closeAll, aclRefused(address, err, "the login needs +role")
 		}
-		for _, replica := range replicasOf(role) {
+		for _, replica := range role.Followers {
 			if all[replica] != nil {
 				continue
 			}
@@ -94,22 +95,6 @@ func withReplicas(ctx context.Context, config connect.Config, primaries map[stri
 		}
 	}
 	return all, closeAll, nil
-}
-
-// replicasOf reads the replicas out of a primary's ROLE: name, offset, and a
-// list of host, port and offset.
-func replicasOf(role []rueidis.RedisMessage) []string {
-	if len(role) < 3 {
-		return nil
-	}
-	list, _ := role[2].ToArray()
-	var out []string
-	for _, m := range list {
-		if parts, err := m.AsStrSlice(); err == nil && len(parts) >= 2 {
-			out = append(out, net.JoinHostPort(parts[0], parts[1]))
-		}
-	}
-	return out
 }
 
 func aclRefused(server string, err error, hint string) error {

@@ -70,8 +70,12 @@ const maxInstances = 10_000
 // that leave cut out. bounded says that there are more.
 func instances(ctx context.Context, c *keywright.Client, e *keyspace.Entry, leave []string) (found []map[string]string, bounded bool, err error) {
 	seen := map[string]bool{}
+	primaries, err := c.Primaries(ctx)
+	if err != nil {
+		return nil, false, err
+	}
 	for _, k := range e.Keys {
-		for _, node := range primaries(ctx, c) {
+		for _, node := range primaries {
 			for cursor := uint64(0); ; {
 				page, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(k.Pattern.ScanGlob()).Count(500).Type(string(k.Kind)).Build()).AsScanEntry()
 				if err != nil {

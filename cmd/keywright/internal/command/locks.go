@@ -12,7 +12,6 @@ import (
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/lock"
-	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 )
 
@@ -246,18 +245,4 @@ func (a *app) breakHeld(ctx context.Context, l lock.Lock, o *locking, report *br
 	}
 	tell("broken")
 	return nil
-}
-
-// primaries are the servers that keys are written to.
-func primaries(ctx context.Context, c *keywright.Client) (out []rueidis.Client) {
-	for _, node := range c.Raw().Nodes() {
-		role, err := node.Do(ctx, node.B().Role().Build()).ToArray()
-		if err == nil && len(role) > 0 {
-			if word, _ := role[0].ToString(); word != "master" {
-				continue
-			}
-		}
-		out = append(out, node)
-	}
-	return out
 }

@@ -1,0 +1,267 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/topology"
+)
+
+// fleet is what there is to scan, and what must stay as it is meanwhile.
+type fleet struct {
+	config  connect.Config
+	cluster bool
+	slots   string // who holds which slots
+	moving  bool   // slots were on the move
+	shards  []*shard
+	notes   []string
+}
+
+// shard is one set of keys and the server from which it is read.
+type shard struct {
+	config  connect.Config
+	address string
+	conn    *link
+	before  topology.Identity
+	dbs     map[int]int64 // database → keys
+	replica bool
+}
+
+func (t *fleet) close() {
+	for _, s := range t.shards {
+		s.conn.close()
+	}
+}
+
+func (t *fleet) size() (n int64) {
+	for _, s := range t.shards {
+		for _, keys := range s.dbs {
+			n += keys
+		}
+	}
+	return n
+}
+
+func (t *fleet) databases() int {
+	all := map[int]bool{}
+	for _, s := range t.shards {
+		for db := range s.dbs {
+			all[db] = true
+		}
+	}
+	return len(all)
+}
+
+func (t *fleet) describe() string {
+	if len(t.shards) == 0 {
+		return ""
+	}
+	first := t.shards[0]
+	kind := "single server"
+	switch {
+	case t.cluster:
+		kind = fmt.Sprintf("cluster of %d shards", len(t.shards))
+	case t.config.Mode == connect.Sentinel:
+		kind = "found by sentinel"
+	}
+	replicas := 0
+	for _, s := range t.shards {
+		if s.replica {
+			replicas++
+		}
+	}
+	if replicas > 0 {
+		kind += fmt.Sprintf(", read from %d replicas", replicas)
+	}
+	return fmt.Sprintf("%s %s, %s", first.before.Brand, first.before.Version, kind)
+}
+
+// discover connects and finds the shards.
+func discover(ctx context.Context, c connect.Config, role Role) (*fleet, error) {
+	address := c.Addresses[0]
+	if c.Mode == connect.Sentinel {
+		primary, err := c.Primary(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c, address = c.At(primary), primary
+	}
+	first, err := dial(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	t := &fleet{config: c}
+	info, err := first.info(ctx)
+	if err != nil {
+		first.close()
+		return nil, err
+	}
+	if err := supported(address, info); err != nil {
+		first.close()
+		return nil, err
+	}
+	if info.Clustered() {
+		t.cluster = true
+		defer first.close()
+		return t, t.discoverCluster(ctx, first, role)
+	}
+	if c.Mode == connect.Cluster {
+		first.close()
+		return nil, &connect.Error{Kind: connect.Unsupported, Server: address, Err: errors.New("the server is not part of a cluster"), Hint: "write redis:// instead of redis+cluster://"}
+	}
+	sh := &shard{config: c, address: address, conn: first, replica: info.Replica()}
+	t.shards = []*shard{sh}
+	t.preferReplica(ctx, sh, info, role)
+	return t, sh.start(ctx, t)
+}
+
+// supported refuses servers that lack what the scan stands on.
+func supported(address string, info topology.Info) error {
+	if len(info) == 0 {
+		return nil // INFO is forbidden: nothing to decide on
+	}
+	brand, version := info.Brand()
+	lowest := map[string]string{"redis": "6.2", "valkey": "7.2"}[brand]
+	if version != "" && lowest != "" && topology.Older(version, lowest) {
+		return &connect.Error{Kind: connect.Unsupported, Server: address, Err: fmt.Errorf("%s %s is older than %s", brand, version, lowest), Hint: "keywright supports Redis from 6.2 and Valkey from 7.2"}
+	}
+	return nil
+}
+
+// preferReplica swaps a primary for a replica of its that is in step.
+func (t *fleet) preferReplica(ctx context.Context, sh *shard, info topology.Info, role Role) {
+	if role == Primary || !info.Primary() {
+		return
+	}
+	for _, address := range info.InStep() {
+		conn, err := dial(ctx, sh.config.At(address))
+		if err != nil {
+			t.notes = append(t.notes, fmt.Sprintf("replica %s cannot be reached, its primary is read", address))
+			continue
+		}
+		if err := conn.reaches(ctx, info["master_repl_offset"]); err != nil {
+			conn.close()
+			t.notes = append(t.notes, fmt.Sprintf("replica %s is not read: %v", address, err))
+			continue
+		}
+		sh.conn.close()
+		sh.conn, sh.address, sh.replica, sh.config = conn, address, true, sh.config.At(address)
+		return
+	}
+	if role == Replica {
+		t.notes = append(t.notes, "there is no replica in step: the primary is read")
+	}
+}
+
+func (t *fleet) discoverCluster(ctx context.Context, first *link, role Role) error {
+	nodes, err := first.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	t.slots = nodes.Holdings()
+	if covered := nodes.Covered(); covered < topology.Slots {
+		t.notes = append(t.notes, fmt.Sprintf("the cluster covers %d of %d slots", covered, topology.Slots))
+	}
+	t.moving = nodes.Moving()
+	for _, of := range nodes.Shards() {
+		sh := &shard{config: t.config.At(of.Primary.Address), address: of.Primary.Address}
+		t.shards = append(t.shards, sh)
+		if role != Primary {
+			t.clusterReplica(ctx, sh, of.Replicas)
+		}
+		if sh.conn == nil {
+			if sh.conn, err = dial(ctx, sh.config); err != nil {
+				sh.conn = &link{}
+				return err
+			}
+		}
+		if err := sh.start(ctx, t); err != nil {
+			return err
+		}
+	}
+	if len(t.shards) == 0 {
+		return &connect.Error{Kind: connect.Unsupported, Server: first.address, Err: errors.New("the cluster has no primary with slots"), Hint: "is the cluster created?"}
+	}
+	return nil
+}
+
+func (t *fleet) clusterReplica(ctx context.Context, sh *shard, replicas []topology.Node) {
+	for _, n := range replicas {
+		config := t.config.At(n.Address)
+		conn, err := dial(ctx, config)
+		if err != nil {
+			continue
+		}
+		info, err := conn.info(ctx)
+		if err == nil && info.Linked() {
+			if _, err = conn.ask(ctx, "READONLY"); err == nil {
+				sh.conn, sh.address, sh.config, sh.replica = conn, n.Address, config, true
+				return
+			}
+		}
+		conn.close()
+	}
+}
+
+// start notes what the server is before the scan.
+func (s *shard) start(ctx context.Context, t *fleet) error {
+	info, err := s.conn.info(ctx)
+	if err != nil {
+		return err
+	}
+	s.before = topology.Identify(info)
+	s.dbs = info.Databases()
+	if len(info) == 0 {
+		t.notes = append(t.notes, "INFO is forbidden: only database "+strconv.Itoa(s.config.DB)+" is scanned")
+		n, err := s.conn.ask(ctx, "DBSIZE")
+		if keys, ok := n.(int64); ok && err == nil {
+			s.dbs = map[int]int64{s.config.DB: keys}
+		} else {
+			s.dbs = map[int]int64{s.config.DB: 0}
+		}
+	}
+	return nil
+}
+
+// settle is how long the nodes of a cluster are given to tell each other of a
+// failover before they are asked for the last time.
+const settle = 250 * time.Millisecond
+
+// changes compares the whole topology with what it was.
+func (t *fleet) changes(ctx context.Context) (out source.Reasons) {
+	if t.cluster {
+		_ = sleep(ctx, settle)
+	}
+	for _, s := range t.shards {
+		info, err := s.conn.info(ctx)
+		if err != nil {
+			out = append(out, source.Why(source.Unverified, s.address, err))
+			continue
+		}
+		out = append(out, topology.Differences(s.address, s.before, topology.Identify(info))...)
+	}
+	if t.cluster && len(out) == 0 {
+		out = t.moved(ctx)
+	}
+	return out
+}
+
+// moved compares who holds which slots, as every shard sees it: the one that
+// was deposed is the last to know.
+func (t *fleet) moved(ctx context.Context) source.Reasons {
+	for _, s := range t.shards {
+		nodes, err := s.conn.nodes(ctx)
+		if err != nil {
+			return source.Reasons{source.Why(source.SlotsUnknown, "", err)}
+		}
+		if t.moving || nodes.Moving() || nodes.Holdings() != t.slots {
+			return source.Reasons{source.Why(source.SlotsMoved, "", nil)}
+		}
+	}
+	return nil
+}
