@@ -28,7 +28,7 @@ type stage struct {
 
 func newStage(t *testing.T, brand keywrighttest.Brand) *stage {
 	g := &stage{s: keywrighttest.Start(t, brand)}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	g.ctx = ctx
 	hook := keywright.Hook{Start: func(ctx context.Context, call keywright.Call) context.Context {
