@@ -270,6 +270,17 @@ func FillKey(main string) string {
 	return "{" + main + "}:fill"
 }
 
+// FillKeyIn is FillKey for values whose keys are in a namespace: the key beside
+// them begins with it, too.
+func FillKeyIn(namespace string) func(main string) string {
+	return func(main string) string {
+		if strings.ContainsAny(main, "{}") {
+			return FillKey(main)
+		}
+		return namespace + ":" + FillKey(main)
+	}
+}
+
 func (c *Cache[V]) fillKey(main string) string {
 	if c.o.Fill != nil {
 		return c.o.Fill(main)

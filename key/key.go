@@ -284,3 +284,12 @@ func (s *Slow) Split(key string, parts []string) bool {
 	}
 	return true
 }
+
+// Namespace says why a name cannot be that of a namespace, "" if it can. allowed
+// is what the declaration says; nil: any name.
+func Namespace(name string, allowed func(string) string) string {
+	if reason := pattern.NamespaceName(name); reason != "" || allowed == nil {
+		return reason
+	}
+	return allowed(name)
+}

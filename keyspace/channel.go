@@ -23,6 +23,8 @@ type Channel struct {
 	Readers []string
 	Derived bool
 
+	Namespace *Namespace // nil: its name is fixed
+
 	Plain   bool     // envelope: plain: the fields are the whole JSON message
 	Sharded bool     // SPUBLISH and SSUBSCRIBE, Redis 7.0
 	Durable *Durable // nil: pub/sub, at most once
@@ -109,7 +111,7 @@ func (l *loader) sectionChannels(d *document) {
 
 // channel reads one channel: a pattern, or a mapping.
 func (l *loader) channel(d *document, v property) {
-	c := &Channel{Name: v.name, Owner: d.owner, Pos: d.at(v.key), At: map[string]Pos{}}
+	c := &Channel{Name: v.name, Owner: d.owner, Namespace: d.space, Pos: d.at(v.key), At: map[string]Pos{}}
 	text, props, what := v.value, map[string]property(nil), "the channel "+v.name
 	if v.value.Kind == yaml.MappingNode {
 		props = d.known(v.value, what, childProperties["channels"])
@@ -204,7 +206,7 @@ func (l *loader) topic(d *document, c *Channel, props map[string]property) *Entr
 		t.Text = t.canonical()
 	}
 	t.Pos = cmp.Or(c.At["durable.age"], c.At["durable"])
-	e := &Entry{Name: c.Name, Doc: c.Doc, Type: string(Topic), Construct: Topic, TTL: t, Owner: c.Owner, Readers: c.Readers, MaxLen: c.Durable.MaxLen, Retry: c.Durable.Retry, Groups: c.Durable.Groups, Topic: c, Pos: c.Pos, Emits: map[string]string{},
+	e := &Entry{Name: c.Name, Namespace: d.space, Doc: c.Doc, Type: string(Topic), Construct: Topic, TTL: t, Owner: c.Owner, Readers: c.Readers, MaxLen: c.Durable.MaxLen, Retry: c.Durable.Retry, Groups: c.Durable.Groups, Topic: c, Pos: c.Pos, Emits: map[string]string{},
 		At: map[string]Pos{"key": cmp.Or(c.At["channel"], c.Pos), "ttl": t.Pos}}
 	for name, at := range c.At {
 		e.At[name] = at
@@ -241,7 +243,7 @@ func (l *loader) streams() {
 // request with the caller behind it, if no other is named.
 func (l *loader) reply(d *document, c *Channel, props map[string]property, what string) {
 	c.Request, c.Reply = true, l.fields(d, props, "reply", what)
-	to := &Channel{Name: c.Name + "_reply", Doc: "Answers to " + c.Name + ".", Message: c.Reply, Sharded: c.Sharded, Answers: c, Pos: c.At["reply"], At: map[string]Pos{}}
+	to := &Channel{Name: c.Name + "_reply", Namespace: d.space, Doc: "Answers to " + c.Name + ".", Message: c.Reply, Sharded: c.Sharded, Answers: c, Pos: c.At["reply"], At: map[string]Pos{}}
 	if c.Owner != "" {
 		to.Readers = []string{c.Owner}
 	}
@@ -250,7 +252,7 @@ func (l *loader) reply(d *document, c *Channel, props map[string]property, what 
 	} else {
 		to.Derived = true
 		var err error
-		if to.Pattern, err = c.Pattern.Derive("reply:{" + free(c.Pattern, "caller") + "}"); err != nil {
+		if to.Pattern, err = c.Pattern.DeriveIn(d.space.name(), "reply:{"+free(c.Pattern, "caller")+"}"); err != nil {
 			d.report("KW105", to.Pos, "name it: reply_channel: …", "the reply channel of %s cannot be derived: %v", c.Name, err)
 		}
 	}

@@ -178,12 +178,12 @@ func (b *builder) lock() {
 
 // notify is the channel of a construct.
 func (b *builder) notify(base *pattern.Pattern, role, doc string) {
-	c := &Channel{Name: b.e.Name + "_" + role, Owner: b.e.Owner, Readers: b.e.Readers, Doc: doc, Pos: b.e.Pos}
+	c := &Channel{Name: b.e.Name + "_" + role, Namespace: b.d.space, Owner: b.e.Owner, Readers: b.e.Readers, Doc: doc, Pos: b.e.Pos}
 	if p, ok := b.props["notify"]; ok {
 		c.Pattern, c.Pos = b.pattern(b.d, p.value, "the notify channel of "+b.e.Name, nil), b.d.at(p.value)
 	} else {
 		c.Derived = true
-		c.Pattern, _ = base.Derive(role)
+		c.Pattern, _ = base.DeriveIn(b.d.space.name(), role)
 	}
 	if c.Pattern != nil {
 		b.e.Notify = c

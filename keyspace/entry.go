@@ -66,17 +66,18 @@ func TopLevel() []string { return slices.Clone(topLevel) }
 
 // childProperties are the properties of the mappings that are no entries.
 var childProperties = map[string][]string{
-	"channels": {"channel", "doc", "message", "envelope", "sharded", "durable", "reply", "reply_channel", "owner", "readers"},
-	"durable":  {"maxlen", "age", "groups", "retry", "dead"},
-	"events":   {"doc", "with", "deletes", "emits"},
-	"cleanup":  {"match", "idle", "older", "keep"},
-	"pressure": {"at", "entry", "where", "shorten", "release"},
-	"emits":    {"create", "update", "delete", "expire"},
-	"stamps":   {"created", "updated", "version"},
+	"channels":  {"channel", "doc", "message", "envelope", "sharded", "durable", "reply", "reply_channel", "owner", "readers"},
+	"durable":   {"maxlen", "age", "groups", "retry", "dead"},
+	"events":    {"doc", "with", "deletes", "emits"},
+	"cleanup":   {"match", "idle", "older", "keep"},
+	"pressure":  {"at", "entry", "where", "shorten", "release"},
+	"namespace": {"default", "names"},
+	"emits":     {"create", "update", "delete", "expire"},
+	"stamps":    {"created", "updated", "version"},
 }
 
 // ChildProperties are the properties of one channel, event, clean-up or pressure
-// rule, of `durable` or of `emits`.
+// rule, of `durable`, of `emits` or of `namespace`.
 func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
 
 // builder reads one entry.
@@ -114,7 +115,7 @@ func (l *loader) entry(d *document, v property) {
 		return
 	}
 	b := &builder{loader: l, d: d, kind: k}
-	b.e = &Entry{Name: v.name, Type: typ, Construct: k.construct, Pos: d.at(v.key), At: map[string]Pos{}, Emits: map[string]string{}}
+	b.e = &Entry{Name: v.name, Namespace: d.space, Type: typ, Construct: k.construct, Pos: d.at(v.key), At: map[string]Pos{}, Emits: map[string]string{}}
 	b.props = b.ownProperties(v, what)
 	for name, p := range b.props {
 		b.e.At[name] = d.at(p.value)
@@ -226,7 +227,7 @@ func (b *builder) keyAndTTL(what string) bool {
 	}
 	if p, ok := b.props["was"]; ok {
 		for _, n := range b.d.list(p.value, "was") {
-			if old := b.pattern(b.d, n, "the old key of "+b.e.Name, nil); old != nil {
+			if old := b.former(b.d, n, "the old key of "+b.e.Name); old != nil {
 				b.e.Was = append(b.e.Was, old)
 			}
 		}
@@ -373,7 +374,7 @@ func (b *builder) addRole(k *Key, base *pattern.Pattern, derive string) *Key {
 		k.Pos = b.d.at(p.value)
 		return b.add(k)
 	}
-	derived, err := base.Derive(derive)
+	derived, err := base.DeriveIn(b.d.space.name(), derive)
 	if err != nil {
 		b.d.report("KW105", b.e.Pos, fmt.Sprintf("name it: %s: …", k.Role), "the %s key of %s cannot be derived: %v", k.Role, b.e.Name, err)
 		return k

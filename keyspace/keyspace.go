@@ -22,8 +22,9 @@ import (
 type Keyspace struct {
 	Package  string
 	Doc      string
-	Owner    string // default owner
-	Cluster  bool   // the team runs Redis Cluster: slot rules are errors
+	Owner    string       // default owner
+	Spaces   []*Namespace // each once: of the first file, and of imported files with one of their own
+	Cluster  bool         // the team runs Redis Cluster: slot rules are errors
 	Owns     []Glob
 	Foreign  []Glob
 	Vars     []Var
@@ -128,6 +129,7 @@ const (
 // Entry is one mapping under `keys`, as the author wrote it and resolved.
 type Entry struct {
 	Name      string
+	Namespace *Namespace // nil: its keys have a fixed name
 	Doc       string
 	Type      string // as written: "string", "entity", …
 	Construct Construct

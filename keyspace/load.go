@@ -31,7 +31,13 @@ const (
 // holds what could be read and is only to be relied on when no finding is an
 // error.
 func Load(fsys fs.FS, name string) (*Keyspace, []finding.Finding) {
-	l := &loader{fsys: fsys, ks: &Keyspace{}, pending: map[string]pendingVar{}, vars: map[string]*Var{}, ttls: map[string]*NamedTTL{}, places: map[string]Pos{}}
+	return LoadIn(fsys, name, nil)
+}
+
+// LoadIn is Load with other names for namespaces: by the declared name, the one
+// that patterns, channels and globs are to have. Choose says which names may be.
+func LoadIn(fsys fs.FS, name string, names map[string]string) (*Keyspace, []finding.Finding) {
+	l := &loader{fsys: fsys, chosen: names, ks: &Keyspace{}, pending: map[string]pendingVar{}, vars: map[string]*Var{}, ttls: map[string]*NamedTTL{}, places: map[string]Pos{}}
 	l.read(path.Clean(name), nil, Pos{})
 	l.resolve()
 	slices.SortStableFunc(l.findings, func(a, b finding.Finding) int {
@@ -44,6 +50,7 @@ func Load(fsys fs.FS, name string) (*Keyspace, []finding.Finding) {
 // an entry may use a var that a later file declares.
 type loader struct {
 	fsys     fs.FS
+	chosen   map[string]string // names of namespaces, by the declared name
 	ks       *Keyspace
 	docs     []*document
 	findings []finding.Finding
@@ -65,6 +72,7 @@ type document struct {
 	root  *yaml.Node
 	props map[string]property
 	owner string
+	space *Namespace // nil: keys have no namespace
 }
 
 func (l *loader) order(file string) int {
@@ -72,7 +80,7 @@ func (l *loader) order(file string) int {
 }
 
 // topLevel are the sections of a file.
-var topLevel = []string{"keywright", "package", "doc", "owner", "cluster", "owns", "foreign", "imports", "vars", "ttls", "keys", "channels", "events", "shape", "cleanup", "pressure", "gen"}
+var topLevel = []string{"keywright", "package", "doc", "namespace", "owner", "cluster", "owns", "foreign", "imports", "vars", "ttls", "keys", "channels", "events", "shape", "cleanup", "pressure", "gen"}
 
 // read loads one file and what it imports, depth first. via are the files that
 // led here, to name a cycle.
@@ -256,10 +264,10 @@ func (l *loader) imports(d *document, via []string) {
 // resolve turns the documents into the model. Vars and TTLs come first, since
 // everything else refers to them.
 func (l *loader) resolve() {
+	l.sectionVars()
 	for i, d := range l.docs {
 		l.header(d, i == 0)
 	}
-	l.sectionVars()
 	for _, d := range l.docs {
 		l.sectionTTLs(d)
 	}
@@ -276,6 +284,7 @@ func (l *loader) resolve() {
 		l.sectionEvents(d)
 	}
 	l.sectionPressure()
+	l.siblings()
 	l.references()
 	for _, name := range sortedKeys(l.vars) {
 		l.ks.Vars = append(l.ks.Vars, *l.vars[name])
@@ -314,6 +323,7 @@ func (l *loader) header(d *document, first bool) {
 		return ok
 	}
 	read("owner", &d.owner)
+	l.namespace(d, first)
 	if first {
 		if read("package", &l.ks.Package) {
 			d.name(property{l.ks.Package, d.props["package"].value, nil}, "a package", false)
@@ -334,7 +344,7 @@ func (l *loader) globs(d *document, section string) []Glob {
 	}
 	var out []Glob
 	for _, n := range d.list(p.value, section) {
-		if g, ok := d.glob(n); ok {
+		if g, ok := d.glob(n, section); ok {
 			out = append(out, g)
 		}
 	}

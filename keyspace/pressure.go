@@ -242,7 +242,7 @@ func (l *loader) pressureLease(e *Entry) {
 	if plain, err := pattern.Parse(e.Name, nil); err == nil && len(base.Placeholders()) > 0 { // a placeholder is all there is
 		base = plain
 	}
-	derived, err := base.Derive("pressure")
+	derived, err := base.DeriveIn(e.Namespace.name(), "pressure")
 	if err != nil {
 		l.anywhere().report("KW105", e.Pos, "shorten its key", "the key of who acts under pressure cannot be derived from that of %s: %v", e.Name, err)
 		return

@@ -176,12 +176,15 @@ func (l *loader) pattern(d *document, n *yaml.Node, what string, local func(stri
 		d.report(code, d.within(n, fault.Offset, fault.Length), fix, "%s: %s", what, fault.Message)
 		return nil
 	}
-	return p
+	return l.inNamespace(d, n, what, p)
 }
 
-func (d *document) glob(n *yaml.Node) (Glob, bool) {
+func (d *document) glob(n *yaml.Node, section string) (Glob, bool) {
 	text, ok := d.text(n, "a glob")
 	if !ok {
+		return Glob{}, false
+	}
+	if text, ok = d.globIn(n, text, section); !ok {
 		return Glob{}, false
 	}
 	p, err := pattern.Glob(text)
@@ -192,7 +195,7 @@ func (d *document) glob(n *yaml.Node) (Glob, bool) {
 	if strings.Contains(n.Value, "{") {
 		d.report("KW104", d.at(n), "write * where the placeholder is, as in poppo:temp:*", "%q is a glob and has no placeholders: { is a literal brace here", n.Value)
 	}
-	return Glob{Text: n.Value, Pattern: p, Pos: d.at(n)}, true
+	return Glob{Text: text, Pattern: p, Pos: d.at(n)}, true
 }
 
 // about reads the properties that entries and channels share.
@@ -299,7 +302,7 @@ func (l *loader) sectionCleanup(d *document) {
 			d.report("KW006", d.at(n), `add match: "temp:*"`, "a cleanup rule has no match")
 			continue
 		}
-		if c.Match, ok = d.glob(match.value); !ok {
+		if c.Match, ok = d.glob(match.value, "cleanup"); !ok {
 			continue
 		}
 		c.Idle, c.Older = d.duration(props, "idle"), d.duration(props, "older")
@@ -327,6 +330,9 @@ func (l *loader) sectionShape(d *document) {
 	text, ok := d.text(p.value, "shape")
 	if !ok {
 		return
+	}
+	if d.space != nil {
+		text = pattern.Moved(text, d.space.Default, d.space.Name)
 	}
 	parts, err := l.shapeParts(text)
 	if err != nil {

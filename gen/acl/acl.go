@@ -58,7 +58,13 @@ func Users(ks *keyspace.Keyspace) ([]User, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	return b.finish(), nil
+	users := b.finish()
+	if n := ks.Namespace(); n != nil && n.Name != n.Default { // the users of two namespaces of one server
+		for i := range users {
+			users[i].Name = n.Name + "." + users[i].Name
+		}
+	}
+	return users, nil
 }
 
 // Repairable reports whether a keyspace has what can be repaired: a queue, an entity or a lock.

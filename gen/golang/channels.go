@@ -97,11 +97,11 @@ func (g *generator) topic(c *keyspace.Channel, code *keyCode) {
 	method := g.methods.Take(code.name+"Topic", "Client")
 	g.topics[c] = &topicCode{method, code.params, typ, fields}
 	g.aboutChannel(method, c)
-	g.printf("func (k *Keyspace) %s(%s) %s.Topic[%s] {\nname, err := %sChannel(%s)\nreturn %sname, err)\n}\n\n", method, signature(code.params), pkg, typ, code.name, arguments(code.params), make)
+	g.printf("func (k *Keyspace) %s(%s) %s.Topic[%s] {\nname, err := %sChannel(%s)\nreturn %sname, err)\n}\n\n", method, signature(code.params), pkg, typ, g.call(code.name), arguments(code.params), make)
 	if len(code.params) > 0 && !c.Sharded {
 		all := g.methods.Take(code.name+"Topics", "Client")
 		g.printf("// %s are all channels %s:\n// Parse%sChannel reads the name of a message's channel.\nfunc (k *Keyspace) %s() %s.Topics[%s] {\n", all, printable(c.Pattern.String()), code.name, all, pkg, typ)
-		g.printf("return %s.Pattern(%s\"\", nil), %s, func(name string) bool {\n%sok := Parse%sChannel(name)\nreturn ok\n})\n}\n\n", pkg, make, quote(c.Pattern.ScanGlob()), strings.Repeat("_, ", len(code.params)), code.name)
+		g.printf("return %s.Pattern(%s\"\", nil), %s, func(name string) bool {\n%sok := %sChannel(name)\nreturn ok\n})\n}\n\n", pkg, make, g.glob(c.Pattern), strings.Repeat("_, ", len(code.params)), g.call("Parse"+code.name))
 	}
 	if c.Request && c.ReplyTo != nil {
 		g.exchange(c, code, method, typ)
@@ -114,7 +114,7 @@ func (g *generator) exchange(c *keyspace.Channel, code *keyCode, topic, typ stri
 	answer, _, codec := g.message(c, code, "Reply", "the answer to", c.Reply)
 	scope := bodyNames()
 	scope.Take("caller")
-	var b built
+	b := built{in: g.call("")}
 	own := arguments(code.params)
 	if len(code.params) > 0 {
 		own = strings.Join(b.pass(code.params, nil, &scope), ", ")
@@ -123,14 +123,14 @@ func (g *generator) exchange(c *keyspace.Channel, code *keyCode, topic, typ stri
 	method := g.methods.Take(code.name+"Exchange", "Client")
 	g.aboutChannel(method, c)
 	g.printf("// Answers come on %s.\nfunc (k *Keyspace) %s(%s) %s.Exchange[%s, %s] {\n", printable(c.ReplyTo.Pattern.String()), method, signature(b.params), pkg, typ, answer)
-	g.printf("return %s.NewExchange(k.%s(%s), &%s, func(caller string) (string, error) { return %sChannel(%s) })\n}\n\n", pkg, topic, own, codec, to.name, strings.Join(passed, ", "))
+	g.printf("return %s.NewExchange(k.%s(%s), &%s, func(caller string) (string, error) { return %sChannel(%s) })\n}\n\n", pkg, topic, own, codec, g.call(to.name), strings.Join(passed, ", "))
 }
 
 // stream writes the method of a durable channel.
 func (g *generator) stream(code *keyCode, k *keyspace.Key) {
 	c, pkg, scope := k.Entry.Topic, g.use(module+"/event"), bodyNames()
 	typ, fields, codec := g.message(c, code, "Message", "the message of", c.Message)
-	var b built
+	b := built{in: g.call("")}
 	b.use("main", code, "Key", nil, &scope)
 	b.use("dead", g.keys[c.Durable.Dead], "Key", nil, &scope)
 	g.topics[c] = &topicCode{code.name, b.params, typ, fields}
@@ -176,7 +176,7 @@ func (g *generator) event(ev *keyspace.Event) {
 		return // locks, queues and entities are not deleted key by key
 	}
 	params, calls := g.unite(deletable, &scope)
-	b := built{params: params}
+	b := built{in: g.call(""), params: params}
 	announce := g.announcements(ev, &b, &scope)
 	if len(deletable)+len(announce) == 0 {
 		return

@@ -58,6 +58,7 @@ func role(e *keyspace.Entry, name string) *keyspace.Key {
 // built writes the building of several keys, each into a variable, and gives the
 // parameters they need together.
 type built struct {
+	in     string // before the name of a builder
 	params []param
 	lines  []string
 	errs   []string
@@ -66,7 +67,7 @@ type built struct {
 // use takes a key into what is built; the parameters of fixed are not the
 // caller's.
 func (b *built) use(variable string, code *keyCode, kind string, fixed map[string]string, scope *gen.Names) {
-	b.lines = append(b.lines, fmt.Sprintf("%s, %s := %s%s(%s)\n", variable, b.failure(), code.name, kind, strings.Join(b.pass(code.params, fixed, scope), ", ")))
+	b.lines = append(b.lines, fmt.Sprintf("%s, %s := %s%s(%s)\n", variable, b.failure(), b.in+code.name, kind, strings.Join(b.pass(code.params, fixed, scope), ", ")))
 }
 
 func (b *built) failure() string {
@@ -113,7 +114,7 @@ func bodyNames() (scope gen.Names) {
 // lock writes the method that gives a lock.
 func (g *generator) lock(c *keyCode, k *keyspace.Key) {
 	pkg, scope := g.use(module+"/lock"), bodyNames()
-	var b built
+	b := built{in: g.call("")}
 	for _, r := range []string{"", "fence", "waiters", "shared"} {
 		b.use(map[string]string{"": "main"}[r]+r, g.keys[role(k.Entry, r)], "Key", nil, &scope)
 	}
@@ -131,7 +132,7 @@ func (g *generator) lock(c *keyCode, k *keyspace.Key) {
 // queue writes the method that gives a queue.
 func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 	pkg, scope, e := g.use(module+"/queue"), bodyNames(), k.Entry
-	var b built
+	b := built{in: g.call("")}
 	lanes := g.lanes(&b, c, e, &scope)
 	for _, r := range []string{"leases", "delayed", "dead", "state", "workers", "runs"} {
 		b.use(r, g.keys[role(e, r)], "Key", nil, &scope)
@@ -153,7 +154,7 @@ func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 	}
 	g.tune(c.name, pkg+".Options", defaults...)
 	job := g.keys[role(e, "job")]
-	legal := fmt.Sprintf("ID: func(id string) error {\nif %s_, ok := Parse%sKey(job.Of(id)); !ok {\nreturn %s.Bad(%s)\n}\nreturn nil\n}", strings.Repeat("_, ", len(job.params)-1), job.name, g.use(module+"/value"), quote("is no "+job.params[len(job.params)-1].place.Type.Definition()))
+	legal := fmt.Sprintf("ID: func(id string) error {\nif %s_, ok := %sKey(job.Of(id)); !ok {\nreturn %s.Bad(%s)\n}\nreturn nil\n}", strings.Repeat("_, ", len(job.params)-1), g.call("Parse"+job.name), g.use(module+"/value"), quote("is no "+job.params[len(job.params)-1].place.Type.Definition()))
 	g.about(c.name, k)
 	g.printf("func (k *Keyspace) %s(%s) %s.Queue[%s] {\n%s", c.name, signature(b.params), pkg, payload.typ, b.text())
 	g.printf("return %s.New(k.client, &entry_%s, %s.Keys{Lanes: []%s.Lane{%s}, %s, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Runs: runs, Channel: channel, %s}, %s, &%s, &k.tuning.%s)\n}\n\n",
@@ -205,11 +206,15 @@ func (g *generator) concat(b *built, c *keyCode, elems []pattern.Element, scope 
 		}
 	}
 	for _, e := range elems {
-		if e.Placeholder < 0 {
+		if e.Placeholder < 0 && !e.Namespace {
 			literal.WriteString(e.Literal)
 			continue
 		}
 		flush()
+		if e.Namespace {
+			parts = append(parts, g.piece(e, "k.ns"))
+			continue
+		}
 		p := c.params[e.Placeholder]
 		p.name = b.pass([]param{p}, nil, scope)[0]
 		parts = append(parts, g.textOf(&p))
@@ -247,28 +252,31 @@ func (g *generator) cache(c *keyCode, k *keyspace.Key) {
 		defaults = append(defaults, "TTL "+g.duration(time.Hour))
 	}
 	g.tune(c.name, pkg+".Options", defaults...)
-	if fill := role(k.Entry, "fill"); !fill.Derived {
-		g.making = append(g.making, fmt.Sprintf("k.tuning.%s.Fill = fill_%s", c.name, c.name))
+	if fill := role(k.Entry, "fill"); fill.Derived && g.space != nil {
+		g.making = append(g.making, fmt.Sprintf("k.tuning.%s.Fill = %s.FillKeyIn(k.ns.String())", c.name, pkg))
+	} else if !fill.Derived {
+		in := map[bool]string{true: "k."}[g.space != nil]
+		g.making = append(g.making, fmt.Sprintf("k.tuning.%s.Fill = %sfill_%s", c.name, in, c.name))
 		g.fillOf(c, g.keys[fill])
 	}
 	g.hold("cache_"+c.name, fmt.Sprintf("*%s.Cache[%s]", pkg, typ), fmt.Sprintf("%s.New(c, &entry_%s, &%s, k.tuning.%s)", pkg, c.name, codec, c.name))
 	g.about(c.name, k)
-	g.printf("func (k *Keyspace) %s(%s) %s.Item[%s] { return k.cache_%s.Key(%sKey(%s)) }\n\n", c.name, signature(c.params), pkg, typ, c.name, c.name, arguments(c.params))
+	g.printf("func (k *Keyspace) %s(%s) %s.Item[%s] { return k.cache_%s.Key(%sKey(%s)) }\n\n", c.name, signature(c.params), pkg, typ, c.name, g.call(c.name), arguments(c.params))
 	shared := g.methods.Take(c.name+"Cache", "Client")
 	g.printf("// %s is what all %s have in common: several at once, tags, a tier of its own.\nfunc (k *Keyspace) %s() *%s.Cache[%s] { return k.cache_%s }\n\n", shared, c.name, shared, pkg, typ, c.name)
 }
 
 // fillOf writes the function from the key of a cached value to that of its fill.
 func (g *generator) fillOf(c, fill *keyCode) {
-	g.printf("func fill_%s(main string) string {\n", c.name)
-	var b built
+	g.printf("func %sfill_%s(main string) string {\n", g.method0(), c.name)
+	b := built{in: g.call("")}
 	scope := bodyNames()
 	passed := b.pass(c.params, nil, &scope)
 	if len(passed) > 0 {
-		g.printf("%s, _ := Parse%sKey(main)\n", strings.Join(passed, ", "), c.name)
+		g.printf("%s, _ := %sKey(main)\n", strings.Join(passed, ", "), g.call("Parse"+c.name))
 	}
 	own := b.pass(fill.params, nil, &scope)
-	g.printf("name, _ := %sKey(%s)\nreturn name\n}\n\n", fill.name, strings.Join(own, ", "))
+	g.printf("name, _ := %sKey(%s)\nreturn name\n}\n\n", g.call(fill.name), strings.Join(own, ", "))
 }
 
 var rules = map[keyspace.Method]string{keyspace.GCRA: "GCRA", keyspace.Sliding: "Sliding", keyspace.Fixed: "Fixed"}
@@ -281,13 +289,13 @@ func (g *generator) rateLimit(c *keyCode, k *keyspace.Key) {
 	}
 	g.hold("limit_"+c.name, "*"+pkg+".Limits", fmt.Sprintf("%s.New(c, &entry_%s, %s.%s(%s))", pkg, c.name, pkg, rules[k.Entry.Method], arguments_))
 	g.about(c.name, k)
-	g.printf("func (k *Keyspace) %s(%s) %s.Limiter { return k.limit_%s.Of(%sKey(%s)) }\n\n", c.name, signature(c.params), pkg, c.name, c.name, arguments(c.params))
+	g.printf("func (k *Keyspace) %s(%s) %s.Limiter { return k.limit_%s.Of(%sKey(%s)) }\n\n", c.name, signature(c.params), pkg, c.name, g.call(c.name), arguments(c.params))
 }
 
 func (g *generator) counter(c *keyCode, k *keyspace.Key) {
 	pkg := g.use(module + "/counter")
 	g.about(c.name, k)
-	g.printf("func (k *Keyspace) %s(%s) %s.Counter {\nname, err := %sKey(%s)\nreturn %s.New(k.client, &entry_%s, name, err)\n}\n\n", c.name, signature(c.params), pkg, c.name, arguments(c.params), pkg, c.name)
+	g.printf("func (k *Keyspace) %s(%s) %s.Counter {\nname, err := %sKey(%s)\nreturn %s.New(k.client, &entry_%s, name, err)\n}\n\n", c.name, signature(c.params), pkg, g.call(c.name), arguments(c.params), pkg, c.name)
 }
 
 // ranking writes, beside the sorted set of one period, the whole ranking and its
@@ -303,8 +311,8 @@ func (g *generator) ranking(c *keyCode, k *keyspace.Key) {
 		return
 	}
 	pkg, scope := g.use(module+"/ranking"), bodyNames()
-	var b built
-	call := fmt.Sprintf("%sKey(%s)", c.name, strings.Join(b.pass(c.params, map[string]string{c.params[i].place.Name: "t"}, &scope), ", "))
+	b := built{in: g.call("")}
+	call := fmt.Sprintf("%sKey(%s)", g.call(c.name), strings.Join(b.pass(c.params, map[string]string{c.params[i].place.Name: "t"}, &scope), ", "))
 	board := g.methods.Take(c.name+"Board", "Client")
 	typ := fmt.Sprintf("*%s.Board[%s, %s]", pkg, member.typ, score.typ)
 	g.about(board, k)
@@ -331,7 +339,7 @@ func (g *generator) window(c *keyCode, k *keyspace.Key, board string, b built, c
 	}
 	g.printf("// %s is the sum of the last periods of %s, weighted, the newest first; kept for %s.\nfunc (k *Keyspace) %s(weights []float64%s) (*%s.Windows[%s, %s, float64], error) {\n", name, c.name, keyspace.FormatDuration(k.Entry.Cached), name, list, pkg, member, score)
 	g.printf("board, err := k.%s(%s)\nif err != nil {\nreturn nil, err\n}\n", board, arguments(b.params[:given]))
-	g.printf("return %s.NewWindows(board, %s.WindowConfig[float64]{Entry: &entry_%s, Score: &%s, Weights: weights,\nKey: func(end %s.Time) (string, error) { return %sKey(%s) },\n})\n}\n\n", pkg, pkg, code.name, sums, g.use("time"), code.name, strings.Join(passed, ", "))
+	g.printf("return %s.NewWindows(board, %s.WindowConfig[float64]{Entry: &entry_%s, Score: &%s, Weights: weights,\nKey: func(end %s.Time) (string, error) { return %sKey(%s) },\n})\n}\n\n", pkg, pkg, code.name, sums, g.use("time"), g.call(code.name), strings.Join(passed, ", "))
 }
 
 // step is the period of a date by the smallest thing that its layout names.

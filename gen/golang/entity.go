@@ -38,7 +38,7 @@ func (g *generator) entity(c *keyCode, k *keyspace.Key) {
 	pkg, typ := g.use(module+"/entity"), c.name+"Store"
 	g.identify(e)
 	g.changes(e, pkg)
-	g.printf("// %s is all %s: what can be done with them.\ntype %s struct{ *%s.Store[%s, %sValue] }\n\n", typ, printable(e.e.Name), typ, pkg, e.id, c.name)
+	g.printf("// %s is all %s: what can be done with them.\ntype %s struct{\n*%s.Store[%s, %sValue]%s\n}\n\n", typ, printable(e.e.Name), typ, pkg, e.id, c.name, g.whenNamed("\nk *Keyspace"))
 	for i := range e.e.Index {
 		if ix := &e.e.Index[i]; !expiry(ix) {
 			g.indexMethod(e, ix, pkg, typ)
@@ -48,13 +48,13 @@ func (g *generator) entity(c *keyCode, k *keyspace.Key) {
 	method := g.methods.Take(c.name+"Store", "Client")
 	g.printf("// %s is all %s: made, changed and found with their indexes in step.\n", method, printable(e.e.Name))
 	if len(e.shared) > 0 {
-		g.printf("func (k *Keyspace) %s(%s) %s {\n%sreturn %s{%s.New(k.client, &spec, %s)}\n}\n\n", method, signature(e.shared), typ, spec, typ, pkg, e.failed(g))
+		g.printf("func (k *Keyspace) %s(%s) %s {\n%sreturn %s{%s.New(k.client, &spec, %s)%s}\n}\n\n", method, signature(e.shared), typ, spec, typ, pkg, e.failed(g), g.whenNamed(", k"))
 		return
 	}
 	g.printf("func (k *Keyspace) %s() %s { return k.store_%s }\n\n", method, typ, c.name)
-	g.printf("func spec_%s() (*%s.Spec[%s, %sValue], error) {\n%sreturn &spec, %s\n}\n\n", c.name, pkg, e.id, c.name, spec, e.failed(g))
+	g.printf("func %sspec_%s() (*%s.Spec[%s, %sValue], error) {\n%sreturn &spec, %s\n}\n\n", g.method0(), c.name, pkg, e.id, c.name, spec, e.failed(g))
 	g.held = append(g.held, "store_"+c.name+" "+typ)
-	g.making = append(g.making, fmt.Sprintf("{\nspec, err := spec_%s()\nk.store_%s = %s{%s.New(c, spec, err)}\n}", c.name, c.name, typ, pkg))
+	g.making = append(g.making, fmt.Sprintf("{\nspec, err := %sspec_%s()\nk.store_%s = %s{%s.New(c, spec, err)%s}\n}", g.whenNamed("k."), c.name, c.name, typ, pkg, g.whenNamed(", k")))
 	g.sweepers = append(g.sweepers, method)
 }
 
@@ -94,7 +94,7 @@ func (g *generator) identify(e *entityCode) {
 	}
 	e.parts()
 	if len(e.own) == 1 && len(e.shared) == 0 {
-		e.key, e.parse = e.name+"Key", "Parse"+e.name+"Key"
+		e.key, e.parse = g.call(e.name)+"Key", g.call("Parse"+e.name)+"Key"
 		return
 	}
 	var build, read, assign []string
@@ -107,8 +107,8 @@ func (g *generator) identify(e *entityCode) {
 		}
 		read = append(read, "_")
 	}
-	e.key = fmt.Sprintf("func(name %s) (string, error) { return %sKey(%s) }", e.id, e.name, strings.Join(build, ", "))
-	e.parse = fmt.Sprintf("func(text string) (id %s, ok bool) {\n%s, ok := Parse%sKey(text)\n%sreturn id, ok\n}", e.id, strings.Join(read, ", "), e.name, strings.Join(assign, ""))
+	e.key = fmt.Sprintf("func(name %s) (string, error) { return %sKey(%s) }", e.id, g.call(e.name), strings.Join(build, ", "))
+	e.parse = fmt.Sprintf("func(text string) (id %s, ok bool) {\n%s, ok := %sKey(text)\n%sreturn id, ok\n}", e.id, strings.Join(read, ", "), g.call("Parse"+e.name), strings.Join(assign, ""))
 }
 
 // parts says how the parts of a key are told from the id of an item and from what
@@ -191,7 +191,7 @@ func (g *generator) indexMethod(e *entityCode, ix *keyspace.Index, pkg, typ stri
 		}
 		g.printf("return s.Like(%s, &%sValue{%s: %s})\n}\n\n", quote(ix.Name), e.name, f.name, value)
 	default:
-		g.printf("key, err := %sKey(%s)\nreturn s.At(%s, key, err)\n}\n\n", code.name, strings.Join(arguments, ", "), quote(ix.Name))
+		g.printf("key, err := %s%sKey(%s)\nreturn s.At(%s, key, err)\n}\n\n", g.whenNamed("s.k.ns."), code.name, strings.Join(arguments, ", "), quote(ix.Name))
 	}
 }
 
@@ -201,7 +201,7 @@ func (g *generator) spec(e *entityCode, pkg string) string {
 	for _, p := range e.shared {
 		scope.Take(p.name)
 	}
-	b := built{params: e.shared}
+	b := built{in: g.call(""), params: e.shared}
 	var lines []string
 	key := func(role string) string {
 		k := e.role(role)
@@ -318,7 +318,7 @@ func (g *generator) indexSpec(e *entityCode, ix *keyspace.Index, b *built, scope
 		before, value = fmt.Sprintf("value, err := %s\nif err != nil {\nreturn \"\", err\n}\n", value), "value"
 	}
 	arguments := b.pass(code.params, map[string]string{ix.Field: value}, scope)
-	parts = append(parts, fmt.Sprintf("Key: func(v *%sValue) (string, error) {\n%sreturn %sKey(%s)\n}", e.name, before, code.name, strings.Join(arguments, ", ")))
+	parts = append(parts, fmt.Sprintf("Key: func(v *%sValue) (string, error) {\n%sreturn %sKey(%s)\n}", e.name, before, g.call(code.name), strings.Join(arguments, ", ")))
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
@@ -32,15 +31,15 @@ func (g *generator) emission(e *entityCode, c *keyspace.Channel) string {
 		more = append(more, "Plain: true")
 	}
 	var name, parts []string
-	for _, elem := range c.Pattern.Elements() {
+	for _, elem := range g.elements(c.Pattern) {
 		if elem.Placeholder < 0 {
-			name = append(name, "{Name: "+quote(elem.Literal)+", Literal: true}")
+			name = append(name, "{Name: "+g.piece(elem, "k.ns")+", Literal: true}")
 		} else if part, ok := g.part(e, c.Pattern.Placeholders()[elem.Placeholder].Name, c.Pattern.Placeholders()[elem.Placeholder].Type); ok {
 			name = append(name, part)
 		}
 	}
 	if len(c.Pattern.Placeholders()) == 0 {
-		more = append(more, "Channel: "+quote(literal(c.Pattern)))
+		more = append(more, "Channel: "+g.concat(nil, nil, g.elements(c.Pattern), nil))
 	} else {
 		more = append(more, fmt.Sprintf("Name: []%s.Part{%s}", pkg, strings.Join(name, ", ")))
 	}
@@ -50,15 +49,6 @@ func (g *generator) emission(e *entityCode, c *keyspace.Channel) string {
 		}
 	}
 	return fmt.Sprintf("[]%s.Event{{Mode: %s.%s, %s, Data: []%s.Part{%s}}}", pkg, pkg, mode, strings.Join(more, ", "), pkg, strings.Join(parts, ", "))
-}
-
-// literal is the text of a pattern without placeholders.
-func literal(p *pattern.Pattern) string {
-	var b strings.Builder
-	for _, elem := range p.Elements() {
-		b.WriteString(elem.Literal)
-	}
-	return b.String()
 }
 
 // piece is the number of a placeholder among those that events carry.

@@ -24,7 +24,13 @@ import (
 
 // Generate writes the package: one file.
 func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
+	space, err := ks.Generated()
+	if err != nil {
+		return nil, err
+	}
 	g := newGenerator(ks)
+	g.space = space
+	g.namespace()
 	g.entries()
 	g.scripts()
 	g.channels()
@@ -45,6 +51,7 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 // generator gathers the text of one package.
 type generator struct {
 	ks      *keyspace.Keyspace
+	space   *keyspace.Namespace // nil: keys have fixed names
 	pkg     string
 	out     strings.Builder
 	imports map[string]bool
@@ -66,7 +73,7 @@ type generator struct {
 func newGenerator(ks *keyspace.Keyspace) *generator {
 	g := &generator{ks: ks, pkg: packageName(ks.Package), imports: map[string]bool{}, keys: map[*keyspace.Key]*keyCode{}, vars: map[string]string{}, channelCodes: map[*keyspace.Channel]*keyCode{}, structs: map[*keyspace.Key][]field{}, topics: map[*keyspace.Channel]*topicCode{}}
 	g.enums = &enums{names: map[string]*enum{}}
-	for _, name := range []string{"Keyspace", "New", "Entries", "Tuning", "NewTuned"} {
+	for _, name := range []string{"Keyspace", "New", "Entries", "Tuning", "NewTuned", "Namespace", "InNamespace"} {
 		g.names.Take(name)
 	}
 	return g

@@ -106,7 +106,7 @@ func (g *generator) method(c *keyCode, k *keyspace.Key, typ, make string) {
 	typed := g.use(module + "/typed")
 	g.about(c.name, k)
 	g.printf("func (k *Keyspace) %s(%s) %s {\n", c.name, signature(c.params), typ)
-	g.printf("name, err := %sKey(%s)\n", c.name, arguments(c.params))
+	g.printf("name, err := %sKey(%s)\n", g.call(c.name), arguments(c.params))
 	g.printf("return %s\n}\n\n", fmt.Sprintf(make, fmt.Sprintf("%s.NewKey(k.client, &entry_%s, name, err)", typed, c.name)))
 }
 

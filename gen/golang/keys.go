@@ -30,15 +30,18 @@ type param struct {
 
 // key prepares the code of a pattern.
 func (g *generator) key(name, entry string, p *pattern.Pattern) *keyCode {
-	code := &keyCode{name: name, entry: entry, elems: p.Elements(), text: p.String()}
+	code := &keyCode{name: name, entry: entry, elems: g.elements(p), text: p.String()}
 	var scope gen.Names
+	if g.space != nil {
+		scope.Take("ns")
+	}
 	for i := range pattern.MaxPlaceholders { // what the parser calls its own
 		scope.Take(partName(i))
 		scope.Take(fmt.Sprintf("end%d", i))
 	}
 	for i, place := range p.Placeholders() {
 		out := param{name: scope.Take(unexported(place.Name), taken...), place: place, typ: g.placeholderType(name, place)}
-		for _, e := range p.Elements() {
+		for _, e := range code.elems {
 			if e.Placeholder == i {
 				out.tagged = e.NoBraces
 			}
@@ -97,15 +100,15 @@ func (g *generator) buildAndParse(c *keyCode, what string) {
 
 func (g *generator) builder(c *keyCode, what string) {
 	g.printf("// %s%s builds the %s %s.\n", c.name, gen.Title(what), what, printable(c.text))
-	g.printf("func %s%s(%s) (string, error) {\n", c.name, gen.Title(what), signature(c.params))
+	g.printf("func %s%s%s(%s) (string, error) {\n", g.receiver(), c.name, gen.Title(what), signature(c.params))
 	if len(c.params) == 0 {
-		g.printf("return %s, nil\n}\n\n", quote(literals(c.elems)))
+		g.printf("return %s, nil\n}\n\n", g.whole(c.elems))
 		return
 	}
 	for i := range c.params {
 		g.check(c, &c.params[i])
 	}
-	size, variable := len(literals(c.elems)), ""
+	size, variable := g.sizes(c.elems)
 	for i := range c.params {
 		n, more := g.sizeOf(&c.params[i])
 		size += n
@@ -114,19 +117,12 @@ func (g *generator) builder(c *keyCode, what string) {
 	g.printf("b := make([]byte, 0, %d%s)\n", size, variable)
 	for _, e := range c.elems {
 		if e.Placeholder < 0 {
-			g.printf("b = append(b, %s...)\n", quote(e.Literal))
+			g.printf("b = append(b, %s...)\n", g.piece(e, "ns"))
 		} else {
 			g.printf("b = %s\n", g.appendTo(&c.params[e.Placeholder]))
 		}
 	}
 	g.printf("return %s.String(b), nil\n}\n\n", g.use(module+"/key"))
-}
-
-func literals(elems []pattern.Element) (text string) {
-	for _, e := range elems {
-		text += e.Literal
-	}
-	return text
 }
 
 // check writes the test of one parameter, if its type needs one.
@@ -274,7 +270,7 @@ func (g *generator) parser(c *keyCode, what string) {
 		return
 	}
 	g.printf("// Parse%s%s reads the placeholders of a %s %s; ok is false for any other\n// %s, and where a number has more than 64 bits.\n", c.name, gen.Title(what), what, printable(c.text), what)
-	g.printf("func Parse%s%s(text string) (%s, ok bool) {\n", c.name, gen.Title(what), signature(c.params))
+	g.printf("func %sParse%s%s(text string) (%s, ok bool) {\n", g.receiver(), c.name, gen.Title(what), signature(c.params))
 	refuse := "return " + zeros(c.params) + ", false"
 	if cuts, ok := cuttable(c.elems, c.params); ok {
 		g.cut(c, cuts, refuse)
@@ -348,7 +344,7 @@ func (g *generator) cut(c *keyCode, widths []int, refuse string) {
 		switch {
 		case e.Placeholder < 0:
 			if n < len(widths) { // the literal after the last one is cut off with it
-				g.printf("if rest, ok = %s.CutPrefix(rest, %s); !ok {\n%s\n}\n", g.use("strings"), quote(e.Literal), refuse)
+				g.printf("if rest, ok = %s.CutPrefix(rest, %s); !ok {\n%s\n}\n", g.use("strings"), g.piece(e, "ns"), refuse)
 			}
 			continue
 		case n == len(widths)-1 && i+1 < len(c.elems):
@@ -378,6 +374,7 @@ func (g *generator) splitSlowly(c *keyCode, refuse string) {
 		types[i] = quote(p.place.Name) + ": " + quote(p.place.Type.Definition())
 	}
 	slow := g.variable("pattern_"+c.name, fmt.Sprintf("%s.NewSlow(%s, map[string]string{%s})", g.use(module+"/key"), quote(c.text), strings.Join(types, ", ")))
+	g.undone(c, refuse)
 	g.printf("var parts [%d]string\nif !%s.Split(text, parts[:]) {\n%s\n}\n", len(c.params), slow, refuse)
 	for i := range c.params {
 		g.printf("%s := parts[%d]\n", partName(i), i)

@@ -29,7 +29,7 @@ func (g *generator) pressure() {
 	for i := range g.ks.Pressure {
 		g.printf("//   - %s\n", printable(g.ks.Pressure[i].String()))
 	}
-	g.printf("//\n// Run it in any process; they take turns.\nfunc (k *Keyspace) %s(o %s.Options) *%s.Watcher {\nlease, err := %sKey()\n", name, pkg, pkg, lease.name)
+	g.printf("//\n// Run it in any process; they take turns.\nfunc (k *Keyspace) %s(o %s.Options) *%s.Watcher {\nlease, err := %sKey()\n", name, pkg, pkg, g.call(lease.name))
 	g.printf("return %s.New(k.client, &entry_%s, lease, err, []%s.Step{\n%s}, o)\n}\n\n", pkg, lease.name, pkg, steps.String())
 }
 

@@ -89,7 +89,7 @@ func (g *generator) unite(names []string, scope *gen.Names) (params []param, cal
 			}
 			passed = append(passed, params[same].name)
 		}
-		calls = append(calls, fmt.Sprintf("%sKey(%s)", code.name, strings.Join(passed, ", ")))
+		calls = append(calls, fmt.Sprintf("%sKey(%s)", g.call(code.name), strings.Join(passed, ", ")))
 	}
 	return params, calls
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -33,8 +34,9 @@ const (
 
 // Step is one piece of a pattern: literal bytes, or a placeholder.
 type Step struct {
-	Literal string
-	Place   *Place
+	Literal   string
+	Place     *Place
+	Namespace bool // Literal is the name of the namespace
 }
 
 // Place is a placeholder and what recognises its values.
@@ -53,11 +55,21 @@ type Place struct {
 }
 
 // Steps are the pieces of a pattern in order.
-func Steps(p *pattern.Pattern) []Step {
+func Steps(p *pattern.Pattern) []Step { return steps(p, p.Elements()) }
+
+// StepsIn is Steps with the namespace as a piece of its own; nil: there is none.
+func StepsIn(p *pattern.Pattern, space *keyspace.Namespace) []Step {
+	if space == nil {
+		return Steps(p)
+	}
+	return steps(p, p.Namespaced(space.Name))
+}
+
+func steps(p *pattern.Pattern, elements []pattern.Element) []Step {
 	var steps []Step
-	for _, e := range p.Elements() {
+	for _, e := range elements {
 		if e.Placeholder < 0 {
-			steps = append(steps, Step{Literal: e.Literal})
+			steps = append(steps, Step{Literal: e.Literal, Namespace: e.Namespace})
 			continue
 		}
 		declared := p.Placeholders()[e.Placeholder]

@@ -12,7 +12,7 @@ import (
 
 // key writes the types, the class and the variable of one key.
 func (m *module) key(k *keyspace.Key) {
-	i := m.item(k.Name, "", portable.Steps(k.Pattern))
+	i := m.item(k.Name, "", portable.StepsIn(k.Pattern, m.space))
 	codecs := m.values(i, k)
 	ttlType, ttl := ttlOf(k.TTL)
 	fmt.Fprintf(&m.body, "class %s(Key):\n", i.class)
@@ -56,7 +56,7 @@ func docOf(k *keyspace.Key) []string {
 
 // channel writes the types, the class and the variable of one channel.
 func (m *module) channel(c *keyspace.Channel) {
-	i := m.item(c.Name, "Channel", portable.Steps(c.Pattern))
+	i := m.item(c.Name, "Channel", portable.StepsIn(c.Pattern, m.space))
 	codec := ""
 	if !m.notifies[c] {
 		codec = m.part(i, portable.Message(c))
@@ -113,6 +113,10 @@ func (i *item) methods(verb string) {
 func (i *item) writeSteps() {
 	b, names := &i.module.body, i.arguments
 	for _, s := range i.steps {
+		if s.Namespace {
+			fmt.Fprintf(b, "    _Namespace(%s),\n", quoteBytes(s.Literal))
+			continue
+		}
 		if s.Place == nil {
 			fmt.Fprintf(b, "    %s,\n", quoteBytes(s.Literal))
 			continue

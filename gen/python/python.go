@@ -27,9 +27,16 @@ var runtime string
 
 // Generate makes the module `<package>.py`.
 func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
-	m := &module{tables: map[string]string{}, notifies: portable.Notifies(ks)}
+	space, err := ks.Generated()
+	if err != nil {
+		return nil, err
+	}
+	m := &module{space: space, tables: map[string]string{}, notifies: portable.Notifies(ks)}
 	for _, name := range declared(runtime) {
 		m.names.Take(name)
+	}
+	if space != nil {
+		m.names.Take("InNamespace")
 	}
 	for _, k := range ks.Keys {
 		m.key(k)
@@ -37,7 +44,8 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	for _, c := range ks.PubSub() {
 		m.channel(c)
 	}
-	text := header(ks) + "\n" + runtime + m.automata.String() + m.body.String() + m.lists()
+	tail := m.lists() + m.inNamespace()
+	text := header(ks) + "\n" + runtime + m.automata.String() + m.body.String() + tail
 	return []gen.File{{Name: identifier(portable.Module(ks)) + ".py", Text: []byte(text)}}, nil
 }
 
@@ -52,6 +60,7 @@ func declared(code string) []string {
 
 // module collects the parts of one file.
 type module struct {
+	space          *keyspace.Namespace // nil: keys have fixed names
 	names          gen.Names
 	tables         map[string]string // automaton → its constant
 	automata, body strings.Builder

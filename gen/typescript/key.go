@@ -12,22 +12,27 @@ import (
 
 // key writes the types and the constant of one key.
 func (m *module) key(k *keyspace.Key) {
-	i := m.item(k.Name, "", portable.Steps(k.Pattern))
+	i := m.item(k.Name, "", portable.StepsIn(k.Pattern, m.space))
 	doc := docOf(k)
 	i.params([]string{"The placeholders of " + k.Pattern.String()})
 	c := m.values(i, k)
 	ttlType, ttl := ttlOf(k.TTL)
-	comment(&m.body, "", doc)
-	fmt.Fprintf(&m.body, "export const %s: Key<%s, %s>%s = $key(\n  {\n", i.constant, i.args, ttlType, c.intersection())
+	if m.space == nil {
+		comment(&m.body, "", doc)
+	}
+	typ := fmt.Sprintf("Key<%s, %s>%s", i.args, ttlType, c.intersection())
+	i.begin(typ, "$key")
+	m.body.WriteString("  {\n")
 	rows := [][2]string{
 		{"name", quote(k.Name)}, {"entry", quote(k.Entry.Name)}, {"role", quote(k.Role)}, {"pattern", quote(k.Pattern.String())}, {"type", quote(string(k.Kind))},
-		{"construct", quote(string(k.Entry.Construct))}, {"owner", quote(k.Entry.Owner)}, {"ttl", ttl}, {"scanPattern", bytesOrText(k.Pattern.ScanGlob())},
+		{"construct", quote(string(k.Entry.Construct))}, {"owner", quote(k.Entry.Owner)}, {"ttl", ttl}, {"scanPattern", i.glob(k.Pattern)},
 	}
 	for _, row := range append(rows, streamOf(k)...) {
 		fmt.Fprintf(&m.body, "    %s: %s,\n", row[0], row[1])
 	}
 	m.body.WriteString("  },\n" + c.object("  "))
 	i.writeSteps()
+	i.end(typ, doc)
 	m.keys = append(m.keys, [2]string{k.Name, i.constant})
 }
 
@@ -60,17 +65,21 @@ func docOf(k *keyspace.Key) []string {
 
 // channel writes the types and the constant of one channel.
 func (m *module) channel(c *keyspace.Channel) {
-	i := m.item(c.Name, "Channel", portable.Steps(c.Pattern))
+	i := m.item(c.Name, "Channel", portable.StepsIn(c.Pattern, m.space))
 	i.params([]string{"The placeholders of " + c.Pattern.String()})
 	var held codecs
 	if !m.notifies[c] {
 		held.add(m.part(i, portable.Message(c)))
 	}
-	comment(&m.body, "", append(portable.Lines(c.Doc), "Channel "+c.Pattern.String()+"."))
-	fmt.Fprintf(&m.body, "export const %s: Channel<%s>%s = $channel(\n", i.constant, i.args, held.intersection())
-	fmt.Fprintf(&m.body, "  { name: %s, pattern: %s, owner: %s, subscribePattern: %s },\n", quote(c.Name), quote(c.Pattern.String()), quote(c.Owner), bytesOrText(c.Pattern.ScanGlob()))
+	doc, typ := append(portable.Lines(c.Doc), "Channel "+c.Pattern.String()+"."), fmt.Sprintf("Channel<%s>%s", i.args, held.intersection())
+	if m.space == nil {
+		comment(&m.body, "", doc)
+	}
+	i.begin(typ, "$channel")
+	fmt.Fprintf(&m.body, "  { name: %s, pattern: %s, owner: %s, subscribePattern: %s },\n", quote(c.Name), quote(c.Pattern.String()), quote(c.Owner), i.glob(c.Pattern))
 	m.body.WriteString(held.object("  "))
 	i.writeSteps()
+	i.end(typ, doc)
 	m.channels = append(m.channels, [2]string{c.Name, i.constant})
 }
 
@@ -80,6 +89,10 @@ func (i *item) writeSteps() {
 	fmt.Fprintf(b, "  %t,\n", portable.Binary(i.steps))
 	names := properties(portable.Places(i.steps))
 	for _, s := range i.steps {
+		if s.Namespace {
+			b.WriteString("  $ns,\n")
+			continue
+		}
 		if s.Place == nil {
 			fmt.Fprintf(b, "  %s,\n", bytesOrText(s.Literal))
 			continue

@@ -96,6 +96,12 @@ func header(ks *keyspace.Keyspace) facts {
 	if ks.Cluster {
 		p.add("cluster", "true")
 	}
+	for _, n := range ks.Spaces {
+		p.add("namespace", n.Default)
+		if n.Names != nil {
+			p.add("namespace.names", n.Names.Definition())
+		}
+	}
 	for _, g := range ks.Owns {
 		p.add("owns", g.Text)
 	}

@@ -34,6 +34,11 @@ var rules = []rule{
 		Fix:     "let new code read the old name, too, until all readers and writers are deployed; apply the ACL rules first"}, Key,
 		"ACL rules for both names, then readers that look under both, then writers, then rename what is there, then drop `was`", (*context).keysMoved},
 
+	{finding.Rule{Code: "KW607", Name: "namespace-refused", Severity: errorLevel, Summary: "A namespace may not be chosen any more",
+		Explain: "Programs choose the namespace of their keys when they start. One that chose a name which the declaration does not allow any more is refused at its start, and the keys under it belong to no declaration. A declaration that gives its namespace up has fixed names: programs with another one find nothing.",
+		Fix:     "keep the name under names until no program uses it and its keys are gone"}, Key,
+		"first the programs, then the keys of the namespace, then the declaration", (*context).namespaceRefused},
+
 	{finding.Rule{Code: "KW611", Name: "type-changed", Severity: errorLevel, Summary: "The keys of an entry have another Redis type",
 		Explain: "A key on the server keeps its type until it is deleted. Commands of the new type fail on it with WRONGTYPE.",
 		Fix:     "give the new type a new pattern and the old one its own entry until its keys are gone"}, Value,

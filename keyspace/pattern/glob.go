@@ -19,12 +19,19 @@ func (p *Pattern) ScanGlob() string {
 			star(&b)
 			continue
 		}
-		for i := range len(e.Literal) {
-			if strings.IndexByte(`*?[]\`, e.Literal[i]) >= 0 {
-				b.WriteByte('\\')
-			}
-			b.WriteByte(e.Literal[i])
+		b.WriteString(GlobLiteral(e.Literal))
+	}
+	return b.String()
+}
+
+// GlobLiteral is literal text in a glob.
+func GlobLiteral(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		if strings.IndexByte(`*?[]\`, text[i]) >= 0 {
+			b.WriteByte('\\')
 		}
+		b.WriteByte(text[i])
 	}
 	return b.String()
 }

@@ -61,6 +61,7 @@ type Element struct {
 	Expr        automaton.Expr
 	Crosses     bool // may hold the separator
 	NoBraces    bool // stands before or in the hash tag, so braces would move it
+	Namespace   bool // of Namespaced: the literal is the name of the namespace
 	lang        *scalar.Language
 }
 

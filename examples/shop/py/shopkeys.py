@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import base64 as _base64
 import binascii as _binascii
+import copy as _copy
 import datetime as _dt
 import json as _json
 import math as _math
@@ -272,6 +273,13 @@ class _Place(Placeholder):
         return "is not " + self.expected
 
 
+class _Namespace(bytes):
+    """The piece of a pattern that is the name of the namespace."""
+
+
+_Self = _t.TypeVar("_Self", bound="_Pattern")
+
+
 class _Pattern:
     """The pieces of a pattern: bytes and placeholders."""
 
@@ -281,6 +289,16 @@ class _Pattern:
         self.owner = owner
         self._steps = steps
         self.placeholders: _t.Tuple[Placeholder, ...] = tuple(step for step in steps if isinstance(step, _Place))
+
+    def _in(self: _Self, name: str) -> _Self:
+        """The same in another namespace."""
+        other = _copy.copy(self)
+        other._steps = tuple(_Namespace(name.encode("ascii")) if isinstance(step, _Namespace) else step for step in self._steps)
+        glob = b"".join(_re.sub(rb"([*?\[\]\\])", rb"\\\1", step) if isinstance(step, bytes) else b"*" for step in other._steps)
+        for attribute in ("scan_pattern", "subscribe_pattern"):
+            if hasattr(self, attribute):
+                setattr(other, attribute, glob if isinstance(getattr(self, attribute), bytes) else glob.decode("utf-8"))
+        return other
 
     def _build(self, values: _t.Dict[str, object]) -> bytes:
         return b"".join(step if isinstance(step, bytes) else self._value(step, values[step.argument]) for step in self._steps)

@@ -1,0 +1,97 @@
+package pattern
+
+import (
+	"slices"
+	"strings"
+)
+
+// maxNamespace bounds the name of a namespace.
+const maxNamespace = 64
+
+// NamespaceByte reports whether a byte may be in the name of a namespace. The byte
+// after the name in a key may not, so that the keys of `poppo` are never keys of
+// `poppo-test`.
+func NamespaceByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+}
+
+// NamespaceName says why a text is no name of a namespace, "" if it is one.
+func NamespaceName(name string) string {
+	switch {
+	case name == "":
+		return "is empty"
+	case len(name) > maxNamespace:
+		return "is longer than 64 bytes"
+	}
+	for i := range len(name) {
+		if !NamespaceByte(name[i]) {
+			return "has a byte that is no letter, digit, - or _"
+		}
+	}
+	return ""
+}
+
+// InNamespace reports whether the text of a pattern or glob begins with a namespace
+// and a byte that ends its name.
+func InNamespace(text, name string) bool {
+	rest, ok := strings.CutPrefix(text, name)
+	return ok && rest != "" && rest[0] != '{' && rest[0] != '*' && rest[0] != '?' && rest[0] != '[' && rest[0] != '\\' && !NamespaceByte(rest[0])
+}
+
+// Moved is the text of a pattern or glob in another namespace: the name is replaced
+// where the text begins with it, and where a hash tag before the first
+// placeholder does.
+func Moved(text, from, to string) string {
+	if !InNamespace(text, from) {
+		return text
+	}
+	text = to + text[len(from):]
+	if at := tagInNamespace(text, from); at >= 0 {
+		text = text[:at] + to + text[at+len(from):]
+	}
+	return text
+}
+
+// tagInNamespace is where the namespace begins in the hash tag of a pattern, -1 if
+// it does not, or if a placeholder comes first.
+func tagInNamespace(text, name string) int {
+	at := strings.IndexByte(text, '{')
+	if at < 0 || at > 0 && text[at-1] == '\\' || !strings.HasPrefix(text[at:], "{#") || !InNamespace(text[at+2:], name) {
+		return -1
+	}
+	return at + 2
+}
+
+// Namespaced are the elements of the pattern with the namespace cut out of the
+// first literal: an element of its own, whose Namespace is true.
+func (p *Pattern) Namespaced(name string) []Element {
+	if !InNamespace(p.text, name) || p.glob {
+		return p.elems
+	}
+	first := p.elems[0].Literal
+	own := Element{Literal: name, Placeholder: -1, Namespace: true}
+	out := []Element{own}
+	rest := first[len(name):]
+	if tagInNamespace(p.text, name) >= 0 {
+		at := strings.IndexByte(rest, '{') + 1
+		out = append(out, literalElement(rest[:at]), own)
+		rest = rest[at+len(name):]
+	}
+	if rest != "" {
+		out = append(out, literalElement(rest))
+	}
+	return slices.Concat(out, p.elems[1:])
+}
+
+// DeriveIn is Derive where keys are in a namespace: the derived key begins with it,
+// too, as in poppo:{poppo:lock:issue:{number}}:fence.
+func (p *Pattern) DeriveIn(namespace, role string) (*Pattern, error) {
+	if p.tagged || namespace == "" {
+		return p.Derive(role)
+	}
+	derived, err := p.Derive(role)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(namespace+":"+derived.text, p.Types())
+}
