@@ -69,6 +69,7 @@ all keys.`,
 			return a.aclPrint(&o)
 		},
 	}
+	a.namespaceFlag(c)
 	f := c.Flags()
 	f.BoolVar(&o.self, "self", false, "the user keywright itself needs")
 	f.BoolVar(&o.repair, "repair", false, "the user that looks at queues, entities and locks, and repairs them")
@@ -182,7 +183,7 @@ func (a *app) aclUsers(only string) (*declaration, []acl.User, error) {
 	}
 	var names []string
 	for _, u := range users {
-		if u.Name == only {
+		if u.Name == only || strings.HasSuffix(u.Name, "."+only) && a.namespace != "" {
 			return d, []acl.User{u}, nil
 		}
 		names = append(names, u.Name)
@@ -282,6 +283,7 @@ refused.`,
 		},
 	}
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	c.Flags().StringVar(&user, "user", "", "only this user")
 	_ = c.RegisterFlagCompletionFunc("user", a.completeComponents)
 	c.Flags().BoolVar(&choose, "select", false, selectUsage)
@@ -315,6 +317,7 @@ unreachable, 4 refused, 5 some servers were changed and others not.`,
 		},
 	}
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	f := c.Flags()
 	f.StringVar(&user, "user", "", "only this user")
 	_ = c.RegisterFlagCompletionFunc("user", a.completeComponents)

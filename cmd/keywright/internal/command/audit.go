@@ -82,6 +82,7 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 		},
 	}
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	o.judging.flags(c, auditForms...)
 	o.sourcing.flags(c)
 	o.auditFlags(c)

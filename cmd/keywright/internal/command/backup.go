@@ -62,6 +62,7 @@ all of it could be saved (FILE.part has what could), 130 interrupted.`,
 		},
 	}
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	o.selecting.flags(c)
 	scanFlags(c, &o.scan, &o.role, &o.progress)
 	outputs(c, &o.output, "table", "json")

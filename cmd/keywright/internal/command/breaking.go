@@ -132,7 +132,7 @@ func (a *app) older(ctx context.Context, against, path string) (*keyspace.Keyspa
 		if info.IsDir() {
 			against = filepath.Join(against, declarationName)
 		}
-		d, err := load(against)
+		d, err := load(against, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -45,13 +45,14 @@ type app struct {
 
 	variables [][2]string // that set flags of this run: names and values, which are never shown
 
-	file    string
-	url     string
-	color   string
-	quiet   bool
-	verbose bool
-	connect connect.Options
-	now     func() time.Time
+	file      string
+	namespace string // of namespaceFlag
+	url       string
+	color     string
+	quiet     bool
+	verbose   bool
+	connect   connect.Options
+	now       func() time.Time
 }
 
 func newApp(args []string, s Streams) *app {

@@ -67,7 +67,7 @@ const (
 // read for nothing else; its imports are looked for here.
 func (a *app) load(path string) (*declaration, error) {
 	if path != standardInput {
-		return load(path)
+		return load(path, a.chosen)
 	}
 	text, err := readAll(a.In, "standard input")
 	if err != nil {
@@ -79,8 +79,28 @@ func (a *app) load(path string) (*declaration, error) {
 		return nil, usage("", "this folder cannot be opened: %v", err)
 	}
 	defer root.Close()
-	ks, found := keyspace.Load(withInput{root.FS(), text}, standardName)
+	ks, found, err := loadIn(withInput{root.FS(), text}, standardName, a.chosen)
+	if err != nil {
+		return nil, err
+	}
 	return loaded(ks, found, ".", standardName), nil
+}
+
+// choosing says which names namespaces are to have; nil as its answer: as declared.
+type choosing func(*keyspace.Keyspace) (map[string]string, error)
+
+// loadIn loads a declaration, and once more if other namespaces are asked for.
+func loadIn(fsys fs.FS, name string, choose choosing) (*keyspace.Keyspace, []finding.Finding, error) {
+	ks, found := keyspace.Load(fsys, name)
+	if choose == nil || finding.Count(found).Errors > 0 {
+		return ks, found, nil
+	}
+	names, err := choose(ks)
+	if err != nil || names == nil {
+		return ks, found, err
+	}
+	ks, found = keyspace.LoadIn(fsys, name, names)
+	return ks, found, nil
 }
 
 // taken is standard input after the declaration was read from it.
@@ -104,7 +124,7 @@ func (f withInput) Open(name string) (fs.File, error) {
 }
 
 // load reads a declaration. Files are opened below the folder of the first one.
-func load(path string) (*declaration, error) {
+func load(path string, choose choosing) (*declaration, error) {
 	dir, name := filepath.Split(path)
 	if dir == "" {
 		dir = "."
@@ -124,7 +144,10 @@ func load(path string) (*declaration, error) {
 	case !info.Mode().IsRegular():
 		return nil, usage("name a file", "%s is no regular file", path)
 	}
-	ks, found := keyspace.Load(root.FS(), name)
+	ks, found, err := loadIn(root.FS(), name, choose)
+	if err != nil {
+		return nil, err
+	}
 	return loaded(ks, found, dir, name), nil
 }
 

@@ -58,6 +58,7 @@ sweeps keeps the index entries of expired items, and announces no expiry.`,
 	}
 	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	outputs(c, &o.output, "table", "json")
 	c.AddCommand(a.entitiesCheckCommand(), a.entitiesIndexCommand())
 	return c
@@ -102,6 +103,7 @@ left as it is.`,
 	}
 	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	outputs(c, &o.output, "table", "json")
 	c.Flags().BoolVar(&o.apply, "apply", false, "put right what is wrong")
 	c.Flags().IntVar(&o.limit, "limit", 100, "how many problems to show per entity; 0: only count them")
@@ -144,6 +146,7 @@ knows them any more.`,
 	}
 	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	outputs(c, &o.output, "table", "json")
 	c.Flags().BoolVar(&o.apply, "apply", false, "build what is not complete, and remove what --remove names")
 	c.Flags().StringSliceVar(&o.remove, "remove", nil, "indexes on the server that the declaration does not have")

@@ -46,6 +46,7 @@ or a bad file, 3 the server cannot be reached, 4 it refuses.`,
 		},
 	}
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	outputs(c, &o.output, "text", "json")
 	c.Flags().StringVar(&o.key, "key", "", "a key; its bytes as they are")
 	return c

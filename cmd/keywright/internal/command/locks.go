@@ -56,6 +56,7 @@ What the lock protects is only safe if it checks the fencing token.`,
 	}
 	c.ValidArgsFunction = a.completeConstructs(keyspace.Lock)
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	outputs(c, &o.output, "table", "json")
 	c.Flags().StringVar(&o.broken, "break", "", "take the lock of this key from its holder (a plan; see --apply)")
 	c.Flags().BoolVar(&o.apply, "apply", false, "do it")

@@ -49,6 +49,7 @@ server refuses, 5 incomplete, 130 interrupted.`,
 		},
 	}
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	o.selecting.flags(c)
 	o.sourcing.flags(c)
 	outputs(c, &o.output, "table", "jsonl", "names")

@@ -39,6 +39,7 @@ Exit codes: 0 all keys are declared, 1 some are not, 2 usage or a bad file.`,
 		},
 	}
 	outputs(c, &output, "text", "jsonl")
+	a.namespaceFlag(c)
 	c.Flags().BoolVarP(&null, "null", "0", false, "keys end with a zero byte, as audit --keys-of --null prints them")
 	return c
 }

@@ -60,6 +60,7 @@ with --apply.`,
 	}
 	c.ValidArgsFunction = a.completeConstructs(keyspace.Queue)
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	outputs(c, &o.output, "table", "json")
 	f := c.Flags()
 	f.BoolVar(&o.dead, "dead", false, "list dead jobs")

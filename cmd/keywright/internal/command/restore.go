@@ -70,6 +70,7 @@ is not whole or the server takes no more, 130 interrupted.`,
 		RunE: func(c *cobra.Command, args []string) error { return a.restore(c.Context(), args[0], &o) },
 	}
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	o.selecting.flags(c)
 	f := c.Flags()
 	f.StringVar(&o.existing, "existing", "fail", "what becomes of keys that are there: fail, skip, replace or different")

@@ -141,6 +141,7 @@ incomplete, 130 interrupted.`,
 
 func (a *app) sealFlags(c *cobra.Command, o *sealing) {
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	outputs(c, &o.output, "table", "json")
 	f := c.Flags()
 	f.StringVar(&o.keysFile, "keys-file", "", "the file with the key ring")

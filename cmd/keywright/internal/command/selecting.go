@@ -64,6 +64,7 @@ func (a *app) selection(s *selecting) (*selection.Selection, *keyspace.Keyspace,
 	if err != nil {
 		return nil, nil, err
 	}
+	a.within(ks, &request)
 	sel, err := selection.Compile(ks, request)
 	return sel, ks, refusedSelection(err)
 }

@@ -56,6 +56,7 @@ server refuses, 5 incomplete, 130 interrupted.`,
 		},
 	}
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	o.flags(c)
 	outputs(c, &o.output, "table", "json", "csv")
 	c.Flags().StringVar(&o.by, "by", "bytes", "what is large: bytes, elements, stored (bytes in the snapshot) or idle")
