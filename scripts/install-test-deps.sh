@@ -50,7 +50,7 @@ if ! /usr/bin/python3 -c 'import redis' 2>/dev/null; then
 fi
 
 # A folder with a lock file is installed anew when the lock file has changed.
-for dir in keyspace/schema/testdata/lsp conformance/node examples/shop/ts; do
+for dir in keyspace/schema/testdata/lsp conformance/node examples/shop/ts examples/poppobuilder/worker; do
   [ "$dir/node_modules/.package-lock.json" -nt "$dir/package-lock.json" ] && continue
   command -v npm >/dev/null || { echo "missing: npm (Node 20 or later)" >&2; exit 1; }
   npm ci --prefix "$dir" --no-audit --no-fund --ignore-scripts --loglevel=error

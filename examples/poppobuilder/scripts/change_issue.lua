@@ -1,0 +1,56 @@
+-- Moves an issue to a status in one step.
+-- KEYS: status, metadata, processing, completed today, figures of the day, fence of
+--   the issue's lock, figures by the hour, the end of the task
+-- ARGV: issue, status, task, fence, day since 1970, hour, oldest hour kept, ms, channel, database
+local number, status, task, fence, hour = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[6]
+local ended = status == 'completed' or status == 'failed'
+
+-- What can fail comes first: a key of another type, a figure that is no number.
+local now = redis.call('TIME')
+local seconds = tonumber(now[1])
+local today = math.floor(seconds / 86400)
+local before = redis.call('GET', KEYS[1])
+local known = redis.call('HMGET', KEYS[2], 'task', 'status')
+local busy = redis.call('SISMEMBER', KEYS[3], number)
+redis.call('SCARD', KEYS[4])
+local count = redis.call('HGET', KEYS[5], status) or '0'
+local newest = redis.call('GET', KEYS[6]) or '0'
+local hours = redis.call('HKEYS', KEYS[7])
+local over = redis.call('EXISTS', KEYS[8])
+if today ~= tonumber(ARGV[5]) then return tostring(today) end
+if not count:match('^%d%d?%d?%d?%d?%d?%d?%d?%d?$') then return redis.error_reply('ERR a figure of the day is no number') end
+if #fence < #newest or #fence == #newest and fence < newest then
+  if fence ~= '0' then return 'stale' end
+end
+if fence == '0' and busy == 1 then return 'busy' end
+if over == 1 or before == status and known[1] == task then return 'same' end
+local figures = { runs = 0, failed = 0, ms = 0 }
+if ended then
+  local ok, kept = pcall(cjson.decode, redis.call('HGET', KEYS[7], hour) or '{}')
+  if ok and type(kept) == 'table' then
+    for name in pairs(figures) do figures[name] = tonumber(kept[name]) or 0 end
+  end
+  figures.runs, figures.ms = figures.runs + 1, figures.ms + tonumber(ARGV[8])
+  if status == 'failed' then figures.failed = figures.failed + 1 end
+end
+
+redis.call('SET', KEYS[1], status)
+redis.call('HSET', KEYS[2], 'task', task, 'status', status, 'changed', now[1])
+if status == 'processing' then redis.call('SADD', KEYS[3], number) else redis.call('SREM', KEYS[3], number) end
+if ended then
+  redis.call('HSET', KEYS[5], status, string.format('%d', tonumber(count) + 1))
+  redis.call('PEXPIRE', KEYS[5], 604800000)
+  redis.call('SET', KEYS[8], status, 'PX', 604800000)
+  redis.call('HSET', KEYS[7], hour, cjson.encode(figures))
+  redis.call('PEXPIRE', KEYS[7], 604800000)
+  for _, name in ipairs(hours) do
+    if name < ARGV[7] then redis.call('HDEL', KEYS[7], name) end
+  end
+end
+if status == 'completed' then
+  redis.call('SADD', KEYS[4], number)
+  redis.call('EXPIREAT', KEYS[4], (today + 1) * 86400)
+end
+local ms = string.format('%d', seconds * 1000 + math.floor(tonumber(now[2]) / 1000))
+redis.call('PUBLISH', ARGV[9], '{"timestamp":' .. ms .. ',"data":{"number":' .. number .. ',"status":"' .. status .. '"},"db":' .. ARGV[10] .. '}')
+return 'ok'
