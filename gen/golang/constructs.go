@@ -46,15 +46,6 @@ func (g *generator) hold(field, typ, make string) {
 	g.making = append(g.making, fmt.Sprintf("k.%s = %s", field, make))
 }
 
-// role is the name of the key of a construct in a declaration.
-func role(e *keyspace.Entry, name string) *keyspace.Key {
-	i := slices.IndexFunc(e.Keys, func(k *keyspace.Key) bool { return k.Role == name })
-	if i < 0 {
-		return nil
-	}
-	return e.Keys[i]
-}
-
 // built writes the building of several keys, each into a variable, and gives the
 // parameters they need together.
 type built struct {
@@ -116,7 +107,7 @@ func (g *generator) lock(c *keyCode, k *keyspace.Key) {
 	pkg, scope := g.use(module+"/lock"), bodyNames()
 	b := built{in: g.call("")}
 	for _, r := range []string{"", "fence", "waiters", "shared"} {
-		b.use(map[string]string{"": "main"}[r]+r, g.keys[role(k.Entry, r)], "Key", nil, &scope)
+		b.use(map[string]string{"": "main"}[r]+r, g.keys[k.Entry.Key(r)], "Key", nil, &scope)
 	}
 	b.use("channel", g.channelCodes[k.Entry.Notify], "Channel", nil, &scope)
 	var defaults []string
@@ -135,12 +126,12 @@ func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 	b := built{in: g.call("")}
 	lanes := g.lanes(&b, c, e, &scope)
 	for _, r := range []string{"leases", "delayed", "dead", "state", "workers", "runs"} {
-		b.use(r, g.keys[role(e, r)], "Key", nil, &scope)
+		b.use(r, g.keys[e.Key(r)], "Key", nil, &scope)
 	}
 	b.use("channel", g.channelCodes[e.Notify], "Channel", nil, &scope)
 	var families []string
 	for _, r := range []string{"job", "result", "unique"} {
-		b.lines = append(b.lines, g.family(&b, r, g.keys[role(e, r)], &scope))
+		b.lines = append(b.lines, g.family(&b, r, g.keys[e.Key(r)], &scope))
 		families = append(families, fmt.Sprintf("%s: %s", gen.Title(r), r))
 	}
 	payload := g.payload(c, e)
@@ -153,7 +144,7 @@ func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 		defaults = append(defaults, fmt.Sprint("Retry ", e.Retry))
 	}
 	g.tune(c.name, pkg+".Options", defaults...)
-	job := g.keys[role(e, "job")]
+	job := g.keys[e.Key("job")]
 	legal := fmt.Sprintf("ID: func(id string) error {\nif %s_, ok := %sKey(job.Of(id)); !ok {\nreturn %s.Bad(%s)\n}\nreturn nil\n}", strings.Repeat("_, ", len(job.params)-1), g.call("Parse"+job.name), g.use(module+"/value"), quote("is no "+job.params[len(job.params)-1].place.Type.Definition()))
 	g.about(c.name, k)
 	g.printf("func (k *Keyspace) %s(%s) %s.Queue[%s] {\n%s", c.name, signature(b.params), pkg, payload.typ, b.text())
@@ -165,7 +156,7 @@ func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 // declared.
 func (g *generator) payload(c *keyCode, e *keyspace.Entry) stored {
 	if len(e.Shape) == 0 {
-		return g.sealed(c.name+"_payload", role(e, "job").Value)
+		return g.sealed(c.name+"_payload", e.Key("job").Value)
 	}
 	typ := c.name + "Value"
 	return stored{typ: typ, codec: g.objectCodec(typ, g.structure(typ, "the payload of a job of "+printable(e.Name)+".", e.Shape, true))}
@@ -252,7 +243,7 @@ func (g *generator) cache(c *keyCode, k *keyspace.Key) {
 		defaults = append(defaults, "TTL "+g.duration(time.Hour))
 	}
 	g.tune(c.name, pkg+".Options", defaults...)
-	if fill := role(k.Entry, "fill"); fill.Derived && g.space != nil {
+	if fill := k.Entry.Key("fill"); fill.Derived && g.space != nil {
 		g.making = append(g.making, fmt.Sprintf("k.tuning.%s.Fill = %s.FillKeyIn(k.ns.String())", c.name, pkg))
 	} else if !fill.Derived {
 		in := map[bool]string{true: "k."}[g.space != nil]
@@ -319,7 +310,7 @@ func (g *generator) ranking(c *keyCode, k *keyspace.Key) {
 	g.printf("//\n// It is the whole ranking: every period of it, ranks, neighbours, windows.\nfunc (k *Keyspace) %s(%s) (%s, error) {\n", board, signature(b.params), typ)
 	g.printf("return %s.New(%s.Config[%s, %s]{Client: k.client, Entry: &entry_%s, Step: %s.%s, Ties: %s.%s, Member: &%s, Score: &%s,\nKey: func(t %s.Time) (string, error) { return %s },\n})\n}\n\n",
 		pkg, pkg, member.typ, score.typ, c.name, pkg, step(c.params[i].place.Type.Layout), pkg, map[keyspace.Ties]string{keyspace.ByMember: "ByMember", keyspace.FirstToReach: "FirstToReach"}[k.Entry.Ties], member.codec, score.codec, g.use("time"), call)
-	if window := role(k.Entry, "window"); window != nil && k.Entry.Ties == keyspace.ByMember {
+	if window := k.Entry.Key("window"); window != nil && k.Entry.Ties == keyspace.ByMember {
 		g.window(c, k, board, b, g.keys[window], member.typ, score.typ, step(c.params[i].place.Type.Layout))
 	}
 }

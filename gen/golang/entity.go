@@ -7,7 +7,6 @@ import (
 
 	"github.com/keywright/keywright/gen"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
@@ -60,22 +59,14 @@ func (g *generator) entity(c *keyCode, k *keyspace.Key) {
 
 // divide tells the id of an item from what all keys of the entity share.
 func (e *entityCode) divide() {
+	d := e.e.Divide()
 	for _, p := range e.params {
-		field := slices.ContainsFunc(e.fields, func(f field) bool { return f.Field.Name == p.place.Name })
-		if !field && e.everywhere(p.place.Name) {
+		if slices.Contains(d.Shared, p.place.Name) {
 			e.shared = append(e.shared, p)
 		} else {
 			e.own = append(e.own, p)
 		}
 	}
-}
-
-func (e *entityCode) everywhere(name string) bool {
-	return len(e.e.Index) > 0 && !slices.ContainsFunc(e.e.Index, func(ix keyspace.Index) bool { return !has(ix.Key.Pattern, name) })
-}
-
-func has(p *pattern.Pattern, name string) bool {
-	return slices.ContainsFunc(p.Placeholders(), func(q pattern.Placeholder) bool { return q.Name == name })
 }
 
 // identify writes the type of an id where it has several parts, and decides how a
@@ -259,14 +250,14 @@ func (e *entityCode) failed(g *generator) string {
 // own.
 func (e *entityCode) role(name string) *keyspace.Key {
 	if name != "expires" {
-		return role(e.e, name)
+		return e.e.Key(name)
 	}
 	for _, ix := range e.e.Index {
 		if expiry(&ix) {
 			return ix.Key
 		}
 	}
-	return role(e.e, "expiry")
+	return e.e.Key("expiry")
 }
 
 // expiry is whether an index is the expiry times, which the store keeps for itself:

@@ -175,7 +175,8 @@ func TestLayers(t *testing.T) {
 		"seal":                        nil,
 		"pressure":                    {"slot", "topology", "internal/lease"},
 		"event":                       {"value"},
-		"seal/reseal":                 append([]string{"seal", "source"}, declared...),
+		"bind":                        append([]string{"entity", "lock", "queue", "value"}, declared...),
+		"seal/reseal":                 append([]string{"bind", "seal", "source"}, declared...),
 		"internal/everykeys":          {"cache", "counter", "entity", "event", "key", "limit", "lock", "pressure", "queue", "ranking", "typed", "value"},
 		"internal/tenants":            {"cache", "counter", "entity", "event", "key", "limit", "lock", "pressure", "queue", "ranking", "typed", "value"},
 		"limit":                       nil,
@@ -211,7 +212,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 	}
-	runtime := []string{"typed", "apply", "internal/lease", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event", "fallback", "internal/everykeys", "internal/tenants"} // who stands on the client
+	runtime := []string{"typed", "apply", "bind", "internal/lease", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event", "fallback", "internal/everykeys", "internal/tenants"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue

@@ -17,6 +17,7 @@ package pattern
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -100,6 +101,26 @@ func (p *Pattern) Placeholders() []Placeholder { return p.places }
 // Elements are the pieces of the pattern in order; two literals never stand
 // side by side. Do not change the slice.
 func (p *Pattern) Elements() []Element { return p.elems }
+
+// Has reports whether the pattern has a placeholder of a name.
+func (p *Pattern) Has(name string) bool {
+	return slices.ContainsFunc(p.places, func(q Placeholder) bool { return q.Name == name })
+}
+
+// Span is the first and the last element that hold one of the placeholders; -1 and -1 if
+// there is none.
+func (p *Pattern) Span(names ...string) (first, last int) {
+	first, last = -1, -1
+	for i, e := range p.elems {
+		if e.Placeholder < 0 || !slices.Contains(names, p.places[e.Placeholder].Name) {
+			continue
+		}
+		if last = i; first < 0 {
+			first = i
+		}
+	}
+	return first, last
+}
 
 // IsGlob reports whether the pattern was made by Glob.
 func (p *Pattern) IsGlob() bool { return p.glob }

@@ -20,6 +20,7 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/seal"
@@ -141,7 +142,7 @@ func (p *pass) prepare() (err error) {
 			p.report.All = false
 			continue
 		}
-		t := &target{entry: &keywright.Entry{Name: k.Name, Pattern: k.Pattern.String(), Type: string(k.Kind), Schema: p.Keyspace.Package}, kind: k.Kind, lined: k.Headed}
+		t := &target{entry: bind.Entry(p.Keyspace, k), kind: k.Kind, lined: k.Headed}
 		for _, s := range parts {
 			part := &Part{Entry: k.Name, Name: s.Name(), Type: string(k.Kind), Keys: map[string]int64{}, Unknown: map[string]int64{}, Forged: map[string]int64{}, at: s}
 			t.parts = append(t.parts, part)

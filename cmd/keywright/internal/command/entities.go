@@ -3,28 +3,16 @@ package command
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/pattern"
-	"github.com/keywright/keywright/keyspace/scalar"
-	"github.com/keywright/keywright/value"
 	"github.com/spf13/cobra"
 )
-
-// itemStore is an entity of which only the keys and indexes are known, and the
-// field that says how long an item lives.
-type itemStore = entity.Store[string, aged]
-
-// aged is the text of that field.
-type aged string
 
 // entities are the flags of entities.
 type entities struct {
@@ -172,7 +160,7 @@ type entitiesReport struct {
 
 func (a *app) entities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
 	report := entitiesReport{Entities: []entityReport{}}
-	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of string, s *itemStore) error {
+	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of string, s *bind.Items) error {
 		st, err := s.Stats(ctx)
 		if err == nil {
 			report.Entities = append(report.Entities, entityReport{e.Name, of, st.Items, st.Expired, st.Late.Seconds(), keyOf(st.Sweeper)})
@@ -207,7 +195,7 @@ func (a *app) printEntities(report *entitiesReport) error {
 // eachEntity runs for every entity: for one whose keys share a placeholder, for
 // each value of it that there is.
 func (a *app) eachEntity(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, g *gaps,
-	run func(e *keyspace.Entry, of string, s *itemStore) error) error {
+	run func(e *keyspace.Entry, of string, s *bind.Items) error) error {
 	for _, e := range entries {
 		if err := g.pass(ctx, e.Name, "", a.eachPart(ctx, c, e, g, run)); err != nil {
 			return err
@@ -217,13 +205,13 @@ func (a *app) eachEntity(ctx context.Context, c *keywright.Client, entries []*ke
 }
 
 func (a *app) eachPart(ctx context.Context, c *keywright.Client, e *keyspace.Entry, g *gaps,
-	run func(e *keyspace.Entry, of string, s *itemStore) error) error {
-	d := divide(e)
-	found := []map[string]string{{}}
-	if len(d.shared) > 0 {
+	run func(e *keyspace.Entry, of string, s *bind.Items) error) error {
+	d := e.Divide()
+	found := []bind.Values{{}}
+	if len(d.Shared) > 0 {
 		var err error
 		var bounded bool
-		if found, bounded, err = instances(ctx, c, e, d.leave); err != nil {
+		if found, bounded, err = bind.Instances(ctx, c, e, d.PerItem()...); err != nil {
 			return err
 		}
 		if bounded {
@@ -232,10 +220,10 @@ func (a *app) eachPart(ctx context.Context, c *keywright.Client, e *keyspace.Ent
 	}
 	for _, values := range found {
 		var of []string
-		for _, name := range d.shared {
+		for _, name := range d.Shared {
 			of = append(of, name+"="+finding.Key([]byte(values[name])))
 		}
-		s, err := storeOf(c, a.keyspace, e, d, values)
+		s, err := bind.Entity(c, a.keyspace, e, values)
 		if err != nil {
 			return err
 		}
@@ -269,7 +257,7 @@ type checkReport struct {
 
 func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
 	report := checkReport{Applied: o.apply, Problems: []problemReport{}}
-	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of string, s *itemStore) error {
+	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of string, s *bind.Items) error {
 		if o.apply {
 			swept, err := s.Sweep(ctx, entity.SweepOptions{Rate: o.rate})
 			report.Swept += swept.Gone
@@ -337,163 +325,4 @@ func noneOf(n int) string {
 		return "nothing wrong"
 	}
 	return ""
-}
-
-// division tells what all keys of an entity share from the id of an item.
-type division struct{ shared, own, leave []string }
-
-func divide(e *keyspace.Entry) (d division) {
-	for _, p := range e.Keys[0].Pattern.Placeholders() {
-		field := slices.ContainsFunc(e.Keys[0].Fields, func(f keyspace.Field) bool { return f.Name == p.Name })
-		if field || len(e.Index) == 0 || slices.ContainsFunc(e.Index, func(ix keyspace.Index) bool { return !holds(ix.Key.Pattern, p.Name) }) {
-			d.own = append(d.own, p.Name)
-		} else {
-			d.shared = append(d.shared, p.Name)
-		}
-	}
-	d.leave = slices.Clone(d.own)
-	for _, ix := range e.Index {
-		if ix.Field != "" {
-			d.leave = append(d.leave, ix.Field)
-		}
-	}
-	return d
-}
-
-func holds(p *pattern.Pattern, name string) bool {
-	return slices.ContainsFunc(p.Placeholders(), func(q pattern.Placeholder) bool { return q.Name == name })
-}
-
-// storeOf is the store of an entity, with the placeholders that its keys share.
-func storeOf(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, d division, values map[string]string) (*itemStore, error) {
-	spec, err := specOf(ks, e, d, values)
-	if spec == nil {
-		return nil, err
-	}
-	return entity.New(c, spec, err), nil
-}
-
-// specOf is an entity as far as its keys, its indexes and the end of its items.
-func specOf(ks *keyspace.Keyspace, e *keyspace.Entry, d division, values map[string]string) (*entity.Spec[string, aged], error) {
-	main := e.Keys[0].Pattern
-	spec := &entity.Spec[string, aged]{Entry: declared(e), Fields: &value.Fields[aged]{}, IndexTTL: e.Keys[len(e.Keys)-1].TTL.Max}
-	spec.Prefix, spec.Suffix = around(main, d.own, values)
-	spec.Key = func(id string) (string, error) { return spec.Prefix + id + spec.Suffix, nil }
-	spec.Parse = func(key string) (string, bool) {
-		found, ok := placeholders(main, key, d.own)
-		if !ok || fmt.Sprint(found) != fmt.Sprint(values) {
-			return "", false
-		}
-		return key[len(spec.Prefix) : len(key)-len(spec.Suffix)], true
-	}
-	var err error
-	for role, to := range map[string]*string{"expiry": &spec.Expires, "ledger": &spec.Ledger, "pending": &spec.Pending, "sweep": &spec.Lease} {
-		if p := roleOf(e, role); p != nil && err == nil {
-			*to, err = name(p, values)
-		}
-	}
-	if t := e.TTL; t.Policy == keyspace.TTLExpires {
-		spec.IndexTTL = ledgerTTL(e)
-	} else {
-		spec.IndexTTL = 0
-	}
-	for _, ix := range e.Index {
-		to := entity.Index[aged]{Name: ix.Name, Field: ix.Field, Score: ix.Score}
-		if ix.Field != "" {
-			to.Prefix, to.Suffix = around(ix.Key.Pattern, []string{ix.Field}, values)
-			to.Legal = func(key string) bool { _, ok := ix.Key.Pattern.Match([]byte(key)); return ok }
-		} else if to.Prefix, err = name(ix.Key.Pattern, values); err != nil {
-			return nil, err
-		}
-		if ix.Field == "" && ix.Score == "expires" {
-			spec.Expires = to.Prefix
-			continue
-		}
-		spec.Indexes = append(spec.Indexes, to)
-	}
-	if r := e.TTLBy; r != nil {
-		spec.Fields.Columns = []value.Column[aged]{{Name: r.Field, Parse: func(v *aged, text string) error { *v = aged(text); return nil }}}
-		spec.TTL, spec.TTLFields = func(v *aged) time.Duration { return r.Of(string(*v)) }, []string{r.Field}
-	}
-	if ch := ks.Channel(e.Emits["expire"]); ch != nil {
-		spec.OnExpire = []entity.Event{eventOf(e, d, ch)}
-		spec.Pieces = func(id string) (texts []string) {
-			found, _ := placeholders(main, spec.Prefix+id+spec.Suffix, nil)
-			for _, p := range main.Placeholders() {
-				texts = append(texts, found[p.Name])
-			}
-			return texts
-		}
-	}
-	return spec, err
-}
-
-func ledgerTTL(e *keyspace.Entry) time.Duration {
-	for _, k := range e.Keys {
-		if k.Role == "ledger" {
-			return k.TTL.Max
-		}
-	}
-	return 0
-}
-
-// around is what a pattern has before and after some placeholders.
-func around(p *pattern.Pattern, own []string, values map[string]string) (prefix, suffix string) {
-	begun := false
-	for _, elem := range p.Elements() {
-		text := elem.Literal
-		if elem.Placeholder >= 0 {
-			name := p.Placeholders()[elem.Placeholder].Name
-			if slices.Contains(own, name) {
-				begun, suffix = true, ""
-				continue
-			}
-			text = values[name]
-		}
-		if begun {
-			suffix += text
-		} else {
-			prefix += text
-		}
-	}
-	return prefix, suffix
-}
-
-// eventOf is what is sent when an item has expired.
-func eventOf(e *keyspace.Entry, d division, ch *keyspace.Channel) entity.Event {
-	ev := entity.Event{Mode: entity.Publish, Plain: ch.Plain}
-	switch {
-	case ch.Durable != nil:
-		ev.Mode, ev.MaxLen, ev.Age = entity.Append, ch.Durable.MaxLen, ch.Durable.Age
-	case ch.Sharded:
-		ev.Mode = entity.PublishSharded
-	}
-	part := func(name string, t scalar.Type) entity.Part {
-		p := entity.Part{Name: name, Field: name, Form: forms[t.Kind]}
-		if i := slices.IndexFunc(e.Keys[0].Pattern.Placeholders(), func(q pattern.Placeholder) bool { return q.Name == name }); i >= 0 {
-			p.Field, p.Key = "", 1+i
-		}
-		return p
-	}
-	for _, elem := range ch.Pattern.Elements() {
-		if elem.Placeholder < 0 {
-			ev.Name = append(ev.Name, entity.Part{Name: elem.Literal, Literal: true})
-		} else {
-			place := ch.Pattern.Placeholders()[elem.Placeholder]
-			ev.Name = append(ev.Name, part(place.Name, place.Type))
-		}
-	}
-	if len(ch.Pattern.Placeholders()) == 0 {
-		ev.Channel, _ = name(ch.Pattern, nil)
-		ev.Name = nil
-	}
-	for _, f := range ch.Message {
-		ev.Data = append(ev.Data, part(f.Name, f.Type))
-	}
-	return ev
-}
-
-// forms are the types that are no text in JSON.
-var forms = map[scalar.Kind]value.Form{
-	scalar.Int: value.Bare, scalar.Float: value.Bare, scalar.Bool: value.Bare, scalar.UnixS: value.Bare, scalar.UnixMS: value.Bare, scalar.JSON: value.Inline,
 }

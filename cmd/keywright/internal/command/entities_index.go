@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/finding"
@@ -41,7 +42,7 @@ func (a *app) indexEntities(ctx context.Context, c *keywright.Client, entries []
 	if o.apply {
 		options.Remove = o.remove
 	}
-	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of string, s *itemStore) error {
+	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of string, s *bind.Items) error {
 		r, err := s.Indexes(ctx, options)
 		report.Items += r.Items
 		report.Interrupted = report.Interrupted || r.Interrupted

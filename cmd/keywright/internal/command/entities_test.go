@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -43,15 +44,15 @@ func TestLintAndStoreAgreeOnSlots(t *testing.T) {
 						refused = refused || f.Code == "KW330"
 					}
 					e := ks.Entries[0]
-					d, values := divide(e), map[string]string{}
+					values := bind.Values{}
 					if strings.Contains(keys, "{t}") {
 						values["t"] = "7"
 					}
-					spec, err := specOf(ks, e, d, values)
+					spec, err := bind.Spec(ks, e, values)
 					if err != nil {
 						t.Fatal(err)
 					}
-					events := []entity.Event{eventOf(e, d, ks.Channel("c"))}
+					events := []entity.Event{bind.Event(e, ks.Channel("c"))}
 					spec.OnExpire = nil
 					*map[string]*[]entity.Event{"create": &spec.OnCreate, "update": &spec.OnUpdate, "delete": &spec.OnDelete, "expire": &spec.OnExpire}[on] = events
 					_, err = entity.New(c, spec, nil).Exists(t.Context(), "1")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -126,7 +127,7 @@ func (a *app) locks(ctx context.Context, c *keywright.Client, entries []*keyspac
 }
 
 func (a *app) locksOf(ctx context.Context, c *keywright.Client, e *keyspace.Entry, report *locksReport) error {
-	found, bounded, err := instances(ctx, c, e, nil)
+	found, bounded, err := bind.Instances(ctx, c, e)
 	if err != nil {
 		return err
 	}
@@ -134,10 +135,7 @@ func (a *app) locksOf(ctx context.Context, c *keywright.Client, e *keyspace.Entr
 		report.Cut = append(report.Cut, cutReport{e.Name, len(found)})
 	}
 	for _, values := range found {
-		l, err := lockOf(c, e, values)
-		if err != nil {
-			return err
-		}
+		l := bind.Lock(c, a.keyspace, e, values)
 		h, err := l.Holder(ctx)
 		if err != nil {
 			if err := report.pass(ctx, e.Name, l.Name(), err); err != nil {
@@ -156,20 +154,6 @@ func (a *app) locksOf(ctx context.Context, c *keywright.Client, e *keyspace.Entr
 		report.Locks = append(report.Locks, one)
 	}
 	return nil
-}
-
-// lockOf is the lock of an entry with these placeholders.
-func lockOf(c *keywright.Client, e *keyspace.Entry, values map[string]string) (lock.Lock, error) {
-	var k lock.Keys
-	var errs []error
-	for role, to := range map[string]*string{"": &k.Main, "fence": &k.Fence, "waiters": &k.Waiters, "shared": &k.Shared} {
-		var err error
-		*to, err = name(roleOf(e, role), values)
-		errs = append(errs, err)
-	}
-	var err error
-	k.Channel, err = name(e.Notify.Pattern, values)
-	return lock.New(c, declared(e), k, errors.Join(append(errs, err)...), &lock.Options{}), nil
 }
 
 func (a *app) printLocks(report *locksReport) error {
@@ -201,14 +185,11 @@ func seconds(s float64) string {
 // breakLock takes a lock from the holder that it has now.
 func (a *app) breakLock(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *locking) error {
 	for _, e := range entries {
-		values, ok := placeholders(e.Keys[0].Pattern, o.broken, nil)
+		values, ok := bind.Read(e.Keys[0].Pattern, o.broken)
 		if !ok {
 			continue
 		}
-		l, err := lockOf(c, e, values)
-		if err != nil {
-			return err
-		}
+		l := bind.Lock(c, a.keyspace, e, values)
 		report := &breakReport{Key: finding.JSONKey(o.broken), Applied: o.apply}
 		failed := a.breakHeld(ctx, l, o, report)
 		if o.output == "json" && (failed == nil || report.Held) {

@@ -3,20 +3,17 @@ package command
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/queue"
-	"github.com/keywright/keywright/value"
 	"github.com/spf13/cobra"
 )
 
@@ -206,12 +203,12 @@ func (a *app) changeQueues(ctx context.Context, report *queuesReport, o *queuein
 }
 
 func (a *app) queuesOf(ctx context.Context, c *keywright.Client, e *keyspace.Entry, o *queueing, report *queuesReport) error {
-	base := roleOf(e, "leases")
-	found := []map[string]string{{}}
+	base := e.Key("leases").Pattern
+	found := []bind.Values{{}}
 	if len(base.Placeholders()) > 0 {
 		var bounded bool
 		var err error
-		if found, bounded, err = instances(ctx, c, e, perJobPlaceholders(e, base)); err != nil {
+		if found, bounded, err = bind.Instances(ctx, c, e, bind.PerJob(e)...); err != nil {
 			return err
 		}
 		if bounded {
@@ -220,7 +217,7 @@ func (a *app) queuesOf(ctx context.Context, c *keywright.Client, e *keyspace.Ent
 	}
 	for _, values := range found {
 		name := queueName(base, values)
-		r, err := reportQueue(ctx, queueOf(c, e, values), o)
+		r, err := reportQueue(ctx, bind.Queue(c, a.keyspace, e, values), o)
 		if err != nil {
 			if err := report.pass(ctx, e.Name, name, err); err != nil {
 				return err
@@ -262,79 +259,13 @@ func reportQueue(ctx context.Context, q queue.Queue[string], o *queueing) (r que
 	return r, err
 }
 
-// perJobPlaceholders are those of lanes and jobs, not of the queue itself.
-func perJobPlaceholders(e *keyspace.Entry, base *pattern.Pattern) (out []string) {
-	for _, k := range e.Keys {
-		for _, p := range k.Pattern.Placeholders() {
-			if !slices.ContainsFunc(base.Placeholders(), func(b pattern.Placeholder) bool { return b.Name == p.Name }) {
-				out = append(out, p.Name)
-			}
-		}
-	}
-	return out
-}
-
 // queueName tells several queues of one entry apart.
-func queueName(base *pattern.Pattern, values map[string]string) string {
+func queueName(base *pattern.Pattern, values bind.Values) string {
 	var parts []string
 	for _, p := range base.Placeholders() {
 		parts = append(parts, p.Name+"="+values[p.Name])
 	}
 	return strings.Join(parts, " ")
-}
-
-// queueOf is the queue of an entry with these placeholders. Its payloads are not
-// looked at.
-func queueOf(c *keywright.Client, e *keyspace.Entry, values map[string]string) queue.Queue[string] {
-	var k queue.Keys
-	var errs []error
-	build := func(p *pattern.Pattern, values map[string]string) string {
-		key, err := name(p, values)
-		errs = append(errs, err)
-		return key
-	}
-	main := e.Keys[0].Pattern
-	order := slices.IndexFunc(main.Placeholders(), func(p pattern.Placeholder) bool { return p.Name == e.Order })
-	if order < 0 {
-		k.Lanes = []queue.Lane{{Key: build(main, values)}}
-	} else {
-		for _, word := range main.Placeholders()[order].Type.Values {
-			k.Lanes = append(k.Lanes, queue.Lane{Name: word, Key: build(main, with(values, e.Order, word))})
-		}
-	}
-	for role, to := range map[string]*string{"leases": &k.Leases, "delayed": &k.Delayed, "dead": &k.Dead, "state": &k.State, "workers": &k.Workers, "runs": &k.Runs} {
-		*to = build(roleOf(e, role), values)
-	}
-	k.Channel = build(e.Notify.Pattern, values)
-	for role, to := range map[string]*queue.Name{"job": &k.Job, "result": &k.Result, "unique": &k.Unique} {
-		*to = family(roleOf(e, role), values)
-	}
-	job := roleOf(e, "job")
-	k.ID = func(id string) error {
-		if _, ok := job.Match([]byte(k.Job.Of(id))); !ok {
-			return errors.New("is no id of " + e.Name)
-		}
-		return nil
-	}
-	codec := value.Text(0)
-	return queue.New(c, declared(e), k, errors.Join(errs...), &codec, &queue.Options{Lease: max(e.Lease, 50*time.Millisecond), Retry: e.Retry})
-}
-
-// family is what a pattern has before and after its last placeholder.
-func family(p *pattern.Pattern, values map[string]string) queue.Name {
-	var n queue.Name
-	to, last := &n.Before, len(p.Placeholders())-1
-	for _, e := range p.Elements() {
-		switch e.Placeholder {
-		case last:
-			to = &n.After
-		case -1:
-			*to += e.Literal
-		default:
-			*to += values[p.Placeholders()[e.Placeholder].Name]
-		}
-	}
-	return n
 }
 
 func (a *app) printQueues(report *queuesReport) error {

@@ -1,0 +1,161 @@
+package bind_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/queue"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const declaration = `keywright: 1
+package: p
+owner: o
+keys:
+  door: {doc: d, key: "door:{house}:{room}", type: lock, ttl: 30s}
+  tasks: {doc: d, key: "tasks:{team}:{priority}", type: queue, order: priority, ttl: none}
+  one: {doc: d, key: "one", type: queue, ttl: none}
+  note: {doc: d, key: "{#{tenant}}:note:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {kind: "{#{tenant}}:kind:{kind}", expires: "{#{tenant}}:ends"}}
+vars: {priority: high|low, house: slug, room: slug, team: slug, tenant: slug, id: slug}
+`
+
+func load(t *testing.T) *keyspace.Keyspace {
+	t.Helper()
+	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(declaration)}}, "k.yaml")
+	if finding.Count(found).Errors > 0 {
+		t.Fatal(found[0].Message)
+	}
+	return ks
+}
+
+func entry(t *testing.T, ks *keyspace.Keyspace, name string) *keyspace.Entry {
+	t.Helper()
+	for _, e := range ks.Entries {
+		if e.Name == name {
+			return e
+		}
+	}
+	t.Fatalf("no entry %s", name)
+	return nil
+}
+
+func open(t *testing.T, url string) *keywright.Client {
+	t.Helper()
+	c, err := keywright.Open(t.Context(), url, keywright.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestInstances: what is on the server is found by its values, once, whichever of its keys
+// are there, and nothing of another entry or database.
+func TestInstances(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			s := keywrighttest.Start(t, brand)
+			ks, c := load(t), open(t, s.URL())
+			door, tasks, note := entry(t, ks, "door"), entry(t, ks, "tasks"), entry(t, ks, "note")
+			for _, room := range []string{"a", "b"} {
+				l := bind.Lock(c, ks, door, bind.Values{"house": "h", "room": room})
+				if l.Name() != "door:h:"+room {
+					t.Errorf("the lock is %s", l.Name())
+				}
+				_, err := l.Acquire(t.Context())
+				must(t, err)
+			}
+			s.Do("SET", "door:h", "x")
+			s.Do("HSET", "door:h:c", "of", "another type")
+			must(t, open(t, s.URL()+"/1").Raw().Do(t.Context(), c.Raw().B().Set().Key("door:h:z").Value("x").Build()).Error())
+			for _, team := range []string{"red", "blue"} {
+				q := bind.Queue(c, ks, tasks, bind.Values{"team": team})
+				for _, lane := range []string{"high", "low"} {
+					_, err := q.Enqueue(t.Context(), queue.Task[string]{Payload: "payload", Lane: lane})
+					must(t, err)
+				}
+			}
+			for key, ttl := range map[string]string{"{x}:note:1": "kind", "{y}:note:2": "kind"} {
+				s.Do("HSET", key, ttl, "k")
+			}
+			for e, want := range map[*keyspace.Entry]struct {
+				leave []string
+				found string
+			}{
+				door:  {nil, "[map[house:h room:a] map[house:h room:b]]"},
+				tasks: {bind.PerJob(tasks), "[map[team:blue] map[team:red]]"},
+				note:  {note.Divide().PerItem(), "[map[tenant:x] map[tenant:y]]"},
+			} {
+				found, bounded, err := bind.Instances(t.Context(), c, e, want.leave...)
+				if err != nil || bounded || fmt.Sprint(found) != want.found {
+					t.Errorf("%s: %v, %v, %v", e.Name, found, bounded, err)
+				}
+			}
+		})
+	}
+}
+
+// TestEntity: the store of an entity has the items of its values and no others.
+func TestEntity(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	ks, c := load(t), open(t, s.URL())
+	note := entry(t, ks, "note")
+	spec, err := bind.Spec(ks, note, bind.Values{"tenant": "x"})
+	must(t, err)
+	if got := fmt.Sprint(spec.Prefix, spec.Suffix, " ", spec.Expires, " ", spec.Indexes[0].Prefix, " ", spec.IndexTTL > time.Hour-time.Second); got != "{x}:note: {x}:ends {x}:kind: true" {
+		t.Error(got)
+	}
+	if id, ok := spec.Parse("{x}:note:7"); !ok || id != "7" {
+		t.Errorf("%q, %v", id, ok)
+	}
+	for _, other := range []string{"{y}:note:7", "{x}:kind:7", "{x}:note:", "{x}:note:a b"} {
+		if id, ok := spec.Parse(other); ok {
+			t.Errorf("%s is item %q", other, id)
+		}
+	}
+	store, err := bind.Entity(c, ks, note, bind.Values{"tenant": "x"})
+	must(t, err)
+	if there, err := store.Exists(t.Context(), "1"); err != nil || there {
+		t.Errorf("%v, %v", there, err)
+	}
+}
+
+// TestMissing: values that are missing, or do not fit, fail when the handle is used, and
+// write nothing.
+func TestMissing(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	ks, c := load(t), open(t, s.URL())
+	for name, v := range map[string]bind.Values{"missing": {"house": "h"}, "misfit": {"house": "h", "room": "a:b"}, "none": nil} {
+		_, err := bind.Lock(c, ks, entry(t, ks, "door"), v).Acquire(t.Context())
+		if class, ok := keywright.ClassOf(err); !ok || class != keywright.Invalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := bind.Queue(c, ks, entry(t, ks, "tasks"), nil).Enqueue(t.Context(), queue.Task[string]{Payload: "x", Lane: "high"}); err == nil {
+		t.Error("a queue without its team takes a job")
+	}
+	if n := s.Do("DBSIZE"); n != int64(0) {
+		t.Errorf("%v keys were written", n)
+	}
+	one, two := bind.Values{"a": "1", "b": "2"}, bind.Values{"a": "1\x00b=2"}
+	if one.ID() == two.ID() || one.With("c", "3").ID() == one.ID() || bind.Values(nil).With("a", "1").ID() != (bind.Values{"a": "1"}).ID() {
+		t.Error("two sets of values have one ID, or one has two")
+	}
+}

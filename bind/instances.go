@@ -1,0 +1,64 @@
+package bind
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/redis/rueidis"
+)
+
+// MaxInstances bounds what one search holds.
+const MaxInstances = 10_000
+
+// Instances finds what there is of an entry on the servers: the values of its keys,
+// without the placeholders that leave names. It scans 500 keys a round trip. bounded says
+// that there are more than MaxInstances.
+func Instances(ctx context.Context, c *keywright.Client, e *keyspace.Entry, leave ...string) (found []Values, bounded bool, err error) {
+	s := search{client: c, leave: leave, seen: map[string]Values{}}
+	primaries, err := c.Primaries(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, k := range e.Keys {
+		for _, node := range primaries {
+			if err := s.scan(ctx, node, k); err != nil {
+				return nil, false, err
+			}
+		}
+	}
+	for _, v := range s.seen {
+		found = append(found, v)
+	}
+	slices.SortFunc(found, func(a, b Values) int { return cmp.Compare(a.ID(), b.ID()) })
+	return found, s.full(), nil
+}
+
+// search is a scan of servers for the keys of an entry.
+type search struct {
+	client *keywright.Client
+	leave  []string
+	seen   map[string]Values
+}
+
+func (s *search) full() bool { return len(s.seen) >= MaxInstances }
+
+func (s *search) scan(ctx context.Context, node rueidis.Client, k *keyspace.Key) error {
+	for cursor := uint64(0); !s.full(); {
+		page, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(k.Pattern.ScanGlob()).Count(500).Type(string(k.Kind)).Build()).AsScanEntry()
+		if err != nil {
+			return &keywright.Error{Class: keywright.Refused, Op: "scan", Server: s.client.Server(), Err: err, Hint: "the login needs +scan"}
+		}
+		for _, key := range page.Elements {
+			if v, ok := Read(k.Pattern, key, s.leave...); ok && !s.full() {
+				s.seen[v.ID()] = v
+			}
+		}
+		if cursor = page.Cursor; cursor == 0 {
+			break
+		}
+	}
+	return nil
+}
