@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync/atomic"
 )
 
 // Limits of a guarded connection, whose replies another client reads: it believes
@@ -22,6 +23,7 @@ const (
 // a bulk string is passed by its length.
 type Guarded struct {
 	net.Conn
+	pings atomic.Int64 // that rueidis has sent after an UNSUBSCRIBE, and that are not answered
 	open  []frame
 	items int64 // announced by all of open, and not yet there
 	skip  int64 // bytes of a bulk string that are still to come, with its end
@@ -39,6 +41,52 @@ type frame struct {
 
 // Guard looks at the replies that come over a connection.
 func Guard(nc net.Conn) *Guarded { return &Guarded{Conn: nc} }
+
+// Write implements net.Conn.
+func (g *Guarded) Write(p []byte) (int, error) {
+	if subscribes(p) { // else the piece is of a connection that has nothing to do with that
+		g.pings.Add(int64(bytes.Count(p, unsubscribe)))
+	}
+	return g.Conn.Write(p)
+}
+
+// subscribes reports whether the first command of a piece is SUBSCRIBE, UNSUBSCRIBE or
+// one of their kinds.
+func subscribes(p []byte) bool {
+	head := p[:min(len(p), 32)]
+	for range 2 { // the number of words, and the length of the first
+		_, head, _ = bytes.Cut(head, newline)
+	}
+	name, _, _ := bytes.Cut(head, newline)
+	return bytes.HasSuffix(name, subscribe)
+}
+
+var (
+	newline     = []byte("\r\n")
+	subscribe   = []byte("SUBSCRIBE")
+	unsubscribe = []byte("UNSUBSCRIBE\r\n")
+	pong        = []byte("+PONG\r\n")
+)
+
+// refused are the errors by which a server refuses a PING that rueidis does not
+// expect: it sends one after each UNSUBSCRIBE, takes such an error for the reply to
+// that, and panics at the next reply.
+var refused = [][]byte{[]byte("-MISCONF "), []byte("-MASTERDOWN ")}
+
+// answered is told how each reply begins while PINGs are not answered. It makes of such
+// an error one that rueidis takes for the reply to its PING.
+func (g *Guarded) answered(line []byte) {
+	if bytes.HasPrefix(line, pong) {
+		g.pings.Add(-1)
+		return
+	}
+	for _, word := range refused {
+		if bytes.HasPrefix(line, word) {
+			g.pings.Add(-1)
+			copy(line, "-LOADING")
+		}
+	}
+}
 
 // Read implements net.Conn.
 func (g *Guarded) Read(p []byte) (int, error) {
@@ -70,7 +118,9 @@ func (g *Guarded) look(p []byte) error {
 			part = p[:n]
 		}
 		if g.size == 0 {
-			g.kind = part[0]
+			if g.kind = part[0]; len(g.open) == 0 && g.pings.Load() > 0 {
+				g.answered(part)
+			}
 		}
 		if g.size < len(g.head) {
 			copy(g.head[g.size:], part)

@@ -56,6 +56,32 @@ func TestAGuardPassesWhatServersSend(t *testing.T) {
 	}
 }
 
+// discard takes what is written.
+type discard struct{ *replay }
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// TestARefusedPing: of an error that answers a PING after an UNSUBSCRIBE one is made
+// that rueidis expects there, and of no other.
+func TestARefusedPing(t *testing.T) {
+	const down, disk = "-MASTERDOWN Link with MASTER is down\r\n", "-MISCONF Redis is configured to save\r\n"
+	for _, step := range []struct{ writes, replies, want string }{
+		{"*2\r\n$3\r\nGET\r\n$13\r\nUNSUBSCRIBE\r\n", down, down},
+		{"*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\na\r\n", down, down},
+		{"*2\r\n$11\r\nUNSUBSCRIBE\r\n$1\r\na\r\n*1\r\n$4\r\nPING\r\n", ">3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n" + disk + disk, ">3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n-LOADING" + disk[8:] + disk},
+		{"*2\r\n$12\r\nSUNSUBSCRIBE\r\n$1\r\na\r\n*1\r\n$4\r\nPING\r\n", "+PONG\r\n" + down, "+PONG\r\n" + down},
+		{"*2\r\n$12\r\nPUNSUBSCRIBE\r\n$1\r\na\r\n*2\r\n$12\r\nPUNSUBSCRIBE\r\n$1\r\nb\r\n", "*1\r\n" + disk + down + down + down, "*1\r\n" + disk + "-LOADING" + down[8:] + "-LOADING" + down[8:] + down},
+	} {
+		g := Guard(discard{&replay{in: strings.NewReader(step.replies), n: 1 << 20}})
+		if _, err := g.Write([]byte(step.writes)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(g); err != nil || string(got) != step.want {
+			t.Errorf("after %q: %q became %q, %v", step.writes, step.replies, got, err)
+		}
+	}
+}
+
 func TestAGuardRefusesWhatExhaustsItsReader(t *testing.T) {
 	hostile := map[string]string{
 		"levels":                   strings.Repeat("*1\r\n", 1_000_000),
