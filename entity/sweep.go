@@ -61,7 +61,7 @@ func (s *Store[I, T]) Sweeper(ctx context.Context, o SweepOptions, failed func(e
 		}
 		pause(ctx, wait)
 	}
-	_ = turn.Release(ctx) // else it ends by itself
+	_ = turn.Release(context.WithoutCancel(ctx)) // else it ends by itself
 }
 
 func pause(ctx context.Context, d time.Duration) {

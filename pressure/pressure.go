@@ -186,7 +186,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if w.err != nil {
 		return w.err
 	}
-	defer func() { _ = w.lease.Release(ctx) }() // else it ends by itself
+	defer func() { _ = w.lease.Release(context.WithoutCancel(ctx)) }() // else it ends by itself
 	last := ""
 	for {
 		_, err := w.Once(ctx)

@@ -58,6 +58,7 @@ type Lease struct {
 	owner  string
 	ttl    time.Duration
 
+	turn  chan struct{} // one question at a time
 	mu    sync.Mutex
 	asked bool // it may be held: the answer may have been lost
 }
@@ -65,7 +66,7 @@ type Lease struct {
 // New is a lease that is not taken yet. ttl is how long its holder may be silent before
 // another process takes over. Each Lease is an owner of its own.
 func New(c *keywright.Client, key string, ttl time.Duration, o Options) *Lease {
-	return &Lease{client: c, o: o, key: key, owner: cmp.Or(o.Owner, Process()) + " " + rand.Text(), ttl: max(ttl, time.Millisecond)}
+	return &Lease{client: c, o: o, key: key, owner: cmp.Or(o.Owner, Process()) + " " + rand.Text(), ttl: max(ttl, time.Millisecond), turn: make(chan struct{}, 1)}
 }
 
 // Process is the name of this process: host and process id.
@@ -112,9 +113,7 @@ func (l *Lease) Owner() string { return l.owner }
 // Args are the owner and the TTL in ms, for a script that calls lease_take itself. The
 // lease may be held from then on, until Release.
 func (l *Lease) Args() (owner, ttl string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.asked = true
+	l.ask(true)
 	return l.owner, ms(l.ttl)
 }
 
@@ -124,24 +123,24 @@ func (l *Lease) Acquire(ctx context.Context) (Term, error) {
 	if err := ctx.Err(); err != nil {
 		return Term{}, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	began := time.Now()
-	l.asked = true
-	// A question that is given up may be overtaken by Release, and would then leave a
-	// lease without a holder: it goes on to its end.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
-	defer cancel()
-	reply, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
-		Action: l.action("lease"), Script: standard.take, Keys: []string{l.key}, Args: []string{l.owner, ms(l.ttl)},
-		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
-	}).Do(ctx)
+	reply, err := alone(ctx, l, l.ttl, 0, func(ctx context.Context) ([]rueidis.RedisMessage, error) {
+		l.ask(true)
+		reply, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
+			Action: l.action("lease"), Script: standard.take, Keys: []string{l.key}, Args: []string{l.owner, ms(l.ttl)},
+			Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
+		}).Do(ctx)
+		if err == nil {
+			token, _ := reply[0].ToString()
+			l.ask(token != "")
+		}
+		return reply, err
+	})
 	if err != nil {
 		return Term{}, err
 	}
 	token, _ := reply[0].ToString()
 	if token == "" {
-		l.asked = false
 		busy := &BusyError{Key: l.key}
 		left, _ := reply[2].AsInt64()
 		owner, _ := reply[1].ToString()
@@ -176,24 +175,71 @@ func (l *Lease) Renew(ctx context.Context, t Term) (Term, error) {
 // from before the question: the server cannot give it to another process earlier.
 func (l *Lease) end(began time.Time) time.Time { return began.Add(l.ttl - l.ttl/100) }
 
-// parting is how long Release waits for the server: its caller ends.
-const parting = 2 * time.Second
+// parting is how long the server has for a Release, and lastWord how long Release waits
+// for it after the end of its context.
+const (
+	parting  = 2 * time.Second
+	lastWord = 50 * time.Millisecond
+)
 
-// Release gives the lease back, if it may be held. If that fails it ends by itself.
+// Release gives the lease back, if it may be held, also after ctx has ended. If that
+// fails it ends by itself.
 func (l *Lease) Release(ctx context.Context) error {
+	_, err := alone(ctx, l, parting, lastWord, func(ctx context.Context) (int64, error) {
+		if !l.ask(false) || l.o.Err != nil {
+			return 0, nil
+		}
+		n, err := keywright.NewOp(keywright.Spec[int64]{
+			Action: l.action("release lease"), Script: standard.free, Keys: []string{l.key}, Args: []string{l.owner},
+			Decode: rueidis.RedisResult.AsInt64,
+		}).Do(ctx)
+		if err != nil {
+			l.ask(true)
+		}
+		return n, err
+	})
+	return err
+}
+
+// ask notes whether the lease may be held, and reports whether it might be before.
+func (l *Lease) ask(held bool) (before bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.asked || l.o.Err != nil {
-		return nil
+	before, l.asked = l.asked, held
+	return before
+}
+
+// alone asks a question about the lease, and waits for its answer until ctx ends, and a
+// little more. A question that is given up may be overtaken by Release, and would then
+// leave a lease without a holder: it goes on to its end, for limit at most, and the next
+// one waits for that.
+func alone[T any](ctx context.Context, l *Lease, limit, more time.Duration, question func(context.Context) (T, error)) (none T, _ error) {
+	waiting, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(more, end) })()
+	select {
+	case l.turn <- struct{}{}:
+	case <-waiting.Done():
+		return none, ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), parting)
-	defer cancel()
-	_, err := keywright.NewOp(keywright.Spec[int64]{
-		Action: l.action("release lease"), Script: standard.free, Keys: []string{l.key}, Args: []string{l.owner},
-		Decode: rueidis.RedisResult.AsInt64,
-	}).Do(ctx)
-	l.asked = err != nil
-	return err
+	type answer struct {
+		value T
+		err   error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		defer func() { <-l.turn }()
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+		defer cancel()
+		value, err := question(bounded)
+		done <- answer{value, err}
+	}()
+	select {
+	case a := <-done:
+		return a.value, a.err
+	case <-waiting.Done():
+		return none, ctx.Err()
+	}
 }
 
 func (l *Lease) action(name string) keywright.Action {
