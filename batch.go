@@ -3,6 +3,7 @@ package keywright
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/redis/rueidis"
 )
@@ -20,14 +21,18 @@ type queued interface {
 	settle(r rueidis.RedisResult)
 	abandon(err error)
 	writes() bool
+	failure() error
+	passing(ctx context.Context) bool
 }
 
 // Pending is the result of a queued operation. It is valid once the batch or
 // transaction has run.
 type Pending[T any] struct {
-	op    Op[T]
-	value T
-	err   error
+	op       Op[T]
+	value    T
+	err      error
+	attempts int
+	doubt    bool // whether an attempt may have been applied
 }
 
 // ErrNotRun is a result that was asked for before its batch or transaction ran.
@@ -65,11 +70,19 @@ func (p *Pending[T]) command(b rueidis.Builder) rueidis.Completed {
 }
 
 func (p *Pending[T]) settle(r rueidis.RedisResult) {
+	p.attempts++
 	value, err := p.op.decode(r)
 	if err != nil && err != ErrNotFound {
-		err = p.op.fail(1, err)
+		err = p.op.doubted(p.doubt, p.op.fail(p.attempts, err))
+		class, ok := ClassOf(err)
+		p.doubt = p.doubt || ok && class == UnknownOutcome
 	}
 	p.value, p.err = value, err
+}
+
+// passing reports whether the operation may be sent again, by itself.
+func (p *Pending[T]) passing(ctx context.Context) bool {
+	return p.failure() != nil && p.op.passing(ctx, p.err, p.attempts)
 }
 
 func (p *Pending[T]) writes() bool { return p.op.Effect != Reads }
@@ -78,7 +91,9 @@ func (p *Pending[T]) abandon(err error) { p.err = err }
 
 // Batch groups operations into one pipeline: one round trip per server, in the
 // order they were queued for each key. It is not a transaction: each operation
-// succeeds or fails alone, and nothing in it is retried. The zero value is ready.
+// succeeds or fails alone. What may be tried again alone is tried again here, with
+// the same pauses, unless a later operation of the same key has had its turn. The
+// zero value is ready.
 type Batch struct {
 	ops []queued
 }
@@ -98,20 +113,54 @@ func (b *Batch) Run(ctx context.Context, c *Client) error {
 		return err
 	}
 	seen := c.observe(ctx, Call{Op: "batch", Write: true, Size: len(ops)})
-	commands := make([]rueidis.Completed, len(ops))
-	for i, op := range ops {
-		commands[i] = op.command(c.raw.B())
+	attempts := 1
+	for left := ops; ; attempts++ {
+		c.sendAll(seen.ctx, left)
+		if left = again(seen.ctx, left); len(left) == 0 || !c.pause(seen.ctx, c.retry.delay(attempts)) {
+			break
+		}
 	}
 	var errs []error
-	for i, r := range c.raw.DoMulti(seen.ctx, commands...) {
-		ops[i].settle(r)
-		if err := failure(ops[i]); err != nil {
+	for _, op := range ops {
+		if err := op.failure(); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	err := errors.Join(errs...)
-	seen.done(1, err)
+	seen.done(attempts, err)
 	return err
+}
+
+// sendAll sends operations in one pipeline, and gives each its reply.
+func (c *Client) sendAll(ctx context.Context, ops []queued) {
+	commands := make([]rueidis.Completed, len(ops))
+	for i, op := range ops {
+		commands[i] = op.command(c.raw.B())
+	}
+	for i, r := range c.raw.DoMulti(ctx, commands...) {
+		ops[i].settle(r)
+	}
+}
+
+// again returns the operations that are to be sent once more, in their order. One
+// that comes before another of the same key is not sent after it.
+func again(ctx context.Context, ops []queued) (left []queued) {
+	if !slices.ContainsFunc(ops, func(op queued) bool { return op.passing(ctx) }) {
+		return nil
+	}
+	over := map[string]bool{}
+	for _, op := range slices.Backward(ops) {
+		keys := op.keys()
+		if op.passing(ctx) && !slices.ContainsFunc(keys, func(k string) bool { return over[k] }) {
+			left = append(left, op)
+			continue
+		}
+		for _, k := range keys {
+			over[k] = true
+		}
+	}
+	slices.Reverse(left)
+	return left
 }
 
 // check refuses a group in which some operation cannot be sent.
@@ -133,28 +182,12 @@ func (p *Pending[T]) failure() error {
 	return p.err
 }
 
-func failure(q queued) error { return q.(interface{ failure() error }).failure() }
-
 // DoAll runs idempotent operations in one pipeline. Those that failed for a
-// passing reason are run again alone, with the client's retries.
+// passing reason are sent again, with the client's retries.
 func DoAll[T any](ctx context.Context, c *Client, ops ...Op[T]) error {
 	var b Batch
-	pending := make([]*Pending[T], len(ops))
-	for i, op := range ops {
-		pending[i] = Queue(&b, op)
+	for _, op := range ops {
+		Queue(&b, op)
 	}
-	if b.Run(ctx, c) == nil {
-		return nil
-	}
-	var errs []error
-	for i, p := range pending {
-		_, err := p.Result()
-		if class, ok := ClassOf(err); ok && class != Invalid && class != Refused && ops[i].Effect != Writes {
-			_, err = ops[i].Do(ctx)
-		}
-		if err != nil && err != ErrNotFound {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
+	return b.Run(ctx, c)
 }

@@ -41,7 +41,16 @@ func poolFull(t *testing.T) {
 			unsent(t)(name, err)
 		}
 	})
-	stop, err := c.Subscribe(t.Context(), "every:pool", keywright.Listener{Message: func(string) {}}) // needs no connection of those
+	monitored := s.Monitor()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	_ = c.Raw().Do(ctx, c.Raw().B().Blpop().Key("every:beyond").Timeout(0).Build())
+	cancel()
+	if sent := monitored(); slices.ContainsFunc(sent, func(line string) bool { return strings.Contains(line, "every:beyond") }) {
+		t.Errorf("a command that blocks was sent beyond the most that do: %q", sent)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	stop, err := c.Subscribe(ctx, "every:pool", keywright.Listener{Message: func(string) {}}) // needs no connection of those
 	if must(t, err); stop != nil {
 		stop()
 	}

@@ -152,16 +152,19 @@ func (o *Op[T]) send(ctx context.Context) rueidis.RedisResult {
 
 // again waits before the next attempt, if there is to be one.
 func (a *Action) again(ctx context.Context, err error, attempts int) bool {
+	return a.passing(ctx, err, attempts) && a.Client.pause(ctx, a.Client.retry.delay(attempts))
+}
+
+// passing reports whether an operation that has failed may be sent again.
+func (a *Action) passing(ctx context.Context, err error, attempts int) bool {
 	if _, ours := err.(*DecodeError); ours || attempts >= a.Client.retry.attempts {
 		return false
 	}
 	_, again, _ := judge(err, a.Effect == Writes)
 	// Several callers wait for one connection to be made, and it is made with the
 	// deadline of the first: what has ended may be another one's.
-	if attempts == 1 && a.Effect != Writes && ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
-		again = true
-	}
-	return again && a.Client.pause(ctx, a.Client.retry.delay(attempts))
+	ended := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	return again || ended && attempts == 1 && a.Effect != Writes && ctx.Err() == nil
 }
 
 // pause waits between two attempts; false if ctx or the client ends meanwhile.

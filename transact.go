@@ -26,6 +26,7 @@ type Tx struct {
 	conn   *ownConn
 	ops    []queued
 	keys   []string // watched
+	failed error    // of a Watch, for a passing reason
 }
 
 func (t *Tx) enqueue(q queued) { t.ops = append(t.ops, q) }
@@ -52,16 +53,23 @@ func Watch[T any](t *Tx, op Op[T]) (T, error) {
 	watch := t.conn.B().Watch().Key(op.Key).Build()
 	results := t.conn.do(t.ctx, watch, p.command(t.conn.B()))
 	if err := results[0].Error(); err != nil {
-		return zero, op.fail(1, err)
+		p.err = op.fail(1, err)
+	} else {
+		p.settle(results[1])
 	}
-	p.settle(results[1])
+	if err := p.failure(); err != nil {
+		if _, again, _ := judge(err, false); again {
+			t.failed = err
+		}
+	}
 	return p.Result()
 }
 
 // Transact runs fn and then what fn has queued, as MULTI … EXEC on one
 // connection. If a watched key was changed meanwhile, nothing is applied and fn
 // runs again, up to the client's Attempts with backoff between; then the error
-// is an *Error with ErrConflict. fn must be free of side effects: it may run
+// is an *Error with ErrConflict. So it does while the server cannot be reached, or
+// takes no writes for a passing reason. fn must be free of side effects: it may run
 // several times. An error of fn ends it, applies nothing and is returned as it is.
 // In a cluster all keys must share a slot.
 //
@@ -75,30 +83,29 @@ func Watch[T any](t *Tx, op Op[T]) (T, error) {
 // (https://redis.io/docs/latest/develop/interact/transactions/).
 func (c *Client) Transact(ctx context.Context, fn func(*Tx) error) error {
 	seen := c.observe(ctx, Call{Op: "transact", Write: true, Size: 1})
-	attempts := 0
-	for {
-		attempts++
-		applied, err := c.transactOnce(seen.ctx, fn)
-		switch {
-		case err == nil && applied:
-			seen.done(attempts, nil)
-			return nil
-		case err == nil:
-			err = &Error{Class: NotApplied, Op: "transact", Server: c.server, Attempts: attempts, Err: ErrConflict, Hint: "try again later, or use one script for what is contended"}
-			if attempts < c.retry.attempts && c.pause(ctx, c.retry.delay(attempts)) {
-				continue
-			}
+	for attempts := 1; ; attempts++ {
+		applied, again, err := c.transactOnce(seen.ctx, fn)
+		if err == nil && !applied {
+			again, err = true, &Error{Class: NotApplied, Op: "transact", Server: c.server, Err: ErrConflict, Hint: "try again later, or use one script for what is contended"}
+		}
+		if again && attempts < c.retry.attempts && c.pause(seen.ctx, c.retry.delay(attempts)) {
+			continue
+		}
+		if own, ok := err.(*Error); ok && own.Op == "transact" {
+			own.Attempts = attempts
 		}
 		seen.done(attempts, err)
 		return err
 	}
 }
 
-func (c *Client) transactOnce(ctx context.Context, fn func(*Tx) error) (applied bool, err error) {
+// transactOnce runs a transaction. It reports whether one that has failed may run
+// again: nothing of it was applied, and the reason passes.
+func (c *Client) transactOnce(ctx context.Context, fn func(*Tx) error) (applied, again bool, err error) {
 	conn, err := c.own(ctx)
 	if err != nil {
-		class, _, hint := judge(err, true)
-		return false, &Error{Class: class, Op: "transact", Server: c.server, Attempts: 1, Err: err, Hint: hint}
+		class, again, hint := judge(err, true)
+		return false, again, &Error{Class: class, Op: "transact", Server: c.server, Err: err, Hint: hint}
 	}
 	tx := &Tx{ctx: ctx, client: c, conn: conn}
 	ran := false // fn returned: it neither panicked nor ended its goroutine
@@ -112,7 +119,7 @@ func (c *Client) transactOnce(ctx context.Context, fn func(*Tx) error) (applied 
 		for _, op := range tx.ops {
 			op.abandon(err)
 		}
-		return false, err
+		return false, tx.failed != nil && errors.Is(err, tx.failed), err
 	}
 	return tx.exec()
 }
@@ -130,9 +137,9 @@ func (t *Tx) together() error {
 	return err
 }
 
-func (t *Tx) exec() (applied bool, err error) {
+func (t *Tx) exec() (applied, again bool, err error) {
 	if len(t.ops) == 0 {
-		return true, nil
+		return true, false, nil
 	}
 	commands := make([]rueidis.Completed, 0, len(t.ops)+2)
 	commands = append(commands, t.conn.B().Multi().Build())
@@ -144,16 +151,17 @@ func (t *Tx) exec() (applied bool, err error) {
 	replies, err := results[len(results)-1].ToArray()
 	if rueidis.IsRedisNil(err) {
 		t.keys = nil // EXEC has freed them
-		return false, nil
+		return false, true, nil
 	}
 	if err != nil {
-		return false, t.failed(results, err)
+		again, err = t.refused(results, err)
+		return false, again, err
 	}
 	t.keys = nil
 	if len(replies) != len(t.ops) {
-		return false, &Error{Class: UnknownOutcome, Op: "transact", Server: t.client.server, Err: fmt.Errorf("EXEC answered %d of %d commands", len(replies), len(t.ops))}
+		return false, false, &Error{Class: UnknownOutcome, Op: "transact", Server: t.client.server, Err: fmt.Errorf("EXEC answered %d of %d commands", len(replies), len(t.ops))}
 	}
-	return true, t.settle(replies)
+	return true, false, t.settle(replies)
 }
 
 // settle gives each operation its reply. If some of them were refused, the error
@@ -163,7 +171,7 @@ func (t *Tx) settle(replies []rueidis.RedisMessage) error {
 	written := 0
 	for i, op := range t.ops {
 		op.settle(rueidis.NewResult(replies[i], nil))
-		if err := failure(op); err != nil {
+		if err := op.failure(); err != nil {
 			errs = append(errs, err)
 		}
 		if op.writes() && replies[i].Error() == nil {
@@ -178,19 +186,21 @@ func (t *Tx) settle(replies []rueidis.RedisMessage) error {
 		Err: fmt.Errorf("%w: %d writes of %d operations: %w", ErrPartial, written, len(t.ops), err)}
 }
 
-// failed is the error of an EXEC that was refused or whose reply was lost: a
-// refused command before it says why.
-func (t *Tx) failed(results []rueidis.RedisResult, err error) error {
+// refused is the error of an EXEC that was refused or whose reply was lost, and
+// whether it may be sent again: a refused command before it says why.
+func (t *Tx) refused(results []rueidis.RedisResult, err error) (again bool, _ error) {
+	_, again, _ = judge(err, true)
 	for _, r := range results[:len(results)-1] {
 		if cause := r.Error(); refusal(cause) != "" {
+			again = refusal(err) != "" && refusals[refusal(cause)].again
 			err = fmt.Errorf("%w: %w", err, cause)
 			break
 		}
 	}
-	out := &Error{Op: "transact", Server: t.client.server, Attempts: 1, Err: err}
+	out := &Error{Op: "transact", Server: t.client.server, Err: err}
 	out.Class, _, out.Hint = judge(err, true)
 	for _, op := range t.ops {
 		op.abandon(out)
 	}
-	return out
+	return again, out
 }
