@@ -203,7 +203,7 @@ func TestSlowRepliesRobNobody(t *testing.T) {
 // another consumer looks for one to claim.
 func robbed(t *testing.T, brand keywrighttest.Brand, lease time.Duration) error {
 	server := keywrighttest.Start(t, brand)
-	proxy := keywrighttest.NewProxy(t, server.Addr(), keywrighttest.Rules{Delay: lease / 3})
+	proxy := keywrighttest.NewProxy(t, server.Addr(), keywrighttest.Rules{Delay: lease / 2})
 	c, err := keywright.Open(t.Context(), "redis://"+proxy.Addr(), keywright.Options{Timeout: 10 * lease, Connections: -1})
 	must(t, err)
 	defer c.Close()

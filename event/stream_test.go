@@ -196,6 +196,7 @@ func TestSlowAndSilent(t *testing.T) {
 			})
 			proxy.Freeze()
 			started(t, theirs, "g", event.RunOptions[note]{Lease: lease}, func(_ context.Context, m event.Stored[note]) error { other.add(m); return nil })
+			eventually(t, "the slow one is told", func() bool { return len(ended) > 0 })
 			if err := <-ended; !errors.Is(err, event.ErrLost) {
 				t.Errorf("its context ended with %v", err)
 			}
