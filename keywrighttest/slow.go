@@ -16,7 +16,7 @@ const longTries = 6
 // than limit, by its slow log. A busy machine takes the processor away in the middle
 // of a short command: what is long is held against how much a script that always does
 // the same varies at that time, do runs again while some command is long, and only what
-// is long each time is given. What has too much to do is.
+// is long each time is given. What has too much to do is. A COPY is for the test itself.
 func (s *Server) Long(limit time.Duration, do func()) (long []string) {
 	s.t.Helper()
 	defer s.first()()
@@ -89,6 +89,10 @@ func (s *Server) slow(limit time.Duration) []string {
 	return slower(rows, limit)
 }
 
+// own are the commands that a test sends for itself: COPY makes again what do begins
+// with.
+var own = []string{"CONFIG", "SLOWLOG", "COPY"}
+
 func slower(rows []any, limit time.Duration) (names []string) {
 	for _, row := range rows {
 		columns := row.([]any)
@@ -98,7 +102,7 @@ func slower(rows []any, limit time.Duration) (names []string) {
 			name = fmt.Sprintf("%s %.40s", name, words[1])
 		}
 		took := time.Duration(columns[2].(int64)) * time.Microsecond
-		if took > limit && name != "CONFIG" && name != "SLOWLOG" && !slices.Contains(names, name) {
+		if took > limit && !slices.Contains(own, name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}

@@ -2,6 +2,7 @@ package typed
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -41,10 +42,17 @@ func (s Stream[T]) LaterAdd(v T, options ...keywright.WriteOption) keywright.Op[
 	if s.maxLen > 0 {
 		args = append(args, "MAXLEN", "~", strconv.FormatInt(s.maxLen, 10))
 	}
-	args, err := s.fields.AppendSealed(append(args, "*"), &v, s.seals)
+	args = append(args, "*")
+	before := len(args)
+	args, err := s.fields.AppendSealed(args, &v, s.seals)
+	if err == nil && len(args) == before {
+		err = errNoFields
+	}
 	text := value.Text(0)
 	return change(s.Key, "append", one(&text), writing{command: "XADD", args: args, mode: add, options: options, err: invalid(err)})
 }
+
+var errNoFields = errors.New("no field of the entry has a value; one in a stream has at least one")
 
 // Range reads at most n entries from one id to another, both included; - is the
 // first and + the last.

@@ -530,7 +530,11 @@ func TestManyElements(t *testing.T) {
 func TestStream(t *testing.T) {
 	worlds(t, func(w world) {
 		ctx, k := w.Context(), w.key("fixed")
+		anything := value.AnyFields()
 		s := typed.NewStream(k, &personFields, 1000)
+		if _, err := typed.NewStream(k, &anything, 10).Add(ctx, nil); err == nil || !strings.Contains(err.Error(), "no field") {
+			w.Errorf("an entry without fields: %v", err)
+		}
 		g := typed.NewGroup(s, "workers")
 		w.ok(g.Ensure(ctx))
 		w.ok(g.Ensure(ctx))

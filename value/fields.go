@@ -1,6 +1,7 @@
 package value
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"unicode/utf8"
@@ -280,7 +281,13 @@ const (
 	Inline             // as the JSON it is
 )
 
+// infinite is how the texts of infinite numbers end; NaN has none.
+var infinite = []byte("Inf")
+
 func (f Form) write(text []byte, err error) ([]byte, error) {
+	if f == Bare && bytes.HasSuffix(text, infinite) {
+		return nil, Bad("is infinite, which no number of JSON is")
+	}
 	if err != nil || f != Quoted {
 		return text, err
 	}

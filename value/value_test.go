@@ -146,7 +146,8 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s → %s: %v", c.old, c.new, err)
 		}
 	}
-	for name, v := range map[string]thing{"uuid": {}, "text": {Text: strings.Repeat("hunter2", 20)}} {
+	inf := thing{UUID: "00000000-0000-0000-0000-000000000000", Float: math.Inf(-1)}
+	for name, v := range map[string]thing{"uuid": {}, "float": inf, "text": {Text: strings.Repeat("hunter2", 20)}} {
 		_, err := codec.Append(nil, v)
 		if e, ok := errors.AsType[*value.Error](err); !ok || e.Field != name || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", name, err)
