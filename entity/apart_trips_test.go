@@ -74,7 +74,7 @@ func apartTrips(t *testing.T, c *keywrighttest.Cluster) {
 			items, err := notes.GetMany(ctx, "e0", "e29")
 			return err == nil && len(items) == 0
 		})
-		<-time.After(2 * time.Millisecond)
+		nextMillisecond(t)
 		trips = 0
 		done, err := notes.Sweep(ctx, SweepOptions{Batch: c.batch})
 		if must(t, err); done.Gone != 30 || trips > c.want {

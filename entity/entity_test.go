@@ -245,6 +245,13 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
+// nextMillisecond waits until the clock shows another millisecond.
+func nextMillisecond(t *testing.T) {
+	t.Helper()
+	now := time.Now().UnixMilli()
+	eventually(t, "a millisecond passes", func() bool { return time.Now().UnixMilli() > now+1 })
+}
+
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !ok(); {

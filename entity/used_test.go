@@ -21,7 +21,7 @@ func used(t *testing.T, notes *Store[string, note]) {
 	for _, id := range []string{"1", "2"} {
 		_, err := notes.Create(ctx, id, a("fact", 5))
 		must(t, err)
-		<-time.After(2 * time.Millisecond) // stamps are in milliseconds
+		nextMillisecond(t) // stamps are in milliseconds
 	}
 	before, err := notes.Get(ctx, "1")
 	must(t, err)

@@ -212,18 +212,20 @@ func TestShutdown(t *testing.T) {
 	publish(t, s, 0, 20)
 	began, finish := make(chan struct{}, 1), make(chan struct{})
 	var first, second log
-	stop := started(t, s, "g", event.RunOptions[note]{}, func(_ context.Context, m event.Stored[note]) error {
-		began <- struct{}{}
-		<-finish
-		first.add(m)
-		return nil
-	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- s.Run(ctx, "g", func(_ context.Context, m event.Stored[note]) error {
+			began <- struct{}{}
+			<-finish
+			first.add(m)
+			return nil
+		}, event.RunOptions[note]{})
+	}()
 	<-began
-	ended := make(chan struct{})
-	go func() { stop(); close(ended) }()
-	<-time.After(20 * time.Millisecond)
+	stop()
 	close(finish)
-	<-ended
+	must(t, <-ended)
 	if got := first.numbers(); len(got) != 1 {
 		t.Errorf("the first handled %v", got)
 	}

@@ -127,7 +127,7 @@ func TestReads(t *testing.T) {
 		is(w.T, "neither knows", err, fallback.ErrNoCopy)
 		class, _ := keywright.ClassOf(err)
 		same(w.T, "class", class, keywright.Retryable)
-		<-time.After(time.Until(short.Expires) + time.Millisecond)
+		eventually(w.T, "the item has expired", func() bool { return time.Now().After(short.Expires) })
 		same(w.T, "expired while away", w.get("short"), "- from second store, 0 pending")
 		w.back()
 		eventually(w.T, "the server", func() bool { return w.get("a") == "one from server, 0 pending" })

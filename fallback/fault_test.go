@@ -310,7 +310,7 @@ func TestExpiry(t *testing.T) {
 		w.ok(err)
 		same(t, "pending", r.Pending, true)
 	}
-	<-time.After(time.Until(soon) + time.Millisecond)
+	eventually(t, "the deadline is over", func() bool { return time.Now().After(soon) })
 	same(t, "expired", w.get("new")+", "+w.get("replaced"), "- from second store, 1 pending, - from second store, 1 pending")
 	w.proxy.Cut() // what was sent is gone: a write that arrives late lives for its TTL from then
 	w.back()
@@ -337,7 +337,7 @@ func TestLateAndExpired(t *testing.T) {
 	r, err := w.g.Put(t.Context(), "replaced", text("short"), fallback.ExpiresAt(soon))
 	w.ok(err)
 	same(t, "pending", r.Pending, true)
-	<-time.After(time.Until(soon) + time.Millisecond)
+	eventually(t, "the deadline is over", func() bool { return time.Now().After(soon) })
 	w.proxy.Thaw() // what was sent arrives now
 	w.drained()
 	same(t, "on the server", w.read("replaced"), "short")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -162,7 +163,11 @@ func TestQuorumLeavesNothing(t *testing.T) {
 func TestCloseDoesNotWait(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Timeout: 20 * time.Second})
+	var underWay atomic.Int64
+	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Timeout: 20 * time.Second, Hooks: []keywright.Hook{{
+		Start: func(ctx context.Context, _ keywright.Call) context.Context { underWay.Add(1); return ctx },
+		Done:  func(context.Context, keywright.Call, keywright.Outcome) { underWay.Add(-1) },
+	}}})
 	must(t, err)
 	held := take(t, t.Context(), lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{}))
 	var wg sync.WaitGroup
@@ -177,7 +182,7 @@ func TestCloseDoesNotWait(t *testing.T) {
 	}
 	awaitWaiters(t, lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{}), 1)
 	s.Stop()
-	<-time.After(1200 * time.Millisecond) // they look again, once a second
+	until(t, "a waiter asks", func() bool { return underWay.Load() > 0 }) // they look again, once a second
 	began := time.Now()
 	c.Close()
 	wg.Wait()

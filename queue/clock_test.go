@@ -29,7 +29,7 @@ func TestClockSteps(t *testing.T) {
 			for range 3 {
 				q := queue.Open(open(t, s.URL()), "mail", value.Text(0), o)
 				started(t, q.Worker(func(ctx context.Context, j *queue.Job[string]) error {
-					<-time.After(2 * time.Millisecond)
+					_, _ = q.Stats(ctx) // a clock is moved while some are in hand
 					if j.Attempt == 1 && len(j.ID)%2 == 0 {
 						return errors.New("once more")
 					}

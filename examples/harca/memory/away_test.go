@@ -22,8 +22,8 @@ func TestFailover(t *testing.T) {
 	var seen memory.Item
 	known := c.create("fact", "global", 9)
 	c.do(http.StatusOK, "GET", "/items/"+known, "", &seen)
-	s.Primary.Do("WAIT", "1", "0")       // the item is on the replica, which a failover can lose otherwise
-	<-time.After(200 * time.Millisecond) // the copy is in the second store
+	s.Primary.Do("WAIT", "1", "0") // the item is on the replica, which a failover can lose otherwise
+	copies(t, c, 1)
 
 	s.Primary.Kill()
 	var later []string
@@ -58,6 +58,16 @@ func TestFailover(t *testing.T) {
 	check(t, s.URL())
 }
 
+// copies waits until the second store has so many.
+func copies(t *testing.T, c *client, n int) {
+	t.Helper()
+	eventually(t, "the copies are in the second store", func() bool {
+		var h memory.Health
+		_, _ = c.try("GET", "/health", "", "", &h)
+		return h.Copies >= n
+	})
+}
+
 // TestAway: Redis is killed, and the memory too; what was accepted in between is
 // written when both are back, and never over newer data.
 func TestAway(t *testing.T) {
@@ -69,7 +79,7 @@ func TestAway(t *testing.T) {
 	item, other := p.create("fact", "global", 9), p.create("fact", "global", 9)
 	p.do(http.StatusOK, "GET", "/items/"+item, "", nil)
 	p.do(http.StatusOK, "GET", "/items/"+other, "", &contested)
-	<-time.After(300 * time.Millisecond) // the copies are in the file
+	copies(t, p.client, 2)
 
 	s.Kill()
 	var copied memory.Item

@@ -148,7 +148,7 @@ func contexts(t *testing.T, c *client, servers []*keywrighttest.Server, heard *e
 		}
 		return ids
 	}
-	<-time.After(2 * time.Millisecond) // the order is by the millisecond
+	nextMillisecond(t) // the order is by the millisecond
 	item := c.create("note", first.ID, 5)
 	if got := active(); !slices.Equal(got, []string{first.ID, second.ID}) {
 		t.Errorf("an item was written in %s; active are %v", first.ID, got)
@@ -162,9 +162,9 @@ func contexts(t *testing.T, c *client, servers []*keywrighttest.Server, heard *e
 		}
 	}
 	c.do(http.StatusNoContent, "DELETE", "/contexts/"+long.ID, "", nil)
-	<-time.After(2 * time.Millisecond)
+	nextMillisecond(t)
 	other := c.create("note", second.ID, 5)
-	<-time.After(2 * time.Millisecond)
+	nextMillisecond(t)
 	c.do(http.StatusOK, "GET", "/items/"+item, "", nil)
 	if got := active(); !slices.Equal(got, []string{first.ID, second.ID}) {
 		t.Errorf("an item of %s was read; active are %v", first.ID, got)

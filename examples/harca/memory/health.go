@@ -23,6 +23,7 @@ type Health struct {
 
 	Fallback  string `json:"fallback"`  // "up", "away" or "replaying"
 	Pending   int    `json:"pending"`   // writes that wait for Redis
+	Copies    int    `json:"copies"`    // of items, that are read while Redis is away
 	Conflicts int    `json:"conflicts"` // writes of while it was away that have lost
 	Error     string `json:"error,omitempty"`
 }
@@ -44,7 +45,7 @@ func (m *Memory) Health(ctx context.Context) Health {
 		h.Status, h.Error = "unhealthy", err.Error()
 	}
 	if s, err := m.items.Guard().State(ctx); err == nil {
-		h.Fallback, h.Pending, h.Conflicts = s.Phase.String(), s.Pending, s.Conflicts
+		h.Fallback, h.Pending, h.Copies, h.Conflicts = s.Phase.String(), s.Pending, s.Copies, s.Conflicts
 	}
 	return h
 }

@@ -129,7 +129,8 @@ func TestKilled(t *testing.T) {
 	}
 	writers := write(t, crew)
 	for round := range 8 {
-		<-time.After(150 * time.Millisecond)
+		more := writers.many() + 3
+		eventually(t, "some more is written", func() bool { return writers.many() >= more })
 		crew.replace(round % 3)
 		if round%3 == 2 {
 			s.MoveClock(time.Duration(round) * 2 * time.Minute) // items of low priority expire
@@ -232,6 +233,13 @@ func (w *writers) one(p *process, i int) {
 	} else {
 		w.gone = append(w.gone, made.ID)
 	}
+}
+
+// many is how many items were created.
+func (w *writers) many() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.confirmed) + len(w.gone)
 }
 
 func (w *writers) end() (confirmed, gone []string) {

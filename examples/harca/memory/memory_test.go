@@ -29,6 +29,13 @@ func must(t testing.TB, err error) {
 }
 
 // eventually waits for something that is bound to happen.
+// nextMillisecond waits until the clock shows another millisecond.
+func nextMillisecond(t testing.TB) {
+	t.Helper()
+	now := time.Now().UnixMilli()
+	eventually(t, "a millisecond passes", func() bool { return time.Now().UnixMilli() > now+1 })
+}
+
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !ok(); <-time.After(10 * time.Millisecond) {
