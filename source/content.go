@@ -21,6 +21,10 @@ type Content struct {
 	Part     int
 	More     bool
 
+	// Lost is why the value cannot be read whole: what came of it is void. Only values
+	// that were asked for by name come so.
+	Lost string
+
 	// Torn is set in the last part of a value that was written to each time it was
 	// read.
 	Torn bool

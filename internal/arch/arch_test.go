@@ -93,7 +93,7 @@ func within(dir string, folders ...string) bool {
 var ownModules = []string{"cmd", "bench", "examples", "metrics", "tracing", "fallback/bbolt"}
 
 // pure are the folders of the domain.
-var pure = []string{"keyspace", "gen", "audit", "infer", "finding", "slot", "source", "plan", "topology"}
+var pure = []string{"keyspace", "gen", "audit", "infer", "finding", "slot", "source", "compare", "plan", "topology"}
 
 func isPure(dir string) bool { return within(dir, pure...) && !within(dir, "source/server") }
 
@@ -204,7 +204,8 @@ func TestLayers(t *testing.T) {
 		"source/server":               {"internal/wire", "connect", "slot", "topology", "source", "source/rdb"},
 		"source/rdb":                  {"source"},
 		"source/archive":              {"source"},
-		"apply":                       {"plan", "keyspace/selection", "slot", "topology", "source", "source/archive", "source/rdb"},
+		"compare":                     {"source", "source/rdb", "source/archive"},
+		"apply":                       {"compare", "plan", "keyspace/selection", "slot", "topology", "source", "source/archive", "source/rdb"},
 		"plan":                        append([]string{"keyspace/selection", "source"}, declared...),
 		"keyspace/selection":          append([]string{"internal/typo"}, declared...),
 		"infer":                       append([]string{"source", "keyspace/lint", "infer/page", "infer/software"}, declared...),

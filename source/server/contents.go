@@ -22,6 +22,10 @@ type ContentsRequest struct {
 	Largest  int64                  // bytes (MEMORY USAGE) of a value that is read in one step; 0: 512 KiB
 	Progress func(source.Progress)
 
+	// Names gets the names of each page instead: no value is read. It is called by one
+	// goroutine at a time.
+	Names func(db int, names [][]byte) error
+
 	// Begin is called once, before the first content: with the servers that are read,
 	// and the time by the clock of the first. nil: not at all.
 	Begin func(shards []source.Shard, now time.Time) error
@@ -49,6 +53,8 @@ func ContentCommands() []Command {
 		{Name: "xinfo|groups", Why: "a stream in parts"},
 		{Name: "xinfo|consumers", Why: "a stream in parts"},
 		{Name: "xpending", Why: "a stream in parts"},
+		{Name: "exists", Why: "verify, copy: is a key of the other side here"},
+		{Name: "asking", Why: "verify, copy: a key whose slot moves is read where it goes"},
 	}
 }
 
@@ -130,12 +136,16 @@ func (l *link) clock(ctx context.Context) (time.Time, error) {
 // contentWalk is a walk that reads whole values.
 type contentWalk struct {
 	*walk
-	each  func([]source.Content) error
-	batch []source.Content
-	slab  []byte // of payloads of the batch
-	gone  int
-	ring  [3]page // one whose values are read, one whose sizes are, one whose names are
-	turns int
+	each   func([]source.Content) error
+	batch  []source.Content
+	slab   []byte // of payloads of the batch
+	gone   int
+	moved  int64 // keys that were at another node of the cluster when they were read
+	asks   []redirect
+	byName bool // the keys were asked for: those that moved are read where they are
+	names  [][]byte
+	ring   [3]page // one whose values are read, one whose sizes are, one whose names are
+	turns  int
 }
 
 // recycled is the page that was delivered longest ago, empty.
@@ -167,6 +177,7 @@ func (w *contentWalk) through(ctx context.Context) error {
 	conn.LimitBulk(wire.MaxBulk)
 	stop := context.AfterFunc(ctx, conn.Interrupt)
 	defer stop()
+	w.batch, w.slab, w.gone = w.batch[:0], w.slab[:0], 0 // what a broken connection has left: its page is read again
 	if err := w.begin(); err != nil {
 		return connect.Explain(w.sh.address, err)
 	}
@@ -183,6 +194,7 @@ func (w *contentWalk) through(ctx context.Context) error {
 				more = w.goesOn(read)
 				next = read.next
 				w.keepWanted(read)
+				err = w.nameOnly(read)
 			}
 		}
 		if err == nil && valued != nil {
@@ -292,9 +304,12 @@ func (w *contentWalk) read(valued, sized *turn) error {
 	if sized == nil {
 		return nil
 	}
-	for range sized.page.ends {
+	for i := range sized.page.ends {
 		n, ok, err := w.sh.conn.Int()
-		if no, err := refused(err); err != nil {
+		if to, elsewhere := redirected(err); elsewhere {
+			w.movedAway(sized.page.name(i), to)
+			n = -1
+		} else if no, err := refused(err); err != nil {
 			return err
 		} else if no {
 			w.denied++
@@ -335,15 +350,23 @@ const footer = 10
 // readValue reads the replies about one key.
 func (w *contentWalk) readValue(k *source.Content) (there bool, err error) {
 	c := w.sh.conn
+	to, elsewhere := "", false
 	for range 3 { // MULTI, and twice QUEUED
 		if _, err := c.Status(); err != nil {
-			if _, err := refused(err); err != nil {
+			if at, is := redirected(err); is {
+				to, elsewhere = at, true
+			} else if _, err := refused(err); err != nil {
 				return false, err
 			}
 		}
 	}
 	n, err := c.Array()
 	var answer *wire.ServerError
+	if errors.As(err, &answer) && answer.Code == "EXECABORT" && elsewhere {
+		w.movedAway(k.Name, to)
+		w.gone--
+		return false, nil
+	}
 	if errors.As(err, &answer) && answer.Code == "EXECABORT" {
 		w.denied++
 		w.gone--

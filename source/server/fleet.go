@@ -30,6 +30,8 @@ type shard struct {
 	before  topology.Identity
 	dbs     map[int]int64 // database → keys
 	replica bool
+	slots   []topology.Range // of a cluster
+	asked   bool             // by name: its idle times are left alone
 }
 
 func (t *fleet) close() {
@@ -169,7 +171,7 @@ func (t *fleet) discoverCluster(ctx context.Context, first *link, role Role) err
 	}
 	t.moving = nodes.Moving()
 	for _, of := range nodes.Shards() {
-		sh := &shard{config: t.config.At(of.Primary.Address), address: of.Primary.Address}
+		sh := &shard{config: t.config.At(of.Primary.Address), address: of.Primary.Address, slots: of.Primary.Slots}
 		t.shards = append(t.shards, sh)
 		if role != Primary {
 			t.clusterReplica(ctx, sh, of.Replicas)

@@ -101,6 +101,10 @@ func (w *contentWalk) reading(name []byte, size int64, last bool) (done bool, er
 
 // notWhole notes that a value is not in what was read, or not all of it.
 func (w *contentWalk) notWhole(name []byte, why error) {
+	if w.byName { // it was asked for: its consumer is told
+		w.batch = append(w.batch, source.Content{Name: name, DB: w.db, Lost: why.Error()})
+		return
+	}
 	w.note(source.Why(source.ValueCut, w.sh.address, fmt.Sprintf("%q is not whole: %v", cut(name), why)).In(w.db))
 }
 

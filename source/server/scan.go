@@ -30,7 +30,7 @@ func (r *run) shard(ctx context.Context, sh *shard) error {
 		w := &walk{run: r, sh: sh, db: db, count: r.options.Count, bytes: r.req.Bytes}
 		w.pass = w.through
 		if r.contents != nil {
-			w.pass = (&contentWalk{walk: w, each: r.contents}).through
+			w.pass = (&contentWalk{walk: w, each: r.contents}).throughAll
 		}
 		if err := w.all(ctx); err != nil {
 			return err
