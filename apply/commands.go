@@ -4,9 +4,11 @@ import "strings"
 
 // commands are what a restore sends.
 var commands = []string{
-	"append", "auth", "client|getname", "client|id", "client|setname", "cluster|shards", "cluster|slots", "dump", "exec", "exists", "hello", "hset", "info", "llen", "multi",
-	"persist", "pexpire", "pexpireat", "pexpiretime", "ping", "quit", "renamenx", "restore", "rpush", "sadd", "select", "strlen", "time", "unlink", "unwatch", "watch", "xadd", "xclaim", "xgroup|create",
-	"xgroup|createconsumer", "xgroup|destroy", "xlen", "xsetid", "zadd",
+	"append", "asking", "auth", "client|getname", "client|id", "client|setname", "cluster|nodes", "cluster|shards", "cluster|slots", "dump", "exec", "exists", "getrange", "hello", "hlen", "hscan", "hset", "info", "llen", "lrange", "memory|usage", "multi",
+	"persist", "pexpire", "pexpireat", "pexpiretime", "ping", "quit", "renamenx", "restore", "rpush", "sadd",
+	"scard", "select", "sscan", "strlen", "time", "type", "unlink", "unwatch", "watch", "xadd", "xclaim", "xgroup|create",
+	"xgroup|createconsumer", "xgroup|destroy", "xinfo|consumers", "xinfo|groups",
+	"xinfo|stream", "xlen", "xpending", "xrange", "xsetid", "zadd", "zcard", "zscan",
 }
 
 // ACL is the line that makes a user who may restore keys and nothing else, as ACL

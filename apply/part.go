@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/slot"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
@@ -26,7 +27,8 @@ type partial struct {
 	next   int   // number of the part that comes next
 	grown  int64 // what a list, a string or a stream has by now
 	broken bool  // a part was refused
-	turn   int   // when its last part came
+	facts  compare.Facts
+	turn   int // when its last part came
 }
 
 // Bounds of the values that one writer has begun: how many, and the bytes of their names.
@@ -113,13 +115,16 @@ func (w *writer) part(ctx context.Context, t *target, rec *record) error {
 	}
 	p.next++
 	p.kind = rec.Kind
+	if w.Live != nil && w.compares() {
+		known(&p.facts, "", rec)
+	}
 	commands, grows, err := p.commands(rec)
 	if err != nil {
 		p.broken = true
 		done(refused, err.Error())
 		return nil
 	}
-	err = w.together(ctx, p, commands, grows, rec.Part == 0)
+	err = w.steps(ctx, p, commands, grows, rec)
 	switch answer, said := rueidis.IsRedisErr(err); {
 	case said && full(err):
 		done(unknown, "")
@@ -139,9 +144,61 @@ func (w *writer) part(ctx context.Context, t *target, rec *record) error {
 		return nil
 	}
 	w.forget(id)
+	if rec.fact.There && w.Existing == Different {
+		_, equal, err := w.presentLive(ctx, t, []*record{rec})
+		if err != nil {
+			w.count(rec, unknown, "")
+			return err
+		}
+		if equal[0] { // what is there stays: not even its clients' copies become void
+			p.abandon(w)
+			w.count(rec, same, "")
+			return nil
+		}
+	}
 	what, reason, err := w.rename(ctx, p, rec)
+	if what == existing && err == nil {
+		if err = w.busy(ctx, t, []*record{rec}); err == nil {
+			return nil
+		}
+		what, reason = unknown, ""
+	}
 	w.count(rec, what, reason)
 	return err
+}
+
+// known adds a part to what is known of a value: its fact is that of the last record.
+func known(facts *compare.Facts, id string, rec *record) {
+	c, err := compare.ContentOf(&rec.Record)
+	if err != nil {
+		return
+	}
+	if f, done, err := facts.Take(&c, id); done && err == nil {
+		rec.fact = f
+	}
+}
+
+// stepCommands bounds the commands of one step: a server that runs more is held too long.
+const stepCommands = 500
+
+// steps runs the commands of a part in as few steps as may be. Only the end of a stream
+// takes more than one: each of them can be run again.
+func (w *writer) steps(ctx context.Context, p *partial, commands []rueidis.Completed, grows int64, rec *record) error {
+	first := rec.Part == 0
+	if rec.Kind != source.Stream || rec.More {
+		return w.together(ctx, p, commands, grows, first)
+	}
+	for len(commands) > 0 {
+		n := min(len(commands), stepCommands)
+		if words := commands[n-1].Commands(); n > 1 && words[1] == "DESTROY" {
+			n-- // a group is made in the step in which what was there of it goes
+		}
+		if err := w.together(ctx, p, commands[:n:n], 0, first); err != nil {
+			return err
+		}
+		commands, first = commands[n:], false
+	}
+	return nil
 }
 
 // together runs the commands of a part in one step, and again where the server was not
@@ -287,11 +344,7 @@ func (w *writer) rename(ctx context.Context, p *partial, rec *record) (outcome, 
 	case err != nil:
 		return unknown, err.Error(), nil
 	case moved == 0:
-		reason := ""
-		if w.Existing == Fail {
-			reason = "it is there already"
-		}
-		return existing, reason, raw.Do(ctx, raw.B().Unlink().Key(p.name).Build()).Error()
+		return existing, "", raw.Do(ctx, raw.B().Unlink().Key(p.name).Build()).Error()
 	}
 	return restored, "", nil
 }
@@ -401,20 +454,23 @@ func (p *partial) streamState(s *source.StreamState) (out []rueidis.Completed) {
 		}
 		out = append(out, c.Keys(p.name).Args(args...).Build())
 	}
-	if p.next == 1 { // there is no entry: one is added and deleted, so that there is a stream
+	if p.next == 1 { // there is no entry: a group that is made and unmade leaves a stream
 		do("XGROUP", []string{"CREATE"}, "keywright", "$", "MKSTREAM")
 		do("XGROUP", []string{"DESTROY"}, "keywright")
 	}
-	do("XSETID", nil, s.LastID, "ENTRIESADDED", strconv.FormatInt(s.Added, 10), "MAXDELETEDID", s.MaxDeleted)
+	do("XSETID", nil, s.LastID, "ENTRIESADDED", strconv.FormatInt(s.Added, 10), "MAXDELETEDID", cmp.Or(s.MaxDeleted, "0-0"))
 	for _, g := range s.Groups {
 		args := []string{string(g.Name), g.LastID}
 		if g.Read >= 0 {
 			args = append(args, "ENTRIESREAD", strconv.FormatInt(g.Read, 10))
 		}
+		do("XGROUP", []string{"DESTROY"}, string(g.Name)) // the reply to a step may be lost: it is run again
 		do("XGROUP", []string{"CREATE"}, args...)
 		for _, c := range g.Consumers {
 			do("XGROUP", []string{"CREATECONSUMER"}, string(g.Name), string(c))
 		}
+	}
+	for _, g := range s.Groups {
 		for _, e := range g.Pending {
 			do("XCLAIM", nil, string(g.Name), string(e.Consumer), "0", e.ID, "IDLE", strconv.FormatInt(e.Idle, 10), "RETRYCOUNT", strconv.FormatInt(e.Deliveries, 10), "FORCE", "JUSTID", "LASTID", g.LastID)
 		}

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/rdb"
 	"github.com/keywright/keywright/topology"
@@ -45,6 +47,15 @@ type RestoreOptions struct {
 	// its reason. nil: as it was.
 	Place func(*archive.Record) (Place, error)
 
+	// Live reads values of the target. With Different and after lost replies it tells
+	// whether a key has its value already, also where that is large; nil: whole values are
+	// read by DUMP, and values in parts are always written.
+	Live Asker
+
+	// Existed is told of each key that was there and was left; by one goroutine at a
+	// time. nil: nothing is.
+	Existed func(db int, key []byte)
+
 	Plan bool // change nothing: the report says what would become of the keys
 
 	Writers  int              // connections that write; 0: 4
@@ -52,11 +63,28 @@ type RestoreOptions struct {
 	Progress func(done int64) // told of keys that are done; nil: nothing is
 }
 
+// Asker yields the values of those of the keys that are there, as compare.Live does.
+type Asker interface {
+	Ask(ctx context.Context, db int, names [][]byte, each func([]source.Content) error) error
+}
+
 // Place is where a record is restored.
 type Place struct {
 	Key     []byte
 	DB      int
 	Expires int64
+
+	// SameExpiry tells whether a key that is there with this expiry needs no other one;
+	// nil: if it is Expires.
+	SameExpiry func(there int64) bool
+}
+
+// sameExpiry tells whether an expiry is as it should be.
+func (p *Place) sameExpiry(there int64) bool {
+	if p.SameExpiry != nil {
+		return p.SameExpiry(there)
+	}
+	return there == p.Expires
 }
 
 // Report says what became of the keys, in all and by entry.
@@ -148,6 +176,8 @@ type restore struct {
 	report  Report
 	targets map[int]*target
 	named   int // bytes of keys in report.Reasons
+
+	asking sync.Mutex // of Live
 }
 
 // job is a batch for one writer and one database.
@@ -161,8 +191,9 @@ type job struct {
 type record struct {
 	archive.Record
 	Place
-	doubt    bool // it was sent, and the reply was lost
-	replaces bool // it is there, and is to be replaced
+	doubt    bool         // it was sent, and the reply was lost
+	replaces bool         // it is there, and is to be replaced
+	fact     compare.Fact // of a value in parts, with its last one
 }
 
 // Bounds of a batch.
@@ -248,7 +279,7 @@ func (r *restore) pace(ctx context.Context) error {
 
 // place asks where a record belongs, and counts its key.
 func (r *restore) place(rec *archive.Record) (Place, bool) {
-	p, err := Place{rec.Key, rec.DB, rec.Expires}, error(nil)
+	p, err := Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}, error(nil)
 	if r.Place != nil {
 		p, err = r.Place(rec)
 	}
@@ -332,6 +363,9 @@ func (r *restore) count(rec *record, what outcome, reason string) {
 	})
 	if reason != "" {
 		r.name(rec.Place.Key, rec.Place.DB, reason)
+	}
+	if what == existing && r.Existed != nil {
+		r.Existed(rec.Place.DB, rec.Place.Key)
 	}
 	if p := &r.report; r.Progress != nil {
 		r.Progress(p.Restored + p.Same + p.Existing + p.Expired + p.Refused)

@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/rdb"
 	"github.com/redis/rueidis"
@@ -20,6 +22,7 @@ type writer struct {
 	temporary map[string]*partial // by database and key
 	begun     int                 // bytes of their names
 	turn      int                 // parts so far
+	facts     compare.Facts       // of values in parts, of a plan
 }
 
 // run works until the jobs end. After an error that ends the run it only counts.
@@ -54,6 +57,9 @@ func (w *writer) job(ctx context.Context, j *job) error {
 		}
 		whole = nil
 		if w.Plan {
+			if w.Live != nil && w.compares() {
+				known(&w.facts, strconv.Itoa(j.target.db)+":"+string(rec.Place.Key), rec)
+			}
 			if !rec.More {
 				if err := w.whole(ctx, j.target, []*record{rec}); err != nil {
 					w.lost(j.records[i+1:])
@@ -136,6 +142,7 @@ func (w *writer) attempt(ctx context.Context, t *target, records []*record) (aga
 			commands = append(commands, w.command(t, rec, payload))
 		}
 	}
+	var busy []*record
 	for i, reply := range t.client.Raw().DoMulti(ctx, commands...) {
 		rec := kept[i]
 		err := reply.Error()
@@ -143,8 +150,8 @@ func (w *writer) attempt(ctx context.Context, t *target, records []*record) (aga
 		switch {
 		case what == existing && rec.doubt: // perhaps it is what the lost attempt wrote
 			again = append(again, rec)
-		case what == existing && w.Existing == Fail:
-			w.count(rec, existing, "it is there already")
+		case what == existing:
+			busy = append(busy, rec)
 		case what == unknown:
 			rec.doubt = true
 			again, last = append(again, rec), err
@@ -154,6 +161,9 @@ func (w *writer) attempt(ctx context.Context, t *target, records []*record) (aga
 		default:
 			w.count(rec, what, reason)
 		}
+	}
+	if err := w.busy(ctx, t, busy); err != nil {
+		return append(again, busy...), err
 	}
 	return again, last
 }
@@ -195,47 +205,6 @@ func (w *writer) command(t *target, rec *record, payload string) rueidis.Complet
 		return b.Replace().Absttl().Build()
 	}
 	return b.Absttl().Build()
-}
-
-// needed leaves out what is there already with the same value and expiry, where that
-// must be known: with Different, and where a reply was lost.
-func (w *writer) needed(ctx context.Context, t *target, records []*record) (out []*record, err error) {
-	var asked []*record
-	var commands rueidis.Commands
-	b := t.client.Raw().B()
-	for _, rec := range records {
-		if w.Existing == Different || rec.doubt {
-			asked = append(asked, rec)
-			key := string(rec.Place.Key)
-			commands = append(commands, b.Dump().Key(key).Build(), b.Pexpiretime().Key(key).Build())
-		} else {
-			out = append(out, rec)
-		}
-	}
-	if len(asked) == 0 {
-		return out, nil
-	}
-	replies := t.client.Raw().DoMulti(ctx, commands...)
-	for i, rec := range asked {
-		dump, err := replies[2*i].ToString()
-		if err != nil && !rueidis.IsRedisNil(err) {
-			return nil, err
-		}
-		expires, err := replies[2*i+1].AsInt64()
-		if err != nil {
-			return nil, err
-		}
-		switch there := len(dump) > footer; {
-		case there && rdb.Same([]byte(dump[:len(dump)-footer]), rec.Payload) && max(expires, 0) == rec.Place.Expires:
-			w.count(rec, map[bool]outcome{true: restored, false: same}[rec.doubt], "")
-		case there && rec.doubt && (w.Existing == Skip || w.Existing == Fail):
-			w.count(rec, existing, map[Existing]string{Fail: "it is there already"}[w.Existing])
-		default:
-			rec.doubt = false
-			out = append(out, rec)
-		}
-	}
-	return out, nil
 }
 
 // footer is the length of version and checksum after the value in a payload.

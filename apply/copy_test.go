@@ -1,0 +1,254 @@
+package apply_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/connect"
+	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/server"
+)
+
+func live(t testing.TB, url string, largest int64) *server.Reader {
+	t.Helper()
+	config, err := connect.New(connect.Options{URL: url})
+	must(t, err)
+	r, err := server.NewReader(t.Context(), config, server.Options{OnlyDB: -1, Role: server.Primary}, server.ContentsRequest{Largest: largest})
+	must(t, err)
+	t.Cleanup(r.Close)
+	return r
+}
+
+// fillMore adds what moves by itself: groups with pending entries, and short expiries.
+func fillMore(t testing.TB, clients apply.Clients, db int) {
+	set := func(args ...string) { t.Helper(); do(t, clients, db, args...) }
+	for i := range 40 {
+		set("XADD", "stream:busy", fmt.Sprintf("%d-1", i+1), "n", strconv.Itoa(i))
+	}
+	set("XGROUP", "CREATE", "stream:busy", "g", "0")
+	c, err := clients(db)
+	must(t, err)
+	for _, who := range []string{"Ann", "B\x00b"} {
+		must(t, c.Raw().Do(t.Context(), c.Raw().B().Xreadgroup().Group("g", who).Count(7).Streams().Key("stream:busy").Id(">").Build()).Error())
+	}
+	set("XACK", "stream:busy", "g", "3-1")
+}
+
+func copyAll(t testing.TB, from, to string, o apply.CopyOptions, largest int64) apply.CopyReport {
+	t.Helper()
+	r, err := apply.Copy(t.Context(), live(t, from, largest), live(t, to, largest), open(t, to), o)
+	must(t, err)
+	adds(t, r.Report)
+	return r
+}
+
+// equal holds both servers against each other.
+func equal(t testing.TB, from, to string) {
+	t.Helper()
+	r, err := compare.Run(t.Context(), live(t, from, 0), live(t, to, 0), compare.Options{})
+	must(t, err)
+	if r.Differ() > 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Every kind of value is copied as it is, between both brands and to and from a
+// cluster; a second run, with any Existing, writes nothing and finds nothing.
+func TestCopied(t *testing.T) {
+	for _, brands := range [][2]string{{"redis-server", "valkey-server"}, {"valkey-server", "redis-server"}, {"redis-server", "cluster"}, {"cluster", "redis-server"}} {
+		for name, largest := range map[string]int64{"whole": 1 << 40, "in parts": 1} {
+			t.Run(strings.Join(brands[:], " to ")+" "+name, func(t *testing.T) {
+				t.Parallel()
+				urls, dbs := [2]string{}, []int{0, 3}
+				for i, b := range brands {
+					if b == "cluster" {
+						dbs, urls[i] = dbs[:1], kt.StartCluster(t, kt.Valkey, 3, 0).URL()
+					} else {
+						urls[i] = kt.Start(t, kt.Brand(b)).URL()
+					}
+				}
+				sources := open(t, urls[0])
+				for _, db := range dbs {
+					fill(t, sources, db)
+					fillMore(t, sources, db)
+				}
+				r := copyAll(t, urls[0], urls[1], apply.CopyOptions{}, largest)
+				if !r.Settled() || r.Repaired > 0 || r.Rounds != 1 || r.Restored != r.Keys || r.Checked.Same != r.Keys || r.Only.Keys > 0 {
+					t.Errorf("%+v", r)
+				}
+				equal(t, urls[0], urls[1])
+				for _, mode := range []apply.Existing{apply.Fail, apply.Skip, apply.Different, apply.Replace} {
+					r := copyAll(t, urls[0], urls[1], apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: mode}}, largest)
+					if !r.Settled() || r.Repaired > 0 || mode != apply.Replace && r.Restored > 0 || mode != apply.Replace && r.Same != r.Keys {
+						t.Errorf("%s, again: %+v", mode, r)
+					}
+				}
+				equal(t, urls[0], urls[1])
+			})
+		}
+	}
+}
+
+// A key that is at the target with another value is left, or replaced; what only the
+// target has stays, and is named.
+func TestCopyOntoKeys(t *testing.T) {
+	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
+	for mode, want := range map[apply.Existing]string{apply.Fail: "theirs", apply.Skip: "theirs", apply.Replace: "ours", apply.Different: "ours"} {
+		from.Do("FLUSHALL")
+		to.Do("FLUSHALL")
+		from.Do("SET", "a", "ours")
+		from.Do("SET", "b", "ours", "PXAT", "4102444800123")
+		to.Do("SET", "a", "theirs")
+		to.Do("SET", "other", "theirs")
+		plan := copyAll(t, from.URL(), to.URL(), apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: mode, Plan: true}}, 0)
+		if to.Do("DBSIZE").(int64) != 2 || to.Do("GET", "a") != "theirs" {
+			t.Errorf("%s: a plan changed something", mode)
+		}
+		r := copyAll(t, from.URL(), to.URL(), apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: mode}}, 0)
+		if got := to.Do("GET", "a"); got != want || to.Do("PEXPIRETIME", "b") != int64(4102444800123) || to.Do("GET", "other") != "theirs" {
+			t.Errorf("%s: %v: %+v", mode, got, r)
+		}
+		if r.Restored != plan.Restored || r.Kept != map[bool]int64{true: 1}[want == "theirs"] || r.Only.Extra != 1 || string(r.Only.Named[0].Key.Name) != "other" || !r.Settled() {
+			t.Errorf("%s: planned %+v, done %+v", mode, plan, r)
+		}
+	}
+}
+
+// Keys go to another database, and expire as they are told.
+func TestCopyElsewhere(t *testing.T) {
+	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
+	from.Do("SET", "a", "x")
+	from.Do("SET", "b", "y", "PX", "100000")
+	o := apply.CopyOptions{Back: func(k compare.Key) (compare.Key, bool) {
+		return compare.Key{DB: 0, Name: k.Name}, k.DB == 5
+	}}
+	o.Place = func(r *archive.Record) (apply.Place, error) {
+		return apply.Place{Key: r.Key, DB: 5, Expires: map[bool]int64{true: 4102444800000}[r.Expires > 0], SameExpiry: func(there int64) bool { return there > 0 == (r.Expires > 0) }}, nil
+	}
+	for range 2 {
+		if r := copyAll(t, from.URL(), to.URL(), o, 0); !r.Settled() || r.Only.Keys > 0 || r.Repaired > 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+	if got := do(t, open(t, to.URL()), 5, "PEXPIRETIME", "b"); got != int64(4102444800000) {
+		t.Errorf("%v", got)
+	}
+}
+
+// What is written while it is copied is at the target or is named, and no value is there
+// with the expiry of another one.
+func TestCopyUnderWriters(t *testing.T) {
+	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
+	source := open(t, from.URL())
+	const keys, writers = 400, 3
+	write := func(key, value int) { // the expiry tells the value
+		do(t, source, 0, "SET", fmt.Sprint("key", key), strconv.Itoa(value), "PXAT", strconv.Itoa(4102444800000+value))
+	}
+	for i := range keys {
+		write(i, 0)
+	}
+	must(t, func() error { _, err := source(0); return err }())
+	var stop atomic.Bool
+	var group sync.WaitGroup
+	var written atomic.Int64
+	for w := range writers {
+		group.Go(func() {
+			for n := 1; !stop.Load(); n++ {
+				write((n*7+w)%keys, n*writers+w)
+				written.Add(1)
+			}
+		})
+	}
+	r := copyAll(t, from.URL(), to.URL(), apply.CopyOptions{}, 0)
+	stop.Store(true)
+	group.Wait()
+	named := map[string]bool{}
+	for _, d := range r.Checked.Named {
+		named[string(d.Key.Name)] = true
+	}
+	torn, stale := 0, 0
+	target := open(t, to.URL())
+	for i := range keys {
+		key := fmt.Sprint("key", i)
+		value, _ := strconv.Atoi(fmt.Sprint(do(t, target, 0, "GET", key)))
+		if do(t, target, 0, "PEXPIRETIME", key) != int64(4102444800000+value) {
+			torn++
+		}
+	}
+	last, err := compare.Run(t.Context(), live(t, from.URL(), 0), live(t, to.URL(), 0), compare.Options{Each: func(d compare.Difference) error {
+		stale++
+		return nil
+	}})
+	must(t, err)
+	if torn > 0 || last.Missing+last.Extra > 0 || written.Load() == 0 {
+		t.Errorf("%d torn pairs, %d writes, %+v", torn, written.Load(), last.Figures)
+	}
+	if again := copyAll(t, from.URL(), to.URL(), apply.CopyOptions{RestoreOptions: apply.RestoreOptions{Existing: apply.Different}}, 0); !again.Settled() {
+		t.Errorf("at rest: %+v", again)
+	}
+	equal(t, from.URL(), to.URL())
+	t.Logf("%d writes, %d rounds, %d repaired, %d named, %d stale", written.Load(), r.Rounds, r.Repaired, len(named), stale)
+}
+
+// Full memory at the target ends a copy; the report says what was not written.
+func TestCopyIntoFullMemory(t *testing.T) {
+	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Redis, kt.Config("maxmemory", "1mb"), kt.Config("maxmemory-policy", "noeviction"))
+	for i := range 50 {
+		from.Do("SET", fmt.Sprint("key", i), strings.Repeat("x", 1000))
+	}
+	r, err := apply.Copy(t.Context(), live(t, from.URL(), 0), live(t, to.URL(), 0), open(t, to.URL()), apply.CopyOptions{})
+	adds(t, r.Report)
+	if err == nil || r.Unknown == 0 {
+		t.Errorf("%v %+v", err, r)
+	}
+}
+
+// Connections that break on both sides cost nothing.
+func TestCopyOverConnectionsThatBreak(t *testing.T) {
+	from, to := kt.Start(t, kt.Valkey), kt.Start(t, kt.Redis)
+	sources := open(t, from.URL())
+	fill(t, sources, 0)
+	for i := range 2000 {
+		from.Do("SET", fmt.Sprint("key", i), strconv.Itoa(i))
+	}
+	reading, writing := kt.NewProxy(t, from.Addr(), kt.Rules{}), kt.NewProxy(t, to.Addr(), kt.Rules{})
+	cuts := 0
+	o := apply.CopyOptions{Round: func(int, string) { cuts = 0 }}
+	o.Progress = func(done int64) {
+		if done%500 == 250 && cuts < 3 {
+			cuts++
+			reading.Cut()
+			writing.Cut()
+		}
+	}
+	urls := [2]string{"redis://" + reading.Addr(), "redis://" + writing.Addr()}
+	r := copyAll(t, urls[0], urls[1], o, 1<<40)
+	if !r.Settled() {
+		t.Errorf("%+v", r)
+	}
+	equal(t, from.URL(), to.URL())
+}
+
+// A context that ends, ends a copy.
+func TestCopyEnds(t *testing.T) {
+	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Redis)
+	fill(t, open(t, from.URL()), 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	o := apply.CopyOptions{}
+	o.Progress = func(done int64) {
+		if done == 3 {
+			cancel()
+		}
+	}
+	if _, err := apply.Copy(ctx, live(t, from.URL(), 1), live(t, to.URL(), 1), open(t, to.URL()), o); err == nil {
+		t.Error("no error")
+	}
+}
