@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"github.com/keywright/keywright/apply"
+	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -33,7 +34,7 @@ func (a *app) aclCommand() *cobra.Command {
 // aclPrinting are the flags of acl print.
 type aclPrinting struct {
 	self, repair, snapshot, choose bool
-	backup, restore                bool
+	backup, restore, copy          bool
 	user, output, values           string
 }
 
@@ -77,6 +78,7 @@ all keys.`,
 	f.BoolVar(&o.snapshot, "snapshot", false, "with --self: what --snapshot needs instead of a scan")
 	f.BoolVar(&o.backup, "backup", false, "with --self: what backup needs, too")
 	f.BoolVar(&o.restore, "restore", false, "with --self: what restore needs instead")
+	f.BoolVar(&o.copy, "copy", false, "with --self: what copy needs at the target instead (at the source it needs what backup does)")
 	f.StringVar(&o.values, "values", "all", "with --self: with what audit --values needs: none, sample or all")
 	f.Lookup("values").NoOptDefVal = "sample"
 	choices(c, "values", valueWords[:3]...)
@@ -104,9 +106,21 @@ func (a *app) aclSelf(o *aclPrinting) error {
 		rules = server.ContentsACL()
 	case o.restore:
 		rules = apply.ACL()
+	case o.copy:
+		rules = bothACL(server.ContentsACL(), apply.ACL())
 	}
 	a.tell("user %s %s", o.user, rules)
 	return nil
+}
+
+// bothACL is the line of a user who may do what two others may.
+func bothACL(one, other string) string {
+	for _, word := range strings.Fields(other) {
+		if strings.HasPrefix(word, "+") && !slices.Contains(strings.Fields(one), word) {
+			one += " " + word
+		}
+	}
+	return one
 }
 
 func (a *app) aclPrint(o *aclPrinting) error {

@@ -36,6 +36,7 @@ var Documents = []Document{
 	{"audit jsonl", 1, "One line of the report of an audit, or one key that --keys-of asks for.", reflect.TypeFor[audit.Line]()},
 	{"backup", 1, "What was saved.", reflect.TypeFor[backupReport]()},
 	{"breaking", 1, "What a change of the declaration breaks.", reflect.TypeFor[finding.Document]()},
+	{"copy", 1, "What was copied, or would be.", reflect.TypeFor[copyReport]()},
 	{"diff", 1, "What has changed between two declarations.", reflect.TypeFor[difference]()},
 	{"doctor", 1, "What a server is, and what is dangerous about it.", reflect.TypeFor[server.Diagnosis]()},
 	{"entities", 1, "How many items the entities hold.", reflect.TypeFor[entitiesReport]()},
@@ -54,6 +55,8 @@ var Documents = []Document{
 	{"seal rotate", 1, "What is sealed with which key, and what was sealed again.", reflect.TypeFor[sealReport]()},
 	{"seal status", 1, "What is sealed with which key.", reflect.TypeFor[sealReport]()},
 	{"top", 1, "The groups of keys and the keys that cost most.", reflect.TypeFor[topReport]()},
+	{"verify", 1, "How two places compare.", reflect.TypeFor[verifyReport]()},
+	{"verify jsonl", 1, "One key that differs.", reflect.TypeFor[differingKey]()},
 	{"version", 1, "The version of the program.", reflect.TypeFor[build]()},
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )
 
@@ -163,9 +164,13 @@ type restoreRun struct {
 	now      int64 // the server's time, Unix milliseconds
 	notMeant int64
 	complete bool
+	reader   *server.Reader // of what is there; nil: it is not read
 }
 
 func (r *restoreRun) close() {
+	if r.reader != nil {
+		r.reader.Close()
+	}
 	for _, c := range r.clients {
 		c.Close()
 	}
@@ -176,17 +181,40 @@ func (r *restoreRun) client(db int) (*keywright.Client, error) {
 	if c := r.clients[db]; c != nil {
 		return c, nil
 	}
-	at, err := withDatabase(r.url, r.Getenv, db)
+	c, err := r.openDatabase(r.url, db)
+	if err == nil {
+		r.clients[db] = c
+	}
+	return c, err
+}
+
+// openDatabase opens a client for a database of a server; "" is that of the flags.
+func (a *app) openDatabase(url string, db int) (*keywright.Client, error) {
+	at, err := withDatabase(url, a.Getenv, db)
 	if err != nil {
 		return nil, err
 	}
-	o := r.connect
-	c, err := keywright.Open(context.Background(), at, keywright.Options{CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile, ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: r.Getenv})
+	o := a.connect
+	c, err := keywright.Open(context.Background(), at, keywright.Options{CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile, ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: a.Getenv})
 	if err != nil {
 		return nil, aclFailure(err)
 	}
-	r.clients[db] = c
 	return c, nil
+}
+
+// live reads what the server has, where that is to be compared.
+func (r *restoreRun) live(ctx context.Context) (apply.Asker, error) {
+	if r.existing != string(apply.Different) {
+		return nil, nil
+	}
+	config := r.config
+	config.DB = 0
+	reader, err := server.NewReader(ctx, config, server.Options{Role: server.Primary, OnlyDB: -1}, server.ContentsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	r.reader = reader
+	return reader, nil
 }
 
 // withDatabase is the URL of a server with another database.
@@ -233,9 +261,13 @@ func (r *restoreRun) run(ctx context.Context, path string) error {
 		return aclFailure(cannot("ask for the time", err))
 	}
 	r.now = clock[0]*1000 + clock[1]/1000
+	live, err := r.live(ctx)
+	if err != nil {
+		return err
+	}
 	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, started)
 	report, err := apply.Restore(ctx, r.client, r.records(), apply.RestoreOptions{
-		Existing: apply.Existing(r.existing), Place: r.place, Writers: r.writers, Rate: r.rate, Plan: !r.restoring.apply,
+		Existing: apply.Existing(r.existing), Place: r.place, Writers: r.writers, Rate: r.rate, Plan: !r.restoring.apply, Live: live,
 		Progress: func(done int64) {
 			bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.app.now().Sub(started)}, r.app.now())
 		},
@@ -321,13 +353,24 @@ func (r *restoreRun) place(rec *archive.Record) (apply.Place, error) {
 	}
 	switch r.ttl {
 	case "remaining":
-		p.Expires = r.now + max(rec.Expires-r.in.Meta.Taken.UnixMilli(), 1)
+		p.Expires = shifted(rec.Expires, r.in.Meta.Taken.UnixMilli(), r.now)
 	case "declared":
 		if declared != nil && declared.TTL.Policy == keyspace.TTLExpires && declared.TTL.Default > 0 {
 			p.Expires = r.now + declared.TTL.Default.Milliseconds()
 		}
 	}
 	return p, nil
+}
+
+// farthest is the last expiry that a server takes for sure: in Unix milliseconds, some
+// 140,000 years from now.
+const farthest = 1 << 52
+
+// shifted is an expiry that leaves from now on what was left at a moment. An archive may
+// be forged: what is beyond all reason ends at farthest.
+func shifted(expires, moment, now int64) int64 {
+	expires, moment = min(expires, farthest), min(max(moment, 0), farthest)
+	return min(now+max(expires-moment, 1), farthest)
 }
 
 // goOn says what to do after a restore that did not come to its end.

@@ -1,0 +1,261 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/server"
+	"github.com/spf13/cobra"
+)
+
+// copying are the flags of copy.
+type copying struct {
+	selecting
+	placing
+	existing  string
+	ttl       string
+	toDB      int
+	momentary bool
+	writers   int
+	rounds    int
+	apply     bool
+	output    string
+	progress  string
+}
+
+func (a *app) copyCommand() *cobra.Command {
+	var o copying
+	c := &cobra.Command{
+		Use:   "copy FROM TO",
+		Short: "Write the keys of a server to another one",
+		Long: `Says what would become of each key of a server at another one, and with --apply
+copies them: value and expiry are read in one step and written in one step, large
+values in parts under a temporary name. Then it compares both and copies again what
+differs, in rounds, until nothing does: what is written while it runs is at the
+target in the end, or is named. It changes nothing at the source and deletes nothing
+at the target; what only the target has is counted.
+
+Running it again copies what has changed since. A run that was killed is run again.
+
+What is there: --existing fail (an error, nothing of that key is changed), skip,
+replace, or different (replace it if its value or expiry is another one). A key that
+is there and is the same is no error.
+
+When keys expire: --ttl absolute (at the same moment), remaining (after what is left,
+where the clocks of the servers differ), or declared (after the default of the entry,
+for keys that expire at all).
+
+Locks that are held, workers, and who loads or sweeps only make sense in their moment:
+they are left out, unless --momentary is given.
+
+` + selectionHelp + `
+
+Exit codes: 0 planned or copied, 1 some keys differ in the end (they are named), 2
+usage, 3 a server cannot be reached, 4 it refuses, 5 not all was read or the target
+takes no more, 130 interrupted.`,
+		Example: `  keywright copy redis://old:6379 redis://new:6379
+  keywright copy redis://old:6379 redis://new:6379 --apply
+  keywright copy redis://old:6379 redis+cluster://new:6379 --entry user --existing different --apply`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 2 || !isURL(args[0]) || !isURL(args[1]) {
+				return usage("write `"+c.CommandPath()+" redis://old:6379 redis://new:6379`; backup and restore copy by a file", "%s takes the URLs of two servers", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return a.copy(c.Context(), args, &o) },
+	}
+	a.serverFlags(c)
+	_ = c.Flags().MarkHidden("url")
+	o.selecting.flags(c)
+	placeFlags(c, &o.placing, &o.progress)
+	f := c.Flags()
+	f.StringVar(&o.existing, "existing", "fail", "what becomes of keys that are there: fail, skip, replace or different")
+	f.StringVar(&o.ttl, "ttl", "absolute", "when keys expire: absolute, remaining or declared")
+	f.IntVar(&o.toDB, "to-db", -1, "write the keys of --db into this database (-1: into the one that each is in)")
+	f.BoolVar(&o.momentary, "momentary", false, "copy what only makes sense in its moment, too")
+	f.IntVar(&o.writers, "writers", 4, "how many connections write")
+	f.IntVar(&o.rounds, "rounds", 5, "how often both are compared, and what differs is copied again, at most (0: not at all)")
+	f.BoolVar(&o.apply, "apply", false, "do it")
+	outputs(c, &o.output, "table", "json")
+	choices(c, "existing", existingModes...)
+	choices(c, "ttl", ttlModes...)
+	return c
+}
+
+func (o *copying) check() error {
+	o.scan.Role = server.Role(o.role)
+	err := cmp.Or(oneOf("existing", o.existing, existingModes...), oneOf("ttl", o.ttl, ttlModes...), oneOf("output", o.output, "table", "json"), oneOf("progress", o.progress, "auto", "plain", "none"), oneOf("read-from", o.role, "auto", "primary", "replica"))
+	switch {
+	case err != nil:
+		return err
+	case o.writers < 1 || o.writers > 64 || o.rounds < 0 || o.scan.Rate < 0 || o.scan.MaxLatency < 0:
+		return usage("see `keywright copy --help`", "--writers takes 1 to 64, --rounds, --rate and --max-latency no negative numbers")
+	case o.scan.OnlyDB < -1 || o.toDB < -1:
+		return usage("write --db 0, or leave it out", "a database has a number from 0")
+	case o.toDB >= 0 && o.scan.OnlyDB < 0:
+		return usage("say with --db which database of the source is copied", "--to-db needs --db")
+	}
+	return nil
+}
+
+// copyRun is one copy.
+type copyRun struct {
+	*copying
+	*app
+	sel      *selection.Selection
+	from, to *place
+	clients  map[int]*keywright.Client
+	ahead    int64 // of the target's clock before the source's, in milliseconds
+	started  time.Time
+	phase    string
+}
+
+func (a *app) copy(ctx context.Context, args []string, o *copying) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if a.given("url", "-u") {
+		return usage("name the source first and then the target", "copy takes both servers as arguments")
+	}
+	sel, _, err := a.selection(&o.selecting)
+	if err != nil {
+		return err
+	}
+	r := &copyRun{copying: o, app: a, sel: sel, clients: map[int]*keywright.Client{}, started: a.now()}
+	defer r.close()
+	if err := r.open(ctx, args); err != nil {
+		return err
+	}
+	return r.run(ctx)
+}
+
+// open opens both servers. The target is read at its primaries: they are written to.
+func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
+	for i, p := range []**place{&r.from, &r.to} {
+		sel, _, err := r.selection(&r.selecting) // one for each goroutine
+		if err != nil {
+			return err
+		}
+		o := r.placing
+		if i == 1 {
+			if o.scan.Role = server.Primary; r.toDB >= 0 {
+				o.scan.OnlyDB = r.toDB
+			}
+		}
+		*p, err = r.openPlace(ctx, urls[i], o, server.ContentsRequest{
+			Match: sel.Glob(), Wants: func(name []byte) bool { _, ok := sel.Of(name); return ok },
+		})
+		if err != nil {
+			return err
+		}
+	}
+	r.ahead = r.to.Side.Now() - r.from.Side.Now()
+	if sameServer(r.from.reader, r.to.reader) && (r.toDB < 0 || r.toDB == r.scan.OnlyDB) {
+		return usage("name another target, or with --db and --to-db another database", "both URLs name the same server")
+	}
+	return nil
+}
+
+// sameServer tells whether two readers read the same servers.
+func sameServer(a, b *server.Reader) bool {
+	for _, x := range a.Shards() {
+		for _, y := range b.Shards() {
+			if x.RunID != "" && x.RunID == y.RunID {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *copyRun) close() {
+	for _, c := range r.clients {
+		c.Close()
+	}
+	for _, p := range []*place{r.from, r.to} {
+		if p != nil {
+			p.close()
+		}
+	}
+}
+
+// client opens a database of the target, once.
+func (r *copyRun) client(db int) (*keywright.Client, error) {
+	if c := r.clients[db]; c != nil {
+		return c, nil
+	}
+	c, err := r.openDatabase(r.to.url, db)
+	if err == nil {
+		r.clients[db] = c
+	}
+	return c, err
+}
+
+// place says where and until when a key is copied.
+func (r *copyRun) place(rec *archive.Record) (apply.Place, error) {
+	p := apply.Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}
+	if r.toDB >= 0 {
+		p.DB = r.toDB
+	}
+	_, declared, _ := r.sel.Find(rec.Key)
+	if declared != nil && !r.momentary && selection.Momentary(declared) {
+		return p, errMomentary
+	}
+	if rec.Expires == 0 {
+		return p, nil
+	}
+	switch {
+	case r.ttl == "remaining":
+		p.Expires = min(min(rec.Expires, farthest)+r.ahead, farthest)
+		p.SameExpiry = func(there int64) bool { return there > 0 && max(there, p.Expires)-min(there, p.Expires) < clockSlack }
+	case r.ttl == "declared" && declared != nil && declared.TTL.Policy == keyspace.TTLExpires && declared.TTL.Default > 0:
+		p.Expires = r.to.Side.Now() + declared.TTL.Default.Milliseconds()
+		p.SameExpiry = func(there int64) bool { return there > 0 && there <= p.Expires }
+	}
+	return p, nil
+}
+
+// clockSlack is how much expiries may differ where they are told by the difference of two
+// clocks, in milliseconds.
+const clockSlack = 1000
+
+func (r *copyRun) run(ctx context.Context) error {
+	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, r.started)
+	from, to := r.from.Side.(compare.Live), r.to.Side.(compare.Live)
+	report, err := apply.Copy(ctx, from, to, r.client, apply.CopyOptions{
+		RestoreOptions: apply.RestoreOptions{
+			Existing: apply.Existing(r.existing), Place: r.place, Plan: !r.copying.apply, Writers: r.writers,
+			Progress: func(done int64) {
+				if done%64 == 0 {
+					bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.now().Sub(r.started), Note: r.phase}, r.now())
+				}
+			},
+		},
+		Meant: r.sel.Of, Rounds: cmp.Or(r.rounds, -1),
+		Back: func(k compare.Key) (compare.Key, bool) {
+			if r.toDB < 0 {
+				return k, true
+			}
+			return compare.Key{DB: r.scan.OnlyDB, Name: k.Name}, k.DB == r.toDB
+		},
+		Round: func(n int, what string) {
+			if r.phase = what; n > 0 {
+				r.phase += " (round " + terminal.Count(int64(n)) + ")"
+			}
+		},
+	})
+	bar.Clear()
+	if err != nil && report.Keys == 0 {
+		return errors.Join(ctx.Err(), err)
+	}
+	return r.show(ctx, r.report(&report, err), err)
+}

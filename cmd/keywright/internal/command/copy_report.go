@@ -1,0 +1,171 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/source"
+)
+
+// copyReport is what was copied, or would be; its JSON names are stable.
+type copyReport struct {
+	From        verifiedPlace   `json:"from"`
+	To          verifiedPlace   `json:"to"`
+	Applied     bool            `json:"applied"`
+	Complete    bool            `json:"complete"` // all keys of the source were seen
+	Settled     bool            `json:"settled"`  // what was to be copied is at the target
+	Incomplete  source.Reasons  `json:"incomplete,omitempty"`
+	Total       apply.Counts    `json:"total"` // of the first pass
+	Entries     []copiedPart    `json:"entries"`
+	Rounds      int             `json:"rounds"`   // of comparison
+	Repaired    int64           `json:"repaired"` // keys that were copied again
+	Kept        int64           `json:"kept"`     // were at the target before with another value, and were left
+	Last        compare.Figures `json:"last"`     // of the last round
+	TargetOnly  int64           `json:"target_only"`
+	Differences []differingKey  `json:"differences,omitempty"` // keys that differ in the end
+	More        int64           `json:"more_differences,omitempty"`
+	Reasons     []reasonedKey   `json:"reasons,omitempty"` // why keys were not written
+	MoreReasons int64           `json:"more_reasons,omitempty"`
+	OnlyKeys    []differingKey  `json:"target_only_keys,omitempty"`
+	DurationMS  int64           `json:"duration_ms"`
+}
+
+// copiedPart is what became of the keys of one entry.
+type copiedPart struct {
+	Entry string `json:"entry"` // "" for keys that no entry declares
+	apply.Counts
+	Last compare.Figures `json:"last"` // of the last round
+}
+
+func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
+	out := &copyReport{Applied: r.copying.apply, Total: in.Counts, Rounds: in.Rounds, Repaired: in.Repaired, Kept: in.Kept, Last: in.Checked.Figures,
+		TargetOnly: in.Only.Extra, More: in.Checked.More, MoreReasons: in.More, Entries: []copiedPart{}, DurationMS: r.now().Sub(r.started).Milliseconds()}
+	out.From = verifiedPlace{r.from.name, r.from.kind, in.Read.Server, in.Read.Notes}
+	out.To = verifiedPlace{Name: r.to.name, Kind: r.to.kind, Server: in.Only.B.Server}
+	read := in.Read
+	if in.Rounds > 0 {
+		read = in.Checked.A
+	}
+	out.Incomplete = source.Reasons{}.Add(read.Incomplete...)
+	if failed != nil {
+		out.Incomplete = out.Incomplete.Add(source.Why(source.Failed, "", failed))
+	}
+	out.Complete = len(out.Incomplete) == 0
+	out.Settled = out.Applied && out.Complete && in.Settled()
+	names := r.sel.Names()
+	for _, entry := range append(indices(names), selection.Undeclared) {
+		if c := in.Entries[entry]; c != nil {
+			part := copiedPart{Entry: entryOrNone(names, entry), Counts: *c}
+			if last := in.Checked.Entries[entry]; last != nil {
+				part.Last = *last
+			}
+			out.Entries = append(out.Entries, part)
+		}
+	}
+	for i := range in.Checked.Named {
+		out.Differences = append(out.Differences, differing(names, &in.Checked.Named[i]))
+	}
+	for i := range in.Only.Named {
+		out.OnlyKeys = append(out.OnlyKeys, differing(names, &in.Only.Named[i]))
+	}
+	for _, n := range in.Reasons {
+		out.Reasons = append(out.Reasons, reasonedKey{n.Key, n.DB, n.Reason})
+	}
+	return out
+}
+
+// show says what was done, and gives the exit code.
+func (r *copyRun) show(ctx context.Context, out *copyReport, failed error) error {
+	var err error
+	if r.output == "json" {
+		err = r.json(out)
+	} else {
+		err = r.print(out)
+	}
+	switch t := out.Total; {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !out.Complete && !out.Applied:
+		return &exit{exitPartial, "not all keys were seen: " + out.Incomplete.String(), "nothing was changed; it was only a plan"}
+	case !out.Complete:
+		return &exit{exitPartial, out.Incomplete.String(), "what was copied is right; run it again with --existing different to go on"}
+	case t.Refused+t.Unknown > 0, r.existing == string(apply.Fail) && (out.Kept > 0 || !out.Applied && t.Existing > 0), out.Applied && out.Rounds > 0 && !out.Settled:
+		return &exit{code: exitFindings}
+	}
+	return nil
+}
+
+func (r *copyRun) print(out *copyReport) error {
+	a := r.app
+	var rows [][]string
+	for _, p := range out.Entries {
+		name := p.Entry
+		if name == "" {
+			name = undeclaredName
+		}
+		rows = append(rows, []string{name, terminal.Count(p.Keys), countOrNone(p.Restored), countOrNone(p.Replaces), countOrNone(p.Same), countOrNone(p.Existing), countOrNone(p.Expired), countOrNone(p.Left), countOrNone(p.Refused + p.Unknown), countOrNone(p.Last.Differ())})
+	}
+	columns := []terminal.Column{{Title: "entry", Least: 20}, {Title: "keys", Right: true}, {Title: "copied", Right: true}, {Title: "replaces", Right: true}, {Title: "same", Right: true}, {Title: "there", Right: true},
+		{Title: "expired", Right: true}, {Title: "left out", Right: true}, {Title: "failed", Right: true, Style: terminal.Red}, {Title: "differ", Right: true, Style: terminal.Red}}
+	if !out.Applied {
+		columns[2].Title = "to copy"
+	}
+	if len(rows) > 0 {
+		if err := terminal.Table(a.out, columns, rows); err != nil {
+			return err
+		}
+		a.tell("")
+	}
+	for i := range out.Differences[:min(len(out.Differences), 10)] {
+		a.tell("%s", difference1(&out.Differences[i]))
+	}
+	if more := out.More + int64(max(len(out.Differences)-10, 0)); more > 0 {
+		a.tell("and %s more that differ: `keywright verify --keys-of all` prints them", terminal.Count(more))
+	}
+	for _, n := range out.Reasons[:min(len(out.Reasons), 10)] {
+		a.tell("%s (database %d): %s", finding.Key(n.Key), n.DB, finding.Printable(n.Reason))
+	}
+	if more := out.MoreReasons + int64(max(len(out.Reasons)-10, 0)); more > 0 {
+		a.tell("and %s more", terminal.Count(more))
+	}
+	if out.TargetOnly > 0 {
+		a.tell("%s only at the target: they were there before, or went away at the source meanwhile; -o json names some", terminal.Plural(out.TargetOnly, "key"))
+	}
+	for _, n := range out.From.Notes {
+		a.tell("note: %s: %s", finding.Printable(out.From.Name), finding.Printable(n))
+	}
+	r.verdict(out)
+	return nil
+}
+
+func (r *copyRun) verdict(out *copyReport) {
+	a, t := r.app, out.Total
+	took := terminal.Duration(time.Duration(out.DurationMS) * time.Millisecond)
+	again := ""
+	if out.Repaired > 0 {
+		again = fmt.Sprintf(", %s again since they were written to meanwhile", terminal.Count(out.Repaired))
+	}
+	done := fmt.Sprintf("Copied %s (%s) in %s%s; compared %s", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes), took, again, terminal.Plural(int64(out.Rounds), "time"))
+	switch {
+	case !out.Complete:
+		a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Incomplete.String())))
+	case !out.Applied:
+		a.tell("%s would be written (%s). Nothing was changed; --apply does it.", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes))
+	case out.Rounds == 0:
+		a.tell("%s. What was written meanwhile is not known.", done)
+	case out.Settled && out.Kept == 0:
+		a.tell("%s", a.out.Paint(terminal.Green, done+", and nothing differs."))
+	case out.Settled:
+		a.tell("%s; %s there before with another value, and left.", done, terminal.Plural(out.Kept, "key"))
+	default:
+		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("%s; %s differ.", done, terminal.Plural(out.Last.Differ(), "key"))))
+	}
+}

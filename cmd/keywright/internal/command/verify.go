@@ -1,0 +1,352 @@
+package command
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/source/server"
+	"github.com/spf13/cobra"
+)
+
+// verifying are the flags of verify.
+type verifying struct {
+	selecting
+	placing
+	toDB      int
+	ttl       string
+	slack     time.Duration
+	momentary bool
+	keysOf    []string
+	null      bool
+	output    string
+	progress  string
+}
+
+var expiryModes = []string{"exact", "present", "ignore"}
+
+func (a *app) verifyCommand() *cobra.Command {
+	var o verifying
+	c := &cobra.Command{
+		Use:   "verify A [B]",
+		Short: "Tell whether two places hold the same keys",
+		Long: `Compares the keys of two servers, of a server and an archive, or of two archives:
+types, values, and expiries to the millisecond, in both directions. A and B are
+URLs or files; without B it is the server of -u or KEYWRIGHT_URL. It writes to
+neither.
+
+The encoding of a value does not count, nor the order of what has none. Of streams
+it compares entries, groups, consumers and pending entries, but not the times at
+which consumers were seen. A key that differs is read again, up to three times,
+before it counts: what is written, or expires, while it is compared is no
+difference. A key that is written to each time it is read is named as changing.
+
+` + selectionHelp + `
+
+Locks that are held, workers, and who loads or sweeps only make sense in their
+moment: where they differ they are counted apart, unless --momentary is given.
+
+--ttl exact compares expiries (--ttl-slack lets them differ by so much), present only
+whether a key expires, ignore not at all.
+
+With --keys-of it prints the keys that differ in that way (missing, extra, type,
+value, ttl, changing, unclear, or all), as they are found, and no report.
+
+Memory stays below 64 MiB, whatever is compared: large values are read in parts, and
+what has no room is kept in a file in TMPDIR that has no name.
+
+Exit codes: 0 the same, 1 something differs; it could not look: 2 usage or a bad
+file, 3 a server cannot be reached, 4 it refuses, 5 not everything was seen, 130
+interrupted.`,
+		Example: `  keywright verify redis://old:6379 redis://new:6379
+  keywright verify all.kwa redis://localhost:6379 --entry user
+  keywright verify all.kwa --keys-of missing,value --null | xargs -0 -n1 echo`,
+		Args: placesArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.verify(c.Context(), args, &o, c.Flags().Changed("output"))
+		},
+	}
+	a.serverFlags(c)
+	o.selecting.flags(c)
+	f := c.Flags()
+	placeFlags(c, &o.placing, &o.progress)
+	f.IntVar(&o.toDB, "to-db", -1, "compare the database of --db with this one of B (-1: with the same)")
+	f.StringVar(&o.ttl, "ttl", "exact", "what is compared of expiries: exact, present or ignore")
+	f.DurationVar(&o.slack, "ttl-slack", 0, "with --ttl exact: how much expiries may differ")
+	f.BoolVar(&o.momentary, "momentary", false, "count what only makes sense in its moment as other keys")
+	f.StringSliceVar(&o.keysOf, "keys-of", nil, "print every key that differs in this way, as it is found, instead of a report")
+	f.BoolVar(&o.null, "null", false, "with --keys-of: end each key with a zero byte, for xargs -0; else each is a line, escaped")
+	outputs(c, &o.output, "table", "json", "jsonl")
+	choices(c, "ttl", expiryModes...)
+	return c
+}
+
+// placeFlags are the flags of verbs that read from two places.
+func placeFlags(c *cobra.Command, o *placing, progress *string) {
+	f := c.Flags()
+	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards of each server (0: as fast as it answers)")
+	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while a server needs longer than this to answer a PING (0: never)")
+	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
+	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
+	f.StringVar(progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
+	choices(c, "read-from", "auto", "primary", "replica")
+	choices(c, "progress", "auto", "plain", "none")
+}
+
+func placesArgs(c *cobra.Command, args []string) error {
+	if len(args) < 1 || len(args) > 2 || slices.Contains(args, "") {
+		return usage("write `"+c.CommandPath()+" A B`: files or URLs", "%s takes two places", c.CommandPath())
+	}
+	if len(args) == 2 && args[0] == "-" && args[1] == "-" {
+		return usage("name a file", "standard input can be read once")
+	}
+	return nil
+}
+
+// check checks the flags.
+func (o *verifying) check(formGiven bool) error {
+	o.scan.Role = server.Role(o.role)
+	err := cmp.Or(oneOf("ttl", o.ttl, expiryModes...), oneOf("output", o.output, "table", "json", "jsonl"), oneOf("progress", o.progress, "auto", "plain", "none"), oneOf("read-from", o.role, "auto", "primary", "replica"))
+	switch {
+	case err != nil:
+		return err
+	case o.scan.Rate < 0 || o.scan.MaxLatency < 0 || o.slack < 0:
+		return usage("write a positive number, or leave it out", "--rate, --max-latency and --ttl-slack cannot be negative")
+	case o.scan.OnlyDB < -1 || o.toDB < -1:
+		return usage("write --db 0, or leave it out", "a database has a number from 0")
+	case o.toDB >= 0 && o.scan.OnlyDB < 0:
+		return usage("say with --db which database of A is compared", "--to-db needs --db")
+	case o.null && len(o.keysOf) == 0:
+		return usage("write --keys-of missing --null", "--null needs --keys-of")
+	case len(o.keysOf) > 0 && formGiven && o.output == "json":
+		return usage("leave out -o, or write -o jsonl", "--keys-of prints keys, in the form of lines or jsonl")
+	case o.null && o.output == "jsonl":
+		return usage("leave out one of them", "--null and -o jsonl exclude each other")
+	case o.output == "jsonl" && len(o.keysOf) == 0:
+		o.keysOf = []string{"all"}
+	}
+	for _, w := range o.keysOf {
+		if w != "all" && !slices.Contains(compare.Whats, compare.What(w)) {
+			return usage("write "+strings.Join(whatWords(), ", ")+" or all", "--keys-of %q is no way in which keys differ", w)
+		}
+	}
+	return nil
+}
+
+func whatWords() (out []string) {
+	for _, w := range compare.Whats {
+		out = append(out, string(w))
+	}
+	return out
+}
+
+func (a *app) verify(ctx context.Context, args []string, o *verifying, formGiven bool) error {
+	if err := o.check(formGiven); err != nil {
+		return err
+	}
+	if o.null && len(o.keysOf) > 0 && a.out.Live {
+		return usage("pipe it, as in `keywright verify A B --keys-of missing --null | xargs -0 -n1 echo`", "--null writes keys as they are, which is not for a terminal")
+	}
+	if len(args) == 2 && isURL(args[0]) && isURL(args[1]) && a.given("url", "-u") {
+		return usage("name two places", "a server is named three times: two are compared")
+	}
+	sel, _, err := a.selection(&o.selecting)
+	if err != nil {
+		return err
+	}
+	v := &verifyRun{verifying: o, app: a, sel: sel, started: a.now()}
+	if err := v.open(ctx, append(args, "")); err != nil {
+		return err
+	}
+	defer v.close()
+	return v.run(ctx)
+}
+
+// verifyRun is one comparison.
+type verifyRun struct {
+	*verifying
+	*app
+	sel     *selection.Selection
+	sides   [2]*place
+	started time.Time
+	out     *bufio.Writer
+	printed int64
+}
+
+// open opens both places.
+func (v *verifyRun) open(ctx context.Context, names []string) error {
+	for i := range v.sides {
+		o := v.placing
+		if i == 1 && v.toDB >= 0 {
+			o.scan.OnlyDB = v.toDB
+		}
+		sel, _, err := v.selection(&v.selecting) // one for each goroutine
+		if err != nil {
+			return err
+		}
+		p, err := v.openPlace(ctx, names[i], o, server.ContentsRequest{
+			Match: sel.Glob(), Wants: func(name []byte) bool { _, ok := sel.Of(name); return ok },
+		})
+		if err != nil {
+			v.close()
+			return err
+		}
+		v.sides[i] = p
+	}
+	return nil
+}
+
+func (v *verifyRun) close() {
+	for _, p := range v.sides {
+		if p != nil {
+			p.close()
+		}
+	}
+}
+
+func (v *verifyRun) run(ctx context.Context) error {
+	bar := terminal.NewProgress(v.progressMode(v.progress), v.app.err, v.started)
+	v.out = bufio.NewWriterSize(v.app.out.Raw(), 64<<10)
+	o := compare.Options{
+		Meant: v.meant, Momentary: v.momentary, Spill: spill, Expiries: v.expiries(),
+		Progress: func(done int64) {
+			if done%256 == 0 {
+				bar.Show(terminal.State{What: "keys", Done: done, Elapsed: v.now().Sub(v.started)}, v.now())
+			}
+		},
+	}
+	if len(v.keysOf) > 0 {
+		o.Each = v.printKey
+	}
+	if v.toDB >= 0 {
+		from, to := v.scan.OnlyDB, v.toDB
+		o.To = func(k compare.Key) compare.Key { return compare.Key{DB: to, Name: k.Name} }
+		o.From = func(k compare.Key) (compare.Key, bool) {
+			return compare.Key{DB: from, Name: k.Name}, k.DB == to
+		}
+	}
+	r, err := compare.Run(ctx, v.sides[0].Side, v.sides[1].Side, o)
+	bar.Clear()
+	return v.conclude(ctx, &r, err)
+}
+
+// meant says which keys are compared. Files have all databases.
+func (v *verifyRun) meant(name []byte) (entry int, momentary, ok bool) {
+	entry, declared, ok := v.sel.Find(name)
+	return entry, declared != nil && selection.Momentary(declared), ok
+}
+
+// expiries tells whether two expiries are the same.
+func (o *verifying) expiries() func(k compare.Key, a, b int64) bool {
+	slack := o.slack.Milliseconds()
+	return map[string]func(k compare.Key, a, b int64) bool{
+		"exact":   func(_ compare.Key, a, b int64) bool { return a == b || a > 0 && b > 0 && max(a, b)-min(a, b) <= slack },
+		"present": func(_ compare.Key, a, b int64) bool { return (a > 0) == (b > 0) },
+		"ignore":  func(_ compare.Key, a, b int64) bool { return true },
+	}[o.ttl]
+}
+
+// differingKey is a key that differs, a line of verify -o jsonl; its names are stable.
+type differingKey struct {
+	What     string          `json:"what"`
+	Key      finding.JSONKey `json:"key"`
+	DB       int             `json:"db"`
+	ToDB     *int            `json:"to_db,omitempty"` // of B, where it is another one
+	Entry    string          `json:"entry,omitempty"`
+	TypeA    string          `json:"type_a,omitempty"`
+	TypeB    string          `json:"type_b,omitempty"`
+	ExpiresA *time.Time      `json:"expires_a,omitempty"`
+	ExpiresB *time.Time      `json:"expires_b,omitempty"`
+	Reason   string          `json:"reason,omitempty"` // why it could not be compared
+}
+
+// differing is a difference as it is printed.
+func differing(names []string, d *compare.Difference) differingKey {
+	k := differingKey{What: string(d.What), Key: finding.JSONKey(d.Key.Name), DB: d.Key.DB, Entry: entryOrNone(names, d.Entry), Reason: d.Why}
+	if d.AtB.DB != d.Key.DB {
+		k.ToDB = &d.AtB.DB
+	}
+	for _, f := range []struct {
+		fact    *compare.Fact
+		kind    *string
+		expires **time.Time
+	}{{&d.A, &k.TypeA, &k.ExpiresA}, {&d.B, &k.TypeB, &k.ExpiresB}} {
+		if f.fact.There {
+			*f.kind = f.fact.Kind.String()
+		}
+		if f.fact.Expires > 0 {
+			at := time.UnixMilli(min(f.fact.Expires, lastMoment)).UTC()
+			*f.expires = &at
+		}
+	}
+	return k
+}
+
+// printKey prints a key that differs, as --keys-of asks for.
+func (v *verifyRun) printKey(d compare.Difference) (err error) {
+	if !slices.Contains(v.keysOf, "all") && !slices.Contains(v.keysOf, string(d.What)) {
+		return nil
+	}
+	v.printed++
+	switch {
+	case v.output == "jsonl":
+		var line []byte
+		if line, err = withVersion(differing(v.sel.Names(), &d)); err == nil {
+			_, err = v.out.Write(finding.EscapeJSON(line))
+		}
+	case v.null:
+		_, err = v.out.Write(append(slices.Clone(d.Key.Name), 0))
+	default:
+		_, err = fmt.Fprintln(v.out, finding.FullKey(d.Key.Name))
+	}
+	return err
+}
+
+// conclude reports, and gives the exit code.
+func (v *verifyRun) conclude(ctx context.Context, r *compare.Report, failed error) error {
+	if err := v.out.Flush(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if failed != nil && r.Keys == 0 {
+		return v.unreadable(failed)
+	}
+	out := v.report(r, failed)
+	var err error
+	switch {
+	case len(v.keysOf) > 0:
+		v.say("%s of %s differ, %s printed", terminal.Count(r.Differ()), terminal.Plural(r.Keys, "key"), terminal.Count(v.printed))
+	case v.output == "json":
+		err = v.json(out)
+	default:
+		err = v.print(out)
+	}
+	switch {
+	case err != nil:
+		return err
+	case !out.Complete:
+		return &exit{exitPartial, "not everything was compared: " + out.Incomplete.String(), "what is reported is right; run it again when both sides are at rest"}
+	case r.Differ() > 0:
+		return &exit{code: exitFindings}
+	}
+	return nil
+}
+
+// unreadable is why nothing could be compared.
+func (v *verifyRun) unreadable(err error) error {
+	if errors.Is(err, compare.ErrBase) {
+		return usage("name a whole archive", "%v", err)
+	}
+	return err
+}

@@ -1,0 +1,144 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/archive"
+)
+
+// verifyReport is how two places compare; its JSON names are stable.
+type verifyReport struct {
+	A           verifiedPlace   `json:"a"`
+	B           verifiedPlace   `json:"b"`
+	Same        bool            `json:"same"`     // nothing differs, and everything was seen
+	Complete    bool            `json:"complete"` // everything was seen
+	Incomplete  source.Reasons  `json:"incomplete,omitempty"`
+	Total       compare.Figures `json:"total"`
+	Entries     []verifiedPart  `json:"entries"`
+	Differences []differingKey  `json:"differences,omitempty"` // the first of them
+	More        int64           `json:"more_differences,omitempty"`
+	DurationMS  int64           `json:"duration_ms"`
+}
+
+// verifiedPlace is one of the two places.
+type verifiedPlace struct {
+	Name   string   `json:"name"` // a file, or the address of a server
+	Kind   string   `json:"kind"` // server, archive or snapshot
+	Server string   `json:"server,omitempty"`
+	Notes  []string `json:"notes,omitempty"`
+}
+
+// verifiedPart is how the keys of one entry compare.
+type verifiedPart struct {
+	Entry string `json:"entry"` // "" for keys that no entry declares
+	compare.Figures
+}
+
+func (v *verifyRun) report(r *compare.Report, failed error) *verifyReport {
+	out := &verifyReport{Total: r.Figures, More: r.More, Entries: []verifiedPart{}, DurationMS: v.now().Sub(v.started).Milliseconds()}
+	out.A = verifiedPlace{v.sides[0].name, v.sides[0].kind, r.A.Server, r.A.Notes}
+	out.B = verifiedPlace{v.sides[1].name, v.sides[1].kind, r.B.Server, r.B.Notes}
+	out.Incomplete = source.Reasons{}.Add(r.A.Incomplete...).Add(r.B.Incomplete...)
+	if cut := (*archive.CutError)(nil); errors.As(failed, &cut) {
+		out.Incomplete = out.Incomplete.Add(source.Why(source.Damaged, "", cut))
+	} else if failed != nil {
+		out.Incomplete = out.Incomplete.Add(source.Why(source.Failed, "", failed))
+	}
+	out.Complete = len(out.Incomplete) == 0
+	out.Same = out.Complete && r.Differ() == 0
+	for _, entry := range append(indices(v.sel.Names()), selection.Undeclared) {
+		if c := r.Entries[entry]; c != nil {
+			out.Entries = append(out.Entries, verifiedPart{entryOrNone(v.sel.Names(), entry), *c})
+		}
+	}
+	for i := range r.Named {
+		out.Differences = append(out.Differences, differing(v.sel.Names(), &r.Named[i]))
+	}
+	return out
+}
+
+func (v *verifyRun) print(out *verifyReport) error {
+	a := v.app
+	var rows [][]string
+	for _, p := range out.Entries {
+		name := p.Entry
+		if name == "" {
+			name = undeclaredName
+		}
+		rows = append(rows, []string{name, terminal.Count(p.Keys), countOrNone(p.Same), countOrNone(p.Missing), countOrNone(p.Extra), countOrNone(p.Type + p.Value),
+			countOrNone(p.TTL), countOrNone(p.Changing), countOrNone(p.Unclear), countOrNone(p.Expired), countOrNone(p.Momentary)})
+	}
+	red := func(title string) terminal.Column {
+		return terminal.Column{Title: title, Right: true, Style: terminal.Red}
+	}
+	columns := []terminal.Column{{Title: "entry", Least: 20}, {Title: "keys", Right: true}, {Title: "same", Right: true}, red("missing"), red("extra"), red("value"),
+		red("ttl"), red("changing"), red("unclear"), {Title: "expired", Right: true}, {Title: "momentary", Right: true}}
+	if len(rows) > 0 {
+		if err := terminal.Table(a.out, columns, rows); err != nil {
+			return err
+		}
+		a.tell("")
+	}
+	for i := range out.Differences[:min(len(out.Differences), 10)] {
+		a.tell("%s", difference1(&out.Differences[i]))
+	}
+	if more := out.More + int64(max(len(out.Differences)-10, 0)); more > 0 {
+		a.tell("and %s more: --keys-of all prints them", terminal.Count(more))
+	}
+	for _, p := range []verifiedPlace{out.A, out.B} {
+		for _, n := range p.Notes {
+			a.tell("note: %s: %s", finding.Printable(p.Name), finding.Printable(n))
+		}
+	}
+	v.verdict(out)
+	return nil
+}
+
+// difference1 is a line about a key that differs.
+func difference1(d *differingKey) string {
+	expiry := func(at *time.Time) string {
+		if at == nil {
+			return "never"
+		}
+		return at.Format("2006-01-02T15:04:05.000Z07:00")
+	}
+	key := fmt.Sprintf("%s (database %d): ", finding.Key(d.Key), d.DB)
+	switch compare.What(d.What) {
+	case compare.Missing:
+		return key + "is missing at B"
+	case compare.Extra:
+		return key + "is at B only"
+	case compare.Type:
+		return key + fmt.Sprintf("is a %s at A and a %s at B", d.TypeA, d.TypeB)
+	case compare.TTL:
+		return key + fmt.Sprintf("expires %s at A and %s at B", expiry(d.ExpiresA), expiry(d.ExpiresB))
+	case compare.Changing:
+		return key + "was written to each time it was read"
+	case compare.Unclear:
+		return key + "could not be compared: " + finding.Printable(d.Reason)
+	}
+	return key + "has another value"
+}
+
+func (v *verifyRun) verdict(out *verifyReport) {
+	a, t := v.app, out.Total
+	took := terminal.Duration(time.Duration(out.DurationMS) * time.Millisecond)
+	if !out.Complete {
+		a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Incomplete.String())))
+	}
+	switch n := t.Differ(); {
+	case n > 0:
+		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("%s of %s differ (%s).", terminal.Count(n), terminal.Plural(t.Keys, "key"), took)))
+	case out.Complete:
+		a.tell("%s", a.out.Paint(terminal.Green, fmt.Sprintf("The same: %s, in %s.", terminal.Plural(t.Same, "key"), took)))
+	default:
+		a.tell("%s that were seen are the same.", terminal.Plural(t.Same, "key"))
+	}
+}
