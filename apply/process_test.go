@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	if file := os.Getenv("RESTORE_FILE"); file != "" {
 		child(file)
 	}
+	if from := os.Getenv("COPY_FROM"); from != "" {
+		copyChild(from, os.Getenv("COPY_TO"))
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -44,15 +44,16 @@ type Options struct {
 	// Momentary counts keys that only make sense in their moment as the others.
 	Momentary bool
 
-	// To is where the second side has a key of the first, and From the reverse; nil: at
-	// the same place. From says false for keys that To gives no place.
-	To   func(Key) Key
+	// To is where the second side has a key of the first; nil: at the same place.
+	To func(Key) Key
+
+	// From is the reverse of To; false: To gives no key this place. It is needed with To.
 	From func(Key) (Key, bool)
 
 	// Expiries tells whether two expiries are the same; nil: if they are equal.
 	Expiries func(k Key, a, b int64) bool
 
-	Ways Ways
+	Ways Ways // the directions in which keys are looked for; 0: Both
 
 	Each     func(Difference) error // told of each difference, as it is found; nil: nothing is
 	Spill    func() (Spill, error)  // opens a place for what has no room in memory
@@ -341,7 +342,7 @@ func (c *comparison) met(it *item, s side) error {
 		return nil
 	}
 	if it.content != nil {
-		f, err := whole(it.content)
+		f, err := c.facts.whole(it.content)
 		if *it.fact(s) = f; err != nil {
 			*it.why(s) = err.Error()
 		}

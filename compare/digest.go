@@ -190,16 +190,16 @@ func (h *hasher) entries(all [][]byte) error {
 }
 
 // whole is the fact of a value that came in one piece.
-func whole(c *source.Content) (Fact, error) {
+func (s *Facts) whole(c *source.Content) (Fact, error) {
 	f := Fact{There: true, Kind: c.Kind, Expires: c.Expires, Torn: c.Torn}
 	kind, elements, err := rdb.Decode(c.Payload)
 	if err == nil {
-		h := newHasher(kind)
+		h := s.hasher(kind)
 		err = h.elements(elements)
 		f.Kind, f.Digest = kind, h.digest()
 		return f, err
 	}
-	h := newHasher(source.Stream)
+	h := s.hasher(source.Stream)
 	state, wrong := rdb.DecodeStream(c.Payload, h.entry)
 	if wrong == nil {
 		h.state(&state)

@@ -10,7 +10,22 @@ import (
 
 // Facts makes facts of contents: of whole values, and of those that come in parts. Its
 // zero value is ready. It is for one goroutine.
-type Facts struct{ begun map[string]*hasher }
+type Facts struct {
+	begun map[string]*hasher
+	own   *hasher // of whole values
+}
+
+// hasher is one for a whole value.
+func (s *Facts) hasher(kind source.Kind) *hasher {
+	if s.own == nil {
+		s.own = newHasher(kind)
+	}
+	h := s.own
+	h.kind, h.d, h.next, h.err = kind, Digest{}, 0, nil
+	h.text[0].Reset()
+	h.text[1].Reset()
+	return h
+}
 
 // maxBegun bounds the values that come in parts at the same time: there are as many as
 // shards, but a forged archive may begin more.
@@ -27,7 +42,7 @@ func (s *Facts) Take(k *source.Content, id string) (f Fact, done bool, err error
 		return f, true, errors.New(k.Lost)
 	case k.Payload != nil:
 		delete(s.begun, id)
-		f, err = whole(k)
+		f, err = s.whole(k)
 		return f, true, err
 	}
 	h := s.begun[id]

@@ -20,8 +20,8 @@ type Spill interface {
 // Bounds of a table, in bytes of facts: those in memory while it is filled, and those of
 // the partition that is joined.
 var (
-	tableHeld   = 16 << 20
-	tableJoined = 4 << 20
+	tableHeld   = 8 << 20
+	tableJoined = 1 << 20
 )
 
 const partitions = 256

@@ -126,6 +126,7 @@ func (a *app) copy(ctx context.Context, args []string, o *copying) error {
 	if a.given("url", "-u") {
 		return usage("name the source first and then the target", "copy takes both servers as arguments")
 	}
+	defer lean()()
 	sel, _, err := a.selection(&o.selecting)
 	if err != nil {
 		return err

@@ -3,8 +3,8 @@ package command
 import (
 	"bufio"
 	"context"
-	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
@@ -26,9 +26,8 @@ type place struct {
 
 // placing are the flags that say how places are read.
 type placing struct {
-	scan     server.Options
-	role     string
-	snapshot bool
+	scan server.Options
+	role string
 }
 
 // isURL tells a server from a file.
@@ -61,7 +60,7 @@ func (a *app) openPlace(ctx context.Context, name string, o placing, req server.
 
 // openFile opens an archive.
 func (a *app) openFile(ctx context.Context, name string, o placing, req server.ContentsRequest) (*place, error) {
-	var in io.Reader = a.In
+	in := a.In
 	closing := func() {}
 	if name != "-" {
 		f, err := os.Open(name)
@@ -95,4 +94,12 @@ func spill() (compare.Spill, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// lean keeps the memory of verbs that hold two places against each other small: garbage
+// is collected before the heap grows. It returns what ends that.
+func lean() func() {
+	const heap = 40 << 20
+	before := debug.SetMemoryLimit(heap)
+	return func() { debug.SetMemoryLimit(before) }
 }

@@ -159,6 +159,7 @@ func (a *app) verify(ctx context.Context, args []string, o *verifying, formGiven
 	if len(args) == 2 && isURL(args[0]) && isURL(args[1]) && a.given("url", "-u") {
 		return usage("name two places", "a server is named three times: two are compared")
 	}
+	defer lean()()
 	sel, _, err := a.selection(&o.selecting)
 	if err != nil {
 		return err
