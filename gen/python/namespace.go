@@ -21,7 +21,7 @@ func (m *module) inNamespace() string {
 	fmt.Fprintf(&b, "        if not _re.fullmatch(\"[A-Za-z0-9_-]{1,64}\", name) or not (%s):\n            raise KeyValueError(\"namespace\", \"namespace\", \"is no name that the declaration allows\")\n", check)
 	for _, list := range [][][2]string{m.keys, m.channels} {
 		for _, row := range list {
-			fmt.Fprintf(&b, "        self.%s = %s._in(name)\n", row[1], row[1])
+			fmt.Fprintf(&b, "        self.%s = %s.in_namespace(name)\n", row[1], row[1])
 		}
 	}
 	return b.String()

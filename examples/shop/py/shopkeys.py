@@ -290,8 +290,8 @@ class _Pattern:
         self._steps = steps
         self.placeholders: _t.Tuple[Placeholder, ...] = tuple(step for step in steps if isinstance(step, _Place))
 
-    def _in(self: _Self, name: str) -> _Self:
-        """The same in another namespace."""
+    def in_namespace(self: _Self, name: str) -> _Self:
+        """The same in another namespace, whose name InNamespace has checked."""
         other = _copy.copy(self)
         other._steps = tuple(_Namespace(name.encode("ascii")) if isinstance(step, _Namespace) else step for step in self._steps)
         glob = b"".join(_re.sub(rb"([*?\[\]\\])", rb"\\\1", step) if isinstance(step, bytes) else b"*" for step in other._steps)
