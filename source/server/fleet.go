@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,6 +21,7 @@ type fleet struct {
 	moving  bool   // slots were on the move
 	shards  []*shard
 	notes   []string
+	again   []string // addresses that are read, where there is a choice
 }
 
 // shard is one set of keys and the server from which it is read.
@@ -32,6 +34,9 @@ type shard struct {
 	replica bool
 	slots   []topology.Range // of a cluster
 	asked   bool             // by name: its idle times are left alone
+
+	from   []Place  // where an earlier scan has left its databases
+	tracks []*track // where this one is; nil: not begun
 }
 
 func (t *fleet) close() {
@@ -83,8 +88,9 @@ func (t *fleet) describe() string {
 	return fmt.Sprintf("%s %s, %s", first.before.Brand, first.before.Version, kind)
 }
 
-// discover connects and finds the shards.
-func discover(ctx context.Context, c connect.Config, role Role) (*fleet, error) {
+// discover connects and finds the shards. Of a primary and its replicas it takes one
+// that is in again, if there is one.
+func discover(ctx context.Context, c connect.Config, role Role, again ...string) (*fleet, error) {
 	address := c.Addresses[0]
 	if c.Mode == connect.Sentinel {
 		primary, err := c.Primary(ctx)
@@ -97,7 +103,7 @@ func discover(ctx context.Context, c connect.Config, role Role) (*fleet, error) 
 	if err != nil {
 		return nil, err
 	}
-	t := &fleet{config: c}
+	t := &fleet{config: c, again: again}
 	info, err := first.info(ctx)
 	if err != nil {
 		first.close()
@@ -137,10 +143,10 @@ func supported(address string, info topology.Info) error {
 
 // preferReplica swaps a primary for a replica of its that is in step.
 func (t *fleet) preferReplica(ctx context.Context, sh *shard, info topology.Info, role Role) {
-	if role == Primary || !info.Primary() {
+	if role == Primary || !info.Primary() || slices.Contains(t.again, sh.address) {
 		return
 	}
-	for _, address := range info.InStep() {
+	for _, address := range t.firstAgain(info.InStep()) {
 		conn, err := dial(ctx, sh.config.At(address))
 		if err != nil {
 			t.notes = append(t.notes, fmt.Sprintf("replica %s cannot be reached, its primary is read", address))
@@ -160,6 +166,14 @@ func (t *fleet) preferReplica(ctx context.Context, sh *shard, info topology.Info
 	}
 }
 
+// firstAgain puts the addresses that are to be read again before the others.
+func (t *fleet) firstAgain(addresses []string) []string {
+	slices.SortStableFunc(addresses, func(a, b string) int {
+		return slices.Index(t.again, b) - slices.Index(t.again, a)
+	})
+	return addresses
+}
+
 func (t *fleet) discoverCluster(ctx context.Context, first *link, role Role) error {
 	nodes, err := first.nodes(ctx)
 	if err != nil {
@@ -173,7 +187,7 @@ func (t *fleet) discoverCluster(ctx context.Context, first *link, role Role) err
 	for _, of := range nodes.Shards() {
 		sh := &shard{config: t.config.At(of.Primary.Address), address: of.Primary.Address, slots: of.Primary.Slots}
 		t.shards = append(t.shards, sh)
-		if role != Primary {
+		if role != Primary && !slices.Contains(t.again, sh.address) {
 			t.clusterReplica(ctx, sh, of.Replicas)
 		}
 		if sh.conn == nil {
@@ -194,6 +208,9 @@ func (t *fleet) discoverCluster(ctx context.Context, first *link, role Role) err
 
 func (t *fleet) clusterReplica(ctx context.Context, sh *shard, replicas []topology.Node) {
 	for _, n := range replicas {
+		if len(t.again) > 0 && !slices.Contains(t.again, n.Address) {
+			continue
+		}
 		config := t.config.At(n.Address)
 		conn, err := dial(ctx, config)
 		if err != nil {

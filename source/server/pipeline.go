@@ -34,6 +34,9 @@ type page struct {
 	batch []source.Key
 	gone  int
 
+	had    []string // names that came, of keys that the consumer had before
+	denied int64    // keys out of the user's reach
+
 	wants     []wish    // by key of batch; empty: no key has a value to be read
 	ready     int       // keys of batch that are complete
 	end       int       // keys of batch whose values are being read, from ready on
@@ -66,15 +69,19 @@ func (w *walk) ahead() int {
 	return valuesAhead
 }
 
-// restart begins at w.cursor, over a new connection perhaps. What the consumer
-// had of a page in parts it will get again.
+// restart begins at w.cursor, over a new connection perhaps. Keys of a page that the
+// consumer had it does not get again.
 func (w *walk) restart() {
+	w.mu.Lock()
 	for _, p := range w.pages {
-		w.mu.Lock()
-		w.repeats += int64(p.delivered)
-		w.mu.Unlock()
+		for _, k := range p.batch[:p.delivered] {
+			w.track.had[string(k.Name)] = true
+		}
 		w.idle = append(w.idle, p)
 	}
+	w.track.page = nil
+	w.looked, w.denied = w.track.Looked, w.track.Denied
+	w.mu.Unlock()
 	w.pages, w.wire = w.pages[:0], w.wire[:0]
 	w.next, w.more, w.due = w.cursor, true, false
 }
@@ -139,10 +146,9 @@ func (w *walk) handOver(ctx context.Context) error {
 	for len(w.pages) > 0 {
 		p := w.pages[0]
 		if p.ready > p.delivered || p.done && p.gone > 0 {
-			if err := w.deliver(p.batch[p.delivered:p.ready], p.gone); err != nil {
+			if err := w.hand(p); err != nil {
 				return &consumerError{err}
 			}
-			p.delivered, p.gone = p.ready, 0
 			p.reset()
 		}
 		if !p.done {
@@ -155,7 +161,7 @@ func (w *walk) handOver(ctx context.Context) error {
 			}
 			return nil
 		}
-		w.cursor = p.next
+		w.passed(p)
 		copy(w.pages, w.pages[1:])
 		w.pages = w.pages[:len(w.pages)-1]
 		w.idle = append(w.idle, p)

@@ -26,8 +26,12 @@ func (r *run) shard(ctx context.Context, sh *shard) error {
 	if r.options.OnlyDB >= 0 { // also one without keys: SELECT tells whether it exists
 		dbs = []int{r.options.OnlyDB}
 	}
-	for _, db := range dbs {
-		w := &walk{run: r, sh: sh, db: db, count: r.options.Count, bytes: r.req.Bytes}
+	for i, t := range r.tracks(sh, dbs) {
+		w := &walk{run: r, sh: sh, db: dbs[i], track: t, count: r.options.Count, bytes: r.req.Bytes}
+		if t.Done {
+			w.finish()
+			continue
+		}
 		w.pass = w.through
 		if r.contents != nil {
 			w.pass = (&contentWalk{walk: w, each: r.contents}).throughAll
@@ -44,6 +48,7 @@ type walk struct {
 	*run
 	sh     *shard
 	db     int
+	track  *track
 	bytes  bool
 	count  int    // of SCAN
 	cursor string // of the first page that was not delivered
@@ -62,7 +67,7 @@ const retries = 5
 // all walks the database; a broken connection is opened anew and the walk goes
 // on from the last page that was delivered, if the server is still the same.
 func (w *walk) all(ctx context.Context) error {
-	w.cursor = "0"
+	w.cursor = w.track.Cursor
 	if w.req.Sample > 0 {
 		w.dice = rand.New(rand.NewPCG(w.options.Seed, uint64(w.db)))
 		w.cursor = w.randomCursor()
@@ -71,6 +76,9 @@ func (w *walk) all(ctx context.Context) error {
 		err := w.pass(ctx)
 		switch {
 		case err == nil:
+			w.mu.Lock()
+			w.track.Done, w.track.Looked, w.track.Denied = true, w.looked, w.denied
+			w.mu.Unlock()
 			w.finish()
 			return nil
 		case ctx.Err() != nil:
@@ -167,7 +175,7 @@ func (w *walk) goesOn(p *page) bool {
 		return false
 	}
 	if w.seen > maxKeysPerExpected*(w.sh.dbs[w.db]+1_000_000) {
-		w.note(source.Why(source.Endless, w.sh.address, nil).In(w.db))
+		w.endless()
 		return false
 	}
 	return true
@@ -224,6 +232,9 @@ func (w *walk) readNames(p *page) error {
 		if len(p.slab)+len(name) > wire.MaxReply {
 			return wrong(&wire.ProtocolError{Got: fmt.Sprintf("%d keys with more", n), Want: fmt.Sprintf("a page of at most %d bytes", wire.MaxReply)})
 		}
+		if len(w.track.had) > 0 && w.again(p, name) {
+			continue
+		}
 		p.slab = append(p.slab, name...)
 		p.ends = append(p.ends, len(p.slab))
 	}
@@ -269,8 +280,9 @@ func (w *walk) readFacts(_ context.Context, p *page) error {
 			gone++
 		}
 	}
-	p.gone = gone - int(w.denied-before) // out of reach is not gone
-	w.looked += int64(len(p.ends))
+	p.denied = w.denied - before
+	p.gone = gone - int(p.denied) // out of reach is not gone
+	w.looked += int64(len(p.ends) + len(p.had))
 	w.want(p)
 	return w.askValues(p)
 }
@@ -386,15 +398,18 @@ func kindOf(name []byte) source.Kind {
 
 // finish notes what is only known at the end of a database.
 func (w *walk) finish() {
-	if w.denied > 0 {
-		w.note(source.Reason{Code: source.Denied, Server: w.sh.address, Database: w.db, Keys: w.denied})
+	if w.track.Denied > 0 {
+		w.note(source.Reason{Code: source.Denied, Server: w.sh.address, Database: w.db, Keys: w.track.Denied})
+	}
+	if w.track.Endless {
+		w.note(source.Why(source.Endless, w.sh.address, nil).In(w.db))
 	}
 	if w.dice != nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if over := w.looked - w.sh.dbs[w.db]; over > 0 && w.req.Match == "" {
+	if over := w.track.Looked - w.sh.dbs[w.db]; over > 0 && w.req.Match == "" {
 		w.repeats += over
 	}
 }

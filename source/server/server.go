@@ -17,6 +17,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -44,6 +45,8 @@ type Options struct {
 	Count      int           // first COUNT of SCAN; 0: 500. It adapts between 10 and 1000
 	OnlyDB     int           // scan this database only; -1 = the one the URL names, all if it names none or 0
 	Seed       uint64        // of sampling
+
+	Checkpoints *Checkpoints // nil: the scan always begins at the beginning
 }
 
 // stepBudget is how long one SCAN may hold the server.
@@ -73,7 +76,7 @@ func New(config connect.Config, options Options) *Scanner {
 // error; one that fails in between makes the summary incomplete.
 func (s *Scanner) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary, error) {
 	started := time.Now()
-	t, err := discover(ctx, s.config, s.options.Role)
+	t, err := discover(ctx, s.config, s.options.Role, s.options.Checkpoints.addresses()...)
 	if err != nil {
 		return source.Summary{}, err
 	}
@@ -82,8 +85,11 @@ func (s *Scanner) Scan(ctx context.Context, req source.Request, each func([]sour
 		return source.Summary{}, err
 	}
 	run := newRun(s, req, t, each, started)
+	if err := run.goOn(); err != nil {
+		return source.Summary{}, err
+	}
 	run.pace = newPacer(s.options.Rate)
-	err = run.all(ctx)
+	err = cmp.Or(run.all(ctx), run.lastCheckpoint())
 	sum := run.summary()
 	if ctx.Err() != nil {
 		sum.Incomplete = sum.Incomplete.Add(source.Why(source.Interrupted, "", nil))
@@ -177,6 +183,11 @@ next:
 func (r *run) deliver(batch []source.Key, gone int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.give(batch, gone)
+}
+
+// give hands a batch to the consumer. The mutex is held.
+func (r *run) give(batch []source.Key, gone int) error {
 	r.gone += int64(gone)
 	r.keys += int64(len(batch))
 	if len(batch) > 0 {
@@ -186,6 +197,33 @@ func (r *run) deliver(batch []source.Key, gone int) error {
 	}
 	r.progress(false)
 	return nil
+}
+
+// hand delivers the keys of a page that are ready, and notes how far the walk has come.
+func (w *walk) hand(p *page) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.give(p.batch[p.delivered:p.ready], p.gone); err != nil {
+		return err
+	}
+	for _, k := range p.batch[p.delivered:p.ready] {
+		delete(w.track.values, string(k.Name))
+	}
+	p.delivered, p.gone, w.track.page = p.ready, 0, p
+	return w.checkpoint()
+}
+
+// passed notes that the consumer had all of a page.
+func (w *walk) passed(p *page) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cursor = p.next
+	t := w.track
+	t.Cursor, t.page = p.next, nil
+	t.Looked, t.Denied = t.Looked+int64(len(p.ends)+len(p.had)), t.Denied+p.denied
+	for _, name := range p.had {
+		delete(t.had, name)
+	}
 }
 
 // progress reports at most five times a second.

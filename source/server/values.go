@@ -84,7 +84,7 @@ func (w *walk) askReadings(p *page) error {
 		return nil
 	}
 	for i := range p.readings {
-		p.readings[i].ask(w.sh.conn)
+		p.readings[i].ask(w)
 	}
 	w.wire = append(w.wire, answer{(*walk).readValues, p})
 	return nil
@@ -96,6 +96,9 @@ func (w *walk) readValues(ctx context.Context, p *page) error {
 	more := p.readings[:0]
 	for _, r := range p.readings {
 		again, err := r.take(w, &p.arena)
+		if errors.As(err, new(*consumerError)) {
+			return err
+		}
 		if err != nil {
 			return connect.Explain(w.sh.address, err)
 		}
@@ -117,12 +120,17 @@ func (w *walk) readValues(ctx context.Context, p *page) error {
 	return w.askReadings(p)
 }
 
-// part hands a part of a value to the consumer.
-func (w *walk) part(k *source.Key) {
+// part hands a part of a value to the consumer, and notes where the next begins.
+func (w *walk) part(r *reading, from int64) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.req.Part(k)
+	w.req.Part(r.k)
 	w.progress(false)
+	w.track.inParts(r, from)
+	if err := w.checkpoint(); err != nil {
+		return &consumerError{err}
+	}
+	return nil
 }
 
 // unreadable notes that the user may not read a value.
@@ -214,9 +222,10 @@ func (r *reading) send(c *link, args []string) {
 }
 
 // ask asks for the next step.
-func (r *reading) ask(c *link) {
+func (r *reading) ask(w *walk) {
+	c := w.sh.conn
 	if r.stage == begins {
-		r.begin()
+		r.begin(w)
 	}
 	switch r.stage {
 	case sizing:
@@ -235,7 +244,7 @@ func (r *reading) ask(c *link) {
 
 // begin picks the first step: of a collection of many bytes the size must be
 // known before it is known how many elements fit into a step.
-func (r *reading) begin() {
+func (r *reading) begin(w *walk) {
 	heavy := r.k.Bytes > groupBytes && r.k.Kind != source.String
 	switch {
 	case r.wish == itsSize:
@@ -245,6 +254,7 @@ func (r *reading) begin() {
 		if r.access.nested {
 			r.cursor = "-"
 		}
+		w.resumes(r)
 		if heavy {
 			r.n = stepLeast
 		}
@@ -377,7 +387,9 @@ func (r *reading) takePart(w *walk, a *arena) (bool, error) {
 		return false, nil
 	}
 	if r.k.Kind != source.String {
-		w.part(r.k)
+		if err := w.part(r, from+v.Looked(r.k.Kind)); err != nil {
+			return false, err
+		}
 		kept := *v
 		kept.Elements, kept.Scores, kept.Ends = nil, nil, nil
 		kept.From, r.v = from+v.Looked(r.k.Kind), &kept

@@ -3,6 +3,7 @@ package command
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"slices"
 	"strings"
@@ -25,6 +26,8 @@ type auditing struct {
 	top       int
 	examples  int
 	offending offending
+
+	checkpoint string
 }
 
 func (a *app) auditCommand() *cobra.Command {
@@ -50,6 +53,11 @@ A run during which the server restarted, failed over, was flushed, or moved
 slots is incomplete, and so is one over a file that is cut or damaged: it exits
 with 5 and says why. Ctrl-C prints what has been found so far.
 
+With --checkpoint FILE a scan that was interrupted, killed or cut off goes on where it
+was when it is run again with the same flags: about every second the file gets how far
+it is and what it found, and it is removed at the end. The report is that of a scan
+without a break. A server that was restarted, flushed or is another one is refused.
+
 With --keys-of it prints every key that has a code, as it is met, and no report: those
 of one database (--db, the URL's, else 0), or with -o jsonl of all, each with its
 database. Keys that a comment or a baseline accepts are among them.
@@ -60,6 +68,7 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
   keywright audit --snapshot
   keywright audit /var/lib/redis/dump.rdb
   keywright audit --rate 20000 --max-latency 5ms --values
+  keywright audit --values=all --rate 5000 --checkpoint audit.checkpoint
   keywright audit --include product_detail --include 'cache:tmp:*' -o json
   keywright audit --keys-of KW505 --null | xargs -0 redis-cli UNLINK`,
 		Args: oneSource,
@@ -106,6 +115,7 @@ func (o *auditing) auditFlags(c *cobra.Command) {
 	f.IntVar(&o.audit.Groups, "groups", 50, "how many groups of undeclared keys to report")
 	f.StringSliceVar(&o.offending.codes, "keys-of", nil, "print every key that has this code, as it is met, instead of a report")
 	f.BoolVar(&o.offending.null, "null", false, "with --keys-of: end each key with a zero byte, for xargs -0; else each is a line, escaped")
+	f.StringVar(&o.checkpoint, "checkpoint", "", "keep in this file how far the scan is, and go on from it if it is there")
 	f.IntVar(&o.top, "top", 10, "how many of the largest keys to list")
 	f.IntVar(&o.examples, "examples", 5, "how many keys to show per finding")
 }
@@ -144,7 +154,8 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 	if err != nil {
 		return err
 	}
-	o.audit.Schema = schemaChecker(path)
+	schemas := sha256.New()
+	o.audit.Schema = schemaChecker(path, schemas)
 	keys := bufio.NewWriter(a.out.Raw())
 	if o.offending.null && a.out.TTY {
 		return usage("pipe it, as in `keywright audit --keys-of KW505 --null | xargs -0 redis-cli UNLINK`", "--null writes keys as they are, which is not for a terminal")
@@ -157,6 +168,10 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 	if err != nil {
 		return a.badFilter(d, o, err)
 	}
+	kept, err := o.resumes(a, d, schemas.Sum(nil), fold)
+	if err != nil {
+		return err
+	}
 	src, req, done, err := a.source(&o.sourcing)
 	if err != nil {
 		return err
@@ -164,6 +179,9 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 	defer done()
 	report, err := fold.Run(ctx, src, req)
 	done()
+	if err := kept.end(a, report, err); err != nil {
+		return err
+	}
 	if report == nil || errors.Is(err, rdb.ErrNotRDB) {
 		return err
 	}

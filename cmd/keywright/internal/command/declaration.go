@@ -289,8 +289,10 @@ func readAll(r io.Reader, name string) ([]byte, error) {
 
 // replaceText puts text in the place of a file at once: a reader sees
 // the old or the new text, never a half. A link stays a link, and the mode stays.
-func replaceText(path string, text []byte) error {
-	mode := fs.FileMode(0o644)
+func replaceText(path string, text []byte) error { return replaceTextAs(path, text, 0o644) }
+
+// replaceTextAs is replaceText with the mode of a file that is not there yet.
+func replaceTextAs(path string, text []byte, mode fs.FileMode) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}

@@ -22,10 +22,10 @@ const schemaScheme = "keyspace"
 
 // schemaChecker makes checks of values from the JSON Schema files beside a
 // declaration. Nothing is loaded over the network, and nothing from outside of
-// the declaration's folder.
-func schemaChecker(declaration string) func(file string) (func([]byte) error, error) {
+// the declaration's folder. What is loaded is written to read.
+func schemaChecker(declaration string, read io.Writer) func(file string) (func([]byte) error, error) {
 	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(folder(filepath.Dir(declaration)))
+	compiler.UseLoader(folder{filepath.Dir(declaration), read})
 	compiler.AssertFormat()
 	return func(file string) (func([]byte) error, error) {
 		path, fragment, _ := strings.Cut(file, "#")
@@ -43,8 +43,11 @@ func schemaChecker(declaration string) func(file string) (func([]byte) error, er
 	}
 }
 
-// folder opens files in it and nothing else.
-type folder string
+// folder opens files in it and nothing else. What they hold goes to read, too.
+type folder struct {
+	path string
+	read io.Writer
+}
 
 // Load implements jsonschema.URLLoader.
 func (f folder) Load(location string) (any, error) {
@@ -52,7 +55,7 @@ func (f folder) Load(location string) (any, error) {
 	if err != nil || u.Scheme != schemaScheme || u.Host != "" {
 		return nil, fmt.Errorf("%s is not a file beside the declaration; nothing is loaded from elsewhere", location)
 	}
-	root, err := os.OpenRoot(string(f))
+	root, err := os.OpenRoot(f.path)
 	if err != nil {
 		return nil, err
 	}
@@ -70,5 +73,5 @@ func (f folder) Load(location string) (any, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return jsonschema.UnmarshalJSON(io.LimitReader(file, maxSchema))
+	return jsonschema.UnmarshalJSON(io.TeeReader(io.LimitReader(file, maxSchema), f.read))
 }

@@ -1,0 +1,242 @@
+package audit
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/source"
+)
+
+// state is all that a fold has made of the keys so far, in a form that can be kept. It
+// holds names of keys and fields, never values.
+type state struct {
+	Items   []statState            `json:"items"`
+	Stray   statState              `json:"stray"`
+	Total   figuresState           `json:"total"`
+	Skipped int64                  `json:"skipped,omitempty"`
+	Sketch  *branchState           `json:"sketch"`
+	Top     []topState             `json:"top,omitempty"`
+	Open    map[string]openReading `json:"open,omitempty"`
+}
+
+type figuresState struct {
+	Keys  int64         `json:"keys"`
+	Bytes int64         `json:"bytes"`
+	Blind int64         `json:"blind,omitempty"`
+	NoTTL int64         `json:"no_ttl,omitempty"`
+	Steps []int64       `json:"ttl_steps,omitempty"`
+	Min   time.Duration `json:"ttl_min,omitempty"`
+	Max   time.Duration `json:"ttl_max,omitempty"`
+	TTLs  int64         `json:"ttls,omitempty"`
+}
+
+type statState struct {
+	Figures figuresState        `json:"figures"`
+	Wrong   [source.Kinds]int64 `json:"wrong"`
+	Marks   []markState         `json:"marks"`
+	Faults  []faultState        `json:"faults,omitempty"`
+	Values  Coverage            `json:"values"`
+}
+
+type markState struct {
+	Count    int64       `json:"count"`
+	Examples []nameState `json:"examples,omitempty"`
+}
+
+type nameState struct {
+	DB  int    `json:"db"`
+	Key []byte `json:"key"`
+}
+
+type faultState struct {
+	Code    string    `json:"code"`
+	Message string    `json:"message"`
+	Mark    markState `json:"mark"`
+}
+
+type branchState struct {
+	Children  map[string]*branchState `json:"children,omitempty"`
+	Collapsed bool                    `json:"collapsed,omitempty"`
+	Group     *groupState             `json:"group,omitempty"`
+}
+
+type groupState struct {
+	Figures figuresState        `json:"figures"`
+	Kinds   [source.Kinds]int64 `json:"kinds"`
+	Example []byte              `json:"example"`
+}
+
+type topState struct {
+	Key   nameState     `json:"key"`
+	Kind  source.Kind   `json:"kind"`
+	TTL   time.Duration `json:"ttl"`
+	Bytes int64         `json:"bytes"`
+	Size  int64         `json:"size,omitempty"`
+	Facts source.Facts  `json:"facts"`
+	Rank  int64         `json:"rank"`
+	Item  int           `json:"item"`
+}
+
+type openReading struct {
+	Looked int64       `json:"looked"`
+	Seen   []string    `json:"seen,omitempty"`
+	Faults [][2]string `json:"faults,omitempty"` // code and message
+}
+
+// State is what the audit has made of the keys so far: Restore goes on with it.
+func (a *Audit) State() ([]byte, error) {
+	s := state{Stray: a.stray.state(), Total: a.total.state(), Skipped: a.skipped, Sketch: a.sketch.root.state(), Open: map[string]openReading{}}
+	for _, item := range a.stats {
+		s.Items = append(s.Items, item.state())
+	}
+	for _, k := range a.top.list {
+		s.Top = append(s.Top, topState{nameState{k.DB, k.Name}, k.Kind, k.TTL, k.Bytes, k.Size, k.facts, k.rank, k.item})
+	}
+	for name, v := range a.open {
+		o := openReading{Looked: v.looked}
+		for field := range v.seen {
+			o.Seen = append(o.Seen, field)
+		}
+		for _, f := range v.faults {
+			o.Faults = append(o.Faults, [2]string{f.code, f.message})
+		}
+		s.Open[json64(name)] = o
+	}
+	return json.Marshal(s)
+}
+
+// ErrOtherState is returned by Restore for a state of another declaration.
+var ErrOtherState = errors.New("the state is of another declaration")
+
+// Restore makes a new audit go on where the one whose State it is has ended. It must
+// have the same declaration and options.
+func (a *Audit) Restore(text []byte) error {
+	var s state
+	if err := json.Unmarshal(text, &s); err != nil {
+		return fmt.Errorf("the state of the audit cannot be read: %w", err)
+	}
+	if len(s.Items) != len(a.stats) || s.Sketch == nil {
+		return ErrOtherState
+	}
+	for i, item := range s.Items {
+		item.restore(a.stats[i])
+	}
+	s.Stray.restore(&a.stray)
+	a.total, a.skipped = s.Total.figures(), s.Skipped
+	a.sketch.root, a.sketch.nodes = s.Sketch.branch(), s.Sketch.nodes()-1
+	a.top.list = nil
+	for _, t := range s.Top {
+		if t.Item >= len(a.items) {
+			return ErrOtherState
+		}
+		k := source.Key{Name: t.Key.Key, DB: t.Key.DB, Kind: t.Kind, TTL: t.TTL, Bytes: t.Bytes, Size: t.Size}
+		a.top.list = append(a.top.list, topKey{k, t.Facts, t.Rank, t.Item})
+	}
+	for name, o := range s.Open {
+		v := &valueReading{looked: o.Looked, seen: map[string]bool{}}
+		for _, field := range o.Seen {
+			v.seen[field] = true
+		}
+		for _, f := range o.Faults {
+			v.faults = append(v.faults, keyFault{f[0], f[1]})
+		}
+		a.open[name64(name)] = v
+	}
+	return nil
+}
+
+func (f *figures) state() figuresState {
+	h := &f.ttls
+	return figuresState{f.keys, f.bytes, f.blind, f.noTTL, h.steps, h.min, h.max, h.n}
+}
+
+func (s figuresState) figures() figures {
+	return figures{s.Keys, s.Bytes, s.Blind, s.NoTTL, histogram{s.Steps, s.Min, s.Max, s.TTLs}}
+}
+
+func (m *mark) state() markState {
+	out := markState{Count: m.count}
+	for _, e := range m.examples {
+		out.Examples = append(out.Examples, nameState{e.DB, e.Key})
+	}
+	return out
+}
+
+func (s markState) mark() mark {
+	out := mark{count: s.Count}
+	for _, e := range s.Examples {
+		out.examples = append(out.examples, finding.Example{DB: e.DB, Key: e.Key})
+	}
+	return out
+}
+
+func (s *stat) state() statState {
+	out := statState{Figures: s.figures.state(), Wrong: s.wrong, Values: s.values}
+	for i := range s.marks {
+		out.Marks = append(out.Marks, s.marks[i].state())
+	}
+	for _, f := range s.value {
+		out.Faults = append(out.Faults, faultState{f.code, f.message, f.mark.state()})
+	}
+	return out
+}
+
+// restore fills what is counted; what was declared is there already.
+func (s statState) restore(into *stat) {
+	into.figures, into.wrong, into.values, into.value = s.Figures.figures(), s.Wrong, s.Values, nil
+	for i := range min(len(s.Marks), len(into.marks)) {
+		into.marks[i] = s.Marks[i].mark()
+	}
+	for _, f := range s.Faults {
+		into.value = append(into.value, valueFault{f.Code, f.Message, f.Mark.mark()})
+	}
+}
+
+func (b *branch) state() *branchState {
+	out := &branchState{Collapsed: b.collapsed}
+	if g := b.group; g != nil {
+		out.Group = &groupState{g.figures.state(), g.kinds, g.example}
+	}
+	for name, c := range b.children {
+		if out.Children == nil {
+			out.Children = map[string]*branchState{}
+		}
+		out.Children[json64(name)] = c.state()
+	}
+	return out
+}
+
+func (s *branchState) branch() *branch {
+	out := &branch{collapsed: s.Collapsed}
+	if g := s.Group; g != nil {
+		out.group = &group{g.Figures.figures(), g.Kinds, slices.Clone(g.Example)}
+	}
+	for name, c := range s.Children {
+		if out.children == nil {
+			out.children = map[string]*branch{}
+		}
+		out.children[name64(name)] = c.branch()
+	}
+	return out
+}
+
+func (s *branchState) nodes() int {
+	n := 1
+	for _, c := range s.Children {
+		n += c.nodes()
+	}
+	return n
+}
+
+// json64 writes bytes that need not be UTF-8 as a name in JSON; name64 reads it.
+func json64(name string) string { return base64.StdEncoding.EncodeToString([]byte(name)) }
+
+func name64(text string) string {
+	name, _ := base64.StdEncoding.DecodeString(text)
+	return string(name)
+}

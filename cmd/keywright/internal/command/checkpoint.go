@@ -1,0 +1,169 @@
+package command
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/source/server"
+)
+
+// checkpointForm is the version of the form of checkpoint files.
+const checkpointForm = 1
+
+// checkpoint is a file with an audit that has not come to its end.
+type checkpoint struct {
+	Form      int             `json:"keywright_checkpoint"`
+	Program   string          `json:"program"` // whose rules judged the keys
+	Asked     string          `json:"asked"`   // a digest of the declaration and of the flags that decide what is kept
+	Position  server.Position `json:"position"`
+	Judgement json.RawMessage `json:"audit"`
+}
+
+// checkpointing writes checkpoints of a running audit.
+type checkpointing struct {
+	path  string
+	fold  *audit.Audit
+	asked string
+	now   func() time.Time
+	next  time.Time // when the next is due
+	wrote bool
+}
+
+// Checkpoints are written about every second, and less often where writing one takes
+// long: it takes a twentieth of the time at most.
+const (
+	checkpointEvery = time.Second
+	checkpointShare = 20
+)
+
+// resumes opens the checkpoint of an audit, if there is one, and makes the scan write
+// others.
+func (o *auditing) resumes(a *app, d *declaration, schemas []byte, fold *audit.Audit) (*checkpointing, error) {
+	if o.checkpoint == "" {
+		return nil, nil
+	}
+	if err := o.mayResume(); err != nil {
+		return nil, err
+	}
+	if err := writable(o.checkpoint); err != nil {
+		return nil, usage("name a file in a folder that can be written to", "--checkpoint: %v", err)
+	}
+	c := &checkpointing{path: o.checkpoint, fold: fold, asked: o.asked(d, schemas, a.chosenDB(&o.sourcing)), now: a.now}
+	from, err := c.read()
+	if err != nil {
+		return nil, err
+	}
+	o.scan.Checkpoints = &server.Checkpoints{From: from, Due: func() bool { return !c.now().Before(c.next) }, Save: c.save}
+	if from != nil {
+		a.say("going on from %s: %s keys were read before", o.checkpoint, terminal.Count(from.Keys))
+	}
+	return c, nil
+}
+
+// mayResume says which audits have no checkpoints.
+func (o *auditing) mayResume() error {
+	leaveOut := "leave out one of them"
+	switch {
+	case o.isFile() || o.snapshot:
+		return usage("leave out --checkpoint: a file and a snapshot are read from their beginning", "--checkpoint is for the scan of a server")
+	case o.sample > 0:
+		return usage(leaveOut, "--checkpoint and --sample exclude each other")
+	case len(o.offending.codes) > 0:
+		return usage(leaveOut, "--checkpoint and --keys-of exclude each other: keys that were printed would be printed again")
+	}
+	return nil
+}
+
+// asked is a digest of all that decides what an audit keeps of the keys.
+func (o *auditing) asked(d *declaration, schemas []byte, db int) string {
+	h := sha256.New()
+	for _, file := range slices.Sorted(maps.Keys(d.sources)) {
+		fmt.Fprintf(h, "%d %s", len(d.sources[file]), d.sources[file])
+	}
+	h.Write(schemas)
+	fmt.Fprintf(h, "%q %q %v %v %v", o.audit.Include, o.audit.Exclude, o.audit.Values, o.audit.Whole, o.noBytes)
+	fmt.Fprintf(h, " %d %d %d", o.top, o.examples, db)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// read is the position of the file, nil if there is none. The fold goes on where it was.
+func (c *checkpointing) read() (*server.Position, error) {
+	fresh := "delete " + shellWord(c.path) + " to begin from the start, or name another file"
+	text, err := os.ReadFile(c.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var kept checkpoint
+	switch err := json.Unmarshal(text, &kept); {
+	case err != nil || kept.Form == 0:
+		return nil, usage("name another file", "%s is no checkpoint of an audit", c.path)
+	case kept.Form != checkpointForm || kept.Program != program():
+		return nil, usage(fresh, "%s is of another version of keywright (%s)", c.path, kept.Program)
+	case kept.Asked != c.asked:
+		return nil, usage(fresh+"; for the same audit write the same flags", "%s is of an audit with another declaration or other flags", c.path)
+	}
+	if err := c.fold.Restore(kept.Judgement); err != nil {
+		return nil, usage(fresh, "%s: %v", c.path, err)
+	}
+	return &kept.Position, nil
+}
+
+func program() string { return strings.TrimSpace(version().Version + " " + version().Revision) }
+
+// save replaces the file. It has the names of keys in it: only its owner may read it.
+func (c *checkpointing) save(at server.Position) error {
+	began := c.now()
+	judgement, err := c.fold.State()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(checkpoint{checkpointForm, program(), c.asked, at, judgement})
+	if err == nil {
+		err = replaceTextAs(c.path, text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("the checkpoint cannot be written: %w", err)
+	}
+	ended := c.now()
+	c.wrote, c.next = true, ended.Add(max(checkpointEvery, checkpointShare*ended.Sub(began)))
+	return nil
+}
+
+// end removes the file of an audit that came to its end, or says what to do with it.
+func (c *checkpointing) end(a *app, r *audit.Report, scanErr error) error {
+	if c == nil {
+		return nil
+	}
+	var other *server.NotResumable
+	if errors.As(scanErr, &other) {
+		hint := "delete " + shellWord(c.path) + " to begin from the start"
+		if strings.Contains(other.Error(), "INFO") {
+			hint = "leave out --checkpoint, or let the user run INFO"
+		}
+		return usage(hint, "%v", other)
+	}
+	if r != nil && r.Complete && scanErr == nil {
+		if err := os.Remove(c.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	if c.wrote {
+		a.say("what was read is kept in %s: the same command goes on from there", c.path)
+	}
+	return nil
+}
