@@ -86,6 +86,7 @@ type builder struct {
 	d     *document
 	e     *Entry
 	kind  kind
+	node  *yaml.Node // the entry as it is written
 	props map[string]property
 	main  *pattern.Pattern
 }
@@ -114,7 +115,7 @@ func (l *loader) entry(d *document, v property) {
 		l.untyped(d, v, what)
 		return
 	}
-	b := &builder{loader: l, d: d, kind: k}
+	b := &builder{loader: l, d: d, kind: k, node: v.value}
 	b.e = &Entry{Name: v.name, Namespace: d.space, Type: typ, Construct: k.construct, Pos: d.at(v.key), At: map[string]Pos{}, Emits: map[string]string{}}
 	b.props = b.ownProperties(v, what)
 	for name, p := range b.props {
@@ -147,10 +148,18 @@ func (l *loader) entryType(d *document, v property, what string) (string, kind, 
 		typ, ok := d.word(n, "type")
 		k, known := kinds[typ]
 		if ok && !known {
-			fix := cmp.Or(d.near(typ, Types()), "one of: "+strings.Join(Types(), ", "))
+			fix := cmp.Or(proposal(otherTypes[strings.ToLower(typ)]), d.near(typ, Types()), "one of: "+strings.Join(Types(), ", "))
 			d.report("KW103", d.at(n), fix, "%s: %q is not a type", what, typ)
 		}
 		return typ, k, known
+	}
+	if everywhere := Properties("string"); misspelt(v.value, "type", everywhere) {
+		for _, p := range d.mapping(v.value, what) {
+			if !slices.Contains(everywhere, p.name) && misspelt(&yaml.Node{Content: []*yaml.Node{p.key, p.value}}, "type", everywhere) {
+				d.report("KW003", d.at(p.key), proposal("type"), "%s has no property %q", what, p.name)
+			}
+		}
+		return "", kind{}, false
 	}
 	d.report("KW006", d.at(v.key), "add type: one of "+strings.Join(Types(), ", "), "%s has no type", what)
 	return "", kind{}, false
@@ -214,15 +223,17 @@ func (d *document) insteadOf(name string, allowed []string) string {
 
 func (b *builder) keyAndTTL(what string) bool {
 	p, ok := b.props["key"]
-	if !ok {
+	if node := b.node; !ok && !misspelt(node, "key", Properties(b.e.Type)) {
 		b.d.report("KW006", b.e.Pos, "add key: …", "%s has no key", what)
-	} else {
+	} else if ok {
 		b.main = b.pattern(b.d, p.value, "the key of "+b.e.Name, nil)
 	}
 	if p, ok := b.props["ttl"]; ok {
 		b.e.TTL = b.ttl(b.d, p.value)
 	} else {
-		b.d.report("KW202", b.e.Pos, "add ttl: a duration like 30s, none (must never expire) or any (undecided)", "%s has no ttl; somebody must decide", what)
+		if !misspelt(b.node, "ttl", Properties(b.e.Type)) {
+			b.d.report("KW202", b.e.Pos, "add ttl: a duration like 30s, none (must never expire) or any (undecided)", "%s has no ttl", what)
+		}
 		b.e.TTL = TTL{Policy: TTLAny, Text: "any"}
 	}
 	if p, ok := b.props["was"]; ok {
@@ -288,7 +299,7 @@ func (d *document) number(props map[string]property, name string, min int64) int
 		return n
 	}
 	if err != nil || n < min || p.value.Kind != yaml.ScalarNode {
-		d.report("KW307", d.at(p.value), "", "%s must be a whole number of at least %d, not %s", name, min, kindName(p.value))
+		d.report("KW307", d.at(p.value), meantNumber(p.value.Value), "%s must be a whole number of at least %d, not %s", name, min, kindName(p.value))
 	}
 	return n
 }

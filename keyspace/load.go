@@ -58,6 +58,7 @@ type loader struct {
 	vars     map[string]*Var
 	ttls     map[string]*NamedTTL
 	places   map[string]Pos // where each entry, channel and event name was taken
+	full     bool           // a file too many was reported
 }
 
 // pendingVar is a var as it stands in its file.
@@ -87,7 +88,10 @@ var topLevel = []string{"keywright", "package", "doc", "namespace", "owner", "cl
 func (l *loader) read(name string, via []string, from Pos) {
 	r := reader{file: name, dir: path.Dir(name), out: &l.findings}
 	if len(l.ks.Files) >= MaxFiles {
-		r.report("KW008", from, "", "a declaration has at most %d files", MaxFiles)
+		if !l.full {
+			r.report("KW008", from, "", "a declaration has at most %d files", MaxFiles)
+		}
+		l.full = true
 		return
 	}
 	if from.File == "" {
@@ -95,7 +99,11 @@ func (l *loader) read(name string, via []string, from Pos) {
 	}
 	text, problem := readFile(l.fsys, name)
 	if problem != "" {
-		r.report("KW001", from, "", "%s %s", name, problem)
+		fix := ""
+		if problem == "does not exist" {
+			fix = "check the path"
+		}
+		r.report("KW001", from, fix, "%s %s", name, problem)
 		return
 	}
 	l.ks.Files = append(l.ks.Files, File{Name: name, Text: text})
@@ -214,7 +222,7 @@ var traps = []struct {
 	{"", regexp.MustCompile(`(: +|- +)\{[^}"']*\}[^\s,}\]]`), "KW009", "a value that begins with { is not read as text", `put quotes around it, as in "{id}:x"`},
 	{"mapping values are not allowed", nil, "KW002", "a colon and a space inside a value begin a mapping", "put quotes around the value"},
 	{"unexpected end of stream", nil, "KW002", "a quote is not closed", "close it"},
-	{"expected ',' or", nil, "KW002", "a [ or { is not closed, or a comma is missing", "close it"},
+	{"expected ',' or", nil, "KW002", "a [, { or quote is not closed, or a comma is missing, in this line or in one above", "close it"},
 	{"unknown escape", nil, "KW002", `a backslash in "…" begins an escape that does not exist`, "use '…' or no quotes: a backslash is itself there"},
 	{"expected key", nil, "KW002", "the line does not fit the indentation of the lines above", "indent it like its neighbours"},
 	{"exceeded max depth", nil, "KW002", "the file is nested deeper than 10000 levels", "a declaration needs six"},
@@ -223,7 +231,11 @@ var traps = []struct {
 // syntax reports what the YAML parser refused and explains the usual traps.
 func (r *reader) syntax(err error) {
 	pos, message := r.place(err)
-	line := r.line(pos.Line)
+	line := unquoted(r.line(pos.Line))
+	if at, name, lacks := r.lacksColon(pos.Line); lacks && strings.Contains(message, "mapping values are not allowed") {
+		r.report("KW002", at, "did you mean "+name+":?", "a name without a colon")
+		return
+	}
 	for _, trap := range traps {
 		if strings.Contains(message, trap.says) && (trap.line == nil || len(line) <= maxLine && trap.line.MatchString(line)) {
 			r.report(trap.code, pos, trap.fix, "%s", trap.message)
@@ -369,7 +381,7 @@ func (l *loader) typeOf(d *document, n *yaml.Node, what string) (scalar.Type, bo
 		word := strings.Fields(text[fault.Offset:] + " .")[0]
 		fix := proposal(fault.Proposal)
 		if fault.Offset == 0 { // the name of the type itself
-			fix = cmp.Or(proposal(otherNames[strings.ToLower(word)]), nearKey(&d.reader, word, l.vars, scalarNames...), fix)
+			fix = cmp.Or(meantType(text, word), nearKey(&d.reader, word, l.vars, scalarNames...), fix)
 		}
 		d.report("KW103", d.within(n, fault.Offset, len(word)), fix, "%s: %s", what, fault.Message)
 		return t, false

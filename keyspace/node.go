@@ -50,7 +50,7 @@ func (r *reader) mapping(n *yaml.Node, what string) []property {
 		case k.Value == "<<":
 			r.report("KW007", r.at(k), "write the properties out", "merge keys are not supported")
 		case seen[k.Value]:
-			r.report("KW004", r.at(k), "remove one of them", "%q stands twice in %s", k.Value, what)
+			r.report("KW004", r.at(k), "remove one of them", "%q is there twice in %s", k.Value, what)
 		default:
 			seen[k.Value] = true
 			out = append(out, property{k.Value, k, n.Content[i+1]})
@@ -74,7 +74,7 @@ func (r *reader) known(n *yaml.Node, what string, allowed []string) map[string]p
 }
 
 func (r *reader) unknown(p property, what string, allowed []string) {
-	fix := cmp.Or(r.near(p.name, allowed), "one of: "+strings.Join(allowed, ", "))
+	fix := cmp.Or(r.meant(p.name, what, allowed), "one of: "+strings.Join(allowed, ", "))
 	r.report("KW003", r.at(p.key), fix, "%s has no property %q", what, p.name)
 }
 
@@ -118,7 +118,16 @@ func (r *reader) wrongKind(n *yaml.Node, what, want string) {
 		r.report("KW009", pos, "put quotes around the whole value", "%s begins with {, which YAML reads as a mapping", what)
 		return
 	}
-	r.report("KW005", pos, "", "%s must be %s, not %s", what, want, kindName(n))
+	fix := ""
+	switch {
+	case n.Kind == yaml.SequenceNode && strings.HasPrefix(want, "a mapping of names"):
+		fix = "write a line `name: …` for each, without the -"
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!str" && strings.HasPrefix(want, "a mapping with key, type"):
+		fix = fmt.Sprintf("did you mean {key: %q, type: string, ttl: …}?", n.Value)
+	case n.Tag == "!!null" && what == "ttl":
+		fix = "write none if it must never expire, any if that is undecided"
+	}
+	r.report("KW005", pos, fix, "%s must be %s, not %s", what, want, kindName(n))
 }
 
 func kindName(n *yaml.Node) string {

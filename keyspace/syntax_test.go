@@ -56,7 +56,7 @@ var syntaxFaults = []struct{ name, text, want string }{
 	{"backtick", head + "doc: `x`\n", "k.yaml:2:6: KW002 a value cannot begin with @, ` or %"},
 	{"colon and space", head + "doc: a: b\n", "k.yaml:2:7: KW002 a colon and a space inside a value begin a mapping"},
 	{"open quote", head + "doc: \"abc\n", "k.yaml:3:1: KW002 a quote is not closed"},
-	{"open bracket", head + "owns: [a\n", "k.yaml:3:1: KW002 a [ or { is not closed"},
+	{"open bracket", head + "owns: [a\n", "k.yaml:3:1: KW002 a [, { or quote is not closed"},
 	{"unknown escape", head + `doc: "\q"` + "\n", "k.yaml:2:7: KW002 a backslash"},
 	{"lone surrogate", head + `doc: "\ud800"` + "\n", "k.yaml:2:9: KW002 found invalid Unicode"},
 	{"indentation", head + "keys:\n  a:\n    key: b\n   type: c\n", "k.yaml:5:4: KW002 the line does not fit the indentation"},

@@ -83,6 +83,7 @@ func ParseTTL(text string) (TTL, error) {
 		rest, fault = t.modify(rest)
 	}
 	if fault != nil {
+		fault.Fix = cmp.Or(meantTTL(words), fault.Fix)
 		return TTL{}, fault
 	}
 	t.Text = t.canonical()
@@ -97,7 +98,7 @@ func (t *TTL) modify(words []word) ([]word, *TTLError) {
 	case w.text == "sliding":
 		twice, t.Sliding = t.Sliding, true
 	case w.text == "in" && len(words) == 1:
-		return nil, w.fault("as in 15m in 1m..24h", "a range of durations is missing behind in")
+		return nil, w.fault("as in 15m in 1m..24h", "a range of durations is missing after in")
 	case w.text == "in":
 		twice = t.Min != t.Default || t.Max != t.Default
 		if fault := t.bounds(words[1]); fault != nil {
@@ -110,12 +111,12 @@ func (t *TTL) modify(words []word) ([]word, *TTLError) {
 			return nil, fault
 		}
 	case unitSize(w.text) > 0:
-		return nil, w.fault("write number and unit without a space, as in 30"+w.text, "a unit stands alone")
+		return nil, w.fault("write number and unit without a space, as in 30"+w.text, "a unit without a number")
 	default:
 		return nil, w.fault("after the duration come `in 1m..24h`, `~10%` or `sliding`", "%q is not expected in a ttl", w.text)
 	}
 	if twice {
-		return nil, w.fault("remove one of them", "%q stands twice", w.text)
+		return nil, w.fault("remove one of them", "%q is there twice", w.text)
 	}
 	return words[1:], nil
 }

@@ -48,18 +48,18 @@ func TestParseTTLRefuses(t *testing.T) {
 		"10m ~NaN%":              {4, 5, `"~NaN%" is not a jitter of above 0% and at most 50%`, ""},
 		"10m ~1e1%":              {4, 5, `"~1e1%" is not a jitter of above 0% and at most 50%`, ""},
 		"10m ~":                  {4, 1, `"~" is not a jitter of above 0% and at most 50%`, ""},
-		"10m s":                  {4, 1, "a unit stands alone", ""},
+		"10m s":                  {4, 1, "a unit without a number", ""},
 		"10m in 1m..5x":          {11, 2, `"5x" has no unit "x"`, ""},
 		"10m in 0s..5h":          {7, 2, `"0s" is no time at all`, ""},
 		"290y":                   {0, 4, `"290y" has no unit "y"`, ""},
 		"106000d":                {0, 7, `"106000d" is longer than 290 years`, ""},
 		"105850d2400000h":        {0, 15, `"105850d2400000h" is longer than 290 years`, ""},
 		"1m in 1m..2m ~5":        {13, 2, `"~5" is not a jitter of above 0% and at most 50%`, ""},
-		"1m in 1m..2m in":        {13, 2, "a range of durations is missing behind in", ""},
-		"1m ~1% ~2%":             {7, 3, `"~2%" stands twice`, ""},
+		"1m in 1m..2m in":        {13, 2, "a range of durations is missing after in", ""},
+		"1m ~1% ~2%":             {7, 3, `"~2%" is there twice`, ""},
 		"１h":                     {0, 4, `"１h" is not a duration`, ""},
 		"1m\u00a0sliding":        {0, 11, `"1m\u00a0sliding" has no unit "m\u00a0sliding"`, ""},
-		"2m in 1m..3m in 1m..4m": {13, 2, `"in" stands twice`, ""},
+		"2m in 1m..3m in 1m..4m": {13, 2, `"in" is there twice`, ""},
 	} {
 		got, err := ParseTTL(text)
 		var fault *TTLError

@@ -2,7 +2,9 @@ package lint
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -35,13 +37,22 @@ func (c *context) emitSlots() {
 		return
 	}
 	for _, e := range c.of(keyspace.Entity) {
-		apart := elsewhere(e) >= 0
-		for action, name := range e.Emits {
+		apart, told := elsewhere(e) >= 0, map[string]bool{}
+		for _, action := range slices.SortedFunc(maps.Keys(e.Emits), func(a, b string) int {
+			x, y := e.At["emits."+a], e.At["emits."+b]
+			return cmp.Or(strings.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column))
+		}) {
+			name := e.Emits[action]
 			ch, key := c.Channel(name), e.Keys[0]
 			if i := slices.IndexFunc(e.Keys, func(k *keyspace.Key) bool { return k.Role == "ledger" }); apart && action == "expire" && i >= 0 {
 				key = e.Keys[i] // an item that has expired is announced where the ledger is
 			}
+			said := name + " " + key.Name
+			if told[said] {
+				continue // one cause, whatever the action
+			}
 			if ch != nil && (ch.Durable != nil || ch.Sharded) && (!key.Pattern.SameSlot(ch.Pattern) || apart && len(ch.Pattern.Placeholders()) > 0) {
+				told[said] = true
 				c.report(e.At["emits."+action], e.Name, "", "%s announces on %s in the same step, but %s and %s are not always in one slot", e.Name, name, key.Pattern, ch.Pattern)
 			}
 		}

@@ -313,10 +313,15 @@ func (c *context) slots() {
 		if e.Construct == keyspace.Plain || e.Construct == keyspace.Entity || len(e.Keys) < 2 {
 			continue
 		}
-		for _, k := range e.Keys[1:] {
-			if k.Role != "window" && !e.Keys[0].Pattern.SameSlot(k.Pattern) {
-				c.report(k.Pos, k.Name, "", "%s and %s change together, but %s and %s are not always in one slot", e.Keys[0].Name, k.Name, e.Keys[0].Pattern, k.Pattern)
+		apart := slices.Collect(func(yield func(*keyspace.Key) bool) {
+			for _, k := range e.Keys[1:] {
+				if k.Role != "window" && !e.Keys[0].Pattern.SameSlot(k.Pattern) && !yield(k) {
+					return
+				}
 			}
+		})
+		if len(apart) > 0 {
+			c.report(apart[0].Pos, e.Name, "", "the keys of %s change together, but %s is not always in the slot of %s%s", e.Name, e.Keys[0].Pattern, apart[0].Pattern, andMore(len(apart)-1))
 		}
 	}
 	for _, e := range c.of(keyspace.Script) {
@@ -344,6 +349,7 @@ func elsewhere(e *keyspace.Entry) int {
 
 func (c *context) scriptSlots(e *keyspace.Entry) {
 	var first *keyspace.Key
+	var apart []string
 	for _, name := range e.Script.Keys {
 		_, k := c.Lookup(name)
 		switch {
@@ -351,9 +357,20 @@ func (c *context) scriptSlots(e *keyspace.Entry) {
 		case first == nil:
 			first = k
 		case !first.Pattern.SameSlot(k.Pattern):
-			c.report(e.At["keys."+name], e.Name, "", "the script %s gets keys of %s and %s, which are not always in one slot", e.Name, first.Name, k.Name)
+			apart = append(apart, name)
 		}
 	}
+	if len(apart) > 0 {
+		c.report(e.At["keys."+apart[0]], e.Name, "", "the script %s gets keys of %s and of %s%s, which are not always in one slot", e.Name, first.Name, apart[0], andMore(len(apart)-1))
+	}
+}
+
+// andMore says how many others what is said is true of, too.
+func andMore(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
 }
 
 func (c *context) eventReach() {
@@ -418,10 +435,13 @@ func (c *context) cleanupOwned() {
 }
 
 func (c *context) owners() {
-	for _, e := range c.Entries {
-		if e.Owner == "" {
-			c.report(e.Pos, e.Name, "", "%s has no owner", e.Name)
-		}
+	without := slices.DeleteFunc(slices.Clone(c.Entries), func(e *keyspace.Entry) bool { return e.Owner != "" })
+	if len(without) == len(c.Entries) && len(without) > 1 {
+		c.report(without[0].Pos, without[0].Name, "add owner to the file", "no entry has an owner")
+		return
+	}
+	for _, e := range without {
+		c.report(e.Pos, e.Name, "", "%s has no owner", e.Name)
 	}
 }
 

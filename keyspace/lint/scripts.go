@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -78,11 +79,24 @@ func (c *context) indexes(e *keyspace.Entry, text, name string, declared int, at
 			return // the whole list, or an index that is worked out: any may be used
 		}
 	}
+	var unused []string
 	for n := 1; n <= declared && text != ""; n++ {
 		if !used[n] {
-			c.report(e.At[at], e.Name, "use it, or remove it from "+at, "%s does not use %s[%d], which is declared", e.Script.File, name, n)
+			unused = append(unused, fmt.Sprintf("%s[%d]", name, n))
 		}
 	}
+	if len(unused) > 0 {
+		const shown = 5
+		list := strings.Join(unused[:min(shown, len(unused))], ", ") + andMore(max(0, len(unused)-shown))
+		c.report(e.At[at], e.Name, "use what is declared, or remove it from "+at, "%s does not use %s, which "+areDeclared(len(unused)), e.Script.File, list)
+	}
+}
+
+func areDeclared(n int) string {
+	if n == 1 {
+		return "is declared"
+	}
+	return "are declared"
 }
 
 // scriptEffects: what is said to only read does not write.

@@ -165,7 +165,9 @@ func (s *parser) checkName(from int, name string) *SyntaxError {
 		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 		if !letter && (i == 0 || c < '0' || c > '9') {
 			proposal := ""
-			if bare, typ, typed := strings.Cut(name, ":"); typed {
+			if inner := strings.Trim(name, "{"); inner != name && identifier(inner) == inner {
+				proposal = "{" + inner + "}"
+			} else if bare, typ, typed := strings.Cut(name, ":"); typed {
 				proposal = fmt.Sprintf("{%s} with vars: %s: %s", bare, bare, typ)
 			} else if better := identifier(name); better != "" {
 				proposal = "{" + better + "}"
@@ -175,7 +177,7 @@ func (s *parser) checkName(from int, name string) *SyntaxError {
 	}
 	for _, p := range s.out.places {
 		if p.Name == name {
-			return s.fault(from, length, fmt.Sprintf("{%s} stands twice in the pattern; each placeholder has one value and one place", name), "{"+name+"_2}")
+			return s.fault(from, length, fmt.Sprintf("{%s} is there twice in the pattern; each placeholder has one value and one place", name), "{"+name+"_2}")
 		}
 	}
 	return nil
