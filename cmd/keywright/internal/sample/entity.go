@@ -61,6 +61,10 @@ func (g *maker) record(main *keyspace.Key, known map[string]string, groups map[s
 		known[f.Name] = v
 		row = append(row, []byte(f.Name), []byte(v))
 	}
+	if f := main.Fields; len(row) == 0 && len(f) > 0 { // an item without fields is none
+		row = append(row, []byte(f[0].Name), g.value(f[0].Type))
+		known[f[0].Name] = string(row[1])
+	}
 	return row
 }
 

@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"encoding/json"
 	"strconv"
 
 	"github.com/keywright/keywright/keyspace"
@@ -30,17 +31,23 @@ func (g *maker) rows(decl *keyspace.Key, only bool) [][][]byte {
 func (g *maker) str(decl *keyspace.Key) []byte {
 	switch {
 	case decl.Headed:
-		return append([]byte("q1 1763774000000 main 0 - -\n"), g.value(*decl.Value)...)
+		return append([]byte("q1 1763774000000 main 0 - -\n"), g.payload(decl)...)
 	case decl.Value != nil:
-		return g.value(*decl.Value)
-	case len(decl.JSON) > 0:
-		return g.object(decl.JSON)
+		return g.payload(decl)
 	case decl.Entry.Construct == keyspace.Counter, decl.Role == "fence":
 		return strconv.AppendInt(nil, int64(g.IntN(10_000)), 10)
 	case decl.Entry.Construct == keyspace.Lock:
 		return []byte(g.uuid())
 	}
 	return g.value(scalar.Type{})
+}
+
+// payload is a value of the declared type.
+func (g *maker) payload(decl *keyspace.Key) []byte {
+	if len(decl.JSON) > 0 {
+		return g.object(decl.JSON)
+	}
+	return g.value(*decl.Value)
 }
 
 // object is a JSON object with the declared fields.
@@ -50,7 +57,7 @@ func (g *maker) object(fields []keyspace.Field) []byte {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(strconv.AppendQuote(out, f.Name), ':')
+		out = append(append(out, quoted(f.Name)...), ':')
 		out = append(out, g.jsonValue(f.Type)...)
 	}
 	return append(out, '}')
@@ -69,7 +76,13 @@ func (g *maker) jsonValue(t scalar.Type) []byte {
 	if bare[t.Kind] && !t.Encrypted {
 		return v
 	}
-	return strconv.AppendQuote(nil, string(v))
+	return quoted(string(v))
+}
+
+// quoted is text in JSON.
+func quoted(text string) []byte {
+	out, _ := json.Marshal(text) // text can always be written
+	return out
 }
 
 func (g *maker) hash(decl *keyspace.Key, n int) [][]byte {
@@ -80,7 +93,10 @@ func (g *maker) hash(decl *keyspace.Key, n int) [][]byte {
 		}
 		row = append(row, []byte(f.Name), g.value(f.Type))
 	}
-	if decl.Field == nil && len(row) > 0 {
+	if f := decl.Fields; len(row) == 0 && len(f) > 0 { // a hash without fields is none
+		row = append(row, []byte(f[0].Name), g.value(f[0].Type))
+	}
+	if decl.Field == nil && decl.Fields != nil {
 		return row
 	}
 	for _, name := range g.distinct(n, or(decl.Field)) {
