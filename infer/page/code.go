@@ -195,7 +195,7 @@ var (
 	joined = regexp.MustCompile(`^\s*(?:\+|\.\s)\s*([A-Za-z_$][\w.$]*(?:\([^()]*\))?)`)
 	joiner = regexp.MustCompile(`^\s*(?:\+|\.\s)\s*`)
 	called = regexp.MustCompile(`\.?\b([A-Za-z_]\w*)\s*\(\s*(?:(?:ctx|context|c\.Context\(\)|context\.Background\(\)|` +
-		`redis_client|client|conn)\s*,\s*)?(?:[A-Za-z_.]+\()?$`)
+		`redis_client|client|conn)\s*,\s*)?&?(?:[A-Za-z_.]+!?\()?$`)
 	named = regexp.MustCompile(`(?i)(?:key|prefix|pattern|channel|topic|name|lock|cache)\w*["']?\s*` +
 		`(?::=|=>|[:=]|\()\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
 	returns = regexp.MustCompile(`(?:\breturn\b|=>|->)\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
@@ -211,7 +211,8 @@ var (
 		`\s*\.\w+\(\s*(?:[A-Za-z_.]+\()?$`)
 	springTypes = map[string]string{"Hash": "hash", "Set": "set", "ZSet": "zset", "List": "list", "Value": "string",
 		"Geo": "zset", "Stream": "stream", "HyperLogLog": "string"}
-	railsCall = regexp.MustCompile(`Rails\.cache\.(?:write|read|fetch|exist\?)\(?\s*$`)
+	railsCall = regexp.MustCompile(`Rails\.cache\.(?:write|read|fetch|exist\?)\(?\s*$|\bCache::(?:\w+\([^()]*\)->)?` +
+		`(?:remember|rememberForever|put|get|add|forever|pull|has|increment|decrement)\(\s*$`)
 )
 
 // remark is the comment behind the code of a line.
@@ -277,6 +278,7 @@ func (c *collector) constants(b block) {
 
 // resolved is a line with the strings that its names in capitals stand for.
 func (c *collector) resolved(l string) string {
+	l = c.withWords(c.usesMade(l))
 	if len(c.consts) == 0 || constant.MatchString(l) {
 		return l
 	}
@@ -326,6 +328,9 @@ func (c *collector) strings(l string, at candidate) {
 			here.place = inListing
 			here.ttl = ttlIn(rest, false, false)
 		}
+		if here.place == inCommand && typ != "" && plainWord.MatchString(raw) {
+			c.pass(at.line, raw, "it is a word alone in a program, which may be anything")
+		}
 		if here.place == inCommand && !strings.ContainsAny(raw, ":/") && !strings.ContainsAny(raw, "{$%#") {
 			here.place = inProse // a word alone may be a field, a command, anything
 		}
@@ -336,6 +341,9 @@ func (c *collector) strings(l string, at candidate) {
 		i += m[1] + used
 	}
 }
+
+// plainWord is the name of a key that has nothing of one but its place.
+var plainWord = regexp.MustCompile(`^[A-Za-z][\w.-]*$`)
 
 // withinCall is what is left of the arguments of a call.
 func withinCall(rest string) string {
@@ -365,8 +373,19 @@ func verbOf(name string) (string, bool) {
 			return typ, true
 		}
 	}
+	if m := stackExchange.FindStringSubmatch(name); m != nil {
+		return stackTypes[m[1]], true
+	}
 	return "", false
 }
+
+// stackExchange is a method of the client that most C# programs use.
+var (
+	stackExchange = regexp.MustCompile(`^(STRING|HASH|LIST|SORTEDSET|SET|STREAM|GEO|KEY)(?:SET|GET|GETALL|INCREMENT|DECREMENT|APPEND|ADD|REMOVE` +
+		`|CONTAINS|MEMBERS|LENGTH|POP|LEFTPUSH|RIGHTPUSH|LEFTPOP|RIGHTPOP|RANGE|TRIM|READ|EXPIRE|EXISTS|DELETE|RANK|SCORE|RANGEBYRANK` +
+		`|RANGEBYSCORE|DELETEASYNC|TIMETOLIVE)(?:ASYNC)?$`)
+	stackTypes = map[string]string{"STRING": "string", "HASH": "hash", "LIST": "list", "SORTEDSET": "zset", "SET": "set", "STREAM": "stream", "GEO": "zset"}
+)
 
 // together joins "user:" + id + ":cart".
 func together(text, rest string) (string, int) {

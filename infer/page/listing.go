@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // isLog: what is written to a log or thrown is no key, even if it begins like one.
@@ -14,6 +15,8 @@ var isLog = regexp.MustCompile(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|gin
 // codeBlock reads a code block: keys with comments, Redis commands, or a program.
 func (c *collector) codeBlock(b block) {
 	c.constants(b)
+	c.makers(b)
+	b.code = unfolded(b.code)
 	pending := "" // a comment above
 	for i, l := range b.code {
 		line := b.line + i
@@ -83,6 +86,41 @@ func (c *collector) comment(t string, at candidate) {
 }
 
 var treeMarks = strings.NewReplacer("├──", "", "└──", "", "│", "", "├─", "", "└─", "")
+
+// unfolded is a tree of keys with each line written out: below "game:" stands
+// "match:{id}", which is game:match:{id}.
+func unfolded(lines []string) []string {
+	if !slices.ContainsFunc(lines, func(l string) bool { return strings.ContainsAny(l, "├└") }) {
+		return lines
+	}
+	type level struct {
+		at   int
+		name string
+	}
+	var above []level
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		text := strings.TrimLeft(l, " \t│├└─|")
+		at := utf8.RuneCountInString(l) - utf8.RuneCountInString(text)
+		for len(above) > 0 && above[len(above)-1].at >= at {
+			above = above[:len(above)-1]
+		}
+		name, rest := text, ""
+		if end := strings.IndexAny(text, " \t"); end >= 0 {
+			name, rest = text[:end], text[end:]
+		}
+		if n := len(above); n > 0 && name != "" && !strings.HasPrefix(name, above[n-1].name) {
+			name = above[n-1].name + name
+		}
+		if out[i] = name + rest; strings.HasSuffix(name, ":") && len(name) > 1 {
+			above = append(above, level{at, name})
+			if strings.TrimSpace(rest) == "" || !strings.ContainsAny(name, "{<") {
+				out[i] = ""
+			}
+		}
+	}
+	return out
+}
 
 // listed is a line that begins with a key and goes on with a comment, or ends.
 func listed(t string) (key, rest string, ok bool) {

@@ -7,6 +7,7 @@ import (
 
 // block is a piece of a page: a table, a code block, or lines of text.
 type block struct {
+	title   bool // a heading alone
 	section string
 	line    int // of its first line
 	lang    string
@@ -48,7 +49,7 @@ func blocks(text string) []block {
 		if m := heading.FindStringSubmatch(l); m != nil {
 			flush()
 			section = plainText(m[1])
-			out = append(out, block{section: section, line: i + 1, text: []string{m[1]}})
+			out = append(out, block{section: section, line: i + 1, text: []string{m[1]}, title: true})
 			continue
 		}
 		if m := fence.FindStringSubmatch(l); m != nil {

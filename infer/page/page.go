@@ -95,7 +95,16 @@ type collector struct {
 	byLabel map[string]string // of ttls: the first TTL of each; nil until it is asked
 	passed  []Passed
 	consts  map[string]string // of programs: their strings
+	made    map[string]string // of programs: keys that a function or a name gives
+	words   map[string]string // of programs: words that constants stand for
+	heading mention           // a word that a heading names, in code
 	cut     int               // the line from which on nothing is read; 0: none
+}
+
+// mention is a word in a line.
+type mention struct {
+	text string
+	line int
 }
 
 // labelled is a TTL of something that a table names in words.
@@ -108,39 +117,6 @@ const (
 	maxKeys       = 1_500
 	maxPassed     = 200
 )
-
-// pass remembers what is not taken for a key.
-func (c *collector) pass(line int, text, why string) {
-	if scheme, _, isURL := strings.Cut(text, "://"); isURL { // what follows may be a password
-		text = scheme + "://…"
-	}
-	if len(c.passed) < maxPassed {
-		c.passed = append(c.passed, Passed{line, strings.ToValidUTF8(strings.TrimSpace(text[:min(len(text), 120)]), ""), why})
-	}
-}
-
-// unread is what was passed over and is no key of another line either.
-func (c *collector) unread(keys []Key) []Passed {
-	taken := map[string]bool{}
-	for _, k := range keys {
-		taken[k.Pattern] = true
-	}
-	seen := map[string]bool{}
-	out := slices.DeleteFunc(c.passed, func(p Passed) bool {
-		again := seen[p.Text] || taken[p.Text]
-		seen[p.Text] = true
-		return again
-	})
-	slices.SortStableFunc(out, func(a, b Passed) int { return cmp.Compare(a.Line, b.Line) })
-	switch {
-	case c.cut > 0:
-		out = append(out, Passed{c.cut, "the rest", fmt.Sprintf("only %d mentions of keys are read", maxCandidates)})
-	case len(c.passed) == maxPassed:
-		out = append(out, Passed{c.passed[maxPassed-1].Line, "the rest",
-			fmt.Sprintf("only %d of what is passed over are listed", maxPassed)})
-	}
-	return out
-}
 
 func (c *collector) add(raw string, at candidate) {
 	if len(c.found) >= maxCandidates && c.cut == 0 {
@@ -269,13 +245,15 @@ func (c *collector) dropStrays() {
 			roots[m.shape.root()] = true
 		}
 	}
-	c.found = slices.DeleteFunc(c.found, func(m candidate) bool { return m.place == maybe && !roots[m.shape.root()] })
-	if !sure {
-		return
+	stray := func(m candidate) bool {
+		return !roots[m.shape.root()] && (m.place == maybe || sure && m.place == inProse && m.shape.holes() == 0)
 	}
-	c.found = slices.DeleteFunc(c.found, func(m candidate) bool {
-		return m.place == inProse && !roots[m.shape.root()] && m.shape.holes() == 0
-	})
+	for _, m := range c.found {
+		if stray(m) {
+			c.pass(m.line, m.shape.raw, "nothing else on the page begins like it")
+		}
+	}
+	c.found = slices.DeleteFunc(c.found, stray)
 }
 
 // maxLabel bounds the bytes of a label: longer ones are sentences.

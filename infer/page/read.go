@@ -19,8 +19,9 @@ const attributeLines = 6
 
 // attribute takes a line like "TTL: 30 minutes" for the key named before it.
 func (c *collector) attribute(l string, line int) bool {
+	c.named(l, line)
 	n := len(c.found)
-	if n == 0 || line <= c.found[n-1].line || line-c.found[n-1].line > attributeLines {
+	if n == 0 || c.heading.line > c.found[n-1].line || line <= c.found[n-1].line || line-c.found[n-1].line > attributeLines {
 		return false
 	}
 	last := &c.found[n-1]
@@ -34,6 +35,19 @@ func (c *collector) attribute(l string, line int) bool {
 		return true
 	}
 	return false
+}
+
+// named takes a word that a heading names for a key, if what follows it tells its type.
+func (c *collector) named(l string, line int) {
+	h := c.heading
+	if h.text == "" || line <= h.line || line-h.line > attributeLines {
+		return
+	}
+	l = strings.NewReplacer("*", "", "`", "", "_", " ").Replace(l)
+	if m := typeLabel.FindStringSubmatch(l); m != nil && typeIn(m[1]) != "" {
+		c.heading.text = ""
+		c.add(h.text, candidate{place: inColumn, line: h.line})
+	}
 }
 
 // keyLabel is a line that names a key: Key: t:{tenantId}:config.
@@ -304,6 +318,12 @@ func (c *collector) prose(b block) {
 		if c.cut > 0 {
 			return
 		}
+		if b.title {
+			c.heading = mention{line: line}
+			if list := spans(l); len(list) == 1 && headingKey.MatchString(list[0]) {
+				c.heading.text = list[0]
+			}
+		}
 		if l = c.present(l, line); l == "" || c.attribute(l, line) || c.labelled(l, line, b.section) {
 			continue
 		}
@@ -352,13 +372,28 @@ const near = 40
 
 // typeNear is the type that the words right behind a key tell.
 func typeNear(behind string) string {
-	behind, _, _ = strings.Cut(behind, ",")
+	behind, _, _ = strings.Cut(strings.TrimLeft(behind, " ,"), ",")
 	for len(behind) > near {
 		_, size := utf8.DecodeLastRuneInString(behind)
 		behind = behind[:len(behind)-size]
 	}
 	return typeIn(behind)
 }
+
+// before is the word for a type right before a key: a hash named, the set.
+var before = regexp.MustCompile(`(?i)((?:sorted[ -]?set|hash|stream|list|set|string|counter|integer|bitmap|geo(?:set)?|hash-?tabelle|liste|menge|lista|conjunto|ensemble)s?)` +
+	`(?:\s+(?:named|called|under|at|in|key|keyed by|namens|unter|llamad[oa]|en|nommé[e]?|sous|chamad[oa]|em))?\s*[,(:]?\s*$`)
+
+// typeBefore is the type that the words right before a key tell.
+func typeBefore(text string) string {
+	if m := before.FindStringSubmatch(strings.TrimRight(text, "*_ ")); m != nil {
+		return typeIn(m[1])
+	}
+	return ""
+}
+
+// headingKey is what a heading names in code that may be a key.
+var headingKey = regexp.MustCompile(`^[A-Za-z][\w:{}<>.-]*$`)
 
 // sentence reads what is said of the one key in it.
 func (c *collector) sentence(l string, line int, section string) {
@@ -379,7 +414,7 @@ func (c *collector) sentence(l string, line int, section string) {
 	for i, m := range codeSpan.FindAllStringIndex(l, -1) {
 		if list[i] == s { // up to the next code: it may name fields, or what else is there
 			behind, _, _ := strings.Cut(l[m[1]:], "`")
-			at.typ = typeNear(behind)
+			at.typ = orElse(typeNear(behind), typeBefore(l[:m[0]]))
 		}
 	}
 	if bullet.MatchString(l) {

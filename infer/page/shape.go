@@ -69,6 +69,8 @@ var values = []struct {
 	{regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`), "uuid"},
 	{regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`), "date"},
 	{regexp.MustCompile(`^20\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])$`), "date YYYYMMDD"},
+	{regexp.MustCompile(`^20\d{2}-(0[1-9]|1[0-2])$`), "date YYYY-MM"},
+	{regexp.MustCompile(`^20\d{2}-?W\d{2}$`), `/20[0-9]{2}-?W[0-9]{2}/`},
 	{regexp.MustCompile(`^\d{1,3}(\.\d{1,3}){3}$`), ""},
 	{regexp.MustCompile(`^\d+$`), ""},
 	{regexp.MustCompile(`^[0-9a-f]*\d[0-9a-f]*$`), "hex"},

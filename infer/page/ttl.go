@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,14 +14,14 @@ var units = []struct {
 	unit  time.Duration
 	words string
 }{
-	{time.Millisecond, `milliseconds?|millis|msecs?|ms|ミリ秒|밀리초|毫秒`},
-	{time.Minute, `minutes?|mins?|minuten|minutos?|minute|分钟|分鐘|分間|分|분간|분`},
-	{30 * 24 * time.Hour, `months?|monate?n?|mois|mes(?:es)?|か月|ヶ月|カ月|个月|個月|개월|달`},
-	{7 * 24 * time.Hour, `weeks?|wks?|wochen?|semaines?|semanas?|週間|週|周|星期|주일|주|w`},
-	{365 * 24 * time.Hour, `years?|yrs?|jahre?n?|ans?|années?|años?|年間|年|년`},
-	{time.Hour, `hours?|hrs?|hr|stunden?|std|heures?|horas?|時間|小时|小時|시간|h`},
-	{24 * time.Hour, `days?|tage?n?|jours?|d[ií]as?|日間|日|天|일간|일|d`},
-	{time.Second, `seconds?|secs?|sekunden?|segundos?|secondes?|seg|秒間|秒|초간|초|s`},
+	{time.Millisecond, `milliseconds?|millis|msecs?|ms|миллисекунд\p{L}*|ミリ秒|밀리초|毫秒`},
+	{time.Minute, `minutes?|mins?|minuten|minutos?|minute|minuti|minuut|минут\p{L}*|мин|minut\p{L}*|dakika|分钟|分鐘|分間|分|분간|분`},
+	{30 * 24 * time.Hour, `months?|monate?n?|mois|m[eê]s(?:es)?|mes[ei]|maand(?:en)?|месяц\p{L}*|мес|か月|ヶ月|カ月|个月|個月|개월|달`},
+	{7 * 24 * time.Hour, `weeks?|wks?|wochen?|semaines?|semanas?|settiman[ae]|weken|недел\p{L}*|tygodni\p{L}*|週間|週|周|星期|주일|주|w`},
+	{365 * 24 * time.Hour, `years?|yrs?|jahre?n?|ans?|années?|años?|anos?|ann[oi]|лет|год\p{L}*|年間|年|년`},
+	{time.Hour, `hours?|hrs?|hr|stunden?|std|heures?|horas?|or[ae]|uur|uren|час\p{L}*|ч|godzin\p{L}*|saat|時間|小时|小時|시간|h`},
+	{24 * time.Hour, `days?|tage?n?|jours?|d[ií]as?|giorn[io]|dagen|dag|день|дн\p{L}*|сут\p{L}*|dni|gün|日間|日|天|일간|일|d`},
+	{time.Second, `seconds?|secs?|sekunden?|segundos?|secondes?|second[oi]|seg|секунд\p{L}*|сек|sekund\p{L}*|saniye|秒間|秒|초간|초|s`},
 	{time.Minute, `m`},
 }
 
@@ -37,13 +38,15 @@ var (
 	endless = regexp.MustCompile(`(?i)^\s*(?:none|no|n/?a|never|permanent(?:ly)?|persistent|no (?:ttl|expiry` +
 		`|expiration|expire)|not set|unlimited|forever|infinite|indefinite(?:ly)?|infinit[oa]|ilimitad[oa]|∞|持久|永续|-1` +
 		`|[-–—]+|なし|無し|無期限|永続|永久|恒久|無制限|없음|영구|무기한|만료 ?없음|无|無|不过期|永不过期|永久有效|keine?r?|unbegrenzt|nie|aucune?|jamais` +
-		`|illimité|ninguno|nunca|sin (?:ttl|expiración|caducidad))\b?`)
+		`|illimité|ninguno|nunca|sin (?:ttl|expiración|caducidad)|нет|без|бессрочно|никогда|не истекает|nenhuma?|sem |nessun[oa]?|mai|senza ` +
+		`|brak|nigdy|geen|nooit|yok)\b?`)
 	endlessIn = regexp.MustCompile(`(?i)(?:no|without(?: a)?|never) (?:ttl|expir\w*)|(?:does not|doesn't|not) expire` +
 		`|never deleted|ttl\s*[:=]?\s*(?:none|なし|없음|无|-1)|永続|無期限|持久|永久|만료 ?없음|영구|不过期|永不过期|ttlなし|ohne (?:ttl|ablauf)` +
-		`|läuft nie ab|unbegrenzt gültig|sin (?:ttl|caducidad)|sans (?:ttl|expiration)`)
+		`|läuft nie ab|unbegrenzt gültig|sin (?:ttl|caducidad|expiración)|sans (?:ttl|expiration)|se[mn]z?a? (?:ttl|expiração|validade|scadenza)|без (?:ttl|срока)|бессрочно|не истекает` +
+		`|zonder (?:ttl|vervaldatum)`)
 	aboutTime = regexp.MustCompile(`(?i)\bttl\b|expir|\bex\b|lifetime|lives? for|retention|kept for|\bfor \d` +
-		`|\bafter \d|有効期限|期限|保持|保存期間|失効|自動削除|만료|유지|유효|过期|過期|有效期|保留|失效|ablauf|läuft|verfällt|gültig|lebensdauer|expira` +
-		`|caduca|vida|durée|expire|失効|자동 ?삭제|verfällt|caducan|vence|durante|während|pendant`)
+		`|\bafter \d|\blease\b|times? out|inactiv|有効期限|期限|保持|保存期間|失効|自動削除|만료|유지|유효|过期|過期|有效期|保留|失效|ablauf|läuft|verfällt|gültig|lebensdauer|expira` +
+		`|caduca|vida|durée|expire|失効|자동 ?삭제|verfällt|caducan|vence|durante|während|pendant|после|через|истека|хранит|жив[её]т|após|zera|scade|dura|por \d|per \d|wygasa|vervalt`)
 )
 
 // someTime: a number that may be a time, whatever stands before it.
@@ -74,6 +77,9 @@ func ttlIn(text string, column, milliseconds bool) string {
 	if t := duration(text); t != "" {
 		return t
 	}
+	if endlessIn.MatchString(text) {
+		return "none"
+	}
 	first := strings.TrimSpace(strings.FieldsFunc(text+" ", func(r rune) bool {
 		return r == '(' || r == '（' ||
 			r == ';'
@@ -85,9 +91,13 @@ func ttlIn(text string, column, milliseconds bool) string {
 	return seconds(first, per)
 }
 
+// often is how often something happens, which is no TTL.
+var often = regexp.MustCompile(`(?i)\b(?:once (?:per|an?|every)|every|each|alle|jede \p{L}*|a cada|cada|chaque|toutes les|tous les|ogni|elke|co|каждые?)\s+` +
+	`(?:\d+(?:[.,]\d+)?\s*)?\p{L}+|(?:^|[^\p{L}])кажд\p{L}+\s+(?:\d+\s*)?\p{L}+|每\s*\d*\s*(?:秒|分钟?|小时|天)|\d+\s*(?:秒|分|時間|日)(?:ごと|毎|おき)|\d+\s*(?:초|분|시간|일)마다`)
+
 // duration is the longest time a text names.
 func duration(text string) string {
-	text = inDigits(text)
+	text = often.ReplaceAllString(inDigits(text), " ")
 	var best time.Duration
 	for i, form := range durations {
 		for _, m := range form.FindAllStringSubmatch(text+" ", -1) {
@@ -151,15 +161,17 @@ var (
 	goTime   = regexp.MustCompile(`(\d+)\s*\*\s*time\.(Second|Minute|Hour)|time\.(Second|Minute|Hour)(?:\s*\*\s*(\d+))?`)
 	javaTime = regexp.MustCompile(`Duration\.of(Seconds|Minutes|Hours|Days)\(\s*(\d+)|(\d+),\s*TimeUnit\.(SECONDS` +
 		`|MINUTES|HOURS|DAYS)|timedelta\(\s*(seconds|minutes|hours|days)\s*=\s*(\d+)|(\d+)\.(second|minute|hour|day` +
-		`|week)s?\b`)
+		`|week)s?\b|TimeSpan\.From(Seconds|Minutes|Hours|Days)\(\s*(\d+)|Duration::from_(secs|mins|hours|days)\(\s*(\d+)` +
+		`|add(Second|Minute|Hour|Day|Week)s?\(\s*(\d*)|ChronoUnit\.(SECONDS|MINUTES|HOURS|DAYS)\s*,\s*(\d+)`)
 	railsTime = regexp.MustCompile(`expires_in:\s*(\d[\d_]*)\s*(?:[,)]|$)`)
 	exOption  = regexp.MustCompile(`(?i)['"]?\b(EX|PX)['"]?\s*[:=,]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)|(?:ttl|expire|ex` +
 		`|timeout)\w*\s*[=:]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)`)
-	firstArg = regexp.MustCompile(`^\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
+	numberArg = regexp.MustCompile(`^[^()"'=]*\)\s*(?:,\s*[\w.&]+)?\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`) // format!("a:{}", id), value, 60)
+	firstArg  = regexp.MustCompile(`^\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
 )
 
 var goUnits = map[string]time.Duration{"second": time.Second, "minute": time.Minute, "hour": time.Hour,
-	"day": 24 * time.Hour, "week": 7 * 24 * time.Hour}
+	"sec": time.Second, "min": time.Minute, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour}
 
 // ttlInCall is the TTL among the arguments behind a key.
 func ttlInCall(verb, rest string) string {
@@ -171,8 +183,8 @@ func ttlInCall(verb, rest string) string {
 		return times(n, goUnits[unit])
 	}
 	if m := javaTime.FindStringSubmatch(rest); m != nil {
-		unit := strings.TrimSuffix(strings.ToLower(m[1]+m[4]+m[5]+m[8]), "s")
-		return times(m[2]+m[3]+m[6]+m[7], goUnits[unit])
+		unit := strings.TrimSuffix(strings.ToLower(m[1]+m[4]+m[5]+m[8]+m[9]+m[11]+m[13]+m[15]), "s")
+		return times(cmp.Or(m[2]+m[3]+m[6]+m[7]+m[10]+m[12]+m[14]+m[16], "1"), goUnits[unit])
 	}
 	if m := railsTime.FindStringSubmatch(rest); m != nil {
 		return seconds(m[1], 1)
@@ -184,7 +196,10 @@ func ttlInCall(verb, rest string) string {
 		return seconds(m[2]+m[3], 1)
 	}
 	switch verb {
-	case "SETEX", "EXPIRE":
+	case "SETEX", "EXPIRE", "REMEMBER", "PUT":
+		if m := numberArg.FindStringSubmatch(rest); m != nil && strings.Count(rest[:len(m[0])], "(") <= 1 {
+			return seconds(m[1], 1)
+		}
 		if m := firstArg.FindStringSubmatch(rest); m != nil {
 			return seconds(m[1], 1)
 		}

@@ -18,13 +18,15 @@ func set(words string) map[string]bool {
 // pages. A title says a word if it holds it.
 var (
 	keyTitles = strings.Fields("key pattern prefix キー パターン 키 패턴 键 鍵 模式 schlüssel muster clé clef motif clave " +
-		"patrón namespace name 名前 이름")
+		"patrón namespace name 名前 이름 ключ шаблон chave padrão chiave klucz sleutel anahtar")
 	exampleTitles = strings.Fields("example sample 例 예 예시 示例 beispiel exemple ejemplo")
 	ttlTitles     = strings.Fields("how_long kept valid dauer 保存 ttl expir expiry lifetime retention 有効期限 期限 保持 만료 유효 " +
+		"срок время_жизни хранени validade expira scadenza durata ważność vervalt süre " +
 		"기간 过期 有效期 過期 失效 ablauf gültig lebensdauer laufzeit durée expiration vida caduc vigencia")
 	typeTitles = strings.Fields("type typ struktur datatype structure 型 種別 データ構造 データ型 タイプ 타입 자료구조 자료형 유형 类型 數據 " +
-		"数据结构 结构 datentyp tipo estructura")
+		"数据结构 结构 datentyp tipo estructura тип структура estrutura struttura rodzaj tür")
 	docTitles = strings.Fields("desc purpose usage use meaning content note comment value what 説明 用途 内容 備考 目的 설명 " +
+		"описание назначение descrição descrizione opis beschrijving açıklama " +
 		"용도 목적 비고 说明 描述 备注 beschreibung zweck inhalt verwendung description usage contenu descripción uso propósito")
 	channelTitles = strings.Fields("channel pub/sub pubsub チャンネル チャネル 채널 频道 頻道 kanal canal canaux topic")
 )
@@ -44,16 +46,17 @@ var typeWords = []struct {
 	typ  string
 	form *regexp.Regexp
 }{
-	{"channel", regexp.MustCompile(`(?i)\bchannel\b|pub/?sub|チャンネル|チャネル|채널|频道`)},
+	{"channel", regexp.MustCompile(`(?i)\bchannel\b|pub/?sub|チャンネル|チャネル|채널|频道|канал`)},
 	{"zset", regexp.MustCompile(`(?i)sorted[ -_]?set|\bz-?set\b|ソート済みセット|ソート済み集合|ソートセット|정렬[ 된]*(?:집합|셋|세트)|소티드 ?셋` +
-		`|有序集合|sortierte|ensemble trié|conjunto ordenado|\bgeo(?:set)?\b`)},
-	{"hash", regexp.MustCompile(`(?i)\bhash(?:es|map|table)?\b|ハッシュ|해시|哈希|散列`)},
-	{"stream", regexp.MustCompile(`(?i)\bstreams?\b|ストリーム|스트림|消息流`)},
-	{"list", regexp.MustCompile(`(?i)\blists?\b|リスト|리스트|列表|\bliste\b|\blista\b|\bfifo\b`)},
+		`|有序集合|отсортированн\p{L}* множеств|упорядоченн\p{L}* множеств|insieme ordinato|sortierte|ensemble trié|conjunto ordenado|\bgeo(?:set)?\b`)},
+	{"hash", regexp.MustCompile(`(?i)\bhash(?:es|map|table)?\b|ハッシュ|해시|哈希|散列|х[еэ]ш\p{L}*`)},
+	{"stream", regexp.MustCompile(`(?i)\bstreams?\b|ストリーム|스트림|消息流|поток\p{L}*`)},
+	{"list", regexp.MustCompile(`(?i)\blists?\b|リスト|리스트|列表|спис\p{L}+|\blijst\b|\bliste\b|\blista\b|\bfifo\b`)},
 	{"set", regexp.MustCompile(`(?i)(?:^|[^\w])sets?\b(?:[^\w]|$)|セット型|集合|(?:^|\s)セット|의? ?Set\b|のSet|세트|집합|\bmenge\b` +
-		`|\bconjunto\b`)},
+		`|\bconjunto\b|\bensemble\b|\binsieme\b|множеств\p{L}*`)},
 	{"string", regexp.MustCompile(`(?i)\bstrings?\b|\bjson\b|\bcounter\b|\bbitmap\b|hyperloglog|文字列|문자열|字符串` +
-		`|zeichenkette|chaîne|cadena|\bint(?:eger)?\b|カウンタ`)},
+		`|zeichenkette|\bstringa\b|\btekst\b|chaîne|cadena|\bint(?:eger)?s?\b|カウンタ` +
+		`|compteur|contador|contatore|zähler|строк\p{L}*|сч[её]тчик\p{L}*|\bincr\b|계수기|计数器`)},
 }
 
 // typeIn is the type a text tells first.
@@ -103,7 +106,8 @@ var (
 		`|削除済み?|非推奨|提案|予定|삭제됨|폐기|기각|제거됨|예정|제안|废弃|已删除|已废弃|弃用|否决|计划中|提议`
 	gone     = regexp.MustCompile(`(?i)^\W*(?:` + goneWords + `)(?:$|[^\p{L}])`)
 	goneLine = regexp.MustCompile(`(?i)[(\[（【]\s*(?:was\s+)?(?:` + goneWords + `)|^\W*(?:` + goneWords + `)\s*[:：–—-]|` +
-		`\b(?:removed|deprecated|dropped|obsolete|planned) (?:in|since|with|for|as of) v?\d`)
+		`\b(?:removed|deprecated|dropped|obsolete|planned) (?:in|since|with|for|as of) v?\d|\b(?:we|was|were) considered\b|\bdecided against\b` +
+		`|\bno longer (?:used|written|exists?|there)\b|wird nicht mehr|ya no se |n'est plus|не используется|больше не `)
 	struck = regexp.MustCompile(`~~[^~]*~~|<(?:s|del|strike)>.*?</(?:s|del|strike)>`)
 )
 

@@ -1,0 +1,60 @@
+package page
+
+import (
+	"regexp"
+	"strings"
+)
+
+// maker is a function, or a name that is not in capitals, that a program gives a key.
+var (
+	maker = regexp.MustCompile(`\b(?:fun|func|function|fn|def|string|String|static|const|val|var|let)\b[^"'\x60=]*?\b([A-Za-z_]\w{2,})` +
+		`\s*(?:\([^()]*\)\s*)?(?::\s*\w+\s*)?(?:=>|=|\{|:|->)[^"'\x60=]*?((?:[frbu$@]{1,2}|string\.Format\(|String\.format\()?` +
+		`(?:"[^"\n]*"|'[^'\n]*'|\x60[^\x60\n]*\x60)(?:\s*,[^()]*\))?)`)
+	made = regexp.MustCompile(`\b(?:[A-Za-z_]\w*\.)?([A-Za-z_]\w{2,})\b(\([^()]*\))?`)
+	word = regexp.MustCompile(`\b([A-Z][A-Z0-9_]{3,})\s*(?::\s*\w+\s*)?=\s*["']([a-z][\w-]*)["']`)
+	used = regexp.MustCompile(`\$\{?([A-Z][A-Z0-9_]{3,})\}?`)
+)
+
+// makers remembers the keys that a block gives names to.
+func (c *collector) makers(b block) {
+	if c.made == nil {
+		c.made, c.words = map[string]string{}, map[string]string{}
+	}
+	for _, l := range b.code {
+		for _, m := range word.FindAllStringSubmatch(l, -1) {
+			if len(c.words) < maxConstants {
+				c.words[m[1]] = m[2]
+			}
+		}
+		m := maker.FindStringSubmatch(l)
+		if m == nil || len(c.made) >= maxConstants || !strings.ContainsAny(m[2], ":/") {
+			continue
+		}
+		if _, twice := c.made[m[1]]; twice {
+			c.made[m[1]] = "" // it may be either
+			continue
+		}
+		c.made[m[1]] = m[2]
+	}
+}
+
+// withWords is a line of a program with the words that its constants stand for.
+func (c *collector) withWords(l string) string {
+	if len(c.words) == 0 {
+		return l
+	}
+	return used.ReplaceAllStringFunc(l, func(m string) string { return orElse(c.words[strings.Trim(m, "${}")], m) })
+}
+
+// usesMade is a line that calls a client, with the keys that it names written out.
+func (c *collector) usesMade(l string) string {
+	if len(c.made) == 0 || maker.MatchString(l) || !clientCall.MatchString(l) {
+		return l
+	}
+	return made.ReplaceAllStringFunc(l, func(m string) string {
+		return orElse(c.made[made.FindStringSubmatch(m)[1]], m)
+	})
+}
+
+// clientCall: a method of a client is called in a line.
+var clientCall = regexp.MustCompile(`(?i)opsFor|redis|\b_?(?:db|rdb|cache|conn|client|jedis|kv|valkey|r)\b\s*(?:\.|->|::)|\bcommands\.`)

@@ -1,0 +1,41 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// pass remembers what is not taken for a key.
+func (c *collector) pass(line int, text, why string) {
+	if scheme, _, isURL := strings.Cut(text, "://"); isURL { // what follows may be a password
+		text = scheme + "://…"
+	}
+	if len(c.passed) < maxPassed {
+		c.passed = append(c.passed, Passed{line, strings.ToValidUTF8(strings.TrimSpace(text[:min(len(text), 120)]), ""), why})
+	}
+}
+
+// unread is what was passed over and is no key of another line either.
+func (c *collector) unread(keys []Key) []Passed {
+	taken := map[string]bool{}
+	for _, k := range keys {
+		taken[k.Pattern] = true
+	}
+	seen := map[string]bool{}
+	out := slices.DeleteFunc(c.passed, func(p Passed) bool {
+		again := seen[p.Text] || taken[p.Text]
+		seen[p.Text] = true
+		return again
+	})
+	slices.SortStableFunc(out, func(a, b Passed) int { return cmp.Compare(a.Line, b.Line) })
+	switch {
+	case c.cut > 0:
+		out = append(out, Passed{c.cut, "the rest", fmt.Sprintf("only %d mentions of keys are read", maxCandidates)})
+	case len(c.passed) == maxPassed:
+		out = append(out, Passed{c.passed[maxPassed-1].Line, "the rest",
+			fmt.Sprintf("only %d of what is passed over are listed", maxPassed)})
+	}
+	return out
+}
