@@ -137,7 +137,7 @@ func (a *Audit) Run(ctx context.Context, src source.Source, req source.Request) 
 // request adds to a request what the audit needs to know of keys.
 func (a *Audit) request(req *source.Request) {
 	if a.opt.Values {
-		req.Values = a.WantsValue
+		req.Values, req.Expect = a.WantsValue, a.Expects
 	}
 	if a.opt.Values && a.opt.Whole {
 		req.Part = a.Part

@@ -76,6 +76,19 @@ func (a *Audit) WantsValue(name []byte, kind source.Kind) bool {
 	return k != nil && declaresValue(k)
 }
 
+// Expects is the declared type of a key whose value is to be read, Unknown of others: it
+// is a source.Request's Expect.
+func (a *Audit) Expects(name []byte) source.Kind {
+	id := a.matcher.Match(name, nil)
+	if id == match.None || a.targets[id].Key == nil || !declaresValue(a.targets[id].Key) {
+		return source.Unknown
+	}
+	if !a.filter.all && !a.filter.wants(a.targets, id, name) {
+		return source.Unknown
+	}
+	return kinds[a.targets[id].Key.Kind]
+}
+
 // WantsSize says whether the number of a key's elements is needed: it is a
 // source.Request's Sizes.
 func (a *Audit) WantsSize(name []byte, kind source.Kind) bool {

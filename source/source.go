@@ -105,6 +105,7 @@ type Request struct {
 	Sample   int64                             // stop after about this many keys, spread over the keyspace; 0 = all
 	Match    string                            // SCAN MATCH glob; "" = all
 	Values   func(name []byte, kind Kind) bool // nil: no values; asked by one goroutine at a time, and not while each runs
+	Expect   func(name []byte) Kind            // the type of a key whose value is wanted, Unknown if its name does not tell; such a key is asked for its value and not for its type. nil: of none; asked likewise
 	Sizes    func(name []byte, kind Kind) bool // nil: no sizes; asked likewise
 	Part     func(*Key)                        // not nil: values are read whole; called likewise, with all parts of a value but the last, which comes with its key
 	Progress func(Progress)                    // called at most a few times per second; may be nil

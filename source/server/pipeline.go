@@ -37,13 +37,15 @@ type page struct {
 	had    []string // names that came, of keys that the consumer had before
 	denied int64    // keys out of the user's reach
 
-	wants     []wish    // by key of batch; empty: no key has a value to be read
-	ready     int       // keys of batch that are complete
-	end       int       // keys of batch whose values are being read, from ready on
-	delivered int       // keys of batch that the consumer had
-	waits     bool      // for being the oldest, before more is asked
-	done      bool      // all keys are complete
-	readings  []reading // values that are being read
+	expects   []source.Kind // by name: the type that it tells; empty: none was asked
+	guessed   []bool        // by key of batch: its type was not asked for
+	wants     []wish        // by key of batch; empty: no key has a value to be read
+	ready     int           // keys of batch that are complete
+	end       int           // keys of batch whose values are being read, from ready on
+	delivered int           // keys of batch that the consumer had
+	waits     bool          // for being the oldest, before more is asked
+	done      bool          // all keys are complete
+	readings  []reading     // values that are being read
 	arena
 }
 
@@ -91,7 +93,7 @@ func (w *walk) page() *page {
 	p := &page{}
 	if n := len(w.idle); n > 0 {
 		p, w.idle = w.idle[n-1], w.idle[:n-1]
-		*p = page{slab: p.slab[:0], ends: p.ends[:0], batch: p.batch[:0], wants: p.wants[:0], readings: p.readings[:0], arena: p.arena}
+		*p = page{slab: p.slab[:0], ends: p.ends[:0], batch: p.batch[:0], wants: p.wants[:0], expects: p.expects[:0], guessed: p.guessed[:0], readings: p.readings[:0], arena: p.arena}
 	}
 	p.reset()
 	w.pages = append(w.pages, p)

@@ -254,8 +254,10 @@ func (w *walk) askFacts(p *page) {
 	p.sized = w.bytes
 	for i := range p.ends {
 		name := p.name(i)
-		c.Raw(typeCommand)
-		c.ArgBytes(name)
+		if p.expected(w, name) == source.Unknown {
+			c.Raw(typeCommand)
+			c.ArgBytes(name)
+		}
 		c.Raw(pttlCommand)
 		c.ArgBytes(name)
 		if w.bytes {
@@ -265,17 +267,30 @@ func (w *walk) askFacts(p *page) {
 	}
 }
 
+// expected is the type that the next name of the page tells.
+func (p *page) expected(w *walk, name []byte) source.Kind {
+	if w.req.Expect == nil {
+		return source.Unknown
+	}
+	p.expects = append(p.expects, w.req.Expect(name))
+	return p.expects[len(p.expects)-1]
+}
+
 // readFacts reads what askFacts asked for, and asks for the values.
 func (w *walk) readFacts(_ context.Context, p *page) error {
 	gone, before := 0, w.denied
 	for i := range p.ends {
 		k := source.Key{Name: p.name(i), DB: w.db, Bytes: -1}
+		if len(p.expects) > 0 {
+			k.Kind = p.expects[i]
+		}
+		guessed := k.Kind != source.Unknown
 		there, err := w.readKey(&k, p.sized)
 		if err != nil {
 			return connect.Explain(w.sh.address, err)
 		}
 		if there {
-			p.batch = append(p.batch, k)
+			p.batch, p.guessed = append(p.batch, k), append(p.guessed, guessed)
 		} else {
 			gone++
 		}
@@ -292,15 +307,10 @@ func (w *walk) readFacts(_ context.Context, p *page) error {
 func (w *walk) readKey(k *source.Key, sized bool) (there bool, err error) {
 	c := w.sh.conn
 	there = true
-	kind, err := c.Status()
-	if no, err := refused(err); err != nil {
-		return false, err
-	} else if no {
-		w.denied++
-		there = false
-	}
-	if k.Kind = kindOf(kind); there && string(kind) == "none" {
-		there = false
+	if k.Kind == source.Unknown {
+		if there, err = w.readKind(k); err != nil {
+			return false, err
+		}
 	}
 	ttl, _, err := c.Int()
 	if no, err := refused(err); err != nil {
@@ -332,6 +342,20 @@ func (w *walk) readKey(k *source.Key, sized bool) (there bool, err error) {
 		there = false
 	}
 	return there, nil
+}
+
+// readKind reads the reply to TYPE.
+func (w *walk) readKind(k *source.Key) (there bool, err error) {
+	kind, err := w.sh.conn.Status()
+	no, err := refused(err)
+	if err != nil {
+		return false, err
+	}
+	if no {
+		w.denied++
+	}
+	k.Kind = kindOf(kind)
+	return !no && string(kind) != "none", nil
 }
 
 // skipSize reads past the reply to MEMORY USAGE of a key that does not count.

@@ -123,6 +123,13 @@ type run struct {
 func newRun(s *Scanner, req source.Request, t *fleet, each func([]source.Key) error, started time.Time) *run {
 	r := &run{Scanner: s, req: req, fleet: t, each: each, started: started}
 	r.req.Values, r.req.Sizes = r.alone(req.Values), r.alone(req.Sizes)
+	if ask := req.Expect; ask != nil {
+		r.req.Expect = func(name []byte) source.Kind {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return ask(name)
+		}
+	}
 	return r
 }
 

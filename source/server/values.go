@@ -40,6 +40,8 @@ func (w *walk) want(p *page) {
 		p.wants[i] = nothing
 		switch _, known := accesses[k.Kind]; {
 		case !known:
+		case p.guessed[i]:
+			p.wants[i] = itsValue
 		case w.req.Values != nil && w.req.Values(k.Name, k.Kind):
 			p.wants[i] = itsValue
 		case k.Kind != source.String && w.req.Sizes != nil && w.req.Sizes(k.Name, k.Kind):
@@ -63,7 +65,7 @@ func (w *walk) askValues(p *page) error {
 			continue
 		}
 		k := &p.batch[p.end]
-		p.readings = append(p.readings, reading{k: k, wish: p.wants[p.end], whole: w.req.Part != nil, access: accesses[k.Kind]})
+		p.readings = append(p.readings, reading{k: k, wish: p.wants[p.end], whole: w.req.Part != nil, guessed: p.guessed[p.end], access: accesses[k.Kind]})
 		cost := k.Bytes
 		if cost < 0 {
 			cost = 4 << 10
@@ -147,6 +149,9 @@ type reading struct {
 	access access
 	wish   wish
 	whole  bool
+
+	guessed bool // the type of the key is that of its name, and was not asked for
+
 	stage  stage
 	n      int    // elements that were asked for
 	cursor string // whole values: where the next part begins
@@ -162,6 +167,7 @@ const (
 	sampled       // a sample, of lists and streams the beginning
 	ending        // the size, of lists and streams with the end
 	parting       // one part of a whole value
+	typing        // the type, after the value was not of the one that was expected
 )
 
 // access is how values of a kind are read. The key comes second in every command.
@@ -237,6 +243,8 @@ func (r *reading) ask(w *walk) {
 		if r.access.end != nil {
 			r.send(c, r.access.end(r.n))
 		}
+	case typing:
+		r.send(c, []string{"TYPE"})
 	case parting:
 		r.send(c, r.access.part(r.cursor, r.n))
 	}
@@ -285,6 +293,8 @@ func (r *reading) take(w *walk, a *arena) (again bool, err error) {
 		return r.takeSample(w, a)
 	case ending:
 		return false, r.takeEnd(w, a)
+	case typing:
+		return false, r.takeType(w)
 	}
 	return r.takePart(w, a)
 }
@@ -303,10 +313,28 @@ func (r *reading) gone(w *walk, err error) error {
 	return nil
 }
 
+// unlike is gone for the first step of a value: of a key whose type was not asked for
+// it is asked now.
+func (r *reading) unlike(w *walk, err error) (again bool, _ error) {
+	if err := r.gone(w, err); err != nil || !r.guessed {
+		return false, err
+	}
+	r.stage = typing
+	return true, nil
+}
+
+// takeType reads the type of a key that is not what its name tells, or whose value may
+// not be read.
+func (r *reading) takeType(w *walk) error {
+	r.k.Kind = source.Unknown
+	_, err := w.readKind(r.k)
+	return err
+}
+
 func (r *reading) takeSize(w *walk) (bool, error) {
 	n, _, err := w.sh.conn.Int()
 	if err != nil {
-		return false, r.gone(w, err)
+		return r.unlike(w, err)
 	}
 	r.k.Size = n
 	if r.wish == itsSize || n == 0 {
@@ -321,7 +349,7 @@ func (r *reading) takeSample(w *walk, a *arena) (bool, error) {
 	r.v = a.value()
 	got, err := r.elements(w.sh.conn, a, 0)
 	if err != nil {
-		return false, r.gone(w, err)
+		return r.unlike(w, err)
 	}
 	if r.k.Kind == source.String {
 		r.v.Partial = len(r.v.Str) >= source.SampleString
@@ -373,7 +401,7 @@ func (r *reading) takePart(w *walk, a *arena) (bool, error) {
 	r.v = v
 	got, last, err := r.readPart(w.sh.conn, a)
 	if err != nil {
-		return false, r.gone(w, err)
+		return r.unlike(w, err)
 	}
 	w.owed += got
 	r.k.Value = v
