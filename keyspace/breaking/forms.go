@@ -75,6 +75,7 @@ func ties(e *keyspace.Entry) keyspace.Ties {
 // valueWidened: what new code writes does not fit the type that deployed readers
 // have.
 func (c *context) valueWidened() {
+	c.lanesAdded()
 	c.keys(func(old, new *keyspace.Key) {
 		if old.Kind != new.Kind {
 			return
@@ -84,10 +85,36 @@ func (c *context) valueWidened() {
 				continue
 			}
 			if reason := unreadable(s.new, s.old); reason != "" {
-				c.report(new.Pos, old.Pos, new.Name, "", "%s of %s was %s and is %s, and deployed readers parse it: %s", s.name, new.Name, text(s.old), text(s.new), reason)
+				was, is := s.places(old, new)
+				c.report(is, was, new.Name, "", "%s of %s was %s and is %s, and deployed readers parse it: %s", s.name, new.Name, text(s.old), text(s.new), reason)
 			}
 		}
 	})
+}
+
+// lanesAdded: deployed workers do not look into a lane that they do not know.
+func (c *context) lanesAdded() {
+	c.surviving(func(old, new *keyspace.Entry) {
+		if old.Construct != keyspace.Queue || new.Construct != keyspace.Queue {
+			return
+		}
+		known := lanes(old)
+		added := slices.DeleteFunc(slices.Clone(lanes(new)), func(l string) bool { return slices.Contains(known, l) })
+		if len(known) > 0 && len(added) > 0 {
+			c.ordered("all workers, then what enqueues into the new lanes", at(new, "order"), at(old, "order"), new.Name, "deploy the workers first",
+				"%s has new lanes, %s, and deployed workers take nothing from them", new.Name, strings.Join(added, ", "))
+		}
+	})
+}
+
+// lanes are the values that the order of a queue has, none if it has no order.
+func lanes(e *keyspace.Entry) []string {
+	for _, p := range e.Keys[0].Pattern.Placeholders() {
+		if p.Name == e.Order {
+			return p.Type.Values
+		}
+	}
+	return nil
 }
 
 // parsed are the kinds that a reader parses; the others it takes as they are.

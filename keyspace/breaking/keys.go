@@ -131,7 +131,11 @@ func (c *context) ownsNarrowed() {
 	}
 	for _, g := range c.old.Owns {
 		if witness, ok := union.Contains(g.Pattern); !ok {
-			c.report(keyspace.Pos{}, g.Pos, "", "", "%s was owned; a key like %s is under no glob of owns now", g.Text, finding.Key(witness))
+			var pos keyspace.Pos
+			if len(c.new.Owns) > 0 {
+				pos = c.new.Owns[0].Pos
+			}
+			c.report(pos, g.Pos, "", "", "%s was owned; a key like %s is under no glob of owns now", g.Text, finding.Key(witness))
 		}
 	}
 }
@@ -178,10 +182,35 @@ func (c *context) cleanupWidened() {
 		if len(before) == 0 {
 			witness, ok = rule.Match.Pattern.Example(), false
 		}
-		if !ok {
+		if same := c.sameCleanup(rule); !ok && same != nil {
+			c.report(rule.Pos, same.Pos, "", "", "the clean-up of %s takes keys %s, and took them %s", rule.Match.Text, after(rule), after(*same))
+		} else if !ok {
 			c.report(rule.Pos, keyspace.Pos{}, "", "", "the clean-up of %s may take %s, which it could not before", rule.Match.Text, finding.Key(witness))
 		}
 	}
+}
+
+// sameCleanup is the old rule for the same keys.
+func (c *context) sameCleanup(rule keyspace.Cleanup) *keyspace.Cleanup {
+	for i, old := range c.old.Cleanup {
+		if old.Match.Text == rule.Match.Text {
+			return &c.old.Cleanup[i]
+		}
+	}
+	return nil
+}
+
+// after says when a rule takes a key.
+func after(rule keyspace.Cleanup) string {
+	switch {
+	case rule.Keep > 0:
+		return fmt.Sprintf("that are not among the newest %d", rule.Keep)
+	case rule.Idle > 0:
+		return "that were not used for " + keyspace.FormatDuration(rule.Idle)
+	case rule.Older > 0:
+		return "that are older than " + keyspace.FormatDuration(rule.Older)
+	}
+	return "at once"
 }
 
 func (c *context) invalidationDropped() {

@@ -22,11 +22,12 @@ func (c *context) ttls(check func(old, new *keyspace.Key)) {
 }
 
 func (c *context) ttlReport(old, new *keyspace.Key, format string, args ...any) {
-	fix := ""
+	fix, order := "", c.current.order
 	if new.Entry.Construct == keyspace.Lock {
-		fix = "see that holders renew the lock, or are done within the shorter lease: a deployed holder still counts on the longer one"
+		fix = "see that holders renew the lock, or are done within the new lease"
+		order = "any: each holder takes the lock with the lease of its own version"
 	}
-	c.report(at(new.Entry, "ttl"), at(old.Entry, "ttl"), new.Name, fix, "%s had the TTL %s and has %s: %s", new.Name, old.TTL.Text, new.TTL.Text, fmt.Sprintf(format, args...))
+	c.ordered(order, at(new.Entry, "ttl"), at(old.Entry, "ttl"), new.Name, fix, "%s had the TTL %s and has %s: %s", new.Name, old.TTL.Text, new.TTL.Text, fmt.Sprintf(format, args...))
 }
 
 func (c *context) beginsToExpire() {

@@ -35,13 +35,33 @@ func keeps(c keyspace.Construct) keyspace.Construct {
 type slot struct {
 	name     string
 	old, new *scalar.Type
+	property string       // where it is written
+	was, is  keyspace.Pos // of a field
+}
+
+// places are where the slot was written and is.
+func (s slot) places(old, new *keyspace.Key) (was, is keyspace.Pos) {
+	if s.is.File != "" {
+		return s.was, s.is
+	}
+	return s.at(old), s.at(new)
+}
+
+// at is where the slot is written in an entry, the place of the key where that is not
+// known: of keys that a construct adds.
+func (s slot) at(k *keyspace.Key) keyspace.Pos {
+	if pos, ok := k.Entry.At[s.property]; ok && k.Role == "" {
+		return pos
+	}
+	return k.Pos
 }
 
 // slots are the places of a key that hold one type each.
 func slots(old, new *keyspace.Key) []slot {
+	var none keyspace.Pos
 	return []slot{
-		{"the value", old.Value, new.Value}, {"a member", old.Member, new.Member}, {"a score", old.Score, new.Score},
-		{"the name of a field", old.Field, new.Field}, {"the value of a field", old.Item, new.Item},
+		{"the value", old.Value, new.Value, "value", none, none}, {"a member", old.Member, new.Member, "member", none, none}, {"a score", old.Score, new.Score, "score", none, none},
+		{"the name of a field", old.Field, new.Field, "field", none, none}, {"the value of a field", old.Item, new.Item, "value", none, none},
 	}
 }
 
@@ -51,7 +71,7 @@ func fieldPairs(old, new []keyspace.Field) []slot {
 	var out []slot
 	for _, f := range old {
 		if i := fieldIndex(new, f.Name); i >= 0 {
-			out = append(out, slot{"the field " + f.Name, &f.Type, &new[i].Type})
+			out = append(out, slot{name: "the field " + f.Name, old: &f.Type, new: &new[i].Type, was: f.Pos, is: new[i].Pos})
 		}
 	}
 	return out
@@ -88,7 +108,8 @@ func (c *context) valueNarrowed() {
 		}
 		for _, s := range places(old, new) {
 			if reason := narrowed(s.old, s.new); reason != "" {
-				causes.add(s.changedVar(), found{new.Pos, old.Pos, new.Name, "", "", fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), reason)})
+				was, is := s.places(old, new)
+				causes.add(s.changedVar(), found{is, was, new.Name, "", "", fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, new.Name, text(s.old), text(s.new), reason)})
 			}
 		}
 	})
