@@ -50,7 +50,7 @@ func replace(text, old, new string) change { return change{text, strings.Replace
 
 // cases are changes that each rule must find, and ones it must not.
 var cases = map[string]struct{ bad, good []change }{
-	"KW601": {bad: []change{replace(item, "x:{i}", "y:{i}"), replace(item, "x:{i}", "x:a{i}"), {"vars: {i: int}\nkeys:\n  " + item, "vars: {i: int 0..}\nkeys:\n  " + item}, replace(memo, "mi:{k}", "mj:{k}"), {`l: {key: "l", type: lock, ttl: 1m}`, `l: {key: "l", type: lock, ttl: 1m, fence: f}`}},
+	"KW601": {bad: []change{replace(item, "x:{i}", "y:{i}"), replace(item, "x:{i}", "x:a{i}"), {"vars: {i: int}\nkeys:\n  " + item, "vars: {i: int 0..}\nkeys:\n  " + item}, {`l: {key: "l", type: lock, ttl: 1m}`, `l: {key: "l", type: lock, ttl: 1m, fence: f}`}},
 		good: []change{replace(item, `x:{i}", `, `y:{i}", was: ["x:{i}"], `), {"vars: {i: int 0..}\nkeys:\n  " + item, "vars: {i: int}\nkeys:\n  " + item}, replace(item, "{i}", "{j}"), replace(item, "x:{i}", "{w}:{i}")}},
 	"KW602": {bad: []change{{item, `b: {key: y, type: string, ttl: 1d}`}, {"q: {key: q, type: queue, ttl: none}", "q: {key: q, type: list, ttl: none}"}},
 		good: []change{{item, `b: {key: "x:{j}", type: string, ttl: 1d}`}, {item, `b: {key: y, type: string, ttl: 1d, was: ["x:{i}"]}`}, replace(memo, `, index: {k: "mi:{k}"}`, "")}},

@@ -43,6 +43,10 @@ func (c *context) stranded() {
 		if ok {
 			return
 		}
+		index := isIndex(old.Entry, old)
+		if index && old.Pattern.String() != new.Pattern.String() {
+			return // KW615 says how it is built under its new keys
+		}
 		fix := ""
 		if old.Role == "" && old.Pattern.String() != new.Pattern.String() {
 			fix = `add was: ["` + old.Pattern.String() + `"]`
@@ -52,6 +56,9 @@ func (c *context) stranded() {
 			fix = "keep its name: " + word + `: "` + old.Pattern.String() + `"; or see that there is no such key any more: was does not cover it`
 			order = orderOfRole
 		}
+		if index {
+			fix, order = "rewrite the items that have such a value, and delete the keys of the index that are left", orderOfValues
+		}
 		causes.add(c.changedVar(old.Pattern, new.Pattern), found{new.Pos, old.Pos, new.Name, fix, order,
 			fmt.Sprintf("the key %s belonged to %s (%s) and does not match %s", finding.Key(witness), old.Name, old.Pattern, new.Pattern)})
 	})
@@ -60,6 +67,9 @@ func (c *context) stranded() {
 
 // orderOfRole is how a further key of a construct gets another name.
 const orderOfRole = "with its old name kept: any. Without it: stop all processes that use the old name first"
+
+// orderOfValues is how values of an indexed field go.
+const orderOfValues = "writers that use the values that stay, then rewrite the items with others, then the declaration"
 
 // given is the property that names a further key of a construct, "" if none does.
 func given(k *keyspace.Key) string {
@@ -96,7 +106,11 @@ func (c *context) removed() {
 				continue
 			}
 			if witness, ok := c.all().Contains(k.Pattern); !ok {
-				c.report(keyspace.Pos{}, k.Pos, k.Name, "", "%s (%s) is gone, and no entry declares its keys, such as %s", k.Name, k.Pattern, finding.Key(witness))
+				var pos keyspace.Pos
+				if p.new != nil {
+					pos = at(p.new, "type")
+				}
+				c.report(pos, k.Pos, k.Name, "", "%s (%s) is gone, and no entry declares its keys, such as %s", k.Name, k.Pattern, finding.Key(witness))
 			}
 		}
 	}

@@ -63,3 +63,12 @@ cleanup:
 		}
 	}
 }
+
+// TestAnIndexThatMovesIsOneFinding: its keys have no former names, so that only the
+// command that builds it says what to do.
+func TestAnIndexThatMovesIsOneFinding(t *testing.T) {
+	found := Run(load(t, file("keys:\n  "+memo)), load(t, file("keys:\n  "+strings.Replace(memo, "mi:{k}", "mj:{k}", 1))))
+	if len(found) != 1 || found[0].Code != "KW615" {
+		t.Error(found)
+	}
+}

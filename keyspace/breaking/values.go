@@ -282,6 +282,7 @@ func (c *context) indexChanged() {
 }
 
 func (c *context) messageChanged() {
+	causes := c.fold()
 	for _, old := range c.old.Channels {
 		new := c.channel(old.Name)
 		if new == nil {
@@ -290,13 +291,14 @@ func (c *context) messageChanged() {
 		if old.Form() != new.Form() {
 			c.report(new.Pos, old.Pos, new.Name, "declare the new channel beside the old one, and publish to both for a while", "messages of %s travelled as %s and travel as %s", new.Name, old.Form(), new.Form())
 		}
-		c.messageFields("messages of "+new.Name, old, new, old.Message, new.Message)
-		c.messageFields("answers to "+new.Name, old, new, old.Reply, new.Reply)
+		c.messageFields(causes, "messages of "+new.Name, old, new, old.Message, new.Message)
+		c.messageFields(causes, "answers to "+new.Name, old, new, old.Reply, new.Reply)
 	}
+	causes.report()
 }
 
 // messageFields compares the fields of messages, or of answers.
-func (c *context) messageFields(what string, old, new *keyspace.Channel, before, after []keyspace.Field) {
+func (c *context) messageFields(causes *fold, what string, old, new *keyspace.Channel, before, after []keyspace.Field) {
 	for _, f := range before {
 		if fieldIndex(after, f.Name) < 0 && len(after) > 0 {
 			c.report(new.Pos, f.Pos, new.Name, "", "%s have no field %s any more", what, f.Name)
@@ -308,7 +310,7 @@ func (c *context) messageFields(what string, old, new *keyspace.Channel, before,
 			reason = unreadable(s.new, s.old)
 		}
 		if reason != "" {
-			c.report(new.Pos, old.Pos, new.Name, "", "%s of %s was %s and is %s: %s", s.name, what, text(s.old), text(s.new), reason)
+			causes.add(s.changedVar(), found{s.is, s.was, new.Name, "", "", fmt.Sprintf("%s of %s was %s and is %s: %s", s.name, what, text(s.old), text(s.new), reason)})
 		}
 	}
 	if len(before) > 0 {
