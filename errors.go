@@ -145,7 +145,7 @@ var refusals = map[string]struct {
 	"NOPERM":      {Refused, false, "the ACL user lacks a permission; `keywright acl print` shows what a component needs"},
 	"NOAUTH":      {Refused, false, "the server wants a login"},
 	"WRONGPASS":   {Refused, false, "the login is wrong"},
-	"WRONGTYPE":   {Refused, false, "somebody wrote this key with another type; `keywright audit` finds all of them"},
+	"WRONGTYPE":   {Refused, false, "another program wrote this key with another type; `keywright audit` finds all of them"},
 	"EXECABORT":   {NotApplied, false, ""},
 	"CROSSSLOT":   {Refused, false, "the keys lie in different cluster slots; declare `cluster: true` and let lint say where"},
 }

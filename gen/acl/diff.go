@@ -59,6 +59,9 @@ func Diff(users []User, actual []Actual, categories map[string][]string) []Chang
 func (u User) diff(a Actual, categories map[string][]string) []Change {
 	want := append(append(Commands("-@all +"+strings.Join(u.Commands, " +"), categories), u.KeyRules()...), u.ChannelRules()...)
 	have := Commands(a.Commands, categories)
+	if slices.Contains(have, "+@all") { // that says it: not each command that there is
+		have = slices.DeleteFunc(have, func(rule string) bool { return rule != "+@all" && !slices.Contains(want, rule) })
+	}
 	for _, rule := range strings.Fields(a.Keys) {
 		have = append(have, strings.Replace(rule, "%RW~", "~", 1))
 	}

@@ -242,6 +242,9 @@ of the entries that are asked for are read.
 
 ` + selectionHelp + `
 
+With -o names it prints the bare names, each with a NUL byte after it, for
+xargs -0. -o jsonl prints an object in each line.
+
 Exit codes: 0 listed, 2 usage or no archive, 5 the archive is not whole.`,
 		Example: `  keywright archive ls all.kwa --entry user
   keywright archive ls all.kwa --where issue=123 -o jsonl`,

@@ -32,7 +32,7 @@ func (a *app) lsCommand() *cobra.Command {
 ` + sourceHelp + `
 
 With -o names it prints the bare names, each with a NUL byte after it, for
-xargs -0. -o json prints one object a line.
+xargs -0. -o jsonl prints an object in each line.
 
 Exit codes: 0 listed, 2 usage or a bad file, 3 the server cannot be reached, 4 the
 server refuses, 5 incomplete, 130 interrupted.`,
@@ -119,6 +119,9 @@ func (a *app) ls(ctx context.Context, o *lsing) error {
 	return nil
 }
 
+// lsWidth is how much of a key the table shows; the other forms have all of it.
+const lsWidth = 96
+
 // lsKey writes one key in a form of output.
 func (a *app) lsKey(out *bufio.Writer, form string, k *source.Key, entry string) (err error) {
 	switch form {
@@ -142,7 +145,7 @@ func (a *app) lsKey(out *bufio.Writer, form string, k *source.Key, entry string)
 		if k.Bytes >= 0 {
 			size = terminal.Bytes(k.Bytes)
 		}
-		_, err = fmt.Fprintf(out, "%-48s  %-7s %9s  %9s  db %-2d  %s\n", finding.Key(k.Name), k.Kind, ttl, size, k.DB, entry)
+		_, err = fmt.Fprintf(out, "%-48s  %-7s %9s  %9s  db %-2d  %s\n", terminal.Shorten(finding.Key(k.Name), lsWidth), k.Kind, ttl, size, k.DB, entry)
 	}
 	return err
 }

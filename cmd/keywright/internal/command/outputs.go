@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/keywright/keywright"
@@ -125,9 +127,12 @@ func (g *gaps) pass(ctx context.Context, entry, key string, err error) error {
 	if err == nil || ctx.Err() != nil || endsAll(err) {
 		return err
 	}
-	g.Unread = append(g.Unread, unreadReport{entry, keyOf(key), err.Error()})
+	g.Unread = append(g.Unread, unreadReport{entry, keyOf(key), inScript.ReplaceAllString(err.Error(), "")})
 	return nil
 }
+
+// inScript is where in a script a server was when it refused, which tells a user nothing.
+var inScript = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:\d+\.?`)
 
 // endsAll says whether a failure is not of one entry: the server is away, or refuses
 // this login.
@@ -148,7 +153,9 @@ func (g *gaps) verdict(what string) error {
 			why = append(why, terminal.Plural(int64(len(g.Unread)-i), "more failure"))
 			break
 		}
-		why = append(why, u.String())
+		if name := u.Entry; !slices.Contains(why, name) {
+			why = append(why, name)
+		}
 	}
 	for _, c := range g.Cut {
 		why = append(why, c.Entry+" has more than "+terminal.Count(int64(c.Listed)))
@@ -156,7 +163,7 @@ func (g *gaps) verdict(what string) error {
 	if len(why) == 0 {
 		return nil
 	}
-	return &exit{exitPartial, "not all " + what + " are listed: " + strings.Join(why, "; "), ""}
+	return &exit{exitPartial, "not all " + what + " are listed: " + strings.Join(why, ", "), "the result says of each why"}
 }
 
 // unreadReport is an entry, or one key of it, that could not be read.

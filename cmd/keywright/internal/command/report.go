@@ -118,7 +118,10 @@ func (t *reportTable) entries() error {
 	if err := t.table(columns, rows); err != nil {
 		return err
 	}
-	if empty > 0 {
+	switch {
+	case empty > 0 && (!t.r.Complete || t.r.Sampled):
+		fmt.Fprintf(t.s, "of %s no key was seen, but not all keys were looked at\n\n", terminal.Plural(int64(empty), "declared pattern"))
+	case empty > 0:
 		fmt.Fprintf(t.s, "%s without keys\n\n", terminal.Plural(int64(empty), "declared pattern"))
 	}
 	return nil

@@ -112,6 +112,11 @@ func printable(rows [][]string, n int) [][]string {
 func fit(limit int, columns []Column, rows [][]string) ([]Column, [][]string, []int) {
 	for {
 		widths := natural(columns, rows)
+		for i, c := range columns { // also where there is no limit: a key may have 512 MiB
+			if c.Least > 0 && !c.Wrap {
+				widths[i] = min(widths[i], max(widest, finding.Width(c.Title)))
+			}
+		}
 		if limit == 0 || shrink(limit, columns, widths) {
 			return columns, rows, widths
 		}
@@ -130,6 +135,9 @@ func fit(limit int, columns []Column, rows [][]string) ([]Column, [][]string, []
 		}
 	}
 }
+
+// widest is the most that a cell shows which may be made narrower.
+const widest = 120
 
 func natural(columns []Column, rows [][]string) []int {
 	widths := make([]int, len(columns))
