@@ -59,7 +59,7 @@ func (o *auditing) resumes(a *app, d *declaration, schemas []byte, fold *audit.A
 	if err := writable(o.checkpoint); err != nil {
 		return nil, usage("name a file in a folder that can be written to", "--checkpoint: %v", err)
 	}
-	c := &checkpointing{path: o.checkpoint, fold: fold, asked: o.asked(d, schemas, a.chosenDB(&o.sourcing)), now: a.now}
+	c := &checkpointing{path: o.checkpoint, fold: fold, asked: o.asked(d, schemas, a.chosenDB(&o.sourcing)) + a.namespace, now: a.now}
 	from, err := c.read()
 	if err != nil {
 		return nil, err
