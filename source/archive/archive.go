@@ -72,7 +72,7 @@ type Meta struct {
 	Entries     []string       `json:"entries"`               // names; a record names its entry by its place here
 	Selection   []string       `json:"selection,omitempty"`   // what was asked for; empty: everything
 	Shards      []source.Shard `json:"shards"`
-	Base        string         `json:"base,omitempty"` // ID of the archive that this one adds to
+	Base        string         `json:"base,omitempty"` // Sum of the archive that this one adds to: it has what changed
 }
 
 // Undeclared is the entry of a record whose key no entry declares.

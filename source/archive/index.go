@@ -16,6 +16,10 @@ type Index struct {
 	// archive has of them never was their value. Of very many the first are named.
 	Torn     int64    `json:"torn,omitempty"`
 	TornKeys [][]byte `json:"torn_keys,omitempty"`
+
+	// Unsure is how many values in parts may be torn, too: they are of a run that was
+	// killed before it could say.
+	Unsure int64 `json:"unsure,omitempty"`
 }
 
 // EntryIndex is what an archive has of one entry.

@@ -124,6 +124,11 @@ func Of(c *source.Content, entry int) Record {
 	r := Record{Entry: entry, DB: c.DB, Key: c.Name, Expires: c.Expires, Kind: c.Kind, Form: Dump, RDB: c.RDB, Part: c.Part, More: c.More, Payload: c.Payload}
 	if c.Payload == nil {
 		r.Form = Elements
+		size := 0
+		for _, e := range c.Elements {
+			size += len(e) + binary.MaxVarintLen32
+		}
+		r.Payload = make([]byte, 0, size)
 		for _, e := range c.Elements {
 			r.Payload = AppendText(r.Payload, e)
 		}

@@ -13,10 +13,10 @@ import (
 
 // buffered is how many bytes of records a Writer keeps for blocks that are not yet
 // full, of all entries together.
-const buffered = 16 << 20
+const buffered = 6 << 20
 
-// Writer makes an archive. It is for one goroutine. It keeps at most about 16 MiB
-// of records, and 24 bytes for each block that it has written.
+// Writer makes an archive. It is for one goroutine. It keeps at most about 6 MiB
+// of records, or one record that is larger, and 24 bytes for each block that it has written.
 type Writer struct {
 	out    io.Writer
 	codec  Codec
@@ -28,6 +28,7 @@ type Writer struct {
 	sum    hash.Hash
 	offset int64
 	packed []byte
+	spare  []byte // of a block that was written, of length 0
 	err    error
 }
 
@@ -72,8 +73,12 @@ func (w *Writer) Add(r *Record) error {
 	at := place{r.Entry, r.DB}
 	b := w.open[at]
 	if b == nil {
-		b = &block{}
+		b = &block{raw: w.spare}
+		w.spare = nil
+		b.raw = binary.AppendUvarint(b.raw, uint64(at.entry+1))
+		b.raw = binary.AppendUvarint(b.raw, uint64(at.db))
 		w.open[at] = b
+		w.held += len(b.raw)
 	}
 	before := len(b.raw)
 	b.raw = appendRecord(b.raw, r)
@@ -99,6 +104,9 @@ func (w *Writer) Tear(key []byte) {
 		w.index.TornKeys = append(w.index.TornKeys, append([]byte(nil), key...))
 	}
 }
+
+// Unsure notes in the index that a value in parts may be torn.
+func (w *Writer) Unsure() { w.index.Unsure++ }
 
 func (w *Writer) entry(i int) *EntryIndex {
 	if i == Undeclared {
@@ -165,9 +173,11 @@ func (w *Writer) close(at place) error {
 	e := w.entry(at.entry)
 	e.Blocks = append(e.Blocks, BlockIndex{w.offset, b.records, at.db})
 	w.total.Blocks++
-	body := binary.AppendUvarint(make([]byte, 0, len(b.raw)+16), uint64(at.entry+1))
-	body = binary.AppendUvarint(body, uint64(at.db))
-	return w.section(kindBlock, append(body, b.raw...))
+	err := w.section(kindBlock, b.raw)
+	if cap(b.raw) <= 2*BlockSize {
+		w.spare = b.raw[:0]
+	}
+	return err
 }
 
 // section writes one section.
@@ -179,14 +189,19 @@ func (w *Writer) section(kind byte, body []byte) error {
 		return w.err
 	}
 	h := head{kind: kind, codec: w.codec.ID, stored: uint32(len(w.packed)), raw: uint32(len(body))}
-	if len(w.packed) >= len(body) {
-		h.codec, h.stored, w.packed = Plain.ID, h.raw, append(w.packed[:0], body...)
+	stored := w.packed
+	if len(stored) >= len(body) {
+		h.codec, h.stored, stored = Plain.ID, h.raw, body
 	}
 	if len(body) > MaxSection {
 		w.err = fmt.Errorf("%w: %d bytes", ErrTooLarge, len(body))
 		return w.err
 	}
-	return w.write(h, w.packed)
+	err := w.write(h, stored)
+	if cap(w.packed) > 2*BlockSize {
+		w.packed = nil
+	}
+	return err
 }
 
 // write writes a section as it is stored.
@@ -237,6 +252,12 @@ func (w *Writer) Close() (Index, error) {
 
 // Offset is how many bytes were written.
 func (w *Writer) Offset() int64 { return w.offset }
+
+// Keys is how many keys were added.
+func (w *Writer) Keys() int64 {
+	keys, _ := w.index.Totals()
+	return keys
+}
 
 // Written is the index of what was added so far, for reports: it is not in the file.
 func (w *Writer) Written() Index { return w.index }

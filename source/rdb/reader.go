@@ -48,6 +48,7 @@ type reader struct {
 	loose      sink  // what is looked into without being a value
 	nameSpace  []byte
 	consumer   *handover     // nil: the consumer is called in between
+	contents   *contents     // nil: facts and samples are wanted, not whole values
 	fact       source.Facts  // of the key being read
 	key        []byte        // the name of the key being read, nil between keys
 	packedHead [maxHead]byte // of the packed value being read
@@ -207,7 +208,11 @@ func (r *reader) record() {
 		return
 	}
 	if l := &r.layouts[code]; l.read != nil {
-		r.entry(l)
+		if r.contents != nil {
+			r.content(l, code)
+		} else {
+			r.entry(l)
+		}
 		return
 	}
 	read := opcodes[code]

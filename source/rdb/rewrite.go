@@ -35,11 +35,14 @@ var since = map[byte]int{5: 8, 9: 2, 10: 2, 11: 2, 12: 2, 13: 4, 7: 8, 14: 7, 15
 // becomes a plain set, and a stream loses the times at which its consumers were last
 // active. What cannot be rewritten without a loss is an error.
 func Rewrite(value []byte, from, to int) (out []byte, version int, err error) {
-	if from <= to {
-		return value, from, nil
-	}
 	if len(value) == 0 {
 		return nil, 0, fmt.Errorf("an empty value of RDB version %d", from)
+	}
+	if (from >= newestValkey) != (to >= newestValkey) && value[0] > 21 { // the two families differ in what these mean
+		return nil, 0, fmt.Errorf("a value of type %d (RDB version %d) cannot be written for a server that loads version %d", value[0], from, to)
+	}
+	if from <= to {
+		return value, from, nil
 	}
 	first, known := since[value[0]]
 	switch {

@@ -161,3 +161,67 @@ func expand(dst, src []byte) (int, bool) {
 	}
 	return out, true
 }
+
+// pieces passes a string, and gives its bytes a piece at a time.
+func (w *window) pieces(t text, each func([]byte)) {
+	switch t.encoding {
+	case plain:
+		for left := t.stored; left > 0 && w.need(1); {
+			n := min(left, uint64(w.end-w.pos))
+			each(w.take(int(n)))
+			left -= n
+		}
+	case encodedLZF:
+		w.expand(t, each)
+	default:
+		each(strconv.AppendInt(nil, t.integer, 10))
+	}
+}
+
+// history is how far back LZF refers.
+const history = 8 << 10
+
+// expand decompresses LZF a piece at a time, however long it is.
+func (w *window) expand(t text, each func([]byte)) {
+	out := make([]byte, 0, min(t.size, 64<<10)+history+512)
+	given, total := 0, uint64(0) // of out; of the string
+	flush := func() {
+		each(out[given:])
+		total += uint64(len(out) - given)
+		if len(out) > history {
+			out = out[:copy(out, out[len(out)-history:])]
+		}
+		given = len(out)
+	}
+	stop := w.offset() + int64(t.stored)
+	for w.offset() < stop && w.err == nil {
+		if len(out)-given >= 64<<10 {
+			flush()
+		}
+		if total+uint64(len(out)-given) > t.size {
+			break
+		}
+		c := int(w.byte())
+		if c < 32 {
+			out = append(out, w.take(c+1)...)
+			continue
+		}
+		length := c>>5 + 2
+		if length == 9 {
+			length += int(w.byte())
+		}
+		from := len(out) - (c&31)<<8 - int(w.byte()) - 1
+		if from < 0 {
+			w.failf("a compressed string that cannot be expanded")
+			return
+		}
+		for range length { // byte by byte: a match may overlap itself
+			out = append(out, out[from])
+			from++
+		}
+	}
+	flush()
+	if w.err == nil && (total != t.size || w.offset() != stop) {
+		w.failf("a compressed string that cannot be expanded")
+	}
+}

@@ -29,6 +29,12 @@ type window struct {
 	moving func() error
 	// release gives a block back when nothing refers to it any more.
 	release func([]byte)
+
+	// A pin keeps the bytes from an index on: they stay in the window, up to most of
+	// them. Then over says whether they are needed no more (nil) or reading ends.
+	pin  int // plus one; 0: there is none
+	most int
+	over func() error
 }
 
 func (w *window) offset() int64 { return w.base + int64(w.pos) }
@@ -64,8 +70,29 @@ func (w *window) fill(n int) bool {
 	return true
 }
 
+// kept is where the bytes begin that must stay in the window. It is false if reading is
+// to end.
+func (w *window) kept() (int, bool) {
+	if w.pin == 0 {
+		return w.pos, true
+	}
+	if w.pos-(w.pin-1) > w.most {
+		if err := w.over(); err != nil {
+			w.err = err
+			return 0, false
+		}
+		w.pin = 0
+		return w.pos, true
+	}
+	return w.pin - 1, true
+}
+
 // advance appends the next block to what is left of the window.
 func (w *window) advance() bool {
+	from, ok := w.kept()
+	if !ok {
+		return false
+	}
 	b, ok := block{}, false
 	if w.last == nil {
 		b, ok = <-w.blocks.ready
@@ -81,16 +108,17 @@ func (w *window) advance() bool {
 		}
 		return false
 	}
-	left, at, held := w.buf[w.pos:w.end], w.offset(), w.held
+	left, at, held := w.buf[from:w.end], w.base+int64(from), w.held
+	passed := w.pos - from // of a value that is pinned
 	if len(left) <= headroom {
-		w.pos = headroom - len(left)
-		copy(b.buf[w.pos:], left)
+		from = headroom - len(left)
+		copy(b.buf[from:], left)
 		w.buf, w.end, w.fresh, w.held = b.buf, b.end, headroom, b.buf
 	} else { // grows with what came, not with what was promised
 		data := b.buf[headroom:b.end]
 		if held != nil || cap(w.buf)-w.end < len(data) {
 			w.buf = append(make([]byte, 0, 2*(len(left)+len(data))), left...)
-			w.pos = 0
+			from = 0
 		} else {
 			w.buf = w.buf[:w.end]
 		}
@@ -102,7 +130,11 @@ func (w *window) advance() bool {
 	if held != nil {
 		w.release(held)
 	}
-	w.base, w.crc, w.last = at-int64(w.pos), b.crc, b.err
+	w.pos = from + passed
+	if w.pin > 0 {
+		w.pin = from + 1
+	}
+	w.base, w.crc, w.last = at-int64(from), b.crc, b.err
 	return true
 }
 

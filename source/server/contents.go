@@ -17,9 +17,10 @@ import (
 
 // ContentsRequest says what of a server is wanted.
 type ContentsRequest struct {
-	Match    string                 // SCAN MATCH glob; "" = all
-	Wants    func(name []byte) bool // asked by one goroutine at a time; nil: all
-	Largest  int64                  // bytes (MEMORY USAGE) of a value that is read in one step; 0: 512 KiB
+	Match    string                         // SCAN MATCH glob; "" = all
+	Wants    func(name []byte) bool         // asked by one goroutine at a time; nil: all
+	Skip     func(db int, name []byte) bool // asked likewise of keys that are wanted; nil: none
+	Largest  int64                          // bytes (MEMORY USAGE) of a value that is read in one step; 0: 512 KiB
 	Progress func(source.Progress)
 
 	// Names gets the names of each page instead: no value is read. It is called by one
@@ -242,14 +243,17 @@ func (w *contentWalk) begin() error {
 
 // keepWanted leaves only the keys that are wanted in a page.
 func (w *contentWalk) keepWanted(p *page) {
-	if w.wanted.Wants == nil {
+	if w.wanted.Wants == nil && w.wanted.Skip == nil {
 		return
+	}
+	wants := func(name []byte) bool {
+		return (w.wanted.Wants == nil || w.wanted.Wants(name)) && (w.wanted.Skip == nil || !w.wanted.Skip(w.db, name))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	from, kept, end := 0, 0, 0
 	for _, to := range p.ends {
-		if w.wanted.Wants(p.slab[from:to:to]) {
+		if wants(p.slab[from:to:to]) {
 			end += copy(p.slab[end:], p.slab[from:to])
 			p.ends[kept] = end
 			kept++

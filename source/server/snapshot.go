@@ -60,11 +60,8 @@ func (s *Snapshot) Scan(ctx context.Context, req source.Request, each func([]sou
 	}
 	r := &snapshotRun{Snapshot: s, run: newRun(s.scanner, req, t, each, started)}
 	r.forks = make(chan struct{}, s.options.MaxForks)
-	if db := s.scanner.options.OnlyDB; db >= 0 { // leave only the wanted one in what is expected
-		for _, sh := range t.shards {
-			sh.dbs = map[int]int64{db: sh.dbs[db]}
-		}
-	}
+	r.only()
+	r.read = r.facts
 	err = r.all(ctx)
 	sum := r.summary()
 	if ctx.Err() != nil {
@@ -89,6 +86,29 @@ type snapshotRun struct {
 	whole    int           // shards that were read
 	expected int64         // keys that the snapshots announce
 	expired  int64
+
+	// read reads one snapshot. Its second error is the consumer's.
+	read func(ctx context.Context, sh *shard, in io.Reader) (sum source.Summary, err, consumer error)
+}
+
+// only leaves the database that is wanted in what is expected.
+func (r *snapshotRun) only() {
+	db := r.scanner.options.OnlyDB
+	if db < 0 {
+		return
+	}
+	for _, sh := range r.fleet.shards {
+		sh.dbs = map[int]int64{db: sh.dbs[db]}
+	}
+}
+
+// facts reads the facts of the keys of one snapshot.
+func (r *snapshotRun) facts(ctx context.Context, sh *shard, in io.Reader) (sum source.Summary, err, consumer error) {
+	sum, err = r.parse(in, sh.address).Scan(ctx, r.share(sh), func(batch []source.Key) error {
+		consumer = r.deliver(batch, 0)
+		return consumer
+	})
+	return sum, err, consumer
 }
 
 // all reads the shards and then looks whether keys can have moved meanwhile.
@@ -126,11 +146,7 @@ func (r *snapshotRun) shard(ctx context.Context, sh *shard) error {
 		return r.missed(ctx, sh, err)
 	}
 	defer stream.Close()
-	var consumer error
-	sum, err := r.parse(stream, sh.address).Scan(ctx, r.share(sh), func(batch []source.Key) error {
-		consumer = r.deliver(batch, 0)
-		return consumer
-	})
+	sum, err, consumer := r.read(ctx, sh, stream)
 	switch {
 	case consumer != nil:
 		return consumer

@@ -1,0 +1,171 @@
+// Package export writes the values of an archive in forms that other programs read: an
+// RDB file, commands, and JSON. With the RDB form an archive is also a source.Source.
+//
+// It opens no file and does not speak to a server. It holds one value's part at a time,
+// and of each value in parts reads the parts twice.
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/rdb"
+)
+
+// Options say what is exported.
+type Options struct {
+	Wants func(key []byte) bool // nil: all; asked by one goroutine
+	RDB   int                   // version that the RDB file is for, as rdb.VersionOf gives it; 0: that of the archive's servers
+
+	// Escape is applied to JSON text before it is written; nil: nothing is.
+	Escape func(json []byte) []byte
+}
+
+// Report says what was exported. Refused keys are not in the export.
+type Report struct {
+	Keys    int64   // that were exported
+	Refused int64   // that have no place in the form
+	Reasons []Named // of the first of these
+}
+
+// Named is a key that was not exported, and why.
+type Named struct {
+	Key    []byte
+	DB     int
+	Reason string
+}
+
+// Bounds of Report.Reasons: how many, and the bytes of a key.
+const (
+	maxReasons = 100
+	maxNamed   = 4096
+)
+
+func (r *Report) refuse(v *archive.Value, why error) {
+	if r.Refused++; len(r.Reasons) < maxReasons {
+		r.Reasons = append(r.Reasons, Named{slices.Clone(v.Key[:min(len(v.Key), maxNamed)]), v.DB, why.Error()})
+	}
+}
+
+// errRefused is a value that has no place in a form. Nothing of it was written.
+type errRefused struct{ error }
+
+// each calls write with each value that is wanted, database by database. begin is called
+// before the values of a database.
+func (o *Options) each(ctx context.Context, a *archive.Archive, begin func(db int, keys int64) error,
+	write func(*archive.Value) error) (report Report, err error) {
+	dbs := map[int]int64{}
+	for i := range a.Index.Entries {
+		for db, n := range a.Databases(indexed(a, i)) {
+			dbs[db] += n
+		}
+	}
+	for _, db := range sorted(dbs) {
+		if err := begin(db, dbs[db]); err != nil {
+			return report, err
+		}
+		for i := range a.Index.Entries {
+			for v, err := range a.Values(indexed(a, i), db) {
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err != nil {
+					return report, err
+				}
+				if o.Wants != nil && !o.Wants(v.Key) {
+					continue
+				}
+				err := write(v)
+				var refused errRefused
+				switch {
+				case errors.As(err, &refused):
+					report.refuse(v, refused.error)
+				case err != nil:
+					return report, err
+				default:
+					report.Keys++
+				}
+			}
+		}
+	}
+	return report, nil
+}
+
+// indexed is the entry of a place in the index.
+func indexed(a *archive.Archive, i int) int {
+	if i == len(a.Index.Entries)-1 {
+		return archive.Undeclared
+	}
+	return i
+}
+
+func sorted(dbs map[int]int64) []int {
+	var out []int
+	for db := range dbs {
+		out = append(out, db)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// RDB writes an RDB file. A value that its version does not have is written in an older
+// form of the same type, where there is one.
+func RDB(ctx context.Context, out io.Writer, a *archive.Archive, o Options) (Report, error) {
+	if o.RDB == 0 {
+		o.RDB = versionOf(a)
+	}
+	w := rdb.NewWriter(out, o.RDB, about(a)...)
+	report, err := o.each(ctx, a, func(db int, keys int64) error { w.Database(db, keys); return nil },
+		func(v *archive.Value) error { return writeRDB(w, a, v, o.RDB) })
+	if err != nil {
+		return report, err
+	}
+	return report, w.Close()
+}
+
+// writeRDB writes a value as it is if that can be, else its elements.
+func writeRDB(w *rdb.Writer, a *archive.Archive, v *archive.Value, version int) error {
+	if v.Form == archive.Dump {
+		value, _, err := rdb.Rewrite(v.Payload, v.RDB, version)
+		if err == nil {
+			w.Dump(v.Key, v.Expires, value)
+			return nil
+		}
+		if tried := v.Elements(func([][]byte, bool) error { return nil }); tried != nil {
+			return errRefused{err}
+		}
+	}
+	if v.Form == archive.Gone {
+		return errRefused{errors.New("the key is not there any more: this archive only says what has changed since another one")}
+	}
+	return w.Value(rdb.Value{Name: v.Key, Expires: v.Expires, Kind: v.Kind, Taken: a.Meta.Taken.UnixMilli(), Elements: v.Elements})
+}
+
+// versionOf is the RDB version of the servers that an archive is from.
+func versionOf(a *archive.Archive) int {
+	version := 0
+	for _, s := range a.Meta.Shards {
+		var major, minor int
+		if _, err := fmt.Sscanf(s.Version, "%d.%d", &major, &minor); err == nil {
+			version = max(version, rdb.VersionOf(s.Brand == "valkey", major, minor))
+		}
+	}
+	if version == 0 {
+		version = rdb.VersionOf(false, 7, 0)
+	}
+	return version
+}
+
+// about are the fields of a snapshot that say where it is from.
+func about(a *archive.Archive) []string {
+	out := []string{"ctime", fmt.Sprint(a.Meta.Taken.Unix())}
+	if len(a.Meta.Shards) > 0 {
+		s := a.Meta.Shards[0]
+		out = append(out, map[bool]string{true: "valkey-ver", false: "redis-ver"}[s.Brand == "valkey"], s.Version)
+	}
+	return out
+}

@@ -1,0 +1,82 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/rdb"
+)
+
+// Source is a source.Source over an archive: its keys are read like those of a snapshot
+// file, with the same estimates of their sizes.
+type Source struct {
+	archive *archive.Archive
+	options SourceOptions
+}
+
+// SourceOptions say how an archive is read.
+type SourceOptions struct {
+	Name   string // of the file, for Summary.Endpoint
+	OnlyDB int    // this database only; -1: all
+	Clock  func() time.Time
+	Cut    error // why the archive is not whole, as archive.Recover says it; nil: it is
+}
+
+// NewSource makes a Source of an archive.
+func NewSource(a *archive.Archive, o SourceOptions) *Source { return &Source{a, o} }
+
+// Scan implements source.Source.
+func (s *Source) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary, error) {
+	in, out := io.Pipe()
+	var refused Report
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var err error
+		refused, err = s.write(ctx, out)
+		out.CloseWithError(err)
+	}()
+	sum, err := rdb.New(in, rdb.Options{Name: s.options.Name, OnlyDB: s.options.OnlyDB, Taken: s.archive.Meta.Taken, Clock: s.options.Clock}).Scan(ctx, req, each)
+	in.CloseWithError(errors.New("nothing more is read"))
+	<-done
+	m := &s.archive.Meta
+	sum.Server, sum.Shards = "archive", max(len(m.Shards), 1)
+	if len(m.Shards) > 0 {
+		sum.Server = fmt.Sprintf("archive of %s %s, %s", m.Shards[0].Brand, m.Shards[0].Version, m.Taken.UTC().Format(time.RFC3339))
+	}
+	if s.options.Cut != nil {
+		sum.Incomplete = sum.Incomplete.Add(source.Why(source.Damaged, "", s.options.Cut))
+	}
+	for _, r := range refused.Reasons {
+		sum.Incomplete = sum.Incomplete.Add(source.Why(source.ValueCut, "", fmt.Sprintf("%q: %s", r.Key, r.Reason)).In(r.DB))
+	}
+	if m.Consistency != archive.OneMoment {
+		sum.Notes = append(sum.Notes, "values are those of their own moment each")
+	}
+	return sum, err
+}
+
+// write writes the archive as a snapshot of the newest version that its servers may have.
+func (s *Source) write(ctx context.Context, out io.Writer) (Report, error) {
+	newest := 15
+	for _, shard := range s.archive.Meta.Shards {
+		var major int
+		if _, err := fmt.Sscanf(shard.Version, "%d.", &major); err == nil && shard.Brand == "valkey" && major >= 9 {
+			newest = rdb.VersionOf(true, major, 0)
+		}
+	}
+	w := rdb.NewWriter(out, newest, about(s.archive)...)
+	o := Options{}
+	report, err := o.each(ctx, s.archive, func(db int, keys int64) error { w.Database(db, keys); return nil }, func(v *archive.Value) error {
+		return writeRDB(w, s.archive, v, max(newest, v.RDB))
+	})
+	if err != nil {
+		return report, err
+	}
+	return report, w.Close()
+}

@@ -1,0 +1,213 @@
+package rdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/source"
+)
+
+// ContentsRequest says what of a snapshot is wanted.
+type ContentsRequest struct {
+	Wants    func(name []byte) bool // nil: all
+	Largest  int64                  // bytes in a server's memory of a value that is given whole; 0: 512 KiB
+	Progress func(source.Progress)
+
+	// Begin is called once, before the first content: with the server that wrote the
+	// snapshot, and the moment of it. nil: not at all.
+	Begin func(shard source.Shard, taken time.Time) error
+}
+
+// Bounds of what is handed over at once.
+const (
+	largest   = 512 << 10
+	slabBytes = 1 << 20
+)
+
+// Contents reads whole values. A value is passed through as the snapshot has it, which is
+// what DUMP returns; one that would take more than req.Largest bytes of a server's memory
+// is given in parts. A value that can only be moved as it is (a module's) is given whole
+// up to 31 MiB. What cannot be given is named in Summary.Incomplete.
+//
+// It holds the window, a batch of about one MiB, and of a value that is not given in parts
+// all of it. Contents are valid until each returns.
+func (s *Source) Contents(ctx context.Context, req ContentsRequest, each func([]source.Content) error) (source.Summary, error) {
+	if req.Largest == 0 {
+		req.Largest = largest
+	}
+	never := func([]byte, source.Kind) bool { return false }
+	r := newReader(ctx, s.in, s.options, source.Request{Values: never, Progress: req.Progress}, nil)
+	c := &contents{ContentsRequest: req, reader: r, each: each}
+	r.contents, r.over = c, c.over
+	err := r.run()
+	if err == nil {
+		err = errors.Join(c.start(), c.flush())
+	} else if failed := (*Error)(nil); errors.As(err, &failed) && r.version > 0 { // what came before it is good
+		err = errors.Join(err, c.start(), c.flush())
+	}
+	sum := r.summary()
+	sum.Estimated = false
+	if ctx.Err() != nil {
+		return sum, ctx.Err()
+	}
+	if err != nil {
+		sum.Incomplete = sum.Incomplete.Add(reasonOf(ctx, err))
+	}
+	return sum, err
+}
+
+// contents collects what a reader gives as a whole.
+type contents struct {
+	ContentsRequest
+	*reader
+	each  func([]source.Content) error
+	begun bool
+	given []source.Content
+	slab  []byte
+	now   *layout // of the value that is read
+}
+
+// errParts ends the reading of a value that is to be given in parts.
+var errParts = errors.New("the value is read again, in parts")
+
+// over is asked when a value has more bytes than are held.
+func (c *contents) over() error {
+	if c.parting(c.now).knows() {
+		return errParts
+	}
+	return nil
+}
+
+func (c *contents) parting(l *layout) *parting {
+	return &parting{window: &c.window, layout: l, taken: c.reader.now, templates: c.templates}
+}
+
+// keep copies bytes to where they stay until the batch is handed over.
+func (c *contents) keep(parts ...[]byte) []byte {
+	from := len(c.slab)
+	for _, p := range parts {
+		c.slab = append(c.slab, p...)
+	}
+	return c.slab[from:len(c.slab):len(c.slab)]
+}
+
+// content reads a key and its whole value.
+func (r *reader) content(l *layout, code byte) {
+	c := r.contents
+	r.batch.names = r.batch.names[:0]
+	r.loose.reset(nil)
+	name := r.name(r.text())
+	if r.err != nil {
+		return
+	}
+	r.key = c.keep(name)
+	out := source.Content{Name: r.key, DB: r.db, Kind: l.kind, RDB: r.version}
+	if r.expiry >= 0 {
+		out.Expires = r.expiry
+	}
+	expired := r.expiry >= 0 && r.expiry < r.now
+	wanted := !r.skipsDB && (c.Wants == nil || c.Wants(r.key))
+	if wanted && !expired {
+		r.stick(c.start())
+		c.value(l, code, &out)
+	} else {
+		l.read(r, l, &r.fact)
+	}
+	if r.err != nil {
+		return
+	}
+	if wanted && expired {
+		r.expired++
+	}
+	r.attributes = noAttributes
+	r.key = nil
+	if len(c.slab) >= slabBytes || len(c.given) >= batchSize {
+		r.stick(c.flush())
+	}
+}
+
+// value reads a value, and gives it whole or in parts.
+func (c *contents) value(l *layout, code byte, out *source.Content) {
+	r := c.reader
+	p := c.parting(l)
+	known := p.knows()
+	r.most = maxElement
+	if known {
+		r.most = int(min(c.Largest, maxElement))
+	}
+	c.now, r.pin = l, r.pos+1
+	bytes := l.read(r, l, &r.fact)
+	own := strings.HasPrefix(l.encoding, "template") && known // the snapshot has a part of it elsewhere
+	switch raw := r.pos - (r.pin - 1); {
+	case r.err == errParts, r.err == nil && known && (own || bytes > c.Largest || int64(raw) > c.Largest):
+		r.err, r.pos, r.pin = nil, r.pin-1, 0
+		c.parts(p, *out)
+	case r.err != nil:
+		r.pin = 0
+		return
+	case r.pin == 0 || raw > maxElement:
+		r.pin = 0
+		c.notWhole(out, ErrElement)
+	default:
+		out.Payload = c.keep([]byte{code}, r.buf[r.pin-1:r.pos])
+		r.pin = 0
+		c.given = append(c.given, *out)
+		r.keys++
+	}
+}
+
+// parts gives a value in parts.
+func (c *contents) parts(p *parting, out source.Content) {
+	c.stick(c.flush())
+	out.RDB = 0
+	p.each = func(elements [][]byte, more bool) error {
+		out.Elements, out.More = elements, more
+		err := c.each([]source.Content{out})
+		out.Part++
+		return err
+	}
+	p.run()
+	p.finish()
+	switch {
+	case c.reader.err != nil:
+	case p.why != nil:
+		c.notWhole(&out, p.why)
+	default:
+		c.keys++
+	}
+}
+
+// notWhole notes that a value is not in what is given, or not all of it.
+func (c *contents) notWhole(k *source.Content, why error) {
+	c.incomplete = c.incomplete.Add(source.Why(source.ValueCut, "", fmt.Sprintf("%q is not whole: %v", shorten(k.Name), why)).In(k.DB))
+}
+
+// start tells where the snapshot is from, once.
+func (c *contents) start() error {
+	if c.begun || c.Begin == nil {
+		return nil
+	}
+	c.begun = true
+	shard := source.Shard{Address: c.options.Name, Brand: "redis", Version: c.aux["redis-ver"], Keys: c.expected}
+	if v := c.aux["valkey-ver"]; v != "" || c.valkey {
+		shard.Brand, shard.Version = "valkey", v
+	}
+	return c.Begin(shard, time.UnixMilli(c.reader.now).UTC())
+}
+
+// flush gives the batch to the consumer.
+func (c *contents) flush() error {
+	defer func() {
+		clear(c.given)
+		if c.given, c.slab = c.given[:0], c.slab[:0]; cap(c.slab) > 4*slabBytes {
+			c.slab = nil
+		}
+	}()
+	if len(c.given) == 0 {
+		return nil
+	}
+	return c.each(c.given)
+}

@@ -1,0 +1,110 @@
+package rdb_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb"
+)
+
+// drainContents reads whole values, those of more than largest bytes in parts.
+func drainContents(p []byte, largest int64) (keys int, sum source.Summary, err error) {
+	sum, err = read(p).Contents(context.Background(), rdb.ContentsRequest{Largest: largest}, func(batch []source.Content) error {
+		for _, k := range batch {
+			for _, e := range k.Elements {
+				_ = bytes.Clone(e)
+			}
+			_ = bytes.Clone(k.Payload)
+			if !k.More {
+				keys++
+			}
+		}
+		return nil
+	})
+	return keys, sum, err
+}
+
+// ways are the sizes above which values are given in parts.
+var ways = []int64{1 << 40, 1}
+
+// Contents of a snapshot that is cut anywhere are never called complete.
+func TestContentsOfEveryTruncation(t *testing.T) {
+	p := mixed()
+	for _, largest := range ways {
+		whole, sum, err := drainContents(p, largest)
+		if err != nil || whole < 20 {
+			t.Fatal(whole, sum, err)
+		}
+		for n := range p {
+			got, sum, err := drainContents(p[:n], largest)
+			if err == nil || len(sum.Incomplete) == 0 || got > whole {
+				t.Fatalf("%d of %d bytes: %d keys, %v", n, len(p), got, err)
+			}
+		}
+	}
+}
+
+// One bit that is turned anywhere is found.
+func TestContentsOfEveryBitFlip(t *testing.T) {
+	p := mixed()
+	for bit := range len(p) * 8 {
+		broken := bytes.Clone(p)
+		broken[bit/8] ^= 1 << (bit % 8)
+		if n, sum, err := drainContents(broken, ways[bit%2]); err == nil && len(sum.Incomplete) == 0 {
+			t.Fatalf("bit %d of byte %d: %d keys and no error", bit%8, bit/8, n)
+		}
+	}
+}
+
+// A value that is longer than the window, and than what is held, is given exactly, and
+// takes little memory.
+func TestContentsOfALongString(t *testing.T) {
+	const size = 64 << 20
+	p := snapshot("REDIS0011").db(0).key(0, "compressed").raw(0xc3)
+	// 264 bytes for each 3: a match of the longest length, one byte back
+	body := []byte{0, 'x'}
+	for n := 1; n < size; n += 264 {
+		body = append(body, 7<<5, 255, 0)
+	}
+	total := 1 + (len(body)-2)/3*264
+	file := p.len(uint64(len(body))).len(uint64(total)).raw(body...).end()
+	before := allocated()
+	got, bad := 0, 0
+	sum, err := read(file).Contents(context.Background(), rdb.ContentsRequest{}, func(batch []source.Content) error {
+		for _, k := range batch {
+			for _, e := range k.Elements {
+				got += len(e)
+				bad += len(e) - bytes.Count(e, []byte("x"))
+			}
+		}
+		return nil
+	})
+	if err != nil || len(sum.Incomplete) > 0 || got != total || bad > 0 {
+		t.Errorf("%d of %d bytes, %d wrong: %v %q", got, total, bad, err, sum.Incomplete)
+	}
+	if used := allocated() - before; used > 32<<20 {
+		t.Errorf("it allocated %d bytes", used)
+	}
+}
+
+// FuzzElements reads whatever a payload claims to be, without a panic, and what it reads
+// it reads again.
+func FuzzElements(f *testing.F) {
+	for _, p := range [][]byte{mixed()} {
+		_, _ = read(p).Contents(context.Background(), rdb.ContentsRequest{Largest: 1 << 40}, func(batch []source.Content) error {
+			for _, k := range batch {
+				f.Add(bytes.Clone(k.Payload), k.RDB)
+			}
+			return nil
+		})
+	}
+	f.Fuzz(func(t *testing.T, value []byte, version int) {
+		n := 0
+		err := rdb.Elements(value, version, 0, func(elements [][]byte, _ bool) error { n += len(elements); return nil })
+		if err == nil && n > 0 && n > 3*264*len(value) {
+			t.Errorf("%d elements of %d bytes", n, len(value))
+		}
+	})
+}

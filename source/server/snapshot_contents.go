@@ -1,0 +1,75 @@
+package server
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/rdb"
+)
+
+// Contents reads whole values, as Scanner.Contents does, from what servers send to their
+// replicas: the values of one moment, on a cluster of one moment for each shard. No key
+// comes twice unless a slot moved, and no value is torn.
+func (s *Snapshot) Contents(ctx context.Context, req ContentsRequest, each func([]source.Content) error) (source.Summary, error) {
+	started := time.Now()
+	t, err := discover(ctx, s.scanner.config, Primary)
+	if err != nil {
+		return source.Summary{}, err
+	}
+	defer t.close()
+	if err := t.mustHave(ctx, s.scanner.options.OnlyDB); err != nil {
+		return source.Summary{}, err
+	}
+	if req.Begin != nil {
+		now, err := t.shards[0].conn.clock(ctx)
+		if err != nil { // a user for snapshots may lack TIME
+			now = time.Now().UTC()
+		}
+		if err := req.Begin(t.describeShards(), now); err != nil {
+			return source.Summary{}, err
+		}
+	}
+	r := &snapshotRun{Snapshot: s, run: newRun(s.scanner, source.Request{Progress: req.Progress}, t, nil, started)}
+	r.forks = make(chan struct{}, s.options.MaxForks)
+	r.only()
+	r.read = func(ctx context.Context, sh *shard, in io.Reader) (source.Summary, error, error) {
+		return r.contentsOf(ctx, sh, in, req, each)
+	}
+	err = r.all(ctx)
+	sum := r.summary()
+	sum.Estimated = false
+	if ctx.Err() != nil {
+		sum.Incomplete = sum.Incomplete.Add(source.Why(source.Interrupted, "", nil))
+		return sum, ctx.Err()
+	}
+	return sum, err
+}
+
+// contentsOf reads the values of one snapshot. The second error is the consumer's.
+func (r *snapshotRun) contentsOf(ctx context.Context, sh *shard, in io.Reader, req ContentsRequest,
+	each func([]source.Content) error) (sum source.Summary, err, consumer error) {
+	one := rdb.ContentsRequest{Largest: req.Largest}
+	if req.Wants != nil {
+		one.Wants = func(name []byte) bool {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return req.Wants(name)
+		}
+	}
+	options := rdb.Options{Name: sh.address, OnlyDB: r.scanner.options.OnlyDB, Clock: time.Now}
+	sum, err = rdb.New(in, options).Contents(ctx, one, func(batch []source.Content) error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for i := range batch {
+			if !batch[i].More {
+				r.keys++
+			}
+		}
+		consumer = each(batch)
+		r.progress(false)
+		return consumer
+	})
+	return sum, err, consumer
+}
