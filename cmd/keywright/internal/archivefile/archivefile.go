@@ -23,7 +23,7 @@ import (
 var Zstd = archive.Codec{ID: 2, Name: "zstd", Pack: pack, Unpack: unpack}
 
 var encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
 })
 
 func pack(dst, src []byte) ([]byte, error) {
@@ -35,7 +35,7 @@ func pack(dst, src []byte) ([]byte, error) {
 }
 
 var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(archive.MaxSection))
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(archive.MaxSection))
 })
 
 func unpack(dst, src []byte, limit int) ([]byte, error) {
@@ -59,9 +59,10 @@ const Part = ".part"
 // File is an archive that is being written. Until Finish it has a name that ends with
 // Part.
 type File struct {
-	*os.File
-	path    string
-	replace bool
+	file       *os.File // not embedded: all that is written goes through Write
+	path       string
+	replace    bool
+	encrypting io.WriteCloser // nil: the file is not encrypted
 }
 
 // ErrInUse is returned where another program writes the same archive.
@@ -86,7 +87,7 @@ func Create(path string, replace bool) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &File{f, path, replace}
+	out := &File{file: f, path: path, replace: replace}
 	if err := lock(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path+Part, err), f.Close())
 	}
@@ -100,9 +101,51 @@ func Create(path string, replace bool) (*File, error) {
 	return out, nil
 }
 
+// Continue opens what a killed run has left of an archive, to write on after its last whole
+// block. end is where that ends; the archive has what is before it, and is read from the
+// same file. Abandon leaves the file as it was before what was written.
+func Continue(path string, replace bool) (f *File, a *archive.Archive, end int64, err error) {
+	file, err := os.OpenFile(path+Part, os.O_RDWR|noFollow, 0o600)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	f = &File{file: file, path: path, replace: replace}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}()
+	if err = lock(file); err == nil {
+		err = f.still()
+	}
+	if err != nil {
+		return nil, nil, 0, fmt.Errorf("%s: %w", path+Part, err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	a, err = archive.Recover(file, info.Size(), Codecs()...)
+	var cut *archive.CutError
+	if a == nil || !errors.As(err, &cut) {
+		return nil, nil, 0, err
+	}
+	_, err = file.Seek(cut.Offset, io.SeekStart)
+	return f, a, cut.Offset, err
+}
+
+// Cut forgets what is after the place that is written to next.
+func (f *File) Cut() error {
+	at, err := f.file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	return f.file.Truncate(at)
+}
+
 // still checks that the name that ends with Part is that of this file.
 func (f *File) still() error {
-	own, err := f.Stat()
+	own, err := f.file.Stat()
 	if err != nil {
 		return err
 	}
@@ -118,13 +161,13 @@ func (f *File) still() error {
 
 // Finish syncs the file, gives it its name, and syncs its folder.
 func (f *File) Finish() error {
-	if err := cmp.Or(f.Sync(), f.still()); err != nil {
-		return errors.Join(err, f.Close())
+	if err := cmp.Or(f.ended(), f.file.Sync(), f.still()); err != nil {
+		return errors.Join(err, f.file.Close())
 	}
 	if _, err := os.Lstat(f.path); err == nil && !f.replace { // it came meanwhile
-		return errors.Join(fmt.Errorf("%s: %w", f.path, fs.ErrExist), f.Close())
+		return errors.Join(fmt.Errorf("%s: %w", f.path, fs.ErrExist), f.file.Close())
 	}
-	if err := rename(f.File, f.path+Part, f.path); err != nil {
+	if err := rename(f.file, f.path+Part, f.path); err != nil {
 		return err
 	}
 	dir, err := os.Open(filepath.Dir(f.path))
@@ -136,27 +179,7 @@ func (f *File) Finish() error {
 
 // Abandon closes the file and leaves it under its name that ends with Part: what is in
 // it is good as far as it goes.
-func (f *File) Abandon() error { return errors.Join(f.Sync(), f.Close()) }
+func (f *File) Abandon() error { return errors.Join(f.ended(), f.file.Sync(), f.file.Close()) }
 
 // Remove closes the file and removes it: nothing was written.
-func (f *File) Remove() error { return errors.Join(f.Close(), os.Remove(f.path+Part)) }
-
-// Open opens an archive by its index.
-func Open(path string) (*archive.Archive, io.Closer, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file", path)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	a, err := archive.Open(f, info.Size(), Codecs()...)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
-	}
-	return a, f, nil
-}
+func (f *File) Remove() error { return errors.Join(f.file.Close(), os.Remove(f.path+Part)) }

@@ -31,7 +31,7 @@ never called complete.`,
 			return c.Help()
 		},
 	}
-	c.AddCommand(a.archiveInfoCommand(), a.archiveVerifyCommand(), a.archiveListCommand())
+	c.AddCommand(a.archiveInfoCommand(), a.archiveVerifyCommand(), a.archiveListCommand(), a.archiveDiffCommand(), a.archiveExportCommand())
 	return c
 }
 
@@ -44,31 +44,36 @@ func oneArchive(c *cobra.Command, args []string) error {
 
 // archiveReport is what an archive says of itself; its JSON names are stable.
 type archiveReport struct {
-	File     string            `json:"file"`
-	Complete bool              `json:"complete"`
-	Problem  string            `json:"problem,omitempty"` // why it is not complete
-	Verified bool              `json:"verified"`          // every byte was read
-	Archive  string            `json:"archive"`
-	Tool     string            `json:"tool"`
-	Taken    time.Time         `json:"taken"`
-	Moment   string            `json:"consistency"`
-	Chosen   []string          `json:"selection,omitempty"`
-	Shards   []source.Shard    `json:"shards"`
-	Keys     int64             `json:"keys"`
-	Bytes    int64             `json:"bytes"`
-	Size     int64             `json:"file_bytes"`
-	Torn     int64             `json:"torn,omitempty"`      // keys that were written to while they were read in parts
-	TornKeys []finding.JSONKey `json:"torn_keys,omitempty"` // some of them
-	Entries  []archivePart     `json:"entries"`
+	File      string            `json:"file"`
+	Complete  bool              `json:"complete"`
+	Problem   string            `json:"problem,omitempty"` // why it is not complete
+	Verified  bool              `json:"verified"`          // every byte was read
+	Encrypted bool              `json:"encrypted,omitempty"`
+	Archive   string            `json:"archive"`
+	Tool      string            `json:"tool"`
+	Taken     time.Time         `json:"taken"`
+	Moment    string            `json:"consistency"`
+	Chosen    []string          `json:"selection,omitempty"`
+	Shards    []source.Shard    `json:"shards"`
+	Keys      int64             `json:"keys"`
+	Bytes     int64             `json:"bytes"`
+	Size      int64             `json:"file_bytes"`
+	Torn      int64             `json:"torn,omitempty"`      // keys that were written to while they were read in parts
+	Unsure    int64             `json:"unsure,omitempty"`    // values in parts of a run that was killed: they may be torn
+	TornKeys  []finding.JSONKey `json:"torn_keys,omitempty"` // some of them
+	Entries   []archivePart     `json:"entries"`
 }
 
 func (a *app) archiveInfoCommand() *cobra.Command {
 	var output string
+	var keys unlocking
 	c := &cobra.Command{
 		Use:   "info FILE",
 		Short: "Say where an archive is from and what is in it",
 		Long: `Reads the header, the index and the footer of an archive: three reads, whatever its
 size. It does not read the values; verify does.
+
+` + unlockHelp + `
 
 Exit codes: 0 shown, 2 usage or no archive, 5 the archive is not whole.`,
 		Example: "  keywright archive info all.kwa",
@@ -77,24 +82,28 @@ Exit codes: 0 shown, 2 usage or no archive, 5 the archive is not whole.`,
 			if err := oneOf("output", output, "table", "json"); err != nil {
 				return err
 			}
-			r, err := inspected(args[0])
+			r, err := inspected(c.Context(), args[0], a.archiveKeys(c.Context(), &keys))
 			if err != nil {
 				return err
 			}
 			return a.showArchive(r, output)
 		},
 	}
+	keys.flags(c)
 	outputs(c, &output, "table", "json")
 	return c
 }
 
 func (a *app) archiveVerifyCommand() *cobra.Command {
 	var output string
+	var keys unlocking
 	c := &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Read all of an archive and check every checksum",
 		Long: `Reads every block and every record of an archive, and holds the counts and digests
 of its index against them. It holds one block in memory.
+
+` + unlockHelp + `
 
 Exit codes: 0 whole, 2 usage or no archive, 5 the archive is cut or damaged: the
 report says how far it is good.`,
@@ -104,19 +113,20 @@ report says how far it is good.`,
 			if err := oneOf("output", output, "table", "json"); err != nil {
 				return err
 			}
-			r, err := verified(c.Context(), args[0])
+			r, err := verified(c.Context(), args[0], a.archiveKeys(c.Context(), &keys))
 			if err != nil {
 				return err
 			}
 			return a.showArchive(r, output)
 		},
 	}
+	keys.flags(c)
 	outputs(c, &output, "table", "json")
 	return c
 }
 
 func newArchiveReport(file string, size int64, m archive.Meta, index *archive.Index) *archiveReport {
-	r := &archiveReport{File: file, Archive: m.ID, Tool: m.Tool, Taken: m.Taken, Moment: string(m.Consistency), Chosen: m.Selection, Shards: append([]source.Shard{}, m.Shards...), Size: size, Entries: partsOf(index), Torn: index.Torn}
+	r := &archiveReport{File: file, Archive: m.ID, Tool: m.Tool, Taken: m.Taken, Moment: string(m.Consistency), Chosen: m.Selection, Shards: append([]source.Shard{}, m.Shards...), Size: size, Entries: partsOf(index), Torn: index.Torn, Unsure: index.Unsure}
 	r.Keys, r.Bytes = index.Totals()
 	for _, k := range index.TornKeys {
 		r.TornKeys = append(r.TornKeys, finding.JSONKey(k))
@@ -126,14 +136,17 @@ func newArchiveReport(file string, size int64, m archive.Meta, index *archive.In
 
 // inspected reads what an archive says of itself. Of one that is not whole it reads
 // what is good.
-func inspected(path string) (*archiveReport, error) {
-	f, closer, err := archivefile.Open(path)
+func inspected(ctx context.Context, path string, keys archivefile.Keys) (*archiveReport, error) {
+	f, err := archivefile.Open(path, keys)
 	if err != nil {
-		return verified(context.Background(), path)
+		return verified(ctx, path, keys)
 	}
-	defer closer.Close()
+	defer f.Close()
 	r := newArchiveReport(path, sizeOf(path), f.Meta, &f.Index)
-	r.Complete = true
+	if r.Complete = f.Cut == nil; !r.Complete {
+		r.Problem = f.Cut.Error()
+	}
+	r.Encrypted = f.Encrypted
 	return r, nil
 }
 
@@ -146,20 +159,23 @@ func sizeOf(path string) int64 {
 }
 
 // verified reads all of an archive.
-func verified(ctx context.Context, path string) (*archiveReport, error) {
-	f, err := os.Open(path)
+func verified(ctx context.Context, path string, keys archivefile.Keys) (*archiveReport, error) {
+	defer frugal()()
+	in, closer, err := archivefile.Stream(path, keys)
 	if err != nil {
-		return nil, usage("name the file that backup wrote", "%v", err)
+		return nil, noArchive(path, err)
 	}
-	defer f.Close()
-	meta, index, err := archive.Verify(&cancelled{ctx, bufio.NewReaderSize(f, 1<<20)}, archivefile.Codecs()...)
+	defer closer.Close()
+	meta, index, err := archive.Verify(&cancelled{ctx, in}, archivefile.Codecs()...)
 	if errors.Is(err, archive.ErrNotArchive) || errors.Is(err, archive.ErrNewer) {
-		return nil, usage("an archive is what `keywright backup` writes", "%s: %v", path, err)
+		return nil, noArchive(path, err)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	r := newArchiveReport(path, sizeOf(path), meta, &index)
+	_, plain := closer.(*archivefile.Plain)
+	r.Encrypted = !plain
 	if r.Verified, r.Complete = true, err == nil; err != nil {
 		r.Problem = err.Error()
 	}
@@ -204,14 +220,15 @@ func (a *app) printArchive(r *archiveReport) error {
 	if err := a.printParts(r.Entries); err != nil {
 		return err
 	}
-	if r.Moment == string(archive.PerKey) {
-		a.tell("values are those of their own moment each")
-	}
+	a.tell("%s", momentOf(r.Moment, len(r.Shards)))
 	for _, k := range r.TornKeys {
 		a.tell("%s was written to each time it was read in parts", finding.Key(k))
 	}
 	if more := r.Torn - int64(len(r.TornKeys)); more > 0 {
 		a.tell("and %s more", terminal.Plural(more, "key"))
+	}
+	if r.Unsure > 0 {
+		a.tell("%s", unsure(r.Unsure))
 	}
 	what := fmt.Sprintf("%s (%s), %s on disk", terminal.Plural(r.Keys, "key"), terminal.Bytes(r.Bytes), terminal.Bytes(r.Size))
 	switch {
@@ -226,9 +243,15 @@ func (a *app) printArchive(r *archiveReport) error {
 	return nil
 }
 
+// unsure says that values in parts may be torn.
+func unsure(n int64) string {
+	return terminal.Plural(n, "value") + " in parts are of a run that was killed: whether they were written to meanwhile is not known"
+}
+
 // listing are the flags of archive ls.
 type listing struct {
 	selecting
+	unlocking
 	output string
 }
 
@@ -245,6 +268,8 @@ of the entries that are asked for are read.
 With -o names it prints the bare names, each with a NUL byte after it, for
 xargs -0. -o jsonl prints an object in each line.
 
+` + unlockHelp + `
+
 Exit codes: 0 listed, 2 usage or no archive, 5 the archive is not whole.`,
 		Example: `  keywright archive ls all.kwa --entry user
   keywright archive ls all.kwa --where issue=123 -o jsonl`,
@@ -257,6 +282,7 @@ Exit codes: 0 listed, 2 usage or no archive, 5 the archive is not whole.`,
 		},
 	}
 	o.selecting.flags(c)
+	o.unlocking.flags(c)
 	outputs(c, &o.output, "table", "jsonl", "names")
 	return c
 }
@@ -280,14 +306,14 @@ func (a *app) archiveList(ctx context.Context, path string, o *listing) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(path)
+	in, closer, err := archivefile.Stream(path, a.archiveKeys(ctx, &o.unlocking))
 	if err != nil {
-		return usage("name the file that backup wrote", "%v", err)
+		return noArchive(path, err)
 	}
-	defer f.Close()
-	r, err := archive.NewReader(&cancelled{ctx, f}, archivefile.Codecs()...)
+	defer closer.Close()
+	r, err := archive.NewReader(&cancelled{ctx, in}, archivefile.Codecs()...)
 	if err != nil {
-		return usage("an archive is what `keywright backup` writes", "%s: %v", path, err)
+		return noArchive(path, err)
 	}
 	out := bufio.NewWriter(a.out.Raw())
 	n := int64(0)
@@ -329,7 +355,7 @@ func (a *app) listKey(out *bufio.Writer, form string, rec *archive.Record, entry
 	case "names":
 		_, err = out.Write(append(rec.Key, 0))
 	case "jsonl":
-		k := archiveKey{Key: finding.JSONKey(rec.Key), Entry: entry, DB: rec.DB, Type: rec.Kind.String(), Bytes: len(rec.Payload)}
+		k := archiveKey{Key: finding.JSONKey(rec.Key), Entry: entry, DB: rec.DB, Type: typeOf(rec), Bytes: len(rec.Payload)}
 		if rec.Expires > 0 {
 			at := time.UnixMilli(min(rec.Expires, lastMoment)).UTC()
 			k.Expires = &at
@@ -343,7 +369,15 @@ func (a *app) listKey(out *bufio.Writer, form string, rec *archive.Record, entry
 		if rec.Expires > 0 {
 			expires = "expires " + time.UnixMilli(rec.Expires).UTC().Format(time.RFC3339)
 		}
-		_, err = fmt.Fprintf(out, "%s  %s  db %d  %s  %s\n", finding.Key(rec.Key), rec.Kind, rec.DB, expires, entry)
+		_, err = fmt.Fprintf(out, "%s  %s  db %d  %s  %s\n", finding.Key(rec.Key), typeOf(rec), rec.DB, expires, entry)
 	}
 	return err
+}
+
+// typeOf is the type of a key, or that an archive with a base says that it is not there.
+func typeOf(rec *archive.Record) string {
+	if rec.Form == archive.Gone {
+		return "deleted"
+	}
+	return rec.Kind.String()
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -8,15 +9,17 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
-	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/rdb"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )
@@ -24,62 +27,85 @@ import (
 // backing are the flags of backup.
 type backing struct {
 	selecting
-	scan     server.Options
-	role     string
-	to       string
-	replace  bool
-	output   string
-	progress string
+	sourcing
+	encrypting
+	to      string
+	base    []string // archives that this one adds to
+	resume  bool
+	replace bool
+	output  string
 }
 
 func (a *app) backupCommand() *cobra.Command {
 	var o backing
 	c := &cobra.Command{
-		Use:   "backup --to FILE [URL]",
+		Use:   "backup --to FILE [snapshot file | - | URL]",
 		Short: "Save keys with their values and expiries in one file",
 		Long: `Reads the keys of a server, all shards and databases, with SCAN, and of each key
 value and absolute expiry in one step. It writes nothing to the server, and keeps
 the idle times of the keys where the server can do that. A value that is too large
 for one step is read in parts, and read again if it was written to meanwhile.
 
+With --snapshot the server sends what it would send a replica: the values of one
+moment (of a cluster one for each shard), for a fork and next to nothing of its only
+thread. The user needs what ` + "`keywright acl print --self --snapshot`" + ` prints. A file
+is an RDB file of any version, compressed or not, or the RDB part of an AOF; - is
+standard input.
+
 ` + selectionHelp + `
 
-The file is an archive: see ` + "`keywright archive`" + ` and docs/archives.md. While it is
-written its name ends with .part; it gets its name when it is whole. The values
-are those of their own moment each: SCAN gives no moment for all of them.
+` + lockHelp + `
 
-Exit codes: 0 saved, 2 usage, 3 the server cannot be reached, 4 it refuses, 5 not
+With --since ARCHIVE only keys that have changed since are stored, and which are not
+there any more; values that are read in parts are always stored. Such an archive names
+its base by digest; restore takes them together, oldest first.
+
+With --resume a run that was killed goes on: keys that FILE.part has are not read
+again. It must be the same server, not started again since, the same selection and
+the same declaration. Where there is nothing to go on with it begins.
+
+The file is an archive: see ` + "`keywright archive`" + ` and docs/archives.md. While it is
+written its name ends with .part; it gets its name when it is whole. It says of
+which moment its values are: with SCAN each is of its own.
+
+Exit codes: 0 saved, 2 usage or a bad file, 3 the server cannot be reached, 4 it refuses, 5 not
 all of it could be saved (FILE.part has what could), 130 interrupted.`,
 		Example: `  keywright backup --to all.kwa
+  keywright backup --to all.kwa --snapshot
+  keywright backup --to all.kwa /var/lib/redis/dump.rdb
+  keywright backup --to tuesday.kwa --since monday.kwa
   keywright backup --to user.kwa --entry user,session --rate 20000
   keywright backup --to issue.kwa --where issue=123`,
 		Args: oneSource,
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				a.url = args[0]
-			}
+			o.name = append(args, "")[0]
 			return a.backup(c.Context(), &o)
 		},
 	}
 	a.serverFlags(c)
 	a.namespaceFlag(c)
 	o.selecting.flags(c)
-	scanFlags(c, &o.scan, &o.role, &o.progress)
+	o.sourcing.contentFlags(c)
+	o.encrypting.flags(c)
 	outputs(c, &o.output, "table", "json")
 	f := c.Flags()
 	f.StringVar(&o.to, "to", "", "the file to write")
+	f.StringArrayVar(&o.base, "since", nil, "store only what has changed since this archive (again: which this one adds to; oldest first)")
+	f.StringArrayVar(&o.identities, "identity", nil, "a file with age identities that open an encrypted archive (again: this one, too)")
+	f.BoolVar(&o.resume, "resume", false, "go on with what a run that was killed has left in FILE.part")
 	f.BoolVar(&o.replace, "replace-file", false, "replace the file if it is there")
 	return c
 }
 
-// scanFlags are the flags of verbs that read values from a server.
-func scanFlags(c *cobra.Command, o *server.Options, role, progress *string) {
+// contentFlags are the flags of verbs that read whole values.
+func (o *sourcing) contentFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.IntVar(&o.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
-	f.DurationVar(&o.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
-	f.StringVar(role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
-	f.IntVar(&o.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
-	f.StringVar(progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
+	o.snapshotFlags(c)
+	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
+	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
+	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
+	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
+	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
 	choices(c, "read-from", "auto", "primary", "replica")
 	choices(c, "progress", "auto", "plain", "none")
 }
@@ -91,6 +117,7 @@ type backupReport struct {
 	Server      string         `json:"server"`
 	Endpoint    string         `json:"endpoint"`
 	Consistency string         `json:"consistency"`
+	Shards      int            `json:"shards"`
 	Complete    bool           `json:"complete"`
 	Incomplete  source.Reasons `json:"incomplete,omitempty"`
 	Notes       []string       `json:"notes,omitempty"`
@@ -98,6 +125,10 @@ type backupReport struct {
 	Bytes       int64          `json:"bytes"`
 	Gone        int64          `json:"gone,omitempty"`
 	Torn        int64          `json:"torn,omitempty"`
+	Unsure      int64          `json:"unsure,omitempty"`    // values in parts of a run that was killed: they may be torn
+	Base        string         `json:"base,omitempty"`      // digest of the archive that this one adds to
+	Unchanged   int64          `json:"unchanged,omitempty"` // keys that the archives before have as they are
+	Earlier     int64          `json:"resumed,omitempty"`   // keys that a run before this one had saved
 	Size        int64          `json:"file_bytes"`
 	Entries     []archivePart  `json:"entries"`
 }
@@ -114,85 +145,217 @@ func (a *app) backup(ctx context.Context, o *backing) error {
 	if o.to == "" {
 		return usage("write --to FILE", "backup needs a file to write")
 	}
-	if err := errors.Join(oneOf("output", o.output, "table", "json"), oneOf("read-from", o.role, "auto", "primary", "replica"), oneOf("progress", o.progress, "auto", "plain", "none")); err != nil {
+	if err := cmp.Or(oneOf("output", o.output, "table", "json"), a.checkSource(&o.sourcing)); err != nil {
 		return err
 	}
-	if o.scan.Rate < 0 || o.scan.MaxLatency < 0 {
-		return usage("write a positive number, or leave it out", "--rate and --max-latency cannot be negative")
+	if err := o.checkBackup(); err != nil {
+		return err
 	}
-	o.scan.Role = server.Role(o.role)
-	sel, _, err := a.selection(&o.selecting)
+	sel, ks, err := a.selection(&o.selecting)
 	if err != nil {
 		return err
 	}
-	config, err := a.server()
+	recipients, err := a.archiveRecipients(ctx, &o.encrypting)
 	if err != nil {
 		return err
 	}
-	file, err := archivefile.Create(o.to, o.replace)
-	if errors.Is(err, fs.ErrExist) {
+	read, done, err := a.contents(&o.sourcing)
+	if err != nil {
+		return err
+	}
+	defer done()
+	defer frugal()()
+	b := &backupRun{backing: o, app: a, sel: sel, declaration: declarationDigest(ks)}
+	defer b.release()
+	if len(o.base) > 0 {
+		if err := b.openSince(ctx); err != nil {
+			return err
+		}
+	}
+	if err := b.create(ctx); errors.Is(err, fs.ErrExist) {
 		return usage("name another file, or say --replace-file", "%s is there already", o.to)
-	}
-	if err != nil {
+	} else if err != nil {
 		return usage("name a file in a folder that you may write to", "the archive cannot be written: %v", err)
 	}
-	b := &backupRun{backing: o, app: a, sel: sel, file: file}
-	sum, err := b.read(ctx, config)
-	r := &backupReport{Archive: b.meta.ID, Server: sum.Server, Endpoint: sum.Endpoint, Consistency: string(b.meta.Consistency), Incomplete: sum.Incomplete, Notes: sum.Notes, Gone: sum.Gone}
+	if len(recipients) > 0 {
+		if err := b.file.Encrypt(recipients); err != nil {
+			return errors.Join(usage("see `keywright backup --help`", "the archive cannot be encrypted: %v", err), b.file.Remove())
+		}
+	}
+	sum, err := b.read(ctx, read)
+	if err == nil && b.since != nil && len(sum.Incomplete) == 0 {
+		err = b.deletions(ctx)
+	}
+	r := &backupReport{Archive: b.meta.ID, Server: sum.Server, Endpoint: sum.Endpoint, Consistency: string(b.meta.Consistency), Shards: sum.Shards,
+		Incomplete: sum.Incomplete, Notes: sum.Notes, Gone: sum.Gone, Base: b.meta.Base}
+	if b.since != nil {
+		r.Unchanged = b.since.equal
+	}
+	if b.left != nil {
+		r.Earlier, _ = b.left.Index.Totals()
+	}
 	if err == nil {
-		return a.finishBackup(o, b.w, file, r)
+		return a.finishBackup(o, b.w, b.file, r)
 	}
-	if b.w == nil {
-		return errors.Join(err, file.Remove())
+	switch {
+	case b.w == nil && b.left != nil: // what a killed run has left stays
+		return errors.Join(err, b.file.Abandon())
+	case b.w == nil:
+		return errors.Join(err, b.file.Remove())
 	}
-	if left := errors.Join(b.w.Flush(), file.Abandon()); sum.Keys > 0 && left == nil {
-		a.say("%s has %s, which are good as far as they go", o.to+archivefile.Part, terminal.Plural(sum.Keys, "key"))
+	if left := errors.Join(b.w.Flush(), b.file.Abandon()); sum.Keys > 0 && left == nil {
+		a.say("%s has %s, which are good as far as they go%s", o.to+archivefile.Part, terminal.Plural(b.w.Keys(), "key"), o.canGoOn())
 	}
 	return err
+}
+
+// canGoOn says how to go on with what was saved.
+func (o *backing) canGoOn() string {
+	if o.snapshot || o.isFile() || o.locked() || len(o.base) > 0 {
+		return ""
+	}
+	return "; --resume goes on"
+}
+
+func (o *backing) locked() bool { return len(o.recipients) > 0 || o.recipientsFile != "" || o.encrypt }
+
+// checkBackup refuses what does not go together.
+func (o *backing) checkBackup() error {
+	switch {
+	case o.resume && (o.snapshot || o.isFile()):
+		return usage("leave --resume out", "a snapshot cannot be gone on with: it would be another moment")
+	case o.resume && o.locked():
+		return usage("leave --resume out", "an encrypted archive cannot be gone on with")
+	case o.resume && len(o.base) > 0:
+		return usage("leave --resume out", "a backup of what has changed cannot be gone on with")
+	}
+	return nil
+}
+
+// frugal keeps the memory of verbs that move values small: garbage is collected before
+// the heap grows. It returns what ends that.
+func frugal() func() {
+	const heap = 32 << 20
+	before := debug.SetMemoryLimit(heap)
+	return func() { debug.SetMemoryLimit(before) }
 }
 
 // backupRun is one backup.
 type backupRun struct {
 	*backing
 	*app
-	sel  *selection.Selection
-	file *archivefile.File
-	meta archive.Meta
-	w    *archive.Writer
+	sel         *selection.Selection
+	declaration string // its digest
+	file        *archivefile.File
+	meta        archive.Meta
+	w           *archive.Writer
+	since       *since   // nil: all keys are stored
+	left        *resumed // nil: there is nothing to go on with
 }
 
-// read reads the server into the file.
-func (b *backupRun) read(ctx context.Context, config connect.Config) (source.Summary, error) {
+// contentReader reads whole values, wherever they are.
+type contentReader func(context.Context, server.ContentsRequest, func([]source.Content) error) (source.Summary, error)
+
+// contents opens what the flags name. done closes it.
+func (a *app) contents(o *sourcing) (read contentReader, done func(), err error) {
+	if o.isFile() {
+		return a.contentsOfFile(o)
+	}
+	if o.isURL() {
+		a.url = o.name
+	}
+	config, err := a.server()
+	if err != nil {
+		return nil, nil, err
+	}
+	read = server.New(config, o.scan).Contents
+	if o.snapshot {
+		read = server.NewSnapshot(config, server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB}).Contents
+	}
+	return read, func() {}, nil
+}
+
+// contentsOfFile opens a snapshot file.
+func (a *app) contentsOfFile(o *sourcing) (contentReader, func(), error) {
+	if archivefile.Is(o.name) {
+		return nil, nil, usage("copy it; or name a server or a snapshot file", "%s is an archive already", o.name)
+	}
+	f, err := dumpfile.Open(o.name, a.In)
+	if err != nil {
+		return nil, nil, err
+	}
+	options := rdb.Options{Name: f.Name, NoCRC: o.noCRC, OnlyDB: o.scan.OnlyDB, Taken: f.Modified, Clock: a.now}
+	if options.Taken.IsZero() {
+		options.Taken = a.now()
+	}
+	read := func(ctx context.Context, req server.ContentsRequest, each func([]source.Content) error) (source.Summary, error) {
+		sum, err := rdb.New(f, options).Contents(ctx, rdb.ContentsRequest{
+			Wants: req.Wants, Largest: req.Largest, Progress: req.Progress,
+			Begin: func(shard source.Shard, taken time.Time) error { return req.Begin([]source.Shard{shard}, taken) },
+		}, each)
+		if failed := (*rdb.Error)(nil); errors.As(err, &failed) && !errors.Is(err, rdb.ErrNotRDB) && ctx.Err() == nil {
+			err = nil // the summary has it: what came before it is good
+		}
+		return sum, err
+	}
+	return read, f.Close, nil
+}
+
+// read reads values into the file.
+func (b *backupRun) read(ctx context.Context, read contentReader) (source.Summary, error) {
 	bar := terminal.NewProgress(b.progressMode(b.progress), b.app.err, b.now())
 	defer bar.Clear()
-	return server.New(config, b.scan).Contents(ctx, server.ContentsRequest{
-		Match: b.sel.Glob(), Wants: func(name []byte) bool { _, ok := b.sel.Of(name); return ok },
+	var skip func(db int, name []byte) bool
+	if b.left != nil {
+		skip = b.skips
+	}
+	return read(ctx, server.ContentsRequest{
+		Skip: skip, Match: b.sel.Glob(), Wants: func(name []byte) bool { _, ok := b.sel.Of(name); return ok },
 		Begin: b.begin,
 		Progress: func(p source.Progress) {
 			bar.Show(terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}, b.now())
 		},
-	}, func(batch []source.Content) error { return archived(b.w, b.sel, batch) })
+	}, b.archived)
 }
 
 // begin writes the header.
 func (b *backupRun) begin(shards []source.Shard, now time.Time) (err error) {
+	if b.left != nil {
+		return b.continued(shards)
+	}
 	id := make([]byte, 16)
 	_, _ = rand.Read(id)
-	b.meta = archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + version().Version, Taken: now, Consistency: archive.PerKey, Entries: b.sel.Names(), Selection: b.asked(), Shards: shards}
+	moment := archive.PerKey
+	if b.snapshot || b.isFile() {
+		moment = archive.OneMoment
+	}
+	b.meta = archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + version().Version, Taken: now, Consistency: moment,
+		Entries: b.sel.Names(), Selection: b.asked(), Shards: shards, Declaration: b.declaration}
+	if b.since != nil {
+		b.meta.Base = b.since.chain[len(b.since.chain)-1].Sum()
+	}
 	b.w, err = archive.NewWriter(b.file, b.meta, archivefile.Zstd)
 	return err
 }
 
 // archived adds what was read.
-func archived(w *archive.Writer, sel *selection.Selection, batch []source.Content) error {
+func (b *backupRun) archived(batch []source.Content) error {
 	for i := range batch {
-		entry, _ := sel.Of(batch[i].Name)
+		if b.since != nil {
+			if changed, err := b.since.changed(&batch[i]); err != nil || !changed {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		entry, _ := b.sel.Of(batch[i].Name)
 		r := archive.Of(&batch[i], entry)
-		if err := w.Add(&r); err != nil {
-			return err
+		if err := b.w.Add(&r); err != nil {
+			return notWritten(b.to, err)
 		}
 		if batch[i].Torn {
-			w.Tear(batch[i].Name)
+			b.w.Tear(batch[i].Name)
 		}
 	}
 	return nil
@@ -212,10 +375,10 @@ func (a *app) finishBackup(o *backing, w *archive.Writer, file *archivefile.File
 		index, err = w.Written(), errors.Join(w.Flush(), file.Abandon())
 	}
 	if err != nil {
-		return &exit{exitPartial, fmt.Sprintf("%s could not be written to its end: %v", filepath.Base(o.to), err), "is the disk full? What is in " + o.to + archivefile.Part + " is good as far as it goes"}
+		return notWritten(o.to, err)
 	}
 	r.Keys, r.Bytes = index.Totals()
-	r.Size, r.Torn, r.Entries = w.Offset(), index.Torn, partsOf(&index)
+	r.Size, r.Torn, r.Unsure, r.Entries = w.Offset(), index.Torn, index.Unsure, partsOf(&index)
 	if o.output == "json" {
 		err = a.json(r)
 	} else {
@@ -225,6 +388,12 @@ func (a *app) finishBackup(o *backing, w *archive.Writer, file *archivefile.File
 		err = &exit{code: exitPartial}
 	}
 	return err
+}
+
+// notWritten is an archive that could not be written to its end.
+func notWritten(path string, err error) error {
+	return &exit{exitPartial, fmt.Sprintf("%s could not be written to its end: %v", filepath.Base(path), err),
+		"is the disk full? What is in " + path + archivefile.Part + " is good as far as it goes"}
 }
 
 // partsOf are the entries of which an archive has keys.
@@ -252,7 +421,16 @@ func (a *app) printBackup(r *backupReport) error {
 	if r.Torn > 0 {
 		a.tell("%s", a.out.Paint(terminal.Yellow, fmt.Sprintf("%s were written to each time they were read in parts: `keywright archive info %s` names them", terminal.Plural(r.Torn, "key"), r.File)))
 	}
-	a.tell("values are those of their own moment each")
+	if r.Base != "" {
+		a.tell("%s not changed, and not in this archive", terminal.Plural(r.Unchanged, "key"))
+	}
+	if r.Earlier > 0 {
+		a.tell("%s were saved by the run before", terminal.Plural(r.Earlier, "key"))
+	}
+	if r.Unsure > 0 {
+		a.tell("%s", unsure(r.Unsure))
+	}
+	a.tell("%s", momentOf(r.Consistency, r.Shards))
 	what := fmt.Sprintf("%s (%s) in %s, %s on disk", terminal.Plural(r.Keys, "key"), terminal.Bytes(r.Bytes), r.File, terminal.Bytes(r.Size))
 	if r.Complete {
 		a.tell("%s", a.out.Paint(terminal.Green, "Saved "+what+"."))
@@ -261,6 +439,17 @@ func (a *app) printBackup(r *backupReport) error {
 	a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(r.Incomplete.String())))
 	a.tell("saved so far: %s", what)
 	return nil
+}
+
+// momentOf says of which moment values are.
+func momentOf(consistency string, shards int) string {
+	switch {
+	case consistency != string(archive.OneMoment):
+		return "values are those of their own moment each"
+	case shards > 1:
+		return "values are those of one moment for each shard"
+	}
+	return "values are those of one moment"
 }
 
 // printParts is the table of an archive's entries.

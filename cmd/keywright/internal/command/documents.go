@@ -29,6 +29,8 @@ type Document struct {
 var Documents = []Document{
 	{"acl diff", 1, "The users of every server, compared with the declaration.", reflect.TypeFor[aclDifference]()},
 	{"acl print", 1, "The ACL users of the declaration.", reflect.TypeFor[aclUsers]()},
+	{"archive diff", 1, "In how many keys two archives differ.", reflect.TypeFor[diffReport]()},
+	{"archive diff jsonl", 1, "One key in which two archives differ.", reflect.TypeFor[archiveDiffKey]()},
 	{"archive info", 1, "Where an archive is from, and what is in it.", reflect.TypeFor[archiveReport]()},
 	{"archive ls jsonl", 1, "One key of an archive.", reflect.TypeFor[archiveKey]()},
 	{"archive verify", 1, "Whether an archive is whole.", reflect.TypeFor[archiveReport]()},

@@ -267,7 +267,7 @@ func (t *reportTable) worth() {
 		share := float64(r.MaxRepeats) / float64(max(r.Total.Keys, 1))
 		p("SCAN may repeat a key: at most %s (%s) are counted twice, if none was deleted meanwhile", terminal.Count(r.MaxRepeats), terminal.Percent(share))
 	case r.Complete && r.Estimated:
-		p("a snapshot: the keys of one moment, each once")
+		p("a snapshot: each key is counted once")
 	case r.Complete:
 		p("no key was counted twice, if none was deleted meanwhile")
 	}

@@ -1,14 +1,13 @@
 package command
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net/url"
-	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,6 +27,7 @@ import (
 // restoring are the flags of restore.
 type restoring struct {
 	selecting
+	unlocking
 	existing  string
 	ttl       string
 	db        int
@@ -42,7 +42,7 @@ type restoring struct {
 func (a *app) restoreCommand() *cobra.Command {
 	var o restoring
 	c := &cobra.Command{
-		Use:   "restore FILE",
+		Use:   "restore FILE [FILE that adds to it]...",
 		Short: "Write the keys of an archive to a server",
 		Long: `Says what would become of each key of an archive on a server, and with --apply
 writes them: value and expiry in one step each, a large value under a temporary
@@ -59,6 +59,12 @@ default of the entry, for keys that expire at all).
 Locks that were held, workers, and who loads or sweeps only make sense in their
 moment: they are left out, unless --momentary is given.
 
+` + unlockHelp + `
+
+Archives of backup --since are named after the archive that they add to, oldest
+first: of each key the newest is restored, and none that was deleted since. Keys of
+the server are never deleted.
+
 ` + selectionHelp + `
 
 Exit codes: 0 planned or restored, 1 some keys were not restored (they are named),
@@ -67,12 +73,18 @@ is not whole or the server takes no more, 130 interrupted.`,
 		Example: `  keywright restore all.kwa
   keywright restore all.kwa --apply
   keywright restore all.kwa --entry user --existing different --apply`,
-		Args: oneArchive,
-		RunE: func(c *cobra.Command, args []string) error { return a.restore(c.Context(), args[0], &o) },
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				args = args[:1]
+			}
+			return oneArchive(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error { return a.restore(c.Context(), args, &o) },
 	}
 	a.serverFlags(c)
 	a.namespaceFlag(c)
 	o.selecting.flags(c)
+	o.unlocking.flags(c)
 	f := c.Flags()
 	f.StringVar(&o.existing, "existing", "fail", "what becomes of keys that are there: fail, skip, replace or different")
 	f.StringVar(&o.ttl, "ttl", "absolute", "when keys expire: absolute, remaining or declared")
@@ -122,7 +134,7 @@ type reasonedKey struct {
 	Reason string          `json:"reason"`
 }
 
-func (a *app) restore(ctx context.Context, path string, o *restoring) error {
+func (a *app) restore(ctx context.Context, paths []string, o *restoring) error {
 	err := errors.Join(oneOf("existing", o.existing, existingModes...), oneOf("ttl", o.ttl, ttlModes...), oneOf("output", o.output, "table", "json"), oneOf("progress", o.progress, "auto", "plain", "none"))
 	if err != nil {
 		return err
@@ -138,18 +150,50 @@ func (a *app) restore(ctx context.Context, path string, o *restoring) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return usage("name the file that backup wrote", "%v", err)
-	}
-	defer f.Close()
-	in, err := archive.NewReader(bufio.NewReaderSize(&cancelled{ctx, f}, 1<<20), archivefile.Codecs()...)
-	if err != nil {
-		return usage("an archive is what `keywright backup` writes", "%s: %v", path, err)
-	}
-	r := &restoreRun{restoring: o, app: a, sel: sel, in: in, config: config, clients: map[int]*keywright.Client{}, names: sel.Names()}
+	r := &restoreRun{restoring: o, app: a, sel: sel, config: config, clients: map[int]*keywright.Client{}, names: sel.Names()}
 	defer r.close()
-	return r.run(ctx, path)
+	defer frugal()()
+	if err := r.open(ctx, paths); err != nil {
+		return err
+	}
+	return r.run(ctx, paths[len(paths)-1])
+}
+
+// open opens the archives, newest first.
+func (r *restoreRun) open(ctx context.Context, paths []string) error {
+	keys := r.archiveKeys(ctx, &r.unlocking)
+	if len(paths) > 1 {
+		chain, err := openChain(paths, keys)
+		if err != nil {
+			return err
+		}
+		defer closeAll(chain)
+		added := int64(0)
+		for _, in := range chain[1:] {
+			n, _ := in.Index.Totals()
+			added += n
+		}
+		if r.newer, err = archivefile.NewTable("", added); err != nil {
+			return err
+		}
+	}
+	for _, path := range slices.Backward(paths) {
+		plain, closer, err := archivefile.Stream(path, keys)
+		if err != nil {
+			return noArchive(path, err)
+		}
+		r.closers = append(r.closers, closer)
+		in, err := archive.NewReader(&cancelled{ctx, plain}, archivefile.Codecs()...)
+		if err != nil {
+			return noArchive(path, err)
+		}
+		if len(paths) == 1 && in.Meta.Base != "" {
+			return hasBase(path)
+		}
+		r.ins = append(r.ins, in)
+	}
+	r.in = r.ins[0]
+	return nil
 }
 
 // restoreRun is one run.
@@ -157,7 +201,10 @@ type restoreRun struct {
 	*restoring
 	*app
 	sel      *selection.Selection
-	in       *archive.Reader
+	in       *archive.Reader   // the newest
+	ins      []*archive.Reader // and those that it adds to, newest first
+	closers  []io.Closer
+	newer    *archivefile.Table // which keys the archives after the first have; nil: there are none
 	config   connect.Config
 	clients  map[int]*keywright.Client
 	names    []string
@@ -173,6 +220,12 @@ func (r *restoreRun) close() {
 	}
 	for _, c := range r.clients {
 		c.Close()
+	}
+	for _, c := range r.closers {
+		_ = c.Close()
+	}
+	if r.newer != nil {
+		_ = r.newer.Close()
 	}
 }
 
@@ -310,29 +363,51 @@ func cannot(what string, err error) error {
 // may have been made with another one.
 func (r *restoreRun) records() iter.Seq2[*archive.Record, error] {
 	return func(yield func(*archive.Record, error) bool) {
-		for {
-			rec, err := r.in.Next()
-			if err == io.EOF {
-				r.complete = true
-				return
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			entry, ok := r.sel.Of(rec.Key)
-			if !ok {
-				if !rec.More {
+		for i, in := range r.ins {
+			for {
+				rec, err := in.Next()
+				if err == io.EOF {
+					break
+				}
+				mine := false
+				if err == nil {
+					mine, err = r.newest(i, rec)
+				}
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				entry, ok := r.sel.Of(rec.Key)
+				if !ok && mine && !rec.More {
 					r.notMeant++
 				}
-				continue
-			}
-			rec.Entry = entry
-			if !yield(rec, nil) {
-				return
+				if !ok || !mine {
+					continue
+				}
+				rec.Entry = entry
+				if !yield(rec, nil) {
+					return
+				}
 			}
 		}
+		r.complete = true
 	}
+}
+
+// newest reports whether a record is what is to be restored of its key: no newer archive
+// has another one, and it was not deleted.
+func (r *restoreRun) newest(archived int, rec *archive.Record) (bool, error) {
+	if r.newer == nil {
+		return rec.Form != archive.Gone, nil
+	}
+	known, there, err := r.newer.Get(rec.DB, rec.Key)
+	if err != nil || there && known.Mark != int64(archived) {
+		return false, err
+	}
+	if archived < len(r.ins)-1 {
+		err = r.newer.Put(rec.DB, rec.Key, archivefile.Slot{Mark: int64(archived)})
+	}
+	return rec.Form != archive.Gone, err
 }
 
 // errMomentary is why a key is left out.

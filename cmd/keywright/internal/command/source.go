@@ -2,13 +2,16 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
+	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/archive/export"
 	"github.com/keywright/keywright/source/rdb"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
@@ -25,6 +28,7 @@ type sourcing struct {
 	noBytes  bool
 	sample   int64
 	progress string
+	unlocking
 }
 
 // sourceHelp explains them.
@@ -32,15 +36,23 @@ const sourceHelp = `With --snapshot a server is not scanned but sends what it wo
 the keys of one moment, for a fork and next to nothing of its only thread. By
 default a server waits 5 s before it begins (repl-diskless-sync-delay). The user
 needs +psync, +sync and +replconf (keywright acl print --self --snapshot).
-A file is an RDB file of any version, compressed or not, or the RDB part of an
-AOF; - is standard input. Bytes of a snapshot are an estimate, TTLs are what was
-left when it was made.`
+A file is an RDB file of any version, compressed or not, the RDB part of an AOF, or
+an archive that keywright backup wrote (an encrypted one is read with --identity or
+a key ring); - is standard input and no archive. Bytes of a snapshot are an
+estimate, TTLs are what was left when it was made.`
 
-func (o *sourcing) flags(c *cobra.Command) {
+// snapshotFlags are those about snapshots.
+func (o *sourcing) snapshotFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&o.snapshot, "snapshot", false, "read what the server sends a replica instead of scanning it")
 	f.IntVar(&o.forks, "forks", 1, "with --snapshot: how many servers of a cluster may make a snapshot at the same time")
 	f.BoolVar(&o.noCRC, "no-crc", false, "do not verify the checksum of a snapshot file")
+}
+
+func (o *sourcing) flags(c *cobra.Command) {
+	f := c.Flags()
+	o.snapshotFlags(c)
+	o.unlocking.flags(c)
 	f.Int64Var(&o.sample, "sample", 0, "look at about so many keys from random places only")
 	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards, with --values=all elements, too (0: as fast as the server answers)")
 	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
@@ -144,6 +156,14 @@ func (a *app) source(o *sourcing) (src source.Source, req source.Request, done f
 		}
 		bar.Show(state, a.now())
 	}}
+	if o.isFile() && archivefile.Is(o.name) {
+		in, err := openWhole(o.name, a.archiveKeys(context.Background(), &o.unlocking))
+		if err != nil {
+			return nil, req, nil, err
+		}
+		src := export.NewSource(in.Archive, export.SourceOptions{Name: o.name, OnlyDB: o.scan.OnlyDB, Clock: a.now, Cut: in.Cut})
+		return src, req, func() { bar.Clear(); _ = in.Close() }, nil
+	}
 	if o.isFile() {
 		f, err := dumpfile.Open(o.name, a.In)
 		if err != nil {

@@ -1,0 +1,183 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// runProgram makes a command that runs keywright in a folder.
+func runProgram(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := exec.LookPath("keywright") // testscript.Main puts it into PATH
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Dir = dir
+	return cmd
+}
+
+// ran runs it to its end, and fails if it exits with another code.
+func ran(t *testing.T, code int, dir string, args ...string) string {
+	t.Helper()
+	cmd := runProgram(t, dir, args...)
+	text, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {
+		t.Fatalf("%v: %v\n%s", args, err, text)
+	}
+	return string(text)
+}
+
+// filled is a server with many small keys, and some values that are read in parts.
+func filled(t *testing.T, brand keywrighttest.Brand) *keywrighttest.Server {
+	t.Helper()
+	s := keywrighttest.Start(t, brand)
+	s.Do("EVAL", `for i = 1, 20000 do redis.call('SET', 'key:'..i, string.rep('v', i % 300), 'PXAT', 4102444800000 + i) end
+		for i = 1, 5 do
+			for j = 1, 20000 do redis.call('HSET', 'hash:'..i, 'field'..j, 'value'..j); redis.call('RPUSH', 'list:'..i, j) end
+		end`, "0")
+	return s
+}
+
+// A backup that is killed, at any moment, and gone on with, has each key once and as it
+// is. What a killed run leaves is never called whole.
+func TestKilledBackups(t *testing.T) {
+	kills := 10
+	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
+		kills = n
+	}
+	s, dir := filled(t, keywrighttest.Redis), t.TempDir()
+	began := time.Now()
+	ran(t, 0, dir, "backup", "--to", "want.kwa", "-u", s.URL())
+	whole := time.Since(began)
+	midway := 0
+	for range kills {
+		cmd := runProgram(t, dir, "backup", "--to", "got.kwa", "--resume", "-u", s.URL())
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		kill := time.AfterFunc(rand.N(whole), func() { _ = cmd.Process.Kill() })
+		err := cmd.Wait()
+		kill.Stop()
+		if _, there := os.Stat(filepath.Join(dir, "got.kwa")); there == nil { // it was quicker than we were
+			if err := os.Remove(filepath.Join(dir, "got.kwa")); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err == nil {
+			t.Fatal("it ended well, and there is no archive")
+		}
+		if info, err := os.Stat(filepath.Join(dir, "got.kwa.part")); err == nil && info.Size() > 1<<10 {
+			midway++
+			ran(t, 5, dir, "archive", "verify", "got.kwa.part")
+		}
+	}
+	ran(t, 0, dir, "backup", "--to", "got.kwa", "--resume", "-u", s.URL())
+	ran(t, 0, dir, "archive", "verify", "got.kwa")
+	if text := ran(t, 0, dir, "archive", "diff", "want.kwa", "got.kwa"); !strings.Contains(text, "20,010 keys, all equal") {
+		t.Error(text)
+	}
+	if text := ran(t, 0, dir, "archive", "ls", "got.kwa", "-o", "names"); strings.Count(text, "\x00") != 20_010 {
+		t.Errorf("%d keys, not each once", strings.Count(text, "\x00"))
+	}
+	t.Logf("%d of %d kills left a part", midway, kills)
+}
+
+// A disk that is full leaves what could be written, and no archive.
+func TestFullDisk(t *testing.T) {
+	s, dir := filled(t, keywrighttest.Valkey), t.TempDir()
+	keywright, err := exec.LookPath("keywright")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--snapshot"}, nil} {
+		command := append([]string{"-c", `ulimit -f 200; trap '' XFSZ; exec "$0" "$@"`, keywright, "backup", "--to", "a.kwa", "--replace-file", "-u", s.URL()}, args...)
+		cmd := exec.Command("bash", command...)
+		cmd.Dir = dir
+		text, _ := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != 5 || !bytes.Contains(text, []byte("could not be written")) {
+			t.Errorf("%q: %v\n%s", args, cmd.ProcessState, text)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "a.kwa")); err == nil {
+			t.Error("there is an archive")
+		}
+		ran(t, 5, dir, "archive", "verify", "a.kwa.part")
+	}
+}
+
+// A server that is killed while it sends a snapshot leaves what came, and no archive.
+func TestKilledServer(t *testing.T) {
+	s, dir := filled(t, keywrighttest.Redis), t.TempDir()
+	s.Do("CONFIG", "SET", "rdb-key-save-delay", "200") // microseconds for each key
+	cmd := runProgram(t, dir, "backup", "--to", "a.kwa", "--snapshot", "-u", s.URL())
+	var said bytes.Buffer
+	cmd.Stderr, cmd.Stdout = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); ; { // until some of it is there
+		if info, err := os.Stat(filepath.Join(dir, "a.kwa.part")); err == nil && info.Size() > 0 {
+			break
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatal("nothing was written")
+		}
+	}
+	s.Kill()
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 5 && code != 3 {
+		t.Errorf("%d: %s", code, said.String())
+	}
+	if _, err := os.Stat(filepath.Join(dir, "a.kwa")); err == nil {
+		t.Error("there is an archive")
+	}
+}
+
+// A hash of very many fields is saved, exported and restored without a step that moves much
+// of it at once. KEYWRIGHT_FIELDS is how many; a step takes a fifth of a second at most, on
+// a machine that does other things, too.
+func TestManyFields(t *testing.T) {
+	fields := 100_000
+	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_FIELDS")); err == nil {
+		fields = n
+	}
+	s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()
+	s.Do("EVAL", `for i = 1, ARGV[1] do redis.call('HSET', 'hash', 'field'..i, 'value'..i) end`, "0", strconv.Itoa(fields))
+	want := s.Do("DEBUG", "DIGEST-VALUE", "hash")
+	for i, way := range [][]string{nil, {"--snapshot"}} {
+		file := fmt.Sprint(i, ".kwa")
+		s.Do("CONFIG", "RESETSTAT")
+		s.Do("CONFIG", "SET", "slowlog-log-slower-than", "200000")
+		s.Do("SLOWLOG", "RESET")
+		ran(t, 0, dir, append([]string{"backup", "--to", file, "-u", s.URL()}, way...)...)
+		s.Do("UNLINK", "hash")
+		ran(t, 0, dir, "restore", file, "-u", s.URL(), "--apply")
+		for _, e := range s.Do("SLOWLOG", "GET", "-1").([]any) {
+			t.Errorf("%q held the server: %.100q", way, e.([]any)[3])
+		}
+		stats := fmt.Sprint(s.Do("INFO", "commandstats"))
+		if strings.Contains(stats, "cmdstat_dump:") || strings.Contains(stats, "cmdstat_restore:") || strings.Contains(stats, "cmdstat_hgetall:") {
+			t.Errorf("%q moved it whole", way)
+		}
+		if got := s.Do("DEBUG", "DIGEST-VALUE", "hash"); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%q: %v, not %v", way, got, want)
+		}
+	}
+	ran(t, 0, dir, "archive", "diff", "0.kwa", "1.kwa")
+	ran(t, 0, dir, "archive", "export", "1.kwa", "--as", "rdb", "--to", "dump.rdb")
+	ran(t, 0, dir, "backup", "--to", "2.kwa", "dump.rdb")
+	ran(t, 0, dir, "archive", "diff", "0.kwa", "2.kwa")
+}

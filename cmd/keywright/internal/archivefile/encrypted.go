@@ -1,0 +1,226 @@
+package archivefile
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"filippo.io/age"
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/source/archive"
+)
+
+// ageMagic begins files that age encrypted.
+const ageMagic = "age-encryption.org/"
+
+// Keys gives the identities that encrypted archives are opened with. It is asked when
+// there is one; nil: there are none.
+type Keys func() ([]age.Identity, error)
+
+// ErrEncrypted is returned for an encrypted archive where there is no identity.
+var ErrEncrypted = errors.New("the archive is encrypted")
+
+// ErrNoKey is returned where no identity opens an archive.
+var ErrNoKey = errors.New("the archive is encrypted for other keys")
+
+// Is reports whether a file is an archive, encrypted or not. A file that cannot be read is
+// none.
+func Is(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	first := make([]byte, len(ageMagic))
+	n, _ := io.ReadFull(f, first)
+	return archive.Is(first[:n]) || encrypted(first[:n])
+}
+
+func encrypted(first []byte) bool { return bytes.HasPrefix(first, []byte(ageMagic)) }
+
+// Opened is an open archive.
+type Opened struct {
+	*archive.Archive
+	Cut       error // why it is not whole; nil: it is
+	Encrypted bool
+	file      *os.File
+}
+
+// Close closes the file.
+func (o *Opened) Close() error { return o.file.Close() }
+
+// Open opens an archive by its index. Of one that is not whole it reads what is good, and
+// Cut says why it is not. An encrypted one that is not whole is an error: Stream reads it.
+func Open(path string, keys Keys) (_ *Opened, err error) {
+	f, size, err := regular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+		}
+	}()
+	in := io.ReaderAt(f)
+	first := make([]byte, len(ageMagic))
+	n, _ := f.ReadAt(first, 0)
+	o := &Opened{file: f, Encrypted: encrypted(first[:n])}
+	if o.Encrypted {
+		identities, err := keys.identities()
+		if err != nil {
+			return nil, err
+		}
+		if in, size, err = age.DecryptReaderAt(f, size, identities...); err != nil {
+			return nil, explained(err)
+		}
+	}
+	if o.Archive, err = archive.Open(in, size, Codecs()...); err == nil {
+		return o, nil
+	}
+	if errors.Is(err, archive.ErrNotArchive) || errors.Is(err, archive.ErrNewer) {
+		return nil, err
+	}
+	var cut *archive.CutError
+	o.Archive, err = archive.Recover(in, size, Codecs()...)
+	if o.Archive != nil && errors.As(err, &cut) {
+		o.Cut = err
+		return o, nil
+	}
+	return nil, err
+}
+
+// regular opens a plain file.
+func regular(path string) (*os.File, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file", path)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+func (k Keys) identities() ([]age.Identity, error) {
+	if k == nil {
+		return nil, ErrEncrypted
+	}
+	out, err := k()
+	if err == nil && len(out) == 0 {
+		err = ErrEncrypted
+	}
+	return out, err
+}
+
+// explained tells a wrong key from a damaged file.
+func explained(err error) error {
+	if none := (*age.NoIdentityMatchError)(nil); errors.As(err, &none) {
+		return ErrNoKey
+	}
+	return fmt.Errorf("%w: %w", archive.ErrDamaged, err)
+}
+
+// Plain closes an archive that is not encrypted.
+type Plain struct{ *os.File }
+
+// Stream opens an archive to be read from its beginning. What closes it is a *Plain if it
+// is not encrypted.
+func Stream(path string, keys Keys) (io.Reader, io.Closer, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	in := bufio.NewReaderSize(f, 1<<20)
+	if first, _ := in.Peek(len(ageMagic)); !encrypted(first) {
+		return in, &Plain{f}, nil
+	}
+	identities, err := keys.identities()
+	if err == nil {
+		var plain io.Reader
+		if plain, err = age.Decrypt(in, identities...); err == nil {
+			return &authentic{plain}, f, nil
+		}
+		err = explained(err)
+	}
+	return nil, nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+}
+
+// authentic says of an encrypted file that does not open that it is damaged.
+type authentic struct{ in io.Reader }
+
+func (a *authentic) Read(p []byte) (int, error) {
+	n, err := a.in.Read(p)
+	if err != nil && err != io.EOF {
+		err = fmt.Errorf("%w: %w", archive.ErrDamaged, err)
+	}
+	return n, err
+}
+
+// ringStanza names the lines of an encrypted file's head that a key ring opens.
+const ringStanza = "github.com/keywright/key-ring"
+
+// ringPlace is what a file's key is sealed for.
+var ringPlace = keywright.Place{Schema: "keywright", Key: "archive", Field: "file key"}
+
+// Ring encrypts for the active key of a ring, and opens what any of its keys sealed.
+type Ring struct{ *seal.Ring }
+
+// Wrap implements age.Recipient.
+func (r Ring) Wrap(fileKey []byte) ([]*age.Stanza, error) {
+	sealed, err := r.Seal(ringPlace, base64.StdEncoding.EncodeToString(fileKey))
+	if err != nil {
+		return nil, err
+	}
+	return []*age.Stanza{{Type: ringStanza, Body: []byte(sealed)}}, nil
+}
+
+// Unwrap implements age.Identity.
+func (r Ring) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
+	for _, s := range stanzas {
+		if s.Type != ringStanza {
+			continue
+		}
+		if text, err := r.Open(ringPlace, string(s.Body)); err == nil {
+			return base64.StdEncoding.DecodeString(text)
+		}
+	}
+	return nil, age.ErrIncorrectIdentity
+}
+
+// Encrypt makes what is written to the file readable for the recipients only. Finish and
+// Abandon end it.
+func (f *File) Encrypt(recipients []age.Recipient) (err error) {
+	f.encrypting, err = age.Encrypt(f.file, recipients...)
+	return err
+}
+
+// Write implements io.Writer.
+func (f *File) Write(p []byte) (int, error) {
+	if f.encrypting != nil {
+		return f.encrypting.Write(p)
+	}
+	return f.file.Write(p)
+}
+
+// ended ends the encryption.
+func (f *File) ended() error {
+	if f.encrypting == nil {
+		return nil
+	}
+	err := f.encrypting.Close()
+	f.encrypting = nil
+	return err
+}

@@ -1,0 +1,160 @@
+package command
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/archive/export"
+	"github.com/keywright/keywright/source/rdb"
+	"github.com/spf13/cobra"
+)
+
+// exporting are the flags of archive export.
+type exporting struct {
+	selecting
+	unlocking
+	form    string
+	to      string
+	target  string
+	replace bool
+}
+
+// exportForms are what an archive is written as.
+var exportForms = map[string]func(context.Context, io.Writer, *archive.Archive, export.Options) (export.Report, error){
+	"rdb": export.RDB, "commands": export.Commands, "jsonl": export.JSONLines,
+}
+
+func (a *app) archiveExportCommand() *cobra.Command {
+	var o exporting
+	c := &cobra.Command{
+		Use:   "export FILE --as rdb|commands|jsonl [--to FILE]",
+		Short: "Write the keys of an archive as other programs read them",
+		Long: `Writes values and absolute expiries as an RDB file, which a server loads when it
+starts; as commands in the protocol of servers, for redis-cli --pipe; or as JSON, an
+object a line (docs/archives.md has its form). Without --to it writes to standard
+output, if that is no terminal.
+
+An RDB file is for the servers that the archive is from, or for --for redis-6.2: values
+of newer forms are written in older ones. Commands delete each key first, so that
+sending them twice gives the same. What has no place in a form (a module's value as
+commands) is named and left out.
+
+` + selectionHelp + `
+
+` + unlockHelp + `
+
+Exit codes: 0 exported, 1 some keys have no place in the form (they are named), 2 usage
+or no archive, 5 the archive is not whole, 130 interrupted.`,
+		Example: `  keywright archive export all.kwa --as rdb --to dump.rdb
+  keywright archive export all.kwa --as commands | redis-cli --pipe
+  keywright archive export all.kwa --as jsonl --entry user | jq .value`,
+		Args: oneArchive,
+		RunE: func(c *cobra.Command, args []string) error { return a.archiveExport(c.Context(), args[0], &o) },
+	}
+	o.selecting.flags(c)
+	o.unlocking.flags(c)
+	f := c.Flags()
+	f.StringVar(&o.form, "as", "", "rdb, commands or jsonl")
+	f.StringVar(&o.to, "to", "", "the file to write")
+	f.StringVar(&o.target, "for", "", "with --as rdb: the servers that are to load it, as in redis-7.0 or valkey-8.0")
+	f.BoolVar(&o.replace, "replace-file", false, "replace the file if it is there")
+	choices(c, "as", "rdb", "commands", "jsonl")
+	return c
+}
+
+// rdbFor is the RDB version of "redis-7.0".
+func rdbFor(target string) (int, error) {
+	if target == "" {
+		return 0, nil
+	}
+	brand, version, _ := strings.Cut(target, "-")
+	var major, minor int
+	n, err := fmt.Sscanf(version+".0", "%d.%d", &major, &minor)
+	if err != nil || n != 2 || brand != "redis" && brand != "valkey" || major < 1 {
+		return 0, usage("write --for redis-7.0 or --for valkey-8.0", "%q is no server", target)
+	}
+	return rdb.VersionOf(brand == "valkey", major, minor), nil
+}
+
+func (a *app) archiveExport(ctx context.Context, path string, o *exporting) error {
+	write := exportForms[o.form]
+	if write == nil {
+		return usage("write --as rdb, --as commands or --as jsonl", "export needs a form")
+	}
+	version, err := rdbFor(o.target)
+	if err == nil && o.target != "" && o.form != "rdb" {
+		err = usage("leave it out", "--for says nothing about %s", o.form)
+	}
+	if err == nil && o.to == "" && a.out.TTY {
+		err = usage("write --to FILE, or send it to another program", "bytes of others are not written to a terminal")
+	}
+	if err != nil {
+		return err
+	}
+	sel, _, err := a.selection(&o.selecting)
+	if err != nil {
+		return err
+	}
+	in, err := openWhole(path, a.archiveKeys(ctx, &o.unlocking))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	defer frugal()()
+	options := export.Options{Wants: func(key []byte) bool { _, ok := sel.Of(key); return ok }, RDB: version, Escape: finding.EscapeJSON}
+	report, err := a.exported(o, func(out io.Writer) (export.Report, error) { return write(ctx, out, in.Archive, options) })
+	if err != nil {
+		return err
+	}
+	return a.exportedReport(&report, in.Cut)
+}
+
+// exported writes to the file, or to standard output.
+func (a *app) exported(o *exporting, write func(io.Writer) (export.Report, error)) (export.Report, error) {
+	if o.to == "" {
+		out := bufio.NewWriterSize(a.out.Raw(), 64<<10)
+		report, err := write(out)
+		return report, cmp.Or(err, out.Flush())
+	}
+	file, err := archivefile.Create(o.to, o.replace)
+	if errors.Is(err, fs.ErrExist) {
+		return export.Report{}, usage("name another file, or say --replace-file", "%s is there already", o.to)
+	}
+	if err != nil {
+		return export.Report{}, usage("name a file in a folder that you may write to", "the export cannot be written: %v", err)
+	}
+	out := bufio.NewWriterSize(file, 64<<10)
+	report, err := write(out)
+	if err = cmp.Or(err, out.Flush()); err != nil { // half an export is of no use
+		return report, errors.Join(&exit{exitPartial, fmt.Sprintf("%s could not be written: %v", o.to, err), "nothing was exported"}, file.Remove())
+	}
+	return report, file.Finish()
+}
+
+// exportedReport says on stderr what was exported, and gives the exit code.
+func (a *app) exportedReport(r *export.Report, cut error) error {
+	for _, n := range r.Reasons[:min(len(r.Reasons), 10)] {
+		a.say("%s (database %d): %s", finding.Key(n.Key), n.DB, finding.Printable(n.Reason))
+	}
+	if more := r.Refused - int64(min(len(r.Reasons), 10)); more > 0 {
+		a.say("and %s more", terminal.Count(more))
+	}
+	a.say("exported %s", terminal.Plural(r.Keys, "key"))
+	switch {
+	case cut != nil:
+		return &exit{exitPartial, cut.Error(), "what was exported is good: take another copy of the archive for the rest"}
+	case r.Refused > 0:
+		return &exit{code: exitFindings}
+	}
+	return nil
+}

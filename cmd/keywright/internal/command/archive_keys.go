@@ -1,0 +1,148 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"filippo.io/age"
+	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/spf13/cobra"
+)
+
+// unlocking are the flags of verbs that read archives.
+type unlocking struct {
+	identities []string
+	keysFile   string
+}
+
+// unlockHelp explains them.
+const unlockHelp = `An archive that is encrypted is read with --identity FILE (age identities, as
+age-keygen writes them), or with the key ring of --keys-file or KEYWRIGHT_KEY_RING.`
+
+func (o *unlocking) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringArrayVar(&o.identities, "identity", nil, "a file with age identities that open an encrypted archive (again: this one, too)")
+	f.StringVar(&o.keysFile, "keys-file", "", "the file with the key ring")
+}
+
+// archiveKeys reads what opens archives, when there is an encrypted one.
+func (a *app) archiveKeys(ctx context.Context, o *unlocking) archivefile.Keys {
+	return func() (out []age.Identity, err error) {
+		for _, path := range o.identities {
+			f, err := os.Open(path)
+			if err != nil {
+				return nil, usage("name a file that age-keygen wrote", "no identity: %v", withoutSecret(err, path))
+			}
+			some, err := age.ParseIdentities(f)
+			_ = f.Close()
+			if err != nil {
+				return nil, usage("name a file that age-keygen wrote", "%s has no identities of age", path) // the error may quote a secret
+			}
+			out = append(out, some...)
+		}
+		if o.keysFile != "" || a.Getenv(ringVariable) != "" {
+			ring, err := a.keyRing(ctx, &sealing{keysFile: o.keysFile})
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, archivefile.Ring{Ring: ring})
+		}
+		return out, nil
+	}
+}
+
+// secretPrefix begins the text of an age identity.
+const secretPrefix = "AGE-SECRET-KEY-"
+
+// withoutSecret keeps a secret that was given in place of a file out of an error.
+func withoutSecret(err error, path string) error {
+	if strings.HasPrefix(strings.ToUpper(path), "AGE-") {
+		return errors.New("--identity takes the name of a file: a key in an argument can be seen by every user of the machine")
+	}
+	return err
+}
+
+// encrypting are the flags of verbs that write archives.
+type encrypting struct {
+	recipients     []string
+	recipientsFile string
+	encrypt        bool
+	keysFile       string
+}
+
+// lockHelp explains them.
+const lockHelp = `With --recipient age1… or --recipients-file FILE the archive is encrypted for these
+keys of age, with --encrypt for the key ring of --keys-file or KEYWRIGHT_KEY_RING
+(see keywright seal). Names of keys are encrypted, too.`
+
+func (o *encrypting) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringArrayVar(&o.recipients, "recipient", nil, "encrypt for this public key of age (again: for this one, too)")
+	f.StringVar(&o.recipientsFile, "recipients-file", "", "encrypt for the public keys of age in this file, one a line")
+	f.BoolVar(&o.encrypt, "encrypt", false, "encrypt for the active key of the key ring")
+	f.StringVar(&o.keysFile, "keys-file", "", "the file with the key ring")
+}
+
+// archiveRecipients are those that an archive is encrypted for; none: it is not.
+func (a *app) archiveRecipients(ctx context.Context, o *encrypting) (out []age.Recipient, err error) {
+	for i, text := range o.recipients {
+		if strings.HasPrefix(strings.ToUpper(text), secretPrefix) {
+			return nil, usage("give the public key, which begins with age1", "--recipient %d is a secret key: who holds the archive needs the public one", i+1)
+		}
+		some, err := age.ParseRecipients(strings.NewReader(text))
+		if err != nil {
+			return nil, usage("write --recipient age1…", "--recipient %d is no public key of age", i+1)
+		}
+		out = append(out, some...)
+	}
+	if o.recipientsFile != "" {
+		f, err := os.Open(o.recipientsFile)
+		if err != nil {
+			return nil, usage("name a file with public keys of age, one a line", "no recipients: %v", err)
+		}
+		some, err := age.ParseRecipients(f)
+		_ = f.Close()
+		if err != nil {
+			return nil, usage("name a file with public keys of age, one a line", "%s has no recipients of age", o.recipientsFile)
+		}
+		out = append(out, some...)
+	}
+	if o.encrypt {
+		ring, err := a.keyRing(ctx, &sealing{keysFile: o.keysFile})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, archivefile.Ring{Ring: ring})
+	} else if o.keysFile != "" && !a.given("since") {
+		return nil, usage("write --encrypt, too", "--keys-file alone does not encrypt")
+	}
+	return out, nil
+}
+
+// noArchive explains an archive that cannot be opened.
+func noArchive(path string, err error) error {
+	var known *exit
+	switch {
+	case errors.As(err, &known):
+		return err
+	case errors.Is(err, archivefile.ErrEncrypted):
+		return usage("name what opens it with --identity FILE, or --keys-file FILE", "%s is encrypted", path)
+	case errors.Is(err, archivefile.ErrNoKey):
+		return usage("name another --identity", "%s is encrypted for other keys", path)
+	case errors.Is(err, archive.ErrDamaged):
+		return &exit{exitPartial, fmt.Sprintf("NOT WHOLE: %v", named(path, err)), "take another copy of the archive: nothing of this one can be read"}
+	}
+	return usage("an archive is what `keywright backup` writes", "%v", named(path, err))
+}
+
+// named is an error that names its file, once.
+func named(path string, err error) error {
+	if strings.Contains(err.Error(), path) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}

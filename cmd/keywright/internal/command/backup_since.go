@@ -1,0 +1,318 @@
+package command
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/archive/compare"
+)
+
+// openChain opens an archive and those that add to it, oldest first: each names the one
+// before it by its digest.
+func openChain(paths []string, keys archivefile.Keys) (chain []*archivefile.Opened, err error) {
+	defer func() {
+		if err != nil {
+			closeAll(chain)
+		}
+	}()
+	base := ""
+	for i, path := range paths {
+		in, err := archivefile.Open(path, keys)
+		if err != nil {
+			return chain, noArchive(path, err)
+		}
+		chain = append(chain, in)
+		switch {
+		case in.Cut != nil:
+			return chain, &exit{exitPartial, fmt.Sprintf("%s: %v", path, in.Cut), "take another copy of it: of several archives each must be whole"}
+		case i == 0 && in.Meta.Base != "":
+			return chain, hasBase(path)
+		case in.Meta.Base != base:
+			return chain, usage("name them oldest first, none left out", "%s does not add to %s", path, paths[max(i-1, 0)])
+		}
+		base = in.Sum()
+	}
+	return chain, nil
+}
+
+func closeAll(chain []*archivefile.Opened) {
+	for _, in := range chain {
+		_ = in.Close()
+	}
+}
+
+// hasBase refuses an archive that only has what changed.
+func hasBase(path string) error {
+	return usage("`keywright restore` takes it after the archives that it adds to, oldest first", "%s only has what has changed since another archive", path)
+}
+
+// openWhole opens an archive that has all keys.
+func openWhole(path string, keys archivefile.Keys) (*archivefile.Opened, error) {
+	in, err := archivefile.Open(path, keys)
+	if err != nil {
+		return nil, noArchive(path, err)
+	}
+	if in.Meta.Base != "" {
+		return nil, errors.Join(hasBase(path), in.Close())
+	}
+	return in, nil
+}
+
+// eachValue calls each with the values of an archive.
+func eachValue(ctx context.Context, a *archive.Archive, each func(*archive.Value) error) error {
+	for i := range a.Index.Entries {
+		entry := i
+		if i == len(a.Index.Entries)-1 {
+			entry = archive.Undeclared
+		}
+		for db := range a.Databases(entry) {
+			for v, err := range a.Values(entry, db) {
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err == nil {
+					err = each(v)
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Marks of keys that earlier archives have.
+const (
+	markThere = iota // and that have not been met on the server
+	markGone         // as deleted
+	markMet
+)
+
+// since is what a backup of what has changed knows of the archives before it.
+type since struct {
+	chain []*archivefile.Opened
+	table *archivefile.Table
+	equal int64 // keys that have not changed
+}
+
+// openSince reads the archives that a backup adds to.
+func (b *backupRun) openSince(ctx context.Context) error {
+	b.unlocking.keysFile = b.encrypting.keysFile
+	chain, err := openChain(b.base, b.archiveKeys(ctx, &b.unlocking))
+	if err != nil {
+		return err
+	}
+	b.since = &since{chain: chain}
+	keys := int64(0)
+	for i, in := range chain {
+		if !slices.Equal(in.Meta.Selection, b.asked()) {
+			return usage("select the same keys", "%s was made with another selection of keys", b.base[i])
+		}
+		n, _ := in.Index.Totals()
+		keys += n
+	}
+	if b.since.table, err = archivefile.NewTable(filepath.Dir(b.to), keys); err != nil {
+		return err
+	}
+	for _, in := range slices.Backward(chain) {
+		if err := eachValue(ctx, in.Archive, b.since.remember); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remember holds what the newest archive says of a key.
+func (s *since) remember(v *archive.Value) error {
+	_, there, err := s.table.Get(v.DB, v.Key)
+	if err != nil || there {
+		return err
+	}
+	slot := archivefile.Slot{Expires: v.Expires, Mark: markThere}
+	if v.Form == archive.Gone {
+		slot.Mark = markGone
+	} else if slot.Digest, err = compare.Of(v); err != nil {
+		return err
+	}
+	return s.table.Put(v.DB, v.Key, slot)
+}
+
+// changed reports whether what was read of a key must be stored: it is not what the
+// archives before have. A value in parts is always stored.
+func (s *since) changed(c *source.Content) (bool, error) {
+	if c.More {
+		return true, nil
+	}
+	known, there, err := s.table.Get(c.DB, c.Name)
+	if err != nil {
+		return false, err
+	}
+	if !there { // it is new; should SCAN give it twice it is stored twice
+		return true, nil
+	}
+	same := false
+	if c.Part == 0 && c.Payload != nil && known.Mark != markGone && known.Expires == c.Expires {
+		sum, err := compare.OfContent(c)
+		if err != nil {
+			return false, err
+		}
+		same = sum == known.Digest
+	}
+	if same && known.Mark != markMet {
+		s.equal++
+	}
+	known.Mark = markMet
+	return !same, s.table.Put(c.DB, c.Name, known)
+}
+
+// deletions stores which keys are not there any more.
+func (b *backupRun) deletions(ctx context.Context) error {
+	for _, in := range slices.Backward(b.since.chain) {
+		err := eachValue(ctx, in.Archive, func(v *archive.Value) error {
+			known, _, err := b.since.table.Get(v.DB, v.Key)
+			entry, wanted := b.sel.Of(v.Key)
+			if err != nil || known.Mark != markThere || !wanted || b.scan.OnlyDB >= 0 && v.DB != b.scan.OnlyDB {
+				return err
+			}
+			known.Mark = markGone
+			if err := b.since.table.Put(v.DB, v.Key, known); err != nil {
+				return err
+			}
+			if err := b.w.Add(&archive.Record{Entry: entry, DB: v.DB, Key: v.Key, Kind: v.Kind, Form: archive.Gone}); err != nil {
+				return notWritten(b.to, err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resumed is what a killed run has left.
+type resumed struct {
+	*archive.Archive
+	end   int64
+	table *archivefile.Table
+}
+
+// create begins the file, or goes on with what a killed run has left of it.
+func (b *backupRun) create(ctx context.Context) (err error) {
+	if b.resume {
+		switch _, err := os.Lstat(b.to + archivefile.Part); {
+		case err == nil:
+			return b.goOn(ctx)
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+	}
+	b.file, err = archivefile.Create(b.to, b.replace)
+	return err
+}
+
+// goOn reads what is there.
+func (b *backupRun) goOn(ctx context.Context) error {
+	if _, err := os.Lstat(b.to); err == nil && !b.replace {
+		return fmt.Errorf("%s: %w", b.to, fs.ErrExist)
+	}
+	file, a, end, err := archivefile.Continue(b.to, b.replace)
+	if errors.Is(err, archive.ErrNotArchive) || errors.Is(err, io.EOF) { // nothing was written yet
+		b.file, err = archivefile.Create(b.to, b.replace)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	b.file, b.left = file, &resumed{Archive: a, end: end}
+	keys, _ := a.Index.Totals()
+	if b.left.table, err = archivefile.NewTable(filepath.Dir(b.to), keys); err != nil {
+		return err
+	}
+	return eachValue(ctx, a, func(v *archive.Value) error { return b.left.table.Put(v.DB, v.Key, archivefile.Slot{}) })
+}
+
+// continued goes on writing, if the server and what was asked for are the same.
+func (b *backupRun) continued(shards []source.Shard) (err error) {
+	old := &b.left.Meta
+	refuse := func(what string) error {
+		return usage("remove "+b.to+archivefile.Part+" to begin again", "%s was begun %s", b.to+archivefile.Part, what)
+	}
+	ids := func(all []source.Shard) (out []string) {
+		for _, s := range all {
+			out = append(out, s.RunID)
+		}
+		slices.Sort(out)
+		return out
+	}
+	switch {
+	case !slices.Equal(ids(old.Shards), ids(shards)) || slices.Contains(ids(shards), ""):
+		return refuse("on another server, or before it was started again")
+	case !slices.Equal(old.Selection, b.asked()):
+		return refuse("with another selection of keys")
+	case old.Declaration != b.declaration || !slices.Equal(old.Entries, b.sel.Names()):
+		return refuse("with another declaration")
+	case old.Base != "" || old.Consistency != archive.PerKey:
+		return refuse("in another way")
+	}
+	if err := b.file.Cut(); err != nil {
+		return err
+	}
+	b.meta = *old
+	if b.w, err = b.left.Continue(b.file, b.left.end, archivefile.Zstd); err != nil {
+		return err
+	}
+	return eachValue(context.Background(), b.left.Archive, func(v *archive.Value) error {
+		if !v.Whole() { // the index, which says what was torn, was lost
+			b.w.Unsure()
+		}
+		return nil
+	})
+}
+
+// skips reports whether a key is in what a killed run has left.
+func (b *backupRun) skips(db int, name []byte) bool {
+	_, there, err := b.left.table.Get(db, name)
+	return there && err == nil
+}
+
+// digestOf is a digest of what a declaration says of keys.
+func declarationDigest(ks *keyspace.Keyspace) string {
+	if ks == nil || len(ks.Entries) == 0 {
+		return ""
+	}
+	sum := sha256.New()
+	for _, e := range ks.Entries {
+		fmt.Fprintf(sum, "%q %q %v\n", e.Name, e.Construct, e.Type)
+		for _, k := range e.Keys {
+			fmt.Fprintf(sum, "%q %q\n", k.Role, k.Pattern.String())
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// release frees what a backup has opened.
+func (b *backupRun) release() {
+	if b.since != nil {
+		closeAll(b.since.chain)
+		if b.since.table != nil {
+			_ = b.since.table.Close()
+		}
+	}
+	if b.left != nil && b.left.table != nil {
+		_ = b.left.table.Close()
+	}
+}
