@@ -281,6 +281,7 @@ Exit codes: 0 listed, 2 usage or no archive, 5 the archive is not whole.`,
 			return a.archiveList(c.Context(), args[0], &o)
 		},
 	}
+	a.namespaceFlag(c)
 	o.selecting.flags(c)
 	o.unlocking.flags(c)
 	outputs(c, &o.output, "table", "jsonl", "names")

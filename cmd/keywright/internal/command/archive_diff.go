@@ -50,6 +50,7 @@ Exit codes: 0 equal, 1 they differ, 2 usage or no archive, 5 an archive is not w
 		},
 		RunE: func(c *cobra.Command, args []string) error { return a.archiveDiff(c.Context(), args[0], args[1], &o) },
 	}
+	a.namespaceFlag(c)
 	o.selecting.flags(c)
 	o.unlocking.flags(c)
 	c.Flags().BoolVar(&o.null, "null", false, "print the names of keys that differ, each with a NUL byte after it")
@@ -128,7 +129,7 @@ func (a *app) archiveDiff(ctx context.Context, pathA, pathB string, o *telling) 
 	}
 	defer frugal()()
 	options := compare.Options{}
-	if len(o.asked()) > 0 {
+	if len(a.askedFor(&o.selecting)) > 0 {
 		options.Wants = func(key []byte) bool { _, ok := sel.Of(key); return ok }
 	}
 	out := bufio.NewWriterSize(a.out.Raw(), 64<<10)

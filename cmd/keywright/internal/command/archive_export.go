@@ -61,6 +61,7 @@ or no archive, 5 the archive is not whole, 130 interrupted.`,
 		Args: oneArchive,
 		RunE: func(c *cobra.Command, args []string) error { return a.archiveExport(c.Context(), args[0], &o) },
 	}
+	a.namespaceFlag(c)
 	o.selecting.flags(c)
 	o.unlocking.flags(c)
 	f := c.Flags()

@@ -330,7 +330,7 @@ func (b *backupRun) begin(shards []source.Shard, now time.Time) (err error) {
 		moment = archive.OneMoment
 	}
 	b.meta = archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + version().Version, Taken: now, Consistency: moment,
-		Entries: b.sel.Names(), Selection: b.asked(), Shards: shards, Declaration: b.declaration}
+		Entries: b.sel.Names(), Selection: b.askedFor(&b.selecting), Shards: shards, Declaration: b.declaration}
 	if b.since != nil {
 		b.meta.Base = b.since.chain[len(b.since.chain)-1].Sum()
 	}

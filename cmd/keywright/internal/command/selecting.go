@@ -79,3 +79,12 @@ func refusedSelection(err error) error {
 
 // undeclaredName is what reports call keys that no entry declares.
 const undeclaredName = "(undeclared)"
+
+// askedFor is what was asked for with the namespace, in words that an archive keeps.
+func (a *app) askedFor(s *selecting) []string {
+	out := s.asked()
+	if a.namespace != "" {
+		out = append(out, "--namespace "+a.namespace)
+	}
+	return out
+}
