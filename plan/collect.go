@@ -69,9 +69,9 @@ func LeaveIn(all map[Code]*Left, code Code, name []byte, db int) {
 }
 
 // example keeps a few names.
-func example(list []Key, name []byte, db int) []Key {
+func example(list []Example, name []byte, db int) []Example {
 	if len(list) < maxExamples && len(name) <= maxExampleName {
-		list = append(list, Key{finding.JSONKey(slices.Clone(name)), db})
+		list = append(list, Example{finding.JSONKey(slices.Clone(name)), db})
 	}
 	return list
 }

@@ -65,22 +65,22 @@ type Counts struct {
 type Part struct {
 	Entry string `json:"entry"` // "" for keys that no entry declares
 	Counts
-	Examples []Key `json:"examples,omitempty"` // of keys that would be changed
+	Examples []Example `json:"examples,omitempty"` // of keys that would be changed
 }
 
-// Key is the name of a key, and where it is.
-type Key struct {
+// Example is the name of a key, and where it is.
+type Example struct {
 	Key finding.JSONKey `json:"key"`
 	DB  int             `json:"db"`
 }
 
 // Left is a reason for which keys are left alone.
 type Left struct {
-	Code     Code   `json:"code"`
-	What     string `json:"what"`
-	Fix      string `json:"fix,omitempty"`
-	Keys     int64  `json:"keys"`
-	Examples []Key  `json:"examples,omitempty"`
+	Code     Code      `json:"code"`
+	What     string    `json:"what"`
+	Fix      string    `json:"fix,omitempty"`
+	Keys     int64     `json:"keys"`
+	Examples []Example `json:"examples,omitempty"`
 }
 
 // Change is one change of something that is known by name.

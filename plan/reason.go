@@ -25,6 +25,10 @@ const (
 	Changed      Code = "changed"         // it changed since it was looked at
 	Refused      Code = "refused"         // the server does not permit the change
 	NotSeen      Code = "not-seen"        // of a scan: keys may be missing
+	AsItIs       Code = "same"            // of a restore: it is there with the same value and expiry
+	There        Code = "there"           // of a restore: it is there, and stays
+	Expired      Code = "expired"         // of a restore: it has expired since it was saved
+	OutOfMoment  Code = "out-of-moment"   // of a restore: it only made sense in its moment
 )
 
 // Reason is why a plan is not complete, or does not hold any more.
@@ -54,6 +58,10 @@ var sentences = map[Code][2]string{
 	TooMany:      {"there are too many groups of keys to tell the newest of each", "run it with --entry or --match for a part of them"},
 	NotIdle:      {"the server keeps no idle times with an LFU maxmemory-policy", "use older, or another policy"},
 	Changed:      {"it changed since it was looked at", "run it again"},
+	AsItIs:       {"it is there with the same value and expiry", ""},
+	There:        {"it is there, and stays", "--existing says what becomes of it"},
+	Expired:      {"it has expired since it was saved", ""},
+	OutOfMoment:  {"it only made sense in its moment", "--momentary restores it"},
 	Refused:      {"the server does not permit the change", ""},
 }
 

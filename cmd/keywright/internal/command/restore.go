@@ -35,6 +35,7 @@ type restoring struct {
 	writers   int
 	rate      int
 	apply     bool
+	plan      string
 	output    string
 	progress  string
 }
@@ -93,6 +94,8 @@ is not whole or the server takes no more, 130 interrupted.`,
 	f.IntVar(&o.writers, "writers", 4, "how many connections write")
 	f.IntVar(&o.rate, "rate", 0, "keys per second at most (0: as fast as the server takes them)")
 	f.BoolVar(&o.apply, "apply", false, "do it")
+	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
+	f.Lookup("plan").Annotations = map[string][]string{noVariable: {"a file of each run"}}
 	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
 	outputs(c, &o.output, "table", "json")
 	choices(c, "existing", existingModes...)
@@ -142,21 +145,47 @@ func (a *app) restore(ctx context.Context, paths []string, o *restoring) error {
 	if o.writers < 1 || o.writers > 64 || o.rate < 0 || o.db < -1 {
 		return usage("see `keywright restore --help`", "--writers takes 1 to 64, --rate and --to-db no negative numbers")
 	}
-	sel, _, err := a.selection(&o.selecting)
+	if o.apply && o.plan != "" {
+		return usage("look at the plan first: `keywright apply "+shellWord(o.plan)+"` executes it", "--plan and --apply exclude each other")
+	}
+	r, err := a.openRestore(ctx, paths, o)
 	if err != nil {
 		return err
+	}
+	defer r.close()
+	out, failed := r.pass(ctx, paths[len(paths)-1])
+	if out == nil {
+		return failed
+	}
+	if o.plan != "" && failed == nil {
+		p, err := r.asPlan(ctx, paths, out)
+		if err == nil {
+			err = writePlan(o.plan, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.show(ctx, out, failed)
+}
+
+// openRestore opens the archives.
+func (a *app) openRestore(ctx context.Context, paths []string, o *restoring) (*restoreRun, error) {
+	sel, ks, err := a.selection(&o.selecting)
+	if err != nil {
+		return nil, err
 	}
 	config, err := a.server()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r := &restoreRun{restoring: o, app: a, sel: sel, config: config, clients: map[int]*keywright.Client{}, names: sel.Names()}
-	defer r.close()
-	defer frugal()()
+	r := &restoreRun{restoring: o, app: a, sel: sel, ks: ks, config: config, clients: map[int]*keywright.Client{},
+		names: sel.Names(), lavish: frugal()}
 	if err := r.open(ctx, paths); err != nil {
-		return err
+		r.close()
+		return nil, err
 	}
-	return r.run(ctx, paths[len(paths)-1])
+	return r, nil
 }
 
 // open opens the archives, newest first.
@@ -201,10 +230,12 @@ type restoreRun struct {
 	*restoring
 	*app
 	sel      *selection.Selection
+	ks       *keyspace.Keyspace
 	in       *archive.Reader   // the newest
 	ins      []*archive.Reader // and those that it adds to, newest first
 	closers  []io.Closer
 	newer    *archivefile.Table // which keys the archives after the first have; nil: there are none
+	lavish   func()             // takes memory as other programs do again
 	config   connect.Config
 	clients  map[int]*keywright.Client
 	names    []string
@@ -215,6 +246,7 @@ type restoreRun struct {
 }
 
 func (r *restoreRun) close() {
+	r.lavish()
 	if r.reader != nil {
 		r.reader.Close()
 	}
@@ -303,20 +335,22 @@ func withDatabase(text string, getenv func(string) string, db int) (string, erro
 	return u.String(), nil
 }
 
-func (r *restoreRun) run(ctx context.Context, path string) error {
+// pass reads the archive, and restores or plans. The report is nil where there is
+// nothing to say.
+func (r *restoreRun) pass(ctx context.Context, path string) (*restoreReport, error) {
 	started := r.app.now()
 	first, err := r.client(max(r.db, 0))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	clock, err := first.Raw().Do(ctx, first.Raw().B().Time().Build()).AsIntSlice()
 	if err != nil || len(clock) != 2 {
-		return aclFailure(cannot("ask for the time", err))
+		return nil, aclFailure(cannot("ask for the time", err))
 	}
 	r.now = clock[0]*1000 + clock[1]/1000
 	live, err := r.live(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, started)
 	report, err := apply.Restore(ctx, r.client, r.records(), apply.RestoreOptions{
@@ -327,7 +361,7 @@ func (r *restoreRun) run(ctx context.Context, path string) error {
 	})
 	bar.Clear()
 	if ctx.Err() != nil && report.Keys == 0 {
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	out := &restoreReport{File: path, Archive: r.in.Meta.ID, Server: r.config.String(), Applied: r.restoring.apply, Complete: r.complete, Total: report.Counts, More: report.More, NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
 	if err != nil {
@@ -342,7 +376,7 @@ func (r *restoreRun) run(ctx context.Context, path string) error {
 	for _, n := range report.Reasons {
 		out.Reasons = append(out.Reasons, reasonedKey{n.Key, n.DB, n.Reason})
 	}
-	return r.show(ctx, out, err)
+	return out, err
 }
 
 // indices are 0, 1, 2 … of a list.
@@ -529,6 +563,9 @@ func (r *restoreRun) verdict(out *restoreReport) error {
 		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s of %s %s: %s", terminal.Count(t.Restored), terminal.Plural(t.Keys, "key"), done, finding.Printable(out.Problem))))
 	case !out.Applied:
 		a.tell("%s would be written (%s). Nothing was changed; --apply does it.", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes))
+		if r.plan != "" {
+			a.tell("The plan is in %s; `keywright apply %s` executes it.", finding.Printable(r.plan), shellWord(r.plan))
+		}
 	case failed > 0:
 		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("%s of %s were not restored.", terminal.Count(failed), terminal.Plural(t.Keys, "key"))))
 	default:

@@ -52,13 +52,9 @@ func (s *selecting) asked() (out []string) {
 // selection compiles the flags against the declaration, an empty one where there is
 // none.
 func (a *app) selection(s *selecting) (*selection.Selection, *keyspace.Keyspace, error) {
-	request := selection.Request{Entries: s.entries, Owners: s.owners, Globs: s.globs, Undeclared: s.undeclared}
-	for _, text := range s.where {
-		c, err := selection.ParseCondition(text)
-		if err != nil {
-			return nil, nil, refusedSelection(err)
-		}
-		request.Where = append(request.Where, c)
+	request, err := s.request()
+	if err != nil {
+		return nil, nil, err
 	}
 	ks, err := a.declaredOrNot()
 	if err != nil {

@@ -1,0 +1,248 @@
+package apply
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright/plan"
+	"github.com/redis/rueidis"
+)
+
+//go:embed change.lua
+var changeText string
+
+// batch changes keys of one database: in one pipeline those that go by a command, side
+// by side those that go through a store. What a lost reply leaves in doubt is sent again.
+func (r *changes) batch(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+	var items []*keyChange
+	send, err := r.kept(ctx, c, steps)
+	if err != nil {
+		r.unknown(steps)
+		return err
+	}
+	plain := send[:0:0]
+	for _, s := range send {
+		if s.How == plan.Item {
+			items = append(items, s)
+		} else {
+			plain = append(plain, s)
+		}
+	}
+	err = r.commands(ctx, c, plain)
+	if err != nil {
+		r.unknown(items)
+		return err
+	}
+	return r.items(ctx, c, items)
+}
+
+func (r *changes) unknown(steps []*keyChange) {
+	for _, s := range steps {
+		r.count(s, KeyCounts{Unknown: 1})
+	}
+}
+
+// commands sends changes until each has an answer.
+func (r *changes) commands(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+	var last error
+	for attempt := 0; len(steps) > 0; attempt++ {
+		if attempt > 0 && (attempt == attempts || !pause(ctx, attempt)) {
+			break
+		}
+		list := make(rueidis.Commands, len(steps))
+		for i, s := range steps {
+			list[i] = s.command(c)
+		}
+		var again []*keyChange
+		for i, reply := range c.DoMulti(ctx, list...) {
+			if err := r.judge(steps[i], reply); err != nil {
+				steps[i].doubt = true
+				again, last = append(again, steps[i]), err
+			}
+		}
+		steps = again
+	}
+	r.unknown(steps)
+	if len(steps) > 0 {
+		return errors.Join(last, ctx.Err())
+	}
+	return nil
+}
+
+// command is what changes a key: UNLINK where nothing is to be checked, else a script.
+func (s *keyChange) command(c rueidis.Client) rueidis.Completed {
+	if s.How == plan.Unlink && s.Kind == "" && s.Idle == 0 && len(s.Busy)+len(s.With) == 0 {
+		return c.B().Unlink().Key(string(s.key)).Build()
+	}
+	keys := append([]string{string(s.key)}, s.Busy...)
+	keys = append(keys, s.With...)
+	how, ttl, idle := "unlink", "", ""
+	if s.How == plan.Expire {
+		how, ttl = "expire", strconv.FormatInt(s.TTL.Milliseconds(), 10)
+	}
+	if s.Idle > 0 {
+		idle = strconv.FormatInt(int64((s.Idle+time.Second-1)/time.Second), 10)
+	}
+	return c.B().Eval().Script(changeText).Numkeys(int64(len(keys))).Key(keys...).Arg(how, ttl, string(s.Kind), idle, strconv.Itoa(len(s.Busy))).Build()
+}
+
+// refusals are what the script says instead of "done".
+var refusals = map[string]plan.Code{"type": plan.OtherType, "ttl": plan.HasTTL, "used": plan.NotDue, "works": plan.QueueWorks}
+
+// judge counts a key by the reply. An error means that it must be sent again.
+func (r *changes) judge(s *keyChange, reply rueidis.RedisResult) error {
+	said, n := "", int64(0)
+	message, err := reply.ToMessage()
+	if err == nil {
+		if n, err = message.AsInt64(); err != nil {
+			said, err = message.ToString()
+		}
+	}
+	what, reason := judged(err)
+	switch {
+	case what == unknown:
+		return err
+	case err != nil:
+		code := plan.Refused
+		if strings.Contains(reason, "LFU") {
+			code = plan.NotIdle
+		}
+		r.refuse(s, code)
+	case n > 0, said == "done":
+		r.count(s, KeyCounts{Changed: 1})
+	case s.doubt && (said == "" || said == "gone" || said == "ttl"): // the lost attempt did it
+		r.count(s, KeyCounts{Changed: 1})
+	case said == "", said == "gone":
+		r.count(s, KeyCounts{Gone: 1})
+	default:
+		r.leave(s.entry, refusals[said], s.key, s.db)
+	}
+	return nil
+}
+
+// refuse counts a key that the server did not permit to change.
+func (r *changes) refuse(s *keyChange, why plan.Code) {
+	plan.LeaveIn(r.left, why, s.key, s.db)
+	r.count(s, KeyCounts{Refused: 1})
+}
+
+// kept leaves alone the keys whose newer ones are not all there any more.
+func (r *changes) kept(ctx context.Context, c rueidis.Client, steps []*keyChange) ([]*keyChange, error) {
+	there := map[string]bool{}
+	var names []string
+	for _, s := range steps {
+		for _, n := range s.After {
+			if _, asked := there[n]; !asked {
+				there[n] = false
+				names = append(names, n)
+			}
+		}
+	}
+	for len(names) > 0 {
+		part := names[:min(len(names), 1000)]
+		names = names[len(part):]
+		list := make(rueidis.Commands, len(part))
+		for i, n := range part {
+			list[i] = c.B().Exists().Key(n).Build()
+		}
+		for i, reply := range c.DoMulti(ctx, list...) {
+			n, err := reply.AsInt64()
+			if err != nil {
+				return nil, err
+			}
+			there[part[i]] = n > 0
+		}
+	}
+	out := steps[:0:0]
+next:
+	for _, s := range steps {
+		for _, n := range s.After {
+			if !there[n] {
+				r.leave(s.entry, plan.Changed, s.key, s.db)
+				continue next
+			}
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// itemsAtOnce is how many items of entities are deleted at a time.
+const itemsAtOnce = 64
+
+// items deletes items of entities through their stores.
+func (r *changes) items(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+	steps, err := r.unused(ctx, c, steps)
+	if err != nil || len(steps) == 0 {
+		return err
+	}
+	type result struct {
+		there bool
+		err   error
+	}
+	results := make([]result, len(steps))
+	room := make(chan struct{}, itemsAtOnce)
+	var group sync.WaitGroup
+	for i, s := range steps {
+		room <- struct{}{}
+		group.Go(func() {
+			defer func() { <-room }()
+			results[i].there, results[i].err = r.Item(ctx, s.entry, Item{s.key, s.db})
+		})
+	}
+	group.Wait()
+	for i, s := range steps {
+		switch res := results[i]; {
+		case res.err != nil && ctx.Err() != nil:
+			r.count(s, KeyCounts{Unknown: 1})
+		case res.err != nil:
+			r.refuse(s, plan.Refused)
+		case res.there:
+			r.count(s, KeyCounts{Changed: 1})
+		default:
+			r.count(s, KeyCounts{Gone: 1})
+		}
+	}
+	return ctx.Err()
+}
+
+// unused leaves alone the items that were used too recently.
+func (r *changes) unused(ctx context.Context, c rueidis.Client, steps []*keyChange) ([]*keyChange, error) {
+	var list rueidis.Commands
+	var asked []*keyChange
+	out := steps[:0:0]
+	for _, s := range steps {
+		if s.Idle == 0 {
+			out = append(out, s)
+			continue
+		}
+		asked = append(asked, s)
+		list = append(list, c.B().ObjectIdletime().Key(string(s.key)).Build())
+	}
+	for i, reply := range c.DoMulti(ctx, list...) {
+		s := asked[i]
+		seconds, err := reply.AsInt64()
+		answer, said := rueidis.IsRedisErr(err)
+		switch {
+		case rueidis.IsRedisNil(err):
+			r.count(s, KeyCounts{Gone: 1})
+		case said && strings.Contains(answer.Error(), "LFU"):
+			r.refuse(s, plan.NotIdle)
+		case said:
+			r.refuse(s, plan.Refused)
+		case err != nil:
+			r.unknown(append(out, asked[i:]...))
+			return nil, err
+		case time.Duration(seconds)*time.Second < s.Idle:
+			r.leave(s.entry, plan.NotDue, s.key, s.db)
+		default:
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,121 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/plan"
+	"github.com/spf13/cobra"
+)
+
+// applying are the flags of apply.
+type applying struct {
+	pacing
+	drift  int
+	output string
+}
+
+// journalName is what the name of a plan's journal ends with.
+const journalName = ".journal"
+
+// leastDrift is by how many keys the counts of an entry may always differ.
+const leastDrift = 10
+
+func (a *app) applyCommand() *cobra.Command {
+	var o applying
+	c := &cobra.Command{
+		Use:   "apply FILE",
+		Short: "Execute a plan that --plan wrote, if it still holds",
+		Long: `Executes a plan of delete, ttl, clean or restore. Before it changes anything it makes
+the same plan again and compares: the servers must be the same ones (run ID,
+replication ID, version, slots), not emptied meanwhile, the declaration must be the
+same, and of no entry may the number of keys that would be changed differ by more
+than --drift percent (or ten keys). Else it says what differs, and changes nothing.
+
+What is done is in FILE.journal, on the disk before the server is told. A run that
+was interrupted or killed goes on with it, and the report counts all runs. A plan
+that was executed to its end is not executed again.
+
+` + exitCodesOfChanges,
+		Example: `  keywright delete --undeclared --plan stray.plan
+  keywright apply stray.plan
+  keywright apply stray.plan --rate 1000 --drift 0`,
+		Args: onePlan,
+		RunE: func(c *cobra.Command, args []string) error { return a.applyPlan(c.Context(), args[0], &o) },
+	}
+	a.serverFlags(c)
+	o.flags(c)
+	outputs(c, &o.output, "table", "json")
+	c.Flags().IntVar(&o.drift, "drift", 10, "by how many percent the counts of an entry may have moved")
+	return c
+}
+
+func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
+	if err := errors.Join(oneOf("output", o.output, "table", "json"), o.check()); err != nil {
+		return err
+	}
+	if o.drift < 0 {
+		return usage("write --drift 10", "--drift cannot be negative")
+	}
+	p, err := readPlan(path)
+	if err != nil {
+		return err
+	}
+	if p.Verb == "restore" {
+		return a.applyRestore(ctx, path, p, o)
+	}
+	if _, known := ruleVerbs[p.Verb]; !known {
+		return usage("use the keywright that made it", "%s is a plan of %q, which this program does not execute", path, p.Verb)
+	}
+	r, err := a.prepare(ctx, p.Verb, o.changing(p))
+	if err != nil {
+		return err
+	}
+	defer r.clients.close()
+	journal, resumed, err := apply.OpenJournal(path+journalName, p.ID)
+	if err != nil {
+		return usage("remove the file if the plan is a new one", "the journal cannot be used: %v", err)
+	}
+	defer journal.Close()
+	if journal.Done() {
+		return usage("make a new plan", "%s was executed to its end", path)
+	}
+	if err := r.makePlan(ctx); err != nil {
+		return err
+	}
+	if err := a.drifted(path, p.Drift(r.made, o.tolerance(journal.Changed()))); err != nil {
+		return err
+	}
+	r.resumed, r.plan, r.made = resumed, path, p
+	return r.execute(ctx, journal)
+}
+
+// tolerance is how far counts may have moved.
+func (o *applying) tolerance(done map[string]int64) plan.Tolerance {
+	t := plan.Tolerance{Share: float64(o.drift) / 100, Least: leastDrift, Done: done}
+	if o.drift == 0 {
+		t.Least = 0
+	}
+	return t
+}
+
+// drifted refuses a plan that does not hold any more.
+func (a *app) drifted(path string, why []plan.Reason) error {
+	if len(why) == 0 {
+		return nil
+	}
+	for _, d := range why {
+		a.tell("%s: %s", d.Code, finding.Printable(d.What))
+	}
+	return &exit{exitRefused, path + " does not hold any more: " + why[0].What + "; nothing was changed", why[0].Fix}
+}
+
+// changing is the flags that a plan was made with.
+func (o *applying) changing(p *plan.Plan) *changing {
+	q := p.Request
+	spread, _ := strconv.Atoi(q.Options["spread"])
+	return &changing{selecting: selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared}, pacing: o.pacing, db: q.DB, spread: spread, output: o.output}
+}

@@ -1,0 +1,93 @@
+package command
+
+import "github.com/spf13/cobra"
+
+func (a *app) deleteCommand() *cobra.Command {
+	var o changing
+	c := &cobra.Command{
+		Use:   "delete",
+		Short: "Delete the keys of entries, of an owner, of a glob or of a value, or what is not declared",
+		Long: `Deletes keys: those of entries with their derived keys, of owners, of globs, those
+whose placeholder has a value, or those that nothing declares.
+
+` + changingHelp + `
+
+A queue goes as a whole, and only while no worker and no job is at work. Other
+software's keys (foreign) and keys with an old name (was) stay.
+
+` + selectionHelp + `
+
+` + exitCodesOfChanges,
+		Example: `  keywright delete --entry session
+  keywright delete --where issue=123 --apply
+  keywright delete --undeclared --plan stray.plan
+  keywright apply stray.plan`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := someKeys("delete", &o.selecting); err != nil {
+				return err
+			}
+			return a.change(c.Context(), "delete", &o)
+		},
+	}
+	o.flags(a, c)
+	return c
+}
+
+func (a *app) ttlCommand() *cobra.Command {
+	var o changing
+	c := &cobra.Command{
+		Use:   "ttl",
+		Short: "Give keys that lost their TTL the declared one",
+		Long: `Gives keys that never expire, and should, the TTL that their entry declares. Keys
+that have a TTL keep it. The ends are spread over the last part of the TTL, so that
+the keys do not all end in one moment: with --spread 50 and a TTL of an hour they end
+between 30 minutes and an hour from now. The keys of a queue end together.
+
+Items of entities are left alone: keywright entities check --apply gives them their
+TTL, and keeps their indexes in step.
+
+` + changingHelp + `
+
+` + selectionHelp + `
+
+` + exitCodesOfChanges,
+		Example: `  keywright ttl
+  keywright ttl --entry session --apply
+  keywright ttl --spread 90 --plan ttl.plan`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if o.spread < 0 || o.spread > 100 {
+				return usage("write --spread 50", "--spread is a percentage from 0 to 100")
+			}
+			return a.change(c.Context(), "ttl", &o)
+		},
+	}
+	o.flags(a, c)
+	c.Flags().IntVar(&o.spread, "spread", 50, "over which part of the TTL the ends are spread, in percent")
+	return c
+}
+
+func (a *app) cleanCommand() *cobra.Command {
+	var o changing
+	c := &cobra.Command{
+		Use:   "clean",
+		Short: "Delete what the clean-up of the declaration may take",
+		Long: `Executes the cleanup rules of the declaration: keys that were not used for so long
+(idle), that are older by the date in their names (older), or all but the newest
+(keep). What a rule matches and does not take yet is listed as left alone.
+
+` + changingHelp + `
+
+` + selectionHelp + `
+
+` + exitCodesOfChanges,
+		Example: `  keywright clean
+  keywright clean --entry log --apply
+  keywright clean --plan clean.plan`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.change(c.Context(), "clean", &o) },
+	}
+	o.flags(a, c)
+	return c
+}

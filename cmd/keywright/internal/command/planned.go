@@ -1,0 +1,178 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/plan"
+)
+
+// changeReport is what would be changed, or was; its JSON names are stable.
+type changeReport struct {
+	Verb    string        `json:"verb" enum:"delete,ttl,clean"`
+	Server  string        `json:"server"`
+	Applied bool          `json:"applied"`
+	Plan    *plan.Plan    `json:"plan"`
+	File    string        `json:"file,omitempty"`    // that the plan was written to
+	Resumed bool          `json:"resumed,omitempty"` // the figures of interrupted runs of the plan are counted, too
+	Done    *changeResult `json:"done,omitempty"`
+}
+
+// changeResult is what was done.
+type changeResult struct {
+	Total    apply.KeyCounts `json:"total"`
+	Entries  []changedPart   `json:"entries"`              // their counts add up to those of total
+	Left     []plan.Left     `json:"left_alone,omitempty"` // why keys were left alone or refused, in this run
+	Complete bool            `json:"complete"`             // all keys were seen
+	Problem  string          `json:"problem,omitempty"`
+}
+
+type changedPart struct {
+	Entry string `json:"entry"` // "" for keys that no entry declares
+	apply.KeyCounts
+}
+
+// showPlan prints a plan.
+func (r *changeRun) showPlan(p *plan.Plan, file string) error {
+	a := r.app
+	if r.output == "json" {
+		if err := a.json(&changeReport{Verb: r.verb, Server: r.config.String(), Plan: p, File: file}); err != nil {
+			return err
+		}
+		return partial(p)
+	}
+	if err := a.printPlan(p, ruleVerbs[r.verb].would); err != nil {
+		return err
+	}
+	if file != "" {
+		a.tell("The plan is in %s; `keywright apply %s` executes it.", finding.Printable(file), shellWord(file))
+	} else if p.Total.Change > 0 {
+		a.tell("--apply does it; --plan FILE keeps the plan.")
+	}
+	return partial(p)
+}
+
+// printPlan prints the counts of a plan.
+func (a *app) printPlan(p *plan.Plan, would string) error {
+	var rows [][]string
+	for _, e := range p.Entries {
+		example := ""
+		if len(e.Examples) > 0 {
+			example = finding.Key(e.Examples[0].Key)
+		}
+		rows = append(rows, []string{nameOrUndeclared(e.Entry), terminal.Count(e.Keys), countOrNone(e.Change), bytesOrNone(e.Bytes), countOrNone(e.Leave), example})
+	}
+	columns := []terminal.Column{{Title: "entry", Least: 16}, {Title: "keys", Right: true}, {Title: "to change", Right: true}, {Title: "memory", Right: true}, {Title: "left alone", Right: true}, {Title: "example", Least: 16, Drop: 1}}
+	if len(rows) > 0 {
+		if err := terminal.Table(a.out, columns, rows); err != nil {
+			return err
+		}
+		a.tell("")
+	}
+	a.printLeft(p.Left)
+	for _, why := range p.Incomplete {
+		a.tell("%s", a.out.Paint(terminal.Red, "not all keys were seen: "+finding.Printable(why.What)))
+	}
+	a.tell("%s %s (%s). Nothing was changed.", terminal.Plural(p.Total.Change, "key"), would, terminal.Bytes(p.Total.Bytes))
+	return nil
+}
+
+// printLeft says why keys are left alone.
+func (a *app) printLeft(left []plan.Left) {
+	for _, l := range left {
+		example := ""
+		if len(l.Examples) > 0 {
+			example = ", such as " + finding.Key(l.Examples[0].Key)
+		}
+		a.tell("left alone: %s (%s): %s%s", terminal.Plural(l.Keys, "key"), l.Code, finding.Printable(l.What), example)
+		if l.Fix != "" {
+			a.tell("  %s", finding.Printable(l.Fix))
+		}
+	}
+}
+
+func nameOrUndeclared(entry string) string {
+	if entry == "" {
+		return undeclaredName
+	}
+	return entry
+}
+
+func bytesOrNone(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return terminal.Bytes(n)
+}
+
+// partial is the exit code of a plan that may lack keys.
+func partial(p *plan.Plan) error {
+	if len(p.Incomplete) == 0 {
+		return nil
+	}
+	return &exit{exitPartial, "not all keys were seen: " + p.Incomplete[0].What, "run it again when the server is at rest"}
+}
+
+// showDone prints what was done, and gives the exit code.
+func (r *changeRun) showDone(ctx context.Context, report *apply.KeysReport, failed error) error {
+	a := r.app
+	res := &changeResult{Total: report.KeyCounts, Entries: []changedPart{}, Left: report.Left, Complete: failed == nil && len(report.Summary.Incomplete) == 0}
+	for _, name := range slices.Sorted(maps.Keys(report.Entries)) {
+		res.Entries = append(res.Entries, changedPart{name, *report.Entries[name]})
+	}
+	switch {
+	case failed != nil:
+		res.Problem = failed.Error()
+	case !res.Complete:
+		res.Problem = "not all keys were seen: " + report.Summary.Incomplete[0]
+	}
+	var err error
+	if r.output == "json" {
+		err = a.json(&changeReport{Verb: r.verb, Server: r.config.String(), Applied: true, Plan: r.made, File: r.plan, Resumed: r.resumed, Done: res})
+	} else {
+		err = r.printDone(res)
+	}
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(failed, apply.ErrActing):
+		return &exit{exitRefused, failed.Error(), "run it again when that one has ended: what was done is not done twice"}
+	case !res.Complete, report.Unknown > 0 && failed != nil:
+		return &exit{exitPartial, res.Problem, "run it again: what was done is not done twice"}
+	case report.Refused > 0:
+		return &exit{code: exitFindings}
+	}
+	return nil
+}
+
+func (r *changeRun) printDone(res *changeResult) error {
+	a := r.app
+	var rows [][]string
+	for _, p := range res.Entries {
+		rows = append(rows, []string{nameOrUndeclared(p.Entry), terminal.Count(p.Keys), countOrNone(p.Changed), bytesOrNone(p.Bytes), countOrNone(p.Gone), countOrNone(p.KeyCounts.Left), countOrNone(p.Refused), countOrNone(p.Unknown)})
+	}
+	if len(rows) > 0 {
+		if err := terminal.Table(a.out, []terminal.Column{{Title: "entry", Least: 16}, {Title: "keys", Right: true}, {Title: "changed", Right: true}, {Title: "memory", Right: true}, {Title: "gone before", Right: true},
+			{Title: "left alone", Right: true}, {Title: "refused", Right: true, Style: terminal.Red}, {Title: "unknown", Right: true, Style: terminal.Red}}, rows); err != nil {
+			return err
+		}
+		a.tell("")
+	}
+	a.printLeft(res.Left)
+	if r.resumed {
+		a.tell("What interrupted runs of this plan did is counted, too.")
+	}
+	if res.Problem != "" {
+		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s", finding.Printable(res.Problem))))
+	}
+	a.tell("%s %s (%s).", ruleVerbs[r.verb].did, terminal.Plural(res.Total.Changed, "key"), terminal.Bytes(res.Total.Bytes))
+	return nil
+}
