@@ -14,3 +14,13 @@ var commands = []string{
 // ACL is the line that makes a user who may restore keys and nothing else, as ACL
 // SETUSER takes it after the name.
 func ACL() string { return "on ~* resetchannels -@all +" + strings.Join(commands, " +") }
+
+// changeCommands are what Keys sends, and the lease of the process that acts.
+var changeCommands = []string{
+	"auth", "client|getname", "client|id", "client|setname", "cluster|shards", "cluster|slots", "eval", "evalsha", "exists", "get", "hello", "info", "multi", "exec", "object|idletime", "pexpire", "ping",
+	"pttl", "quit", "script|load", "select", "set", "time", "type", "unlink", "zcount",
+}
+
+// ChangeACL is what a user who may scan must be allowed beside that to delete keys and
+// give them TTLs.
+func ChangeACL() string { return "+" + strings.Join(changeCommands, " +") }

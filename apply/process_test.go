@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if from := os.Getenv("COPY_FROM"); from != "" {
 		copyChild(from, os.Getenv("COPY_TO"))
 	}
+	if verb := os.Getenv("CHANGE_VERB"); verb != "" {
+		childKeys(verb)
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"slices"
@@ -29,10 +30,22 @@ func NewCollector(rule Rule) *Collector {
 }
 
 // Add decides about keys and counts them.
-func (c *Collector) Add(batch []source.Key) {
+func (c *Collector) Add(batch []source.Key) { c.Count(batch, c.Decide(batch)) }
+
+// Decide decides about keys.
+func (c *Collector) Decide(batch []source.Key) []Decision {
+	out := make([]Decision, len(batch))
 	for i := range batch {
-		if d := c.rule.Decide(&batch[i]); d.Meant {
-			c.count(&batch[i], d)
+		out[i] = c.rule.Decide(&batch[i])
+	}
+	return out
+}
+
+// Count counts keys that were decided about.
+func (c *Collector) Count(batch []source.Key, decisions []Decision) {
+	for i := range batch {
+		if decisions[i].Meant {
+			c.count(&batch[i], decisions[i])
 		}
 	}
 }
@@ -68,12 +81,20 @@ func LeaveIn(all map[Code]*Left, code Code, name []byte, db int) {
 	l.Examples = example(l.Examples, name, db)
 }
 
-// example keeps a few names.
+// example keeps a few names: the first by their bytes, so that a plan made again shows
+// the same ones.
 func example(list []Example, name []byte, db int) []Example {
-	if len(list) < maxExamples && len(name) <= maxExampleName {
-		list = append(list, Example{finding.JSONKey(slices.Clone(name)), db})
+	if len(name) > maxExampleName || len(list) == maxExamples && bytes.Compare(name, list[maxExamples-1].Key) > 0 {
+		return list
 	}
-	return list
+	at, there := slices.BinarySearchFunc(list, name, func(e Example, name []byte) int {
+		return cmp.Or(bytes.Compare(e.Key, name), cmp.Compare(e.DB, db))
+	})
+	if there {
+		return list
+	}
+	list = slices.Insert(list, at, Example{finding.JSONKey(slices.Clone(name)), db})
+	return list[:min(len(list), maxExamples)]
 }
 
 // Into writes the counts into a plan.

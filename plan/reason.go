@@ -24,7 +24,6 @@ const (
 	NotIdle      Code = "no-idle-time"    // the server does not keep idle times
 	Changed      Code = "changed"         // it changed since it was looked at
 	Refused      Code = "refused"         // the server does not permit the change
-	NotSeen      Code = "not-seen"        // of a scan: keys may be missing
 	AsItIs       Code = "same"            // of a restore: it is there with the same value and expiry
 	There        Code = "there"           // of a restore: it is there, and stays
 	Expired      Code = "expired"         // of a restore: it has expired since it was saved

@@ -34,7 +34,7 @@ func (a *app) aclCommand() *cobra.Command {
 // aclPrinting are the flags of acl print.
 type aclPrinting struct {
 	self, repair, snapshot, choose bool
-	backup, restore, copy          bool
+	backup, restore, copy, change  bool
 	user, output, values           string
 }
 
@@ -79,6 +79,7 @@ all keys.`,
 	f.BoolVar(&o.backup, "backup", false, "with --self: what backup needs, too")
 	f.BoolVar(&o.restore, "restore", false, "with --self: what restore needs instead")
 	f.BoolVar(&o.copy, "copy", false, "with --self: what copy needs at the target instead (at the source it needs what backup does)")
+	f.BoolVar(&o.change, "change", false, "with --self: what delete, ttl and clean need, too")
 	f.StringVar(&o.values, "values", "all", "with --self: with what audit --values needs: none, sample or all")
 	f.Lookup("values").NoOptDefVal = "sample"
 	choices(c, "values", valueWords[:3]...)
@@ -108,6 +109,8 @@ func (a *app) aclSelf(o *aclPrinting) error {
 		rules = apply.ACL()
 	case o.copy:
 		rules = bothACL(server.ContentsACL(), apply.ACL())
+	case o.change:
+		rules = server.ACL(false) + " " + apply.ChangeACL()
 	}
 	a.tell("user %s %s", o.user, rules)
 	return nil

@@ -209,7 +209,16 @@ func (r *changeRun) makePlan(ctx context.Context) error {
 	}
 	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, r.app.now())
 	c := plan.NewCollector(r.rule)
-	sum, err := r.scan(bar, "keys looked at")(ctx, func(batch []source.Key) error { c.Add(batch); return nil })
+	sum, err := r.scan(bar, "keys looked at")(ctx, func(batch []source.Key) error {
+		decisions := c.Decide(batch)
+		if clean, ok := r.rule.(*plan.Clean); ok && clean.Idles() {
+			if err := apply.Due(ctx, r.clients.client, batch, decisions); err != nil {
+				return aclFailure(cannot("ask for idle times", err))
+			}
+		}
+		c.Count(batch, decisions)
+		return nil
+	})
 	bar.Clear()
 	if err != nil {
 		return err
@@ -221,7 +230,7 @@ func (r *changeRun) makePlan(ctx context.Context) error {
 	}
 	c.Into(p)
 	for _, why := range slices.Concat(learned.Incomplete, sum.Incomplete) {
-		p.Incomplete = append(p.Incomplete, plan.Reason{Code: plan.NotSeen, What: why})
+		p.Incomplete = append(p.Incomplete, plan.Reason{Code: plan.Code(why.Code), What: why.String()})
 	}
 	r.made = p
 	return p.Seal()

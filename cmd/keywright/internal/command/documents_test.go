@@ -75,6 +75,8 @@ keys:
   jobs: {key: "jobs:{prio}", type: queue, order: prio, ttl: none, value: {n: int}}
   item: {key: "item:{id}", type: entity, ttl: 1h, fields: {n: int}, index: {n: "items:n"}}
   secret: {key: "secret:{id}", type: string, ttl: none, value: text encrypted}
+cleanup:
+  - {match: "user:*", idle: 1d}
 channels:
   sold: {channel: "app:sold", message: {n: n}}
 `
@@ -134,6 +136,11 @@ var documentRuns = []documentRun{
 	{"verify jsonl", 1, "verify -o jsonl all.kwa URL --db 0 --to-db 9 --progress none", ""},
 	{"copy", -1, "copy -o json URL URL --db 0 --to-db 9 --progress none", ""},
 	{"copy", -1, "copy -o json URL URL --db 0 --to-db 9 --progress none --apply", ""},
+	{"delete", 0, "delete -o json -u URL --match app:* --progress none", ""},
+	{"delete", 0, "delete -o json -u URL --entry hold --apply --progress none", ""},
+	{"ttl", 0, "ttl -o json -u URL --progress none --entry hold --plan ttl.plan", ""},
+	{"apply", 0, "apply -o json -u URL --progress none ttl.plan", ""},
+	{"clean", 0, "clean -o json -u URL --progress none", ""},
 	{"ls jsonl", 0, "ls -o jsonl -u URL --progress none", ""},
 	{"match jsonl", 1, "match -o jsonl", "app:album:1\n\xff\xfe\nbull:1\r\nzz\n"},
 	{"queues", 0, "queues -o json -u URL", ""},

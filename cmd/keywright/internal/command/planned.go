@@ -130,7 +130,7 @@ func (r *changeRun) showDone(ctx context.Context, report *apply.KeysReport, fail
 	case failed != nil:
 		res.Problem = failed.Error()
 	case !res.Complete:
-		res.Problem = "not all keys were seen: " + report.Summary.Incomplete[0]
+		res.Problem = "not all keys were seen: " + report.Summary.Incomplete[0].String()
 	}
 	var err error
 	if r.output == "json" {

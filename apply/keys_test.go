@@ -1,0 +1,424 @@
+package apply_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/selection"
+	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server"
+)
+
+const declared = `keywright: 1
+owns: ["app:*", "backup:*"]
+foreign: ["bull:*"]
+vars: {n: int}
+keys:
+  user: {key: "app:user:{id}", type: string, ttl: 1h}
+  page: {key: "app:page:{id}", type: cache, ttl: 10m}
+  jobs: {key: "app:jobs:{site}", type: queue, ttl: 7d}
+  hold: {key: "app:lock:{id}", type: lock, ttl: 10s}
+  backup: {key: "backup:{n}", type: string, ttl: none}
+cleanup:
+  - {match: "app:page:*", idle: 1h}
+  - {match: "backup:*", keep: 2}
+`
+
+func keyspaceOf(text string) *keyspace.Keyspace {
+	ks, findings := keyspace.Load(fstest.MapFS{"keyspace.yaml": {Data: []byte(text)}}, "keyspace.yaml")
+	if len(findings) > 0 {
+		panic(fmt.Sprint(findings))
+	}
+	return ks
+}
+
+// ruleOf makes the rule of a verb.
+func ruleOf(verb string, r selection.Request) (plan.Rule, error) {
+	ks := keyspaceOf(declared)
+	switch verb {
+	case "ttl":
+		return plan.NewTTL(ks, r, plan.DefaultSpread)
+	case "clean":
+		return plan.NewClean(ks, r, time.Now())
+	}
+	return plan.NewDelete(ks, r)
+}
+
+// scanOf scans the primaries of a server.
+func scanOf(url string) apply.Scan {
+	return func(ctx context.Context, each func([]source.Key) error) (source.Summary, error) {
+		config, err := connect.New(connect.Options{URL: url})
+		if err != nil {
+			return source.Summary{}, err
+		}
+		return server.New(config, server.Options{Role: server.Primary, OnlyDB: -1}).Scan(ctx, source.Request{Bytes: true}, each)
+	}
+}
+
+// sums checks that the figures of a report add up.
+func sums(t testing.TB, r *apply.KeysReport) {
+	t.Helper()
+	all, left := apply.KeyCounts{}, int64(0)
+	for _, c := range r.Entries {
+		if c.Changed+c.Gone+c.Left+c.Refused+c.Unknown != c.Keys {
+			t.Errorf("%+v does not add up", c)
+		}
+		all.Keys, all.Changed, all.Left = all.Keys+c.Keys, all.Changed+c.Changed, all.Left+c.Left
+	}
+	for _, l := range r.Left {
+		left += l.Keys
+	}
+	if all.Keys != r.Keys || all.Changed != r.Changed || left != r.KeyCounts.Left+r.Refused {
+		t.Errorf("%+v are not all of %+v, and %d are explained", all, r.KeyCounts, left)
+	}
+}
+
+// change runs a verb in this process.
+func change(t testing.TB, url string, clients apply.Clients, verb string, r selection.Request, o apply.KeysOptions) *apply.KeysReport {
+	t.Helper()
+	rule, err := ruleOf(verb, r)
+	must(t, err)
+	if c, ok := rule.(*plan.Clean); ok {
+		_, err := scanOf(url)(t.Context(), func(batch []source.Key) error {
+			for i := range batch {
+				c.Learn(&batch[i])
+			}
+			return nil
+		})
+		must(t, err)
+	}
+	report, err := apply.Keys(t.Context(), clients, scanOf(url), rule, o)
+	must(t, err)
+	sums(t, &report)
+	return &report
+}
+
+// why is why keys were left alone.
+func why(r *apply.KeysReport) map[plan.Code]int64 {
+	out := map[plan.Code]int64{}
+	for _, l := range r.Left {
+		out[l.Code] = l.Keys
+	}
+	return out
+}
+
+// Each verb changes what it says on every kind of server, and the second time nothing.
+func TestKeys(t *testing.T) {
+	for _, brand := range kt.Brands() {
+		for _, cluster := range []bool{false, true} {
+			t.Run(fmt.Sprint(brand, map[bool]string{true: " cluster"}[cluster]), func(t *testing.T) {
+				url := ""
+				if cluster {
+					url = kt.StartCluster(t, brand, 3, 0).URL()
+				} else {
+					url = kt.Start(t, brand).URL()
+				}
+				clients := open(t, url)
+				for i := range 600 {
+					n := strconv.Itoa(i)
+					do(t, clients, 0, "SET", "app:user:"+n, "x")
+					do(t, clients, 0, "SET", "app:page:"+n, "x")
+					do(t, clients, 0, "SET", "{app:page:"+n+"}:fill", "t", "PX", "600000")
+				}
+				for i := range 5 {
+					do(t, clients, 0, "SET", "backup:"+strconv.Itoa(i+8), "x")
+				}
+				do(t, clients, 0, "SET", "app:lock:1", "h/t", "PX", "600000")
+				do(t, clients, 0, "SET", "bull:1", "x")
+				for _, again := range []bool{false, true} {
+					r := change(t, url, clients, "ttl", selection.Request{Entries: []string{"user"}}, apply.KeysOptions{})
+					if want := map[bool]int64{false: 600}[again]; r.Changed != want || r.Keys != 600 {
+						t.Errorf("ttl: %+v", r.KeyCounts)
+					}
+					r = change(t, url, clients, "clean", selection.Request{}, apply.KeysOptions{})
+					if want := map[bool]int64{false: 3}[again]; r.Changed != want || why(r)[plan.NotDue] != map[bool]int64{false: 602, true: 2}[again] {
+						t.Errorf("clean: %+v %v", r.KeyCounts, why(r))
+					}
+					r = change(t, url, clients, "delete", selection.Request{Entries: []string{"page", "hold"}}, apply.KeysOptions{})
+					if want := map[bool]int64{false: 600}[again]; r.Changed != want || do(t, clients, 0, "GET", "app:lock:1") != "h/t" {
+						t.Errorf("delete: %+v", r.KeyCounts)
+					}
+				}
+				if do(t, clients, 0, "EXISTS", "{app:page:7}:fill") != int64(0) || do(t, clients, 0, "EXISTS", "backup:12") != int64(1) || do(t, clients, 0, "EXISTS", "backup:8") != int64(0) || do(t, clients, 0, "GET", "bull:1") != "x" {
+					t.Error("a load is still under way, or the wrong keys went")
+				}
+			})
+		}
+	}
+}
+
+// What changes between the decision about a key and its change is seen by the server.
+func TestChangedMeanwhile(t *testing.T) {
+	s := kt.Start(t, kt.Redis)
+	clients := open(t, s.URL())
+	for _, c := range []struct {
+		verb  string
+		entry string
+		key   string
+		set   []string
+		then  []string
+		want  plan.Code
+	}{
+		{"ttl", "user", "app:user:1", []string{"SET", "app:user:1", "x"}, []string{"PEXPIRE", "app:user:1", "5000000"}, plan.HasTTL},
+		{"ttl", "user", "app:user:2", []string{"SET", "app:user:2", "x"}, []string{"EVAL", "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], 'x')", "1", "app:user:2"}, plan.OtherType},
+		{"ttl", "user", "app:user:3", []string{"SET", "app:user:3", "x"}, []string{"DEL", "app:user:3"}, ""},
+		{"delete", "user", "app:user:4", []string{"SET", "app:user:4", "x"}, []string{"DEL", "app:user:4"}, ""},
+		{"delete", "jobs", "app:jobs:a", []string{"RPUSH", "app:jobs:a", "1"}, []string{"ZADD", "{app:jobs:a}:workers", "99999999999999", "w"}, plan.QueueWorks},
+		{"delete", "jobs", "app:jobs:b", []string{"RPUSH", "app:jobs:b", "1"}, []string{"ZADD", "{app:jobs:b}:leases", "99999999999999", "w"}, plan.QueueWorks},
+		{"clean", "backup", "backup:1", []string{"MSET", "backup:1", "x", "backup:2", "x", "backup:3", "x"}, []string{"DEL", "backup:3"}, plan.Changed},
+	} {
+		s.Do("FLUSHALL")
+		s.Do(c.set...)
+		o := apply.KeysOptions{}
+		apply.Decided(&o, func(k *source.Key, d *plan.Decision) {
+			if string(k.Name) == c.key {
+				if d.Leave != "" {
+					t.Errorf("%s was left alone before: %s", c.key, d.Leave)
+				}
+				s.Do(c.then...)
+			}
+		})
+		r := change(t, s.URL(), clients, c.verb, selection.Request{Entries: []string{c.entry}}, o)
+		if r.Changed != 0 || c.want != "" && why(r)[c.want] != 1 || c.want == "" && r.Gone != 1 {
+			t.Errorf("%s %s: %+v %v", c.verb, c.key, r.KeyCounts, why(r))
+		}
+	}
+}
+
+// A key that is used is not idle, and looking at it does not use it.
+func TestIdle(t *testing.T) {
+	for _, brand := range kt.Brands() {
+		s := kt.Start(t, brand)
+		clients := open(t, s.URL())
+		for _, n := range []string{"1", "2"} {
+			s.Do("SET", "app:page:"+n, "x")
+			dump := s.Do("DUMP", "app:page:"+n).(string)
+			s.Do("RESTORE", "app:page:"+n, "0", dump, "REPLACE", "IDLETIME", "4000")
+		}
+		change(t, s.URL(), clients, "clean", selection.Request{Globs: []string{"none"}}, apply.KeysOptions{})
+		s.Do("GET", "app:page:1")
+		if r := change(t, s.URL(), clients, "clean", selection.Request{}, apply.KeysOptions{}); r.Changed != 1 || s.Do("EXISTS", "app:page:1") != int64(1) {
+			t.Errorf("%s: %+v", brand, r.KeyCounts)
+		}
+		s.Do("CONFIG", "SET", "maxmemory-policy", "allkeys-lfu")
+		if r := change(t, s.URL(), clients, "clean", selection.Request{}, apply.KeysOptions{}); r.Changed != 0 || r.Refused != 1 || why(r)[plan.NotIdle] != 1 {
+			t.Errorf("%s without idle times: %+v %v", brand, r.KeyCounts, why(r))
+		}
+	}
+}
+
+// A large value is given to the thread that frees, so that no step holds the server.
+func TestLargeValue(t *testing.T) {
+	fields := "200000"
+	if os.Getenv("KEYWRIGHT_KILLS") != "" {
+		fields = "1000000"
+	}
+	for _, brand := range kt.Brands() {
+		s := kt.Start(t, brand)
+		s.Do("EVAL", "for i = 1, "+fields+" do redis.call('HSET', 'app:user:large', i, i) end", "0")
+		before := s.Info("lazyfreed_objects")
+		if r := change(t, s.URL(), open(t, s.URL()), "delete", selection.Request{Entries: []string{"user"}}, apply.KeysOptions{}); r.Changed != 1 {
+			t.Errorf("%+v", r.KeyCounts)
+		}
+		s.Await("lazyfree_pending_objects", "0")
+		if after := s.Info("lazyfreed_objects"); after == before {
+			t.Errorf("%s: the server itself freed the fields: %s and %s", brand, before, after)
+		}
+	}
+}
+
+// childKeys runs a verb with a journal, and prints its report.
+func childKeys(verb string) {
+	journal, _, err := apply.OpenJournal(os.Getenv("CHANGE_JOURNAL"), verb)
+	if err != nil {
+		panic(err)
+	}
+	clients := map[int]*keywright.Client{}
+	rule, err := ruleOf(verb, selection.Request{Entries: []string{"user", "page", "hold"}})
+	if err != nil {
+		panic(err)
+	}
+	url := os.Getenv("CHANGE_URL")
+	report, err := apply.Keys(context.Background(), func(db int) (_ *keywright.Client, err error) {
+		if clients[db] == nil {
+			clients[db], err = keywright.Open(context.Background(), url+"/"+strconv.Itoa(db), keywright.Options{NoCache: true})
+		}
+		return clients[db], err
+	}, scanOf(url), rule, apply.KeysOptions{Journal: journal})
+	if err != nil || len(report.Summary.Incomplete) > 0 {
+		fmt.Fprintln(os.Stderr, err, report.Summary.Incomplete)
+		os.Exit(1)
+	}
+	_ = json.NewEncoder(os.Stdout).Encode(report.KeyCounts)
+	os.Exit(0)
+}
+
+// A run that is killed at any moment goes on with its journal: nothing is left, nothing
+// else is touched, no TTL is given twice, and the report of the last run counts all of
+// them.
+func TestKilledChanges(t *testing.T) {
+	kills := 10
+	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
+		kills = n
+	}
+	const users, pages = 3000, 1500
+	s := kt.Start(t, kt.Redis)
+	for _, verb := range []string{"delete", "ttl"} {
+		took := 400 * time.Millisecond
+		for done := 0; done < kills; {
+			s.Do("FLUSHALL")
+			var list [][]string
+			for i := range users {
+				list = append(list, []string{"SET", "app:user:" + strconv.Itoa(i), "x"})
+			}
+			for i := range pages {
+				list = append(list, []string{"SET", "app:page:" + strconv.Itoa(i), "x"}, []string{"SET", "app:other:" + strconv.Itoa(i), "x"})
+			}
+			s.Pipe(append(list, []string{"SET", "app:lock:1", "h/t", "PX", "6000000"})...)
+			journal := t.TempDir() + "/journal"
+			ends := map[string]string{} // when each key ends, as it was first given
+			for last := false; !last; {
+				cmd := exec.Command(os.Args[0])
+				cmd.Env = append(os.Environ(), "CHANGE_VERB="+verb, "CHANGE_URL="+s.URL(), "CHANGE_JOURNAL="+journal)
+				cmd.Stderr = os.Stderr
+				var out strings.Builder
+				cmd.Stdout = &out
+				began := time.Now()
+				must(t, cmd.Start())
+				last = rand.N(4) == 0 || done >= kills
+				if !last {
+					kill := time.AfterFunc(rand.N(took), func() { _ = cmd.Process.Kill() })
+					if cmd.Wait() != nil {
+						done++
+					} else {
+						last = true
+					}
+					kill.Stop()
+				} else {
+					must(t, cmd.Wait())
+					took = max(time.Since(began), 20*time.Millisecond)
+				}
+				sameEnds(t, s, ends)
+				if last {
+					whole(t, s, verb, out.String(), users+pages)
+				}
+			}
+		}
+	}
+}
+
+// sameEnds checks that a key which was given a TTL keeps it.
+func sameEnds(t *testing.T, s *kt.Server, ends map[string]string) {
+	for _, key := range s.Do("KEYS", "app:user:1*").([]any) {
+		name := fmt.Sprint(key)
+		at := fmt.Sprint(s.Do("PEXPIRETIME", name))
+		if was := ends[name]; was != "" && was != at {
+			t.Errorf("%s was given the end %s and then %s", name, was, at)
+		}
+		if at != "-1" {
+			ends[name] = at
+		}
+	}
+}
+
+// whole checks what a verb has left, and the report of all its runs together.
+func whole(t *testing.T, s *kt.Server, verb, report string, keys int64) {
+	t.Helper()
+	var c apply.KeyCounts
+	if err := json.Unmarshal([]byte(report), &c); err != nil {
+		t.Fatalf("%v: %q", err, report)
+	}
+	if sure, perhaps := c.Changed, c.Changed+c.Unknown+c.Gone; sure > keys || perhaps < keys || c.Keys != c.Changed+c.Gone+c.Left+c.Refused+c.Unknown {
+		t.Errorf("%s of %d keys: %+v", verb, keys, c)
+	}
+	left := map[string]int{}
+	for _, key := range s.Do("KEYS", "*").([]any) {
+		name := fmt.Sprint(key)
+		kind := name[:strings.LastIndexByte(name, ':')]
+		if ttl := s.Do("PTTL", name).(int64); verb == "ttl" && (kind == "app:user" || kind == "app:page") && (ttl <= 0 || ttl > 3600_000) {
+			t.Errorf("%s has the TTL %d", name, ttl)
+		}
+		left[kind]++
+	}
+	want := map[string]int{"app:other": 1500, "app:lock": 1}
+	if verb == "ttl" {
+		want["app:user"], want["app:page"] = 3000, 1500
+	}
+	if !maps.Equal(left, want) {
+		t.Errorf("%s left %v, want %v (%v)", verb, left, want, slices.Sorted(maps.Keys(left)))
+	}
+}
+
+// A journal is read whatever of its last line is there, and never for another plan.
+func TestJournalCutAnywhere(t *testing.T) {
+	path := t.TempDir() + "/j"
+	j, resumed, err := apply.OpenJournal(path, "plan")
+	if err != nil || resumed {
+		t.Fatal(resumed, err)
+	}
+	must(t, j.Close())
+	if _, _, err := apply.OpenJournal(path, "other"); err == nil {
+		t.Error("the journal of another plan was taken")
+	}
+	text := mustRead(t, path) // a head and one line
+	whole := string(text) + `{"done":{"user":{"keys":5,"changed":5}},"open":{"user":3}}` + "\n"
+	for cut := range len(whole) + 1 {
+		must(t, os.WriteFile(path, []byte(whole[:cut]), 0o600))
+		j, _, err := apply.OpenJournal(path, "plan")
+		if err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		want := int64(0)
+		if cut == len(whole) {
+			want = 8
+		}
+		if got := j.Changed()["user"]; got != want {
+			t.Errorf("cut at %d: %d keys were changed, not %d", cut, got, want)
+		}
+		must(t, j.Close())
+	}
+	must(t, os.WriteFile(path, []byte(string(text)+`{"done":{},"end":true}`+"\n"), 0o600))
+	for range 2 {
+		if j, _, err = apply.OpenJournal(path, "plan"); err != nil || !j.Done() {
+			t.Errorf("a plan that was executed to its end is forgotten: %v", err)
+		}
+		must(t, j.Close())
+	}
+}
+
+// One process changes keys at a time.
+func TestOneActs(t *testing.T) {
+	s := kt.Start(t, kt.Valkey)
+	c, err := open(t, s.URL())(0)
+	must(t, err)
+	first, err := apply.Act(t.Context(), c)
+	must(t, err)
+	if _, err := apply.Act(t.Context(), c); err == nil {
+		t.Error("two processes act")
+	}
+	must(t, first.Still())
+	first.End()
+	second, err := apply.Act(t.Context(), c)
+	must(t, err)
+	second.End()
+	if s.Do("EXISTS", apply.ActingKey) != int64(0) {
+		t.Error("the right was not given back")
+	}
+}
