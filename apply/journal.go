@@ -109,6 +109,17 @@ func (j *Journal) parse(text []byte) error {
 // Done reports whether the plan was executed to its end.
 func (j *Journal) Done() bool { return j.done }
 
+// Total is what all runs did, once the plan was executed to its end.
+func (j *Journal) Total() (c KeyCounts) {
+	for _, of := range j.last.Done {
+		c.plus(of)
+	}
+	return c
+}
+
+// ErrDone is returned for a plan that was executed to its end.
+var ErrDone = errors.New("the plan was executed to its end")
+
 // Changed is how many keys were or may have been changed so far, by entry.
 func (j *Journal) Changed() map[string]int64 {
 	out := map[string]int64{}

@@ -71,6 +71,9 @@ type Scan func(ctx context.Context, each func([]source.Key) error) (source.Summa
 func Keys(ctx context.Context, clients Clients, scan Scan, rule plan.Rule, o KeysOptions) (KeysReport, error) {
 	r := &changes{KeysOptions: o, clients: clients, rule: rule, left: map[plan.Code]*plan.Left{}, began: time.Now()}
 	r.report.Entries = map[string]*KeyCounts{}
+	if o.Journal != nil && o.Journal.Done() {
+		return r.report, ErrDone
+	}
 	if o.Journal != nil {
 		for entry, c := range o.Journal.before() {
 			r.add(entry, c)

@@ -250,6 +250,10 @@ func childKeys(verb string) {
 	if err != nil {
 		panic(err)
 	}
+	if journal.Done() { // the killed run had come to its end, and only its report was lost
+		_ = json.NewEncoder(os.Stdout).Encode(journal.Total())
+		os.Exit(0)
+	}
 	clients := map[int]*keywright.Client{}
 	rule, err := ruleOf(verb, selection.Request{Entries: []string{"user", "page", "hold"}})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/plan"
 	"github.com/spf13/cobra"
@@ -81,7 +82,7 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 	}
 	defer journal.Close()
 	if journal.Done() {
-		return usage("make a new plan", "%s was executed to its end", path)
+		return usage("make a new plan", "%s was executed to its end: %s changed", path, terminal.Plural(journal.Total().Changed, "key"))
 	}
 	if err := r.makePlan(ctx); err != nil {
 		return err
