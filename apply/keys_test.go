@@ -3,6 +3,7 @@ package apply_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -29,11 +30,12 @@ import (
 const declared = `keywright: 1
 owns: ["app:*", "backup:*"]
 foreign: ["bull:*"]
-vars: {n: int}
+vars: {n: int, prio: high|low}
 keys:
   user: {key: "app:user:{id}", type: string, ttl: 1h}
   page: {key: "app:page:{id}", type: cache, ttl: 10m}
   jobs: {key: "app:jobs:{site}", type: queue, ttl: 7d}
+  lanes: {key: "app:lanes:{site}:{prio}", type: queue, order: prio, ttl: 7d}
   hold: {key: "app:lock:{id}", type: lock, ttl: 10s}
   backup: {key: "backup:{n}", type: string, ttl: none}
 cleanup:
@@ -142,6 +144,11 @@ func TestKeys(t *testing.T) {
 				}
 				do(t, clients, 0, "SET", "app:lock:1", "h/t", "PX", "600000")
 				do(t, clients, 0, "SET", "bull:1", "x")
+				do(t, clients, 0, "RPUSH", "app:lanes:eu:high", "1")
+				lanes := change(t, url, clients, "delete", selection.Request{Entries: []string{"lanes"}}, apply.KeysOptions{})
+				if cluster && why(lanes)[plan.OtherSlot] != 1 || !cluster && lanes.Changed != 1 {
+					t.Errorf("a lane in a slot of its own: %+v %v", lanes.KeyCounts, why(lanes))
+				}
 				for _, again := range []bool{false, true} {
 					r := change(t, url, clients, "ttl", selection.Request{Entries: []string{"user"}}, apply.KeysOptions{})
 					if want := map[bool]int64{false: 600}[again]; r.Changed != want || r.Keys != 600 {
@@ -164,41 +171,90 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// What changes between the decision about a key and its change is seen by the server.
+// meanwhile are changes between the decision about a key and its own change, and the
+// guard of the script that sees them; "" where a command or a question before does.
+var meanwhile = []struct {
+	verb, entry, key string
+	set, then        []string
+	want             plan.Code // "": it is gone
+	guard            string
+}{
+	{"ttl", "user", "app:user:1", []string{"SET", "app:user:1", "x"}, []string{"PEXPIRE", "app:user:1", "5000000"}, plan.HasTTL, "call('PTTL', KEYS[1]) ~= -1"},
+	{"ttl", "user", "app:user:2", []string{"SET", "app:user:2", "x"}, []string{"EVAL", "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], 'x')", "1", "app:user:2"}, plan.OtherType, "ARGV[3] ~= '' and kind ~= ARGV[3]"},
+	{"ttl", "user", "app:user:3", []string{"SET", "app:user:3", "x"}, []string{"DEL", "app:user:3"}, "", ""},
+	{"delete", "user", "app:user:4", []string{"SET", "app:user:4", "x"}, []string{"DEL", "app:user:4"}, "", ""},
+	{"delete", "page", "app:page:5", []string{"SET", "app:page:5", "x"}, []string{"DEL", "app:page:5"}, "", "kind == 'none'"},
+	{"delete", "jobs", "app:jobs:a", []string{"RPUSH", "app:jobs:a", "1"}, []string{"ZADD", "{app:jobs:a}:workers", "99999999999999", "w"}, plan.QueueWorks, "call('ZCOUNT', KEYS[i], now, '+inf') > 0"},
+	{"delete", "jobs", "app:jobs:b", []string{"RPUSH", "app:jobs:b", "1"}, []string{"ZADD", "{app:jobs:b}:leases", "99999999999999", "w"}, plan.QueueWorks, "i = 2, 1 + sets"},
+	{"clean", "page", "app:page:6", []string{"SET", "app:page:6", "x"}, []string{"GET", "app:page:6"}, plan.NotDue, "call('OBJECT', 'IDLETIME', KEYS[1]) < tonumber(ARGV[4])"},
+	{"clean", "backup", "backup:1", []string{"MSET", "backup:1", "x", "backup:2", "x", "backup:3", "x"}, []string{"DEL", "backup:3"}, plan.Changed, ""},
+}
+
+// What changes between the decision about a key and its change is seen by the server,
+// and by nothing else: without its guard the key is changed.
 func TestChangedMeanwhile(t *testing.T) {
 	s := kt.Start(t, kt.Redis)
 	clients := open(t, s.URL())
-	for _, c := range []struct {
-		verb  string
-		entry string
-		key   string
-		set   []string
-		then  []string
-		want  plan.Code
-	}{
-		{"ttl", "user", "app:user:1", []string{"SET", "app:user:1", "x"}, []string{"PEXPIRE", "app:user:1", "5000000"}, plan.HasTTL},
-		{"ttl", "user", "app:user:2", []string{"SET", "app:user:2", "x"}, []string{"EVAL", "redis.call('DEL', KEYS[1]) redis.call('RPUSH', KEYS[1], 'x')", "1", "app:user:2"}, plan.OtherType},
-		{"ttl", "user", "app:user:3", []string{"SET", "app:user:3", "x"}, []string{"DEL", "app:user:3"}, ""},
-		{"delete", "user", "app:user:4", []string{"SET", "app:user:4", "x"}, []string{"DEL", "app:user:4"}, ""},
-		{"delete", "jobs", "app:jobs:a", []string{"RPUSH", "app:jobs:a", "1"}, []string{"ZADD", "{app:jobs:a}:workers", "99999999999999", "w"}, plan.QueueWorks},
-		{"delete", "jobs", "app:jobs:b", []string{"RPUSH", "app:jobs:b", "1"}, []string{"ZADD", "{app:jobs:b}:leases", "99999999999999", "w"}, plan.QueueWorks},
-		{"clean", "backup", "backup:1", []string{"MSET", "backup:1", "x", "backup:2", "x", "backup:3", "x"}, []string{"DEL", "backup:3"}, plan.Changed},
-	} {
-		s.Do("FLUSHALL")
-		s.Do(c.set...)
-		o := apply.KeysOptions{}
-		apply.Decided(&o, func(k *source.Key, d *plan.Decision) {
-			if string(k.Name) == c.key {
-				if d.Leave != "" {
-					t.Errorf("%s was left alone before: %s", c.key, d.Leave)
+	for _, c := range meanwhile {
+		run := func() *apply.KeysReport {
+			s.Do("FLUSHALL")
+			s.Do(c.set...)
+			o := apply.KeysOptions{}
+			apply.Decided(&o, func(k *source.Key, d *plan.Decision) {
+				if string(k.Name) == c.key {
+					if d.Leave != "" {
+						t.Errorf("%s was left alone before: %s", c.key, d.Leave)
+					}
+					s.Do(c.then...)
 				}
-				s.Do(c.then...)
-			}
-		})
-		r := change(t, s.URL(), clients, c.verb, selection.Request{Entries: []string{c.entry}}, o)
-		if r.Changed != 0 || c.want != "" && why(r)[c.want] != 1 || c.want == "" && r.Gone != 1 {
+			})
+			return change(t, s.URL(), clients, c.verb, selection.Request{Entries: []string{c.entry}}, o)
+		}
+		if r := run(); r.Changed != 0 || c.want != "" && why(r)[c.want] != 1 || c.want == "" && r.Gone != 1 {
 			t.Errorf("%s %s: %+v %v", c.verb, c.key, r.KeyCounts, why(r))
 		}
+		if c.guard == "" {
+			continue
+		}
+		instead := "false"
+		if strings.HasPrefix(c.guard, "i = ") {
+			instead = "i = 3, 1 + sets"
+		}
+		restore, ok := apply.Mutate(c.guard, instead)
+		if !ok {
+			t.Fatalf("the script has no %q", c.guard)
+		}
+		if r := run(); r.Changed != 1 {
+			t.Errorf("%s %s is not changed without %q: %+v", c.verb, c.key, c.guard, r.KeyCounts)
+		}
+		restore()
+	}
+}
+
+// A run that is stopped ends at once, also while it keeps a rate, and its report is true.
+func TestStopped(t *testing.T) {
+	s := kt.Start(t, kt.Valkey)
+	clients := open(t, s.URL())
+	var list [][]string
+	for i := range 2000 {
+		list = append(list, []string{"SET", "app:user:" + strconv.Itoa(i), "x"})
+	}
+	s.Pipe(list...)
+	rule, err := ruleOf("delete", selection.Request{Entries: []string{"user"}})
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	r, err := apply.Keys(ctx, clients, scanOf(s.URL()), rule, apply.KeysOptions{Rate: 256 * 3600 / 60, Progress: func(int64) { stop() }}) // a batch in four seconds
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+	sums(t, &r)
+	if left := s.Do("DBSIZE").(int64); r.Changed == 0 || 2000-left > r.Changed+r.Unknown || 2000-left < r.Changed {
+		t.Errorf("%+v, and %d of 2000 are left", r.KeyCounts, left)
+	}
+	other := errors.New("another process acts")
+	if r, err := apply.Keys(t.Context(), clients, scanOf(s.URL()), rule, apply.KeysOptions{StillActs: func() error { return other }}); !errors.Is(err, other) || r.Changed != 0 {
+		t.Errorf("%+v, %v", r.KeyCounts, err)
 	}
 }
 
@@ -255,11 +311,20 @@ func childKeys(verb string) {
 		os.Exit(0)
 	}
 	clients := map[int]*keywright.Client{}
-	rule, err := ruleOf(verb, selection.Request{Entries: []string{"user", "page", "hold"}})
+	entries := map[bool][]string{true: {"backup"}, false: {"user", "page", "hold"}}[verb == "clean"]
+	rule, err := ruleOf(verb, selection.Request{Entries: entries})
 	if err != nil {
 		panic(err)
 	}
 	url := os.Getenv("CHANGE_URL")
+	if c, ok := rule.(*plan.Clean); ok {
+		_, _ = scanOf(url)(context.Background(), func(batch []source.Key) error {
+			for i := range batch {
+				c.Learn(&batch[i])
+			}
+			return nil
+		})
+	}
 	report, err := apply.Keys(context.Background(), func(db int) (_ *keywright.Client, err error) {
 		if clients[db] == nil {
 			clients[db], err = keywright.Open(context.Background(), url+"/"+strconv.Itoa(db), keywright.Options{NoCache: true})
@@ -284,7 +349,7 @@ func TestKilledChanges(t *testing.T) {
 	}
 	const users, pages = 3000, 1500
 	s := kt.Start(t, kt.Redis)
-	for _, verb := range []string{"delete", "ttl"} {
+	for _, verb := range []string{"delete", "ttl", "clean"} {
 		took := 400 * time.Millisecond
 		for done := 0; done < kills; {
 			s.Do("FLUSHALL")
@@ -293,7 +358,7 @@ func TestKilledChanges(t *testing.T) {
 				list = append(list, []string{"SET", "app:user:" + strconv.Itoa(i), "x"})
 			}
 			for i := range pages {
-				list = append(list, []string{"SET", "app:page:" + strconv.Itoa(i), "x"}, []string{"SET", "app:other:" + strconv.Itoa(i), "x"})
+				list = append(list, []string{"SET", "app:page:" + strconv.Itoa(i), "x"}, []string{"SET", "app:other:" + strconv.Itoa(i), "x"}, []string{"SET", "backup:" + strconv.Itoa(i), "x"})
 			}
 			s.Pipe(append(list, []string{"SET", "app:lock:1", "h/t", "PX", "6000000"})...)
 			journal := t.TempDir() + "/journal"
@@ -321,7 +386,7 @@ func TestKilledChanges(t *testing.T) {
 				}
 				sameEnds(t, s, ends)
 				if last {
-					whole(t, s, verb, out.String(), users+pages)
+					whole(t, s, verb, out.String(), map[bool]int64{true: pages - 2, false: users + pages}[verb == "clean"])
 				}
 			}
 		}
@@ -361,9 +426,15 @@ func whole(t *testing.T, s *kt.Server, verb, report string, keys int64) {
 		}
 		left[kind]++
 	}
-	want := map[string]int{"app:other": 1500, "app:lock": 1}
-	if verb == "ttl" {
+	want := map[string]int{"app:other": 1500, "app:lock": 1, "backup": 1500}
+	if verb != "delete" {
 		want["app:user"], want["app:page"] = 3000, 1500
+	}
+	if verb == "clean" {
+		want["backup"] = 2
+		if s.Do("EXISTS", "backup:1499", "backup:1498") != int64(2) {
+			t.Error("the newest are not those that stay")
+		}
 	}
 	if !maps.Equal(left, want) {
 		t.Errorf("%s left %v, want %v (%v)", verb, left, want, slices.Sorted(maps.Keys(left)))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/slot"
 	"github.com/redis/rueidis"
 )
 
@@ -26,10 +27,14 @@ func (r *changes) batch(ctx context.Context, c rueidis.Client, steps []*keyChang
 		return err
 	}
 	plain := send[:0:0]
+	cluster := c.Mode() == rueidis.ClientModeCluster
 	for _, s := range send {
-		if s.How == plan.Item {
+		switch {
+		case s.How == plan.Item:
 			items = append(items, s)
-		} else {
+		case cluster && !s.oneSlot():
+			r.leave(s.entry, plan.OtherSlot, s.key, s.db)
+		default:
 			plain = append(plain, s)
 		}
 	}
@@ -39,6 +44,18 @@ func (r *changes) batch(ctx context.Context, c rueidis.Client, steps []*keyChang
 		return err
 	}
 	return r.items(ctx, c, items)
+}
+
+// oneSlot reports whether all keys of a change can be in one step.
+func (s *keyChange) oneSlot() bool {
+	for _, names := range [][]string{s.Busy, s.With} {
+		for _, n := range names {
+			if slot.Of([]byte(n)) != slot.Of(s.key) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (r *changes) unknown(steps []*keyChange) {

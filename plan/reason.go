@@ -22,6 +22,7 @@ const (
 	NoTime       Code = "no-time"         // its name has no time, or more than one
 	TooMany      Code = "too-many-groups" // the newest of so many groups cannot be told
 	NotIdle      Code = "no-idle-time"    // the server does not keep idle times
+	OtherSlot    Code = "other-slot"      // what must be checked or go in the same step is in another slot
 	Changed      Code = "changed"         // it changed since it was looked at
 	Refused      Code = "refused"         // the server does not permit the change
 	AsItIs       Code = "same"            // of a restore: it is there with the same value and expiry
@@ -56,6 +57,7 @@ var sentences = map[Code][2]string{
 	NoTime:       {"its name has no time by which it is older or newer, or more than one", "declare the key with one date, timestamp, unix_s, unix_ms, ulid or int"},
 	TooMany:      {"there are too many groups of keys to tell the newest of each", "run it with --entry or --match for a part of them"},
 	NotIdle:      {"the server keeps no idle times with an LFU maxmemory-policy", "use older, or another policy"},
+	OtherSlot:    {"what must be checked or go in the same step is in another cluster slot", "give the pattern a hash tag, {#…}"},
 	Changed:      {"it changed since it was looked at", "run it again"},
 	AsItIs:       {"it is there with the same value and expiry", ""},
 	There:        {"it is there, and stays", "--existing says what becomes of it"},
