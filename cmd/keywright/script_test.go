@@ -71,6 +71,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"sealed":    putSealed,
 	"ringid":    ringID,
 	"setuser":   setUser,
+	"restart":   func(ts *testscript.TestScript, _ bool, _ []string) { server(ts).Restart() },
 }
 
 func server(ts *testscript.TestScript) *keywrighttest.Server {
