@@ -12,13 +12,19 @@ import (
 
 // KeysOptions say how the keys of a rule are changed.
 type KeysOptions struct {
-	Rate      int   // keys per second at most that are changed; 0: as fast as the server takes them
-	ByteRate  int64 // bytes per second at most of the values that are changed; 0: any
-	Journal   *Journal
-	Progress  func(done int64)                                           // told of keys that were decided about; nil: nothing is
-	Item      func(ctx context.Context, entry int, k Item) (bool, error) // deletes an item of an entity through its store, and says whether it was there
-	StillActs func() error                                               // an error ends the run before the next batch: another process may act; nil: not asked
-	decided   func(k *source.Key, d *plan.Decision)                      // for tests
+	Rate     int   // keys per second at most that are changed; 0: as fast as the server takes them
+	ByteRate int64 // bytes per second at most of the values that are changed; 0: any
+	Journal  *Journal
+	Progress func(done int64) // told of keys that were decided about; nil: nothing is
+
+	// Item deletes an item of an entity through its store, and says whether it was there.
+	Item func(ctx context.Context, entry int, k Item) (bool, error)
+
+	// StillActs is asked before each batch: an error, as when another process may act,
+	// ends the run. nil: it is not asked.
+	StillActs func() error
+
+	decided func(k *source.Key, d *plan.Decision) // for tests
 }
 
 // Item is the key of an item of an entity.

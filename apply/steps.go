@@ -105,11 +105,13 @@ func (s *keyChange) command(c rueidis.Client) rueidis.Completed {
 	if s.Idle > 0 {
 		idle = strconv.FormatInt(int64((s.Idle+time.Second-1)/time.Second), 10)
 	}
-	return c.B().Eval().Script(changeText).Numkeys(int64(len(keys))).Key(keys...).Arg(how, ttl, string(s.Kind), idle, strconv.Itoa(len(s.Busy))).Build()
+	return c.B().Eval().Script(changeText).Numkeys(int64(len(keys))).Key(keys...).Arg(how, ttl, string(s.Kind), idle,
+		strconv.Itoa(len(s.Busy))).Build()
 }
 
 // refusals are what the script says instead of "done".
-var refusals = map[string]plan.Code{"type": plan.OtherType, "ttl": plan.HasTTL, "used": plan.NotDue, "works": plan.QueueWorks}
+var refusals = map[string]plan.Code{"type": plan.OtherType, "ttl": plan.HasTTL, "used": plan.NotDue,
+	"works": plan.QueueWorks}
 
 // judge counts a key by the reply. An error means that it must be sent again.
 func (r *changes) judge(s *keyChange, reply rueidis.RedisResult) error {

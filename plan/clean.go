@@ -210,7 +210,8 @@ func (c *Clean) surplus(i int, k *source.Key, declared *keyspace.Key) ([]string,
 		return nil, NoTime
 	case c.full:
 		return nil, TooMany
-	case g == nil || len(g.newest) < c.rules[i].Keep || slices.ContainsFunc(g.newest, func(a aged) bool { return a.name == string(k.Name) }):
+	case g == nil || len(g.newest) < c.rules[i].Keep || slices.ContainsFunc(g.newest,
+		func(a aged) bool { return a.name == string(k.Name) }):
 		return nil, NotDue
 	}
 	m, _, _ := c.grouped(k, declared, i)

@@ -43,7 +43,8 @@ func (p *Plan) Drift(now *Plan, t Tolerance) []Reason {
 // drift compares the servers of two plans, shard by shard.
 func (s *Server) drift(now *Server) (out []Reason) {
 	if s.Cluster != now.Cluster || len(s.Shards) != len(now.Shards) {
-		return []Reason{{OtherTopology, fmt.Sprintf("the plan is for %s, and this is %s", s.describe(), now.describe()), "name the server that the plan is for, or make a new plan"}}
+		return []Reason{{OtherTopology, fmt.Sprintf("the plan is for %s, and this is %s", s.describe(),
+			now.describe()), "name the server that the plan is for, or make a new plan"}}
 	}
 	for i := range s.Shards {
 		was := &s.Shards[i]
@@ -67,32 +68,40 @@ func (s *Server) describe() string {
 // replaced says why no server has the run ID of a shard.
 func (s *Shard) replaced(now *Server, i int) Reason {
 	if i := slices.IndexFunc(now.Shards, func(n Shard) bool { return n.ReplID == s.ReplID && n.ReplID != "" }); i >= 0 {
-		return Reason{FailedOver, fmt.Sprintf("%s is not the primary any more: %s is", s.Address, now.Shards[i].Address), "make a new plan"}
+		return Reason{FailedOver, fmt.Sprintf("%s is not the primary any more: %s is", s.Address,
+			now.Shards[i].Address), "make a new plan"}
 	}
 	for _, n := range now.Shards {
 		switch {
 		case n.Address == s.Address:
-			return Reason{Restarted, s.Address + " was restarted or is another server: its run ID is not the one of the plan", "make a new plan"}
+			return Reason{Restarted,
+				s.Address + " was restarted or is another server: its run ID is not the one of the plan", "make a new plan"}
 		case len(s.Slots) > 0 && slices.Equal(n.Slots, s.Slots):
-			return Reason{FailedOver, fmt.Sprintf("%s is not the primary of its slots any more: %s is", s.Address, n.Address), "make a new plan"}
+			return Reason{FailedOver, fmt.Sprintf("%s is not the primary of its slots any more: %s is", s.Address,
+				n.Address), "make a new plan"}
 		}
 	}
-	return Reason{OtherServer, "the plan is for " + s.Address + ", which is not here", "name the server that the plan is for, or make a new plan"}
+	return Reason{OtherServer, "the plan is for " + s.Address + ", which is not here",
+		"name the server that the plan is for, or make a new plan"}
 }
 
 // differs compares a shard with itself as it is now.
 func (s *Shard) differs(now *Shard) (out []Reason) {
 	if s.ReplID != now.ReplID {
-		out = append(out, Reason{FailedOver, s.Address + " has another replication ID: there was a failover", "make a new plan"})
+		out = append(out, Reason{FailedOver, s.Address + " has another replication ID: there was a failover",
+			"make a new plan"})
 	}
 	if s.Brand != now.Brand || s.Version != now.Version {
-		out = append(out, Reason{OtherVersion, fmt.Sprintf("%s was %s %s and is %s %s", s.Address, s.Brand, s.Version, now.Brand, now.Version), "make a new plan"})
+		out = append(out, Reason{OtherVersion, fmt.Sprintf("%s was %s %s and is %s %s", s.Address, s.Brand, s.Version,
+			now.Brand, now.Version), "make a new plan"})
 	}
 	if s.Flushes != now.Flushes {
-		out = append(out, Reason{Flushed, s.Address + " was emptied or its databases were swapped since (FLUSHALL, FLUSHDB, SWAPDB), or its statistics were reset", "make a new plan"})
+		out = append(out, Reason{Flushed,
+			s.Address + " was emptied or its databases were swapped since (FLUSHALL, FLUSHDB, SWAPDB), or its statistics were reset", "make a new plan"})
 	}
 	if !slices.Equal(s.Slots, now.Slots) {
-		out = append(out, Reason{OtherTopology, s.Address + " has other slots: " + strings.Join(now.Slots, " ") + ", not " + strings.Join(s.Slots, " "), "make a new plan"})
+		out = append(out, Reason{OtherTopology, s.Address + " has other slots: " + strings.Join(now.Slots,
+			" ") + ", not " + strings.Join(s.Slots, " "), "make a new plan"})
 	}
 	return out
 }
@@ -119,7 +128,9 @@ func (p *Plan) moved(now *Plan, t Tolerance) (out []Reason) {
 		if name == "" {
 			name = "keys that no entry declares"
 		}
-		out = append(out, Reason{OtherCounts, fmt.Sprintf("the plan would change %d keys of %s, and now it would be %d", was, name, is), "make a new plan, or allow more with --drift"})
+		out = append(out, Reason{OtherCounts,
+			fmt.Sprintf("the plan would change %d keys of %s, and now it would be %d", was, name,
+				is), "make a new plan, or allow more with --drift"})
 	}
 	return out
 }
@@ -136,7 +147,8 @@ func (p *Plan) others(now *Plan) (out []Reason) {
 		case !there:
 			continue // it was done, or there is no need any more: the executor finds that
 		case n.Before != c.Before || n.After != c.After || n.If != c.If:
-			out = append(out, Reason{OtherChange, fmt.Sprintf("what %s would change at %q is not as it was", c.Verb, string(c.Key)), "make a new plan"})
+			out = append(out, Reason{OtherChange, fmt.Sprintf("what %s would change at %q is not as it was", c.Verb,
+				string(c.Key)), "make a new plan"})
 		}
 		delete(is, c.id())
 	}
@@ -145,7 +157,8 @@ func (p *Plan) others(now *Plan) (out []Reason) {
 			break
 		}
 		c := is[id]
-		out = append(out, Reason{OtherChange, fmt.Sprintf("%s would now change %q, too", c.Verb, string(c.Key)), "make a new plan"})
+		out = append(out, Reason{OtherChange, fmt.Sprintf("%s would now change %q, too", c.Verb, string(c.Key)),
+			"make a new plan"})
 	}
 	return out
 }

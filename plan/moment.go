@@ -106,7 +106,8 @@ func date(layout, text string) (ends time.Time, rank int64, ok bool) {
 		}
 		value[l.token], shortest = n, l.next
 	}
-	begins := time.Date(value["YYYY"], time.Month(value["MM"]), value["DD"], value["HH"], value["mm"], value["ss"], 0, time.UTC)
+	begins := time.Date(value["YYYY"], time.Month(value["MM"]), value["DD"], value["HH"], value["mm"], value["ss"], 0,
+		time.UTC)
 	return shortest(begins), begins.UnixMilli(), true
 }
 

@@ -69,7 +69,8 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 		return a.applyRestore(ctx, path, p, o)
 	}
 	if _, known := ruleVerbs[p.Verb]; !known {
-		return usage("use the keywright that made it", "%s is a plan of %q, which this program does not execute", path, p.Verb)
+		return usage("use the keywright that made it", "%s is a plan of %q, which this program does not execute",
+			path, p.Verb)
 	}
 	r, err := a.prepare(ctx, p.Verb, o.changing(p))
 	if err != nil {
@@ -82,7 +83,8 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 	}
 	defer journal.Close()
 	if journal.Done() {
-		return usage("make a new plan", "%s was executed to its end: %s changed", path, terminal.Plural(journal.Total().Changed, "key"))
+		return usage("make a new plan", "%s was executed to its end: %s changed", path,
+			terminal.Plural(journal.Total().Changed, "key"))
 	}
 	if err := r.makePlan(ctx); err != nil {
 		return err
@@ -118,5 +120,6 @@ func (a *app) drifted(path string, why []plan.Reason) error {
 func (o *applying) changing(p *plan.Plan) *changing {
 	q := p.Request
 	spread, _ := strconv.Atoi(q.Options["spread"])
-	return &changing{selecting: selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared}, pacing: o.pacing, db: q.DB, spread: spread, output: o.output}
+	return &changing{selecting: selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared}, pacing: o.pacing,
+		db: q.DB, spread: spread, output: o.output}
 }

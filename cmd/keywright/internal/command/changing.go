@@ -45,7 +45,8 @@ func (p *pacing) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&p.rate, "rate", 0, "keys per second at most that are changed (0: as fast as the server takes them)")
 	f.IntVar(&p.byteRate, "rate-mb", 0, "megabytes per second at most of the values that are changed (0: any)")
-	f.DurationVar(&p.maxLatency, "max-latency", 50*time.Millisecond, "pause while the server needs longer than this to answer a PING (0: never)")
+	f.DurationVar(&p.maxLatency, "max-latency", 50*time.Millisecond,
+		"pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&p.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
 	choices(c, "progress", "auto", "plain", "none")
 }
@@ -93,13 +94,16 @@ type ruleVerb struct {
 }
 
 var ruleVerbs = map[string]ruleVerb{
-	"delete": {"would be deleted", "Deleted", func(ks *keyspace.Keyspace, r selection.Request, _ *changing, _ time.Time) (plan.Rule, error) {
+	"delete": {"would be deleted", "Deleted", func(ks *keyspace.Keyspace, r selection.Request, _ *changing,
+		_ time.Time) (plan.Rule, error) {
 		return plan.NewDelete(ks, r)
 	}},
-	"ttl": {"would get a TTL", "Gave a TTL to", func(ks *keyspace.Keyspace, r selection.Request, o *changing, _ time.Time) (plan.Rule, error) {
+	"ttl": {"would get a TTL", "Gave a TTL to", func(ks *keyspace.Keyspace, r selection.Request, o *changing,
+		_ time.Time) (plan.Rule, error) {
 		return plan.NewTTL(ks, r, float64(o.spread)/100)
 	}},
-	"clean": {"would be deleted", "Deleted", func(ks *keyspace.Keyspace, r selection.Request, _ *changing, now time.Time) (plan.Rule, error) {
+	"clean": {"would be deleted", "Deleted", func(ks *keyspace.Keyspace, r selection.Request, _ *changing,
+		now time.Time) (plan.Rule, error) {
 		return plan.NewClean(ks, r, now)
 	}},
 }
@@ -153,7 +157,8 @@ func (a *app) prepare(ctx context.Context, verb string, o *changing) (*changeRun
 		return nil, err
 	}
 	if len(ks.Entries)+len(ks.Owns) == 0 && (verb != "delete" || o.undeclared) {
-		return nil, usage("say where the declaration is with -f", "%s needs a declaration: without one no key is declared", verb)
+		return nil, usage("say where the declaration is with -f",
+			"%s needs a declaration: without one no key is declared", verb)
 	}
 	if verb == "clean" && len(ks.Cleanup) == 0 {
 		return nil, usage("add cleanup: to the declaration", "the declaration has no clean-up rule")
@@ -223,8 +228,10 @@ func (r *changeRun) makePlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := &plan.Plan{Format: plan.Format, Verb: r.verb, Made: r.app.now().UTC().Truncate(time.Millisecond), Tool: version().Version, Server: planServer(r.config, r.id), Declaration: plan.Digest(r.ks)}
-	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where, Undeclared: r.undeclared, DB: r.db}
+	p := &plan.Plan{Format: plan.Format, Verb: r.verb, Made: r.app.now().UTC().Truncate(time.Millisecond),
+		Tool: version().Version, Server: planServer(r.config, r.id), Declaration: plan.Digest(r.ks)}
+	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where,
+		Undeclared: r.undeclared, DB: r.db}
 	if r.verb == "ttl" {
 		p.Request.Options = map[string]string{"spread": strconv.Itoa(r.spread)}
 	}
@@ -240,7 +247,8 @@ func (r *changeRun) makePlan(ctx context.Context) error {
 func planServer(config connect.Config, id server.Identity) plan.Server {
 	s := plan.Server{Name: config.String(), Cluster: id.Cluster, Shards: []plan.Shard{}}
 	for _, sh := range id.Shards {
-		s.Shards = append(s.Shards, plan.Shard{Address: sh.Address, Brand: sh.Brand, Version: sh.Version, RunID: sh.RunID, ReplID: sh.ReplID, Flushes: sh.Flushes, Slots: sh.Slots})
+		s.Shards = append(s.Shards, plan.Shard{Address: sh.Address, Brand: sh.Brand, Version: sh.Version,
+			RunID: sh.RunID, ReplID: sh.ReplID, Flushes: sh.Flushes, Slots: sh.Slots})
 	}
 	return s
 }
@@ -291,7 +299,8 @@ func (r *changeRun) execute(ctx context.Context, journal *apply.Journal) error {
 	report, err := apply.Keys(ctx, r.clients.client, r.scan(nil, ""), r.rule, apply.KeysOptions{
 		Rate: r.rate, ByteRate: int64(r.byteRate) << 20, Journal: journal, StillActs: acting.Still, Item: stores.delete,
 		Progress: func(done int64) {
-			bar.Show(terminal.State{What: "keys", Done: done, Total: r.made.Total.Keys, Elapsed: r.app.now().Sub(began)}, r.app.now())
+			bar.Show(terminal.State{What: "keys", Done: done, Total: r.made.Total.Keys,
+				Elapsed: r.app.now().Sub(began)}, r.app.now())
 		},
 	})
 	bar.Clear()
@@ -314,7 +323,8 @@ func (d *databases) client(db int) (*keywright.Client, error) {
 		return nil, err
 	}
 	o := d.connect
-	c, err := keywright.Open(context.Background(), at, keywright.Options{CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile, ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: d.Getenv})
+	c, err := keywright.Open(context.Background(), at, keywright.Options{CAFile: o.CAFile, CertFile: o.CertFile,
+		KeyFile: o.KeyFile, ServerName: o.ServerName, Insecure: o.Insecure, Timeout: o.Timeout, NoCache: true, Connections: 2, Getenv: d.Getenv})
 	if err != nil {
 		return nil, aclFailure(err)
 	}
@@ -349,7 +359,8 @@ func (s *selecting) everything() bool {
 // someKeys refuses a selection of everything, for a verb that must be told.
 func someKeys(verb string, s *selecting) error {
 	if s.everything() {
-		return usage("name entries with --entry, a glob with --match, or say --undeclared", "%s must be told which keys", verb)
+		return usage("name entries with --entry, a glob with --match, or say --undeclared",
+			"%s must be told which keys", verb)
 	}
 	return nil
 }

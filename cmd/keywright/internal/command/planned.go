@@ -66,9 +66,11 @@ func (a *app) printPlan(p *plan.Plan, would string) error {
 		if len(e.Examples) > 0 {
 			example = finding.Key(e.Examples[0].Key)
 		}
-		rows = append(rows, []string{nameOrUndeclared(e.Entry), terminal.Count(e.Keys), countOrNone(e.Change), bytesOrNone(e.Bytes), countOrNone(e.Leave), example})
+		rows = append(rows, []string{nameOrUndeclared(e.Entry), terminal.Count(e.Keys), countOrNone(e.Change),
+			bytesOrNone(e.Bytes), countOrNone(e.Leave), example})
 	}
-	columns := []terminal.Column{{Title: "entry", Least: 16}, {Title: "keys", Right: true}, {Title: "to change", Right: true}, {Title: "memory", Right: true}, {Title: "left alone", Right: true}, {Title: "example", Least: 16, Drop: 1}}
+	columns := []terminal.Column{{Title: "entry", Least: 16}, {Title: "keys", Right: true}, {Title: "to change",
+		Right: true}, {Title: "memory", Right: true}, {Title: "left alone", Right: true}, {Title: "example", Least: 16, Drop: 1}}
 	if len(rows) > 0 {
 		if err := terminal.Table(a.out, columns, rows); err != nil {
 			return err
@@ -79,7 +81,8 @@ func (a *app) printPlan(p *plan.Plan, would string) error {
 	for _, why := range p.Incomplete {
 		a.tell("%s", a.out.Paint(terminal.Red, "not all keys were seen: "+finding.Printable(why.What)))
 	}
-	a.tell("%s %s (%s). Nothing was changed.", terminal.Plural(p.Total.Change, "key"), would, terminal.Bytes(p.Total.Bytes))
+	a.tell("%s %s (%s). Nothing was changed.", terminal.Plural(p.Total.Change, "key"), would,
+		terminal.Bytes(p.Total.Bytes))
 	return nil
 }
 
@@ -122,7 +125,8 @@ func partial(p *plan.Plan) error {
 // showDone prints what was done, and gives the exit code.
 func (r *changeRun) showDone(ctx context.Context, report *apply.KeysReport, failed error) error {
 	a := r.app
-	res := &changeResult{Total: report.KeyCounts, Entries: []changedPart{}, Left: report.Left, Complete: failed == nil && len(report.Summary.Incomplete) == 0}
+	res := &changeResult{Total: report.KeyCounts, Entries: []changedPart{}, Left: report.Left,
+		Complete: failed == nil && len(report.Summary.Incomplete) == 0}
 	for _, name := range slices.Sorted(maps.Keys(report.Entries)) {
 		res.Entries = append(res.Entries, changedPart{name, *report.Entries[name]})
 	}
@@ -134,7 +138,8 @@ func (r *changeRun) showDone(ctx context.Context, report *apply.KeysReport, fail
 	}
 	var err error
 	if r.output == "json" {
-		err = a.json(&changeReport{Verb: r.verb, Server: r.config.String(), Applied: true, Plan: r.made, File: r.plan, Resumed: r.resumed, Done: res})
+		err = a.json(&changeReport{Verb: r.verb, Server: r.config.String(), Applied: true, Plan: r.made, File: r.plan,
+			Resumed: r.resumed, Done: res})
 	} else {
 		err = r.printDone(res)
 	}
@@ -157,11 +162,14 @@ func (r *changeRun) printDone(res *changeResult) error {
 	a := r.app
 	var rows [][]string
 	for _, p := range res.Entries {
-		rows = append(rows, []string{nameOrUndeclared(p.Entry), terminal.Count(p.Keys), countOrNone(p.Changed), bytesOrNone(p.Bytes), countOrNone(p.Gone), countOrNone(p.KeyCounts.Left), countOrNone(p.Refused), countOrNone(p.Unknown)})
+		rows = append(rows, []string{nameOrUndeclared(p.Entry), terminal.Count(p.Keys), countOrNone(p.Changed),
+			bytesOrNone(p.Bytes), countOrNone(p.Gone), countOrNone(p.KeyCounts.Left), countOrNone(p.Refused), countOrNone(p.Unknown)})
 	}
 	if len(rows) > 0 {
-		if err := terminal.Table(a.out, []terminal.Column{{Title: "entry", Least: 16}, {Title: "keys", Right: true}, {Title: "changed", Right: true}, {Title: "memory", Right: true}, {Title: "gone before", Right: true},
-			{Title: "left alone", Right: true}, {Title: "refused", Right: true, Style: terminal.Red}, {Title: "unknown", Right: true, Style: terminal.Red}}, rows); err != nil {
+		if err := terminal.Table(a.out, []terminal.Column{{Title: "entry", Least: 16}, {Title: "keys", Right: true},
+			{Title: "changed", Right: true}, {Title: "memory", Right: true}, {Title: "gone before", Right: true},
+			{Title: "left alone", Right: true}, {Title: "refused", Right: true,
+				Style: terminal.Red}, {Title: "unknown", Right: true, Style: terminal.Red}}, rows); err != nil {
 			return err
 		}
 		a.tell("")
@@ -173,6 +181,7 @@ func (r *changeRun) printDone(res *changeResult) error {
 	if res.Problem != "" {
 		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s", finding.Printable(res.Problem))))
 	}
-	a.tell("%s %s (%s).", ruleVerbs[r.verb].did, terminal.Plural(res.Total.Changed, "key"), terminal.Bytes(res.Total.Bytes))
+	a.tell("%s %s (%s).", ruleVerbs[r.verb].did, terminal.Plural(res.Total.Changed, "key"),
+		terminal.Bytes(res.Total.Bytes))
 	return nil
 }

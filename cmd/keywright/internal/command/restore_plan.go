@@ -20,9 +20,12 @@ func (r *restoreRun) asPlan(ctx context.Context, path string, out *restoreReport
 	if err != nil {
 		return nil, err
 	}
-	p := &plan.Plan{Format: plan.Format, Verb: "restore", Made: r.app.now().UTC().Truncate(time.Millisecond), Tool: version().Version, Server: planServer(r.config, id), Declaration: plan.Digest(r.ks)}
-	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where, Undeclared: r.undeclared, DB: r.db, Archive: r.in.Meta.ID}
-	p.Request.Options = map[string]string{"file": full, "existing": r.existing, "ttl": r.ttl, "momentary": strconv.FormatBool(r.momentary)}
+	p := &plan.Plan{Format: plan.Format, Verb: "restore", Made: r.app.now().UTC().Truncate(time.Millisecond),
+		Tool: version().Version, Server: planServer(r.config, id), Declaration: plan.Digest(r.ks)}
+	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where,
+		Undeclared: r.undeclared, DB: r.db, Archive: r.in.Meta.ID}
+	p.Request.Options = map[string]string{"file": full, "existing": r.existing, "ttl": r.ttl,
+		"momentary": strconv.FormatBool(r.momentary)}
 	p.Entries = []plan.Part{}
 	for _, e := range out.Entries {
 		c := plan.Counts{Keys: e.Keys, Change: e.Restored, Leave: e.Keys - e.Restored, Bytes: e.Bytes}
@@ -32,7 +35,8 @@ func (r *restoreRun) asPlan(ctx context.Context, path string, out *restoreReport
 	for _, l := range []struct {
 		code plan.Code
 		keys int64
-	}{{plan.AsItIs, out.Total.Same}, {plan.There, out.Total.Existing}, {plan.Expired, out.Total.Expired}, {plan.OutOfMoment, out.Total.Left}, {plan.Refused, out.Total.Refused + out.Total.Unknown}} {
+	}{{plan.AsItIs, out.Total.Same}, {plan.There, out.Total.Existing}, {plan.Expired,
+		out.Total.Expired}, {plan.OutOfMoment, out.Total.Left}, {plan.Refused, out.Total.Refused + out.Total.Unknown}} {
 		if l.keys > 0 {
 			p.Left = append(p.Left, plan.Left{Code: l.code, What: l.code.What(), Fix: l.code.Fix(), Keys: l.keys})
 		}
@@ -44,7 +48,8 @@ func (r *restoreRun) asPlan(ctx context.Context, path string, out *restoreReport
 // each choice of --existing a second run changes nothing more.
 func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *applying) error {
 	q := p.Request
-	again := &restoring{selecting: selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared}, existing: q.Options["existing"], ttl: q.Options["ttl"], db: q.DB,
+	again := &restoring{selecting: selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared},
+		existing: q.Options["existing"], ttl: q.Options["ttl"], db: q.DB,
 		momentary: q.Options["momentary"] == "true", writers: 4, rate: o.rate, output: o.output, progress: o.progress}
 	file := q.Options["file"]
 	now, err := a.replan(ctx, file, *again)
