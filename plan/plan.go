@@ -101,9 +101,10 @@ type Request struct {
 	Globs      []string          `json:"match,omitempty"`
 	Where      []string          `json:"where,omitempty"`
 	Undeclared bool              `json:"undeclared,omitempty"`
-	DB         int               `json:"db"`                // -1: all
-	Options    map[string]string `json:"options,omitempty"` // of the verb
-	Archive    string            `json:"archive,omitempty"` // the ID of the archive that is restored
+	Namespace  string            `json:"namespace,omitempty"` // that --namespace named
+	DB         int               `json:"db"`                  // -1: all
+	Options    map[string]string `json:"options,omitempty"`   // of the verb
+	Archive    string            `json:"archive,omitempty"`   // the ID of the archive that is restored
 }
 
 // Server is what a plan holds for.

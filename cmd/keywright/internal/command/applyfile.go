@@ -65,6 +65,7 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 	if err != nil {
 		return err
 	}
+	a.namespace = p.Request.Namespace
 	if p.Verb == "restore" {
 		return a.applyRestore(ctx, path, p, o)
 	}

@@ -60,6 +60,7 @@ func (p *pacing) check() error {
 
 func (o *changing) flags(a *app, c *cobra.Command) {
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	o.selecting.flags(c)
 	o.pacing.flags(c)
 	f := c.Flags()
@@ -167,6 +168,9 @@ func (a *app) prepare(ctx context.Context, verb string, o *changing) (*changeRun
 	if r.request, err = o.selecting.request(); err != nil {
 		return nil, err
 	}
+	if o.undeclared { // patterns have their namespace already
+		a.within(ks, &r.request)
+	}
 	if r.config, err = a.server(); err != nil {
 		return nil, err
 	}
@@ -231,7 +235,7 @@ func (r *changeRun) makePlan(ctx context.Context) error {
 	p := &plan.Plan{Format: plan.Format, Verb: r.verb, Made: r.app.now().UTC().Truncate(time.Millisecond),
 		Tool: version().Version, Server: planServer(r.config, r.id), Declaration: plan.Digest(r.ks)}
 	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where,
-		Undeclared: r.undeclared, DB: r.db}
+		Undeclared: r.undeclared, DB: r.db, Namespace: r.app.namespace}
 	if r.verb == "ttl" {
 		p.Request.Options = map[string]string{"spread": strconv.Itoa(r.spread)}
 	}
