@@ -11,6 +11,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
@@ -299,7 +300,7 @@ func (r *changeRun) execute(ctx context.Context, journal *apply.Journal) error {
 	defer acting.End()
 	began := r.app.now()
 	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, began)
-	stores := &itemStores{app: r.app, ks: r.ks, clients: r.clients, open: map[string]*itemStore{}}
+	stores := &itemStores{app: r.app, ks: r.ks, clients: r.clients, open: map[string]*bind.Items{}}
 	report, err := apply.Keys(ctx, r.clients.client, r.scan(nil, ""), r.rule, apply.KeysOptions{
 		Rate: r.rate, ByteRate: int64(r.byteRate) << 20, Journal: journal, StillActs: acting.Still, Item: stores.delete,
 		Progress: func(done int64) {

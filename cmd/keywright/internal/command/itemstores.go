@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/keyspace"
 )
@@ -19,7 +20,7 @@ type itemStores struct {
 	clients *databases
 
 	mu   sync.Mutex
-	open map[string]*itemStore
+	open map[string]*bind.Items
 }
 
 // maxStores bounds how many stores are kept.
@@ -36,34 +37,43 @@ func (s *itemStores) delete(ctx context.Context, entry int, item apply.Item) (bo
 }
 
 // of finds the store of an item, and the item's id.
-func (s *itemStores) of(e *keyspace.Entry, item apply.Item) (*itemStore, string, error) {
-	d := divide(e)
-	values, ok := placeholders(e.Keys[0].Pattern, string(item.Key), d.own)
+func (s *itemStores) of(e *keyspace.Entry, item apply.Item) (*bind.Items, string, error) {
+	main := e.Keys[0].Pattern
+	values, ok := bind.Read(main, string(item.Key), e.Divide().Own...)
 	if !ok {
 		return nil, "", fmt.Errorf("the key is none of %s", e.Name)
 	}
-	prefix, suffix := around(e.Keys[0].Pattern, d.own, values)
-	id := string(item.Key[len(prefix) : len(item.Key)-len(suffix)])
+	spec, err := bind.Spec(s.ks, e, values)
+	if err != nil {
+		return nil, "", err
+	}
+	id, ok := spec.Parse(string(item.Key))
+	if !ok {
+		return nil, "", fmt.Errorf("the key is none of %s", e.Name)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := strconv.Itoa(item.DB) + " " + e.Name + " " + fmt.Sprint(values)
+	name := strconv.Itoa(item.DB) + " " + e.Name + " " + values.ID()
 	if s.open[name] == nil {
 		c, err := s.clients.client(item.DB)
 		if err != nil {
 			return nil, "", err
 		}
-		spec, err := specOf(s.ks, e, d, values)
-		if spec == nil {
-			return nil, "", err
-		}
 		spec.Version = e.Stamps.Version
 		if ch := s.ks.Channel(e.Emits["delete"]); ch != nil {
-			spec.OnDelete = []entity.Event{eventOf(e, d, ch)}
+			spec.OnDelete = []entity.Event{bind.Event(e, ch)}
+			spec.Pieces = func(id string) (texts []string) {
+				found, _ := bind.Read(main, spec.Prefix+id+spec.Suffix)
+				for _, p := range main.Placeholders() {
+					texts = append(texts, found[p.Name])
+				}
+				return texts
+			}
 		}
 		if len(s.open) >= maxStores {
 			clear(s.open)
 		}
-		s.open[name] = entity.New(c, spec, err)
+		s.open[name] = entity.New(c, spec, nil)
 	}
 	return s.open[name], id, nil
 }
