@@ -2,7 +2,9 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,12 +13,12 @@ import (
 )
 
 // asPlan is a restore that was planned, as a plan.
-func (r *restoreRun) asPlan(ctx context.Context, path string, out *restoreReport) (*plan.Plan, error) {
+func (r *restoreRun) asPlan(ctx context.Context, paths []string, out *restoreReport) (*plan.Plan, error) {
 	id, err := server.Identify(ctx, r.config)
 	if err != nil {
 		return nil, err
 	}
-	full, err := filepath.Abs(path)
+	files, err := absolute(append(slices.Clone(paths), r.identities...))
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +26,7 @@ func (r *restoreRun) asPlan(ctx context.Context, path string, out *restoreReport
 		Tool: version().Version, Server: planServer(r.config, id), Declaration: plan.Digest(r.ks)}
 	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where,
 		Undeclared: r.undeclared, DB: r.db, Archive: r.in.Meta.ID, Namespace: r.app.namespace}
-	p.Request.Options = map[string]string{"file": full, "existing": r.existing, "ttl": r.ttl,
+	p.Request.Options = map[string]string{"files": packed(files[:len(paths)]), "identities": packed(files[len(paths):]), "existing": r.existing, "ttl": r.ttl,
 		"momentary": strconv.FormatBool(r.momentary)}
 	p.Entries = []plan.Part{}
 	for _, e := range out.Entries {
@@ -51,8 +53,9 @@ func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *ap
 	again := &restoring{selecting: selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared},
 		existing: q.Options["existing"], ttl: q.Options["ttl"], db: q.DB,
 		momentary: q.Options["momentary"] == "true", writers: 4, rate: o.rate, output: o.output, progress: o.progress}
-	file := q.Options["file"]
-	now, err := a.replan(ctx, file, *again)
+	files := unpacked(q.Options["files"])
+	again.identities = unpacked(q.Options["identities"])
+	now, err := a.replan(ctx, files, *again)
 	if err != nil {
 		return err
 	}
@@ -60,7 +63,7 @@ func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *ap
 		return err
 	}
 	again.apply = true
-	return a.restore(ctx, file, again)
+	return a.restore(ctx, files, again)
 }
 
 // fewer is by how many keys less would be restored now: they are there by now, as after
@@ -80,15 +83,39 @@ func fewer(p, now *plan.Plan) map[string]int64 {
 }
 
 // replan plans a restore again.
-func (a *app) replan(ctx context.Context, file string, o restoring) (*plan.Plan, error) {
-	r, err := a.openRestore(ctx, file, &o)
+func (a *app) replan(ctx context.Context, files []string, o restoring) (*plan.Plan, error) {
+	r, err := a.openRestore(ctx, files, &o)
 	if err != nil {
 		return nil, err
 	}
 	defer r.close()
-	out, err := r.pass(ctx, file)
+	out, err := r.pass(ctx, files[len(files)-1])
 	if err != nil {
 		return nil, err
 	}
-	return r.asPlan(ctx, file, out)
+	return r.asPlan(ctx, files, out)
+}
+
+// absolute are the same files from any folder.
+func absolute(files []string) ([]string, error) {
+	for i, file := range files {
+		full, err := filepath.Abs(file)
+		if err != nil {
+			return nil, err
+		}
+		files[i] = full
+	}
+	return files, nil
+}
+
+// packed is a list of names as one option of a plan.
+func packed(names []string) string {
+	text, _ := json.Marshal(names) // strings always have a JSON
+	return string(text)
+}
+
+// unpacked is the list that packed made. A plan is sealed: nothing else is in it.
+func unpacked(text string) (names []string) {
+	_ = json.Unmarshal([]byte(text), &names)
+	return names
 }
