@@ -14,17 +14,21 @@ import (
 
 // elsewhere are structs of options that are no construct's: why they have no list.
 var elsewhere = map[string]string{
-	"audit.Options":                 "of the library's audit: go doc; the command's flags are in docs/cli.md",
-	"connect.Config":                "of the library's scan: go doc; URLs are in docs/cli.md",
-	"connect.Options":               "as connect.Config",
-	"finding.Options":               "how findings are printed: go doc",
-	"infer.Options":                 "of the library's draft: go doc; the command's flags are in docs/cli.md",
-	"source/rdb.Options":            "of the library's reader: go doc",
-	"source/server.Options":         "of the library's scan: go doc",
-	"source/server.SnapshotOptions": "as source/server.Options",
-	"event.Config":                  "filled by generated code",
-	"event.StreamConfig":            "filled by generated code",
-	"limit.Limits":                  "no options: it has no exported field",
+	"audit.Options":                       "of the library's audit: go doc; the command's flags are in docs/cli.md",
+	"connect.Config":                      "of the library's scan: go doc; URLs are in docs/cli.md",
+	"connect.Options":                     "as connect.Config",
+	"finding.Options":                     "how findings are printed: go doc",
+	"infer.Options":                       "of the library's draft: go doc; the command's flags are in docs/cli.md",
+	"source/rdb.Options":                  "of the library's reader: go doc",
+	"source/server.Options":               "of the library's scan: go doc",
+	"source/server.SnapshotOptions":       "as source/server.Options",
+	"source/archive/compare.Options":      "as source/rdb.Options",
+	"source/archive/export.Options":       "as source/rdb.Options",
+	"source/archive/export.SourceOptions": "as source/rdb.Options",
+	"apply.KeysOptions":                   "of the library's executor: go doc; the commands' flags are in docs/cli.md",
+	"event.Config":                        "filled by generated code",
+	"event.StreamConfig":                  "filled by generated code",
+	"limit.Limits":                        "no options: it has no exported field",
 }
 
 var optionName = regexp.MustCompile(`^(\w*Options|\w*Config|Limits|Task)$`)

@@ -87,6 +87,9 @@ interrupted.`,
 	f.BoolVar(&o.null, "null", false, "with --keys-of: end each key with a zero byte, for xargs -0; else each is a line, escaped")
 	outputs(c, &o.output, "table", "json", "jsonl")
 	choices(c, "ttl", expiryModes...)
+	for _, name := range []string{"ttl", "momentary", "keys-of"} {
+		f.Lookup(name).Annotations = map[string][]string{noVariable: {"another command has a flag of this name that means something else"}}
+	}
 	return c
 }
 
@@ -94,7 +97,7 @@ interrupted.`,
 func placeFlags(c *cobra.Command, o *placing, progress *string) {
 	f := c.Flags()
 	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards of each server (0: as fast as it answers)")
-	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while a server needs longer than this to answer a PING (0: never)")
+	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&o.role, "read-from", "auto", "auto (a replica in step, where there is one), primary or replica")
 	f.IntVar(&o.scan.OnlyDB, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
 	f.StringVar(progress, "progress", "auto", "auto, plain (a line every 10 s) or none")

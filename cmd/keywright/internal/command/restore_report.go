@@ -1,0 +1,105 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/source/archive"
+)
+
+// goOn says what to do after a restore that did not come to its end.
+func (r *restoreRun) goOn(failed error) string {
+	var cut *archive.CutError
+	switch {
+	case errors.As(failed, &cut):
+		return "take another copy of the archive: `keywright archive verify` says how far this one is good"
+	case !r.restoring.apply:
+		return "nothing was changed; it was only a plan"
+	}
+	return "what was restored is right; run it again to go on"
+}
+
+// show says what was done, and gives the exit code.
+func (r *restoreRun) show(ctx context.Context, out *restoreReport, failed error) error {
+	var err error
+	if r.output == "json" {
+		err = r.json(out)
+	} else {
+		err = r.print(out)
+	}
+	switch t := out.Total; {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case failed != nil || !out.Complete:
+		return &exit{exitPartial, out.Problem, r.goOn(failed)}
+	case t.Refused+t.Unknown > 0, t.Existing > 0 && r.existing == string(apply.Fail):
+		return &exit{code: exitFindings}
+	}
+	return nil
+}
+
+func (r *restoreRun) print(out *restoreReport) error {
+	a := r.app
+	var rows [][]string
+	for _, p := range out.Entries {
+		name := p.Entry
+		if name == "" {
+			name = undeclaredName
+		}
+		rows = append(rows, []string{name, terminal.Count(p.Keys), countOrNone(p.Restored), countOrNone(p.Replaces), countOrNone(p.Same), countOrNone(p.Existing), countOrNone(p.Expired), countOrNone(p.Left), countOrNone(p.Refused + p.Unknown)})
+	}
+	columns := []terminal.Column{{Title: "entry", Least: 20}, {Title: "keys", Right: true}, {Title: "restored", Right: true}, {Title: "replaces", Right: true}, {Title: "same", Right: true}, {Title: "there", Right: true},
+		{Title: "expired", Right: true}, {Title: "left out", Right: true}, {Title: "failed", Right: true, Style: terminal.Red}}
+	if !out.Applied {
+		columns[2].Title = "to restore"
+	}
+	if len(rows) > 0 {
+		if err := terminal.Table(a.out, columns, rows); err != nil {
+			return err
+		}
+		a.tell("")
+	}
+	for _, n := range out.Reasons[:min(len(out.Reasons), 10)] {
+		a.tell("%s (database %d): %s", finding.Key(n.Key), n.DB, finding.Printable(n.Reason))
+	}
+	if more := out.More + int64(max(len(out.Reasons)-10, 0)); more > 0 {
+		a.tell("and %s more, of which -o json lists %d", terminal.Count(more), max(len(out.Reasons)-10, 0))
+	}
+	if out.NotMeant > 0 {
+		a.tell("%s of the archive were not asked for", terminal.Plural(out.NotMeant, "key"))
+	}
+	return r.verdict(out)
+}
+
+func (r *restoreRun) verdict(out *restoreReport) error {
+	a, t := r.app, out.Total
+	failed := t.Refused + t.Unknown
+	if r.existing == string(apply.Fail) {
+		failed += t.Existing
+	}
+	switch {
+	case !out.Complete:
+		done := "were restored"
+		if !out.Applied {
+			done = "that were read would be written, and nothing was changed"
+		}
+		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s of %s %s: %s", terminal.Count(t.Restored), terminal.Plural(t.Keys, "key"), done, finding.Printable(out.Problem))))
+	case !out.Applied:
+		a.tell("%s would be written (%s). Nothing was changed; --apply does it.", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes))
+		if r.plan != "" {
+			a.tell("The plan is in %s; `keywright apply %s` executes it.", finding.Printable(r.plan), shellWord(r.plan))
+		}
+	case failed > 0:
+		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("%s of %s were not restored.", terminal.Count(failed), terminal.Plural(t.Keys, "key"))))
+	default:
+		a.tell("%s", a.out.Paint(terminal.Green, fmt.Sprintf("Restored %s (%s) in %s.", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes), terminal.Duration(time.Duration(out.DurationMS)*time.Millisecond))))
+	}
+	return nil
+}
