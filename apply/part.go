@@ -133,7 +133,7 @@ func (w *writer) part(ctx context.Context, t *target, rec *record) error {
 		p.broken = true
 		done(refused, answer.Error())
 		return nil
-	case errors.Is(err, errGone):
+	case errors.Is(err, errGone), errors.Is(err, errTouched):
 		p.broken = true
 		done(refused, err.Error())
 		return nil
@@ -233,7 +233,9 @@ func (w *writer) together(ctx context.Context, p *partial, commands []rueidis.Co
 		if first {
 			watched = ""
 		}
-		if _, err = step(ctx, raw, watched, all); errors.Is(err, errGone) {
+		if _, err = step(ctx, raw, watched, all); errors.Is(err, errTouched) { // by the step before it, whose reply was lost
+			continue
+		} else if errors.Is(err, errGone) {
 			return err
 		}
 		if what, _ := judged(err); what != unknown || full(err) {
@@ -265,6 +267,9 @@ func (p *partial) length(ctx context.Context) (int64, error) {
 // errGone is why a value cannot be put together: its first parts are not there any more.
 var errGone = errors.New("what was written of it has gone: the server evicted it, or somebody deleted it")
 
+// errTouched is why a step was not run: its key was written to meanwhile.
+var errTouched = errors.New("what was written of it is being changed by another process")
+
 // step runs commands from MULTI to EXEC, and gives the replies of EXEC. They run only if
 // a key is there and nobody writes to it meanwhile, unless its name is "". Its error is
 // the first refusal, if there is one.
@@ -289,7 +294,7 @@ func step(ctx context.Context, raw rueidis.Client, watched string, all []rueidis
 		}
 		var err error
 		if list, err = replies[last].ToArray(); rueidis.IsRedisNil(err) {
-			return errGone
+			return errTouched
 		}
 		for i := 0; i < len(list) && err == nil; i++ {
 			if err = list[i].Error(); rueidis.IsRedisNil(err) {
@@ -334,12 +339,15 @@ func (w *writer) rename(ctx context.Context, p *partial, rec *record) (outcome, 
 		if replies, err = step(ctx, raw, p.name, all); err == nil && len(replies) > 0 {
 			moved, err = replies[len(replies)-1].AsInt64()
 		}
+		if attempt > 0 && (errors.Is(err, errGone) || errors.Is(err, errTouched)) && p.renamed(ctx, key) {
+			return restored, "", nil // by the step whose reply was lost, after that question
+		}
 		if what, _ := judged(err); what != unknown || errors.Is(err, errGone) {
 			break
 		}
 	}
 	switch {
-	case isAnswer(err), errors.Is(err, errGone):
+	case isAnswer(err), errors.Is(err, errGone), errors.Is(err, errTouched):
 		return refused, err.Error(), nil
 	case err != nil:
 		return unknown, err.Error(), nil

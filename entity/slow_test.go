@@ -106,6 +106,21 @@ func TestNoScriptIsSlow(t *testing.T) {
 				must(t, err)
 			})
 		}
+		var some []string
+		for i := range 500 {
+			some = append(some, fmt.Sprintf("a%04d", i))
+		}
+		swift(t, "making room when memory is short", servers, func() {
+			going := notes.Going("priority+created")
+			_, next, err := going.Page(ctx, "5", "", 1000) // of items that have gone
+			must(t, err)
+			_, _, err = going.Page(ctx, "5", next, 1000)
+			must(t, err)
+			_, err = going.Shorten(ctx, "5", some, time.Minute)
+			must(t, err)
+			_, err = going.Release(ctx, "5", some[:250])
+			must(t, err)
+		})
 		for i := 0; i < 100_000; i += 1000 { // they have expired
 			command := []string{"ZADD", notes.spec.Expires}
 			for j := i; j < i+1000; j++ {

@@ -95,7 +95,6 @@ type field struct {
 
 	binary   string
 	from, to *live.Server
-	loaded   int // keys of the source
 }
 
 // writeStream writes the dataset as commands, for redis-cli --pipe.
