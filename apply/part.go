@@ -321,7 +321,9 @@ func (w *writer) rename(ctx context.Context, p *partial, rec *record) (outcome, 
 	if w.Existing == Replace || w.Existing == Different {
 		all = append(all, raw.B().Unlink().Key(key).Build()) // RENAME would free a large value at once
 	}
-	all = append(all, raw.B().Renamenx().Key(p.name).Newkey(key).Build(), raw.B().Exec().Build().SetSlot(key))
+	// What is not renamed goes in the same step: it has no TTL any more.
+	all = append(all, raw.B().Renamenx().Key(p.name).Newkey(key).Build(), raw.B().Unlink().Key(p.name).Build(),
+		raw.B().Exec().Build().SetSlot(key))
 	for i := range all {
 		all[i] = all[i].Pin()
 	}
@@ -336,8 +338,8 @@ func (w *writer) rename(ctx context.Context, p *partial, rec *record) (outcome, 
 			}
 		}
 		var replies []rueidis.RedisMessage
-		if replies, err = step(ctx, raw, p.name, all); err == nil && len(replies) > 0 {
-			moved, err = replies[len(replies)-1].AsInt64()
+		if replies, err = step(ctx, raw, p.name, all); err == nil && len(replies) > 1 {
+			moved, err = replies[len(replies)-2].AsInt64()
 		}
 		if attempt > 0 && (errors.Is(err, errGone) || errors.Is(err, errTouched)) && p.renamed(ctx, key) {
 			return restored, "", nil // by the step whose reply was lost, after that question
@@ -352,7 +354,7 @@ func (w *writer) rename(ctx context.Context, p *partial, rec *record) (outcome, 
 	case err != nil:
 		return unknown, err.Error(), nil
 	case moved == 0:
-		return existing, "", raw.Do(ctx, raw.B().Unlink().Key(p.name).Build()).Error()
+		return existing, "", nil
 	}
 	return restored, "", nil
 }

@@ -26,7 +26,9 @@ func TestMain(m *testing.M) {
 	if verb := os.Getenv("CHANGE_VERB"); verb != "" {
 		childKeys(verb)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*call).DelayDo.func1"), // waits a second
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"),
+		goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient).redirectOrNew.func1"))
 }
 
 // child restores a file, and ends with 0 if that is done.
