@@ -180,18 +180,15 @@ func (f *field) removeAll(ctx context.Context, ids []string) error {
 	k, b := f.own, f.bare.B()
 	ledger := k.prefix + "ledger"
 	commands := []rueidis.Completed{b.Hmget().Key(ledger).Field(ids...).Build(), b.Hdel().Key(ledger).Field(ids...).Build(), b.Zremrangebyrank().Key(k.expiry()).Start(0).Stop(int64(len(ids) - 1)).Build()}
-	sets, sorted := map[string][]string{}, map[string][]string{}
+	sorted := map[string][]string{}
 	for _, id := range ids {
 		t, err := itemWith(id)
 		if err != nil {
 			return err
 		}
-		sets[k.kind(&t)] = append(sets[k.kind(&t)], id)
-		sets[k.context(t.Context)] = append(sets[k.context(t.Context)], id)
-		sorted[k.priority(&t)] = append(sorted[k.priority(&t)], id)
-	}
-	for key, members := range sets {
-		commands = append(commands, b.Srem().Key(key).Member(members...).Build())
+		for _, index := range []string{k.kind(&t), k.context(t.Context), k.priority(&t)} {
+			sorted[index] = append(sorted[index], id)
+		}
 	}
 	for key, members := range sorted {
 		commands = append(commands, b.Zrem().Key(key).Member(members...).Build())
