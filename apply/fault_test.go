@@ -1,6 +1,7 @@
 package apply_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -38,5 +39,23 @@ func TestConnectionsThatBreak(t *testing.T) {
 				t.Errorf("%s: %v are left", mode, left)
 			}
 		}
+	}
+}
+
+// TestStepsWatchTheirKey: a step whose reply was lost may reach the server after the next
+// attempt, or after the parts that follow. It runs only if nothing was written meanwhile,
+// the first part of a value, too.
+func TestStepsWatchTheirKey(t *testing.T) {
+	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
+	fill(t, open(t, s.URL()), 0)
+	to.Do("CONFIG", "RESETSTAT")
+	r, err := apply.Restore(t.Context(), open(t, to.URL()), records(backup(t, s.URL(), 1)), apply.RestoreOptions{})
+	must(t, err)
+	calls := func(command string) string {
+		text, _, _ := strings.Cut(to.Info("cmdstat_"+command), ",")
+		return text
+	}
+	if calls("multi") != calls("watch") || calls("multi") == "" || r.Restored != r.Keys {
+		t.Errorf("MULTI: %s, WATCH: %s, %+v", calls("multi"), calls("watch"), r.Counts)
 	}
 }

@@ -229,13 +229,11 @@ func (w *writer) together(ctx context.Context, p *partial, commands []rueidis.Co
 				}
 			}
 		}
-		watched := p.name
-		if first {
-			watched = ""
-		}
-		if _, err = step(ctx, raw, watched, all); errors.Is(err, errTouched) { // by the step before it, whose reply was lost
+		_, err = step(ctx, raw, p.name, !first, all)
+		if errors.Is(err, errTouched) { // by the attempt before, whose reply was lost
 			continue
-		} else if errors.Is(err, errGone) {
+		}
+		if errors.Is(err, errGone) {
 			return err
 		}
 		if what, _ := judged(err); what != unknown || full(err) {
@@ -270,20 +268,19 @@ var errGone = errors.New("what was written of it has gone: the server evicted it
 // errTouched is why a step was not run: its key was written to meanwhile.
 var errTouched = errors.New("what was written of it is being changed by another process")
 
-// step runs commands from MULTI to EXEC, and gives the replies of EXEC. They run only if
-// a key is there and nobody writes to it meanwhile, unless its name is "". Its error is
+// step runs commands from MULTI to EXEC, and returns the replies of EXEC. They run only
+// if nothing writes to the key meanwhile, and, where it must be there, if it is: so a
+// step whose reply was lost does nothing once the attempt after it has run. Its error is
 // the first refusal, if there is one.
-func step(ctx context.Context, raw rueidis.Client, watched string, all []rueidis.Completed) (list []rueidis.RedisMessage, err error) {
+func step(ctx context.Context, raw rueidis.Client, key string, must bool, all []rueidis.Completed) (list []rueidis.RedisMessage, err error) {
 	err = raw.Dedicated(func(c rueidis.DedicatedClient) error {
-		if watched != "" {
-			there := c.DoMulti(ctx, c.B().Watch().Key(watched).Build(), c.B().Exists().Key(watched).Build())
-			n, err := there[1].AsInt64()
-			if err = cmp.Or(there[0].Error(), err); err == nil && n == 0 {
-				err = cmp.Or(c.Do(ctx, c.B().Unwatch().Build()).Error(), errGone)
-			}
-			if err != nil {
-				return err
-			}
+		there := c.DoMulti(ctx, c.B().Watch().Key(key).Build(), c.B().Exists().Key(key).Build())
+		n, err := there[1].AsInt64()
+		if err = cmp.Or(there[0].Error(), err); err == nil && n == 0 && must {
+			err = cmp.Or(c.Do(ctx, c.B().Unwatch().Build()).Error(), errGone)
+		}
+		if err != nil {
+			return err
 		}
 		replies := c.DoMulti(ctx, all...)
 		last := len(replies) - 1
@@ -292,7 +289,6 @@ func step(ctx context.Context, raw rueidis.Client, watched string, all []rueidis
 				return err
 			}
 		}
-		var err error
 		if list, err = replies[last].ToArray(); rueidis.IsRedisNil(err) {
 			return errTouched
 		}
@@ -338,7 +334,7 @@ func (w *writer) rename(ctx context.Context, p *partial, rec *record) (outcome, 
 			}
 		}
 		var replies []rueidis.RedisMessage
-		if replies, err = step(ctx, raw, p.name, all); err == nil && len(replies) > 1 {
+		if replies, err = step(ctx, raw, p.name, true, all); err == nil && len(replies) > 1 {
 			moved, err = replies[len(replies)-2].AsInt64()
 		}
 		if attempt > 0 && (errors.Is(err, errGone) || errors.Is(err, errTouched)) && p.renamed(ctx, key) {
