@@ -1787,10 +1787,12 @@ var result_ChangeIssue = value.Text(0)
 
 var entry_ChangeIssue = keywright.Entry{Name: "change_issue", Type: "script"}
 
-var script_ChangeIssue = keywright.NewScript("change_issue", `-- Moves an issue to a status in one step.
--- KEYS: status, metadata, processing, completed today, figures of the day, fence of
---   the issue's lock, figures by the hour, the end of the task
--- ARGV: issue, status, task, fence, day since 1970, hour, oldest hour kept, ms, channel, database
+var script_ChangeIssue = keywright.NewScript("change_issue", `-- change_issue: move an issue to a status in one step
+-- KEYS: 1 issue_status  2 issue_metadata  3 issues_processing  4 issues_completed_today  5 stats_issues_daily  6 lock_issue.fence  7 stats_performance_hourly  8 task_ended
+-- ARGV: 1 issue  2 status  3 by  4 fence  5 epoch_day  6 hour_of  7 oldest  8 ms  9 channel  10 db
+-- Returns: ok, or why nothing was changed: stale (a newer fence is known), busy (a run has the issue),
+--   same (it has the status), or the day since 1970 by the clock of the server, if epoch_day is another
+-- Round trips: 1
 local number, status, task, fence, hour = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[6]
 local ended = status == 'completed' or status == 'failed'
 
@@ -1925,8 +1927,11 @@ var argument_RegisterProcess_7 = value.Int(1, math.MaxInt64)
 
 var entry_RegisterProcess = keywright.Entry{Name: "register_process", Type: "script"}
 
-var script_RegisterProcess = keywright.NewScript("register_process", `-- A process begins. KEYS: info, heartbeat, active, zombies
--- ARGV: id, instance, program, issue, task, fence, ttl of the heartbeat in ms
+var script_RegisterProcess = keywright.NewScript("register_process", `-- register_process: a process begins
+-- KEYS: 1 process_info  2 process_heartbeat  3 processes_active  4 processes_zombies
+-- ARGV: 1 id  2 instance  3 program  4 issue  5 by  6 fence  7 ttl_ms
+-- Returns: 1
+-- Round trips: 1
 redis.call('HLEN', KEYS[1])
 redis.call('STRLEN', KEYS[2])
 redis.call('SCARD', KEYS[3])
@@ -1990,7 +1995,11 @@ var argument_BeatProcess_3 = value.Int(1, math.MaxInt64)
 
 var entry_BeatProcess = keywright.Entry{Name: "beat_process", Type: "script"}
 
-var script_BeatProcess = keywright.NewScript("beat_process", `-- A sign of life. KEYS: info, heartbeat, active. ARGV: id, instance, ttl in ms
+var script_BeatProcess = keywright.NewScript("beat_process", `-- beat_process: write the heartbeat of a process
+-- KEYS: 1 process_info  2 process_heartbeat  3 processes_active
+-- ARGV: 1 id  2 instance  3 ttl_ms
+-- Returns: 1, or 0 if the process is not the one that began with this id, or is no longer active
+-- Round trips: 1
 local instance = redis.call('HGET', KEYS[1], 'instance')
 local alive = redis.call('STRLEN', KEYS[2])
 local active = redis.call('SISMEMBER', KEYS[3], ARGV[1])
@@ -2038,7 +2047,11 @@ var argument_EndProcess_2 = value.Text(0)
 
 var entry_EndProcess = keywright.Entry{Name: "end_process", Type: "script"}
 
-var script_EndProcess = keywright.NewScript("end_process", `-- A clean end. KEYS: info, heartbeat, active, zombies. ARGV: id, instance
+var script_EndProcess = keywright.NewScript("end_process", `-- end_process: a process ends in order
+-- KEYS: 1 process_info  2 process_heartbeat  3 processes_active  4 processes_zombies
+-- ARGV: 1 id  2 instance
+-- Returns: 1, or 0 if the process is not the one that began with this id
+-- Round trips: 1
 local instance = redis.call('HGET', KEYS[1], 'instance')
 redis.call('SCARD', KEYS[3])
 redis.call('SCARD', KEYS[4])
@@ -2089,8 +2102,11 @@ var argument_BuryProcess_1 = value.Matched("/issue-[1-9][0-9]*-[a-z][a-z0-9]*/")
 
 var entry_BuryProcess = keywright.Entry{Name: "bury_process", Type: "script"}
 
-var script_BuryProcess = keywright.NewScript("bury_process", `-- From the active to the zombies, if there is no heartbeat.
--- KEYS: info, heartbeat, active, zombies. ARGV: id
+var script_BuryProcess = keywright.NewScript("bury_process", `-- bury_process: move a process without heartbeat from the active ones to the zombies
+-- KEYS: 1 process_info  2 process_heartbeat  3 processes_active  4 processes_zombies
+-- ARGV: 1 id
+-- Returns: 1, or 0 if there is a heartbeat, or the process is not active
+-- Round trips: 1
 redis.call('HLEN', KEYS[1])
 redis.call('SCARD', KEYS[4])
 local now = redis.call('TIME')
@@ -2147,8 +2163,11 @@ var argument_HandOver_5 = value.Int(0, math.MaxInt64)
 
 var entry_HandOver = keywright.Entry{Name: "hand_over", Type: "script"}
 
-var script_HandOver = keywright.NewScript("hand_over", `-- A task before the agents. KEYS: outcome, run, stream of runs
--- ARGV: task, issue, kind, prompt, fence
+var script_HandOver = keywright.NewScript("hand_over", `-- hand_over: give a task to the agents
+-- KEYS: 1 task_outcome  2 task_run  3 task_runs
+-- ARGV: 1 id  2 issue  3 kind  4 prompt  5 fence
+-- Returns: 1, or 0 if the task runs or has an outcome
+-- Round trips: 1
 redis.call('XLEN', KEYS[3])
 if redis.call('EXISTS', KEYS[1], KEYS[2]) > 0 then return 0 end
 local id = redis.call('XADD', KEYS[3], '*', 'task', ARGV[1], 'issue', ARGV[2], 'kind', ARGV[3], 'prompt', ARGV[4], 'fence', ARGV[5])
@@ -2204,8 +2223,11 @@ var argument_FinishRun_6 = value.Text(0)
 
 var entry_FinishRun = keywright.Entry{Name: "finish_run", Type: "script"}
 
-var script_FinishRun = keywright.NewScript("finish_run", `-- What an agent says about a task, once. KEYS: outcome, run, stream of runs
--- ARGV: group, entry, outcome, ttl in ms, channel, event
+var script_FinishRun = keywright.NewScript("finish_run", `-- finish_run: write what an agent says about a task, once
+-- KEYS: 1 task_outcome  2 task_run  3 task_runs
+-- ARGV: 1 group  2 entry  3 outcome  4 ttl_ms  5 channel  6 event
+-- Returns: 1, or 0 if the task has an outcome already
+-- Round trips: 1
 redis.call('XLEN', KEYS[3])
 local first = redis.call('EXISTS', KEYS[1]) == 0
 redis.call('XACK', KEYS[3], ARGV[1], ARGV[2])

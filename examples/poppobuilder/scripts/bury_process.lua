@@ -1,5 +1,8 @@
--- From the active to the zombies, if there is no heartbeat.
--- KEYS: info, heartbeat, active, zombies. ARGV: id
+-- bury_process: move a process without heartbeat from the active ones to the zombies
+-- KEYS: 1 process_info  2 process_heartbeat  3 processes_active  4 processes_zombies
+-- ARGV: 1 id
+-- Returns: 1, or 0 if there is a heartbeat, or the process is not active
+-- Round trips: 1
 redis.call('HLEN', KEYS[1])
 redis.call('SCARD', KEYS[4])
 local now = redis.call('TIME')

@@ -1,7 +1,9 @@
--- Moves an issue to a status in one step.
--- KEYS: status, metadata, processing, completed today, figures of the day, fence of
---   the issue's lock, figures by the hour, the end of the task
--- ARGV: issue, status, task, fence, day since 1970, hour, oldest hour kept, ms, channel, database
+-- change_issue: move an issue to a status in one step
+-- KEYS: 1 issue_status  2 issue_metadata  3 issues_processing  4 issues_completed_today  5 stats_issues_daily  6 lock_issue.fence  7 stats_performance_hourly  8 task_ended
+-- ARGV: 1 issue  2 status  3 by  4 fence  5 epoch_day  6 hour_of  7 oldest  8 ms  9 channel  10 db
+-- Returns: ok, or why nothing was changed: stale (a newer fence is known), busy (a run has the issue),
+--   same (it has the status), or the day since 1970 by the clock of the server, if epoch_day is another
+-- Round trips: 1
 local number, status, task, fence, hour = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[6]
 local ended = status == 'completed' or status == 'failed'
 

@@ -1,4 +1,8 @@
--- A clean end. KEYS: info, heartbeat, active, zombies. ARGV: id, instance
+-- end_process: a process ends in order
+-- KEYS: 1 process_info  2 process_heartbeat  3 processes_active  4 processes_zombies
+-- ARGV: 1 id  2 instance
+-- Returns: 1, or 0 if the process is not the one that began with this id
+-- Round trips: 1
 local instance = redis.call('HGET', KEYS[1], 'instance')
 redis.call('SCARD', KEYS[3])
 redis.call('SCARD', KEYS[4])

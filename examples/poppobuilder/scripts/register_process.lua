@@ -1,5 +1,8 @@
--- A process begins. KEYS: info, heartbeat, active, zombies
--- ARGV: id, instance, program, issue, task, fence, ttl of the heartbeat in ms
+-- register_process: a process begins
+-- KEYS: 1 process_info  2 process_heartbeat  3 processes_active  4 processes_zombies
+-- ARGV: 1 id  2 instance  3 program  4 issue  5 by  6 fence  7 ttl_ms
+-- Returns: 1
+-- Round trips: 1
 redis.call('HLEN', KEYS[1])
 redis.call('STRLEN', KEYS[2])
 redis.call('SCARD', KEYS[3])
