@@ -126,6 +126,11 @@ func (d *Draft) ofKept(k *kept, values []sample) {
 		d.Entries = append(d.Entries, more.Entries...)
 		d.Foreign = append(d.Foreign, more.Foreign...)
 		d.Vars = append(d.Vars, more.Vars...)
+		for _, v := range more.borrowed { // without it, a placeholder would be any text
+			if !slices.ContainsFunc(slices.Concat(d.Vars, d.borrowed), func(o Var) bool { return o.Name == v.Name }) {
+				d.borrowed = append(d.borrowed, v)
+			}
+		}
 		slices.SortFunc(d.Vars, func(a, b Var) int { return cmp.Compare(a.Name, b.Name) })
 	}
 }
