@@ -5,11 +5,13 @@ import (
 	"slices"
 )
 
-// ref is a key on its way into the tree: where its next segment begins.
+// ref is a key on its way into the tree: where its next segment begins, and where
+// the one after it does, -1 after the last.
 type ref struct {
 	hash uint64 // of the next segment's shape
 	key  uint32
 	at   int32
+	next int32
 }
 
 // grower makes a tree of keys that are all known: how many share a segment is
@@ -55,7 +57,9 @@ func grow(k *kept, values []sample) (*tree, []*group) {
 	return g.tree, g.groups
 }
 
-func byHash(a, b ref) int { return cmp.Compare(a.hash, b.hash) }
+// byHash keeps the keys of one hash in the order in which they are stored: a million
+// names that are read in another order are a million misses of the cache.
+func byHash(a, b ref) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.key, b.key)) }
 
 // runLength is how many refs have the first one's hash.
 func runLength(refs []ref) int {
@@ -76,19 +80,33 @@ func (g *grower) place(r ref, depth int, full bool) (place, int) {
 	return placeAt(name, g.sep, int(r.at), depth, &g.words)
 }
 
+// segment is the next segment of a key without the braces around it, or all that is
+// left of the key.
+func (g *grower) segment(r ref, whole bool) []byte {
+	name := g.kept.name(int(r.key))
+	if whole {
+		return name[r.at:]
+	}
+	if r.next >= 0 {
+		name = name[:r.next-1]
+	}
+	_, segment, _ := braces(name[r.at:])
+	return segment
+}
+
 // branch puts keys below a node.
 func (g *grower) branch(n *node, refs []ref, depth int) {
 	full := g.nodes >= maxNodes && depth > 0
 	for i := range refs {
-		p, _ := g.place(refs[i], depth, full)
-		refs[i].hash = hashed(basis, p.name(&g.words))
+		p, next := g.place(refs[i], depth, full)
+		refs[i].hash, refs[i].next = hashed(basis, p.name(&g.words)), int32(next)
 	}
 	slices.SortFunc(refs, byHash)
 	if !full && g.widen(n, refs, depth) {
 		slices.SortFunc(refs, byHash)
 	}
 	for _, run := range g.runs(n, refs, depth, full) {
-		g.follow(run, depth, full)
+		g.follow(run, depth)
 	}
 }
 
@@ -190,9 +208,9 @@ func (g *grower) runs(n *node, refs []ref, depth int, full bool) []run {
 		r.node = g.leaf(n, name)
 		r.node.visits += int64(len(r.refs))
 		if !p.fixed {
+			whole := p.shape[0] == byte(rest)
 			for _, key := range r.refs {
-				p, _ := g.place(key, depth, full)
-				r.node.seen.add(p.segment)
+				r.node.seen.add(g.segment(key, whole))
 			}
 		}
 		out = append(out, r)
@@ -205,15 +223,14 @@ func (g *grower) runs(n *node, refs []ref, depth int, full bool) []run {
 }
 
 // follow takes the keys of a child on to their next segment.
-func (g *grower) follow(r run, depth int, full bool) {
+func (g *grower) follow(r run, depth int) {
 	on := r.refs[:0]
 	for _, key := range r.refs {
-		_, next := g.place(key, depth, full)
-		if next < 0 {
+		if key.next < 0 {
 			g.groups[key.key] = g.end(r.node)
 			continue
 		}
-		key.at = int32(next)
+		key.at = key.next
 		on = append(on, key)
 	}
 	if len(on) > 0 {
