@@ -158,7 +158,7 @@ func (p *proof) key(user, key string, excess []acl.Excess) {
 	target, kind, roles := p.belongs(user, key)
 	for _, q := range probes[kind] {
 		want := slices.ContainsFunc(strings.Fields(q.roles), func(r string) bool { return slices.Contains(roles, r) }) || slices.Contains(roles, "write")
-		p.judge(user, q.on(key), want, func() bool { return tells(excess, target, key, false) })
+		p.judge(user, q.on(key), want, func() bool { return tells(excess, target, key, q.words[0], false) })
 	}
 }
 
@@ -175,10 +175,14 @@ func (p *proof) judge(user string, command []string, want bool, told func() bool
 	})
 }
 
-// tells reports whether a warning says that a user can reach this name.
-func tells(excess []acl.Excess, target, name string, channel bool) bool {
+// harmless are the commands, of probes and of warnings, that change nothing.
+var harmless = []string{"GET", "HGET", "HGETALL", "LRANGE", "SMEMBERS", "ZRANGE", "XLEN", "XRANGE", "EXISTS", "SUBSCRIBE", "SSUBSCRIBE"}
+
+// tells reports whether a warning says that a user can reach this name, and with
+// a command that does as much harm: one that changes nothing tells of no change.
+func tells(excess []acl.Excess, target, name, command string, channel bool) bool {
 	return slices.ContainsFunc(excess, func(x acl.Excess) bool {
-		if x.Channel != channel || x.Reaches != target {
+		if x.Channel != channel || x.Reaches != target || slices.Contains(harmless, x.Command) && !slices.Contains(harmless, command) {
 			return false
 		}
 		glob, err := pattern.Glob(x.Rule[strings.IndexAny(x.Rule, "~&")+1:])
@@ -282,11 +286,24 @@ func (p *proof) keyRoles(user string, k *keyspace.Key) []string {
 				roles = append(roles, "write")
 			}
 		}
-		if c := k.Entry.Topic; c != nil && k == c.Key() && slices.Contains(slices.Collect(maps.Values(e.Emits)), c.Name) {
+	}
+	for _, e := range p.ks.Entries {
+		if c := k.Entry.Topic; c != nil && k == c.Key() && p.announces(user, e, c) {
 			roles = append(roles, "read", "announce")
 		}
 	}
 	return roles
+}
+
+// announces: the owner of an entity does, and the component that takes its items when
+// memory is short.
+func (p *proof) announces(user string, e *keyspace.Entry, c *keyspace.Channel) bool {
+	if !slices.Contains(slices.Collect(maps.Values(e.Emits)), c.Name) {
+		return false
+	}
+	return e.Owner == user || slices.ContainsFunc(p.ks.Pressure, func(r keyspace.Pressure) bool {
+		return r.Entry == e && p.ks.PressureLease.Entry.Owner == user
+	})
 }
 
 func (p *proof) channelRoles(user string, c *keyspace.Channel) (roles []string) {
@@ -299,7 +316,7 @@ func (p *proof) channelRoles(user string, c *keyspace.Channel) (roles []string) 
 	add(slices.Contains(c.Readers, user), "subscribe")
 	add(c.Answers != nil && slices.Contains(c.Answers.Readers, user), "publish")
 	for _, e := range p.ks.Entries {
-		add(e.Owner == user && slices.Contains(slices.Collect(maps.Values(e.Emits)), c.Name), "publish")
+		add(p.announces(user, e, c), "publish")
 		if e.Notify == c {
 			add(e.Owner == user, "publish")
 			add(e.Owner == user, "subscribe")
@@ -319,7 +336,7 @@ func (p *proof) channel(user, name string, excess []acl.Excess) {
 		commands = map[string][]string{"publish": {"SPUBLISH", name, "x"}, "subscribe": {"SSUBSCRIBE", name}}
 	}
 	for role, command := range commands {
-		p.judge(user, command, slices.Contains(roles, role), func() bool { return tells(excess, target, name, true) })
+		p.judge(user, command, slices.Contains(roles, role), func() bool { return tells(excess, target, name, command[0], true) })
 	}
 }
 

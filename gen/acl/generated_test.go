@@ -31,9 +31,13 @@ func TestGenerated(t *testing.T) {
 		servers[brand] = keywrighttest.Start(t, brand)
 	}
 	asked, told := 0, 0
+	drawn := map[string]int{"type: script": 0, "emits:": 0, "fence:": 0, "pressure:": 0}
 	for i := range n {
 		g := generator{Rand: rand.New(rand.NewPCG(seed, uint64(i)))}
 		text, ks := g.declaration(t)
+		for what := range drawn {
+			drawn[what] += min(1, strings.Count(text, what))
+		}
 		for brand, s := range servers {
 			p := proof{TB: t, what: string(brand), s: s, ks: ks}
 			p.run()
@@ -43,9 +47,14 @@ func TestGenerated(t *testing.T) {
 			t.Fatalf("seed %d, declaration %d:\n%s", seed, i, text)
 		}
 	}
-	t.Logf("%d declarations, %d questions, %d over-grants, each told", n, asked, told)
+	t.Logf("%d declarations, %d questions, %d over-grants, each told; drawn: %v", n, asked, told, drawn)
 	if told < n {
 		t.Errorf("only %d over-grants in %d declarations: they are too tame", told, n)
+	}
+	for what, count := range drawn {
+		if count*10 < n {
+			t.Errorf("%q is in %d of %d declarations", what, count, n)
+		}
 	}
 }
 
@@ -91,8 +100,8 @@ func vars(text string) string {
 	for _, word := range strings.Split(text, "{p")[1:] {
 		name := "p" + word[:strings.Index(word, "}")]
 		kind, _ := strconv.Atoi(word[:strings.Index(word, "_")])
-		if types[kind] != "" {
-			out = append(out, fmt.Sprintf("%s: %q", name, types[kind]))
+		if line := fmt.Sprintf("%s: %q", name, types[kind]); types[kind] != "" && !slices.Contains(out, line) {
+			out = append(out, line)
 		}
 	}
 	return "vars: {" + strings.Join(out, ", ") + "}\n"
@@ -112,48 +121,96 @@ func (g *generator) roles() string {
 	return out + ", readers: [" + strings.Join(readers, ", ") + "]"
 }
 
-// entries and channels are the forms of what is declared; %s are the pattern, the
-// roles, and a number.
+// entries and channels are the forms of what is declared; %k is the pattern, %d a
+// number, and {n} a field.
 var (
 	entries = []string{"type: string, ttl: 1d", "type: hash, ttl: 1d", "type: list, ttl: any", "type: set, ttl: none", "type: zset, ttl: 1d", "type: stream, groups: [g], ttl: none", "type: stream, ttl: 1d",
 		"type: cache, ttl: 1h", "type: lock, ttl: 1m", "type: queue, ttl: none", "type: counter, ttl: none", "type: ranking, ttl: 1d", "type: ratelimit, ttl: 1m", "type: entity, ttl: 1h, fields: {n: int}, index: {n: \"idx%d:n\"}",
-		"type: string, ttl: 1d, was: [\"old%d:{rest}\"]"}
+		"type: string, ttl: 1d, was: [\"old%d:{rest}\"]",
+		"type: lock, ttl: 1m, fence: \"doc:{#%k}:f%d\", waiters: \"{#%k}:w\", notify: \"a:n%d\"", announcing, announcing}
 	channels = []string{"", ", sharded: true", ", envelope: plain", ", durable: {groups: [g]}", ", reply: {n: int}"}
 )
 
-// declaration draws entries and channels and keeps those that may be together.
-func (g *generator) declaration(t testing.TB) (string, *keyspace.Keyspace) {
-	var keys, announced []string
-	foreign := ""
-	if g.IntN(3) == 0 {
-		foreign = "foreign: [\"" + g.one("bull:*", "a:?", "doc*") + "\"]\n"
+// announcing is an entity whose items are announced on channels of its own, and which
+// a rule for short memory may name.
+const announcing = "type: entity, ttl: 1h, fields: {n: int 1..5, at: unix_ms}, index: {n+at: \"x:%d:{n}\"}, emits: {create: m%d, delete: d%d}"
+
+// draft is the lines of a declaration that is drawn.
+type draft struct {
+	foreign                   string
+	keys, announced, pressure []string
+}
+
+// with is a draft with more lines.
+func (d draft) with(more draft) draft {
+	return draft{d.foreign, slices.Concat(d.keys, more.keys), slices.Concat(d.announced, more.announced), slices.Concat(d.pressure, more.pressure)}
+}
+
+// load loads a draft; false if its parts may not be together.
+func (d draft) load() (string, *keyspace.Keyspace, bool) {
+	text := section("keys", d.keys) + section("channels", d.announced) + section("pressure", d.pressure)
+	text = "keywright: 1\n" + d.foreign + vars(text) + text
+	ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}, "s.lua": {Data: []byte("return 1")}}, "k.yaml")
+	if finding.Count(found).Errors > 0 {
+		return text, nil, false
 	}
-	write := func(keys, announced []string) (string, *keyspace.Keyspace, bool) {
-		text := section("keys", keys) + section("channels", announced)
-		text = "keywright: 1\n" + foreign + vars(text) + text
-		ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
-		if finding.Count(found).Errors > 0 {
-			return text, nil, false
+	return text, ks, legal(ks)
+}
+
+// entry draws an entry, and the channels that it needs.
+func (g *generator) entry(i int) (d draft) {
+	pattern, form := g.pattern(), entries[g.IntN(len(entries))]
+	fill := strings.NewReplacer("%d", strconv.Itoa(i), "%k", pattern).Replace
+	d.keys = []string{fmt.Sprintf("  e%d: {key: %q, %s%s}\n", i, pattern, fill(form), g.roles())}
+	if form == announcing {
+		durable := fmt.Sprintf("  d%d: {channel: \"doc:d%d\", durable: {age: 1d}%s}\n", i, i, g.roles())
+		d.announced = []string{fmt.Sprintf("  m%d: {channel: %q%s}\n", i, fill("m%d:%k"), g.roles()), durable}
+	}
+	return d
+}
+
+// script draws a script on some of the entries that are there.
+func (g *generator) script(i int, keys []string) draft {
+	var names []string
+	for _, line := range keys {
+		if name, _, _ := strings.Cut(strings.TrimSpace(line), ":"); strings.HasPrefix(name, "e") && g.IntN(2) == 0 {
+			names = append(names, name)
 		}
-		return text, ks, legal(ks)
+	}
+	const form = "  s%d: {type: script, file: s.lua, keys: [%s], owner: %s, effect: %s}\n"
+	return draft{keys: []string{fmt.Sprintf(form, i, strings.Join(names, ", "), g.component(), g.one("reads", "idempotent"))}}
+}
+
+// declaration draws entries, channels, scripts and rules for short memory, and keeps
+// those that may be together.
+func (g *generator) declaration(t testing.TB) (string, *keyspace.Keyspace) {
+	var d draft
+	if g.IntN(3) == 0 {
+		d.foreign = "foreign: [\"" + g.one("bull:*", "a:?", "doc*") + "\"]\n"
+	}
+	add := func(more draft) {
+		if _, _, ok := d.with(more).load(); ok {
+			d = d.with(more)
+		}
 	}
 	for i := range 3 + g.IntN(6) {
-		form := strings.ReplaceAll(entries[g.IntN(len(entries))], "%d", strconv.Itoa(i))
-		more := append(slices.Clone(keys), fmt.Sprintf("  e%d: {key: %q, %s%s}\n", i, g.pattern(), form, g.roles()))
-		if _, _, ok := write(more, announced); ok {
-			keys = more
-		}
+		add(g.entry(i))
 	}
 	for i := range g.IntN(5) {
-		more := append(slices.Clone(announced), fmt.Sprintf("  c%d: {channel: %q%s%s}\n", i, g.pattern(), channels[g.IntN(len(channels))], g.roles()))
-		if _, _, ok := write(keys, more); ok {
-			announced = more
+		add(draft{announced: []string{fmt.Sprintf("  c%d: {channel: %q%s%s}\n", i, g.pattern(), channels[g.IntN(len(channels))], g.roles())}})
+	}
+	for i := range g.IntN(3) {
+		add(g.script(i, d.keys))
+	}
+	for i, line := range d.keys {
+		if name, form, _ := strings.Cut(strings.TrimSpace(line), ":"); strings.Contains(form, "{n+at:") {
+			add(draft{pressure: []string{fmt.Sprintf("  - {at: %d%%, entry: %s, where: {n: 1..3}, shorten: to 5m}\n", 80+i, name)}})
 		}
 	}
-	if len(keys)+len(announced) == 0 {
-		keys = []string{"  e: {key: a, type: string, ttl: 1d, owner: api}\n"}
+	if len(d.keys)+len(d.announced) == 0 {
+		d.keys = []string{"  e: {key: a, type: string, ttl: 1d, owner: api}\n"}
 	}
-	text, ks, ok := write(keys, announced)
+	text, ks, ok := d.load()
 	if !ok {
 		t.Fatalf("%s", text)
 	}

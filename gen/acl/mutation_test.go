@@ -26,6 +26,9 @@ var mutations = []struct{ name, file, guard, instead, test string }{
 	{"consumers cannot acknowledge", "build.go", "case len(e.Groups) > 0:", "case false:", "TestRoles"},
 	{"names that could end a line are users", "build.go", `if strings.ContainsFunc(name, func(r rune) bool {`, `if false && strings.ContainsFunc(name, func(r rune) bool {`, "TestHostileNames"},
 	{"what is beyond the declaration is not told", "reach.go", "for _, h := range to.hits {", "for _, h := range to.hits[:0] {", "TestExcesses"},
+	{"a warning names a command that reads where one writes", "reach.go", "effects(t.kind, g.Write)", "effects(t.kind, false)", "TestGenerated"},
+	{"pressure may not announce what it deletes", "build.go", "\t\tb.emitsAs(e, name)\n\t}\n}\n\n// repairer", "\t}\n}\n\n// repairer", "TestGenerated"},
+	{"owners of scripts may not do what the scripts do", "build.go", "if _, k := b.ks.Lookup(name); k != nil {\n\t\t\tb.grant(u, k, r)", "if _, k := b.ks.Lookup(name); false {\n\t\t\tb.grant(u, k, r)", "TestGenerated"},
 	{"names that belong to nothing are not told", "reach.go", "if to.stray != nil {", "if false {", "TestExcesses"},
 }
 
