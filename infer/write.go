@@ -244,7 +244,7 @@ var reserved = set("true false null yes no on off y n ~")
 
 func isPlain(s string) bool {
 	if s == "" || reserved[strings.ToLower(s)] || strings.HasSuffix(s, ":") || strings.HasSuffix(s, " ") ||
-		strings.Contains(s, ": ") || strings.Contains(s, " #") {
+		strings.Contains(s, ": ") || strings.Contains(s, " #") || strings.Contains(s, "##") {
 		return false
 	}
 	for i := range len(s) {
@@ -257,12 +257,15 @@ func isPlain(s string) bool {
 	return true
 }
 
-// quoted is a text between double quotes.
+// quoted is a text between double quotes. The second "#" of two is escaped: a CI
+// system takes "##[" and what follows for a command.
 func quoted(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
-	for _, r := range s {
+	for i, r := range s {
 		switch {
+		case r == '#' && i > 0 && s[i-1] == '#':
+			b.WriteString(`\u0023`)
 		case r == '"' || r == '\\':
 			b.WriteString(`\` + string(r))
 		case r < ' ' || r == 0x7f || r >= 0x80 && finding.Printable(string(r)) != string(r):

@@ -303,6 +303,9 @@ type archiveKey struct {
 const lastMoment = 253402300799999
 
 func (a *app) archiveList(ctx context.Context, path string, o *listing) error {
+	if err := a.bare(o.output == "names", "-o names", "pipe it, as in `keywright archive ls A -o names | xargs -0 -n1 echo`"); err != nil {
+		return err
+	}
 	sel, _, err := a.selection(&o.selecting)
 	if err != nil {
 		return err

@@ -110,6 +110,9 @@ func (a *app) archiveDiff(ctx context.Context, pathA, pathB string, o *telling) 
 	if o.null && o.output != "table" {
 		return usage("leave one of them out", "--null and --output exclude each other")
 	}
+	if err := a.bare(o.null, "--null", "pipe it, as in `keywright archive diff A B --null | xargs -0 -n1 echo`"); err != nil {
+		return err
+	}
 	sel, _, err := a.selection(&o.selecting)
 	if err != nil {
 		return err

@@ -96,8 +96,8 @@ func (a *app) archiveExport(ctx context.Context, path string, o *exporting) erro
 	if err == nil && o.target != "" && o.form != "rdb" {
 		err = usage("leave it out", "--for says nothing about %s", o.form)
 	}
-	if err == nil && o.to == "" && a.out.TTY {
-		err = usage("write --to FILE, or send it to another program", "bytes of others are not written to a terminal")
+	if err == nil {
+		err = a.bare(o.to == "", "export", "write --to FILE, or send it to another program")
 	}
 	if err != nil {
 		return err

@@ -157,8 +157,8 @@ func (a *app) audit(ctx context.Context, o *auditing) error {
 	schemas := sha256.New()
 	o.audit.Schema = schemaChecker(path, schemas)
 	keys := bufio.NewWriter(a.out.Raw())
-	if o.offending.null && a.out.TTY {
-		return usage("pipe it, as in `keywright audit --keys-of KW505 --null | xargs -0 redis-cli UNLINK`", "--null writes keys as they are, which is not for a terminal")
+	if err := a.bare(o.offending.null, "--null", "pipe it, as in `keywright audit --keys-of KW505 --null | xargs -0 redis-cli UNLINK`"); err != nil {
+		return err
 	}
 	if len(o.offending.codes) > 0 {
 		o.audit.Plain = true

@@ -90,7 +90,7 @@ func (a *app) formatOne(path string, o formatting) (bool, error) {
 			a.say("formatted %s", path)
 		}
 	default:
-		_, err = a.out.Raw().Write(out)
+		err = a.show(out)
 	}
 	return differs, err
 }

@@ -314,8 +314,7 @@ func importsAnything(text []byte) bool { return strings.Contains("\n"+string(tex
 // deliver writes the draft.
 func (a *app) deliver(o *inferring, text []byte) error {
 	if o.to == "" {
-		_, err := a.out.Raw().Write(text)
-		return err
+		return a.show(text)
 	}
 	if err := o.refuse(); err != nil { // made while the keys were read
 		return err

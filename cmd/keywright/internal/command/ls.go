@@ -73,6 +73,9 @@ func (a *app) ls(ctx context.Context, o *lsing) error {
 	if o.limit < 0 {
 		return usage("write --limit 100", "--limit cannot be negative")
 	}
+	if err := a.bare(o.output == "names", "-o names", "pipe it, as in `keywright ls -o names | xargs -0 -n1 echo`"); err != nil {
+		return err
+	}
 	sel, _, err := a.selection(&o.selecting)
 	if err != nil {
 		return err

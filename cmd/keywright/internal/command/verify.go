@@ -156,8 +156,8 @@ func (a *app) verify(ctx context.Context, args []string, o *verifying, formGiven
 	if err := o.check(formGiven); err != nil {
 		return err
 	}
-	if o.null && len(o.keysOf) > 0 && a.out.Live {
-		return usage("pipe it, as in `keywright verify A B --keys-of missing --null | xargs -0 -n1 echo`", "--null writes keys as they are, which is not for a terminal")
+	if err := a.bare(o.null, "--null", "pipe it, as in `keywright verify A B --keys-of missing --null | xargs -0 -n1 echo`"); err != nil {
+		return err
 	}
 	if len(args) == 2 && isURL(args[0]) && isURL(args[1]) && a.given("url", "-u") {
 		return usage("name two places", "a server is named three times: two are compared")
