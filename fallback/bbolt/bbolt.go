@@ -45,6 +45,7 @@ type File struct {
 	path   string
 	db     *bolt.DB
 	file   *os.File    // that db has open
+	page   int64       // bytes of a page of it
 	broken atomic.Bool // it was damaged since it was opened
 
 	writing sync.Mutex // one transaction that writes at a time

@@ -1,11 +1,14 @@
 package bbolt
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 
 	"github.com/keywright/keywright/fallback"
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // maxShared bounds how many calls share a transaction.
@@ -34,14 +37,45 @@ func (f *File) guarded(do func() error) (err error) {
 	return do()
 }
 
-func (f *File) view(do func(*bolt.Tx) error) error {
-	return f.guarded(func() error { return f.db.View(do) })
+// transact runs do in a transaction of its own; an error leaves nothing of it. bbolt's
+// own Update answers a panic by reading all of the file in another goroutine, where a
+// fault ends the program.
+func (f *File) transact(writes bool, do func(*bolt.Tx) error) error {
+	return f.guarded(func() error {
+		if err := f.begins(); err != nil {
+			return err
+		}
+		tx, err := f.db.Begin(writes)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+		if err := do(tx); err != nil || !writes {
+			return err
+		}
+		return tx.Commit()
+	})
 }
+
+// begins reports whether the first two pages are there. bbolt reads them, in memory,
+// under locks that a fault would leave locked, and with them all other calls.
+func (f *File) begins() error {
+	var last [1]byte
+	if _, err := f.file.ReadAt(last[:], 2*f.page-1); err != nil {
+		if errors.Is(err, os.ErrClosed) {
+			return bolterrors.ErrDatabaseNotOpen
+		}
+		panic(fmt.Errorf("the first pages: %w", err))
+	}
+	return nil
+}
+
+func (f *File) view(do func(*bolt.Tx) error) error { return f.transact(false, do) }
 
 func (f *File) update(do func(*bolt.Tx) error) error {
 	f.writing.Lock()
 	defer f.writing.Unlock()
-	return f.guarded(func() error { return f.db.Update(do) })
+	return f.transact(true, do)
 }
 
 // batch runs a change in a transaction that it shares with those that came while
@@ -67,16 +101,14 @@ func (f *File) batch(change func(*bolt.Tx) error) error {
 func (f *File) together(calls []*call) {
 	for len(calls) > 0 {
 		failed := -1
-		err := f.guarded(func() error {
-			return f.db.Update(func(tx *bolt.Tx) error {
-				for i, c := range calls {
-					if err := c.change(tx); err != nil {
-						failed = i
-						return err
-					}
+		err := f.transact(true, func(tx *bolt.Tx) error {
+			for i, c := range calls {
+				if err := c.change(tx); err != nil {
+					failed = i
+					return err
 				}
-				return nil
-			})
+			}
+			return nil
 		})
 		if failed < 0 || f.broken.Load() {
 			for _, c := range calls {

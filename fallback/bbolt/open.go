@@ -44,7 +44,9 @@ func Open(path string, o Options) (*File, error) {
 	}
 	f := &File{path: path}
 	err := f.guarded(func() (err error) {
-		f.db, err = bolt.Open(path, 0o600, f.options(o))
+		if f.db, err = bolt.Open(path, 0o600, f.options(o)); err == nil {
+			f.page = int64(f.db.Info().PageSize)
+		}
 		return err
 	})
 	switch {

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("KEYWRIGHT_TEST_URL") != "" {
 		run = guarded
 	}
+	if cut := os.Getenv("KEYWRIGHT_TEST_CUT"); cut != "" {
+		run, limit = faulted, cut
+	}
 	if err := run(path, limit); err != nil {
 		fmt.Println("error", err)
 		os.Exit(1)

@@ -344,7 +344,7 @@ func (p *proof) channel(user, name string, excess []acl.Excess) {
 var examples = map[string][]string{
 	"SET": {"SET", "", "x"}, "GET": {"GET", ""}, "HSET": {"HSET", "", "f", "x"}, "HGET": {"HGET", "", "f"}, "LPUSH": {"LPUSH", "", "x"}, "LRANGE": {"LRANGE", "", "0", "1"},
 	"SADD": {"SADD", "", "x"}, "SMEMBERS": {"SMEMBERS", ""}, "ZADD": {"ZADD", "", "1", "x"}, "ZRANGE": {"ZRANGE", "", "0", "1"}, "XADD": {"XADD", "", "*", "f", "x"},
-	"XRANGE": {"XRANGE", "", "-", "+"}, "XREADGROUP": {"XREADGROUP", "GROUP", "g", "c", "STREAMS", "", ">"}, "XTRIM": {"XTRIM", "", "MAXLEN", "1"}, "XDEL": {"XDEL", "", "1-1"}, "DEL": {"DEL", ""}, "EXISTS": {"EXISTS", ""}, "PEXPIRE": {"PEXPIRE", "", "1"},
+	"XRANGE": {"XRANGE", "", "-", "+"}, "XREADGROUP": {"XREADGROUP", "GROUP", "g", "c", "STREAMS", "", ">"}, "XTRIM": {"XTRIM", "", "MAXLEN", "1"}, "XDEL": {"XDEL", "", "1-1"}, "XSETID": {"XSETID", "", "1-1"}, "DEL": {"DEL", ""}, "EXISTS": {"EXISTS", ""}, "PEXPIRE": {"PEXPIRE", "", "1"},
 	"PUBLISH": {"PUBLISH", "", "x"}, "SPUBLISH": {"SPUBLISH", "", "x"}, "SUBSCRIBE": {"SUBSCRIBE", ""}, "SSUBSCRIBE": {"SSUBSCRIBE", ""},
 }
 
