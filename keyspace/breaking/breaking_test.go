@@ -48,15 +48,24 @@ const (
 
 func replace(text, old, new string) change { return change{text, strings.Replace(text, old, new, 1)} }
 
+var (
+	seconds = "vars: {at: unix_s}\nkeys:\n  "
+	millis  = "vars: {at: unix_ms}\nkeys:\n  "
+	dated   = `a: {key: "k:{at}:x", type: string, ttl: 1d}`
+	moved   = `a: {key: "n:{at}", type: string, ttl: 1d, was: ["k:{at}:x"]}`
+	topic   = "keys: {}\nchannels: {c: \"c:{at}\"}"
+)
+
 // cases are changes that each rule must find, and ones it must not.
 var cases = map[string]struct{ bad, good []change }{
-	"KW601": {bad: []change{replace(item, "x:{i}", "y:{i}"), replace(item, "x:{i}", "x:a{i}"), {"vars: {i: int}\nkeys:\n  " + item, "vars: {i: int 0..}\nkeys:\n  " + item}, {`l: {key: "l", type: lock, ttl: 1m}`, `l: {key: "l", type: lock, ttl: 1m, fence: f}`}},
-		good: []change{replace(item, `x:{i}", `, `y:{i}", was: ["x:{i}"], `), {"vars: {i: int 0..}\nkeys:\n  " + item, "vars: {i: int}\nkeys:\n  " + item}, replace(item, "{i}", "{j}"), replace(item, "x:{i}", "{w}:{i}")}},
-	"KW602": {bad: []change{{item, `b: {key: y, type: string, ttl: 1d}`}, {"q: {key: q, type: queue, ttl: none}", "q: {key: q, type: list, ttl: none}"}},
+	"KW601": {bad: []change{replace(item, "x:{i}", "y:{i}"), replace(item, "x:{i}", "x:a{i}"), {"vars: {i: int}\nkeys:\n  " + item, "vars: {i: int 0..}\nkeys:\n  " + item}, {`l: {key: "l", type: lock, ttl: 1m}`, `l: {key: "l", type: lock, ttl: 1m, fence: f}`},
+		{seconds + dated, millis + dated}, {millis + dated, seconds + dated}, {seconds + dated, millis + moved}, {seconds + dated, strings.Replace(millis+dated, "at", "time", 2)}},
+		good: []change{{seconds + dated, seconds + moved}, {seconds + dated, "vars: {at: unix_ms, old: unix_s}\nkeys:\n  " + `a: {key: "k:{old}:x", type: string, ttl: 1d}`}, {seconds + dated, "vars: {at: int 0..}\nkeys:\n  " + dated}, replace(item, `x:{i}", `, `y:{i}", was: ["x:{i}"], `), {"vars: {i: int 0..}\nkeys:\n  " + item, "vars: {i: int}\nkeys:\n  " + item}, replace(item, "{i}", "{j}"), replace(item, "x:{i}", "{w}:{i}")}},
+	"KW602": {bad: []change{{item, `b: {key: y, type: string, ttl: 1d}`}, {seconds + dated, millis + strings.Replace(dated, "a:", "b:", 1)}, {"q: {key: q, type: queue, ttl: none}", "q: {key: q, type: list, ttl: none}"}},
 		good: []change{{item, `b: {key: "x:{j}", type: string, ttl: 1d}`}, {item, `b: {key: y, type: string, ttl: 1d, was: ["x:{i}"]}`}, replace(memo, `, index: {k: "mi:{k}"}`, "")}},
 	"KW603": {bad: []change{{`a: {key: y, type: set, ttl: 1d, was: ["x:{i}"]}`, `a: {key: y, type: set, ttl: 1d}`}}, good: []change{{`a: {key: y, type: set, ttl: 1d, was: ["x:{i}"]}`, `a: {key: y, type: set, ttl: 1d}` + "\n" + `b: {key: "x:{i}", type: set, ttl: 1d}`}}},
 	"KW604": {bad: []change{{"owns: [\"a:*\", \"b:*\"]\nkeys: {}", "owns: [\"a:*\"]\nkeys: {}"}}, good: []change{{"owns: [\"a:*\", \"a:b:*\"]\nkeys: {}", "owns: [\"a:*\"]\nkeys: {}"}}},
-	"KW605": {bad: []change{{"keys: {}\nchannels: {c: \"c:{i}\"}", "keys: {}\nchannels: {c: \"d:{i}\"}"}, {"keys: {}\nchannels: {c: c}", "keys: {}"}}, good: []change{{"keys: {}\nchannels: {c: \"c:{i}\"}", "keys: {}\nchannels: {c: \"c:{j}\"}"}, {"l: {key: l, type: lock, ttl: 1m}", "keys: {}"}}},
+	"KW605": {bad: []change{{"vars: {at: unix_s}\n" + topic, "vars: {at: unix_ms}\n" + topic}, {"vars: {at: unix_ms}\n" + topic, "vars: {at: unix_s}\n" + topic}, {"keys: {}\nchannels: {c: \"c:{i}\"}", "keys: {}\nchannels: {c: \"d:{i}\"}"}, {"keys: {}\nchannels: {c: c}", "keys: {}"}}, good: []change{{"keys: {}\nchannels: {c: \"c:{i}\"}", "keys: {}\nchannels: {c: \"c:{j}\"}"}, {"l: {key: l, type: lock, ttl: 1m}", "keys: {}"}}},
 	"KW606": {bad: []change{replace(item, `x:{i}", `, `y:{i}", was: ["x:{i}"], `)}, good: []change{replace(item, `key: "x:{i}"`, `key: "x:{i}", was: ["y:{i}"]`), replace(item, "x:{i}", "{w}:{i}")}},
 	"KW607": {bad: []change{{"namespace: p\nkeys: {}", "keys: {}"}, {"namespace: p\nkeys: {}", "namespace: {default: p, names: p|q}\nkeys: {}"}, {"namespace: {default: p, names: p|q}\nkeys: {}", "namespace: {default: p, names: p|r}\nkeys: {}"}},
 		good: []change{{"namespace: {default: p, names: p|q}\nkeys: {}", "namespace: {default: p, names: p|q|r}\nkeys: {}"}, {"namespace: {default: p, names: slug}\nkeys: {}", "namespace: p\nkeys: {}"}, {"keys: {}", "namespace: p\nkeys: {}"}}},
@@ -228,6 +237,26 @@ func TestDiffText(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+}
+
+// TestZeroIsAText: a text that reads "0" or "0s" is said, a number that is not given is
+// not.
+func TestZeroIsAText(t *testing.T) {
+	old := `a: {key: "x:0", type: string, ttl: 1d, doc: "0", readers: ["0s"]}`
+	var got []string
+	for _, c := range Diff(load(t, file("keys: {}")), load(t, file("keys: {}"))) {
+		got = append(got, c.String())
+	}
+	for _, c := range Diff(load(t, file(old)), load(t, file(replace(old, `doc: "0", readers: ["0s"]`, `doc: d`).new))) {
+		got = append(got, c.String())
+	}
+	for _, c := range Diff(load(t, file(queue("", "").old)), load(t, file(queue("lease: 1m, retry: 3", "lease: 2m").new))) {
+		got = append(got, c.String())
+	}
+	want := []string{"~ entry a.doc: 0 → d", "- entry a.readers: 0s", "~ entry a.lease: 1m → 2m", "- entry a.retry: 3"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/keywright/keywright/keyspace"
 )
@@ -75,8 +76,22 @@ type facts []property
 
 // add notes a property; what is not said is no property.
 func (p *facts) add(name, text string) {
-	if text != "" && text != "0" && text != "0s" {
+	if text != "" {
 		*p = append(*p, property{name, text})
+	}
+}
+
+// number notes a count that is given.
+func (p *facts) number(name string, n int64) {
+	if n != 0 {
+		p.add(name, fmt.Sprint(n))
+	}
+}
+
+// duration notes a time that is given.
+func (p *facts) duration(name string, d time.Duration) {
+	if d != 0 {
+		p.add(name, keyspace.FormatDuration(d))
 	}
 }
 
@@ -158,17 +173,17 @@ func properties(e *keyspace.Entry) facts {
 		}
 	}
 	p.add("order", e.Order)
-	p.add("lease", e.Lease.String())
-	p.add("retry", fmt.Sprint(e.Retry))
+	p.duration("lease", e.Lease)
+	p.number("retry", int64(e.Retry))
 	for _, f := range e.Shape {
 		p.add("payload."+f.Name, f.Type.Definition())
 	}
-	p.add("fresh", e.Fresh.String())
-	p.add("absent", e.Absent.String())
-	p.add("cached", e.Cached.String())
+	p.duration("fresh", e.Fresh)
+	p.duration("absent", e.Absent)
+	p.duration("cached", e.Cached)
 	p.add("ties", string(e.Ties))
 	p.add("algorithm", string(e.Method))
-	p.add("maxlen", fmt.Sprint(e.MaxLen))
+	p.number("maxlen", e.MaxLen)
 	p.add("groups", strings.Join(e.Groups, ", "))
 	if e.Rate.Count > 0 {
 		p.add("rate", fmt.Sprintf("%d per %s burst %d", e.Rate.Count, keyspace.FormatDuration(e.Rate.Per), e.Rate.Burst))

@@ -14,16 +14,20 @@ import (
 // all is every pattern that is declared now, former ones included.
 func (c *context) all() *pattern.Union {
 	if c.union == nil {
-		var list []*pattern.Pattern
-		for _, k := range c.new.Keys {
-			list = append(list, k.Pattern)
-		}
-		for _, e := range c.new.Entries {
-			list = append(list, e.Was...)
-		}
-		c.union, _ = pattern.Join(list...)
+		c.union, _ = pattern.Join(c.declared()...)
 	}
 	return c.union
+}
+
+// declared are the patterns of all.
+func (c *context) declared() (list []*pattern.Pattern) {
+	for _, k := range c.new.Keys {
+		list = append(list, k.Pattern)
+	}
+	for _, e := range c.new.Entries {
+		list = append(list, e.Was...)
+	}
+	return list
 }
 
 // stranded: keys of the old pattern that neither the new one nor a former one
@@ -39,11 +43,15 @@ func (c *context) stranded() {
 		if err != nil {
 			return
 		}
+		index := isIndex(old.Entry, old)
 		witness, ok := union.Contains(old.Pattern)
 		if ok {
+			if u := unitChanged(old.Pattern, list); u != nil && !index { // of an index KW613 says it, of the field
+				causes.add(c.changedVar(old.Pattern, new.Pattern), found{new.Pos, old.Pos, new.Name, "give the other unit a placeholder of its own, under a pattern of its own", orderOfUnits,
+					fmt.Sprintf("keys of %s (%s) have %s: deployed code and new code find none of each other's", new.Name, old.Pattern, u)})
+			}
 			return
 		}
-		index := isIndex(old.Entry, old)
 		if index && old.Pattern.String() != new.Pattern.String() {
 			return // KW615 says how it is built under its new keys
 		}
@@ -64,6 +72,9 @@ func (c *context) stranded() {
 	})
 	causes.report()
 }
+
+// orderOfUnits is how a placeholder gets another unit.
+const orderOfUnits = "there is none under one name. With a pattern of its own for the new unit: readers of both, then writers, then the old pattern when its keys are gone"
 
 // orderOfRole is how a further key of a construct gets another name.
 const orderOfRole = "with its old name kept: any. Without it: stop all processes that use the old name first"
@@ -105,11 +116,15 @@ func (c *context) removed() {
 			if p.new != nil && (key(p.new, k.Role) != nil || isIndex(p.old, k)) || c.all() == nil {
 				continue
 			}
-			if witness, ok := c.all().Contains(k.Pattern); !ok {
-				var pos keyspace.Pos
-				if p.new != nil {
-					pos = at(p.new, "type")
+			var pos keyspace.Pos
+			if p.new != nil {
+				pos = at(p.new, "type")
+			}
+			if witness, ok := c.all().Contains(k.Pattern); ok {
+				if u := unitChanged(k.Pattern, c.declared()); u != nil {
+					c.report(pos, k.Pos, k.Name, "", "%s (%s) is gone, and the entries that match its keys have %s", k.Name, k.Pattern, u)
 				}
+			} else {
 				c.report(pos, k.Pos, k.Name, "", "%s (%s) is gone, and no entry declares its keys, such as %s", k.Name, k.Pattern, finding.Key(witness))
 			}
 		}
@@ -162,7 +177,11 @@ func (c *context) channelMoved() {
 		case new == nil:
 			c.report(keyspace.Pos{}, old.Pos, old.Name, "", "the channel %s (%s) is gone", old.Name, old.Pattern)
 		case old.Pattern.Language() != new.Pattern.Language():
-			if witness, ok := pattern.Contains(new.Pattern, old.Pattern); !ok {
+			if witness, ok := pattern.Contains(new.Pattern, old.Pattern); ok {
+				if u := unitChanged(old.Pattern, []*pattern.Pattern{new.Pattern}); u != nil {
+					c.report(new.Pos, old.Pos, new.Name, "", "the channel %s (%s) has %s: subscribers and publishers of the two versions do not meet", new.Name, new.Pattern, u)
+				}
+			} else {
 				c.report(new.Pos, old.Pos, new.Name, "", "messages on %s are not received under %s: the channel %s was %s", finding.Key(witness), new.Pattern, new.Name, old.Pattern)
 			}
 		}

@@ -10,7 +10,7 @@ const (
 // rules is the table. A code is never used for anything else again.
 var rules = []rule{
 	{finding.Rule{Code: "KW601", Name: "keys-stranded", Severity: errorLevel, Summary: "Keys of an entry do not match its new pattern",
-		Explain: "A key that was written under the old pattern, such as the one shown, belongs to no entry any more: generated code does not find it, an audit calls it unknown, and if it has no TTL it stays for ever. With the old pattern under `was` it is a legacy key that a migration can rename.",
+		Explain: "A key that was written under the old pattern, such as the one shown, belongs to no entry any more: generated code does not find it, an audit calls it unknown, and if it has no TTL it stays for ever. With the old pattern under `was` it is a legacy key that a migration can rename. A placeholder whose unit changes from `unix_s` to `unix_ms` strands keys, too: the digits of the one match the other and mean another time.",
 		Fix:     "add the old pattern to was, and remove it when an audit finds no legacy keys"}, Key,
 		"there is none without `was`. With it: code that knows both names, then rename what is there, then drop `was`", (*context).stranded},
 	{finding.Rule{Code: "KW602", Name: "entry-removed", Severity: errorLevel, Summary: "An entry is gone, and no entry declares its keys",
@@ -26,7 +26,7 @@ var rules = []rule{
 		Fix:     "keep it under owns, or see that no such keys are left"}, Key,
 		"any", (*context).ownsNarrowed},
 	{finding.Rule{Code: "KW605", Name: "channel-moved", Severity: errorLevel, Summary: "A channel has another name or is gone",
-		Explain: "Pub/sub keeps nothing: while publishers and subscribers are deployed one after the other, messages sent to the one name are not received under the other.",
+		Explain: "Pub/sub keeps nothing: while publishers and subscribers are deployed one after the other, messages sent to the one name are not received under the other. So it is where a placeholder changes its unit from `unix_s` to `unix_ms`.",
 		Fix:     "declare the new channel beside the old one, publish to both, then move the subscribers"}, Key,
 		"subscribers on both channels, then publishers, then drop the old channel", (*context).channelMoved},
 	{finding.Rule{Code: "KW606", Name: "keys-moved", Severity: warning, Summary: "Keys have another name, and deployed code uses the old one",
