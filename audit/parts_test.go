@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -125,6 +126,66 @@ func checkCSV(t *rapid.T, r *Report, keys, size int64) {
 	}
 	if keys != 0 || size != 0 {
 		t.Fatalf("%d keys and %d bytes are in no row of the CSV", keys, size)
+	}
+}
+
+// genValue is a value of a type, with faults or without.
+func genValue(t *rapid.T, kind source.Kind) *source.Value {
+	word := func() []byte {
+		return []byte(rapid.SampledFrom([]string{"1", "x", "12345", "", "2.5"}).Draw(t, "word"))
+	}
+	v := &source.Value{}
+	for i := range rapid.IntRange(1, 4).Draw(t, "elements") {
+		switch kind {
+		case source.Hash:
+			v.Elements = append(v.Elements, rapid.SampledFrom([][]byte{[]byte("n"), []byte("m"), fmt.Appendf(nil, "o%d", i)}).Draw(t, "field"), word())
+		case source.ZSet:
+			v.Elements, v.Scores = append(v.Elements, fmt.Appendf(word(), "%d", i)), append(v.Scores, rapid.SampledFrom([]float64{1, 2.5}).Draw(t, "score"))
+		default:
+			v.Elements = append(v.Elements, word())
+		}
+	}
+	return v
+}
+
+// TestOffendersOfValues: the keys that are told one by one for a code of values are
+// those of its findings, each once.
+func TestOffendersOfValues(t *testing.T) {
+	ks := load(t, "keywright: 1\npackage: t\nowner: o\nvars: {n: int}\nkeys:\n"+
+		"  s: {key: \"s:{n}\", type: string, value: int, ttl: any}\n  h: {key: \"h:{n}\", type: hash, fields: {n: int, m: text max 2}, ttl: any}\n"+
+		"  e: {key: \"e:{n}\", type: set, member: int, ttl: any}\n  l: {key: \"l:{n}\", type: list, member: int, ttl: any}\n  z: {key: \"z:{n}\", type: zset, member: text max 2, score: int, ttl: any}\n")
+	kinds := map[string]source.Kind{"s": source.String, "h": source.Hash, "e": source.Set, "l": source.List, "z": source.ZSet}
+	met := map[string]bool{}
+	rapid.Check(t, func(t *rapid.T) {
+		told, found := map[string]int{}, map[string]int{}
+		a, err := New(ks, Options{Values: true, Examples: 1000, Offender: func(code, _ string, k *source.Key) { told[code+" "+string(k.Name)]++ }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range rapid.IntRange(0, 60).Draw(t, "keys") {
+			name := rapid.SampledFrom([]string{"s", "h", "e", "l", "z"}).Draw(t, "entry")
+			k := source.Key{Name: fmt.Appendf(nil, "%s:%d", name, i), Kind: kinds[name], Bytes: 9, TTL: source.NoTTL, Value: genValue(t, kinds[name])}
+			a.Add([]source.Key{k})
+		}
+		for _, f := range a.Report(source.Summary{}, false).Findings {
+			for _, e := range f.Examples {
+				found[f.Code+" "+string(e.Key)] = 1
+			}
+			met[f.Code] = met[f.Code] || NeedsValues(f.Code)
+		}
+		if !maps.Equal(told, found) {
+			t.Fatalf("told: %v\nfound: %v", told, found)
+		}
+	})
+	for code := 508; code <= 512; code++ {
+		if !met[fmt.Sprintf("KW%d", code)] {
+			t.Errorf("no value had KW%d", code)
+		}
+	}
+	for _, r := range Rules() {
+		if NeedsValues(r.Code) != strings.Contains(r.Explain, "Found with --values") {
+			t.Errorf("%s: %s", r.Code, r.Explain)
+		}
 	}
 }
 

@@ -50,6 +50,9 @@ var rules = []finding.Rule{
 // codes are the codes of the judgements.
 var codes = [violations]string{"KW502", "KW501", "KW503", "KW504", "KW505", "KW506", "KW507", "KW514"}
 
+// NeedsValues reports whether findings of a code are made with Options.Values only.
+func NeedsValues(code string) bool { return "KW508" <= code && code <= "KW512" }
+
 func severityOf(code string) finding.Severity {
 	for _, r := range rules {
 		if r.Code == code {

@@ -60,7 +60,8 @@ without a break. A server that was restarted, flushed or is another one is refus
 
 With --keys-of it prints every key that has a code, as it is met, and no report: those
 of one database (--db, the URL's, else 0), or with -o jsonl of all, each with its
-database. Keys that a comment or a baseline accepts are among them.
+database. Keys that a comment or a baseline accepts are among them. The codes of values,
+KW508 to KW512, need --values: what was not looked at has no fault.
 
 Exit codes: 0 clean, 1 findings, 2 usage or a bad file, 3 the server cannot be
 reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
@@ -78,7 +79,7 @@ reached, 4 the server refuses, 5 incomplete, 130 interrupted.`,
 				return err
 			}
 			o.output = form
-			if err := o.offending.check(form, c.Flags().Changed("output")); err != nil {
+			if err := o.offending.check(form, c.Flags().Changed("output"), o.values != "none" && o.values != "false"); err != nil {
 				return err
 			}
 			for _, name := range []string{"include", "exclude"} {

@@ -26,8 +26,9 @@ type offending struct {
 	failed error
 }
 
-// check checks the flags, and says in which form keys are printed.
-func (o *offending) check(form string, formGiven bool) error {
+// check checks the flags, and says in which form keys are printed. What was not looked
+// at has no key to print.
+func (o *offending) check(form string, formGiven, values bool) error {
 	if len(o.codes) == 0 {
 		if o.null {
 			return usage("write --keys-of KW505 --null", "--null needs --keys-of")
@@ -41,7 +42,10 @@ func (o *offending) check(form string, formGiven bool) error {
 			return usage("as in --keys-of KW505; `keywright rules` lists them, KW5xx", "--keys-of %q is no code of an audit with keys", code)
 		}
 	}
+	unseen := slices.IndexFunc(o.codes, func(code string) bool { return audit.NeedsValues(code) && !values })
 	switch {
+	case unseen >= 0:
+		return usage("add --values=all, or --values for a sample", "--keys-of %s is about values, which are not looked at", o.codes[unseen])
 	case form == "jsonl" && o.null:
 		return usage("leave out one of them", "--null and -o jsonl exclude each other")
 	case form == "jsonl":
@@ -84,6 +88,16 @@ func (o *offending) printer(a *app, out *bufio.Writer, chosenDB int) func(code, 
 	}
 }
 
+// looked says how much was looked at, where that was not everything or is asked for.
+func (o *offending) looked(r *audit.Report) string {
+	t := reportTable{r: r}
+	out := t.seen()
+	if slices.ContainsFunc(o.codes, audit.NeedsValues) {
+		out += "; " + t.values()
+	}
+	return out
+}
+
 // conclude says on standard error what was printed and what was not.
 func (o *offending) conclude(ctx context.Context, a *app, out *bufio.Writer, r *audit.Report, scanErr error, again string) error {
 	if err := errors.Join(o.failed, out.Flush()); err != nil {
@@ -96,7 +110,7 @@ func (o *offending) conclude(ctx context.Context, a *app, out *bufio.Writer, r *
 			a.say("%s in database %d not printed: run it with --db %d", terminal.Plural(o.counts[db], "key"), db, db)
 		}
 	}
-	a.say("%s of %s have %s", terminal.Count(total), terminal.Plural(r.Total.Keys, "key"), strings.Join(o.codes, ", "))
+	a.say("%s of %s have %s%s", terminal.Count(total), terminal.Plural(r.Total.Keys, "key"), strings.Join(o.codes, ", "), o.looked(r))
 	switch {
 	case errors.Is(scanErr, context.Canceled) || ctx.Err() != nil:
 		return &exit{exitInterrupted, "interrupted: the keys were seen until then", ""}
