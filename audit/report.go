@@ -156,7 +156,9 @@ func (a *Audit) Report(sum source.Summary, sampled bool) *Report {
 		r.Notes = append(r.Notes, fmt.Sprintf("what is included and not excluded matches none of the %d keys: is the glob right?", a.skipped))
 	}
 	var values Coverage
-	r.Undeclared.Suggestions, r.Undeclared.Rest = a.suggestions()
+	var notes []string
+	r.Undeclared.Suggestions, r.Undeclared.Rest, notes = a.suggestions()
+	r.Notes = append(r.Notes, notes...)
 	for i, t := range a.targets {
 		s := a.stats[i]
 		values.add(s.values)
@@ -325,8 +327,11 @@ func undeclared(s *stat, v violation, pos finding.Position, message, near string
 	return []finding.Finding{{Code: codes[v], Severity: severityOf(codes[v]), Pos: pos, Message: message, Fix: near, Count: m.count, Examples: slices.Clone(m.examples)}}
 }
 
-func (a *Audit) suggestions() (out []Suggestion, rest *Rest) {
-	listed, others := a.sketch.suggestions(a.opt.Groups)
+func (a *Audit) suggestions() (out []Suggestion, rest *Rest, notes []string) {
+	listed, others, left := a.sketch.suggestions(a.opt.Groups)
+	if left > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d groups of undeclared keys were not compared with the declared names: there are too many of both", left, len(listed)+len(others)))
+	}
 	for _, g := range listed {
 		s := Suggestion{Pattern: g.pattern, Types: map[string]int64{}, Example: slices.Clone(g.example), Figures: a.figures(&g.figures)}
 		if g.near != nil {
@@ -345,7 +350,7 @@ func (a *Audit) suggestions() (out []Suggestion, rest *Rest) {
 			rest.Keys, rest.Bytes = rest.Keys+g.keys, rest.Bytes+g.bytes
 		}
 	}
-	return out, rest
+	return out, rest, notes
 }
 
 // shownProposals bounds the names that a fix proposes.

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -269,35 +270,67 @@ type suggestion struct {
 	*group
 }
 
-// maxCompared bounds the comparisons of groups with what is declared.
-const maxCompared = 250_000
+// maxCompared bounds the comparisons of groups with what is declared: a second or two.
+const maxCompared = 2_000_000
 
-// suggestions are at most limit groups, and the others. Those that are near a
-// declared name come first, then the largest: half of the room is theirs, since a typo
-// has few keys. The largest groups are compared with what is declared, as many as
-// maxCompared allows.
-func (s *sketch) suggestions(limit int) (listed, others []suggestion) {
+// compared are groups, sorted, of which the first near ones are near a declared name.
+type compared struct {
+	groups []suggestion
+	near   int
+	left   int // that were not compared
+}
+
+// compare holds groups against what is declared, from both ends of their list in turn
+// until the comparisons are used up: a typo has few keys, and what has many matters.
+func (s *sketch) compare(room int) compared {
 	out := s.groups()
 	slices.SortFunc(out, func(a, b suggestion) int {
-		if a.keys != b.keys {
-			return int(min(max(b.keys-a.keys, -1), 1))
-		}
-		return strings.Compare(a.pattern, b.pattern)
+		return cmp.Or(cmp.Compare(b.keys, a.keys), strings.Compare(a.pattern, b.pattern))
 	})
-	var near, far []suggestion
-	for i, g := range out {
-		if i*s.near.Len() < maxCompared {
-			if found := s.near.To(g.example, 1); len(found) > 0 {
-				g.near = found[0]
-				near = append(near, g)
-				continue
-			}
+	used, left := s.near.Work(), len(out)
+	for ; left > 0 && s.near.Work()-used < room; left-- {
+		done := len(out) - left
+		g := &out[done/2]
+		if done%2 == 1 {
+			g = &out[len(out)-1-done/2]
 		}
-		far = append(far, g)
+		if found := s.near.To(g.example, 1); len(found) > 0 {
+			g.near = found[0]
+		}
 	}
+	slices.SortStableFunc(out, func(a, b suggestion) int { return cmp.Compare(far(a), far(b)) })
+	return compared{out, len(out) - count(out, far), left}
+}
+
+func far(g suggestion) int {
+	if g.near == nil {
+		return 1
+	}
+	return 0
+}
+
+func count(list []suggestion, f func(suggestion) int) (n int) {
+	for _, g := range list {
+		n += f(g)
+	}
+	return n
+}
+
+// list divides the groups into at most limit that are listed, and the others. Those that
+// are near a declared name come first, then the largest: half of the room is theirs.
+func (c compared) list(limit int) (listed, others []suggestion) {
+	near, far := c.groups[:c.near], c.groups[c.near:]
 	first := min(len(near), max(limit/2, limit-len(far)))
 	second := min(len(far), limit-first)
 	return slices.Concat(near[:first], far[:second]), slices.Concat(near[first:], far[second:])
+}
+
+// suggestions are at most limit groups, the others, and how many were not compared with
+// what is declared.
+func (s *sketch) suggestions(limit int) (listed, others []suggestion, left int) {
+	c := s.compare(maxCompared)
+	listed, others = c.list(limit)
+	return listed, others, c.left
 }
 
 // groups are the groups of the tree, those alike made one.

@@ -19,6 +19,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -96,6 +97,30 @@ type Guard struct {
 	ignore   []string
 	channels []*keyspace.Channel
 	inner    map[*keyspace.Channel]*keyspace.Entry // those of constructs
+	proposes proposer
+}
+
+// proposer finds what an undeclared key may be meant as. It is safe for concurrent use.
+type proposer struct {
+	mu   sync.Mutex
+	near *keyspace.Near
+}
+
+// maxCompared bounds the work of a proposer: what is refused or reported for ever need not
+// be explained for ever.
+const maxCompared = 200_000
+
+// detail is a question, "" where nothing declared is near the key.
+func (p *proposer) detail(key string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.near.Work() >= maxCompared {
+		return ""
+	}
+	if found := p.near.To([]byte(key), 1); len(found) > 0 {
+		return "did you mean " + found[0].Pattern.String() + " (" + found[0].Name + ")?"
+	}
+	return ""
 }
 
 // New makes a guard of a keyspace that loaded without errors.
@@ -106,6 +131,7 @@ func New(ks *keyspace.Keyspace, o Options) (*Guard, error) {
 		return nil, fmt.Errorf("the patterns together are too complex to be matched: %w", err)
 	}
 	g := &Guard{options: o, matcher: m, targets: targets, ignore: append([]string{"github.com/redis/rueidis", "github.com/keywright/keywright.", "github.com/keywright/keywright/typed.", "github.com/keywright/keywright/guard."}, o.Ignore...)}
+	g.proposes.near = keyspace.NewNear(ks)
 	g.channels, g.inner = ks.PubSub(), map[*keyspace.Channel]*keyspace.Entry{}
 	for _, e := range ks.Entries {
 		if e.Notify != nil {
@@ -225,7 +251,7 @@ func (g *Guard) key(v *verdict, c *command, i int, args []string, at int) {
 	switch {
 	case target == nil:
 		if ch := g.channel(key); c.group != "scripting" || ch == nil || !ch.Sharded {
-			v.add(Undeclared, args, key, nil, "")
+			v.add(Undeclared, args, key, nil, g.proposes.detail(key))
 		}
 		return
 	case target.Foreign != nil:

@@ -167,6 +167,28 @@ func TestWhatIsRefusedIsNotSent(t *testing.T) {
 	}
 }
 
+// TestMeant: what is near a declared name is proposed, for a bounded number of keys.
+func TestMeant(t *testing.T) {
+	g, err := guard.New(load(t), guard.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "did you mean profile:{id} (profile)?"
+	if v := g.Check("HSET", "profil:7", "f", "x"); len(v) != 1 || v[0].Detail != want || !strings.Contains(v[0].Error(), want) {
+		t.Errorf("%v", v)
+	}
+	if v := g.Check("GET", "entirely:other"); len(v) != 1 || v[0].Detail != "" {
+		t.Errorf("%v", v)
+	}
+	for i := 0; ; i++ {
+		if v := g.Check("GET", "profil:7"); v[0].Detail == "" {
+			return
+		} else if i > 1_000_000 {
+			t.Fatal("it is compared for ever")
+		}
+	}
+}
+
 // TestReport lets everything pass and tells it.
 func TestReport(t *testing.T) {
 	var mu sync.Mutex

@@ -15,7 +15,7 @@ var mutations = []struct{ name, file, guard, instead, test string }{
 	{"a construct's keys are for all", "table.go", "return ok && !slices.Contains(sent, command)", "return false && sent != nil", "TestNoCommandWritesByHand"},
 	{"dangerous commands pass", "guard.go", `if why := dangerous(c.name, args); why != "" {`, "if why := dangerous(c.name, args); false {", "TestCommands"},
 	{"COPY reaches another database", "table.go", `if name == "copy" &&`, `if name == "nothing" &&`, "TestCommands"},
-	{"undeclared keys pass", "guard.go", "v.add(Undeclared, args, key, nil, \"\")", "_ = ch", "TestEveryKeyIsFound"},
+	{"undeclared keys pass", "guard.go", "v.add(Undeclared, args, key, nil, g.proposes.detail(key))", "_ = ch", "TestEveryKeyIsFound"},
 	{"SORT looks up what it likes", "guard.go", "p, err := pattern.Glob(escapes.Replace(before) + \"*\" + escapes.Replace(after))\n", "p, err := pattern.Glob(before[:0] + \"*\" + after[:0])\n", "TestCommands"},
 	{"undeclared channels pass", "table.go", "case ch == nil:\n", "case false && ch == nil:\n", "TestCommands"},
 	{"all announce for a construct", "table.go", "case form.sends && g.inner[ch] != nil:", "case false && g.inner[ch] != nil:", "TestCommands"},

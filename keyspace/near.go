@@ -3,6 +3,7 @@ package keyspace
 import (
 	"bytes"
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -14,34 +15,66 @@ import (
 type Near struct {
 	list []candidateKey
 	rows [3][]int
+	work int
 }
 
 // candidateKey is a declared key, made ready for comparing.
 type candidateKey struct {
-	key   *Key
-	steps []step
-	limit int // how far a key may be from it; -1: it is near nothing
+	key     *Key
+	steps   []step
+	limit   int // how far a key may be from it; -1: it is near nothing
+	letters letters
 }
 
 // NewNear prepares the comparison with the keys of a keyspace.
 func NewNear(ks *Keyspace) *Near {
 	n := &Near{}
 	for _, k := range ks.Keys {
-		list, letters := steps(k.Pattern)
-		if limit := allowed(letters); limit >= 0 {
-			n.list = append(n.list, candidateKey{k, list, limit})
+		list, count := steps(k.Pattern)
+		if limit := allowed(count); limit >= 0 {
+			n.list = append(n.list, candidateKey{k, list, limit, lettersOf(list)})
 		}
 	}
 	return n
 }
 
-// Len is with how many declared keys one key is compared.
-func (n *Near) Len() int { return len(n.list) }
+// Work is how many comparisons were made so far, letter by letter; those that the
+// letters alone decide cost a hundredth of one, and are counted so.
+func (n *Near) Work() int { return n.work / cheap }
+
+// cheap is how many looks at letters alone cost what one comparison does.
+const cheap = 100
+
+// letters are the letters of a text without separators: which come at all, and which
+// more than once. Letters that differ by 64 count as one.
+type letters struct{ once, twice uint64 }
+
+func (l *letters) add(c byte) {
+	if c != ':' {
+		bit := uint64(1) << (c & 63)
+		l.twice |= l.once & bit
+		l.once |= bit
+	}
+}
+
+func lettersOf(list []step) (l letters) {
+	for _, s := range list {
+		if !s.placeholder {
+			l.add(s.literal)
+		}
+	}
+	return l
+}
+
+// missing is how many letters a key lacks: each costs at least one.
+func (l letters) missing(key letters) int {
+	return bits.OnesCount64(l.once&^key.once) + bits.OnesCount64(l.twice&^key.twice)
+}
 
 // To finds the declared keys that are near a key, the nearest first, at most most:
 // those whose literal text is almost the key's. A typo, a segment too many or too
 // few, and a value that its placeholder does not take are near. O(declared keys),
-// most of them left after a few characters.
+// most of them left after a look at their letters.
 func (n *Near) To(key []byte, most int) []*Key {
 	type candidate struct {
 		key      *Key
@@ -52,9 +85,17 @@ func (n *Near) To(key []byte, most int) []*Key {
 	for i := range n.rows {
 		n.rows[i] = slices.Grow(n.rows[i][:0], len(key)+1)[:len(key)+1]
 	}
+	var has letters
+	for _, c := range key {
+		has.add(c)
+	}
+	n.work += len(n.list)
 	for i := range n.list {
-		if d, near := n.distance(&n.list[i], key); near {
-			found = append(found, candidate{n.list[i].key, d})
+		if k := &n.list[i]; k.letters.missing(has) <= k.limit {
+			n.work += cheap
+			if d, near := n.distance(k, key); near {
+				found = append(found, candidate{k.key, d})
+			}
 		}
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })

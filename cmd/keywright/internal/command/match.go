@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/match"
@@ -21,8 +23,8 @@ func (a *app) matchCommand() *cobra.Command {
 		Use:   "match",
 		Short: "Read keys from standard input, one a line, and name their entries",
 		Long: `Reads keys, one a line, and writes a line for each: the entry's name, a tab, the
-key. A key that no entry declares has - as its entry, other software's has
-foreign. A key that is not printable, or that the log of a CI system would take
+key. A key that no entry declares has - as its entry, and, where it is near a declared
+pattern, a third column with what may have been meant; other software's has foreign. A key that is not printable, or that the log of a CI system would take
 for a command, is quoted with escapes; -o jsonl has every byte. Good after
 redis-cli --scan. Where the first line ends with CR LF, a CR at the end of a line is
 no part of its key.
@@ -60,6 +62,8 @@ func (a *app) match(form string, null bool) error {
 	}
 	out := bufio.NewWriter(a.out.Raw())
 	print := a.printMatch(form, out)
+	near := keyspace.NewNear(d.Keyspace)
+	unnamed := 0 // keys that were not compared
 	strays := false
 	in := bufio.NewScanner(a.In)
 	in.Buffer(make([]byte, 0, 1<<16), maxKeyLine)
@@ -81,10 +85,21 @@ func (a *app) match(form string, null bool) error {
 			continue
 		}
 		name := targetName(targets, m.Match(key, nil))
+		line := matched{Entry: name, Key: key}
+		switch {
+		case name != "-":
+		case near.Work() < maxProposing:
+			line.propose(near)
+		default:
+			unnamed++
+		}
 		strays = strays || name == "-"
-		if err := print(name, key); err != nil {
+		if err := print(line); err != nil {
 			return err
 		}
+	}
+	if unnamed > 0 {
+		a.say("note: the last %s that no entry declares were not compared with what is declared: there are too many", terminal.Plural(int64(unnamed), "key"))
 	}
 	if err := errors.Join(in.Err(), out.Flush()); err != nil {
 		return err
@@ -112,18 +127,32 @@ func until(end byte) bufio.SplitFunc {
 type matched struct {
 	Entry string          `json:"entry"` // "-": no entry declares the key; "foreign": it is other software's
 	Key   finding.JSONKey `json:"key"`
+	Near  *audit.Near     `json:"near,omitempty"` // what an undeclared key may be a misspelling of
+}
+
+// maxProposing bounds the work for names that may be meant: some seconds.
+const maxProposing = 5_000_000
+
+func (m *matched) propose(near *keyspace.Near) {
+	if found := near.To(m.Key, 1); len(found) > 0 {
+		m.Near = &audit.Near{Entry: found[0].Name, Pattern: found[0].Pattern.String()}
+	}
 }
 
 // printMatch prints a line: a key as it is where it is printable, else quoted.
-func (a *app) printMatch(form string, out io.Writer) func(name string, key []byte) error {
+func (a *app) printMatch(form string, out io.Writer) func(matched) error {
 	if form == "text" {
-		return func(name string, key []byte) error {
-			_, err := fmt.Fprintf(out, "%s\t%s\n", name, finding.Key(key))
+		return func(m matched) error {
+			meant := ""
+			if m.Near != nil {
+				meant = fmt.Sprintf("\tmeant %s (%s)?", m.Near.Pattern, m.Near.Entry)
+			}
+			_, err := fmt.Fprintf(out, "%s\t%s%s\n", m.Entry, finding.Key(m.Key), meant)
 			return err
 		}
 	}
-	return func(name string, key []byte) error {
-		text, err := withVersion(matched{name, key})
+	return func(m matched) error {
+		text, err := withVersion(m)
 		if err != nil {
 			return err
 		}
