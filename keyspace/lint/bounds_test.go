@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -32,14 +33,82 @@ func TestManyEntriesAreCompared(t *testing.T) {
 			return fmt.Sprintf(`{doc: D., key: "shop:part:item_%d:{a}:{b}", type: string, ttl: 1h}`, i)
 		},
 	} {
-		ks := declared(t, declarationOf(4000, entry))
-		if found := Run(ks); len(found) > 0 {
+		if found := Run(declared(t, declarationOf(keyspace.MaxEntries, entry))); len(found) > 0 {
 			t.Errorf("%s: %d findings, %+v", name, len(found), found[0])
 		}
-		items, _ := ks.Items()
-		if _, _, err := match.Compile(items); err != nil {
-			t.Errorf("%s: %v", name, err)
+	}
+}
+
+// faulty are declarations whose entries all have a fault, or have it with each other.
+var faulty = map[string]func(i int) string{
+	"no doc": func(i int) string { return fmt.Sprintf(`{key: "k%d:{a}", type: string, value: json, ttl: 90d}`, i) },
+	"twins": func(i int) string {
+		return fmt.Sprintf(`{key: "k%c%d:{a}", type: string, ttl: 1h}`, []rune{'o', 0x43e}[i%2], i/2)
+	},
+	"one pattern": func(int) string { return `{key: "k:{a}", type: string, ttl: 1h}` },
+	"crossing": func(i int) string {
+		return fmt.Sprintf(`{key: %q, type: string, ttl: 1h}`, fmt.Sprintf([]string{"k:{a}:x%d", "k:y%d:{a}"}[i%2], i))
+	},
+}
+
+// Lint is linear: each entry is in a finding of a code once, what is printed is bounded,
+// and eight times the entries take about eight times as long.
+func TestFaultyEntriesAreBounded(t *testing.T) {
+	const few, many = keyspace.MaxEntries / 8, keyspace.MaxEntries
+	for name, entry := range faulty {
+		read := func(n int) *keyspace.Keyspace {
+			return declared(t, strings.Replace(declarationOf(n, entry), "keys:", "owns: [\"x:*\"]\nkeys:", 1))
 		}
+		small, large := read(few), read(many)
+		found := Run(large)
+		byCode := map[string]int{}
+		for _, f := range found {
+			byCode[f.Code]++
+		}
+		for code, n := range byCode {
+			if n > many {
+				t.Errorf("%s: %d findings %s", name, n, code)
+			}
+		}
+		doc := finding.NewDocument(found, Rules())
+		if total := finding.Count(found); len(found) == 0 || doc.Summary != total || len(doc.Findings) > 100*len(byCode) || len(found) > 100*len(byCode) && len(doc.More) == 0 {
+			t.Errorf("%s: %d findings are printed as %d and %+v", name, len(found), len(doc.Findings), doc.More)
+		}
+		if !linear(func() { Run(small) }, func() { Run(large) }) {
+			t.Errorf("%s: %d entries take more than 32 times as long as %d", name, many, few)
+		}
+	}
+}
+
+// linear reports whether what is eight times as large takes less than 32 times as long.
+func linear(small, large func()) bool {
+	for range 5 { // what a busy machine makes long once is not long each time
+		start := time.Now()
+		small()
+		middle := time.Now()
+		large()
+		if time.Since(middle) < 32*middle.Sub(start) {
+			return true
+		}
+	}
+	return false
+}
+
+// Conflicts are compared up to a bound, and the report says where it ended.
+func TestTooManyConflictsAreSaid(t *testing.T) {
+	said := func(n int) (out []finding.Finding) {
+		for _, f := range Run(declared(t, declarationOf(n, faulty["one pattern"]))) {
+			if strings.Contains(f.Message, "only these were compared") {
+				out = append(out, f)
+			}
+		}
+		return out
+	}
+	if found := said(20); len(found) > 0 {
+		t.Errorf("%+v", found)
+	}
+	if found := said(match.MaxConflicts + 10); len(found) != 1 || found[0].Severity != finding.Error || found[0].Pos.Line == 0 || !strings.Contains(found[0].Message, "more than 1999 pairs") {
+		t.Errorf("%+v", found)
 	}
 }
 

@@ -2,18 +2,24 @@ package lint
 
 import (
 	"fmt"
-	"github.com/keywright/keywright/keyspace/match"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
-func (c *context) overlaps() { c.conflict(false) }
+func (c *context) overlaps() {
+	if len(c.conflicts) >= match.MaxConflicts {
+		pos, entry := c.place(c.conflicts[0].B)
+		c.report(pos, entry, "see first to those that are listed", "more than %d pairs of patterns match common keys; only these were compared", match.MaxConflicts-1)
+	}
+	c.conflict(false)
+}
 
 func (c *context) identical() { c.conflict(true) }
 

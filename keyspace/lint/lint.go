@@ -63,13 +63,24 @@ func (c *context) tooComplex(err error) {
 	var pos keyspace.Pos
 	var entry string
 	if complex := (*match.ComplexError)(nil); errors.As(err, &complex) && len(complex.Items) > 0 {
-		if t := c.targets[complex.Items[0]]; t.Key != nil {
-			pos, entry = t.Key.Pos, t.Key.Entry.Name
-		} else if t.Legacy != nil {
-			pos, entry = t.Legacy.At["was"], t.Legacy.Name
-		}
+		pos, entry = c.place(complex.Items[0])
 	}
 	c.report(pos, entry, "begin patterns with different words, and use fewer wildcards", "the patterns are too complex to be compared: %v", err)
+}
+
+// place is where an item is declared, and the entry that it is of.
+func (c *context) place(item int) (pos keyspace.Pos, entry string) {
+	switch t := c.targets[item]; {
+	case t.Key != nil:
+		return t.Key.Pos, t.Key.Entry.Name
+	case t.Legacy != nil:
+		return t.Legacy.At["was"], t.Legacy.Name
+	case t.Foreign != nil:
+		return t.Foreign.Pos, ""
+	case t.Owned != nil:
+		return t.Owned.Pos, ""
+	}
+	return pos, ""
 }
 
 // Rules are the rows without their checks.

@@ -21,8 +21,8 @@ type Conflict struct {
 
 // Compile makes the matcher of items. Conflicts are not an error here: the
 // earlier item wins, and whoever asked decides what to make of it. Of very many
-// conflicts the first two thousand are told. The error is
-// a *ComplexError, or what one pattern alone cannot be compiled for.
+// conflicts MaxConflicts are told. The error is a *ComplexError, or what one pattern
+// alone cannot be compiled for.
 func Compile(items []Item) (*Matcher, []Conflict, error) {
 	c := compiler{
 		items:       items,
@@ -411,6 +411,9 @@ func (c *compiler) winner(items []int) int32 {
 	}
 	for x, i := range items {
 		for _, j := range items[x+1:] {
+			if len(c.conflicts) >= MaxConflicts {
+				break
+			}
 			c.relate(i, j)
 		}
 	}
@@ -418,9 +421,9 @@ func (c *compiler) winner(items []int) int32 {
 	return int32(best)
 }
 
-// maxConflicts bounds the pairs that are compared of items of which no one can tell
-// whose keys are whose: the rest of them would say the same.
-const maxConflicts = 2000
+// MaxConflicts bounds the pairs that are compared of items of which no one can tell
+// whose keys are whose: where Compile tells so many, there are more.
+const MaxConflicts = 2000
 
 // relate decides, once per pair, which of two overlapping items is narrower.
 func (c *compiler) relate(a, b int) relation {
@@ -438,7 +441,7 @@ func (c *compiler) relate(a, b int) relation {
 	if r, known := c.relations[pair]; known {
 		return r
 	}
-	if len(c.conflicts) >= maxConflicts {
+	if len(c.conflicts) >= MaxConflicts {
 		return unrelated
 	}
 	p, q := c.items[a].Pattern, c.items[b].Pattern
