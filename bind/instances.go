@@ -17,7 +17,7 @@ const MaxInstances = 10_000
 // without the placeholders that leave names. It scans 500 keys a round trip. bounded says
 // that there are more than MaxInstances.
 func Instances(ctx context.Context, c *keywright.Client, e *keyspace.Entry, leave ...string) (found []Values, bounded bool, err error) {
-	s := search{client: c, leave: leave, seen: map[string]Values{}}
+	s := search{client: c, leave: leave, seen: map[string]Values{}, most: MaxInstances}
 	primaries, err := c.Primaries(ctx)
 	if err != nil {
 		return nil, false, err
@@ -33,7 +33,7 @@ func Instances(ctx context.Context, c *keywright.Client, e *keyspace.Entry, leav
 		found = append(found, v)
 	}
 	slices.SortFunc(found, func(a, b Values) int { return cmp.Compare(a.ID(), b.ID()) })
-	return found, s.full(), nil
+	return found, s.more, nil
 }
 
 // search is a scan of servers for the keys of an entry.
@@ -41,19 +41,29 @@ type search struct {
 	client *keywright.Client
 	leave  []string
 	seen   map[string]Values
+	most   int
+	more   bool // than most
 }
 
-func (s *search) full() bool { return len(s.seen) >= MaxInstances }
+// add holds what was found, if there is room.
+func (s *search) add(v Values) {
+	id := v.ID()
+	if _, known := s.seen[id]; !known && len(s.seen) >= s.most {
+		s.more = true
+		return
+	}
+	s.seen[id] = v
+}
 
 func (s *search) scan(ctx context.Context, node rueidis.Client, k *keyspace.Key) error {
-	for cursor := uint64(0); !s.full(); {
+	for cursor := uint64(0); !s.more; {
 		page, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(k.Pattern.ScanGlob()).Count(500).Type(string(k.Kind)).Build()).AsScanEntry()
 		if err != nil {
 			return &keywright.Error{Class: keywright.Refused, Op: "scan", Server: s.client.Server(), Err: err, Hint: "the login needs +scan"}
 		}
 		for _, key := range page.Elements {
-			if v, ok := Read(k.Pattern, key, s.leave...); ok && !s.full() {
-				s.seen[v.ID()] = v
+			if v, ok := Read(k.Pattern, key, s.leave...); ok {
+				s.add(v)
 			}
 		}
 		if cursor = page.Cursor; cursor == 0 {

@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
@@ -145,7 +144,7 @@ knows them any more.`,
 // entityReport is one entity, or one part of it.
 type entityReport struct {
 	Entry   string           `json:"entry"`
-	Of      string           `json:"of,omitempty"` // what its keys share
+	Of      *finding.JSONKey `json:"of,omitempty"` // what its keys share
 	Items   int64            `json:"items"`
 	Expired int64            `json:"expired"`                // of the items, those that wait to be swept
 	Late    float64          `json:"late_seconds,omitempty"` // for how long the first of them has waited
@@ -160,7 +159,7 @@ type entitiesReport struct {
 
 func (a *app) entities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
 	report := entitiesReport{Entities: []entityReport{}}
-	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of string, s *bind.Items) error {
+	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
 		st, err := s.Stats(ctx)
 		if err == nil {
 			report.Entities = append(report.Entities, entityReport{e.Name, of, st.Items, st.Expired, st.Late.Seconds(), keyOf(st.Sweeper)})
@@ -185,7 +184,7 @@ func (a *app) printEntities(report *entitiesReport) error {
 		if r.Sweeper != nil {
 			sweeper = finding.Key(*r.Sweeper)
 		}
-		rows[i] = []string{r.Entry, r.Of, terminal.Count(r.Items), countOrNone(r.Expired), seconds(r.Late), sweeper}
+		rows[i] = []string{r.Entry, shownOf(r.Of), terminal.Count(r.Items), countOrNone(r.Expired), seconds(r.Late), sweeper}
 	}
 	defer report.tell(a)
 	return terminal.Table(a.out, []terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "items", Right: true},
@@ -195,7 +194,7 @@ func (a *app) printEntities(report *entitiesReport) error {
 // eachEntity runs for every entity: for one whose keys share a placeholder, for
 // each value of it that there is.
 func (a *app) eachEntity(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, g *gaps,
-	run func(e *keyspace.Entry, of string, s *bind.Items) error) error {
+	run func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error) error {
 	for _, e := range entries {
 		if err := g.pass(ctx, e.Name, "", a.eachPart(ctx, c, e, g, run)); err != nil {
 			return err
@@ -205,7 +204,7 @@ func (a *app) eachEntity(ctx context.Context, c *keywright.Client, entries []*ke
 }
 
 func (a *app) eachPart(ctx context.Context, c *keywright.Client, e *keyspace.Entry, g *gaps,
-	run func(e *keyspace.Entry, of string, s *bind.Items) error) error {
+	run func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error) error {
 	d := e.Divide()
 	found := []bind.Values{{}}
 	if len(d.Shared) > 0 {
@@ -219,16 +218,12 @@ func (a *app) eachPart(ctx context.Context, c *keywright.Client, e *keyspace.Ent
 		}
 	}
 	for _, values := range found {
-		var of []string
-		for _, name := range d.Shared {
-			of = append(of, name+"="+finding.Key([]byte(values[name])))
-		}
+		title := titleOf(d.Shared, values)
 		s, err := bind.Entity(c, a.keyspace, e, values)
 		if err != nil {
 			return err
 		}
-		title := strings.Join(of, " ")
-		if err := g.pass(ctx, e.Name, title, run(e, title, s)); err != nil {
+		if err := g.pass(ctx, e.Name, title, run(e, keyOf(title), s)); err != nil {
 			return err
 		}
 	}
@@ -252,12 +247,13 @@ type checkReport struct {
 	Wrong    int             `json:"wrong"` // problems, also those that --limit leaves out
 	Applied  bool            `json:"applied"`
 	Problems []problemReport `json:"problems"`
+	Left     int             `json:"not_listed,omitempty"` // problems that --limit leaves out
 	gaps
 }
 
 func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
 	report := checkReport{Applied: o.apply, Problems: []problemReport{}}
-	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of string, s *bind.Items) error {
+	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
 		if o.apply {
 			swept, err := s.Sweep(ctx, entity.SweepOptions{Rate: o.rate})
 			report.Swept += swept.Gone
@@ -280,13 +276,14 @@ func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []
 	if err != nil {
 		return err
 	}
+	report.Left = report.Wrong - len(report.Problems)
 	if o.output == "json" {
 		err = a.json(report)
 	} else {
 		err = a.printCheck(&report)
 	}
 	if err == nil && report.Wrong > 0 && !o.apply {
-		return &exit{exitFindings, terminal.Plural(int64(report.Wrong), "problem") + "; nothing was changed", "--apply puts them right"}
+		return &exit{exitFindings, terminal.Plural(int64(report.Wrong), "problem") + notListed(int64(report.Left)) + "; nothing was changed", "--apply puts them right"}
 	}
 	return cmp.Or(err, report.verdict("entities"))
 }
@@ -306,8 +303,8 @@ func (a *app) printCheck(r *checkReport) error {
 			return err
 		}
 	}
-	if left := r.Wrong - len(r.Problems); left > 0 {
-		a.tell("and %s, which --limit leaves out", terminal.Plural(int64(left), "more problem"))
+	if r.Left > 0 {
+		a.tell("and %s, which --limit leaves out", terminal.Plural(int64(r.Left), "more problem"))
 	}
 	r.tell(a)
 	a.tell("%s, %s in indexes, %s", terminal.Plural(int64(r.Items), "item"), terminal.Plural(int64(r.Entries), "id"), cmp.Or(noneOf(r.Wrong), terminal.Plural(int64(r.Wrong), "problem")+map[bool]string{true: " put right"}[r.Applied]))

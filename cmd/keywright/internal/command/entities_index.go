@@ -16,15 +16,15 @@ import (
 
 // indexReport is one index; its JSON names are stable.
 type indexReport struct {
-	Entry    string          `json:"entry"`
-	Of       string          `json:"of,omitempty"` // what its keys share
-	Index    finding.JSONKey `json:"index"`
-	Keys     finding.JSONKey `json:"keys"` // the pattern of its keys
-	Declared bool            `json:"declared"`
-	Complete bool            `json:"complete"`
-	Items    int             `json:"items"`
-	Missing  int             `json:"missing"` // items that are not in it yet
-	Done     int             `json:"done"`    // items that were put into it, or taken out
+	Entry    string           `json:"entry"`
+	Of       *finding.JSONKey `json:"of,omitempty"` // what its keys share
+	Index    finding.JSONKey  `json:"index"`
+	Keys     finding.JSONKey  `json:"keys"` // the pattern of its keys
+	Declared bool             `json:"declared"`
+	Complete bool             `json:"complete"`
+	Items    int              `json:"items"`
+	Missing  int              `json:"missing"` // items that are not in it yet
+	Done     int              `json:"done"`    // items that were put into it, or taken out
 }
 
 // indexesReport is what `entities index` has found; its JSON names are stable.
@@ -42,7 +42,7 @@ func (a *app) indexEntities(ctx context.Context, c *keywright.Client, entries []
 	if o.apply {
 		options.Remove = o.remove
 	}
-	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of string, s *bind.Items) error {
+	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
 		r, err := s.Indexes(ctx, options)
 		report.Items += r.Items
 		report.Interrupted = report.Interrupted || r.Interrupted
@@ -116,7 +116,7 @@ func (a *app) printIndexes(r *indexesReport) error {
 		case !ix.Complete:
 			state = "not complete"
 		}
-		rows[i] = []string{ix.Entry, ix.Of, finding.Key(ix.Index), finding.Key(ix.Keys), state, terminal.Count(int64(ix.Items)), countOrNone(int64(ix.Missing)), countOrNone(int64(ix.Done))}
+		rows[i] = []string{ix.Entry, shownOf(ix.Of), finding.Key(ix.Index), finding.Key(ix.Keys), state, terminal.Count(int64(ix.Items)), countOrNone(int64(ix.Missing)), countOrNone(int64(ix.Done))}
 	}
 	columns := []terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "index"}, {Title: "keys", Drop: 2}, {Title: "state"}, {Title: "items", Right: true}, {Title: "to do", Right: true}, {Title: "done", Right: true}}
 	if err := terminal.Table(a.out, columns, rows); err != nil {

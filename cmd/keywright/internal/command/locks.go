@@ -100,6 +100,22 @@ func (l *lockReport) holder() string {
 	return finding.Key(*l.Holder)
 }
 
+// shownOf is a name in a table.
+func shownOf(name *finding.JSONKey) string {
+	if name == nil {
+		return ""
+	}
+	return finding.Key(*name)
+}
+
+// notListed says in an exit line what a limit left out.
+func notListed(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return " (" + terminal.Count(n) + " not listed: --limit)"
+}
+
 // keyOf is a name in JSON, or nothing.
 func keyOf(text string) *finding.JSONKey {
 	if text == "" {

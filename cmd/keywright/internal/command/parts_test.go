@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/keywrighttest"
 	"pgregory.net/rapid"
 )
@@ -190,7 +191,7 @@ func TestListingsAddUp(t *testing.T) {
 	}
 	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
 	runDocument(t, s, documentRun{"", 0, "seal key ring.json", ""})
-	amount := rapid.SliceOfN(rapid.IntRange(0, 40), 9, 9)
+	amount := rapid.SliceOfN(rapid.IntRange(0, 40), 12, 12)
 	for seed := range 4 {
 		s.Do("FLUSHALL")
 		n := amount.Example(seed)
@@ -226,6 +227,7 @@ func TestListingsAddUp(t *testing.T) {
 		if q.Jobs != want || sum != want {
 			t.Errorf("seed %d: the queue has %d jobs, its parts %d, there are %d: %+v", seed, q.Jobs, sum, want, q)
 		}
+		locksAddUp(t, s, n[9], n[10], n[11])
 		add(n[6], func(id string) [][]string {
 			return [][]string{{"HSET", "item:" + id, "n", "1"}, {"PEXPIRE", "item:" + id, "9999999"}}
 		})
@@ -249,6 +251,75 @@ func TestListingsAddUp(t *testing.T) {
 			}
 			if p.Texts != int64(n[7]+n[8]) || sum != p.Texts || p.NotSealed != int64(n[8]) {
 				t.Errorf("seed %d: %d texts are counted, their states are %d, there are %d, of these %d plain", seed, p.Texts, sum, n[7]+n[8], n[8])
+			}
+		}
+	}
+}
+
+// locksAddUp puts locks on a server and compares what is listed: held ones, those that
+// are only waited for, and shared ones.
+func locksAddUp(t *testing.T, s *keywrighttest.Server, held, waited, shared int) {
+	t.Helper()
+	for i := range held {
+		s.Do("SET", fmt.Sprintf("lock:%d", i), "w/1", "PX", "900000")
+	}
+	for i := range waited {
+		s.Do("ZADD", fmt.Sprintf("{lock:%d}:waiters", 1000+i), "1", "x9999999 a", "2", "x9999999 b")
+	}
+	for i := range shared {
+		s.Do("ZADD", fmt.Sprintf("{lock:%d}:shared", 2000+i), "99999999999999", "r1", "99999999999999", "r2", "99999999999999", "r3")
+	}
+	var report locksReport
+	decode(t, s, "locks hold -o json -u URL", &report)
+	tokens, waiting, sharing := 0, int64(0), int64(0)
+	for _, l := range report.Locks {
+		if l.Token != nil {
+			tokens++
+		}
+		waiting, sharing = waiting+l.Waiting, sharing+l.Sharing
+	}
+	if len(report.Locks) != held+waited+shared || tokens != held || waiting != int64(2*waited) || sharing != int64(3*shared) || report.Cut != nil {
+		t.Errorf("%d locks, %d held, %d waiting, %d sharing; there are %d held, %d waited for by 2, %d shared by 3", len(report.Locks), tokens, waiting, sharing, held, waited, shared)
+	}
+}
+
+// TestLimitsAreSaid: what a limit leaves out is in the table, in the document, and on the
+// exit line or, where the code is 0, on standard error.
+func TestLimitsAreSaid(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("keyspace.yaml", []byte(documentKeyspace), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	var locks [][]string
+	for i := range bind.MaxInstances + 3 {
+		locks = append(locks, []string{"SET", fmt.Sprintf("lock:%d", i), "w/1", "PX", "9000000"})
+	}
+	s.Pipe(locks...)
+	for i := range 7 {
+		s.Do("SET", fmt.Sprintf("{jobs}:job:d%d", i), "q1 1 high 0 - -\n{}")
+		s.Do("ZADD", "{jobs}:dead", "1", fmt.Sprintf("d%d", i))
+		s.Do("ZADD", "items:n", "1", fmt.Sprintf("gone%d", i))
+	}
+	for _, c := range []struct {
+		args             string
+		code             int
+		table, json, err string
+	}{
+		{"locks hold", exitPartial, "hold has more than the 10,000 that are looked at here", `"listed": 10000`, "not all locks are listed: hold has more than 10,000"},
+		{"queues --dead --limit 3", 0, "and 4 more dead jobs, which --limit leaves out", `"not_listed": 4`, ""},
+		{"entities check --limit 2", exitFindings, "more problems, which --limit leaves out", `"not_listed": `, "not listed: --limit)"},
+	} {
+		for _, form := range []string{"table", "json"} {
+			var out, errs strings.Builder
+			args := append(strings.Fields(c.args), "-u", s.URL(), "-o", form)
+			code := Main(t.Context(), args, Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: func(string) string { return "" }})
+			want := map[string]string{"table": c.table, "json": c.json}[form]
+			if code != c.code || !strings.Contains(out.String(), want) || !strings.Contains(errs.String(), c.err) {
+				t.Errorf("%s -o %s: exit code %d, standard error %s", c.args, form, code, errs.String())
+			}
+			if c.code == 0 && form == "json" && !strings.Contains(errs.String(), "not listed: 4 more dead jobs (--limit)") {
+				t.Errorf("%s: %q", c.args, errs.String())
 			}
 		}
 	}

@@ -113,7 +113,8 @@ type queueReport struct {
 	Dead    int64             `json:"dead"`
 	Workers []finding.JSONKey `json:"workers"`
 	Gone    []finding.JSONKey `json:"dead_workers,omitempty"`
-	Buried  []deadReport      `json:"dead_jobs,omitempty"` // with --dead, at most --limit of them
+	Buried  []deadReport      `json:"dead_jobs,omitempty"`  // with --dead, at most --limit of them
+	Left    int64             `json:"not_listed,omitempty"` // with --dead: dead jobs that --limit leaves out
 
 	queue queue.Queue[string]
 }
@@ -167,6 +168,7 @@ func (a *app) queues(ctx context.Context, c *keywright.Client, entries []*keyspa
 	switch {
 	case o.output == "json":
 		err = a.json(report)
+		report.sayLeft(a)
 	case what != "":
 		report.tell(a)
 	case o.dead:
@@ -175,6 +177,17 @@ func (a *app) queues(ctx context.Context, c *keywright.Client, entries []*keyspa
 		err = a.printQueues(&report)
 	}
 	return cmp.Or(err, failed, report.verdict("queues"))
+}
+
+// sayLeft says on standard error what a limit left out of the document.
+func (r *queuesReport) sayLeft(a *app) {
+	left := int64(0)
+	for _, q := range r.Queues {
+		left += q.Left
+	}
+	if left > 0 {
+		a.say("not listed: %s (--limit)", terminal.Plural(left, "more dead job"))
+	}
 }
 
 // change is what is asked for, in a word; "" if nothing is.
@@ -216,7 +229,7 @@ func (a *app) queuesOf(ctx context.Context, c *keywright.Client, e *keyspace.Ent
 		}
 	}
 	for _, values := range found {
-		name := queueName(base, values)
+		name := titleOf(namesOf(base), values)
 		r, err := reportQueue(ctx, bind.Queue(c, a.keyspace, e, values), o)
 		if err != nil {
 			if err := report.pass(ctx, e.Name, name, err); err != nil {
@@ -253,19 +266,28 @@ func reportQueue(ctx context.Context, q queue.Queue[string], o *queueing) (r que
 		return r, nil
 	}
 	dead, err := q.Dead(ctx, 0, o.limit)
+	r.Left = max(0, r.Dead-int64(len(dead)))
 	for _, d := range dead {
 		r.Buried = append(r.Buried, deadReport{finding.JSONKey(d.ID), d.Reason, d.Attempts, d.Crashes})
 	}
 	return r, err
 }
 
-// queueName tells several queues of one entry apart.
-func queueName(base *pattern.Pattern, values bind.Values) string {
+// titleOf tells several queues, or parts of an entity, of one entry apart.
+func titleOf(names []string, values bind.Values) string {
 	var parts []string
-	for _, p := range base.Placeholders() {
-		parts = append(parts, p.Name+"="+values[p.Name])
+	for _, name := range names {
+		parts = append(parts, name+"="+values[name])
 	}
 	return strings.Join(parts, " ")
+}
+
+// namesOf are the placeholders of a pattern.
+func namesOf(p *pattern.Pattern) (out []string) {
+	for _, place := range p.Placeholders() {
+		out = append(out, place.Name)
+	}
+	return out
 }
 
 func (a *app) printQueues(report *queuesReport) error {
@@ -313,7 +335,7 @@ func (a *app) printDead(report *queuesReport) error {
 		for _, j := range q.Buried {
 			rows = append(rows, []string{q.title(), finding.Key(j.ID), terminal.Count(j.Attempts), countOrNone(j.Crashes), printable(j.Reason)})
 		}
-		left += max(0, q.Dead-int64(len(q.Buried)))
+		left += q.Left
 	}
 	defer report.tell(a)
 	if len(rows) == 0 {
