@@ -1,7 +1,6 @@
 package page
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -29,9 +28,9 @@ var verbs = map[string]string{
 	"EXPIREAT": "", "PEXPIREAT": "", "TOUCH": "", "DUMP": "",
 }
 
-var prompt = regexp.MustCompile(`^(?:\$\s+|>\s+|\d{1,3}(?:\.\d{1,3}){3}:\d+(?:\[\d+\])?>\s*` +
+var prompt = lazy(`^(?:\$\s+|>\s+|\d{1,3}(?:\.\d{1,3}){3}:\d+(?:\[\d+\])?>\s*` +
 	`|redis(?:-cli)?[^>\s]*>\s*|\(\w+\)\s*)+`)
-var cli = regexp.MustCompile(`^(?:sudo\s+)?(?:docker\s+(?:compose\s+)?exec\s+\S+\s+(?:\S+\s+)?)?(?:redis` +
+var cli = lazy(`^(?:sudo\s+)?(?:docker\s+(?:compose\s+)?exec\s+\S+\s+(?:\S+\s+)?)?(?:redis` +
 	`|valkey)-cli\s+((?:-{1,2}[\w-]+(?:[= ]\S+)?\s+)*?)([A-Za-z]+\s.*)$`)
 
 // command is a Redis command in a line, with its arguments; "" if it is none.
@@ -55,9 +54,9 @@ func command(t string) (name string, args []string) {
 // arrow is what stands before a command in a sequence diagram: App->>Redis: GET x;
 // step is what a page writes before one in a table of steps: save → SET x.
 var (
-	arrow = regexp.MustCompile(`^.*-{1,2}>{1,2}[+-]?\s*(?i:redis|valkey|cache|kv|\w*redis\w*)\s*:\s*(.*)$`)
-	step  = regexp.MustCompile(`^.*(?:→|->|=>)\s*([A-Z]{2,}\s.*)$`)
-	call  = regexp.MustCompile(`^([A-Za-z]+)\((.*)\)\s*$`)
+	arrow = lazy(`^.*-{1,2}>{1,2}[+-]?\s*(?i:redis|valkey|cache|kv|\w*redis\w*)\s*:\s*(.*)$`)
+	step  = lazy(`^.*(?:→|->|=>)\s*([A-Z]{2,}\s.*)$`)
+	call  = lazy(`^([A-Za-z]+)\((.*)\)\s*$`)
 )
 
 // anyCommand is a command in a line of code, alone or in a diagram.
@@ -188,35 +187,35 @@ func ttlOf(args []string, i int, per int64) string {
 }
 
 // literal is a string in a program: quoted, with what is joined to it.
-var literal = regexp.MustCompile("(?:[frbu$@]{1,2})?(\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\\n]|\\\\.)*'|" +
+var literal = lazy("(?:[frbu$@]{1,2})?(\"(?:[^\"\\\\\n]|\\\\.)*\"|'(?:[^'\\\\\n]|\\\\.)*'|" +
 	"`(?:[^`\\\\\n]|\\\\.)*`)")
 
 var (
-	joined = regexp.MustCompile(`^\s*(?:\+|\.\s)\s*([A-Za-z_$][\w.$]*(?:\([^()]*\))?)`)
-	joiner = regexp.MustCompile(`^\s*(?:\+|\.\s)\s*`)
-	called = regexp.MustCompile(`\.?\b([A-Za-z_]\w*)\s*\(\s*(?:(?:ctx|context|c\.Context\(\)|context\.Background\(\)|` +
+	joined = lazy(`^\s*(?:\+|\.\s)\s*([A-Za-z_$][\w.$]*(?:\([^()]*\))?)`)
+	joiner = lazy(`^\s*(?:\+|\.\s)\s*`)
+	called = lazy(`\.?\b([A-Za-z_]\w*)\s*\(\s*(?:(?:ctx|context|c\.Context\(\)|context\.Background\(\)|` +
 		`redis_client|client|conn)\s*,\s*)?&?(?:[A-Za-z_.]+!?\()?$`)
-	named = regexp.MustCompile(`(?i)(?:key|prefix|pattern|channel|topic|name|lock|cache)\w*["']?\s*` +
+	named = lazy(`(?i)(?:key|prefix|pattern|channel|topic|name|lock|cache)\w*["']?\s*` +
 		`(?::=|=>|[:=]|\()\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
-	returns = regexp.MustCompile(`(?:\breturn\b|=>|->)\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
-	formats = regexp.MustCompile(`%[-+0-9.]*[sdvi]`)
+	returns = lazy(`(?:\breturn\b|=>|->)\s*(?:[\w.]+\()?\s*(?:[frbu$@]{1,2})?$`)
+	formats = lazy(`%[-+0-9.]*[sdvi]`)
 )
 
 // inChannels: a line of settings that lists channels.
-var inChannels = regexp.MustCompile(`(?i)["']?(?:channels|topics)["']?\s*[:=]\s*[{\[][^}\]]*$`)
+var inChannels = lazy(`(?i)["']?(?:channels|topics)["']?\s*[:=]\s*[{\[][^}\]]*$`)
 
 // springCall is a call of Spring's templates, railsCall one of Rails' cache.
 var (
-	springCall = regexp.MustCompile(`opsFor(Hash|Set|ZSet|List|Value|Geo|Stream|HyperLogLog)\(\)` +
+	springCall = lazy(`opsFor(Hash|Set|ZSet|List|Value|Geo|Stream|HyperLogLog)\(\)` +
 		`\s*\.\w+\(\s*(?:[A-Za-z_.]+\()?$`)
 	springTypes = map[string]string{"Hash": "hash", "Set": "set", "ZSet": "zset", "List": "list", "Value": "string",
 		"Geo": "zset", "Stream": "stream", "HyperLogLog": "string"}
-	railsCall = regexp.MustCompile(`Rails\.cache\.(?:write|read|fetch|exist\?)\(?\s*$|\bCache::(?:\w+\([^()]*\)->)?` +
+	railsCall = lazy(`Rails\.cache\.(?:write|read|fetch|exist\?)\(?\s*$|\bCache::(?:\w+\([^()]*\)->)?` +
 		`(?:remember|rememberForever|put|get|add|forever|pull|has|increment|decrement)\(\s*$`)
 )
 
 // remark is the comment behind the code of a line.
-var remark = regexp.MustCompile(`^[^"'\x60]*?(?://|\s#|\s--|/\*)\s*(.*?)\s*(?:\*/)?$`)
+var remark = lazy(`^[^"'\x60]*?(?://|\s#|\s--|/\*)\s*(.*?)\s*(?:\*/)?$`)
 
 // program reads a line of a program: its strings, and what the comment behind
 // them says of the one key among them.
@@ -249,9 +248,9 @@ func (c *collector) program(l string, at candidate) {
 
 // constant is a string that a program gives a name in capitals.
 var (
-	constant   = regexp.MustCompile(`\b([A-Z][A-Z0-9_]{3,})\s*(?::\s*\w+\s*)?=\s*["']([^"'\s]+)["']`)
-	constantIn = regexp.MustCompile(`\b(?:[A-Za-z]\w*\.)?([A-Z][A-Z0-9_]{3,})\b`)
-	keyName    = regexp.MustCompile(`(?:KEY|PREFIX)(?:_|$)|^(?:KEY|CACHE|LOCK)_`)
+	constant   = lazy(`\b([A-Z][A-Z0-9_]{3,})\s*(?::\s*\w+\s*)?=\s*["']([^"'\s]+)["']`)
+	constantIn = lazy(`\b(?:[A-Za-z]\w*\.)?([A-Z][A-Z0-9_]{3,})\b`)
+	keyName    = lazy(`(?:KEY|PREFIX)(?:_|$)|^(?:KEY|CACHE|LOCK)_`)
 )
 
 // maxConstants bounds those of a page.
@@ -343,7 +342,7 @@ func (c *collector) strings(l string, at candidate) {
 }
 
 // plainWord is the name of a key that has nothing of one but its place.
-var plainWord = regexp.MustCompile(`^[A-Za-z][\w.-]*$`)
+var plainWord = lazy(`^[A-Za-z][\w.-]*$`)
 
 // withinCall is what is left of the arguments of a call.
 func withinCall(rest string) string {
@@ -381,7 +380,7 @@ func verbOf(name string) (string, bool) {
 
 // stackExchange is a method of the client that most C# programs use.
 var (
-	stackExchange = regexp.MustCompile(`^(STRING|HASH|LIST|SORTEDSET|SET|STREAM|GEO|KEY)(?:SET|GET|GETALL|INCREMENT|DECREMENT|APPEND|ADD|REMOVE` +
+	stackExchange = lazy(`^(STRING|HASH|LIST|SORTEDSET|SET|STREAM|GEO|KEY)(?:SET|GET|GETALL|INCREMENT|DECREMENT|APPEND|ADD|REMOVE` +
 		`|CONTAINS|MEMBERS|LENGTH|POP|LEFTPUSH|RIGHTPUSH|LEFTPOP|RIGHTPOP|RANGE|TRIM|READ|EXPIRE|EXISTS|DELETE|RANK|SCORE|RANGEBYRANK` +
 		`|RANGEBYSCORE|DELETEASYNC|TIMETOLIVE)(?:ASYNC)?$`)
 	stackTypes = map[string]string{"STRING": "string", "HASH": "hash", "LIST": "list", "SORTEDSET": "zset", "SET": "set", "STREAM": "stream", "GEO": "zset"}
@@ -420,7 +419,7 @@ func literalAfter(rest string) []string {
 
 // strftime are the layouts of days that Python's formats have.
 var (
-	strftime  = regexp.MustCompile(`\{([^{}:%!]+)(?:![rsa])?:(%[^{}]*)\}`)
+	strftime  = lazy(`\{([^{}:%!]+)(?:![rsa])?:(%[^{}]*)\}`)
 	strftimes = map[string]string{"%Y-%m-%d": "{YYYY-MM-DD}", "%Y%m%d": "{YYYYMMDD}",
 		"%Y-%m": "{YYYY-MM}", "%Y%m": "{YYYYMM}", "%Y": "{YYYY}", "%F": "{YYYY-MM-DD}"}
 )
@@ -437,8 +436,8 @@ func strftimed(text string) string {
 }
 
 var (
-	formatCall = regexp.MustCompile(`^\s*\.format\(([^()]*(?:\([^()]*\)[^()]*)*)\)`)
-	formatHole = regexp.MustCompile(`\{(\w*)(?:![rsa])?(?::[^{}]*)?\}`)
+	formatCall = lazy(`^\s*\.format\(([^()]*(?:\([^()]*\)[^()]*)*)\)`)
+	formatHole = lazy(`\{(\w*)(?:![rsa])?(?::[^{}]*)?\}`)
 )
 
 // formatted fills in the names of Python's "a:{}".format(b). used is 0 if it is

@@ -36,7 +36,7 @@ func (s *shape) concrete() bool {
 	})
 }
 
-var wordForm = regexp.MustCompile(`[\p{L}]{2,}`)
+var wordForm = lazy(`[\p{L}]{2,}`)
 
 func (s *shape) hasWord() bool {
 	return slices.ContainsFunc(s.parts, func(p part) bool {
@@ -44,7 +44,7 @@ func (s *shape) hasWord() bool {
 	})
 }
 
-var rootForm = regexp.MustCompile(`^\{?[\p{L}][\p{L}\p{N}_.@-]*$`)
+var rootForm = lazy(`^\{?[\p{L}][\p{L}\p{N}_.@-]*$`)
 
 // root is the first segment.
 func (s *shape) root() string {
@@ -102,7 +102,7 @@ var netWords = set("ws host image data error info debug warning note")
 // isWord: letters only.
 func (p part) isWord() bool { return !p.hasHole() && wordOnly.MatchString(p.text()) }
 
-var wordOnly = regexp.MustCompile(`^[a-z_]{4,}$`)
+var wordOnly = lazy(`^[a-z_]{4,}$`)
 
 // notAKey: what is written like a key and is something else.
 func (s *shape) notAKey() bool {
@@ -130,7 +130,7 @@ func (s *shape) notAKey() bool {
 }
 
 // portRoots end the names of what listens at a port.
-var portRoots = regexp.MustCompile(`(?i)(gateway|exporter|sentinel|broker|proxy|server|service|host|redis|valkey` +
+var portRoots = lazy(`(?i)(gateway|exporter|sentinel|broker|proxy|server|service|host|redis|valkey` +
 	`|rabbitmq|kafka|zookeeper|nginx|grafana|prometheus|postgres|mysql|mongo|elastic|localhost|api|node|app|web` +
 	`|db)(-?\d+)?$`)
 
@@ -157,11 +157,11 @@ func (s *shape) lettered() bool { return rootForm.MatchString(s.root()) }
 func (p part) raw() string { return p.text() }
 
 var (
-	versionForm = regexp.MustCompile(`^v?\d+(\.\d+)+|^(latest|alpine|stable|edge|slim)`)
-	portForm    = regexp.MustCompile(`^\d{2,5}$`)
-	hostForm    = regexp.MustCompile(`^(localhost|[a-z0-9-]+(\.[a-z0-9-]+)+|redis|valkey|host|server|sentinel` +
+	versionForm = lazy(`^v?\d+(\.\d+)+|^(latest|alpine|stable|edge|slim)`)
+	portForm    = lazy(`^\d{2,5}$`)
+	hostForm    = lazy(`^(localhost|[a-z0-9-]+(\.[a-z0-9-]+)+|redis|valkey|host|server|sentinel` +
 		`|redis-\w+|[a-z]+-\d+)$`)
-	fileForm = regexp.MustCompile(`(?i)\.(go|js|ts|tsx|py|rb|java|kt|rs|md|ya?ml|json|toml|ini|conf|lua|sql|sh|txt` +
+	fileForm = lazy(`(?i)\.(go|js|ts|tsx|py|rb|java|kt|rs|md|ya?ml|json|toml|ini|conf|lua|sql|sh|txt` +
 		`|html|css|rdb|aof|xml|php|cs|log)$`)
 )
 
@@ -333,7 +333,7 @@ func hashTagged(p string) string {
 	return strings.NewReplacer("\x01", `\{`, "\x02", `\}`).Replace(p)
 }
 
-var wordIn = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*`)
+var wordIn = lazy(`[A-Za-z][A-Za-z0-9]*`)
 
 func lastWord(lit string) string {
 	all := wordIn.FindAllString(lit, -1)
@@ -345,7 +345,7 @@ func lastWord(lit string) string {
 	return ""
 }
 
-var notName = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+var notName = lazy(`[^A-Za-z0-9_]+`)
 
 func cleanName(name string) string {
 	name = strings.Trim(notName.ReplaceAllString(name, "_"), "_")

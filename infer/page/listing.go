@@ -1,14 +1,13 @@
 package page
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // isLog: what is written to a log or thrown is no key, even if it begins like one.
-var isLog = regexp.MustCompile(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|console|print(f|ln)?|` +
+var isLog = lazy(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|console|print(f|ln)?|` +
 	`panic|error|errorf|warn|debug|info|assert\w*|describe|it|test)\s*[.(]|` +
 	`System\.out|\bimport\b|\brequire\(|\bfrom\s+['"]|^\s*(FROM|image:|RUN|COPY|ENV|EXPOSE)\b|ports:`)
 
@@ -75,7 +74,7 @@ func isComment(t string) bool {
 		strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "* ")
 }
 
-var inComment = regexp.MustCompile("(?:=>|→|->|e\\.g\\.|例[:：]?|예[:：]?|example:?)\\s*[\"'`]?([^\\s\"'`,]+)")
+var inComment = lazy("(?:=>|→|->|e\\.g\\.|例[:：]?|예[:：]?|example:?)\\s*[\"'`]?([^\\s\"'`,]+)")
 
 // comment reads a key that a comment gives as the result: // => 'cache:product:1'.
 func (c *collector) comment(t string, at candidate) {
@@ -148,7 +147,7 @@ func listed(t string) (key, rest string, ok bool) {
 }
 
 // afterKey is what a comment or a description begins with.
-var afterKey = regexp.MustCompile(`^(?:#|//|-|→|=|–|—|\(|;|\||:)`)
+var afterKey = lazy(`^(?:#|//|-|→|=|–|—|\(|;|\||:)`)
 
 // keyLine: a key alone, or with what a comment or a description begins with.
 func keyLine(key, rest string) bool {

@@ -1,18 +1,17 @@
 package page
 
 import (
-	"regexp"
 	"strings"
 )
 
 // maker is a function, or a name that is not in capitals, that a program gives a key.
 var (
-	maker = regexp.MustCompile(`\b(?:fun|func|function|fn|def|string|String|static|const|val|var|let)\b[^"'\x60=]*?\b([A-Za-z_]\w{2,})` +
+	maker = lazy(`\b(?:fun|func|function|fn|def|string|String|static|const|val|var|let)\b[^"'\x60=]*?\b([A-Za-z_]\w{2,})` +
 		`\s*(?:\([^()]*\)\s*)?(?::\s*\w+\s*)?(?:=>|=|\{|:|->)[^"'\x60=]*?((?:[frbu$@]{1,2}|string\.Format\(|String\.format\()?` +
 		`(?:"[^"\n]*"|'[^'\n]*'|\x60[^\x60\n]*\x60)(?:\s*,[^()]*\))?)`)
-	made = regexp.MustCompile(`\b(?:[A-Za-z_]\w*\.)?([A-Za-z_]\w{2,})\b(\([^()]*\))?`)
-	word = regexp.MustCompile(`\b([A-Z][A-Z0-9_]{3,})\s*(?::\s*\w+\s*)?=\s*["']([a-z][\w-]*)["']`)
-	used = regexp.MustCompile(`\$\{?([A-Z][A-Z0-9_]{3,})\}?`)
+	made = lazy(`\b(?:[A-Za-z_]\w*\.)?([A-Za-z_]\w{2,})\b(\([^()]*\))?`)
+	word = lazy(`\b([A-Z][A-Z0-9_]{3,})\s*(?::\s*\w+\s*)?=\s*["']([a-z][\w-]*)["']`)
+	used = lazy(`\$\{?([A-Z][A-Z0-9_]{3,})\}?`)
 )
 
 // makers remembers the keys that a block gives names to.
@@ -57,4 +56,4 @@ func (c *collector) usesMade(l string) string {
 }
 
 // clientCall: a method of a client is called in a line.
-var clientCall = regexp.MustCompile(`(?i)opsFor|redis|\b_?(?:db|rdb|cache|conn|client|jedis|kv|valkey|r)\b\s*(?:\.|->|::)|\bcommands\.`)
+var clientCall = lazy(`(?i)opsFor|redis|\b_?(?:db|rdb|cache|conn|client|jedis|kv|valkey|r)\b\s*(?:\.|->|::)|\bcommands\.`)

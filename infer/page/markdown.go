@@ -1,7 +1,6 @@
 package page
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -22,14 +21,14 @@ type row struct {
 }
 
 var (
-	heading   = regexp.MustCompile(`^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$`)
-	fence     = regexp.MustCompile("^\\s*(?:[-*>]\\s+)?(```+|~~~+)\\s*([\\w+#.-]*)")
-	tableRow  = regexp.MustCompile(`^\s*\|.*\|?\s*$`)
-	dashes    = regexp.MustCompile(`^[\s|:+=-]*-[\s|:+=-]*$`)
-	htmlRow   = regexp.MustCompile(`(?is)<tr[^>]*>(.*?)</tr>`)
-	htmlCell  = regexp.MustCompile(`(?is)<t[dh][^>]*>(.*?)</t[dh]>`)
-	htmlTag   = regexp.MustCompile(`(?i)</?(?:code|b|i|em|strong|p|br|span|a|tt|pre|td|th|tr|table|div)\b[^>]*>`)
-	htmlTable = regexp.MustCompile(`(?i)<table|<tr`)
+	heading   = lazy(`^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$`)
+	fence     = lazy("^\\s*(?:[-*>]\\s+)?(```+|~~~+)\\s*([\\w+#.-]*)")
+	tableRow  = lazy(`^\s*\|.*\|?\s*$`)
+	dashes    = lazy(`^[\s|:+=-]*-[\s|:+=-]*$`)
+	htmlRow   = lazy(`(?is)<tr[^>]*>(.*?)</tr>`)
+	htmlCell  = lazy(`(?is)<t[dh][^>]*>(.*?)</t[dh]>`)
+	htmlTag   = lazy(`(?i)</?(?:code|b|i|em|strong|p|br|span|a|tt|pre|td|th|tr|table|div)\b[^>]*>`)
+	htmlTable = lazy(`(?i)<table|<tr`)
 )
 
 // blocks takes a page apart.
@@ -174,7 +173,7 @@ var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quo
 func unescape(s string) string { return entities.Replace(s) }
 
 var (
-	codeSpan = regexp.MustCompile("``\\s*(.+?)\\s*``|`([^`]+)`")
+	codeSpan = lazy("``\\s*(.+?)\\s*``|`([^`]+)`")
 )
 
 // spans are the pieces of code in a line of text.

@@ -1,16 +1,15 @@
 package page
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
 
 // Labels of lines that go on about the key named just before.
 var (
-	typeLabel = regexp.MustCompile(`(?i)^\W*(?:data ?|redis ?)?(?:type|structure|型|データ構造|타입|자료구조|类型|数据结构|typ` +
+	typeLabel = lazy(`(?i)^\W*(?:data ?|redis ?)?(?:type|structure|型|データ構造|타입|자료구조|类型|数据结构|typ` +
 		`|tipo)\W*[:：=]\s*(.+)$`)
-	ttlLabel = regexp.MustCompile(`(?i)^\W*(?:ttl|超时|timeout|有效期|유효 ?시간|gültigkeit|expiración|lifetime|expir\w*|有効期限` +
+	ttlLabel = lazy(`(?i)^\W*(?:ttl|超时|timeout|有效期|유효 ?시간|gültigkeit|expiración|lifetime|expir\w*|有効期限` +
 		`|만료 ?(?:시간)?|过期时间|过期|ablauf|lebensdauer|caducidad|durée)\W*[:：=]\s*(.+)$`)
 )
 
@@ -51,7 +50,7 @@ func (c *collector) named(l string, line int) {
 }
 
 // keyLabel is a line that names a key: Key: t:{tenantId}:config.
-var keyLabel = regexp.MustCompile(`(?i)^\W*(?:redis[ -]?)?(?:key|キー|키|键|鍵|schlüssel|clave|clé)` +
+var keyLabel = lazy(`(?i)^\W*(?:redis[ -]?)?(?:key|キー|키|键|鍵|schlüssel|clave|clé)` +
 	`(?: ?(?:format|pattern|name|形式|패턴))?[*_]*\s*[:：]\s*[*_]*\s*["'\x60]?([^"'\x60\s]+)["'\x60]?\s*$`)
 
 // labelled reads a line that names a key.
@@ -141,7 +140,7 @@ func (c *collector) table(b block) {
 }
 
 // between stands between several keys in one cell.
-var between = regexp.MustCompile(`\s*(?:,|、|\s/\s|\s)\s*`)
+var between = lazy(`\s*(?:,|、|\s/\s|\s)\s*`)
 
 // prefixed is the key of a row that gives a prefix (login:) and, in another
 // column, an example: the example, or the prefix and a placeholder where the
@@ -271,9 +270,9 @@ func (c *collector) inline(l string, line int, section string) {
 	}
 }
 
-var listItem = regexp.MustCompile("^\\s*(?:[-*+]|\\d+[.)])\\s+(?:\\*\\*)?`([^`]+)`(?:\\*\\*)?\\s*(.*)$")
+var listItem = lazy("^\\s*(?:[-*+]|\\d+[.)])\\s+(?:\\*\\*)?`([^`]+)`(?:\\*\\*)?\\s*(.*)$")
 
-var bullet = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s+`)
+var bullet = lazy(`^\s*(?:[-*+]|\d+[.)])\s+`)
 
 // only is the one key in a line of text, "" if there is none or more.
 func only(l string) string {
@@ -343,7 +342,7 @@ func (c *collector) prose(b block) {
 	}
 }
 
-var sentenceEnd = regexp.MustCompile(`[.;!?]\s+|[。；！？]`)
+var sentenceEnd = lazy(`[.;!?]\s+|[。；！？]`)
 
 // sentences are those of a line, if it names more than one key; a stop within code
 // is none.
@@ -381,7 +380,7 @@ func typeNear(behind string) string {
 }
 
 // before is the word for a type right before a key: a hash named, the set.
-var before = regexp.MustCompile(`(?i)((?:sorted[ -]?set|hash|stream|list|set|string|counter|integer|bitmap|geo(?:set)?|hash-?tabelle|liste|menge|lista|conjunto|ensemble)s?)` +
+var before = lazy(`(?i)((?:sorted[ -]?set|hash|stream|list|set|string|counter|integer|bitmap|geo(?:set)?|hash-?tabelle|liste|menge|lista|conjunto|ensemble)s?)` +
 	`(?:\s+(?:named|called|under|at|in|key|keyed by|namens|unter|llamad[oa]|en|nommé[e]?|sous|chamad[oa]|em))?\s*[,(:]?\s*$`)
 
 // typeBefore is the type that the words right before a key tell.
@@ -393,7 +392,7 @@ func typeBefore(text string) string {
 }
 
 // headingKey is what a heading names in code that may be a key.
-var headingKey = regexp.MustCompile(`^[A-Za-z][\w:{}<>.-]*$`)
+var headingKey = lazy(`^[A-Za-z][\w:{}<>.-]*$`)
 
 // sentence reads what is said of the one key in it.
 func (c *collector) sentence(l string, line int, section string) {

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,17 +40,17 @@ func (p part) text() string {
 }
 
 // holeForms are the ways to write a placeholder. The first submatch is its name.
-var holeForms = []*regexp.Regexp{
-	regexp.MustCompile(`^\$\{\s*([^{}]*?)\s*\}`),
-	regexp.MustCompile(`^#\{\s*([^{}]*?)\s*\}`),
-	regexp.MustCompile(`^%\{\s*([^{}]*?)\s*\}`),
-	regexp.MustCompile(`^\{\{\s*([^{}]*?)\s*\}\}`),
-	regexp.MustCompile(`^\{([^{}:]*(?::[^{}:]*)?)\}`),
-	regexp.MustCompile(`^<([\p{L}][\p{L}\p{N}_ .-]*)>`),
-	regexp.MustCompile(`^\[([A-Za-z][A-Za-z0-9_]*)\]`),
-	regexp.MustCompile(`^%(?:\(([a-z_]+)\))?[sdvi]`),
-	regexp.MustCompile(`^\$([A-Za-z_][A-Za-z0-9_]*)`),
-	regexp.MustCompile(`^(\*+)`),
+var holeForms = []form{
+	lazy(`^\$\{\s*([^{}]*?)\s*\}`),
+	lazy(`^#\{\s*([^{}]*?)\s*\}`),
+	lazy(`^%\{\s*([^{}]*?)\s*\}`),
+	lazy(`^\{\{\s*([^{}]*?)\s*\}\}`),
+	lazy(`^\{([^{}:]*(?::[^{}:]*)?)\}`),
+	lazy(`^<([\p{L}][\p{L}\p{N}_ .-]*)>`),
+	lazy(`^\[([A-Za-z][A-Za-z0-9_]*)\]`),
+	lazy(`^%(?:\(([a-z_]+)\))?[sdvi]`),
+	lazy(`^\$([A-Za-z_][A-Za-z0-9_]*)`),
+	lazy(`^(\*+)`),
 }
 
 // dateForms are placeholders that say how a date is written.
@@ -63,19 +62,19 @@ var dateForms = map[string]string{
 
 // values are words that are examples and not names.
 var values = []struct {
-	form *regexp.Regexp
+	form form
 	typ  string
 }{
-	{regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`), "uuid"},
-	{regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`), "date"},
-	{regexp.MustCompile(`^20\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])$`), "date YYYYMMDD"},
-	{regexp.MustCompile(`^20\d{2}-(0[1-9]|1[0-2])$`), "date YYYY-MM"},
-	{regexp.MustCompile(`^20\d{2}-?W\d{2}$`), `/20[0-9]{2}-?W[0-9]{2}/`},
-	{regexp.MustCompile(`^\d{1,3}(\.\d{1,3}){3}$`), ""},
-	{regexp.MustCompile(`^\d+$`), ""},
-	{regexp.MustCompile(`^[0-9a-f]*\d[0-9a-f]*$`), "hex"},
-	{regexp.MustCompile(`^(x{2,}|X{2,}|…|\.{3})$`), ""},
-	{regexp.MustCompile(`^(abc|xyz|foo|bar|uuid|UUID)\d*(-\d+)?$`), ""},
+	{lazy(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`), "uuid"},
+	{lazy(`^\d{4}-\d{2}-\d{2}$`), "date"},
+	{lazy(`^20\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])$`), "date YYYYMMDD"},
+	{lazy(`^20\d{2}-(0[1-9]|1[0-2])$`), "date YYYY-MM"},
+	{lazy(`^20\d{2}-?W\d{2}$`), `/20[0-9]{2}-?W[0-9]{2}/`},
+	{lazy(`^\d{1,3}(\.\d{1,3}){3}$`), ""},
+	{lazy(`^\d+$`), ""},
+	{lazy(`^[0-9a-f]*\d[0-9a-f]*$`), "hex"},
+	{lazy(`^(x{2,}|X{2,}|…|\.{3})$`), ""},
+	{lazy(`^(abc|xyz|foo|bar|uuid|UUID)\d*(-\d+)?$`), ""},
 }
 
 // parse takes a key apart. It is false for what cannot be one.
@@ -148,12 +147,12 @@ func isFormat(name string) bool {
 	return formatForm.MatchString(format)
 }
 
-var formatForm = regexp.MustCompile(`^(int|str|string|uuid|\d*[ds]|[.\d]*f)$`)
+var formatForm = lazy(`^(int|str|string|uuid|\d*[ds]|[.\d]*f)$`)
 
-var identifier = regexp.MustCompile(`[\p{L}_][\p{L}\p{N}_]*`)
+var identifier = lazy(`[\p{L}_][\p{L}\p{N}_]*`)
 
 // conversion is a call that only changes the form of what it is given.
-var conversion = regexp.MustCompile(`^(?:str|string|String|int|Number|repr|Long\.toString|Integer\.toString|` +
+var conversion = lazy(`^(?:str|string|String|int|Number|repr|Long\.toString|Integer\.toString|` +
 	`String\.valueOf|strconv\.Itoa|fmt\.Sprint|encodeURIComponent|quote)\(([^()]+)\)?`)
 
 // holeName is the name in an expression: the last part of item.contextId ||

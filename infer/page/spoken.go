@@ -1,7 +1,6 @@
 package page
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -34,38 +33,38 @@ var numerals = []struct{ number, words string }{
 }
 
 // numeralForms find a number in words before a word.
-var numeralForms = func() (out []*regexp.Regexp) {
+var numeralForms = func() (out []form) {
 	for _, n := range numerals {
-		out = append(out, regexp.MustCompile(`(?i)(^|[^\p{L}\p{N}])(?:`+n.words+`)[\s-]+(\p{L})`))
+		out = append(out, lazy(`(?i)(^|[^\p{L}\p{N}])(?:`+n.words+`)[\s-]+(\p{L})`))
 	}
 	return out
 }()
 
 // anyNumeral finds whether there is one at all, which there mostly is not.
-var anyNumeral = func() *regexp.Regexp {
+var anyNumeral = func() form {
 	var all []string
 	for _, n := range numerals {
 		all = append(all, n.words)
 	}
-	return regexp.MustCompile(`(?i)(?:^|[^\p{L}\p{N}])(?:` + strings.Join(all, "|") + `)[\s-]+\p{L}`)
+	return lazy(`(?i)(?:^|[^\p{L}\p{N}])(?:` + strings.Join(all, "|") + `)[\s-]+\p{L}`)
 }()
 
 // spelled are whole times in words.
 var spelled = []struct {
-	form *regexp.Regexp
+	form form
 	time string
 }{
-	{regexp.MustCompile(`일주일`), "7일 "}, {regexp.MustCompile(`하루`), "1일 "}, {regexp.MustCompile(`이틀`), "2일 "},
-	{regexp.MustCompile(`사흘`), "3일 "}, {regexp.MustCompile(`보름`), "15일 "},
-	{regexp.MustCompile(`半\s*(?:个|個)?\s*(?:小时|小時|時間)`), "30 分钟 "}, {regexp.MustCompile(`半日|半天`), "12 小时 "},
-	{regexp.MustCompile(`半年`), "182 天 "}, {regexp.MustCompile(`半(?:个)?月`), "15 天 "},
-	{regexp.MustCompile(`(?i)\ba fortnight\b`), "14 days"},
+	{lazy(`일주일`), "7일 "}, {lazy(`하루`), "1일 "}, {lazy(`이틀`), "2일 "},
+	{lazy(`사흘`), "3일 "}, {lazy(`보름`), "15일 "},
+	{lazy(`半\s*(?:个|個)?\s*(?:小时|小時|時間)`), "30 分钟 "}, {lazy(`半日|半天`), "12 小时 "},
+	{lazy(`半年`), "182 天 "}, {lazy(`半(?:个)?月`), "15 天 "},
+	{lazy(`(?i)\ba fortnight\b`), "14 days"},
 }
 
 // hanDigits are the digits of Chinese and Japanese numbers below a hundred.
 var (
 	hanDigits = map[rune]int{'一': 1, '二': 2, '两': 2, '兩': 2, '三': 3, '四': 4, '五': 5, '六': 6, '七': 7, '八': 8, '九': 9}
-	hanNumber = regexp.MustCompile(`([一二两兩三四五六七八九十]+)\s*(个|個|か|ヶ|カ)?\s*(秒|分|小时|小時|時間|天|日|周|週|星期|月|年)`)
+	hanNumber = lazy(`([一二两兩三四五六七八九十]+)\s*(个|個|か|ヶ|カ)?\s*(秒|分|小时|小時|時間|天|日|周|週|星期|月|年)`)
 )
 
 // inDigits is a text with its numbers in digits, as far as they stand before a
@@ -102,7 +101,7 @@ func hanValue(s string) int {
 }
 
 // bare is a time and nothing else: 24h, 5 minutes, two days.
-var bare = regexp.MustCompile(`(?i)^\W*(?:ttl|ex|expires?|after|in|for)?\W*~?\d+(?:[.,]\d+)?\s*[\p{L}]+\.?\W*$`)
+var bare = lazy(`(?i)^\W*(?:ttl|ex|expires?|after|in|for)?\W*~?\d+(?:[.,]\d+)?\s*[\p{L}]+\.?\W*$`)
 
 // ttlOfRemark is the TTL in a comment or in what stands behind a key: where it
 // speaks of expiry, or has a part that is a time and nothing else.

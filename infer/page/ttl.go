@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -26,31 +25,31 @@ var units = []struct {
 }
 
 var (
-	durations = func() (out []*regexp.Regexp) {
+	durations = func() (out []form) {
 		for _, u := range units {
-			out = append(out, regexp.MustCompile(`(?i)(\d+(?:[.,]\d+)?)\s*-?\s*(?:`+u.words+`)(?:[^\p{L}\p{N}]|$`+
+			out = append(out, lazy(`(?i)(\d+(?:[.,]\d+)?)\s*-?\s*(?:`+u.words+`)(?:[^\p{L}\p{N}]|$`+
 				`|[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}])`))
 		}
 		return out
 	}()
-	product = regexp.MustCompile(`^\d+(?:\s*\*\s*\d+)+$`)
-	number  = regexp.MustCompile(`^[\d_,]+$`)
-	endless = regexp.MustCompile(`(?i)^\s*(?:none|no|n/?a|never|permanent(?:ly)?|persistent|no (?:ttl|expiry` +
+	product = lazy(`^\d+(?:\s*\*\s*\d+)+$`)
+	number  = lazy(`^[\d_,]+$`)
+	endless = lazy(`(?i)^\s*(?:none|no|n/?a|never|permanent(?:ly)?|persistent|no (?:ttl|expiry` +
 		`|expiration|expire)|not set|unlimited|forever|infinite|indefinite(?:ly)?|infinit[oa]|ilimitad[oa]|∞|持久|永续|-1` +
 		`|[-–—]+|なし|無し|無期限|永続|永久|恒久|無制限|없음|영구|무기한|만료 ?없음|无|無|不过期|永不过期|永久有效|keine?r?|unbegrenzt|nie|aucune?|jamais` +
 		`|illimité|ninguno|nunca|sin (?:ttl|expiración|caducidad)|нет|без|бессрочно|никогда|не истекает|nenhuma?|sem |nessun[oa]?|mai|senza ` +
 		`|brak|nigdy|geen|nooit|yok)\b?`)
-	endlessIn = regexp.MustCompile(`(?i)(?:no|without(?: a)?|never) (?:ttl|expir\w*)|(?:does not|doesn't|not) expire` +
+	endlessIn = lazy(`(?i)(?:no|without(?: a)?|never) (?:ttl|expir\w*)|(?:does not|doesn't|not) expire` +
 		`|never deleted|ttl\s*[:=]?\s*(?:none|なし|없음|无|-1)|永続|無期限|持久|永久|만료 ?없음|영구|不过期|永不过期|ttlなし|ohne (?:ttl|ablauf)` +
 		`|läuft nie ab|unbegrenzt gültig|sin (?:ttl|caducidad|expiración)|sans (?:ttl|expiration)|se[mn]z?a? (?:ttl|expiração|validade|scadenza)|без (?:ttl|срока)|бессрочно|не истекает` +
 		`|zonder (?:ttl|vervaldatum)`)
-	aboutTime = regexp.MustCompile(`(?i)\bttl\b|expir|\bex\b|lifetime|lives? for|retention|kept for|\bfor \d` +
+	aboutTime = lazy(`(?i)\bttl\b|expir|\bex\b|lifetime|lives? for|retention|kept for|\bfor \d` +
 		`|\bafter \d|\blease\b|times? out|inactiv|有効期限|期限|保持|保存期間|失効|自動削除|만료|유지|유효|过期|過期|有效期|保留|失效|ablauf|läuft|verfällt|gültig|lebensdauer|expira` +
 		`|caduca|vida|durée|expire|失効|자동 ?삭제|verfällt|caducan|vence|durante|während|pendant|после|через|истека|хранит|жив[её]т|após|zera|scade|dura|por \d|per \d|wygasa|vervalt`)
 )
 
 // someTime: a number that may be a time, whatever stands before it.
-var someTime = regexp.MustCompile(`\d{2,}|\d\s*\p{L}`)
+var someTime = lazy(`\d{2,}|\d\s*\p{L}`)
 
 // ttlIn is the TTL that a text gives. In a TTL column any time is one; elsewhere
 // the text must speak of expiry, or be a comment that is nothing but a time.
@@ -92,7 +91,7 @@ func ttlIn(text string, column, milliseconds bool) string {
 }
 
 // often is how often something happens, which is no TTL.
-var often = regexp.MustCompile(`(?i)\b(?:once (?:per|an?|every)|every|each|alle|jede \p{L}*|a cada|cada|chaque|toutes les|tous les|ogni|elke|co|каждые?)\s+` +
+var often = lazy(`(?i)\b(?:once (?:per|an?|every)|every|each|alle|jede \p{L}*|a cada|cada|chaque|toutes les|tous les|ogni|elke|co|каждые?)\s+` +
 	`(?:\d+(?:[.,]\d+)?\s*)?\p{L}+|(?:^|[^\p{L}])кажд\p{L}+\s+(?:\d+\s*)?\p{L}+|每\s*\d*\s*(?:秒|分钟?|小时|天)|\d+\s*(?:秒|分|時間|日)(?:ごと|毎|おき)|\d+\s*(?:초|분|시간|일)마다`)
 
 // duration is the longest time a text names.
@@ -158,16 +157,16 @@ func write(d time.Duration) string {
 }
 
 var (
-	goTime   = regexp.MustCompile(`(\d+)\s*\*\s*time\.(Second|Minute|Hour)|time\.(Second|Minute|Hour)(?:\s*\*\s*(\d+))?`)
-	javaTime = regexp.MustCompile(`Duration\.of(Seconds|Minutes|Hours|Days)\(\s*(\d+)|(\d+),\s*TimeUnit\.(SECONDS` +
+	goTime   = lazy(`(\d+)\s*\*\s*time\.(Second|Minute|Hour)|time\.(Second|Minute|Hour)(?:\s*\*\s*(\d+))?`)
+	javaTime = lazy(`Duration\.of(Seconds|Minutes|Hours|Days)\(\s*(\d+)|(\d+),\s*TimeUnit\.(SECONDS` +
 		`|MINUTES|HOURS|DAYS)|timedelta\(\s*(seconds|minutes|hours|days)\s*=\s*(\d+)|(\d+)\.(second|minute|hour|day` +
 		`|week)s?\b|TimeSpan\.From(Seconds|Minutes|Hours|Days)\(\s*(\d+)|Duration::from_(secs|mins|hours|days)\(\s*(\d+)` +
 		`|add(Second|Minute|Hour|Day|Week)s?\(\s*(\d*)|ChronoUnit\.(SECONDS|MINUTES|HOURS|DAYS)\s*,\s*(\d+)`)
-	railsTime = regexp.MustCompile(`expires_in:\s*(\d[\d_]*)\s*(?:[,)]|$)`)
-	exOption  = regexp.MustCompile(`(?i)['"]?\b(EX|PX)['"]?\s*[:=,]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)|(?:ttl|expire|ex` +
+	railsTime = lazy(`expires_in:\s*(\d[\d_]*)\s*(?:[,)]|$)`)
+	exOption  = lazy(`(?i)['"]?\b(EX|PX)['"]?\s*[:=,]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)|(?:ttl|expire|ex` +
 		`|timeout)\w*\s*[=:]\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)`)
-	numberArg = regexp.MustCompile(`^[^()"'=]*\)\s*(?:,\s*[\w.&]+)?\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`) // format!("a:{}", id), value, 60)
-	firstArg  = regexp.MustCompile(`^\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
+	numberArg = lazy(`^[^()"'=]*\)\s*(?:,\s*[\w.&]+)?\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`) // format!("a:{}", id), value, 60)
+	firstArg  = lazy(`^\s*,\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*[,)]`)
 )
 
 var goUnits = map[string]time.Duration{"second": time.Second, "minute": time.Minute, "hour": time.Hour,

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -44,17 +43,17 @@ func saysAny(text string, words []string) bool {
 // typeWords are the words for types. That which a text has first counts.
 var typeWords = []struct {
 	typ  string
-	form *regexp.Regexp
+	form form
 }{
-	{"channel", regexp.MustCompile(`(?i)\bchannel\b|pub/?sub|チャンネル|チャネル|채널|频道|канал`)},
-	{"zset", regexp.MustCompile(`(?i)sorted[ -_]?set|\bz-?set\b|ソート済みセット|ソート済み集合|ソートセット|정렬[ 된]*(?:집합|셋|세트)|소티드 ?셋` +
+	{"channel", lazy(`(?i)\bchannel\b|pub/?sub|チャンネル|チャネル|채널|频道|канал`)},
+	{"zset", lazy(`(?i)sorted[ -_]?set|\bz-?set\b|ソート済みセット|ソート済み集合|ソートセット|정렬[ 된]*(?:집합|셋|세트)|소티드 ?셋` +
 		`|有序集合|отсортированн\p{L}* множеств|упорядоченн\p{L}* множеств|insieme ordinato|sortierte|ensemble trié|conjunto ordenado|\bgeo(?:set)?\b`)},
-	{"hash", regexp.MustCompile(`(?i)\bhash(?:es|map|table)?\b|ハッシュ|해시|哈希|散列|х[еэ]ш\p{L}*`)},
-	{"stream", regexp.MustCompile(`(?i)\bstreams?\b|ストリーム|스트림|消息流|поток\p{L}*`)},
-	{"list", regexp.MustCompile(`(?i)\blists?\b|リスト|리스트|列表|спис\p{L}+|\blijst\b|\bliste\b|\blista\b|\bfifo\b`)},
-	{"set", regexp.MustCompile(`(?i)(?:^|[^\w])sets?\b(?:[^\w]|$)|セット型|集合|(?:^|\s)セット|의? ?Set\b|のSet|세트|집합|\bmenge\b` +
+	{"hash", lazy(`(?i)\bhash(?:es|map|table)?\b|ハッシュ|해시|哈希|散列|х[еэ]ш\p{L}*`)},
+	{"stream", lazy(`(?i)\bstreams?\b|ストリーム|스트림|消息流|поток\p{L}*`)},
+	{"list", lazy(`(?i)\blists?\b|リスト|리스트|列表|спис\p{L}+|\blijst\b|\bliste\b|\blista\b|\bfifo\b`)},
+	{"set", lazy(`(?i)(?:^|[^\w])sets?\b(?:[^\w]|$)|セット型|集合|(?:^|\s)セット|의? ?Set\b|のSet|세트|집합|\bmenge\b` +
 		`|\bconjunto\b|\bensemble\b|\binsieme\b|множеств\p{L}*`)},
-	{"string", regexp.MustCompile(`(?i)\bstrings?\b|\bjson\b|\bcounter\b|\bbitmap\b|hyperloglog|文字列|문자열|字符串` +
+	{"string", lazy(`(?i)\bstrings?\b|\bjson\b|\bcounter\b|\bbitmap\b|hyperloglog|文字列|문자열|字符串` +
 		`|zeichenkette|\bstringa\b|\btekst\b|chaîne|cadena|\bint(?:eger)?s?\b|カウンタ` +
 		`|compteur|contador|contatore|zähler|строк\p{L}*|сч[её]тчик\p{L}*|\bincr\b|계수기|计数器`)},
 }
@@ -104,11 +103,11 @@ var (
 		`|proposed|proposal|planned|not implemented|todo|entfernt|veraltet|entfallen|verworfen|geplant|vorgeschlagen` +
 		`|eliminad[oa]s?|obsolet[oa]s?|retirad[oa]s?|rechazad[oa]s?|descartad[oa]s?|propuest[oa]s?|planead[oa]s?|廃止|却下` +
 		`|削除済み?|非推奨|提案|予定|삭제됨|폐기|기각|제거됨|예정|제안|废弃|已删除|已废弃|弃用|否决|计划中|提议`
-	gone     = regexp.MustCompile(`(?i)^\W*(?:` + goneWords + `)(?:$|[^\p{L}])`)
-	goneLine = regexp.MustCompile(`(?i)[(\[（【]\s*(?:was\s+)?(?:` + goneWords + `)|^\W*(?:` + goneWords + `)\s*[:：–—-]|` +
+	gone     = lazy(`(?i)^\W*(?:` + goneWords + `)(?:$|[^\p{L}])`)
+	goneLine = lazy(`(?i)[(\[（【]\s*(?:was\s+)?(?:` + goneWords + `)|^\W*(?:` + goneWords + `)\s*[:：–—-]|` +
 		`\b(?:removed|deprecated|dropped|obsolete|planned) (?:in|since|with|for|as of) v?\d|\b(?:we|was|were) considered\b|\bdecided against\b` +
 		`|\bno longer (?:used|written|exists?|there)\b|wird nicht mehr|ya no se |n'est plus|не используется|больше не `)
-	struck = regexp.MustCompile(`~~[^~]*~~|<(?:s|del|strike)>.*?</(?:s|del|strike)>`)
+	struck = lazy(`~~[^~]*~~|<(?:s|del|strike)>.*?</(?:s|del|strike)>`)
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }

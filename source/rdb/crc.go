@@ -39,8 +39,12 @@ var tables = sync.OnceValue(func() *crcTables {
 	}
 	zeros := make([]byte, lane)
 	for i := range 8 {
-		for b := range 256 {
-			t.shift[i][b] = t.bytes(uint64(b)<<(8*i), zeros)
+		for b := 1; b < 256; b++ { // one bit by the way, more of them by their sum
+			if low := b & -b; low == b {
+				t.shift[i][b] = t.bytes(uint64(b)<<(8*i), zeros)
+			} else {
+				t.shift[i][b] = t.shift[i][low] ^ t.shift[i][b^low]
+			}
 		}
 	}
 	return t
