@@ -60,7 +60,7 @@ func ruleOf(verb string, r selection.Request) (plan.Rule, error) {
 	case "clean":
 		return plan.NewClean(ks, r, time.Now())
 	}
-	return plan.NewDelete(ks, r)
+	return plan.NewDelete(ks, r, false)
 }
 
 // scanOf scans the primaries of a server.

@@ -29,6 +29,9 @@ func (n *Namespace) name() string {
 	return n.Name
 }
 
+// Glob matches the keys of the namespace in effect, and no key of another one.
+func (n *Namespace) Glob() string { return n.Name + `[^\-A-Za-z0-9_]*` }
+
 // Refuse says why a name cannot be chosen, "" if it can.
 func (n *Namespace) Refuse(name string) string {
 	if reason := pattern.NamespaceName(name); reason != "" {

@@ -98,7 +98,7 @@ func TestDelete(t *testing.T) {
 		{selection.Request{Where: []selection.Condition{{Placeholder: "job", Value: "7"}}}, "{app:jobs:eu}:job:7", source.String, "part-of-queue", nil, nil},
 		{selection.Request{Where: []selection.Condition{{Placeholder: "site", Value: "eu"}}}, "{app:jobs:eu}:job:7", source.String, "unlink", nil, []string{"{app:jobs:eu}:leases", "{app:jobs:eu}:workers"}},
 	} {
-		r, err := plan.NewDelete(ks, c.request)
+		r, err := plan.NewDelete(ks, c.request, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +212,7 @@ func TestClean(t *testing.T) {
 // A plan is read as it was written, and not at all if a byte of it was changed.
 func TestReadWhatWasWritten(t *testing.T) {
 	ks := load(t, declaration)
-	r, err := plan.NewDelete(ks, selection.Request{Globs: []string{"*"}})
+	r, err := plan.NewDelete(ks, selection.Request{Globs: []string{"*"}}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

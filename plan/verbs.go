@@ -13,10 +13,38 @@ import (
 // Delete is the rule that removes what is selected.
 type Delete struct{ *book }
 
-// NewDelete makes the rule. ks may be nil: then each key is undeclared.
-func NewDelete(ks *keyspace.Keyspace, r selection.Request) (*Delete, error) {
+// NewDelete makes the rule. ks may be nil: then each key is undeclared. What is not
+// declared may be of another program on the same server: only what the namespace
+// bounds, else a glob, else the globs of owns, is deleted, unless notShared says that
+// there is no other program.
+func NewDelete(ks *keyspace.Keyspace, r selection.Request, notShared bool) (*Delete, error) {
+	if err := bounded(ks, &r, notShared); err != nil {
+		return nil, err
+	}
 	b, err := newBook(ks, r)
 	return &Delete{b}, err
+}
+
+// bounded refuses a request for undeclared keys that nothing bounds.
+func bounded(ks *keyspace.Keyspace, r *selection.Request, notShared bool) error {
+	switch {
+	case ks == nil:
+		ks = &keyspace.Keyspace{}
+	case notShared && len(ks.Spaces) > 0:
+		return &selection.Error{What: "a namespace is declared: a server is shared where there are several",
+			Hint: "leave out --not-shared; --match without --undeclared deletes outside of the namespace"}
+	}
+	if !r.Undeclared || notShared || len(ks.Spaces)+len(r.Globs)+len(r.Within) > 0 {
+		return nil
+	}
+	for _, g := range ks.Owns {
+		r.Within = append(r.Within, g.Text)
+	}
+	if len(r.Within) == 0 {
+		return &selection.Error{What: "keys that are not declared may be of other programs on this server",
+			Hint: "name yours with --match GLOB, declare owns or a namespace, or say --not-shared"}
+	}
+	return nil
 }
 
 // Decide implements Rule.

@@ -18,13 +18,15 @@ import (
 
 // Request says what is meant. Its parts narrow each other: a key must be of one of the
 // entries, of one of the owners, match one of the globs, and fulfil each condition. An
-// empty part does not narrow.
+// empty part does not narrow. Undeclared is bounded by the namespaces of the declaration,
+// if it has any: what is outside of them is of another environment or program.
 type Request struct {
 	Entries    []string    // names, as in the declaration
 	Owners     []string    //
 	Globs      []string    // as SCAN MATCH has them
 	Where      []Condition //
 	Undeclared bool        // keys that no entry declares and that are not foreign, and no others
+	Within     []string    // globs: keys that no entry declares are only meant inside of one of them
 }
 
 // Condition holds for a key whose placeholder has exactly this value. A key without the
@@ -55,6 +57,7 @@ type Selection struct {
 	matcher *match.Matcher
 	targets []target // by item
 	globs   *match.Matcher
+	within  *match.Matcher
 	all     bool // keys that no entry declares may be meant, too
 	glob    string
 	seen    match.Captures
@@ -103,7 +106,13 @@ func Compile(ks *keyspace.Keyspace, r Request) (*Selection, error) {
 		s.targets = append(s.targets, t)
 	}
 	s.all = len(r.Entries) == 0 && len(r.Owners) == 0 && len(r.Where) == 0
-	if err := s.compileGlobs(r.Globs); err != nil {
+	if s.globs, err = compileGlobs(r.Globs); err != nil {
+		return nil, err
+	}
+	if r.Undeclared {
+		r.Within = inside(ks, r.Within)
+	}
+	if s.within, err = compileGlobs(r.Within); err != nil {
 		return nil, err
 	}
 	s.glob = s.common(items, r)
@@ -163,21 +172,33 @@ func conditions(p *pattern.Pattern, where []Condition) (out []must, ok bool) {
 	return out, true
 }
 
-func (s *Selection) compileGlobs(globs []string) error {
+// inside is what bounds keys that nothing declares: the namespaces in effect, where
+// nothing narrower is asked for.
+func inside(ks *keyspace.Keyspace, within []string) []string {
+	if len(within) > 0 {
+		return within
+	}
+	for _, n := range ks.Spaces {
+		within = append(within, n.Glob())
+	}
+	return within
+}
+
+// compileGlobs makes a matcher of globs, nil without any.
+func compileGlobs(globs []string) (*match.Matcher, error) {
 	var items []match.Item
 	for _, g := range globs {
 		p, err := pattern.Glob(g)
 		if err != nil {
-			return &Error{fmt.Sprintf("%q is no glob: %v", g, err), "write a glob as SCAN MATCH takes it: user:*"}
+			return nil, &Error{fmt.Sprintf("%q is no glob: %v", g, err), "write a glob as SCAN MATCH takes it: user:*"}
 		}
 		items = append(items, match.Item{Pattern: p})
 	}
 	if len(items) == 0 {
-		return nil
+		return nil, nil
 	}
-	var err error
-	s.globs, _, err = match.Compile(items)
-	return err
+	m, _, err := match.Compile(items)
+	return m, err
 }
 
 // Of says whether a key is meant, and which entry declares it: its place in Names, or
@@ -195,6 +216,9 @@ func (s *Selection) Find(key []byte) (entry int, declared *keyspace.Key, ok bool
 		t = s.targets[id]
 	}
 	if !t.wanted || t.entry == Undeclared && !s.all {
+		return t.entry, t.key, false
+	}
+	if t.entry == Undeclared && s.within != nil && s.within.Match(key, nil) == match.None {
 		return t.entry, t.key, false
 	}
 	for _, m := range t.must {
@@ -217,10 +241,13 @@ func (s *Selection) common(items []match.Item, r Request) string {
 	if len(r.Globs) == 1 && s.all {
 		return r.Globs[0]
 	}
-	if s.all {
+	if s.all && len(r.Within) == 0 {
 		return ""
 	}
 	var globs []string
+	if s.all {
+		globs = append(globs, r.Within...)
+	}
 	for i, t := range s.targets {
 		if t.wanted && t.entry != Undeclared {
 			globs = append(globs, items[i].Pattern.ScanGlob())

@@ -52,6 +52,9 @@ func TestMeant(t *testing.T) {
 		{"two values", selection.Request{Where: []selection.Condition{{"issue", "1"}, {"user", "123"}}}, []string{keys[4]}},
 		{"a glob", selection.Request{Globs: []string{"app:issue:1*"}}, keys[0:5]},
 		{"a glob and an owner", selection.Request{Globs: []string{"app:*"}, Owners: []string{"worker"}}, keys[5:6]},
+		{"undeclared within a glob", selection.Request{Undeclared: true, Within: []string{"app:*"}}, []string{"app:flags", "app:other"}},
+		{"within a glob, and what is declared", selection.Request{Within: []string{"x:*"}}, []string{"app:issue:1", "app:issue:123", "app:issue:1234",
+			"app:issue:123:comment:bob", "app:issue:1:comment:123", "app:lock:123", "{app:lock:123}:fence", "app:fl*gs"}},
 		{"undeclared", selection.Request{Undeclared: true}, []string{"app:flags", "app:other", "elsewhere", ""}},
 	} {
 		s, err := selection.Compile(ks, c.request)
@@ -92,6 +95,7 @@ func TestTheGlobMatchesWhatIsMeant(t *testing.T) {
 		r := selection.Request{
 			Entries: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"issue", "comment", "guard", "flags"}), 0, 3, rapid.ID).Draw(t, "entries"),
 			Owners:  rapid.SliceOfN(rapid.SampledFrom([]string{"core", "worker"}), 0, 1).Draw(t, "owners"),
+			Within:  rapid.SliceOfN(rapid.SampledFrom([]string{"app:*", "b[^a]ll*"}), 0, 2).Draw(t, "within"),
 			Globs:   rapid.SliceOfN(rapid.SampledFrom([]string{"app:*", "*1*", "old:?*"}), 0, 2).Draw(t, "globs"),
 		}
 		s, err := selection.Compile(ks, r)

@@ -122,5 +122,5 @@ func (o *applying) changing(p *plan.Plan) *changing {
 	q := p.Request
 	spread, _ := strconv.Atoi(q.Options["spread"])
 	return &changing{selecting: selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared}, pacing: o.pacing,
-		db: q.DB, spread: spread, output: o.output}
+		db: q.DB, spread: spread, alone: q.Options["not-shared"] == "true", output: o.output}
 }

@@ -28,7 +28,8 @@ type changing struct {
 	selecting
 	pacing
 	db     int
-	spread int // of ttl, percent
+	spread int  // of ttl, percent
+	alone  bool // of delete: no other program uses the server
 	apply  bool
 	plan   string
 	output string
@@ -96,9 +97,9 @@ type ruleVerb struct {
 }
 
 var ruleVerbs = map[string]ruleVerb{
-	"delete": {"would be deleted", "Deleted", func(ks *keyspace.Keyspace, r selection.Request, _ *changing,
+	"delete": {"would be deleted", "Deleted", func(ks *keyspace.Keyspace, r selection.Request, o *changing,
 		_ time.Time) (plan.Rule, error) {
-		return plan.NewDelete(ks, r)
+		return plan.NewDelete(ks, r, o.alone)
 	}},
 	"ttl": {"would get a TTL", "Gave a TTL to", func(ks *keyspace.Keyspace, r selection.Request, o *changing,
 		_ time.Time) (plan.Rule, error) {
@@ -169,9 +170,7 @@ func (a *app) prepare(ctx context.Context, verb string, o *changing) (*changeRun
 	if r.request, err = o.selecting.request(); err != nil {
 		return nil, err
 	}
-	if o.undeclared { // patterns have their namespace already
-		a.within(ks, &r.request)
-	}
+	a.within(ks, &r.request)
 	if r.config, err = a.server(); err != nil {
 		return nil, err
 	}
@@ -179,7 +178,7 @@ func (a *app) prepare(ctx context.Context, verb string, o *changing) (*changeRun
 		return nil, err
 	}
 	if r.rule, err = ruleVerbs[verb].rule(ks, r.request, o, r.id.Time); err != nil {
-		return nil, err
+		return nil, refusedSelection(err)
 	}
 	a.keyspace = ks
 	r.clients = &databases{app: a, open: map[int]*keywright.Client{}}
@@ -237,8 +236,11 @@ func (r *changeRun) makePlan(ctx context.Context) error {
 		Tool: version().Version, Server: planServer(r.config, r.id), Declaration: plan.Digest(r.ks)}
 	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where,
 		Undeclared: r.undeclared, DB: r.db, Namespace: r.app.namespace}
-	if r.verb == "ttl" {
+	switch {
+	case r.verb == "ttl":
 		p.Request.Options = map[string]string{"spread": strconv.Itoa(r.spread)}
+	case r.alone:
+		p.Request.Options = map[string]string{"not-shared": "true"}
 	}
 	c.Into(p)
 	for _, why := range slices.Concat(learned.Incomplete, sum.Incomplete) {

@@ -15,6 +15,11 @@ whose placeholder has a value, or those that nothing declares.
 A queue goes as a whole, and only while no worker and no job is at work. Other
 software's keys (foreign) and keys with an old name (was) stay.
 
+--undeclared is bounded, for what nothing declares may be of another program or
+environment on the same server: by the namespace that is declared, else by --match,
+else by the globs of owns. Without any of them it is refused; --not-shared says that
+there is no other program.
+
 ` + selectionHelp + `
 
 ` + exitCodesOfChanges,
@@ -31,6 +36,7 @@ software's keys (foreign) and keys with an old name (was) stay.
 		},
 	}
 	o.flags(a, c)
+	c.Flags().BoolVar(&o.alone, "not-shared", false, "no other program uses the server: --undeclared takes any key")
 	return c
 }
 

@@ -27,11 +27,12 @@ func (a *app) chosen(ks *keyspace.Keyspace) (map[string]string, error) {
 }
 
 // within narrows what a command is to look at to the namespace that was asked for.
+// Globs narrow it further.
 func (a *app) within(ks *keyspace.Keyspace, r *selection.Request) {
-	if a.namespace == "" || len(r.Globs) > 0 {
+	if a.namespace == "" {
 		return
 	}
 	for _, n := range ks.Spaces {
-		r.Globs = append(r.Globs, n.Name+`[^\-A-Za-z0-9_]*`)
+		r.Within = append(r.Within, n.Glob())
 	}
 }
