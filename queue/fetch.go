@@ -16,7 +16,7 @@ import (
 
 // settlement is what has become of a job that was worked on.
 type settlement struct {
-	verb  string // "done", "retry", "dead", "back"
+	verb  string // "done", "retry", "later", "dead", "back"
 	id    string
 	token string
 	text  string // the result, or the reason

@@ -183,8 +183,9 @@ local function settle(verb, id, text, ms, name)
     add(over, id)
     add(held, id, noted(r, '-'))
     add(lane(backs, k), id)
-  elseif verb == 'retry' and r.attempt < (attempts > 0 and attempts or tonumber(ARGV[12])) then
+  elseif verb == 'later' or verb == 'retry' and r.attempt < (attempts > 0 and attempts or tonumber(ARGV[12])) then
     if not length('ZCARD', delayed) then return end
+    if verb == 'later' then r.attempt = math.max(r.attempt - 1, 0) end -- it is no attempt
     r.reason, r.doubt = text, math.min(r.doubt, 2)
     add(over, id)
     add(held, id, noted(r, '-'))

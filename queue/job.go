@@ -134,13 +134,18 @@ func Discard(err error) error { return &discarded{err} }
 type retryIn struct {
 	err   error
 	after time.Duration
+	verb  string
 }
 
 func (r *retryIn) Error() string { return r.err.Error() }
 func (r *retryIn) Unwrap() error { return r.err }
 
 // RetryIn chooses when the next attempt is, instead of the queue's backoff.
-func RetryIn(after time.Duration, err error) error { return &retryIn{err, after} }
+func RetryIn(after time.Duration, err error) error { return &retryIn{err, after, "retry"} }
+
+// Later puts a job off that could not be tried yet: something that it needs is used
+// up or away for a while. It is no attempt, and so can be said without end.
+func Later(after time.Duration, err error) error { return &retryIn{err, after, "later"} }
 
 // reason is an error as it is kept: a line of at most 500 bytes.
 func reason(err error) string {

@@ -114,6 +114,8 @@ func TestMutations(t *testing.T) {
 			"if true then r.crashes"}, false, false},
 		"a job begins without a word":                    {innocents, []string{"r.doubt = 3\n", "\n"}, false, false},
 		"workers trust a lease for longer than it lasts": {optimist, nil, false, false},
+		"a job is put off":                               {putOff, nil, true, false},
+		"a job that is put off uses an attempt":          {putOff, []string{"if verb == 'later' then r.attempt", "if false then r.attempt"}, false, false},
 		"two databases":                                  {ofAnotherDatabase, nil, true, false},
 		"a message cancels a job": {ofAnotherDatabase,
 			[]string{`if run:find('^%S+ %d+ %d+ %d+ 1 %d r1\n') then`, "if true then"}, false, false},

@@ -222,6 +222,34 @@ func TestDelayedAndScheduled(t *testing.T) {
 	}
 }
 
+// putOff puts a job off more often than it has attempts, and gives what was wrong.
+func putOff(t *testing.T, guards ...string) (wrong []string) {
+	queue.Mutate(t, guards...)
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{Retry: 2})
+	var runs atomic.Int64
+	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error {
+		if j.Attempt != 1 {
+			wrong = append(wrong, fmt.Sprintf("attempt %d", j.Attempt))
+		}
+		if runs.Add(1) < 6 {
+			return queue.Later(time.Millisecond, errors.New("used up"))
+		}
+		return nil
+	}, queue.WorkerOptions{Concurrency: 1}))
+	_, err := q.Enqueue(t.Context(), queue.Task[string]{})
+	must(t, err)
+	eventually(t, "it is over", func() bool {
+		st, err := q.Stats(t.Context())
+		must(t, err)
+		return st.Dead == 1 || runs.Load() == 6 && st.Waiting()+st.Leased+st.Delayed == 0
+	})
+	if st, err := q.Stats(t.Context()); err != nil || st.Dead != 0 {
+		wrong = append(wrong, fmt.Sprintf("it is dead: %v", err))
+	}
+	return wrong
+}
+
 func TestDeadOnes(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {

@@ -195,7 +195,7 @@ func (r *runner[T]) ended(j *Job[T], err error, took time.Duration) settlement {
 	case errors.As(err, &discard):
 		return j.dies(reason(err), errDiscarded)
 	case errors.As(err, &wait):
-		return j.settle("retry", reason(err), max(wait.after.Milliseconds(), 0))
+		return j.settle(wait.verb, reason(err), max(wait.after.Milliseconds(), 0))
 	case errors.Is(cause, ErrLost): // not this worker's failure to tell
 		r.forget(j)
 		return settlement{}

@@ -58,7 +58,7 @@ func (r *runner[T]) report(f fetched) {
 		return
 	}
 	for _, s := range settled {
-		if s.verb == "retry" {
+		if s.verb == "retry" || s.verb == "later" {
 			r.notice(keywright.Notice{Kind: keywright.JobRetried, Elapsed: time.Duration(s.ms) * time.Millisecond})
 		}
 	}

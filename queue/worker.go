@@ -52,7 +52,7 @@ const maxConcurrency = 10_000
 const mostTaken = 200
 
 // Handler runs one job. nil ends it, an error brings it back after a while: see
-// Discard and RetryIn. A panic counts as an error, and so does runtime.Goexit. It
+// Discard, RetryIn and Later. A panic counts as an error, and so does runtime.Goexit. It
 // must return soon when ctx ends: context.Cause says why (ErrLost, ErrCancelled,
 // ErrShutdown).
 type Handler[T any] func(ctx context.Context, job *Job[T]) error

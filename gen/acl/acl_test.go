@@ -49,7 +49,7 @@ keys:
   job: {key: "job:{n}", type: lock, ttl: 1m, owner: worker}
   q: {key: q, type: queue, ttl: none, owner: worker, readers: [mail]}
   memo: {key: "memo:{id}", type: entity, ttl: 1h, owner: worker, fields: {color: color}, index: {color: "memoidx:{color}"}, emits: {create: made, delete: unmade}}
-  count: {type: script, file: s.lua, keys: [days], owner: mail, effect: idempotent}
+  count: {type: script, file: s.lua, keys: [days], owner: mail, readers: [web], effect: idempotent}
   look: {type: script, file: s.lua, keys: [private], owner: web, effect: reads}
 channels:
   made: "memo:made"

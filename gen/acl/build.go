@@ -132,20 +132,26 @@ func (b *builder) target(u *user, t *target, r role) {
 	}
 }
 
-// script grants the owner of a script what the script does to its keys.
+// script grants the owner of a script, and its readers, which run it too, what it
+// does to its keys.
 func (b *builder) script(e *keyspace.Entry) {
-	u := b.user(e.Owner, e.Name)
-	if e.Script == nil || u == nil {
+	if e.Script == nil {
 		return
 	}
 	r := write
 	if e.Script.Effect == keyspace.Reads {
 		r = read
 	}
-	u.may(runsReads)
-	for _, name := range e.Script.Keys {
-		if _, k := b.ks.Lookup(name); k != nil {
-			b.grant(u, k, r)
+	for _, name := range append([]string{e.Owner}, e.Readers...) {
+		u := b.user(name, e.Name)
+		if u == nil {
+			continue
+		}
+		u.may(runsReads)
+		for _, name := range e.Script.Keys {
+			if _, k := b.ks.Lookup(name); k != nil {
+				b.grant(u, k, r)
+			}
 		}
 	}
 }

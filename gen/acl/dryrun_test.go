@@ -277,17 +277,12 @@ func (p *proof) entryRoles(user string, e *keyspace.Entry) (roles []string) {
 func (p *proof) keyRoles(user string, k *keyspace.Key) []string {
 	roles := p.entryRoles(user, k.Entry)
 	for _, e := range p.ks.Entries {
-		if e.Owner != user {
-			continue
-		}
-		if e.Script != nil && slices.Contains(e.Script.Keys, k.Name) {
+		if runs := e.Owner == user || slices.Contains(e.Readers, user); runs && e.Script != nil && slices.Contains(e.Script.Keys, k.Name) {
 			roles = append(roles, "read")
 			if e.Script.Effect != keyspace.Reads {
 				roles = append(roles, "write")
 			}
 		}
-	}
-	for _, e := range p.ks.Entries {
 		if c := k.Entry.Topic; c != nil && k == c.Key() && p.announces(user, e, c) {
 			roles = append(roles, "read", "announce")
 		}

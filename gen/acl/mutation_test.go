@@ -24,6 +24,7 @@ var mutations = []struct{ name, file, guard, instead, test string }{
 	{"a word of a glob is not escaped", "glob.go", "b.WriteByte('\\\\')\n", "", "TestGlobsCoverTheirPattern"},
 	{"workers cannot settle", "build.go", "case e.Construct == keyspace.Queue:\n\t\treturn write", "case e.Construct == keyspace.Queue:\n\t\treturn read", "TestRoles"},
 	{"consumers cannot acknowledge", "build.go", "case len(e.Groups) > 0:", "case false:", "TestRoles"},
+	{"those that run a script may not", "build.go", "append([]string{e.Owner}, e.Readers...) {\n\t\tu := b.user(name, e.Name)\n\t\tif u == nil {\n\t\t\tcontinue", "[]string{e.Owner} {\n\t\tu := b.user(name, e.Name)\n\t\tif u == nil {\n\t\t\tcontinue", "TestDryRun"},
 	{"names that could end a line are users", "build.go", `if strings.ContainsFunc(name, func(r rune) bool {`, `if false && strings.ContainsFunc(name, func(r rune) bool {`, "TestHostileNames"},
 	{"what is beyond the declaration is not told", "reach.go", "for _, h := range to.hits {", "for _, h := range to.hits[:0] {", "TestExcesses"},
 	{"a warning names a command that reads where one writes", "reach.go", "effects(t.kind, g.Write)", "effects(t.kind, false)", "TestGenerated"},
