@@ -2,12 +2,14 @@ package bind_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keywrighttest"
@@ -25,7 +27,10 @@ keys:
   tasks: {doc: d, key: "tasks:{team}:{priority}", type: queue, order: priority, ttl: none}
   one: {doc: d, key: "one", type: queue, ttl: none}
   note: {doc: d, key: "{#{tenant}}:note:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {kind: "{#{tenant}}:kind:{kind}", expires: "{#{tenant}}:ends"}}
-vars: {priority: high|low, house: slug, room: slug, team: slug, tenant: slug, id: slug}
+  mail: {doc: d, key: "{#{tenant}}:mail:{box}:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {kind: "{#{tenant}}:mails:{kind}", expires: "{#{tenant}}:mailends"}, emits: {delete: gone, expire: gone}}
+channels:
+  gone: {doc: d, channel: "{#{tenant}}:gone:{box}", durable: {maxlen: 9}, message: {id: slug, box: text, tenant: slug}}
+vars: {box: text, priority: high|low, house: slug, room: slug, team: slug, tenant: slug, id: slug}
 `
 
 func load(t *testing.T) *keyspace.Keyspace {
@@ -134,6 +139,38 @@ func TestEntity(t *testing.T) {
 	must(t, err)
 	if there, err := store.Exists(t.Context(), "1"); err != nil || there {
 		t.Errorf("%v, %v", there, err)
+	}
+}
+
+// TestEventsHaveThePartsOfTheKey: what is announced of an item, and where, has each
+// placeholder of its key, whether the item was deleted or has expired.
+func TestEventsHaveThePartsOfTheKey(t *testing.T) {
+	ks, ctx := load(t), t.Context()
+	for _, brand := range []keywrighttest.Brand{keywrighttest.Redis, keywrighttest.Valkey} {
+		s := keywrighttest.Start(t, brand)
+		c := open(t, s.URL())
+		mail := entry(t, ks, "mail")
+		spec, err := bind.Spec(ks, mail, bind.Values{"tenant": "x"})
+		must(t, err)
+		spec.OnDelete, err = bind.Events(ks, mail, "delete")
+		must(t, err)
+		store := entity.New(c, spec, nil)
+		for _, id := range []string{"in box:1", "in box:2"} {
+			s.Do("HSET", "{x}:mail:"+id, "kind", "k", "n", "1")
+			s.Do("HSET", spec.Ledger, id, string(entity.Record()))
+			s.Do("ZADD", "{x}:mailends", "1", id)
+		}
+		there, err := store.Delete(ctx, "in box:1")
+		must(t, err)
+		s.Do("DEL", "{x}:mail:in box:2")
+		swept, err := store.Sweep(ctx, entity.SweepOptions{})
+		must(t, err)
+		if !there || swept.Gone != 1 {
+			t.Errorf("deleted: %v; swept: %+v", there, swept)
+		}
+		if got := fmt.Sprint(s.Do("XRANGE", "{x}:gone:in box", "-", "+")); strings.Count(got, `"id":"`) != 2 || !strings.Contains(got, `{"id":"1","box":"in box","tenant":"x"}`) || !strings.Contains(got, `{"id":"2","box":"in box","tenant":"x"}`) {
+			t.Errorf("announced: %s", got)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -69,15 +70,15 @@ func Spec(ks *keyspace.Keyspace, e *keyspace.Entry, v Values) (*entity.Spec[stri
 		spec.Fields.Columns = []value.Column[Aged]{{Name: r.Field, Parse: func(v *Aged, text string) error { *v = Aged(text); return nil }}}
 		spec.TTL, spec.TTLFields = func(v *Aged) time.Duration { return r.Of(string(*v)) }, []string{r.Field}
 	}
-	if ch := ks.Channel(e.Emits["expire"]); ch != nil {
-		spec.OnExpire = []entity.Event{Event(e, ch)}
-		spec.Pieces = func(id string) (texts []string) {
-			found, _ := Read(main, spec.Prefix+id+spec.Suffix)
-			for _, p := range main.Placeholders() {
-				texts = append(texts, found[p.Name])
-			}
-			return texts
+	if err == nil {
+		spec.OnExpire, err = Events(ks, e, "expire")
+	}
+	spec.Pieces = func(id string) (texts []string) {
+		found, _ := Read(main, spec.Prefix+id+spec.Suffix)
+		for _, p := range main.Placeholders() {
+			texts = append(texts, found[p.Name])
 		}
+		return texts
 	}
 	return spec, err
 }
@@ -88,8 +89,20 @@ func shared(found, v Values, names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return found[name] != v[name] })
 }
 
-// Event is what is sent when an item has expired.
-func Event(e *keyspace.Entry, ch *keyspace.Channel) entity.Event {
+// Events is what is sent when something is done with an item: nothing, or one event. It
+// refuses an event that cannot be filled.
+func Events(ks *keyspace.Keyspace, e *keyspace.Entry, action string) ([]entity.Event, error) {
+	ch := ks.Channel(e.Emits[action])
+	if ch == nil {
+		return nil, nil
+	}
+	if lacks := e.Lacks(action, ch); len(lacks) > 0 {
+		return nil, fmt.Errorf("%s (%s)", lacks[0].Text, lacks[0].Fix)
+	}
+	return []entity.Event{event(e, ch)}, nil
+}
+
+func event(e *keyspace.Entry, ch *keyspace.Channel) entity.Event {
 	ev := entity.Event{Mode: entity.Publish, Plain: ch.Plain}
 	switch {
 	case ch.Durable != nil:

@@ -236,10 +236,12 @@ func (g *generator) joined(calls []string) string {
 // parameters fill the name of the channel and the message.
 func (g *generator) announcements(ev *keyspace.Event, b *built, scope *gen.Names) (out []string) {
 	for _, name := range ev.Emits {
-		t := g.topics[g.ks.Channel(name)]
+		c := g.ks.Channel(name)
+		t := g.topics[c]
 		if t == nil {
 			continue
 		}
+		g.lacking(ev.Lacks(c), ev.At["emits."+name])
 		channel := strings.Join(b.pass(t.params, nil, scope), ", ")
 		message := t.typ + "(nil)" // nothing is declared of it: null
 		if t.fields != nil {

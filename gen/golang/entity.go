@@ -341,6 +341,7 @@ func (g *generator) specRules(e *entityCode, add func(name, value string)) {
 	}
 	for _, on := range []string{"create", "update", "delete", "expire"} {
 		if c := g.ks.Channel(e.e.Emits[on]); c != nil {
+			g.lacking(e.e.Lacks(on, c), e.e.At["emits."+on])
 			add("On"+gen.Title(on), g.emission(e, c))
 		}
 	}

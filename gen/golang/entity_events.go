@@ -10,6 +10,14 @@ import (
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
+// lacking notes what an announcement cannot be made of: no code is written that would
+// send less.
+func (g *generator) lacking(lacks []keyspace.Lack, at keyspace.Pos) {
+	for _, l := range lacks {
+		g.faults = append(g.faults, fmt.Errorf("%s:%d: %s (%s)", at.File, at.Line, l.Text, l.Fix))
+	}
+}
+
 // emission is what is sent on a channel when an item changes.
 func (g *generator) emission(e *entityCode, c *keyspace.Channel) string {
 	pkg := g.use(module + "/entity")

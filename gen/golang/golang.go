@@ -13,6 +13,7 @@ package golang
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"go/format"
 	"slices"
@@ -41,6 +42,9 @@ func Generate(ks *keyspace.Keyspace) ([]gen.File, error) {
 	g.events()
 	g.enums.write(g)
 	g.variables()
+	if len(g.faults) > 0 {
+		return nil, errors.Join(g.faults...)
+	}
 	text, err := format.Source([]byte(g.head() + g.out.String()))
 	if err != nil {
 		return nil, fmt.Errorf("this cannot happen, please report it: the generated Go does not parse: %w", err)
@@ -68,6 +72,7 @@ type generator struct {
 	making       []string // statements of NewTuned
 	structs      map[*keyspace.Key][]field
 	sweepers     []string // methods that give the stores of entities
+	faults       []error  // of the declaration
 }
 
 func newGenerator(ks *keyspace.Keyspace) *generator {

@@ -229,3 +229,26 @@ func TestExpiryTimesAreNoIndex(t *testing.T) {
 		t.Error("a method lists by the expiry times, or none by an index")
 	}
 }
+
+// TestWhatCannotBeFilled: where an announcement cannot be made of what its sender has,
+// no code is written, whether lint was run or not.
+func TestWhatCannotBeFilled(t *testing.T) {
+	const head = "keywright: 1\npackage: p\nowner: o\nkeys:\n  e: {key: \"e:{a}:{b}\", type: entity, ttl: 1h, fields: {n: int, o: int optional, s: text encrypted}, index: {n: \"e:n:{n}\"}, emits: {%s: c}}\nchannels: {c: %s}\nevents: {gone: {with: [a], emits: [c]}}\n"
+	for _, c := range []struct{ on, channel, fault string }{
+		{"update", `"c:{x}"`, "k.yaml:5: e announces on c, but does not always have x for the name of the channel, c:{x}"},
+		{"create", `{channel: "c:{a}", message: {a: text, x: int}}`, "does not always have x for the message"},
+		{"delete", `{channel: "c:{a}", message: {a: text, o: int}}`, "does not always have o for the message"},
+		{"expire", `{channel: "c:{o}"}`, "does not always have o for the name of the channel"},
+		{"update", `{channel: "c:{a}", message: {s: text}}`, "s, which is encrypted"},
+		{"update", `{channel: "c:{n}", durable: {maxlen: 5}}`, "a stream whose key depends on n"},
+		{"update", `{channel: "c:{b}", message: {b: text}}`, "k.yaml:7: the event gone announces on c, but does not always have b"},
+	} {
+		files, err := golang.Generate(declare(t, fmt.Sprintf(head, c.on, c.channel)))
+		if err == nil || !strings.Contains(err.Error(), c.fault) || files != nil {
+			t.Errorf("%s on %s: %v, not %s", c.on, c.channel, err, c.fault)
+		}
+	}
+	if _, err := golang.Generate(declare(t, fmt.Sprintf(head, "expire", `{channel: "c:{a}", message: {a: text, y: int optional}}`))); err != nil {
+		t.Error(err)
+	}
+}

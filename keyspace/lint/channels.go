@@ -65,78 +65,24 @@ func (c *context) messages() {
 	for _, e := range c.of(keyspace.Entity) {
 		for action, name := range e.Emits {
 			if ch := c.Channel(name); ch != nil {
-				c.emitted(e, action, ch)
+				c.lacking(e.Lacks(action, ch), e.At["emits."+action], e.Name)
 			}
 		}
 	}
 	for _, ev := range c.Events {
 		for _, name := range ev.Emits {
 			if ch := c.Channel(name); ch != nil {
-				c.filled(ch, ev.At["emits."+name], "", "the event "+ev.Name+" announces on "+name, "add it to with", func(field string) bool { return slices.Contains(ev.With, field) })
+				c.lacking(ev.Lacks(ch), ev.At["emits."+name], "")
 			}
 		}
 	}
 }
 
-// emitted judges one announcement of an entity.
-func (c *context) emitted(e *keyspace.Entry, action string, ch *keyspace.Channel) {
-	what, fix := e.Name+" announces on "+ch.Name, "name a field of "+e.Name
-	always := func(name string) bool { f := fieldOf(e, name); return f != nil && !f.Type.Optional }
-	known := func(name string) bool { return placeholder(e, name) || always(name) }
-	if action == "expire" {
-		what, fix = what+" when it has expired and is gone", "name the id or a field with an index key per value"
-		known = func(name string) bool { return placeholder(e, name) || indexed(e, name) && always(name) }
+// lacking reports what is needed for a message and not known.
+func (c *context) lacking(lacks []keyspace.Lack, at keyspace.Pos, entry string) {
+	for _, l := range lacks {
+		c.report(at, entry, l.Fix, "%s", l.Text)
 	}
-	at := e.At["emits."+action]
-	c.filled(ch, at, e.Name, what, fix, known)
-	for _, p := range ch.Pattern.Placeholders() {
-		if ch.Durable != nil && action != "expire" && !placeholder(e, p.Name) && always(p.Name) {
-			c.report(at, e.Name, "use placeholders of the key of "+e.Name+" only", "%s, a stream whose key depends on %s: an item can change that, and the step that changes it must know the key before", what, p.Name)
-		}
-	}
-	for _, m := range ch.Message {
-		if f := fieldOf(e, m.Name); f != nil && (f.Type.Encrypted || m.Type.Encrypted) {
-			c.report(at, e.Name, "leave it out of the message", "%s with %s, which is encrypted: it is sealed for the key of the item, and opens nowhere else", what, m.Name)
-		}
-	}
-}
-
-// filled reports what is needed for a message and not known.
-func (c *context) filled(ch *keyspace.Channel, at keyspace.Pos, entry, what, fix string, known func(string) bool) {
-	for _, m := range ch.Message {
-		if !m.Type.Optional && !known(m.Name) {
-			c.report(at, entry, fix+", or make it optional", "%s, but does not always have %s for the message", what, m.Name)
-		}
-	}
-	for _, p := range ch.Pattern.Placeholders() {
-		if !known(p.Name) {
-			c.report(at, entry, fix, "%s, but does not always have %s for the name of the channel, %s", what, p.Name, ch.Pattern)
-		}
-	}
-}
-
-func placeholder(e *keyspace.Entry, name string) bool {
-	for _, p := range e.Keys[0].Pattern.Placeholders() {
-		if p.Name == name {
-			return true
-		}
-	}
-	return false
-}
-
-func fieldOf(e *keyspace.Entry, name string) *keyspace.Field {
-	for i, f := range e.Keys[0].Fields {
-		if f.Name == name {
-			return &e.Keys[0].Fields[i]
-		}
-	}
-	return nil
-}
-
-// indexed reports whether some index has a key per value of a field: it is known as long as the
-// item is in the index.
-func indexed(e *keyspace.Entry, name string) bool {
-	return slices.ContainsFunc(e.Index, func(ix keyspace.Index) bool { return ix.Field == name })
 }
 
 func (c *context) shardedPatterns() {

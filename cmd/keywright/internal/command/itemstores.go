@@ -60,15 +60,8 @@ func (s *itemStores) of(e *keyspace.Entry, item apply.Item) (*bind.Items, string
 			return nil, "", err
 		}
 		spec.Version = e.Stamps.Version
-		if ch := s.ks.Channel(e.Emits["delete"]); ch != nil {
-			spec.OnDelete = []entity.Event{bind.Event(e, ch)}
-			spec.Pieces = func(id string) (texts []string) {
-				found, _ := bind.Read(main, spec.Prefix+id+spec.Suffix)
-				for _, p := range main.Placeholders() {
-					texts = append(texts, found[p.Name])
-				}
-				return texts
-			}
+		if spec.OnDelete, err = bind.Events(s.ks, e, "delete"); err != nil {
+			return nil, "", err
 		}
 		if len(s.open) >= maxStores {
 			clear(s.open)
