@@ -39,12 +39,9 @@ func (c *check[I, T]) compareApart(ctx context.Context, id string) (again bool, 
 			continue
 		}
 		for _, p := range l.problems {
-			c.checked.Problems++
-			if c.options.Found != nil {
-				c.options.Found(p)
-			}
+			c.problem(p)
 		}
-		if c.options.Apply {
+		if c.options.Apply && formed(l.before.text) {
 			return false, c.store.mend(ctx, id, l.keys())
 		}
 		return false, nil
@@ -74,6 +71,10 @@ func (l *inspection[I, T]) run(ctx context.Context) (err error) {
 	s := l.store
 	if l.before, err = s.bookOf(ctx, l.id); err != nil {
 		return err
+	}
+	if !formed(l.before.text) {
+		l.it, l.problems = newIntent(l.id, mending), []Problem{{ID: l.id, What: "form"}}
+		return nil
 	}
 	l.it = newIntent(l.id, mending)
 	if err = s.read(ctx, []*intent{l.it}); err != nil {

@@ -41,6 +41,7 @@ end
 
 local function close(a)
   local id, e, mine = ARGV[a + 1], read(ARGV[a + 1]), nil
+  if not e then return {'lost'} end -- a newer program has it
   for n, i in ipairs(e.intents) do
     if i.t == ARGV[a + 2] then mine = n end
   end

@@ -2,13 +2,13 @@
 -- apart_due: takes or renews the lease of the sweep, and opens intents for items that are past their expiry, and for those whose intents are due: it takes these over.
 --
 -- KEYS[1] the zset of when ids are due, KEYS[2] the ledger, KEYS[3] the lease of the sweep (absent if items never expire)
--- ARGV[1] ms after which an intent may be taken over, ARGV[2] the sweeper that asks, ARGV[3] the token of the intents, ARGV[4] lease in ms, ARGV[5] items, at most
--- Returns {{'' or ms until the lease of another ends, ms until an item is due ('' none)}, {id, token, ms, stamp, state, record, ends, segments}, …}
+-- ARGV[1] ms after which an intent may be taken over, ARGV[2] the sweeper that asks, ARGV[3] the token of the intents, ARGV[4] lease in ms, ARGV[5] items, at most, ARGV[6] how many of those that are due are passed over
+-- Returns {{'' or ms until the lease of another ends, ms until an item is due ('' none)}, {id, token, ms, stamp, state, record, ends, segments}, …}; {id} alone is passed over: it is of a form that this script does not know
 -- Round trips: 1
 local grace, lease = tonumber(ARGV[1]), true
 --include apart_entry.lua
 --include lease
-local ids = call('ZRANGE', due, '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[5])
+local ids = call('ZRANGE', due, '-inf', now, 'BYSCORE', 'LIMIT', ARGV[6], ARGV[5])
 local first = call('ZRANGE', due, 0, 0, 'WITHSCORES')[2]
 if #ids > 0 then call('HGET', ledger, ids[1]) end -- of another type it is refused here
 if KEYS[3] then
@@ -16,9 +16,8 @@ if KEYS[3] then
   if not token then return {{tostring(left), ''}} end
 end
 
-local out = {{'', first and fmt('%.0f', math.max(first - ms, 0)) or ''}}
-for n, id in ipairs(ids) do
-  local e, members, kind = read(id), '', 's'
+local function take(id, e)
+  local members, kind = '', 's'
   for i = #e.intents, 1, -1 do
     if e.intents[i].o + grace <= ms then
       local over = table.remove(e.intents, i)
@@ -29,6 +28,12 @@ for n, id in ipairs(ids) do
   members = union(members, e.record)
   e.intents[#e.intents + 1] = {t = ARGV[3], o = now, k = kind, m = members}
   save(id, e)
-  out[n + 1] = {id, ARGV[3], now, e.stamp, e.state, e.record, e.ends, members}
+  return {id, ARGV[3], now, e.stamp, e.state, e.record, e.ends, members}
+end
+
+local out = {{'', first and fmt('%.0f', math.max(first - ms, 0)) or ''}}
+for n, id in ipairs(ids) do
+  local e = read(id)
+  out[n + 1] = e and take(id, e) or {id}
 end
 return out

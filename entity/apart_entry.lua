@@ -16,6 +16,7 @@ local ms, micros = t[1] * 1000 + math.floor(t[2] / 1000), t[1] * 1000000 + t[2]
 local now = fmt('%.0f', ms)
 
 --include marks.lua
+if foreign(call('HGET', ledger, '')) then return redis.error_reply(newer) end
 
 local function segment(name, text) return name .. '=' .. #text .. ':' .. text end
 
@@ -41,10 +42,12 @@ local function union(a, b)
   return a
 end
 
+-- read gives an entry, or nil where it is of another form.
 local function read(id)
   local e = {stamp = '', state = '-', record = '', ends = '', intents = {}}
   local text = call('HGET', ledger, id)
   if not text then return e end
+  if foreign(nil, text) then return nil end
   e.state = 'x'
   segments(text, 2, function(name, value, both)
     if name == '#' then

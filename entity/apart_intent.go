@@ -66,7 +66,7 @@ func (s *Store[I, T]) open(ctx context.Context, it *intent, members string) erro
 		texts, err := s.run(ctx, "note intent", s.scripts.apart.open, keywright.Idempotent, s.bookKeys(), s.graceMS(), s.keeps, it.id, it.token, it.kind, members, agreed)
 		switch {
 		case err != nil:
-			return err
+			return s.refused(it.id, err)
 		case texts[0] == "indexes":
 			if err = s.agree(ctx, texts[1]); err != nil {
 				return err

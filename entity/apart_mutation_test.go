@@ -123,6 +123,7 @@ func (s *scene) wrong(p *Store[string, note], events int) (out []string) {
 
 // scenes are what may happen to one item. Each gives what was wrong at the end.
 var scenes = map[string]func(s *scene) []string{
+	"a newer program keeps the ledger": newerFormsApart,
 	"a writer is stopped before it writes, until others have taken over": func(s *scene) []string {
 		a_, b := s.process(), s.process()
 		at(a_, "opened", func() error { return s.rest(b, a_) })
@@ -269,6 +270,9 @@ func apartScenes(t *testing.T, c *keywrighttest.Cluster) {
 func apartMutations(t *testing.T, c *keywrighttest.Cluster) {
 	n := 0
 	for guard, m := range map[string]struct{ instead, scene string }{
+		"if not e then return redis.error_reply(newer) end":                         {"if not e then e = {stamp = '', state = '-', record = '', ends = '', intents = {}} end", "a newer program keeps the ledger"},
+		"if foreign(call('HGET', ledger, '')) then return redis.error_reply(newer)": {"if false then return", "a newer program keeps the ledger"},
+		"  if foreign(nil, text) then return nil end\n":                             {"", "a newer program keeps the ledger"},
 		"if ms > tonumber(ARGV[2]) then return {'late'":                             {"if false then return {'late'", "a writer is stopped before it writes, until others have taken over"},
 		"> tonumber(ARGV[1]) then return 'late' end":                                {"> 1e15 then return 'late' end", "a writer is stopped before the indexes, until the item is gone"},
 		"> tonumber(ARGV[1]) then return 'late' end ":                               {"> 1e15 then return 'late' end", "a sweeper is stopped before the indexes, until the item is there again"},

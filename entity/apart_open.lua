@@ -11,12 +11,13 @@
 local grace, lease = tonumber(ARGV[1]), false
 --include apart_entry.lua
 local id, token, members = ARGV[3], ARGV[4], ARGV[6]
+local e = read(id)
+if not e then return redis.error_reply(newer) end
 if ARGV[7] ~= '' then
   local other, begins = disagreement(ledger, ARGV[7])
   if other then return {'indexes', other} end
   if begins then begin(ledger, ARGV[7]) end
 end
-local e = read(id)
 for n = #e.intents, 1, -1 do
   if e.intents[n].t == token then members = union(members, table.remove(e.intents, n).m) end
 end

@@ -3,6 +3,7 @@ package entity
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"strconv"
 	"time"
 
@@ -15,12 +16,13 @@ import (
 // due, by its expiry or by an intent whose owner is gone, and puts the indexes right.
 // 4 round trips per batch.
 func (s *Store[I, T]) sweepApart(ctx context.Context, turn *lease.Lease, o SweepOptions) (all swept, err error) {
+	var over passed
 	for ctx.Err() == nil {
-		began := time.Now()
-		its, wait, busy, err := s.takeOver(ctx, turn, o.batch())
-		if err != nil || busy > 0 || len(its) == 0 {
+		began, before := time.Now(), over.items
+		its, wait, busy, err := s.takeOver(ctx, turn, o.batch(), &over)
+		if err != nil || busy > 0 || over.items >= mostPassed || len(its) == 0 && over.items == before {
 			all.Busy, all.next = busy, wait
-			return all, err
+			return all, errors.Join(err, s.passedOver(&over))
 		}
 		done, err := s.sweepThese(ctx, its)
 		all.Gone, all.Lives = all.Gone+done.Gone, all.Lives+done.Lives
@@ -28,16 +30,16 @@ func (s *Store[I, T]) sweepApart(ctx context.Context, turn *lease.Lease, o Sweep
 			o.Swept(done)
 		}
 		if err != nil {
-			return all, err
+			return all, errors.Join(err, s.passedOver(&over))
 		}
 		pause(ctx, time.Duration(len(its))*time.Second/time.Duration(o.rate())-time.Since(began))
 	}
 	return all, ctx.Err()
 }
 
-// takeOver takes the lease, and opens intents for what is due. They have the token of
+// takeOver takes the lease, and opens intents for what is due, past what was passed over. They have the token of
 // the sweeper, which acts under each only once: a batch that failed is due again later.
-func (s *Store[I, T]) takeOver(ctx context.Context, turn *lease.Lease, batch int) (its []*intent, next, busy time.Duration, err error) {
+func (s *Store[I, T]) takeOver(ctx context.Context, turn *lease.Lease, batch int, over *passed) (its []*intent, next, busy time.Duration, err error) {
 	if s.err != nil {
 		return nil, 0, 0, s.err
 	}
@@ -48,11 +50,11 @@ func (s *Store[I, T]) takeOver(ctx context.Context, turn *lease.Lease, batch int
 	}
 	replies, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
 		Action: s.action("sweep", keywright.Idempotent, keys[1], nil), Script: s.scripts.apart.due, Keys: keys,
-		Args:   []string{s.graceMS(), sweeper, rand.Text(), ttl, strconv.Itoa(min(batch, mostTaken))},
+		Args:   []string{s.graceMS(), sweeper, rand.Text(), ttl, strconv.Itoa(min(batch, mostTaken)), strconv.Itoa(over.items)},
 		Decode: func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() },
 	}).Do(ctx)
 	if err != nil {
-		return nil, 0, 0, err
+		return nil, 0, 0, s.refused("", err)
 	}
 	for i := range replies {
 		texts, err := replies[i].AsStrSlice()
@@ -61,6 +63,8 @@ func (s *Store[I, T]) takeOver(ctx context.Context, turn *lease.Lease, batch int
 			return nil, 0, 0, err
 		case i == 0:
 			busy, next = millis(texts[0]), millis(texts[1])
+		case len(texts) == 1:
+			over.add(texts[0])
 		default:
 			it := &intent{id: texts[0], token: texts[1]}
 			it.learn(texts[2:])

@@ -17,7 +17,7 @@ import (
 // Problem is something wrong with the entries of one item.
 type Problem struct {
 	ID   string // as it is in its key
-	What string // "missing", "stale", "score", "ttl", "ledger" or "expiry"
+	What string // "missing", "stale", "score", "ttl", "ledger" or "expiry"; "form": a newer program keeps it (ErrForm)
 	Key  string // the index, "" for the ledger and the expiry times
 }
 
@@ -46,6 +46,9 @@ type Checked struct {
 func (s *Store[I, T]) Check(ctx context.Context, o CheckOptions) (Checked, error) {
 	if s.err != nil {
 		return Checked{}, s.err
+	}
+	if said, err := s.marksText(ctx); err != nil || readMarks(said).newer {
+		return Checked{}, cmp.Or(err, s.newer(""))
 	}
 	c := &check[I, T]{store: s, options: o, suspects: map[string]map[string]bool{}}
 	err := errors.Join(c.scan(ctx), c.registered(ctx))
@@ -205,6 +208,10 @@ func (c *check[I, T]) compare(ctx context.Context, id string) (again bool, err e
 	if err != nil {
 		return false, err
 	}
+	if !formed(had) {
+		c.problem(Problem{ID: id, What: "form"})
+		return false, nil
+	}
 	entries, record := s.should(texts, there)
 	for t := range s.traces(had) {
 		if key := t.key(); t.index >= 0 && key != "" && !slices.ContainsFunc(entries, func(e shouldBe) bool { return e.key == key }) {
@@ -241,12 +248,16 @@ func (c *check[I, T]) compare(ctx context.Context, id string) (again bool, err e
 			k, _ := strconv.Atoi(number)
 			p.Key, p.What = keys[k-1], what
 		}
-		c.checked.Problems++
-		if c.options.Found != nil {
-			c.options.Found(p)
-		}
+		c.problem(p)
 	}
 	return false, nil
+}
+
+func (c *check[I, T]) problem(p Problem) {
+	c.checked.Problems++
+	if c.options.Found != nil {
+		c.options.Found(p)
+	}
 }
 
 // shouldBe is an index key that an item should be in, or not.

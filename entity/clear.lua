@@ -7,10 +7,10 @@
 -- Round trips: 1
 local call = redis.call
 local n = tonumber(ARGV[1])
-call('HLEN', KEYS[2]) -- of another type it is refused before anything is written
-
 --include send.lua
 --include marks.lua
+
+if foreign(call('HGET', KEYS[2], '')) then return redis.error_reply(newer) end -- of another type it is refused, too, before anything is written
 
 -- An item that was made again since has a score in the future; one that is gone has none.
 if call('ZCOUNT', KEYS[1], '-inf', ARGV[2]) ~= n or call('EXISTS', unpack(KEYS, 3, 2 + n)) > 0 then return {-1} end

@@ -60,7 +60,7 @@ func TestClear(t *testing.T) {
 			var due lot
 			eventually(t, "both are due", func() bool {
 				var err error
-				due, _, _, err = notes.due(t.Context(), turn, 200)
+				due, _, _, err = notes.due(t.Context(), turn, 200, &passed{})
 				must(t, err)
 				return len(due.items) == 2
 			})
@@ -96,7 +96,7 @@ func TestClearBehindMoves(t *testing.T) {
 		must(t, err)
 		s.Do("ZADD", notes.spec.Expires, "1", "1") // its hash was prolonged, by hand or as the server stood still
 		turn := notes.turn(SweepOptions{})
-		due, _, _, err := notes.due(t.Context(), turn, 200)
+		due, _, _, err := notes.due(t.Context(), turn, 200, &passed{})
 		must(t, err)
 		_, err = notes.Update(t.Context(), "1", setKind.Set("else"))
 		must(t, err)
@@ -124,7 +124,7 @@ func TestLotOfOneMoment(t *testing.T) {
 			s.Do("ZADD", notes.spec.Expires, fmt.Sprint(1+i/3), fmt.Sprint(i))
 		}
 		for most, want := range map[int]string{2: "2 ", 3: "3 ", 4: "3 1", 5: "3 1", 7: "6 2", 8: "7 3"} {
-			b, err := notes.lot(t.Context(), "1000", most)
+			b, err := notes.lot(t.Context(), "1000", most, &passed{})
 			must(t, err)
 			if got := fmt.Sprint(len(b.items), " ", b.last); got != want {
 				t.Errorf("a batch of %d: %s, not %s", most, got, want)

@@ -104,6 +104,9 @@ func (b *indexing[I, T]) begin(ctx context.Context) (err error) {
 	if b.said, err = b.store.marksText(ctx); err != nil {
 		return err
 	}
+	if m := readMarks(b.said); m.newer {
+		return b.store.newer("")
+	}
 	return b.say(ctx, b.start)
 }
 
@@ -111,6 +114,9 @@ func (b *indexing[I, T]) begin(ctx context.Context) (err error) {
 func (b *indexing[I, T]) say(ctx context.Context, change func(*marks) bool) error {
 	for range mostPasses {
 		m := readMarks(b.said)
+		if m.newer {
+			return b.store.newer("")
+		}
 		if !change(&m) {
 			return nil
 		}
@@ -226,6 +232,9 @@ func (b *indexing[I, T]) pass(ctx context.Context) error {
 		began := time.Now()
 		var build, remove []registration
 		for _, r := range page {
+			if !formed(r.record) {
+				return b.store.newer(r.id)
+			}
 			lacks, removes := b.look(r)
 			if b.options.Apply && lacks {
 				build = append(build, r)

@@ -29,6 +29,7 @@ const (
 type marks struct {
 	token string // another one after every change
 	lines []mark
+	newer bool // they have another form: nothing more is known of them
 }
 
 type mark struct {
@@ -37,6 +38,9 @@ type mark struct {
 	tag     string
 }
 
+// tokens are the first characters of a token: any other is another form.
+const tokens = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
 const (
 	tokenSize   = 16
 	builderSize = 8
@@ -44,18 +48,22 @@ const (
 
 // readMarks reads what the ledger says; "" is nothing.
 func readMarks(text string) (m marks) {
-	if len(text) < tokenSize {
+	switch {
+	case text == "":
 		return m
+	case len(text) < tokenSize || !strings.Contains(tokens, text[:1]):
+		return marks{newer: true}
 	}
 	m.token = text[:tokenSize]
 	for line := range strings.Lines(text[tokenSize:]) {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
-		case len(line) < 2:
-		case line[0] != building:
+		case len(line) > 1 && (line[0] == complete || line[0] == gaps):
 			m.lines = append(m.lines, mark{state: line[0], tag: line[1:]})
-		case len(line) > 1+builderSize:
+		case len(line) > 1+builderSize && line[0] == building:
 			m.lines = append(m.lines, mark{building, line[1 : 1+builderSize], line[1+builderSize:]})
+		default:
+			return marks{newer: true}
 		}
 	}
 	return m
@@ -146,6 +154,9 @@ func (s *Store[I, T]) agreed() string {
 func (s *Store[I, T]) agree(ctx context.Context, said string) error {
 	for {
 		m := readMarks(said)
+		if m.newer {
+			return s.newer("")
+		}
 		if m.token != "" && !m.agreeable(s.tags) {
 			s.token.Store(m.token)
 			return nil

@@ -134,6 +134,11 @@ var mutants = map[string]mutant{
 	"marks overwrite each other":                     {"BuildersDoNotEndEachOther", []string{"if said ~= ARGV[1] or", "if false or"}},
 	"a removal overwrites what was written":          {"RemovedWhileWritten", []string{"if call('HGET', KEYS[1], id) == ARGV[at + 1] then", "if true then"}},
 	"a removal meets a key of another type":          {"RemovedWhileWritten", []string{"if call('TYPE', key).ok == 'zset' then writes", "if true then writes"}},
+	"an item of a newer form is written over":        {"NewerForms", []string{"if had ~= '' and foreign(nil, had) then", "if false then"}},
+	"put: an item of a newer form is written over":   {"NewerForms", []string{"if foreign(nil, had) then", "if false then"}},
+	"a ledger of a newer form is written to":         {"NewerForms", []string{"  if foreign(said) then error({err = newer}, 0) end\n", ""}},
+	"an item of a newer form is touched":             {"NewerForms", []string{"if foreign(texts[2], texts[1]) then", "if false then"}},
+	"clear: a ledger of a newer form is swept":       {"NewerForms", []string{"if foreign(call('HGET', KEYS[2], '')) then", "if false then"}},
 	// versions.lua
 	"versions are numbers":                {"LargeVersions", []string{"    return head .. string.format('%09d', tail + 1)", "    return string.format('%.0f', version + 1)"}},
 	"a version that is none is seen late": {"LargeVersions", []string{"if not string.find(version, '^%d+$') or #version > 19 or", "if"}},

@@ -166,6 +166,7 @@ local function put(k, a, due, drops, condition, expected)
   local had = there and call('HGET', ledger, id)
   if not had and call('HSETNX', ledger, id, record) == 0 then had = call('HGET', ledger, id) end
   if had then
+    if foreign(nil, had) then error({err = newer}, 0) end
     if had ~= (expected == '' and record or expected) then return {'record', had, now} end -- `false` if there should be none
     if had ~= record then call('HSET', ledger, id, record) end
   end

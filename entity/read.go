@@ -211,7 +211,7 @@ func (s *Store[I, T]) touch(ctx context.Context, name string, id I, fields []str
 	keys := []string{key, s.spec.Expires, s.spec.Ledger}
 	all, _, err := keywright.RunShared(ctx, &a, s.scripts.touch, keys, args, found)
 	if err != nil {
-		return Item[I, T]{}, false, err
+		return Item[I, T]{}, false, s.refused(s.id(key), err)
 	}
 	record, _ := all[0].ToString()
 	changed, _ := all[1].ToString()

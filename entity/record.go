@@ -12,7 +12,7 @@ import (
 // text around the value in its keys, so that a program that does not know the index,
 // as in the middle of a deploy, can take the item out of it. After "?" it is a place
 // where the item may be: a program that does not know the index has written the item
-// since.
+// since. An entry whose first byte is another one is of another form (ErrForm).
 
 // Place is one index that an item is in.
 type Place struct {

@@ -25,6 +25,7 @@ for _ = 1, tonumber(ARGV[6]) do
 end
 
 local had, ends = call('HGET', ledger, id), expires ~= ledger and call('ZSCORE', expires, id)
+if foreign(call('HGET', ledger, ''), had) then return redis.error_reply(newer) end
 if not there and ends and tonumber(ends) <= ms then return {'expired'} end
 
 local wrong, mends = {''}, {}

@@ -88,12 +88,16 @@ func (s *Store[I, T]) sweepAll(ctx context.Context, turn *lease.Lease, o SweepOp
 	if s.apart {
 		return s.sweepApart(ctx, turn, o)
 	}
+	var over passed
 	for idle := 0; ctx.Err() == nil; {
-		began := time.Now()
-		due, wait, busy, err := s.due(ctx, turn, o.batch())
-		if err != nil || busy > 0 || len(due.items) == 0 {
+		began, before := time.Now(), over.items
+		due, wait, busy, err := s.due(ctx, turn, o.batch(), &over)
+		if err != nil || busy > 0 || over.items >= mostPassed || len(due.items) == 0 && over.items == before {
 			all.Busy, all.next = busy, wait
-			return all, err
+			return all, errors.Join(err, s.passedOver(&over))
+		}
+		if len(due.items) == 0 {
+			continue
 		}
 		done, err := s.sweepBatch(ctx, due)
 		all.Gone, all.Lives = all.Gone+done.Gone, all.Lives+done.Lives
@@ -103,15 +107,15 @@ func (s *Store[I, T]) sweepAll(ctx context.Context, turn *lease.Lease, o SweepOp
 		if done.Gone+done.Lives > 0 {
 			idle = 0
 		} else if idle++; err != nil || idle == 3 {
-			return all, err
+			return all, errors.Join(err, s.passedOver(&over))
 		} // else others were faster, or a reply was lost: what is left is looked at again
 		pause(ctx, time.Duration(len(due.items))*time.Second/time.Duration(o.rate())-time.Since(began))
 	}
 	return all, ctx.Err()
 }
 
-// due takes the lease and looks for what has expired.
-func (s *Store[I, T]) due(ctx context.Context, turn *lease.Lease, batch int) (d lot, next, busy time.Duration, err error) {
+// due takes the lease and looks for what has expired, past what it has passed over.
+func (s *Store[I, T]) due(ctx context.Context, turn *lease.Lease, batch int, over *passed) (d lot, next, busy time.Duration, err error) {
 	if s.spec.Expires == "" {
 		return d, time.Hour, 0, s.err
 	}
@@ -123,7 +127,7 @@ func (s *Store[I, T]) due(ctx context.Context, turn *lease.Lease, batch int) (d 
 	if next, busy = millis(all[1]), millis(all[0]); all[1] != "0" {
 		return d, next, busy, nil
 	}
-	d, err = s.lot(ctx, all[2], batch)
+	d, err = s.lot(ctx, all[2], batch, over)
 	return d, 0, 0, err
 }
 
@@ -135,11 +139,11 @@ type lot struct {
 
 // lot reads what expired before a moment, with plain commands: through a script
 // every id would cost the server twice.
-func (s *Store[I, T]) lot(ctx context.Context, now string, most int) (d lot, err error) {
+func (s *Store[I, T]) lot(ctx context.Context, now string, most int, over *passed) (d lot, err error) {
 	raw := s.client.Raw()
 	a := s.action("sweep", keywright.Reads, s.spec.Expires, nil)
 	scores, err := keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
-		return raw.Do(ctx, raw.B().Zrange().Key(s.spec.Expires).Min("-inf").Max("("+now).Byscore().Limit(0, int64(most)).Withscores().Build())
+		return raw.Do(ctx, raw.B().Zrange().Key(s.spec.Expires).Min("-inf").Max("("+now).Byscore().Limit(int64(over.items), int64(most)).Withscores().Build())
 	}, func(r rueidis.RedisResult) ([]rueidis.ZScore, error) { return r.AsZScores() })
 	if err != nil || len(scores) == 0 {
 		return d, err
@@ -154,17 +158,17 @@ func (s *Store[I, T]) lot(ctx context.Context, now string, most int) (d lot, err
 	for i, z := range scores {
 		ids[i] = z.Member
 	}
-	there, err := s.records(ctx, ids, &d)
-	if there {
+	there, err := s.records(ctx, ids, &d, over)
+	if there || over.items > 0 {
 		d.last = ""
 	}
 	return d, err
 }
 
-// records adds what the ledger says of items, and whether one of them was there
+// records adds what the ledger says of items, but for those of another form, and whether one of them was there
 // still before it was asked: that one can have moved since. One that was gone by
 // then can only have been made again, with another expiry time.
-func (s *Store[I, T]) records(ctx context.Context, ids []string, d *lot) (there bool, err error) {
+func (s *Store[I, T]) records(ctx context.Context, ids []string, d *lot, over *passed) (there bool, err error) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
 		keys[i] = s.key(id)
@@ -181,7 +185,11 @@ func (s *Store[I, T]) records(ctx context.Context, ids []string, d *lot) (there 
 	}, func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() })
 	for i := range records {
 		record, _ := records[i].ToString() // "": it is in no ledger
-		d.items = append(d.items, registration{ids[i], record})
+		if formed(record) {
+			d.items = append(d.items, registration{ids[i], record})
+		} else {
+			over.add(ids[i])
+		}
 	}
 	return there, err
 }
@@ -193,10 +201,11 @@ func millis(text string) time.Duration {
 
 // run runs a script that answers with a list of texts.
 func (s *Store[I, T]) run(ctx context.Context, name string, script *keywright.Script, effect keywright.Effect, keys []string, args ...string) ([]string, error) {
-	return keywright.NewOp(keywright.Spec[[]string]{
+	texts, err := keywright.NewOp(keywright.Spec[[]string]{
 		Action: s.action(name, effect, keys[0], nil), Script: script, Keys: keys, Args: args,
 		Decode: func(r rueidis.RedisResult) ([]string, error) { return r.AsStrSlice() },
 	}).Do(ctx)
+	return texts, s.refused("", err)
 }
 
 // sweep takes items out of their indexes.
@@ -245,8 +254,9 @@ func (s *Store[I, T]) sweepBatch(ctx context.Context, b lot) (Swept, error) {
 
 func (s *Store[I, T]) sweepCall(ctx context.Context, script *keywright.Script, keys, args []string) ([]int64, error) {
 	a := s.action("sweep", keywright.Idempotent, s.spec.Expires, nil)
-	return keywright.NewOp(keywright.Spec[[]int64]{Action: a, Script: script, Keys: keys, Args: args,
+	counts, err := keywright.NewOp(keywright.Spec[[]int64]{Action: a, Script: script, Keys: keys, Args: args,
 		Decode: func(r rueidis.RedisResult) ([]int64, error) { return r.AsIntSlice() }}).Do(ctx)
+	return counts, s.refused("", err)
 }
 
 // dropAll groups the entries of many items by index key: one command takes all of

@@ -16,6 +16,7 @@ local n = tonumber(ARGV[1])
 --include send.lua
 --include marks.lua
 
+if foreign(call('HGET', KEYS[2], '')) then return redis.error_reply(newer) end
 local ids = {}
 for i = 1, n do ids[i] = ARGV[2 * i] end
 local hashes = {unpack(KEYS, 3, 2 + n)}

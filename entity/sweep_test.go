@@ -39,7 +39,7 @@ func TestSweepOnce(t *testing.T) {
 			must(t, err)
 			expire(t, s, notes, "1")
 			turn := notes.turn(SweepOptions{})
-			due, _, _, err := notes.due(t.Context(), turn, 200)
+			due, _, _, err := notes.due(t.Context(), turn, 200, &passed{})
 			if must(t, err); len(due.items) != 1 {
 				t.Fatalf("%s: %v is due", name, due)
 			}
@@ -85,13 +85,13 @@ func TestProlongedByHand(t *testing.T) {
 		}
 		s.Do("PERSIST", notes.key("2"))
 		turn := notes.turn(SweepOptions{})
-		due, _, _, err := notes.due(t.Context(), turn, 200)
+		due, _, _, err := notes.due(t.Context(), turn, 200, &passed{})
 		must(t, err)
 		done, err := notes.sweep(t.Context(), due.items)
 		if must(t, err); done.Gone != 0 || done.Lives != 2 {
 			t.Errorf("%+v", done)
 		}
-		if due, _, _, err = notes.due(t.Context(), turn, 200); err != nil || len(due.items) != 0 {
+		if due, _, _, err = notes.due(t.Context(), turn, 200, &passed{}); err != nil || len(due.items) != 0 {
 			t.Errorf("still due: %v %v", due, err)
 		}
 		if at := fmt.Sprint(s.Do("ZSCORE", notes.spec.Expires, "2")); at != "inf" {
@@ -113,7 +113,7 @@ func TestSweepBatch(t *testing.T) {
 			expire(t, s, notes, fmt.Sprint(i))
 		}
 		turn := notes.turn(SweepOptions{})
-		due, _, _, err := notes.due(t.Context(), turn, 3)
+		due, _, _, err := notes.due(t.Context(), turn, 3, &passed{})
 		if must(t, err); len(due.items) != 3 {
 			t.Fatalf("%d are due at once", len(due.items))
 		}
@@ -148,11 +148,11 @@ func TestLease(t *testing.T) {
 		must(t, err)
 		expire(t, s, notes, "1")
 		dies := notes.turn(SweepOptions{Lease: time.Hour})
-		_, _, busy, err := notes.due(t.Context(), dies, 200)
+		_, _, busy, err := notes.due(t.Context(), dies, 200, &passed{})
 		if must(t, err); busy != 0 {
 			t.Errorf("busy for %v", busy)
 		}
-		if _, _, busy, err = notes.due(t.Context(), dies, 200); err != nil || busy != 0 {
+		if _, _, busy, err = notes.due(t.Context(), dies, 200, &passed{}); err != nil || busy != 0 {
 			t.Errorf("its own lease: %v %v", busy, err)
 		}
 		done, err := notes.Sweep(t.Context(), SweepOptions{})

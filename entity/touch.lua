@@ -11,14 +11,18 @@ local call, fmt = redis.call, string.format
 local t = call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 
+--include marks.lua
+
 local function touch(k, a)
   local hash, expires, ledger, id = KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], ARGV[a + 1]
   local left = call('PTTL', hash)
   if left == -2 then return false end
-  local out = {call('HGET', ledger, id) or '', '0'}
+  local texts = call('HMGET', ledger, id, '')
+  if foreign(texts[2], texts[1]) then error({err = newer}, 0) end
+  local out = {texts[1] or '', '0'}
   local last = a + ARGV[a] - 1
   if last > a + 4 then
-    local texts = call('HMGET', hash, unpack(ARGV, a + 5, last))
+    texts = call('HMGET', hash, unpack(ARGV, a + 5, last))
     for i = 1, #texts do out[2 + i] = texts[i] end
   end
   call('ZSCORE', expires, id) -- a key of another type is refused before anything is written

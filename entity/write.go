@@ -411,7 +411,8 @@ func (s *Store[I, T]) write(ctx context.Context, a *keywright.Action, c *call, a
 func (s *Store[I, T]) transmit(ctx context.Context, a *keywright.Action, c *call) (outcome, error) {
 	if a.Err != nil || !s.puts(c) {
 		keys, args := s.encode(c)
-		return keywright.DoShared(ctx, a, s.scripts.write, keys, args, decodeOutcome)
+		out, err := keywright.DoShared(ctx, a, s.scripts.write, keys, args, decodeOutcome)
+		return out, s.refused(c.id, err)
 	}
 	keys, args, indexes := s.putKeys(c)
 	began := time.Now()
@@ -419,7 +420,7 @@ func (s *Store[I, T]) transmit(ctx context.Context, a *keywright.Action, c *call
 	if err == nil && indexes != nil && (out.code == "new" || out.code == "ok") {
 		s.renewed.done(indexes, began)
 	}
-	return out, err
+	return out, s.refused(c.id, err)
 }
 
 // verdict is what an outcome is to the caller.

@@ -127,6 +127,7 @@ local function write(k, a)
   local other, begins, known = disagreement(ledger, ARGV[a + 16])
   if other then return {'indexes', other, now} end
   local had = call('HGET', ledger, id) or ''
+  if had ~= '' and foreign(nil, had) then error({err = newer}, 0) end
   if expected == '*' and had ~= '' and not known then return {'record', had, now} end -- the update may concern an index that its writer does not know
   if had ~= '' and expected ~= '*' and had ~= expected then return {'record', had, now} end
 
