@@ -46,15 +46,15 @@ func (ev *Event) Lacks(ch *Channel) []Lack {
 }
 
 // lacks gives what is needed and not known.
-func (ch *Channel) lacks(what, fix string, known func(name string) bool) (lacks []Lack) {
-	for _, m := range ch.Message {
+func (c *Channel) lacks(what, fix string, known func(name string) bool) (lacks []Lack) {
+	for _, m := range c.Message {
 		if !m.Type.Optional && !known(m.Name) {
 			lacks = append(lacks, Lack{what + fmt.Sprintf(", but does not always have %s for the message", m.Name), fix + ", or make it optional"})
 		}
 	}
-	for _, p := range ch.Pattern.Placeholders() {
+	for _, p := range c.Pattern.Placeholders() {
 		if !known(p.Name) {
-			lacks = append(lacks, Lack{what + fmt.Sprintf(", but does not always have %s for the name of the channel, %s", p.Name, ch.Pattern), fix})
+			lacks = append(lacks, Lack{what + fmt.Sprintf(", but does not always have %s for the name of the channel, %s", p.Name, c.Pattern), fix})
 		}
 	}
 	return lacks

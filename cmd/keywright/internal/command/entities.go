@@ -234,7 +234,7 @@ func (a *app) eachPart(ctx context.Context, c *keywright.Client, e *keyspace.Ent
 type problemReport struct {
 	Entry string           `json:"entry"`
 	Item  finding.JSONKey  `json:"item"` // its key
-	What  string           `json:"what" enum:"missing,stale,score,ttl,ledger,expiry"`
+	What  string           `json:"what" enum:"missing,stale,score,ttl,ledger,expiry,form"`
 	Index *finding.JSONKey `json:"index,omitempty"` // the key of the index
 }
 
