@@ -217,6 +217,20 @@ func (c *Client) While(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, func() { stop(); end(context.Canceled) }
 }
 
+// Ended is the error of an operation whose context, from While, ended because the
+// client was closed; nil if ctx has not ended, or for another reason. It is for
+// constructs.
+func (c *Client) Ended(ctx context.Context, op string, e *Entry) error {
+	if !errors.Is(context.Cause(ctx), ErrClosed) {
+		return nil
+	}
+	failed := &Error{Class: NotApplied, Op: op, Err: ErrClosed}
+	if e != nil {
+		failed.Entry = e.Name
+	}
+	return failed
+}
+
 // Raw is the rueidis client below, for commands that no handle has. What is
 // written through it has no TTL policy.
 func (c *Client) Raw() rueidis.Client { return c.raw }

@@ -75,14 +75,19 @@ func arguments(method reflect.Type, from int) (in []reflect.Value) {
 
 // endless run until their context ends and then see to what they have begun, which
 // has a time of its own.
-var endless = []string{"Run", "Serve"}
+var endless = []string{"Run", "Serve", "Sweeper"}
 
 // quiet ask no server.
-var quiet = []string{"Notice", "While", "Sweeper"}
+var quiet = []string{"Notice", "While", "Ended"}
+
+// table are calls by their names, those that are endless apart.
+type table struct {
+	calls, endless map[string]func(context.Context) error
+}
 
 // calls are all methods with a context, of a handle and of the handles that its
 // methods without one give.
-func calls(name string, handle reflect.Value, seen map[reflect.Type]bool, out map[string]func(context.Context) error) {
+func calls(name string, handle reflect.Value, seen map[reflect.Type]bool, out table) {
 	if seen[handle.Type()] {
 		return
 	}
@@ -96,10 +101,12 @@ func calls(name string, handle reflect.Value, seen map[reflect.Type]bool, out ma
 		typ := m.Type()
 		switch {
 		case typ.NumIn() > 0 && typ.In(0) == contextType:
-			if !slices.Contains(endless, handle.Type().Method(i).Name) {
-				out[title] = func(ctx context.Context) error {
-					return result(m.Call(append([]reflect.Value{reflect.ValueOf(ctx)}, arguments(typ, 1)...)))
-				}
+			into := out.calls
+			if slices.Contains(endless, handle.Type().Method(i).Name) {
+				into = out.endless
+			}
+			into[title] = func(ctx context.Context) error {
+				return result(m.Call(append([]reflect.Value{reflect.ValueOf(ctx)}, arguments(typ, 1)...)))
 			}
 		case typ.NumOut() > 0 && isHandle(typ.Out(0)) && plain(typ):
 			given := m.Call(arguments(typ, 0))
@@ -189,8 +196,8 @@ func everything(c *keywright.Client) map[string]func(context.Context) error {
 		},
 	}
 	seen := map[reflect.Type]bool{}
-	calls("Client", reflect.ValueOf(c), seen, out)
-	calls("Keys", reflect.ValueOf(k), seen, out)
+	calls("Client", reflect.ValueOf(c), seen, table{out, map[string]func(context.Context) error{}})
+	calls("Keys", reflect.ValueOf(k), seen, table{out, map[string]func(context.Context) error{}})
 	delete(out, "Client.Transact") // nothing is queued there: see the two above
 	return out
 }

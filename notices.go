@@ -40,6 +40,8 @@ const (
 	CacheStale NoticeKind = "cache_stale" // an old value was returned while a new one is loaded, or because loading failed
 
 	Reconnected NoticeKind = "reconnected" // a lost connection was made again; Elapsed is how long there was none
+
+	ChannelRefused NoticeKind = "channel_refused" // the login may not hear a channel any more that it has heard: waiters and workers ask once a second
 )
 
 // heard says which notices a logger writes down, as a warning. The rest is for
@@ -49,6 +51,8 @@ var heard = map[NoticeKind]string{
 	DeadLetter:  "a message is a dead letter",
 	LockLost:    "a lock was lost",
 	Reconnected: "a lost connection was made again",
+
+	ChannelRefused: "a channel may not be heard any more",
 }
 
 // Noticed reports whether a notice of this kind is heard by a hook or the

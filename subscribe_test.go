@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -115,7 +116,12 @@ func TestAForbiddenChannelFailsAlone(t *testing.T) {
 func TestAChannelIsTakenAway(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Valkey)
 	s.Do("ACL", "SETUSER", "u", "on", ">p", "~*", "+@all", "resetchannels", "&a", "&b")
-	c := open(t, "redis://u:p@"+s.Addr(), keywright.Options{})
+	var refused atomic.Int64
+	c := open(t, "redis://u:p@"+s.Addr(), keywright.Options{Hooks: []keywright.Hook{{Notice: func(_ context.Context, n keywright.Notice) {
+		if n.Kind == keywright.ChannelRefused && n.Err != nil {
+			refused.Add(1)
+		}
+	}}}})
 	a, b := newEar(), newEar()
 	for name, e := range map[string]*ear{"a": a, "b": b} {
 		stop, err := c.Subscribe(t.Context(), name, e.listener())
@@ -134,6 +140,9 @@ func TestAChannelIsTakenAway(t *testing.T) {
 	b.await(t, "the gap after the loss", func() bool { return b.gaps == 1 })
 	s.Do("PUBLISH", "b", "x")
 	b.await(t, "a message", func() bool { return len(b.heard) == 1 })
+	if n := refused.Load(); n != 1 {
+		t.Errorf("%d notices of a channel that was taken away", n)
+	}
 	if a.gaps != 1 || a.losses != 0 || b.losses != 1 {
 		t.Errorf("a: %d gaps, %d losses; b: %d losses", a.gaps, a.losses, b.losses)
 	}

@@ -135,6 +135,9 @@ func (s *subscriptions) refuse(at topic, err error) bool {
 		}
 	}
 	s.mu.Unlock()
+	if !again {
+		s.client.Notice(s.ctx, Notice{Kind: ChannelRefused, Err: err})
+	}
 	for _, tell := range lost {
 		tell(err)
 	}

@@ -45,11 +45,13 @@ func (s *Store[I, T]) Sweep(ctx context.Context, o SweepOptions) (Swept, error) 
 	return done.Swept, errors.Join(err, turn.Release(ctx))
 }
 
-// Sweeper sweeps until ctx ends. Any process may run one: they take turns, and
+// Sweeper sweeps until ctx ends, or the client is closed. Any process may run one: they take turns, and
 // when the one at work dies another goes on after a lease. An item's entries and
 // its event are late by Every at most, or by Every and a lease. Errors do not end
 // it; they are told to failed, unless that is nil.
 func (s *Store[I, T]) Sweeper(ctx context.Context, o SweepOptions, failed func(error)) {
+	ctx, end := s.client.While(ctx)
+	defer end()
 	turn := s.turn(o)
 	for ctx.Err() == nil {
 		done, err := s.sweepAll(ctx, turn, o)

@@ -100,7 +100,7 @@ func (x Exchange[Q, A]) ask(ctx context.Context, q Q, n int, take func(A, error)
 	}
 	for {
 		next, ok := in.next(ctx)
-		if !ok && closed(ctx, "call", x.requests.entry) != nil { // the request may be served
+		if !ok && client.Ended(ctx, "call", x.requests.entry) != nil { // the request may be served
 			e := x.requests.entry
 			return &keywright.Error{Class: keywright.UnknownOutcome, Op: "call", Entry: e.Name, Err: keywright.ErrClosed}
 		}
@@ -181,7 +181,7 @@ func (x Exchange[Q, A]) Serve(ctx context.Context, o ServeOptions, handle func(c
 	ctx, end := x.requests.client.While(ctx)
 	defer end()
 	tell := func(err error) {
-		if err != nil && o.OnError != nil && closed(ctx, "serve", x.requests.entry) == nil {
+		if err != nil && o.OnError != nil && x.requests.client.Ended(ctx, "serve", x.requests.entry) == nil {
 			_ = guarded("OnError", func() error { o.OnError(err); return nil })
 		}
 	}
@@ -198,7 +198,7 @@ func (x Exchange[Q, A]) Serve(ctx context.Context, o ServeOptions, handle func(c
 		})
 	}
 	wg.Wait()
-	return closed(ctx, "serve", x.requests.entry)
+	return x.requests.client.Ended(ctx, "serve", x.requests.entry)
 }
 
 // serve answers one request. What has no id is no request.

@@ -127,7 +127,7 @@ func (s Stream[M]) Run(ctx context.Context, group string, handle StreamHandler[M
 	lanes.Wait()
 	stopKeeping()
 	wg.Wait()
-	if err := closed(ctx, "run", s.entry); err != nil {
+	if err := s.client.Ended(ctx, "run", s.entry); err != nil {
 		return err
 	}
 	c.end(ctx)

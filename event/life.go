@@ -5,18 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/keywright/keywright"
 )
-
-// closed returns the error of an operation that the end of its client ended; nil
-// if ctx ended for another reason.
-func closed(ctx context.Context, op string, e *keywright.Entry) error {
-	if !errors.Is(context.Cause(ctx), keywright.ErrClosed) {
-		return nil
-	}
-	return &keywright.Error{Class: keywright.NotApplied, Op: op, Entry: e.Name, Err: keywright.ErrClosed}
-}
 
 // lingering returns a context that ends d after ctx.
 func lingering(ctx context.Context, d time.Duration) (context.Context, func()) {

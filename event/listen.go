@@ -134,7 +134,7 @@ func (t Topics[M]) Subscribe(ctx context.Context, o Options, handle Handle[M]) (
 	wg.Go(func() {
 		defer leave()
 		t.deliver(ctx, in, func(m Message[M], err error) bool { t.hear(handle, m, err); return true })
-		if err := closed(ctx, "subscribe", t.one.entry); err != nil {
+		if err := t.one.client.Ended(ctx, "subscribe", t.one.entry); err != nil {
 			t.hear(handle, Message[M]{}, err)
 		}
 	})
@@ -170,7 +170,7 @@ func (t Topics[M]) All(ctx context.Context, o Options) iter.Seq2[Message[M], err
 		if t.deliver(ctx, in, yield) {
 			return
 		}
-		if err := closed(ctx, "subscribe", t.one.entry); err != nil {
+		if err := t.one.client.Ended(ctx, "subscribe", t.one.entry); err != nil {
 			yield(Message[M]{}, err)
 		}
 	}

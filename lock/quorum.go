@@ -98,9 +98,20 @@ func (q Quorum) Acquire(ctx context.Context) (*QuorumLease, error) {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return nil, q.locks[0].stopped(ctx)
+			return nil, q.locks[0].stopped(ctx, reason(err))
 		}
 	}
+}
+
+// reason is the hint of a caller that waits no longer, after the last error of Try.
+func reason(err error) string {
+	var e *keywright.Error
+	if errors.As(err, &e) {
+		if all, ok := e.Err.(interface{ Unwrap() []error }); ok && len(all.Unwrap()) == 1 {
+			return elsewhere
+		}
+	}
+	return partly
 }
 
 // hold ends the context when too few servers still give the lock. The

@@ -110,6 +110,8 @@ type waiter struct {
 	mail  chan string     // what the channel says to it
 	asked <-chan struct{} // can be received from, once, when the last call has come back
 	heard bool            // it has listened since before it was in the queue
+	seen  bool            // the server has said that another one has the lock
+	since time.Time       // of the first question without an answer; zero: none
 }
 
 // member is its place in the server's queue, "" for none.

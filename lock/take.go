@@ -50,7 +50,7 @@ func (l Lock) get(ctx context.Context, k kind, wait bool) (*Lease, error) {
 	case <-l.rooms().ctx.Done():
 		return nil, w.goAway(w.closed())
 	case <-ctx.Done():
-		return nil, w.goAway(l.stopped(ctx))
+		return nil, w.goAway(l.stopped(ctx, inLine))
 	}
 	lease, err := w.await(ctx)
 	if err != nil {
@@ -101,7 +101,11 @@ func (w *waiter) lease(ctx context.Context, r reply) *Lease {
 // release that overtook it on another connection would leave a lock behind that
 // no caller knows of. abandon waits for it.
 func (w *waiter) ask(ctx context.Context, how string) (reply, error) {
+	if w.since.IsZero() {
+		w.since = time.Now()
+	}
 	r, err := w.request(ctx, how)
+	w.learn(err)
 	if err == nil {
 		w.lock.rooms().took(time.Since(r.sent))
 	}
@@ -151,8 +155,32 @@ func (w *waiter) request(ctx context.Context, how string) (reply, error) {
 }
 
 // stopped is the error of a caller that waits no longer.
-func (l Lock) stopped(ctx context.Context) error {
-	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: l.entry.Name, Err: ctx.Err(), Hint: "somebody else held the lock until then; `keywright locks` shows who"}
+func (l Lock) stopped(ctx context.Context, hint string) error {
+	return &keywright.Error{Class: keywright.NotApplied, Op: "lock", Entry: l.entry.Name, Err: ctx.Err(), Hint: hint}
+}
+
+// What a caller that waits no longer can know of the reason.
+const (
+	elsewhere = "another holder had the lock until then; `keywright locks` shows which"
+	inLine    = "callers of this process that came before were still waiting for it"
+	silent    = "the server did not answer; `keywright doctor` shows whether it is up"
+	partly    = "not all of its servers answered; `keywright doctor` shows which are up"
+)
+
+// why is the hint of a waiter that waits no longer. A question that has just been sent
+// is no sign that the server is silent.
+func (w *waiter) why() string {
+	if w.seen && (w.since.IsZero() || time.Since(w.since) < poll) {
+		return elsewhere
+	}
+	return silent
+}
+
+// learn notes what the server has answered last.
+func (w *waiter) learn(err error) {
+	if err == nil {
+		w.seen, w.since = true, time.Time{}
+	}
 }
 
 // quit ends the listening of a waiter.
@@ -194,7 +222,7 @@ func (w *waiter) goAway(err error) error {
 func (w *waiter) giveUp(ctx context.Context, err error) error {
 	w.abandon()
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = w.lock.stopped(ctx)
+		err = w.lock.stopped(ctx, w.why())
 	}
 	return w.quit(err)
 }
@@ -225,6 +253,9 @@ func (w *waiter) await(ctx context.Context) (*Lease, error) {
 	}
 	if w.group.given && time.Now().Before(w.lock.deadline(r)) {
 		return w.lease(ctx, r), nil
+	}
+	if w.known {
+		w.learn(nil)
 	}
 	for asked := w.known && !w.group.in; ; asked = false {
 		var err error

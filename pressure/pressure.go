@@ -139,6 +139,7 @@ var ErrNoLimit = errors.New("the server has no maxmemory: set it, or Options.Lim
 // Watcher looks at the servers of a client and acts.
 type Watcher struct {
 	client *keywright.Client
+	entry  *keywright.Entry
 	steps  []Step
 	order  []int // of steps: what frees memory at once goes first
 	o      Options
@@ -167,7 +168,7 @@ func New(c *keywright.Client, entry *keywright.Entry, key string, err error, ste
 	}
 	o.Batch = cmp.Or(max(o.Batch, 0), 200)
 	o.Process = cmp.Or(o.Process, lease.Process())
-	w := &Watcher{client: c, steps: steps, o: o, err: err, rests: map[place]time.Time{}}
+	w := &Watcher{client: c, entry: entry, steps: steps, o: o, err: err, rests: map[place]time.Time{}}
 	w.lease = lease.New(c, key, o.Lease, lease.Options{Entry: entry, Err: err, Owner: o.Process})
 	for i := range steps {
 		w.order = append(w.order, i)
@@ -180,18 +181,21 @@ func New(c *keywright.Client, entry *keywright.Entry, key string, err error, ste
 }
 
 // Run looks and acts until ctx ends. Two Runs of one Watcher may not go on at a
-// time. It gives the error of a key that cannot be built, else nil; what fails on
-// the way is told to Options.Failed and tried again.
+// time. It returns the error of a key that cannot be built, ErrClosed when the
+// client was closed, else nil; what fails on the way is told to Options.Failed and
+// tried again.
 func (w *Watcher) Run(ctx context.Context) error {
 	if w.err != nil {
 		return w.err
 	}
+	ctx, end := w.client.While(ctx)
+	defer end()
 	defer func() { _ = w.lease.Release(context.WithoutCancel(ctx)) }() // else it ends by itself
 	last := ""
 	for {
 		_, err := w.Once(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return w.client.Ended(ctx, "pressure", w.entry)
 		}
 		text := fmt.Sprint(err)
 		if err != nil && text != last && w.o.Failed != nil {
@@ -199,7 +203,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		}
 		last = text
 		if !wait(ctx, w.o.Interval) {
-			return nil
+			return w.client.Ended(ctx, "pressure", w.entry)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func cancelled(t *testing.T, ends string, guards ...string) (wrong []string) {
 			return errors.New("no")
 		}
 		return context.Cause(ctx)
-	}, queue.WorkerOptions{Concurrency: 1, Grace: time.Nanosecond}))
+	}, queue.WorkerOptions{Concurrency: 1, Grace: time.Second}))
 	id, err := near.Enqueue(ctx, queue.Task[string]{Payload: "cancelled", Unique: "u"})
 	must(t, err)
 	<-running

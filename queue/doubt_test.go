@@ -47,7 +47,7 @@ func innocents(t *testing.T, guards ...string) (wrong []string) {
 			began <- j.ID
 			<-over
 			return nil
-		}, queue.WorkerOptions{Concurrency: 1, Batch: 10, Grace: time.Millisecond})
+		}, queue.WorkerOptions{Concurrency: 1, Batch: 10, Grace: time.Second})
 		runs.Go(func() { _ = w.Run(life) })
 		for len(began) == 0 && len(dead()) == 0 {
 			<-time.After(time.Millisecond)

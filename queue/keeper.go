@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -22,6 +21,10 @@ const (
 	registry = 24 * time.Hour
 )
 
+// mostBeats is how many signs of life are under way: a slow reply to one is no reason
+// to send none.
+const mostBeats = 4
+
 // keep renews the leases of the jobs that run, ends the contexts of those whose
 // lease cannot be relied on, wakes a runner when something is due, and looks at an
 // idle queue once a second. It never waits for the server itself.
@@ -29,22 +32,24 @@ func (c *crew[T]) keep(over <-chan struct{}) {
 	tick := min(c.q.lease()/8, 250*time.Millisecond)
 	timer := time.NewTimer(tick)
 	defer timer.Stop()
-	var beating, polling, telling atomic.Bool
+	beating, polling, telling := make(slots, mostBeats), make(slots, 1), make(slots, 1)
 	var chores sync.WaitGroup
 	defer chores.Wait()
 	beat, look := time.Time{}, time.Now()
-	background := func(busy *atomic.Bool, f func()) bool {
-		free := busy.CompareAndSwap(false, true)
-		if free {
-			chores.Go(func() { defer busy.Store(false); f() })
+	background := func(free slots, f func()) bool {
+		select {
+		case free <- struct{}{}:
+			chores.Go(func() { defer func() { <-free }(); f() })
+			return true
+		default:
+			return false
 		}
-		return free
 	}
 	for now := time.Now(); ; {
 		c.expire(now.Add(tick))
-		if pause := c.pause(); now.Sub(beat) >= pause && background(&beating, func() {
+		if pause := c.pause(); now.Sub(beat) >= pause && background(beating, func() {
 			if err := c.beat(); err != nil { // OnError may take its time, and the next beat does not wait
-				background(&telling, func() { c.tell(err) })
+				background(telling, func() { c.tell(err) })
 			}
 		}) {
 			beat = now
@@ -52,7 +57,7 @@ func (c *crew[T]) keep(over <-chan struct{}) {
 		wait, idle := c.dueNow(now)
 		if idle && now.Sub(look) >= poll {
 			look = now
-			background(&polling, c.peek)
+			background(polling, c.peek)
 		}
 		timer.Reset(min(wait, tick))
 		select {
@@ -66,6 +71,9 @@ func (c *crew[T]) keep(over <-chan struct{}) {
 		now = time.Now()
 	}
 }
+
+// slots are how many of a kind are under way at most.
+type slots chan struct{}
 
 // pause is the time between two signs of life.
 func (c *crew[T]) pause() time.Duration {
@@ -186,14 +194,14 @@ func (c *crew[T]) beat() (err error) {
 	}
 }
 
-// renew renews the leases of some jobs in one call.
+// renew renews the leases of some jobs in one call, which may take as long as a lease.
 func (c *crew[T]) renew(beaten []*Job[T]) error {
 	args := []string{c.name, milliseconds(c.q.lease()), milliseconds(max(3*c.q.lease(), 3*presence)),
 		milliseconds(registry), c.q.ttl()}
 	for _, j := range beaten {
 		args = append(args, j.ID, j.token)
 	}
-	ctx, cancel := c.call(c.q.lease() / 3)
+	ctx, cancel := c.call(c.q.lease())
 	defer cancel()
 	sent := time.Now()
 	out, err := c.q.run(ctx, "beat", beatScript, keywright.Idempotent, []string{c.q.keys.Leases, c.q.keys.Workers,

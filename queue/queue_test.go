@@ -398,7 +398,7 @@ func TestShutdownGivesBack(t *testing.T) {
 		entered <- struct{}{}
 		<-ctx.Done()
 		return context.Cause(ctx)
-	}, queue.WorkerOptions{Concurrency: 2, Batch: 5, Grace: time.Millisecond}))
+	}, queue.WorkerOptions{Concurrency: 2, Batch: 5, Grace: time.Second}))
 	tasks := make([]queue.Task[string], 10)
 	_, err := q.EnqueueAll(t.Context(), tasks)
 	must(t, err)

@@ -277,7 +277,7 @@ func slotMoves(t *testing.T, brand keywrighttest.Brand, jobsFirst bool) {
 			<-hold
 		}
 		return nil
-	}, queue.WorkerOptions{Concurrency: 1, Grace: time.Millisecond}))
+	}, queue.WorkerOptions{Concurrency: 1, Grace: time.Second}))
 	// Each of the queue's own keys is there, so that scripts run while the slot moves.
 	_, err := q.EnqueueAll(ctx, []queue.Task[string]{{ID: "dies"}, {ID: "later", In: time.Hour}, {ID: "runs"}})
 	must(t, err)

@@ -51,7 +51,8 @@ func (r *runner[T]) fetch() {
 	if r.ctx.Err() != nil {
 		wanted = 0
 	}
-	if r.over = wanted == 0 && len(r.settled) == 0; r.over {
+	given := r.failures > 0 && r.calling.Err() != nil // it has had its call
+	if r.over = wanted == 0 && (len(r.settled) == 0 || given); r.over {
 		return
 	}
 	f, err := r.ask(wanted, r.settled)

@@ -14,64 +14,80 @@ import (
 	"github.com/keywright/keywright/value"
 )
 
+// silences are what makes a server answer nothing any more.
+var silences = map[string]func(*keywrighttest.Server, *keywrighttest.Proxy){
+	"frozen": func(s *keywrighttest.Server, _ *keywrighttest.Proxy) { s.Stop() },
+	"cut":    func(_ *keywrighttest.Server, p *keywrighttest.Proxy) { p.Freeze() },
+	"away":   func(s *keywrighttest.Server, _ *keywrighttest.Proxy) { s.Kill() },
+
+	"cut, and dialling": func(_ *keywrighttest.Server, p *keywrighttest.Proxy) { p.Freeze(); p.Cut() },
+}
+
 // TestStopKeepsToItsGrace: a worker that is to stop returns within its Grace,
-// whatever the server does.
+// whatever the server does, as exactly as a timer beside it. On a machine that is
+// busy the better one of three tries counts.
 func TestStopKeepsToItsGrace(t *testing.T) {
 	t.Parallel()
-	for name, harm := range map[string]func(*keywrighttest.Server, *keywrighttest.Proxy){
-		"frozen": func(s *keywrighttest.Server, _ *keywrighttest.Proxy) { s.Stop() },
-		"cut":    func(_ *keywrighttest.Server, p *keywrighttest.Proxy) { p.Freeze() },
-		"away":   func(s *keywrighttest.Server, _ *keywrighttest.Proxy) { s.Kill() },
-
-		"cut, and dialling": func(_ *keywrighttest.Server, p *keywrighttest.Proxy) { p.Freeze(); p.Cut() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := keywrighttest.Start(t, keywrighttest.Redis)
-			p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			defer cancel()
-			c, err := keywright.Open(ctx, "redis://"+p.Addr(), keywright.Options{Timeout: 40 * time.Second}) // that of the connection is no help
-			must(t, err)
-			defer c.Close()
-			q := queue.Open(c, "mail", value.Text(0), queue.Options{Lease: time.Minute})
-			_, err = q.EnqueueAll(ctx, make([]queue.Task[string], 50))
-			must(t, err)
-			running, leave := make(chan struct{}, 50), make(chan struct{})
-			stop, over := make(chan struct{}), make(chan error, 1)
-			life, end := context.WithCancel(context.Background())
-			defer end()
-			go func() { <-stop; end() }()
-			go func() {
-				over <- q.Worker(func(ctx context.Context, _ *queue.Job[string]) error {
-					running <- struct{}{}
-					select {
-					case <-leave:
-						return nil
-					case <-ctx.Done():
-						return context.Cause(ctx)
+	for name, harm := range silences {
+		for _, grace := range []time.Duration{2 * time.Second, 200 * time.Millisecond} {
+			t.Run(fmt.Sprint(name, " ", grace), func(t *testing.T) {
+				t.Parallel()
+				var late, noise time.Duration
+				for range 3 {
+					if late, noise = stops(t, harm, grace); late <= 300*time.Millisecond+4*noise {
+						return
 					}
-				}, queue.WorkerOptions{Concurrency: 8, Batch: 2, Grace: 2 * time.Second}).Run(life)
-			}()
-			for range 8 {
-				<-running
-			}
-			harm(s, p)
-			defer p.Thaw()
-			defer s.Continue()
-			close(leave) // what it has to say now is not answered
-			close(stop)
-			began := time.Now()
-			select {
-			case err := <-over:
-				if err != nil {
-					t.Error(err)
 				}
-			case <-time.After(20 * time.Second):
-				t.Errorf("not within %v, with a Grace of 2 s", time.Since(began))
-			}
-		})
+				t.Errorf("Run returns %v after its Grace, a timer %v", late, noise)
+			})
+		}
 	}
+}
+
+// stops is by how much the end of a Run is later than its Grace, and a timer.
+func stops(t *testing.T, harm func(*keywrighttest.Server, *keywrighttest.Proxy), grace time.Duration) (late,
+	noise time.Duration) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	c, err := keywright.Open(ctx, "redis://"+p.Addr(), keywright.Options{Timeout: 40 * time.Second}) // that of the connection is no help
+	must(t, err)
+	defer c.Close()
+	q := queue.Open(c, "mail", value.Text(0), queue.Options{Lease: time.Minute})
+	_, err = q.EnqueueAll(ctx, make([]queue.Task[string], 50))
+	must(t, err)
+	running, leave, over := make(chan struct{}, 50), make(chan struct{}), make(chan error, 1)
+	life, end := context.WithCancel(context.Background())
+	defer end()
+	w := q.Worker(func(ctx context.Context, _ *queue.Job[string]) error {
+		running <- struct{}{}
+		select {
+		case <-leave:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}, queue.WorkerOptions{Concurrency: 8, Batch: 2, Grace: grace})
+	go func() { over <- w.Run(life) }()
+	for range 8 {
+		<-running
+	}
+	harm(s, p)
+	defer p.Thaw()
+	defer s.Continue()
+	close(leave) // what it has to say now is not answered
+	began, idle := time.Now(), make(chan time.Duration, 1)
+	end()
+	time.AfterFunc(grace, func() { idle <- time.Since(began) - grace })
+	select {
+	case err := <-over:
+		late = time.Since(began) - grace
+		must(t, err)
+	case <-time.After(20 * time.Second):
+		t.Fatalf("not within %v, with a Grace of %v", time.Since(began), grace)
+	}
+	return late, <-idle
 }
 
 // TestNothingBeginsInAPause: a job that a worker has claimed when the queue is
@@ -184,7 +200,7 @@ func TestPauseWithFullMemory(t *testing.T) {
 			return queue.RetryIn(time.Hour, fmt.Errorf("later"))
 		}
 		return context.Cause(ctx)
-	}, queue.WorkerOptions{Grace: time.Millisecond}))
+	}, queue.WorkerOptions{Grace: time.Second}))
 	<-entered
 	eventually(t, "the others have failed", func() bool {
 		st, err := q.Stats(ctx)

@@ -288,7 +288,7 @@ func TestDeadByCrashes(t *testing.T) {
 			close(began)
 			<-ctx.Done()
 			return context.Cause(ctx)
-		}, queue.WorkerOptions{Concurrency: 1, Grace: time.Millisecond, OnDead: func(d queue.Dead) { told <- d }}))
+		}, queue.WorkerOptions{Concurrency: 1, Grace: time.Second, OnDead: func(d queue.Dead) { told <- d }}))
 		select {
 		case <-began:
 		case d := <-told:

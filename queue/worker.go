@@ -29,8 +29,9 @@ type WorkerOptions struct {
 	Name string
 	// Grace is how long Run may take when it is to stop, whatever the server does;
 	// 0: 30 s. The contexts of the jobs end a second before, or after half of a
-	// Grace below two seconds; then there is a second to give jobs back. What
-	// could not be given back runs again when its lease is over.
+	// Grace below two seconds; the rest is for giving jobs back. What could not be
+	// given back runs again when its lease is over. Only handlers that go on after
+	// their contexts have ended make Run take longer.
 	Grace time.Duration
 	// AllowEviction works on a server that may throw keys away when its memory is
 	// full (maxmemory-policy other than noeviction), and jobs with them.
@@ -54,7 +55,7 @@ const mostTaken = 200
 // Handler runs one job. nil ends it, an error brings it back after a while: see
 // Discard, RetryIn and Later. A panic counts as an error, and so does runtime.Goexit. It
 // must return soon when ctx ends: context.Cause says why (ErrLost, ErrCancelled,
-// ErrShutdown).
+// ErrShutdown, keywright.ErrClosed).
 type Handler[T any] func(ctx context.Context, job *Job[T]) error
 
 // Worker runs jobs.
@@ -83,23 +84,31 @@ func (q Queue[T]) Worker(handle Handler[T], o WorkerOptions) *Worker[T] {
 // Run works until ctx ends, and returns when the last job has. It gives back
 // what it could not finish. An idle one sends about one command a second and is
 // woken by a message. A server that cannot be reached when Run begins is an error;
-// later, OnError is told and the worker goes on.
+// later, OnError is told and the worker goes on. When the client is closed, the
+// contexts of the jobs end at once, and Run fails with ErrClosed: then nothing can
+// be given back.
 func (w *Worker[T]) Run(ctx context.Context) error {
 	if w.err != nil {
 		return w.err
 	}
+	client := w.queue.client
+	ctx, end := client.While(ctx)
+	defer end()
 	c := newCrew(w, ctx)
+	defer context.AfterFunc(client.Life(), func() { c.free(keywright.ErrClosed); c.hangUp() })()
 	defer c.free(nil)
 	defer c.hangUp()
 	stop, err := func() {}, w.durable(ctx)
 	if err == nil {
-		stop, err = w.queue.client.Subscribe(ctx, w.queue.keys.Channel, keywright.Listener{Message: c.hear, Gap: c.missed})
+		stop, err = client.Subscribe(ctx, w.queue.keys.Channel, keywright.Listener{Message: c.hear, Gap: c.missed})
 	}
-	if err != nil && ctx.Err() != nil {
+	switch closed := client.Ended(ctx, "run", w.queue.entry); {
+	case err != nil && closed != nil:
+		return closed
+	case err != nil && ctx.Err() != nil:
 		c.tell(err)
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	defer stop()
@@ -115,7 +124,7 @@ func (w *Worker[T]) Run(ctx context.Context) error {
 	close(over)
 	keeper.Wait()
 	c.leave()
-	return nil
+	return client.Ended(ctx, "run", w.queue.entry)
 }
 
 // durable refuses a server that may throw jobs away. Where a user may not ask,
@@ -179,24 +188,27 @@ func newCrew[T any](w *Worker[T], ctx context.Context) *crew[T] {
 	return c
 }
 
-// lastSecond is what giving jobs back may take at the end of a Run.
+// lastSecond is what giving jobs back may take at the end of a Run, unless that is
+// more than half of the Grace.
 const lastSecond = time.Second
+
+func (w *Worker[T]) grace() time.Duration { return cmp.Or(w.o.Grace, 30*time.Second) }
 
 // lastCall ends the contexts of the jobs, and later the calls to the server, when
 // their time is over.
 func (c *crew[T]) lastCall() (stop func()) {
-	grace := cmp.Or(c.w.o.Grace, 30*time.Second)
-	jobs := grace - min(grace/2, lastSecond)
-	free := time.AfterFunc(jobs, func() { c.free(ErrShutdown) })
-	calls := time.AfterFunc(jobs+lastSecond, c.hangUp)
+	grace := c.w.grace()
+	free := time.AfterFunc(grace-min(grace/2, lastSecond), func() { c.free(ErrShutdown) })
+	calls := time.AfterFunc(grace, c.hangUp)
 	return func() { free.Stop(); calls.Stop() }
 }
 
-// call is the context of a call to the server, which takes limit at most. When
-// all calls are over there is a second for that of a job that has ended late.
+// call is the context of a call to the server, which takes limit at most. When all
+// calls are over there is as long as the Grace for that of a job that has ended late,
+// a second at most.
 func (c *crew[T]) call(limit time.Duration) (context.Context, context.CancelFunc) {
 	if c.calling.Err() != nil {
-		return context.WithTimeout(context.WithoutCancel(c.ctx), min(limit, lastSecond))
+		return context.WithTimeout(context.WithoutCancel(c.ctx), min(limit, lastSecond, c.w.grace()))
 	}
 	return context.WithTimeout(c.calling, limit)
 }
@@ -355,9 +367,13 @@ func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 	c.mu.Unlock()
 	ctx, cancel := c.call(c.q.lease())
 	defer cancel()
+	sent := time.Now()
 	f, err := c.q.claim(ctx, token, wanted, look, settled)
 	if err != nil {
 		return f, err
+	}
+	if time.Since(sent) > c.q.lease()/8 {
+		c.askForFlags() // much of the leases is over: they are renewed at once
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

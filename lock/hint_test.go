@@ -1,0 +1,136 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/lock"
+)
+
+// hint is that of the error of a caller that waits no longer.
+func hint(t *testing.T, err error) string {
+	t.Helper()
+	e, ok := errors.AsType[*keywright.Error](err)
+	if !ok || e.Class != keywright.NotApplied || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v", err)
+	}
+	return e.Hint
+}
+
+// TestHints: the error of a lock that was not got says what is known of the reason,
+// and nothing else: a server that is silent is no other holder.
+func TestHints(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
+	near := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{Lease: time.Hour})
+	far := lock.Open(open(t, "redis://"+p.Addr(), keywright.Options{Timeout: 30 * time.Second}), "lock:a", lock.Options{Lease: time.Hour})
+	lease := take(t, t.Context(), near)
+	acquire := func(l lock.Lock, waiting func()) string {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { _, err := l.Acquire(ctx); ended <- err }()
+		waiting()
+		cancel()
+		return hint(t, within(t, "a waiter", ended))
+	}
+	if got := acquire(far, func() { awaitWaiters(t, near, 1) }); !strings.Contains(got, "another holder") {
+		t.Errorf("a lock that another holder has: %q", got)
+	}
+	first, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { _, err := far.Acquire(first); ended <- err }()
+	awaitWaiters(t, near, 1)
+	if got := acquire(far, func() { lock.AwaitLine(t, far, 2, true) }); !strings.Contains(got, "of this process") {
+		t.Errorf("a lock for which another caller of the process waits: %q", got)
+	}
+	end()
+	within(t, "the first waiter", ended)
+	must(t, lease.Release(t.Context()))
+	awaitWaiters(t, near, 0)
+	p.Freeze()
+	defer p.Thaw()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err := far.Acquire(ctx)
+	if got := hint(t, err); !strings.Contains(got, "did not answer") {
+		t.Errorf("a server that is silent: %q", got)
+	}
+}
+
+// TestHintsOfAQuorum: the same of a lock on several servers.
+func TestHintsOfAQuorum(t *testing.T) {
+	t.Parallel()
+	var servers []*keywrighttest.Server
+	var near, far []*keywright.Client
+	for range 3 {
+		s := keywrighttest.Start(t, keywrighttest.Redis)
+		servers = append(servers, s)
+		near, far = append(near, open(t, s.URL(), keywright.Options{})), append(far, open(t, s.URL(), keywright.Options{Attempts: 1}))
+	}
+	mine, theirs := quorum(t, near), quorum(t, far)
+	lease, err := mine.Acquire(t.Context())
+	must(t, err)
+	tried := func() string {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := theirs.Acquire(ctx)
+		return hint(t, err)
+	}
+	if got := tried(); !strings.Contains(got, "another holder") {
+		t.Errorf("a lock that another holder has: %q", got)
+	}
+	must(t, lease.Release(t.Context()))
+	servers[0].Kill()
+	servers[1].Kill()
+	if got := tried(); !strings.Contains(got, "answered") {
+		t.Errorf("servers that are away: %q", got)
+	}
+}
+
+func quorum(t *testing.T, clients []*keywright.Client) lock.Quorum {
+	var locks []lock.Lock
+	for _, c := range clients {
+		locks = append(locks, lock.Open(c, "lock:a", lock.Options{Lease: time.Hour}))
+	}
+	q, err := lock.NewQuorum(locks...)
+	must(t, err)
+	return q
+}
+
+// TestForbiddenChannel: a user that may not hear a lock's channel is told so when it
+// would have to wait, by the name of what is missing; one of whom that is taken away
+// while it waits still gets the lock, by asking.
+func TestForbiddenChannel(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	s.Do("ACL", "SETUSER", "u", "on", ">p", "~*", "+@all", "resetchannels")
+	near := lock.Open(open(t, s.URL(), keywright.Options{}), "lock:a", lock.Options{Lease: time.Hour})
+	far := lock.Open(open(t, "redis://u:p@"+s.Addr(), keywright.Options{}), "lock:a", lock.Options{Lease: time.Hour})
+	must(t, take(t, t.Context(), far).Release(t.Context())) // a free one needs no channel
+	lease := take(t, t.Context(), near)
+	_, err := far.Acquire(t.Context())
+	if class, _ := keywright.ClassOf(err); class != keywright.Refused || !strings.Contains(err.Error(), "NOPERM") {
+		t.Errorf("%v", err)
+	}
+	awaitWaiters(t, near, 0)
+	s.Do("ACL", "SETUSER", "u", "allchannels")
+	got := make(chan error, 1)
+	go func() {
+		l, err := far.Acquire(t.Context())
+		if err == nil {
+			err = l.Release(t.Context())
+		}
+		got <- err
+	}()
+	awaitWaiters(t, near, 1)
+	s.Do("ACL", "SETUSER", "u", "resetchannels")
+	must(t, lease.Release(t.Context()))
+	must(t, within(t, "a waiter without its channel", got))
+}
