@@ -32,7 +32,6 @@ var goGuards = []struct{ name, file, guard, instead, test string }{
 	{"calls are waited for at the end", "worker.go", "calls := time.AfterFunc(grace, c.hangUp)",
 		"calls := time.AfterFunc(time.Hour, c.hangUp)", "TestStopKeepsToItsGrace"},
 	{"a job goes on without its client", "worker.go", "c.free(keywright.ErrClosed); c.hangUp()", "", "TestCloseEndsItsJobs"},
-	{"a call more after the end", "runner.go", "r.failures > 0 && r.calling.Err() != nil", "false", "TestStopKeepsToItsGrace"},
 	{"a sign of life is given up early", "keeper.go", "c.call(c.q.lease())", "c.call(c.q.lease()/3)", "TestSlowReplies"},
 	{"signs of life wait for each other", "keeper.go", "const mostBeats = 4", "const mostBeats = 1", "TestSignsOfLifeGoOn"},
 	{"not all was seen", "keeper.go", "case c.more:", "case false:", "TestLooksUntilAllIsSeen"},
