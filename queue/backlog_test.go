@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -104,6 +105,15 @@ func backlog(t *testing.T, place string, jobs int) []string {
 	must(t, err)
 	must(t, q.Pause(ctx))
 	must(t, q.Resume(ctx))
+	_, err = q.Dead(ctx, 0, 1000)
+	must(t, err)
+	used := make([]queue.Task[string], 300) // of whom most are there
+	for i := range used {
+		used[i] = queue.Task[string]{ID: fmt.Sprint("job", 50_000+i), Unique: fmt.Sprint("u", i), In: time.Hour}
+	}
+	if _, err := q.EnqueueAll(ctx, used); err != nil && !errors.Is(err, queue.ErrExists) {
+		t.Fatal(err)
+	}
 	switch place {
 	case "dead":
 		must(t, second("", hand(q.Retry(ctx, "job1"))))
@@ -198,7 +208,10 @@ func TestRepairOfABacklog(t *testing.T) {
 	for _, id := range []string{"lost-1", "lost-2"} {
 		s.Do("SET", "{mail}:job:"+id, "q1 1 - 0 - -\nx")
 	}
-	long := s.Long(50*time.Millisecond, func() {
+	long := s.Long(tooLong, func() {
+		for _, id := range []string{"lost-1", "lost-2"} {
+			s.Do("LREM", "mail", "0", id) // of an earlier try
+		}
 		before, _ := strconv.Atoi(s.Info("total_commands_processed"))
 		for _, dry := range []bool{true, false, false} {
 			back, err := q.Reconcile(t.Context(), dry)
@@ -211,8 +224,9 @@ func TestRepairOfABacklog(t *testing.T) {
 			t.Errorf("%d commands", after-before)
 		}
 	})
+	long = slices.DeleteFunc(long, func(name string) bool { return name == "LREM" })
 	if len(long) > 0 {
-		t.Errorf("they hold the server for more than 50 ms: %q", long)
+		t.Errorf("they hold the server for more than %v: %q", tooLong, long)
 	}
 	if n := s.Do("LLEN", "mail"); n != int64(100_002) {
 		t.Errorf("%v wait", n)

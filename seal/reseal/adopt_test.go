@@ -145,7 +145,7 @@ func TestAdoptionMutations(t *testing.T) {
 	for _, m := range []struct{ guard, instead string }{
 		{"if redis.call('GET', KEYS[1]) == old then", "if true then"},
 		{"if redis.call('HGET', KEYS[1], where) == old then", "if true then"},
-		{"if redis.call('LINDEX', KEYS[1], at) ~= old then", "if false then"},
+		{"if at >= 0 and redis.call('LINDEX', KEYS[1], at) == old then return at end", "if at >= 0 then return at end"},
 	} {
 		t.Run(m.guard, func(t *testing.T) {
 			reseal.Mutate(t, m.guard, m.instead)

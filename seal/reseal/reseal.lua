@@ -4,8 +4,23 @@
 --       a list)  3 the old text  4 the new one
 -- Returns: per text 1 if it was replaced, 0 if it is another by now or gone
 -- Round trips: 1
--- A key keeps its TTL. Elements of a list may have moved meanwhile: they are looked for.
-local done = {}
+-- A key keeps its TTL. Elements of a list may have moved meanwhile, all of them as far: the first one that
+-- has is looked for among its neighbours, once, so that a long list holds up the server no longer than a
+-- short one. What is not found is found by the next walk.
+local near, moved, searched, done = 500, 0, false, {}
+local function find(where, old)
+  local at = where + moved
+  if at >= 0 and redis.call('LINDEX', KEYS[1], at) == old then return at end
+  if searched then return nil end
+  searched = true
+  local first = math.max(where - near, 0)
+  for n, text in ipairs(redis.call('LRANGE', KEYS[1], first, where + near)) do
+    if text == old then
+      moved = first + n - 1 - where
+      return where + moved
+    end
+  end
+end
 for i = 2, #ARGV, 3 do
   local where, old, new, replaced = ARGV[i], ARGV[i + 1], ARGV[i + 2], 0
   if ARGV[1] == 'string' then
@@ -19,10 +34,7 @@ for i = 2, #ARGV, 3 do
       replaced = 1
     end
   else
-    local at = where
-    if redis.call('LINDEX', KEYS[1], at) ~= old then
-      at = redis.call('LPOS', KEYS[1], old)
-    end
+    local at = find(tonumber(where), old)
     if at then
       redis.call('LSET', KEYS[1], at, new)
       replaced = 1
