@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,17 +234,21 @@ func TestRepairOfABacklog(t *testing.T) {
 	}
 }
 
-// TestDrains: what is due, and what a dead worker has left, is drained about as
-// fast as what waits.
+// TestDrains: what is due, and what a dead worker has left, is drained as what waits
+// is: with at most twice the calls and the time of the server.
 func TestDrains(t *testing.T) {
-	const jobs = 20_000
-	took := map[string]time.Duration{}
+	jobs := int64(20_000)
+	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_SOAK")); err == nil {
+		jobs = int64(n)
+	}
+	took, calls, cpu := map[string]time.Duration{}, map[string]int{}, map[string]int{}
 	for _, place := range []string{"waiting", "due", "left"} {
 		s := keywrighttest.Start(t, keywrighttest.Redis)
 		q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
-		heap(s, place, jobs)
+		heap(s, place, int(jobs))
 		var ran atomic.Int64
 		over := make(chan struct{})
+		s.Do("CONFIG", "RESETSTAT")
 		began := time.Now()
 		stop := started(t, q.Worker(func(context.Context, *queue.Job[string]) error {
 			if ran.Add(1) == jobs {
@@ -254,17 +259,35 @@ func TestDrains(t *testing.T) {
 		<-over
 		took[place] = time.Since(began)
 		stop()
+		calls[place], cpu[place] = scripts(t, s)
 		if n := ran.Load(); n != jobs {
 			t.Errorf("%s: %d runs", place, n)
 		}
 	}
-	t.Log(took)
-	if slowest := max(took["due"], took["left"]); slowest > 10*took["waiting"] {
-		t.Errorf("%v", took)
+	t.Log(took, calls, cpu)
+	for _, place := range []string{"due", "left"} {
+		if took[place] > 10*took["waiting"] || calls[place] > 2*calls["waiting"] || cpu[place] > 4*cpu["waiting"] {
+			t.Errorf("%s: %v, %v calls, %v µs of the server", place, took, calls, cpu)
+		}
 	}
 }
 
-// TestDelayIsShort: on an idle queue a delayed job begins at its time.
+// scripts are how many calls of scripts a server has had, and the µs that they took.
+func scripts(t *testing.T, s *keywrighttest.Server) (calls, micros int) {
+	t.Helper()
+	for _, line := range strings.Split(fmt.Sprint(s.Do("INFO", "commandstats")), "\n") {
+		if rest, ok := strings.CutPrefix(line, "cmdstat_evalsha:"); ok {
+			var n, took int
+			_, err := fmt.Sscanf(rest, "calls=%d,usec=%d", &n, &took)
+			must(t, err)
+			calls, micros = calls+n, micros+took
+		}
+	}
+	return calls, micros
+}
+
+// TestDelayIsShort: on an idle queue a delayed job begins within 10 ms of its time, as
+// exactly as a timer beside it. bench/cmd/queuebench measures the slowest of a hundred.
 func TestDelayIsShort(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	q := queue.Open(open(t, s.URL()), "mail", value.Text(0), queue.Options{})
@@ -272,17 +295,23 @@ func TestDelayIsShort(t *testing.T) {
 	started(t, q.Worker(func(context.Context, *queue.Job[string]) error { began <- time.Now(); return nil },
 		queue.WorkerOptions{Concurrency: 2}))
 	short := 0
+	var all []time.Duration
 	const rounds = 21
 	for i := range rounds {
 		due := time.Now().Add(300*time.Millisecond + time.Duration(i)*7*time.Millisecond).Truncate(time.Millisecond)
+		idle := make(chan time.Duration, 1)
+		time.AfterFunc(time.Until(due), func() { idle <- time.Since(due) })
 		must(t, second(q.Enqueue(t.Context(), queue.Task[string]{At: due})))
-		if late := (<-began).Sub(due); late < 0 {
+		late, noise := (<-began).Sub(due), <-idle
+		if late < 0 {
 			t.Errorf("%v early", -late)
-		} else if late < 60*time.Millisecond {
+		}
+		all = append(all, late)
+		if late < 10*time.Millisecond+4*noise {
 			short++
 		}
 	}
 	if short <= rounds/2 {
-		t.Errorf("%d of %d began within 60 ms", short, rounds)
+		t.Errorf("%d of %d began within 10 ms: %v", short, rounds, all)
 	}
 }

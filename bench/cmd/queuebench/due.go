@@ -47,9 +47,9 @@ func backlog(ctx context.Context, c *keywright.Client, q queue.Queue[string], pl
 	return err
 }
 
-// drain says how many jobs of a place are handled per second when all have their
-// turn at once, and what they cost.
-func drain(ctx context.Context, o options, place string) (rate float64, used costs.Costs, err error) {
+// drain says when the last job of a place is handled after all have had their turn at
+// once, and what they cost.
+func drain(ctx context.Context, o options, place string) (last time.Duration, used costs.Costs, err error) {
 	server, err := live.Start(ctx, o.server)
 	if err != nil {
 		return 0, used, err
@@ -71,7 +71,7 @@ func drain(ctx context.Context, o options, place string) (rate float64, used cos
 	over, err := handled(ctx, q, o.backlog, o.limit)
 	after, err2 := costs.Read(server)
 	used.Add(before, after)
-	return float64(o.backlog) / over.Sub(began).Seconds(), used, firstOf(err, err2)
+	return over.Sub(began), used, firstOf(err, err2)
 }
 
 func openOurs(ctx context.Context, addr string, o queue.Options) (*keywright.Client, queue.Queue[string], error) {
@@ -103,28 +103,30 @@ func handled(ctx context.Context, q queue.Queue[string], jobs int, limit time.Du
 }
 
 func backlogs(ctx context.Context, o options) ([]report.Table, []report.Goal, error) {
-	rates, used := make([][]float64, len(places)), make([]costs.Costs, len(places))
+	rates, lasts, used := make([][]float64, len(places)), make([][]float64, len(places)), make([]costs.Costs, len(places))
 	for round := range o.drains {
 		for turn := range places {
 			i := (turn + round) % len(places)
-			rate, each, err := drain(ctx, o, places[i])
+			last, each, err := drain(ctx, o, places[i])
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", places[i], err)
 			}
-			rates[i] = append(rates[i], rate)
+			rates[i] = append(rates[i], float64(o.backlog)/last.Seconds())
+			lasts[i] = append(lasts[i], last.Seconds())
 			used[i].Add(costs.Costs{}, each)
 		}
 	}
 	t := report.Table{Title: fmt.Sprintf("%d jobs at once, 50 runners", o.backlog),
-		Columns: append([]string{"jobs are", "jobs per second", "of waiting ones"}, costs.Columns...)}
+		Columns: append([]string{"jobs are", "jobs per second", "of waiting ones", "the last one after s"}, costs.Columns...)}
 	var goals []report.Goal
 	for i, place := range places {
 		part := turns.Ratio(rates[i], rates[0])
-		t.Add(append([]any{place, fmt.Sprintf("%.0f", turns.Median(rates[i])), fmt.Sprintf("%.2f", part)},
+		t.Add(append([]any{place, fmt.Sprintf("%.0f", turns.Median(rates[i])), fmt.Sprintf("%.2f", part), fmt.Sprintf("%.1f", turns.Median(lasts[i]))},
 			used[i].Cells(float64(o.backlog*o.drains))...)...)
 		if i > 0 {
 			goals = append(goals, report.Goal{What: "jobs " + place + ", part of the rate of waiting ones", Value: part,
-				Bound: 0.5, AtLeast: true})
+				Bound: 0.5, AtLeast: true}, report.Goal{What: "jobs " + place + ", the last one after s: a lease and a second",
+				Value: turns.Median(lasts[i]), Bound: (o.lease + time.Second).Seconds()})
 		}
 	}
 	return []report.Table{t}, goals, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright/bench/live"
 	"github.com/keywright/keywright/bench/report"
 	"github.com/keywright/keywright/bench/turns"
+	"github.com/keywright/keywright/queue"
 )
 
 // idleOf is one worker with nothing to do: the commands per second that it sends
@@ -73,6 +74,43 @@ func single(ctx context.Context, server *live.Server, peer contestant, started <
 	return waits, nil
 }
 
+// delayed are by how much jobs that are due later begin after their time, one at a time,
+// by the clock that worker and server share here.
+func delayed(ctx context.Context, o options) (late []time.Duration, err error) {
+	server, err := live.Start(ctx, o.server)
+	if err != nil {
+		return nil, err
+	}
+	defer server.Stop()
+	c, q, err := openOurs(ctx, server.Addr, queue.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	life, stop := context.WithCancel(ctx)
+	began, ended := make(chan time.Time, 1), make(chan error, 1)
+	go func() {
+		ended <- q.Worker(func(context.Context, *queue.Job[string]) error { began <- time.Now(); return nil },
+			queue.WorkerOptions{}).Run(life)
+	}()
+	defer func() { stop(); err = firstOf(err, <-ended) }()
+	for range max(o.singles, 100) {
+		due := time.Now().Add(20*time.Millisecond + time.Duration(rand.Int64N(int64(100*time.Millisecond)))).Truncate(time.Millisecond)
+		if _, err := q.Enqueue(ctx, queue.Task[string]{At: due}); err != nil {
+			return nil, err
+		}
+		select {
+		case at := <-began:
+			late = append(late, at.Sub(due))
+		case <-time.After(o.limit):
+			return nil, errors.New("a delayed job was not handled")
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return late, nil
+}
+
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -102,7 +140,14 @@ func idling(ctx context.Context, o options) ([]report.Table, []report.Goal, erro
 		t.Add(peer.name, millis(turns.Percentile(waits[i], 0.5)), millis(turns.Percentile(waits[i], 0.99)),
 			fmt.Sprintf("%.1f", turns.Median(commands[i])))
 	}
-	return []report.Table{t}, []report.Goal{
+	late, err := delayed(ctx, o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("delayed jobs: %w", err)
+	}
+	d := report.Table{Title: "Delayed jobs on an idle queue, one at a time", Columns: []string{"due → handler p50 ms", "p99 ms"}}
+	d.Add(millis(turns.Percentile(late, 0.5)), millis(turns.Percentile(late, 0.99)))
+	return []report.Table{t, d}, []report.Goal{
+		{What: "idle queue, keywright, due to handler p99 ms", Value: float64(turns.Percentile(late, 0.99)) / 1e6, Bound: 10},
 		{What: "idle queue, keywright, enqueue to handler p50 ms", Value: float64(turns.Percentile(waits[0], 0.5)) / 1e6,
 			Bound: 1},
 		{What: "idle queue, keywright, commands/s per worker", Value: turns.Median(commands[0]), Bound: 5},
