@@ -18,7 +18,7 @@ func ACL() string { return "on ~* resetchannels -@all +" + strings.Join(commands
 // changeCommands are what Keys sends, and the lease of the process that acts.
 var changeCommands = []string{
 	"auth", "client|getname", "client|id", "client|setname", "cluster|shards", "cluster|slots", "eval", "evalsha", "exists", "get", "hello", "info", "multi", "exec", "object|idletime", "pexpire", "ping",
-	"pttl", "quit", "script|load", "select", "set", "time", "type", "unlink", "zcount",
+	"pttl", "quit", "renamenx", "script|load", "select", "set", "time", "type", "unlink", "zcount",
 }
 
 // ChangeACL is what a user who may scan must be allowed beside that to delete keys and

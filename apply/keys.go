@@ -24,6 +24,9 @@ type KeysOptions struct {
 	// ends the run. nil: it is not asked.
 	StillActs func() error
 
+	Live Asker // reads values: of keys whose slot changes, or that are dropped; not nil for those
+	Undo *Undo // where it is written what was renamed; nil: nowhere
+
 	decided func(k *source.Key, d *plan.Decision) // for tests
 }
 
@@ -85,11 +88,12 @@ func Keys(ctx context.Context, clients Clients, scan Scan, rule plan.Rule, o Key
 			r.add(entry, c)
 		}
 	}
-	sum, err := scan(ctx, func(batch []source.Key) error { return r.page(ctx, batch) })
-	if err == nil {
-		err = r.flush(ctx)
-	} else {
-		r.lost()
+	sum, err := r.through(ctx, scan)
+	if err == nil && r.later {
+		r.last = true
+		var again source.Summary
+		again, err = r.through(ctx, scan)
+		sum.Incomplete = append(sum.Incomplete, again.Incomplete...)
 	}
 	if o.Journal != nil {
 		err = errors.Join(err, o.Journal.state(r.report.Entries, err == nil && len(sum.Incomplete) == 0))
@@ -97,6 +101,16 @@ func Keys(ctx context.Context, clients Clients, scan Scan, rule plan.Rule, o Key
 	r.report.Left = plan.Ranked(r.left)
 	r.report.Summary = sum
 	return r.report, err
+}
+
+// through changes what a scan finds.
+func (r *changes) through(ctx context.Context, scan Scan) (source.Summary, error) {
+	sum, err := scan(ctx, func(batch []source.Key) error { return r.page(ctx, batch) })
+	if err == nil {
+		return sum, r.flush(ctx)
+	}
+	r.lost()
+	return sum, err
 }
 
 // changes is one run.
@@ -112,6 +126,9 @@ type changes struct {
 
 	open []*keyChange // of one database
 	size int
+
+	later bool // there are keys that come last
+	last  bool // it is their turn, and only theirs
 }
 
 // keyChange is a key that is to be changed.
@@ -122,13 +139,22 @@ type keyChange struct {
 	entry int
 	bytes int64
 	doubt bool // it was sent, and the reply was lost
+	done  bool // it was changed, or may have been
 }
 
 // Bounds of a batch of changes: keys, and the bytes of their names.
 const (
 	changeKeys  = 256
+	renameKeys  = 1000
 	changeBytes = 1 << 20
 )
+
+func batchOf(how plan.How) int {
+	if how == plan.Move {
+		return renameKeys
+	}
+	return changeKeys
+}
 
 // page decides about the keys that a scan found.
 func (r *changes) page(ctx context.Context, batch []source.Key) error {
@@ -141,6 +167,13 @@ func (r *changes) page(ctx context.Context, batch []source.Key) error {
 		if r.decided != nil {
 			r.decided(k, &d)
 		}
+		if d.Leave == "" && d.Step.Last && !r.last {
+			r.later = true
+			continue
+		}
+		if r.last && (d.Leave != "" || !d.Step.Last) {
+			continue
+		}
 		if d.Leave != "" {
 			r.leave(d.Entry, d.Leave, k.Name, k.DB)
 			continue
@@ -152,12 +185,13 @@ func (r *changes) page(ctx context.Context, batch []source.Key) error {
 		}
 		s := &keyChange{Step: d.Step, key: append([]byte(nil), k.Name...), db: k.DB, entry: d.Entry, bytes: max(k.Bytes, 0)}
 		r.open = append(r.open, s)
-		for _, names := range [][]string{s.After, s.Busy, s.With} {
+		r.size += len(s.To)
+		for _, names := range [][]string{s.After, s.Busy, s.With, s.Absent, s.Rivals} {
 			for _, n := range names {
 				r.size += len(n)
 			}
 		}
-		if r.size += len(s.key); len(r.open) >= changeKeys || r.size >= changeBytes {
+		if r.size += len(s.key); len(r.open) >= batchOf(s.How) || r.size >= changeBytes {
 			if err := r.flush(ctx); err != nil {
 				return err
 			}
@@ -202,6 +236,7 @@ func (r *changes) lost() {
 
 func (r *changes) count(s *keyChange, c KeyCounts) {
 	c.Keys = 1
+	s.done = c.Changed+c.Unknown > 0
 	if c.Changed > 0 {
 		c.Bytes = s.bytes
 	}
@@ -229,9 +264,14 @@ func (r *changes) flush(ctx context.Context) error {
 		r.open, r.size = nil, 0
 		return err
 	}
+	undo, err := r.Undo.begin(r.open)
+	if err != nil {
+		r.open, r.size = nil, 0
+		return err
+	}
 	err = r.batch(ctx, c.Raw(), r.open)
 	r.open, r.size = nil, 0
-	return err
+	return errors.Join(err, r.Undo.end(undo))
 }
 
 // opened counts the batch by entry.

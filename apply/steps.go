@@ -20,7 +20,7 @@ var changeText string
 // batch changes keys of one database: in one pipeline those that go by a command, side
 // by side those that go through a store. What a lost reply leaves in doubt is sent again.
 func (r *changes) batch(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
-	var items []*keyChange
+	var items, named []*keyChange
 	send, err := r.kept(ctx, c, steps)
 	if err != nil {
 		r.unknown(steps)
@@ -32,13 +32,20 @@ func (r *changes) batch(ctx context.Context, c rueidis.Client, steps []*keyChang
 		switch {
 		case s.How == plan.Item:
 			items = append(items, s)
+		case s.How == plan.Move, s.How == plan.Drop:
+			named = append(named, s)
 		case cluster && !s.oneSlot():
 			r.leave(s.entry, plan.OtherSlot, s.key, s.db)
 		default:
 			plain = append(plain, s)
 		}
 	}
-	err = r.commands(ctx, c, plain)
+	named, err = r.renames(ctx, c, named)
+	if err == nil {
+		err = r.commands(ctx, c, append(plain, named...))
+	} else {
+		r.unknown(plain)
+	}
 	if err != nil {
 		r.unknown(items)
 		return err
@@ -48,7 +55,7 @@ func (r *changes) batch(ctx context.Context, c rueidis.Client, steps []*keyChang
 
 // oneSlot reports whether all keys of a change can be in one step.
 func (s *keyChange) oneSlot() bool {
-	for _, names := range [][]string{s.Busy, s.With} {
+	for _, names := range [][]string{s.Busy, s.With, s.Absent} {
 		for _, n := range names {
 			if slot.Of([]byte(n)) != slot.Of(s.key) {
 				return false
@@ -93,6 +100,9 @@ func (r *changes) commands(ctx context.Context, c rueidis.Client, steps []*keyCh
 
 // command is what changes a key: UNLINK where nothing is to be checked, else a script.
 func (s *keyChange) command(c rueidis.Client) rueidis.Completed {
+	if s.How == plan.Move {
+		return s.renaming(c)
+	}
 	if s.How == plan.Unlink && s.Kind == "" && s.Idle == 0 && len(s.Busy)+len(s.With) == 0 {
 		return c.B().Unlink().Key(string(s.key)).Build()
 	}
@@ -111,7 +121,7 @@ func (s *keyChange) command(c rueidis.Client) rueidis.Completed {
 
 // refusals are what the script says instead of "done".
 var refusals = map[string]plan.Code{"type": plan.OtherType, "ttl": plan.HasTTL, "used": plan.NotDue,
-	"works": plan.QueueWorks}
+	"works": plan.QueueWorks, "lease": plan.LiveLease, "taken": plan.Taken, "changed": plan.Changed}
 
 // judge counts a key by the reply. An error means that it must be sent again.
 func (r *changes) judge(s *keyChange, reply rueidis.RedisResult) error {
@@ -122,10 +132,15 @@ func (r *changes) judge(s *keyChange, reply rueidis.RedisResult) error {
 			said, err = message.ToString()
 		}
 	}
+	if s.How == plan.Move && err == nil && said == "" && n == 0 {
+		said = "taken"
+	}
 	what, reason := judged(err)
 	switch {
 	case what == unknown:
 		return err
+	case s.How == plan.Move && strings.HasPrefix(reason, "ERR no such key"):
+		r.count(s, map[bool]KeyCounts{true: {Changed: 1}, false: {Gone: 1}}[s.doubt]) // the lost attempt did it
 	case err != nil:
 		code := plan.Refused
 		if strings.Contains(reason, "LFU") {

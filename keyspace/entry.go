@@ -390,6 +390,6 @@ func (b *builder) addRole(k *Key, base *pattern.Pattern, derive string) *Key {
 		b.d.report("KW105", b.e.Pos, fmt.Sprintf("name it: %s: …", k.Role), "the %s key of %s cannot be derived: %v", k.Role, b.e.Name, err)
 		return k
 	}
-	k.Pattern, k.Derived = derived, true
+	k.Pattern, k.Derived, k.from = derived, true, derivation{base, derive}
 	return b.add(k)
 }

@@ -184,6 +184,8 @@ type Key struct {
 	Field  *scalar.Type // hash with open fields: the field name…
 	Item   *scalar.Type // …and its value
 	Pos    Pos
+
+	from derivation // of a derived key
 }
 
 // Field is one declared field of a hash, stream, JSON object or message.

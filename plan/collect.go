@@ -63,28 +63,30 @@ func (c *Collector) count(k *source.Key, d Decision) {
 	if d.Leave == "" {
 		p.Change++
 		p.Bytes += max(k.Bytes, 0)
-		p.Examples = example(p.Examples, k.Name, k.DB)
+		p.Examples = example(p.Examples, k.Name, k.DB, d.Step.To)
 		return
 	}
 	p.Leave++
-	LeaveIn(c.left, d.Leave, k.Name, k.DB)
+	leaveIn(c.left, d.Leave, k.Name, k.DB, d.Step.To)
 }
 
 // LeaveIn counts a key that is left alone.
-func LeaveIn(all map[Code]*Left, code Code, name []byte, db int) {
+func LeaveIn(all map[Code]*Left, code Code, name []byte, db int) { leaveIn(all, code, name, db, "") }
+
+func leaveIn(all map[Code]*Left, code Code, name []byte, db int, to string) {
 	l := all[code]
 	if l == nil {
 		l = &Left{Code: code, What: code.What(), Fix: code.Fix()}
 		all[code] = l
 	}
 	l.Keys++
-	l.Examples = example(l.Examples, name, db)
+	l.Examples = example(l.Examples, name, db, to)
 }
 
 // example keeps a few names: the first by their bytes, so that a plan made again shows
 // the same ones.
-func example(list []Example, name []byte, db int) []Example {
-	if len(name) > maxExampleName || len(list) == maxExamples && bytes.Compare(name, list[maxExamples-1].Key) > 0 {
+func example(list []Example, name []byte, db int, to string) []Example {
+	if len(name) > maxExampleName || len(to) > maxExampleName || len(list) == maxExamples && bytes.Compare(name, list[maxExamples-1].Key) > 0 {
 		return list
 	}
 	at, there := slices.BinarySearchFunc(list, name, func(e Example, name []byte) int {
@@ -93,7 +95,11 @@ func example(list []Example, name []byte, db int) []Example {
 	if there {
 		return list
 	}
-	list = slices.Insert(list, at, Example{finding.JSONKey(slices.Clone(name)), db})
+	e := Example{Key: slices.Clone(name), DB: db}
+	if to != "" {
+		e.To = finding.JSONKey(to)
+	}
+	list = slices.Insert(list, at, e)
 	return list[:min(len(list), maxExamples)]
 }
 

@@ -72,6 +72,7 @@ type Part struct {
 type Example struct {
 	Key finding.JSONKey `json:"key"`
 	DB  int             `json:"db"`
+	To  finding.JSONKey `json:"to,omitempty"` // of a rename: its new name
 }
 
 // Left is a reason for which keys are left alone.

@@ -29,6 +29,17 @@ const (
 	There        Code = "there"           // of a restore: it is there, and stays
 	Expired      Code = "expired"         // of a restore: it has expired since it was saved
 	OutOfMoment  Code = "out-of-moment"   // of a restore: it only made sense in its moment
+
+	Taken           Code = "taken"            // of a rename: there is a key with the new name
+	TwoSources      Code = "two-sources"      // another key would get the same new name
+	NotReadable     Code = "not-readable"     // the new name would not be one of the entry
+	LostPlaceholder Code = "lost-placeholder" // the new pattern lacks a placeholder of the old one
+	NewPlaceholder  Code = "new-placeholder"  // the new pattern has one more
+	SealedToName    Code = "sealed-to-name"   // what is encrypted in it is bound to its name
+	Rebuilt         Code = "rebuilt"          // it is made again of the items of its entity
+	PartOfConstruct Code = "part-of-construct"
+	NotCopied       Code = "not-copied" // there is no key with the new name yet
+	Differs         Code = "differs"    // its value or expiry is another one under the new name
 )
 
 // Reason is why a plan is not complete, or does not hold any more.
@@ -70,6 +81,24 @@ var sentences = map[Code][2]string{
 	Expired:     {"it has expired since it was saved", ""},
 	OutOfMoment: {"it only made sense in its moment", "--momentary restores it"},
 	Refused:     {"the server does not permit the change", ""},
+	Taken: {"there is a key with the new name, and it is another one",
+		"look at both, and delete the one that is wrong"},
+	TwoSources: {"two keys would get the same new name", "delete the one that is wrong, or rename it by --map"},
+	NotReadable: {"its new name would not be read as one of the entry: a value does not fit its placeholder",
+		"widen the type of the placeholder, or rename the key by --map"},
+	LostPlaceholder: {"the new pattern lacks a placeholder of the old one: two keys could become one",
+		"name the placeholders alike in both patterns, as in --map 'user:{id}=usr:{id}'"},
+	NewPlaceholder: {"the new pattern has a placeholder that the old one lacks: its value is not known",
+		"name the placeholders alike in both patterns, as in --map 'user:{id}=usr:{id}'"},
+	SealedToName: {"what is encrypted in it is bound to its name, and could not be opened under another one",
+		"read it and write it again by the program that has the keys"},
+	Rebuilt: {"it is an index, the ledger or the expiry times of an entity, which hold names of one another",
+		"`keywright entities check --apply` makes them of the renamed items; then delete the old ones"},
+	PartOfConstruct: {"it is a part of a lock, queue, entity or cache, which are renamed as a whole",
+		"give --map the pattern of the entry's main key"},
+	NotCopied: {"there is no key with the new name", "run it with --phase copy first"},
+	Differs: {"under the new name it has another value or expiry",
+		"--superseded removes the old one if programs write the new one by now"},
 }
 
 // What is the sentence of a code.

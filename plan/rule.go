@@ -43,6 +43,8 @@ const (
 	Unlink How = iota // remove it, with the keys of With
 	Expire            // give it TTL if it has none
 	Item              // delete the item of an entity through its store
+	Move              // give it the name To
+	Drop              // remove it if the key To is the same
 )
 
 // Step is a change of one key, and the conditions that hold in the same step of the
@@ -55,6 +57,12 @@ type Step struct {
 	Busy  []string      // none of these sorted sets may have a score in the future, in Unix milliseconds
 	With  []string      // keys that go with it
 	After []string      // keys that must all be there: the newer ones that are kept
+
+	To         string   // of Move and Drop: the new name
+	Absent     []string // none of these keys may be there
+	Rivals     []string // nor any of these just before it: they would get the same name
+	Last       bool     // it is changed after all that are not
+	Superseded bool     // of Drop: also if To is another value
 }
 
 // book knows what a key is: which declared key, which old or foreign name.

@@ -18,6 +18,7 @@ import (
 // ContentsRequest says what of a server is wanted.
 type ContentsRequest struct {
 	Match    string                         // SCAN MATCH glob; "" = all
+	Type     string                         // keys of this type only, as SCAN TYPE; "" = all
 	Wants    func(name []byte) bool         // asked by one goroutine at a time; nil: all
 	Skip     func(db int, name []byte) bool // asked likewise of keys that are wanted; nil: none
 	Largest  int64                          // bytes (MEMORY USAGE) of a value that is read in one step; 0: 512 KiB

@@ -191,12 +191,19 @@ func (w *walk) askPage(cursor string) {
 	if w.req.Match != "" {
 		n = 6
 	}
+	if w.wanted.Type != "" {
+		n += 2
+	}
 	c.Header(n)
 	c.Arg("SCAN")
 	c.Arg(cursor)
 	if w.req.Match != "" {
 		c.Arg("MATCH")
 		c.Arg(w.req.Match)
+	}
+	if w.wanted.Type != "" {
+		c.Arg("TYPE")
+		c.Arg(w.wanted.Type)
 	}
 	c.Arg("COUNT")
 	c.Arg(strconv.Itoa(w.count))

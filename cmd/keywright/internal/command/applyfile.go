@@ -22,6 +22,9 @@ type applying struct {
 // journalName is what the name of a plan's journal ends with.
 const journalName = ".journal"
 
+// undoName is what the name of the file ends with that says what a plan has renamed.
+const undoName = ".undo"
+
 // leastDrift is by how many keys the counts of an entry may always differ.
 const leastDrift = 10
 
@@ -30,7 +33,7 @@ func (a *app) applyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Execute a plan that --plan wrote, if it still holds",
-		Long: `Executes a plan of delete, ttl, clean or restore. Before it changes anything it makes
+		Long: `Executes a plan of delete, ttl, clean, rename or restore. Before it changes anything it makes
 the same plan again and compares: the servers must be the same ones (run ID,
 replication ID, version, slots), not emptied meanwhile, the declaration must be the
 same, and of no entry may the number of keys that would be changed differ by more
@@ -38,7 +41,9 @@ than --drift percent (or ten keys). Else it says what differs, and changes nothi
 
 What is done is in FILE.journal, on the disk before the server is told. A run that
 was interrupted or killed goes on with it, and the report counts all runs. A plan
-that was executed to its end is not executed again.
+that was executed to its end is not executed again. A rename also writes FILE.undo:
+keywright apply FILE.undo brings every key back that it renamed, where nothing is in
+the way.
 
 ` + exitCodesOfChanges,
 		Example: `  keywright delete --undeclared --plan stray.plan
@@ -61,6 +66,9 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 	if o.drift < 0 {
 		return usage("write --drift 10", "--drift cannot be negative")
 	}
+	if isUndo(path) {
+		return a.undoRename(ctx, path, &changing{pacing: o.pacing, apply: true, output: o.output})
+	}
 	p, err := readPlan(path)
 	if err != nil {
 		return err
@@ -77,7 +85,7 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 	if err != nil {
 		return err
 	}
-	defer r.clients.close()
+	defer r.close()
 	journal, resumed, err := apply.OpenJournal(path+journalName, p.ID)
 	if err != nil {
 		return usage("remove the file if the plan is a new one", "the journal cannot be used: %v", err)
@@ -94,6 +102,11 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 		return err
 	}
 	r.resumed, r.plan, r.made = resumed, path, p
+	if p.Verb == "rename" && r.phase == phaseMove {
+		if r.undoing, err = apply.OpenUndo(path+undoName, p); err != nil {
+			return usage("remove the file if the plan is a new one", "what is renamed cannot be noted: %v", err)
+		}
+	}
 	return r.execute(ctx, journal)
 }
 
@@ -122,5 +135,6 @@ func (o *applying) changing(p *plan.Plan) *changing {
 	q := p.Request
 	spread, _ := strconv.Atoi(q.Options["spread"])
 	return &changing{selecting: selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared}, pacing: o.pacing,
-		db: q.DB, spread: spread, alone: q.Options["not-shared"] == "true", output: o.output}
+		renaming: renamingOf(q.Options), db: q.DB, spread: spread, alone: q.Options["not-shared"] == "true",
+		output: o.output}
 }

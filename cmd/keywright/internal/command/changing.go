@@ -27,6 +27,7 @@ import (
 type changing struct {
 	selecting
 	pacing
+	renaming
 	db     int
 	spread int  // of ttl, percent
 	alone  bool // of delete: no other program uses the server
@@ -109,6 +110,7 @@ var ruleVerbs = map[string]ruleVerb{
 		now time.Time) (plan.Rule, error) {
 		return plan.NewClean(ks, r, now)
 	}},
+	"rename": {"would be renamed", "Renamed", nil}, // see changeRun.renameRule
 }
 
 // changeRun is one run of such a verb.
@@ -124,6 +126,20 @@ type changeRun struct {
 	made    *plan.Plan
 	clients *databases
 	resumed bool
+
+	asker   *server.Reader // of a rename: reads values; nil: it was not needed yet
+	source  apply.Scan     // of an undo: the keys that were renamed; nil: the server is scanned
+	once    bool           // nothing was counted before it is done
+	undoing *apply.Undo    // where a rename writes what it does; nil: nowhere
+}
+
+// close closes what is open.
+func (r *changeRun) close() {
+	r.clients.close()
+	if r.asker != nil {
+		r.asker.Close()
+	}
+	_ = r.undoing.Close()
 }
 
 // change plans, and executes where that was asked for.
@@ -138,7 +154,7 @@ func (a *app) change(ctx context.Context, verb string, o *changing) error {
 	if err != nil {
 		return err
 	}
-	defer r.clients.close()
+	defer r.close()
 	if err := r.makePlan(ctx); err != nil {
 		return err
 	}
@@ -159,7 +175,7 @@ func (a *app) prepare(ctx context.Context, verb string, o *changing) (*changeRun
 	if err != nil {
 		return nil, err
 	}
-	if len(ks.Entries)+len(ks.Owns) == 0 && (verb != "delete" || o.undeclared) {
+	if len(ks.Entries)+len(ks.Owns) == 0 && (verb != "delete" || o.undeclared) && len(o.maps) == 0 {
 		return nil, usage("say where the declaration is with -f",
 			"%s needs a declaration: without one no key is declared", verb)
 	}
@@ -177,7 +193,12 @@ func (a *app) prepare(ctx context.Context, verb string, o *changing) (*changeRun
 	if r.id, err = server.Identify(ctx, r.config); err != nil {
 		return nil, err
 	}
-	if r.rule, err = ruleVerbs[verb].rule(ks, r.request, o, r.id.Time); err != nil {
+	if make := ruleVerbs[verb].rule; make != nil {
+		r.rule, err = make(ks, r.request, o, r.id.Time)
+	} else {
+		r.rule, err = r.renameRule()
+	}
+	if err != nil {
 		return nil, refusedSelection(err)
 	}
 	a.keyspace = ks
@@ -225,6 +246,11 @@ func (r *changeRun) makePlan(ctx context.Context) error {
 				return aclFailure(cannot("ask for idle times", err))
 			}
 		}
+		if r.verb == "rename" {
+			if err := r.blocked(ctx, batch, decisions); err != nil {
+				return aclFailure(cannot("ask for keys with the new names", err))
+			}
+		}
 		c.Count(batch, decisions)
 		return nil
 	})
@@ -232,15 +258,9 @@ func (r *changeRun) makePlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p := &plan.Plan{Format: plan.Format, Verb: r.verb, Made: r.app.now().UTC().Truncate(time.Millisecond),
-		Tool: version().Version, Server: planServer(r.config, r.id), Declaration: plan.Digest(r.ks)}
-	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where,
-		Undeclared: r.undeclared, DB: r.db, Namespace: r.app.namespace}
-	switch {
-	case r.verb == "ttl":
-		p.Request.Options = map[string]string{"spread": strconv.Itoa(r.spread)}
-	case r.alone:
-		p.Request.Options = map[string]string{"not-shared": "true"}
+	p, err := r.bare()
+	if err != nil {
+		return err
 	}
 	c.Into(p)
 	for _, why := range slices.Concat(learned.Incomplete, sum.Incomplete) {
@@ -248,6 +268,24 @@ func (r *changeRun) makePlan(ctx context.Context) error {
 	}
 	r.made = p
 	return p.Seal()
+}
+
+// bare is the plan without what it counts.
+func (r *changeRun) bare() (*plan.Plan, error) {
+	p := &plan.Plan{Format: plan.Format, Verb: r.verb, Made: r.app.now().UTC().Truncate(time.Millisecond),
+		Tool: version().Version, Server: planServer(r.config, r.id), Declaration: plan.Digest(r.ks)}
+	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where,
+		Undeclared: r.undeclared, DB: r.db, Namespace: r.app.namespace}
+	switch {
+	case r.verb == "ttl":
+		p.Request.Options = map[string]string{"spread": strconv.Itoa(r.spread)}
+	case r.verb == "rename":
+		p.Request.Options = r.options()
+	case r.alone:
+		p.Request.Options = map[string]string{"not-shared": "true"}
+	}
+	p.Entries = []plan.Part{}
+	return p, p.Seal()
 }
 
 // planServer is the identity of a server as plans have it.
@@ -292,18 +330,28 @@ func (r *changeRun) execute(ctx context.Context, journal *apply.Journal) error {
 	if err != nil {
 		return err
 	}
-	acting, err := apply.Act(ctx, first)
-	if errors.Is(err, apply.ErrActing) {
-		return &exit{exitRefused, err.Error(), "wait until it has ended; a killed one is forgotten after 15 s"}
-	}
+	acting, err := r.act(ctx, first)
 	if err != nil {
-		return aclFailure(cannot("take the right to change keys", err))
+		return err
 	}
 	defer acting.End()
 	began := r.app.now()
 	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, began)
 	stores := &itemStores{app: r.app, ks: r.ks, clients: r.clients, open: map[string]*bind.Items{}}
-	report, err := apply.Keys(ctx, r.clients.client, r.scan(nil, ""), r.rule, apply.KeysOptions{
+	scan := r.source
+	var values apply.Asker
+	if r.verb == "rename" {
+		if values, err = r.values(ctx); err != nil {
+			return err
+		}
+		if scan == nil {
+			scan = r.toChange()
+		}
+	} else {
+		scan = r.scan(nil, "")
+	}
+	report, err := apply.Keys(ctx, r.clients.client, scan, r.rule, apply.KeysOptions{
+		Live: values, Undo: r.undoing,
 		Rate: r.rate, ByteRate: int64(r.byteRate) << 20, Journal: journal, StillActs: acting.Still, Item: stores.delete,
 		Progress: func(done int64) {
 			bar.Show(terminal.State{What: "keys", Done: done, Total: r.made.Total.Keys,
@@ -312,6 +360,18 @@ func (r *changeRun) execute(ctx context.Context, journal *apply.Journal) error {
 	})
 	bar.Clear()
 	return r.showDone(ctx, &report, err)
+}
+
+// act takes the right to change keys.
+func (r *changeRun) act(ctx context.Context, c *keywright.Client) (*apply.Acting, error) {
+	acting, err := apply.Act(ctx, c)
+	if errors.Is(err, apply.ErrActing) {
+		return nil, &exit{exitRefused, err.Error(), "wait until it has ended; a killed one is forgotten after 15 s"}
+	}
+	if err != nil {
+		return nil, aclFailure(cannot("take the right to change keys", err))
+	}
+	return acting, nil
 }
 
 // databases are the clients of a server, by database.

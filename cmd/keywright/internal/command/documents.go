@@ -54,6 +54,7 @@ var Documents = []Document{
 	{"ls jsonl", 1, "One key of a server or a snapshot.", reflect.TypeFor[listedKey]()},
 	{"match jsonl", 1, "One key of the input, and its entry.", reflect.TypeFor[matched]()},
 	{"queues", 1, "What the queues hold, and what was changed.", reflect.TypeFor[queuesReport]()},
+	{"rename", 1, "What would be renamed, or was.", reflect.TypeFor[changeReport]()},
 	{"restore", 1, "What was restored, or would be.", reflect.TypeFor[restoreReport]()},
 	{"rules", 1, "Every rule.", reflect.TypeFor[rulesReport]()},
 	{"seal adopt", 1, "What is sealed, and what was plain.", reflect.TypeFor[sealReport]()},

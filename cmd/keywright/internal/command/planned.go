@@ -15,13 +15,16 @@ import (
 
 // changeReport is what would be changed, or was; its JSON names are stable.
 type changeReport struct {
-	Verb    string        `json:"verb" enum:"delete,ttl,clean"`
+	Verb    string        `json:"verb" enum:"delete,ttl,clean,rename"`
 	Server  string        `json:"server"`
 	Applied bool          `json:"applied"`
-	Plan    *plan.Plan    `json:"plan"`
+	Plan    *plan.Plan    `json:"plan,omitempty"`    // absent where a rename was done at once
 	File    string        `json:"file,omitempty"`    // that the plan was written to
 	Resumed bool          `json:"resumed,omitempty"` // the figures of interrupted runs of the plan are counted, too
 	Done    *changeResult `json:"done,omitempty"`
+	Phase   string        `json:"phase,omitempty" enum:"move,copy,verify,unlink"` // of a rename
+	Undoes  string        `json:"undoes,omitempty"`                               // the file of the rename that is undone
+	Copied  *namesCopied  `json:"copied,omitempty"`                               // of a rename's phases copy and verify
 }
 
 // changeResult is what was done.
@@ -38,16 +41,40 @@ type changedPart struct {
 	apply.KeyCounts
 }
 
+// report is what each report of the run has.
+func (r *changeRun) report() *changeReport {
+	out := &changeReport{Verb: r.verb, Server: r.config.String(), Undoes: r.undo}
+	if r.verb == "rename" {
+		out.Phase = r.phase
+	}
+	return out
+}
+
+// words are how the verb is told.
+func (r *changeRun) words() ruleVerb {
+	switch {
+	case r.undo != "":
+		return ruleVerb{would: "would get the names back that they had", did: "Gave the old names back to"}
+	case r.verb == "rename" && r.phase == phaseUnlink:
+		return ruleVerb{would: "would be deleted", did: "Deleted"}
+	case r.verb == "rename" && r.phase == phaseCopy:
+		return ruleVerb{would: "would be copied"}
+	}
+	return ruleVerbs[r.verb]
+}
+
 // showPlan prints a plan.
 func (r *changeRun) showPlan(p *plan.Plan, file string) error {
 	a := r.app
 	if r.output == "json" {
-		if err := a.json(&changeReport{Verb: r.verb, Server: r.config.String(), Plan: p, File: file}); err != nil {
+		report := r.report()
+		report.Plan, report.File = p, file
+		if err := a.json(report); err != nil {
 			return err
 		}
 		return partial(p)
 	}
-	if err := a.printPlan(p, ruleVerbs[r.verb].would); err != nil {
+	if err := a.printPlan(p, r.words().would); err != nil {
 		return err
 	}
 	if file != "" {
@@ -64,7 +91,7 @@ func (a *app) printPlan(p *plan.Plan, would string) error {
 	for _, e := range p.Entries {
 		example := ""
 		if len(e.Examples) > 0 {
-			example = finding.Key(e.Examples[0].Key)
+			example = exampleOf(&e.Examples[0])
 		}
 		rows = append(rows, []string{nameOrUndeclared(e.Entry), terminal.Count(e.Keys), countOrNone(e.Change),
 			bytesOrNone(e.Bytes), countOrNone(e.Leave), example})
@@ -91,13 +118,21 @@ func (a *app) printLeft(left []plan.Left) {
 	for _, l := range left {
 		example := ""
 		if len(l.Examples) > 0 {
-			example = ", such as " + finding.Key(l.Examples[0].Key)
+			example = ", such as " + exampleOf(&l.Examples[0])
 		}
 		a.tell("left alone: %s (%s): %s%s", terminal.Plural(l.Keys, "key"), l.Code, finding.Printable(l.What), example)
 		if l.Fix != "" {
 			a.tell("  %s", finding.Printable(l.Fix))
 		}
 	}
+}
+
+// exampleOf is the name of a key, and its new one.
+func exampleOf(e *plan.Example) string {
+	if len(e.To) == 0 {
+		return finding.Key(e.Key)
+	}
+	return finding.Key(e.Key) + " → " + finding.Key(e.To)
 }
 
 func nameOrUndeclared(entry string) string {
@@ -138,8 +173,12 @@ func (r *changeRun) showDone(ctx context.Context, report *apply.KeysReport, fail
 	}
 	var err error
 	if r.output == "json" {
-		err = a.json(&changeReport{Verb: r.verb, Server: r.config.String(), Applied: true, Plan: r.made, File: r.plan,
-			Resumed: r.resumed, Done: res})
+		out := r.report()
+		out.Applied, out.File, out.Resumed, out.Done = true, r.plan, r.resumed, res
+		if !r.once {
+			out.Plan = r.made
+		}
+		err = a.json(out)
 	} else {
 		err = r.printDone(res)
 	}
@@ -181,7 +220,7 @@ func (r *changeRun) printDone(res *changeResult) error {
 	if res.Problem != "" {
 		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s", finding.Printable(res.Problem))))
 	}
-	a.tell("%s %s (%s).", ruleVerbs[r.verb].did, terminal.Plural(res.Total.Changed, "key"),
+	a.tell("%s %s (%s).", r.words().did, terminal.Plural(res.Total.Changed, "key"),
 		terminal.Bytes(res.Total.Bytes))
 	return nil
 }

@@ -1,0 +1,310 @@
+package apply
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/redis/rueidis"
+)
+
+// movedKeys is how many keys are moved at a time: their values are in memory.
+const movedKeys = 64
+
+// moves is how often a key that is written to meanwhile is copied again.
+const moves = 3
+
+// read is what is known of a key's value.
+type read struct {
+	compare.Fact
+	sum string // SHA-1 of a value that was read in one step
+}
+
+func (a *read) same(b *read) bool { return a.SameValue(&b.Fact) && a.Expires == b.Expires }
+
+// errNoReader is a fault of the caller.
+var errNoReader = errors.New("keys whose slot changes are moved by reading them, and there is no reader")
+
+// look reads keys. each is told of each content; nil: nothing is.
+func (r *changes) look(ctx context.Context, db int, names []string, each func(*source.Content) error) (map[string]*read, error) {
+	if r.Live == nil {
+		return nil, errNoReader
+	}
+	list, out := make([][]byte, len(names)), map[string]*read{}
+	for i, n := range names {
+		list[i] = []byte(n)
+	}
+	var facts compare.Facts
+	err := r.Live.Ask(ctx, db, list, func(batch []source.Content) error {
+		for i := range batch {
+			c := &batch[i]
+			if each != nil && c.Lost == "" {
+				if err := each(c); err != nil {
+					return err
+				}
+			}
+			f, done, err := facts.Take(c, string(c.Name))
+			if !done {
+				continue
+			}
+			seen := &read{Fact: f}
+			if seen.There = true; err != nil {
+				seen.Torn = true
+			}
+			if c.Payload != nil {
+				sum := sha1.Sum(c.Payload)
+				seen.sum = hex.EncodeToString(sum[:])
+			}
+			out[string(c.Name)] = seen
+		}
+		return nil
+	})
+	return out, err
+}
+
+// move copies keys to their new names in other slots, compares both, and removes each old
+// one that is still as it was copied.
+func (r *changes) move(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+	db := steps[0].db
+	there, err := r.look(ctx, db, newNames(steps), nil)
+	if err != nil {
+		r.unknown(steps)
+		return err
+	}
+	for attempt := 0; len(steps) > 0; attempt++ {
+		olds, err := r.duplicate(ctx, db, steps, there)
+		if err != nil {
+			r.unknown(steps)
+			return err
+		}
+		news, err := r.look(ctx, db, newNames(steps), nil)
+		if err != nil {
+			r.unknown(steps)
+			return err
+		}
+		var again []*keyChange
+		for i, s := range steps {
+			changed, err := r.moved(ctx, c, s, olds[string(s.key)], news[s.To], there[s.To] != nil, attempt+1 < moves)
+			if err != nil {
+				r.unknown(append(again, steps[i+1:]...))
+				return err
+			}
+			if changed {
+				again = append(again, s)
+			}
+		}
+		steps = again
+	}
+	return nil
+}
+
+// newNames are the new names of keys.
+func newNames(steps []*keyChange) []string {
+	out := make([]string, len(steps))
+	for i, s := range steps {
+		out[i] = s.To
+	}
+	return out
+}
+
+// duplicate reads keys and writes those under their new names that are not there. What is
+// there is left. It returns what was read.
+func (r *changes) duplicate(ctx context.Context, db int, steps []*keyChange, there map[string]*read) (map[string]*read, error) {
+	names, to := make([]string, len(steps)), map[string]string{}
+	for i, s := range steps {
+		names[i], to[string(s.key)] = string(s.key), s.To
+	}
+	var olds map[string]*read
+	var failed error
+	records := iter.Seq2[*archive.Record, error](func(yield func(*archive.Record, error) bool) {
+		olds, failed = r.look(ctx, db, names, func(c *source.Content) error {
+			if there[to[string(c.Name)]] != nil {
+				return nil
+			}
+			rec := archive.Of(c, archive.Undeclared)
+			if !yield(&rec, nil) {
+				return errStopped
+			}
+			return nil
+		})
+		if failed != nil && !errors.Is(failed, errStopped) {
+			yield(nil, failed)
+		}
+	})
+	_, err := Restore(ctx, r.clients, records, RestoreOptions{Existing: Fail, Writers: 1, Place: func(rec *archive.Record) (Place, error) {
+		return Place{Key: []byte(to[string(rec.Key)]), DB: db, Expires: rec.Expires}, nil
+	}})
+	return olds, err
+}
+
+// moved removes a key that was copied, and counts it. It is true if the key is to be copied
+// again, since it was written to meanwhile.
+func (r *changes) moved(ctx context.Context, c rueidis.Client, s *keyChange, old, now *read, before, more bool) (again bool, err error) {
+	switch {
+	case old == nil: // it is gone; a copy of an earlier, killed run may be there
+		r.count(s, KeyCounts{Gone: 1})
+		return false, nil
+	case now == nil && old.Expires > 0 && old.Expires <= time.Now().UnixMilli():
+		r.count(s, KeyCounts{Gone: 1})
+		return false, nil
+	case now == nil:
+		r.refuse(s, plan.Refused)
+		return false, nil
+	case !old.same(now):
+		if before {
+			r.leave(s.entry, plan.Taken, s.key, s.db)
+			return false, nil
+		}
+		if old.Torn && !now.Torn { // written to while it was read in parts: there is no whole copy
+			return r.takeBack(ctx, c, s, now, more)
+		}
+		r.leave(s.entry, plan.Taken, s.key, s.db)
+		return false, nil
+	}
+	said, doubt, err := r.remove(ctx, c, s, string(s.key), old, true)
+	switch {
+	case err != nil:
+		r.count(s, KeyCounts{Unknown: 1})
+		return false, err
+	case said == "done", said == "gone" && doubt:
+		r.count(s, KeyCounts{Changed: 1})
+		return false, nil
+	case before: // not our copy
+		return false, r.stays(s, said)
+	case said == "changed":
+		return r.takeBack(ctx, c, s, now, more)
+	}
+	if _, _, err := r.remove(ctx, c, s, s.To, now, false); err != nil {
+		r.count(s, KeyCounts{Unknown: 1})
+		return false, err
+	}
+	return false, r.stays(s, said)
+}
+
+// stays counts a key that keeps its name for what the script says.
+func (r *changes) stays(s *keyChange, said string) error {
+	if said == "gone" {
+		r.count(s, KeyCounts{Gone: 1})
+		return nil
+	}
+	r.leave(s.entry, refusals[said], s.key, s.db)
+	return nil
+}
+
+// takeBack removes a copy that is not of the last value any more.
+func (r *changes) takeBack(ctx context.Context, c rueidis.Client, s *keyChange, now *read, more bool) (again bool, err error) {
+	if _, _, err = r.remove(ctx, c, s, s.To, now, false); err != nil {
+		r.count(s, KeyCounts{Unknown: 1})
+		return false, err
+	}
+	if !more {
+		r.leave(s.entry, plan.Changed, s.key, s.db)
+	}
+	return more, nil
+}
+
+// remove removes a key if it is still as it was read, and, where that is asked for, the
+// conditions of the change hold. doubt says that a reply was lost before.
+func (r *changes) remove(ctx context.Context, c rueidis.Client, s *keyChange, key string, was *read, conditions bool) (said string, doubt bool, err error) {
+	keys, sets := []string{key}, 0
+	if conditions {
+		keys, sets = s.conditions(key), len(s.Busy)
+	}
+	script := func(sum string) rueidis.Completed {
+		return c.B().Eval().Script(renameText).Numkeys(int64(len(keys))).Key(keys...).Arg("drop", strconv.Itoa(sets), sum,
+			strconv.FormatInt(was.Expires, 10)).Build()
+	}
+	for attempt := range attempts {
+		if attempt > 0 && !pause(ctx, attempt) {
+			break
+		}
+		if was.sum != "" {
+			said, err = c.Do(ctx, script(was.sum)).ToString()
+		}
+		// The bytes of an equal value may differ, as while a table grows.
+		if was.sum == "" || err == nil && said == "changed" {
+			said, err = r.removeLarge(ctx, c, s.db, key, was, script(""))
+		}
+		if what, _ := judged(err); err == nil || what != unknown {
+			break
+		}
+		doubt = true
+	}
+	return said, doubt, err
+}
+
+// removeLarge compares a key with what it was, and removes it unless it is written to
+// meanwhile.
+func (r *changes) removeLarge(ctx context.Context, c rueidis.Client, db int, key string, was *read, script rueidis.Completed) (said string, err error) {
+	err = c.Dedicated(func(d rueidis.DedicatedClient) error {
+		if err := d.Do(ctx, d.B().Watch().Key(key).Build()).Error(); err != nil {
+			return err
+		}
+		now, err := r.look(ctx, db, []string{key}, nil)
+		if err == nil && (now[key] == nil || !now[key].same(was)) {
+			said = map[bool]string{true: "gone", false: "changed"}[now[key] == nil]
+			return d.Do(ctx, d.B().Unwatch().Build()).Error()
+		}
+		if err != nil {
+			return err
+		}
+		replies := d.DoMulti(ctx, d.B().Multi().Build().SetSlot(key), script, d.B().Exec().Build().SetSlot(key))
+		list, err := replies[2].ToArray()
+		switch {
+		case rueidis.IsRedisNil(err):
+			said = "changed"
+			return nil
+		case err != nil:
+			return errors.Join(replies[1].Error(), err)
+		}
+		said, err = list[0].ToString()
+		return err
+	})
+	return said, err
+}
+
+// drop removes keys that were copied to their new names.
+func (r *changes) drop(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+	names := newNames(steps)
+	for _, s := range steps {
+		names = append(names, string(s.key))
+	}
+	seen, err := r.look(ctx, steps[0].db, names, nil)
+	if err != nil {
+		r.unknown(steps)
+		return err
+	}
+	for i, s := range steps {
+		old, now := seen[string(s.key)], seen[s.To]
+		switch {
+		case old == nil:
+			r.count(s, KeyCounts{Gone: 1})
+			continue
+		case now == nil:
+			r.leave(s.entry, plan.NotCopied, s.key, s.db)
+			continue
+		case !s.Superseded && !old.same(now):
+			r.leave(s.entry, plan.Differs, s.key, s.db)
+			continue
+		}
+		said, doubt, err := r.remove(ctx, c, s, string(s.key), old, true)
+		switch {
+		case err != nil:
+			r.unknown(steps[i:])
+			return err
+		case said == "done", said == "gone" && doubt:
+			r.count(s, KeyCounts{Changed: 1})
+		default:
+			_ = r.stays(s, said)
+		}
+	}
+	return nil
+}

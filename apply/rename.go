@@ -1,0 +1,183 @@
+package apply
+
+import (
+	"context"
+	_ "embed"
+	"strconv"
+
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/slot"
+	"github.com/keywright/keywright/source"
+	"github.com/redis/rueidis"
+)
+
+//go:embed rename.lua
+var renameText string
+
+// renames sorts the keys of a batch that get new names: those that one command renames go
+// with the others, those whose slot changes are moved by a copy.
+func (r *changes) renames(ctx context.Context, c rueidis.Client, steps []*keyChange) (plain []*keyChange, err error) {
+	steps, err = r.alone(ctx, c, steps)
+	if err != nil {
+		r.unknown(steps)
+		return nil, err
+	}
+	var moves, drops []*keyChange
+	cluster := c.Mode() == rueidis.ClientModeCluster
+	for _, s := range steps {
+		switch {
+		case cluster && !s.oneSlot():
+			r.leave(s.entry, plan.OtherSlot, s.key, s.db)
+		case s.How == plan.Drop:
+			drops = append(drops, s)
+		case cluster && slot.Of([]byte(s.To)) != slot.Of(s.key):
+			moves = append(moves, s)
+		default:
+			plain = append(plain, s)
+		}
+	}
+	err = r.inParts(ctx, c, drops, r.drop)
+	if err != nil {
+		r.unknown(moves)
+	} else {
+		err = r.inParts(ctx, c, moves, r.move)
+	}
+	if err != nil {
+		r.unknown(plain)
+		return nil, err
+	}
+	return plain, nil
+}
+
+// inParts does so many at a time.
+func (r *changes) inParts(ctx context.Context, c rueidis.Client, steps []*keyChange,
+	do func(context.Context, rueidis.Client, []*keyChange) error) (err error) {
+	for len(steps) > 0 && err == nil {
+		part := steps[:min(len(steps), movedKeys)]
+		steps, err = steps[len(part):], do(ctx, c, part)
+	}
+	r.unknown(steps)
+	return err
+}
+
+// alone leaves the keys alone of which another one would get the same new name.
+func (r *changes) alone(ctx context.Context, c rueidis.Client, steps []*keyChange) (out []*keyChange, err error) {
+	var list rueidis.Commands
+	for _, s := range steps {
+		for _, name := range s.Rivals {
+			list = append(list, c.B().Exists().Key(name).Build())
+		}
+	}
+	if len(list) == 0 {
+		return steps, nil
+	}
+	replies := c.DoMulti(ctx, list...)
+	for _, s := range steps {
+		there := false
+		for range s.Rivals {
+			n, err := replies[0].AsInt64()
+			if err != nil {
+				return steps, err
+			}
+			replies, there = replies[1:], there || n > 0
+		}
+		if there {
+			r.leave(s.entry, plan.TwoSources, s.key, s.db)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// Blocked corrects decisions to rename, for a plan: of keys whose new name is taken by
+// another value, and of those of which another one would get the same name. live reads
+// values; it may be nil.
+func Blocked(ctx context.Context, clients Clients, live Asker, batch []source.Key, decisions []plan.Decision) error {
+	for from := 0; from < len(batch); {
+		to := from + 1
+		for to < len(batch) && batch[to].DB == batch[from].DB && to-from < changeKeys {
+			to++
+		}
+		if err := blocked(ctx, clients, live, batch[from:to], decisions[from:to]); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
+}
+
+// blocked is Blocked for keys of one database.
+func blocked(ctx context.Context, clients Clients, live Asker, batch []source.Key, decisions []plan.Decision) error {
+	c, err := clients(batch[0].DB)
+	if err != nil {
+		return err
+	}
+	var list rueidis.Commands
+	for i := range batch {
+		if d := &decisions[i]; d.Meant && d.Leave == "" {
+			for _, name := range append([]string{d.Step.To}, d.Step.Rivals...) {
+				list = append(list, c.Raw().B().Exists().Key(name).Build())
+			}
+		}
+	}
+	replies := c.Raw().DoMulti(ctx, list...)
+	compared := &changes{KeysOptions: KeysOptions{Live: live}}
+	for i := range batch {
+		d := &decisions[i]
+		if !d.Meant || d.Leave != "" {
+			continue
+		}
+		for at := range 1 + len(d.Step.Rivals) {
+			n, err := replies[0].AsInt64()
+			if replies = replies[1:]; err != nil {
+				return err
+			}
+			switch drop := d.Step.How == plan.Drop; {
+			case at > 0 && n > 0:
+				d.Leave = plan.TwoSources
+			case at > 0, n == 0 && !drop, drop && d.Step.Superseded && n > 0:
+			case n == 0:
+				d.Leave = plan.NotCopied
+			case drop:
+				d.Leave, err = compared.differs(ctx, &batch[i], d.Step.To, plan.Differs)
+			default:
+				d.Leave, err = compared.differs(ctx, &batch[i], d.Step.To, plan.Taken)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// differs is the code if the key under the new name is not the same as the old one.
+func (r *changes) differs(ctx context.Context, k *source.Key, to string, code plan.Code) (plan.Code, error) {
+	if r.Live == nil {
+		return code, nil
+	}
+	seen, err := r.look(ctx, k.DB, []string{string(k.Name), to}, nil)
+	if err != nil || seen[to] == nil || seen[string(k.Name)] == nil {
+		return code, err
+	}
+	if seen[string(k.Name)].same(seen[to]) {
+		return "", nil
+	}
+	return code, nil
+}
+
+// renaming is the command that renames a key in its slot: RENAMENX where nothing is to be
+// checked.
+func (s *keyChange) renaming(c rueidis.Client) rueidis.Completed {
+	if len(s.Busy)+len(s.Absent) == 0 {
+		return c.B().Renamenx().Key(string(s.key)).Newkey(s.To).Build()
+	}
+	keys := s.conditions(string(s.key), s.To)
+	return c.B().Eval().Script(renameText).Numkeys(int64(len(keys))).Key(keys...).Arg("rename", strconv.Itoa(len(s.Busy))).Build()
+}
+
+// conditions are the keys that the script is given.
+func (s *keyChange) conditions(first ...string) []string {
+	return append(append(first, s.Busy...), s.Absent...)
+}

@@ -1,0 +1,242 @@
+package apply
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source"
+)
+
+// Undo is a file of what was renamed: a line before each batch, on the disk before the
+// batch is sent, and one after it that says which of its keys were not renamed. A run that
+// goes on adds to it.
+type Undo struct {
+	Plan *plan.Plan // for which servers and declaration it holds, and what was asked for
+	file *os.File
+	path string
+}
+
+// undoHead is the first line.
+type undoHead struct {
+	Undo int        `json:"undo"` // the version of the form
+	Plan *plan.Plan `json:"plan"`
+}
+
+// undoLine is each other line: a batch, or what became of the one before it.
+type undoLine struct {
+	DB   int        `json:"db"`
+	Keys []undoPair `json:"keys,omitempty"`
+	Ends bool       `json:"ends,omitempty"`
+	Left []int      `json:"left,omitempty"` // places in Keys of those that were not renamed
+}
+
+type undoPair struct {
+	Old finding.JSONKey `json:"old"`
+	New finding.JSONKey `json:"new"`
+}
+
+const (
+	undoFormat  = 1
+	maxUndoLine = 64 << 20
+)
+
+// ErrNoUndo is returned for a file that Undo did not write.
+var ErrNoUndo = errors.New("it does not say what was renamed")
+
+// OpenUndo begins such a file, or goes on with that of the same plan.
+func OpenUndo(path string, p *plan.Plan) (*Undo, error) {
+	u := &Undo{Plan: p, path: path}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	u.file = f
+	if err := u.resume(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return u, nil
+}
+
+// resume goes to the end of the last whole line, or writes the first one.
+func (u *Undo) resume() error {
+	lines, end, first := bufio.NewReader(u.file), int64(0), true
+	for {
+		text, err := lines.ReadSlice('\n')
+		n := int64(len(text))
+		for first && errors.Is(err, bufio.ErrBufferFull) {
+			var more []byte
+			text = bytes.Clone(text)
+			more, err = lines.ReadSlice('\n')
+			if text = append(text, more...); len(text) > maxUndoLine {
+				return ErrNoUndo
+			}
+			n = int64(len(text))
+		}
+		for errors.Is(err, bufio.ErrBufferFull) {
+			var more []byte
+			more, err = lines.ReadSlice('\n')
+			n += int64(len(more))
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if first {
+			if err := u.sameHead(text); err != nil {
+				return err
+			}
+		}
+		first, end = false, end+n
+	}
+	if first && end == 0 {
+		if info, err := u.file.Stat(); err != nil || info.Size() > maxUndoLine {
+			return errors.Join(ErrNoUndo, err)
+		}
+	}
+	if err := u.file.Truncate(end); err != nil {
+		return err
+	}
+	if _, err := u.file.Seek(end, io.SeekStart); err != nil || end > 0 {
+		return err
+	}
+	if err := u.write(undoHead{undoFormat, u.Plan}); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(u.path))
+}
+
+func (u *Undo) sameHead(text []byte) error {
+	var head undoHead
+	if err := json.Unmarshal(text, &head); err != nil || head.Undo != undoFormat || head.Plan == nil {
+		return ErrNoUndo
+	}
+	if head.Plan.ID != u.Plan.ID {
+		return errors.New("it says what another plan has renamed")
+	}
+	return nil
+}
+
+func (u *Undo) write(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = u.file.Write(append(text, '\n'))
+	return errors.Join(err, u.file.Sync())
+}
+
+// begin notes a batch before it is sent.
+func (u *Undo) begin(steps []*keyChange) ([]*keyChange, error) {
+	if u == nil {
+		return nil, nil
+	}
+	l := undoLine{DB: steps[0].db}
+	var noted []*keyChange
+	for _, s := range steps {
+		if s.How == plan.Move {
+			noted = append(noted, s)
+			l.Keys = append(l.Keys, undoPair{s.key, finding.JSONKey(s.To)})
+		}
+	}
+	if len(noted) == 0 {
+		return nil, nil
+	}
+	return noted, u.write(l)
+}
+
+// end notes what became of a batch.
+func (u *Undo) end(steps []*keyChange) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	l := undoLine{DB: steps[0].db, Ends: true}
+	for i, s := range steps {
+		if !s.done {
+			l.Left = append(l.Left, i)
+		}
+	}
+	return u.write(l)
+}
+
+// Close closes the file.
+func (u *Undo) Close() error {
+	if u == nil || u.file == nil {
+		return nil
+	}
+	return u.file.Close()
+}
+
+// ReadUndo reads the head of a file that says what was renamed.
+func ReadUndo(path string) (*Undo, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, maxUndoLine)
+	var head undoHead
+	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &head) != nil || head.Undo != undoFormat || head.Plan == nil {
+		return nil, errors.Join(ErrNoUndo, lines.Err())
+	}
+	return &Undo{Plan: head.Plan, path: path}, nil
+}
+
+// Scan yields the keys that were renamed, by their new names, as the Scan of a source does;
+// named is told the old one of each, before that. Of a batch that was interrupted all keys
+// are yielded.
+func (u *Undo) Scan(named func(old []byte)) Scan {
+	return func(ctx context.Context, each func([]source.Key) error) (sum source.Summary, err error) {
+		f, err := os.Open(u.path)
+		if err != nil {
+			return sum, err
+		}
+		defer f.Close()
+		lines := bufio.NewScanner(f)
+		lines.Buffer(nil, maxUndoLine)
+		lines.Scan()
+		var open undoLine
+		give := func(left []int) error {
+			for i, k := range open.Keys {
+				if len(left) > 0 && left[0] == i {
+					left = left[1:]
+					continue
+				}
+				named(k.Old)
+				sum.Keys++
+				if err := each([]source.Key{{Name: k.New, DB: open.DB, TTL: source.NoTTL, Bytes: -1}}); err != nil {
+					return err
+				}
+			}
+			open = undoLine{}
+			return ctx.Err()
+		}
+		for lines.Scan() {
+			var l undoLine
+			if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+				if lines.Scan() {
+					return sum, fmt.Errorf("%s is damaged: %w", u.path, err)
+				}
+				break // the last line of a killed run: its batch was not sent
+			}
+			if err := give(l.Left); err != nil {
+				return sum, err
+			}
+			if !l.Ends {
+				open = l
+			}
+		}
+		return sum, errors.Join(lines.Err(), give(nil))
+	}
+}

@@ -1,0 +1,367 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server"
+	"github.com/spf13/cobra"
+)
+
+// renaming are the flags of rename alone.
+type renaming struct {
+	maps       []string
+	from       string // a namespace
+	phase      string
+	superseded bool
+	existing   string
+	rounds     int
+	undoFile   string
+	undo       string
+}
+
+// The phases of a rename.
+const (
+	phaseMove   = "move"
+	phaseCopy   = "copy"
+	phaseVerify = "verify"
+	phaseUnlink = "unlink"
+)
+
+func (a *app) renameCommand() *cobra.Command {
+	var o changing
+	c := &cobra.Command{
+		Use:   "rename",
+		Short: "Give keys their new names: by was, by --map, or from one namespace to another",
+		Long: `Renames keys: those with a name that was declares, those of --map OLD=NEW, or all of
+one namespace to another one. What a construct derives of the main key goes along. A
+key keeps its value and its TTL to the millisecond. Nothing is ever overwritten.
+
+` + changingHelp + `
+
+A plan names keys whose new name is taken, pairs of keys that would get one name,
+names that the new entry would not read, and what is bound to its name. In a cluster
+a key whose slot changes is copied, compared, and the old one is removed if it is
+still what was copied.
+
+--undo-file FILE writes what is renamed; keywright apply FILE brings it back, and so
+does --undo FILE. keywright apply PLAN writes PLAN.undo.
+
+Programs that go on meanwhile need phases: --phase copy copies while they write,
+until both names hold the same; then come programs that read the new name, else the
+old one, and write the new one; --phase verify compares, and --phase unlink removes
+each old key that is the same under its new name.
+
+` + selectionHelp + `
+
+` + exitCodesOfChanges,
+		Example: `  keywright rename
+  keywright rename --entry user --plan user.plan
+  keywright rename --map 'user:{id}=usr:{id}' --apply --undo-file user.undo
+  keywright rename --from-namespace app --namespace app-eu --phase copy --apply`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.rename(c.Context(), &o) },
+	}
+	o.flags(a, c)
+	f := c.Flags()
+	f.StringArrayVar(&o.maps, "map", nil, "old and new pattern, as in 'user:{id}=usr:{id}' (again: this one, too)")
+	f.StringVar(&o.from, "from-namespace", "", "rename the keys of this namespace to the one in effect (see --namespace)")
+	f.StringVar(&o.phase, "phase", phaseMove, "move, or of a live namespace: copy, verify, unlink")
+	f.BoolVar(&o.superseded, "superseded", false, "with --phase unlink: also old keys that have another value under the new name")
+	f.StringVar(&o.existing, "existing", "fail", "with --phase copy: what becomes of new names that are there: fail, skip or different")
+	f.IntVar(&o.rounds, "rounds", 5, "with --phase copy: how often both are compared, and what differs is copied again, at most")
+	f.StringVar(&o.undoFile, "undo-file", "", "with --apply: write what is renamed into this file, for `keywright apply FILE`")
+	f.StringVar(&o.undo, "undo", "", "bring back what this file says was renamed")
+	for _, name := range []string{"undo-file", "undo"} {
+		f.Lookup(name).Annotations = map[string][]string{noVariable: {"a file of each run"}}
+	}
+	choices(c, "phase", phaseMove, phaseCopy, phaseVerify, phaseUnlink)
+	choices(c, "existing", "fail", "skip", "different")
+	return c
+}
+
+func (o *changing) checkRename() error {
+	err := errors.Join(oneOf("phase", o.phase, phaseMove, phaseCopy, phaseVerify, phaseUnlink),
+		oneOf("existing", o.existing, "fail", "skip", "different"))
+	switch {
+	case err != nil:
+		return err
+	case len(o.maps) > 0 && o.from != "":
+		return usage("run it twice", "--map and --from-namespace exclude each other")
+	case o.undeclared:
+		return usage("name their pattern by --map", "rename does not know new names for undeclared keys")
+	case o.undo != "" && (o.plan != "" || o.undoFile != "" || o.phase != phaseMove || len(o.maps) > 0 || o.from != ""):
+		return usage("write keywright rename --undo FILE", "--undo takes only --apply and what paces it")
+	case o.undoFile != "" && (!o.apply || o.phase != phaseMove):
+		return usage("add --apply", "--undo-file is written by a rename with --apply, of the phase move")
+	case o.superseded && o.phase != phaseUnlink:
+		return usage("add --phase unlink", "--superseded is for --phase unlink")
+	case o.rounds < 0:
+		return usage("write --rounds 5", "--rounds cannot be negative")
+	case o.plan != "" && o.phase != phaseMove && o.phase != phaseUnlink:
+		return usage("run it with --apply", "there is a plan for the phases move and unlink only")
+	}
+	return nil
+}
+
+// rename plans, and executes where that was asked for.
+func (a *app) rename(ctx context.Context, o *changing) error {
+	if err := errors.Join(oneOf("output", o.output, "table", "json"), o.check(), o.checkRename()); err != nil {
+		return err
+	}
+	if o.undo != "" {
+		return a.undoRename(ctx, o.undo, o)
+	}
+	if !o.apply && o.phase != phaseVerify || o.plan != "" {
+		return a.change(ctx, "rename", o)
+	}
+	r, err := a.prepare(ctx, "rename", o)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	r.once = true
+	if r.made, err = r.bare(); err != nil {
+		return err
+	}
+	switch o.phase {
+	case phaseCopy:
+		return r.copyNames(ctx)
+	case phaseVerify:
+		return r.verifyNames(ctx)
+	}
+	if o.undoFile != "" {
+		if r.undoing, err = apply.OpenUndo(o.undoFile, r.made); err != nil {
+			return usage("name a new file", "what is renamed cannot be noted: %v", err)
+		}
+	}
+	return r.execute(ctx, nil)
+}
+
+// request is what was asked for of a rename, as a plan has it.
+func (o *renaming) options() map[string]string {
+	out := map[string]string{"phase": o.phase}
+	if len(o.maps) > 0 {
+		text, _ := json.Marshal(o.maps)
+		out["map"] = string(text)
+	}
+	if o.from != "" {
+		out["from-namespace"] = o.from
+	}
+	if o.superseded {
+		out["superseded"] = "yes"
+	}
+	return out
+}
+
+// renamingOf is the reverse.
+func renamingOf(q map[string]string) (o renaming) {
+	o.phase, o.from, o.superseded = cmp.Or(q["phase"], phaseMove), q["from-namespace"], q["superseded"] != ""
+	_ = json.Unmarshal([]byte(q["map"]), &o.maps)
+	return o
+}
+
+// pairs are the old and new patterns that were asked for.
+func (r *changeRun) pairs() (*plan.Pairs, error) {
+	var pairs *plan.Pairs
+	var err error
+	switch {
+	case len(r.maps) > 0:
+		pairs, err = plan.Mapped(r.ks, r.maps)
+	case r.from != "":
+		var old *keyspace.Keyspace
+		if old, err = r.declaredIn(r.from); err == nil {
+			pairs, err = plan.Moved(old, r.ks)
+		}
+	default:
+		pairs, err = plan.Former(r.ks)
+	}
+	if err != nil {
+		return nil, refusedSelection(err)
+	}
+	if pairs.Empty() {
+		return nil, usage("add was: to an entry, or write --map OLD=NEW or --from-namespace NAME",
+			"there is nothing to rename: the declaration has no was")
+	}
+	return pairs, nil
+}
+
+// declaredIn is the declaration in another namespace.
+func (a *app) declaredIn(namespace string) (*keyspace.Keyspace, error) {
+	inner := *a
+	inner.namespace = namespace
+	ks, err := inner.declaredOrNot()
+	if err == nil && len(ks.Spaces) == 0 {
+		err = usage("see namespace in docs/language.md", "--from-namespace: the declaration has no namespace")
+	}
+	return ks, err
+}
+
+// renameRule makes the rule of a rename.
+func (r *changeRun) renameRule() (plan.Rule, error) {
+	pairs, err := r.pairs()
+	if err != nil {
+		return nil, err
+	}
+	rule, err := plan.NewRename(r.ks, pairs, plan.RenameOptions{Request: r.request, Drop: r.phase == phaseUnlink,
+		Superseded: r.superseded})
+	return rule, refusedSelection(err)
+}
+
+// reader reads values of the server's primaries, whole only if they are small: a script
+// compares those.
+func (r *changeRun) reader(ctx context.Context, req server.ContentsRequest) (*server.Reader, error) {
+	return server.NewReader(ctx, r.config, server.Options{Role: server.Primary, OnlyDB: r.db, MaxLatency: r.maxLatency}, req)
+}
+
+// comparedAtOnce is the size of values that a script compares.
+const comparedAtOnce = 64 << 10
+
+// values is the reader of a rename, opened once.
+func (r *changeRun) values(ctx context.Context) (apply.Asker, error) {
+	if r.asker == nil {
+		asker, err := r.reader(ctx, server.ContentsRequest{Largest: comparedAtOnce})
+		if err != nil {
+			return nil, err
+		}
+		r.asker = asker
+	}
+	return r.asker, nil
+}
+
+// blocked asks for what is in the way of keys.
+func (r *changeRun) blocked(ctx context.Context, batch []source.Key, decisions []plan.Decision) error {
+	values, err := r.values(ctx)
+	if err != nil {
+		return err
+	}
+	return apply.Blocked(ctx, r.clients.client, values, batch, decisions)
+}
+
+// names yields the names of keys and nothing else, where the type of the keys is one.
+func (r *changeRun) names(rule *plan.Rename) apply.Scan {
+	return func(ctx context.Context, each func([]source.Key) error) (source.Summary, error) {
+		reader, err := r.reader(ctx, server.ContentsRequest{Match: rule.Glob(), Type: string(rule.Kind())})
+		if err != nil {
+			return source.Summary{}, err
+		}
+		defer reader.Close()
+		var batch []source.Key
+		return reader.Names(ctx, func(db int, names [][]byte) error {
+			batch = batch[:0]
+			for _, n := range names {
+				batch = append(batch, source.Key{Name: n, DB: db, TTL: source.NoTTL, Bytes: -1})
+			}
+			return each(batch)
+		})
+	}
+}
+
+// toChange is what is scanned when keys are changed.
+func (r *changeRun) toChange() apply.Scan {
+	rule, ok := r.rule.(*plan.Rename)
+	if !ok || rule.Typed() && rule.Kind() == "" {
+		return r.scan(nil, "")
+	}
+	return r.names(rule)
+}
+
+// undo brings back what a file says was renamed.
+func (a *app) undoRename(ctx context.Context, path string, o *changing) error {
+	u, err := apply.ReadUndo(path)
+	if err != nil {
+		return usage("name the file that --undo-file wrote", "%s cannot be used: %v", path, err)
+	}
+	p := u.Plan
+	a.namespace = p.Request.Namespace
+	flags := (&applying{pacing: o.pacing, output: o.output}).changing(p)
+	flags.apply, flags.phase, flags.undo = o.apply, phaseMove, path
+	r, err := a.prepare(ctx, "rename", flags)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	pairs, err := r.pairs()
+	if err != nil {
+		return err
+	}
+	r.request = selection.Request{}
+	rule, err := plan.NewUndo(r.ks, pairs)
+	if err != nil {
+		return err
+	}
+	if r.made, err = r.bare(); err != nil {
+		return err
+	}
+	held := slices.DeleteFunc(p.Drift(r.made, plan.Tolerance{Share: 1e18}), func(d plan.Reason) bool {
+		return slices.Contains([]plan.Code{plan.Restarted, plan.FailedOver, plan.OtherVersion, plan.OtherTopology}, d.Code)
+	})
+	if err := a.drifted(path, held); err != nil {
+		return err
+	}
+	r.rule, r.source, r.once = rule, u.Scan(rule.Known), true
+	if !o.apply {
+		return r.planUndo(ctx, path)
+	}
+	return r.execute(ctx, nil)
+}
+
+// planUndo says what would be brought back.
+func (r *changeRun) planUndo(ctx context.Context, path string) error {
+	c := plan.NewCollector(r.rule)
+	_, err := r.source(ctx, func(batch []source.Key) error {
+		decisions := c.Decide(batch)
+		if err := r.there(ctx, batch, decisions); err != nil {
+			return err
+		}
+		c.Count(batch, decisions)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	c.Into(r.made)
+	if err := r.made.Seal(); err != nil {
+		return err
+	}
+	r.undo = path
+	return r.showPlan(r.made, "")
+}
+
+// there leaves out keys that are gone, and finds what is in the way of the others.
+func (r *changeRun) there(ctx context.Context, batch []source.Key, decisions []plan.Decision) error {
+	for i := range batch {
+		c, err := r.clients.client(batch[i].DB)
+		if err != nil {
+			return err
+		}
+		n, err := c.Raw().Do(ctx, c.Raw().B().Exists().Key(string(batch[i].Name)).Build()).AsInt64()
+		if err != nil {
+			return aclFailure(err)
+		}
+		decisions[i].Meant = decisions[i].Meant && n > 0
+	}
+	return r.blocked(ctx, batch, decisions)
+}
+
+// isUndo reports whether a file says what was renamed.
+func isUndo(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 8)
+	n, _ := f.Read(head)
+	return strings.HasPrefix(string(head[:n]), `{"undo":`)
+}

@@ -1,0 +1,218 @@
+package command
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/server"
+)
+
+// namesCopied is what a rename of a live namespace copied, or compared; its JSON names are
+// stable.
+type namesCopied struct {
+	Total       *apply.Counts   `json:"total,omitempty"` // of the first pass; absent: it was only compared
+	Rounds      int             `json:"rounds"`          // of comparison
+	Repaired    int64           `json:"repaired"`        // keys that were copied again
+	Kept        int64           `json:"kept"`            // new names that were there with another value, and were left
+	Complete    bool            `json:"complete"`        // all keys were seen
+	Settled     bool            `json:"settled"`         // each old key is the same under its new name
+	Problem     string          `json:"problem,omitempty"`
+	Last        compare.Figures `json:"last"` // of the last comparison
+	Differences []differingKey  `json:"differences,omitempty"`
+	More        int64           `json:"more_differences,omitempty"`
+}
+
+// names tells which keys are copied, and where to. It is for one goroutine at a time.
+type newNames struct {
+	rule, back *plan.Rename
+}
+
+func (r *changeRun) newNames() (*newNames, error) {
+	rule, err := r.renameRule()
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := r.pairs()
+	if err != nil {
+		return nil, err
+	}
+	back, err := plan.NewRename(r.ks, pairs.Back(), plan.RenameOptions{Back: true})
+	return &newNames{rule.(*plan.Rename), back}, err
+}
+
+// meant is the entry and the new name of a key that is copied. What goes as a whole, or
+// while nothing works on it, is left for the phase move.
+func (n *newNames) meant(name []byte) (to string, entry int, ok bool) {
+	d := n.rule.Decide(&source.Key{Name: name})
+	return d.Step.To, d.Entry, d.Meant && d.Leave == "" && len(d.Step.Busy)+len(d.Step.Absent)+len(d.Step.Rivals) == 0
+}
+
+func (n *newNames) to(k compare.Key) compare.Key {
+	to, _, _ := n.meant(k.Name)
+	return compare.Key{DB: k.DB, Name: []byte(to)}
+}
+
+func (n *newNames) from(k compare.Key) (compare.Key, bool) {
+	d := n.back.Decide(&source.Key{Name: k.Name})
+	return compare.Key{DB: k.DB, Name: []byte(d.Step.To)}, d.Meant && d.Step.To != ""
+}
+
+// ends opens the server twice: for old names and for new ones.
+func (r *changeRun) ends(ctx context.Context) (n *newNames, from, to *server.Reader, err error) {
+	if n, err = r.newNames(); err != nil {
+		return nil, nil, nil, err
+	}
+	wanted, err := r.newNames() // of another goroutine
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	from, err = r.reader(ctx, server.ContentsRequest{Match: n.rule.Glob(), Wants: func(name []byte) bool {
+		_, _, ok := wanted.meant(name)
+		return ok
+	}})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	back, err := r.newNames()
+	if err == nil {
+		to, err = r.reader(ctx, server.ContentsRequest{Match: back.back.Glob(), Wants: func(name []byte) bool {
+			_, ok := back.from(compare.Key{Name: name})
+			return ok
+		}})
+	}
+	if err != nil {
+		from.Close()
+	}
+	return n, from, to, err
+}
+
+// copyNames copies keys to their new names until both are the same.
+func (r *changeRun) copyNames(ctx context.Context) error {
+	n, from, to, err := r.ends(ctx)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	defer to.Close()
+	first, err := r.clients.client(0)
+	if err != nil {
+		return err
+	}
+	acting, err := r.act(ctx, first)
+	if err != nil {
+		return err
+	}
+	defer acting.End()
+	began, phase := r.app.now(), ""
+	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, began)
+	rounds := r.rounds
+	if rounds == 0 {
+		rounds = -1
+	}
+	report, err := apply.Copy(ctx, from, to, r.clients.client, apply.CopyOptions{
+		RestoreOptions: apply.RestoreOptions{
+			Existing: apply.Existing(r.existing), Rate: r.rate,
+			Place: func(rec *archive.Record) (apply.Place, error) {
+				name, _, ok := n.meant(rec.Key)
+				if !ok {
+					return apply.Place{}, errNoNewName
+				}
+				return apply.Place{Key: []byte(name), DB: rec.DB, Expires: rec.Expires}, acting.Still()
+			},
+			Progress: func(done int64) {
+				if done%64 == 0 {
+					bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.app.now().Sub(began), Note: phase}, r.app.now())
+				}
+			},
+		},
+		Meant: func(name []byte) (int, bool) {
+			_, entry, ok := n.meant(name)
+			return entry, ok
+		},
+		Back: n.from, Rounds: rounds,
+		Round: func(_ int, what string) { phase = what },
+	})
+	bar.Clear()
+	out := &namesCopied{Total: &report.Counts, Rounds: report.Rounds, Repaired: report.Repaired, Kept: report.Kept,
+		Complete: err == nil && len(report.Read.Incomplete) == 0, Last: report.Checked.Figures, More: report.Checked.More}
+	out.Settled = out.Complete && report.Checked.Differ() == 0 && report.Rounds > 0 && report.Refused+report.Unknown == 0
+	return r.showCopied(ctx, out, &report.Checked, err)
+}
+
+// errNoNewName leaves a key out.
+var errNoNewName = fmt.Errorf("it has no new name")
+
+// verifyNames compares each old key with what is under its new name.
+func (r *changeRun) verifyNames(ctx context.Context) error {
+	n, from, to, err := r.ends(ctx)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	defer to.Close()
+	report, err := compare.Run(ctx, from, to, compare.Options{
+		Meant: func(name []byte) (int, bool, bool) {
+			_, entry, ok := n.meant(name)
+			return entry, false, ok
+		},
+		To: n.to, From: n.from, Ways: compare.Forward, Momentary: true,
+	})
+	out := &namesCopied{Rounds: 1, Complete: err == nil && len(report.A.Incomplete) == 0, Last: report.Figures, More: report.More}
+	out.Settled = out.Complete && report.Differ() == 0
+	return r.showCopied(ctx, out, &report, err)
+}
+
+// showCopied prints what was copied or compared, and gives the exit code.
+func (r *changeRun) showCopied(ctx context.Context, out *namesCopied, last *compare.Report, failed error) error {
+	for i := range last.Named {
+		out.Differences = append(out.Differences, differing(r.rule.Names(), &last.Named[i]))
+	}
+	if failed != nil {
+		out.Problem = failed.Error()
+	}
+	var err error
+	if r.output == "json" {
+		report := r.report()
+		report.Applied, report.Copied = out.Total != nil, out
+		err = r.app.json(report)
+	} else {
+		r.printCopied(out, last)
+	}
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case failed != nil:
+		return &exit{exitPartial, "not everything was read: " + failed.Error(), "run it again: what is copied is the same"}
+	case !out.Complete:
+		return &exit{exitPartial, "not all keys were seen", "run it again when the server is at rest"}
+	case !out.Settled && (out.Total == nil || out.Rounds > 0):
+		return &exit{code: exitFindings}
+	}
+	return nil
+}
+
+func (r *changeRun) printCopied(out *namesCopied, last *compare.Report) {
+	a := r.app
+	for i := range last.Named {
+		d := differing(r.rule.Names(), &last.Named[i])
+		a.tell("differs: %s (%s)", finding.Key(d.Key), d.What)
+	}
+	if out.Problem != "" {
+		a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Problem)))
+	}
+	if t := out.Total; t != nil {
+		a.tell("Copied %s to new names (%s were there and the same, %s were there and differ, %s could not be written); %s again.",
+			terminal.Plural(t.Restored, "key"), terminal.Count(t.Same), terminal.Count(t.Existing), terminal.Count(t.Refused+t.Unknown),
+			terminal.Count(out.Repaired))
+	}
+	a.tell("%s of %s differ from the old ones under their new names.", terminal.Count(last.Differ()), terminal.Plural(last.Keys, "key"))
+}

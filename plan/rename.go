@@ -1,0 +1,342 @@
+package plan
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/source"
+)
+
+type scalarType = scalar.Type
+
+// RenameOptions say what is renamed, and how.
+type RenameOptions struct {
+	Request    selection.Request // Globs are about old names
+	Drop       bool              // nothing is renamed: old keys go whose value is there under the new name
+	Superseded bool              // with Drop: also those that have another value there
+	Back       bool              // the pairs were turned round: new names need not be declared
+}
+
+// Rename is the rule that gives keys with an old name the new one.
+type Rename struct {
+	*book
+	RenameOptions
+	pairs   []*pair
+	glob    string
+	entries []int // by pair
+	from    *match.Matcher
+	globs   *match.Matcher
+	caught  match.Captures
+}
+
+// NewRename makes the rule.
+func NewRename(ks *keyspace.Keyspace, pairs *Pairs, o RenameOptions) (*Rename, error) {
+	b, err := newBook(ks, selection.Request{Entries: o.Request.Entries, Owners: o.Request.Owners, Where: o.Request.Where})
+	if err != nil {
+		return nil, err
+	}
+	b.where, b.narrow = o.Request.Where, len(o.Request.Globs) > 0
+	r := &Rename{book: b, RenameOptions: o}
+	chosen := &Pairs{}
+	var items []match.Item
+	for _, p := range pairs.list {
+		if !r.chosen(p) {
+			continue
+		}
+		chosen.list = append(chosen.list, p)
+		items = append(items, match.Item{Pattern: p.from})
+		r.entries = append(r.entries, r.entryOf(p.key))
+	}
+	r.pairs, r.glob = chosen.list, chosen.Glob()
+	if r.from, _, err = match.Compile(items); err != nil {
+		return nil, err
+	}
+	return r, r.compileGlobs()
+}
+
+func (r *Rename) compileGlobs() error {
+	var items []match.Item
+	for _, g := range r.Request.Globs {
+		p, err := pattern.Glob(g)
+		if err != nil {
+			return &selection.Error{What: g + " is no glob: " + err.Error(), Hint: "write a glob as SCAN MATCH takes it: user:*"}
+		}
+		items = append(items, match.Item{Pattern: p})
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	var err error
+	r.globs, _, err = match.Compile(items)
+	return err
+}
+
+// chosen reports whether the request may mean keys of a pair.
+func (r *Rename) chosen(p *pair) bool {
+	q := r.Request
+	if len(q.Entries)+len(q.Owners) > 0 && p.key == nil {
+		return false
+	}
+	if len(q.Entries) > 0 && !slices.Contains(q.Entries, p.key.Entry.Name) ||
+		len(q.Owners) > 0 && !slices.Contains(q.Owners, p.key.Entry.Owner) {
+		return false
+	}
+	return !slices.ContainsFunc(q.Where, func(c selection.Condition) bool { return !p.from.Has(c.Placeholder) })
+}
+
+// entryOf is the place of a key's entry in Names.
+func (r *Rename) entryOf(k *keyspace.Key) int {
+	if k == nil {
+		return selection.Undeclared
+	}
+	return slices.Index(r.Names(), k.Entry.Name)
+}
+
+// Glob implements Rule.
+func (r *Rename) Glob() string {
+	if len(r.Request.Globs) == 1 {
+		return r.Request.Globs[0]
+	}
+	return r.glob
+}
+
+// Decide implements Rule. A key of an unknown type is taken for one of the declared type.
+func (r *Rename) Decide(k *source.Key) (d Decision) {
+	id := r.from.Match(k.Name, &r.caught)
+	if id == match.None || r.globs != nil && r.globs.Match(k.Name, nil) == match.None {
+		return d
+	}
+	p := r.pairs[id]
+	for _, c := range r.Request.Where {
+		if r.value(k, p, c.Placeholder) != c.Value {
+			return d
+		}
+	}
+	var now *keyspace.Target
+	if item := r.matcher.Match(k.Name, &r.seen); item != match.None {
+		now = &r.targets[item]
+	}
+	if p.former && now != nil && now.Key != nil {
+		return d
+	}
+	d = Decision{Entry: r.entries[id], Meant: true}
+	if d.Leave = r.outside(p, now); d.Leave == "" {
+		d.Leave = p.fault
+	}
+	if d.Leave == "" {
+		d.Step, d.Leave = r.step(k, p)
+	}
+	return d
+}
+
+// value is the text of a placeholder of the old name.
+func (r *Rename) value(k *source.Key, p *pair, name string) string {
+	return string(r.caught.Of(k.Name, placeholder(p.from, name)))
+}
+
+// outside says why a key must keep its name for what it is now.
+func (r *Rename) outside(p *pair, now *keyspace.Target) Code {
+	key := p.key
+	if key == nil && now != nil {
+		if now.Foreign != nil {
+			return Foreign
+		}
+		if key = now.Key; key != nil && key.Entry.Construct != keyspace.Plain && !selection.Momentary(key) {
+			return PartOfConstruct
+		}
+	}
+	switch {
+	case key == nil:
+		return ""
+	case selection.Momentary(key):
+		return LiveLease
+	case len(key.Sealed()) > 0:
+		return SealedToName
+	case key.Entry.Construct == keyspace.Entity && key.Role != "":
+		return Rebuilt
+	}
+	return ""
+}
+
+// step is how a key gets its new name, or why it cannot.
+func (r *Rename) step(k *source.Key, p *pair) (s Step, _ Code) {
+	to, ok := r.renamed(k, p.at, p.to)
+	if !ok || bytes.Equal(to, k.Name) {
+		return s, NotReadable
+	}
+	s = Step{How: Move, To: string(to)}
+	if r.Drop {
+		s.How = Drop
+		s.Superseded = r.Superseded
+	}
+	if !r.Back {
+		now := (*keyspace.Key)(nil)
+		if item := r.matcher.Match(to, &r.seen); item != match.None {
+			now = r.targets[item].Key
+		}
+		switch {
+		case p.key != nil && now != p.key && r.declares(p):
+			return s, NotReadable
+		case p.key == nil && now != nil && now.Entry.Construct != keyspace.Plain:
+			return s, PartOfConstruct
+		}
+	}
+	if p.key != nil && k.Kind != source.Unknown && k.Kind.String() != string(p.key.Kind) {
+		return s, OtherType
+	}
+	for _, q := range p.rivals {
+		if name, ok := r.rival(k, p, q); ok {
+			s.Rivals = append(s.Rivals, name)
+		}
+	}
+	return r.conditions(k, p, s)
+}
+
+// declares reports whether the new pattern of a pair is the declared one: one that --map
+// names may be of a declaration that is yet to be written.
+func (r *Rename) declares(p *pair) bool { return p.to.String() == p.key.Pattern.String() }
+
+// renamed builds a name of captures of the old one.
+func (r *Rename) renamed(k *source.Key, at []int, to *pattern.Pattern) ([]byte, bool) {
+	values := make([]string, len(at))
+	for i, from := range at {
+		values[i] = string(r.caught.Of(k.Name, from))
+	}
+	name, err := to.Build(values...)
+	return name, err == nil
+}
+
+// rival is the old name of another pair that would get the same new name.
+func (r *Rename) rival(k *source.Key, p, q *pair) (string, bool) { return r.other(k, p, q.from) }
+
+// other is a name of another pattern with the placeholders of the old name.
+func (r *Rename) other(k *source.Key, p *pair, to *pattern.Pattern) (string, bool) {
+	if to == nil {
+		return "", false
+	}
+	var at []int
+	for _, place := range to.Placeholders() {
+		i := placeholder(p.from, place.Name)
+		if i < 0 {
+			return "", false
+		}
+		at = append(at, i)
+	}
+	name, ok := r.renamed(k, at, to)
+	return string(name), ok
+}
+
+// lastRoles are the keys of a queue that name jobs: a worker that finds a job there needs
+// the rest of it.
+var lastRoles = []string{"", "delayed", "dead", "leases"}
+
+// conditions adds what must hold in the same step, by what the key is of its construct.
+func (r *Rename) conditions(k *source.Key, p *pair, s Step) (Step, Code) {
+	if p.key == nil {
+		return s, ""
+	}
+	roles, code := map[keyspace.Construct][]string{keyspace.Lock: {"", "waiters", "shared"},
+		keyspace.Queue: {"leases", "workers"}}[p.key.Entry.Construct], PartOfConstruct
+	if len(roles) == 0 {
+		return s, ""
+	}
+	if p.family == nil {
+		return s, code
+	}
+	queue := p.key.Entry.Construct == keyspace.Queue
+	if queue {
+		code, s.Last = PartOfQueue, slices.Contains(lastRoles, p.key.Role)
+		if r.narrow || slices.ContainsFunc(r.where, func(c selection.Condition) bool {
+			return !p.family.from["leases"].Has(c.Placeholder)
+		}) {
+			return s, code
+		}
+	}
+	for _, role := range roles {
+		name, ok := r.other(k, p, p.family.from[role])
+		switch {
+		case !ok:
+			return s, code
+		case queue:
+			s.Busy = append(s.Busy, name)
+		default:
+			s.Absent = append(s.Absent, name)
+		}
+	}
+	return s, ""
+}
+
+// Kind is the type that all keys have which are meant, "" if they have several, or any.
+func (r *Rename) Kind() keyspace.Kind {
+	kind := keyspace.Kind("")
+	for i, p := range r.pairs {
+		if p.key == nil || i > 0 && p.key.Kind != kind {
+			return ""
+		}
+		kind = p.key.Kind
+	}
+	return kind
+}
+
+// Typed reports whether keys must be of a type.
+func (r *Rename) Typed() bool {
+	return slices.ContainsFunc(r.pairs, func(p *pair) bool { return p.key != nil })
+}
+
+// Undo is the rule that gives keys the names back that they had.
+type Undo struct {
+	*Rename
+	each []*match.Matcher // by pair
+	old  []string         // names that keys had, those of the next keys first
+}
+
+// NewUndo makes the rule, for the pairs of the rename.
+func NewUndo(ks *keyspace.Keyspace, pairs *Pairs) (*Undo, error) {
+	r, err := NewRename(ks, pairs.Back(), RenameOptions{Back: true})
+	if err != nil {
+		return nil, err
+	}
+	u := &Undo{Rename: r}
+	for _, p := range r.pairs {
+		m, _, err := match.Compile([]match.Item{{Pattern: p.from}})
+		if err != nil {
+			return nil, err
+		}
+		u.each = append(u.each, m)
+	}
+	return u, nil
+}
+
+// Known tells the name that the next key had.
+func (u *Undo) Known(old []byte) { u.old = append(u.old, string(old)) }
+
+// Decide implements Rule. The conditions are those of the pair that gives the key the name
+// that it had.
+func (u *Undo) Decide(k *source.Key) (d Decision) {
+	if len(u.old) == 0 {
+		return d
+	}
+	old := u.old[0]
+	u.old = u.old[1:]
+	d = Decision{Entry: selection.Undeclared, Meant: true, Leave: NotReadable}
+	for i, p := range u.pairs {
+		if u.each[i].Match(k.Name, &u.caught) == match.None {
+			continue
+		}
+		step, code := u.step(k, p)
+		if step.To == old {
+			d.Entry, d.Step, d.Leave = u.entries[i], step, code
+			d.Step.Rivals = nil
+			return d
+		}
+	}
+	return d
+}
+
+// Names are the names of all entries.
+func (u *Undo) Names() []string { return u.Rename.Names() }
