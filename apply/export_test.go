@@ -11,11 +11,21 @@ import (
 var TemporaryName = temporaryName
 
 // Mutate takes a guard out of the script until restore is called.
-func Mutate(guard, instead string) (restore func(), ok bool) {
-	was := changeText
-	changeText = strings.Replace(was, guard, instead, 1)
-	return func() { changeText = was }, changeText != was
+func Mutate(guard, instead string) (restore func(), ok bool) { return mutate(&changeText, guard, instead) }
+
+// MutateRename is Mutate for the script that renames.
+func MutateRename(guard, instead string) (restore func(), ok bool) {
+	return mutate(&renameText, guard, instead)
+}
+
+func mutate(text *string, guard, instead string) (restore func(), ok bool) {
+	was := *text
+	*text = strings.Replace(was, guard, instead, 1)
+	return func() { *text = was }, *text != was
 }
 
 // Decided sets what is called between the decision about a key and its change.
 func Decided(o *KeysOptions, f func(*source.Key, *plan.Decision)) { o.decided = f }
+
+// Copied sets what is called between the copy of keys to another slot and their removal.
+func Copied(o *KeysOptions, f func()) { o.copied = f }

@@ -28,6 +28,7 @@ type KeysOptions struct {
 	Undo *Undo // where it is written what was renamed; nil: nowhere
 
 	decided func(k *source.Key, d *plan.Decision) // for tests
+	copied  func()                                // for tests
 }
 
 // Item is the key of an item of an entity.
@@ -123,6 +124,8 @@ type changes struct {
 	left    map[plan.Code]*plan.Left
 	sent    int64 // keys, for the rate
 	bytes   int64
+
+	taken []*keyChange // to be renamed, and their new names are there
 
 	open []*keyChange // of one database
 	size int

@@ -90,6 +90,9 @@ func (r *changes) move(ctx context.Context, c rueidis.Client, steps []*keyChange
 			r.unknown(steps)
 			return err
 		}
+		if r.copied != nil {
+			r.copied()
+		}
 		var again []*keyChange
 		for i, s := range steps {
 			changed, err := r.moved(ctx, c, s, olds[string(s.key)], news[s.To], there[s.To] != nil, attempt+1 < moves)
@@ -271,7 +274,7 @@ func (r *changes) removeLarge(ctx context.Context, c rueidis.Client, db int, key
 	return said, err
 }
 
-// drop removes keys that were copied to their new names.
+// drop removes keys that are the same under their new names.
 func (r *changes) drop(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
 	names := newNames(steps)
 	for _, s := range steps {
@@ -289,10 +292,10 @@ func (r *changes) drop(ctx context.Context, c rueidis.Client, steps []*keyChange
 			r.count(s, KeyCounts{Gone: 1})
 			continue
 		case now == nil:
-			r.leave(s.entry, plan.NotCopied, s.key, s.db)
+			r.leave(s.entry, map[bool]plan.Code{true: plan.NotCopied, false: plan.Changed}[s.How == plan.Drop], s.key, s.db)
 			continue
 		case !s.Superseded && !old.same(now):
-			r.leave(s.entry, plan.Differs, s.key, s.db)
+			r.leave(s.entry, map[bool]plan.Code{true: plan.Differs, false: plan.Taken}[s.How == plan.Drop], s.key, s.db)
 			continue
 		}
 		said, doubt, err := r.remove(ctx, c, s, string(s.key), old, true)
