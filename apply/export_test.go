@@ -11,7 +11,9 @@ import (
 var TemporaryName = temporaryName
 
 // Mutate takes a guard out of the script until restore is called.
-func Mutate(guard, instead string) (restore func(), ok bool) { return mutate(&changeText, guard, instead) }
+func Mutate(guard, instead string) (restore func(), ok bool) {
+	return mutate(&changeText, guard, instead)
+}
 
 // MutateRename is Mutate for the script that renames.
 func MutateRename(guard, instead string) (restore func(), ok bool) {

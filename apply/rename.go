@@ -149,6 +149,68 @@ func blocked(ctx context.Context, clients Clients, live Asker, batch []source.Ke
 			}
 		}
 	}
+	return held(ctx, c.Raw(), decisions)
+}
+
+// held corrects decisions whose conditions do not hold now.
+func held(ctx context.Context, c rueidis.Client, decisions []plan.Decision) error {
+	var list rueidis.Commands
+	for i := range decisions {
+		for _, name := range decisions[i].Step.Absent {
+			list = append(list, c.B().Exists().Key(name).Build())
+		}
+	}
+	replies := c.DoMulti(ctx, list...)
+	for i := range decisions {
+		for range decisions[i].Step.Absent {
+			n, err := replies[0].AsInt64()
+			if replies = replies[1:]; err != nil {
+				return err
+			}
+			if d := &decisions[i]; n > 0 && d.Leave == "" {
+				d.Leave = plan.LiveLease
+			}
+		}
+	}
+	return works(ctx, c, decisions)
+}
+
+// works corrects decisions about queues that have workers or jobs in work.
+func works(ctx context.Context, c rueidis.Client, decisions []plan.Decision) error {
+	var names []string
+	busy := map[string]bool{}
+	for i := range decisions {
+		for _, name := range decisions[i].Step.Busy {
+			if _, asked := busy[name]; !asked {
+				busy[name], names = false, append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	clock, err := c.Do(ctx, c.B().Time().Build()).AsStrSlice()
+	if err != nil {
+		return err
+	}
+	list := make(rueidis.Commands, len(names))
+	for i, name := range names {
+		list[i] = c.B().Zcount().Key(name).Min("(" + clock[0] + "999").Max("+inf").Build()
+	}
+	for i, reply := range c.DoMulti(ctx, list...) {
+		n, err := reply.AsInt64()
+		if _, said := rueidis.IsRedisErr(err); err != nil && !said {
+			return err
+		}
+		busy[names[i]] = n > 0
+	}
+	for i := range decisions {
+		for _, name := range decisions[i].Step.Busy {
+			if d := &decisions[i]; busy[name] && d.Leave == "" {
+				d.Leave = plan.QueueWorks
+			}
+		}
+	}
 	return nil
 }
 

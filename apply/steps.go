@@ -142,7 +142,7 @@ func (r *changes) judge(s *keyChange, reply rueidis.RedisResult) error {
 	switch {
 	case what == unknown:
 		return err
-	case s.How == plan.Move && strings.HasPrefix(reason, "ERR no such key"):
+	case s.How == plan.Move && strings.Contains(reason, "no such key"):
 		r.count(s, map[bool]KeyCounts{true: {Changed: 1}, false: {Gone: 1}}[s.doubt]) // the lost attempt did it
 	case err != nil:
 		code := plan.Refused

@@ -191,6 +191,16 @@ func (ps *Pairs) Back() *Pairs {
 	return out
 }
 
+// anyText is the old pattern with any text in its placeholders, or as it is where that
+// could be read in two ways.
+func (p *pair) anyText() *pattern.Pattern {
+	loose, err := pattern.Parse(p.from.String(), nil)
+	if err != nil {
+		return p.from
+	}
+	return loose
+}
+
 // link finds the placeholders of the new pattern in the old one.
 func (p *pair) link() {
 	for _, place := range p.to.Placeholders() {

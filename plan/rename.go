@@ -30,6 +30,7 @@ type Rename struct {
 	glob    string
 	entries []int // by pair
 	from    *match.Matcher
+	near    *match.Matcher // old patterns with any text in their placeholders
 	globs   *match.Matcher
 	caught  match.Captures
 }
@@ -43,17 +44,21 @@ func NewRename(ks *keyspace.Keyspace, pairs *Pairs, o RenameOptions) (*Rename, e
 	b.where, b.narrow = o.Request.Where, len(o.Request.Globs) > 0
 	r := &Rename{book: b, RenameOptions: o}
 	chosen := &Pairs{}
-	var items []match.Item
+	var items, near []match.Item
 	for _, p := range pairs.list {
 		if !r.chosen(p) {
 			continue
 		}
 		chosen.list = append(chosen.list, p)
 		items = append(items, match.Item{Pattern: p.from})
+		near = append(near, match.Item{Pattern: p.anyText()})
 		r.entries = append(r.entries, r.entryOf(p.key))
 	}
 	r.pairs, r.glob = chosen.list, chosen.Glob()
 	if r.from, _, err = match.Compile(items); err != nil {
+		return nil, err
+	}
+	if r.near, _, err = match.Compile(near); err != nil {
 		return nil, err
 	}
 	return r, r.compileGlobs()
@@ -108,7 +113,10 @@ func (r *Rename) Glob() string {
 // Decide implements Rule. A key of an unknown type is taken for one of the declared type.
 func (r *Rename) Decide(k *source.Key) (d Decision) {
 	id := r.from.Match(k.Name, &r.caught)
-	if id == match.None || r.globs != nil && r.globs.Match(k.Name, nil) == match.None {
+	if id == match.None {
+		return r.unlike(k)
+	}
+	if r.globs != nil && r.globs.Match(k.Name, nil) == match.None {
 		return d
 	}
 	p := r.pairs[id]
@@ -132,6 +140,19 @@ func (r *Rename) Decide(k *source.Key) (d Decision) {
 		d.Step, d.Leave = r.step(k, p)
 	}
 	return d
+}
+
+// unlike names the keys that have an old pattern but for the values of placeholders: their
+// types are narrower now. Keys that are declared, or foreign, are none of them.
+func (r *Rename) unlike(k *source.Key) (d Decision) {
+	id := r.near.Match(k.Name, &r.caught)
+	if id == match.None || r.globs != nil && r.globs.Match(k.Name, nil) == match.None || len(r.Request.Where) > 0 {
+		return d
+	}
+	if item := r.matcher.Match(k.Name, &r.seen); item != match.None && r.targets[item].Owned == nil {
+		return d
+	}
+	return Decision{Entry: r.entries[id], Meant: true, Leave: NotReadable}
 }
 
 // value is the text of a placeholder of the old name.

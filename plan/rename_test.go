@@ -60,7 +60,7 @@ func TestRenameFormer(t *testing.T) {
 		"app:user:7":       "usr:7 or user:7",
 		"usr:7":            "-",
 		"lock:7":           "live-lease",
-		"lock:100":         "-",
+		"lock:100":         "not-readable",
 		"{lock:7}:fence":   "{hold:7}:fence unless there lock:7 {lock:7}:waiters {lock:7}:shared",
 		"{lock:7}:waiters": "live-lease",
 		"jobs:a:high":      "work:a:high last unless works {jobs:a}:leases {jobs:a}:workers",
@@ -98,7 +98,7 @@ func TestRenameMapped(t *testing.T) {
 	for text, want := range map[string]map[string]string{
 		"account:{id}=usr:{id}":              {"account:7": "usr:7", "account:7:8": "-", "account:": "-"},
 		"usr:{id}=account:{id}":              {"usr:7": "account:7"},
-		"old:{n}=hold:{n}":                   {"{old:7}:fence": "{hold:7}:fence unless there old:7 {old:7}:waiters {old:7}:shared", "old:7": "live-lease", "old:100": "-"},
+		"old:{n}=hold:{n}":                   {"{old:7}:fence": "{hold:7}:fence unless there old:7 {old:7}:waiters {old:7}:shared", "old:7": "live-lease", "old:100": "not-readable"},
 		"n:{x}=day:1:{x}":                    {"n:1": "day:1:1"},
 		"n:{x}=work:1:{x}":                   {"n:high": "part-of-construct"},
 		"bull:{x}=cow:{x}":                   {"bull:1": "foreign"},
