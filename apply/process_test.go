@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if from := os.Getenv("COPY_FROM"); from != "" {
 		copyChild(from, os.Getenv("COPY_TO"))
 	}
+	if url := os.Getenv("RENAME_URL"); url != "" {
+		renameChild(url, os.Getenv("RENAME_FOLDER"), os.Getenv("RENAME_BACK") != "")
+	}
 	if verb := os.Getenv("CHANGE_VERB"); verb != "" {
 		childKeys(verb)
 	}

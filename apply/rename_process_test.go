@@ -1,0 +1,148 @@
+package apply_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/keyspace"
+	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source/server"
+)
+
+// renameChild renames all keys of a server, or brings them back, and ends with 0 if that is
+// done.
+func renameChild(url, folder string, back bool) {
+	fail := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	ctx := context.Background()
+	config, err := connect.New(connect.Options{URL: url})
+	fail(err)
+	values, err := server.NewReader(ctx, config, server.Options{OnlyDB: -1, Role: server.Primary}, server.ContentsRequest{Largest: 256})
+	fail(err)
+	clients := map[int]*keywright.Client{}
+	ks := &keyspace.Keyspace{}
+	pairs, err := plan.Mapped(ks, allKinds())
+	fail(err)
+	o, scan := apply.KeysOptions{Live: values}, scanOf(url)
+	rule, err := plan.NewRename(ks, pairs, plan.RenameOptions{})
+	fail(err)
+	var decides plan.Rule = rule
+	if back {
+		u, err := apply.ReadUndo(folder + "/undo")
+		fail(err)
+		undo, err := plan.NewUndo(ks, pairs)
+		fail(err)
+		decides, scan = undo, u.Scan(undo.Known)
+	} else {
+		p := &plan.Plan{Format: plan.Format, Verb: "rename"}
+		fail(p.Seal())
+		o.Undo, err = apply.OpenUndo(folder+"/undo", p)
+		fail(err)
+		o.Journal, _, err = apply.OpenJournal(folder+"/journal", p.ID)
+		fail(err)
+	}
+	r, err := apply.Keys(ctx, func(db int) (*keywright.Client, error) {
+		if clients[db] == nil {
+			at := url
+			if db > 0 {
+				at += "/" + strconv.Itoa(db)
+			}
+			if clients[db], err = keywright.Open(ctx, at, keywright.Options{NoCache: true}); err != nil {
+				return nil, err
+			}
+		}
+		return clients[db], nil
+	}, scan, decides, o)
+	if errors.Is(err, apply.ErrDone) {
+		os.Exit(0)
+	}
+	if err != nil || r.Refused+r.KeyCounts.Left > 0 {
+		fmt.Fprintln(os.Stderr, err, r.KeyCounts, r.Left)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// A rename that is killed, at any moment, is run again, and so is its undo: nothing is lost,
+// nothing is there twice, and no expiry changes; in a slot and over slots.
+func TestKilledRenames(t *testing.T) {
+	kills := 4
+	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
+		kills = n / 2
+	}
+	for _, cluster := range []bool{false, true} {
+		url, dbs := "", []int{0, 2}
+		if cluster {
+			url, dbs = kt.StartCluster(t, kt.Redis, 3, 0).URL(), dbs[:1]
+		} else {
+			url = kt.Start(t, kt.Valkey).URL()
+		}
+		clients := open(t, url)
+		for _, db := range dbs {
+			fill(t, clients, db)
+			fillMore(t, clients, db)
+			for i := range 500 {
+				do(t, clients, db, "SET", "string:"+strconv.Itoa(i), strings.Repeat("x", i), "PXAT", strconv.Itoa(4102444800000+i))
+			}
+		}
+		was := digests(t, url, clients)
+		now := under("a:", was)
+		took := 400 * time.Millisecond
+		for killed := 0; killed < kills; {
+			folder := t.TempDir()
+			for _, back := range []bool{false, true} {
+				for done := false; !done; {
+					cmd := exec.Command(os.Args[0])
+					cmd.Env = append(os.Environ(), "RENAME_URL="+url, "RENAME_FOLDER="+folder, "RENAME_BACK="+map[bool]string{true: "1"}[back])
+					cmd.Stderr = os.Stderr
+					began := time.Now()
+					must(t, cmd.Start())
+					kill := time.AfterFunc(rand.N(took), func() { _ = cmd.Process.Kill() })
+					err := cmd.Wait()
+					if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() >= 0 {
+						t.Fatalf("back %v: %v", back, err)
+					}
+					if done = err == nil; !done {
+						kill.Stop()
+						killed++
+						took += 20 * time.Millisecond // so that it ends
+					} else {
+						took = max(time.Since(began), 100*time.Millisecond)
+					}
+				}
+				want := map[bool]map[string]string{false: now, true: was}[back]
+				got := digests(t, url, clients)
+				maps.DeleteFunc(got, func(at, _ string) bool { return strings.Contains(at, apply.TemporaryPrefix) && ends(t, clients, at) })
+				equalMaps(t, fmt.Sprintf("cluster %v, back %v", cluster, back), got, want)
+				if t.Failed() {
+					t.Fatal(slices.Sorted(maps.Keys(got)))
+				}
+			}
+		}
+	}
+}
+
+// ends reports whether what a killed process has left expires.
+func ends(t testing.TB, clients apply.Clients, at string) bool {
+	db, name, _ := strings.Cut(at, " ")
+	n, err := strconv.Atoi(db)
+	must(t, err)
+	return do(t, clients, n, "PTTL", name).(int64) > 0
+}
