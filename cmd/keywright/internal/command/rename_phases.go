@@ -17,7 +17,7 @@ import (
 // namesCopied is what a rename of a live namespace copied, or compared; its JSON names are
 // stable.
 type namesCopied struct {
-	Total       *apply.Counts   `json:"total,omitempty"` // of the first pass; absent: it was only compared
+	Total       *copiedNames    `json:"total,omitempty"` // of the first pass; absent: it was only compared
 	Rounds      int             `json:"rounds"`          // of comparison
 	Repaired    int64           `json:"repaired"`        // keys that were copied again
 	Kept        int64           `json:"kept"`            // new names that were there with another value, and were left
@@ -29,7 +29,10 @@ type namesCopied struct {
 	More        int64           `json:"more_differences,omitempty"`
 }
 
-// names tells which keys are copied, and where to. It is for one goroutine at a time.
+// copiedNames are the counts of a copy.
+type copiedNames struct{ apply.Counts }
+
+// newNames tells which keys are copied, and where to. It is for one goroutine at a time.
 type newNames struct {
 	rule, back *plan.Rename
 }
@@ -140,7 +143,7 @@ func (r *changeRun) copyNames(ctx context.Context) error {
 		Round: func(_ int, what string) { phase = what },
 	})
 	bar.Clear()
-	out := &namesCopied{Total: &report.Counts, Rounds: report.Rounds, Repaired: report.Repaired, Kept: report.Kept,
+	out := &namesCopied{Total: &copiedNames{report.Counts}, Rounds: report.Rounds, Repaired: report.Repaired, Kept: report.Kept,
 		Complete: err == nil && len(report.Read.Incomplete) == 0, Last: report.Checked.Figures, More: report.Checked.More}
 	out.Settled = out.Complete && report.Checked.Differ() == 0 && report.Rounds > 0 && report.Refused+report.Unknown == 0
 	return r.showCopied(ctx, out, &report.Checked, err)
