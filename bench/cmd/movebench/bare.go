@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -192,13 +194,46 @@ func bareVerify(ctx context.Context, o options) error {
 	})
 }
 
+// bareRename renames the keys with some beginnings, a page in flight.
+func bareRename(ctx context.Context, o options) error {
+	return renameBare(ctx, o.from, func(name string) (string, bool) {
+		return newPrefix + name, slices.ContainsFunc(renamedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+	})
+}
+
+// renameBack gives the keys their names back.
+func renameBack(ctx context.Context, addr string) error {
+	return renameBare(ctx, addr, func(name string) (string, bool) { return strings.CutPrefix(name, newPrefix) })
+}
+
+func renameBare(ctx context.Context, addr string, to func(string) (string, bool)) error {
+	c, err := dial(ctx, addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	asked := 0
+	return scan(c, func(names []any) {
+		asked = 0
+		for _, n := range names {
+			if name, ok := to(n.(string)); ok {
+				c.command("RENAMENX", n.(string), name)
+				asked++
+			}
+		}
+	}, func([]any) error {
+		_, err := c.values(asked)
+		return err
+	})
+}
+
 // children are the bare loops, one process each, so that CPU and memory are theirs alone.
-var children = map[string]func(context.Context, options) error{"backup": bareBackup, "copy": bareCopy, "verify": bareVerify}
+var children = map[string]func(context.Context, options) error{"backup": bareBackup, "copy": bareCopy, "verify": bareVerify, "rename": bareRename}
 
 func runChild(ctx context.Context, o options, _ io.Writer) error {
 	child := children[o.child]
 	if child == nil {
-		return fmt.Errorf("-child %s: there are backup, copy and verify", strconv.Quote(o.child))
+		return fmt.Errorf("-child %s: there are backup, copy, verify and rename", strconv.Quote(o.child))
 	}
 	return child(ctx, o)
 }

@@ -51,9 +51,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the dataset")
 	flags.IntVar(&o.rounds, "rounds", 5, "interleaved rounds")
 	flags.StringVar(&o.servers, "servers", "redis-server,valkey-server", "server binaries, one after the other")
-	flags.StringVar(&o.only, "only", "", "backup, restore, copy, verify: these parts only, separated by commas")
+	flags.StringVar(&o.only, "only", "", "backup, restore, copy, verify, rename: these parts only, separated by commas")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
-	flags.StringVar(&o.child, "child", "", "run one bare loop: backup, copy or verify")
+	flags.StringVar(&o.child, "child", "", "run one bare loop: backup, copy, verify or rename")
 	flags.StringVar(&o.from, "from", "", "with -child: host:port of the source")
 	flags.StringVar(&o.to, "to", "", "with -child: host:port of the target")
 	flags.StringVar(&o.file, "file", "", "with -child: the file to write")
@@ -120,7 +120,8 @@ func (f *field) onServers(ctx context.Context, out *report.Report, binary string
 	if _, err := dataset.Load(ctx, f.from.Addr, dataset.Options{Keys: f.keys, Seed: f.seed}); err != nil {
 		return err
 	}
-	return out.Run(ctx, f.only, report.Part{Name: "backup", Run: f.backup}, report.Part{Name: "restore", Run: f.restore}, report.Part{Name: "copy", Run: f.copy}, report.Part{Name: "verify", Run: f.verify})
+	return out.Run(ctx, f.only, report.Part{Name: "backup", Run: f.backup}, report.Part{Name: "restore", Run: f.restore}, report.Part{Name: "copy", Run: f.copy}, report.Part{Name: "verify", Run: f.verify},
+		report.Part{Name: "rename", Run: f.rename})
 }
 
 // keywright is a contestant of the command line.
@@ -253,4 +254,28 @@ func (f *field) verify(ctx context.Context) ([]report.Table, []report.Goal, erro
 		return nil, nil, err
 	}
 	return []report.Table{table}, append([]report.Goal{f.goal("speed of verify ÷ bare loop", ours, bare, 0.85)}, f.memory(ours)...), nil
+}
+
+// renamedPatterns are four keys in ten, all strings, and renamedPrefixes what they begin with.
+var (
+	renamedPatterns = []string{"sess:{sid}", "cache:product:detail:{productId}", "cache:user:profile:{userId}", "cache:page:{lang}:{name}",
+		"stat:view:{productId}:{day}", "flag:{flag}:{userId}", "rate:{ip}:{window}"}
+	renamedPrefixes = []string{"sess:", "cache:", "stat:", "flag:", "rate:"}
+)
+
+// newPrefix begins the new names.
+const newPrefix = "new:"
+
+// rename renames the keys of some patterns, and gives them their names back after each run.
+func (f *field) rename(ctx context.Context) ([]report.Table, []report.Goal, error) {
+	args := []string{"rename", "-u", "redis://" + f.from.Addr, "--apply"}
+	for _, p := range renamedPatterns {
+		args = append(args, "--map", p+"="+newPrefix+p)
+	}
+	ours, bare := f.keywright("keywright rename", args...), f.bare("rename")
+	table, err := f.contest(ctx, "rename four keys in ten", func() error { return renameBack(ctx, f.from.Addr) }, ours, bare)
+	if err != nil {
+		return nil, nil, err
+	}
+	return []report.Table{table}, append([]report.Goal{f.goal("speed of rename ÷ bare loop", ours, bare, 0.85)}, f.memory(ours)...), nil
 }
