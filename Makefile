@@ -45,7 +45,7 @@ soak: ## the tests that do harm to servers, fifty times
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestDrains' -v ./queue
 	KEYWRIGHT_DECLARATIONS=500 go test -timeout 4h -run 'TestEveryPlaceholderInEveryPlace$$' -v ./gen/conformance
 	KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKills|TestFaults' -v ./entity
-	KEYWRIGHT_SOAK=1 go test -timeout 4h -run 'Found' ./fallback/bbolt
+	KEYWRIGHT_SOAK=1 KEYWRIGHT_MUTATIONS=all go test -timeout 4h -run 'Found|TestMutations' ./fallback/bbolt
 	KEYWRIGHT_SOAK=2000 go test -timeout 2h -run 'TestGenerated' -v ./gen/acl
 	KEYWRIGHT_SOAK=10 KEYWRIGHT_KILLS=200 go test -timeout 4h -run 'TestHistory|TestProcesses' -v ./lock
 	go test -count=20 -timeout 4h -run 'Processes|Failovers' ./lock

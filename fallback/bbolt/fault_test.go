@@ -51,8 +51,8 @@ func faulted(path, size string) error {
 			return err
 		}
 	}
-	if _, _, err := s.Get(ctx, "a1"); !errors.Is(err, fallback.ErrDamaged) {
-		return fmt.Errorf("after the fault: %w", err)
+	if _, _, err := s.Get(ctx, "a1"); !errors.Is(err, fallback.ErrDamaged) || !strings.HasSuffix(err.Error(), fallback.ErrDamaged.Error()) {
+		return fmt.Errorf("after the fault the file is touched again: %w", err)
 	}
 	fmt.Println("all calls ended,", f.Close())
 	return nil

@@ -1,17 +1,14 @@
 package acl_test
 
 import (
-	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/keywright/keywright/internal/mutation"
 )
 
 // mutations are the guards of this package: what is written in a file, what is
 // written there instead, and the test that must show it.
-var mutations = []struct{ name, file, guard, instead, test string }{
+var mutations = []mutation.Row{
 	{"readers write", "acl.go", "return \"%R~\" + g.Glob", "return \"~\" + g.Glob", "TestDryRun"},
 	{"what was granted before stays", "acl.go", `out := []string{"resetkeys", "resetchannels", "-@all"}`, `out := []string{"-@all"}`, "TestDiffOnServers"},
 	{"selectors stay", "acl.go", `"clearselectors", "sanitize-payload"`, `"sanitize-payload"`, "TestDiffOnServers"},
@@ -33,36 +30,5 @@ var mutations = []struct{ name, file, guard, instead, test string }{
 	{"names that belong to nothing are not told", "reach.go", "if to.stray != nil {", "if false {", "TestExcesses"},
 }
 
-// TestMutations: with a guard taken out, a test fails by what it asserts. Some are
-// tried each time, all with KEYWRIGHT_MUTATIONS=all (make soak).
-func TestMutations(t *testing.T) {
-	if os.Getenv("KEYWRIGHT_MUTATED") != "" {
-		return
-	}
-	for i, m := range mutations {
-		if i%6 != 0 && os.Getenv("KEYWRIGHT_MUTATIONS") != "all" {
-			continue
-		}
-		t.Run(m.name, func(t *testing.T) {
-			file, err := filepath.Abs(m.file)
-			text, failed := os.ReadFile(m.file)
-			if err != nil || failed != nil || strings.Count(string(text), m.guard) != 1 {
-				t.Fatalf("%s has %q %d times: the mutation tests nothing (%v)", m.file, m.guard, strings.Count(string(text), m.guard), failed)
-			}
-			dir := t.TempDir()
-			mutant, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
-			replace, _ := json.Marshal(map[string]any{"Replace": map[string]string{file: mutant}})
-			for name, content := range map[string][]byte{mutant: []byte(strings.Replace(string(text), m.guard, m.instead, 1)), overlay: replace} {
-				if err := os.WriteFile(name, content, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-overlay", overlay, "-run", "^"+m.test+"$", ".")
-			command.Env = append(os.Environ(), "KEYWRIGHT_MUTATED=1")
-			out, err := command.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "--- FAIL: "+m.test) || strings.Contains(string(out), "panic: test timed out") {
-				t.Errorf("%s does not show it: %v\n%.2000s", m.test, err, out)
-			}
-		})
-	}
-}
+// TestMutations: with a guard taken out, a test fails by what it asserts.
+func TestMutations(t *testing.T) { mutation.Run(t, 6, mutations) }

@@ -126,7 +126,7 @@ func TestWhoMayImportWhom(t *testing.T) {
 			first, _, _ := strings.Cut(p, "/")
 			return strings.Contains(first, ".") && !strings.HasPrefix(p, module) && p != "go.yaml.in/yaml/v4" && p != "github.com/redis/rueidis"
 		}},
-		{"testing is for tests", "it registers flags in every program", func(dir string) bool { return !within(dir, "keywrighttest") }, func(p string) bool { return p == "testing" }},
+		{"testing is for tests", "it registers flags in every program", func(dir string) bool { return !within(dir, "keywrighttest", "internal/mutation") }, func(p string) bool { return p == "testing" }},
 		{"programs do not start test servers", "they would inherit testing's flags", func(dir string) bool { return true }, func(p string) bool { return p == module+"/keywrighttest" }},
 	}
 	for _, f := range load(t) {
@@ -214,6 +214,7 @@ func TestLayers(t *testing.T) {
 		"infer/page":                  {"keyspace/pattern", "keyspace/scalar"},
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
+		"internal/mutation":           {},
 	}
 	runtime := []string{"typed", "apply", "bind", "internal/lease", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event", "fallback", "internal/everykeys", "internal/tenants"} // who stands on the client
 	for _, f := range load(t) {
