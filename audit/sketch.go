@@ -171,7 +171,7 @@ type guess struct {
 	text              string
 	shortest, longest int
 	alphabet          string
-	typ               scalar.Type
+	is                func([]byte) bool
 	name              string // of the placeholder
 }
 
@@ -191,7 +191,8 @@ var looks = func() []guess {
 	}
 	for i := range list {
 		g := &list[i]
-		g.typ, _ = scalar.Parse(g.text, nil) // held by TestLooks
+		typ, _ := scalar.Parse(g.text, nil) // held by TestLooks
+		g.is = typ.Prepared()
 		g.name = "{" + strings.Fields(g.text)[0] + "}"
 	}
 	return list
@@ -199,7 +200,7 @@ var looks = func() []guess {
 
 func (g *guess) fits(segment []byte) bool {
 	n := len(segment)
-	return g.shortest <= n && n <= g.longest && len(bytes.Trim(segment, g.alphabet)) == 0 && g.typ.Is(segment)
+	return g.shortest <= n && n <= g.longest && len(bytes.Trim(segment, g.alphabet)) == 0 && g.is(segment)
 }
 
 // dividers stand between the words of a segment.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/keywright/keywright/keyspace/internal/automaton"
 )
@@ -36,6 +37,25 @@ func (t Type) Is(value []byte) bool {
 	}
 	l, err := t.Value()
 	return err == nil && automaton.Match(l.DFA, value)
+}
+
+// Prepared is Is for many values: the language of the type is looked up once, when the
+// first value comes. It is safe for concurrent use.
+func (t Type) Prepared() func(value []byte) bool {
+	switch t.Kind {
+	case Text, Bytes, JSON, Float:
+		return t.Is
+	}
+	prepared := sync.OnceValue(func() *automaton.DFA {
+		if l, err := t.Value(); err == nil {
+			return l.DFA
+		}
+		return nil
+	})
+	return func(value []byte) bool {
+		dfa := prepared()
+		return dfa != nil && automaton.Match(dfa, value)
+	}
 }
 
 // Example is a plausible value of the type, as it would stand in a key.
