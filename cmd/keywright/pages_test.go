@@ -49,15 +49,16 @@ func TestPages(t *testing.T) {
 }
 
 func runBlock(t *testing.T, root string, b pages.Block) {
-	const shown = "localhost:6379"
-	addr, dir := shown, t.TempDir()
-	if b.About != "nothing" {
-		addr = setUp(t, b.About)
-	}
+	dir := t.TempDir()
+	real, shown := servers(t, b)
 	copyExamples(t, root, dir)
-	code := 0
+	code, exports := 0, ""
 	for _, step := range steps(b.Text) {
-		cmd := exec.Command("bash", "-c", fmt.Sprintf("(exit %d); %s", code, strings.ReplaceAll(step.command, shown, addr)))
+		if strings.HasPrefix(step.command, "export ") { // it holds for the commands that follow
+			exports += real.Replace(step.command) + "; "
+			continue
+		}
+		cmd := exec.Command("bash", "-c", fmt.Sprintf("%s(exit %d); %s", exports, code, real.Replace(step.command)))
 		cmd.Dir = dir
 		cmd.Env = append(bare(os.Environ()), "GORACE=atexit_sleep_ms=0")
 		out, err := cmd.CombinedOutput()
@@ -65,11 +66,24 @@ func runBlock(t *testing.T, root string, b pages.Block) {
 			t.Fatalf("%s: %v", step.command, err)
 		}
 		code = cmd.ProcessState.ExitCode()
-		got := strings.ReplaceAll(string(out), addr, shown)
+		got := shown.Replace(string(out))
 		if !step.matches(got) {
 			t.Errorf("$ %s\nprints\n%s\nand the page says\n%s", step.command, got, step.want)
 		}
 	}
+}
+
+// servers are what a block names: one that is filled, and one called new, which is empty.
+// real puts their addresses into a command, shown takes them out of what it prints.
+func servers(t *testing.T, b pages.Block) (real, shown *strings.Replacer) {
+	var in, out []string
+	for name, fill := range map[string]string{"localhost:6379": b.About, "old:6379": b.About, "new:6379": "empty.txt"} {
+		if b.About != "nothing" && strings.Contains(b.Text, name) {
+			addr := setUp(t, fill)
+			in, out = append(in, name, addr), append(out, addr, name)
+		}
+	}
+	return strings.NewReplacer(in...), strings.NewReplacer(out...)
 }
 
 // step is a command of a block, and what it prints.

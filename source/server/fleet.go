@@ -128,15 +128,19 @@ func discover(ctx context.Context, c connect.Config, role Role, again ...string)
 	return t, sh.start(ctx, t)
 }
 
-// supported refuses servers that lack what the scan stands on.
+// Lowest are the oldest versions that are read, by brand.
+func Lowest() map[string]string { return map[string]string{"redis": "6.2", "valkey": "7.2"} }
+
+// supported refuses servers that lack what the scan needs.
 func supported(address string, info topology.Info) error {
 	if len(info) == 0 {
 		return nil // INFO is forbidden: nothing to decide on
 	}
 	brand, version := info.Brand()
-	lowest := map[string]string{"redis": "6.2", "valkey": "7.2"}[brand]
+	all := Lowest()
+	lowest := all[brand]
 	if version != "" && lowest != "" && topology.Older(version, lowest) {
-		return &connect.Error{Kind: connect.Unsupported, Server: address, Err: fmt.Errorf("%s %s is older than %s", brand, version, lowest), Hint: "keywright supports Redis from 6.2 and Valkey from 7.2"}
+		return &connect.Error{Kind: connect.Unsupported, Server: address, Err: fmt.Errorf("%s %s is older than %s", brand, version, lowest), Hint: "keywright supports Redis from " + all["redis"] + " and Valkey from " + all["valkey"]}
 	}
 	return nil
 }

@@ -1,0 +1,94 @@
+package pages
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"go.yaml.in/yaml/v4"
+)
+
+// around is what a page's pieces of a declaration leave out.
+var around = map[string]string{
+	"docs/encryption.md": "vars: {userId: int}\n",
+	"docs/pressure.md":   "keys:\n  item: {key: \"item:{id}\", type: entity, ttl: 1h, fields: {priority: int 1..9, at: unix_ms}, index: {priority+at: \"items:{priority}\"}}\n",
+}
+
+// TestDeclarationsLoad: the YAML of a page is a declaration, or a piece of one, that loads
+// and has no fault. Those of docs/language.md are tested with the language.
+func TestDeclarationsLoad(t *testing.T) {
+	seen := 0
+	for _, p := range read(t) {
+		for _, b := range p.Blocks {
+			text := b.Text
+			switch first, _, _ := strings.Cut(text, "\n"); {
+			case b.Lang != "yaml" || p.Path == "docs/language.md":
+				continue
+			case strings.HasPrefix(first, "# keywright:ignore"): // a comment alone
+				continue
+			case first == "steps:":
+				workflow(t, p.Path, text)
+				continue
+			case first != "keywright: 1":
+				text = "keywright: 1\n" + around[p.Path] + text
+			}
+			seen++
+			_, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+			if finding.Count(found).Errors > 0 {
+				t.Errorf("%s:%d: %s: %s\n%s", p.Path, b.Line, found[0].Code, found[0].Message, text)
+			}
+		}
+	}
+	if seen < 4 {
+		t.Errorf("only %d declarations were found: the search is broken", seen)
+	}
+}
+
+// workflow holds a part of a CI workflow against what such a file has.
+func workflow(t *testing.T, page, text string) {
+	t.Helper()
+	var w struct {
+		Steps []struct {
+			Uses, Run, Name, If string
+			With, Env           map[string]any
+		}
+	}
+	if err := yaml.Load([]byte(text), &w, yaml.WithKnownFields()); err != nil {
+		t.Errorf("%s: %v", page, err)
+	}
+	runs := 0
+	for _, s := range w.Steps {
+		if (s.Uses == "") == (s.Run == "") {
+			t.Errorf("%s: a step uses an action or runs a command: %+v", page, s)
+		}
+		if strings.HasPrefix(s.Run, "keywright ") {
+			runs++
+		}
+	}
+	if runs == 0 {
+		t.Errorf("%s: the workflow runs nothing", page)
+	}
+}
+
+// TestReasonsNameTests: a block that is not run because a test does the same names one.
+func TestReasonsNameTests(t *testing.T) {
+	tests := testNames(t)
+	for _, p := range read(t) {
+		for _, b := range p.Blocks {
+			if b.Mark != "not run" {
+				continue
+			}
+			for _, word := range strings.Fields(b.About) {
+				word = strings.Trim(word, ".,;:")
+				switch {
+				case strings.HasPrefix(word, "Test") && !strings.Contains(tests, word+"\n"):
+					t.Errorf("%s:%d: there is no %s", p.Path, b.Line, word)
+				case strings.Contains(word, "/") && !exists(word):
+					t.Errorf("%s:%d: there is no %s", p.Path, b.Line, word)
+				}
+			}
+		}
+	}
+}
