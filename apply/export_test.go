@@ -31,3 +31,6 @@ func Decided(o *KeysOptions, f func(*source.Key, *plan.Decision)) { o.decided = 
 
 // Copied sets what is called between the copy of keys to another slot and their removal.
 func Copied(o *KeysOptions, f func()) { o.copied = f }
+
+// MarkOf is markOf for tests.
+var MarkOf = markOf

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"time"
 
@@ -79,7 +80,7 @@ type Scan func(ctx context.Context, each func([]source.Key) error) (source.Summa
 // Changing the same keys twice changes nothing the second time. It returns when all keys
 // were seen, or when ctx ends; the report is true in each case.
 func Keys(ctx context.Context, clients Clients, scan Scan, rule plan.Rule, o KeysOptions) (KeysReport, error) {
-	r := &changes{KeysOptions: o, clients: clients, rule: rule, left: map[plan.Code]*plan.Left{}, began: time.Now()}
+	r := &changes{KeysOptions: o, clients: clients, rule: rule, left: map[plan.Code]*plan.Left{}, began: time.Now(), id: rand.Text()}
 	r.report.Entries = map[string]*KeyCounts{}
 	if o.Journal != nil && o.Journal.Done() {
 		return r.report, ErrDone
@@ -120,12 +121,11 @@ type changes struct {
 	clients Clients
 	rule    plan.Rule
 	began   time.Time
+	id      string // of this run
 	report  KeysReport
 	left    map[plan.Code]*plan.Left
 	sent    int64 // keys, for the rate
 	bytes   int64
-
-	taken []*keyChange // to be renamed, and their new names are there
 
 	open []*keyChange // of one database
 	size int
@@ -143,6 +143,7 @@ type keyChange struct {
 	bytes int64
 	doubt bool // it was sent, and the reply was lost
 	done  bool // it was changed, or may have been
+	lost  bool // it is not known what became of it
 }
 
 // Bounds of a batch of changes: keys, and the bytes of their names.
@@ -239,7 +240,7 @@ func (r *changes) lost() {
 
 func (r *changes) count(s *keyChange, c KeyCounts) {
 	c.Keys = 1
-	s.done = c.Changed+c.Unknown > 0
+	s.done, s.lost = c.Changed+c.Unknown > 0, c.Unknown > 0
 	if c.Changed > 0 {
 		c.Bytes = s.bytes
 	}

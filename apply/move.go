@@ -3,8 +3,10 @@ package apply
 import (
 	"context"
 	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"iter"
 	"strconv"
 	"time"
@@ -74,6 +76,12 @@ func (r *changes) look(ctx context.Context, db int, names []string, each func(*s
 // one that is still as it was copied.
 func (r *changes) move(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
 	db := steps[0].db
+	steps, err := r.mark(ctx, c, steps)
+	if err != nil {
+		return err
+	}
+	marked := steps
+	defer func() { r.unmark(ctx, c, marked) }()
 	there, err := r.look(ctx, db, newNames(steps), nil)
 	if err != nil {
 		r.unknown(steps)
@@ -107,6 +115,72 @@ func (r *changes) move(ctx context.Context, c rueidis.Client, steps []*keyChange
 		steps = again
 	}
 	return nil
+}
+
+// RenamingPrefix begins the names of keys that say which copies a run is making, so that
+// the next one knows those of a run that was killed. Such a key has a TTL of a day.
+const RenamingPrefix = "keywright:renaming:"
+
+const marksFor = 24 * time.Hour
+
+// markOf is the name of such a key.
+func markOf(key []byte, to string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s", len(key), key, to))
+	return RenamingPrefix + hex.EncodeToString(sum[:16])
+}
+
+// mark notes the copies that are made, and leaves the keys alone whose new name is there
+// without such a note: equal values are not one key.
+func (r *changes) mark(ctx context.Context, c rueidis.Client, steps []*keyChange) (out []*keyChange, err error) {
+	var list rueidis.Commands
+	for _, s := range steps {
+		for _, name := range []string{string(s.key), s.To, markOf(s.key, s.To)} {
+			list = append(list, c.B().Exists().Key(name).Build())
+		}
+	}
+	var notes rueidis.Commands
+	seen := map[string]bool{}
+	replies := c.DoMulti(ctx, list...)
+	for i, s := range steps {
+		old, err0 := replies[3*i].AsInt64()
+		there, err1 := replies[3*i+1].AsInt64()
+		noted, err2 := replies[3*i+2].AsInt64()
+		if err := errors.Join(err0, err1, err2); err != nil {
+			r.unknown(append(out, steps[i:]...))
+			return nil, err
+		}
+		switch {
+		case old == 0, seen[string(s.key)]: // SCAN may yield a key twice
+			r.count(s, KeyCounts{Gone: 1})
+			continue
+		case there > 0 && noted == 0:
+			r.leave(s.entry, plan.Taken, s.key, s.db)
+			continue
+		}
+		seen[string(s.key)] = true
+		out = append(out, s)
+		notes = append(notes, c.B().Set().Key(markOf(s.key, s.To)).Value(r.id).Px(marksFor).Build())
+	}
+	for _, reply := range c.DoMulti(ctx, notes...) {
+		if err := reply.Error(); err != nil {
+			r.unknown(out)
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// unmark removes the notes of keys of which it is known what became.
+func (r *changes) unmark(ctx context.Context, c rueidis.Client, steps []*keyChange) {
+	var list rueidis.Commands
+	for _, s := range steps {
+		if !s.lost {
+			list = append(list, c.B().Unlink().Key(markOf(s.key, s.To)).Build())
+		}
+	}
+	for _, reply := range c.DoMulti(ctx, list...) {
+		_ = reply.Error() // it ends by itself
+	}
 }
 
 // newNames are the new names of keys.
@@ -185,7 +259,7 @@ func (r *changes) moved(ctx context.Context, c rueidis.Client, s *keyChange, old
 	case said == "changed":
 		return r.takeBack(ctx, c, s, now, more)
 	}
-	if _, _, err := r.remove(ctx, c, s, s.To, now, false); err != nil {
+	if err := r.unmake(ctx, c, s, now); err != nil {
 		r.count(s, KeyCounts{Unknown: 1})
 		return false, err
 	}
@@ -204,7 +278,7 @@ func (r *changes) stays(s *keyChange, said string) error {
 
 // takeBack removes a copy that is not of the last value any more.
 func (r *changes) takeBack(ctx context.Context, c rueidis.Client, s *keyChange, now *read, more bool) (again bool, err error) {
-	if _, _, err = r.remove(ctx, c, s, s.To, now, false); err != nil {
+	if err = r.unmake(ctx, c, s, now); err != nil {
 		r.count(s, KeyCounts{Unknown: 1})
 		return false, err
 	}
@@ -212,6 +286,20 @@ func (r *changes) takeBack(ctx context.Context, c rueidis.Client, s *keyChange, 
 		r.leave(s.entry, plan.Changed, s.key, s.db)
 	}
 	return more, nil
+}
+
+// unmake removes a copy, unless another run has taken it over since: that one may have
+// removed the old key.
+func (r *changes) unmake(ctx context.Context, c rueidis.Client, s *keyChange, now *read) error {
+	whose, err := c.Do(ctx, c.B().Get().Key(markOf(s.key, s.To)).Build()).ToString()
+	if err != nil && !rueidis.IsRedisNil(err) {
+		return err
+	}
+	if whose != r.id {
+		return nil
+	}
+	_, _, err = r.remove(ctx, c, s, s.To, now, false)
+	return err
 }
 
 // remove removes a key if it is still as it was read, and, where that is asked for, the
@@ -292,10 +380,10 @@ func (r *changes) drop(ctx context.Context, c rueidis.Client, steps []*keyChange
 			r.count(s, KeyCounts{Gone: 1})
 			continue
 		case now == nil:
-			r.leave(s.entry, map[bool]plan.Code{true: plan.NotCopied, false: plan.Changed}[s.How == plan.Drop], s.key, s.db)
+			r.leave(s.entry, plan.NotCopied, s.key, s.db)
 			continue
 		case !s.Superseded && !old.same(now):
-			r.leave(s.entry, map[bool]plan.Code{true: plan.Differs, false: plan.Taken}[s.How == plan.Drop], s.key, s.db)
+			r.leave(s.entry, plan.Differs, s.key, s.db)
 			continue
 		}
 		said, doubt, err := r.remove(ctx, c, s, string(s.key), old, true)

@@ -142,7 +142,11 @@ func blocked(ctx context.Context, clients Clients, live Asker, batch []source.Ke
 			case drop:
 				d.Leave, err = compared.differs(ctx, &batch[i], d.Step.To, plan.Differs)
 			default:
-				d.Leave, err = compared.differs(ctx, &batch[i], d.Step.To, plan.Taken)
+				d.Leave = plan.Taken
+				mark := c.Raw().B().Exists().Key(markOf(batch[i].Name, d.Step.To)).Build()
+				if n, err = c.Raw().Do(ctx, mark).AsInt64(); n > 0 { // a killed run has copied it
+					d.Leave, err = compared.differs(ctx, &batch[i], d.Step.To, plan.Taken)
+				}
 			}
 			if err != nil {
 				return err

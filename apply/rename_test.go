@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/keywright/keywright/apply"
@@ -166,7 +168,7 @@ func TestRename(t *testing.T) {
 }
 
 // What is in the way stays as it is, also where the new name is in another slot. A copy
-// that is the same, as a killed run leaves it, is no obstacle.
+// that is the same and that a killed run has noted is no obstacle.
 func TestRenameTaken(t *testing.T) {
 	for _, cluster := range []bool{false, true} {
 		url := ""
@@ -178,8 +180,15 @@ func TestRenameTaken(t *testing.T) {
 		clients := open(t, url)
 		for _, args := range [][]string{{"SET", "u:1", "old"}, {"SET", "v:1", "new"}, {"SET", "u:2", "x", "PXAT", "4102444800123"},
 			{"SET", "v:2", "x", "PXAT", "4102444800123"}, {"SET", "u:3", "x"}, {"SET", "v:3", "x", "PXAT", "4102444800123"},
-			{"HSET", "u:4", "a", "b"}, {"HSET", "v:4", "a", "b"}, {"SET", "u:5", "x"}, {"SET", "w:6", "x"}, {"SET", "u:6", "x"}} {
+			{"HSET", "u:4", "a", "b"}, {"HSET", "v:4", "a", "b"}, {"SET", "u:5", "x"}, {"SET", "u:7", "x"}, {"SET", "v:7", "x"}, {"SET", "w:6", "x"}, {"SET", "u:6", "x"}} {
 			do(t, clients, 0, args...)
+		}
+		same := int64(0)
+		if cluster { // a killed run has made these copies
+			same = 2
+			for _, n := range []string{"2", "4", "3"} {
+				do(t, clients, 0, "SET", apply.MarkOf([]byte("u:"+n), "v:"+n), "copy", "PX", "60000")
+			}
 		}
 		r := renameOf(t, "u:{id}=v:{id}", "w:{id}=v:{id}")
 		rule, err := plan.NewRename(r.ks, r.pairs, plan.RenameOptions{})
@@ -196,16 +205,16 @@ func TestRenameTaken(t *testing.T) {
 			return nil
 		})
 		must(t, err)
-		if want := (map[plan.Code]int{"": 3, plan.Taken: 2, plan.TwoSources: 2}); !maps.Equal(blocked, want) {
+		if want := (map[plan.Code]int{"": 1 + int(same), plan.Taken: 5 - int(same), plan.TwoSources: 2}); !maps.Equal(blocked, want) {
 			t.Errorf("cluster %v: planned %v", cluster, blocked)
 		}
 		for range 2 {
 			report := r.run(t, url, plan.RenameOptions{}, apply.KeysOptions{})
-			if w := why(report); w[plan.Taken] != 2 || w[plan.TwoSources] != 2 {
+			if w := why(report); w[plan.Taken] != 5-same || w[plan.TwoSources] != 2 {
 				t.Errorf("cluster %v: %+v %v", cluster, report.KeyCounts, w)
 			}
 		}
-		for key, want := range map[string]string{"u:1": "old", "v:1": "new", "u:2": "<nil>", "v:2": "x", "u:3": "x", "u:5": "<nil>", "v:5": "x", "u:6": "x", "w:6": "x", "v:6": "<nil>"} {
+		for key, want := range map[string]string{"u:1": "old", "v:1": "new", "u:2": map[bool]string{true: "<nil>", false: "x"}[cluster], "v:2": "x", "u:7": "x", "u:3": "x", "u:5": "<nil>", "v:5": "x", "u:6": "x", "w:6": "x", "v:6": "<nil>"} {
 			if got := fmt.Sprint(do(t, clients, 0, "GET", key)); got != want {
 				t.Errorf("cluster %v: %s is %s, not %s", cluster, key, got, want)
 			}
@@ -342,5 +351,81 @@ func TestUnlinkOldNames(t *testing.T) {
 		if report.Changed != 3 || why(report)[plan.NotCopied] != 1 || do(t, clients, 0, "GET", "u:3") != "x" || do(t, clients, 0, "GET", "v:2") != "y" {
 			t.Errorf("cluster %v: %+v %v", cluster, report.KeyCounts, why(report))
 		}
+	}
+}
+
+// What programs count under the old names while they are renamed is under the old name or
+// the new one, once.
+func TestRenameUnderWriters(t *testing.T) {
+	for _, cluster := range []bool{false, true} {
+		url := ""
+		if cluster {
+			url = kt.StartCluster(t, kt.Valkey, 3, 0).URL()
+		} else {
+			url = kt.Start(t, kt.Redis).URL()
+		}
+		clients := open(t, url)
+		c, err := clients(0)
+		must(t, err)
+		const keys = 100
+		ctx, stop := context.WithCancel(t.Context())
+		var counted atomic.Int64
+		var writers sync.WaitGroup
+		for w := range 2 {
+			writers.Go(func() {
+				for i := w; ctx.Err() == nil; i++ {
+					if err := c.Raw().Do(t.Context(), c.Raw().B().Incr().Key("u:"+strconv.Itoa(i*7%keys)).Build()).Error(); err != nil {
+						t.Error(err)
+						return
+					}
+					counted.Add(1)
+				}
+			})
+		}
+		r := renameOf(t, "u:{id}=v:{id}")
+		total := int64(0)
+		for round := 0; round < 5 || total == 0; round++ {
+			report := r.run(t, url, plan.RenameOptions{}, apply.KeysOptions{})
+			total += report.Changed
+		}
+		stop()
+		writers.Wait()
+		sum := int64(0)
+		for i := range keys {
+			for _, prefix := range []string{"u:", "v:"} {
+				if n, err := strconv.ParseInt(fmt.Sprint(do(t, clients, 0, "GET", prefix+strconv.Itoa(i))), 10, 64); err == nil {
+					sum += n
+				}
+			}
+		}
+		if sum != counted.Load() {
+			t.Errorf("cluster %v: %d were counted, and %d are there; %d keys were renamed", cluster, counted.Load(), sum, total)
+		}
+	}
+}
+
+// A key that a scan yields twice is renamed once, also where that is by a copy.
+func TestRenameYieldedTwice(t *testing.T) {
+	url := kt.StartCluster(t, kt.Redis, 3, 0).URL()
+	clients := open(t, url)
+	do(t, clients, 0, "SET", "u:1", "x")
+	r := renameOf(t, "u:{id}=v:{id}")
+	rule, err := plan.NewRename(r.ks, r.pairs, plan.RenameOptions{})
+	must(t, err)
+	twice := func(_ context.Context, each func([]source.Key) error) (source.Summary, error) {
+		return source.Summary{}, each([]source.Key{{Name: []byte("u:1")}, {Name: []byte("u:1")}})
+	}
+	if report := renameBy(t, url, rule, twice, apply.KeysOptions{}); report.Changed != 1 || report.Gone != 1 || do(t, clients, 0, "GET", "v:1") != "x" {
+		t.Errorf("%+v: %v", report.KeyCounts, do(t, clients, 0, "GET", "v:1"))
+	}
+	// Another run takes a copy over and removes the old key: the copy is its own now.
+	do(t, clients, 0, "SET", "u:2", "x")
+	o := apply.KeysOptions{}
+	apply.Copied(&o, func() {
+		do(t, clients, 0, "SET", apply.MarkOf([]byte("u:2"), "v:2"), "another run", "PX", "60000")
+		do(t, clients, 0, "DEL", "u:2")
+	})
+	if report := r.run(t, url, plan.RenameOptions{}, o); report.Gone != 1 || do(t, clients, 0, "GET", "v:2") != "x" {
+		t.Errorf("%+v: %v", report.KeyCounts, do(t, clients, 0, "GET", "v:2"))
 	}
 }

@@ -92,13 +92,10 @@ func (r *changes) commands(ctx context.Context, c rueidis.Client, steps []*keyCh
 		steps = again
 	}
 	r.unknown(steps)
-	taken := r.taken
-	r.taken = nil
 	if len(steps) > 0 {
-		r.unknown(taken)
 		return errors.Join(last, ctx.Err())
 	}
-	return r.inParts(ctx, c, taken, r.drop)
+	return nil
 }
 
 // command is what changes a key: UNLINK where nothing is to be checked, else a script.
@@ -154,8 +151,6 @@ func (r *changes) judge(s *keyChange, reply rueidis.RedisResult) error {
 		r.count(s, KeyCounts{Changed: 1})
 	case s.doubt && (said == "" || said == "gone" || said == "ttl"): // the lost attempt did it
 		r.count(s, KeyCounts{Changed: 1})
-	case said == "taken" && r.Live != nil:
-		r.taken = append(r.taken, s) // it may be the same
 	case said == "", said == "gone":
 		r.count(s, KeyCounts{Gone: 1})
 	default:

@@ -35,6 +35,7 @@ func (a *app) aclCommand() *cobra.Command {
 type aclPrinting struct {
 	self, repair, snapshot, choose bool
 	backup, restore, copy, change  bool
+	rename                         bool
 	user, output, values           string
 }
 
@@ -80,6 +81,7 @@ all keys.`,
 	f.BoolVar(&o.restore, "restore", false, "with --self: what restore needs instead")
 	f.BoolVar(&o.copy, "copy", false, "with --self: what copy needs at the target instead (at the source it needs what backup does)")
 	f.BoolVar(&o.change, "change", false, "with --self: what delete, ttl and clean need, too")
+	f.BoolVar(&o.rename, "rename", false, "with --self: what rename needs instead")
 	f.StringVar(&o.values, "values", "all", "with --self: with what audit --values needs: none, sample or all")
 	f.Lookup("values").NoOptDefVal = "sample"
 	choices(c, "values", valueWords[:3]...)
@@ -109,6 +111,8 @@ func (a *app) aclSelf(o *aclPrinting) error {
 		rules = apply.ACL()
 	case o.copy:
 		rules = bothACL(server.ContentsACL(), apply.ACL())
+	case o.rename:
+		rules = bothACL(bothACL(server.ContentsACL(), apply.ACL()), apply.ChangeACL())
 	case o.change:
 		rules = server.ACL(false) + " " + apply.ChangeACL()
 	}
