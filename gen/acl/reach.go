@@ -37,12 +37,21 @@ type reach struct {
 type realm struct {
 	targets []*target
 	globs   map[string]*reached
+	budget  int
 }
+
+// work bounds how long the warnings of one declaration may take: in steps of
+// automata, and overlap steps for each pair of patterns that is compared.
+const (
+	work    = 1 << 22
+	overlap = 64
+)
 
 // reached is what one glob reaches.
 type reached struct {
-	hits  []hit
-	stray []byte // the shortest name that belongs to nothing declared; nil: there is none
+	hits    []hit
+	stray   []byte // the shortest name that belongs to nothing declared; nil: there is none
+	unknown bool   // it may reach anything: to tell would take too long
 }
 
 // hit is one target that a glob reaches, with the shortest such name.
@@ -56,7 +65,7 @@ type hit struct {
 const rankShard = 2*keyspace.RankDeclared + 1
 
 func newReach(ks *keyspace.Keyspace) *reach {
-	r := &reach{byKey: map[*keyspace.Key]*target{}, byEntry: map[*keyspace.Entry][]*target{}, byName: map[*keyspace.Channel]*target{}, byShard: map[*keyspace.Channel]*target{}}
+	r := &reach{keys: realm{budget: work}, channels: realm{budget: work}, byKey: map[*keyspace.Key]*target{}, byEntry: map[*keyspace.Entry][]*target{}, byName: map[*keyspace.Channel]*target{}, byShard: map[*keyspace.Channel]*target{}}
 	for _, k := range ks.Keys {
 		r.byKey[k] = r.keys.add(target{name: k.Name, right: k.Name, kind: k.Kind, rank: 2 * keyspace.RankDeclared, pattern: k.Pattern})
 	}
@@ -85,8 +94,16 @@ func (r *reach) shard(c *keyspace.Channel) *target   { return r.byShard[c] }
 func (r *reach) of(glob string) *reached             { return r.keys.of(glob) }
 func (r *reach) ofChannel(glob string) *reached      { return r.channels.of(glob) }
 
+// others is what a warning calls what belongs to no pattern that was found.
+func (r *reached) others() string {
+	if r.unknown {
+		return "any entry: too many patterns overlap to tell which"
+	}
+	return ""
+}
+
 func (r *reached) reaches(t *target) bool {
-	return slices.ContainsFunc(r.hits, func(h hit) bool { return h.target == t })
+	return r.unknown || slices.ContainsFunc(r.hits, func(h hit) bool { return h.target == t })
 }
 
 func (r *realm) add(t target) *target {
@@ -109,10 +126,21 @@ func (r *realm) of(glob string) *reached {
 	if err != nil {
 		return out
 	}
+	if !r.search(glob, p, out) {
+		*out = reached{stray: []byte(glob), unknown: true}
+	}
+	return out
+}
+
+// search looks for what a glob reaches; false if the budget does not do.
+func (r *realm) search(glob string, p *pattern.Pattern, out *reached) bool {
 	var near []*pattern.Pattern
 	for _, t := range r.targets {
 		if !mayMeet(p, t.pattern) {
 			continue
+		}
+		if r.budget -= overlap; r.budget < 0 {
+			return false
 		}
 		if key, ok := pattern.Overlap(p, t.pattern); ok {
 			near = append(near, t.pattern)
@@ -121,14 +149,14 @@ func (r *realm) of(glob string) *reached {
 			}
 		}
 	}
-	stray, found, decided := pattern.Witness([]*pattern.Pattern{p}, near)
+	stray, found, decided := pattern.WitnessWithin(&r.budget, []*pattern.Pattern{p}, near)
 	if !decided { // told without an example rather than not at all
 		stray, found = []byte(glob), true
 	}
 	if found {
 		out.stray = stray
 	}
-	return out
+	return r.budget >= 0
 }
 
 // own finds a key of a glob that belongs to a target and to no narrower one. When
@@ -139,7 +167,7 @@ func (r *realm) own(glob *pattern.Pattern, t *target, common []byte) ([]byte, bo
 	for _, o := range r.winners(t) {
 		without = append(without, o.pattern)
 	}
-	key, found, decided := pattern.Witness([]*pattern.Pattern{glob, t.pattern}, without)
+	key, found, decided := pattern.WitnessWithin(&r.budget, []*pattern.Pattern{glob, t.pattern}, without)
 	if !decided {
 		return common, true
 	}
@@ -156,6 +184,9 @@ func (r *realm) winners(t *target) []*target {
 	for _, o := range r.targets {
 		if o == t || o.rank > t.rank || !mayMeet(o.pattern, t.pattern) {
 			continue
+		}
+		if r.budget -= overlap; r.budget < 0 {
+			return t.wins
 		}
 		if _, ok := pattern.Overlap(o.pattern, t.pattern); ok && (o.rank < t.rank || narrower(o, t)) {
 			t.wins = append(t.wins, o)
@@ -223,7 +254,7 @@ func (u User) beyond(g Grant, rule string, to *reached, channel bool, command fu
 		add(h.target, h.witness)
 	}
 	if to.stray != nil {
-		add(&target{}, to.stray)
+		add(&target{name: to.others()}, to.stray)
 	}
 	return out
 }

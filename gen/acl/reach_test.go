@@ -22,6 +22,33 @@ func excesses(t *testing.T, text string) (list []acl.User, told []string) {
 
 // TestExcesses: what a user can do beyond the declaration is told, with a key or a
 // channel and a command.
+// TestManyPatternsThatOverlap: what would take too long to tell is told as that, and
+// of each rule.
+func TestManyPatternsThatOverlap(t *testing.T) {
+	var b strings.Builder
+	for i := range 300 {
+		const form = "  e%[1]d: {key: \"k%[1]d:{a}:{b}:{c}\", type: string, ttl: 1h}\n  f%[1]d: {key: \"{a}:{b}:{c}:k%[1]d\", type: string, ttl: 1h, owner: b}\n"
+		fmt.Fprintf(&b, form, i)
+	}
+	ks := load(t, "keywright: 1\nowner: a\nkeys:\n"+b.String())
+	list := users(t, ks)
+	told := map[string]bool{}
+	for _, x := range acl.Excesses(ks, list) {
+		told[x.User+x.Rule] = told[x.User+x.Rule] || strings.HasPrefix(x.Reaches, "any entry")
+	}
+	rules, unknown := 0, 0
+	for _, u := range list {
+		for _, g := range u.Keys {
+			if rules++; told[u.Name+"~"+g.Glob] {
+				unknown++
+			}
+		}
+	}
+	if rules != 600 || len(told) != rules || unknown < 100 {
+		t.Errorf("%d rules, %d with a warning, %d of any entry", rules, len(told), unknown)
+	}
+}
+
 func TestExcesses(t *testing.T) {
 	const head = "vars: {r: text rest, n: int 0.., w: a|b, x: \"/[a-z]+/\"}\n"
 	for name, c := range map[string]struct {

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -64,7 +65,7 @@ func flows(text string, n *yaml.Node) []edit {
 // oneFlow is the form of the mapping or list that text begins with, and its length;
 // false if it does not end on the line.
 func oneFlow(text string) (size int, with string, ok bool) {
-	var b strings.Builder
+	var b []byte
 	depth := 0
 	blanks := func(i int) int {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
@@ -76,14 +77,14 @@ func oneFlow(text string) (size int, with string, ok bool) {
 		c := text[i]
 		switch c {
 		case '\'', '"':
-			if !begins(b.String()) { // a quote inside of a word
+			if !begins(b) { // a quote inside of a word
 				break
 			}
 			end := quoted(text[i:])
 			if end == 0 {
 				return 0, "", false
 			}
-			b.WriteString(text[i : i+end])
+			b = append(b, text[i:i+end]...)
 			i += end
 			continue
 		case '#':
@@ -92,42 +93,39 @@ func oneFlow(text string) (size int, with string, ok bool) {
 			}
 		case '{', '[':
 			depth++
-			b.WriteByte(c)
+			b = append(b, c)
 			i = blanks(i + 1)
 			continue
 		case '}', ']', ',':
-			trimmed := strings.TrimRight(b.String(), " \t")
-			b.Reset()
-			b.WriteString(trimmed)
-			b.WriteByte(c)
+			b = append(bytes.TrimRight(b, " \t"), c)
 			if c != ',' {
 				if depth--; depth == 0 {
-					return i + 1, b.String(), true
+					return i + 1, string(b), true
 				}
 				i++
 				continue
 			}
 			if i = blanks(i + 1); i < len(text) && text[i] != '}' && text[i] != ']' {
-				b.WriteByte(' ')
+				b = append(b, ' ')
 			}
 			continue
 		case ':':
 			if next := blanks(i + 1); next > i+1 {
-				b.WriteString(": ")
+				b = append(b, ": "...)
 				i = next
 				continue
 			}
 		}
-		b.WriteByte(c)
+		b = append(b, c)
 		i++
 	}
 	return 0, "", false
 }
 
 // begins says whether a scalar may begin behind the text.
-func begins(text string) bool {
-	text = strings.TrimRight(text, " ")
-	return text == "" || strings.ContainsAny(text[len(text)-1:], "{[,:")
+func begins(text []byte) bool {
+	text = bytes.TrimRight(text, " ")
+	return len(text) == 0 || bytes.IndexByte([]byte("{[,:"), text[len(text)-1]) >= 0
 }
 
 // quoted is the length of the quoted scalar that text begins with, 0 if it does not

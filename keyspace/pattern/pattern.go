@@ -17,6 +17,7 @@ package pattern
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -291,6 +292,12 @@ func (p *Pattern) compile() error {
 // Witness finds the shortest key that every pattern of within matches and none of
 // without. decided is false when that takes too long to tell.
 func Witness(within, without []*Pattern) (key []byte, found, decided bool) {
+	budget := math.MaxInt
+	return WitnessWithin(&budget, within, without)
+}
+
+// WitnessWithin is Witness with a budget of steps that several calls share.
+func WitnessWithin(budget *int, within, without []*Pattern) (key []byte, found, decided bool) {
 	dfas := func(list []*Pattern) []*automaton.DFA {
 		out := make([]*automaton.DFA, len(list))
 		for i, p := range list {
@@ -298,5 +305,5 @@ func Witness(within, without []*Pattern) (key []byte, found, decided bool) {
 		}
 		return out
 	}
-	return automaton.Difference(dfas(within), dfas(without))
+	return automaton.DifferenceWithin(budget, dfas(within), dfas(without))
 }

@@ -8,9 +8,18 @@ const maxWork = 1 << 18
 // Difference finds the shortest string that is in each language of in and in none
 // of out. decided is false when that would take too many steps to tell.
 func Difference(in, out []*DFA) (witness []byte, found, decided bool) {
+	budget := maxWork
+	return DifferenceWithin(&budget, in, out)
+}
+
+// DifferenceWithin is Difference with a budget, in nodes times automata, that
+// several calls share: it takes away what it has used.
+func DifferenceWithin(budget *int, in, out []*DFA) (witness []byte, found, decided bool) {
 	s := difference{in: len(in), all: append(append([]*DFA{}, in...), out...)}
 	steps := s.steps()
 	search := newBFS(string(make([]byte, 4*len(s.all))))
+	limit := min(maxWork, *budget)
+	defer func() { *budget -= len(search.nodes) * len(s.all) }()
 	for {
 		at, more := search.next()
 		if !more {
@@ -19,7 +28,7 @@ func Difference(in, out []*DFA) (witness []byte, found, decided bool) {
 		if s.answer(at) {
 			return search.path(), true, true
 		}
-		if len(search.nodes)*len(s.all) > maxWork {
+		if len(search.nodes)*len(s.all) > limit {
 			return nil, false, false
 		}
 		for _, b := range steps {

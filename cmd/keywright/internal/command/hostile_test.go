@@ -34,11 +34,10 @@ func lined(n int, format string) string {
 	return b.String()
 }
 
-// A declaration of a megabyte is accepted or refused soon, in little memory and with
-// output that can be read. The bound on time is many times what it takes.
-func TestDeclarationsOfAMegabyte(t *testing.T) {
-	head := "keywright: 1\nkeys:\n"
-	for name, text := range map[string]string{
+// megabytes are declarations of about a megabyte.
+func megabytes() map[string]string {
+	const head = "keywright: 1\nkeys:\n"
+	return map[string]string{
 		"faults on one line":            "keywright: 1\nkeys: {" + lined(90_000, "a#: 1, ") + "}\n",
 		"fields on one line":            head + "  e: {key: \"a:{x}\", type: hash, ttl: 1h, fields: {" + lined(70_000, "f#: tex, ") + "}}\n",
 		"an enum":                       "keywright: 1\nvars: {x: \"" + lined(90_000, "w#|") + "z\"}\nkeys: {}\n",
@@ -52,7 +51,13 @@ func TestDeclarationsOfAMegabyte(t *testing.T) {
 		"levels":                        "keywright: 1\nkeys: " + strings.Repeat("[", 400_000),
 		"a string without end":          "keywright: 1\nkeys: " + strings.Repeat("\"", 900_000),
 		"the same pattern":              head + lined(9000, "  e#: {key: \"{a}:{b}\", type: string, ttl: 1h}\n"),
-	} {
+	}
+}
+
+// A declaration of a megabyte is accepted or refused soon, in little memory and with
+// output that can be read. The bound on time is many times what it takes.
+func TestDeclarationsOfAMegabyte(t *testing.T) {
+	for name, text := range megabytes() {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		began := time.Now()
