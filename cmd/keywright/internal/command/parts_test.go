@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,6 +70,7 @@ func reports[T any](t *testing.T, s *keywrighttest.Server, command string) map[s
 type auditRows struct {
 	Verdict    string
 	Total      audit.Figures
+	Values     *audit.Coverage
 	Entries    []audit.EntryRow
 	Legacy     []audit.EntryRow
 	Foreign    []audit.GlobRow
@@ -104,26 +106,36 @@ func (r *auditRows) sums() (all, undeclared audit.Figures) {
 	return all, undeclared
 }
 
+// timeless takes out what passes between a snapshot and a file.
+func (r *auditRows) timeless() *auditRows {
+	r.each(func(f *audit.Figures) { f.TTL = nil })
+	return r
+}
+
 // asRead takes out what a snapshot does not know: how many bytes a key has in the
 // server, and what its TTL is to the second.
 func (r *auditRows) asRead() *auditRows {
-	strip := func(f *audit.Figures) { f.Bytes, f.Share, f.TTL = 0, 0, nil }
-	strip(&r.Total)
-	for _, list := range [][]audit.EntryRow{r.Entries, r.Legacy} {
-		for i := range list {
-			strip(&list[i].Figures)
-		}
-	}
-	for i := range r.Foreign {
-		strip(&r.Foreign[i].Figures)
-	}
-	for i := range r.Undeclared.Suggestions {
-		strip(&r.Undeclared.Suggestions[i].Figures)
-	}
+	r.each(func(f *audit.Figures) { f.Bytes, f.Share, f.TTL = 0, 0, nil })
 	if r.Undeclared.Bytes = 0; r.Undeclared.Rest != nil {
 		r.Undeclared.Rest.Bytes = 0
 	}
 	return r
+}
+
+// each visits the figures of all rows.
+func (r *auditRows) each(visit func(*audit.Figures)) {
+	visit(&r.Total)
+	for _, list := range [][]audit.EntryRow{r.Entries, r.Legacy} {
+		for i := range list {
+			visit(&list[i].Figures)
+		}
+	}
+	for i := range r.Foreign {
+		visit(&r.Foreign[i].Figures)
+	}
+	for i := range r.Undeclared.Suggestions {
+		visit(&r.Undeclared.Suggestions[i].Figures)
+	}
 }
 
 // TestReportsAddUpOnServers: over random keyspaces in several databases, the rows of
@@ -155,7 +167,8 @@ func TestReportsAddUpOnServers(t *testing.T) {
 			names[fmt.Sprint(k.DB, "/", k.Name)] = true
 		}
 		limit := 1 + 17*seed%60
-		found := reports[auditRows](t, s, fmt.Sprintf("audit -o json --min-keys 0 --groups %d", limit))
+		values := []string{"none", "all", "sample"}[seed%3]
+		found := reports[auditRows](t, s, fmt.Sprintf("audit -o json --min-keys 0 --groups %d --values=%s", limit, values))
 		for way, r := range found {
 			all, undeclared := r.sums()
 			if r.Total.Keys != int64(len(names)) || all.Keys != r.Total.Keys || all.Bytes != r.Total.Bytes {
@@ -165,9 +178,21 @@ func TestReportsAddUpOnServers(t *testing.T) {
 				t.Errorf("seed %d, %s: the groups have %d keys and %d bytes of %+v", seed, way, undeclared.Keys, undeclared.Bytes, r.Undeclared)
 			}
 		}
+		if d := cmp.Diff(found["snapshot"].timeless(), found["file"].timeless()); d != "" {
+			t.Errorf("seed %d: snapshot and file differ:\n%s", seed, d)
+		}
+		if v := found["live"].Values; (v == nil) != (values == "none") || values == "all" && v.Keys > 0 && !v.All() {
+			t.Errorf("seed %d: --values=%s looked at %+v", seed, values, v)
+		}
 		for _, way := range []string{"snapshot", "file"} {
 			if d := cmp.Diff(found["live"].asRead(), found[way].asRead()); d != "" {
 				t.Errorf("seed %d: live and %s differ:\n%s", seed, way, d)
+			}
+		}
+		whole := reports[topReport](t, s, "top -o json --limit 10000")
+		for _, way := range []string{"snapshot", "file"} {
+			if d := cmp.Diff(whole["live"].names(), whole[way].names()); d != "" {
+				t.Errorf("seed %d: top of live and %s differ:\n%s", seed, way, d)
 			}
 		}
 		for way, r := range reports[topReport](t, s, fmt.Sprintf("top -o json --limit %d", limit)) {
@@ -180,6 +205,15 @@ func TestReportsAddUpOnServers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// names are the groups, without their bytes.
+func (r *topReport) names() (out []string) {
+	for _, g := range r.Groups {
+		out = append(out, fmt.Sprintf("%q %q %s: %d", g.Entry, g.Pattern, g.Type, g.Keys))
+	}
+	slices.Sort(out)
+	return out
 }
 
 // TestListingsAddUp: what queues, entities and seal count in parts is what was put
