@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/scalar"
 )
 
 // Change is one difference between two declarations, without a judgement. Old is
@@ -176,7 +177,7 @@ func properties(e *keyspace.Entry) facts {
 	p.duration("lease", e.Lease)
 	p.number("retry", int64(e.Retry))
 	for _, f := range e.Shape {
-		p.add("payload."+f.Name, f.Type.Definition())
+		p.add("payload."+f.Name, typeText(&f.Type))
 	}
 	p.duration("fresh", e.Fresh)
 	p.duration("absent", e.Absent)
@@ -216,7 +217,7 @@ func (p *facts) key(prefix string, k *keyspace.Key) {
 	p.add(prefix+"ttl", k.TTL.Text)
 	for _, s := range slots(k, k) {
 		if s.old != nil {
-			p.add(prefix+strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(s.name, "the "), "a "), " ", "-"), s.old.Definition())
+			p.add(prefix+strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(s.name, "the "), "a "), " ", "-"), typeText(s.old))
 		}
 	}
 	p.fields(prefix+"fields.", k.Fields)
@@ -226,9 +227,17 @@ func (p *facts) key(prefix string, k *keyspace.Key) {
 	}
 }
 
+// typeText is a type, with the var of an enum: generated code has a type of its name.
+func typeText(t *scalar.Type) string {
+	if t.Kind == scalar.Enum && t.Var != "" {
+		return t.Definition() + " (" + t.Var + ")"
+	}
+	return t.Definition()
+}
+
 func (p *facts) fields(prefix string, fields []keyspace.Field) {
 	for _, f := range fields {
-		p.add(prefix+f.Name, f.Type.Definition())
+		p.add(prefix+f.Name, typeText(&f.Type))
 	}
 }
 

@@ -1,12 +1,14 @@
 package breaking
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
@@ -175,7 +177,7 @@ var words = map[string]string{
 	"Pressure.Pos":     "- a place in a file",
 	"Pressure.Places":  "- places in a file",
 
-	"ScriptSpec.File":    "KW643",
+	"ScriptSpec.File":    "- where its text is: each process sends its own",
 	"ScriptSpec.Text":    "- each process sends its own text; what callers see counts: KW643",
 	"ScriptSpec.Keys":    "KW643",
 	"ScriptSpec.Args":    "KW643",
@@ -243,6 +245,79 @@ func TestEveryPropertyHasAWord(t *testing.T) {
 			t.Errorf("%s has a word, and is no property", name)
 		}
 	}
+}
+
+// TestEveryWordIsTrue: for each property that rules decide, some change of it is in the
+// table of cases, and one of its rules finds that change.
+func TestEveryWordIsTrue(t *testing.T) {
+	held := map[string]bool{}
+	for code, c := range cases {
+		for _, x := range c.bad {
+			old, new := load(t, file(x.old)), load(t, file(x.new))
+			if !has(Run(old, new), code) {
+				continue
+			}
+			before, after := valuesOf(old), valuesOf(new)
+			for name, word := range words {
+				if slices.Contains(strings.Fields(word), code) && before[name] != after[name] {
+					held[name] = true
+				}
+			}
+		}
+	}
+	for name, word := range words {
+		if !strings.HasPrefix(word, "- ") && !held[name] {
+			t.Errorf("%s: no case of %s changes it", name, word)
+		}
+	}
+}
+
+// valuesOf are the values of each property of a model, in their order.
+func valuesOf(ks *keyspace.Keyspace) map[string]string {
+	out, met := map[string]string{}, map[any]string{}
+	var visit func(v reflect.Value) string
+	visit = func(v reflect.Value) string {
+		switch v.Kind() {
+		case reflect.Pointer:
+			if p, ok := v.Interface().(*pattern.Pattern); ok && p != nil {
+				return p.Language()
+			}
+			if v.IsNil() {
+				return "none"
+			}
+			if text, ok := met[v.Interface()]; ok {
+				return text
+			}
+			met[v.Interface()] = "the way back"
+			met[v.Interface()] = visit(v.Elem())
+			return met[v.Interface()]
+		case reflect.Slice, reflect.Array:
+			text := ""
+			for i := range v.Len() {
+				text += visit(v.Index(i)) + ";"
+			}
+			return text
+		case reflect.Struct:
+			if s, ok := v.Interface().(interface{ String() string }); ok && !strings.HasPrefix(v.Type().PkgPath(), "github.com/keywright/keywright/keyspace") {
+				return s.String()
+			}
+			text := ""
+			for i := range v.NumField() {
+				f := v.Type().Field(i)
+				if name := v.Type().Name() + "." + f.Name; f.IsExported() && !strings.HasSuffix(words[name], "a place in a file") && !strings.HasSuffix(words[name], "places in a file") {
+					inner := visit(v.Field(i))
+					out[name] += inner + "|"
+					text += inner + ","
+				}
+			}
+			return text
+		case reflect.Interface:
+			return ""
+		}
+		return fmt.Sprint(v.Interface())
+	}
+	visit(reflect.ValueOf(ks))
+	return out
 }
 
 // TestOneCauseIsOneFinding: a var that was narrowed is named, once, whatever uses
