@@ -43,6 +43,8 @@ func TestRecognised(t *testing.T) {
 		"decimals": {lines(1, "near?lat=0.628&lng=2.694", "near?lat=-12.5&lng=3", "near?lat=7&lng=-1.25"),
 			`key: near?lat={lat_id}&lng={lng_id}`, "key: near?lat=-"},
 		"ISO weeks": {lines(1, "top:2026-W01 zset", "top:2026-W52 zset"), "key: top:{week}", ""},
+		"two types under one month": {slices.Concat(lines(1, "top:2026-01:de zset", "top:2026-02:de zset", "top:2026-01:fr zset", "top:2026-02:fr zset"), lines(1, "top:2026-01:jp hash", "top:2026-02:jp hash")),
+			"key: top:{month}:jp", ""},
 		"a month": {[]source.Key{{Name: []byte("x:1"), Kind: source.String, TTL: 31*24*time.Hour - time.Minute}},
 			"ttl: 31d", ""},
 		"one prefix": {lines(20, "app1_user:# hash", "app1_cart:# set"), "key: app1_user:{user_id}", "app_id"},

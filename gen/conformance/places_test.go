@@ -20,6 +20,9 @@ import (
 	"github.com/keywright/keywright/gen/python"
 	"github.com/keywright/keywright/gen/typescript"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/breaking"
+	"github.com/keywright/keywright/keyspace/format"
+	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -51,6 +54,32 @@ func TestEveryPlaceholderInEveryPlace(t *testing.T) {
 		play(t, batch)
 	}
 	t.Logf("%d declarations, %d entries, %d pairs of a construct and the type of a placeholder", count, entries, len(seen))
+}
+
+// TestManyDeclarations draws more of them, which need no compiler: each loads, lint ends,
+// and the canonical layout is one, of the same keyspace. KEYWRIGHT_DECLARATIONS says how
+// many hundreds.
+func TestManyDeclarations(t *testing.T) {
+	for i := range 100 * number(t, "KEYWRIGHT_DECLARATIONS", "1") {
+		d := draw(rand.New(rand.NewPCG(uint64(number(t, "KEYWRIGHT_SEED", "1")), uint64(i))), i)
+		d.load(t)
+		lint.Run(d.ks)
+		once, err := format.Format([]byte(d.text))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, d.text)
+		}
+		if twice, err := format.Format(once); err != nil || string(twice) != string(once) {
+			t.Fatalf("%v: the layout of\n%s\nis\n%s", err, once, twice)
+		}
+		formatted := &declaration{name: d.name, text: string(once)}
+		formatted.load(t)
+		if changes := breaking.Diff(d.ks, formatted.ks); len(changes) > 0 {
+			t.Fatalf("%s changes with its layout:\n%s\n%s", changes[0], d.text, once)
+		}
+		if found := breaking.Run(d.ks, formatted.ks); len(found) > 0 {
+			t.Fatalf("%s: %s\n%s", found[0].Code, found[0].Message, once)
+		}
+	}
 }
 
 func number(t testing.TB, name, otherwise string) int {
