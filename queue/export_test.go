@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -103,4 +104,21 @@ func Bulks[T any](q Queue[T]) int {
 func Kept(c *keywright.Client) int {
 	s := keywright.Part(c, newSenders)
 	return s.byQueue.size() + s.rooms.size()
+}
+
+// Answer is that of a call that has looked at everything: its number, how many were sent
+// by then, and when something is due.
+type Answer struct {
+	Call, Sent int64
+	Due        time.Duration
+}
+
+// Expected is when something is due after some answers, from now.
+func Expected(q Queue[string], answers ...Answer) time.Duration {
+	c := newCrew(q.Worker(func(context.Context, *Job[string]) error { return nil }, WorkerOptions{}), context.Background())
+	for _, a := range answers {
+		c.seq = a.Sent
+		c.expect(a.Call, a.Due, true)
+	}
+	return time.Until(c.dueAt)
 }

@@ -109,8 +109,9 @@ func (c *crew[T]) dueNow(now time.Time) (wait time.Duration, idle bool) {
 }
 
 // expect notes when something is due, as the server said in a call; all is whether
-// the call has looked at everything. The caller holds mu.
-func (c *crew[T]) expect(due time.Duration, all bool) {
+// the call has looked at everything. Answers may overtake each other: only a call that
+// was sent after a time was noted can put a later one in its place. The caller holds mu.
+func (c *crew[T]) expect(call int64, due time.Duration, all bool) {
 	if c.more = due == 0 || c.more && !all; due == 0 {
 		c.wakeOne()
 	}
@@ -118,10 +119,10 @@ func (c *crew[T]) expect(due time.Duration, all bool) {
 		return
 	}
 	at := time.Now().Add(due)
-	if !all && !c.dueAt.IsZero() && c.dueAt.Before(at) {
+	if later := all && call > c.dueSeq; !later && !c.dueAt.IsZero() && c.dueAt.Before(at) {
 		return
 	}
-	c.dueAt = at
+	c.dueAt, c.dueSeq = at, c.seq
 	select {
 	case c.early <- struct{}{}:
 	default:

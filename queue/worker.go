@@ -175,6 +175,7 @@ type crew[T any] struct {
 	nextTidy time.Time
 	more     bool      // the last look for what is due has not seen all of it
 	dueAt    time.Time // zero: unknown
+	dueSeq   int64     // the number of the last call that was sent when that was noted
 }
 
 func newCrew[T any](w *Worker[T], ctx context.Context) *crew[T] {
@@ -362,7 +363,8 @@ func (c *crew[T]) end(which func(*Job[T]) bool, cause error) {
 func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 	c.mu.Lock()
 	c.seq++
-	token := pad(c.name + "/" + strconv.FormatInt(c.seq, 36))
+	call := c.seq
+	token := pad(c.name + "/" + strconv.FormatInt(call, 36))
 	look := c.look(wanted)
 	c.mu.Unlock()
 	ctx, cancel := c.call(c.q.lease())
@@ -380,7 +382,7 @@ func (c *crew[T]) claim(wanted int, settled []settlement) (fetched, error) {
 	for _, s := range settled {
 		delete(c.running, s.token+" "+s.id)
 	}
-	c.expect(f.due, look != "")
+	c.expect(call, f.due, look != "")
 	c.paused.Store(f.paused)
 	return f, nil
 }
