@@ -114,7 +114,9 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 	}
 	gate := newDialGate(config.Network, config.Timeout)
 	gate.login = newLogin(config)
-	option := clientOption(ctx, config, o, gate)
+	opened := gate.opening(ctx)
+	defer opened()
+	option := clientOption(config, o, gate)
 	var hub *invalidations
 	if !o.NoCache {
 		hub = newInvalidations()
@@ -122,7 +124,11 @@ func Open(ctx context.Context, url string, o Options) (*Client, error) {
 	}
 	c, err := newClient(gate, func() (rueidis.Client, error) { return rueidis.NewClient(option) }, config.String(), o)
 	if err != nil {
-		return nil, &Error{Class: NotApplied, Op: "open", Server: config.String(), Err: err, Hint: openHint(err)}
+		hint := openHint(err)
+		if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
+			err = fmt.Errorf("%w: %w", ended, err)
+		}
+		return nil, &Error{Class: NotApplied, Op: "open", Server: config.String(), Err: err, Hint: hint}
 	}
 	c.hub, c.database = hub, config.DB
 	return c, nil
@@ -156,7 +162,7 @@ func newClient(gate *dialGate, open func() (rueidis.Client, error), server strin
 	return c, nil
 }
 
-func clientOption(ctx context.Context, c connect.Config, o Options, gate *dialGate) rueidis.ClientOption {
+func clientOption(c connect.Config, o Options, gate *dialGate) rueidis.ClientOption {
 	option := rueidis.ClientOption{
 		InitAddress: c.Addresses, AuthCredentialsFn: gate.credentials, SelectDB: c.DB, TLSConfig: c.TLS,
 		ClientName: o.Name, DisableRetry: true, DisableCache: o.NoCache, ConnWriteTimeout: c.Timeout,
@@ -176,9 +182,6 @@ func clientOption(ctx context.Context, c connect.Config, o Options, gate *dialGa
 	if c.Mode == connect.Sentinel {
 		option.Sentinel = rueidis.SentinelOption{MasterSet: c.Master, TLSConfig: c.TLS, ClientName: o.Name, Dialer: option.Dialer, TopologyRefreshInterval: time.Second}
 		option.Sentinel.Dialer.Resolver = gate.login.sentinels
-	}
-	if deadline, ok := ctx.Deadline(); ok {
-		gate.opening(deadline)
 	}
 	return option
 }

@@ -67,7 +67,7 @@ func poolFull(t *testing.T) {
 var ownConnection = []string{"transaction", "transaction that watches", "Keys.StrmGGroup.Read"}
 
 // queueing are the calls that join the queue of a lock that is held, and leave it again.
-var queueing = []string{"Keys.Lk.Acquire", "Keys.Lk.AcquireShared", "Keys.Lk.Do", "Keys.Lk.DoShared"}
+var queueing = []string{"Keys.Lk.Acquire", "Keys.Lk.AcquireShared", "Keys.Lk.Do", "Keys.Lk.DoShared", "Quorum.Acquire", "Quorum.Try", "Quorum.Do"}
 
 // truthful makes each call alone: one that says that nothing was applied has changed
 // nothing on the server.

@@ -37,7 +37,7 @@ func sound(ctx context.Context, call func(context.Context) error) (err error) {
 
 // hurry calls everything, each with a context of 300 ms. A call ends with it: at most
 // 100 ms later, and what this process is late by itself at that moment. One that is
-// later is made again, and fails the test if it is late each time.
+// later is made again, and fails the test if it is late two times of three.
 func hurry(t *testing.T, c *keywright.Client, check func(name string, err error)) {
 	t.Helper()
 	all := everything(c)
@@ -48,7 +48,7 @@ func hurry(t *testing.T, c *keywright.Client, check func(name string, err error)
 		wg.Go(func() {
 			defer func() { <-room }()
 			var late []string
-			for range 5 {
+			for tries := 0; len(late) < 2; tries++ {
 				h := hurried(t.Context(), all[name])
 				if h.hangs {
 					t.Errorf("%s hangs", name)
@@ -61,11 +61,14 @@ func hurry(t *testing.T, c *keywright.Client, check func(name string, err error)
 					check(name, h.err)
 				}
 				if h.late <= tolerance+4*h.noise {
-					return
+					if len(late) == 0 || tries == 2 {
+						return
+					}
+					continue
 				}
 				late = append(late, fmt.Sprintf("by %v (a timer by %v): %v", h.late, h.noise, h.err))
 			}
-			t.Errorf("%s is late each time:\n%s", name, strings.Join(late, "\n"))
+			t.Errorf("%s is late two times of three:\n%s", name, strings.Join(late, "\n"))
 		})
 	}
 	wg.Wait()
@@ -119,13 +122,20 @@ func applies(err error) bool {
 // Not asked are calls that may travel with those of others of whom one still waits.
 func unsent(t *testing.T) func(string, error) {
 	return func(name string, err error) {
-		if strings.HasPrefix(name, "Keys.ItemStore.") || strings.HasSuffix(name, "Cache.GetMany") || strings.HasSuffix(name, "Cache.GetOrLoadMany") {
-			return // many items: each has an error of its own, and one without a key is never asked for
+		if many(name) {
+			return
 		}
 		if err == nil || applies(err) {
 			t.Errorf("%s, of which nothing was sent: %v", name, err)
 		}
 	}
+}
+
+// many are calls of many items: each has an error of its own, and one without a key is
+// never asked for.
+func many(name string) bool {
+	return strings.HasPrefix(name, "Keys.ItemStore.") || strings.HasSuffix(name, "Cache.GetMany") ||
+		strings.HasSuffix(name, "Cache.GetOrLoadMany")
 }
 
 // patient is a client that gives a silent server much time.
@@ -207,7 +217,16 @@ func TestEveryCallEndsWithItsContext(t *testing.T) {
 		s := keywrighttest.Start(t, keywrighttest.Redis)
 		c := patient(t, s.URL())
 		c.Close()
-		hurry(t, c, unsent(t))
+		check := unsent(t)
+		hurry(t, c, func(name string, err error) {
+			if name == "Open" {
+				return // it is a client of its own
+			}
+			check(name, err)
+			if class, _ := keywright.ClassOf(err); !errors.Is(err, keywright.ErrClosed) && class != keywright.Invalid && !many(name) {
+				t.Errorf("%s of a closed client: %v", name, err)
+			}
+		})
 	})
 	for name, state := range busy {
 		t.Run(name, state)

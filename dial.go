@@ -33,7 +33,7 @@ type dialGate struct {
 	failed map[string]dialFailure
 	down   map[string]*outage
 	links  map[*link]struct{}
-	until  time.Time // of Open: its context
+	open   context.Context // of Open, while that runs: no dial and no login outlives it
 }
 
 type dialFailure struct {
@@ -56,12 +56,34 @@ const (
 )
 
 func newDialGate(network string, timeout time.Duration) *dialGate {
-	return &dialGate{network: network, timeout: timeout, now: time.Now, life: context.Background(), tell: func(time.Duration) {},
+	return &dialGate{network: network, timeout: timeout, now: time.Now, life: context.Background(), open: context.Background(), tell: func(time.Duration) {},
 		failed: map[string]dialFailure{}, down: map[string]*outage{}, links: map[*link]struct{}{}}
 }
 
-// opening makes dials end with the context of Open.
-func (g *dialGate) opening(deadline time.Time) { g.until = deadline }
+// opening makes dials and logins end with the context of Open, until opened is called.
+func (g *dialGate) opening(ctx context.Context) (opened func()) {
+	g.open = ctx
+	stop := context.AfterFunc(ctx, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for l := range g.links {
+			_ = l.Conn.Close()
+		}
+	})
+	return func() {
+		stop()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.open = context.Background()
+	}
+}
+
+// whole is the context of Open, while that runs.
+func (g *dialGate) whole() context.Context {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open
+}
 
 // dial connects. A caller that may not wait gets the error of the last dial while
 // there is to be none; rueidis itself, which would ask again at once, waits.
@@ -80,6 +102,9 @@ func (g *dialGate) dial(ctx context.Context, addr string, d *net.Dialer, t *tls.
 	l := &link{Conn: conn, gate: g, addr: addr, born: g.now(), aside: blocks != nil, ofSentinel: d.Resolver != nil && d.Resolver == g.login.sentinels}
 	g.mu.Lock()
 	g.links[l] = struct{}{}
+	if g.open.Err() != nil {
+		_ = conn.Close()
+	}
 	g.mu.Unlock()
 	if ctx.Done() != nil {
 		l.ctx, l.unwatch = ctx, context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -89,8 +114,9 @@ func (g *dialGate) dial(ctx context.Context, addr string, d *net.Dialer, t *tls.
 
 func (g *dialGate) connect(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (conn net.Conn, err error) {
 	_, patient := ctx.Value(departureKey{}).(*departure)
-	limited, cancel := context.WithTimeout(ctx, g.limit())
+	limited, cancel := context.WithTimeout(ctx, g.timeout)
 	defer cancel()
+	defer context.AfterFunc(g.whole(), cancel)()
 	defer context.AfterFunc(g.life, cancel)() // rueidis refreshes the nodes of a cluster under a context of its own
 	wait, last := g.wait(addr)
 	if wait > 0 && patient {
@@ -119,15 +145,6 @@ func (g *dialGate) dialError(err error) error {
 		return err
 	}
 	return &net.OpError{Op: "dial", Net: g.network, Err: err}
-}
-
-// limit is how long a dial may take: the timeout, and while Open runs no longer
-// than its context.
-func (g *dialGate) limit() time.Duration {
-	if left := g.until.Sub(g.now()); !g.until.IsZero() && left > 0 && left < g.timeout {
-		return left
-	}
-	return g.timeout
 }
 
 // wait is how long there is to be no dial to an address, and why.

@@ -196,8 +196,10 @@ func everything(c *keywright.Client) map[string]func(context.Context) error {
 		},
 	}
 	seen := map[reflect.Type]bool{}
-	calls("Client", reflect.ValueOf(c), seen, table{out, map[string]func(context.Context) error{}})
-	calls("Keys", reflect.ValueOf(k), seen, table{out, map[string]func(context.Context) error{}})
+	all := table{out, map[string]func(context.Context) error{}}
+	calls("Client", reflect.ValueOf(c), seen, all)
+	calls("Keys", reflect.ValueOf(k), seen, all)
+	undeclared(c, k, seen, all)
 	delete(out, "Client.Transact") // nothing is queued there: see the two above
 	return out
 }
@@ -206,7 +208,8 @@ func everything(c *keywright.Client) map[string]func(context.Context) error {
 func TestEverythingIsFound(t *testing.T) {
 	out := everything(keywright.New(nothing{}, keywright.Options{}))
 	for _, name := range []string{"Client.Check", "Client.Subscribe", "Keys.Lst.PushRight", "Keys.Lk.Acquire", "Keys.Q.Enqueue", "Keys.Ca.GetOrLoad",
-		"Keys.ItemStore.Create", "Keys.Dur.Publish", "Keys.RankBoard.Of.Top", "Keys.TopTopic.Publish", "Keys.AskExchange.Call", "Keys.Rate.Allow", "Keys.Cnt.AddWithin"} {
+		"Keys.ItemStore.Create", "Keys.Dur.Publish", "Keys.RankBoard.Of.Top", "Keys.TopTopic.Publish", "Keys.AskExchange.Call", "Keys.Rate.Allow", "Keys.Cnt.AddWithin",
+		"Quorum.Acquire", "Version.Bump", "Exact.AddOnce", "Day.Mark", "Lanes.Reconcile", "Gate.Do"} {
 		if out[name] == nil {
 			t.Errorf("%s is not among them", name)
 		}

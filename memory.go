@@ -28,6 +28,9 @@ type ServerMemory struct {
 // each, at the same time. The error joins those of all; what the others said is
 // there nevertheless. It needs +info.
 func (c *Client) Memory(ctx context.Context, addresses ...string) ([]ServerMemory, error) {
+	if c.life.Err() != nil {
+		return nil, &Error{Class: NotApplied, Op: "memory", Server: c.server, Err: ErrClosed}
+	}
 	nodes := c.raw.Nodes()
 	if len(addresses) == 0 {
 		addresses = slices.Sorted(maps.Keys(nodes))

@@ -41,6 +41,8 @@ var mutations = []struct{ name, file, guard, instead, pkg, test string }{
 	{"a call that all have left is sent", "internal/gather/flight.go", "if state == calledOff {", "if false {", "./internal/gather", "TestACallThatWaits"},
 	{"a call that panics ends its flight", "internal/gather/gather.go", "if f, batch := g.next(1, nil); f != nil {", "if recover() != nil {\n\t\t\treturn\n\t\t}\n\t\tif f, batch := g.next(1, nil); f != nil {", "./internal/gather", "TestLeaderPanics"},
 	{"a call has no bound in bytes", "internal/gather/gather.go", "weight > g.heavy && len(batch) > 0", "false", "./internal/gather", "TestHeavyQuestions"},
+	{"a login outlives Open", "dial.go", "for l := range g.links {\n\t\t\t_ = l.Conn.Close()", "for l := range g.links {\n\t\t\t_ = l", ".", "TestEveryCallEndsWithItsContext"},
+	{"a lock of closed clients is tried on", "lock/quorum.go", " || errors.Is(err, keywright.ErrClosed)", "", ".", "TestEveryCallEndsWithItsContext"},
 	{"a worker goes on without its client", "queue/worker.go", "ctx, end := client.While(ctx)", "end := func() {}", ".", "TestCloseEndsWhatRuns"},
 	{"pressure goes on without its client", "pressure/pressure.go", "ctx, end := w.client.While(ctx)", "end := func() {}", ".", "TestCloseEndsWhatRuns"},
 	{"a sweeper goes on without its client", "entity/sweep.go", "ctx, end := s.client.While(ctx)", "end := func() {}", ".", "TestCloseEndsWhatRuns"},

@@ -45,7 +45,7 @@ func TestAServerThatIsDownIsNotAskedInALoop(t *testing.T) {
 }
 
 // probes say how a server is at this moment: their callers ask at times of their own.
-var probes = []string{"Client.Check", "Client.Memory", "Client.Primaries", "Keys.Pressure.Once"}
+var probes = []string{"Client.Check", "Client.Memory", "Client.Primaries", "Keys.Pressure.Once", "Open"}
 
 // paced makes a call again and again.
 func paced(t *testing.T, ctx context.Context, name string, call func(context.Context) error) {

@@ -90,7 +90,7 @@ func (q Quorum) Try(ctx context.Context) (*QuorumLease, error) {
 func (q Quorum) Acquire(ctx context.Context) (*QuorumLease, error) {
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, poll) {
 		lease, err := q.Try(ctx)
-		if err == nil || !errors.Is(err, ErrHeld) {
+		if err == nil || !errors.Is(err, ErrHeld) || errors.Is(err, keywright.ErrClosed) {
 			return lease, err
 		}
 		timer := time.NewTimer(pause/2 + rand.N(pause))
