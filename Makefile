@@ -43,6 +43,7 @@ soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
 	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./fallback/bbolt ./apply
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestDrains' -v ./queue
+	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKilledConsumers' -v ./event
 	KEYWRIGHT_DECLARATIONS=500 go test -timeout 4h -run 'TestEveryPlaceholderInEveryPlace$$' -v ./gen/conformance
 	KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKills|TestFaults' -v ./entity
 	KEYWRIGHT_SOAK=1 KEYWRIGHT_MUTATIONS=all go test -timeout 4h -run 'Found|TestMutations' ./fallback/bbolt

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -37,9 +39,13 @@ func worker() {
 		if m.Deliveries > 1 {
 			_ = raw.Do(ctx, raw.B().Incr().Key("again").Build()).Error()
 		}
-		_ = raw.Do(ctx, raw.B().Ping().Build()).Error() // so that a kill finds some in hand
+		key := fmt.Sprint("order:", m.Data.N%5)
+		if err := raw.Do(ctx, raw.B().Rpush().Key(key).Element(fmt.Sprint(m.Data.N)).Build()).Error(); err != nil {
+			return err
+		}
 		return raw.Do(ctx, raw.B().Sadd().Key("handled").Member(fmt.Sprint(m.Data.N)).Build()).Error()
-	}, event.RunOptions[note]{Lease: 300 * time.Millisecond, Concurrency: 4, Batch: 20})
+	}, event.RunOptions[note]{Lease: 300 * time.Millisecond, Concurrency: 4, Batch: 20, Name: os.Getenv("EVENT_NAME"),
+		Backoff: time.Millisecond, Key: func(n note) string { return fmt.Sprint(n.N % 5) }})
 	os.Exit(0)
 }
 
@@ -51,7 +57,7 @@ func TestKilledConsumers(t *testing.T) {
 			s := keywrighttest.Start(t, brand)
 			var both sync.WaitGroup
 			for _, url := range []string{s.URL(), s.URL() + "/1"} {
-				both.Go(func() { killed(t, url, url, 600, 6) })
+				both.Go(func() { killed(t, url, url, 600, 6, dimension{}) })
 			}
 			both.Wait()
 		})
@@ -59,7 +65,22 @@ func TestKilledConsumers(t *testing.T) {
 			t.Parallel()
 			s := keywrighttest.Start(t, brand)
 			proxy := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{Delay: 10 * time.Millisecond})
-			killed(t, s.URL(), "redis://"+proxy.Addr(), 200, 4)
+			killed(t, s.URL(), "redis://"+proxy.Addr(), 200, 4, dimension{})
+		})
+		t.Run(string(brand)+" one name, and no memory now and then", func(t *testing.T) {
+			t.Parallel()
+			s := keywrighttest.Start(t, brand)
+			killed(t, s.URL(), s.URL(), 600, 6, dimension{name: "one", full: s})
+		})
+		t.Run(string(brand)+" a backlog of a dead consumer", func(t *testing.T) {
+			t.Parallel()
+			s := keywrighttest.Start(t, brand)
+			backlog := 5_000
+			if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_SOAK")); err == nil {
+				backlog = n
+			}
+			fill(t, s, backlog, backlog, "dead")
+			killed(t, s.URL(), s.URL(), 200, 4, dimension{backlog: int64(backlog)})
 		})
 		t.Run(string(brand)+" a slot that moves", func(t *testing.T) {
 			t.Parallel()
@@ -77,23 +98,72 @@ func TestKilledConsumers(t *testing.T) {
 					}
 				}
 			})
-			killed(t, cluster.URL(), cluster.URL(), 300, 4)
+			killed(t, cluster.URL(), cluster.URL(), 300, 4, dimension{})
 			close(over)
 			moves.Wait()
 		})
 	}
 }
 
+// dimension is what makes kills harder.
+type dimension struct {
+	name    string                // of all consumers, so that each goes on with what the last one had in hand
+	full    *keywrighttest.Server // its memory is full at every second kill
+	backlog int64                 // messages from 1 that a dead consumer has read
+}
+
+// kill kills a process; where memory is to be full it is until the next one is refused.
+func (d dimension) kill(t *testing.T, n int, w *exec.Cmd, next func() *exec.Cmd) *exec.Cmd {
+	t.Helper()
+	full := d.full != nil && n%2 == 1
+	if full {
+		d.full.Do("CONFIG", "SET", "maxmemory", "1")
+	}
+	must(t, w.Process.Kill())
+	_ = w.Wait()
+	if !full {
+		return next()
+	}
+	d.full.Do("CONFIG", "RESETSTAT")
+	w = next()
+	eventually(t, "it is refused", func() bool {
+		return strings.Contains(fmt.Sprint(d.full.Do("INFO", "errorstats")), "errorstat_OOM")
+	})
+	d.full.Do("CONFIG", "SET", "maxmemory", "0")
+	return w
+}
+
+// ordered fails for messages of a key of which a later one was begun before an earlier
+// one; those that were begun again do not count.
+func ordered(t *testing.T, c *keywright.Client) {
+	t.Helper()
+	for key := range 5 {
+		begun, err := c.Raw().Do(t.Context(), c.Raw().B().Lrange().Key(fmt.Sprint("order:", key)).Start(0).Stop(-1).Build()).AsIntSlice()
+		must(t, err)
+		last := int64(-1)
+		seen := map[int64]bool{}
+		for _, n := range begun {
+			if seen[n] {
+				continue
+			}
+			if seen[n] = true; n < last {
+				t.Errorf("key %d: %d began after %d", key, n, last)
+			}
+			last = n
+		}
+	}
+}
+
 // killed lets consumers work through messages, and kills them one after the other.
-func killed(t *testing.T, url, theirs string, messages int64, kills int) {
+func killed(t *testing.T, url, theirs string, messages int64, kills int, d dimension) {
 	c := open(t, url)
 	stream := journal(c, event.StreamConfig{})
 	var publisher sync.WaitGroup
 	defer publisher.Wait()
 	publisher.Go(func() {
-		for i := range messages {
+		for i := d.backlog; i < d.backlog+messages; i++ {
 			for {
-				_, err := stream.Publish(t.Context(), note{N: int(i)})
+				_, err := stream.Publish(t.Context(), note{N: int(i) + 1})
 				if err == nil || t.Context().Err() != nil {
 					break
 				}
@@ -112,24 +182,25 @@ func killed(t *testing.T, url, theirs string, messages int64, kills int) {
 	}
 	worker := func() *exec.Cmd {
 		w := exec.Command(os.Args[0])
-		w.Env = append(os.Environ(), "EVENT_WORKER="+theirs)
+		w.Env = append(os.Environ(), "EVENT_WORKER="+theirs, "EVENT_NAME="+d.name)
 		must(t, w.Start())
 		return w
 	}
-	for range kills {
-		before := handled()
-		w := worker()
-		eventually(t, "it works", func() bool { return handled() > before || before == messages })
-		must(t, w.Process.Kill())
-		_ = w.Wait()
-	}
 	w := worker()
 	defer func() { _ = w.Process.Kill(); _ = w.Wait() }()
-	eventually(t, "all are handled", func() bool { return handled() == messages })
+	for n := range kills {
+		before := handled()
+		eventually(t, "it works", func() bool { return handled() > before || before == d.backlog+messages })
+		w = d.kill(t, n, w, worker)
+	}
+	eventually(t, "all are handled", func() bool { return handled() == d.backlog+messages })
 	eventually(t, "and acknowledged", func() bool {
 		stats, err := stream.Stats(t.Context())
 		return err == nil && stats.Groups[0].Pending == 0 && stats.Groups[0].Lag == 0 && stats.Dead == 0
 	})
+	if d.name != "" {
+		ordered(t, c)
+	}
 	if n, err := c.Raw().Do(t.Context(), c.Raw().B().Exists().Key("again").Build()).AsInt64(); err != nil || n == 0 {
 		t.Error("no kill hit a consumer with messages in hand: the test shows nothing")
 	}
