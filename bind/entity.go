@@ -111,7 +111,7 @@ func event(e *keyspace.Entry, ch *keyspace.Channel) entity.Event {
 		ev.Mode = entity.PublishSharded
 	}
 	part := func(name string, t scalar.Type) entity.Part {
-		p := entity.Part{Name: name, Field: name, Form: forms[t.Kind]}
+		p := entity.Part{Name: name, Field: name, Form: forms[t.Kind], Base64: t.Kind == scalar.Bytes}
 		if i := slices.IndexFunc(e.Keys[0].Pattern.Placeholders(), func(q pattern.Placeholder) bool { return q.Name == name }); i >= 0 {
 			p.Field, p.Key = "", 1+i
 		}

@@ -98,6 +98,7 @@ type Part struct {
 	Field   string     // of the item; "" for its id
 	Key     int        // n for the nth of Spec.Pieces, instead of a field; 0: none of them
 	Form    value.Form // how it is written in JSON
+	Base64  bool       // bytes, which a message has so; not of a field
 	Literal bool       // Name is text as it is
 }
 

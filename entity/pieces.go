@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 
@@ -41,6 +42,9 @@ func (p *Part) known(id string, pieces []string) (text string, known bool) {
 
 // written is a text as a message has it.
 func (p *Part) written(text string) string {
+	if p.Base64 {
+		return `"` + base64.StdEncoding.EncodeToString([]byte(text)) + `"`
+	}
 	if p.Form == value.Quoted {
 		return quotedJSON(text)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/scalar"
 )
 
 // Lack is something that a message, or the name of its channel, needs and that its
@@ -37,7 +38,37 @@ func (e *Entry) Lacks(action string, ch *Channel) (lacks []Lack) {
 			lacks = append(lacks, Lack{what + fmt.Sprintf(" with %s, which is encrypted: it is sealed for the key of the item, and opens nowhere else", m.Name), "leave it out of the message"})
 		}
 	}
+	return append(lacks, e.unlike(what, ch)...)
+}
+
+// unlike gives the parts of a message that are of another type than what they are filled
+// from. Text takes all but bytes. Bytes are base64 in a message: a script that announces a
+// field has no time to make that.
+func (e *Entry) unlike(what string, ch *Channel) (lacks []Lack) {
+	for _, m := range ch.Message {
+		from, ofKey := e.source(m.Name)
+		switch {
+		case from == nil, from.Encrypted:
+		case from.Kind == scalar.Bytes && !ofKey:
+			lacks = append(lacks, Lack{what + fmt.Sprintf(" with %s, which is bytes of any length", m.Name), "leave it out of the message"})
+		case from.Kind != m.Type.Kind && (m.Type.Kind != scalar.Text || from.Kind == scalar.Bytes), from.Layout != m.Type.Layout && m.Type.Kind == scalar.Date:
+			lacks = append(lacks, Lack{what + fmt.Sprintf(" with %s, which is %s, and the message says %s", m.Name, from.Definition(), m.Type.Definition()), "give both the same type"})
+		}
+	}
 	return lacks
+}
+
+// source is the type of what fills a part of a message, nil if nothing does.
+func (e *Entry) source(name string) (t *scalar.Type, ofKey bool) {
+	for _, p := range e.Keys[0].Pattern.Placeholders() {
+		if p.Name == name {
+			return &p.Type, true
+		}
+	}
+	if f := e.field(name); f != nil {
+		return &f.Type, false
+	}
+	return nil, false
 }
 
 // Lacks gives what an event lacks to be announced on a channel.

@@ -25,6 +25,9 @@ func goUse(d *declaration) string {
 
 // in writes a step of a mode.
 func (f *goFile) in(mode string, u *use, format string, args ...any) {
+	if u.sealed && mode == "read" {
+		mode = "read of Go" // which alone has the key ring
+	}
 	fmt.Fprintf(f, "p.in(%q, %q, func() error {\n%s\n})\n", mode, f.pkg+" "+u.name, fmt.Sprintf(format, args...))
 }
 
@@ -125,7 +128,7 @@ var goKinds = map[string]func(*goFile, *use){
 	},
 	"event": func(f *goFile, u *use) {
 		f.simple(u, u.values[0].goText())
-		f.in("work", u, "if err := k.Gone(p.ctx, %s); err != nil {\nreturn err\n}\nthere, err := %s.Exists(p.ctx)\nreturn same(there, err, false)", goArgs(u.places), handle(u))
+		f.in("work", u, "if err := k.Done(p.ctx, %s); err != nil {\nreturn err\n}\nthere, err := %s.Exists(p.ctx)\nreturn same(there, err, false)", goArgs(u.places), handle(u))
 	},
 	"entity": (*goFile).entity,
 	"topic": func(f *goFile, u *use) {
@@ -174,5 +177,30 @@ func (f *goFile) entity(u *use) {
 		by(u.places[0].name)
 	}
 	f.in("read of Go", u, "s := %s\nreturn listed(p.ctx, s.Store, s.ByAt(), %s)", store, v)
+	if u.shape == "shared" {
+		f.emits(u, store, id, v)
+		return
+	}
 	f.in("work", u, "gone, err := %s.Delete(p.ctx, %s)\nreturn same(gone, err, true)", store, id)
+}
+
+// emits changes an item in each way, and hears each change where both placeholders of
+// its key say, with both in the message.
+func (f *goFile) emits(u *use, store, id, v string) {
+	args := goArgs([]sample{u.places[1], u.places[0]})
+	message := func(name string) string {
+		var fields []string
+		for _, p := range u.places {
+			p.key = false
+			fields = append(fields, gen.Title(p.name)+": "+p.goText())
+		}
+		return fmt.Sprintf("%s.%sMessage{%s}", f.pkg, name, strings.Join(fields, ", "))
+	}
+	kept := func(name string) string {
+		return fmt.Sprintf("got, err := first(k.%s(%s).Read(p.ctx, event.Begin, \"+\", 5))\nreturn same(got.Data, err, %s)", name, args, message(name))
+	}
+	f.in("read of Go", u, "%s", kept("Made"))
+	f.in("work", u, "return told(p, k.ChangedTopic(%s), %s, func() error { _, err := %s.Put(p.ctx, %s, %s); return err })", args, message("Changed"), store, id, v)
+	f.in("work", u, "there, err := %s.Delete(p.ctx, %s)\nif err := same(there, err, true); err != nil {\nreturn err\n}\n%s", store, id, kept("Gone"))
+	f.in("work", u, "s := %s\nif err := ended(p, s.Store, %s, %s); err != nil {\nreturn err\n}\n%s", store, id, v, kept("Ended"))
 }

@@ -18,6 +18,7 @@ type sample struct {
 	typ              scalar.Type
 	declared         string // how the type is written, if not by its own text
 	key              bool   // a placeholder
+	sealed           bool   // encrypted
 	optional, absent bool
 	text             string // as it stands in a key or under one
 	at               time.Time
@@ -27,6 +28,9 @@ func (s sample) declaration() string {
 	text := s.declared
 	if s.optional {
 		text += " optional"
+	}
+	if s.sealed {
+		text += " encrypted"
 	}
 	return fmt.Sprintf("%s: %q", s.name, text)
 }

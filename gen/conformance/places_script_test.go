@@ -53,6 +53,13 @@ func stepOf(u *use) (s step, ok bool) {
 	default:
 		return s, false
 	}
+	if u.sealed { // other languages have no key ring
+		if s.function != "hash" && s.function != "entity" {
+			return s, false
+		}
+		s.function = "opaque"
+		return s, true
+	}
 	for _, v := range u.values {
 		s.values = append(s.values, one(v))
 	}
@@ -110,6 +117,9 @@ func (v value) py() string {
 
 // python are the arguments of a call: what is stored, what reads it, the values.
 func (s step) python(item string, names []string) string {
+	if s.function == "opaque" {
+		return item + ".fields.decode"
+	}
 	var stored, reads []string
 	for i, c := range s.codecs {
 		v, decode := names[i], "decode"

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -24,6 +25,7 @@ import (
 	"github.com/keywright/keywright/keyspace/format"
 	"github.com/keywright/keywright/keyspace/lint"
 	"github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/seal"
 )
 
 // inBatch is how many declarations go into one program.
@@ -223,6 +225,11 @@ func goProgram(t *testing.T, dir string, batch []*declaration) program {
 		t.Fatal(err)
 	}
 	put("main.go", text)
+	ring, _, err := seal.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("ring.go", fmt.Appendf(nil, "package main\n\nconst ringText = %q\n", ring))
 	list, _ := json.Marshal(map[string]any{"Replace": overlay})
 	file, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "places")
 	if err := os.WriteFile(file, list, 0o600); err != nil {

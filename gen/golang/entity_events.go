@@ -76,14 +76,18 @@ func (g *generator) part(e *entityCode, name string, t scalar.Type) (string, boo
 	if t.Kind != scalar.Enum { // which would make a type
 		form = g.stored(e.name+"_message", &scalar.Type{Kind: t.Kind, Layout: t.Layout}, true).form
 	}
+	rest := fmt.Sprintf("Form: %s.%s}", value, form)
+	if t.Kind == scalar.Bytes {
+		rest = "Base64: true}"
+	}
 	if len(e.own) == 1 && e.own[0].place.Name == name {
-		return fmt.Sprintf("{Name: %s, Form: %s.%s}", quote(name), value, form), true
+		return fmt.Sprintf("{Name: %s, %s", quote(name), rest), true
 	}
 	if i := slices.IndexFunc(e.params, func(p param) bool { return p.place.Name == name }); i >= 0 {
-		return fmt.Sprintf("{Name: %s, Key: %d, Form: %s.%s}", quote(name), e.piece(e.params[i]), value, form), true
+		return fmt.Sprintf("{Name: %s, Key: %d, %s", quote(name), e.piece(e.params[i]), rest), true
 	}
 	if slices.ContainsFunc(e.fields, func(f field) bool { return f.Field.Name == name }) {
-		return fmt.Sprintf("{Name: %s, Field: %s, Form: %s.%s}", quote(name), quote(name), value, form), true
+		return fmt.Sprintf("{Name: %s, Field: %s, %s", quote(name), quote(name), rest), true
 	}
 	return "", false
 }

@@ -233,7 +233,7 @@ func TestExpiryTimesAreNoIndex(t *testing.T) {
 // TestWhatCannotBeFilled: where an announcement cannot be made of what its sender has,
 // no code is written, whether lint was run or not.
 func TestWhatCannotBeFilled(t *testing.T) {
-	const head = "keywright: 1\npackage: p\nowner: o\nkeys:\n  e: {key: \"e:{a}:{b}\", type: entity, ttl: 1h, fields: {n: int, o: int optional, s: text encrypted}, index: {n: \"e:n:{n}\"}, emits: {%s: c}}\nchannels: {c: %s}\nevents: {gone: {with: [a], emits: [c]}}\n"
+	const head = "keywright: 1\npackage: p\nowner: o\nkeys:\n  e: {key: \"e:{a}:{b}\", type: entity, ttl: 1h, fields: {n: int, o: int optional, s: text encrypted, raw: bytes}, index: {n: \"e:n:{n}\"}, emits: {%s: c}}\nchannels: {c: %s}\nevents: {gone: {with: [a], emits: [c]}}\n"
 	for _, c := range []struct{ on, channel, fault string }{
 		{"update", `"c:{x}"`, "k.yaml:5: e announces on c, but does not always have x for the name of the channel, c:{x}"},
 		{"create", `{channel: "c:{a}", message: {a: text, x: int}}`, "does not always have x for the message"},
@@ -241,6 +241,9 @@ func TestWhatCannotBeFilled(t *testing.T) {
 		{"expire", `{channel: "c:{o}"}`, "does not always have o for the name of the channel"},
 		{"update", `{channel: "c:{a}", message: {s: text}}`, "s, which is encrypted"},
 		{"update", `{channel: "c:{n}", durable: {maxlen: 5}}`, "a stream whose key depends on n"},
+		{"update", `{channel: "c:{a}", message: {n: unix_ms}}`, "with n, which is int, and the message says unix_ms"},
+		{"update", `{channel: "c:{a}", message: {a: int optional}}`, "with a, which is text, and the message says int"},
+		{"update", `{channel: "c:{a}", message: {raw: bytes}}`, "with raw, which is bytes of any length"},
 		{"update", `{channel: "c:{b}", message: {b: text}}`, "k.yaml:7: the event gone announces on c, but does not always have b"},
 	} {
 		files, err := golang.Generate(declare(t, fmt.Sprintf(head, c.on, c.channel)))

@@ -76,10 +76,10 @@ var cases = map[string]struct{ bad, good []string }{
 		emitting("cluster: true", "create", "{channel: c}"), emitting("", "create", "{channel: c, durable: {age: 1d}}"),
 	}},
 	"KW331": {bad: []string{
-		emitting("", "create", "{channel: c, message: {x: int}}"), emitting("", "expire", "{channel: c, message: {n: int}}"), emitting("", "delete", "{channel: \"c:{x}\"}"), emitting("", "create", "{channel: c, message: {o: int}}"), emitting("", "update", "{channel: \"c:{o}\"}"), emitting("", "expire", "{channel: c, message: {w: text}}"), emitting("", "update", "{channel: c, message: {s: text}}"), emitting("", "update", "{channel: c, message: {s: text encrypted}}"), emitting("", "update", "{channel: \"c:{k}\", durable: {age: 1d}}"),
+		emitting("", "create", "{channel: c, message: {x: int}}"), emitting("", "create", "{channel: c, message: {n: unix_ms}}"), emitting("", "create", "{channel: c, message: {k: int}}"), emitting("", "expire", "{channel: c, message: {n: int}}"), emitting("", "delete", "{channel: \"c:{x}\"}"), emitting("", "create", "{channel: c, message: {o: int}}"), emitting("", "update", "{channel: \"c:{o}\"}"), emitting("", "expire", "{channel: c, message: {w: text}}"), emitting("", "update", "{channel: c, message: {s: text}}"), emitting("", "update", "{channel: c, message: {s: text encrypted}}"), emitting("", "update", "{channel: \"c:{k}\", durable: {age: 1d}}"),
 		"keys: {}\nchannels: {c: {channel: c, message: {a: int}}}\nevents:\n  e: {with: [b], emits: [c]}", "keys: {}\nchannels: {c: \"c:{a}\"}\nevents:\n  e: {with: [b], emits: [c]}",
 	}, good: []string{
-		emitting("", "create", "{channel: \"c:{id}\", message: {id: text, n: int, k: text, x: int optional}}"), emitting("", "expire", "{channel: \"c:{k}\", message: {id: text, k: text, at: unix_ms optional, n: int optional, w: text optional}}"),
+		emitting("", "create", "{channel: c, message: {n: text, at: text}}"), emitting("", "create", "{channel: \"c:{id}\", message: {id: text, n: int, k: text, x: int optional}}"), emitting("", "expire", "{channel: \"c:{k}\", message: {id: text, k: text, at: unix_ms optional, n: int optional, w: text optional}}"),
 		emitting("", "update", "{channel: \"c:{id}\", durable: {age: 1d}}"), emitting("", "expire", "{channel: \"c:{k}\", durable: {age: 1d}}"),
 		"keys: {}\nchannels: {c: {channel: \"c:{b}\", message: {a: int, c: int optional}}}\nevents:\n  e: {with: [a, b], emits: [c]}",
 	}},
