@@ -390,6 +390,6 @@ func (b *builder) addRole(k *Key, base *pattern.Pattern, derive string) *Key {
 		b.d.report("KW105", b.e.Pos, fmt.Sprintf("name it: %s: …", k.Role), "the %s key of %s cannot be derived: %v", k.Role, b.e.Name, err)
 		return k
 	}
-	k.Pattern, k.Derived, k.from = derived, true, derivation{base, derive}
+	k.Pattern, k.Derived, k.Base, k.Suffix = derived, true, base.String(), derive
 	return b.add(k)
 }

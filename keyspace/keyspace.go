@@ -185,7 +185,7 @@ type Key struct {
 	Item   *scalar.Type // …and its value
 	Pos    Pos
 
-	from derivation // of a derived key
+	Base, Suffix string // of a derived key: the text of the pattern that it is derived from, and what comes after that
 }
 
 // Field is one declared field of a hash, stream, JSON object or message.

@@ -2,15 +2,10 @@ package keyspace
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/keywright/keywright/keyspace/pattern"
 )
-
-// derivation is how the pattern of a derived key comes from another one.
-type derivation struct {
-	base *pattern.Pattern
-	role string // text after it
-}
 
 // Renamed is the pattern that a key of the entry has where the main key has another
 // pattern: an old one (was), or one that is to be. A key whose pattern the author wrote, or
@@ -21,16 +16,16 @@ func (e *Entry) Renamed(k *Key, main *pattern.Pattern) (*pattern.Pattern, error)
 	switch {
 	case k == e.Keys[0]:
 		return main, nil
-	case !k.Derived || k.from.base == nil:
+	case !k.Derived:
 		return k.Pattern, nil
 	}
 	var gone []string
 	for _, p := range own.Placeholders() {
-		if !k.from.base.Has(p.Name) {
+		if !strings.Contains(k.Base, "{"+p.Name+"}") {
 			gone = append(gone, p.Name)
 		}
 	}
-	if cut(own, gone).String() != k.from.base.String() {
+	if cut(own, gone).String() != k.Base {
 		return k.Pattern, nil // an index that the author named, or the entry's name
 	}
 	base := cut(main, gone)
@@ -41,7 +36,7 @@ func (e *Entry) Renamed(k *Key, main *pattern.Pattern) (*pattern.Pattern, error)
 	if space != "" && !pattern.InNamespace(main.String(), space) {
 		space = ""
 	}
-	return base.DeriveIn(space, k.from.role)
+	return base.DeriveIn(space, k.Suffix)
 }
 
 // cut is a pattern without some placeholders.

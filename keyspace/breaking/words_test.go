@@ -81,6 +81,8 @@ var words = map[string]string{
 	"Key.Kind":    "KW611",
 	"Key.TTL":     "KW621 KW622 KW623 KW624 KW625",
 	"Key.Derived": "- whether the name is written or derived; the name itself counts: KW601",
+	"Key.Base":    "- how a name is derived; the name itself counts: KW601",
+	"Key.Suffix":  "- how a name is derived; the name itself counts: KW601",
 	"Key.Doc":     "- text for people",
 	"Key.Value":   "KW613 KW619 KW645",
 	"Key.Headed":  "- follows from the construct: KW611",
