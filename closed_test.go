@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/everykeys"
@@ -64,5 +65,35 @@ func TestCloseEndsWhatRuns(t *testing.T) {
 	within(t, "all have ended", running.Wait)
 	for name := range all.endless {
 		within(t, name+" ends", func() { ended(name) })
+	}
+}
+
+// TestOpenEndsWithItsContext: also while the server takes the connection and does not
+// answer the login, and with a context that has no deadline.
+func TestOpenEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	s.Stop()
+	defer s.Continue()
+	for name, begin := range map[string]func(context.Context) (context.Context, context.CancelFunc){
+		"a deadline": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 200*time.Millisecond)
+		},
+		"a cancel": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(200*time.Millisecond, cancel)
+			return ctx, cancel
+		},
+	} {
+		ctx, cancel := begin(t.Context())
+		began := time.Now()
+		err := opened(ctx, s.URL())
+		cancel()
+		if took := time.Since(began); took > patience/2 {
+			t.Errorf("%s: Open took %v", name, took)
+		}
+		if class, _ := keywright.ClassOf(err); !errors.Is(err, ctx.Err()) || class != keywright.NotApplied {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -134,3 +134,21 @@ func TestForbiddenChannel(t *testing.T) {
 	must(t, lease.Release(t.Context()))
 	must(t, within(t, "a waiter without its channel", got))
 }
+
+// TestQuorumOfClosedClients: a lock of several servers is not tried for any more.
+func TestQuorumOfClosedClients(t *testing.T) {
+	t.Parallel()
+	var clients []*keywright.Client
+	for range 3 {
+		clients = append(clients, open(t, keywrighttest.Start(t, keywrighttest.Redis).URL(), keywright.Options{}))
+	}
+	q := quorum(t, clients)
+	for _, c := range clients {
+		c.Close()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if _, err := q.Acquire(ctx); !errors.Is(err, keywright.ErrClosed) || ctx.Err() != nil {
+		t.Errorf("%v", err)
+	}
+}

@@ -323,3 +323,23 @@ func TestStatsCostTheSame(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 }
+
+// TestRepairWithoutScan: a user that may not scan the server is told so, by a class and a
+// hint, and nothing is changed.
+func TestRepairWithoutScan(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	s.Do("ACL", "SETUSER", "app", "on", ">p", "~*", "&*", "+@all", "-scan")
+	s.Do("SET", "{mail}:job:lost", "q1 1 - 0 - -\nx")
+	q := queue.Open(open(t, "redis://app:p@"+s.Addr()), "mail", value.Text(0), queue.Options{})
+	for _, dry := range []bool{true, false} {
+		back, err := q.Reconcile(t.Context(), dry)
+		e, ok := errors.AsType[*keywright.Error](err)
+		if !ok || e.Class != keywright.Refused || !strings.Contains(e.Hint, "SCAN") || !strings.Contains(err.Error(), "NOPERM") || len(back) > 0 {
+			t.Errorf("dry %t: %v, %v", dry, back, err)
+		}
+	}
+	if n := s.Do("LLEN", "mail"); n != int64(0) {
+		t.Errorf("%v wait", n)
+	}
+}
