@@ -3,12 +3,16 @@ package entity
 import (
 	"bufio"
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strconv"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keywrighttest"
@@ -23,7 +27,9 @@ const (
 func storeAt(t *testing.T, c *keywright.Client, prefix string, apart bool, edits ...func(*Spec[string, note])) *Store[string, note] {
 	t.Helper()
 	if apart {
-		return spreadOn(t, c, prefix, edits...)
+		s := spreadOn(t, c, prefix, edits...)
+		s.windows = windows{act: time.Second, due: 2 * time.Second}
+		return s
 	}
 	spec := noteSpec(prefix)
 	for _, edit := range edits {
@@ -83,14 +89,70 @@ func TestBuildersAreKilled(t *testing.T) {
 		return
 	}
 	t.Run("alone", func(t *testing.T) {
-		brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) { builders(t, s.URL()) })
+		brands(t, func(t *testing.T, s *keywrighttest.Server, _ *Store[string, note]) {
+			builders(t, s.URL(), func() int { return len(keysOf(s, "n:")) })
+		})
 	})
 	t.Run("apart", func(t *testing.T) {
-		clusters(t, func(t *testing.T, c *keywrighttest.Cluster) { builders(t, c.URL()) })
+		clusters(t, func(t *testing.T, c *keywrighttest.Cluster) {
+			builders(t, c.URL(), func() int { return keysLeft(c, "n") })
+		})
 	})
 }
 
-func builders(t *testing.T, url string) {
+// written is how many of the items other programs write.
+const written = 200
+
+// beside writes and deletes some items by each program, all the time, and lists by one
+// that knows the indexes: no list has an item that does not belong to it, none twice.
+func beside(t *testing.T, knows *Store[string, note], programs ...*Store[string, note]) (end func()) {
+	ctx := t.Context()
+	writing, stop := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	for n, s := range programs {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(n), 7))
+			for writing.Err() == nil {
+				id, v := fmt.Sprint(r.IntN(written)), a("k", 1+r.Int64N(3))
+				var err error
+				switch r.IntN(4) {
+				case 0:
+					_, err = s.Put(ctx, id, v)
+				case 1:
+					_, err = s.Delete(ctx, id)
+				default:
+					_, err = s.Update(ctx, id, setPriority.Set(v.Priority))
+				}
+				if err != nil && !errors.Is(err, keywright.ErrNotFound) {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Go(func() { // in a cluster it ends what a process that died has begun
+		knows.Sweeper(writing, SweepOptions{Every: 100 * time.Millisecond}, nil)
+	})
+	all.Go(func() {
+		for p := int64(1); writing.Err() == nil; p = 1 + p%3 {
+			seen, q := map[string]bool{}, Query[note]{Of: knows.By("priority+created", fmt.Sprint(p)), Limit: 100}
+			page, err := knows.List(ctx, q)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, item := range page.Items {
+				if item.Value.Priority != p || seen[item.ID] {
+					t.Errorf("the list of priority %d has %s of %d, twice: %v", p, item.ID, item.Value.Priority, seen[item.ID])
+				}
+				seen[item.ID] = true
+			}
+		}
+	})
+	return func() { stop(); all.Wait() }
+}
+
+func builders(t *testing.T, url string, left func() int) {
 	const items = 1000
 	ctx, c, apart := t.Context(), open(t, url), isCluster(url)
 	kills, _ := strconv.Atoi(cmp.Or(os.Getenv("KEYWRIGHT_KILLS"), "4"))
@@ -106,13 +168,12 @@ func builders(t *testing.T, url string) {
 	must(t, err)
 	survived := func(what string, work string, left func() int) {
 		t.Helper()
+		defer beside(t, new, old, new)()
 		before, progress := left(), 0
-		for kill := range kills {
-			if !buildAndDie(t, url, work, 1+rand.IntN(3)) {
+		for range kills {
+			if !buildAndDie(t, url, work, 1+rand.IntN(6)) {
 				progress = max(progress, before-left())
 			}
-			_, err := []*Store[string, note]{old, new}[kill%2].Update(ctx, fmt.Sprint(rand.IntN(items)), setPriority.Set(int64(1+rand.IntN(3))))
-			must(t, err)
 		}
 		if progress == 0 {
 			t.Errorf("%s: processes that were killed have left nothing of their work", what)
@@ -123,13 +184,15 @@ func builders(t *testing.T, url string) {
 		must(t, err)
 		return stateIn(r, "updated").Missing
 	})
-	eventually(t, "the index is built", func() bool {
+	deployed := beside(t, new, new)
+	eventually(t, "the index is built while new programs write", func() bool {
 		r, err := new.Indexes(ctx, IndexOptions{Apply: true})
 		must(t, err)
 		return !r.Interrupted
 	})
+	deployed()
 	everywhere(t, new)
-	if n, exact, err := new.Count(ctx, new.By("updated", ""), "", ""); err != nil || n != items || exact == apart {
+	if n, exact, err := new.Count(ctx, new.By("updated", ""), "", ""); err != nil || n < items-written || exact == apart {
 		t.Errorf("%d items by when they were updated (%v, %v)", n, exact, err)
 	}
 	sound(t, new)
@@ -151,8 +214,40 @@ func builders(t *testing.T, url string) {
 		}
 	}
 	sound(t, old)
+	for i, s := range []*Store[string, note]{old, new} {
+		var ids []string
+		for id := i * items / 2; id < (i+1)*items/2; id++ {
+			ids = append(ids, fmt.Sprint(id))
+		}
+		_, err := s.DeleteAll(ctx, ids...)
+		must(t, err)
+	}
+	eventually(t, "no delete leaves an id", func() bool {
+		_, err := new.Sweep(ctx, SweepOptions{})
+		return err == nil && left() == 0
+	})
 	sound(t, aside)
 	if got, incomplete := lists(t, aside, 1); incomplete || len(got) != 1 {
 		t.Errorf("the entity beside it has %s", got)
 	}
+}
+
+// TestABuildKeepsToItsRate: a build looks at no more items per second than it is told to.
+func TestABuildKeepsToItsRate(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		const items, rate = 700, 1400
+		for i := range items {
+			s.Do("HSET", notes.spec.Ledger, fmt.Sprint(i), "=")
+		}
+		began, passed, slow := time.Now(), 0, time.Duration(0)
+		_, err := notes.Indexes(t.Context(), IndexOptions{Apply: true, Rate: rate, Passed: func(n int) {
+			slow = time.Since(began) - time.Duration(passed)*time.Second/rate
+			if passed += n; slow < -time.Millisecond {
+				t.Errorf("%d items after %v", passed, time.Since(began))
+			}
+		}})
+		if must(t, err); passed < items {
+			t.Errorf("%d items", passed)
+		}
+	})
 }

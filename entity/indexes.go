@@ -68,6 +68,8 @@ type indexing[I, T any] struct {
 	report  IndexReport
 	rows    map[string]int // tag → place in the report
 	left    int            // items that the last pass could not settle
+	waiting []string       // items that were being written when they were looked at
+	began   int64          // ms by the clock of the ledger
 	said    string         // what the ledger says of indexes
 }
 
@@ -82,6 +84,9 @@ func (b *indexing[I, T]) run(ctx context.Context) error {
 	for pass := 1; ; pass++ {
 		b.again()
 		if err := b.pass(ctx); err != nil {
+			return err
+		}
+		if err := b.wait(ctx); err != nil {
 			return err
 		}
 		if b.left == 0 || pass == mostPasses || !b.changes() {
@@ -107,7 +112,10 @@ func (b *indexing[I, T]) begin(ctx context.Context) (err error) {
 	if m := readMarks(b.said); m.newer {
 		return b.store.newer("")
 	}
-	return b.say(ctx, b.start)
+	if err = b.say(ctx, b.start); err == nil && b.store.apart {
+		b.began, err = ask(ctx, b.store, b.store.spec.Ledger, []string{"TIME"}, clock)
+	}
+	return err
 }
 
 // say changes what is said of the indexes.
@@ -181,7 +189,7 @@ func (b *indexing[I, T]) again() {
 	for tag, i := range b.rows {
 		done[tag] = b.report.Indexes[i].Done
 	}
-	b.rows, b.report, b.left = map[string]int{}, IndexReport{}, 0
+	b.rows, b.report, b.left, b.waiting = map[string]int{}, IndexReport{}, 0, nil
 	for _, tag := range b.store.tags {
 		b.row(tag)
 	}
@@ -223,6 +231,40 @@ func (b *indexing[I, T]) judge() {
 	}
 }
 
+// wait looks again at items that were being written, and at no others, until each was
+// seen when it was not. Programs that write all the time are always at some item, and
+// mostly at another one.
+func (b *indexing[I, T]) wait(ctx context.Context) error {
+	for round := 1; len(b.waiting) > 0 && round <= mostPasses; round++ {
+		pause(ctx, 5*time.Millisecond)
+		ids := b.waiting
+		b.waiting = nil
+		for some := range slices.Chunk(ids, defaultLimit) {
+			page, err := b.store.entries(ctx, some)
+			if err == nil {
+				b.report.Items -= len(some) // they were counted
+				err = b.some(ctx, page)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	b.left, b.waiting = b.left+len(b.waiting), nil
+	return ctx.Err()
+}
+
+// entries reads what the ledger says of some items. One that is gone is passed over.
+func (s *Store[I, T]) entries(ctx context.Context, ids []string) (page []registration, err error) {
+	all, err := ask(ctx, s, s.spec.Ledger, append([]string{"HMGET"}, ids...), func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() })
+	for i := range all {
+		if record, missing := all[i].ToString(); missing == nil {
+			page = append(page, registration{ids[i], record})
+		}
+	}
+	return page, err
+}
+
 // pass goes through the ledger once.
 func (b *indexing[I, T]) pass(ctx context.Context) error {
 	for page, err := range b.store.ledger(ctx) {
@@ -230,23 +272,7 @@ func (b *indexing[I, T]) pass(ctx context.Context) error {
 			return err
 		}
 		began := time.Now()
-		var build, remove []registration
-		for _, r := range page {
-			if !formed(r.record) {
-				return b.store.newer(r.id)
-			}
-			lacks, removes := b.look(r)
-			if b.options.Apply && lacks {
-				build = append(build, r)
-			}
-			if removes {
-				remove = append(remove, r)
-			}
-		}
-		if err := b.build(ctx, build); err != nil {
-			return err
-		}
-		if err := b.remove(ctx, remove); err != nil {
+		if err := b.some(ctx, page); err != nil {
 			return err
 		}
 		if b.options.Passed != nil {
@@ -257,11 +283,40 @@ func (b *indexing[I, T]) pass(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// some looks at some items, and does what is to be done with them.
+func (b *indexing[I, T]) some(ctx context.Context, page []registration) error {
+	var build, remove []registration
+	for _, r := range page {
+		if !formed(r.record) {
+			return b.store.newer(r.id)
+		}
+		lacks, removes := b.look(r)
+		if b.options.Apply && lacks {
+			build = append(build, r)
+		}
+		if removes {
+			remove = append(remove, r)
+		}
+	}
+	if err := b.build(ctx, build); err != nil {
+		return err
+	}
+	return b.remove(ctx, remove)
+}
+
+// isWritten is whether an item is being written by a program that may not know an index,
+// or is not yet where it belongs. An intent that was opened since this call has begun is
+// of a program that knows all indexes, or takes back that they are complete.
+func (b *indexing[I, T]) isWritten(record string) bool {
+	opened, open := firstIntent(record)
+	return open && (opened <= b.began || len(b.options.Remove) > 0 || len(b.store.lacking(record)) > 0)
+}
+
 // look counts an item, and says whether there is something to do.
 func (b *indexing[I, T]) look(r registration) (lacks, removes bool) {
 	s := b.store
-	if b.report.Items++; isOpen(r.record) && s.apart && b.changes() {
-		b.left++ // its writer is at it
+	if b.report.Items++; s.apart && b.changes() && b.isWritten(r.record) {
+		b.waiting = append(b.waiting, r.id)
 		return false, false
 	}
 	for t := range s.traces(r.record) {
@@ -280,12 +335,20 @@ func (b *indexing[I, T]) look(r registration) (lacks, removes bool) {
 	return lacks, removes
 }
 
-// isOpen is whether an entry of the ledger has an open intent.
-func isOpen(record string) (open bool) {
-	for name := range pairs(strings.TrimPrefix(record, "=")) {
-		open = open || name == "!"
+// firstIntent is whether an entry of the ledger has an open intent, and when the first
+// of them was opened.
+func firstIntent(record string) (opened int64, open bool) {
+	for name, intent := range pairs(strings.TrimPrefix(record, "=")) {
+		if name != "!" {
+			continue
+		}
+		for name, text := range pairs(intent) {
+			if ms, err := strconv.ParseInt(text, 10, 64); name == "o" && (err != nil || !open || ms < opened) {
+				opened, open = ms, true
+			}
+		}
 	}
-	return open
+	return opened, open
 }
 
 // build puts right where items are, many at a time.

@@ -20,13 +20,7 @@ type Stats struct {
 
 // Stats looks at the entity. 3 round trips; O(log n).
 func (s *Store[I, T]) Stats(ctx context.Context) (st Stats, err error) {
-	now, err := ask(ctx, s, s.spec.Ledger, []string{"TIME"}, func(r rueidis.RedisResult) (int64, error) {
-		parts, err := r.AsIntSlice()
-		if err != nil || len(parts) != 2 {
-			return 0, err
-		}
-		return parts[0]*1000 + parts[1]/1000, nil
-	})
+	now, err := ask(ctx, s, s.spec.Ledger, []string{"TIME"}, clock)
 	if err == nil {
 		st.Items, err = ask(ctx, s, s.spec.Ledger, []string{"HLEN"}, integer)
 	}
@@ -51,6 +45,15 @@ func (s *Store[I, T]) Stats(ctx context.Context) (st Stats, err error) {
 	text, err := ask(ctx, s, s.spec.Lease, []string{"GET"}, optionalText)
 	st.Sweeper = lease.Holder(text)
 	return st, err
+}
+
+// clock is the time of a server in ms.
+func clock(r rueidis.RedisResult) (int64, error) {
+	parts, err := r.AsIntSlice()
+	if err != nil || len(parts) != 2 {
+		return 0, err
+	}
+	return parts[0]*1000 + parts[1]/1000, nil
 }
 
 func integer(r rueidis.RedisResult) (int64, error) { return r.AsInt64() }

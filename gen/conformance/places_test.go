@@ -29,7 +29,7 @@ import (
 )
 
 // inBatch is how many declarations go into one program.
-const inBatch = 25
+const inBatch = 125
 
 // TestEveryPlaceholderInEveryPlace draws declarations with each construct, with
 // placeholders and values of every type in every place. What is generated of them

@@ -1,0 +1,62 @@
+package entity
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// guards are those in Go: what is written in a file, what is written there instead, and
+// the test that must show it.
+var guards = []struct{ name, file, guard, instead, test string }{
+	{"an index that lacks items is given as whole", "marks.go", "if m.of(of.index.tag()) != complete {", "if m.of(of.index.tag()) == 0 {", "TestIncompleteSaysSo"},
+	{"a query for all is not refused", "list.go", "if !q.Whole || !l.incomplete {", "if l != nil || !q.Whole {", "TestIncompleteSaysSo"},
+	{"an index is wrong of an item", "list.go", "if belongs {\n", "if belongs || true {\n", "TestNewIndexBesideAnOldProgram"},
+	{"a builder ends what another builds", "indexes.go", "if l.state == building && l.builder == b.builder {", "if l.state == building {", "TestBuildersDoNotEndEachOther"},
+	{"a writer that does not know an index leaves it complete", "marks.go", "if l.state != gaps && !slices.Contains(tags, l.tag) {", "if l.state == 0 {", "TestIncompleteSaysSo"},
+	{"a record forgets indexes that this program does not know", "record.go", "case t.doubted || changed:\n", "case t.index < 0:\n\t\tcase t.doubted || changed:\n", "TestNewIndexBesideAnOldProgram"},
+	{"a sweep takes what a newer program keeps", "sweep.go", "if formed(record) {", "if true {", "TestASweepGoesPastNewerForms"},
+	{"a sweep stops at what a newer program keeps", "sweep.go", ".Limit(int64(over.items), int64(most))", ".Limit(0, int64(most))", "TestASweepGoesPastNewerForms"},
+	{"a build goes on over what a newer program keeps", "indexes.go", "if !formed(r.record) {", `if r.id == "" {`, "TestNewerForms"},
+	{"marks of a newer form are read", "marks.go", "case len(text) < tokenSize || !strings.Contains(tokens, text[:1]):", "case len(text) < tokenSize:", "TestNewerForms"},
+	{"a build is not throttled", "indexes.go", "pause(ctx, time.Duration(len(page))*time.Second/time.Duration(b.options.rate())-time.Since(began))", "_ = began", "TestABuildKeepsToItsRate"},
+	{"a stream by a field is taken", "pieces.go", "if e.Mode == Append && !e.fixed() {", `if e.Mode == "" && !e.fixed() {`, "TestEventsCarryThePartsOfTheKey"},
+}
+
+// TestGuardMutations: with a guard taken out, a test fails by what it asserts. One is tried
+// each time, all with KEYWRIGHT_MUTATIONS=all (make soak).
+func TestGuardMutations(t *testing.T) {
+	if os.Getenv(mutated) != "" || os.Getenv("KEYWRIGHT_MUTATED") != "" {
+		return
+	}
+	for i, m := range guards {
+		text, err := os.ReadFile(m.file)
+		must(t, err)
+		if n := strings.Count(string(text), m.guard); n != 1 {
+			t.Errorf("%s has %q %d times: the mutation tests nothing", m.file, m.guard, n)
+			continue
+		}
+		if i > 0 && os.Getenv("KEYWRIGHT_MUTATIONS") != "all" {
+			continue
+		}
+		t.Run(m.name, func(t *testing.T) {
+			file, err := filepath.Abs(m.file)
+			must(t, err)
+			dir := t.TempDir()
+			mutant, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
+			replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: mutant}})
+			must(t, err)
+			must(t, os.WriteFile(mutant, []byte(strings.Replace(string(text), m.guard, m.instead, 1)), 0o600))
+			must(t, os.WriteFile(overlay, replace, 0o600))
+			command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-overlay", overlay, "-run", "^"+m.test+"$/^(redis-server|)$", ".")
+			command.Env = append(os.Environ(), "KEYWRIGHT_MUTATED=1")
+			out, err := command.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "--- FAIL: "+m.test) || strings.Contains(string(out), "panic: ") {
+				t.Errorf("%s does not show it: %v\n%.2000s", m.test, err, out)
+			}
+		})
+	}
+}
