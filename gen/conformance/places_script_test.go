@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/gen"
@@ -159,10 +160,17 @@ func (s step) typeName(d *declaration, i int) string {
 	return d.name + "." + portable.Pascal(s.item) + suffix
 }
 
+// scripted is whether TypeScript and Python do something with a declaration.
+func (d *declaration) scripted() bool {
+	return slices.ContainsFunc(d.cases, func(u *use) bool { _, ok := stepOf(u); return ok })
+}
+
 func typeScriptUse(batch []*declaration) string {
 	var head, body strings.Builder
 	for _, d := range batch {
-		fmt.Fprintf(&head, "import * as %s from \"./%s.js\";\n", d.name, d.name)
+		if d.scripted() { // else it is compiled, and nothing is done with it
+			fmt.Fprintf(&head, "import * as %s from \"./%s.js\";\n", d.name, d.name)
+		}
 		for _, u := range d.cases {
 			s, ok := stepOf(u)
 			if !ok {
@@ -185,7 +193,9 @@ func typeScriptUse(batch []*declaration) string {
 func pythonUse(batch []*declaration) string {
 	var head, body strings.Builder
 	for _, d := range batch {
-		fmt.Fprintf(&head, "import %s\n", d.name)
+		if d.scripted() {
+			fmt.Fprintf(&head, "import %s\n", d.name)
+		}
 		for _, u := range d.cases {
 			s, ok := stepOf(u)
 			if !ok {
