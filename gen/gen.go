@@ -109,13 +109,16 @@ func Title(word string) string {
 
 // Names gives out identifiers that are unique within one scope: the second
 // taker of a name gets a number, the same one every time.
-type Names struct{ taken []string }
+type Names struct{ taken map[string]bool }
 
 // Take returns name, or name with the first free number behind it.
 func (n *Names) Take(name string, reserved ...string) string {
 	for i, try := 2, name; ; i++ {
-		if !slices.Contains(n.taken, try) && !slices.Contains(reserved, try) {
-			n.taken = append(n.taken, try)
+		if !n.taken[try] && !slices.Contains(reserved, try) {
+			if n.taken == nil {
+				n.taken = map[string]bool{}
+			}
+			n.taken[try] = true
 			return try
 		}
 		try = name + itoa(i)
