@@ -11,6 +11,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
+	"syscall"
 )
 
 // Journal is what was done of a plan so far, in a file beside it: a line before each
@@ -205,12 +207,17 @@ func (j *Journal) rewrite() error {
 
 // syncFolder makes a new name in a folder last.
 func syncFolder(path string) error {
+	if runtime.GOOS == "windows" { // it syncs no folder
+		return nil
+	}
 	d, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	_ = d.Sync() // some file systems cannot
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) { // some file systems cannot
+		return err
+	}
 	return nil
 }
 

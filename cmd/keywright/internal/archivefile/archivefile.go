@@ -13,7 +13,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
+	"syscall"
 
 	"github.com/keywright/keywright/source/archive"
 	"github.com/klauspost/compress/zstd"
@@ -170,11 +172,23 @@ func (f *File) Finish() error {
 	if err := rename(f.file, f.path+Part, f.path); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(f.path))
+	return SyncFolder(filepath.Dir(f.path))
+}
+
+// SyncFolder makes a new name in a folder last over a loss of power.
+func SyncFolder(folder string) error {
+	if runtime.GOOS == "windows" { // it syncs no folder
+		return nil
+	}
+	d, err := os.Open(folder)
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) { // some file systems cannot
+		return err
+	}
+	return nil
 }
 
 // Abandon closes the file and leaves it under its name that ends with Part: what is in

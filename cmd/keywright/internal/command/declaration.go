@@ -12,6 +12,7 @@ import (
 	"testing/fstest"
 
 	"github.com/keywright/keywright/audit"
+	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
@@ -311,8 +312,7 @@ func replaceTextAs(path string, text []byte, mode fs.FileMode) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	syncFolder(filepath.Dir(path))
-	return nil
+	return archivefile.SyncFolder(filepath.Dir(path))
 }
 
 // writable says why replaceText could not put a text into the place of a file,
@@ -338,12 +338,4 @@ func writableFolder(dir string) error {
 		return err
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
-}
-
-// syncFolder makes what was renamed into a folder stay there when the power fails,
-// where folders can be synced. The text itself is there and whole.
-func syncFolder(folder string) {
-	if d, err := os.Open(folder); err == nil {
-		_, _ = d.Sync(), d.Close()
-	}
 }
