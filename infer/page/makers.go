@@ -7,17 +7,22 @@ import (
 // maker is a function, or a name that is not in capitals, that a program gives a key.
 var (
 	maker = lazy(`\b(?:fun|func|function|fn|def|string|String|static|const|val|var|let)\b[^"'\x60=]*?\b([A-Za-z_]\w{2,})` +
-		`\s*(?:\([^()]*\)\s*)?(?::\s*\w+\s*)?(?:=>|=|\{|:|->)[^"'\x60=]*?((?:[frbu$@]{1,2}|string\.Format\(|String\.format\()?` +
+		`\s*(?:\([^()]*\)\s*(?:\w+\s*)?)?(?::\s*\w+\s*)?(?:=>|=|\{|:|->)[^"'\x60=]*?((?:[frbu$@]{1,2}|string\.Format\(|String\.format\()?` +
 		`(?:"[^"\n]*"|'[^'\n]*'|\x60[^\x60\n]*\x60)(?:\s*,[^()]*\))?)`)
 	made = lazy(`\b(?:[A-Za-z_]\w*\.)?([A-Za-z_]\w{2,})\b(\([^()]*\))?`)
 	word = lazy(`\b([A-Z][A-Z0-9_]{3,})\s*(?::\s*\w+\s*)?=\s*["']([a-z][\w-]*)["']`)
-	used = lazy(`\$\{?([A-Z][A-Z0-9_]{3,})\}?`)
+	// property is a function in an object: product: (sku) => `shop:product:${sku}`.
+	property = lazy(`^\s*([A-Za-z_]\w{2,})\s*:\s*\([^()]*\)\s*(?::\s*\w+\s*)?=>\s*(\x60[^\x60\n]*\x60|"[^"\n]*"|'[^'\n]*')`)
+	// period is a constant that is a time: offerTTL = 45 * time.Second.
+	period = lazy(`(?i)\b(\w*(?:ttl|expir\w*|lifetime|timeout))\s*(?:time\.Duration\s*)?=\s*(\d+\s*\*\s*time\.\w+|time\.\w+\s*\*\s*\d+)`)
+	name   = lazy(`\b[A-Za-z_]\w*\b`)
+	used   = lazy(`\$\{?([A-Z][A-Z0-9_]{3,})\}?`)
 )
 
 // makers remembers the keys that a block gives names to.
 func (c *collector) makers(b block) {
 	if c.made == nil {
-		c.made, c.words = map[string]string{}, map[string]string{}
+		c.made, c.words, c.periods = map[string]string{}, map[string]string{}, map[string]string{}
 	}
 	for _, l := range b.code {
 		for _, m := range word.FindAllStringSubmatch(l, -1) {
@@ -25,7 +30,15 @@ func (c *collector) makers(b block) {
 				c.words[m[1]] = m[2]
 			}
 		}
+		for _, m := range period.FindAllStringSubmatch(l, -1) {
+			if len(c.periods) < maxConstants {
+				c.periods[m[1]] = m[2]
+			}
+		}
 		m := maker.FindStringSubmatch(l)
+		if m == nil {
+			m = property.FindStringSubmatch(l)
+		}
 		if m == nil || len(c.made) >= maxConstants || !strings.ContainsAny(m[2], ":/") {
 			continue
 		}
@@ -47,8 +60,11 @@ func (c *collector) withWords(l string) string {
 
 // usesMade is a line that calls a client, with the keys that it names written out.
 func (c *collector) usesMade(l string) string {
-	if len(c.made) == 0 || maker.MatchString(l) || !clientCall.MatchString(l) {
+	if len(c.made)+len(c.periods) == 0 || maker.MatchString(l) || !clientCall.MatchString(l) {
 		return l
+	}
+	if len(c.periods) > 0 {
+		l = name.ReplaceAllStringFunc(l, func(m string) string { return orElse(c.periods[m], m) })
 	}
 	return made.ReplaceAllStringFunc(l, func(m string) string {
 		return orElse(c.made[made.FindStringSubmatch(m)[1]], m)

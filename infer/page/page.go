@@ -97,6 +97,7 @@ type collector struct {
 	consts  map[string]string // of programs: their strings
 	made    map[string]string // of programs: keys that a function or a name gives
 	words   map[string]string // of programs: words that constants stand for
+	periods map[string]string // of programs: times that constants stand for
 	heading mention           // a word that a heading names, in code
 	cut     int               // the line from which on nothing is read; 0: none
 }

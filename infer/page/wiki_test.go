@@ -17,29 +17,42 @@ const (
 	rightPatterns = 0.90
 	invented      = 0.02
 	rightTTLs     = 0.85
+	rightNames    = 0.80 // of the placeholders of a pattern, letter by letter; others are made up of what is beside them
 )
 
 // score counts what was read of pages against what a person wrote down.
-type score struct{ patterns, found, invented, types, rightTypes, ttls, rightTTLs, wrongTTLs int }
+type score struct{ patterns, found, invented, names, rightNames, types, rightTypes, ttls, rightTTLs, wrongTTLs int }
+
+// good reports whether the score reaches what is asked for; a group of pages may invent
+// one key however few it has.
+func (s score) good() bool {
+	return float64(s.found) >= rightPatterns*float64(s.patterns) && float64(s.invented) <= max(1, invented*float64(s.patterns)) &&
+		float64(s.rightTTLs) >= rightTTLs*float64(s.ttls) && s.wrongTTLs == 0
+}
 
 func (s *score) add(o score) {
 	s.patterns, s.found, s.invented = s.patterns+o.patterns, s.found+o.found, s.invented+o.invented
+	s.names, s.rightNames = s.names+o.names, s.rightNames+o.rightNames
 	s.types, s.rightTypes = s.types+o.types, s.rightTypes+o.rightTypes
 	s.ttls, s.rightTTLs, s.wrongTTLs = s.ttls+o.ttls, s.rightTTLs+o.rightTTLs, s.wrongTTLs+o.wrongTTLs
 }
 
 func (s score) String() string {
-	return fmt.Sprintf("patterns %d of %d (%d invented), types %d of %d, TTLs %d of %d (%d wrong)", s.found, s.patterns,
-		s.invented, s.rightTypes, s.types, s.rightTTLs, s.ttls, s.wrongTTLs)
+	return fmt.Sprintf("patterns %d of %d (%d invented), names %d of %d, types %d of %d, TTLs %d of %d (%d wrong)", s.found, s.patterns,
+		s.invented, s.rightNames, s.names, s.rightTypes, s.types, s.rightTTLs, s.ttls, s.wrongTTLs)
 }
 
 var placeholder = regexp.MustCompile(`\{[^{}#]*\}`)
+
+// typeName is a placeholder that is called like a type.
+var typeName = regexp.MustCompile(`\{(?:set|zset|hash|list|string|stream|json)\}`)
 
 // blank is a pattern without the names of its placeholders.
 func blank(p string) string { return placeholder.ReplaceAllString(p, "{}") }
 
 // Pages in the shapes of some forty public ones, in nine languages. Those called
-// fresh, new and unseen were written before the rules that read them.
+// fresh, new, unseen and blind were written before the rules that read them: at the first
+// reading the last two had 22 of 23 and 24 of 24 patterns, 14 of 17 and 14 of 20 TTLs.
 func TestWiki(t *testing.T) {
 	pages, err := filepath.Glob("testdata/wiki/*.md")
 	if err != nil || len(pages) < 30 {
@@ -58,10 +71,11 @@ func TestWiki(t *testing.T) {
 	}
 	for name, s := range groups {
 		t.Logf("%s: %s", name, s)
+		if !s.good() {
+			t.Errorf("%s: %s", name, s)
+		}
 	}
-	if float64(all.found) < rightPatterns*float64(all.patterns) ||
-		float64(all.invented) > invented*float64(all.patterns) || float64(all.rightTTLs) < rightTTLs*float64(all.ttls) ||
-		all.wrongTTLs > 0 {
+	if !all.good() || float64(all.rightNames) < rightNames*float64(all.names) || float64(all.invented) > invented*float64(all.patterns) {
 		t.Errorf("%s", all)
 	}
 }
@@ -120,6 +134,17 @@ func readPage(t *testing.T, path string) score {
 			continue
 		}
 		s.found++
+		if typeName.MatchString(k.Pattern) && !typeName.MatchString(f[0]) {
+			t.Errorf("%s: %s: a word for a type is no name", path, k.Pattern)
+		}
+		if strings.Contains(f[0], "{") && !strings.Contains(f[0], "{}") {
+			s.names++
+			if k.Pattern == f[0] {
+				s.rightNames++
+			} else {
+				say("%s is called %s", f[0], k.Pattern)
+			}
+		}
 		switch {
 		case f[1] != "?" && k.Type == f[1]:
 			s.rightTypes++
