@@ -276,5 +276,6 @@ func (a *app) printReport(o *auditing, d *declaration, r *audit.Report) error {
 	}
 	how := a.printing(d, a.out)
 	how.Failed = r.Incomplete.String()
+	a.say("%s", (&reportTable{r: r}).scope()) // these forms have findings only
 	return printers[o.output](a.out.Raw(), r.Findings, how)
 }

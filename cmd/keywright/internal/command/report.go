@@ -285,6 +285,15 @@ func (t *reportTable) worth() {
 	}
 }
 
+// scope says of what the findings are: how many keys and elements, and what is left out.
+func (t *reportTable) scope() string {
+	out := terminal.Plural(t.r.Total.Keys, "key") + t.seen() + "; " + t.values()
+	if rest := t.rest(); rest.Groups > 0 {
+		out += fmt.Sprintf("; not listed: %s of undeclared keys with %s", terminal.Plural(int64(rest.Groups), "group"), terminal.Plural(rest.Keys, "key"))
+	}
+	return out
+}
+
 // verdict is the last line: it alone says whether all is well.
 func (t *reportTable) verdict() error {
 	r := t.r
