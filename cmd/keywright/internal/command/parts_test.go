@@ -208,8 +208,8 @@ func TestReportsAddUpOnServers(t *testing.T) {
 }
 
 // names are the groups, without their bytes.
-func (r *topReport) names() (out []string) {
-	for _, g := range r.Groups {
+func (t *topReport) names() (out []string) {
+	for _, g := range t.Groups {
 		out = append(out, fmt.Sprintf("%q %q %s: %d", g.Entry, g.Pattern, g.Type, g.Keys))
 	}
 	slices.Sort(out)
