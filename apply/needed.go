@@ -5,7 +5,6 @@ import (
 
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/source"
-	"github.com/keywright/keywright/source/rdb"
 	"github.com/redis/rueidis"
 )
 
@@ -95,7 +94,10 @@ func (w *writer) present(ctx context.Context, t *target, records []*record) (the
 			return nil, nil, err
 		}
 		there[i] = len(dump) > footer
-		equal[i] = there[i] && rdb.Same([]byte(dump[:len(dump)-footer]), rec.Payload) && rec.sameExpiry(max(expires, 0))
+		if there[i] && rec.sameExpiry(max(expires, 0)) {
+			value, version := dump[:len(dump)-footer], int(dump[len(dump)-footer])|int(dump[len(dump)-footer+1])<<8
+			equal[i] = compare.Equal(&source.Content{Payload: []byte(value), RDB: version}, &source.Content{Payload: rec.Payload, RDB: rec.RDB})
+		}
 	}
 	return there, equal, nil
 }

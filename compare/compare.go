@@ -53,6 +53,9 @@ type Options struct {
 	// Expiries tells whether two expiries are the same; nil: if they are equal.
 	Expiries func(k Key, a, b int64) bool
 
+	// Known are keys by entry that are known to be the same, and that the sides leave out.
+	Known map[int]int64
+
 	Ways Ways // the directions in which keys are looked for; 0: Both
 
 	Each     func(Difference) error // told of each difference, as it is found; nil: nothing is
@@ -90,6 +93,9 @@ func Run(ctx context.Context, a, b Side, o Options) (Report, error) {
 	c.a.live, _ = a.(Live)
 	c.b.live, _ = b.(Live)
 	c.table.spill = o.Spill
+	for entry, keys := range o.Known {
+		c.report.add(entry, keys, func(n *Figures) *int64 { return &n.Same })
+	}
 	err := c.run(ctx)
 	return c.report, errors.Join(err, c.table.close())
 }
@@ -99,6 +105,10 @@ type end struct {
 	Side
 	live Live // nil: it cannot be asked
 }
+
+// partial says that what the side seems to lack is not known: it was not read to its end,
+// and cannot be asked.
+func (e *end) partial(read source.Summary) bool { return e.live == nil && len(read.Incomplete) > 0 }
 
 // comparison is one run.
 type comparison struct {
@@ -120,12 +130,12 @@ func (c *comparison) run(ctx context.Context) (err error) {
 		err = c.others(ctx, sideB)
 	case c.b.live != nil:
 		c.report.A, err = c.a.All(ctx, func(batch []source.Content) error { return c.batch(ctx, batch, sideA) })
-		if err == nil && c.Ways == Both {
+		if err == nil && c.Ways == Both && !c.a.partial(c.report.A) {
 			err = c.others(ctx, sideB)
 		}
 	case c.a.live != nil:
 		c.report.B, err = c.b.All(ctx, func(batch []source.Content) error { return c.batch(ctx, batch, sideB) })
-		if err == nil {
+		if err == nil && !c.b.partial(c.report.B) {
 			err = c.others(ctx, sideA)
 		}
 	default:
@@ -146,7 +156,7 @@ func (c *comparison) both(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return errors.Join(failed[sideA], failed[sideB], c.table.join(func(k Key, j *joined) error {
-		if !j.a.There && failed[sideA] != nil || !j.b.There && failed[sideB] != nil {
+		if !j.a.There && (failed[sideA] != nil || c.a.partial(c.report.A)) || !j.b.There && (failed[sideB] != nil || c.b.partial(c.report.B)) {
 			return nil
 		}
 		entry, momentary, _ := c.Meant(k.Name)

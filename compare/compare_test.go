@@ -2,9 +2,11 @@ package compare_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/connect"
@@ -13,6 +15,9 @@ import (
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/server"
 )
+
+// diskless lets snapshots begin at once.
+var diskless = kt.Config("repl-diskless-sync-delay", "0")
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -71,27 +76,35 @@ func fill(do func(...string) any) {
 	do("XDEL", "stream:empty", "7-7")
 }
 
-// kept is an archive of a server.
-func kept(t testing.TB, url string, largest int64) *archive.Reader {
+// whole is the chain of one archive that a file has.
+func whole(t testing.TB, file []byte) *archive.Chain {
 	t.Helper()
-	var out bytes.Buffer
-	w, err := archive.NewWriter(&out, archive.Meta{ID: "00"}, archive.Deflate)
+	a, err := archive.Open(bytes.NewReader(file), int64(len(file)))
 	must(t, err)
-	_, err = reader(t, url, largest).All(t.Context(), func(batch []source.Content) error {
-		for i := range batch {
-			r := archive.Of(&batch[i], archive.Undeclared)
-			if err := w.Add(&r); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	chain, err := archive.NewChain(a)
 	must(t, err)
-	_, err = w.Close()
+	return chain
+}
+
+// kept is an archive of a server.
+func kept(t testing.TB, url string, largest int64) *archive.Chain {
+	t.Helper()
+	return whole(t, keptBytes(t, url, largest))
+}
+
+// snapshot is what a server sends its replicas, once.
+func snapshot(t testing.TB, url string, largest int64) compare.Side {
+	t.Helper()
+	config, err := connect.New(connect.Options{URL: url})
 	must(t, err)
-	in, err := archive.NewReader(&out)
-	must(t, err)
-	return in
+	s := server.NewSnapshot(config, server.SnapshotOptions{OnlyDB: -1})
+	now := int64(0)
+	return &compare.Once{Taken: func() int64 { return now }, Read: func(ctx context.Context, each func([]source.Content) error) (source.Summary, error) {
+		return s.Contents(ctx, server.ContentsRequest{Largest: largest, Begin: func(_ []source.Shard, taken time.Time) error {
+			now = taken.UnixMilli()
+			return nil
+		}}, each)
+	}}
 }
 
 func adds(t testing.TB, r compare.Report) {
@@ -105,10 +118,10 @@ func adds(t testing.TB, r compare.Report) {
 	}
 }
 
-// sides gives two servers that hold the same and both of its archives, each read whole
-// and in parts.
+// sides gives two servers that hold the same and the archives and the snapshots of both,
+// each read whole and in parts.
 func sides(t testing.TB, a, b kt.Brand) map[string]func(first bool, largest int64) compare.Side {
-	servers := map[bool]*kt.Server{true: kt.Start(t, a), false: kt.Start(t, b)}
+	servers := map[bool]*kt.Server{true: kt.Start(t, a, diskless), false: kt.Start(t, b, diskless)}
 	for _, s := range servers {
 		fill(s.Do)
 	}
@@ -117,11 +130,12 @@ func sides(t testing.TB, a, b kt.Brand) map[string]func(first bool, largest int6
 		"archive": func(first bool, largest int64) compare.Side {
 			return compare.NewArchive(kept(t, servers[first].URL(), largest), -1)
 		},
+		"snapshot": func(first bool, largest int64) compare.Side { return snapshot(t, servers[first].URL(), largest) },
 	}
 }
 
-// Two places with the same keys are the same: any two of server and archive, of both
-// brands, whatever is read whole and what in parts.
+// Two places with the same keys are the same: any two of server, archive and
+// snapshot, of both brands, whatever is read whole and what in parts.
 func TestTheSame(t *testing.T) {
 	for _, brands := range [][2]kt.Brand{{kt.Redis, kt.Valkey}, {kt.Valkey, kt.Redis}} {
 		all := sides(t, brands[0], brands[1])
@@ -159,14 +173,18 @@ func TestDifferent(t *testing.T) {
 		{compare.TTL, "string:empty", [][]string{{"PEXPIREAT", "string:empty", "4102444800002"}}},
 		{compare.TTL, "string:\xff\x00\n}{", [][]string{{"PERSIST", "string:\xff\x00\n}{"}}},
 	}
-	a, b := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
+	a, b := kt.Start(t, kt.Redis, diskless), kt.Start(t, kt.Valkey, diskless)
 	pairs := map[string][2]func(url string, largest int64) compare.Side{}
+	once := func(url string, largest int64) compare.Side { return snapshot(t, url, largest) }
 	live := func(url string, largest int64) compare.Side { return reader(t, url, largest) }
 	file := func(url string, largest int64) compare.Side { return compare.NewArchive(kept(t, url, largest), -1) }
 	pairs["server, server"] = [2]func(string, int64) compare.Side{live, live}
 	pairs["server, archive"] = [2]func(string, int64) compare.Side{live, file}
 	pairs["archive, server"] = [2]func(string, int64) compare.Side{file, live}
 	pairs["archive, archive"] = [2]func(string, int64) compare.Side{file, file}
+	pairs["snapshot, server"] = [2]func(string, int64) compare.Side{once, live}
+	pairs["server, snapshot"] = [2]func(string, int64) compare.Side{live, once}
+	pairs["snapshot, archive"] = [2]func(string, int64) compare.Side{once, file}
 	for _, c := range changes {
 		a.Do("FLUSHALL")
 		b.Do("FLUSHALL")

@@ -40,9 +40,12 @@ func TestCutArchive(t *testing.T) {
 	}
 	file := keptBytes(t, s.URL(), 0)
 	cut := func() compare.Side {
-		in, err := archive.NewReader(bytes.NewReader(file[:len(file)-20]))
+		a, cut := archive.Recover(bytes.NewReader(file[:len(file)-20]), int64(len(file)-20))
+		chain, err := archive.NewChain(a)
 		must(t, err)
-		return compare.NewArchive(in, -1)
+		side := compare.NewArchive(chain, -1)
+		side.Cut = cut
+		return side
 	}
 	for name, b := range map[string]compare.Side{"server": reader(t, s.URL(), 0), "archive": compare.NewArchive(kept(t, s.URL(), 0), -1)} {
 		r, err := compare.Run(t.Context(), cut(), b, compare.Options{})

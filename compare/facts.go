@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/keywright/keywright/source"
-	"github.com/keywright/keywright/source/archive"
 )
 
 // Facts makes facts of contents: of whole values, and of those that come in parts. Its
@@ -67,9 +66,4 @@ func (s *Facts) Take(k *source.Content, id string) (f Fact, done bool, err error
 // SameValue reports whether two facts are of equal values, whatever their expiries.
 func (f *Fact) SameValue(other *Fact) bool {
 	return f.There && other.There && f.Kind == other.Kind && f.Digest == other.Digest && f.Opaque == other.Opaque && !f.Torn && !other.Torn
-}
-
-// ContentOf is a record as a content, which shares its bytes.
-func ContentOf(r *archive.Record) (source.Content, error) {
-	return content(r, func(b []byte) []byte { return b })
 }

@@ -81,7 +81,10 @@ const (
 )
 
 // count adds a key to the figures of all and of its entry.
-func (r *Report) count(entry int, of func(*Figures) *int64) {
+func (r *Report) count(entry int, of func(*Figures) *int64) { r.add(entry, 1, of) }
+
+// add adds keys.
+func (r *Report) add(entry int, keys int64, of func(*Figures) *int64) {
 	if r.Entries == nil {
 		r.Entries = map[int]*Figures{}
 	}
@@ -89,8 +92,8 @@ func (r *Report) count(entry int, of func(*Figures) *int64) {
 		r.Entries[entry] = &Figures{}
 	}
 	for _, c := range []*Figures{&r.Figures, r.Entries[entry]} {
-		c.Keys++
-		*of(c)++
+		c.Keys += keys
+		*of(c) += keys
 	}
 }
 

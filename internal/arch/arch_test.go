@@ -206,7 +206,6 @@ func TestLayers(t *testing.T) {
 		"compare":                     {"source", "source/rdb", "source/archive"},
 		"apply":                       {"compare", "internal/lease", "plan", "finding", "keyspace/selection", "slot", "topology", "source", "source/archive", "source/rdb"},
 		"source/archive":              {"source", "source/rdb"},
-		"source/archive/compare":      {"source", "source/archive", "source/rdb"},
 		"source/archive/export":       {"source", "source/archive", "source/rdb"},
 		"plan":                        append([]string{"keyspace/selection", "source"}, declared...),
 		"keyspace/selection":          append([]string{"internal/typo"}, declared...),

@@ -22,7 +22,6 @@ var elsewhere = map[string]string{
 	"source/rdb.Options":                  "of the library's reader: go doc",
 	"source/server.Options":               "of the library's scan: go doc",
 	"source/server.SnapshotOptions":       "as source/server.Options",
-	"source/archive/compare.Options":      "as source/rdb.Options",
 	"source/archive/export.Options":       "as source/rdb.Options",
 	"source/archive/export.SourceOptions": "as source/rdb.Options",
 	"apply.KeysOptions":                   "of the library's executor: go doc; the commands' flags are in docs/cli.md",

@@ -38,6 +38,17 @@ const (
 // Whole reports whether the value is in one record, Payload.
 func (v *Value) Whole() bool { return len(v.parts) == 0 }
 
+// EntryName is the name of its entry; "": no entry declares it.
+func (v *Value) EntryName() string {
+	if v.Entry == Undeclared {
+		return ""
+	}
+	return v.archive.Meta.Entries[v.Entry]
+}
+
+// Taken is when the archive that has the value was made, in Unix milliseconds.
+func (v *Value) Taken() int64 { return v.archive.Meta.Taken.UnixMilli() }
+
 // ErrParts is returned for a value with more parts than can be followed.
 var ErrParts = errors.New("too many parts of values are open at the same time")
 
@@ -203,7 +214,7 @@ func (c *blockCache) read(a *Archive, at int64) (blockReader, error) {
 // error wraps rdb.ErrUnknown if the value can only be moved as it is.
 func (v *Value) Elements(each func(elements [][]byte, more bool) error) error {
 	if v.Form == Dump {
-		return rdb.Elements(v.Payload, v.RDB, v.archive.Meta.Taken.UnixMilli(), each)
+		return rdb.Elements(v.Payload, v.RDB, v.Taken(), each)
 	}
 	if v.Kind == source.Set || v.Kind == source.Hash || v.Kind == source.ZSet {
 		return v.distinct(each)

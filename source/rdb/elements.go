@@ -38,7 +38,7 @@ func Elements(value []byte, version int, taken int64, each func(elements [][]byt
 	if len(value) == 0 {
 		return &Error{Err: ErrTruncated}
 	}
-	l := &layoutsOf(version >= newestValkey)[value[0]]
+	l := &layoutsOf(OfValkey(version))[value[0]]
 	w := newWindow(value)
 	w.skip(1)
 	p := &parting{window: w, layout: l, taken: taken, each: each}
@@ -222,7 +222,7 @@ func (p *parting) table() {
 		case binaryScore:
 			p.score(math.Float64frombits(p.uint64()))
 		case textScore:
-			p.score((&decoder{window: p.window}).textScore())
+			p.score(p.textScore())
 		}
 		p.settle()
 	}

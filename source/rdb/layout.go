@@ -375,3 +375,6 @@ func (r *reader) templateArray(l *layout, f *source.Facts) int64 {
 // KindOf is the kind of a value whose encoding begins with a type byte, as in what
 // DUMP returns; Unknown if this version does not know it.
 func KindOf(typeByte byte, valkey bool) source.Kind { return layoutsOf(valkey)[typeByte].kind }
+
+// OfValkey reports whether an RDB version is one in which valkey has layouts of its own.
+func OfValkey(version int) bool { return version >= newestValkey }

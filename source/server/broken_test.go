@@ -21,9 +21,13 @@ func TestContentsOverConnectionsThatBreak(t *testing.T) {
 		seen := map[string]bool{}
 		sum, err := New(config(t, "redis://"+proxy.Addr()), Options{OnlyDB: -1}).Contents(t.Context(), ContentsRequest{}, func(batch []source.Content) error {
 			for _, k := range batch {
-				_, elements, err := rdb.Decode(k.Payload)
-				if err != nil || string(elements[0]) != "value of "+string(k.Name) {
-					t.Errorf("%q has %q, %v", k.Name, elements, err)
+				value := ""
+				err := rdb.Elements(k.Payload, k.RDB, 0, func(elements [][]byte, _ bool) error {
+					value += string(elements[0])
+					return nil
+				})
+				if err != nil || value != "value of "+string(k.Name) {
+					t.Errorf("%q has %q, %v", k.Name, value, err)
 				}
 				seen[string(k.Name)] = true
 			}

@@ -1,5 +1,6 @@
-// Package export writes the values of an archive in forms that other programs read: an
-// RDB file, commands, and JSON. With the RDB form an archive is also a source.Source.
+// Package export writes the values of an archive, or of one and those that add to it, in
+// forms that other programs read: an RDB file, commands, and JSON. With the RDB form an
+// archive is also a source.Source.
 //
 // It opens no file and does not speak to a server. It holds one value's part at a time,
 // and of each value in parts reads the parts twice.
@@ -56,71 +57,47 @@ type errRefused struct{ error }
 
 // each calls write with each value that is wanted, database by database. begin is called
 // before the values of a database.
-func (o *Options) each(ctx context.Context, a *archive.Archive, begin func(db int, keys int64) error,
+func (o *Options) each(ctx context.Context, c *archive.Chain, begin func(db int, keys int64) error,
 	write func(*archive.Value) error) (report Report, err error) {
-	dbs := map[int]int64{}
-	for i := range a.Index.Entries {
-		for db, n := range a.Databases(indexed(a, i)) {
-			dbs[db] += n
-		}
-	}
-	for _, db := range sorted(dbs) {
-		if err := begin(db, dbs[db]); err != nil {
+	order, records := c.Databases()
+	for _, db := range order {
+		if err := begin(db, records[db]); err != nil {
 			return report, err
 		}
-		for i := range a.Index.Entries {
-			for v, err := range a.Values(indexed(a, i), db) {
-				if err == nil {
-					err = ctx.Err()
-				}
-				if err != nil {
-					return report, err
-				}
-				if o.Wants != nil && !o.Wants(v.Key) {
-					continue
-				}
-				err := write(v)
-				var refused errRefused
-				switch {
-				case errors.As(err, &refused):
-					report.refuse(v, refused.error)
-				case err != nil:
-					return report, err
-				default:
-					report.Keys++
-				}
+		for v, err := range c.Values(db, nil) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return report, err
+			}
+			if o.Wants != nil && !o.Wants(v.Key) {
+				continue
+			}
+			err := write(v)
+			var refused errRefused
+			switch {
+			case errors.As(err, &refused):
+				report.refuse(v, refused.error)
+			case err != nil:
+				return report, err
+			default:
+				report.Keys++
 			}
 		}
 	}
 	return report, nil
 }
 
-// indexed is the entry of a place in the index.
-func indexed(a *archive.Archive, i int) int {
-	if i == len(a.Index.Entries)-1 {
-		return archive.Undeclared
-	}
-	return i
-}
-
-func sorted(dbs map[int]int64) []int {
-	var out []int
-	for db := range dbs {
-		out = append(out, db)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // RDB writes an RDB file. A value that its version does not have is written in an older
 // form of the same type, where there is one.
-func RDB(ctx context.Context, out io.Writer, a *archive.Archive, o Options) (Report, error) {
+func RDB(ctx context.Context, out io.Writer, c *archive.Chain, o Options) (Report, error) {
 	if o.RDB == 0 {
-		o.RDB = versionOf(a)
+		o.RDB = versionOf(c.Newest())
 	}
-	w := rdb.NewWriter(out, o.RDB, about(a)...)
-	report, err := o.each(ctx, a, func(db int, keys int64) error { w.Database(db, keys); return nil },
-		func(v *archive.Value) error { return writeRDB(w, a, v, o.RDB) })
+	w := rdb.NewWriter(out, o.RDB, about(c.Newest())...)
+	report, err := o.each(ctx, c, func(db int, keys int64) error { w.Database(db, keys); return nil },
+		func(v *archive.Value) error { return writeRDB(w, v, o.RDB) })
 	if err != nil {
 		return report, err
 	}
@@ -128,7 +105,7 @@ func RDB(ctx context.Context, out io.Writer, a *archive.Archive, o Options) (Rep
 }
 
 // writeRDB writes a value as it is if that can be, else its elements.
-func writeRDB(w *rdb.Writer, a *archive.Archive, v *archive.Value, version int) error {
+func writeRDB(w *rdb.Writer, v *archive.Value, version int) error {
 	if v.Form == archive.Dump {
 		value, _, err := rdb.Rewrite(v.Payload, v.RDB, version)
 		if err == nil {
@@ -139,10 +116,7 @@ func writeRDB(w *rdb.Writer, a *archive.Archive, v *archive.Value, version int) 
 			return errRefused{err}
 		}
 	}
-	if v.Form == archive.Gone {
-		return errRefused{errors.New("the key is not there any more: this archive only says what has changed since another one")}
-	}
-	return w.Value(rdb.Value{Name: v.Key, Expires: v.Expires, Kind: v.Kind, Taken: a.Meta.Taken.UnixMilli(), Elements: v.Elements})
+	return w.Value(rdb.Value{Name: v.Key, Expires: v.Expires, Kind: v.Kind, Taken: v.Taken(), Elements: v.Elements})
 }
 
 // versionOf is the RDB version of the servers that an archive is from.

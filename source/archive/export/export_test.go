@@ -100,8 +100,8 @@ func fill(t testing.TB, server *kt.Server) {
 	s.Do("SELECT", "0")
 }
 
-// archived makes an archive of a server, values of more than largest bytes in parts.
-func archived(t testing.TB, s *kt.Server, largest int64) *archive.Archive {
+// archived makes a chain of one archive of a server, values of more than largest bytes in parts.
+func archived(t testing.TB, s *kt.Server, largest int64) *archive.Chain {
 	t.Helper()
 	config, err := connect.New(connect.Options{URL: s.URL()})
 	must(t, err)
@@ -125,7 +125,9 @@ func archived(t testing.TB, s *kt.Server, largest int64) *archive.Archive {
 	must(t, err)
 	a, err := archive.Open(bytes.NewReader(out.Bytes()), int64(out.Len()))
 	must(t, err)
-	return a
+	chain, err := archive.NewChain(a)
+	must(t, err)
+	return chain
 }
 
 // state is the digest, the expiry and, of streams, what is beside their entries.
@@ -192,8 +194,8 @@ func same(t testing.TB, want, got map[string]string) {
 }
 
 // loads puts what was exported into a server.
-var loads = map[string]func(t testing.TB, s *kt.Server, a *archive.Archive){
-	"RDB": func(t testing.TB, s *kt.Server, a *archive.Archive) {
+var loads = map[string]func(t testing.TB, s *kt.Server, a *archive.Chain){
+	"RDB": func(t testing.TB, s *kt.Server, a *archive.Chain) {
 		var out bytes.Buffer
 		o := export.Options{RDB: rdb.VersionOf(false, 7, 0)}
 		if s.Brand == kt.Valkey {
@@ -208,7 +210,7 @@ var loads = map[string]func(t testing.TB, s *kt.Server, a *archive.Archive){
 		must(t, os.WriteFile(filepath.Join(s.Dir, "dump.rdb"), out.Bytes(), 0o600))
 		s.Restart()
 	},
-	"commands": func(t testing.TB, s *kt.Server, a *archive.Archive) {
+	"commands": func(t testing.TB, s *kt.Server, a *archive.Chain) {
 		var out bytes.Buffer
 		r, err := export.Commands(t.Context(), &out, a, export.Options{})
 		must(t, err)
@@ -219,7 +221,7 @@ var loads = map[string]func(t testing.TB, s *kt.Server, a *archive.Archive){
 			pipe(t, s, out.Bytes())
 		}
 	},
-	"JSON": func(t testing.TB, s *kt.Server, a *archive.Archive) {
+	"JSON": func(t testing.TB, s *kt.Server, a *archive.Chain) {
 		var out bytes.Buffer
 		r, err := export.JSONLines(t.Context(), &out, a, export.Options{})
 		must(t, err)

@@ -23,9 +23,9 @@ import (
 // score], the score as a text; of a stream {"entries": [{"id", "fields": [[field, value]]}],
 // "state": …}. A value that can only be moved as it is has dump and rdb in place of value:
 // what RESTORE takes, without its last ten bytes, and the version that they would say.
-func JSONLines(ctx context.Context, out io.Writer, a *archive.Archive, o Options) (Report, error) {
+func JSONLines(ctx context.Context, out io.Writer, c *archive.Chain, o Options) (Report, error) {
 	w := &lines{escape: o.Escape, out: bufio.NewWriterSize(out, 64<<10)}
-	report, err := o.each(ctx, a, func(int, int64) error { return nil }, func(v *archive.Value) error { return w.value(a, v) })
+	report, err := o.each(ctx, c, func(int, int64) error { return nil }, w.value)
 	return report, errors.Join(err, w.out.Flush())
 }
 
@@ -87,14 +87,14 @@ func pieceOf(p []byte) int {
 	return n
 }
 
-func (l *lines) value(a *archive.Archive, v *archive.Value) error {
+func (l *lines) value(v *archive.Value) error {
 	begun := false
 	if v.Kind == source.String {
 		l.valid = isText(v)
 	}
 	err := v.Elements(func(elements [][]byte, more bool) error {
 		if !begun {
-			l.head(a, v)
+			l.head(v)
 			l.raw(`,"value":` + opening[v.Kind])
 		}
 		if err := l.part(v.Kind, elements, more, !begun); err != nil {
@@ -105,7 +105,7 @@ func (l *lines) value(a *archive.Archive, v *archive.Value) error {
 	})
 	switch {
 	case err != nil && !begun && v.Form == archive.Dump && errors.Is(err, rdb.ErrUnknown):
-		l.head(a, v)
+		l.head(v)
 		l.raw(`,"dump":"` + base64.StdEncoding.EncodeToString(v.Payload) + `","rdb":` + strconv.Itoa(v.RDB) + "}\n")
 		return nil
 	case err != nil && !begun:
@@ -118,7 +118,7 @@ func (l *lines) value(a *archive.Archive, v *archive.Value) error {
 }
 
 // head writes what is known of a key beside its value.
-func (l *lines) head(a *archive.Archive, v *archive.Value) {
+func (l *lines) head(v *archive.Value) {
 	l.raw(`{"key":{"text":`)
 	if utf8.Valid(v.Key) {
 		l.text(v.Key)
@@ -128,9 +128,9 @@ func (l *lines) head(a *archive.Archive, v *archive.Value) {
 		l.raw(`,"base64":"` + base64.StdEncoding.EncodeToString(v.Key) + `"`)
 	}
 	l.raw("}")
-	if v.Entry != archive.Undeclared {
+	if name := v.EntryName(); name != "" {
 		l.raw(`,"entry":`)
-		l.text([]byte(a.Meta.Entries[v.Entry]))
+		l.text([]byte(name))
 	}
 	l.raw(`,"db":` + strconv.Itoa(v.DB) + `,"type":"` + v.Kind.String() + `"`)
 	if v.Expires > 0 {

@@ -17,9 +17,9 @@ import (
 // Commands writes the values as commands, in the protocol of servers: what
 // `redis-cli --pipe` sends. Each key is deleted first, so that running them twice gives
 // the same. A value that no commands make (a module's) is refused.
-func Commands(ctx context.Context, out io.Writer, a *archive.Archive, o Options) (Report, error) {
+func Commands(ctx context.Context, out io.Writer, c *archive.Chain, o Options) (Report, error) {
 	w := &commands{out: bufio.NewWriterSize(out, 64<<10)}
-	report, err := o.each(ctx, a, func(db int, _ int64) error {
+	report, err := o.each(ctx, c, func(db int, _ int64) error {
 		w.send("SELECT", strconv.Itoa(db))
 		return nil
 	}, w.value)

@@ -12,10 +12,10 @@ import (
 	"github.com/keywright/keywright/source/rdb"
 )
 
-// Source is a source.Source over an archive: its keys are read like those of a snapshot
+// Source is a source.Source over a chain of archives: its keys are read like those of a snapshot
 // file, with the same estimates of their sizes.
 type Source struct {
-	archive *archive.Archive
+	chain   *archive.Chain
 	options SourceOptions
 }
 
@@ -27,8 +27,8 @@ type SourceOptions struct {
 	Cut    error // why the archive is not whole, as archive.Recover says it; nil: it is
 }
 
-// NewSource makes a Source of an archive.
-func NewSource(a *archive.Archive, o SourceOptions) *Source { return &Source{a, o} }
+// NewSource makes a Source of a chain.
+func NewSource(c *archive.Chain, o SourceOptions) *Source { return &Source{c, o} }
 
 // Scan implements source.Source.
 func (s *Source) Scan(ctx context.Context, req source.Request, each func([]source.Key) error) (source.Summary, error) {
@@ -41,10 +41,10 @@ func (s *Source) Scan(ctx context.Context, req source.Request, each func([]sourc
 		refused, err = s.write(ctx, out)
 		out.CloseWithError(err)
 	}()
-	sum, err := rdb.New(in, rdb.Options{Name: s.options.Name, OnlyDB: s.options.OnlyDB, Taken: s.archive.Meta.Taken, Clock: s.options.Clock}).Scan(ctx, req, each)
+	sum, err := rdb.New(in, rdb.Options{Name: s.options.Name, OnlyDB: s.options.OnlyDB, Taken: s.chain.Newest().Meta.Taken, Clock: s.options.Clock}).Scan(ctx, req, each)
 	in.CloseWithError(errors.New("nothing more is read"))
 	<-done
-	m := &s.archive.Meta
+	m := &s.chain.Newest().Meta
 	sum.Server, sum.Shards = "archive", max(len(m.Shards), 1)
 	if len(m.Shards) > 0 {
 		sum.Server = fmt.Sprintf("archive of %s %s, %s", m.Shards[0].Brand, m.Shards[0].Version, m.Taken.UTC().Format(time.RFC3339))
@@ -64,16 +64,16 @@ func (s *Source) Scan(ctx context.Context, req source.Request, each func([]sourc
 // write writes the archive as a snapshot of the newest version that its servers may have.
 func (s *Source) write(ctx context.Context, out io.Writer) (Report, error) {
 	newest := 15
-	for _, shard := range s.archive.Meta.Shards {
+	for _, shard := range s.chain.Newest().Meta.Shards {
 		var major int
 		if _, err := fmt.Sscanf(shard.Version, "%d.", &major); err == nil && shard.Brand == "valkey" && major >= 9 {
 			newest = rdb.VersionOf(true, major, 0)
 		}
 	}
-	w := rdb.NewWriter(out, newest, about(s.archive)...)
+	w := rdb.NewWriter(out, newest, about(s.chain.Newest())...)
 	o := Options{}
-	report, err := o.each(ctx, s.archive, func(db int, keys int64) error { w.Database(db, keys); return nil }, func(v *archive.Value) error {
-		return writeRDB(w, s.archive, v, max(newest, v.RDB))
+	report, err := o.each(ctx, s.chain, func(db int, keys int64) error { w.Database(db, keys); return nil }, func(v *archive.Value) error {
+		return writeRDB(w, v, max(newest, v.RDB))
 	})
 	if err != nil {
 		return report, err

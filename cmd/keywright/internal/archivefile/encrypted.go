@@ -42,8 +42,14 @@ func Is(path string) bool {
 	}
 	first := make([]byte, len(ageMagic))
 	n, _ := io.ReadFull(f, first)
-	return archive.Is(first[:n]) || encrypted(first[:n])
+	return Begins(first[:n])
 }
+
+// Begins reports whether an archive, encrypted or not, begins with these bytes.
+func Begins(first []byte) bool { return archive.Is(first) || encrypted(first) }
+
+// Head is how many bytes Begins needs.
+const Head = len(ageMagic)
 
 func encrypted(first []byte) bool { return bytes.HasPrefix(first, []byte(ageMagic)) }
 
@@ -60,14 +66,33 @@ func (o *Opened) Close() error { return o.file.Close() }
 
 // Open opens an archive by its index. Of one that is not whole it reads what is good, and
 // Cut says why it is not. An encrypted one that is not whole is an error: Stream reads it.
-func Open(path string, keys Keys) (_ *Opened, err error) {
+func Open(path string, keys Keys) (*Opened, error) {
 	f, size, err := regular(path)
 	if err != nil {
 		return nil, err
 	}
+	return opened(f, size, path, keys)
+}
+
+// Spooled opens an archive that can be read once: it is kept, as it comes, in a file without
+// a name.
+func Spooled(in io.Reader, name string, keys Keys) (*Opened, error) {
+	f, err := os.CreateTemp("", "keywright-*")
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(f.Name()) // some systems only do that in Close
+	size, err := io.Copy(f, in)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", name, err), f.Close())
+	}
+	return opened(f, size, name, keys)
+}
+
+func opened(f *os.File, size int64, name string, keys Keys) (_ *Opened, err error) {
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+			err = errors.Join(fmt.Errorf("%s: %w", name, err), f.Close())
 		}
 	}()
 	in := io.ReaderAt(f)

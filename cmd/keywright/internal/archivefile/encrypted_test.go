@@ -78,6 +78,7 @@ func TestEncrypted(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
+	must(t, byIndex(path, with(own)))
 	for name, k := range map[string]archivefile.Keys{"own": with(own), "ring": with(keys), "one of two": with(other, own)} {
 		if err := verify(path, k); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -102,13 +103,13 @@ func TestEncrypted(t *testing.T) {
 		damaged := bytes.Clone(text)
 		damaged[bit/8] ^= 1 << (bit % 8)
 		must(t, os.WriteFile(broken, damaged, 0o600))
-		if verify(broken, with(keys)) == nil {
+		if verify(broken, with(keys)) == nil || byIndex(broken, with(keys)) == nil {
 			t.Fatalf("bit %d of byte %d", bit%8, bit/8)
 		}
 	}
 	for n := range text {
 		must(t, os.WriteFile(broken, text[:n], 0o600))
-		if verify(broken, with(keys)) == nil {
+		if verify(broken, with(keys)) == nil || byIndex(broken, with(keys)) == nil {
 			t.Fatalf("%d of %d bytes", n, len(text))
 		}
 	}
@@ -116,6 +117,28 @@ func TestEncrypted(t *testing.T) {
 	if verify(broken, with(keys)) == nil {
 		t.Fatal("a byte more")
 	}
+}
+
+// byIndex reads an archive as verbs that need its index do.
+func byIndex(path string, keys archivefile.Keys) error {
+	in, err := archivefile.Open(path, keys)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	chain, err := archive.NewChain(in.Archive)
+	if err != nil || in.Cut != nil {
+		return errors.Join(err, in.Cut)
+	}
+	order, _ := chain.Databases()
+	for _, db := range order {
+		for _, err := range chain.Values(db, nil) {
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // A table holds what was put, however many keys there are, and refuses more than it was

@@ -160,7 +160,7 @@ func sizeOf(path string) int64 {
 
 // verified reads all of an archive.
 func verified(ctx context.Context, path string, keys archivefile.Keys) (*archiveReport, error) {
-	defer frugal()()
+	defer lean()()
 	in, closer, err := archivefile.Stream(path, keys)
 	if err != nil {
 		return nil, noArchive(path, err)

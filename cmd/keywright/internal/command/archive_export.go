@@ -22,7 +22,7 @@ import (
 // exporting are the flags of archive export.
 type exporting struct {
 	selecting
-	unlocking
+	chaining
 	form    string
 	to      string
 	target  string
@@ -30,7 +30,7 @@ type exporting struct {
 }
 
 // exportForms are what an archive is written as.
-var exportForms = map[string]func(context.Context, io.Writer, *archive.Archive, export.Options) (export.Report, error){
+var exportForms = map[string]func(context.Context, io.Writer, *archive.Chain, export.Options) (export.Report, error){
 	"rdb": export.RDB, "commands": export.Commands, "jsonl": export.JSONLines,
 }
 
@@ -51,7 +51,7 @@ commands) is named and left out.
 
 ` + selectionHelp + `
 
-` + unlockHelp + `
+` + chainHelp + `
 
 Exit codes: 0 exported, 1 some keys have no place in the form (they are named), 2 usage
 or no archive, 5 the archive is not whole, 130 interrupted.`,
@@ -63,7 +63,7 @@ or no archive, 5 the archive is not whole, 130 interrupted.`,
 	}
 	a.namespaceFlag(c)
 	o.selecting.flags(c)
-	o.unlocking.flags(c)
+	o.chaining.flags(c)
 	f := c.Flags()
 	f.StringVar(&o.form, "as", "", "rdb, commands or jsonl")
 	f.StringVar(&o.to, "to", "", "the file to write")
@@ -106,14 +106,14 @@ func (a *app) archiveExport(ctx context.Context, path string, o *exporting) erro
 	if err != nil {
 		return err
 	}
-	in, err := openWhole(path, a.archiveKeys(ctx, &o.unlocking))
+	in, err := a.openChained(ctx, path, &o.chaining)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	defer frugal()()
+	defer lean()()
 	options := export.Options{Wants: func(key []byte) bool { _, ok := sel.Of(key); return ok }, RDB: version, Escape: finding.EscapeJSON}
-	report, err := a.exported(o, func(out io.Writer) (export.Report, error) { return write(ctx, out, in.Archive, options) })
+	report, err := a.exported(o, func(out io.Writer) (export.Report, error) { return write(ctx, out, in.Chain, options) })
 	if err != nil {
 		return err
 	}

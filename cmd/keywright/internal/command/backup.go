@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
@@ -164,7 +163,7 @@ func (a *app) backup(ctx context.Context, o *backing) error {
 		return err
 	}
 	defer done()
-	defer frugal()()
+	defer lean()()
 	b := &backupRun{backing: o, app: a, sel: sel, declaration: declarationDigest(ks)}
 	defer b.release()
 	if len(o.base) > 0 {
@@ -232,14 +231,6 @@ func (o *backing) checkBackup() error {
 	return nil
 }
 
-// frugal keeps the memory of verbs that move values small: garbage is collected before
-// the heap grows. It returns what ends that.
-func frugal() func() {
-	const heap = 32 << 20
-	before := debug.SetMemoryLimit(heap)
-	return func() { debug.SetMemoryLimit(before) }
-}
-
 // backupRun is one backup.
 type backupRun struct {
 	*backing
@@ -284,11 +275,16 @@ func (a *app) contentsOfFile(o *sourcing) (contentReader, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	options := rdb.Options{Name: f.Name, NoCRC: o.noCRC, OnlyDB: o.scan.OnlyDB, Taken: f.Modified, Clock: a.now}
+	return a.contentsOfDump(f, o.noCRC, o.scan.OnlyDB), f.Close, nil
+}
+
+// contentsOfDump reads an open snapshot file.
+func (a *app) contentsOfDump(f *dumpfile.File, noCRC bool, onlyDB int) contentReader {
+	options := rdb.Options{Name: f.Name, NoCRC: noCRC, OnlyDB: onlyDB, Taken: f.Modified, Clock: a.now}
 	if options.Taken.IsZero() {
 		options.Taken = a.now()
 	}
-	read := func(ctx context.Context, req server.ContentsRequest, each func([]source.Content) error) (source.Summary, error) {
+	return func(ctx context.Context, req server.ContentsRequest, each func([]source.Content) error) (source.Summary, error) {
 		sum, err := rdb.New(f, options).Contents(ctx, rdb.ContentsRequest{
 			Wants: req.Wants, Largest: req.Largest, Progress: req.Progress,
 			Begin: func(shard source.Shard, taken time.Time) error { return req.Begin([]source.Shard{shard}, taken) },
@@ -298,7 +294,6 @@ func (a *app) contentsOfFile(o *sourcing) (contentReader, func(), error) {
 		}
 		return sum, err
 	}
-	return read, f.Close, nil
 }
 
 // read reads values into the file.

@@ -13,10 +13,10 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
-	"github.com/keywright/keywright/source/archive/compare"
 )
 
 // openChain opens an archive and those that add to it, oldest first: each names the one
@@ -58,18 +58,6 @@ func hasBase(path string) error {
 	return usage("`keywright restore` takes it after the archives that it adds to, oldest first", "%s only has what has changed since another archive", path)
 }
 
-// openWhole opens an archive that has all keys.
-func openWhole(path string, keys archivefile.Keys) (*archivefile.Opened, error) {
-	in, err := archivefile.Open(path, keys)
-	if err != nil {
-		return nil, noArchive(path, err)
-	}
-	if in.Meta.Base != "" {
-		return nil, errors.Join(hasBase(path), in.Close())
-	}
-	return in, nil
-}
-
 // eachValue calls each with the values of an archive.
 func eachValue(ctx context.Context, a *archive.Archive, each func(*archive.Value) error) error {
 	for i := range a.Index.Entries {
@@ -97,15 +85,17 @@ func eachValue(ctx context.Context, a *archive.Archive, each func(*archive.Value
 // Marks of keys that earlier archives have.
 const (
 	markThere = iota // and that have not been met on the server
-	markGone         // as deleted
+	markGone         // as deleted: that was stored
 	markMet
 )
 
 // since is what a backup of what has changed knows of the archives before it.
 type since struct {
-	chain []*archivefile.Opened
-	table *archivefile.Table
-	equal int64 // keys that have not changed
+	chain  []*archivefile.Opened // oldest first
+	before *archive.Chain
+	table  *archivefile.Table
+	facts  compare.Facts
+	equal  int64 // keys that have not changed
 }
 
 // openSince reads the archives that a backup adds to.
@@ -117,37 +107,38 @@ func (b *backupRun) openSince(ctx context.Context) error {
 	}
 	b.since = &since{chain: chain}
 	keys := int64(0)
+	var older []*archive.Archive
 	for i, in := range chain {
 		if !slices.Equal(in.Meta.Selection, b.askedFor(&b.selecting)) {
 			return usage("select the same keys", "%s was made with another selection of keys", b.base[i])
 		}
 		n, _ := in.Index.Totals()
 		keys += n
+		older = append(older, in.Archive)
+	}
+	if b.since.before, err = archive.NewChain(chain[len(chain)-1].Archive, older...); err != nil {
+		return err
 	}
 	if b.since.table, err = archivefile.NewTable(filepath.Dir(b.to), keys); err != nil {
 		return err
 	}
-	for _, in := range slices.Backward(chain) {
-		if err := eachValue(ctx, in.Archive, b.since.remember); err != nil {
+	_, err = compare.NewArchive(b.since.before, -1).All(ctx, b.since.remember)
+	return err
+}
+
+// remember holds what the archives say of keys.
+func (s *since) remember(batch []source.Content) error {
+	for i := range batch {
+		c := &batch[i]
+		fact, done, err := s.facts.Take(c, fmt.Sprintf("%d %s", c.DB, c.Name))
+		if err == nil && done {
+			err = s.table.Put(c.DB, c.Name, archivefile.Slot{Digest: fact.Sum(), Expires: c.Expires, Mark: markThere})
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// remember holds what the newest archive says of a key.
-func (s *since) remember(v *archive.Value) error {
-	_, there, err := s.table.Get(v.DB, v.Key)
-	if err != nil || there {
-		return err
-	}
-	slot := archivefile.Slot{Expires: v.Expires, Mark: markThere}
-	if v.Form == archive.Gone {
-		slot.Mark = markGone
-	} else if slot.Digest, err = compare.Of(v); err != nil {
-		return err
-	}
-	return s.table.Put(v.DB, v.Key, slot)
 }
 
 // changed reports whether what was read of a key must be stored: it is not what the
@@ -164,12 +155,12 @@ func (s *since) changed(c *source.Content) (bool, error) {
 		return true, nil
 	}
 	same := false
-	if c.Part == 0 && c.Payload != nil && known.Mark != markGone && known.Expires == c.Expires {
-		sum, err := compare.OfContent(c)
+	if c.Part == 0 && c.Payload != nil && known.Expires == c.Expires {
+		fact, _, err := s.facts.Take(c, "")
 		if err != nil {
 			return false, err
 		}
-		same = sum == known.Digest
+		same = fact.Sum() == known.Digest
 	}
 	if same && known.Mark != markMet {
 		s.equal++
@@ -180,25 +171,39 @@ func (s *since) changed(c *source.Content) (bool, error) {
 
 // deletions stores which keys are not there any more.
 func (b *backupRun) deletions(ctx context.Context) error {
-	for _, in := range slices.Backward(b.since.chain) {
-		err := eachValue(ctx, in.Archive, func(v *archive.Value) error {
-			known, _, err := b.since.table.Get(v.DB, v.Key)
-			entry, wanted := b.sel.Of(v.Key)
-			if err != nil || known.Mark != markThere || !wanted || b.scan.OnlyDB >= 0 && v.DB != b.scan.OnlyDB {
-				return err
-			}
-			known.Mark = markGone
-			if err := b.since.table.Put(v.DB, v.Key, known); err != nil {
-				return err
-			}
-			if err := b.w.Add(&archive.Record{Entry: entry, DB: v.DB, Key: v.Key, Kind: v.Kind, Form: archive.Gone}); err != nil {
-				return notWritten(b.to, err)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
+	order, _ := b.since.before.Databases()
+	for _, db := range order {
+		if b.scan.OnlyDB >= 0 && db != b.scan.OnlyDB {
+			continue
 		}
+		for v, err := range b.since.before.Values(db, nil) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err == nil {
+				err = b.deletion(v)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deletion stores that a key is not there any more, if that is so.
+func (b *backupRun) deletion(v *archive.Value) error {
+	known, _, err := b.since.table.Get(v.DB, v.Key)
+	entry, wanted := b.sel.Of(v.Key)
+	if err != nil || known.Mark != markThere || !wanted {
+		return err
+	}
+	known.Mark = markGone
+	if err := b.since.table.Put(v.DB, v.Key, known); err != nil {
+		return err
+	}
+	if err := b.w.Add(&archive.Record{Entry: entry, DB: v.DB, Key: v.Key, Kind: v.Kind, Form: archive.Gone}); err != nil {
+		return notWritten(b.to, err)
 	}
 	return nil
 }

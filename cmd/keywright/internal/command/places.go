@@ -3,14 +3,16 @@ package command
 import (
 	"bufio"
 	"context"
+	"io"
 	"os"
-	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
+	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/connect"
-	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/server"
 )
 
@@ -26,8 +28,13 @@ type place struct {
 
 // placing are the flags that say how places are read.
 type placing struct {
-	scan server.Options
-	role string
+	scan     server.Options
+	role     string
+	snapshot bool // a server sends a snapshot
+	forks    int
+	noCRC    bool
+	chaining
+	others []string // archives that were named, too
 }
 
 // isURL tells a server from a file.
@@ -51,6 +58,9 @@ func (a *app) openPlace(ctx context.Context, name string, o placing, req server.
 	if err != nil {
 		return nil, err
 	}
+	if o.snapshot {
+		return &place{Side: sideOnce(snapshotOf(config, &o), req), name: config.String(), kind: "snapshot", url: name, close: func() {}}, nil
+	}
 	r, err := server.NewReader(ctx, config, o.scan, req)
 	if err != nil {
 		return nil, err
@@ -58,29 +68,64 @@ func (a *app) openPlace(ctx context.Context, name string, o placing, req server.
 	return &place{Side: r, name: config.String(), kind: "server", reader: r, url: name, close: r.Close}, nil
 }
 
-// openFile opens an archive.
+// snapshotOf reads what a server sends its replicas.
+func snapshotOf(config connect.Config, o *placing) contentReader {
+	return server.NewSnapshot(config, server.SnapshotOptions{Role: o.scan.Role, MaxForks: o.forks, OnlyDB: o.scan.OnlyDB}).Contents
+}
+
+// sideOnce is a Side that is read once.
+func sideOnce(read contentReader, req server.ContentsRequest) *compare.Once {
+	moment := int64(0)
+	req.Begin = func(_ []source.Shard, taken time.Time) error {
+		moment = taken.UnixMilli()
+		return nil
+	}
+	return &compare.Once{
+		Read: func(ctx context.Context, each func([]source.Content) error) (source.Summary, error) {
+			return read(ctx, req, each)
+		},
+		Taken: func() int64 { return moment },
+	}
+}
+
+// openFile opens an archive or a snapshot file.
 func (a *app) openFile(ctx context.Context, name string, o placing, req server.ContentsRequest) (*place, error) {
-	in := a.In
-	closing := func() {}
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, usage("name an archive, a snapshot or the URL of a server", "%v", err)
+	if name == dumpfile.Stdin {
+		in := bufio.NewReaderSize(a.In, 64<<10)
+		first, _ := in.Peek(archivefile.Head)
+		if archivefile.Begins(first) {
+			return archivePlace("standard input", o.scan.OnlyDB)(a.spooledChain(ctx, in, &o.chaining, o.others...))
 		}
-		in, closing = f, func() { _ = f.Close() }
+		return a.openDump(name, in, o, req)
 	}
-	buffered := bufio.NewReaderSize(&cancelled{ctx, in}, 256<<10)
-	first, _ := buffered.Peek(len(archive.Magic))
-	if !archive.Is(first) {
-		closing()
-		return nil, usage("an archive is what `keywright backup` writes", "%s is no archive", name)
+	if _, err := os.Stat(name); err != nil {
+		return nil, usage("name an archive, a snapshot file or the URL of a server", "%v", err)
 	}
-	r, err := archive.NewReader(buffered, archivefile.Codecs()...)
+	if archivefile.Is(name) {
+		return archivePlace(name, o.scan.OnlyDB)(a.openChained(ctx, name, &o.chaining, o.others...))
+	}
+	return a.openDump(name, a.In, o, req)
+}
+
+// archivePlace is an archive that was opened as a place.
+func archivePlace(name string, db int) func(*chained, error) (*place, error) {
+	return func(in *chained, err error) (*place, error) {
+		if err != nil {
+			return nil, err
+		}
+		side := compare.NewArchive(in.Chain, db)
+		side.Cut = in.Cut
+		return &place{Side: side, name: name, kind: "archive", close: in.Close}, nil
+	}
+}
+
+// openDump opens a snapshot file.
+func (a *app) openDump(name string, in io.Reader, o placing, req server.ContentsRequest) (*place, error) {
+	f, err := dumpfile.Open(name, in)
 	if err != nil {
-		closing()
-		return nil, usage("an archive is what `keywright backup` writes", "%s: %v", name, err)
+		return nil, err
 	}
-	return &place{Side: compare.NewArchive(r, o.scan.OnlyDB), name: name, kind: "archive", close: closing}, nil
+	return &place{Side: sideOnce(a.contentsOfDump(f, o.noCRC, o.scan.OnlyDB), req), name: f.Name, kind: "snapshot", close: f.Close}, nil
 }
 
 // spill is a file without a name, for what has no room in memory.
@@ -94,12 +139,4 @@ func spill() (compare.Spill, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// lean keeps the memory of verbs that hold two places against each other small: garbage
-// is collected before the heap grows. It returns what ends that.
-func lean() func() {
-	const heap = 40 << 20
-	before := debug.SetMemoryLimit(heap)
-	return func() { debug.SetMemoryLimit(before) }
 }

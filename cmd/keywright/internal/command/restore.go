@@ -178,7 +178,7 @@ func (a *app) openRestore(ctx context.Context, paths []string, o *restoring) (*r
 		return nil, err
 	}
 	r := &restoreRun{restoring: o, app: a, sel: sel, ks: ks, config: config, clients: map[int]*keywright.Client{},
-		names: sel.Names(), lavish: frugal()}
+		names: sel.Names(), lavish: lean()}
 	if err := r.open(ctx, paths); err != nil {
 		r.close()
 		return nil, err

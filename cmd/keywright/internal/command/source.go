@@ -28,7 +28,7 @@ type sourcing struct {
 	noBytes  bool
 	sample   int64
 	progress string
-	unlocking
+	chaining
 }
 
 // sourceHelp explains them.
@@ -38,7 +38,7 @@ default a server waits 5 s before it begins (repl-diskless-sync-delay). The user
 needs +psync, +sync and +replconf (keywright acl print --self --snapshot).
 A file is an RDB file of any version, compressed or not, the RDB part of an AOF, or
 an archive that keywright backup wrote (an encrypted one is read with --identity or
-a key ring); - is standard input and no archive. Bytes of a snapshot are an
+a key ring, one of backup --since with --base); - is standard input and no archive. Bytes of a snapshot are an
 estimate, TTLs are what was left when it was made.`
 
 // snapshotFlags are those about snapshots.
@@ -52,7 +52,7 @@ func (o *sourcing) snapshotFlags(c *cobra.Command) {
 func (o *sourcing) flags(c *cobra.Command) {
 	f := c.Flags()
 	o.snapshotFlags(c)
-	o.unlocking.flags(c)
+	o.chaining.flags(c)
 	f.Int64Var(&o.sample, "sample", 0, "look at about so many keys from random places only")
 	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards, with --values=all elements, too (0: as fast as the server answers)")
 	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
@@ -157,12 +157,12 @@ func (a *app) source(o *sourcing) (src source.Source, req source.Request, done f
 		bar.Show(state, a.now())
 	}}
 	if o.isFile() && archivefile.Is(o.name) {
-		in, err := openWhole(o.name, a.archiveKeys(context.Background(), &o.unlocking))
+		in, err := a.openChained(context.Background(), o.name, &o.chaining)
 		if err != nil {
 			return nil, req, nil, err
 		}
-		src := export.NewSource(in.Archive, export.SourceOptions{Name: o.name, OnlyDB: o.scan.OnlyDB, Clock: a.now, Cut: in.Cut})
-		return src, req, func() { bar.Clear(); _ = in.Close() }, nil
+		src := export.NewSource(in.Chain, export.SourceOptions{Name: o.name, OnlyDB: o.scan.OnlyDB, Clock: a.now, Cut: in.Cut})
+		return src, req, func() { bar.Clear(); in.Close() }, nil
 	}
 	if o.isFile() {
 		f, err := dumpfile.Open(o.name, a.In)

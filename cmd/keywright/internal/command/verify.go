@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +29,11 @@ type verifying struct {
 	null      bool
 	output    string
 	progress  string
+	snapshots string // which servers send a snapshot
 }
+
+// snapshotChoices say which servers send a snapshot.
+var snapshotChoices = []string{"all", "a", "b"}
 
 var expiryModes = []string{"exact", "present", "ignore"}
 
@@ -39,10 +42,17 @@ func (a *app) verifyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify A [B]",
 		Short: "Tell whether two places hold the same keys",
-		Long: `Compares the keys of two servers, of a server and an archive, or of two archives:
-types, values, and expiries to the millisecond, in both directions. A and B are
-URLs or files; without B it is the server of -u or KEYWRIGHT_URL. It writes to
-neither.
+		Long: `Compares the keys of any two of servers, archives and snapshots: types, values, and
+expiries to the millisecond, in both directions. A and B are URLs or files; without B
+it is the server of -u or KEYWRIGHT_URL. It writes to neither.
+
+A file is an archive that keywright backup wrote, or an RDB file of any version,
+compressed or not, or the RDB part of an AOF; - is standard input. With --snapshot a
+server (--snapshot=a or --snapshot=b: this one only) is not scanned but sends what it
+would send a replica: its keys of one moment. What is written after that moment
+differs from a server that is scanned.
+
+` + chainHelp + `
 
 The encoding of a value does not count, nor the order of what has none. Of streams
 it compares entries, groups, consumers and pending entries, but not the times at
@@ -69,6 +79,8 @@ file, 3 a server cannot be reached, 4 it refuses, 5 not everything was seen, 130
 interrupted.`,
 		Example: `  keywright verify redis://old:6379 redis://new:6379
   keywright verify all.kwa redis://localhost:6379 --entry user
+  keywright verify dump.rdb redis://localhost:6379 --snapshot
+  keywright verify monday.kwa tuesday.kwa
   keywright verify all.kwa --keys-of missing,value --null | xargs -0 -n1 echo`,
 		Args: placesArgs,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -79,6 +91,11 @@ interrupted.`,
 	o.selecting.flags(c)
 	f := c.Flags()
 	placeFlags(c, &o.placing, &o.progress)
+	o.chaining.flags(c)
+	f.StringVar(&o.snapshots, "snapshot", "", "read what servers send a replica instead of scanning them: all, or a or b")
+	f.Lookup("snapshot").NoOptDefVal = "all"
+	f.IntVar(&o.forks, "forks", 1, "with --snapshot: how many servers of a cluster may make a snapshot at the same time")
+	f.BoolVar(&o.noCRC, "no-crc", false, "do not verify the checksum of a snapshot file")
 	f.IntVar(&o.toDB, "to-db", -1, "compare the database of --db with this one of B (-1: with the same)")
 	f.StringVar(&o.ttl, "ttl", "exact", "what is compared of expiries: exact, present or ignore")
 	f.DurationVar(&o.slack, "ttl-slack", 0, "with --ttl exact: how much expiries may differ")
@@ -87,7 +104,8 @@ interrupted.`,
 	f.BoolVar(&o.null, "null", false, "with --keys-of: end each key with a zero byte, for xargs -0; else each is a line, escaped")
 	outputs(c, &o.output, "table", "json", "jsonl")
 	choices(c, "ttl", expiryModes...)
-	for _, name := range []string{"ttl", "momentary", "keys-of"} {
+	choices(c, "snapshot", snapshotChoices...)
+	for _, name := range []string{"ttl", "momentary", "keys-of", "snapshot"} {
 		f.Lookup(name).Annotations = map[string][]string{noVariable: {"another command has a flag of this name that means something else"}}
 	}
 	return c
@@ -119,9 +137,14 @@ func placesArgs(c *cobra.Command, args []string) error {
 func (o *verifying) check(formGiven bool) error {
 	o.scan.Role = server.Role(o.role)
 	err := cmp.Or(oneOf("ttl", o.ttl, expiryModes...), oneOf("output", o.output, "table", "json", "jsonl"), oneOf("progress", o.progress, "auto", "plain", "none"), oneOf("read-from", o.role, "auto", "primary", "replica"))
+	if o.snapshots != "" {
+		err = cmp.Or(err, oneOf("snapshot", o.snapshots, snapshotChoices...))
+	}
 	switch {
 	case err != nil:
 		return err
+	case o.forks < 1:
+		return usage("write --forks 1", "--forks must be above zero")
 	case o.scan.Rate < 0 || o.scan.MaxLatency < 0 || o.slack < 0:
 		return usage("write a positive number, or leave it out", "--rate, --max-latency and --ttl-slack cannot be negative")
 	case o.scan.OnlyDB < -1 || o.toDB < -1:
@@ -163,11 +186,11 @@ func (a *app) verify(ctx context.Context, args []string, o *verifying, formGiven
 		return usage("name two places", "a server is named three times: two are compared")
 	}
 	defer lean()()
-	sel, _, err := a.selection(&o.selecting)
+	sel, ks, err := a.selection(&o.selecting)
 	if err != nil {
 		return err
 	}
-	v := &verifyRun{verifying: o, app: a, sel: sel, started: a.now()}
+	v := &verifyRun{verifying: o, app: a, sel: sel, declaration: declarationDigest(ks), started: a.now()}
 	if err := v.open(ctx, append(args, "")); err != nil {
 		return err
 	}
@@ -179,11 +202,12 @@ func (a *app) verify(ctx context.Context, args []string, o *verifying, formGiven
 type verifyRun struct {
 	*verifying
 	*app
-	sel     *selection.Selection
-	sides   [2]*place
-	started time.Time
-	out     *bufio.Writer
-	printed int64
+	sel         *selection.Selection
+	declaration string // its digest
+	sides       [2]*place
+	started     time.Time
+	out         *bufio.Writer
+	printed     int64
 }
 
 // open opens both places.
@@ -193,6 +217,8 @@ func (v *verifyRun) open(ctx context.Context, names []string) error {
 		if i == 1 && v.toDB >= 0 {
 			o.scan.OnlyDB = v.toDB
 		}
+		o.snapshot = v.snapshots == "all" || v.snapshots == string('a'+rune(i))
+		o.others = []string{names[1-i]}
 		sel, _, err := v.selection(&v.selecting) // one for each goroutine
 		if err != nil {
 			return err
@@ -231,6 +257,7 @@ func (v *verifyRun) run(ctx context.Context) error {
 	if len(v.keysOf) > 0 {
 		o.Each = v.printKey
 	}
+	o.Known = v.alike()
 	if v.toDB >= 0 {
 		from, to := v.scan.OnlyDB, v.toDB
 		o.To = func(k compare.Key) compare.Key { return compare.Key{DB: to, Name: k.Name} }
@@ -241,6 +268,25 @@ func (v *verifyRun) run(ctx context.Context) error {
 	r, err := compare.Run(ctx, v.sides[0].Side, v.sides[1].Side, o)
 	bar.Clear()
 	return v.conclude(ctx, &r, err)
+}
+
+// alike leaves out what two archives have of whole entries with equal digests, and says how
+// many keys that are. It is for comparisons of all keys: the digests are of whole entries.
+func (v *verifyRun) alike() map[int]int64 {
+	a, first := v.sides[0].Side.(*compare.Archive)
+	b, second := v.sides[1].Side.(*compare.Archive)
+	if !first || !second || len(v.askedFor(&v.selecting)) > 0 || v.toDB >= 0 {
+		return nil
+	}
+	names := v.sel.Names()
+	if len(names) > 0 && (a.Declaration() != v.declaration || b.Declaration() != v.declaration) {
+		return nil // of which entry their keys are now is another question
+	}
+	known := map[int]int64{}
+	for name, keys := range compare.Alike(a, b) {
+		known[slices.Index(names, name)] += keys // -1 is that of keys that none declares
+	}
+	return known
 }
 
 // meant says which keys are compared. Files have all databases.
@@ -324,7 +370,7 @@ func (v *verifyRun) conclude(ctx context.Context, r *compare.Report, failed erro
 		return ctx.Err()
 	}
 	if failed != nil && r.Keys == 0 {
-		return v.unreadable(failed)
+		return failed
 	}
 	out := v.report(r, failed)
 	var err error
@@ -345,12 +391,4 @@ func (v *verifyRun) conclude(ctx context.Context, r *compare.Report, failed erro
 		return &exit{code: exitFindings}
 	}
 	return nil
-}
-
-// unreadable is why nothing could be compared.
-func (v *verifyRun) unreadable(err error) error {
-	if errors.Is(err, compare.ErrBase) {
-		return usage("name a whole archive", "%v", err)
-	}
-	return err
 }
