@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/connect"
 	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/server"
 )
@@ -147,15 +148,15 @@ func TestCopyElsewhere(t *testing.T) {
 // with the expiry of another one.
 func TestCopyUnderWriters(t *testing.T) {
 	from, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
-	source := open(t, from.URL())
+	at := open(t, from.URL())
 	const keys, writers = 400, 3
 	write := func(key, value int) { // the expiry tells the value
-		do(t, source, 0, "SET", fmt.Sprint("key", key), strconv.Itoa(value), "PXAT", strconv.Itoa(4102444800000+value))
+		do(t, at, 0, "SET", fmt.Sprint("key", key), strconv.Itoa(value), "PXAT", strconv.Itoa(4102444800000+value))
 	}
 	for i := range keys {
 		write(i, 0)
 	}
-	must(t, func() error { _, err := source(0); return err }())
+	must(t, func() error { _, err := at(0); return err }())
 	var stop atomic.Bool
 	var group sync.WaitGroup
 	var written atomic.Int64
@@ -250,5 +251,43 @@ func TestCopyEnds(t *testing.T) {
 	}
 	if _, err := apply.Copy(ctx, live(t, from.URL(), 1), live(t, to.URL(), 1), open(t, to.URL()), o); err == nil {
 		t.Error("no error")
+	}
+}
+
+// A first pass by snapshot, while keys are written and deleted at the source and though the
+// snapshot breaks in the middle: the rounds bring the rest.
+func TestCopyBySnapshot(t *testing.T) {
+	quick := kt.Config("repl-diskless-sync-delay", "0")
+	for name, cut := range map[string]int64{"whole": 0, "cut": 60_000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, to := kt.Start(t, kt.Redis, quick), kt.Start(t, kt.Valkey)
+			fill(t, open(t, from.URL()), 0)
+			for i := range 2000 {
+				from.Do("SET", fmt.Sprint("key", i), strings.Repeat("x", 50)+strconv.Itoa(i), "PXAT", strconv.Itoa(4102444800000+i))
+			}
+			url := from.URL()
+			if cut > 0 {
+				url = "redis://" + kt.NewProxy(t, from.Addr(), kt.Rules{CutAfter: cut}).Addr()
+			}
+			config, err := connect.New(connect.Options{URL: url})
+			must(t, err)
+			var read source.Summary
+			o := apply.CopyOptions{Snapshot: func(ctx context.Context, each func([]source.Content) error) (source.Summary, error) {
+				read, err = server.NewSnapshot(config, server.SnapshotOptions{OnlyDB: -1}).Contents(ctx, server.ContentsRequest{}, each)
+				return read, err
+			}}
+			o.Round = func(n int, what string) {
+				if n == 1 && what == "verify" { // after the moment of the snapshot
+					from.Do("SET", "key7", "later")
+					from.Do("SET", "new", "x")
+				}
+			}
+			r := copyAll(t, from.URL(), to.URL(), o, 0)
+			if !r.Settled() || r.Repaired < 2 || (cut > 0) != (len(read.Incomplete) > 0) {
+				t.Errorf("%+v, %v", r, read.Incomplete)
+			}
+			equal(t, from.URL(), to.URL())
+		})
 	}
 }

@@ -31,6 +31,11 @@ type Tolerance struct {
 // gives at the moment. It is empty if the plan holds.
 func (p *Plan) Drift(now *Plan, t Tolerance) []Reason {
 	out := p.Server.drift(&now.Server)
+	if (p.From == nil) != (now.From == nil) {
+		out = append(out, Reason{OtherServer, "one of the plans is a copy from a server, and the other one is not", "make a new plan"})
+	} else if p.From != nil {
+		out = append(out, p.From.drift(now.From)...)
+	}
 	if p.Declaration != now.Declaration {
 		out = append(out, Reason{OtherDeclaration, "the declaration is another one than that of the plan", "make a new plan"})
 	}

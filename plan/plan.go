@@ -42,6 +42,7 @@ type Plan struct {
 	Made        time.Time `json:"made"`
 	Tool        string    `json:"tool"` // the version of the program
 	Server      Server    `json:"server"`
+	From        *Server   `json:"from,omitempty"`        // of a copy: the server that is read
 	Declaration string    `json:"declaration,omitempty"` // the SHA-256 of its files; absent: there is none
 	Request     Request   `json:"request"`
 

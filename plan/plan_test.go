@@ -254,7 +254,7 @@ func TestReadWhatWasWritten(t *testing.T) {
 // Drift has a name.
 func TestDrift(t *testing.T) {
 	of := func(change func(*plan.Plan)) *plan.Plan {
-		p := &plan.Plan{Declaration: "d", Entries: []plan.Part{{Entry: "user", Counts: plan.Counts{Change: 1000}}},
+		p := &plan.Plan{Declaration: "d", From: &plan.Server{Shards: []plan.Shard{{Address: "c:1", RunID: "r3", Brand: "redis", Version: "7"}}}, Entries: []plan.Part{{Entry: "user", Counts: plan.Counts{Change: 1000}}},
 			Server: plan.Server{Cluster: true, Shards: []plan.Shard{{Address: "a:1", RunID: "r1", ReplID: "p1", Brand: "redis", Version: "7", Slots: []string{"0-8191"}}, {Address: "a:2", RunID: "r2", ReplID: "p2", Slots: []string{"8192-16383"}}}}}
 		change(p)
 		return p
@@ -284,6 +284,9 @@ func TestDrift(t *testing.T) {
 		}},
 		{"other-version", func(p *plan.Plan) { p.Server.Shards[0].Version = "8" }},
 		{"flushed", func(p *plan.Plan) { p.Server.Shards[0].Flushes++ }},
+		{"restarted", func(p *plan.Plan) { p.From.Shards[0].RunID = "x" }},
+		{"flushed", func(p *plan.Plan) { p.From.Shards[0].Flushes++ }},
+		{"other-server", func(p *plan.Plan) { p.From = nil }},
 		{"other-archive", func(p *plan.Plan) { p.Request.Archive = "x" }},
 	} {
 		got := ""

@@ -16,6 +16,8 @@ import (
 type applying struct {
 	pacing
 	drift  int
+	from   string // of a plan of copy
+	to     string
 	output string
 }
 
@@ -33,7 +35,8 @@ func (a *app) applyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Execute a plan that --plan wrote, if it still holds",
-		Long: `Executes a plan of delete, ttl, clean, rename or restore. Before it changes anything it makes
+		Long: `Executes a plan of delete, ttl, clean, rename, restore or copy. Before it changes
+anything it makes
 the same plan again and compares: the servers must be the same ones (run ID,
 replication ID, version, slots), not emptied meanwhile, the declaration must be the
 same, and of no entry may the number of keys that would be changed differ by more
@@ -43,7 +46,8 @@ What is done is in FILE.journal, on the disk before the server is told. A run th
 was interrupted or killed goes on with it, and the report counts all runs. A plan
 that was executed to its end is not executed again. A rename also writes FILE.undo:
 keywright apply FILE.undo brings every key back that it renamed, where nothing is in
-the way.
+the way. Plans of restore and copy need no journal: what is at the target with its
+value is not written again.
 
 ` + exitCodesOfChanges,
 		Example: `  keywright delete --undeclared --plan stray.plan
@@ -55,7 +59,13 @@ the way.
 	a.serverFlags(c)
 	o.flags(c)
 	outputs(c, &o.output, "table", "json")
-	c.Flags().IntVar(&o.drift, "drift", 10, "by how many percent the counts of an entry may have moved")
+	f := c.Flags()
+	f.IntVar(&o.drift, "drift", 10, "by how many percent the counts of an entry may have moved")
+	f.StringVar(&o.from, "from", "", "of a plan of copy: the URL of the source, with its password")
+	f.StringVar(&o.to, "to", "", "of a plan of copy: the URL of the target, with its password")
+	for _, name := range []string{"from", "to"} {
+		f.Lookup(name).Annotations = map[string][]string{noVariable: {"servers of each plan"}}
+	}
 	return c
 }
 
@@ -74,6 +84,12 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 		return err
 	}
 	a.namespace = p.Request.Namespace
+	if p.Verb == "copy" {
+		return a.applyCopy(ctx, path, p, o)
+	}
+	if o.from+o.to != "" {
+		return usage("leave them out", "--from and --to are for plans of copy, and this is one of %s", p.Verb)
+	}
 	if p.Verb == "restore" {
 		return a.applyRestore(ctx, path, p, o)
 	}

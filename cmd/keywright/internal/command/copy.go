@@ -28,6 +28,7 @@ type copying struct {
 	writers   int
 	rounds    int
 	apply     bool
+	plan      string
 	output    string
 	progress  string
 }
@@ -44,7 +45,14 @@ differs, in rounds, until nothing does: what is written while it runs is at the
 target in the end, or is named. It changes nothing at the source and deletes nothing
 at the target; what only the target has is counted.
 
+With --snapshot the first pass reads what the source sends a replica: the keys of one
+moment, for a fork and next to nothing of the source's only thread. The rounds then
+bring what was written since.
+
 Running it again copies what has changed since. A run that was killed is run again.
+--plan FILE writes the plan, which keywright apply FILE executes after it has checked
+that it still holds for both servers. It has no passwords: name the servers again with
+--from and --to if they need one.
 
 What is there: --existing fail (an error, nothing of that key is changed), skip,
 replace, or different (replace it if its value or expiry is another one). A key that
@@ -64,6 +72,8 @@ usage, 3 a server cannot be reached, 4 it refuses, 5 not all was read or the tar
 takes no more, 130 interrupted.`,
 		Example: `  keywright copy redis://old:6379 redis://new:6379
   keywright copy redis://old:6379 redis://new:6379 --apply
+  keywright copy redis://old:6379 redis://new:6379 --snapshot --plan move.plan
+  keywright apply move.plan
   keywright copy redis://old:6379 redis+cluster://new:6379 --entry user --existing different --apply`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 || !isURL(args[0]) || !isURL(args[1]) {
@@ -85,6 +95,10 @@ takes no more, 130 interrupted.`,
 	f.IntVar(&o.writers, "writers", 4, "how many connections write")
 	f.IntVar(&o.rounds, "rounds", 5, "how often both are compared, and what differs is copied again, at most (0: not at all)")
 	f.BoolVar(&o.apply, "apply", false, "do it")
+	f.StringVar(&o.plan, "plan", "", "write the plan into this file, for `keywright apply FILE`")
+	f.Lookup("plan").Annotations = map[string][]string{noVariable: {"a file of each run"}}
+	f.BoolVar(&o.snapshot, "snapshot", false, "read the first pass from what the source sends a replica")
+	f.IntVar(&o.forks, "forks", 1, "with --snapshot: how many servers of a cluster may make a snapshot at the same time")
 	outputs(c, &o.output, "table", "json")
 	choices(c, "existing", existingModes...)
 	choices(c, "ttl", ttlModes...)
@@ -99,6 +113,10 @@ func (o *copying) check() error {
 		return err
 	case o.writers < 1 || o.writers > 64 || o.rounds < 0 || o.scan.Rate < 0 || o.scan.MaxLatency < 0:
 		return usage("see `keywright copy --help`", "--writers takes 1 to 64, --rounds, --rate and --max-latency no negative numbers")
+	case o.forks < 1:
+		return usage("write --forks 1", "--forks must be above zero")
+	case o.apply && o.plan != "":
+		return usage("look at the plan first: `keywright apply "+shellWord(o.plan)+"` executes it", "--plan and --apply exclude each other")
 	case o.scan.OnlyDB < -1 || o.toDB < -1:
 		return usage("write --db 0, or leave it out", "a database has a number from 0")
 	case o.toDB >= 0 && o.scan.OnlyDB < 0:
@@ -112,7 +130,9 @@ type copyRun struct {
 	*copying
 	*app
 	sel      *selection.Selection
+	ks       *keyspace.Keyspace
 	from, to *place
+	moment   compare.Reading // of the first pass; nil: the source is scanned
 	clients  map[int]*keywright.Client
 	ahead    int64 // of the target's clock before the source's, in milliseconds
 	started  time.Time
@@ -127,16 +147,26 @@ func (a *app) copy(ctx context.Context, args []string, o *copying) error {
 		return usage("name the source first and then the target", "copy takes both servers as arguments")
 	}
 	defer lean()()
-	sel, _, err := a.selection(&o.selecting)
+	r, err := a.openCopy(ctx, args, o)
 	if err != nil {
 		return err
 	}
-	r := &copyRun{copying: o, app: a, sel: sel, clients: map[int]*keywright.Client{}, started: a.now()}
 	defer r.close()
-	if err := r.open(ctx, args); err != nil {
-		return err
-	}
 	return r.run(ctx)
+}
+
+// openCopy connects to both servers.
+func (a *app) openCopy(ctx context.Context, urls []string, o *copying) (*copyRun, error) {
+	sel, ks, err := a.selection(&o.selecting)
+	if err != nil {
+		return nil, err
+	}
+	r := &copyRun{copying: o, app: a, sel: sel, ks: ks, clients: map[int]*keywright.Client{}, started: a.now()}
+	if err := r.open(ctx, urls); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
 }
 
 // open opens both servers. The target is read at its primaries: they are written to.
@@ -147,6 +177,7 @@ func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
 			return err
 		}
 		o := r.placing
+		o.snapshot = false // the source is asked by name, too
 		if i == 1 {
 			if o.scan.Role = server.Primary; r.toDB >= 0 {
 				o.scan.OnlyDB = r.toDB
@@ -158,6 +189,15 @@ func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
 		if err != nil {
 			return err
 		}
+	}
+	if r.snapshot {
+		sel, _, err := r.selection(&r.selecting)
+		if err != nil {
+			return err
+		}
+		r.moment = sideOnce(snapshotOf(r.from.reader.Config(), &r.placing), server.ContentsRequest{
+			Wants: func(name []byte) bool { _, ok := sel.Of(name); return ok },
+		}).Read
 	}
 	r.ahead = r.to.Side.Now() - r.from.Side.Now()
 	if sameServer(r.from.reader, r.to.reader) && (r.toDB < 0 || r.toDB == r.scan.OnlyDB) {
@@ -229,10 +269,31 @@ func (r *copyRun) place(rec *archive.Record) (apply.Place, error) {
 // clocks, in milliseconds.
 const clockSlack = 1000
 
+// run copies, or plans.
 func (r *copyRun) run(ctx context.Context) error {
+	report, err := r.pass(ctx)
+	if err != nil && report.Keys == 0 {
+		return errors.Join(ctx.Err(), err)
+	}
+	out := r.report(&report, err)
+	if r.plan != "" && err == nil {
+		p, err := r.asPlan(ctx, out)
+		if err == nil {
+			err = writePlan(r.plan, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.show(ctx, out, err)
+}
+
+// pass copies, or looks at what would be copied.
+func (r *copyRun) pass(ctx context.Context) (apply.CopyReport, error) {
 	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, r.started)
+	defer bar.Clear()
 	from, to := r.from.Side.(compare.Live), r.to.Side.(compare.Live)
-	report, err := apply.Copy(ctx, from, to, r.client, apply.CopyOptions{
+	o := apply.CopyOptions{
 		RestoreOptions: apply.RestoreOptions{
 			Existing: apply.Existing(r.existing), Place: r.place, Plan: !r.copying.apply, Writers: r.writers,
 			Progress: func(done int64) {
@@ -253,10 +314,9 @@ func (r *copyRun) run(ctx context.Context) error {
 				r.phase += " (round " + terminal.Count(int64(n)) + ")"
 			}
 		},
-	})
-	bar.Clear()
-	if err != nil && report.Keys == 0 {
-		return errors.Join(ctx.Err(), err)
 	}
-	return r.show(ctx, r.report(&report, err), err)
+	if r.copying.apply { // a plan needs no fork
+		o.Snapshot = r.moment
+	}
+	return apply.Copy(ctx, from, to, r.client, o)
 }

@@ -18,8 +18,9 @@ type copyReport struct {
 	From        verifiedPlace   `json:"from"`
 	To          verifiedPlace   `json:"to"`
 	Applied     bool            `json:"applied"`
-	Complete    bool            `json:"complete"` // all keys of the source were seen
-	Settled     bool            `json:"settled"`  // what was to be copied is at the target
+	File        string          `json:"file,omitempty"` // that the plan was written to
+	Complete    bool            `json:"complete"`       // all keys of the source were seen
+	Settled     bool            `json:"settled"`        // what was to be copied is at the target
 	Incomplete  source.Reasons  `json:"incomplete,omitempty"`
 	Total       apply.Counts    `json:"total"` // of the first pass
 	Entries     []copiedPart    `json:"entries"`
@@ -44,7 +45,7 @@ type copiedPart struct {
 }
 
 func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
-	out := &copyReport{Applied: r.copying.apply, Total: in.Counts, Rounds: in.Rounds, Repaired: in.Repaired, Kept: in.Kept, Last: in.Checked.Figures,
+	out := &copyReport{Applied: r.copying.apply, File: r.plan, Total: in.Counts, Rounds: in.Rounds, Repaired: in.Repaired, Kept: in.Kept, Last: in.Checked.Figures,
 		TargetOnly: in.Only.Extra, More: in.Checked.More, MoreReasons: in.More, Entries: []copiedPart{}, DurationMS: r.now().Sub(r.started).Milliseconds()}
 	out.From = verifiedPlace{r.from.name, r.from.kind, in.Read.Server, in.Read.Notes}
 	out.To = verifiedPlace{Name: r.to.name, Kind: r.to.kind, Server: in.Only.B.Server}
@@ -158,7 +159,11 @@ func (r *copyRun) verdict(out *copyReport) {
 	case !out.Complete:
 		a.tell("%s", a.out.Paint(terminal.Red, "INCOMPLETE: "+finding.Printable(out.Incomplete.String())))
 	case !out.Applied:
-		a.tell("%s would be written (%s). Nothing was changed; --apply does it.", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes))
+		next := "--apply does it; --plan FILE keeps the plan"
+		if out.File != "" {
+			next = fmt.Sprintf("the plan is in %s, `keywright apply %s` executes it", finding.Printable(out.File), shellWord(out.File))
+		}
+		a.tell("%s would be written (%s). Nothing was changed; %s.", terminal.Plural(t.Restored, "key"), terminal.Bytes(t.Bytes), next)
 	case out.Rounds == 0:
 		a.tell("%s. What was written meanwhile is not known.", done)
 	case out.Settled && out.Kept == 0:

@@ -3,11 +3,13 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source/server"
 )
@@ -28,22 +30,32 @@ func (r *restoreRun) asPlan(ctx context.Context, paths []string, out *restoreRep
 		Undeclared: r.undeclared, DB: r.db, Archive: r.in.Meta.ID, Namespace: r.app.namespace}
 	p.Request.Options = map[string]string{"files": packed(files[:len(paths)]), "identities": packed(files[len(paths):]), "existing": r.existing, "ttl": r.ttl,
 		"momentary": strconv.FormatBool(r.momentary)}
-	p.Entries = []plan.Part{}
+	entries := map[string]apply.Counts{}
 	for _, e := range out.Entries {
+		entries[e.Entry] = e.Counts
+	}
+	planCounts(p, out.Total, entries)
+	return p, p.Seal()
+}
+
+// planCounts are what would be written, and what not and why.
+func planCounts(p *plan.Plan, total apply.Counts, entries map[string]apply.Counts) {
+	p.Entries = []plan.Part{}
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		e := entries[name]
 		c := plan.Counts{Keys: e.Keys, Change: e.Restored, Leave: e.Keys - e.Restored, Bytes: e.Bytes}
-		p.Entries = append(p.Entries, plan.Part{Entry: e.Entry, Counts: c})
+		p.Entries = append(p.Entries, plan.Part{Entry: name, Counts: c})
 		p.Total.Keys, p.Total.Change, p.Total.Leave, p.Total.Bytes = p.Total.Keys+c.Keys, p.Total.Change+c.Change, p.Total.Leave+c.Leave, p.Total.Bytes+c.Bytes
 	}
 	for _, l := range []struct {
 		code plan.Code
 		keys int64
-	}{{plan.AsItIs, out.Total.Same}, {plan.There, out.Total.Existing}, {plan.Expired,
-		out.Total.Expired}, {plan.OutOfMoment, out.Total.Left}, {plan.Refused, out.Total.Refused + out.Total.Unknown}} {
+	}{{plan.AsItIs, total.Same}, {plan.There, total.Existing}, {plan.Expired, total.Expired}, {plan.OutOfMoment, total.Left},
+		{plan.Refused, total.Refused + total.Unknown}} {
 		if l.keys > 0 {
 			p.Left = append(p.Left, plan.Left{Code: l.code, What: l.code.What(), Fix: l.code.Fix(), Keys: l.keys})
 		}
 	}
-	return p, p.Seal()
 }
 
 // applyRestore executes a plan of restore. What was restored is not restored again: with

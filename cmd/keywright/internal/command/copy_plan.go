@@ -1,0 +1,110 @@
+package command
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source/server"
+)
+
+// asPlan is a copy that was planned, as a plan. It has no passwords.
+func (r *copyRun) asPlan(ctx context.Context, out *copyReport) (*plan.Plan, error) {
+	var sides [2]plan.Server
+	var urls [2]string
+	for i, at := range []*place{r.from, r.to} {
+		id, err := server.Identify(ctx, at.reader.Config())
+		if err != nil {
+			return nil, err
+		}
+		sides[i] = planServer(at.reader.Config(), id)
+		if urls[i], err = withoutPassword(at.url); err != nil {
+			return nil, err
+		}
+	}
+	for i := range sides[0].Shards { // a server gets another one with its first replica, which a snapshot is
+		sides[0].Shards[i].ReplID = ""
+	}
+	p := &plan.Plan{Format: plan.Format, Verb: "copy", Made: r.now().UTC().Truncate(time.Millisecond), Tool: version().Version,
+		Server: sides[1], From: &sides[0], Declaration: plan.Digest(r.ks)}
+	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where, Undeclared: r.undeclared,
+		DB: r.scan.OnlyDB, Namespace: r.app.namespace}
+	p.Request.Options = map[string]string{"from": urls[0], "to": urls[1], "existing": r.existing, "ttl": r.ttl, "to-db": strconv.Itoa(r.toDB),
+		"momentary": strconv.FormatBool(r.momentary), "snapshot": strconv.FormatBool(r.snapshot), "forks": strconv.Itoa(r.forks),
+		"writers": strconv.Itoa(r.writers), "rounds": strconv.Itoa(r.rounds), "read-from": r.role}
+	entries := map[string]apply.Counts{}
+	for _, e := range out.Entries {
+		entries[e.Entry] = e.Counts
+	}
+	planCounts(p, out.Total, entries)
+	for _, why := range out.Incomplete {
+		p.Incomplete = append(p.Incomplete, plan.Reason{Code: plan.Code(why.Code), What: why.String()})
+	}
+	return p, p.Seal()
+}
+
+// withoutPassword is a URL as a plan keeps it.
+func withoutPassword(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", usage("see `keywright copy --help`", "the URL of a server cannot be read")
+	}
+	if _, has := u.User.Password(); has {
+		u.User = url.User(u.User.Username())
+	}
+	return u.String(), nil
+}
+
+// applyCopy executes a plan of copy. What is at the target already, with the same value, is
+// not written again, so that a run that was interrupted goes on.
+func (a *app) applyCopy(ctx context.Context, path string, p *plan.Plan, o *applying) error {
+	if a.given("url", "-u") {
+		return usage("name the servers with --from and --to", "a plan of copy is for two servers")
+	}
+	q := p.Request
+	again := copying{selecting: selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared}, existing: q.Options["existing"], ttl: q.Options["ttl"],
+		momentary: q.Options["momentary"] == "true", output: o.output, progress: o.progress}
+	numbers := map[string]*int{"to-db": &again.toDB, "writers": &again.writers, "rounds": &again.rounds, "forks": &again.forks}
+	for name, into := range numbers {
+		n, err := strconv.Atoi(q.Options[name])
+		if err != nil {
+			return usage("make a new plan", "%s has no %s", path, name)
+		}
+		*into = n
+	}
+	again.snapshot, again.role = q.Options["snapshot"] == "true", q.Options["read-from"]
+	again.scan = server.Options{OnlyDB: q.DB, Rate: o.rate, MaxLatency: o.maxLatency}
+	urls := []string{q.Options["from"], q.Options["to"]}
+	for i, given := range []string{o.from, o.to} {
+		if given != "" {
+			urls[i] = given
+		}
+	}
+	now, err := a.replanCopy(ctx, urls, again)
+	if err != nil {
+		return err
+	}
+	if err := a.drifted(path, p.Drift(now, o.tolerance(fewer(p, now)))); err != nil {
+		return err
+	}
+	again.apply = true
+	return a.copy(ctx, urls, &again)
+}
+
+// replanCopy plans a copy again.
+func (a *app) replanCopy(ctx context.Context, urls []string, o copying) (*plan.Plan, error) {
+	defer lean()()
+	r, err := a.openCopy(ctx, urls, &o)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	report, err := r.pass(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.asPlan(ctx, r.report(&report, nil))
+}
