@@ -20,7 +20,7 @@ type Spill interface {
 // Bounds of a table, in bytes of facts: those in memory while it is filled, and those of
 // the partition that is joined.
 var (
-	tableHeld   = 8 << 20
+	tableHeld   = 4 << 20
 	tableJoined = 1 << 20
 )
 

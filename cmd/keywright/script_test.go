@@ -22,8 +22,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// programs are those that the tests find in PATH.
+var programs = map[string]func(){"keywright": main}
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"keywright": main})
+	testscript.Main(m, programs)
 }
 
 // TestScripts runs testdata/script/<verb>/*.txtar. KEYWRIGHT_UPDATE=1 rewrites

@@ -93,8 +93,8 @@ func (c *Chain) passes() uint64 {
 }
 
 // Values yields the values of one database, each key once. Entries whose names skip has
-// are left out; it is for chains of one archive. It takes memory for the names of a
-// quarter of a million keys at most; of more it reads the blocks several times.
+// are left out; it is for chains of one archive. It takes memory for the names of two
+// hundred thousand keys at most; of more it reads the blocks several times.
 func (c *Chain) Values(db int, skip map[string]bool) iter.Seq2[*Value, error] {
 	return func(yield func(*Value, error) bool) {
 		if c.Alone() {
@@ -135,15 +135,13 @@ type chainWalk struct {
 	db           int
 	pass, passes uint64
 	seed         [2]maphash.Seed
-	said         map[[2]uint64]int // which archive says what a key is now
-	now          int               // the archive that is read
+	said         idSet // keys of which a newer archive has said what they are now
 }
 
 // run makes one pass; false: no more is wanted.
 func (w *chainWalk) run(yield func(*Value, error) bool) bool {
-	w.said = map[[2]uint64]int{}
+	w.said.clear()
 	for i, a := range w.all {
-		w.now = i
 		for entry := range a.Index.Entries {
 			for v, err := range a.Some(a.entryAt(entry), w.db, w.in) {
 				if err != nil {
@@ -151,7 +149,7 @@ func (w *chainWalk) run(yield func(*Value, error) bool) bool {
 					return false
 				}
 				if i < len(w.all)-1 {
-					w.said[w.id(v.Key)] = i
+					w.said.add(w.id(v.Key))
 				}
 				if v.Form != Gone && !yield(v, nil) {
 					return false
@@ -166,12 +164,8 @@ func (w *chainWalk) id(key []byte) [2]uint64 {
 	return [2]uint64{maphash.Bytes(w.seed[0], key), maphash.Bytes(w.seed[1], key)}
 }
 
-// in reports whether a key is of this pass, and no newer archive says what it is.
+// in reports whether a key is of this pass, and nothing newer says what it is.
 func (w *chainWalk) in(key []byte) bool {
 	id := w.id(key)
-	if id[0]%w.passes != w.pass {
-		return false
-	}
-	said, there := w.said[id]
-	return !there || said == w.now
+	return id[0]%w.passes == w.pass && !w.said.has(id)
 }

@@ -32,7 +32,7 @@ type partAt struct {
 // held to find those that come twice.
 const (
 	maxParts = 1 << 20
-	maxSeen  = 1 << 18
+	maxSeen  = 3 << 16 // four mebibytes of an idSet
 )
 
 // Whole reports whether the value is in one record, Payload.
@@ -54,7 +54,7 @@ var ErrParts = errors.New("too many parts of values are open at the same time")
 
 // Values yields the values of one entry (its place in Meta.Entries, or Undeclared) in one
 // database, each key once, whatever SCAN had given twice. It takes memory for the names of
-// a quarter of a million keys at most; of more it reads the blocks several times. A value whose
+// two hundred thousand keys at most; of more it reads the blocks several times. A value whose
 // last part is missing is left out.
 func (a *Archive) Values(entry, db int) iter.Seq2[*Value, error] {
 	e := &a.Index.Entries[a.place(entry)]
@@ -83,7 +83,7 @@ func (a *Archive) Some(entry, db int, in func(key []byte) bool) iter.Seq2[*Value
 		w := &valueWalk{archive: a, entry: &a.Index.Entries[a.place(entry)], db: db, in: in,
 			seed: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 		if a.repeats() {
-			w.seen = map[[2]uint64]struct{}{}
+			w.seen = &idSet{}
 		}
 		w.run(yield)
 	}
@@ -117,7 +117,7 @@ type valueWalk struct {
 	db      int
 	in      func(key []byte) bool
 	seed    [2]maphash.Seed
-	seen    map[[2]uint64]struct{}
+	seen    *idSet // nil: no key comes twice
 	open    map[string][]partAt
 	parts   int
 	value   Value
@@ -180,10 +180,7 @@ func (w *valueWalk) complete(block int64, n int32) bool {
 	if w.seen == nil {
 		return true
 	}
-	id := [2]uint64{maphash.Bytes(w.seed[0], r.Key), maphash.Bytes(w.seed[1], r.Key)}
-	_, twice := w.seen[id]
-	w.seen[id] = struct{}{}
-	return !twice
+	return w.seen.add([2]uint64{maphash.Bytes(w.seed[0], r.Key), maphash.Bytes(w.seed[1], r.Key)})
 }
 
 // blockCache reads blocks, and keeps the last one.
@@ -273,16 +270,16 @@ func (v *Value) distinct(each func(elements [][]byte, more bool) error) error {
 	}
 	passes := total/maxSeen + 1
 	seed := [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+	var seen idSet
 	for pass := range passes {
-		seen := map[[2]uint64]struct{}{}
+		seen.clear()
 		err := v.eachPart(func(elements [][]byte, more bool) error {
 			kept := elements[:0]
 			for i := 0; i < len(elements); i += unit {
 				id := [2]uint64{maphash.Bytes(seed[0], elements[i]), maphash.Bytes(seed[1], elements[i])}
-				if _, twice := seen[id]; twice || id[0]%passes != pass {
+				if id[0]%passes != pass || !seen.add(id) {
 					continue
 				}
-				seen[id] = struct{}{}
 				kept = append(kept, elements[i:i+unit]...)
 			}
 			return each(kept, more || pass < passes-1)

@@ -183,7 +183,11 @@ const history = 8 << 10
 
 // expand decompresses LZF a piece at a time, however long it is.
 func (w *window) expand(t text, each func([]byte)) {
-	out := make([]byte, 0, min(t.size, 64<<10)+history+512)
+	out := w.expanded[:0]
+	if need := int(min(t.size, 64<<10+history)) + 512; cap(out) < need {
+		out = make([]byte, 0, need)
+	}
+	defer func() { w.expanded = out[:0] }()
 	given, total := 0, uint64(0) // of out; of the string
 	flush := func() {
 		each(out[given:])

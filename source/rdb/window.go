@@ -32,6 +32,8 @@ type window struct {
 
 	// A pin keeps the bytes from an index on: they stay in the window, up to most of
 	// them. Then over says whether they are needed no more (nil) or reading ends.
+	expanded []byte // space for strings that are compressed
+
 	pin  int // plus one; 0: there is none
 	most int
 	over func() error

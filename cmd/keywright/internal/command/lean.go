@@ -4,7 +4,7 @@ import "runtime/debug"
 
 // leanHeap is how much memory a verb that moves or compares values has before garbage is
 // collected. What it holds is far below.
-const leanHeap = 32 << 20
+const leanHeap = 28 << 20
 
 // lean keeps the memory of verbs that move values small: garbage is collected before the
 // heap grows. It returns what ends that.

@@ -162,7 +162,8 @@ func (a *app) source(o *sourcing) (src source.Source, req source.Request, done f
 			return nil, req, nil, err
 		}
 		src := export.NewSource(in.Chain, export.SourceOptions{Name: o.name, OnlyDB: o.scan.OnlyDB, Clock: a.now, Cut: in.Cut})
-		return src, req, func() { bar.Clear(); in.Close() }, nil
+		lavish := lean()
+		return src, req, func() { bar.Clear(); lavish(); in.Close() }, nil
 	}
 	if o.isFile() {
 		f, err := dumpfile.Open(o.name, a.In)
