@@ -36,10 +36,9 @@ func (a *app) applyCommand() *cobra.Command {
 		Use:   "apply FILE",
 		Short: "Execute a plan that --plan wrote, if it still holds",
 		Long: `Executes a plan of delete, ttl, clean, rename, restore or copy. Before it changes
-anything it makes
-the same plan again and compares: the servers must be the same ones (run ID,
-replication ID, version, slots), not emptied meanwhile, the declaration must be the
-same, and of no entry may the number of keys that would be changed differ by more
+anything it makes the same plan again and compares: the servers must be the same ones
+(run ID, replication ID, version, slots), not emptied meanwhile, the declaration must be
+the same, and of no entry may the number of keys that would be changed differ by more
 than --drift percent (or ten keys). Else it says what differs, and changes nothing.
 
 What is done is in FILE.journal, on the disk before the server is told. A run that
