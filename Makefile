@@ -57,6 +57,8 @@ soak: ## the tests that do harm to servers, fifty times
 	KEYWRIGHT_SOAK=3000 go test -timeout 1h -run 'BruteForce|EveryStyle|Definition' ./keyspace/pattern ./keyspace/format ./slot
 	go test -timeout 2h -run 'Relations|Inverts|SameSlot|GoesOn|AddUp' -rapid.checks=20000 ./keyspace/pattern ./audit
 	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run "TestMutations|TestGuards|TestGuardMutations" -v . ./queue ./guard ./gen/acl ./entity
+	cd examples && GOWORK=off KEYWRIGHT_KILLS=100 go test -timeout 1h -run TestSystem -v ./poppobuilder
+	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run "TestMutations|TestGuards" -v . ./queue ./guard ./gen/acl
 
 bench: ## the figures of bench/README.md
 	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench entitybench; do GOWORK=off go run ./cmd/$$c || exit 1; done

@@ -1,16 +1,13 @@
 package poppobuilder
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -19,23 +16,16 @@ import (
 
 // Backup says where the daily backup goes.
 type Backup struct {
-	Dir         string        // "": there is none
-	Keywright   string        // the program; "": keywright
-	Declaration string        // keyspace.yaml
-	URL         string        // of the server, for the program's environment
-	Keep        int           // files; 0: 7
-	Every       time.Duration // between two looks whether it is due; 0: 1 m
+	Dir   string        // "": there is none
+	URL   string        // of the server, for a user that may read all of the namespace
+	Keep  int           // files; 0: 7
+	Every time.Duration // between two looks whether it is due; 0: 1 m
 }
-
-func (b Backup) every() time.Duration { return cmp.Or(b.Every, time.Minute) }
 
 // backup saves the namespace once a day: one daemon at a time, under
 // poppo:lock:backup:daily. It counts when it has been read back.
 func (d *Daemon) backup(ctx context.Context) error {
-	b := d.o.Backup
-	if b.Dir == "" {
-		return nil
-	}
+	b, tool := d.o.Backup, d.o.Tool
 	lease, err := d.keys.LockBackupDaily().Try(ctx)
 	if err != nil {
 		return err
@@ -55,12 +45,15 @@ func (d *Daemon) backup(ctx context.Context) error {
 	if err == nil && last.Day.Format(time.DateOnly) == today {
 		return nil
 	}
-	file := filepath.Join(b.Dir, fmt.Sprintf("%s-%s.kwa", d.o.Namespace, today))
-	_ = os.Remove(file) // one that was not read back is none
-	if err := b.run(ctx, "backup", "--file", b.Declaration, "--namespace", d.o.Namespace, "--to", file, "--quiet"); err != nil {
+	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
 		return err
 	}
-	if err := b.run(ctx, "archive", "verify", file); err != nil {
+	file := filepath.Join(b.Dir, fmt.Sprintf("%s-%s.kwa", d.o.Namespace, today))
+	_ = os.Remove(file) // one that was not read back is none
+	if err := tool.run(ctx, b.URL, "backup", "--file", tool.Declaration, "--namespace", d.o.Namespace, "--to", file, "--quiet"); err != nil {
+		return err
+	}
+	if err := tool.run(ctx, "", "archive", "verify", file); err != nil {
 		return err
 	}
 	info, err := os.Stat(file)
@@ -70,29 +63,19 @@ func (d *Daemon) backup(ctx context.Context) error {
 	if err := d.keys.BackupLast().Set(ctx, poppokeys.BackupLastValue{Day: now, File: file, Bytes: info.Size(), Taken: now}); err != nil {
 		return err
 	}
+	d.log.Info("the backup of today is whole", "file", file, "bytes", info.Size())
 	return b.prune(d.o.Namespace)
 }
 
-// run executes keywright; it ends with ctx, and so with the lock.
-func (b Backup) run(ctx context.Context, args ...string) error {
-	c := exec.CommandContext(ctx, cmp.Or(b.Keywright, "keywright"), args...)
-	c.Env = append(os.Environ(), "KEYWRIGHT_URL="+b.URL)
-	var said bytes.Buffer
-	c.Stdout, c.Stderr = &said, &said
-	if err := c.Run(); err != nil {
-		return fmt.Errorf("keywright %s: %w: %s", args[0], err, strings.TrimSpace(said.String()))
-	}
-	return nil
-}
-
-// prune keeps the newest files of the namespace, today's among them.
+// prune keeps the newest files of the namespace, today's among them, and removes what
+// killed backups have left.
 func (b Backup) prune(namespace string) error {
-	files, err := filepath.Glob(filepath.Join(b.Dir, namespace+"-[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].kwa"))
-	if err != nil {
-		return err
-	}
+	date := namespace + "-[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].kwa"
+	files, err1 := filepath.Glob(filepath.Join(b.Dir, date))
+	parts, err2 := filepath.Glob(filepath.Join(b.Dir, date+".part")) // whoever has the lock is the only one to write
+	err := errors.Join(err1, err2)
 	slices.Sort(files)
-	for _, file := range files[:max(0, len(files)-cmp.Or(b.Keep, 7))] {
+	for _, file := range append(files[:max(0, len(files)-cmp.Or(b.Keep, 7))], parts...) {
 		err = errors.Join(err, os.Remove(file))
 	}
 	return err

@@ -30,10 +30,15 @@ type Options struct {
 	Concurrency int           // issues at once; 0: 4
 	Heartbeat   time.Duration // a process without a sign for so long is dead; 0: 30 m
 	Lease       time.Duration // of locks and tasks; 0: 30 s
+	Backoff     time.Duration // before a failed task is tried again, and doubled; 0: that of the queue
 	Look        time.Duration // between two looks at the settings; 0: 1 s
 	Upkeep      time.Duration // between two looks for the dead, and samples; 0: 30 s
 	MirinWait   time.Duration // for an answer of Mirin; 0: 1 m
+	Wait        time.Duration // of a task for which there is no call, no agent or no Mirin; 0: 1 m
+	Patience    time.Duration // with a run, before others have their turn; 0: 2 × the limit of Claude + 5 m
+	Tool        Tool          // what backs up and cleans up
 	Backup      Backup
+	Cleanup     Cleanup
 	Log         *slog.Logger // nil: slog.Default
 	Level       *slog.LevelVar
 }
@@ -46,6 +51,7 @@ type Daemon struct {
 	mu      sync.Mutex
 	now     Settings
 	outcome *waiters
+	load    load // at the last look
 }
 
 var names = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
@@ -56,6 +62,7 @@ func New(c *keywright.Client, o Options) (*Daemon, error) {
 	o.Concurrency = cmp.Or(o.Concurrency, 4)
 	o.Heartbeat, o.Lease = cmp.Or(o.Heartbeat, 30*time.Minute), cmp.Or(o.Lease, 30*time.Second)
 	o.Look, o.Upkeep, o.MirinWait = cmp.Or(o.Look, time.Second), cmp.Or(o.Upkeep, 30*time.Second), cmp.Or(o.MirinWait, time.Minute)
+	o.Wait, o.Backup.Every, o.Cleanup.Every = cmp.Or(o.Wait, time.Minute), cmp.Or(o.Backup.Every, time.Minute), cmp.Or(o.Cleanup.Every, time.Hour)
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -68,10 +75,10 @@ func New(c *keywright.Client, o Options) (*Daemon, error) {
 	}
 	leases := lock.Options{Lease: o.Lease, Owner: o.Name}
 	keys := poppokeys.NewTuned(c, poppokeys.Tuning{
-		Namespace: ns, LockIssue: leases, LockProcess: leases, LockMigration: leases, LockBackupDaily: leases, LockUpkeep: leases,
-		Tasks: queue.Options{Lease: o.Lease},
+		Namespace: ns, LockIssue: leases, LockProcess: leases, LockMigration: leases, LockBackupDaily: leases, LockUpkeep: leases, LockCleanup: leases,
+		Tasks: queue.Options{Lease: o.Lease, Backoff: o.Backoff},
 	})
-	return &Daemon{keys: keys, o: o, log: o.Log.With("daemon", o.Name, "namespace", o.Namespace), now: defaults, outcome: newWaiters()}, nil
+	return &Daemon{keys: keys, o: o, log: o.Log.With("daemon", o.Name, "namespace", o.Namespace), now: defaults, outcome: newWaiters(), load: readLoad()}, nil
 }
 
 // Keys are the keys of the daemon's namespace.
@@ -94,7 +101,12 @@ func (d *Daemon) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	all.Go(func() { d.every(ctx, d.o.Look, "settings", d.settings) })
 	all.Go(func() { d.every(ctx, d.o.Upkeep, "upkeep", d.upkeep) })
-	all.Go(func() { d.every(ctx, d.o.Backup.every(), "backup", d.backup) })
+	if d.o.Backup.Dir != "" {
+		all.Go(func() { d.every(ctx, d.o.Backup.Every, "backup", d.backup) })
+	}
+	if d.o.Tool.Declaration != "" {
+		all.Go(func() { d.every(ctx, min(d.o.Cleanup.Every, time.Minute), "clean-up", d.cleanUp) })
+	}
 	err = worker.Run(ctx)
 	all.Wait()
 	return err

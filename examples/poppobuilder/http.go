@@ -28,7 +28,7 @@ func (d *Daemon) Handler() http.Handler {
 		id, err := d.Submit(r.Context(), t)
 		return map[string]string{"id": id}, err
 	})
-	answer("GET /tasks/{id}", func(r *http.Request) (any, error) { return d.keys.TaskOutcome(r.PathValue("id")).Get(r.Context()) })
+	answer("GET /tasks/{id}", func(r *http.Request) (any, error) { return d.Task(r.Context(), r.PathValue("id")) })
 	answer("GET /issues/{number}", func(r *http.Request) (any, error) {
 		n, err := strconv.ParseInt(r.PathValue("number"), 10, 64)
 		if err != nil {
@@ -39,11 +39,16 @@ func (d *Daemon) Handler() http.Handler {
 	answer("GET /status", func(r *http.Request) (any, error) { return d.Status(r.Context()) })
 	answer("GET /settings", func(*http.Request) (any, error) { return d.Settings(), nil })
 	answer("PUT /settings", func(r *http.Request) (any, error) {
-		s := d.Settings()
-		if err := read(r, &s); err != nil {
+		var p Patch
+		if err := read(r, &p); err != nil {
 			return nil, err
 		}
-		return s, d.Set(r.Context(), s)
+		err := d.Set(r.Context(), p)
+		return d.Settings(), err
+	})
+	answer("DELETE /settings/{name}", func(r *http.Request) (any, error) {
+		err := d.Unset(r.Context(), r.PathValue("name"))
+		return d.Settings(), err
 	})
 	answer("POST /sessions", func(r *http.Request) (any, error) {
 		var s struct{ User string }
@@ -62,7 +67,9 @@ func (d *Daemon) Handler() http.Handler {
 var errAsked = errors.New("the request cannot be read")
 
 func read(r *http.Request, into any) error {
-	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 64<<10)).Decode(into); err != nil {
+	in := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 64<<10))
+	in.DisallowUnknownFields()
+	if err := in.Decode(into); err != nil {
 		return errAsked
 	}
 	return nil

@@ -2,10 +2,11 @@ package poppobuilder
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strconv"
 	"time"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
 	"github.com/keywright/keywright/queue"
 )
@@ -19,7 +20,9 @@ type Task struct {
 	Ask      bool               `json:"ask"` // Mirin must approve
 }
 
-// Submit puts a task into the queue, and says its id: task-1, task-2, …
+// Submit puts a task into the queue, and says its id: task-1, task-2, … The status
+// is the last step: a task that is not announced is done all the same, and an issue
+// that is said to be queued has a task.
 func (d *Daemon) Submit(ctx context.Context, t Task) (id string, err error) {
 	if t.Priority == "" {
 		t.Priority = poppokeys.PriorityNormal
@@ -32,12 +35,51 @@ func (d *Daemon) Submit(ctx context.Context, t Task) (id string, err error) {
 		return "", err
 	}
 	id = "task-" + strconv.FormatInt(n, 10)
-	if _, err := d.change(ctx, t.Issue, change{status: "queued", task: id}); err != nil {
+	if err := d.keys.TaskIssue(id).Set(ctx, t.Issue); err != nil {
 		return "", err
 	}
-	return d.keys.Tasks().Enqueue(ctx, queue.Task[poppokeys.TasksValue]{
+	if id, err = d.keys.Tasks().Enqueue(ctx, queue.Task[poppokeys.TasksValue]{
 		ID: id, Lane: string(t.Priority), Payload: poppokeys.TasksValue{Issue: t.Issue, Kind: t.Kind, Prompt: t.Prompt, Ask: t.Ask},
-	})
+	}); err != nil {
+		return "", err
+	}
+	if _, err := d.change(ctx, t.Issue, change{status: "queued", task: id}); err != nil {
+		d.log.Warn("a task is in the queue, and its issue does not say so yet", "task", id, "error", err)
+	}
+	return id, nil
+}
+
+// TaskState is how a task is doing: waiting, running, dead, completed or failed.
+type TaskState struct {
+	State   string                      `json:"state"`
+	Attempt int64                       `json:"attempt,omitempty"`
+	Error   string                      `json:"error,omitempty"` // of the last attempt
+	Outcome *poppokeys.TaskOutcomeValue `json:"outcome,omitempty"`
+}
+
+// Task says how a task is doing; keywright.ErrNotFound if there is none.
+func (d *Daemon) Task(ctx context.Context, id string) (TaskState, error) {
+	outcome, err := d.keys.TaskOutcome(id).Get(ctx)
+	if err == nil {
+		return TaskState{State: map[bool]string{true: "completed", false: "failed"}[outcome.Ok], Outcome: &outcome}, nil
+	}
+	if !errors.Is(err, keywright.ErrNotFound) {
+		return TaskState{}, err
+	}
+	state, err := d.keys.Tasks().State(ctx, id)
+	if err != nil {
+		return TaskState{}, err
+	}
+	s := TaskState{State: "waiting", Attempt: state.Attempt, Error: state.Error}
+	if state.Owner != "" {
+		s.State = "running"
+	}
+	ended, err1 := or(d.keys.TaskEnded(id).Get(ctx))("")
+	open, err2 := d.keys.TaskIssue(id).Exists(ctx) // again, once it was tried again
+	if ended == "dead" && !open && s.State == "waiting" {
+		s.State = "dead"
+	}
+	return s, errors.Join(err1, err2)
 }
 
 // change is a move of an issue to another status.
@@ -51,6 +93,7 @@ type change struct {
 const (
 	changed = "ok"    // and announced
 	same    = "same"  // the task has moved the issue there before
+	over    = "over"  // the end of the task is in the figures
 	stale   = "stale" // a newer holder of the lock has written
 	busy    = "busy"  // only said to those without the lock
 )
@@ -58,7 +101,7 @@ const (
 const day = 24 * time.Hour
 
 // change moves an issue: status, sets, figures and event in one step. The day is
-// that of the server; over midnight it answers with its own, and is asked again.
+// that of the server; over midnight it answers with its own time, and is asked again.
 func (d *Daemon) change(ctx context.Context, issue int64, c change) (string, error) {
 	channel, err := d.keys.Namespace().IssueStatusChangedChannel()
 	if err != nil {
@@ -73,9 +116,10 @@ func (d *Daemon) change(ctx context.Context, issue int64, c change) (string, err
 		}
 		other, err := strconv.ParseInt(said, 10, 64)
 		if err != nil {
+			d.log.Debug("an issue is moved", "issue", issue, "status", c.status, "task", c.task, "answer", said)
 			return said, nil
 		}
-		now = time.Unix(other*int64(day/time.Second), 0).UTC()
+		now = time.Unix(other, 0).UTC()
 	}
-	return "", fmt.Errorf("the server's day does not stand still")
+	return "", errors.New("the server's day changes with each look at it")
 }

@@ -2,9 +2,10 @@ package poppobuilder
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
@@ -12,8 +13,21 @@ import (
 
 // process is one run, as others see it.
 type process struct {
-	id, instance, task string
-	issue, fence       int64
+	who, instance, task string
+	number, fence       int64 // of the issue, and of its lock
+}
+
+// id is how the sets of processes call it.
+func (p process) id() string { return fmt.Sprintf("issue-%d-%s", p.number, p.who) }
+
+// parseProcess reads an id: issue-123-poppo.
+func parseProcess(id string) (number int64, who string, err error) {
+	text, who, ok := strings.Cut(strings.TrimPrefix(id, "issue-"), "-")
+	number, err = strconv.ParseInt(text, 10, 64)
+	if !ok || err != nil {
+		return 0, "", fmt.Errorf("%q is no id of a process", id)
+	}
+	return number, who, nil
 }
 
 // errDead is why a process ends that others have given up.
@@ -23,7 +37,7 @@ var errDead = errors.New("the process has been found dead, or begun again elsewh
 // context ends when others take it for dead.
 func (d *Daemon) begin(ctx context.Context, p process) (alive context.Context, end func(), err error) {
 	ttl := d.o.Heartbeat
-	own, err := d.keys.LockProcess(p.id).Acquire(ctx) // one process of a name
+	own, err := d.keys.LockProcess(p.number, p.who).Acquire(ctx) // one process of a name
 	if err != nil {
 		return nil, nil, err
 	}
@@ -32,7 +46,7 @@ func (d *Daemon) begin(ctx context.Context, p process) (alive context.Context, e
 		defer stop()
 		_ = own.Release(ctx)
 	}
-	if _, err := d.keys.RegisterProcess(ctx, p.id, p.id, p.instance, poppokeys.RegisterProcessProgramPoppo, p.issue, p.task, p.fence, ttl.Milliseconds()); err != nil {
+	if _, err := d.keys.RegisterProcess(ctx, p.number, p.who, p.id(), p.instance, poppokeys.RegisterProcessProgramPoppo, p.number, p.task, p.fence, ttl.Milliseconds()); err != nil {
 		release()
 		return nil, nil, err
 	}
@@ -48,7 +62,7 @@ func (d *Daemon) begin(ctx context.Context, p process) (alive context.Context, e
 		defer release()
 		ctx, stop := after(ctx)
 		defer stop()
-		if _, err := d.keys.EndProcess(ctx, p.id, p.id, p.instance); err != nil {
+		if _, err := d.keys.EndProcess(ctx, p.number, p.who, p.id(), p.instance); err != nil {
 			d.log.Warn("the end of a process was not written; it will be found", "error", err)
 		}
 	}, nil
@@ -68,11 +82,12 @@ func (d *Daemon) beat(ctx context.Context, p process, ttl time.Duration, dead co
 		}
 		at := time.Now()
 		within, stop := context.WithTimeout(ctx, ttl/3)
-		alive, err := d.keys.BeatProcess(within, p.id, p.id, p.instance, ttl.Milliseconds())
+		alive, err := d.keys.BeatProcess(within, p.number, p.who, p.id(), p.instance, ttl.Milliseconds())
 		stop()
 		switch {
 		case err == nil && alive:
 			last = at
+			d.log.Debug("a sign of life", "process", p.id())
 		case err == nil || time.Since(last) >= ttl:
 			dead(errDead)
 			return
@@ -88,7 +103,11 @@ func (d *Daemon) findDead(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		dead, err := d.keys.BuryProcess(ctx, id, id)
+		number, who, err := parseProcess(id)
+		if err != nil {
+			return err
+		}
+		dead, err := d.keys.BuryProcess(ctx, number, who, id)
 		if err != nil {
 			return err
 		}
@@ -110,22 +129,21 @@ func (d *Daemon) findDead(ctx context.Context) error {
 // repair does what a dead process did not: its issue is not in work any more,
 // unless another one has it. Its lock and its task come free by their leases.
 func (d *Daemon) repair(ctx context.Context, id string) error {
-	info, err := d.keys.ProcessInfo(id).All(ctx)
+	number, who, err := parseProcess(id)
 	if err != nil {
 		return err
 	}
-	issue, _ := strconv.ParseInt(info["issue"], 10, 64)
+	info, err := d.keys.ProcessInfo(number, who).All(ctx)
+	if err != nil {
+		return err
+	}
 	fence, _ := strconv.ParseInt(info["fence"], 10, 64)
-	if info["program"] == string(poppokeys.RegisterProcessProgramPoppo) && issue > 0 && fence > 0 {
-		if _, err := d.change(ctx, issue, change{status: "interrupted", task: info["task"], fence: fence}); err != nil {
+	if info["program"] == string(poppokeys.RegisterProcessProgramPoppo) && fence > 0 {
+		if _, err := d.change(ctx, number, change{status: "interrupted", task: info["task"], fence: fence}); err != nil {
 			return err
 		}
 	}
-	data, err := json.Marshal(map[string]any{"process": id, "issue": issue, "task": info["task"]})
-	if err != nil {
-		return err
-	}
-	if err := d.keys.OtherEventsTopic("process-dead").Publish(ctx, poppokeys.OtherEventsMessage{Data: data}); err != nil {
+	if err := d.keys.ProcessDeadTopic().Publish(ctx, poppokeys.ProcessDeadMessage{Process: id, Issue: number, Task: info["task"]}); err != nil {
 		return err
 	}
 	_, err = d.keys.ProcessesZombies().Remove(ctx, id)

@@ -3,8 +3,8 @@ package poppobuilder
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/keywright/keywright"
 )
@@ -12,14 +12,22 @@ import (
 // Settings may be changed while daemons run: by Daemon.Set, over HTTP, or with
 // redis-cli. A daemon looks at them every second.
 type Settings struct {
-	ClaudeTimeout time.Duration `json:"claude_timeout"` // agents give a task up after that
-	GitHubRate    int64         `json:"github_rate"`    // calls per hour
-	Maintenance   bool          `json:"maintenance"`    // the queue is paused
-	Debug         bool          `json:"debug"`
+	ClaudeTimeout int64 `json:"claude_timeout"` // seconds; agents give a task up after that
+	GitHubRate    int64 `json:"github_rate"`    // calls per hour
+	Maintenance   bool  `json:"maintenance"`    // the queue is paused
+	Debug         bool  `json:"debug"`
 }
 
 // defaults hold where nothing is set.
-var defaults = Settings{ClaudeTimeout: 5 * time.Minute, GitHubRate: 5000}
+var defaults = Settings{ClaudeTimeout: 300, GitHubRate: 5000}
+
+// Patch changes some settings. What is nil stays as it is.
+type Patch struct {
+	ClaudeTimeout *int64 `json:"claude_timeout"`
+	GitHubRate    *int64 `json:"github_rate"`
+	Maintenance   *bool  `json:"maintenance"`
+	Debug         *bool  `json:"debug"`
+}
 
 // Settings are those in effect.
 func (d *Daemon) Settings() Settings {
@@ -31,7 +39,7 @@ func (d *Daemon) Settings() Settings {
 // settings reads them and does what they say. Maintenance is the pause of the queue:
 // a pause by other means ends with the next look.
 func (d *Daemon) settings(ctx context.Context) error {
-	timeout, err1 := or(d.keys.ConfigClaudeTimeout().Get(ctx))(int64(defaults.ClaudeTimeout / time.Second))
+	timeout, err1 := or(d.keys.ConfigClaudeTimeout().Get(ctx))(defaults.ClaudeTimeout)
 	rate, err2 := or(d.keys.ConfigGithubRatelimit().Get(ctx))(defaults.GitHubRate)
 	maintenance, err3 := or(d.keys.FlagMaintenance().Get(ctx))(defaults.Maintenance)
 	debug, err4 := or(d.keys.FlagDebug().Get(ctx))(defaults.Debug)
@@ -46,7 +54,7 @@ func (d *Daemon) settings(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.now = Settings{ClaudeTimeout: time.Duration(timeout) * time.Second, GitHubRate: rate, Maintenance: maintenance, Debug: debug}
+	d.now = Settings{ClaudeTimeout: timeout, GitHubRate: rate, Maintenance: maintenance, Debug: debug}
 	return nil
 }
 
@@ -73,12 +81,46 @@ func (d *Daemon) paused(ctx context.Context, wanted bool) error {
 	return d.keys.Tasks().Resume(ctx)
 }
 
-// Set writes settings, for all daemons of the namespace.
-func (d *Daemon) Set(ctx context.Context, s Settings) error {
-	return errors.Join(
-		d.keys.ConfigClaudeTimeout().Set(ctx, int64(s.ClaudeTimeout/time.Second)),
-		d.keys.ConfigGithubRatelimit().Set(ctx, s.GitHubRate),
-		d.keys.FlagMaintenance().Set(ctx, s.Maintenance),
-		d.keys.FlagDebug().Set(ctx, s.Debug),
-	)
+// Set changes settings for all daemons of the namespace: all that the patch has, in
+// one step, or none.
+func (d *Daemon) Set(ctx context.Context, p Patch) error {
+	if p.ClaudeTimeout != nil && *p.ClaudeTimeout < 1 || p.GitHubRate != nil && *p.GitHubRate < 0 {
+		return fmt.Errorf("%w: claude_timeout is a second or more, github_rate is not negative", errAsked)
+	}
+	err := d.keys.Client().Transact(ctx, func(tx *keywright.Tx) error {
+		if p.ClaudeTimeout != nil {
+			keywright.Queue(tx, d.keys.ConfigClaudeTimeout().Later().Set(*p.ClaudeTimeout))
+		}
+		if p.GitHubRate != nil {
+			keywright.Queue(tx, d.keys.ConfigGithubRatelimit().Later().Set(*p.GitHubRate))
+		}
+		if p.Maintenance != nil {
+			keywright.Queue(tx, d.keys.FlagMaintenance().Later().Set(*p.Maintenance))
+		}
+		if p.Debug != nil {
+			keywright.Queue(tx, d.keys.FlagDebug().Later().Set(*p.Debug))
+		}
+		return nil
+	})
+	return errors.Join(err, d.settings(ctx))
+}
+
+// errSetting is a setting that there is none of.
+var errSetting = fmt.Errorf("%w: claude_timeout, github_rate, maintenance and debug are the settings", errAsked)
+
+// Unset gives a setting its default.
+func (d *Daemon) Unset(ctx context.Context, name string) (err error) {
+	switch name {
+	case "claude_timeout":
+		_, err = d.keys.ConfigClaudeTimeout().Delete(ctx)
+	case "github_rate":
+		_, err = d.keys.ConfigGithubRatelimit().Delete(ctx)
+	case "maintenance":
+		_, err = d.keys.FlagMaintenance().Delete(ctx)
+	case "debug":
+		_, err = d.keys.FlagDebug().Delete(ctx)
+	default:
+		return errSetting
+	}
+	return errors.Join(err, d.settings(ctx))
 }

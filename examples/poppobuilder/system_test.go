@@ -1,309 +1,202 @@
 package poppobuilder_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
-	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/event"
 	poppo "github.com/keywright/keywright/examples/poppobuilder"
 	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
-	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-func must(t testing.TB, err error) {
+// onBrands runs a test on a server of each brand.
+func onBrands(t *testing.T, run func(t *testing.T, brand keywrighttest.Brand)) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+	for _, brand := range keywrighttest.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			run(t, brand)
+		})
 	}
 }
 
-// await waits for a condition that must come to hold.
-func await(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(time.Minute)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-deadline.C:
-			t.Fatalf("after a minute: %s", what)
-		case <-tick.C:
-		}
-	}
-}
-
-// programs are what the tests run: the daemon, the agents, and keywright.
-var programs = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "poppo")
-	if err != nil {
-		return "", err
-	}
-	for _, c := range [][]string{
-		{".", "go", "build", "-o", filepath.Join(dir, "poppobuilderd"), "./poppobuilderd"},
-		{"../../cmd/keywright", "go", "build", "-o", filepath.Join(dir, "keywright"), "."},
-		{"worker", "node", "node_modules/typescript/bin/tsc"},
-	} {
-		cmd := exec.Command(c[1], c[2:]...)
-		cmd.Dir = c[0]
-		if c[0] != "." {
-			cmd.Env = append(os.Environ(), "GOWORK=")
-		}
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return dir, fmt.Errorf("%s: %w\n%s(scripts/install-test-deps.sh installs what tests need)", strings.Join(c[1:], " "), err, out)
-		}
-	}
-	return dir, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, _ := programs(); dir != "" {
-		_ = os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
-
-// site is what runs in one namespace.
-type site struct {
-	t         *testing.T
-	server    *keywrighttest.Server
-	namespace string
-	d         *poppo.Daemon // of the test: it works on nothing
-	http      string
-	backups   string
-	running   map[string]*exec.Cmd
-}
-
-func open(t *testing.T, s *keywrighttest.Server, namespace string) *site {
-	t.Helper()
-	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Attempts: 16})
-	must(t, err)
-	t.Cleanup(c.Close)
-	d, err := poppo.New(c, poppo.Options{Name: "test", Namespace: namespace, Lease: 2 * time.Second})
-	must(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, l.Close())
-	at := &site{t: t, server: s, namespace: namespace, d: d, http: l.Addr().String(), backups: t.TempDir(), running: map[string]*exec.Cmd{}}
-	t.Cleanup(func() {
-		for name := range at.running {
-			at.kill(name)
-		}
-	})
-	return at
-}
-
-// start runs a daemon or an agent, or runs it again.
-func (at *site) start(name string, first bool) {
-	dir, err := programs()
-	must(at.t, err)
-	cmd := exec.Command(filepath.Join(dir, "poppobuilderd"), "-redis", at.server.URL(), "-namespace", at.namespace, "-name", name, "-heartbeat", "3s", "-lease", "2s",
-		"-look", "100ms", "-upkeep", "300ms", "-mirin-wait", "20s", "-backup", at.backups, "-keywright", filepath.Join(dir, "keywright"))
-	if first {
-		cmd.Args = append(cmd.Args, "-http", at.http, "-mirin")
-	}
-	if strings.HasPrefix(name, "agent") {
-		cmd = exec.Command("node", "worker/build/worker.js", "--redis", at.server.URL(), "--namespace", at.namespace, "--name", name, "--heartbeat", "3000", "--takeover", "1500",
-			"--", "sh", "-c", `read -r said; sleep 0.1; case "$said" in *slow*) sleep 60;; *fail*) echo "failed: $said"; exit 1;; esac; echo "done: $said"`)
-	}
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	must(at.t, cmd.Start())
-	at.running[name] = cmd
-	at.t.Cleanup(func() {
-		if at.t.Failed() {
-			at.t.Logf("%s in %s said:\n%s", name, at.namespace, said.String())
-		}
-	})
-}
-
-func (at *site) kill(name string) {
-	if cmd := at.running[name]; cmd != nil {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		delete(at.running, name)
-	}
-}
-
-// ask sends a request to the first daemon, until it listens.
-func (at *site) ask(method, path string, body, into any) {
-	at.t.Helper()
-	text, err := json.Marshal(body)
-	must(at.t, err)
-	var last error
-	await(at.t, "an answer to "+path, func() bool {
-		r, err := http.NewRequestWithContext(at.t.Context(), method, "http://"+at.http+path, bytes.NewReader(text))
-		must(at.t, err)
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			last = err
-			return false
-		}
-		defer answer.Body.Close()
-		said, err := io.ReadAll(answer.Body)
-		if err != nil || answer.StatusCode == http.StatusServiceUnavailable {
-			last = errors.Join(err, errors.New(string(said)))
-			return false
-		}
-		if answer.StatusCode != http.StatusOK {
-			at.t.Fatalf("%s %s: %d %s", method, path, answer.StatusCode, said)
-		}
-		if into != nil {
-			must(at.t, json.Unmarshal(said, into))
-		}
-		return true
-	})
-	_ = last
-}
-
-func (at *site) submit(t poppo.Task) string {
-	at.t.Helper()
-	var said struct{ ID string }
-	at.ask("POST", "/tasks", t, &said)
-	return said.ID
-}
-
-func (at *site) status() poppo.Status {
-	at.t.Helper()
-	s, err := at.d.Status(at.t.Context())
-	must(at.t, err)
-	return s
-}
-
-// quiet is whether nothing waits, works or is to be repaired.
-func (at *site) quiet() bool {
-	s := at.status()
-	zombies, err := at.d.Keys().ProcessesZombies().Len(at.t.Context())
-	must(at.t, err)
-	for _, n := range s.Waiting {
-		if n > 0 {
-			return false
-		}
-	}
-	return s.Running == 0 && len(s.Processing) == 0 && len(s.Active) == 0 && zombies == 0
-}
-
-// TestSystem: two namespaces on one server, daemons in Go and agents in TypeScript in
-// each. Whatever is killed, each task has one outcome and is counted once, the dead
-// are found, and nothing is left.
-func TestSystem(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
-	at, other := open(t, s, "poppo"), open(t, s, "poppo-test")
-	for _, name := range []string{"poppo", "second", "agenta", "agentb"} {
-		at.start(name, name == "poppo")
-	}
-	other.start("poppo", true)
-	other.start("agenta", false)
-
-	const tasks, elsewhere = 24, 4
-	ids := map[string]int64{}
-	for i := range int64(tasks) {
-		ids[at.submit(poppo.Task{Issue: 100 + i/2, Prompt: fmt.Sprintf("task %d", i), Priority: []poppokeys.Priority{"", "high", "low"}[i%3]})] = 100 + i/2
-	}
-	for i := range int64(elsewhere) {
-		other.submit(poppo.Task{Issue: 100 + i, Prompt: "elsewhere"})
-	}
-	if len(ids) != tasks || ids["task-1"] == 0 || ids[fmt.Sprint("task-", tasks)] == 0 {
-		t.Errorf("the ids are not task-1 to task-%d: %v", tasks, ids)
-	}
-	asked := map[string]string{
-		at.submit(poppo.Task{Issue: 300, Prompt: "please", Ask: true}): "done: please",
-		at.submit(poppo.Task{Issue: 301, Prompt: "now", Ask: true}):    "Mirin: it does not say please",
-		at.submit(poppo.Task{Issue: 302, Prompt: "now!", Ask: true}):   "Mirin: ",
-		at.submit(poppo.Task{Issue: 303, Prompt: "this will fail"}):    "failed: this will fail",
-	}
-	random := rand.New(rand.NewPCG(5, 8))
-	for i := range 8 { // each time when there is something to lose
-		before := at.ended()
-		await(t, "another task is over", func() bool { return at.ended() > before || at.ended() == tasks+4 })
-		victim := []string{"agenta", "second", "agentb", "poppo"}[(i+random.IntN(2))%4]
-		at.kill(victim)
-		at.start(victim, victim == "poppo")
-	}
-	await(t, "all is done", func() bool { return at.ended() == tasks+4 && at.quiet() })
-	await(t, "all is done elsewhere", func() bool { return other.ended() == elsewhere && other.quiet() })
-
-	for id := range ids {
-		out, err := at.d.Keys().TaskOutcome(id).Get(t.Context())
+// kills are how many programs TestSystem kills; KEYWRIGHT_KILLS says more.
+func kills(t *testing.T) int {
+	n := 6
+	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
+		var err error
+		n, err = strconv.Atoi(text)
 		must(t, err)
-		if !out.Ok || !strings.HasPrefix(out.Text, "done: task ") {
-			t.Errorf("%s: %+v", id, out)
-		}
-	}
-	for id, want := range asked {
-		if out, err := at.d.Keys().Tasks().Result(t.Context(), id); err != nil || !strings.HasPrefix(out, want) {
-			t.Errorf("%s: %q, %v, want %q", id, out, err, want)
-		}
-	}
-	at.figures(tasks+1, 3)
-	other.figures(elsewhere, 0)
-	at.issue(100, "completed")
-	at.issue(303, "failed")
-	at.sessions()
-	at.ask("PUT", "/settings", map[string]any{"claude_timeout": time.Second}, nil)
-	await(t, "the new limit", func() bool {
-		var s poppo.Settings
-		at.ask("GET", "/settings", nil, &s)
-		return s.ClaudeTimeout == time.Second
-	})
-	slow := at.submit(poppo.Task{Issue: 304, Prompt: "slow"})
-	await(t, "an agent gives a slow task up", func() bool {
-		out, err := at.d.Keys().Tasks().Result(t.Context(), slow)
-		return err == nil && out == "ended by SIGKILL"
-	})
-	await(t, "all is done again", at.quiet)
-	for _, x := range []*site{at, other} {
-		await(t, "a backup", func() bool { _, err := x.d.Keys().BackupLast().Get(t.Context()); return err == nil })
-		x.backedUp()
-		for name := range x.running {
-			x.kill(name)
-		}
-	}
-	declared(t, s, "poppo", "poppo-test")
-}
-
-// ended counts tasks whose end is in the figures.
-func (at *site) ended() int {
-	at.t.Helper()
-	return int(at.count("completed") + at.count("failed"))
-}
-
-// count is a figure of today and of yesterday: a test may run over midnight.
-func (at *site) count(name string) (n int64) {
-	at.t.Helper()
-	for _, day := range []time.Time{time.Now().UTC(), time.Now().UTC().AddDate(0, 0, -1)} {
-		figures, err := at.d.Keys().StatsIssuesDaily(day).All(at.t.Context())
-		must(at.t, err)
-		n += figures[name]
 	}
 	return n
 }
 
-// sessions are made, read by their id, and live for 30 days.
+// TestSystem: two namespaces on one server, daemons in Go and agents in TypeScript in
+// each, all under the users that are printed for them. Whatever is killed, each task
+// has one outcome and is counted once, the dead are found, and nothing is left.
+func TestSystem(t *testing.T) {
+	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
+		s := protected(t, brand, "poppo", "poppo-test")
+		at, other := open(t, s, "poppo"), open(t, s, "poppo-test")
+		moves := at.moves()
+		for _, name := range []string{"second", "agenta", "agentb"} {
+			at.start(name)
+		}
+		at.start("poppo", at.first()...)
+		other.start("poppo", other.first()...)
+		other.start("agenta")
+
+		n := kills(t)
+		tasks, elsewhere := int64(12+2*n), int64(4)
+		ids := map[string]int64{}
+		for i := range tasks {
+			ids[at.submit(poppo.Task{Issue: 100 + i/2, Prompt: fmt.Sprintf("task %d", i), Priority: []poppokeys.Priority{"", "high", "low"}[i%3]})] = 100 + i/2
+		}
+		for i := range elsewhere {
+			other.submit(poppo.Task{Issue: 100 + i, Prompt: "elsewhere"})
+		}
+		if int64(len(ids)) != tasks || ids["task-1"] == 0 || ids[fmt.Sprint("task-", tasks)] == 0 {
+			t.Errorf("the ids are not task-1 to task-%d: %v", tasks, ids)
+		}
+		asked := map[string]string{
+			at.submit(poppo.Task{Issue: 300, Prompt: "please", Ask: true}): "done: please",
+			at.submit(poppo.Task{Issue: 301, Prompt: "now", Ask: true}):    "Mirin: it does not say please",
+			at.submit(poppo.Task{Issue: 302, Prompt: "now!", Ask: true}):   "Mirin: ",
+			at.submit(poppo.Task{Issue: 303, Prompt: "this will fail"}):    "failed: this will fail",
+		}
+		random := rand.New(rand.NewPCG(5, 8))
+		if n > 6 {
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			random = rand.New(rand.NewPCG(5, seed))
+		}
+		for i := range n { // each time when there is something to lose
+			before, all := at.ended(), int(tasks)+4
+			await(t, "another task is over", func() bool { return at.ended() > before || at.ended() == all })
+			victim := []string{"agenta", "second", "agentb", "poppo"}[(i+random.IntN(2))%4]
+			at.kill(victim)
+			if victim == "poppo" {
+				at.start(victim, at.first()...)
+			} else {
+				at.start(victim)
+			}
+		}
+		await(t, "all is done", func() bool { return at.ended() == int(tasks)+4 && at.quiet() })
+		await(t, "all is done elsewhere", func() bool { return other.ended() == int(elsewhere) && other.quiet() })
+
+		for id := range ids {
+			if out := at.outcome(id); out == nil || !out.Ok || !strings.HasPrefix(out.Text, "done: task ") {
+				t.Errorf("%s: %+v", id, out)
+			}
+		}
+		for id, want := range asked {
+			if out := at.outcome(id); out == nil || !strings.HasPrefix(out.Text, want) {
+				t.Errorf("%s: %+v, want %q", id, out, want)
+			}
+		}
+		at.figures(tasks+1, 3)
+		other.figures(elsewhere, 0)
+		at.issue(100, "completed")
+		at.issue(303, "failed")
+		at.announced(moves(), tasks+1, 3)
+		at.sessions()
+		for _, x := range []*site{at, other} {
+			await(t, "a backup", func() bool { _, err := x.d.Keys().BackupLast().Get(t.Context()); return err == nil })
+			x.backedUp()
+			await(t, "a clean-up", func() bool { _, err := x.d.Keys().CleanupLast().Get(t.Context()); return err == nil })
+			for name := range x.running {
+				x.kill(name)
+			}
+			keywrightSays(t, s, "audit", "--namespace", x.namespace, "--values=all", "--quiet")
+		}
+		for _, name := range s.Do("SCAN", "0", "COUNT", "100000").([]any)[1].([]any) {
+			if name := name.(string); !strings.HasPrefix(name, "poppo:") && !strings.HasPrefix(name, "poppo-test:") && !strings.HasPrefix(name, "keywright:") {
+				t.Errorf("%s is in no namespace", name)
+			}
+		}
+		newer := regexp.MustCompile(`object client\|(setinfo|no-touch) `) // Redis 7.0 does not know them, so no rule has them
+		for _, refused := range s.Do("ACL", "LOG").([]any) {
+			if text := fmt.Sprint(refused); !newer.MatchString(text) {
+				t.Errorf("a program was refused what it needs: %s", text)
+			}
+		}
+	})
+}
+
+// moves records the events of issues; the result gives them as they are now.
+func (at *site) moves() func() map[int64][]string {
+	at.t.Helper()
+	var mu sync.Mutex
+	seen := map[int64][]string{}
+	stop, err := at.d.Keys().IssueStatusChangedTopic().Subscribe(at.t.Context(), event.Options{}, func(m event.Message[poppokeys.IssueStatusChangedMessage], err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			at.t.Error(err)
+			return
+		}
+		seen[m.Data.Number] = append(seen[m.Data.Number], m.Data.Status)
+	})
+	must(at.t, err)
+	at.t.Cleanup(stop)
+	return func() map[int64][]string {
+		mu.Lock()
+		defer mu.Unlock()
+		out := map[int64][]string{}
+		for n, moves := range seen {
+			out[n] = slices.Clone(moves)
+		}
+		return out
+	}
+}
+
+// announced: each end of a task was announced once, no move twice in a row for one
+// task, and the last event of an issue is its status.
+func (at *site) announced(moves map[int64][]string, completed, failed int64) {
+	at.t.Helper()
+	counts := map[string]int64{}
+	for number, all := range moves {
+		for _, status := range all {
+			counts[status]++
+		}
+		at.issue(number, all[len(all)-1])
+	}
+	if counts["completed"] != completed || counts["failed"] != failed || counts["processing"] < completed+failed-2 {
+		at.t.Errorf("%s announced %v, want %d completed and %d failed", at.namespace, counts, completed, failed)
+	}
+}
+
+// outcome is what the daemon says of a task that has ended, nil of another one.
+func (at *site) outcome(id string) *poppokeys.TaskOutcomeValue {
+	at.t.Helper()
+	var s poppo.TaskState
+	at.ask("GET", "/tasks/"+id, nil, &s)
+	return s.Outcome
+}
+
+// sessions are made, read by their id, live for 30 days, and end.
 func (at *site) sessions() {
 	at.t.Helper()
 	var made struct{ ID string }
 	at.ask("POST", "/sessions", map[string]string{"user": "hana"}, &made)
 	var s poppokeys.SessionValue
 	at.ask("GET", "/sessions/"+made.ID, nil, &s)
-	if left := at.server.Do("PTTL", at.namespace+":session:"+made.ID).(int64); s.User != "hana" || left < 29*86_400_000 || left > 30*86_400_000 {
+	key := at.namespace + ":session:" + made.ID
+	if left := at.server.Do("PTTL", key).(int64); s.User != "hana" || left < 29*86_400_000 || left > 30*86_400_000 {
 		at.t.Errorf("the session %+v lives %d ms", s, left)
+	}
+	at.ask("DELETE", "/sessions/"+made.ID, nil, nil)
+	if n := at.server.Do("EXISTS", key); n != int64(0) {
+		at.t.Error("a session that was ended is there")
 	}
 }
 
@@ -324,12 +217,15 @@ func (at *site) figures(completed, failed int64) {
 	if runs != completed+failed {
 		at.t.Errorf("%s has %d runs by the hour, want %d", at.namespace, runs, completed+failed)
 	}
-	if n, err := at.d.Keys().MetricsMemoryHistory().Len(at.t.Context()); err != nil || n == 0 {
-		at.t.Errorf("%d samples of memory: %v", n, err)
+	memory, cpu := at.namespace+":metrics:memory:history", at.namespace+":metrics:cpu:current"
+	if sample := fmt.Sprint(at.server.Do("XREVRANGE", memory, "+", "-", "COUNT", "1")); !strings.Contains(sample, " by ") {
+		at.t.Errorf("the last sample of memory: %s", sample)
 	}
-	if _, err := at.d.Keys().MetricsCPUCurrent().Get(at.t.Context()); err != nil {
-		at.t.Errorf("no CPU use: %v", err)
-	}
+	await(at.t, "the use of the CPU", func() bool {
+		use, err := at.d.Keys().MetricsCPUCurrent().Get(at.t.Context())
+		left := at.server.Do("PTTL", cpu).(int64)
+		return err == nil && use >= 0 && use <= 100 && left > 0 && left <= 300_000
+	})
 }
 
 func (at *site) issue(n int64, want string) {
@@ -345,12 +241,8 @@ func (at *site) backedUp() {
 	at.t.Helper()
 	last, err := at.d.Keys().BackupLast().Get(at.t.Context())
 	must(at.t, err)
-	dir, err := programs()
-	must(at.t, err)
-	out, err := exec.Command(filepath.Join(dir, "keywright"), "archive", "ls", last.File).CombinedOutput()
-	must(at.t, err)
 	n := 0
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(keywrightSays(at.t, at.server, "archive", "ls", last.File)) {
 		if strings.Contains(line, ":") {
 			n++
 			if !strings.Contains(line, at.namespace+":") {
@@ -359,55 +251,24 @@ func (at *site) backedUp() {
 		}
 	}
 	if n == 0 {
-		at.t.Errorf("the backup of %s is empty:\n%s", at.namespace, out)
+		at.t.Errorf("the backup of %s is empty", at.namespace)
 	}
 }
 
-// declared: every key of the server is in one of the namespaces, is declared there and
-// nowhere else, and has the TTL that is declared.
-func declared(t *testing.T, s *keywrighttest.Server, namespaces ...string) {
+// held waits until an agent runs a prompt that waits for a file, and gives the pid of
+// its command.
+func held(t *testing.T, file string) (pid int) {
 	t.Helper()
-	spaces := map[string]func(string) *keyspace.Key{}
-	for _, ns := range namespaces {
-		spaces[ns] = finder(t, ns)
-	}
-	for _, key := range s.Do("SCAN", "0", "COUNT", "100000").([]any)[1].([]any) {
-		name := key.(string)
-		homes := 0
-		for ns, find := range spaces {
-			k := find(name)
-			if k == nil {
-				continue
-			}
-			homes++
-			if !strings.HasPrefix(name, ns+":") {
-				t.Errorf("%s is outside of %s", name, ns)
-			}
-			left := s.Do("PTTL", name).(int64) // -2: it has ended meanwhile
-			if k.TTL.Policy == keyspace.TTLExpires && left == -1 || k.TTL.Policy == keyspace.TTLNone && left >= 0 {
-				t.Errorf("%s lives %d ms, declared: %s", name, left, k.TTL.Text)
-			}
+	await(t, "an agent is at work", func() bool {
+		text, err := os.ReadFile(file + ".pid")
+		if err != nil {
+			return false
 		}
-		if homes != 1 {
-			t.Errorf("%s is declared in %d namespaces", name, homes)
-		}
-	}
+		pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+		return err == nil
+	})
+	return pid
 }
 
-// finder finds the declared key that a key belongs to in a namespace.
-func finder(t *testing.T, namespace string) func(string) *keyspace.Key {
-	t.Helper()
-	ks, found := keyspace.LoadIn(os.DirFS("."), "keyspace.yaml", map[string]string{"poppo": namespace})
-	if len(found) > 0 {
-		t.Fatal(found[0].Message)
-	}
-	items, targets := ks.Items()
-	m, _, err := match.Compile(items)
-	must(t, err)
-	return func(key string) *keyspace.Key {
-		if i := m.Match([]byte(key), nil); i != match.None {
-			return targets[i].Key
-		}
-		return nil
-	}
-}
+// letGo ends the prompts that wait for a file.
+func letGo(t *testing.T, file string) { t.Helper(); must(t, os.WriteFile(file, nil, 0o600)) }

@@ -3,15 +3,11 @@ package poppobuilder
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/keywright/keywright"
-	"github.com/keywright/keywright/counter"
-	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
 	"github.com/keywright/keywright/queue"
 )
@@ -19,8 +15,9 @@ import (
 // work is one run of a task: under the lock of its issue, as a process of its own.
 // It may be killed at any point; the next run goes on where this one was.
 func (d *Daemon) work(ctx context.Context, job *queue.Job[poppokeys.TasksValue]) error {
-	task := job.Payload
-	lease, err := d.keys.LockIssue(task.Issue).Acquire(ctx)
+	log := d.log.With("task", job.ID, "issue", job.Payload.Issue, "attempt", job.Attempt)
+	log.Debug("a task is taken")
+	lease, err := d.keys.LockIssue(job.Payload.Issue).Acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -29,130 +26,150 @@ func (d *Daemon) work(ctx context.Context, job *queue.Job[poppokeys.TasksValue])
 		defer stop()
 		_ = lease.Release(after)
 	}()
-	ctx = lease.Context()
-	p := process{id: fmt.Sprintf("issue-%d-%s", task.Issue, d.o.Name), instance: rand.Text(), issue: task.Issue, task: job.ID, fence: lease.Fence()}
-	ctx, end, err := d.begin(ctx, p)
+	p := process{number: job.Payload.Issue, who: d.o.Name, instance: rand.Text(), task: job.ID, fence: lease.Fence()}
+	ctx, end, err := d.begin(lease.Context(), p)
 	if err != nil {
 		return err
 	}
 	defer end()
-	if _, err := d.change(ctx, task.Issue, change{status: "processing", task: job.ID, fence: p.fence}); err != nil {
-		return err
-	}
-	outcome, err := d.result(ctx, job, p.fence)
+	outcome, err := d.run(ctx, job, p)
 	if err != nil {
-		return err
+		log.Debug("a task is put back", "why", err)
+		return errors.Join(err, d.putBack(ctx, p))
+	}
+	log.Debug("a task has an outcome", "ok", outcome.Ok, "by", outcome.By)
+	job.SetResult(outcome.Text)
+	return nil
+}
+
+// errStale is why a daemon stops that others have overtaken.
+var errStale = errors.New("another daemon has taken the issue over")
+
+// errOver is a task that is in the figures and of which no outcome is kept any more.
+var errOver = errors.New("the task has ended")
+
+// run is what comes of a task: known, refused, or said by an agent.
+func (d *Daemon) run(ctx context.Context, job *queue.Job[poppokeys.TasksValue], p process) (poppokeys.TaskOutcomeValue, error) {
+	outcome, err := d.result(ctx, job, p)
+	if errors.Is(err, errOver) {
+		return outcome, nil
+	}
+	if err != nil {
+		return outcome, err
 	}
 	status := "completed"
 	if !outcome.Ok {
 		status = "failed"
 	}
-	said, err := d.change(ctx, task.Issue, change{status: status, task: job.ID, fence: p.fence, took: time.Duration(outcome.Ms) * time.Millisecond})
-	switch {
-	case err != nil:
-		return err
-	case said == stale:
-		return errors.New("another daemon has taken the issue over")
+	said, err := d.change(ctx, p.number, change{status: status, task: p.task, fence: p.fence, took: time.Duration(outcome.Ms) * time.Millisecond})
+	if err == nil && said == stale {
+		err = errStale
 	}
-	job.SetResult(outcome.Text)
-	return nil
+	return outcome, err
 }
 
-// errRate is why a task waits: the calls of this hour are used up.
-var errRate = errors.New("no more calls of GitHub's API in this hour")
+// putBack takes the issue of a task that did not end out of those in work. A daemon
+// that has been overtaken changes nothing.
+func (d *Daemon) putBack(ctx context.Context, p process) error {
+	ctx, stop := after(ctx)
+	defer stop()
+	_, err := d.change(ctx, p.number, change{status: "queued", task: p.task, fence: p.fence})
+	return err
+}
+
+// Why a task waits, without using up an attempt.
+var (
+	errRate  = errors.New("no more calls of GitHub's API in this hour")
+	errFull  = errors.New("the agents have enough to do")
+	errMirin = errors.New("no answer of Mirin came in time")
+	errAgent = errors.New("no agent has ended the run in time; it stays with the agents")
+)
 
 // result is what an agent, or before it Mirin, says about a task.
-func (d *Daemon) result(ctx context.Context, job *queue.Job[poppokeys.TasksValue], fence int64) (poppokeys.TaskOutcomeValue, error) {
+func (d *Daemon) result(ctx context.Context, job *queue.Job[poppokeys.TasksValue], p process) (poppokeys.TaskOutcomeValue, error) {
 	outcome := d.keys.TaskOutcome(job.ID)
-	if known, err := outcome.Get(ctx); !errors.Is(err, keywright.ErrNotFound) {
+	known, err := outcome.Get(ctx)
+	if !errors.Is(err, keywright.ErrNotFound) {
 		return known, err
 	}
-	if _, err := d.keys.TaskRun(job.ID).Get(ctx); errors.Is(err, keywright.ErrNotFound) {
-		if refused, err := d.allowed(ctx, job.Payload); err != nil || refused != nil {
-			if refused == nil {
-				return poppokeys.TaskOutcomeValue{}, err
-			}
-			return *refused, nil
+	_, err = d.keys.TaskRun(job.ID).Get(ctx)
+	fresh := errors.Is(err, keywright.ErrNotFound)
+	if err != nil && !fresh {
+		return known, err
+	}
+	if fresh { // before the issue is in work: else it would be in and out of it each minute
+		if err := d.withinRate(ctx); err != nil {
+			return known, err
 		}
-	} else if err != nil {
-		return poppokeys.TaskOutcomeValue{}, err
 	}
-	t := job.Payload
-	if _, err := d.keys.HandOver(ctx, job.ID, job.ID, t.Issue, t.Kind, t.Prompt, fence); err != nil {
-		return poppokeys.TaskOutcomeValue{}, err
+	switch said, err := d.change(ctx, p.number, change{status: "processing", task: p.task, fence: p.fence}); {
+	case err != nil:
+		return known, err
+	case said == stale:
+		return known, errStale
+	case said == over:
+		return known, errOver
 	}
+	if fresh && job.Payload.Ask {
+		if refused, ok, err := d.refused(ctx, job); err != nil || ok {
+			return refused, err
+		}
+	}
+	return d.await(ctx, job, p.fence)
+}
+
+// withinRate is an error if the calls of this hour are used up.
+func (d *Daemon) withinRate(ctx context.Context) error {
+	calls, err := or(d.keys.MetricsGithubCalls(time.Now().UTC()).Get(ctx))(0)
+	if err == nil && calls >= d.Settings().GitHubRate {
+		err = queue.Later(d.o.Wait, errRate)
+	}
+	return err
+}
+
+// await hands a task over and waits for its outcome. Each look asks whether the run
+// is still before the agents: a stream that was lost is no reason to wait for ever.
+// A daemon that has waited for long lets other tasks take their turn.
+func (d *Daemon) await(ctx context.Context, job *queue.Job[poppokeys.TasksValue], fence int64) (known poppokeys.TaskOutcomeValue, err error) {
 	heard, done := d.outcome.of(job.ID)
 	defer done()
 	look := time.NewTicker(d.o.Look)
 	defer look.Stop()
+	patience := time.NewTimer(d.patience())
+	defer patience.Stop()
+	t := job.Payload
 	for {
-		known, err := outcome.Get(ctx)
-		if !errors.Is(err, keywright.ErrNotFound) {
+		said, err := d.keys.HandOver(ctx, job.ID, time.Now().UTC(), job.ID, t.Issue, t.Kind, t.Prompt, fence, d.Settings().GitHubRate)
+		if err != nil {
 			return known, err
+		}
+		switch said {
+		case "done":
+			return d.keys.TaskOutcome(job.ID).Get(ctx)
+		case "rate":
+			return known, queue.Later(d.o.Wait, errRate)
+		case "full":
+			return known, queue.Later(d.o.Wait, errFull)
+		case "handed":
+			d.log.Debug("a task is with the agents", "task", job.ID)
 		}
 		select {
 		case <-ctx.Done():
 			return known, context.Cause(ctx)
+		case <-patience.C:
+			return known, queue.Later(d.o.Wait, errAgent)
 		case <-heard:
 		case <-look.C: // the message may have been missed
 		}
 	}
 }
 
-// allowed asks whether a task may run: the calls of this hour, and Mirin.
-func (d *Daemon) allowed(ctx context.Context, t poppokeys.TasksValue) (*poppokeys.TaskOutcomeValue, error) {
-	now := time.Now().UTC()
-	calls, err := d.keys.MetricsGithubCalls(now).AddWithin(ctx, 1, counter.Bounds{High: d.Settings().GitHubRate})
-	if err != nil {
-		return nil, err
+// patience is how long a daemon waits for an agent before other tasks have their turn.
+func (d *Daemon) patience() time.Duration {
+	if d.o.Patience > 0 {
+		return d.o.Patience
 	}
-	if !calls.Applied {
-		return nil, queue.RetryIn(min(time.Minute, now.Truncate(time.Hour).Add(time.Hour).Sub(now)), errRate)
-	}
-	if !t.Ask {
-		return nil, nil
-	}
-	answer, err := d.AskMirin(ctx, poppokeys.MirinRequestsMessage{Issue: t.Issue, Kind: t.Kind, Prompt: t.Prompt})
-	var answered *event.Answered
-	switch {
-	case errors.As(err, &answered): // an answer, and it is an error
-		return &poppokeys.TaskOutcomeValue{Text: "Mirin: " + answered.Error(), By: fmt.Sprintf("issue-%d-mirin", t.Issue)}, nil
-	case err != nil:
-		return nil, err
-	case !answer.Approved:
-		return &poppokeys.TaskOutcomeValue{Text: "Mirin: " + answer.Comment, By: fmt.Sprintf("issue-%d-mirin", t.Issue)}, nil
-	}
-	return nil, nil
-}
-
-// AskMirin sends a request and waits for its answer, for so long as the options
-// say.
-func (d *Daemon) AskMirin(ctx context.Context, q poppokeys.MirinRequestsMessage) (poppokeys.MirinRequestsReply, error) {
-	ctx, stop := context.WithTimeoutCause(ctx, d.o.MirinWait, errors.New("no answer of Mirin came in time"))
-	defer stop()
-	answer, err := d.keys.MirinRequestsExchange().Call(ctx, q)
-	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	return answer, err
-}
-
-// ServeMirin answers requests until ctx ends. An error of decide is an answer, too.
-func (d *Daemon) ServeMirin(ctx context.Context, decide func(poppokeys.MirinRequestsMessage) (poppokeys.MirinRequestsReply, error)) error {
-	o := event.ServeOptions{OnError: func(err error) { d.log.Warn("mirin", "error", err) }}
-	return d.keys.MirinRequestsExchange().Serve(ctx, o, func(_ context.Context, m event.Message[poppokeys.MirinRequestsMessage]) (poppokeys.MirinRequestsReply, error) {
-		return decide(m.Data)
-	})
-}
-
-// listen hears of outcomes.
-func (d *Daemon) listen(ctx context.Context) (stop func(), err error) {
-	return d.keys.OtherEventsTopic("task-done").Subscribe(ctx, event.Options{}, func(m event.Message[poppokeys.OtherEventsMessage], err error) {
-		var data struct{ Task string }
-		if err == nil && json.Unmarshal(m.Data.Data, &data) == nil {
-			d.outcome.tell(data.Task)
-		}
-	})
+	return 2*time.Duration(d.Settings().ClaudeTimeout)*time.Second + 5*time.Minute
 }
 
 // waiters are the tasks that this process waits for.

@@ -39,14 +39,14 @@ func main() {
 
 func run(ctx context.Context) error {
 	o := poppobuilder.Options{Level: new(slog.LevelVar)}
-	redis, listen, mirin := flags(&o)
+	redis, listen, mirin, answers := flags(&o)
 	c, err := keywright.Open(ctx, redis, keywright.Options{Name: o.Name, Attempts: 16})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: o.Level}))
-	o.Backup.URL = redis
+	o.Backup.URL, o.Cleanup.URL = cmp.Or(o.Backup.URL, redis), cmp.Or(o.Cleanup.URL, redis)
 	d, err := poppobuilder.New(c, o)
 	if err != nil {
 		return err
@@ -55,9 +55,13 @@ func run(ctx context.Context) error {
 	defer all.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if mirin {
+	if answers {
+		m, err := asMirin(ctx, cmp.Or(mirin, redis), o)
+		if err != nil {
+			return err
+		}
 		all.Go(func() {
-			if err := d.ServeMirin(ctx, approve); err != nil && ctx.Err() == nil {
+			if err := m.ServeMirin(ctx, approve); err != nil && ctx.Err() == nil {
 				o.Log.Warn("mirin", "error", err)
 			}
 		})
@@ -73,11 +77,22 @@ func run(ctx context.Context) error {
 	return d.Run(ctx)
 }
 
+// asMirin connects as Mirin, which is a program of its own with a user of its own. The
+// connection ends with the process.
+func asMirin(ctx context.Context, url string, o poppobuilder.Options) (*poppobuilder.Daemon, error) {
+	c, err := keywright.Open(ctx, url, keywright.Options{Name: o.Name + "-mirin", Attempts: 16})
+	if err != nil {
+		return nil, err
+	}
+	return poppobuilder.New(c, o)
+}
+
 // flags reads the options, of the variables where no flag is given.
-func flags(o *poppobuilder.Options) (redis, listen string, mirin bool) {
+func flags(o *poppobuilder.Options) (redis, listen, mirin string, answers bool) {
 	flag.StringVar(&redis, "redis", "redis://127.0.0.1:6379", "URL of the server")
 	flag.StringVar(&listen, "http", "", "address to listen on; none: no HTTP")
-	flag.BoolVar(&mirin, "mirin", false, "answer Mirin's requests, too")
+	flag.BoolVar(&answers, "mirin", false, "answer Mirin's requests, too")
+	flag.StringVar(&mirin, "mirin-redis", "", "URL of the server for that (default: that of -redis)")
 	flag.StringVar(&o.Namespace, "namespace", "", "first part of all keys (default: poppo)")
 	flag.StringVar(&o.Name, "name", "", "of this daemon: letters and digits (default: poppo)")
 	flag.IntVar(&o.Concurrency, "concurrency", 0, "issues at once (default: 4)")
@@ -86,10 +101,16 @@ func flags(o *poppobuilder.Options) (redis, listen string, mirin bool) {
 	flag.DurationVar(&o.Look, "look", 0, "between two looks at the settings (default: 1s)")
 	flag.DurationVar(&o.Upkeep, "upkeep", 0, "between two looks for the dead (default: 30s)")
 	flag.DurationVar(&o.MirinWait, "mirin-wait", 0, "for an answer of Mirin (default: 1m)")
+	flag.DurationVar(&o.Wait, "wait", 0, "of a task that lacks a call, an agent or Mirin (default: 1m)")
+	flag.DurationVar(&o.Patience, "patience", 0, "with a run, before other tasks have their turn (default: 2 × the limit of Claude + 5m)")
 	flag.StringVar(&o.Backup.Dir, "backup", "", "folder of the daily backups; none: no backup")
-	flag.StringVar(&o.Backup.Keywright, "keywright", "keywright", "the program that makes them")
-	flag.StringVar(&o.Backup.Declaration, "declaration", "keyspace.yaml", "what they are made by")
+	flag.StringVar(&o.Tool.Keywright, "keywright", "keywright", "the program that backs up and cleans up")
+	flag.StringVar(&o.Tool.Declaration, "declaration", "keyspace.yaml", "by which it does; none: no clean-up, and no backup")
+	flag.DurationVar(&o.Backup.Every, "backup-every", 0, "between two looks whether one is due (default: 1m)")
 	flag.IntVar(&o.Backup.Keep, "keep", 0, "how many backups are kept (default: 7)")
+	flag.StringVar(&o.Backup.URL, "backup-redis", "", "URL of the server for backups (default: that of -redis)")
+	flag.StringVar(&o.Cleanup.URL, "cleanup-redis", "", "URL of the server for clean-up (default: that of -redis)")
+	flag.DurationVar(&o.Cleanup.Every, "cleanup", 0, "between two clean-ups (default: 1h)")
 	flag.VisitAll(func(f *flag.Flag) {
 		if value := os.Getenv("POPPO_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))); value != "" {
 			if err := f.Value.Set(value); err != nil {
@@ -100,7 +121,7 @@ func flags(o *poppobuilder.Options) (redis, listen string, mirin bool) {
 	})
 	flag.Parse()
 	o.Name = cmp.Or(o.Name, "poppo")
-	return redis, listen, mirin
+	return redis, listen, mirin, answers
 }
 
 // serve answers until ctx ends.

@@ -40,6 +40,7 @@ type Tuning struct {
 	LockMigration   lock.Options
 	LockBackupDaily lock.Options
 	LockUpkeep      lock.Options
+	LockCleanup     lock.Options
 }
 
 // New makes the handles' source.
@@ -64,12 +65,7 @@ type Namespace struct{ name string }
 // InNamespace is the namespace of a name, for Tuning. It refuses a name that the
 // declaration does not allow.
 func InNamespace(name string) (Namespace, error) {
-	if reason := key.Namespace(name, func(name string) string {
-		if name == "poppo" {
-			return ""
-		}
-		return type_Regexp.Text(name, false)
-	}); reason != "" {
+	if reason := key.Namespace(name, func(name string) string { return key.Word(name, "poppo", "poppo-test", "poppo-dev") }); reason != "" {
 		return Namespace{}, key.Refuse("namespace", "namespace", reason)
 	}
 	return Namespace{name}, nil
@@ -179,7 +175,7 @@ func (ns Namespace) IssuesProcessingKey() (string, error) {
 
 var member_IssuesProcessing = value.Int(1, math.MaxInt64)
 
-// IssuesProcessing: Issues being worked on. A worker that dies leaves its issue here; whoever takes lock_issue after it repairs the set. The lock decides, not this set.
+// IssuesProcessing: Issues being worked on. A daemon that gives a task back takes its issue out; one that dies leaves it here, until the next daemon that takes lock_issue, or the finder of the dead, repairs the set. The lock decides, not this set.
 //
 // Key poppo:issues:processing, set, TTL none.
 func (k *Keyspace) IssuesProcessing() typed.Set[int64] {
@@ -204,36 +200,53 @@ func (k *Keyspace) IssuesCompletedToday() typed.Set[int64] {
 	return typed.NewSet(typed.NewKey(k.client, &entry_IssuesCompletedToday, name, err), &member_IssuesCompletedToday)
 }
 
-var entry_ProcessInfo = keywright.Entry{Name: "process_info", Pattern: "poppo:process:info:{process}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour, Text: "7d"}}
+var entry_ProcessInfo = keywright.Entry{Name: "process_info", Pattern: "poppo:process:info:issue-{number}-{who}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour, Text: "7d"}}
 
-// ProcessInfoKey builds the key poppo:process:info:{process}.
-func (ns Namespace) ProcessInfoKey(process string) (string, error) {
-	if reason := type_Process.Text(process, false); reason != "" {
-		return "", key.Refuse("process_info", "process", reason)
+// ProcessInfoKey builds the key poppo:process:info:issue-{number}-{who}.
+func (ns Namespace) ProcessInfoKey(number int64, who string) (string, error) {
+	if reason := key.Int(number, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("process_info", "number", reason)
 	}
-	b := make([]byte, 0, 14+len(ns.String())+len(process))
+	if reason := type_Who.Text(who, false); reason != "" {
+		return "", key.Refuse("process_info", "who", reason)
+	}
+	b := make([]byte, 0, 41+len(ns.String())+len(who))
 	b = append(b, ns.String()...)
-	b = append(b, ":process:info:"...)
-	b = append(b, process...)
+	b = append(b, ":process:info:issue-"...)
+	b = strconv.AppendInt(b, number, 10)
+	b = append(b, "-"...)
+	b = append(b, who...)
 	return key.String(b), nil
 }
 
-// ParseProcessInfoKey reads the placeholders of a key poppo:process:info:{process}; ok is false for any other
+// ParseProcessInfoKey reads the placeholders of a key poppo:process:info:issue-{number}-{who}; ok is false for any other
 // key, and where a number has more than 64 bits.
-func (ns Namespace) ParseProcessInfoKey(text string) (process string, ok bool) {
+func (ns Namespace) ParseProcessInfoKey(text string) (number int64, who string, ok bool) {
 	rest := text
 	if rest, ok = strings.CutPrefix(rest, ns.String()); !ok {
-		return "", false
+		return 0, "", false
 	}
-	if rest, ok = strings.CutPrefix(rest, ":process:info:"); !ok {
-		return "", false
+	if rest, ok = strings.CutPrefix(rest, ":process:info:issue-"); !ok {
+		return 0, "", false
 	}
-	part0 := rest
-	if type_Process.Text(part0, false) != "" {
-		return "", false
+	end0 := strings.IndexByte(rest, '-')
+	if end0 < 0 {
+		return 0, "", false
 	}
-	process = part0
-	return process, true
+	part0 := rest[:end0]
+	rest = rest[end0:]
+	if rest, ok = strings.CutPrefix(rest, "-"); !ok {
+		return 0, "", false
+	}
+	part1 := rest
+	if number, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, "", false
+	}
+	if type_Who.Text(part1, false) != "" {
+		return 0, "", false
+	}
+	who = part1
+	return number, who, true
 }
 
 var field_ProcessInfo = value.Checked(key.Slug)
@@ -242,51 +255,68 @@ var value_ProcessInfo = value.Text(0)
 
 // ProcessInfo: One worker process. The page gives no TTL, and a process that is killed never removes its entry; a week is kept for looking into crashes.
 //
-// Key poppo:process:info:{process}, hash, TTL 7d.
-func (k *Keyspace) ProcessInfo(process string) typed.Map[string, string] {
-	name, err := k.ns.ProcessInfoKey(process)
+// Key poppo:process:info:issue-{number}-{who}, hash, TTL 7d.
+func (k *Keyspace) ProcessInfo(number int64, who string) typed.Map[string, string] {
+	name, err := k.ns.ProcessInfoKey(number, who)
 	return typed.NewMap(typed.NewKey(k.client, &entry_ProcessInfo, name, err), &field_ProcessInfo, &value_ProcessInfo)
 }
 
-var entry_ProcessHeartbeat = keywright.Entry{Name: "process_heartbeat", Pattern: "poppo:process:heartbeat:{process}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 1 * time.Second, Max: 30 * time.Minute, Text: "30m in 1s..30m"}}
+var entry_ProcessHeartbeat = keywright.Entry{Name: "process_heartbeat", Pattern: "poppo:process:heartbeat:issue-{number}-{who}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Minute, Min: 1 * time.Second, Max: 30 * time.Minute, Text: "30m in 1s..30m"}}
 
-// ProcessHeartbeatKey builds the key poppo:process:heartbeat:{process}.
-func (ns Namespace) ProcessHeartbeatKey(process string) (string, error) {
-	if reason := type_Process.Text(process, false); reason != "" {
-		return "", key.Refuse("process_heartbeat", "process", reason)
+// ProcessHeartbeatKey builds the key poppo:process:heartbeat:issue-{number}-{who}.
+func (ns Namespace) ProcessHeartbeatKey(number int64, who string) (string, error) {
+	if reason := key.Int(number, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("process_heartbeat", "number", reason)
 	}
-	b := make([]byte, 0, 19+len(ns.String())+len(process))
+	if reason := type_Who.Text(who, false); reason != "" {
+		return "", key.Refuse("process_heartbeat", "who", reason)
+	}
+	b := make([]byte, 0, 46+len(ns.String())+len(who))
 	b = append(b, ns.String()...)
-	b = append(b, ":process:heartbeat:"...)
-	b = append(b, process...)
+	b = append(b, ":process:heartbeat:issue-"...)
+	b = strconv.AppendInt(b, number, 10)
+	b = append(b, "-"...)
+	b = append(b, who...)
 	return key.String(b), nil
 }
 
-// ParseProcessHeartbeatKey reads the placeholders of a key poppo:process:heartbeat:{process}; ok is false for any other
+// ParseProcessHeartbeatKey reads the placeholders of a key poppo:process:heartbeat:issue-{number}-{who}; ok is false for any other
 // key, and where a number has more than 64 bits.
-func (ns Namespace) ParseProcessHeartbeatKey(text string) (process string, ok bool) {
+func (ns Namespace) ParseProcessHeartbeatKey(text string) (number int64, who string, ok bool) {
 	rest := text
 	if rest, ok = strings.CutPrefix(rest, ns.String()); !ok {
-		return "", false
+		return 0, "", false
 	}
-	if rest, ok = strings.CutPrefix(rest, ":process:heartbeat:"); !ok {
-		return "", false
+	if rest, ok = strings.CutPrefix(rest, ":process:heartbeat:issue-"); !ok {
+		return 0, "", false
 	}
-	part0 := rest
-	if type_Process.Text(part0, false) != "" {
-		return "", false
+	end0 := strings.IndexByte(rest, '-')
+	if end0 < 0 {
+		return 0, "", false
 	}
-	process = part0
-	return process, true
+	part0 := rest[:end0]
+	rest = rest[end0:]
+	if rest, ok = strings.CutPrefix(rest, "-"); !ok {
+		return 0, "", false
+	}
+	part1 := rest
+	if number, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, "", false
+	}
+	if type_Who.Text(part1, false) != "" {
+		return 0, "", false
+	}
+	who = part1
+	return number, who, true
 }
 
 var value_ProcessHeartbeat = value.UnixMS()
 
 // ProcessHeartbeat: Last sign of life of a process, renewed by it. Gone means dead.
 //
-// Key poppo:process:heartbeat:{process}, string, TTL 30m in 1s..30m.
-func (k *Keyspace) ProcessHeartbeat(process string) typed.String[time.Time] {
-	name, err := k.ns.ProcessHeartbeatKey(process)
+// Key poppo:process:heartbeat:issue-{number}-{who}, string, TTL 30m in 1s..30m.
+func (k *Keyspace) ProcessHeartbeat(number int64, who string) typed.String[time.Time] {
+	name, err := k.ns.ProcessHeartbeatKey(number, who)
 	return typed.NewString(typed.NewKey(k.client, &entry_ProcessHeartbeat, name, err), &value_ProcessHeartbeat)
 }
 
@@ -689,12 +719,54 @@ func (ns Namespace) ParseTaskRunKey(text string) (task string, ok bool) {
 
 var value_TaskRun = value.Text(0)
 
-// TaskRun: The entry of task_runs that a task is under, so that a daemon that takes the task over does not ask twice.
+// TaskRun: The entry of task_runs that a task is under, so that a daemon that takes the task over does not ask twice. Renewed while a daemon waits for the outcome.
 //
 // Key poppo:task:run:{task}, string, TTL 1d.
 func (k *Keyspace) TaskRun(task string) typed.String[string] {
 	name, err := k.ns.TaskRunKey(task)
 	return typed.NewString(typed.NewKey(k.client, &entry_TaskRun, name, err), &value_TaskRun)
+}
+
+var entry_TaskIssue = keywright.Entry{Name: "task_issue", Pattern: "poppo:task:issue:{task}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 720 * time.Hour, Min: 720 * time.Hour, Max: 720 * time.Hour, Text: "30d"}}
+
+// TaskIssueKey builds the key poppo:task:issue:{task}.
+func (ns Namespace) TaskIssueKey(task string) (string, error) {
+	if reason := type_Task.Text(task, false); reason != "" {
+		return "", key.Refuse("task_issue", "task", reason)
+	}
+	b := make([]byte, 0, 12+len(ns.String())+len(task))
+	b = append(b, ns.String()...)
+	b = append(b, ":task:issue:"...)
+	b = append(b, task...)
+	return key.String(b), nil
+}
+
+// ParseTaskIssueKey reads the placeholders of a key poppo:task:issue:{task}; ok is false for any other
+// key, and where a number has more than 64 bits.
+func (ns Namespace) ParseTaskIssueKey(text string) (task string, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, ns.String()); !ok {
+		return "", false
+	}
+	if rest, ok = strings.CutPrefix(rest, ":task:issue:"); !ok {
+		return "", false
+	}
+	part0 := rest
+	if type_Task.Text(part0, false) != "" {
+		return "", false
+	}
+	task = part0
+	return task, true
+}
+
+var value_TaskIssue = value.Int(1, math.MaxInt64)
+
+// TaskIssue: The issue of a task that has not ended, for whoever finds the task among the dead letters.
+//
+// Key poppo:task:issue:{task}, string, TTL 30d.
+func (k *Keyspace) TaskIssue(task string) typed.Counter {
+	name, err := k.ns.TaskIssueKey(task)
+	return typed.NewCounter(typed.NewKey(k.client, &entry_TaskIssue, name, err), &value_TaskIssue)
 }
 
 var entry_TaskEnded = keywright.Entry{Name: "task_ended", Pattern: "poppo:task:ended:{task}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 168 * time.Hour, Min: 168 * time.Hour, Max: 168 * time.Hour, Text: "7d"}}
@@ -731,7 +803,7 @@ func (ns Namespace) ParseTaskEndedKey(text string) (task string, ok bool) {
 
 var value_TaskEnded = value.Checked(key.Slug)
 
-// TaskEnded: A task whose end is in the figures. It keeps a second run of it from being counted again.
+// TaskEnded: A task whose end is in the figures. It keeps a second run of it from being counted again; one that was dead may still end.
 //
 // Key poppo:task:ended:{task}, string, TTL 7d.
 func (k *Keyspace) TaskEnded(task string) typed.String[string] {
@@ -805,7 +877,7 @@ func (v *TaskOutcomeValue) UnmarshalJSON(text []byte) error {
 
 var value_TaskOutcome = value.JSON[TaskOutcomeValue]()
 
-// TaskOutcome: What an agent has to say about a task, once.
+// TaskOutcome: What an agent, or Mirin who refused it, has to say about a task, once.
 //
 // Key poppo:task:outcome:{task}, string, TTL 7d.
 func (k *Keyspace) TaskOutcome(task string) typed.String[TaskOutcomeValue] {
@@ -884,7 +956,7 @@ func (ns Namespace) MetricsCPUCurrentKey() (string, error) {
 
 var value_MetricsCPUCurrent = value.Float()
 
-// MetricsCPUCurrent: CPU use in percent, right now. It ends with its writer; the page would show the last value of a dead process for ever.
+// MetricsCPUCurrent: CPU use of the machine of the daemon that looked last, in percent, since its look before. It ends with its writer; the page would show the last value of a dead process for ever.
 //
 // Key poppo:metrics:cpu:current, string, TTL 5m.
 func (k *Keyspace) MetricsCPUCurrent() typed.String[float64] {
@@ -932,18 +1004,21 @@ func (ns Namespace) MetricsMemoryHistoryKey() (string, error) {
 
 // MetricsMemoryHistoryValue is one entry of metrics_memory_history.
 type MetricsMemoryHistoryValue struct {
-	UsedBytes int64 // used_bytes: int 0..
-	RSSBytes  int64 // rss_bytes: int 0..
+	UsedBytes int64  // used_bytes: int 0..
+	RSSBytes  int64  // rss_bytes: int 0..
+	By        string // by: /[a-z][a-z0-9]*/
 }
 
 var (
 	codec_MetricsMemoryHistoryValue_UsedBytes = value.Int(0, math.MaxInt64)
 	codec_MetricsMemoryHistoryValue_RSSBytes  = value.Int(0, math.MaxInt64)
+	codec_MetricsMemoryHistoryValue_By        = value.Matched("/[a-z][a-z0-9]*/")
 )
 
 var fields_MetricsMemoryHistoryValue = value.Fields[MetricsMemoryHistoryValue]{Read: read_MetricsMemoryHistoryValue, Columns: []value.Column[MetricsMemoryHistoryValue]{
 	value.Required("used_bytes", codec_MetricsMemoryHistoryValue_UsedBytes, func(v *MetricsMemoryHistoryValue) *int64 { return &v.UsedBytes }),
 	value.Required("rss_bytes", codec_MetricsMemoryHistoryValue_RSSBytes, func(v *MetricsMemoryHistoryValue) *int64 { return &v.RSSBytes }),
+	value.Required("by", codec_MetricsMemoryHistoryValue_By, func(v *MetricsMemoryHistoryValue) *string { return &v.By }),
 }}
 
 func read_MetricsMemoryHistoryValue(fields map[string]string) (v MetricsMemoryHistoryValue, err error) {
@@ -957,10 +1032,15 @@ func read_MetricsMemoryHistoryValue(fields map[string]string) (v MetricsMemoryHi
 	} else if v.RSSBytes, err = codec_MetricsMemoryHistoryValue_RSSBytes.Parse(text); err != nil {
 		return v, value.In("rss_bytes", err)
 	}
+	if text, ok := fields["by"]; !ok {
+		return v, value.Missing("by")
+	} else if v.By, err = codec_MetricsMemoryHistoryValue_By.Parse(text); err != nil {
+		return v, value.In("by", err)
+	}
 	return v, nil
 }
 
-// MetricsMemoryHistory: Memory use over time, bounded by length, not by a TTL.
+// MetricsMemoryHistory: Memory use of the daemons over time, bounded by length, not by a TTL.
 //
 // Key poppo:metrics:memory:history, stream, TTL none.
 func (k *Keyspace) MetricsMemoryHistory() typed.Stream[MetricsMemoryHistoryValue] {
@@ -1220,191 +1300,259 @@ func (k *Keyspace) LockIssueShared(number int64) typed.Key {
 	return typed.NewKey(k.client, &entry_LockIssueShared, name, err)
 }
 
-var entry_LockProcess = keywright.Entry{Name: "lock_process", Pattern: "poppo:lock:process:{process}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Second, Min: 1 * time.Second, Max: 30 * time.Minute, Text: "30s in 1s..30m"}}
+var entry_LockProcess = keywright.Entry{Name: "lock_process", Pattern: "poppo:lock:process:issue-{number}-{who}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Second, Min: 1 * time.Second, Max: 30 * time.Minute, Text: "30s in 1s..30m"}}
 
-// LockProcessKey builds the key poppo:lock:process:{process}.
-func (ns Namespace) LockProcessKey(process string) (string, error) {
-	if reason := type_Process.Text(process, false); reason != "" {
-		return "", key.Refuse("lock_process", "process", reason)
+// LockProcessKey builds the key poppo:lock:process:issue-{number}-{who}.
+func (ns Namespace) LockProcessKey(number int64, who string) (string, error) {
+	if reason := key.Int(number, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("lock_process", "number", reason)
 	}
-	b := make([]byte, 0, 14+len(ns.String())+len(process))
+	if reason := type_Who.Text(who, false); reason != "" {
+		return "", key.Refuse("lock_process", "who", reason)
+	}
+	b := make([]byte, 0, 41+len(ns.String())+len(who))
 	b = append(b, ns.String()...)
-	b = append(b, ":lock:process:"...)
-	b = append(b, process...)
+	b = append(b, ":lock:process:issue-"...)
+	b = strconv.AppendInt(b, number, 10)
+	b = append(b, "-"...)
+	b = append(b, who...)
 	return key.String(b), nil
 }
 
-// ParseLockProcessKey reads the placeholders of a key poppo:lock:process:{process}; ok is false for any other
+// ParseLockProcessKey reads the placeholders of a key poppo:lock:process:issue-{number}-{who}; ok is false for any other
 // key, and where a number has more than 64 bits.
-func (ns Namespace) ParseLockProcessKey(text string) (process string, ok bool) {
+func (ns Namespace) ParseLockProcessKey(text string) (number int64, who string, ok bool) {
 	rest := text
 	if rest, ok = strings.CutPrefix(rest, ns.String()); !ok {
-		return "", false
+		return 0, "", false
 	}
-	if rest, ok = strings.CutPrefix(rest, ":lock:process:"); !ok {
-		return "", false
+	if rest, ok = strings.CutPrefix(rest, ":lock:process:issue-"); !ok {
+		return 0, "", false
 	}
-	part0 := rest
-	if type_Process.Text(part0, false) != "" {
-		return "", false
+	end0 := strings.IndexByte(rest, '-')
+	if end0 < 0 {
+		return 0, "", false
 	}
-	process = part0
-	return process, true
+	part0 := rest[:end0]
+	rest = rest[end0:]
+	if rest, ok = strings.CutPrefix(rest, "-"); !ok {
+		return 0, "", false
+	}
+	part1 := rest
+	if number, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, "", false
+	}
+	if type_Who.Text(part1, false) != "" {
+		return 0, "", false
+	}
+	who = part1
+	return number, who, true
 }
 
-var entry_LockProcessFence = keywright.Entry{Name: "lock_process.fence", Pattern: "poppo:{#poppo:lock:process:{process}}:fence", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_LockProcessFence = keywright.Entry{Name: "lock_process.fence", Pattern: "poppo:{#poppo:lock:process:issue-{number}-{who}}:fence", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
 
-// LockProcessFenceKey builds the key poppo:{#poppo:lock:process:{process}}:fence.
-func (ns Namespace) LockProcessFenceKey(process string) (string, error) {
-	if reason := type_Process.Text(process, true); reason != "" {
-		return "", key.Refuse("lock_process.fence", "process", reason)
+// LockProcessFenceKey builds the key poppo:{#poppo:lock:process:issue-{number}-{who}}:fence.
+func (ns Namespace) LockProcessFenceKey(number int64, who string) (string, error) {
+	if reason := key.Int(number, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("lock_process.fence", "number", reason)
 	}
-	b := make([]byte, 0, 23+len(ns.String())+len(ns.String())+len(process))
+	if reason := type_Who.Text(who, true); reason != "" {
+		return "", key.Refuse("lock_process.fence", "who", reason)
+	}
+	b := make([]byte, 0, 50+len(ns.String())+len(ns.String())+len(who))
 	b = append(b, ns.String()...)
 	b = append(b, ":{"...)
 	b = append(b, ns.String()...)
-	b = append(b, ":lock:process:"...)
-	b = append(b, process...)
+	b = append(b, ":lock:process:issue-"...)
+	b = strconv.AppendInt(b, number, 10)
+	b = append(b, "-"...)
+	b = append(b, who...)
 	b = append(b, "}:fence"...)
 	return key.String(b), nil
 }
 
-// ParseLockProcessFenceKey reads the placeholders of a key poppo:{#poppo:lock:process:{process}}:fence; ok is false for any other
+// ParseLockProcessFenceKey reads the placeholders of a key poppo:{#poppo:lock:process:issue-{number}-{who}}:fence; ok is false for any other
 // key, and where a number has more than 64 bits.
-func (ns Namespace) ParseLockProcessFenceKey(text string) (process string, ok bool) {
+func (ns Namespace) ParseLockProcessFenceKey(text string) (number int64, who string, ok bool) {
 	rest := text
 	if rest, ok = strings.CutPrefix(rest, ns.String()); !ok {
-		return "", false
+		return 0, "", false
 	}
 	if rest, ok = strings.CutPrefix(rest, ":{"); !ok {
-		return "", false
+		return 0, "", false
 	}
 	if rest, ok = strings.CutPrefix(rest, ns.String()); !ok {
-		return "", false
+		return 0, "", false
 	}
-	if rest, ok = strings.CutPrefix(rest, ":lock:process:"); !ok {
-		return "", false
+	if rest, ok = strings.CutPrefix(rest, ":lock:process:issue-"); !ok {
+		return 0, "", false
 	}
-	part0, ok := strings.CutSuffix(rest, "}:fence")
+	end0 := strings.IndexByte(rest, '-')
+	if end0 < 0 {
+		return 0, "", false
+	}
+	part0 := rest[:end0]
+	rest = rest[end0:]
+	if rest, ok = strings.CutPrefix(rest, "-"); !ok {
+		return 0, "", false
+	}
+	part1, ok := strings.CutSuffix(rest, "}:fence")
 	if !ok {
-		return "", false
+		return 0, "", false
 	}
-	if type_Process.Text(part0, true) != "" {
-		return "", false
+	if number, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, "", false
 	}
-	process = part0
-	return process, true
+	if type_Who.Text(part1, true) != "" {
+		return 0, "", false
+	}
+	who = part1
+	return number, who, true
 }
 
 // LockProcessFence: The last fencing token of lock_process.
 //
-// Key poppo:{#poppo:lock:process:{process}}:fence, string, TTL 1d.
-func (k *Keyspace) LockProcessFence(process string) typed.Key {
-	name, err := k.ns.LockProcessFenceKey(process)
+// Key poppo:{#poppo:lock:process:issue-{number}-{who}}:fence, string, TTL 1d.
+func (k *Keyspace) LockProcessFence(number int64, who string) typed.Key {
+	name, err := k.ns.LockProcessFenceKey(number, who)
 	return typed.NewKey(k.client, &entry_LockProcessFence, name, err)
 }
 
-var entry_LockProcessWaiters = keywright.Entry{Name: "lock_process.waiters", Pattern: "poppo:{#poppo:lock:process:{process}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_LockProcessWaiters = keywright.Entry{Name: "lock_process.waiters", Pattern: "poppo:{#poppo:lock:process:issue-{number}-{who}}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
 
-// LockProcessWaitersKey builds the key poppo:{#poppo:lock:process:{process}}:waiters.
-func (ns Namespace) LockProcessWaitersKey(process string) (string, error) {
-	if reason := type_Process.Text(process, true); reason != "" {
-		return "", key.Refuse("lock_process.waiters", "process", reason)
+// LockProcessWaitersKey builds the key poppo:{#poppo:lock:process:issue-{number}-{who}}:waiters.
+func (ns Namespace) LockProcessWaitersKey(number int64, who string) (string, error) {
+	if reason := key.Int(number, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("lock_process.waiters", "number", reason)
 	}
-	b := make([]byte, 0, 25+len(ns.String())+len(ns.String())+len(process))
+	if reason := type_Who.Text(who, true); reason != "" {
+		return "", key.Refuse("lock_process.waiters", "who", reason)
+	}
+	b := make([]byte, 0, 52+len(ns.String())+len(ns.String())+len(who))
 	b = append(b, ns.String()...)
 	b = append(b, ":{"...)
 	b = append(b, ns.String()...)
-	b = append(b, ":lock:process:"...)
-	b = append(b, process...)
+	b = append(b, ":lock:process:issue-"...)
+	b = strconv.AppendInt(b, number, 10)
+	b = append(b, "-"...)
+	b = append(b, who...)
 	b = append(b, "}:waiters"...)
 	return key.String(b), nil
 }
 
-// ParseLockProcessWaitersKey reads the placeholders of a key poppo:{#poppo:lock:process:{process}}:waiters; ok is false for any other
+// ParseLockProcessWaitersKey reads the placeholders of a key poppo:{#poppo:lock:process:issue-{number}-{who}}:waiters; ok is false for any other
 // key, and where a number has more than 64 bits.
-func (ns Namespace) ParseLockProcessWaitersKey(text string) (process string, ok bool) {
+func (ns Namespace) ParseLockProcessWaitersKey(text string) (number int64, who string, ok bool) {
 	rest := text
 	if rest, ok = strings.CutPrefix(rest, ns.String()); !ok {
-		return "", false
+		return 0, "", false
 	}
 	if rest, ok = strings.CutPrefix(rest, ":{"); !ok {
-		return "", false
+		return 0, "", false
 	}
 	if rest, ok = strings.CutPrefix(rest, ns.String()); !ok {
-		return "", false
+		return 0, "", false
 	}
-	if rest, ok = strings.CutPrefix(rest, ":lock:process:"); !ok {
-		return "", false
+	if rest, ok = strings.CutPrefix(rest, ":lock:process:issue-"); !ok {
+		return 0, "", false
 	}
-	part0, ok := strings.CutSuffix(rest, "}:waiters")
+	end0 := strings.IndexByte(rest, '-')
+	if end0 < 0 {
+		return 0, "", false
+	}
+	part0 := rest[:end0]
+	rest = rest[end0:]
+	if rest, ok = strings.CutPrefix(rest, "-"); !ok {
+		return 0, "", false
+	}
+	part1, ok := strings.CutSuffix(rest, "}:waiters")
 	if !ok {
-		return "", false
+		return 0, "", false
 	}
-	if type_Process.Text(part0, true) != "" {
-		return "", false
+	if number, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, "", false
 	}
-	process = part0
-	return process, true
+	if type_Who.Text(part1, true) != "" {
+		return 0, "", false
+	}
+	who = part1
+	return number, who, true
 }
 
 // LockProcessWaiters: Who waits for lock_process, scored by when they came, in µs.
 //
-// Key poppo:{#poppo:lock:process:{process}}:waiters, zset, TTL 1d.
-func (k *Keyspace) LockProcessWaiters(process string) typed.Key {
-	name, err := k.ns.LockProcessWaitersKey(process)
+// Key poppo:{#poppo:lock:process:issue-{number}-{who}}:waiters, zset, TTL 1d.
+func (k *Keyspace) LockProcessWaiters(number int64, who string) typed.Key {
+	name, err := k.ns.LockProcessWaitersKey(number, who)
 	return typed.NewKey(k.client, &entry_LockProcessWaiters, name, err)
 }
 
-var entry_LockProcessShared = keywright.Entry{Name: "lock_process.shared", Pattern: "poppo:{#poppo:lock:process:{process}}:shared", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+var entry_LockProcessShared = keywright.Entry{Name: "lock_process.shared", Pattern: "poppo:{#poppo:lock:process:issue-{number}-{who}}:shared", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
 
-// LockProcessSharedKey builds the key poppo:{#poppo:lock:process:{process}}:shared.
-func (ns Namespace) LockProcessSharedKey(process string) (string, error) {
-	if reason := type_Process.Text(process, true); reason != "" {
-		return "", key.Refuse("lock_process.shared", "process", reason)
+// LockProcessSharedKey builds the key poppo:{#poppo:lock:process:issue-{number}-{who}}:shared.
+func (ns Namespace) LockProcessSharedKey(number int64, who string) (string, error) {
+	if reason := key.Int(number, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("lock_process.shared", "number", reason)
 	}
-	b := make([]byte, 0, 24+len(ns.String())+len(ns.String())+len(process))
+	if reason := type_Who.Text(who, true); reason != "" {
+		return "", key.Refuse("lock_process.shared", "who", reason)
+	}
+	b := make([]byte, 0, 51+len(ns.String())+len(ns.String())+len(who))
 	b = append(b, ns.String()...)
 	b = append(b, ":{"...)
 	b = append(b, ns.String()...)
-	b = append(b, ":lock:process:"...)
-	b = append(b, process...)
+	b = append(b, ":lock:process:issue-"...)
+	b = strconv.AppendInt(b, number, 10)
+	b = append(b, "-"...)
+	b = append(b, who...)
 	b = append(b, "}:shared"...)
 	return key.String(b), nil
 }
 
-// ParseLockProcessSharedKey reads the placeholders of a key poppo:{#poppo:lock:process:{process}}:shared; ok is false for any other
+// ParseLockProcessSharedKey reads the placeholders of a key poppo:{#poppo:lock:process:issue-{number}-{who}}:shared; ok is false for any other
 // key, and where a number has more than 64 bits.
-func (ns Namespace) ParseLockProcessSharedKey(text string) (process string, ok bool) {
+func (ns Namespace) ParseLockProcessSharedKey(text string) (number int64, who string, ok bool) {
 	rest := text
 	if rest, ok = strings.CutPrefix(rest, ns.String()); !ok {
-		return "", false
+		return 0, "", false
 	}
 	if rest, ok = strings.CutPrefix(rest, ":{"); !ok {
-		return "", false
+		return 0, "", false
 	}
 	if rest, ok = strings.CutPrefix(rest, ns.String()); !ok {
-		return "", false
+		return 0, "", false
 	}
-	if rest, ok = strings.CutPrefix(rest, ":lock:process:"); !ok {
-		return "", false
+	if rest, ok = strings.CutPrefix(rest, ":lock:process:issue-"); !ok {
+		return 0, "", false
 	}
-	part0, ok := strings.CutSuffix(rest, "}:shared")
+	end0 := strings.IndexByte(rest, '-')
+	if end0 < 0 {
+		return 0, "", false
+	}
+	part0 := rest[:end0]
+	rest = rest[end0:]
+	if rest, ok = strings.CutPrefix(rest, "-"); !ok {
+		return 0, "", false
+	}
+	part1, ok := strings.CutSuffix(rest, "}:shared")
 	if !ok {
-		return "", false
+		return 0, "", false
 	}
-	if type_Process.Text(part0, true) != "" {
-		return "", false
+	if number, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, "", false
 	}
-	process = part0
-	return process, true
+	if type_Who.Text(part1, true) != "" {
+		return 0, "", false
+	}
+	who = part1
+	return number, who, true
 }
 
 // LockProcessShared: Who holds lock_process together with others, scored by the end of the lease.
 //
-// Key poppo:{#poppo:lock:process:{process}}:shared, zset, TTL 1d.
-func (k *Keyspace) LockProcessShared(process string) typed.Key {
-	name, err := k.ns.LockProcessSharedKey(process)
+// Key poppo:{#poppo:lock:process:issue-{number}-{who}}:shared, zset, TTL 1d.
+func (k *Keyspace) LockProcessShared(number int64, who string) typed.Key {
+	name, err := k.ns.LockProcessSharedKey(number, who)
 	return typed.NewKey(k.client, &entry_LockProcessShared, name, err)
 }
 
@@ -1562,6 +1710,75 @@ func (ns Namespace) LockUpkeepSharedKey() (string, error) {
 func (k *Keyspace) LockUpkeepShared() typed.Key {
 	name, err := k.ns.LockUpkeepSharedKey()
 	return typed.NewKey(k.client, &entry_LockUpkeepShared, name, err)
+}
+
+var entry_LockCleanup = keywright.Entry{Name: "lock_cleanup", Pattern: "poppo:lock:cleanup:hourly", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 30 * time.Second, Min: 1 * time.Second, Max: 1 * time.Hour, Text: "30s in 1s..1h"}}
+
+// LockCleanupKey builds the key poppo:lock:cleanup:hourly.
+func (ns Namespace) LockCleanupKey() (string, error) {
+	return ns.String() + ":lock:cleanup:hourly", nil
+}
+
+var entry_LockCleanupFence = keywright.Entry{Name: "lock_cleanup.fence", Pattern: "poppo:{#poppo:lock:cleanup:hourly}:fence", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+
+// LockCleanupFenceKey builds the key poppo:{#poppo:lock:cleanup:hourly}:fence.
+func (ns Namespace) LockCleanupFenceKey() (string, error) {
+	return ns.String() + ":{" + ns.String() + ":lock:cleanup:hourly}:fence", nil
+}
+
+// LockCleanupFence: The last fencing token of lock_cleanup.
+//
+// Key poppo:{#poppo:lock:cleanup:hourly}:fence, string, TTL 1d.
+func (k *Keyspace) LockCleanupFence() typed.Key {
+	name, err := k.ns.LockCleanupFenceKey()
+	return typed.NewKey(k.client, &entry_LockCleanupFence, name, err)
+}
+
+var entry_LockCleanupWaiters = keywright.Entry{Name: "lock_cleanup.waiters", Pattern: "poppo:{#poppo:lock:cleanup:hourly}:waiters", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+
+// LockCleanupWaitersKey builds the key poppo:{#poppo:lock:cleanup:hourly}:waiters.
+func (ns Namespace) LockCleanupWaitersKey() (string, error) {
+	return ns.String() + ":{" + ns.String() + ":lock:cleanup:hourly}:waiters", nil
+}
+
+// LockCleanupWaiters: Who waits for lock_cleanup, scored by when they came, in µs.
+//
+// Key poppo:{#poppo:lock:cleanup:hourly}:waiters, zset, TTL 1d.
+func (k *Keyspace) LockCleanupWaiters() typed.Key {
+	name, err := k.ns.LockCleanupWaitersKey()
+	return typed.NewKey(k.client, &entry_LockCleanupWaiters, name, err)
+}
+
+var entry_LockCleanupShared = keywright.Entry{Name: "lock_cleanup.shared", Pattern: "poppo:{#poppo:lock:cleanup:hourly}:shared", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 24 * time.Hour, Min: 24 * time.Hour, Max: 24 * time.Hour, Text: "1d"}}
+
+// LockCleanupSharedKey builds the key poppo:{#poppo:lock:cleanup:hourly}:shared.
+func (ns Namespace) LockCleanupSharedKey() (string, error) {
+	return ns.String() + ":{" + ns.String() + ":lock:cleanup:hourly}:shared", nil
+}
+
+// LockCleanupShared: Who holds lock_cleanup together with others, scored by the end of the lease.
+//
+// Key poppo:{#poppo:lock:cleanup:hourly}:shared, zset, TTL 1d.
+func (k *Keyspace) LockCleanupShared() typed.Key {
+	name, err := k.ns.LockCleanupSharedKey()
+	return typed.NewKey(k.client, &entry_LockCleanupShared, name, err)
+}
+
+var entry_CleanupLast = keywright.Entry{Name: "cleanup_last", Pattern: "poppo:cleanup:last", Type: "string", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
+
+// CleanupLastKey builds the key poppo:cleanup:last.
+func (ns Namespace) CleanupLastKey() (string, error) {
+	return ns.String() + ":cleanup:last", nil
+}
+
+var value_CleanupLast = value.UnixMS()
+
+// CleanupLast: When scratch keys were cleaned up last.
+//
+// Key poppo:cleanup:last, string, TTL none.
+func (k *Keyspace) CleanupLast() typed.String[time.Time] {
+	name, err := k.ns.CleanupLastKey()
+	return typed.NewString(typed.NewKey(k.client, &entry_CleanupLast, name, err), &value_CleanupLast)
 }
 
 var entry_BackupLast = keywright.Entry{Name: "backup_last", Pattern: "poppo:backup:last", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
@@ -1760,7 +1977,7 @@ func (k *Keyspace) Session(sessionID string) typed.String[SessionValue] {
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_IssueStatus, entry_IssueMetadata, entry_IssuesProcessing, entry_IssuesCompletedToday, entry_ProcessInfo, entry_ProcessHeartbeat, entry_ProcessesActive, entry_ProcessesZombies, entry_Tasks, entry_TasksJob, entry_TasksResult, entry_TasksLeases, entry_TasksDelayed, entry_TasksDead, entry_TasksWorkers, entry_TasksState, entry_TasksRuns, entry_TasksUnique, entry_TaskNumber, entry_TaskRuns, entry_TaskRun, entry_TaskEnded, entry_TaskOutcome, entry_StatsIssuesDaily, entry_StatsPerformanceHourly, entry_MetricsCPUCurrent, entry_MetricsGithubCalls, entry_MetricsMemoryHistory, entry_ConfigClaudeTimeout, entry_ConfigGithubRatelimit, entry_FlagMaintenance, entry_FlagDebug, entry_LockIssue, entry_LockIssueFence, entry_LockIssueWaiters, entry_LockIssueShared, entry_LockProcess, entry_LockProcessFence, entry_LockProcessWaiters, entry_LockProcessShared, entry_LockMigration, entry_LockMigrationFence, entry_LockMigrationWaiters, entry_LockMigrationShared, entry_LockBackupDaily, entry_LockBackupDailyFence, entry_LockBackupDailyWaiters, entry_LockBackupDailyShared, entry_LockUpkeep, entry_LockUpkeepFence, entry_LockUpkeepWaiters, entry_LockUpkeepShared, entry_BackupLast, entry_Temp, entry_Session}
+	return []keywright.Entry{entry_IssueStatus, entry_IssueMetadata, entry_IssuesProcessing, entry_IssuesCompletedToday, entry_ProcessInfo, entry_ProcessHeartbeat, entry_ProcessesActive, entry_ProcessesZombies, entry_Tasks, entry_TasksJob, entry_TasksResult, entry_TasksLeases, entry_TasksDelayed, entry_TasksDead, entry_TasksWorkers, entry_TasksState, entry_TasksRuns, entry_TasksUnique, entry_TaskNumber, entry_TaskRuns, entry_TaskRun, entry_TaskIssue, entry_TaskEnded, entry_TaskOutcome, entry_StatsIssuesDaily, entry_StatsPerformanceHourly, entry_MetricsCPUCurrent, entry_MetricsGithubCalls, entry_MetricsMemoryHistory, entry_ConfigClaudeTimeout, entry_ConfigGithubRatelimit, entry_FlagMaintenance, entry_FlagDebug, entry_LockIssue, entry_LockIssueFence, entry_LockIssueWaiters, entry_LockIssueShared, entry_LockProcess, entry_LockProcessFence, entry_LockProcessWaiters, entry_LockProcessShared, entry_LockMigration, entry_LockMigrationFence, entry_LockMigrationWaiters, entry_LockMigrationShared, entry_LockBackupDaily, entry_LockBackupDailyFence, entry_LockBackupDailyWaiters, entry_LockBackupDailyShared, entry_LockUpkeep, entry_LockUpkeepFence, entry_LockUpkeepWaiters, entry_LockUpkeepShared, entry_LockCleanup, entry_LockCleanupFence, entry_LockCleanupWaiters, entry_LockCleanupShared, entry_CleanupLast, entry_BackupLast, entry_Temp, entry_Session}
 }
 
 var argument_ChangeIssue_1 = value.Int(1, math.MaxInt64)
@@ -1788,13 +2005,14 @@ var result_ChangeIssue = value.Text(0)
 var entry_ChangeIssue = keywright.Entry{Name: "change_issue", Type: "script"}
 
 var script_ChangeIssue = keywright.NewScript("change_issue", `-- change_issue: move an issue to a status in one step
--- KEYS: 1 issue_status  2 issue_metadata  3 issues_processing  4 issues_completed_today  5 stats_issues_daily  6 lock_issue.fence  7 stats_performance_hourly  8 task_ended
+-- KEYS: 1 issue_status  2 issue_metadata  3 issues_processing  4 issues_completed_today  5 stats_issues_daily  6 lock_issue.fence  7 stats_performance_hourly  8 task_ended  9 task_issue
 -- ARGV: 1 issue  2 status  3 by  4 fence  5 epoch_day  6 hour_of  7 oldest  8 ms  9 channel  10 db
 -- Returns: ok, or why nothing was changed: stale (a newer fence is known), busy (a run has the issue),
---   same (it has the status), or the day since 1970 by the clock of the server, if epoch_day is another
+--   same (it has the status), over (the end of the task is in the figures), or the seconds since 1970 by
+--   the clock of the server, if epoch_day is another day
 -- Round trips: 1
 local number, status, task, fence, hour = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[6]
-local ended = status == 'completed' or status == 'failed'
+local ended = status == 'completed' or status == 'failed' or status == 'dead'
 
 -- What can fail comes first: a key of another type, a figure that is no number.
 local now = redis.call('TIME')
@@ -1807,36 +2025,44 @@ redis.call('SCARD', KEYS[4])
 local count = redis.call('HGET', KEYS[5], status) or '0'
 local newest = redis.call('GET', KEYS[6]) or '0'
 local hours = redis.call('HKEYS', KEYS[7])
-local over = redis.call('EXISTS', KEYS[8])
-if today ~= tonumber(ARGV[5]) then return tostring(today) end
+local over = redis.call('GET', KEYS[8])
+redis.call('STRLEN', KEYS[9])
+if today ~= tonumber(ARGV[5]) then return now[1] end
 if not count:match('^%d%d?%d?%d?%d?%d?%d?%d?%d?$') then return redis.error_reply('ERR a figure of the day is no number') end
 if #fence < #newest or #fence == #newest and fence < newest then
   if fence ~= '0' then return 'stale' end
 end
 if fence == '0' and busy == 1 then return 'busy' end
-if over == 1 or before == status and known[1] == task then return 'same' end
+if before == status and known[1] == task then return 'same' end
+if over and over ~= 'dead' then return 'over' end -- a dead letter may be tried again
+local count_it = ended and not (over and status == 'dead')
 local figures = { runs = 0, failed = 0, ms = 0 }
-if ended then
+if count_it then
   local ok, kept = pcall(cjson.decode, redis.call('HGET', KEYS[7], hour) or '{}')
   if ok and type(kept) == 'table' then
     for name in pairs(figures) do figures[name] = tonumber(kept[name]) or 0 end
   end
   figures.runs, figures.ms = figures.runs + 1, figures.ms + tonumber(ARGV[8])
-  if status == 'failed' then figures.failed = figures.failed + 1 end
+  if status ~= 'completed' then figures.failed = figures.failed + 1 end
 end
 
 redis.call('SET', KEYS[1], status)
 redis.call('HSET', KEYS[2], 'task', task, 'status', status, 'changed', now[1])
 if status == 'processing' then redis.call('SADD', KEYS[3], number) else redis.call('SREM', KEYS[3], number) end
-if ended then
+if count_it then
   redis.call('HSET', KEYS[5], status, string.format('%d', tonumber(count) + 1))
   redis.call('PEXPIRE', KEYS[5], 604800000)
-  redis.call('SET', KEYS[8], status, 'PX', 604800000)
   redis.call('HSET', KEYS[7], hour, cjson.encode(figures))
   redis.call('PEXPIRE', KEYS[7], 604800000)
   for _, name in ipairs(hours) do
     if name < ARGV[7] then redis.call('HDEL', KEYS[7], name) end
   end
+end
+if ended then
+  redis.call('SET', KEYS[8], status, 'PX', 604800000)
+  redis.call('DEL', KEYS[9])
+else
+  redis.call('SET', KEYS[9], number, 'EX', 2592000)
 end
 if status == 'completed' then
   redis.call('SADD', KEYS[4], number)
@@ -1847,7 +2073,7 @@ redis.call('PUBLISH', ARGV[9], '{"timestamp":' .. ms .. ',"data":{"number":' .. 
 return 'ok'
 `)
 
-// ChangeIssue: Moves an issue to a status in one step: status, metadata, the sets, the figures of the day and the hour, and the event. Answers ok, same (this task has moved it there before), stale (a newer holder of the issue's lock has written), busy (queued, while somebody works on it), or the server's day if it is another one.
+// ChangeIssue: Moves an issue to a status in one step: status, metadata, the sets, the figures of the day and the hour, and the event. Answers ok, same (this task has moved it there before), over (the end of this task is in the figures), stale (a newer holder of the issue's lock has written), busy (queued, while somebody works on it), or the server's time in seconds if its day is another one.
 // One round trip.
 func (k *Keyspace) ChangeIssue(ctx context.Context, number int64, day time.Time, task string, issue int64, status, by string, fence, epochDay int64, hourOf, oldest time.Time, ms int64, channel string, db int64) (string, error) {
 	return k.LaterChangeIssue(number, day, task, issue, status, by, fence, epochDay, hourOf, oldest, ms, channel, db).Do(ctx)
@@ -1856,7 +2082,7 @@ func (k *Keyspace) ChangeIssue(ctx context.Context, number int64, day time.Time,
 // LaterChangeIssue is ChangeIssue to be queued in a Batch or a transaction.
 func (k *Keyspace) LaterChangeIssue(number int64, day time.Time, task string, issue int64, status, by string, fence, epochDay int64, hourOf, oldest time.Time, ms int64, channel string, db int64) keywright.Op[string] {
 	var err error
-	keys := make([]string, 0, 8)
+	keys := make([]string, 0, 9)
 	args := make([]string, 0, 10)
 	if name, failed := k.ns.IssueStatusKey(number); failed == nil {
 		keys = append(keys, name)
@@ -1894,6 +2120,11 @@ func (k *Keyspace) LaterChangeIssue(number int64, day time.Time, task string, is
 		err = failed
 	}
 	if name, failed := k.ns.TaskEndedKey(task); failed == nil {
+		keys = append(keys, name)
+	} else if err == nil {
+		err = failed
+	}
+	if name, failed := k.ns.TaskIssueKey(task); failed == nil {
 		keys = append(keys, name)
 	} else if err == nil {
 		err = failed
@@ -1948,21 +2179,21 @@ return 1
 
 // RegisterProcess: A process begins, or one of its name begins again.
 // One round trip.
-func (k *Keyspace) RegisterProcess(ctx context.Context, process, id, instance string, program RegisterProcessProgram, issue int64, by string, fence, ttlMs int64) (bool, error) {
-	return k.LaterRegisterProcess(process, id, instance, program, issue, by, fence, ttlMs).Do(ctx)
+func (k *Keyspace) RegisterProcess(ctx context.Context, number int64, who, id, instance string, program RegisterProcessProgram, issue int64, by string, fence, ttlMs int64) (bool, error) {
+	return k.LaterRegisterProcess(number, who, id, instance, program, issue, by, fence, ttlMs).Do(ctx)
 }
 
 // LaterRegisterProcess is RegisterProcess to be queued in a Batch or a transaction.
-func (k *Keyspace) LaterRegisterProcess(process, id, instance string, program RegisterProcessProgram, issue int64, by string, fence, ttlMs int64) keywright.Op[bool] {
+func (k *Keyspace) LaterRegisterProcess(number int64, who, id, instance string, program RegisterProcessProgram, issue int64, by string, fence, ttlMs int64) keywright.Op[bool] {
 	var err error
 	keys := make([]string, 0, 4)
 	args := make([]string, 0, 7)
-	if name, failed := k.ns.ProcessInfoKey(process); failed == nil {
+	if name, failed := k.ns.ProcessInfoKey(number, who); failed == nil {
 		keys = append(keys, name)
 	} else if err == nil {
 		err = failed
 	}
-	if name, failed := k.ns.ProcessHeartbeatKey(process); failed == nil {
+	if name, failed := k.ns.ProcessHeartbeatKey(number, who); failed == nil {
 		keys = append(keys, name)
 	} else if err == nil {
 		err = failed
@@ -2011,21 +2242,21 @@ return 1
 
 // BeatProcess: A sign of life. False if the process has been found dead, or begun again elsewhere.
 // One round trip.
-func (k *Keyspace) BeatProcess(ctx context.Context, process, id, instance string, ttlMs int64) (bool, error) {
-	return k.LaterBeatProcess(process, id, instance, ttlMs).Do(ctx)
+func (k *Keyspace) BeatProcess(ctx context.Context, number int64, who, id, instance string, ttlMs int64) (bool, error) {
+	return k.LaterBeatProcess(number, who, id, instance, ttlMs).Do(ctx)
 }
 
 // LaterBeatProcess is BeatProcess to be queued in a Batch or a transaction.
-func (k *Keyspace) LaterBeatProcess(process, id, instance string, ttlMs int64) keywright.Op[bool] {
+func (k *Keyspace) LaterBeatProcess(number int64, who, id, instance string, ttlMs int64) keywright.Op[bool] {
 	var err error
 	keys := make([]string, 0, 3)
 	args := make([]string, 0, 3)
-	if name, failed := k.ns.ProcessInfoKey(process); failed == nil {
+	if name, failed := k.ns.ProcessInfoKey(number, who); failed == nil {
 		keys = append(keys, name)
 	} else if err == nil {
 		err = failed
 	}
-	if name, failed := k.ns.ProcessHeartbeatKey(process); failed == nil {
+	if name, failed := k.ns.ProcessHeartbeatKey(number, who); failed == nil {
 		keys = append(keys, name)
 	} else if err == nil {
 		err = failed
@@ -2064,21 +2295,21 @@ return 1
 
 // EndProcess: A clean end leaves nothing.
 // One round trip.
-func (k *Keyspace) EndProcess(ctx context.Context, process, id, instance string) (bool, error) {
-	return k.LaterEndProcess(process, id, instance).Do(ctx)
+func (k *Keyspace) EndProcess(ctx context.Context, number int64, who, id, instance string) (bool, error) {
+	return k.LaterEndProcess(number, who, id, instance).Do(ctx)
 }
 
 // LaterEndProcess is EndProcess to be queued in a Batch or a transaction.
-func (k *Keyspace) LaterEndProcess(process, id, instance string) keywright.Op[bool] {
+func (k *Keyspace) LaterEndProcess(number int64, who, id, instance string) keywright.Op[bool] {
 	var err error
 	keys := make([]string, 0, 4)
 	args := make([]string, 0, 2)
-	if name, failed := k.ns.ProcessInfoKey(process); failed == nil {
+	if name, failed := k.ns.ProcessInfoKey(number, who); failed == nil {
 		keys = append(keys, name)
 	} else if err == nil {
 		err = failed
 	}
-	if name, failed := k.ns.ProcessHeartbeatKey(process); failed == nil {
+	if name, failed := k.ns.ProcessHeartbeatKey(number, who); failed == nil {
 		keys = append(keys, name)
 	} else if err == nil {
 		err = failed
@@ -2118,21 +2349,21 @@ return 1
 
 // BuryProcess: A process without a heartbeat becomes a zombie, in the step that sees that it has none.
 // One round trip.
-func (k *Keyspace) BuryProcess(ctx context.Context, process, id string) (bool, error) {
-	return k.LaterBuryProcess(process, id).Do(ctx)
+func (k *Keyspace) BuryProcess(ctx context.Context, number int64, who, id string) (bool, error) {
+	return k.LaterBuryProcess(number, who, id).Do(ctx)
 }
 
 // LaterBuryProcess is BuryProcess to be queued in a Batch or a transaction.
-func (k *Keyspace) LaterBuryProcess(process, id string) keywright.Op[bool] {
+func (k *Keyspace) LaterBuryProcess(number int64, who, id string) keywright.Op[bool] {
 	var err error
 	keys := make([]string, 0, 4)
 	args := make([]string, 0, 1)
-	if name, failed := k.ns.ProcessInfoKey(process); failed == nil {
+	if name, failed := k.ns.ProcessInfoKey(number, who); failed == nil {
 		keys = append(keys, name)
 	} else if err == nil {
 		err = failed
 	}
-	if name, failed := k.ns.ProcessHeartbeatKey(process); failed == nil {
+	if name, failed := k.ns.ProcessHeartbeatKey(number, who); failed == nil {
 		keys = append(keys, name)
 	} else if err == nil {
 		err = failed
@@ -2161,31 +2392,47 @@ var argument_HandOver_4 = value.Text(4000)
 
 var argument_HandOver_5 = value.Int(0, math.MaxInt64)
 
+var argument_HandOver_6 = value.Int(0, math.MaxInt64)
+
+var result_HandOver = value.Text(0)
+
 var entry_HandOver = keywright.Entry{Name: "hand_over", Type: "script"}
 
-var script_HandOver = keywright.NewScript("hand_over", `-- hand_over: give a task to the agents
--- KEYS: 1 task_outcome  2 task_run  3 task_runs
--- ARGV: 1 id  2 issue  3 kind  4 prompt  5 fence
--- Returns: 1, or 0 if the task runs or has an outcome
+var script_HandOver = keywright.NewScript("hand_over", `-- hand_over: give a task to the agents, and count the call of this hour
+-- KEYS: 1 task_outcome  2 task_run  3 task_runs  4 metrics_github_calls
+-- ARGV: 1 id  2 issue  3 kind  4 prompt  5 fence  6 limit
+-- Returns: handed; there, if it is with the agents; done, if it has an outcome; rate, if the calls are
+--   used up; full, if the agents have 10000 runs before them
 -- Round trips: 1
-redis.call('XLEN', KEYS[3])
-if redis.call('EXISTS', KEYS[1], KEYS[2]) > 0 then return 0 end
+local waiting = redis.call('XLEN', KEYS[3])
+local run = redis.call('GET', KEYS[2])
+local calls = tonumber(redis.call('GET', KEYS[4]) or '0')
+if redis.call('EXISTS', KEYS[1]) == 1 then return 'done' end
+if run and #redis.call('XRANGE', KEYS[3], run, run) == 1 then
+  redis.call('EXPIRE', KEYS[2], 86400)
+  return 'there'
+end
+if not calls then return redis.error_reply('ERR the calls of this hour are no number') end
+if calls >= tonumber(ARGV[6]) then return 'rate' end
+if waiting >= 10000 then return 'full' end
+redis.call('INCR', KEYS[4])
+redis.call('EXPIRE', KEYS[4], 7200, 'NX')
 local id = redis.call('XADD', KEYS[3], '*', 'task', ARGV[1], 'issue', ARGV[2], 'kind', ARGV[3], 'prompt', ARGV[4], 'fence', ARGV[5])
 redis.call('SET', KEYS[2], id, 'EX', 86400)
-return 1
+return 'handed'
 `)
 
-// HandOver: Puts a task before the agents, unless it is there or done.
+// HandOver: Puts a task before the agents and counts the call. Answers handed, there (an agent has it, or will), done (there is an outcome), rate (the calls of the hour are used up) or full (the agents have enough to do).
 // One round trip.
-func (k *Keyspace) HandOver(ctx context.Context, task, id string, issue int64, kind, prompt string, fence int64) (bool, error) {
-	return k.LaterHandOver(task, id, issue, kind, prompt, fence).Do(ctx)
+func (k *Keyspace) HandOver(ctx context.Context, task string, hour time.Time, id string, issue int64, kind, prompt string, fence, limit_ int64) (string, error) {
+	return k.LaterHandOver(task, hour, id, issue, kind, prompt, fence, limit_).Do(ctx)
 }
 
 // LaterHandOver is HandOver to be queued in a Batch or a transaction.
-func (k *Keyspace) LaterHandOver(task, id string, issue int64, kind, prompt string, fence int64) keywright.Op[bool] {
+func (k *Keyspace) LaterHandOver(task string, hour time.Time, id string, issue int64, kind, prompt string, fence, limit_ int64) keywright.Op[string] {
 	var err error
-	keys := make([]string, 0, 3)
-	args := make([]string, 0, 5)
+	keys := make([]string, 0, 4)
+	args := make([]string, 0, 6)
 	if name, failed := k.ns.TaskOutcomeKey(task); failed == nil {
 		keys = append(keys, name)
 	} else if err == nil {
@@ -2201,12 +2448,59 @@ func (k *Keyspace) LaterHandOver(task, id string, issue int64, kind, prompt stri
 	} else if err == nil {
 		err = failed
 	}
+	if name, failed := k.ns.MetricsGithubCallsKey(hour); failed == nil {
+		keys = append(keys, name)
+	} else if err == nil {
+		err = failed
+	}
 	args, err = typed.Arg(args, &argument_HandOver_1, "id", id, err)
 	args, err = typed.Arg(args, &argument_HandOver_2, "issue", issue, err)
 	args, err = typed.Arg(args, &argument_HandOver_3, "kind", kind, err)
 	args, err = typed.Arg(args, &argument_HandOver_4, "prompt", prompt, err)
 	args, err = typed.Arg(args, &argument_HandOver_5, "fence", fence, err)
-	return typed.NewCall(typed.Call{Client: k.client, Entry: &entry_HandOver, Script: script_HandOver, Effect: keywright.Idempotent, Keys: keys, Args: args, Err: err}, typed.ReplyBool)
+	args, err = typed.Arg(args, &argument_HandOver_6, "limit", limit_, err)
+	return typed.NewCall(typed.Call{Client: k.client, Entry: &entry_HandOver, Script: script_HandOver, Effect: keywright.Idempotent, Keys: keys, Args: args, Err: err}, typed.Reply(&result_HandOver))
+}
+
+var argument_KeepRun_1 = value.Text(0)
+
+var argument_KeepRun_2 = value.Text(0)
+
+var argument_KeepRun_3 = value.Text(0)
+
+var entry_KeepRun = keywright.Entry{Name: "keep_run", Type: "script"}
+
+var script_KeepRun = keywright.NewScript("keep_run", `-- keep_run: keep a run from being taken over, if it was not
+-- KEYS: 1 task_runs
+-- ARGV: 1 group  2 consumer  3 entry
+-- Returns: 1, or 0 if another agent has it, or nobody
+-- Round trips: 1
+local pending = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1)[1]
+if not pending or pending[2] ~= ARGV[2] then return 0 end
+redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[3], 'JUSTID')
+return 1
+`)
+
+// KeepRun: The run is still this agent's, and goes to no other one for a while. False if another one has taken it over.
+// One round trip.
+func (k *Keyspace) KeepRun(ctx context.Context, group, consumer, entry string) (bool, error) {
+	return k.LaterKeepRun(group, consumer, entry).Do(ctx)
+}
+
+// LaterKeepRun is KeepRun to be queued in a Batch or a transaction.
+func (k *Keyspace) LaterKeepRun(group, consumer, entry string) keywright.Op[bool] {
+	var err error
+	keys := make([]string, 0, 1)
+	args := make([]string, 0, 3)
+	if name, failed := k.ns.TaskRunsKey(); failed == nil {
+		keys = append(keys, name)
+	} else if err == nil {
+		err = failed
+	}
+	args, err = typed.Arg(args, &argument_KeepRun_1, "group", group, err)
+	args, err = typed.Arg(args, &argument_KeepRun_2, "consumer", consumer, err)
+	args, err = typed.Arg(args, &argument_KeepRun_3, "entry", entry, err)
+	return typed.NewCall(typed.Call{Client: k.client, Entry: &entry_KeepRun, Script: script_KeepRun, Effect: keywright.Idempotent, Keys: keys, Args: args, Err: err}, typed.ReplyBool)
 }
 
 var argument_FinishRun_1 = value.Text(0)
@@ -2290,6 +2584,16 @@ func (ns Namespace) IssueStatusChangedChannel() (string, error) {
 	return ns.String() + ":channel:events:issue:status", nil
 }
 
+// TaskDoneChannel builds the channel poppo:channel:events:task-done.
+func (ns Namespace) TaskDoneChannel() (string, error) {
+	return ns.String() + ":channel:events:task-done", nil
+}
+
+// ProcessDeadChannel builds the channel poppo:channel:events:process-dead.
+func (ns Namespace) ProcessDeadChannel() (string, error) {
+	return ns.String() + ":channel:events:process-dead", nil
+}
+
 // OtherEventsChannel builds the channel poppo:channel:events:{event_type}.
 func (ns Namespace) OtherEventsChannel(eventType string) (string, error) {
 	if reason := key.Slug(eventType); reason != "" {
@@ -2366,46 +2670,63 @@ func (ns Namespace) ParseLockIssueReleasedChannel(text string) (number int64, ok
 	return number, true
 }
 
-// LockProcessReleasedChannel builds the channel poppo:{#poppo:lock:process:{process}}:released.
-func (ns Namespace) LockProcessReleasedChannel(process string) (string, error) {
-	if reason := type_Process.Text(process, true); reason != "" {
-		return "", key.Refuse("lock_process_released", "process", reason)
+// LockProcessReleasedChannel builds the channel poppo:{#poppo:lock:process:issue-{number}-{who}}:released.
+func (ns Namespace) LockProcessReleasedChannel(number int64, who string) (string, error) {
+	if reason := key.Int(number, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("lock_process_released", "number", reason)
 	}
-	b := make([]byte, 0, 26+len(ns.String())+len(ns.String())+len(process))
+	if reason := type_Who.Text(who, true); reason != "" {
+		return "", key.Refuse("lock_process_released", "who", reason)
+	}
+	b := make([]byte, 0, 53+len(ns.String())+len(ns.String())+len(who))
 	b = append(b, ns.String()...)
 	b = append(b, ":{"...)
 	b = append(b, ns.String()...)
-	b = append(b, ":lock:process:"...)
-	b = append(b, process...)
+	b = append(b, ":lock:process:issue-"...)
+	b = strconv.AppendInt(b, number, 10)
+	b = append(b, "-"...)
+	b = append(b, who...)
 	b = append(b, "}:released"...)
 	return key.String(b), nil
 }
 
-// ParseLockProcessReleasedChannel reads the placeholders of a channel poppo:{#poppo:lock:process:{process}}:released; ok is false for any other
+// ParseLockProcessReleasedChannel reads the placeholders of a channel poppo:{#poppo:lock:process:issue-{number}-{who}}:released; ok is false for any other
 // channel, and where a number has more than 64 bits.
-func (ns Namespace) ParseLockProcessReleasedChannel(text string) (process string, ok bool) {
+func (ns Namespace) ParseLockProcessReleasedChannel(text string) (number int64, who string, ok bool) {
 	rest := text
 	if rest, ok = strings.CutPrefix(rest, ns.String()); !ok {
-		return "", false
+		return 0, "", false
 	}
 	if rest, ok = strings.CutPrefix(rest, ":{"); !ok {
-		return "", false
+		return 0, "", false
 	}
 	if rest, ok = strings.CutPrefix(rest, ns.String()); !ok {
-		return "", false
+		return 0, "", false
 	}
-	if rest, ok = strings.CutPrefix(rest, ":lock:process:"); !ok {
-		return "", false
+	if rest, ok = strings.CutPrefix(rest, ":lock:process:issue-"); !ok {
+		return 0, "", false
 	}
-	part0, ok := strings.CutSuffix(rest, "}:released")
+	end0 := strings.IndexByte(rest, '-')
+	if end0 < 0 {
+		return 0, "", false
+	}
+	part0 := rest[:end0]
+	rest = rest[end0:]
+	if rest, ok = strings.CutPrefix(rest, "-"); !ok {
+		return 0, "", false
+	}
+	part1, ok := strings.CutSuffix(rest, "}:released")
 	if !ok {
-		return "", false
+		return 0, "", false
 	}
-	if type_Process.Text(part0, true) != "" {
-		return "", false
+	if number, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, "", false
 	}
-	process = part0
-	return process, true
+	if type_Who.Text(part1, true) != "" {
+		return 0, "", false
+	}
+	who = part1
+	return number, who, true
 }
 
 // LockMigrationReleasedChannel builds the channel poppo:{#poppo:lock:process:migration}:released.
@@ -2421,6 +2742,11 @@ func (ns Namespace) LockBackupDailyReleasedChannel() (string, error) {
 // LockUpkeepReleasedChannel builds the channel poppo:{#poppo:lock:upkeep:leader}:released.
 func (ns Namespace) LockUpkeepReleasedChannel() (string, error) {
 	return ns.String() + ":{" + ns.String() + ":lock:upkeep:leader}:released", nil
+}
+
+// LockCleanupReleasedChannel builds the channel poppo:{#poppo:lock:cleanup:hourly}:released.
+func (ns Namespace) LockCleanupReleasedChannel() (string, error) {
+	return ns.String() + ":{" + ns.String() + ":lock:cleanup:hourly}:released", nil
 }
 
 // TasksValue is the payload of a job of tasks.
@@ -2510,13 +2836,13 @@ func (k *Keyspace) LockIssue(number int64) lock.Lock {
 
 // LockProcess: Held by a process over its own lifetime. Its ids begin with issue-, so poppo:lock:process:migration cannot be one.
 //
-// Key poppo:lock:process:{process}, string, TTL 30s in 1s..30m.
-func (k *Keyspace) LockProcess(process string) lock.Lock {
-	main, err1 := k.ns.LockProcessKey(process)
-	fence, err2 := k.ns.LockProcessFenceKey(process)
-	waiters, err3 := k.ns.LockProcessWaitersKey(process)
-	shared, err4 := k.ns.LockProcessSharedKey(process)
-	channel, err5 := k.ns.LockProcessReleasedChannel(process)
+// Key poppo:lock:process:issue-{number}-{who}, string, TTL 30s in 1s..30m.
+func (k *Keyspace) LockProcess(number int64, who string) lock.Lock {
+	main, err1 := k.ns.LockProcessKey(number, who)
+	fence, err2 := k.ns.LockProcessFenceKey(number, who)
+	waiters, err3 := k.ns.LockProcessWaitersKey(number, who)
+	shared, err4 := k.ns.LockProcessSharedKey(number, who)
+	channel, err5 := k.ns.LockProcessReleasedChannel(number, who)
 	return lock.New(k.client, &entry_LockProcess, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.LockProcess)
 }
 
@@ -2544,7 +2870,7 @@ func (k *Keyspace) LockBackupDaily() lock.Lock {
 	return lock.New(k.client, &entry_LockBackupDaily, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.LockBackupDaily)
 }
 
-// LockUpkeep: One daemon at a time looks for the dead, samples and cleans up.
+// LockUpkeep: One daemon at a time looks for the dead, and takes the sample of the machine.
 //
 // Key poppo:lock:upkeep:leader, string, TTL 30s in 1s..1h.
 func (k *Keyspace) LockUpkeep() lock.Lock {
@@ -2554,6 +2880,18 @@ func (k *Keyspace) LockUpkeep() lock.Lock {
 	shared, err4 := k.ns.LockUpkeepSharedKey()
 	channel, err5 := k.ns.LockUpkeepReleasedChannel()
 	return lock.New(k.client, &entry_LockUpkeep, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.LockUpkeep)
+}
+
+// LockCleanup: One clean-up at a time.
+//
+// Key poppo:lock:cleanup:hourly, string, TTL 30s in 1s..1h.
+func (k *Keyspace) LockCleanup() lock.Lock {
+	main, err1 := k.ns.LockCleanupKey()
+	fence, err2 := k.ns.LockCleanupFenceKey()
+	waiters, err3 := k.ns.LockCleanupWaitersKey()
+	shared, err4 := k.ns.LockCleanupSharedKey()
+	channel, err5 := k.ns.LockCleanupReleasedChannel()
+	return lock.New(k.client, &entry_LockCleanup, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.LockCleanup)
 }
 
 // MirinRequestsMessage is the message of mirin_requests.
@@ -2671,6 +3009,85 @@ func (k *Keyspace) IssueStatusChangedTopic() event.Topic[IssueStatusChangedMessa
 	return event.New(k.client, &channel_IssueStatusChanged, &message_IssueStatusChanged, event.Config{}, name, err)
 }
 
+// TaskDoneMessage is the message of task_done.
+type TaskDoneMessage struct {
+	Task string // task: /task-[1-9][0-9]*/
+	Ok   bool   // ok: bool
+}
+
+var (
+	codec_TaskDoneMessage_Task = value.Matched("/task-[1-9][0-9]*/")
+	codec_TaskDoneMessage_Ok   = value.Bool()
+)
+
+var members_TaskDoneMessage = []value.ObjectColumn[TaskDoneMessage]{
+	value.Member("task", value.Quoted, codec_TaskDoneMessage_Task, func(v *TaskDoneMessage) *string { return &v.Task }),
+	value.Member("ok", value.Bare, codec_TaskDoneMessage_Ok, func(v *TaskDoneMessage) *bool { return &v.Ok }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v TaskDoneMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_TaskDoneMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *TaskDoneMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_TaskDoneMessage, text, v)
+}
+
+var message_TaskDone = value.JSON[TaskDoneMessage]()
+
+var channel_TaskDone = keywright.Entry{Name: "task_done", Pattern: "poppo:channel:events:task-done", Type: "channel"}
+
+// TaskDoneTopic: An agent has written the outcome of a task.
+//
+// Channel poppo:channel:events:task-done.
+func (k *Keyspace) TaskDoneTopic() event.Topic[TaskDoneMessage] {
+	name, err := k.ns.TaskDoneChannel()
+	return event.New(k.client, &channel_TaskDone, &message_TaskDone, event.Config{}, name, err)
+}
+
+// ProcessDeadMessage is the message of process_dead.
+type ProcessDeadMessage struct {
+	Process string // process: /issue-[1-9][0-9]*-[a-z][a-z0-9]*/
+	Issue   int64  // issue: int 0..
+	Task    string // task: text
+}
+
+var (
+	codec_ProcessDeadMessage_Process = value.Matched("/issue-[1-9][0-9]*-[a-z][a-z0-9]*/")
+	codec_ProcessDeadMessage_Issue   = value.Int(0, math.MaxInt64)
+	codec_ProcessDeadMessage_Task    = value.Text(0)
+)
+
+var members_ProcessDeadMessage = []value.ObjectColumn[ProcessDeadMessage]{
+	value.Member("process", value.Quoted, codec_ProcessDeadMessage_Process, func(v *ProcessDeadMessage) *string { return &v.Process }),
+	value.Member("issue", value.Bare, codec_ProcessDeadMessage_Issue, func(v *ProcessDeadMessage) *int64 { return &v.Issue }),
+	value.Member("task", value.Quoted, codec_ProcessDeadMessage_Task, func(v *ProcessDeadMessage) *string { return &v.Task }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v ProcessDeadMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_ProcessDeadMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *ProcessDeadMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_ProcessDeadMessage, text, v)
+}
+
+var message_ProcessDead = value.JSON[ProcessDeadMessage]()
+
+var channel_ProcessDead = keywright.Entry{Name: "process_dead", Pattern: "poppo:channel:events:process-dead", Type: "channel"}
+
+// ProcessDeadTopic: A process was found without a heartbeat, and what it left is repaired.
+//
+// Channel poppo:channel:events:process-dead.
+func (k *Keyspace) ProcessDeadTopic() event.Topic[ProcessDeadMessage] {
+	name, err := k.ns.ProcessDeadChannel()
+	return event.New(k.client, &channel_ProcessDead, &message_ProcessDead, event.Config{}, name, err)
+}
+
 // OtherEventsMessage is the message of other_events.
 type OtherEventsMessage struct {
 	Data json.RawMessage // data: json
@@ -2738,8 +3155,6 @@ var date_YyyyMmDd = key.NewDate("YYYY-MM-DD")
 
 var date_YyyyMmDdHh = key.NewDate("YYYY-MM-DD-HH")
 
-var type_Process = key.NewType("/issue-[1-9][0-9]*-[a-z][a-z0-9]*/")
-
-var type_Regexp = key.NewType("/poppo(-[a-z0-9]+)*/")
+var type_Who = key.NewType("/[a-z][a-z0-9]*/")
 
 var type_Task = key.NewType("/task-[1-9][0-9]*/")

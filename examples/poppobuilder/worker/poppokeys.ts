@@ -833,20 +833,20 @@ void [$member, $objectValue, $fieldsCodec, $codec, $payloadCodec, $scoreCodec];
 /** slug */
 const $slug = $automaton("2.19 1 2.2 0.a 2.11 1 2 0.q 2.3p|1 -.2 1.2 -|1");
 
+/** /[a-z][a-z0-9]* / */
+const $regexp = $automaton("2.1c 1.a 2.13 0.q 2.3p|1 -.2 1.2 -|1");
+
 /** /issue-[1-9][0-9]*-[a-z][a-z0-9]* / */
-const $regexp = $automaton("8.19 4 8.2 6 5.9 8.13 7.4 3 7.3 0 7.9 1 7 2 7.5 8.3p|1 -.9 2 -.8 3 -.9 4 -.9 5 -.9 6 -.9 7 -.7 8 7.2 -.2 9.4 -.3 9 - 9.4 - 9.3 -|9");
+const $regexp2 = $automaton("8.19 4 8.2 6 5.9 8.13 7.4 3 7.3 0 7.9 1 7 2 7.5 8.3p|1 -.9 2 -.8 3 -.9 4 -.9 5 -.9 6 -.9 7 -.7 8 7.2 -.2 9.4 -.3 9 - 9.4 - 9.3 -|9");
 
 /** /task-[1-9][0-9]* / */
-const $regexp2 = $automaton("7.19 4 7.2 6 5.9 7.13 1 7.9 3 7.7 2 0 7.3v|1 -.8 2 -.8 3 -.8 4 -.8 5 -.8 6 -.7 6.2 -|6");
+const $regexp3 = $automaton("7.19 4 7.2 6 5.9 7.13 1 7.9 3 7.7 2 0 7.3v|1 -.8 2 -.8 3 -.8 4 -.8 5 -.8 6 -.7 6.2 -|6");
 
 /** date */
 const $date = $automaton("2.19 1 2.2 0 3 8 4 9 5 a 6 7 b 2.5i|1 -.2 2.4 1.4 2 3 -.2 4.4 3 4 3 4.3 -.2 4.5 3 4 3 4 5 -.2 6.4 5.4 6 7 -.2 6.4 5.4 6 8 -.2 9.4 8 9 8 9.3 -.2 9.5 8 9 8 9.2 -.2 9.4 8 9 8 9.2 - a -.b b -.a c -.2 d -.8 e -.2 d -.b f.5 g h.3 f -.2 h -.4 f -.6 f.5 i h.3 - j -.b k -.b l -.b m -.a n -.2 o p -.3 o -.3 n -.2 o -.4 o -.3 n -.2 o q -.3 o -.3 n -.2 o -.4 r -.6 s.a -.2 s.a -.2 s -.8 s -.b s -.2 s.8 -.d|s");
 
 /** date YYYY-MM-DD-HH */
 const $date2 = $automaton("2.19 1 2.2 0 3 8 4 9 5 a 6 7 b 2.5i|1 -.2 2.4 1.4 2 3 -.2 4.4 3 4 3 4.3 -.2 4.5 3 4 3 4 5 -.2 6.4 5.4 6 7 -.2 6.4 5.4 6 8 -.2 9.4 8 9 8 9.3 -.2 9.5 8 9 8 9.2 -.2 9.4 8 9 8 9.2 - a -.b b -.a c -.2 d -.8 e -.2 d -.b f.5 g h.3 f -.2 h -.4 f -.6 f.5 i h.3 - j -.b k -.b l -.b m -.a n -.2 o p -.3 o -.3 n -.2 o -.4 o -.3 n -.2 o q -.3 o -.3 n -.2 o -.4 r -.6 s.a -.2 s.a -.2 s -.8 s -.b s -.2 s.8 -.2 t -.a u -.2 u -.4 v -.3 w -.2 w.a -.2 w.2 -.3 w -.f|w");
-
-/** /poppo(-[a-z0-9]+)* / */
-const $regexp3 = $automaton("4.19 2 4.2 3.a 4.13 3.e 1 0 3.a 4.3p|1 -.5 2 -.3 3 -.4 4 -.5 5 -.5 6 -.2 7.2 - 7 - 7.2 6 7 -|5 7");
 
 /** The placeholders of poppo:issue:status:{number} */
 export interface IssueStatusParams {
@@ -948,7 +948,7 @@ const $in_issuesProcessing = ($ns: string): Key<[], Record<string, never>, strin
 );
 
 /**
- * Issues being worked on. A worker that dies leaves its issue here; whoever takes lock_issue after it repairs the set. The lock decides, not this set.
+ * Issues being worked on. A daemon that gives a task back takes its issue out; one that dies leaves it here, until the next daemon that takes lock_issue, or the finder of the dead, repairs the set. The lock decides, not this set.
  * Key poppo:issues:processing: set; ttl none.
  */
 export const issuesProcessing: Key<[], Record<string, never>, string, TtlNone> & { readonly member: Codec<IssuesProcessingMember> } = $in_issuesProcessing("poppo");
@@ -982,10 +982,12 @@ const $in_issuesCompletedToday = ($ns: string): Key<[], Record<string, never>, s
  */
 export const issuesCompletedToday: Key<[], Record<string, never>, string, TtlExpires> & { readonly member: Codec<IssuesCompletedTodayMember> } = $in_issuesCompletedToday("poppo");
 
-/** The placeholders of poppo:process:info:{process} */
+/** The placeholders of poppo:process:info:issue-{number}-{who} */
 export interface ProcessInfoParams {
-  /** /issue-[1-9][0-9]*-[a-z][a-z0-9]* / */
-  readonly process: string;
+  /** int 1.. */
+  readonly number: number | bigint;
+  /** /[a-z][a-z0-9]* / */
+  readonly who: string;
 }
 
 /** Name of a field: slug */
@@ -999,12 +1001,12 @@ const $in_processInfo = ($ns: string): Key<[params: ProcessInfoParams], ProcessI
     name: "process_info",
     entry: "process_info",
     role: "",
-    pattern: "poppo:process:info:{process}",
+    pattern: "poppo:process:info:issue-{number}-{who}",
     type: "hash",
     construct: "",
     owner: "poppo",
     ttl: $expires("7d", 604800000, 604800000, 604800000, 0, false),
-    scanPattern: $ns + ":process:info:*",
+    scanPattern: $ns + ":process:info:issue-*-*",
   },
   {
     field: $codec($matchedValue($slug, false, "a slug (a-z, 0-9, _ and -)")),
@@ -1012,20 +1014,24 @@ const $in_processInfo = ($ns: string): Key<[params: ProcessInfoParams], ProcessI
   },
   false,
   $ns,
-  ":process:info:",
-  $place("process", "process", "/issue-[1-9][0-9]*-[a-z][a-z0-9]*/", $regexp, "text that matches /issue-[1-9][0-9]*-[a-z][a-z0-9]*/", false, false),
+  ":process:info:issue-",
+  $place("number", "number", "int 1..", $int("1", ""), "an integer in 1..", false, false),
+  "-",
+  $place("who", "who", "/[a-z][a-z0-9]*/", $regexp, "text that matches /[a-z][a-z0-9]*/", false, false),
 );
 
 /**
  * One worker process. The page gives no TTL, and a process that is killed never removes its entry; a week is kept for looking into crashes.
- * Key poppo:process:info:{process}: hash; ttl 7d.
+ * Key poppo:process:info:issue-{number}-{who}: hash; ttl 7d.
  */
 export const processInfo: Key<[params: ProcessInfoParams], ProcessInfoParams, string, TtlExpires> & { readonly field: Codec<ProcessInfoField>; readonly item: Codec<ProcessInfoItem> } = $in_processInfo("poppo");
 
-/** The placeholders of poppo:process:heartbeat:{process} */
+/** The placeholders of poppo:process:heartbeat:issue-{number}-{who} */
 export interface ProcessHeartbeatParams {
-  /** /issue-[1-9][0-9]*-[a-z][a-z0-9]* / */
-  readonly process: string;
+  /** int 1.. */
+  readonly number: number | bigint;
+  /** /[a-z][a-z0-9]* / */
+  readonly who: string;
 }
 
 /** Value: unix_ms */
@@ -1036,25 +1042,27 @@ const $in_processHeartbeat = ($ns: string): Key<[params: ProcessHeartbeatParams]
     name: "process_heartbeat",
     entry: "process_heartbeat",
     role: "",
-    pattern: "poppo:process:heartbeat:{process}",
+    pattern: "poppo:process:heartbeat:issue-{number}-{who}",
     type: "string",
     construct: "",
     owner: "poppo",
     ttl: $expires("30m in 1s..30m", 1800000, 1000, 1800000, 0, false),
-    scanPattern: $ns + ":process:heartbeat:*",
+    scanPattern: $ns + ":process:heartbeat:issue-*-*",
   },
   {
     value: $codec($unixValue(1)),
   },
   false,
   $ns,
-  ":process:heartbeat:",
-  $place("process", "process", "/issue-[1-9][0-9]*-[a-z][a-z0-9]*/", $regexp, "text that matches /issue-[1-9][0-9]*-[a-z][a-z0-9]*/", false, false),
+  ":process:heartbeat:issue-",
+  $place("number", "number", "int 1..", $int("1", ""), "an integer in 1..", false, false),
+  "-",
+  $place("who", "who", "/[a-z][a-z0-9]*/", $regexp, "text that matches /[a-z][a-z0-9]*/", false, false),
 );
 
 /**
  * Last sign of life of a process, renewed by it. Gone means dead.
- * Key poppo:process:heartbeat:{process}: string; ttl 30m in 1s..30m.
+ * Key poppo:process:heartbeat:issue-{number}-{who}: string; ttl 30m in 1s..30m.
  */
 export const processHeartbeat: Key<[params: ProcessHeartbeatParams], ProcessHeartbeatParams, string, TtlExpires> & { readonly value: Codec<ProcessHeartbeatValue> } = $in_processHeartbeat("poppo");
 
@@ -1074,7 +1082,7 @@ const $in_processesActive = ($ns: string): Key<[], Record<string, never>, string
     scanPattern: $ns + ":processes:active",
   },
   {
-    member: $codec($matchedValue($regexp, false, "text that matches /issue-[1-9][0-9]*-[a-z][a-z0-9]*/")),
+    member: $codec($matchedValue($regexp2, false, "text that matches /issue-[1-9][0-9]*-[a-z][a-z0-9]*/")),
   },
   false,
   $ns,
@@ -1103,7 +1111,7 @@ const $in_processesZombies = ($ns: string): Key<[], Record<string, never>, strin
     scanPattern: $ns + ":processes:zombies",
   },
   {
-    member: $codec($matchedValue($regexp, false, "text that matches /issue-[1-9][0-9]*-[a-z][a-z0-9]*/")),
+    member: $codec($matchedValue($regexp2, false, "text that matches /issue-[1-9][0-9]*-[a-z][a-z0-9]*/")),
   },
   false,
   $ns,
@@ -1138,7 +1146,7 @@ const $in_tasks = ($ns: string): Key<[params: TasksParams], TasksParams, string,
     scanPattern: $ns + ":queue:*",
   },
   {
-    member: $codec($matchedValue($regexp2, false, "text that matches /task-[1-9][0-9]*/")),
+    member: $codec($matchedValue($regexp3, false, "text that matches /task-[1-9][0-9]*/")),
   },
   false,
   $ns,
@@ -1193,7 +1201,7 @@ const $in_tasksJob = ($ns: string): Key<[params: TasksJobParams], TasksJobParams
   false,
   $ns,
   ":task:info:",
-  $place("task", "task", "/task-[1-9][0-9]*/", $regexp2, "text that matches /task-[1-9][0-9]*/", false, false),
+  $place("task", "task", "/task-[1-9][0-9]*/", $regexp3, "text that matches /task-[1-9][0-9]*/", false, false),
 );
 
 /**
@@ -1224,7 +1232,7 @@ const $in_tasksResult = ($ns: string): Key<[params: TasksResultParams], TasksRes
   false,
   $ns,
   ":task:result:",
-  $place("task", "task", "/task-[1-9][0-9]*/", $regexp2, "text that matches /task-[1-9][0-9]*/", false, false),
+  $place("task", "task", "/task-[1-9][0-9]*/", $regexp3, "text that matches /task-[1-9][0-9]*/", false, false),
 );
 
 /**
@@ -1252,7 +1260,7 @@ const $in_tasksLeases = ($ns: string): Key<[], Record<string, never>, string, Tt
     scanPattern: $ns + ":{" + $ns + ":queue}:leases",
   },
   {
-    member: $codec($matchedValue($regexp2, false, "text that matches /task-[1-9][0-9]*/")),
+    member: $codec($matchedValue($regexp3, false, "text that matches /task-[1-9][0-9]*/")),
     score: $scoreCodec($unixValue(1)),
   },
   false,
@@ -1287,7 +1295,7 @@ const $in_tasksDelayed = ($ns: string): Key<[], Record<string, never>, string, T
     scanPattern: $ns + ":{" + $ns + ":queue}:delayed",
   },
   {
-    member: $codec($matchedValue($regexp2, false, "text that matches /task-[1-9][0-9]*/")),
+    member: $codec($matchedValue($regexp3, false, "text that matches /task-[1-9][0-9]*/")),
     score: $scoreCodec($unixValue(1)),
   },
   false,
@@ -1322,7 +1330,7 @@ const $in_tasksDead = ($ns: string): Key<[], Record<string, never>, string, TtlN
     scanPattern: $ns + ":{" + $ns + ":queue}:dead",
   },
   {
-    member: $codec($matchedValue($regexp2, false, "text that matches /task-[1-9][0-9]*/")),
+    member: $codec($matchedValue($regexp3, false, "text that matches /task-[1-9][0-9]*/")),
     score: $scoreCodec($unixValue(1)),
   },
   false,
@@ -1427,7 +1435,7 @@ const $in_tasksRuns = ($ns: string): Key<[], Record<string, never>, string, TtlN
     scanPattern: $ns + ":{" + $ns + ":queue}:runs",
   },
   {
-    field: $codec($matchedValue($regexp2, false, "text that matches /task-[1-9][0-9]*/")),
+    field: $codec($matchedValue($regexp3, false, "text that matches /task-[1-9][0-9]*/")),
     item: $codec($textValue(0)),
   },
   false,
@@ -1465,7 +1473,7 @@ const $in_tasksUnique = ($ns: string): Key<[params: TasksUniqueParams], TasksUni
     scanPattern: $ns + ":{" + $ns + ":queue}:unique:*",
   },
   {
-    value: $codec($matchedValue($regexp2, false, "text that matches /task-[1-9][0-9]*/")),
+    value: $codec($matchedValue($regexp3, false, "text that matches /task-[1-9][0-9]*/")),
   },
   false,
   $ns,
@@ -1540,7 +1548,7 @@ const $in_taskRuns = ($ns: string): Key<[], Record<string, never>, string, TtlNo
   },
   {
     fields: $fieldsCodec(
-      $member("task", false, $matchedValue($regexp2, false, "text that matches /task-[1-9][0-9]*/")),
+      $member("task", false, $matchedValue($regexp3, false, "text that matches /task-[1-9][0-9]*/")),
       $member("issue", false, $intValue("1", "9223372036854775807")),
       $member("kind", false, $matchedValue($slug, false, "a slug (a-z, 0-9, _ and -)")),
       $member("prompt", false, $textValue(4000)),
@@ -1585,14 +1593,50 @@ const $in_taskRun = ($ns: string): Key<[params: TaskRunParams], TaskRunParams, s
   false,
   $ns,
   ":task:run:",
-  $place("task", "task", "/task-[1-9][0-9]*/", $regexp2, "text that matches /task-[1-9][0-9]*/", false, false),
+  $place("task", "task", "/task-[1-9][0-9]*/", $regexp3, "text that matches /task-[1-9][0-9]*/", false, false),
 );
 
 /**
- * The entry of task_runs that a task is under, so that a daemon that takes the task over does not ask twice.
+ * The entry of task_runs that a task is under, so that a daemon that takes the task over does not ask twice. Renewed while a daemon waits for the outcome.
  * Key poppo:task:run:{task}: string; ttl 1d.
  */
 export const taskRun: Key<[params: TaskRunParams], TaskRunParams, string, TtlExpires> & { readonly value: Codec<TaskRunValue> } = $in_taskRun("poppo");
+
+/** The placeholders of poppo:task:issue:{task} */
+export interface TaskIssueParams {
+  /** /task-[1-9][0-9]* / */
+  readonly task: string;
+}
+
+/** Value: int 1.. */
+export type TaskIssueValue = number | bigint;
+
+const $in_taskIssue = ($ns: string): Key<[params: TaskIssueParams], TaskIssueParams, string, TtlExpires> & { readonly value: Codec<TaskIssueValue> } => $key(
+  {
+    name: "task_issue",
+    entry: "task_issue",
+    role: "",
+    pattern: "poppo:task:issue:{task}",
+    type: "string",
+    construct: "",
+    owner: "poppo",
+    ttl: $expires("30d", 2592000000, 2592000000, 2592000000, 0, false),
+    scanPattern: $ns + ":task:issue:*",
+  },
+  {
+    value: $codec($intValue("1", "9223372036854775807")),
+  },
+  false,
+  $ns,
+  ":task:issue:",
+  $place("task", "task", "/task-[1-9][0-9]*/", $regexp3, "text that matches /task-[1-9][0-9]*/", false, false),
+);
+
+/**
+ * The issue of a task that has not ended, for whoever finds the task among the dead letters.
+ * Key poppo:task:issue:{task}: string; ttl 30d.
+ */
+export const taskIssue: Key<[params: TaskIssueParams], TaskIssueParams, string, TtlExpires> & { readonly value: Codec<TaskIssueValue> } = $in_taskIssue("poppo");
 
 /** The placeholders of poppo:task:ended:{task} */
 export interface TaskEndedParams {
@@ -1621,11 +1665,11 @@ const $in_taskEnded = ($ns: string): Key<[params: TaskEndedParams], TaskEndedPar
   false,
   $ns,
   ":task:ended:",
-  $place("task", "task", "/task-[1-9][0-9]*/", $regexp2, "text that matches /task-[1-9][0-9]*/", false, false),
+  $place("task", "task", "/task-[1-9][0-9]*/", $regexp3, "text that matches /task-[1-9][0-9]*/", false, false),
 );
 
 /**
- * A task whose end is in the figures. It keeps a second run of it from being counted again.
+ * A task whose end is in the figures. It keeps a second run of it from being counted again; one that was dead may still end.
  * Key poppo:task:ended:{task}: string; ttl 7d.
  */
 export const taskEnded: Key<[params: TaskEndedParams], TaskEndedParams, string, TtlExpires> & { readonly value: Codec<TaskEndedValue> } = $in_taskEnded("poppo");
@@ -1656,7 +1700,7 @@ const $in_taskOutcome = ($ns: string): Key<[params: TaskOutcomeParams], TaskOutc
     pattern: "poppo:task:outcome:{task}",
     type: "string",
     construct: "",
-    owner: "agent",
+    owner: "poppo",
     ttl: $expires("7d", 604800000, 604800000, 604800000, 0, false),
     scanPattern: $ns + ":task:outcome:*",
   },
@@ -1665,17 +1709,17 @@ const $in_taskOutcome = ($ns: string): Key<[params: TaskOutcomeParams], TaskOutc
       $member("ok", false, $boolValue()),
       $member("text", false, $textValue(0)),
       $member("ms", false, $intValue("0", "9223372036854775807")),
-      $member("by", false, $matchedValue($regexp, false, "text that matches /issue-[1-9][0-9]*-[a-z][a-z0-9]*/")),
+      $member("by", false, $matchedValue($regexp2, false, "text that matches /issue-[1-9][0-9]*-[a-z][a-z0-9]*/")),
     )),
   },
   false,
   $ns,
   ":task:outcome:",
-  $place("task", "task", "/task-[1-9][0-9]*/", $regexp2, "text that matches /task-[1-9][0-9]*/", false, false),
+  $place("task", "task", "/task-[1-9][0-9]*/", $regexp3, "text that matches /task-[1-9][0-9]*/", false, false),
 );
 
 /**
- * What an agent has to say about a task, once.
+ * What an agent, or Mirin who refused it, has to say about a task, once.
  * Key poppo:task:outcome:{task}: string; ttl 7d.
  */
 export const taskOutcome: Key<[params: TaskOutcomeParams], TaskOutcomeParams, string, TtlExpires> & { readonly value: Codec<TaskOutcomeValue> } = $in_taskOutcome("poppo");
@@ -1777,7 +1821,7 @@ const $in_metricsCpuCurrent = ($ns: string): Key<[], Record<string, never>, stri
 );
 
 /**
- * CPU use in percent, right now. It ends with its writer; the page would show the last value of a dead process for ever.
+ * CPU use of the machine of the daemon that looked last, in percent, since its look before. It ends with its writer; the page would show the last value of a dead process for ever.
  * Key poppo:metrics:cpu:current: string; ttl 5m.
  */
 export const metricsCpuCurrent: Key<[], Record<string, never>, string, TtlExpires> & { readonly value: Codec<MetricsCpuCurrentValue> } = $in_metricsCpuCurrent("poppo");
@@ -1824,6 +1868,8 @@ export interface MetricsMemoryHistoryFields {
   readonly used_bytes: number | bigint;
   /** int 0.. */
   readonly rss_bytes: number | bigint;
+  /** /[a-z][a-z0-9]* / */
+  readonly by: string;
 }
 
 const $in_metricsMemoryHistory = ($ns: string): Key<[], Record<string, never>, string, TtlNone> & { readonly fields: FieldsCodec<MetricsMemoryHistoryFields> } => $key(
@@ -1843,6 +1889,7 @@ const $in_metricsMemoryHistory = ($ns: string): Key<[], Record<string, never>, s
     fields: $fieldsCodec(
       $member("used_bytes", false, $intValue("0", "9223372036854775807")),
       $member("rss_bytes", false, $intValue("0", "9223372036854775807")),
+      $member("by", false, $matchedValue($regexp, false, "text that matches /[a-z][a-z0-9]*/")),
     ),
   },
   false,
@@ -1851,7 +1898,7 @@ const $in_metricsMemoryHistory = ($ns: string): Key<[], Record<string, never>, s
 );
 
 /**
- * Memory use over time, bounded by length, not by a TTL.
+ * Memory use of the daemons over time, bounded by length, not by a TTL.
  * Key poppo:metrics:memory:history: stream; ttl none.
  */
 export const metricsMemoryHistory: Key<[], Record<string, never>, string, TtlNone> & { readonly fields: FieldsCodec<MetricsMemoryHistoryFields> } = $in_metricsMemoryHistory("poppo");
@@ -2133,10 +2180,12 @@ const $in_lockIssueShared = ($ns: string): Key<[params: LockIssueSharedParams], 
  */
 export const lockIssueShared: Key<[params: LockIssueSharedParams], LockIssueSharedParams, string, TtlExpires> & { readonly member: Codec<LockIssueSharedMember>; readonly score: Codec<LockIssueSharedScore, number> } = $in_lockIssueShared("poppo");
 
-/** The placeholders of poppo:lock:process:{process} */
+/** The placeholders of poppo:lock:process:issue-{number}-{who} */
 export interface LockProcessParams {
-  /** /issue-[1-9][0-9]*-[a-z][a-z0-9]* / */
-  readonly process: string;
+  /** int 1.. */
+  readonly number: number | bigint;
+  /** /[a-z][a-z0-9]* / */
+  readonly who: string;
 }
 
 /** Value: text */
@@ -2147,32 +2196,36 @@ const $in_lockProcess = ($ns: string): Key<[params: LockProcessParams], LockProc
     name: "lock_process",
     entry: "lock_process",
     role: "",
-    pattern: "poppo:lock:process:{process}",
+    pattern: "poppo:lock:process:issue-{number}-{who}",
     type: "string",
     construct: "lock",
     owner: "poppo",
     ttl: $expires("30s in 1s..30m", 30000, 1000, 1800000, 0, false),
-    scanPattern: $ns + ":lock:process:*",
+    scanPattern: $ns + ":lock:process:issue-*-*",
   },
   {
     value: $codec($textValue(0)),
   },
   false,
   $ns,
-  ":lock:process:",
-  $place("process", "process", "/issue-[1-9][0-9]*-[a-z][a-z0-9]*/", $regexp, "text that matches /issue-[1-9][0-9]*-[a-z][a-z0-9]*/", false, false),
+  ":lock:process:issue-",
+  $place("number", "number", "int 1..", $int("1", ""), "an integer in 1..", false, false),
+  "-",
+  $place("who", "who", "/[a-z][a-z0-9]*/", $regexp, "text that matches /[a-z][a-z0-9]*/", false, false),
 );
 
 /**
  * Held by a process over its own lifetime. Its ids begin with issue-, so poppo:lock:process:migration cannot be one.
- * Key poppo:lock:process:{process}: lock, a string; ttl 30s in 1s..30m.
+ * Key poppo:lock:process:issue-{number}-{who}: lock, a string; ttl 30s in 1s..30m.
  */
 export const lockProcess: Key<[params: LockProcessParams], LockProcessParams, string, TtlExpires> & { readonly value: Codec<LockProcessValue> } = $in_lockProcess("poppo");
 
-/** The placeholders of poppo:{#poppo:lock:process:{process}}:fence */
+/** The placeholders of poppo:{#poppo:lock:process:issue-{number}-{who}}:fence */
 export interface LockProcessFenceParams {
-  /** /issue-[1-9][0-9]*-[a-z][a-z0-9]* / */
-  readonly process: string;
+  /** int 1.. */
+  readonly number: number | bigint;
+  /** /[a-z][a-z0-9]* / */
+  readonly who: string;
 }
 
 /** Value: int */
@@ -2183,12 +2236,12 @@ const $in_lockProcessFence = ($ns: string): Key<[params: LockProcessFenceParams]
     name: "lock_process.fence",
     entry: "lock_process",
     role: "fence",
-    pattern: "poppo:{#poppo:lock:process:{process}}:fence",
+    pattern: "poppo:{#poppo:lock:process:issue-{number}-{who}}:fence",
     type: "string",
     construct: "lock",
     owner: "poppo",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
-    scanPattern: $ns + ":{" + $ns + ":lock:process:*}:fence",
+    scanPattern: $ns + ":{" + $ns + ":lock:process:issue-*-*}:fence",
   },
   {
     value: $codec($intValue("-9223372036854775808", "9223372036854775807")),
@@ -2197,21 +2250,25 @@ const $in_lockProcessFence = ($ns: string): Key<[params: LockProcessFenceParams]
   $ns,
   ":{",
   $ns,
-  ":lock:process:",
-  $place("process", "process", "/issue-[1-9][0-9]*-[a-z][a-z0-9]*/", $regexp, "text that matches /issue-[1-9][0-9]*-[a-z][a-z0-9]*/", false, true),
+  ":lock:process:issue-",
+  $place("number", "number", "int 1..", $int("1", ""), "an integer in 1..", false, true),
+  "-",
+  $place("who", "who", "/[a-z][a-z0-9]*/", $regexp, "text that matches /[a-z][a-z0-9]*/", false, true),
   "}:fence",
 );
 
 /**
  * The last fencing token of lock_process.
- * Key poppo:{#poppo:lock:process:{process}}:fence: lock, a string; ttl 1d.
+ * Key poppo:{#poppo:lock:process:issue-{number}-{who}}:fence: lock, a string; ttl 1d.
  */
 export const lockProcessFence: Key<[params: LockProcessFenceParams], LockProcessFenceParams, string, TtlExpires> & { readonly value: Codec<LockProcessFenceValue> } = $in_lockProcessFence("poppo");
 
-/** The placeholders of poppo:{#poppo:lock:process:{process}}:waiters */
+/** The placeholders of poppo:{#poppo:lock:process:issue-{number}-{who}}:waiters */
 export interface LockProcessWaitersParams {
-  /** /issue-[1-9][0-9]*-[a-z][a-z0-9]* / */
-  readonly process: string;
+  /** int 1.. */
+  readonly number: number | bigint;
+  /** /[a-z][a-z0-9]* / */
+  readonly who: string;
 }
 
 /** Element: text */
@@ -2225,12 +2282,12 @@ const $in_lockProcessWaiters = ($ns: string): Key<[params: LockProcessWaitersPar
     name: "lock_process.waiters",
     entry: "lock_process",
     role: "waiters",
-    pattern: "poppo:{#poppo:lock:process:{process}}:waiters",
+    pattern: "poppo:{#poppo:lock:process:issue-{number}-{who}}:waiters",
     type: "zset",
     construct: "lock",
     owner: "poppo",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
-    scanPattern: $ns + ":{" + $ns + ":lock:process:*}:waiters",
+    scanPattern: $ns + ":{" + $ns + ":lock:process:issue-*-*}:waiters",
   },
   {
     member: $codec($textValue(0)),
@@ -2240,21 +2297,25 @@ const $in_lockProcessWaiters = ($ns: string): Key<[params: LockProcessWaitersPar
   $ns,
   ":{",
   $ns,
-  ":lock:process:",
-  $place("process", "process", "/issue-[1-9][0-9]*-[a-z][a-z0-9]*/", $regexp, "text that matches /issue-[1-9][0-9]*-[a-z][a-z0-9]*/", false, true),
+  ":lock:process:issue-",
+  $place("number", "number", "int 1..", $int("1", ""), "an integer in 1..", false, true),
+  "-",
+  $place("who", "who", "/[a-z][a-z0-9]*/", $regexp, "text that matches /[a-z][a-z0-9]*/", false, true),
   "}:waiters",
 );
 
 /**
  * Who waits for lock_process, scored by when they came, in µs.
- * Key poppo:{#poppo:lock:process:{process}}:waiters: lock, a zset; ttl 1d.
+ * Key poppo:{#poppo:lock:process:issue-{number}-{who}}:waiters: lock, a zset; ttl 1d.
  */
 export const lockProcessWaiters: Key<[params: LockProcessWaitersParams], LockProcessWaitersParams, string, TtlExpires> & { readonly member: Codec<LockProcessWaitersMember>; readonly score: Codec<LockProcessWaitersScore, number> } = $in_lockProcessWaiters("poppo");
 
-/** The placeholders of poppo:{#poppo:lock:process:{process}}:shared */
+/** The placeholders of poppo:{#poppo:lock:process:issue-{number}-{who}}:shared */
 export interface LockProcessSharedParams {
-  /** /issue-[1-9][0-9]*-[a-z][a-z0-9]* / */
-  readonly process: string;
+  /** int 1.. */
+  readonly number: number | bigint;
+  /** /[a-z][a-z0-9]* / */
+  readonly who: string;
 }
 
 /** Element: text */
@@ -2268,12 +2329,12 @@ const $in_lockProcessShared = ($ns: string): Key<[params: LockProcessSharedParam
     name: "lock_process.shared",
     entry: "lock_process",
     role: "shared",
-    pattern: "poppo:{#poppo:lock:process:{process}}:shared",
+    pattern: "poppo:{#poppo:lock:process:issue-{number}-{who}}:shared",
     type: "zset",
     construct: "lock",
     owner: "poppo",
     ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
-    scanPattern: $ns + ":{" + $ns + ":lock:process:*}:shared",
+    scanPattern: $ns + ":{" + $ns + ":lock:process:issue-*-*}:shared",
   },
   {
     member: $codec($textValue(0)),
@@ -2283,14 +2344,16 @@ const $in_lockProcessShared = ($ns: string): Key<[params: LockProcessSharedParam
   $ns,
   ":{",
   $ns,
-  ":lock:process:",
-  $place("process", "process", "/issue-[1-9][0-9]*-[a-z][a-z0-9]*/", $regexp, "text that matches /issue-[1-9][0-9]*-[a-z][a-z0-9]*/", false, true),
+  ":lock:process:issue-",
+  $place("number", "number", "int 1..", $int("1", ""), "an integer in 1..", false, true),
+  "-",
+  $place("who", "who", "/[a-z][a-z0-9]*/", $regexp, "text that matches /[a-z][a-z0-9]*/", false, true),
   "}:shared",
 );
 
 /**
  * Who holds lock_process together with others, scored by the end of the lease.
- * Key poppo:{#poppo:lock:process:{process}}:shared: lock, a zset; ttl 1d.
+ * Key poppo:{#poppo:lock:process:issue-{number}-{who}}:shared: lock, a zset; ttl 1d.
  */
 export const lockProcessShared: Key<[params: LockProcessSharedParams], LockProcessSharedParams, string, TtlExpires> & { readonly member: Codec<LockProcessSharedMember>; readonly score: Codec<LockProcessSharedScore, number> } = $in_lockProcessShared("poppo");
 
@@ -2578,7 +2641,7 @@ const $in_lockUpkeep = ($ns: string): Key<[], Record<string, never>, string, Ttl
 );
 
 /**
- * One daemon at a time looks for the dead, samples and cleans up.
+ * One daemon at a time looks for the dead, and takes the sample of the machine.
  * Key poppo:lock:upkeep:leader: lock, a string; ttl 30s in 1s..1h.
  */
 export const lockUpkeep: Key<[], Record<string, never>, string, TtlExpires> & { readonly value: Codec<LockUpkeepValue> } = $in_lockUpkeep("poppo");
@@ -2683,6 +2746,165 @@ const $in_lockUpkeepShared = ($ns: string): Key<[], Record<string, never>, strin
  * Key poppo:{#poppo:lock:upkeep:leader}:shared: lock, a zset; ttl 1d.
  */
 export const lockUpkeepShared: Key<[], Record<string, never>, string, TtlExpires> & { readonly member: Codec<LockUpkeepSharedMember>; readonly score: Codec<LockUpkeepSharedScore, number> } = $in_lockUpkeepShared("poppo");
+
+/** Value: text */
+export type LockCleanupValue = string;
+
+const $in_lockCleanup = ($ns: string): Key<[], Record<string, never>, string, TtlExpires> & { readonly value: Codec<LockCleanupValue> } => $key(
+  {
+    name: "lock_cleanup",
+    entry: "lock_cleanup",
+    role: "",
+    pattern: "poppo:lock:cleanup:hourly",
+    type: "string",
+    construct: "lock",
+    owner: "poppo",
+    ttl: $expires("30s in 1s..1h", 30000, 1000, 3600000, 0, false),
+    scanPattern: $ns + ":lock:cleanup:hourly",
+  },
+  {
+    value: $codec($textValue(0)),
+  },
+  false,
+  $ns,
+  ":lock:cleanup:hourly",
+);
+
+/**
+ * One clean-up at a time.
+ * Key poppo:lock:cleanup:hourly: lock, a string; ttl 30s in 1s..1h.
+ */
+export const lockCleanup: Key<[], Record<string, never>, string, TtlExpires> & { readonly value: Codec<LockCleanupValue> } = $in_lockCleanup("poppo");
+
+/** Value: int */
+export type LockCleanupFenceValue = number | bigint;
+
+const $in_lockCleanupFence = ($ns: string): Key<[], Record<string, never>, string, TtlExpires> & { readonly value: Codec<LockCleanupFenceValue> } => $key(
+  {
+    name: "lock_cleanup.fence",
+    entry: "lock_cleanup",
+    role: "fence",
+    pattern: "poppo:{#poppo:lock:cleanup:hourly}:fence",
+    type: "string",
+    construct: "lock",
+    owner: "poppo",
+    ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
+    scanPattern: $ns + ":{" + $ns + ":lock:cleanup:hourly}:fence",
+  },
+  {
+    value: $codec($intValue("-9223372036854775808", "9223372036854775807")),
+  },
+  false,
+  $ns,
+  ":{",
+  $ns,
+  ":lock:cleanup:hourly}:fence",
+);
+
+/**
+ * The last fencing token of lock_cleanup.
+ * Key poppo:{#poppo:lock:cleanup:hourly}:fence: lock, a string; ttl 1d.
+ */
+export const lockCleanupFence: Key<[], Record<string, never>, string, TtlExpires> & { readonly value: Codec<LockCleanupFenceValue> } = $in_lockCleanupFence("poppo");
+
+/** Element: text */
+export type LockCleanupWaitersMember = string;
+
+/** Score: int */
+export type LockCleanupWaitersScore = number;
+
+const $in_lockCleanupWaiters = ($ns: string): Key<[], Record<string, never>, string, TtlExpires> & { readonly member: Codec<LockCleanupWaitersMember>; readonly score: Codec<LockCleanupWaitersScore, number> } => $key(
+  {
+    name: "lock_cleanup.waiters",
+    entry: "lock_cleanup",
+    role: "waiters",
+    pattern: "poppo:{#poppo:lock:cleanup:hourly}:waiters",
+    type: "zset",
+    construct: "lock",
+    owner: "poppo",
+    ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
+    scanPattern: $ns + ":{" + $ns + ":lock:cleanup:hourly}:waiters",
+  },
+  {
+    member: $codec($textValue(0)),
+    score: $scoreCodec($intValue("-9223372036854775808", "9223372036854775807")),
+  },
+  false,
+  $ns,
+  ":{",
+  $ns,
+  ":lock:cleanup:hourly}:waiters",
+);
+
+/**
+ * Who waits for lock_cleanup, scored by when they came, in µs.
+ * Key poppo:{#poppo:lock:cleanup:hourly}:waiters: lock, a zset; ttl 1d.
+ */
+export const lockCleanupWaiters: Key<[], Record<string, never>, string, TtlExpires> & { readonly member: Codec<LockCleanupWaitersMember>; readonly score: Codec<LockCleanupWaitersScore, number> } = $in_lockCleanupWaiters("poppo");
+
+/** Element: text */
+export type LockCleanupSharedMember = string;
+
+/** Score: unix_ms */
+export type LockCleanupSharedScore = Date;
+
+const $in_lockCleanupShared = ($ns: string): Key<[], Record<string, never>, string, TtlExpires> & { readonly member: Codec<LockCleanupSharedMember>; readonly score: Codec<LockCleanupSharedScore, number> } => $key(
+  {
+    name: "lock_cleanup.shared",
+    entry: "lock_cleanup",
+    role: "shared",
+    pattern: "poppo:{#poppo:lock:cleanup:hourly}:shared",
+    type: "zset",
+    construct: "lock",
+    owner: "poppo",
+    ttl: $expires("1d", 86400000, 86400000, 86400000, 0, false),
+    scanPattern: $ns + ":{" + $ns + ":lock:cleanup:hourly}:shared",
+  },
+  {
+    member: $codec($textValue(0)),
+    score: $scoreCodec($unixValue(1)),
+  },
+  false,
+  $ns,
+  ":{",
+  $ns,
+  ":lock:cleanup:hourly}:shared",
+);
+
+/**
+ * Who holds lock_cleanup together with others, scored by the end of the lease.
+ * Key poppo:{#poppo:lock:cleanup:hourly}:shared: lock, a zset; ttl 1d.
+ */
+export const lockCleanupShared: Key<[], Record<string, never>, string, TtlExpires> & { readonly member: Codec<LockCleanupSharedMember>; readonly score: Codec<LockCleanupSharedScore, number> } = $in_lockCleanupShared("poppo");
+
+/** Value: unix_ms */
+export type CleanupLastValue = Date;
+
+const $in_cleanupLast = ($ns: string): Key<[], Record<string, never>, string, TtlNone> & { readonly value: Codec<CleanupLastValue> } => $key(
+  {
+    name: "cleanup_last",
+    entry: "cleanup_last",
+    role: "",
+    pattern: "poppo:cleanup:last",
+    type: "string",
+    construct: "",
+    owner: "poppo",
+    ttl: { policy: "none", text: "none" },
+    scanPattern: $ns + ":cleanup:last",
+  },
+  {
+    value: $codec($unixValue(1)),
+  },
+  false,
+  $ns,
+  ":cleanup:last",
+);
+
+/**
+ * When scratch keys were cleaned up last.
+ * Key poppo:cleanup:last: string; ttl none.
+ */
+export const cleanupLast: Key<[], Record<string, never>, string, TtlNone> & { readonly value: Codec<CleanupLastValue> } = $in_cleanupLast("poppo");
 
 /** The fields. */
 export interface BackupLastFields {
@@ -2945,6 +3167,91 @@ const $in_issueStatusChangedChannel = ($ns: string): Channel<[], Record<string, 
  */
 export const issueStatusChangedChannel: Channel<[], Record<string, never>, string> & { readonly message: Codec<IssueStatusChangedChannelMessage> } = $in_issueStatusChangedChannel("poppo");
 
+/** The data of a message. */
+export interface TaskDoneChannelData {
+  /** /task-[1-9][0-9]* / */
+  readonly task: string;
+  /** bool */
+  readonly ok: boolean;
+}
+
+/** A message on poppo:channel:events:task-done, as JSON. */
+export interface TaskDoneChannelMessage {
+  /** unix_ms */
+  readonly timestamp: Date;
+  /** json */
+  readonly data: TaskDoneChannelData;
+  /** int optional */
+  readonly db?: number | bigint;
+}
+
+const $in_taskDoneChannel = ($ns: string): Channel<[], Record<string, never>, string> & { readonly message: Codec<TaskDoneChannelMessage> } => $channel(
+  { name: "task_done", pattern: "poppo:channel:events:task-done", owner: "agent", subscribePattern: $ns + ":channel:events:task-done" },
+  {
+    message: $codec($objectValue(
+      $member("timestamp", false, $unixValue(1)),
+      $member("data", false, $objectValue(
+        $member("task", false, $matchedValue($regexp3, false, "text that matches /task-[1-9][0-9]*/")),
+        $member("ok", false, $boolValue()),
+      )),
+      $member("db", true, $intValue("-9223372036854775808", "9223372036854775807")),
+    )),
+  },
+  false,
+  $ns,
+  ":channel:events:task-done",
+);
+
+/**
+ * An agent has written the outcome of a task.
+ * Channel poppo:channel:events:task-done.
+ */
+export const taskDoneChannel: Channel<[], Record<string, never>, string> & { readonly message: Codec<TaskDoneChannelMessage> } = $in_taskDoneChannel("poppo");
+
+/** The data of a message. */
+export interface ProcessDeadChannelData {
+  /** /issue-[1-9][0-9]*-[a-z][a-z0-9]* / */
+  readonly process: string;
+  /** int 0.. */
+  readonly issue: number | bigint;
+  /** text */
+  readonly task: string;
+}
+
+/** A message on poppo:channel:events:process-dead, as JSON. */
+export interface ProcessDeadChannelMessage {
+  /** unix_ms */
+  readonly timestamp: Date;
+  /** json */
+  readonly data: ProcessDeadChannelData;
+  /** int optional */
+  readonly db?: number | bigint;
+}
+
+const $in_processDeadChannel = ($ns: string): Channel<[], Record<string, never>, string> & { readonly message: Codec<ProcessDeadChannelMessage> } => $channel(
+  { name: "process_dead", pattern: "poppo:channel:events:process-dead", owner: "poppo", subscribePattern: $ns + ":channel:events:process-dead" },
+  {
+    message: $codec($objectValue(
+      $member("timestamp", false, $unixValue(1)),
+      $member("data", false, $objectValue(
+        $member("process", false, $matchedValue($regexp2, false, "text that matches /issue-[1-9][0-9]*-[a-z][a-z0-9]*/")),
+        $member("issue", false, $intValue("0", "9223372036854775807")),
+        $member("task", false, $textValue(0)),
+      )),
+      $member("db", true, $intValue("-9223372036854775808", "9223372036854775807")),
+    )),
+  },
+  false,
+  $ns,
+  ":channel:events:process-dead",
+);
+
+/**
+ * A process was found without a heartbeat, and what it left is repaired.
+ * Channel poppo:channel:events:process-dead.
+ */
+export const processDeadChannel: Channel<[], Record<string, never>, string> & { readonly message: Codec<ProcessDeadChannelMessage> } = $in_processDeadChannel("poppo");
+
 /** The placeholders of poppo:channel:events:{event_type} */
 export interface OtherEventsChannelParams {
   /** slug */
@@ -3030,27 +3337,31 @@ const $in_lockIssueReleasedChannel = ($ns: string): Channel<[params: LockIssueRe
  */
 export const lockIssueReleasedChannel: Channel<[params: LockIssueReleasedChannelParams], LockIssueReleasedChannelParams, string> = $in_lockIssueReleasedChannel("poppo");
 
-/** The placeholders of poppo:{#poppo:lock:process:{process}}:released */
+/** The placeholders of poppo:{#poppo:lock:process:issue-{number}-{who}}:released */
 export interface LockProcessReleasedChannelParams {
-  /** /issue-[1-9][0-9]*-[a-z][a-z0-9]* / */
-  readonly process: string;
+  /** int 1.. */
+  readonly number: number | bigint;
+  /** /[a-z][a-z0-9]* / */
+  readonly who: string;
 }
 
 const $in_lockProcessReleasedChannel = ($ns: string): Channel<[params: LockProcessReleasedChannelParams], LockProcessReleasedChannelParams, string> => $channel(
-  { name: "lock_process_released", pattern: "poppo:{#poppo:lock:process:{process}}:released", owner: "poppo", subscribePattern: $ns + ":{" + $ns + ":lock:process:*}:released" },
+  { name: "lock_process_released", pattern: "poppo:{#poppo:lock:process:issue-{number}-{who}}:released", owner: "poppo", subscribePattern: $ns + ":{" + $ns + ":lock:process:issue-*-*}:released" },
   {},
   false,
   $ns,
   ":{",
   $ns,
-  ":lock:process:",
-  $place("process", "process", "/issue-[1-9][0-9]*-[a-z][a-z0-9]*/", $regexp, "text that matches /issue-[1-9][0-9]*-[a-z][a-z0-9]*/", false, true),
+  ":lock:process:issue-",
+  $place("number", "number", "int 1..", $int("1", ""), "an integer in 1..", false, true),
+  "-",
+  $place("who", "who", "/[a-z][a-z0-9]*/", $regexp, "text that matches /[a-z][a-z0-9]*/", false, true),
   "}:released",
 );
 
 /**
  * Tells the next waiter that lock_process is free.
- * Channel poppo:{#poppo:lock:process:{process}}:released.
+ * Channel poppo:{#poppo:lock:process:issue-{number}-{who}}:released.
  */
 export const lockProcessReleasedChannel: Channel<[params: LockProcessReleasedChannelParams], LockProcessReleasedChannelParams, string> = $in_lockProcessReleasedChannel("poppo");
 
@@ -3102,6 +3413,22 @@ const $in_lockUpkeepReleasedChannel = ($ns: string): Channel<[], Record<string, 
  */
 export const lockUpkeepReleasedChannel: Channel<[], Record<string, never>, string> = $in_lockUpkeepReleasedChannel("poppo");
 
+const $in_lockCleanupReleasedChannel = ($ns: string): Channel<[], Record<string, never>, string> => $channel(
+  { name: "lock_cleanup_released", pattern: "poppo:{#poppo:lock:cleanup:hourly}:released", owner: "poppo", subscribePattern: $ns + ":{" + $ns + ":lock:cleanup:hourly}:released" },
+  {},
+  false,
+  $ns,
+  ":{",
+  $ns,
+  ":lock:cleanup:hourly}:released",
+);
+
+/**
+ * Tells the next waiter that lock_cleanup is free.
+ * Channel poppo:{#poppo:lock:cleanup:hourly}:released.
+ */
+export const lockCleanupReleasedChannel: Channel<[], Record<string, never>, string> = $in_lockCleanupReleasedChannel("poppo");
+
 /** Every key by its name in the declaration. */
 export const allKeys: ReadonlyMap<string, AnyKey> = new Map<string, AnyKey>([
   ["issue_status", issueStatus],
@@ -3125,6 +3452,7 @@ export const allKeys: ReadonlyMap<string, AnyKey> = new Map<string, AnyKey>([
   ["task_number", taskNumber],
   ["task_runs", taskRuns],
   ["task_run", taskRun],
+  ["task_issue", taskIssue],
   ["task_ended", taskEnded],
   ["task_outcome", taskOutcome],
   ["stats_issues_daily", statsIssuesDaily],
@@ -3156,6 +3484,11 @@ export const allKeys: ReadonlyMap<string, AnyKey> = new Map<string, AnyKey>([
   ["lock_upkeep.fence", lockUpkeepFence],
   ["lock_upkeep.waiters", lockUpkeepWaiters],
   ["lock_upkeep.shared", lockUpkeepShared],
+  ["lock_cleanup", lockCleanup],
+  ["lock_cleanup.fence", lockCleanupFence],
+  ["lock_cleanup.waiters", lockCleanupWaiters],
+  ["lock_cleanup.shared", lockCleanupShared],
+  ["cleanup_last", cleanupLast],
   ["backup_last", backupLast],
   ["temp", temp],
   ["session", session],
@@ -3166,6 +3499,8 @@ export const allChannels: ReadonlyMap<string, AnyChannel> = new Map<string, AnyC
   ["mirin_requests", mirinRequestsChannel],
   ["mirin_requests_reply", mirinRequestsReplyChannel],
   ["issue_status_changed", issueStatusChangedChannel],
+  ["task_done", taskDoneChannel],
+  ["process_dead", processDeadChannel],
   ["other_events", otherEventsChannel],
   ["tasks_ready", tasksReadyChannel],
   ["lock_issue_released", lockIssueReleasedChannel],
@@ -3173,6 +3508,7 @@ export const allChannels: ReadonlyMap<string, AnyChannel> = new Map<string, AnyC
   ["lock_migration_released", lockMigrationReleasedChannel],
   ["lock_backup_daily_released", lockBackupDailyReleasedChannel],
   ["lock_upkeep_released", lockUpkeepReleasedChannel],
+  ["lock_cleanup_released", lockCleanupReleasedChannel],
 ]);
 
 /**
@@ -3201,6 +3537,7 @@ export function inNamespace(name: string): {
   readonly taskNumber: typeof taskNumber;
   readonly taskRuns: typeof taskRuns;
   readonly taskRun: typeof taskRun;
+  readonly taskIssue: typeof taskIssue;
   readonly taskEnded: typeof taskEnded;
   readonly taskOutcome: typeof taskOutcome;
   readonly statsIssuesDaily: typeof statsIssuesDaily;
@@ -3232,12 +3569,19 @@ export function inNamespace(name: string): {
   readonly lockUpkeepFence: typeof lockUpkeepFence;
   readonly lockUpkeepWaiters: typeof lockUpkeepWaiters;
   readonly lockUpkeepShared: typeof lockUpkeepShared;
+  readonly lockCleanup: typeof lockCleanup;
+  readonly lockCleanupFence: typeof lockCleanupFence;
+  readonly lockCleanupWaiters: typeof lockCleanupWaiters;
+  readonly lockCleanupShared: typeof lockCleanupShared;
+  readonly cleanupLast: typeof cleanupLast;
   readonly backupLast: typeof backupLast;
   readonly temp: typeof temp;
   readonly session: typeof session;
   readonly mirinRequestsChannel: typeof mirinRequestsChannel;
   readonly mirinRequestsReplyChannel: typeof mirinRequestsReplyChannel;
   readonly issueStatusChangedChannel: typeof issueStatusChangedChannel;
+  readonly taskDoneChannel: typeof taskDoneChannel;
+  readonly processDeadChannel: typeof processDeadChannel;
   readonly otherEventsChannel: typeof otherEventsChannel;
   readonly tasksReadyChannel: typeof tasksReadyChannel;
   readonly lockIssueReleasedChannel: typeof lockIssueReleasedChannel;
@@ -3245,8 +3589,9 @@ export function inNamespace(name: string): {
   readonly lockMigrationReleasedChannel: typeof lockMigrationReleasedChannel;
   readonly lockBackupDailyReleasedChannel: typeof lockBackupDailyReleasedChannel;
   readonly lockUpkeepReleasedChannel: typeof lockUpkeepReleasedChannel;
+  readonly lockCleanupReleasedChannel: typeof lockCleanupReleasedChannel;
 } {
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name) || !(name === "poppo" || $regexp3.walk($encoder.encode(name), 0, (end) => end === name.length))) throw new KeyError("namespace", "namespace", "is no name that the declaration allows");
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name) || !(name === "poppo" || $words("poppo", "poppo-test", "poppo-dev").walk($encoder.encode(name), 0, (end) => end === name.length))) throw new KeyError("namespace", "namespace", "is no name that the declaration allows");
   return Object.freeze({
     issueStatus: $in_issueStatus(name),
     issueMetadata: $in_issueMetadata(name),
@@ -3269,6 +3614,7 @@ export function inNamespace(name: string): {
     taskNumber: $in_taskNumber(name),
     taskRuns: $in_taskRuns(name),
     taskRun: $in_taskRun(name),
+    taskIssue: $in_taskIssue(name),
     taskEnded: $in_taskEnded(name),
     taskOutcome: $in_taskOutcome(name),
     statsIssuesDaily: $in_statsIssuesDaily(name),
@@ -3300,12 +3646,19 @@ export function inNamespace(name: string): {
     lockUpkeepFence: $in_lockUpkeepFence(name),
     lockUpkeepWaiters: $in_lockUpkeepWaiters(name),
     lockUpkeepShared: $in_lockUpkeepShared(name),
+    lockCleanup: $in_lockCleanup(name),
+    lockCleanupFence: $in_lockCleanupFence(name),
+    lockCleanupWaiters: $in_lockCleanupWaiters(name),
+    lockCleanupShared: $in_lockCleanupShared(name),
+    cleanupLast: $in_cleanupLast(name),
     backupLast: $in_backupLast(name),
     temp: $in_temp(name),
     session: $in_session(name),
     mirinRequestsChannel: $in_mirinRequestsChannel(name),
     mirinRequestsReplyChannel: $in_mirinRequestsReplyChannel(name),
     issueStatusChangedChannel: $in_issueStatusChangedChannel(name),
+    taskDoneChannel: $in_taskDoneChannel(name),
+    processDeadChannel: $in_processDeadChannel(name),
     otherEventsChannel: $in_otherEventsChannel(name),
     tasksReadyChannel: $in_tasksReadyChannel(name),
     lockIssueReleasedChannel: $in_lockIssueReleasedChannel(name),
@@ -3313,5 +3666,6 @@ export function inNamespace(name: string): {
     lockMigrationReleasedChannel: $in_lockMigrationReleasedChannel(name),
     lockBackupDailyReleasedChannel: $in_lockBackupDailyReleasedChannel(name),
     lockUpkeepReleasedChannel: $in_lockUpkeepReleasedChannel(name),
+    lockCleanupReleasedChannel: $in_lockCleanupReleasedChannel(name),
   });
 }

@@ -11,9 +11,13 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
+import type { Readable, Writable } from "node:stream";
 import { parseArgs } from "node:util";
 import { Redis } from "ioredis";
 import { inNamespace, type TaskRunsFields, type TaskOutcomeValue } from "./poppokeys.js";
+
+/** How often a run may be begun: a prompt that kills each agent ends as a failure. */
+const mostBegun = 5;
 
 const { values: options, positionals: command } = parseArgs({
   allowPositionals: true,
@@ -45,14 +49,18 @@ interface Scripts {
   registerProcess(...args: (string | number)[]): Promise<Reply>;
   beatProcess(...args: (string | number)[]): Promise<Reply>;
   endProcess(...args: (string | number)[]): Promise<Reply>;
+  keepRun(...args: (string | number)[]): Promise<Reply>;
   finishRun(...args: (string | number)[]): Promise<Reply>;
 }
 const redis = new Redis(options.redis, {
   maxRetriesPerRequest: null,
+  enableReadyCheck: false, // it asks INFO, which an agent may not, no more than CLIENT SETINFO
+  disableClientInfo: true,
   scripts: {
     registerProcess: script("register_process", 4),
     beatProcess: script("beat_process", 3),
     endProcess: script("end_process", 4),
+    keepRun: script("keep_run", 1),
     finishRun: script("finish_run", 3),
   },
 }) as Redis & Scripts;
@@ -67,6 +75,16 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
+/** Looks at the flag for debugging, and says what happens if it is set. */
+let debugging = false;
+async function lookAtFlag(): Promise<void> {
+  const set = await redis.get(keys.flagDebug.key());
+  debugging = set !== null && keys.flagDebug.value.decode(set);
+}
+function debug(what: string): void {
+  if (debugging) console.error(`${new Date().toISOString()} DEBUG ${options.name}: ${what}`);
+}
+
 /** One run: the entry of the stream, and what is in it. */
 interface Run {
   readonly entry: string;
@@ -74,48 +92,85 @@ interface Run {
 }
 
 type Entries = [id: string, fields: string[] | null][];
+type Pending = [id: string, consumer: string, idle: number, begun: number][];
 
 /** A run that its agent has left, else a new one; undefined after a while without any. */
 async function next(): Promise<Run | undefined> {
   const [, left] = (await redis.xautoclaim(keys.taskRuns.key(), group, consumer, takeover, "0", "COUNT", 1)) as [string, Entries];
   let entries = left;
-  if (entries.length === 0) {
+  const again = entries.length > 0;
+  if (!again) {
     const block = Math.min(takeover, 5000);
     const read = (await reader.xreadgroup("GROUP", group, consumer, "COUNT", 1, "BLOCK", block, "STREAMS", keys.taskRuns.key(), ">")) as [string, Entries][] | null;
     entries = read?.[0]?.[1] ?? [];
   }
   const [entry, fields] = entries[0] ?? [];
   if (entry === undefined || fields === undefined || fields === null) return undefined;
+  if (again) {
+    const pending = (await redis.xpending(keys.taskRuns.key(), group, entry, entry, 1)) as Pending;
+    const begun = pending[0]?.[3] ?? 0;
+    debug(`takes over ${entry}, begun ${begun} times`);
+    if (begun > mostBegun) return refuse(entry, fields, `given up: ${begun - 1} agents ended in the middle of it`);
+  }
   try {
     return { entry, task: keys.taskRuns.fields.decode(fields) };
   } catch (error) {
-    console.error(`an entry of task_runs cannot be read: ${String(error)}`);
-    return undefined; // it stays pending, for a newer agent
+    return refuse(entry, fields, `the run cannot be read: ${String(error)}`);
   }
 }
+
+/** Ends a run that cannot be worked on, so that nobody waits for it. */
+async function refuse(entry: string, fields: string[], why: string): Promise<undefined> {
+  console.error(`${entry}: ${why}`);
+  const value = (name: string): string => fields[fields.findIndex((field, i) => i % 2 === 0 && field === name) + 1] ?? "";
+  const issue = /^[1-9][0-9]*$/.test(value("issue")) ? value("issue") : "1";
+  if (!/^task-[1-9][0-9]*$/.test(value("task"))) { // no task waits for it
+    await redis.xack(keys.taskRuns.key(), group, entry);
+    return undefined;
+  }
+  await end(entry, value("task"), { ok: false, text: why, ms: 0, by: `issue-${issue}-${options.name}` });
+  return undefined;
+}
+
+/** Writes an outcome, the end of its run and the event; the first outcome counts. */
+async function end(entry: string, task: string, outcome: TaskOutcomeValue): Promise<void> {
+  const event = keys.taskDoneChannel.message.encode({ timestamp: new Date(), data: { task, ok: outcome.ok }, db: redis.options.db ?? 0 });
+  const first = await redis.finishRun(
+    keys.taskOutcome.key({ task }), keys.taskRun.key({ task }), keys.taskRuns.key(),
+    group, entry, keys.taskOutcome.value.encode(outcome), keys.taskOutcome.ttl.px(), keys.taskDoneChannel.channel(), event,
+  );
+  debug(`${task} ended, ok ${outcome.ok}${first === 1 ? "" : "; another outcome was first"}`);
+}
+
+/**
+ * The command, with a guard beside it that kills its process group when this agent ends
+ * in whatever way: then the third descriptor is closed. Nobody works on a run twice.
+ */
+const guarded = '(cat <&3; kill -9 -$$) >/dev/null 2>&1 & exec 3<&-; exec "$@"';
 
 /** Runs the command, until it ends, or limit milliseconds are over, or signal says so. */
 function execute(prompt: string, limit: number, signal: AbortSignal): Promise<{ ok: boolean; text: string }> {
   return new Promise((resolve) => {
-    const [program = "", ...args] = command;
-    const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"], detached: true });
+    const child = spawn("sh", ["-c", guarded, "sh", ...command], { stdio: ["pipe", "pipe", "inherit", "pipe"], detached: true });
+    const [stdin, stdout, , alive] = child.stdio as unknown as [Writable, Readable, null, Writable]; // alive is open for as long as this agent is there
     const kill = (): void => {
       if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGKILL"); // and what it has started
     };
     const timer = setTimeout(kill, limit);
     signal.addEventListener("abort", kill);
     let text = "";
-    child.stdout.setEncoding("utf8").on("data", (part: string) => {
+    stdout.setEncoding("utf8").on("data", (part: string) => {
       if (text.length < 100_000) text += part; // what is longer is cut
     });
     child.on("error", (error) => resolve({ ok: false, text: error.message }));
+    child.on("exit", () => alive.destroy()); // what it has left ends, too
     child.on("close", (code, killed) => {
       clearTimeout(timer);
       signal.removeEventListener("abort", kill);
       resolve({ ok: code === 0, text: killed === null ? text.trim() : `ended by ${killed}` });
     });
-    child.stdin.on("error", () => undefined); // it need not read the prompt
-    child.stdin.end(prompt);
+    for (const pipe of [stdin, alive]) pipe.on("error", () => undefined); // it need not read the prompt
+    stdin.end(prompt);
   });
 }
 
@@ -123,17 +178,21 @@ function execute(prompt: string, limit: number, signal: AbortSignal): Promise<{ 
 async function work({ entry, task }: Run): Promise<void> {
   const id = `issue-${task.issue}-${options.name}`;
   const instance = randomUUID();
-  const process = { process: id };
-  const info = keys.processInfo.key(process);
-  const beats = keys.processHeartbeat.key(process);
+  const self = { number: task.issue, who: options.name };
+  const info = keys.processInfo.key(self);
+  const beats = keys.processHeartbeat.key(self);
   const active = keys.processesActive.key();
   const zombies = keys.processesZombies.key();
   await redis.registerProcess(info, beats, active, zombies, id, instance, "agent", String(task.issue), task.task, String(task.fence), heartbeat);
+  await lookAtFlag();
+  debug(`works on ${task.task} of issue ${task.issue}`);
   const dead = new AbortController();
   const sign = async (): Promise<void> => {
     const alive = await redis.beatProcess(info, beats, active, id, instance, heartbeat);
-    await redis.xclaim(keys.taskRuns.key(), group, consumer, 0, entry, "JUSTID"); // and this run is still ours
-    if (alive !== 1) dead.abort(new Error("found dead"));
+    const ours = await redis.keepRun(keys.taskRuns.key(), group, consumer, entry);
+    await lookAtFlag();
+    debug(`a sign of life of ${id}`);
+    if (alive !== 1 || ours !== 1) dead.abort(new Error("found dead, or the run is another agent's"));
   };
   const timer = setInterval(() => sign().catch((error: unknown) => console.error(`a sign of life: ${String(error)}`)), Math.min(heartbeat, takeover) / 3);
   try {
@@ -141,25 +200,28 @@ async function work({ entry, task }: Run): Promise<void> {
     const limit = 1000 * (set === null ? 300 : Number(keys.configClaudeTimeout.value.decode(set)));
     const began = Date.now();
     const said = await execute(task.prompt, limit, dead.signal);
-    if (dead.signal.aborted) return; // another one has it by now
-    const outcome: TaskOutcomeValue = { ...said, ms: Date.now() - began, by: id };
-    const event = keys.otherEventsChannel.message.encode({ timestamp: new Date(), data: { data: { task: task.task, ok: said.ok } }, db: redis.options.db ?? 0 });
-    await redis.finishRun(
-      keys.taskOutcome.key({ task: task.task }), keys.taskRun.key({ task: task.task }), keys.taskRuns.key(),
-      group, entry, keys.taskOutcome.value.encode(outcome), keys.taskOutcome.ttl.px(), keys.otherEventsChannel.channel({ eventType: "task-done" }), event,
-    );
+    if (dead.signal.aborted) {
+      debug(`${task.task} is another agent's by now`);
+      return;
+    }
+    await end(entry, task.task, { ...said, ms: Date.now() - began, by: id });
   } finally {
     clearInterval(timer);
     await redis.endProcess(info, beats, active, zombies, id, instance);
   }
 }
 
-async function main(): Promise<void> {
+/** Makes the consumer group, at first and after the stream was lost. */
+async function join(): Promise<void> {
   try {
     await redis.xgroup("CREATE", keys.taskRuns.key(), group, "0", "MKSTREAM");
   } catch (error) {
     if (!String(error).includes("BUSYGROUP")) throw error;
   }
+}
+
+async function main(): Promise<void> {
+  await join();
   console.log(`${consumer} in ${options.namespace}`);
   while (!stopping) {
     try {
@@ -168,6 +230,7 @@ async function main(): Promise<void> {
     } catch (error) {
       if (stopping) break;
       console.error(String(error));
+      if (String(error).includes("NOGROUP")) await join().catch(() => undefined); // the next round says why
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
   }

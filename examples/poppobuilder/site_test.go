@@ -1,0 +1,319 @@
+package poppobuilder_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	poppo "github.com/keywright/keywright/examples/poppobuilder"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// await waits for a condition that must come to hold.
+func await(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(time.Minute)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("after a minute: %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// programs are what the tests run: the daemon, the agents, and keywright.
+var programs = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "poppo")
+	if err != nil {
+		return "", err
+	}
+	for _, c := range [][]string{
+		{".", "go", "build", "-o", filepath.Join(dir, "poppobuilderd"), "./poppobuilderd"},
+		{"../../cmd/keywright", "go", "build", "-o", filepath.Join(dir, "keywright"), "."},
+		{"worker", "node", "node_modules/typescript/bin/tsc"},
+	} {
+		cmd := exec.Command(c[1], c[2:]...)
+		cmd.Dir = c[0]
+		if c[0] != "." {
+			cmd.Env = append(os.Environ(), "GOWORK=")
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return dir, fmt.Errorf("%s: %w\n%s(scripts/install-test-deps.sh installs what tests need)", strings.Join(c[1:], " "), err, out)
+		}
+	}
+	return dir, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, _ := programs(); dir != "" {
+		_ = os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// word is the password of all users.
+const word = "word"
+
+// protected starts a server with an ACL file: the users that `keywright acl print` prints
+// for the namespaces, and a default user with a password that no program of the tests
+// has. What is written is on the disk at once.
+func protected(t *testing.T, brand keywrighttest.Brand, namespaces ...string) *keywrighttest.Server {
+	t.Helper()
+	users := []string{"user default on >admin ~* &* +@all"}
+	for _, ns := range namespaces {
+		for _, args := range toolUsers(ns) {
+			out := keywrightAt(t, "", append([]string{"acl", "print", "--quiet", "--namespace", ns}, args...)...)
+			for line := range strings.Lines(out) {
+				users = append(users, strings.TrimSpace(line)+" >"+word)
+			}
+		}
+	}
+	file := filepath.Join(t.TempDir(), "users.acl")
+	must(t, os.WriteFile(file, []byte(strings.Join(users, "\n")+"\n"), 0o600))
+	return keywrighttest.Start(t, brand, keywrighttest.Password("admin"), keywrighttest.Config("aclfile", file),
+		keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+}
+
+// toolUsers are the arguments of acl print for the users of a namespace: the programs
+// that the declaration names, and the two that back up and clean up.
+func toolUsers(ns string) [][]string {
+	return [][]string{{}, {"--self", "--backup", "--user", ns + "-backup"}, {"--self", "--change", "--user", ns + "-cleanup"}}
+}
+
+// admin is the URL of the default user of a protected server.
+func admin(s *keywrighttest.Server) string { return "redis://:admin@" + s.Addr() }
+
+// keywrightSays runs keywright as the default user and gives its output.
+func keywrightSays(t *testing.T, s *keywrighttest.Server, args ...string) string {
+	t.Helper()
+	return keywrightAt(t, admin(s), args...)
+}
+
+// keywrightAt runs keywright on a server and gives its output.
+func keywrightAt(t *testing.T, url string, args ...string) string {
+	t.Helper()
+	dir, err := programs()
+	must(t, err)
+	cmd := exec.Command(filepath.Join(dir, "keywright"), args...)
+	cmd.Env = append(os.Environ(), "KEYWRIGHT_URL="+url)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("keywright %s: %v\n%s%s", strings.Join(args, " "), err, out, said.String())
+	}
+	return string(out)
+}
+
+// site is what runs in one namespace.
+type site struct {
+	t         *testing.T
+	server    *keywrighttest.Server
+	namespace string
+	d         *poppo.Daemon // of the test: it works on nothing
+	http      string
+	backups   string
+	running   map[string]*exec.Cmd
+	said      map[string]*output
+}
+
+// output is what a program has said, read while it runs.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+func open(t *testing.T, s *keywrighttest.Server, namespace string) *site {
+	t.Helper()
+	c, err := keywright.Open(t.Context(), admin(s), keywright.Options{Attempts: 16})
+	must(t, err)
+	t.Cleanup(c.Close)
+	d, err := poppo.New(c, poppo.Options{Name: "test", Namespace: namespace, Lease: 2 * time.Second})
+	must(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	must(t, l.Close())
+	at := &site{t, s, namespace, d, l.Addr().String(), t.TempDir(), map[string]*exec.Cmd{}, map[string]*output{}}
+	t.Cleanup(func() {
+		for name := range at.running {
+			at.signal(name, syscall.SIGCONT)
+			at.kill(name)
+		}
+	})
+	return at
+}
+
+// url is that of a program: poppo, agent, mirin, or a tool.
+func (at *site) url(program string) string {
+	user := program
+	switch {
+	case program == "backup" || program == "cleanup":
+		user = at.namespace + "-" + program
+	case at.namespace != "poppo":
+		user = at.namespace + "." + program
+	}
+	return fmt.Sprintf("redis://%s:%s@%s", user, word, at.server.Addr())
+}
+
+// script is what the agents of the tests run: it does what the prompt says.
+const script = `read -r said
+case "$said" in
+*wait*) echo $$ >"${said##* }.pid"; while ! test -e "${said##* }"; do sleep 0.02; done;;
+*slow*) sleep 60;;
+*fail*) echo "failed: $said"; exit 1;;
+esac
+echo "done: $said"`
+
+// start runs a daemon or an agent, or runs it again. Names of agents begin with agent.
+func (at *site) start(name string, more ...string) {
+	at.t.Helper()
+	dir, err := programs()
+	must(at.t, err)
+	var cmd *exec.Cmd
+	if strings.HasPrefix(name, "agent") {
+		cmd = exec.Command("node", append(append([]string{"worker/build/worker.js", "--namespace", at.namespace, "--name", name, "--heartbeat", "3000", "--takeover", "1500"}, more...), "--", "sh", "-c", script)...)
+		cmd.Env = append(os.Environ(), "POPPO_REDIS="+at.url("agent"))
+	} else {
+		cmd = exec.Command(filepath.Join(dir, "poppobuilderd"), append([]string{"-namespace", at.namespace, "-name", name, "-heartbeat", "3s", "-lease", "2s", "-look", "100ms", "-upkeep", "300ms",
+			"-mirin-wait", "20s", "-backup", filepath.Join(at.backups, "new"), "-backup-every", "500ms", "-keywright", filepath.Join(dir, "keywright")}, more...)...)
+		cmd.Env = append(os.Environ(), "POPPO_REDIS="+at.url("poppo"), "POPPO_MIRIN_REDIS="+at.url("mirin"), "POPPO_BACKUP_REDIS="+at.url("backup"), "POPPO_CLEANUP_REDIS="+at.url("cleanup"))
+	}
+	said := &output{}
+	cmd.Stdout, cmd.Stderr = said, said
+	must(at.t, cmd.Start())
+	at.running[name], at.said[name] = cmd, said
+	at.t.Cleanup(func() {
+		if at.t.Failed() {
+			at.t.Logf("%s in %s said:\n%s", name, at.namespace, said.String())
+		}
+	})
+}
+
+// first are the flags of the daemon that is asked and that is Mirin.
+func (at *site) first() []string { return []string{"-http", at.http, "-mirin"} }
+
+func (at *site) signal(name string, s syscall.Signal) {
+	if cmd := at.running[name]; cmd != nil {
+		_ = cmd.Process.Signal(s)
+	}
+}
+
+func (at *site) kill(name string) {
+	if cmd := at.running[name]; cmd != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		delete(at.running, name)
+	}
+}
+
+// ask sends a request to the first daemon, until it listens.
+func (at *site) ask(method, path string, body, into any) {
+	at.t.Helper()
+	text, err := json.Marshal(body)
+	must(at.t, err)
+	var last error
+	await(at.t, "an answer to "+path, func() bool {
+		r, err := http.NewRequestWithContext(at.t.Context(), method, "http://"+at.http+path, bytes.NewReader(text))
+		must(at.t, err)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			last = err
+			return false
+		}
+		defer answer.Body.Close()
+		said, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode == http.StatusServiceUnavailable {
+			last = errors.Join(err, errors.New(string(said)))
+			return false
+		}
+		if answer.StatusCode != http.StatusOK {
+			at.t.Fatalf("%s %s: %d %s", method, path, answer.StatusCode, said)
+		}
+		if into != nil {
+			must(at.t, json.Unmarshal(said, into))
+		}
+		return true
+	})
+	_ = last
+}
+
+func (at *site) submit(t poppo.Task) string {
+	at.t.Helper()
+	var said struct{ ID string }
+	at.ask("POST", "/tasks", t, &said)
+	return said.ID
+}
+
+func (at *site) status() poppo.Status {
+	at.t.Helper()
+	s, err := at.d.Status(at.t.Context())
+	must(at.t, err)
+	return s
+}
+
+// quiet is whether nothing waits, works or is to be repaired.
+func (at *site) quiet() bool {
+	s := at.status()
+	zombies, err := at.d.Keys().ProcessesZombies().Len(at.t.Context())
+	must(at.t, err)
+	for _, n := range s.Waiting {
+		if n > 0 {
+			return false
+		}
+	}
+	return s.Running == 0 && len(s.Processing) == 0 && len(s.Active) == 0 && zombies == 0
+}
+
+// ended counts tasks whose end is in the figures.
+func (at *site) ended() int {
+	at.t.Helper()
+	return int(at.count("completed") + at.count("failed"))
+}
+
+// count is a figure of today and of yesterday: a test may run over midnight.
+func (at *site) count(name string) (n int64) {
+	at.t.Helper()
+	for _, day := range []time.Time{time.Now().UTC(), time.Now().UTC().AddDate(0, 0, -1)} {
+		figures, err := at.d.Keys().StatsIssuesDaily(day).All(at.t.Context())
+		must(at.t, err)
+		n += figures[name]
+	}
+	return n
+}
