@@ -24,6 +24,7 @@ type Journal struct {
 	size int64
 	head journalHead
 	last journalLine
+	at   int // of a plan that lists its changes: how many were decided about
 	done bool
 }
 
@@ -38,6 +39,7 @@ type journalHead struct {
 type journalLine struct {
 	Done map[string]KeyCounts `json:"done"`
 	Open map[string]int64     `json:"open,omitempty"`
+	At   int                  `json:"at,omitempty"`  // of a plan that lists its changes: how many are before the batch
 	End  bool                 `json:"end,omitempty"` // the plan was executed to its end
 }
 
@@ -67,7 +69,6 @@ func OpenJournal(path, plan string) (j *Journal, resumed bool, err error) {
 		}
 		resumed = true
 	}
-	j.last = journalLine{Done: j.before()}
 	return j, resumed, j.rewrite()
 }
 
@@ -122,13 +123,14 @@ func (j *Journal) Total() (c KeyCounts) {
 // ErrDone is returned for a plan that was executed to its end.
 var ErrDone = errors.New("the plan was executed to its end")
 
-// Changed is how many keys were or may have been changed so far, by entry.
-func (j *Journal) Changed() map[string]int64 {
-	out := map[string]int64{}
+// Changed is how many keys were changed or are gone so far, and how many may have been
+// changed, by entry.
+func (j *Journal) Changed() (done, maybe map[string]int64) {
+	done, maybe = map[string]int64{}, map[string]int64{}
 	for entry, c := range j.before() {
-		out[entry] = c.Changed + c.Unknown + c.Gone
+		done[entry], maybe[entry] = c.Changed+c.Gone, c.Unknown
 	}
-	return out
+	return done, maybe
 }
 
 // before is what earlier runs did. A batch that was begun and not ended is unknown. Keys
@@ -148,14 +150,23 @@ func (j *Journal) before() map[string]KeyCounts {
 	return out
 }
 
+// place is how many listed changes were decided about, and up to which one they were sent
+// by a run whose end was not written down.
+func (j *Journal) place() (at, doubted int) {
+	if len(j.last.Open) > 0 {
+		return j.last.At, j.last.At + listedBatch
+	}
+	return j.last.At, 0
+}
+
 // begin notes a batch before it is sent.
 func (j *Journal) begin(done map[string]*KeyCounts, open map[string]int64) error {
-	return j.write(journalLine{Done: values(done), Open: maps.Clone(open)})
+	return j.write(journalLine{Done: values(done), Open: maps.Clone(open), At: j.at})
 }
 
 // state notes what is done at the end of a run.
 func (j *Journal) state(done map[string]*KeyCounts, end bool) error {
-	return j.write(journalLine{Done: values(done), End: end})
+	return j.write(journalLine{Done: values(done), At: j.at, End: end})
 }
 
 func values(m map[string]*KeyCounts) map[string]KeyCounts {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"time"
 
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/plan"
@@ -80,29 +79,17 @@ type Scan func(ctx context.Context, each func([]source.Key) error) (source.Summa
 // Changing the same keys twice changes nothing the second time. It returns when all keys
 // were seen, or when ctx ends; the report is true in each case.
 func Keys(ctx context.Context, clients Clients, scan Scan, rule plan.Rule, o KeysOptions) (KeysReport, error) {
-	r := &changes{KeysOptions: o, clients: clients, rule: rule, left: map[plan.Code]*plan.Left{}, began: time.Now(), id: rand.Text()}
-	r.report.Entries = map[string]*KeyCounts{}
-	if o.Journal != nil && o.Journal.Done() {
-		return r.report, ErrDone
-	}
-	if o.Journal != nil {
-		for entry, c := range o.Journal.before() {
-			r.add(entry, c)
+	return Walk(ctx, func(ctx context.Context, run *Run) (source.Summary, error) {
+		r := &changes{Run: run, clients: clients, rule: rule, id: rand.Text()}
+		sum, err := r.through(ctx, scan)
+		if err == nil && r.later {
+			r.last = true
+			var again source.Summary
+			again, err = r.through(ctx, scan)
+			sum.Incomplete = append(sum.Incomplete, again.Incomplete...)
 		}
-	}
-	sum, err := r.through(ctx, scan)
-	if err == nil && r.later {
-		r.last = true
-		var again source.Summary
-		again, err = r.through(ctx, scan)
-		sum.Incomplete = append(sum.Incomplete, again.Incomplete...)
-	}
-	if o.Journal != nil {
-		err = errors.Join(err, o.Journal.state(r.report.Entries, err == nil && len(sum.Incomplete) == 0))
-	}
-	r.report.Left = plan.Ranked(r.left)
-	r.report.Summary = sum
-	return r.report, err
+		return sum, err
+	}, o)
 }
 
 // through changes what a scan finds.
@@ -115,17 +102,12 @@ func (r *changes) through(ctx context.Context, scan Scan) (source.Summary, error
 	return sum, err
 }
 
-// changes is one run.
+// changes is one run of Keys.
 type changes struct {
-	KeysOptions
+	*Run
 	clients Clients
 	rule    plan.Rule
-	began   time.Time
 	id      string // of this run
-	report  KeysReport
-	left    map[plan.Code]*plan.Left
-	sent    int64 // keys, for the rate
-	bytes   int64
 
 	open []*keyChange // of one database
 	size int
@@ -212,22 +194,9 @@ func (r *changes) name(entry int) string {
 	return r.rule.Names()[entry]
 }
 
-// add adds to the counts of all and of an entry.
-func (r *changes) add(entry string, c KeyCounts) {
-	if r.report.Entries[entry] == nil {
-		r.report.Entries[entry] = &KeyCounts{}
-	}
-	r.report.plus(c)
-	r.report.Entries[entry].plus(c)
-	if r.Progress != nil {
-		r.Progress(r.report.Keys)
-	}
-}
-
 // leave counts a key that is left alone.
 func (r *changes) leave(entry int, why plan.Code, key []byte, db int) {
-	plan.LeaveIn(r.left, why, key, db)
-	r.add(r.name(entry), KeyCounts{Keys: 1, Left: 1})
+	r.Leave(r.name(entry), why, key, db)
 }
 
 // lost counts what was found and not sent.
@@ -244,7 +213,7 @@ func (r *changes) count(s *keyChange, c KeyCounts) {
 	if c.Changed > 0 {
 		c.Bytes = s.bytes
 	}
-	r.add(r.name(s.entry), c)
+	r.Add(r.name(s.entry), c)
 }
 
 // flush changes the keys of the batch.
@@ -252,60 +221,30 @@ func (r *changes) flush(ctx context.Context) error {
 	if len(r.open) == 0 {
 		return ctx.Err()
 	}
-	err := r.pace(ctx)
-	if err == nil && r.StillActs != nil {
-		err = r.StillActs()
-	}
-	if err == nil && r.Journal != nil {
-		err = r.Journal.begin(r.report.Entries, r.opened())
-	}
-	if err != nil {
-		r.open, r.size = nil, 0 // nothing of it was sent, nor counted
-		return err
-	}
-	c, err := r.clients(r.open[0].db)
-	if err != nil {
-		r.open, r.size = nil, 0
-		return err
-	}
-	undo, err := r.Undo.begin(r.open)
-	if err != nil {
-		r.open, r.size = nil, 0
-		return err
-	}
-	err = r.batch(ctx, c.Raw(), r.open)
+	steps, bytes := r.open, int64(0)
 	r.open, r.size = nil, 0
-	return errors.Join(err, r.Undo.end(undo))
+	for _, s := range steps {
+		bytes += s.bytes
+	}
+	if err := r.Begin(ctx, r.opened(steps), bytes); err != nil {
+		return err // nothing of it was sent, nor counted
+	}
+	c, err := r.clients(steps[0].db)
+	if err != nil {
+		return err
+	}
+	undo, err := r.Undo.begin(steps)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.batch(ctx, c.Raw(), steps), r.Undo.end(undo))
 }
 
-// opened counts the batch by entry.
-func (r *changes) opened() map[string]int64 {
+// opened counts a batch by entry.
+func (r *changes) opened(steps []*keyChange) map[string]int64 {
 	out := map[string]int64{}
-	for _, s := range r.open {
+	for _, s := range steps {
 		out[r.name(s.entry)]++
 	}
 	return out
-}
-
-// pace keeps the rates.
-func (r *changes) pace(ctx context.Context) error {
-	r.sent += int64(len(r.open))
-	for _, s := range r.open {
-		r.bytes += s.bytes
-	}
-	due := time.Duration(0)
-	if r.Rate > 0 {
-		due = time.Duration(float64(r.sent) / float64(r.Rate) * float64(time.Second))
-	}
-	if r.ByteRate > 0 {
-		due = max(due, time.Duration(float64(r.bytes)/float64(r.ByteRate)*float64(time.Second)))
-	}
-	timer := time.NewTimer(max(due-time.Since(r.began), 0))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -122,7 +122,7 @@ func blocked(ctx context.Context, clients Clients, live Asker, batch []source.Ke
 		}
 	}
 	replies := c.Raw().DoMulti(ctx, list...)
-	compared := &changes{KeysOptions: KeysOptions{Live: live}}
+	compared := &changes{Run: &Run{KeysOptions: KeysOptions{Live: live}}}
 	for i := range batch {
 		d := &decisions[i]
 		if !d.Meant || d.Leave != "" {

@@ -1,10 +1,10 @@
-// Package apply changes the keys of a server by data: so far it restores the records
-// of an archive. It says of each key what became of it, and the parts of its report
-// add up to what it was given.
+// Package apply changes a server by data: it restores and copies records (Restore,
+// Copy), changes the keys that a rule means (Keys), makes the changes that a plan lists
+// (Changes), and runs what changes keys while it walks over them (Walk). It says what
+// became of each, and the parts of its report add up to what it was given.
 //
-// It decides nothing about what is to be changed: the caller says which records,
-// under which names, and what holds for keys that are there. It reads no
-// declaration.
+// It decides nothing about what is to be changed: the caller says which records, rule or
+// changes. It reads no declaration.
 package apply
 
 import (

@@ -26,6 +26,9 @@ type CheckOptions struct {
 	Apply bool          // put right what is wrong
 	Rate  int           // keys per second, at most; 0: 20,000
 	Found func(Problem) // told of each problem; nil: they are counted only
+
+	// Wrong is told of each item with problems; an error ends the check. nil: nothing is.
+	Wrong func(ctx context.Context, problems []Problem) error
 }
 
 func (o CheckOptions) rate() int { return cmp.Or(o.Rate, 20_000) }
@@ -57,12 +60,43 @@ func (s *Store[I, T]) Check(ctx context.Context, o CheckOptions) (Checked, error
 		if err != nil {
 			break
 		}
-		err = c.judge(ctx, id)
+		err = c.wrong(ctx, id)
 		if i%100 == 99 {
 			pause(ctx, time.Duration(i)*time.Second/time.Duration(o.rate())-time.Since(began))
 		}
 	}
 	return c.checked, err
+}
+
+// Repair puts one item right, as Check with Apply does for each: keys are those of the
+// problems that Check found. It gives how many problems it put right; none if the item
+// is as it should be by now, or waits for a sweep.
+func (s *Store[I, T]) Repair(ctx context.Context, id string, keys ...string) (problems int, err error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	c := &check[I, T]{store: s, options: CheckOptions{Apply: true}, suspects: map[string]map[string]bool{}}
+	c.suspect(id, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })...)
+	err = c.judge(ctx, id)
+	return c.checked.Problems, err
+}
+
+// wrong judges an item, and tells Wrong of its problems.
+func (c *check[I, T]) wrong(ctx context.Context, id string) error {
+	if c.options.Wrong == nil {
+		return c.judge(ctx, id)
+	}
+	found, tell := []Problem(nil), c.options.Found
+	c.options.Found = func(p Problem) {
+		if found = append(found, p); tell != nil {
+			tell(p)
+		}
+	}
+	err := c.judge(ctx, id)
+	if c.options.Found = tell; err == nil && len(found) > 0 {
+		err = c.options.Wrong(ctx, found)
+	}
+	return err
 }
 
 // check is one check at work: first everything is seen, then what looks wrong

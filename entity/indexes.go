@@ -21,6 +21,11 @@ type IndexOptions struct {
 	Remove []string        // and take these off the server: names of indexes that are not declared
 	Rate   int             // items per second, at most; 0: 20,000
 	Passed func(items int) // told of progress; nil: nothing is
+
+	// Before is asked before items are put right or taken out. An error ends the
+	// building, and they are left as they are. nil: it is not asked.
+	Before func(ctx context.Context, items int) error
+	After  func(items int) // told of them when that is done; nil: nothing is
 }
 
 func (o IndexOptions) rate() int { return cmp.Or(o.Rate, 20_000) }
@@ -298,10 +303,30 @@ func (b *indexing[I, T]) some(ctx context.Context, page []registration) error {
 			remove = append(remove, r)
 		}
 	}
+	return b.change(ctx, build, remove)
+}
+
+// change puts items into indexes and takes others out.
+func (b *indexing[I, T]) change(ctx context.Context, build, remove []registration) error {
+	n := len(build) + len(remove)
+	if n == 0 {
+		return nil
+	}
+	if b.options.Before != nil {
+		if err := b.options.Before(ctx, n); err != nil {
+			return err
+		}
+	}
 	if err := b.build(ctx, build); err != nil {
 		return err
 	}
-	return b.remove(ctx, remove)
+	if err := b.remove(ctx, remove); err != nil {
+		return err
+	}
+	if b.options.After != nil {
+		b.options.After(n)
+	}
+	return nil
 }
 
 // isWritten is whether an item is being written by a program that may not know an index,

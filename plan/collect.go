@@ -83,6 +83,19 @@ func leaveIn(all map[Code]*Left, code Code, name []byte, db int, to string) {
 	l.Examples = example(l.Examples, name, db, to)
 }
 
+// LeaveAllIn counts keys that are left alone for one reason.
+func LeaveAllIn(all map[Code]*Left, l Left) {
+	is := all[l.Code]
+	if is == nil {
+		is = &Left{Code: l.Code, What: l.Code.What(), Fix: l.Code.Fix()}
+		all[l.Code] = is
+	}
+	is.Keys += l.Keys
+	for _, e := range l.Examples {
+		is.Examples = example(is.Examples, e.Key, e.DB, string(e.To))
+	}
+}
+
 // example keeps a few names: the first by their bytes, so that a plan made again shows
 // the same ones.
 func example(list []Example, name []byte, db int, to string) []Example {

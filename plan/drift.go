@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,13 +19,18 @@ const (
 	OtherArchive     Code = "other-archive"
 	OtherCounts      Code = "other-counts"
 	OtherChange      Code = "other-change"
+	OtherRing        Code = "other-ring"
 )
+
+// ActiveKey is the option of a plan that seals: the id of the key that it seals with.
+const ActiveKey = "active_key"
 
 // Tolerance is how far counts may move until a plan no longer holds.
 type Tolerance struct {
 	Share float64          // of the keys that would be changed, by entry: 0.1 is a tenth
 	Least int64            // and always so many keys
 	Done  map[string]int64 // keys that an interrupted run has changed already, by entry
+	Maybe map[string]int64 // keys that it may have changed
 }
 
 // Drift says what of a plan no longer holds: now is the plan that the same request
@@ -42,7 +48,11 @@ func (p *Plan) Drift(now *Plan, t Tolerance) []Reason {
 	if p.Request.Archive != now.Request.Archive {
 		out = append(out, Reason{OtherArchive, "the archive is another one than that of the plan", "make a new plan"})
 	}
-	return append(append(out, p.moved(now, t)...), p.others(now)...)
+	if was, is := p.Request.Options[ActiveKey], now.Request.Options[ActiveKey]; was != is {
+		out = append(out, Reason{OtherRing, fmt.Sprintf("the plan seals with the key %s, and the ring's active key is %s", was,
+			is), "give the ring that the plan was made with, or make a new plan"})
+	}
+	return append(append(out, p.moved(now, t)...), p.others(now, t)...)
 }
 
 // drift compares the servers of two plans, shard by shard.
@@ -115,9 +125,7 @@ func (s *Shard) differs(now *Shard) (out []Reason) {
 func (p *Plan) moved(now *Plan, t Tolerance) (out []Reason) {
 	counts := map[string][2]int64{}
 	for _, e := range p.Entries {
-		c := counts[e.Entry]
-		c[0] = max(e.Change-t.Done[e.Entry], 0)
-		counts[e.Entry] = c
+		counts[e.Entry] = [2]int64{max(e.Change-t.Done[e.Entry], 0), 0}
 	}
 	for _, e := range now.Entries {
 		c := counts[e.Entry]
@@ -126,7 +134,7 @@ func (p *Plan) moved(now *Plan, t Tolerance) (out []Reason) {
 	}
 	for _, entry := range sorted(counts) {
 		was, is := counts[entry][0], counts[entry][1]
-		if apart := max(was-is, is-was); apart <= max(t.Least, int64(float64(was)*t.Share)) {
+		if apart := max(was-t.Maybe[entry]-is, is-was); apart <= max(t.Least, int64(float64(was)*t.Share)) {
 			continue
 		}
 		name := entry
@@ -140,32 +148,45 @@ func (p *Plan) moved(now *Plan, t Tolerance) (out []Reason) {
 	return out
 }
 
-// others compares listed changes: each must be as it was.
-func (p *Plan) others(now *Plan) (out []Reason) {
-	is := map[string]Change{}
-	for _, c := range now.Changes {
-		is[c.id()] = c
+// others compares listed changes: each must be as it was. Those that are not there any
+// more may be as many as counts may move, beside those that an interrupted run made. What
+// came after the plan was made is not in it, so it is not changed.
+func (p *Plan) others(now *Plan, t Tolerance) (out []Reason) {
+	is := map[string]*Change{}
+	for i := range now.Changes {
+		is[now.Changes[i].ID()] = &now.Changes[i]
 	}
-	for _, c := range p.Changes {
-		n, there := is[c.id()]
+	gone, first, done := int64(0), (*Change)(nil), int64(0)
+	for _, some := range []map[string]int64{t.Done, t.Maybe} {
+		for _, n := range some {
+			done += n
+		}
+	}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		n, there := is[c.ID()]
 		switch {
 		case !there:
-			continue // it was done, or there is no need any more: the executor finds that
+			if gone++; first == nil {
+				first = c
+			}
 		case n.Before != c.Before || n.After != c.After || n.If != c.If:
-			out = append(out, Reason{OtherChange, fmt.Sprintf("what %s would change at %q is not as it was", c.Verb,
-				string(c.Key)), "make a new plan"})
+			out = append(out, Reason{OtherChange, fmt.Sprintf("%s of %q: it was %s, and now it is %s", c.Verb, string(c.Key),
+				cmp.Or(c.Before, "without what is now there"), cmp.Or(n.Before, "another")), "make a new plan"})
 		}
-		delete(is, c.id())
+		if len(out) == maxOthers {
+			return out
+		}
 	}
-	for _, id := range sorted(is) {
-		if len(p.Changes) == 0 {
-			break
-		}
-		c := is[id]
-		out = append(out, Reason{OtherChange, fmt.Sprintf("%s would now change %q, too", c.Verb, string(c.Key)),
-			"make a new plan"})
+	if gone -= done; gone > int64(float64(len(p.Changes))*t.Share) {
+		out = append(out, Reason{OtherChange, fmt.Sprintf("%s of %q and so on: %d of %d changes are not to be made any more",
+			first.Verb, string(first.Key), gone, len(p.Changes)), "make a new plan, or allow more with --drift"})
 	}
 	return out
 }
 
-func (c *Change) id() string { return fmt.Sprintf("%s %s %d %q", c.Verb, c.Entry, c.DB, c.Key) }
+// maxOthers bounds how many changed changes are named.
+const maxOthers = 20
+
+// ID tells a change from the others of a plan.
+func (c *Change) ID() string { return fmt.Sprintf("%s %s %d %q", c.Verb, c.Entry, c.DB, c.Key) }

@@ -40,6 +40,21 @@ const (
 	PartOfConstruct Code = "part-of-construct"
 	NotCopied       Code = "not-copied" // there is no key with the new name yet
 	Differs         Code = "differs"    // its value or expiry is another one under the new name
+
+	NotHeld     Code = "not-held"        // of a lock
+	NotDead     Code = "not-dead"        // of a job
+	NameTaken   Code = "name-taken"      // of a job: another one has its unique name
+	AsAsked     Code = "as-asked"        // it is in the state that was asked for
+	ByHand      Code = "by-hand"         // of an ACL user: only a person can decide it
+	OwnLogin    Code = "own-login"       // of an ACL user: keywright is logged in as it
+	InStream    Code = "stream-entry"    // of a sealed text: entries of streams cannot be changed
+	NoSuchKey   Code = "key-not-in-ring" // of a sealed text
+	DoesNotOpen Code = "does-not-open"   // of a sealed text
+	NotSealed   Code = "not-sealed"      // of a text
+	NotAsTyped  Code = "not-of-type"     // of a text that is not sealed
+	Waits       Code = "waits"           // of an item: for a sweep, or for the end of a write
+	OtherSweeps Code = "other-sweeps"    // of an item: another process sweeps
+	NewerForm   Code = "newer-form"      // of an item: a newer program keeps it
 )
 
 // Reason is why a plan is not complete, or does not hold any more.
@@ -52,18 +67,18 @@ type Reason struct {
 // sentences say what a code means, and what to do.
 var sentences = map[Code][2]string{
 	LiveLease: {"it only makes sense in its moment: a lock, a waiter, a worker, a load or a sweep",
-		"`keywright locks --break` ends a lock; the others end by themselves"},
+		"`keywright locks break` ends a lock; the others end by themselves"},
 	QueueWorks: {"its queue has workers or jobs in work", "stop the workers and wait until no job is in work"},
 	PartOfQueue: {"it is a part of a queue, and a queue goes as a whole",
-		"select the entry without --match; `keywright queues` discards single jobs"},
+		"select the entry without --match; `keywright queues discard` removes single jobs"},
 	FencingToken: {"it is the counter of fencing tokens, which must not begin again", "it ends by itself"},
-	WithItems:    {"it goes with the items of its entity", "`keywright entities check --apply` puts indexes right"},
+	WithItems:    {"it goes with the items of its entity", "`keywright entities repair` puts indexes right"},
 	Foreign:      {"it belongs to other software (foreign)", "take the glob out of foreign if that is not so"},
 	OwnKey:       {"keywright works with it just now", "it ends by itself"},
 	OldName:      {"it has an old name of an entry (was)", "`keywright rename` gives it the new one"},
 	HasTTL:       {"it has a TTL already", ""},
 	NoTTL:        {"no TTL is declared for it", "declare one, or delete the key"},
-	EntityTTL:    {"it belongs to an entity", "`keywright entities check --apply` gives it its TTL, and its indexes with it"},
+	EntityTTL:    {"it belongs to an entity", "`keywright entities repair` gives it its TTL, and its indexes with it"},
 	OtherType:    {"it is not of the declared type", "`keywright audit` explains it"},
 	Permanent: {"its entry declares ttl: none: it must never go",
 		"narrow the glob of the clean-up rule, or give the entry a TTL"},
@@ -93,12 +108,28 @@ var sentences = map[Code][2]string{
 	SealedToName: {"what is encrypted in it is bound to its name, and could not be opened under another one",
 		"read it and write it again by the program that has the keys"},
 	Rebuilt: {"it is an index, the ledger or the expiry times of an entity, which hold names of one another",
-		"`keywright entities check --apply` makes them of the renamed items; in the old namespace it removes the old ones"},
+		"`keywright entities repair` makes them of the renamed items; in the old namespace it removes the old ones"},
 	PartOfConstruct: {"it is a part of a lock, queue, entity or cache, which are renamed as a whole",
 		"give --map the pattern of the entry's main key"},
 	NotCopied: {"there is no key with the new name", "run it with --phase copy first"},
 	Differs: {"under the new name it has another value or expiry",
 		"--superseded removes the old one if programs write the new one by now"},
+	NotHeld:   {"nothing holds the lock", ""},
+	NotDead:   {"it is not among the dead jobs", "`keywright queues ENTRY --dead` lists them"},
+	NameTaken: {"another job has its unique name", "wait until that one is done, or discard this one"},
+	AsAsked:   {"it is so already", ""},
+	ByHand: {"it is off, or needs no password: that is decided by hand",
+		"ACL SETUSER NAME on, or resetpass and >password"},
+	OwnLogin:    {"keywright is logged in as this user", "use another login"},
+	InStream:    {"entries of streams cannot be changed", "they need their keys until they are trimmed"},
+	NoSuchKey:   {"the ring does not have the key that it names", "docs/encryption.md says what to do"},
+	DoesNotOpen: {"it does not open with the key that it names", "docs/encryption.md says what to do"},
+	NotSealed:   {"it is not sealed", "`keywright seal adopt` seals what is plain"},
+	NotAsTyped: {"it is plain, and not of the declared type: no reader could read it when it is sealed",
+		"correct it, then run it again"},
+	Waits:       {"it has expired, or is being written", "a process must sweep; run it again"},
+	OtherSweeps: {"another process sweeps", ""},
+	NewerForm:   {"a newer program keeps it in a form that this one does not know", "use a newer keywright"},
 }
 
 // What is the sentence of a code.

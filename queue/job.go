@@ -180,8 +180,8 @@ func (q Queue[T]) one(ctx context.Context, effect keywright.Effect, verb, id, to
 
 // byHand changes where a job is. It is sent once: a repetition would say that there
 // was nothing to do, or do it to a later job of that id.
-func (q Queue[T]) byHand(ctx context.Context, verb, id string) (int64, error) {
-	n, err := q.one(ctx, keywright.Writes, verb, id, "", "")
+func (q Queue[T]) byHand(ctx context.Context, verb, id, since string) (int64, error) {
+	n, err := q.one(ctx, keywright.Writes, verb, id, since, "")
 	if e, ok := errors.AsType[*keywright.Error](err); ok && e.Class == keywright.UnknownOutcome {
 		told := *e
 		told.Hint = "State says how the job is doing; a repetition may change a later job of that id"

@@ -1,7 +1,7 @@
 -- job: what is done to one job by hand.
 -- KEYS[1] leases, KEYS[2] delayed, KEYS[3] dead, KEYS[4] runs, KEYS[5] the job, KEYS[6…] the lanes
--- ARGV[1] verb, ARGV[2] id, ARGV[3] token or text, ARGV[4] text, ARGV[5] channel, ARGV[6] TTL of the queue's keys in ms
--- (0: none), ARGV[7] number of the database,
+-- ARGV[1] verb, ARGV[2] id, ARGV[3] token, or of a dead job since when it is dead (empty: any moment), ARGV[4] text,
+-- ARGV[5] channel, ARGV[6] TTL of the queue's keys in ms (0: none), ARGV[7] number of the database,
 -- ARGV[8] names of the lanes, each with a space after it
 -- Returns what the verb says: 1 if it was done, 0 if there was nothing to do, 2 if a worker was told, 3 if another job
 -- has its unique name
@@ -53,6 +53,7 @@ if verb == 'cancel' then
 end
 -- retry, discard: of dead ones
 if not dead then return 0 end
+if ARGV[3] ~= '' and math.floor(tonumber(dead)) ~= tonumber(ARGV[3]) then return 0 end -- it died again
 if verb == 'discard' or not text then -- without a text: the job was deleted
   remove()
   redis.call('ZREM', deads, id)

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"slices"
 	"strconv"
@@ -59,6 +60,30 @@ func (q Queue[T]) Reconcile(ctx context.Context, dry bool) (back []string, err e
 	}
 	return back, nil
 }
+
+// BringBack brings jobs back that Reconcile has listed, unless they are in a place by
+// now; it gives their ids. A lane is looked at near its ends only: between the two calls
+// no job should have come into it by hand.
+func (q Queue[T]) BringBack(ctx context.Context, ids ...string) (back []string, err error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	for _, id := range ids {
+		if err := q.legal(id); err != nil {
+			return nil, q.invalid(fmt.Errorf("the id: %w", err), "")
+		}
+	}
+	for some := range slices.Chunk(ids, max(places/len(q.keys.Lanes), 1)) {
+		brought, err := q.reconcile(ctx, some, false)
+		if back = append(back, brought...); err != nil {
+			return back, err
+		}
+	}
+	return back, nil
+}
+
+// JobOf is the key of a job.
+func (q Queue[T]) JobOf(id string) string { return q.keys.Job.Of(id) }
 
 // sighting is which ids are in a lane, as far as one pass is about them: a pass
 // has those whose hash says so.

@@ -106,6 +106,7 @@ type Dead struct {
 	Reason   string
 	Attempts int64
 	Crashes  int64
+	Since    time.Time // when it was given up, to the millisecond
 }
 
 // Dead lists dead jobs, the latest first, at most 1000. Two round trips.
@@ -114,21 +115,24 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 		return nil, q.err
 	}
 	n = min(max(n, 1), maxBatch)
-	ids, err := keywright.NewOp(keywright.Spec[[]string]{
+	buried, err := keywright.NewOp(keywright.Spec[[]rueidis.ZScore]{
 		Action: keywright.Action{Client: q.client, Name: "dead", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Dead},
 		Build: func(b rueidis.Builder) rueidis.Completed {
 			return b.Zrange().Key(q.keys.Dead).Min(strconv.FormatInt(offset, 10)).Max(strconv.FormatInt(offset+n-1,
-				10)).Rev().Build()
+				10)).Rev().Withscores().Build()
 		},
-		Decode: func(r rueidis.RedisResult) ([]string, error) { return r.AsStrSlice() },
+		Decode: func(r rueidis.RedisResult) ([]rueidis.ZScore, error) { return r.AsZScores() },
 	}).Do(ctx)
 	if err != nil {
 		return nil, q.named(ctx, []string{q.keys.Dead}, err)
 	}
-	if len(ids) == 0 {
+	if len(buried) == 0 {
 		return []Dead{}, nil
 	}
-	out := make([]Dead, len(ids))
+	out, ids := make([]Dead, len(buried)), make([]string, len(buried))
+	for i, b := range buried {
+		ids[i] = b.Member
+	}
 	known, err := keywright.NewOp(keywright.Spec[[]rueidis.RedisMessage]{
 		Action: keywright.Action{Client: q.client, Name: "dead", Entry: q.entry, Effect: keywright.Reads, Key: q.keys.Runs},
 		Build:  func(b rueidis.Builder) rueidis.Completed { return b.Hmget().Key(q.keys.Runs).Field(ids...).Build() },
@@ -143,7 +147,8 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 		if err != nil {
 			return nil, q.faulty("dead", "NEWER "+url.PathEscape(q.keys.Runs))
 		}
-		out[i] = Dead{ID: ids[i], Reason: s.Error, Attempts: s.Attempt, Crashes: s.Crashes}
+		out[i] = Dead{ID: ids[i], Reason: s.Error, Attempts: s.Attempt, Crashes: s.Crashes,
+			Since: time.UnixMilli(int64(buried[i].Score))}
 	}
 	return out, nil
 }
@@ -151,8 +156,16 @@ func (q Queue[T]) Dead(ctx context.Context, offset, n int64) ([]Dead, error) {
 // Retry brings a dead job back into its lane, with all its attempts; false if it
 // is not among the dead ones. A job with a unique name takes that again: ErrExists
 // if another job has it. One round trip; it is sent once.
-func (q Queue[T]) Retry(ctx context.Context, id string) (bool, error) {
-	n, err := q.byHand(ctx, "retry", id)
+func (q Queue[T]) Retry(ctx context.Context, id string) (bool, error) { return q.retry(ctx, id, "") }
+
+// RetryDead is Retry of a job that is dead since the moment that Dead has listed: one
+// that was retried meanwhile and died again is left alone.
+func (q Queue[T]) RetryDead(ctx context.Context, d Dead) (bool, error) {
+	return q.retry(ctx, d.ID, d.since())
+}
+
+func (q Queue[T]) retry(ctx context.Context, id, since string) (bool, error) {
+	n, err := q.byHand(ctx, "retry", id, since)
 	if err == nil && n == 3 {
 		return false, &keywright.Error{Class: keywright.NotApplied, Op: "retry", Entry: q.entry.Name, Err: ErrExists}
 	}
@@ -162,9 +175,18 @@ func (q Queue[T]) Retry(ctx context.Context, id string) (bool, error) {
 // Discard removes a dead job; false if it is not among the dead ones. One round
 // trip; it is sent once.
 func (q Queue[T]) Discard(ctx context.Context, id string) (bool, error) {
-	n, err := q.byHand(ctx, "discard", id)
+	n, err := q.byHand(ctx, "discard", id, "")
 	return n == 1, err
 }
+
+// DiscardDead is Discard of a job that is dead since the moment that Dead has listed.
+func (q Queue[T]) DiscardDead(ctx context.Context, d Dead) (bool, error) {
+	n, err := q.byHand(ctx, "discard", d.ID, d.since())
+	return n == 1, err
+}
+
+// since is the moment as scripts compare it.
+func (d *Dead) since() string { return strconv.FormatInt(d.Since.UnixMilli(), 10) }
 
 // Cancel removes a job that waits. If it runs, its worker is told: the context of
 // its handler ends with ErrCancelled, and the job with it. It never runs again,
@@ -173,7 +195,7 @@ func (q Queue[T]) Discard(ctx context.Context, id string) (bool, error) {
 // says more. O(length of lanes of up to 10,000 jobs, and of the dead); in a longer
 // lane the id stays, without a job, until its turn comes.
 func (q Queue[T]) Cancel(ctx context.Context, id string) (bool, error) {
-	n, err := q.byHand(ctx, "cancel", id)
+	n, err := q.byHand(ctx, "cancel", id, "")
 	return n > 0, err
 }
 
@@ -272,3 +294,6 @@ func readRun(text string) (s State, err error) {
 	s.Crashes, _ = strconv.ParseInt(f[3], 10, 64)
 	return s, nil
 }
+
+// StateKey is the key that says whether the queue is paused.
+func (q Queue[T]) StateKey() string { return q.keys.State }

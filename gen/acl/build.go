@@ -250,6 +250,9 @@ func (b *builder) repairer(name string) {
 		return
 	}
 	u.may(finds)
+	u.may(acts)
+	u.may(runs)
+	u.keys[actingKey] = Grant{Glob: actingKey, Write: true, Name: "the right to execute a plan"}
 	for _, e := range b.ks.Entries {
 		if repairable(e) {
 			b.keys(e, name, write)

@@ -28,6 +28,12 @@ const ownSlots = `cluster|nodes`
 // finds is for repairs only: SCAN shows the names of all keys.
 const finds = `scan info`
 
+// actingKey says which process executes a plan, and acts are the commands of that.
+const (
+	actingKey = "keywright:acting"
+	acts      = `get set pttl pexpire unlink select`
+)
+
 // runs are the commands that scripts need, of those that write and of those that
 // only read.
 const (

@@ -162,10 +162,19 @@ func (p *pass) change(j job, cells []cell) (op keywright.Op[[]int64], changed []
 
 // replace carries out changes, and counts them.
 func (p *pass) replace(ctx context.Context, ops []keywright.Op[[]int64], changed [][]*Part) error {
+	if len(ops) == 0 {
+		return nil
+	}
+	if p.Before != nil {
+		if err := p.Before(ctx, textsOf(changed)); err != nil {
+			return err
+		}
+	}
 	replies, err := together(ctx, p.Client, ops)
 	if err != nil {
 		return err
 	}
+	done := map[string]int64{}
 	for i, parts := range changed {
 		cell := 0
 		for _, part := range parts {
@@ -174,12 +183,29 @@ func (p *pass) replace(ctx context.Context, ops []keywright.Op[[]int64], changed
 				cell++
 			case cell < len(replies[i]) && replies[i][cell] == 1:
 				part.resealed++
+				done[part.Entry]++
 			default:
 				part.raced++
 			}
 		}
 	}
+	if p.After != nil {
+		p.After(done)
+	}
 	return nil
+}
+
+// textsOf counts the texts of changes by entry.
+func textsOf(changed [][]*Part) map[string]int64 {
+	out := map[string]int64{}
+	for _, parts := range changed {
+		for _, part := range parts {
+			if part != nil {
+				out[part.Entry]++
+			}
+		}
+	}
+	return out
 }
 
 // walk looks at a key that may be large, page by page.

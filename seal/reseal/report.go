@@ -70,6 +70,10 @@ func (p *Part) example(key, where string, s State) {
 	}
 }
 
+// Raced are the texts of the part that the last walk did not replace, since something
+// else was quicker.
+func (p *Part) Raced() int64 { return p.raced }
+
 func (r *Report) sums() (resealed, raced int64) {
 	for _, p := range r.Parts {
 		resealed, raced = resealed+p.resealed, raced+p.raced

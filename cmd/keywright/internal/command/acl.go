@@ -294,13 +294,16 @@ refused.`,
 			if err := oneOf("output", output, "text", "json"); err != nil {
 				return err
 			}
-			return a.aclWith(c.Context(), user, choose, func(s *aclSession) error {
-				plan, err := s.compare(c.Context())
-				if err != nil {
-					return err
-				}
-				return a.showACL(output, plan)
-			})
+			s, err := a.aclSession(c.Context(), user, choose)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			found, err := s.compare(c.Context())
+			if err != nil {
+				return err
+			}
+			return a.showACL(output, found)
 		},
 	}
 	a.serverFlags(c)
@@ -309,41 +312,5 @@ refused.`,
 	_ = c.RegisterFlagCompletionFunc("user", a.completeComponents)
 	c.Flags().BoolVar(&choose, "select", false, selectUsage)
 	outputs(c, &output, "text", "json")
-	return c
-}
-
-func (a *app) aclApplyCommand() *cobra.Command {
-	var user string
-	var apply, save, choose bool
-	c := &cobra.Command{
-		Use:   "apply",
-		Short: "Make the users of a server what the declaration says",
-		Long: `Shows what would change on every server of the topology and changes nothing
-without --apply. With it, ACL SETUSER gives each user exactly the declared keys,
-channels and commands; passwords stay, a new user has none and cannot log in
-until it gets one. Users that the declaration does not have are left alone, and
-so is the one that keywright is logged in as. ACL rules are not replicated, so
-every server is changed, the replicas that the primaries name (ROLE) too.
-
-Exit codes: 0 nothing to do or done, 1 something would change, 2 usage, 3
-unreachable, 4 refused, 5 some servers were changed and others not.`,
-		Example: `  keywright acl apply -u redis://localhost:6379
-  keywright acl apply -u redis://localhost:6379 --apply --save`,
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if save && !apply {
-				return usage("write --apply --save", "--save goes with --apply")
-			}
-			return a.aclWith(c.Context(), user, choose, func(s *aclSession) error { return a.aclApply(c.Context(), s, apply, save) })
-		},
-	}
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	f := c.Flags()
-	f.StringVar(&user, "user", "", "only this user")
-	_ = c.RegisterFlagCompletionFunc("user", a.completeComponents)
-	f.BoolVar(&apply, "apply", false, "change the servers")
-	f.BoolVar(&choose, "select", false, selectUsage)
-	f.BoolVar(&save, "save", false, "let the servers write their ACL file afterwards (ACL SAVE)")
 	return c
 }

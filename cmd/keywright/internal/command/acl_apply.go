@@ -2,68 +2,192 @@ package command
 
 import (
 	"context"
-	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
-	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
+	"github.com/keywright/keywright/plan"
+	"github.com/redis/rueidis"
+	"github.com/spf13/cobra"
 )
 
-func (a *app) aclApply(ctx context.Context, s *aclSession, apply, save bool) error {
-	plan, err := s.compare(ctx)
+func (a *app) aclApplyCommand() *cobra.Command {
+	var o changing
+	var user string
+	var save, choose bool
+	c := &cobra.Command{
+		Use:   "apply",
+		Short: "Make the users of a server what the declaration says",
+		Long: `ACL SETUSER gives each user exactly the declared keys, channels and commands, on every
+server of the topology; passwords stay, a new user has none and cannot log in until it
+gets one. Users that the declaration does not have are left alone, and so is the one
+that keywright is logged in as. ACL rules are not replicated, so every server is
+changed, the replicas that the primaries name (ROLE) too.
+
+A server cannot compare and change a user in one step: the user is read just before,
+and again afterwards. A plan has no passwords and no hashes of them.
+
+` + planHelp + `
+
+` + exitCodesOfChanges,
+		Example: `  keywright acl apply -u redis://localhost:6379
+  keywright acl apply -u redis://localhost:6379 --apply --save
+  keywright acl apply -u redis://localhost:6379 --plan users.plan`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			q := plan.Request{Options: map[string]string{"user": user, "select": strconv.FormatBool(choose),
+				"save": strconv.FormatBool(save)}}
+			return a.change(c.Context(), "acl apply", q, &o)
+		},
+	}
+	o.flags(a, c)
+	f := c.Flags()
+	f.StringVar(&user, "user", "", "only this user")
+	_ = c.RegisterFlagCompletionFunc("user", a.completeComponents)
+	f.BoolVar(&choose, "select", false, selectUsage)
+	f.BoolVar(&save, "save", false, "let the servers write their ACL file afterwards (ACL SAVE)")
+	return c
+}
+
+// loadUsers reads the users of the declaration.
+func loadUsers(_ context.Context, r *changeRun) error {
+	d, users, err := r.aclUsers(r.request.Options["user"])
 	if err != nil {
 		return err
 	}
-	if !apply {
-		err := a.showACL("text", plan)
-		if err != nil {
-			a.say("nothing was changed; run it with --apply")
-		}
+	r.warnOfExcess(d, users)
+	r.ks, r.users = d.Keyspace, users
+	return nil
+}
+
+// findUsers finds the users that are not as declared, server by server.
+func findUsers(ctx context.Context, r *changeRun, found *findings) error {
+	users := r.users
+	if r.request.Options["select"] == "true" || r.config.DB != 0 {
+		users = withSelect(users)
+	}
+	s, err := r.aclNodes(ctx, r.config, users)
+	if err != nil {
 		return err
 	}
+	r.closers = append(r.closers, s.close)
+	servers, err := s.compare(ctx)
+	if err != nil {
+		return err
+	}
+	save := r.request.Options["save"] == "true"
 	if save {
-		if err := canSave(ctx, plan); err != nil {
+		if err := canSave(ctx, servers); err != nil {
 			return err
 		}
 	}
-	changed := 0
-	for _, node := range plan {
-		if err := a.applyServer(ctx, node, s.users, save, &changed); err != nil {
-			if changed > 0 {
-				return &exit{exitPartial, fmt.Sprintf("%s: %v; %s before were changed", node.Server, err, terminal.Plural(int64(changed), "user")), "mend what is wrong and run it again: what is done stays done"}
-			}
-			return aclRefused(node.Server, err, "the login needs +acl|setuser, and +acl|save for --save")
+	for i := range servers {
+		n := found.users(&servers[i], users)
+		if save && (n > 0 || r.saves(servers[i].Server)) {
+			found.save(&servers[i])
 		}
-	}
-	after, err := s.compare(ctx)
-	if err != nil {
-		return err
-	}
-	return a.applied(after)
-}
-
-// applied shows what is left: nothing, or what is to be changed by hand.
-func (a *app) applied(after []aclServer) error {
-	a.printACL(after)
-	left := false
-	for _, node := range after {
-		for _, c := range node.Changes {
-			if c.User != node.self && !c.ByHand {
-				return &exit{exitPartial, node.Server + " still differs", "something else changes its users"}
-			}
-			left = left || c.ByHand
-		}
-	}
-	if left {
-		return &exit{exitFindings, "", "what is left is changed by hand: ACL SETUSER NAME resetpass '>…' or on"}
 	}
 	return nil
 }
 
+// saves says whether the plan that is executed lets a server save: a run that was killed
+// may have changed its users, and not saved them.
+func (r *changeRun) saves(server string) bool {
+	return r.file != nil && slices.ContainsFunc(r.file.Changes, func(c plan.Change) bool {
+		return c.Verb == "save" && c.Entry == server
+	})
+}
+
+// users adds the users of a server that differ, and gives how many.
+func (f *findings) users(s *aclServer, users []acl.User) (n int) {
+	for _, u := range users {
+		differs, byHand := []acl.Change{}, false
+		for _, c := range s.Changes {
+			if c.User == u.Name && c.ByHand {
+				byHand = true
+			} else if c.User == u.Name {
+				differs = append(differs, c)
+			}
+		}
+		switch {
+		case len(differs) > 0 && u.Name == s.self:
+			f.leave(s.Server, plan.OwnLogin, []byte(u.Name), 0)
+		case len(differs) > 0:
+			before, after := rulesOf(differs)
+			n++
+			f.add(plan.Change{Verb: "set", Entry: s.Server, Key: finding.JSONKey(u.Name), Before: before, After: after},
+				func(ctx context.Context, c *plan.Change) (plan.Code, error) { return s.set(ctx, u, c) })
+		}
+		if byHand {
+			f.leave(s.Server, plan.ByHand, []byte(u.Name), 0)
+		}
+	}
+	return n
+}
+
+// rulesOf are differences of one user in words: what it has too much, and what it lacks.
+func rulesOf(differs []acl.Change) (before, after string) {
+	words := map[bool][]string{}
+	for _, c := range differs {
+		sign := map[bool]string{true: "+", false: "-"}[c.Add]
+		words[c.Add] = append(words[c.Add], sign+" "+c.Rule)
+	}
+	return strings.Join(words[false], "  "), strings.Join(words[true], "  ")
+}
+
+// set makes a user what it should be, if it still differs as the plan says, and looks at
+// it again.
+func (s *aclServer) set(ctx context.Context, u acl.User, c *plan.Change) (plan.Code, error) {
+	now, err := s.differs(ctx, u)
+	if err != nil {
+		return "", aclStep(err)
+	}
+	if before, after := rulesOf(now); before != c.Before || after != c.After {
+		return plan.Changed, nil
+	}
+	words := u.SetUser()
+	if slices.ContainsFunc(now, func(c acl.Change) bool { return c.Rule == acl.Whole }) {
+		words = append(words, "on")
+	}
+	err = s.client.Do(ctx, s.client.B().Arbitrary("ACL", "SETUSER").Args(words...).Build()).Error()
+	if err != nil {
+		return "", aclStep(err)
+	}
+	if now, err = s.differs(ctx, u); err == nil && len(now) > 0 {
+		return plan.Changed, nil // something else changes it, too
+	}
+	return "", aclStep(err)
+}
+
+// differs is how a user differs now, but for what is changed by hand.
+func (s *aclServer) differs(ctx context.Context, u acl.User) ([]acl.Change, error) {
+	var actual []acl.Actual
+	switch is, err := getUser(ctx, s.client, u.Name); {
+	case rueidis.IsRedisNil(err):
+	case err != nil:
+		return nil, err
+	default:
+		actual = append(actual, is)
+	}
+	return slices.DeleteFunc(acl.Diff([]acl.User{u}, actual, s.categories),
+		func(c acl.Change) bool { return c.ByHand }), nil
+}
+
+// save adds that a server writes its ACL file.
+func (f *findings) save(s *aclServer) {
+	f.add(plan.Change{Verb: "save", Entry: s.Server, Key: finding.JSONKey("ACL SAVE"), After: "in its ACL file"},
+		func(ctx context.Context, _ *plan.Change) (plan.Code, error) {
+			return "", aclStep(s.client.Do(ctx, s.client.B().AclSave().Build()).Error())
+		})
+}
+
 // canSave asks every server, before the first is changed, whether it has an ACL
 // file and lets this login save.
-func canSave(ctx context.Context, plan []aclServer) error {
-	for _, node := range plan {
+func canSave(ctx context.Context, servers []aclServer) error {
+	for _, node := range servers {
 		config, err := node.client.Do(ctx, node.client.B().ConfigGet().Parameter("aclfile").Build()).AsStrMap()
 		if err != nil {
 			return aclRefused(node.Server, err, "nothing was changed; --save asks for the ACL file first, which needs +config|get")
@@ -79,29 +203,10 @@ func canSave(ctx context.Context, plan []aclServer) error {
 	return nil
 }
 
-// applyServer changes the users of one server that differ, and counts them.
-func (a *app) applyServer(ctx context.Context, node aclServer, users []acl.User, save bool, changed *int) error {
-	for _, u := range users {
-		if !slices.ContainsFunc(node.Changes, func(c acl.Change) bool { return c.User == u.Name && !c.ByHand }) {
-			continue
-		}
-		if u.Name == node.self {
-			a.say("warning: %s: %s is logged in here and was left alone; use another login", node.Server, u.Name)
-			continue
-		}
-		words := u.SetUser()
-		if slices.ContainsFunc(node.Changes, func(c acl.Change) bool { return c.User == u.Name && c.Rule == acl.Whole }) {
-			words = append(words, "on")
-		}
-		if err := node.client.Do(ctx, node.client.B().Arbitrary("ACL", "SETUSER").Args(words...).Build()).Error(); err != nil {
-			return err
-		}
-		*changed++
+// aclStep gives an error of a server its class, so that a refusal is told from a lost reply.
+func aclStep(err error) error {
+	if _, said := rueidis.IsRedisErr(err); said {
+		return &keywright.Error{Class: keywright.Refused, Op: "acl", Err: err}
 	}
-	if save {
-		if err := node.client.Do(ctx, node.client.B().AclSave().Build()).Error(); err != nil {
-			return fmt.Errorf("its users are changed and not saved: %w", err)
-		}
-	}
-	return nil
+	return err
 }

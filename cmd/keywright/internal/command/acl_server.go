@@ -22,6 +22,7 @@ import (
 type aclSession struct {
 	nodes map[string]rueidis.Client
 	users []acl.User
+	close func()
 }
 
 // aclDifference is what acl diff prints as JSON; its names are stable.
@@ -36,35 +37,42 @@ type aclServer struct {
 	Unknown []string     `json:"unknown_users"` // users that the declaration does not have
 	self    string
 	client  rueidis.Client
+
+	categories map[string][]string // which commands each category of this server has
 }
 
-// aclWith runs something with the servers. With choose, or if the URL names a
-// database other than 0, users may choose one.
-func (a *app) aclWith(ctx context.Context, user string, choose bool, run func(*aclSession) error) error {
+// aclSession connects to all servers. With choose, or if the URL names a database other
+// than 0, users may choose one.
+func (a *app) aclSession(ctx context.Context, user string, choose bool) (*aclSession, error) {
 	d, users, err := a.aclUsers(user)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	config, err := a.server()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c, err := keywright.Open(ctx, a.url, keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
-		ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true, Getenv: a.Getenv})
-	if err != nil {
-		return aclFailure(err)
-	}
-	defer c.Close()
 	a.warnOfExcess(d, users)
 	if choose || config.DB != 0 {
 		users = withSelect(users)
 	}
-	nodes, closeAll, err := withReplicas(ctx, config, c.Raw().Nodes())
-	defer closeAll()
+	return a.aclNodes(ctx, config, users)
+}
+
+// aclNodes connects to all servers of a topology.
+func (a *app) aclNodes(ctx context.Context, config connect.Config, users []acl.User) (*aclSession, error) {
+	c, err := keywright.Open(ctx, a.url, keywright.Options{CAFile: a.connect.CAFile, CertFile: a.connect.CertFile, KeyFile: a.connect.KeyFile,
+		ServerName: a.connect.ServerName, Insecure: a.connect.Insecure, Timeout: a.connect.Timeout, NoCache: true, Getenv: a.Getenv})
 	if err != nil {
-		return err
+		return nil, aclFailure(err)
 	}
-	return run(&aclSession{nodes, users})
+	nodes, closeAll, err := withReplicas(ctx, config, c.Raw().Nodes())
+	if err != nil {
+		closeAll()
+		c.Close()
+		return nil, err
+	}
+	return &aclSession{nodes, users, func() { closeAll(); c.Close() }}, nil
 }
 
 // withReplicas adds to the primaries the replicas that they name.
@@ -150,11 +158,10 @@ func compareServer(ctx context.Context, c rueidis.Client, users []acl.User) (out
 		}
 		actual = append(actual, u)
 	}
-	categories, err := categoriesOfServer(ctx, c)
-	if err != nil {
+	if out.categories, err = categoriesOfServer(ctx, c); err != nil {
 		return out, err
 	}
-	out.Changes, out.Unknown = acl.Diff(users, actual, categories), acl.Unknown(users, actual)
+	out.Changes, out.Unknown = acl.Diff(users, actual, out.categories), acl.Unknown(users, actual)
 	return out, nil
 }
 

@@ -74,15 +74,15 @@ func TestTheRepairUserRepairs(t *testing.T) {
 		s.Do("HSET", "item:1", "n", "1")
 		s.Do("PEXPIRE", "item:1", "60000")
 		url := "redis://keywright-repair:word@" + s.Addr()
-		run(0, "queues", "jobs", "--repair", "--apply", "-u", url)
-		run(0, "entities", "check", "item", "--apply", "-u", url)
+		run(0, "queues", "repair", "jobs", "--apply", "-u", url)
+		run(0, "entities", "repair", "item", "--apply", "-u", url)
 		s.Do("SET", "held:1", "host-1/token", "PX", "60000")
 		run(0, "queues", "-u", url)
 		run(0, "queues", "jobs", "--dead", "-u", url)
 		if got := run(0, "locks", "-u", url); !strings.Contains(got, "host-1") {
 			t.Errorf("%s: %s", brand, got)
 		}
-		run(0, "locks", "--break", "held:1", "--apply", "-u", url)
+		run(0, "locks", "break", "held:1", "--apply", "-u", url)
 		run(0, "entities", "-u", url)
 		run(0, "entities", "index", "--apply", "-u", url)
 		if got := s.Do("EXISTS", "held:1"); got != int64(0) {

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"errors"
-	"strconv"
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -14,11 +13,10 @@ import (
 
 // applying are the flags of apply.
 type applying struct {
-	pacing
-	drift  int
-	from   string // of a plan of copy
-	to     string
-	output string
+	changing
+	drift int
+	from  string // of a plan of copy
+	to    string
 }
 
 // journalName is what the name of a plan's journal ends with.
@@ -35,10 +33,10 @@ func (a *app) applyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Execute a plan that --plan wrote, if it still holds",
-		Long: `Executes a plan of delete, ttl, clean, rename, restore or copy. Before it changes
-anything it makes the same plan again and compares: the servers must be the same ones
-(run ID, replication ID, version, slots), not emptied meanwhile, the declaration must be
-the same, and of no entry may the number of keys that would be changed differ by more
+		Long: `Executes a plan. Before it changes anything it makes the same plan again and compares:
+the servers must be the same ones (run ID, replication ID, version, slots), not emptied
+meanwhile, the declaration must be the same, and of no entry may the number of keys that
+would be changed differ by more
 than --drift percent (or ten keys). Else it says what differs, and changes nothing.
 
 What is done is in FILE.journal, on the disk before the server is told. A run that
@@ -56,7 +54,8 @@ value is not written again.
 		RunE: func(c *cobra.Command, args []string) error { return a.applyPlan(c.Context(), args[0], &o) },
 	}
 	a.serverFlags(c)
-	o.flags(c)
+	o.pacing.flags(c)
+	o.ring.flags(c)
 	outputs(c, &o.output, "table", "json")
 	f := c.Flags()
 	f.IntVar(&o.drift, "drift", 10, "by how many percent the counts of an entry may have moved")
@@ -92,11 +91,13 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 	if p.Verb == "restore" {
 		return a.applyRestore(ctx, path, p, o)
 	}
-	if _, known := ruleVerbs[p.Verb]; !known {
+	if verbs[p.Verb] == nil {
 		return usage("use the keywright that made it", "%s is a plan of %q, which this program does not execute",
 			path, p.Verb)
 	}
-	r, err := a.prepare(ctx, p.Verb, o.changing(p))
+	o.plan = path
+	o.asIn(&p.Request)
+	r, err := a.prepare(ctx, p.Verb, p.Request, &o.changing, p)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 	defer journal.Close()
 	if journal.Done() {
 		return usage("make a new plan", "%s was executed to its end: %s changed", path,
-			terminal.Plural(journal.Total().Changed, "key"))
+			terminal.Plural(journal.Total().Changed, r.verb.unit))
 	}
 	if err := r.makePlan(ctx); err != nil {
 		return err
@@ -116,18 +117,18 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 	if err := a.drifted(path, p.Drift(r.made, o.tolerance(journal.Changed()))); err != nil {
 		return err
 	}
-	r.resumed, r.plan, r.made = resumed, path, p
+	r.resumed = resumed
 	if p.Verb == "rename" && r.phase == phaseMove {
 		if r.undoing, err = apply.OpenUndo(path+undoName, p); err != nil {
 			return usage("remove the file if the plan is a new one", "what is renamed cannot be noted: %v", err)
 		}
 	}
-	return r.execute(ctx, journal)
+	return r.execute(ctx, p, journal)
 }
 
 // tolerance is how far counts may have moved.
-func (o *applying) tolerance(done map[string]int64) plan.Tolerance {
-	t := plan.Tolerance{Share: float64(o.drift) / 100, Least: leastDrift, Done: done}
+func (o *applying) tolerance(done, maybe map[string]int64) plan.Tolerance {
+	t := plan.Tolerance{Share: float64(o.drift) / 100, Least: leastDrift, Done: done, Maybe: maybe}
 	if o.drift == 0 {
 		t.Least = 0
 	}
@@ -143,13 +144,4 @@ func (a *app) drifted(path string, why []plan.Reason) error {
 		a.tell("%s: %s", d.Code, finding.Printable(d.What))
 	}
 	return &exit{exitRefused, path + " does not hold any more: " + why[0].What + "; nothing was changed", why[0].Fix}
-}
-
-// changing is the flags that a plan was made with.
-func (o *applying) changing(p *plan.Plan) *changing {
-	q := p.Request
-	spread, _ := strconv.Atoi(q.Options["spread"])
-	return &changing{selecting: selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared}, pacing: o.pacing,
-		renaming: renamingOf(q.Options), db: q.DB, spread: spread, alone: q.Options["not-shared"] == "true",
-		output: o.output}
 }

@@ -45,7 +45,7 @@ func (a *app) archiveKeys(ctx context.Context, o *unlocking) archivefile.Keys {
 			out = append(out, some...)
 		}
 		if o.keysFile != "" || a.Getenv(ringVariable) != "" {
-			ring, err := a.keyRing(ctx, &sealing{keysFile: o.keysFile})
+			ring, err := a.keyRing(ctx, &ringing{keysFile: o.keysFile})
 			if err != nil {
 				return nil, err
 			}
@@ -112,7 +112,7 @@ func (a *app) archiveRecipients(ctx context.Context, o *encrypting) (out []age.R
 		out = append(out, some...)
 	}
 	if o.encrypt {
-		ring, err := a.keyRing(ctx, &sealing{keysFile: o.keysFile})
+		ring, err := a.keyRing(ctx, &ringing{keysFile: o.keysFile})
 		if err != nil {
 			return nil, err
 		}

@@ -87,7 +87,7 @@ func (a *app) applyCopy(ctx context.Context, path string, p *plan.Plan, o *apply
 	if err != nil {
 		return err
 	}
-	if err := a.drifted(path, p.Drift(now, o.tolerance(fewer(p, now)))); err != nil {
+	if err := a.drifted(path, p.Drift(now, o.tolerance(fewer(p, now), nil))); err != nil {
 		return err
 	}
 	again.apply = true

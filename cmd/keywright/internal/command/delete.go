@@ -32,10 +32,10 @@ there is no other program.
 			if err := someKeys("delete", &o.selecting); err != nil {
 				return err
 			}
-			return a.change(c.Context(), "delete", &o)
+			return a.change(c.Context(), "delete", o.asked("delete"), &o)
 		},
 	}
-	o.flags(a, c)
+	o.ruleFlags(a, c)
 	c.Flags().BoolVar(&o.alone, "not-shared", false, "no other program uses the server: --undeclared takes any key")
 	return c
 }
@@ -50,7 +50,7 @@ that have a TTL keep it. The ends are spread over the last part of the TTL, so t
 the keys do not all end in one moment: with --spread 50 and a TTL of an hour they end
 between 30 minutes and an hour from now. The keys of a queue end together.
 
-Items of entities are left alone: keywright entities check --apply gives them their
+Items of entities are left alone: keywright entities repair gives them their
 TTL, and keeps their indexes in step.
 
 ` + changingHelp + `
@@ -66,10 +66,10 @@ TTL, and keeps their indexes in step.
 			if o.spread < 0 || o.spread > 100 {
 				return usage("write --spread 50", "--spread is a percentage from 0 to 100")
 			}
-			return a.change(c.Context(), "ttl", &o)
+			return a.change(c.Context(), "ttl", o.asked("ttl"), &o)
 		},
 	}
-	o.flags(a, c)
+	o.ruleFlags(a, c)
 	c.Flags().IntVar(&o.spread, "spread", 50, "over which part of the TTL the ends are spread, in percent")
 	return c
 }
@@ -92,8 +92,10 @@ func (a *app) cleanCommand() *cobra.Command {
   keywright clean --entry log --apply
   keywright clean --plan clean.plan`,
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.change(c.Context(), "clean", &o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.change(c.Context(), "clean", o.asked("clean"), &o)
+		},
 	}
-	o.flags(a, c)
+	o.ruleFlags(a, c)
 	return c
 }

@@ -16,10 +16,8 @@ import (
 // entities are the flags of entities.
 type entities struct {
 	output string
-	apply  bool
 	limit  int
 	rate   int
-	remove []string
 }
 
 func (a *app) entitiesCommand() *cobra.Command {
@@ -32,7 +30,7 @@ how long the first of them has, and which process sweeps. An entity that no proc
 sweeps keeps the index entries of expired items, and announces no expiry.`,
 		Example: `  keywright entities
   keywright entities check
-  keywright entities check item --apply
+  keywright entities repair item --apply
   keywright entities index --apply`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := oneOf("output", o.output, "table", "json"); err != nil {
@@ -47,7 +45,7 @@ sweeps keeps the index entries of expired items, and announces no expiry.`,
 	a.serverFlags(c)
 	a.namespaceFlag(c)
 	outputs(c, &o.output, "table", "json")
-	c.AddCommand(a.entitiesCheckCommand(), a.entitiesIndexCommand())
+	c.AddCommand(a.entitiesCheckCommand(), a.entitiesRepairCommand(), a.entitiesIndexesCommand(), a.entitiesIndexCommand())
 	return c
 }
 
@@ -55,7 +53,7 @@ func (a *app) entitiesCheckCommand() *cobra.Command {
 	var o entities
 	c := &cobra.Command{
 		Use:   "check [entry]...",
-		Short: "Compare every item with every index entry; put right with --apply",
+		Short: "Compare every item with every index entry",
 		Long: `Compares all items of the entities with all entries of their indexes, their ledger
 and their expiry times. Each item is compared in one step on the server, so that
 writers at work cause no false alarm.
@@ -66,16 +64,12 @@ writers at work cause no false alarm.
   ttl      an index, or an item (no index is named), never expires and should
   ledger   what is written down of where an item is differs from its fields
   expiry   the expiry time that is written down differs from the item's TTL
+  form     a newer program keeps it in a form that this one does not know
 
-With --apply it sweeps what has expired, and puts right what is wrong: the items
-decide, none of their fields is changed; one that never expires and should gets the
-TTL of its ttl_by, or the declared default (where an entity is in several slots of
-a cluster it is passed over). Indexes that are not complete are built as by
-keywright entities index --apply. Exit code 1 means that something is wrong and was
-left as it is.`,
+keywright entities repair puts it right. Exit code 1 means that something is wrong.`,
 		Example: `  keywright entities check
   keywright entities check item -o json
-  keywright entities check item --apply`,
+  keywright entities repair item --apply`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := oneOf("output", o.output, "table", "json"); err != nil {
 				return err
@@ -92,52 +86,8 @@ left as it is.`,
 	a.serverFlags(c)
 	a.namespaceFlag(c)
 	outputs(c, &o.output, "table", "json")
-	c.Flags().BoolVar(&o.apply, "apply", false, "put right what is wrong")
 	c.Flags().IntVar(&o.limit, "limit", 100, "how many problems to show per entity; 0: only count them")
 	c.Flags().IntVar(&o.rate, "rate", 20_000, "keys per second to look at, at most")
-	return c
-}
-
-func (a *app) entitiesIndexCommand() *cobra.Command {
-	var o entities
-	c := &cobra.Command{
-		Use:   "index [entry]...",
-		Short: "Which indexes are complete; build and remove them online with --apply",
-		Long: `Shows which indexes of the entities are complete, and how many items are still to be
-looked at. An index that is new in the declaration lacks the items that were written
-by programs which do not know it, and its lists say so (Page.Incomplete).
-
-With --apply it puts these items into the indexes, one in each step, while programs of
-the old and the new version write. What is done is done: after it was stopped or
-killed, run it again and it goes on. An index becomes complete when nothing is left to
-do and no program has written meanwhile that does not know it. So deploy first, then
-run it; while old programs write it ends with exit code 1.
-
---remove names indexes that the declaration no longer has, but the server does: with
---apply their entries are taken off the server, in small steps. Do so when no program
-knows them any more.`,
-		Example: `  keywright entities index
-  keywright entities index item --apply --rate 5000
-  keywright entities index item --remove priority --apply`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneOf("output", o.output, "table", "json"); err != nil {
-				return err
-			}
-			if o.rate < 1 {
-				return usage("as in --rate 5000", "--rate must be at least 1")
-			}
-			return a.withConstructs(c.Context(), keyspace.Entity, args, func(client *keywright.Client, entries []*keyspace.Entry) error {
-				return a.indexEntities(c.Context(), client, entries, &o)
-			})
-		},
-	}
-	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
-	a.serverFlags(c)
-	a.namespaceFlag(c)
-	outputs(c, &o.output, "table", "json")
-	c.Flags().BoolVar(&o.apply, "apply", false, "build what is not complete, and remove what --remove names")
-	c.Flags().StringSliceVar(&o.remove, "remove", nil, "indexes on the server that the declaration does not have")
-	c.Flags().IntVar(&o.rate, "rate", 20_000, "items per second to look at, at most")
 	return c
 }
 
@@ -243,33 +193,21 @@ type checkReport struct {
 	Items    int             `json:"items"`
 	Entries  int             `json:"index_entries"`
 	Expired  int             `json:"expired"`
-	Swept    int             `json:"swept"`
 	Wrong    int             `json:"wrong"` // problems, also those that --limit leaves out
-	Applied  bool            `json:"applied"`
 	Problems []problemReport `json:"problems"`
 	Left     int             `json:"not_listed,omitempty"` // problems that --limit leaves out
 	gaps
 }
 
 func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
-	report := checkReport{Applied: o.apply, Problems: []problemReport{}}
+	report := checkReport{Problems: []problemReport{}}
 	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
-		if o.apply {
-			swept, err := s.Sweep(ctx, entity.SweepOptions{Rate: o.rate})
-			report.Swept += swept.Gone
-			if err != nil {
-				return err
-			}
-		}
 		shown := 0
-		done, err := s.Check(ctx, entity.CheckOptions{Apply: o.apply, Rate: o.rate, Found: func(p entity.Problem) {
+		done, err := s.Check(ctx, entity.CheckOptions{Rate: o.rate, Found: func(p entity.Problem) {
 			if shown++; shown <= o.limit {
 				report.Problems = append(report.Problems, problemReport{e.Name, finding.JSONKey(s.KeyOf(p.ID)), p.What, keyOf(p.Key)})
 			}
 		}})
-		if err == nil && o.apply {
-			_, err = s.Indexes(ctx, entity.IndexOptions{Apply: true, Rate: o.rate})
-		}
 		report.Items, report.Entries, report.Expired, report.Wrong = report.Items+done.Items, report.Entries+done.Entries, report.Expired+done.Expired, report.Wrong+done.Problems
 		return err
 	})
@@ -282,8 +220,8 @@ func (a *app) checkEntities(ctx context.Context, c *keywright.Client, entries []
 	} else {
 		err = a.printCheck(&report)
 	}
-	if err == nil && report.Wrong > 0 && !o.apply {
-		return &exit{exitFindings, terminal.Plural(int64(report.Wrong), "problem") + notListed(int64(report.Left)) + "; nothing was changed", "--apply puts them right"}
+	if err == nil && report.Wrong > 0 {
+		return &exit{exitFindings, terminal.Plural(int64(report.Wrong), "problem") + notListed(int64(report.Left)), "`keywright entities repair` puts them right"}
 	}
 	return cmp.Or(err, report.verdict("entities"))
 }
@@ -307,10 +245,7 @@ func (a *app) printCheck(r *checkReport) error {
 		a.tell("and %s, which --limit leaves out", terminal.Plural(int64(r.Left), "more problem"))
 	}
 	r.tell(a)
-	a.tell("%s, %s in indexes, %s", terminal.Plural(int64(r.Items), "item"), terminal.Plural(int64(r.Entries), "id"), cmp.Or(noneOf(r.Wrong), terminal.Plural(int64(r.Wrong), "problem")+map[bool]string{true: " put right"}[r.Applied]))
-	if r.Swept > 0 {
-		a.tell("%s had expired and were swept", terminal.Count(int64(r.Swept)))
-	}
+	a.tell("%s, %s in indexes, %s", terminal.Plural(int64(r.Items), "item"), terminal.Plural(int64(r.Entries), "id"), cmp.Or(noneOf(r.Wrong), terminal.Plural(int64(r.Wrong), "problem")))
 	if r.Expired > 0 {
 		a.tell("%s have expired and wait to be swept: that is no fault, but a process must sweep", terminal.Count(int64(r.Expired)))
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/bind"
@@ -12,6 +11,7 @@ import (
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/spf13/cobra"
 )
 
 // indexReport is one index; its JSON names are stable.
@@ -24,85 +24,83 @@ type indexReport struct {
 	Complete bool             `json:"complete"`
 	Items    int              `json:"items"`
 	Missing  int              `json:"missing"` // items that are not in it yet
-	Done     int              `json:"done"`    // items that were put into it, or taken out
 }
 
-// indexesReport is what `entities index` has found; its JSON names are stable.
+// indexesReport is what `entities indexes` has found; its JSON names are stable.
 type indexesReport struct {
-	Items       int           `json:"items"`
-	Applied     bool          `json:"applied"`
-	Interrupted bool          `json:"interrupted"` // a program that does not know an index has written meanwhile
-	Indexes     []indexReport `json:"indexes"`
+	Items   int           `json:"items"`
+	Indexes []indexReport `json:"indexes"`
 	gaps
 }
 
-func (a *app) indexEntities(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
-	report := indexesReport{Applied: o.apply, Indexes: []indexReport{}}
-	options := entity.IndexOptions{Apply: o.apply, Rate: o.rate}
-	if o.apply {
-		options.Remove = o.remove
+func (a *app) entitiesIndexesCommand() *cobra.Command {
+	var o entities
+	c := &cobra.Command{
+		Use:   "indexes [entry]...",
+		Short: "Which indexes are complete",
+		Long: `Shows which indexes of the entities are complete, and how many items are still to be
+looked at. An index that is new in the declaration lacks the items that were written
+by programs which do not know it, and its lists say so (Page.Incomplete).
+
+keywright entities index builds them, and removes those that are no longer declared.
+Exit code 1 means that an index is not complete.`,
+		Example: `  keywright entities indexes
+  keywright entities indexes item -o json`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := oneOf("output", o.output, "table", "json"); err != nil {
+				return err
+			}
+			if o.rate < 1 {
+				return usage("as in --rate 5000", "--rate must be at least 1")
+			}
+			return a.withConstructs(c.Context(), keyspace.Entity, args, func(client *keywright.Client, entries []*keyspace.Entry) error {
+				return a.listIndexes(c.Context(), client, entries, &o)
+			})
+		},
 	}
+	c.ValidArgsFunction = a.completeConstructs(keyspace.Entity)
+	a.serverFlags(c)
+	a.namespaceFlag(c)
+	outputs(c, &o.output, "table", "json")
+	c.Flags().IntVar(&o.rate, "rate", 20_000, "items per second to look at, at most")
+	return c
+}
+
+func (a *app) listIndexes(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *entities) error {
+	report := indexesReport{Indexes: []indexReport{}}
 	err := a.eachEntity(ctx, c, entries, &report.gaps, func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error {
-		r, err := s.Indexes(ctx, options)
+		r, err := s.Indexes(ctx, entity.IndexOptions{Rate: o.rate})
 		report.Items += r.Items
-		report.Interrupted = report.Interrupted || r.Interrupted
 		for _, ix := range r.Indexes {
-			report.Indexes = append(report.Indexes, indexReport{e.Name, of, finding.JSONKey(ix.Name), finding.JSONKey(ix.Pattern), ix.Declared, ix.Complete, ix.Items, ix.Missing, ix.Done})
+			report.Indexes = append(report.Indexes, indexReport{e.Name, of, finding.JSONKey(ix.Name),
+				finding.JSONKey(ix.Pattern), ix.Declared, ix.Complete, ix.Items, ix.Missing})
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if name := report.unknown(o.remove); name != "" {
-		return usage("take it out of the declaration first, and deploy that; keywright entities index lists what is there", "the server has no index %s that is not declared", name)
-	}
 	if o.output == "json" {
 		err = a.json(report)
 	} else {
 		err = a.printIndexes(&report)
 	}
-	if err != nil {
-		return err
-	}
-	return cmp.Or(report.verdict(o), report.gaps.verdict("entities"))
+	return cmp.Or(err, report.verdict(), report.gaps.verdict("entities"))
 }
 
-// unknown is the first name of an index to be removed that is none, or only a declared
-// one.
-func (r *indexesReport) unknown(names []string) string {
-	for _, name := range names {
-		if !slices.ContainsFunc(r.Indexes, func(ix indexReport) bool { return string(ix.Index) == name && !ix.Declared }) {
-			return name
-		}
-	}
-	return ""
-}
-
-// verdict is exit code 1 where something is left to do.
-func (r *indexesReport) verdict(o *entities) error {
-	incomplete, left := 0, 0
+// verdict is exit code 1 where an index is not complete.
+func (r *indexesReport) verdict() error {
+	incomplete := 0
 	for _, ix := range r.Indexes {
 		if ix.Declared && !ix.Complete {
 			incomplete++
 		}
-		for _, name := range o.remove {
-			if !ix.Declared && string(ix.Index) == name {
-				left += ix.Items
-			}
-		}
 	}
-	switch {
-	case o.apply && (r.Interrupted || incomplete > 0):
-		return &exit{exitFindings, "a program that does not know an index has written meanwhile: it is not complete", "run it again when no process of an older version writes any more"}
-	case o.apply && left > 0:
-		return &exit{exitFindings, "a program that still knows a removed index has written meanwhile: it is not gone", "run it again when no process of an older version writes any more"}
-	case incomplete > 0:
-		return &exit{exitFindings, fmt.Sprintf("not complete: %d of %d indexes; nothing was changed", incomplete, len(r.Indexes)), "--apply builds them"}
-	case left > 0:
-		return &exit{exitFindings, terminal.Plural(int64(left), "id") + " to be taken out; nothing was changed", "--apply removes them"}
+	if incomplete == 0 {
+		return nil
 	}
-	return nil
+	return &exit{exitFindings, fmt.Sprintf("not complete: %d of %d indexes", incomplete, len(r.Indexes)),
+		"`keywright entities index` builds them"}
 }
 
 func (a *app) printIndexes(r *indexesReport) error {
@@ -116,15 +114,15 @@ func (a *app) printIndexes(r *indexesReport) error {
 		case !ix.Complete:
 			state = "not complete"
 		}
-		rows[i] = []string{ix.Entry, shownOf(ix.Of), finding.Key(ix.Index), finding.Key(ix.Keys), state, terminal.Count(int64(ix.Items)), countOrNone(int64(ix.Missing)), countOrNone(int64(ix.Done))}
+		rows[i] = []string{ix.Entry, shownOf(ix.Of), finding.Key(ix.Index), finding.Key(ix.Keys), state, terminal.Count(int64(ix.Items)), countOrNone(int64(ix.Missing))}
 	}
-	columns := []terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "index"}, {Title: "keys", Drop: 2}, {Title: "state"}, {Title: "items", Right: true}, {Title: "to do", Right: true}, {Title: "done", Right: true}}
+	columns := []terminal.Column{{Title: "entity"}, {Title: "of", Drop: 1}, {Title: "index"}, {Title: "keys", Drop: 2}, {Title: "state"}, {Title: "items", Right: true}, {Title: "to do", Right: true}}
 	if err := terminal.Table(a.out, columns, rows); err != nil {
 		return err
 	}
 	r.tell(a)
-	if others && !r.Applied {
-		a.tell("an index that is not declared is removed with --remove NAME --apply, when no program knows it any more")
+	if others {
+		a.tell("`keywright entities index --remove NAME` removes an index that is not declared, when no program knows it any more")
 	}
 	return nil
 }

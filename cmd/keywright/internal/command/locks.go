@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
@@ -12,15 +11,12 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/lock"
 	"github.com/spf13/cobra"
 )
 
 // locking are the flags of locks.
 type locking struct {
 	output string
-	broken string // the key of a lock
-	apply  bool
 }
 
 func (a *app) locksCommand() *cobra.Command {
@@ -32,25 +28,15 @@ func (a *app) locksCommand() *cobra.Command {
 token), for how long they have held them, how long the lease still lasts if it
 is not renewed, the fencing token, and how many processes wait.
 
-With --break KEY it shows which holder would lose the lock of that key, and with
---apply takes it from exactly that holder: if another process holds it by then,
-nothing happens. The holder's context ends; the next waiter has the lock at once.
-What the lock protects is only safe if it checks the fencing token.`,
+keywright locks break takes a lock from its holder.`,
 		Example: `  keywright locks
   keywright locks coupon_issue -o json
-  keywright locks --break lock:coupon:issue:42
-  keywright locks --break lock:coupon:issue:42 --apply`,
+  keywright locks break lock:coupon:issue:42 --apply`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := oneOf("output", o.output, "table", "json"); err != nil {
 				return err
 			}
-			if o.apply && o.broken == "" {
-				return usage("write --break KEY --apply", "--apply needs something to apply")
-			}
 			return a.withConstructs(c.Context(), keyspace.Lock, args, func(client *keywright.Client, entries []*keyspace.Entry) error {
-				if o.broken != "" {
-					return a.breakLock(c.Context(), client, entries, &o)
-				}
 				return a.locks(c.Context(), client, entries, &o)
 			})
 		},
@@ -59,8 +45,7 @@ What the lock protects is only safe if it checks the fencing token.`,
 	a.serverFlags(c)
 	a.namespaceFlag(c)
 	outputs(c, &o.output, "table", "json")
-	c.Flags().StringVar(&o.broken, "break", "", "take the lock of this key from its holder (a plan; see --apply)")
-	c.Flags().BoolVar(&o.apply, "apply", false, "do it")
+	c.AddCommand(a.locksBreakCommand())
 	return c
 }
 
@@ -68,7 +53,6 @@ What the lock protects is only safe if it checks the fencing token.`,
 type locksReport struct {
 	Locks []lockReport `json:"locks"`
 	gaps
-	Break *breakReport `json:"break,omitempty"` // with --break
 }
 
 // lockReport is one lock.
@@ -82,14 +66,6 @@ type lockReport struct {
 	Fence   int64            `json:"fence,omitempty"`
 	Waiting int64            `json:"waiting"` // processes
 	Sharing int64            `json:"sharing"` // holders that share the lock
-}
-
-// breakReport is what --break does to a lock.
-type breakReport struct {
-	Key     finding.JSONKey `json:"key"`
-	Held    bool            `json:"held"`
-	Applied bool            `json:"applied"` // --apply was given
-	Broken  bool            `json:"broken"`
 }
 
 // holder is the holder that has the lock alone.
@@ -196,51 +172,4 @@ func seconds(s float64) string {
 		return ""
 	}
 	return terminal.Duration(time.Duration(s * float64(time.Second)))
-}
-
-// breakLock takes a lock from the holder that it has now.
-func (a *app) breakLock(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *locking) error {
-	for _, e := range entries {
-		values, ok := bind.Read(e.Keys[0].Pattern, o.broken)
-		if !ok {
-			continue
-		}
-		l := bind.Lock(c, a.keyspace, e, values)
-		report := &breakReport{Key: finding.JSONKey(o.broken), Applied: o.apply}
-		failed := a.breakHeld(ctx, l, o, report)
-		if o.output == "json" && (failed == nil || report.Held) {
-			failed = errors.Join(a.json(locksReport{Locks: []lockReport{}, Break: report}), failed)
-		}
-		return failed
-	}
-	return usage("`keywright locks` lists those that are held", "%q is the key of no declared lock", o.broken)
-}
-
-func (a *app) breakHeld(ctx context.Context, l lock.Lock, o *locking, report *breakReport) error {
-	tell := a.tell
-	if o.output == "json" {
-		tell = func(string, ...any) {}
-	}
-	h, err := l.Holder(ctx)
-	if err != nil {
-		return err
-	}
-	if report.Held = h.Token != ""; !report.Held {
-		tell("%s has no holder", finding.Key([]byte(o.broken)))
-		return nil
-	}
-	tell("%s holds %s since %s, and %s", finding.Key([]byte(h.Owner)), finding.Key([]byte(o.broken)), terminal.Duration(h.Since),
-		plural(h.Waiting, "process waits", "processes wait"))
-	if !o.apply {
-		a.say("nothing was changed; run it with --apply")
-		return nil
-	}
-	if report.Broken, err = l.Break(ctx, h.Token); err != nil {
-		return err
-	}
-	if !report.Broken {
-		return &exit{exitPartial, "the lock has another holder by now; nothing was changed", "look again"}
-	}
-	tell("broken")
-	return nil
 }

@@ -265,7 +265,7 @@ func TestListingsAddUp(t *testing.T) {
 		add(n[6], func(id string) [][]string {
 			return [][]string{{"HSET", "item:" + id, "n", "1"}, {"PEXPIRE", "item:" + id, "9999999"}}
 		})
-		runDocument(t, s, documentRun{"", 0, "entities check --apply -u URL", ""})
+		runDocument(t, s, documentRun{"", 0, "entities repair --apply -u URL", ""})
 		var entities entitiesReport
 		decode(t, s, "entities -o json -u URL", &entities)
 		if got := entities.Entities[0].Items; got != int64(n[6]) {

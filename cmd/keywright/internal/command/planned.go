@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
@@ -15,7 +16,7 @@ import (
 
 // changeReport is what would be changed, or was; its JSON names are stable.
 type changeReport struct {
-	Verb    string        `json:"verb" enum:"delete,ttl,clean,rename"`
+	Verb    string        `json:"verb"` // the command, as in "queues retry"
 	Server  string        `json:"server"`
 	Applied bool          `json:"applied"`
 	Plan    *plan.Plan    `json:"plan,omitempty"`    // absent where a rename was done at once
@@ -43,24 +44,25 @@ type changedPart struct {
 
 // report is what each report of the run has.
 func (r *changeRun) report() *changeReport {
-	out := &changeReport{Verb: r.verb, Server: r.config.String(), Undoes: r.undo}
-	if r.verb == "rename" {
+	out := &changeReport{Verb: r.name, Server: r.config.String(), Undoes: r.undo}
+	if r.name == "rename" {
 		out.Phase = r.phase
 	}
 	return out
 }
 
 // words are how the verb is told.
-func (r *changeRun) words() ruleVerb {
+func (r *changeRun) words() *verb {
+	v := *r.verb
 	switch {
 	case r.undo != "":
-		return ruleVerb{would: "would get the names back that they had", did: "Gave the old names back to"}
-	case r.verb == "rename" && r.phase == phaseUnlink:
-		return ruleVerb{would: "would be deleted", did: "Deleted"}
-	case r.verb == "rename" && r.phase == phaseCopy:
-		return ruleVerb{would: "would be copied"}
+		v.would, v.did = "would get the names back that they had", "Gave the old names back to"
+	case r.name == "rename" && r.phase == phaseUnlink:
+		v.would, v.did = "would be deleted", "Deleted"
+	case r.name == "rename" && r.phase == phaseCopy:
+		v.would = "would be copied"
 	}
-	return ruleVerbs[r.verb]
+	return &v
 }
 
 // showPlan prints a plan.
@@ -72,21 +74,21 @@ func (r *changeRun) showPlan(p *plan.Plan, file string) error {
 		if err := a.json(report); err != nil {
 			return err
 		}
-		return partial(p)
+		return r.verdict(p)
 	}
-	if err := a.printPlan(p, r.words().would); err != nil {
+	if err := a.printPlan(p, r.words()); err != nil {
 		return err
 	}
 	if file != "" {
 		a.tell("The plan is in %s; `keywright apply %s` executes it.", finding.Printable(file), shellWord(file))
-	} else if p.Total.Change > 0 {
+	} else if p.Total.Change+int64(len(p.Changes)) > 0 {
 		a.tell("--apply does it; --plan FILE keeps the plan.")
 	}
-	return partial(p)
+	return r.verdict(p)
 }
 
-// printPlan prints the counts of a plan.
-func (a *app) printPlan(p *plan.Plan, would string) error {
+// printPlan prints the counts of a plan, and the changes that it lists.
+func (a *app) printPlan(p *plan.Plan, v *verb) error {
 	var rows [][]string
 	for _, e := range p.Entries {
 		example := ""
@@ -96,7 +98,7 @@ func (a *app) printPlan(p *plan.Plan, would string) error {
 		rows = append(rows, []string{nameOrUndeclared(e.Entry), terminal.Count(e.Keys), countOrNone(e.Change),
 			bytesOrNone(e.Bytes), countOrNone(e.Leave), example})
 	}
-	columns := []terminal.Column{{Title: "entry", Least: 16}, {Title: "keys", Right: true}, {Title: "to change",
+	columns := []terminal.Column{{Title: v.column(), Least: 16}, {Title: v.unit + "s", Right: true}, {Title: "to change",
 		Right: true}, {Title: "memory", Right: true}, {Title: "left alone", Right: true}, {Title: "example", Least: 16, Drop: 1}}
 	if len(rows) > 0 {
 		if err := terminal.Table(a.out, columns, rows); err != nil {
@@ -104,23 +106,57 @@ func (a *app) printPlan(p *plan.Plan, would string) error {
 		}
 		a.tell("")
 	}
-	a.printLeft(p.Left)
+	a.printChanges(p.Changes)
+	a.printLeft(p.Left, v.unit)
 	for _, why := range p.Incomplete {
-		a.tell("%s", a.out.Paint(terminal.Red, "not all keys were seen: "+finding.Printable(why.What)))
+		a.tell("%s", a.out.Paint(terminal.Red, "not all was seen: "+finding.Printable(why.What)))
 	}
-	a.tell("%s %s (%s). Nothing was changed.", terminal.Plural(p.Total.Change, "key"), would,
-		terminal.Bytes(p.Total.Bytes))
+	a.tell("%s %s%s. Nothing was changed.", terminal.Plural(p.Total.Change, v.unit), v.would, memory(p.Total.Bytes))
 	return nil
 }
 
+// column is the title of what a plan is counted by.
+func (v *verb) column() string {
+	if v.unit == "user" {
+		return "server"
+	}
+	return "entry"
+}
+
+// memory is an amount of memory after a count, nothing where it is not known.
+func memory(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return " (" + terminal.Bytes(n) + ")"
+}
+
+// shownChanges is how many changes are printed; -o json has all.
+const shownChanges = 20
+
+// printChanges prints the first of the changes that a plan lists.
+func (a *app) printChanges(all []plan.Change) {
+	for i, c := range all {
+		if i == shownChanges {
+			a.tell("and %s, which -o json lists", terminal.Plural(int64(len(all)-i), "more change"))
+			break
+		}
+		words := slices.DeleteFunc([]string{c.Before, c.After}, func(w string) bool { return w == "" })
+		a.tell("%s %s: %s", c.Verb, finding.Key(c.Key), finding.Printable(strings.Join(words, " -> ")))
+	}
+	if len(all) > 0 {
+		a.tell("")
+	}
+}
+
 // printLeft says why keys are left alone.
-func (a *app) printLeft(left []plan.Left) {
+func (a *app) printLeft(left []plan.Left, unit string) {
 	for _, l := range left {
 		example := ""
 		if len(l.Examples) > 0 {
 			example = ", such as " + exampleOf(&l.Examples[0])
 		}
-		a.tell("left alone: %s (%s): %s%s", terminal.Plural(l.Keys, "key"), l.Code, finding.Printable(l.What), example)
+		a.tell("left alone: %s (%s): %s%s", terminal.Plural(l.Keys, unit), l.Code, finding.Printable(l.What), example)
 		if l.Fix != "" {
 			a.tell("  %s", finding.Printable(l.Fix))
 		}
@@ -149,16 +185,25 @@ func bytesOrNone(n int64) string {
 	return terminal.Bytes(n)
 }
 
-// partial is the exit code of a plan that may lack keys.
-func partial(p *plan.Plan) error {
-	if len(p.Incomplete) == 0 {
-		return nil
+// verdict is the exit code of a plan: that it may lack keys, or that something which is
+// left alone is not in order.
+func (r *changeRun) verdict(p *plan.Plan) error {
+	if len(p.Incomplete) > 0 {
+		return &exit{exitPartial, "not all was seen: " + p.Incomplete[0].What, "run it again when the server is at rest"}
 	}
-	return &exit{exitPartial, "not all keys were seen: " + p.Incomplete[0].What, "run it again when the server is at rest"}
+	return r.faults(p.Left)
+}
+
+// faults is exit code 1 if something that was left alone is not in order.
+func (r *changeRun) faults(left []plan.Left) error {
+	if slices.ContainsFunc(left, func(l plan.Left) bool { return slices.Contains(r.verb.wrong, l.Code) }) {
+		return &exit{code: exitFindings}
+	}
+	return nil
 }
 
 // showDone prints what was done, and gives the exit code.
-func (r *changeRun) showDone(ctx context.Context, report *apply.KeysReport, failed error) error {
+func (r *changeRun) showDone(ctx context.Context, p *plan.Plan, report *apply.KeysReport, failed error) error {
 	a := r.app
 	res := &changeResult{Total: report.KeyCounts, Entries: []changedPart{}, Left: report.Left,
 		Complete: failed == nil && len(report.Summary.Incomplete) == 0}
@@ -169,14 +214,14 @@ func (r *changeRun) showDone(ctx context.Context, report *apply.KeysReport, fail
 	case failed != nil:
 		res.Problem = failed.Error()
 	case !res.Complete:
-		res.Problem = "not all keys were seen: " + report.Summary.Incomplete[0].String()
+		res.Problem = "not all was seen: " + report.Summary.Incomplete[0].String()
 	}
 	var err error
 	if r.output == "json" {
 		out := r.report()
 		out.Applied, out.File, out.Resumed, out.Done = true, r.plan, r.resumed, res
 		if !r.once {
-			out.Plan = r.made
+			out.Plan = p
 		}
 		err = a.json(out)
 	} else {
@@ -194,7 +239,7 @@ func (r *changeRun) showDone(ctx context.Context, report *apply.KeysReport, fail
 	case report.Refused > 0:
 		return &exit{code: exitFindings}
 	}
-	return nil
+	return r.faults(report.Left)
 }
 
 func (r *changeRun) printDone(res *changeResult) error {
@@ -205,7 +250,7 @@ func (r *changeRun) printDone(res *changeResult) error {
 			bytesOrNone(p.Bytes), countOrNone(p.Gone), countOrNone(p.KeyCounts.Left), countOrNone(p.Refused), countOrNone(p.Unknown)})
 	}
 	if len(rows) > 0 {
-		if err := terminal.Table(a.out, []terminal.Column{{Title: "entry", Least: 16}, {Title: "keys", Right: true},
+		if err := terminal.Table(a.out, []terminal.Column{{Title: r.verb.column(), Least: 16}, {Title: r.verb.unit + "s", Right: true},
 			{Title: "changed", Right: true}, {Title: "memory", Right: true}, {Title: "gone before", Right: true},
 			{Title: "left alone", Right: true}, {Title: "refused", Right: true,
 				Style: terminal.Red}, {Title: "unknown", Right: true, Style: terminal.Red}}, rows); err != nil {
@@ -213,14 +258,13 @@ func (r *changeRun) printDone(res *changeResult) error {
 		}
 		a.tell("")
 	}
-	a.printLeft(res.Left)
+	a.printLeft(res.Left, r.verb.unit)
 	if r.resumed {
 		a.tell("What interrupted runs of this plan did is counted, too.")
 	}
 	if res.Problem != "" {
 		a.tell("%s", a.out.Paint(terminal.Red, fmt.Sprintf("INCOMPLETE: %s", finding.Printable(res.Problem))))
 	}
-	a.tell("%s %s (%s).", r.words().did, terminal.Plural(res.Total.Changed, "key"),
-		terminal.Bytes(res.Total.Bytes))
+	a.tell("%s %s%s.", r.words().did, terminal.Plural(res.Total.Changed, r.verb.unit), memory(res.Total.Bytes))
 	return nil
 }

@@ -19,13 +19,9 @@ import (
 
 // queueing are the flags of queues.
 type queueing struct {
-	output         string
-	dead           bool
-	limit          int64
-	retry, discard []string
-	repair         bool
-	pause, resume  bool
-	apply          bool
+	output string
+	dead   bool
+	limit  int64
 }
 
 func (a *app) queuesCommand() *cobra.Command {
@@ -34,20 +30,21 @@ func (a *app) queuesCommand() *cobra.Command {
 		Use:   "queues [entry]...",
 		Short: "What the queues of the keyspace hold; retry, discard and repair with a plan",
 		Long: `Lists the queues: jobs per lane and how long the first one has waited, jobs that
-run, those whose worker is dead (zombies), delayed and dead jobs, workers.
+run, those whose worker is dead (zombies), delayed and dead jobs, workers. --dead lists
+dead jobs with their reasons.
 
---dead lists dead jobs with their reasons. --retry and --discard take ids of
-dead jobs, or all; --repair looks at every stored job and brings back those that
-are in no place, as after an eviction or a DEL by hand. --pause and --resume stop
-and start the claiming of jobs. All of these show what they would do, and do it
-with --apply.`,
+keywright queues retry and discard take ids of dead jobs, or all; repair looks at every
+stored job and brings back those that are in no place, as after an eviction or a DEL by
+hand; pause and resume stop and start the claiming of jobs.`,
 		Example: `  keywright queues
   keywright queues tasks --dead
-  keywright queues tasks --retry all --apply
-  keywright queues tasks --discard task-17 --apply
-  keywright queues --repair`,
+  keywright queues retry tasks --all --apply
+  keywright queues repair`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := o.check(args); err != nil {
+			if o.limit < 1 || o.limit > 1000 {
+				return usage("write --limit 100", "--limit %d: it takes 1 to 1000", o.limit)
+			}
+			if err := oneOf("output", o.output, "table", "json"); err != nil {
 				return err
 			}
 			return a.withConstructs(c.Context(), keyspace.Queue, args, func(client *keywright.Client, entries []*keyspace.Entry) error {
@@ -62,41 +59,15 @@ with --apply.`,
 	f := c.Flags()
 	f.BoolVar(&o.dead, "dead", false, "list dead jobs")
 	f.Int64Var(&o.limit, "limit", 100, "with --dead: how many per queue; at most 1000")
-	f.StringSliceVar(&o.retry, "retry", nil, "bring these dead jobs back, or all")
-	f.StringSliceVar(&o.discard, "discard", nil, "remove these dead jobs, or all")
-	f.BoolVar(&o.repair, "repair", false, "bring back jobs that are in no place")
-	f.BoolVar(&o.pause, "pause", false, "let no job begin")
-	f.BoolVar(&o.resume, "resume", false, "end --pause")
-	f.BoolVar(&o.apply, "apply", false, "do it")
+	c.AddCommand(a.queuesDeadCommand("retry"), a.queuesDeadCommand("discard"), a.queuesRepairCommand(),
+		a.queuesPauseCommand("pause"), a.queuesPauseCommand("resume"))
 	return c
-}
-
-func (o *queueing) check(args []string) error {
-	asked := 0
-	for _, set := range []bool{o.dead, len(o.retry) > 0, len(o.discard) > 0, o.repair, o.pause, o.resume} {
-		if set {
-			asked++
-		}
-	}
-	changes := asked > 0 && !o.dead
-	switch {
-	case asked > 1:
-		return usage("ask for one thing at a time", "--dead, --retry, --discard, --repair, --pause and --resume exclude each other")
-	case o.apply && !changes:
-		return usage("write --retry all --apply", "--apply needs something to apply")
-	case o.limit < 1 || o.limit > 1000:
-		return usage("write --limit 100", "--limit %d: it takes 1 to 1000", o.limit)
-	case changes && len(args) != 1 && !o.repair:
-		return usage("name it: keywright queues ENTRY …", "a change is made to one queue")
-	}
-	return oneOf("output", o.output, "table", "json")
 }
 
 // queuesReport is what queues has found; its JSON names are stable.
 type queuesReport struct {
 	Queues []queueReport `json:"queues"`
 	gaps
-	Change *queueChange `json:"change,omitempty"` // what was asked for
 }
 
 // queueReport is one queue. Its jobs are those of its lanes, running, zombies,
@@ -115,8 +86,6 @@ type queueReport struct {
 	Gone    []finding.JSONKey `json:"dead_workers,omitempty"`
 	Buried  []deadReport      `json:"dead_jobs,omitempty"`  // with --dead, at most --limit of them
 	Left    int64             `json:"not_listed,omitempty"` // with --dead: dead jobs that --limit leaves out
-
-	queue queue.Queue[string]
 }
 
 // title tells a queue from others of its entry.
@@ -142,14 +111,6 @@ type deadReport struct {
 	Crashes  int64           `json:"crashes"`
 }
 
-// queueChange is a change, planned or made.
-type queueChange struct {
-	What    string            `json:"what" enum:"retry,discard,repair,pause,resume"`
-	Of      []finding.JSONKey `json:"of"` // jobs by id; queues by their title
-	Applied bool              `json:"applied"`
-	Changed int               `json:"changed"`
-}
-
 func (a *app) queues(ctx context.Context, c *keywright.Client, entries []*keyspace.Entry, o *queueing) error {
 	report := queuesReport{Queues: []queueReport{}}
 	for _, e := range entries {
@@ -158,25 +119,17 @@ func (a *app) queues(ctx context.Context, c *keywright.Client, entries []*keyspa
 			return err
 		}
 	}
-	what := o.change()
-	failed := error(nil)
-	if what != "" {
-		report.Change = &queueChange{What: what, Of: []finding.JSONKey{}, Applied: o.apply}
-		failed = a.changeQueues(ctx, &report, o)
-	}
 	var err error
 	switch {
 	case o.output == "json":
 		err = a.json(report)
 		report.sayLeft(a)
-	case what != "":
-		report.tell(a)
 	case o.dead:
 		err = a.printDead(&report)
 	default:
 		err = a.printQueues(&report)
 	}
-	return cmp.Or(err, failed, report.verdict("queues"))
+	return cmp.Or(err, report.verdict("queues"))
 }
 
 // sayLeft says on standard error what a limit left out of the document.
@@ -190,32 +143,21 @@ func (r *queuesReport) sayLeft(a *app) {
 	}
 }
 
-// change is what is asked for, in a word; "" if nothing is.
-func (o *queueing) change() string {
-	for _, c := range []struct {
-		asked bool
-		what  string
-	}{{len(o.retry) > 0, "retry"}, {len(o.discard) > 0, "discard"}, {o.repair, "repair"}, {o.pause, "pause"}, {o.resume, "resume"}} {
-		if c.asked {
-			return c.what
-		}
-	}
-	return ""
-}
-
-func (a *app) changeQueues(ctx context.Context, report *queuesReport, o *queueing) error {
-	switch report.Change.What {
-	case "retry":
-		return a.changeDead(ctx, report, o.retry, o)
-	case "discard":
-		return a.changeDead(ctx, report, o.discard, o)
-	case "repair":
-		return a.repairQueues(ctx, report, o)
-	}
-	return a.pauseQueues(ctx, report, o)
-}
-
 func (a *app) queuesOf(ctx context.Context, c *keywright.Client, e *keyspace.Entry, o *queueing, report *queuesReport) error {
+	return a.eachQueue(ctx, c, e, &report.gaps, func(name string, q queue.Queue[string]) error {
+		r, err := reportQueue(ctx, q, o)
+		if err == nil {
+			r.Entry, r.Queue = e.Name, keyOf(name)
+			report.Queues = append(report.Queues, r)
+		}
+		return err
+	})
+}
+
+// eachQueue runs for each queue of an entry: for one whose keys share placeholders, for
+// each value of them that there is. name tells it from the others.
+func (a *app) eachQueue(ctx context.Context, c *keywright.Client, e *keyspace.Entry, g *gaps,
+	run func(name string, q queue.Queue[string]) error) error {
 	base := e.Key("leases").Pattern
 	found := []bind.Values{{}}
 	if len(base.Placeholders()) > 0 {
@@ -225,20 +167,14 @@ func (a *app) queuesOf(ctx context.Context, c *keywright.Client, e *keyspace.Ent
 			return err
 		}
 		if bounded {
-			report.Cut = append(report.Cut, cutReport{e.Name, len(found)})
+			g.Cut = append(g.Cut, cutReport{e.Name, len(found)})
 		}
 	}
 	for _, values := range found {
 		name := titleOf(namesOf(base), values)
-		r, err := reportQueue(ctx, bind.Queue(c, a.keyspace, e, values), o)
-		if err != nil {
-			if err := report.pass(ctx, e.Name, name, err); err != nil {
-				return err
-			}
-			continue
+		if err := g.pass(ctx, e.Name, name, run(name, bind.Queue(c, a.keyspace, e, values))); err != nil {
+			return err
 		}
-		r.Entry, r.Queue = e.Name, keyOf(name)
-		report.Queues = append(report.Queues, r)
 	}
 	return nil
 }
@@ -249,7 +185,7 @@ func reportQueue(ctx context.Context, q queue.Queue[string], o *queueing) (r que
 		return r, err
 	}
 	r = queueReport{Paused: s.Paused, Running: s.Leased - s.Zombies, Zombies: s.Zombies, Delayed: s.Delayed, Dead: s.Dead,
-		Lanes: []laneReport{}, Workers: []finding.JSONKey{}, queue: q}
+		Lanes: []laneReport{}, Workers: []finding.JSONKey{}}
 	r.Jobs = s.Leased + s.Delayed + s.Dead
 	for _, l := range s.Lanes {
 		r.Lanes = append(r.Lanes, laneReport{l.Name, l.Length, l.Oldest.Seconds()})

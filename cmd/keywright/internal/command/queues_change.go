@@ -2,140 +2,250 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/queue"
+	"github.com/spf13/cobra"
 )
 
-// changing says in text what is changed, or would be.
-func (a *app) changing(report *queuesReport, o *queueing, what string, name []byte, of string) {
-	report.Change.Of = append(report.Change.Of, finding.JSONKey(name))
-	if o.output != "json" {
-		a.tell("%s %s%s", what, finding.Key(name), of)
+// queuesDeadCommand makes `queues retry` and `queues discard`.
+func (a *app) queuesDeadCommand(verb string) *cobra.Command {
+	var o changing
+	var all bool
+	does := map[string][2]string{
+		"retry":   {"Bring dead jobs back into their lanes", "Brings dead jobs back into their lanes, with all their attempts"},
+		"discard": {"Remove dead jobs", "Removes dead jobs, with what is known of them"},
+	}[verb]
+	c := &cobra.Command{
+		Use:   verb + " ENTRY [ID]...",
+		Short: does[0],
+		Long: does[1] + `: those that are named, or
+--all. A job is changed only if it is dead since the moment that the plan has seen, so
+one that was retried meanwhile and died again is left alone.
+
+` + planHelp + `
+
+` + exitCodesOfChanges,
+		Example: "  keywright queues " + verb + ` tasks --all
+  keywright queues ` + verb + ` tasks task-17 --apply
+  keywright queues ` + verb + ` tasks --all --plan dead.plan`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("name it: keywright queues "+verb+" ENTRY --all", "queues %s takes one queue", verb)
+			}
+			if all == (len(args) > 1) {
+				return usage("write one of them", "name jobs by their ids, or say --all")
+			}
+			q := plan.Request{Entries: args[:1], Options: map[string]string{"jobs": packed(args[1:])}}
+			return a.change(c.Context(), "queues "+verb, q, &o)
+		},
+	}
+	o.flags(a, c)
+	c.ValidArgsFunction = a.completeConstructs(keyspace.Queue)
+	c.Flags().BoolVar(&all, "all", false, "all dead jobs")
+	return c
+}
+
+func (a *app) queuesRepairCommand() *cobra.Command {
+	var o changing
+	c := &cobra.Command{
+		Use:   "repair [ENTRY]...",
+		Short: "Bring back jobs that are in no place",
+		Long: `Looks at every stored job, and brings back those that are in no lane, not at work, not
+delayed and not dead, as after an eviction or a DEL by hand.
+
+` + planHelp + `
+
+` + exitCodesOfChanges,
+		Example: `  keywright queues repair
+  keywright queues repair tasks --apply`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.change(c.Context(), "queues repair", plan.Request{Entries: args}, &o)
+		},
+	}
+	o.flags(a, c)
+	c.ValidArgsFunction = a.completeConstructs(keyspace.Queue)
+	return c
+}
+
+// queuesPauseCommand makes `queues pause` and `queues resume`.
+func (a *app) queuesPauseCommand(verb string) *cobra.Command {
+	var o changing
+	does := map[string]string{"pause": "Let no job begin", "resume": "Let jobs begin again after a pause"}[verb]
+	c := &cobra.Command{
+		Use:   verb + " ENTRY...",
+		Short: does,
+		Long: does + `. Jobs that run go on.
+
+` + planHelp + `
+
+` + exitCodesOfChanges,
+		Example: "  keywright queues " + verb + " tasks --apply",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("name it: keywright queues "+verb+" ENTRY", "queues %s takes queues", verb)
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.change(c.Context(), "queues "+verb, plan.Request{Entries: args}, &o)
+		},
+	}
+	o.flags(a, c)
+	c.ValidArgsFunction = a.completeConstructs(keyspace.Queue)
+	return c
+}
+
+func loadQueues(_ context.Context, r *changeRun) error { return r.loadConstructs(keyspace.Queue) }
+
+// eachQueueOf runs for the queues of a request, and says what could not be read.
+func (r *changeRun) eachQueueOf(ctx context.Context, found *findings,
+	run func(of string, q queue.Queue[string]) error) error {
+	c, err := r.client()
+	if err != nil {
+		return err
+	}
+	var g gaps
+	for _, e := range r.constructs(keyspace.Queue) {
+		err := r.eachQueue(ctx, c, e, &g, func(_ string, q queue.Queue[string]) error { return run(e.Name, q) })
+		if err := g.pass(ctx, e.Name, "", err); err != nil {
+			return err
+		}
+	}
+	found.gaps(&g)
+	return nil
+}
+
+// gaps says what a search has not read.
+func (f *findings) gaps(g *gaps) {
+	for _, c := range g.Cut {
+		f.lacks("cut", fmt.Sprintf("%s has more than the %s that are looked at here", c.Entry,
+			terminal.Count(int64(c.Listed))))
+	}
+	for _, u := range g.Unread {
+		f.lacks("not-read", u.String())
 	}
 }
 
-// changeDead retries or discards dead jobs: those that are named, or all.
-func (a *app) changeDead(ctx context.Context, report *queuesReport, ids []string, o *queueing) error {
-	change := report.Change
-	for _, q := range report.Queues {
-		chosen, cut, err := chosenJobs(ctx, &q, ids)
-		if err != nil {
-			return err
-		}
-		if cut {
-			report.Cut = append(report.Cut, cutReport{q.Entry, maxDead})
-		}
-		for _, d := range chosen {
-			if !d.dead {
-				a.say("%s is not dead in %s", finding.Key([]byte(d.id)), q.title())
-				continue
-			}
-			a.changing(report, o, change.What, []byte(d.id), "")
-			if !o.apply {
-				continue
-			}
-			do := map[string]func(context.Context, string) (bool, error){"retry": q.queue.Retry, "discard": q.queue.Discard}[change.What]
-			ok, err := do(ctx, d.id)
+// pageOfDead is how many dead jobs are read in a round trip.
+const pageOfDead = 1000
+
+// findDead finds the dead jobs that were asked for.
+func findDead(ctx context.Context, r *changeRun, found *findings) error {
+	asked := map[string]bool{} // and whether it was found dead
+	for _, id := range unpacked(r.request.Options["jobs"]) {
+		asked[id] = false
+	}
+	all := len(asked) == 0
+	err := r.eachQueueOf(ctx, found, func(of string, q queue.Queue[string]) error {
+		for offset := int64(0); ; offset += pageOfDead {
+			some, err := q.Dead(ctx, offset, pageOfDead)
 			if err != nil {
-				return &exit{exitPartial, fmt.Sprintf("%s of %d were done: %v", terminal.Plural(int64(change.Changed), "job"), len(chosen), err),
-					"run it again: what is done stays done"}
+				return err
 			}
-			if ok {
-				change.Changed++
-			} else {
-				a.say("%s is not dead any more", finding.Key([]byte(d.id)))
+			for _, d := range some {
+				if _, meant := asked[d.ID]; !meant && !all {
+					continue
+				}
+				if found.Full() {
+					found.lacks("cut", fmt.Sprintf("%s has more dead jobs than the %s of one plan", of,
+						terminal.Count(plan.MaxChanges)))
+					return nil
+				}
+				if asked[d.ID] = true; all {
+					delete(asked, d.ID)
+				}
+				found.dead(r, of, q, d)
+			}
+			if len(some) < pageOfDead {
+				return nil
 			}
 		}
+	})
+	for id, dead := range asked {
+		if !dead && err == nil {
+			found.leave(r.request.Entries[0], plan.NotDead, []byte(id), r.request.DB)
+		}
 	}
-	a.planned(o, change, "job")
-	if len(change.Of) == 0 && !slices.Equal(ids, []string{"all"}) {
-		return &exit{exitFindings, "none of these jobs is dead", "`keywright queues ENTRY --dead` lists the dead jobs"}
-	}
-	return nil
+	return err
 }
 
-// chosenJob is a job that was asked for.
-type chosenJob struct {
-	id   string
-	dead bool
+// dead adds the change of a dead job.
+func (f *findings) dead(r *changeRun, of string, q queue.Queue[string], d queue.Dead) {
+	change, after := q.RetryDead, "waits in its lane"
+	if r.name == "queues discard" {
+		change, after = q.DiscardDead, "removed"
+	}
+	f.add(plan.Change{Verb: verbOf(r.name), Entry: of, Key: finding.JSONKey(q.JobOf(d.ID)), DB: r.request.DB,
+		Before: fmt.Sprintf("dead since %s, %s, %s", d.Since.UTC().Format(time.RFC3339Nano),
+			terminal.Plural(d.Attempts, "attempt"), plural(d.Crashes, "crash", "crashes")), After: after},
+		func(ctx context.Context, _ *plan.Change) (plan.Code, error) {
+			ok, err := change(ctx, d)
+			switch {
+			case errors.Is(err, queue.ErrExists):
+				return plan.NameTaken, nil
+			case err == nil && !ok:
+				return plan.Changed, nil
+			}
+			return "", err
+		})
 }
 
-// chosenJobs are the jobs of a queue that are named, or all dead ones. Which of the
-// named are dead is looked up in the first maxDead dead jobs.
-func chosenJobs(ctx context.Context, q *queueReport, ids []string) (chosen []chosenJob, cut bool, err error) {
-	all := slices.Equal(ids, []string{"all"})
-	dead := map[string]bool{}
-	const page = 1000
-	for offset := int64(0); offset < maxDead; offset += page {
-		some, err := q.queue.Dead(ctx, offset, page)
-		if err != nil {
-			return nil, false, err
-		}
-		for _, d := range some {
-			if dead[d.ID] = true; all {
-				chosen = append(chosen, chosenJob{d.ID, true})
-			}
-		}
-		if len(some) < page {
-			break
-		}
-	}
-	if !all {
+// findLost finds jobs that are in no place.
+func findLost(ctx context.Context, r *changeRun, found *findings) error {
+	return r.eachQueueOf(ctx, found, func(of string, q queue.Queue[string]) error {
+		ids, err := q.Reconcile(ctx, true)
 		for _, id := range ids {
-			chosen = append(chosen, chosenJob{id, dead[id] || len(dead) >= maxDead})
+			if found.Full() {
+				found.lacks("cut", fmt.Sprintf("%s has more jobs in no place than the %s of one plan", of,
+					terminal.Count(plan.MaxChanges)))
+				break
+			}
+			found.add(plan.Change{Verb: "repair", Entry: of, Key: finding.JSONKey(q.JobOf(id)), DB: r.request.DB,
+				Before: "in no place", After: "waits in its lane"}, func(ctx context.Context, _ *plan.Change) (plan.Code, error) {
+				back, err := q.BringBack(ctx, id)
+				if err == nil && len(back) == 0 {
+					return plan.Changed, nil
+				}
+				return "", err
+			})
 		}
-	}
-	return chosen, all && len(dead) >= maxDead, nil
+		return err
+	})
 }
 
-// maxDead bounds how many dead jobs one command looks at.
-const maxDead = 100_000
-
-// planned is the last line about a change.
-func (a *app) planned(o *queueing, change *queueChange, what string) {
-	switch {
-	case !o.apply && len(change.Of) > 0:
-		a.say("%s; nothing was changed; run it with --apply", terminal.Plural(int64(len(change.Of)), what))
-	case o.output != "json":
-		a.tell("%s changed", terminal.Plural(int64(change.Changed), what))
-	}
+func findRunning(ctx context.Context, r *changeRun, found *findings) error {
+	return findState(ctx, r, found, true)
 }
 
-func (a *app) repairQueues(ctx context.Context, report *queuesReport, o *queueing) error {
-	for _, q := range report.Queues {
-		ids, err := q.queue.Reconcile(ctx, !o.apply)
-		for _, id := range ids {
-			a.changing(report, o, "bring back", []byte(id), " of "+q.Entry)
-		}
-		if o.apply {
-			report.Change.Changed += len(ids)
-		}
+func findPaused(ctx context.Context, r *changeRun, found *findings) error {
+	return findState(ctx, r, found, false)
+}
+
+// findState finds the queues that are not in the state that was asked for.
+func findState(ctx context.Context, r *changeRun, found *findings, paused bool) error {
+	return r.eachQueueOf(ctx, found, func(of string, q queue.Queue[string]) error {
+		s, err := q.Stats(ctx)
 		if err != nil {
 			return err
 		}
-	}
-	a.planned(o, report.Change, "job")
-	return nil
-}
-
-func (a *app) pauseQueues(ctx context.Context, report *queuesReport, o *queueing) error {
-	for _, q := range report.Queues {
-		a.changing(report, o, report.Change.What, []byte(q.title()), "")
-		if !o.apply {
-			continue
+		key := []byte(q.StateKey())
+		if s.Paused == paused {
+			found.leave(of, plan.AsAsked, key, r.request.DB)
+			return nil
 		}
-		change := q.queue.Resume
-		if o.pause {
-			change = q.queue.Pause
+		words, change := [2]string{"jobs begin", "paused"}, q.Pause
+		if !paused {
+			words, change = [2]string{"paused", "jobs begin"}, q.Resume
 		}
-		if err := change(ctx); err != nil {
-			return err
-		}
-		report.Change.Changed++
-	}
-	a.planned(o, report.Change, "queue")
-	return nil
+		found.add(plan.Change{Verb: verbOf(r.name), Entry: of, Key: key, DB: r.request.DB, Before: words[0], After: words[1]},
+			func(ctx context.Context, _ *plan.Change) (plan.Code, error) { return "", change(ctx) })
+		return nil
+	})
 }

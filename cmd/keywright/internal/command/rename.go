@@ -72,7 +72,7 @@ each old key that is the same under its new name.
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.rename(c.Context(), &o) },
 	}
-	o.flags(a, c)
+	o.ruleFlags(a, c)
 	f := c.Flags()
 	f.StringArrayVar(&o.maps, "map", nil, "old and new pattern, as in 'user:{id}=usr:{id}' (again: this one, too)")
 	f.StringVar(&o.from, "from-namespace", "", "rename the keys of this namespace to the one in effect (see --namespace)")
@@ -123,9 +123,9 @@ func (a *app) rename(ctx context.Context, o *changing) error {
 		return a.undoRename(ctx, o.undo, o)
 	}
 	if !o.apply && o.phase != phaseVerify || o.plan != "" {
-		return a.change(ctx, "rename", o)
+		return a.change(ctx, "rename", o.asked("rename"), o)
 	}
-	r, err := a.prepare(ctx, "rename", o)
+	r, err := a.prepare(ctx, "rename", o.asked("rename"), o, nil)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (a *app) rename(ctx context.Context, o *changing) error {
 			return usage("name a new file", "what is renamed cannot be noted: %v", err)
 		}
 	}
-	return r.execute(ctx, nil)
+	return r.execute(ctx, r.made, nil)
 }
 
 // request is what was asked for of a rename, as a plan has it.
@@ -213,7 +213,7 @@ func (r *changeRun) renameRule() (plan.Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	rule, err := plan.NewRename(r.ks, pairs, plan.RenameOptions{Request: r.request, Drop: r.phase == phaseUnlink,
+	rule, err := plan.NewRename(r.ks, pairs, plan.RenameOptions{Request: r.selects, Drop: r.phase == phaseUnlink,
 		Superseded: r.superseded})
 	return rule, refusedSelection(err)
 }
@@ -284,9 +284,10 @@ func (a *app) undoRename(ctx context.Context, path string, o *changing) error {
 	}
 	p := u.Plan
 	a.namespace = p.Request.Namespace
-	flags := (&applying{pacing: o.pacing, output: o.output}).changing(p)
+	flags := &changing{pacing: o.pacing, output: o.output}
+	flags.asIn(&p.Request)
 	flags.apply, flags.phase, flags.undo = o.apply, phaseMove, path
-	r, err := a.prepare(ctx, "rename", flags)
+	r, err := a.prepare(ctx, "rename", p.Request, flags, nil)
 	if err != nil {
 		return err
 	}
@@ -295,7 +296,7 @@ func (a *app) undoRename(ctx context.Context, path string, o *changing) error {
 	if err != nil {
 		return err
 	}
-	r.request = selection.Request{}
+	r.selects = selection.Request{}
 	rule, err := plan.NewUndo(r.ks, pairs)
 	if err != nil {
 		return err
@@ -313,7 +314,7 @@ func (a *app) undoRename(ctx context.Context, path string, o *changing) error {
 	if !o.apply {
 		return r.planUndo(ctx, path)
 	}
-	return r.execute(ctx, nil)
+	return r.execute(ctx, r.made, nil)
 }
 
 // planUndo says what would be brought back.

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -71,7 +70,7 @@ func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *ap
 	if err != nil {
 		return err
 	}
-	if err := a.drifted(path, p.Drift(now, o.tolerance(fewer(p, now)))); err != nil {
+	if err := a.drifted(path, p.Drift(now, o.tolerance(fewer(p, now), nil))); err != nil {
 		return err
 	}
 	again.apply = true
@@ -118,16 +117,4 @@ func absolute(files []string) ([]string, error) {
 		files[i] = full
 	}
 	return files, nil
-}
-
-// packed is a list of names as one option of a plan.
-func packed(names []string) string {
-	text, _ := json.Marshal(names) // strings always have a JSON
-	return string(text)
-}
-
-// unpacked is the list that packed made. A plan is sealed: nothing else is in it.
-func unpacked(text string) (names []string) {
-	_ = json.Unmarshal([]byte(text), &names)
-	return names
 }

@@ -19,17 +19,33 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sealing are the flags of seal status and seal rotate.
+// sealing are the flags of seal status.
 type sealing struct {
-	keysFile string
-	keysExec []string
-	keysEnv  []string
+	ring     ringing
 	scan     server.Options
 	progress string
 	output   string
-	rotate   bool
-	adopt    bool
-	apply    bool
+}
+
+// ringing are the flags that say where the key ring is.
+type ringing struct {
+	keysFile string
+	keysExec []string
+	keysEnv  []string
+}
+
+func (o *ringing) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&o.keysFile, "keys-file", "", "the file with the key ring")
+	f.StringArrayVar(&o.keysExec, "keys-exec", nil, "a program that prints the key ring; repeat the flag for each of its arguments")
+	f.StringArrayVar(&o.keysEnv, "keys-env", nil, "a variable that this program needs beside PATH, HOME and the like, as VAULT_TOKEN or AWS_*; repeat the flag for each")
+}
+
+func (o *ringing) check() error {
+	if o.keysFile != "" && len(o.keysExec) > 0 {
+		return usage("name one of them", "--keys-file and --keys-exec exclude each other")
+	}
+	return nil
 }
 
 func (a *app) sealCommand() *cobra.Command {
@@ -79,74 +95,12 @@ interrupted.`,
 	return c
 }
 
-func (a *app) sealRotateCommand() *cobra.Command {
-	o := sealing{rotate: true}
-	c := &cobra.Command{
-		Use:   "rotate [entry]...",
-		Short: "Seal again what is not sealed with the active key",
-		Long: `Shows how many texts are sealed with another key than the active one, and with
---apply seals them again: each by a comparison on the server, so that a text that
-was written meanwhile stays, and a key keeps its TTL. It then walks again
-until there is nothing left to do, at most five times, and says which keys of the
-ring are not needed any more. It may be stopped at any time, also by kill -9: run
-it again.
-
-First every process must have a ring that knows the new key, then one in which it
-is active. Entries of streams cannot be changed: they go when they are trimmed.
-
-` + ringHelp + `
-
-Exit codes: 0 planned or done, 1 something does not open and was left as it is, 2
-usage, no ring or a bad one, 3 the server cannot be reached, 4 the server refuses,
-5 incomplete, 130 interrupted.`,
-		Example: `  keywright seal rotate --keys-file ring.json
-  keywright seal rotate --keys-file ring.json --apply --rate 5000`,
-		RunE: func(c *cobra.Command, args []string) error { return a.seal(c.Context(), args, &o) },
-	}
-	a.sealFlags(c, &o)
-	c.Flags().BoolVar(&o.apply, "apply", false, "do it")
-	return c
-}
-
-func (a *app) sealAdoptCommand() *cobra.Command {
-	o := sealing{adopt: true}
-	c := &cobra.Command{
-		Use:   "adopt [entry]...",
-		Short: "Seal what is there as plain text",
-		Long: `For what was written before it was declared encrypted. Shows how many texts are
-plain, and with --apply seals them with the active key: each by a comparison on the
-server, so that a text that is written meanwhile stays, and a key keeps its TTL. It
-then walks again until there is nothing left to do, at most five times. It may be
-stopped at any time, also by kill -9: run it again.
-
-First every process must open sealed texts and plain ones (seal.Adopting in Go),
-then seal what it writes; when nothing is plain any more, it refuses plain text. What
-begins as a sealed text does and does not open is left alone, and so is plain text that
-is not of the declared type: no reader could read it. Entries of streams cannot be
-changed: they go when they are trimmed.
-
-` + ringHelp + `
-
-Exit codes: 0 planned or done, 1 something does not open or is plain still, 2 usage,
-no ring or a bad one, 3 the server cannot be reached, 4 the server refuses, 5
-incomplete, 130 interrupted.`,
-		Example: `  keywright seal adopt --keys-file ring.json
-  keywright seal adopt settings --keys-file ring.json --apply --rate 5000`,
-		RunE: func(c *cobra.Command, args []string) error { return a.seal(c.Context(), args, &o) },
-	}
-	a.sealFlags(c, &o)
-	c.Flags().BoolVar(&o.apply, "apply", false, "do it")
-	return c
-}
-
 func (a *app) sealFlags(c *cobra.Command, o *sealing) {
 	a.serverFlags(c)
 	a.namespaceFlag(c)
 	outputs(c, &o.output, "table", "json")
 	f := c.Flags()
-	f.StringVar(&o.keysFile, "keys-file", "", "the file with the key ring")
-	f.StringArrayVar(&o.keysExec, "keys-exec", nil, "a program that prints the key ring; repeat the flag for each of its arguments")
-	f.StringArrayVar(&o.keysEnv, "keys-env", nil, "a variable that this program needs beside PATH, HOME and the like, as VAULT_TOKEN or AWS_*; repeat the flag for each")
+	o.ring.flags(c)
 	f.IntVar(&o.scan.Rate, "rate", 0, "keys per second at most, over all shards (0: as fast as the server answers)")
 	f.DurationVar(&o.scan.MaxLatency, "max-latency", 0, "pause while the server needs longer than this to answer a PING (0: never)")
 	f.StringVar(&o.progress, "progress", "auto", "auto, plain (a line every 10 s) or none")
@@ -154,10 +108,10 @@ func (a *app) sealFlags(c *cobra.Command, o *sealing) {
 }
 
 func (o *sealing) check() error {
-	switch {
-	case o.keysFile != "" && len(o.keysExec) > 0:
-		return usage("name one of them", "--keys-file and --keys-exec exclude each other")
-	case o.scan.Rate < 0 || o.scan.MaxLatency < 0:
+	if err := o.ring.check(); err != nil {
+		return err
+	}
+	if o.scan.Rate < 0 || o.scan.MaxLatency < 0 {
 		return usage("write a positive number, or leave it out", "--rate and --max-latency cannot be negative")
 	}
 	if err := oneOf("progress", o.progress, "auto", "plain", "none"); err != nil {
@@ -170,7 +124,7 @@ func (o *sealing) check() error {
 const ringVariable = "KEYWRIGHT_KEY_RING"
 
 // keyRing reads the ring.
-func (a *app) keyRing(ctx context.Context, o *sealing) (*seal.Ring, error) {
+func (a *app) keyRing(ctx context.Context, o *ringing) (*seal.Ring, error) {
 	from := seal.Environment(ringVariable, a.Getenv)
 	switch {
 	case o.keysFile != "":
@@ -185,7 +139,7 @@ func (a *app) keyRing(ctx context.Context, o *sealing) (*seal.Ring, error) {
 	return r, nil
 }
 
-// seal counts or rotates.
+// seal counts.
 func (a *app) seal(ctx context.Context, names []string, o *sealing) error {
 	if err := o.check(); err != nil {
 		return err
@@ -197,7 +151,7 @@ func (a *app) seal(ctx context.Context, names []string, o *sealing) error {
 	if err := sealedEntries(d.Keyspace, names, path); err != nil {
 		return err
 	}
-	ring, err := a.keyRing(ctx, o)
+	ring, err := a.keyRing(ctx, &o.ring)
 	if err != nil {
 		return err
 	}
@@ -221,14 +175,7 @@ func (a *app) seal(ctx context.Context, names []string, o *sealing) error {
 	w := &reseal.Walk{Keyspace: d.Keyspace, Entries: names, Client: c, Ring: ring, Source: server.New(config, o.scan), Request: source.Request{Progress: func(p source.Progress) {
 		bar.Show(terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}, a.now())
 	}}}
-	run := w.Status
-	switch {
-	case o.apply && o.adopt:
-		run = w.Adopt
-	case o.apply:
-		run = w.Rotate
-	}
-	r, err := run(ctx)
+	r, err := w.Status(ctx)
 	bar.Clear()
 	return a.sealed(ctx, r, err, o)
 }
@@ -263,15 +210,12 @@ func (a *app) sealed(ctx context.Context, r *reseal.Report, failed error, o *sea
 	}
 	var err error
 	if o.output == "json" {
-		err = a.json(sealReportOf(r, o))
+		err = a.json(sealReportOf(r))
 	} else {
-		err = a.printSealed(r, o)
+		err = a.printSealed(r)
 	}
 	total := r.Total()
 	closed := total.Closed()
-	if o.adopt && !o.apply {
-		closed -= total.Plain // they are the plan
-	}
 	switch {
 	case ctx.Err() != nil:
 		return &exit{exitInterrupted, "interrupted: what is counted was seen until then", "run it again: what is done is passed over"}
@@ -293,10 +237,6 @@ type sealReport struct {
 	Incomplete source.Reasons `json:"incomplete,omitempty"`
 	Active     string         `json:"active"` // the id of the key that seals
 	Parts      []sealedPart   `json:"parts"`
-	Applied    bool           `json:"applied"`
-	Passes     int            `json:"passes"`
-	Resealed   int64          `json:"resealed"`
-	Raced      int64          `json:"raced"`       // left, since another writer was first
 	Unused     []string       `json:"unused_keys"` // of the ring; nothing is sealed with them
 }
 
@@ -323,8 +263,8 @@ type sealedExample struct {
 	State reseal.State     `json:"state"`
 }
 
-func sealReportOf(r *reseal.Report, o *sealing) sealReport {
-	out := sealReport{r.Server, r.Endpoint, len(r.Incomplete) == 0, r.Incomplete, r.Active, []sealedPart{}, o.apply, r.Passes, r.Resealed, r.Raced, append([]string{}, r.Unused()...)}
+func sealReportOf(r *reseal.Report) sealReport {
+	out := sealReport{r.Server, r.Endpoint, len(r.Incomplete) == 0, r.Incomplete, r.Active, []sealedPart{}, append([]string{}, r.Unused()...)}
 	for _, p := range r.Parts {
 		part := sealedPart{p.Entry, p.Name, p.Texts, p.Keys, p.Unknown, p.Forged, p.NotSealed, p.Plain, p.Misfits, p.Fixed, nil}
 		for _, e := range p.Examples {
@@ -339,7 +279,7 @@ func sealReportOf(r *reseal.Report, o *sealing) sealReport {
 	return out
 }
 
-func (a *app) printSealed(r *reseal.Report, o *sealing) error {
+func (a *app) printSealed(r *reseal.Report) error {
 	var rows [][]string
 	for _, p := range r.Parts {
 		rows = append(rows, sealedRows(r.Active, p)...)
@@ -351,26 +291,6 @@ func (a *app) printSealed(r *reseal.Report, o *sealing) error {
 		return err
 	}
 	total := r.Total()
-	old := total.Old(r.Active)
-	switch {
-	case o.adopt && o.apply:
-		a.tell("\n%s sealed in %s with %s; %s not sealed", terminal.Plural(r.Resealed, "text"), walks(r.Passes), r.Active, terminal.Plural(total.NotSealed, "text"))
-	case o.adopt && total.Plain > 0:
-		a.tell("\n%s would be sealed with %s", terminal.Plural(total.Plain, "text"), r.Active)
-		a.say("nothing was changed; run it with --apply when every process opens sealed texts")
-	case o.adopt:
-		a.tell("\nthere is nothing to seal")
-	case o.apply:
-		a.tell("\n%s sealed again in %s; %s under other keys than %s", terminal.Plural(r.Resealed, "text"), walks(r.Passes), terminal.Plural(old, "text"), r.Active)
-	case o.rotate && old > total.Fixed:
-		a.tell("\n%s would be sealed again with %s", terminal.Plural(old-total.Fixed, "text"), r.Active)
-		a.say("nothing was changed; run it with --apply")
-	case o.rotate:
-		a.tell("\nthere is nothing to seal again")
-	}
-	if total.Misfits > 0 && o.adopt {
-		a.tell("%s not of the declared type: left alone, since no reader could read it when it is sealed", plural(total.Misfits, "text is", "texts are"))
-	}
 	if total.Fixed > 0 {
 		a.tell("%s of streams cannot be changed, and need their keys until they are trimmed", plural(total.Fixed, "entry", "entries"))
 	}
@@ -408,8 +328,6 @@ func plural(n int64, one, many string) string {
 	}
 	return terminal.Count(n) + " " + many
 }
-
-func walks(n int) string { return terminal.Plural(int64(n), "walk") }
 
 // sealedRows are a part's counts, one row per key.
 func sealedRows(active string, p *reseal.Part) (rows [][]string) {

@@ -84,3 +84,30 @@ func (a *app) askedFor(s *selecting) []string {
 	}
 	return out
 }
+
+// request is what the flags ask for.
+func (s *selecting) request() (selection.Request, error) {
+	r := selection.Request{Entries: s.entries, Owners: s.owners, Globs: s.globs, Undeclared: s.undeclared}
+	for _, text := range s.where {
+		c, err := selection.ParseCondition(text)
+		if err != nil {
+			return r, refusedSelection(err)
+		}
+		r.Where = append(r.Where, c)
+	}
+	return r, nil
+}
+
+// everything is whether the flags do not narrow what is meant.
+func (s *selecting) everything() bool {
+	return len(s.entries)+len(s.owners)+len(s.globs)+len(s.where) == 0 && !s.undeclared
+}
+
+// someKeys refuses a selection of everything, for a verb that must be told.
+func someKeys(verb string, s *selecting) error {
+	if s.everything() {
+		return usage("name entries with --entry, a glob with --match, or say --undeclared",
+			"%s must be told which keys", verb)
+	}
+	return nil
+}

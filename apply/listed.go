@@ -1,0 +1,169 @@
+package apply
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source"
+)
+
+// Do makes one listed change, if it is still as the plan says, and compares that in the
+// step of the change where the server can. It gives why the change was left alone; ""
+// says that it was made.
+type Do func(ctx context.Context, c *plan.Change) (plan.Code, error)
+
+// Listed is a plan that lists each of its changes.
+type Listed struct {
+	Changes []plan.Change
+
+	// Still says whether a change is still to be made, by a look at the server before
+	// the run. nil: each is.
+	Still func(*plan.Change) bool
+
+	Do     Do
+	AtOnce int // how many changes are made at a time; 0: one
+
+	Left []LeftOf // what was left out of the list, and is counted when all changes were made
+}
+
+// LeftOf are keys of an entry that are left alone.
+type LeftOf struct {
+	Entry string
+	plan.Left
+}
+
+// Changes makes the changes that a plan lists, in their order and in batches, each of
+// which is in the journal before it is sent. Each change is counted once, over all runs
+// of the journal: the counts of the run that comes to its end add up to the list.
+func Changes(ctx context.Context, l Listed, o KeysOptions) (KeysReport, error) {
+	r, err := newRun(o)
+	if err != nil {
+		return r.report, err
+	}
+	w := &listing{Run: r, Listed: l}
+	if o.Journal != nil {
+		for entry, c := range o.Journal.last.Done {
+			r.Add(entry, c)
+		}
+		w.at, w.doubted = o.Journal.place()
+	}
+	err = w.run(ctx)
+	if err != nil && w.torn { // the last line of the journal says which batch it was
+		r.report.Left = plan.Ranked(r.left)
+		return r.report, err
+	}
+	if err == nil {
+		for _, of := range l.Left {
+			r.LeaveAll(of.Entry, of.Left)
+		}
+	}
+	return r.end(source.Summary{}, err)
+}
+
+// listing is one run of Changes.
+type listing struct {
+	*Run
+	Listed
+	at      int  // changes before this one were decided about
+	doubted int  // and those from there to here were sent by a run that was killed
+	torn    bool // not all of the batch has an outcome
+}
+
+// listedBatch is how many changes are in a batch.
+const listedBatch = 256
+
+func (w *listing) run(ctx context.Context) error {
+	for w.at < len(w.Changes) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		end := min(w.at+listedBatch, len(w.Changes))
+		open, todo := map[string]int64{}, []*plan.Change{}
+		passed := w.Changes[w.at:end]
+		for i := range passed {
+			if c := &passed[i]; w.Still == nil || w.Still(c) {
+				open[c.Entry]++
+				todo = append(todo, c)
+			}
+		}
+		if w.Journal != nil {
+			w.Journal.at = w.at
+		}
+		if err := w.Begin(ctx, open, 0); err != nil {
+			return err
+		}
+		for i := range passed {
+			if c := &passed[i]; w.Still != nil && !w.Still(c) {
+				w.passed(c, w.at+i)
+			}
+		}
+		if err := w.batch(ctx, todo); err != nil {
+			w.torn = true
+			return err
+		}
+		w.at = end
+		if w.Journal != nil {
+			w.Journal.at = end
+		}
+	}
+	return nil
+}
+
+// passed counts a change that is not to be made any more: a run that was killed may have
+// made it, or another did.
+func (w *listing) passed(c *plan.Change, at int) {
+	if at < w.doubted {
+		w.Add(c.Entry, KeyCounts{Keys: 1, Unknown: 1})
+		return
+	}
+	w.Leave(c.Entry, plan.Changed, c.Key, c.DB)
+}
+
+// batch makes changes, some at a time. One that has begun is waited for, so that an
+// interrupted run knows what it did.
+func (w *listing) batch(ctx context.Context, todo []*plan.Change) error {
+	ctx = context.WithoutCancel(ctx)
+	codes, errs := make([]plan.Code, len(todo)), make([]error, len(todo))
+	var group sync.WaitGroup
+	places := make(chan struct{}, max(w.AtOnce, 1))
+	for i, c := range todo {
+		places <- struct{}{}
+		group.Go(func() {
+			codes[i], errs[i] = w.one(ctx, c)
+			<-places
+		})
+	}
+	group.Wait()
+	var last error
+	for i, c := range todo {
+		switch {
+		case errs[i] != nil:
+			if class, ok := keywright.ClassOf(errs[i]); !ok || class != keywright.NotApplied {
+				w.Add(c.Entry, KeyCounts{Keys: 1, Unknown: 1})
+			}
+			last = errs[i]
+		case codes[i] != "":
+			w.Leave(c.Entry, codes[i], c.Key, c.DB)
+		default:
+			w.Add(c.Entry, KeyCounts{Keys: 1, Changed: 1})
+		}
+	}
+	return last
+}
+
+// listedTimeout bounds one change.
+const listedTimeout = 30 * time.Second
+
+// one makes a change. What the server refuses is no failure of the run.
+func (w *listing) one(ctx context.Context, c *plan.Change) (plan.Code, error) {
+	ctx, cancel := context.WithTimeout(ctx, listedTimeout)
+	defer cancel()
+	code, err := w.Do(ctx, c)
+	if class, ok := keywright.ClassOf(err); ok && (class == keywright.Refused || class == keywright.Invalid) {
+		return plan.Refused, nil
+	}
+	return code, err
+}

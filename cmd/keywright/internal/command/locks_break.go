@@ -1,0 +1,141 @@
+package command
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/lock"
+	"github.com/keywright/keywright/plan"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) locksBreakCommand() *cobra.Command {
+	var o changing
+	c := &cobra.Command{
+		Use:   "break KEY...",
+		Short: "Take locks from their holders",
+		Long: `Says which holders would lose the locks of these keys, and with --apply takes each
+from exactly that holder: if another process holds it by then, it is left alone. The
+holder's context ends; the next waiter has the lock at once. What the lock protects is
+only safe if it checks the fencing token.
+
+` + planHelp + `
+
+` + exitCodesOfChanges,
+		Example: `  keywright locks break lock:coupon:issue:42
+  keywright locks break lock:coupon:issue:42 --apply
+  keywright locks break lock:coupon:issue:42 lock:coupon:issue:43 --plan break.plan`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("`keywright locks` lists those that are held", "locks break takes the keys of locks")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			q := plan.Request{Options: map[string]string{"keys": packed(args)}}
+			return a.change(c.Context(), "locks break", q, &o)
+		},
+	}
+	o.flags(a, c)
+	return c
+}
+
+// loadConstructs reads the declaration and checks that it has entries of a construct.
+func (r *changeRun) loadConstructs(of keyspace.Construct) error {
+	d, path, err := r.usable()
+	if err != nil {
+		return err
+	}
+	r.ks = d.Keyspace
+	_, err = constructsOf(d.Keyspace, of, r.request.Entries, path)
+	return err
+}
+
+// constructs are the entries that the request names.
+func (r *changeRun) constructs(of keyspace.Construct) []*keyspace.Entry {
+	entries, _ := constructsOf(r.ks, of, r.request.Entries, "") // that they are there was checked
+	return entries
+}
+
+// loadLocks checks that the keys are those of locks.
+func loadLocks(_ context.Context, r *changeRun) error {
+	if err := r.loadConstructs(keyspace.Lock); err != nil {
+		return err
+	}
+	for _, key := range unpacked(r.request.Options["keys"]) {
+		if e, _ := r.lockOf(key); e == nil {
+			return usage("`keywright locks` lists those that are held", "%q is the key of no declared lock", key)
+		}
+	}
+	return nil
+}
+
+// lockOf is the entry of a lock, and the values in its key; nil for no lock.
+func (r *changeRun) lockOf(key string) (*keyspace.Entry, bind.Values) {
+	for _, e := range r.constructs(keyspace.Lock) {
+		if values, ok := bind.Read(e.Keys[0].Pattern, key); ok {
+			return e, values
+		}
+	}
+	return nil, nil
+}
+
+// findHeld finds those of the locks that are held.
+func findHeld(ctx context.Context, r *changeRun, found *findings) error {
+	c, err := r.client()
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, key := range unpacked(r.request.Options["keys"]) {
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		e, values := r.lockOf(key)
+		l := bind.Lock(c, r.ks, e, values)
+		h, err := l.Holder(ctx)
+		if err != nil {
+			return err
+		}
+		if h.Token == "" {
+			found.leave(e.Name, plan.NotHeld, []byte(key), r.request.DB)
+			continue
+		}
+		token := h.Token
+		found.add(plan.Change{Verb: "break", Entry: e.Name, Key: finding.JSONKey(key), DB: r.request.DB,
+			Before: heldBy(&h), After: "free for the next", If: tokenIs(token)},
+			func(ctx context.Context, _ *plan.Change) (plan.Code, error) { return breakLock(ctx, l, token) })
+	}
+	return nil
+}
+
+// heldBy says who holds a lock, in a way that is the same as long as it does.
+func heldBy(h *lock.Holder) string {
+	text := "held by " + finding.Key([]byte(h.Owner))
+	if h.Fence > 0 {
+		text += ", fencing token " + fmt.Sprint(h.Fence)
+	}
+	return text
+}
+
+// tokenIs is the condition that a lock has a token, which is not in the plan itself: with
+// it anyone could give the lock back.
+func tokenIs(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return "SHA-256 of the token: " + hex.EncodeToString(sum[:8])
+}
+
+// breakLock takes a lock from the holder of a token.
+func breakLock(ctx context.Context, l lock.Lock, token string) (plan.Code, error) {
+	broken, err := l.Break(ctx, token)
+	if err == nil && !broken {
+		return plan.Changed, nil
+	}
+	return "", err
+}

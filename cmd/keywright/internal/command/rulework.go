@@ -1,0 +1,188 @@
+package command
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/bind"
+	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/server"
+	"github.com/spf13/cobra"
+)
+
+// ruleFlags are those of the verbs that change what a rule selects.
+func (o *changing) ruleFlags(a *app, c *cobra.Command) {
+	o.flags(a, c)
+	o.selecting.flags(c)
+	c.Flags().IntVar(&o.db, "db", -1, "this database only (-1: the one the URL names, all if it names none)")
+}
+
+// asked is what the flags of a verb with a rule ask for.
+func (o *changing) asked(verb string) plan.Request {
+	q := plan.Request{Entries: o.entries, Owners: o.owners, Globs: o.globs, Where: o.where,
+		Undeclared: o.undeclared, DB: o.db}
+	switch {
+	case verb == "ttl":
+		q.Options = map[string]string{"spread": strconv.Itoa(o.spread)}
+	case verb == "rename":
+		q.Options = o.options()
+	case o.alone:
+		q.Options = map[string]string{"not-shared": "true"}
+	}
+	return q
+}
+
+// asIn sets the flags of a verb with a rule to what a plan was made with.
+func (o *changing) asIn(q *plan.Request) {
+	o.selecting, o.renaming, o.db = *selected(q), renamingOf(q.Options), q.DB
+}
+
+// selected is what a request selects.
+func selected(q *plan.Request) *selecting {
+	return &selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared}
+}
+
+// ruleWork changes what a rule selects.
+type ruleWork struct{ *changeRun }
+
+// ruleOf makes the rule of a verb.
+type ruleOf func(ks *keyspace.Keyspace, r selection.Request, q *plan.Request, now time.Time) (plan.Rule, error)
+
+func deleteRule(ks *keyspace.Keyspace, r selection.Request, q *plan.Request, _ time.Time) (plan.Rule, error) {
+	return plan.NewDelete(ks, r, q.Options["not-shared"] == "true")
+}
+
+func ttlRule(ks *keyspace.Keyspace, r selection.Request, q *plan.Request, _ time.Time) (plan.Rule, error) {
+	spread, err := strconv.Atoi(q.Options["spread"])
+	if err != nil {
+		return nil, err
+	}
+	return plan.NewTTL(ks, r, float64(spread)/100)
+}
+
+func cleanRule(ks *keyspace.Keyspace, r selection.Request, _ *plan.Request, now time.Time) (plan.Rule, error) {
+	return plan.NewClean(ks, r, now)
+}
+
+// loadRule reads the declaration of a verb with a rule.
+func loadRule(_ context.Context, r *changeRun) error {
+	_, ks, err := r.selection(selected(&r.request))
+	if err != nil {
+		return err
+	}
+	if len(ks.Entries)+len(ks.Owns) == 0 && (r.name != "delete" || r.request.Undeclared) && len(r.maps) == 0 {
+		return usage("say where the declaration is with -f",
+			"%s needs a declaration: without one no key is declared", r.name)
+	}
+	if r.name == "clean" && len(ks.Cleanup) == 0 {
+		return usage("add cleanup: to the declaration", "the declaration has no clean-up rule")
+	}
+	r.ks = ks
+	return nil
+}
+
+// byRule opens the work of a verb with a rule.
+func byRule(of ruleOf) func(context.Context, *changeRun) (work, error) {
+	return func(_ context.Context, r *changeRun) (work, error) {
+		var err error
+		if r.selects, err = selected(&r.request).request(); err != nil {
+			return nil, err
+		}
+		r.within(r.ks, &r.selects)
+		if of != nil {
+			r.rule, err = of(r.ks, r.selects, &r.request, r.id.Time)
+		} else {
+			r.rule, err = r.renameRule()
+		}
+		return &ruleWork{r}, refusedSelection(err)
+	}
+}
+
+// scan yields all keys of the primaries that the rule may mean.
+func (r *changeRun) scan(bar *terminal.Progress, what string) apply.Scan {
+	began := r.app.now()
+	return func(ctx context.Context, each func([]source.Key) error) (source.Summary, error) {
+		s := server.New(r.config, server.Options{Role: server.Primary, OnlyDB: r.request.DB, MaxLatency: r.maxLatency})
+		return s.Scan(ctx, source.Request{Bytes: true, Match: r.rule.Glob(), Progress: func(p source.Progress) {
+			bar.Show(terminal.State{What: what, Done: p.Keys, Total: p.Total, Elapsed: r.app.now().Sub(began)}, r.app.now())
+		}}, each)
+	}
+}
+
+// learn shows the rule all keys, where it must know all of them to decide about one.
+func (r *changeRun) learn(ctx context.Context) (source.Summary, error) {
+	c, ok := r.rule.(*plan.Clean)
+	if !ok || !c.Keeps() {
+		return source.Summary{}, nil
+	}
+	return r.scan(nil, "keys")(ctx, func(batch []source.Key) error {
+		for i := range batch {
+			c.Learn(&batch[i])
+		}
+		return nil
+	})
+}
+
+// plan looks at all keys.
+func (r *ruleWork) plan(ctx context.Context, p *plan.Plan, bar *terminal.Progress) error {
+	learned, err := r.learn(ctx)
+	if err != nil {
+		return err
+	}
+	c := plan.NewCollector(r.rule)
+	sum, err := r.scan(bar, "keys looked at")(ctx, func(batch []source.Key) error {
+		decisions := c.Decide(batch)
+		if clean, ok := r.rule.(*plan.Clean); ok && clean.Idles() {
+			if err := apply.Due(ctx, r.clients.client, batch, decisions); err != nil {
+				return aclFailure(cannot("ask for idle times", err))
+			}
+		}
+		if r.name == "rename" {
+			if err := r.blocked(ctx, batch, decisions); err != nil {
+				return aclFailure(cannot("ask for keys with the new names", err))
+			}
+		}
+		c.Count(batch, decisions)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	c.Into(p)
+	p.Incomplete = incomplete(slices.Concat(learned.Incomplete, sum.Incomplete))
+	return nil
+}
+
+// do changes the keys.
+func (r *ruleWork) do(ctx context.Context, _ *plan.Plan, o apply.KeysOptions) (apply.KeysReport, error) {
+	stores := &itemStores{app: r.app, ks: r.ks, clients: r.clients, open: map[string]*bind.Items{}}
+	o.Item, o.Undo = stores.delete, r.undoing
+	scan := r.source
+	if r.name == "rename" {
+		values, err := r.values(ctx)
+		if err != nil {
+			return apply.KeysReport{}, err
+		}
+		if o.Live = values; scan == nil {
+			scan = r.toChange()
+		}
+	} else {
+		scan = r.scan(nil, "")
+	}
+	return apply.Keys(ctx, r.clients.client, scan, r.rule, o)
+}
+
+// incomplete is why not all was seen, as plans have it.
+func incomplete(all source.Reasons) (out []plan.Reason) {
+	for _, why := range all {
+		out = append(out, plan.Reason{Code: plan.Code(why.Code), What: why.String()})
+	}
+	return out
+}

@@ -1,0 +1,191 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// plansKeyspace has what plans change.
+const plansKeyspace = `keywright: 1
+package: shop
+owner: o
+keys:
+  jobs: {doc: d, key: jobs, type: queue, ttl: none}
+  note:
+    doc: d
+    key: note:{id}
+    type: entity
+    ttl: 1d
+    fields: {kind: slug, at: unix_ms}
+    index: {kind: "notes:kind:{kind}", at: "notes:at", expires: "notes:ends"}
+  token: {doc: d, key: "t:{id}", type: string, value: text encrypted, ttl: none}
+`
+
+// planCase is a verb that changes many things, and what holds when it was executed.
+type planCase struct {
+	args []string
+	fill string // a script; ARGV[1] is how many
+	left string // a script that counts what is not as it should be
+}
+
+var planCases = map[string]planCase{
+	"queues retry": {[]string{"queues", "retry", "jobs", "--all"},
+		`for i = 1, tonumber(ARGV[1]) do
+			redis.call('SET', '{jobs}:job:j'..i, 'q1 1 - 0 - -\nx')
+			redis.call('HSET', '{jobs}:runs', 'j'..i, '- 6 5 1 0 0 r1\nwhy\n')
+			redis.call('ZADD', '{jobs}:dead', i, 'j'..i)
+		end`,
+		`local seen, wrong = {}, redis.call('ZCARD', '{jobs}:dead')
+		for _, id in ipairs(redis.call('LRANGE', 'jobs', 0, -1)) do
+			if seen[id] then wrong = wrong + 1 end
+			seen[id] = true
+		end
+		return wrong + math.abs(redis.call('LLEN', 'jobs') - tonumber(ARGV[1]))`},
+	"seal adopt": {[]string{"seal", "adopt"},
+		`for i = 1, tonumber(ARGV[1]) do redis.call('SET', 't:'..i, 'plain') end`,
+		`local wrong = 0
+		for i = 1, tonumber(ARGV[1]) do if redis.call('GET', 't:'..i) == 'plain' then wrong = wrong + 1 end end
+		return wrong`},
+	"entities index": {[]string{"entities", "index"},
+		`for i = 1, tonumber(ARGV[1]) do
+			redis.call('HSET', 'note:'..i, 'kind', 'a', 'at', i)
+			redis.call('PEXPIRE', 'note:'..i, 80000000)
+			redis.call('ZADD', 'notes:kind:a', 0, i)
+			redis.call('ZADD', 'notes:ends', redis.call('PEXPIRETIME', 'note:'..i), i)
+			redis.call('HSET', '{notes:ends}:ledger', i, '=kind|notes:kind:|=1:a')
+		end`,
+		`return math.abs(redis.call('ZCARD', 'notes:at') - tonumber(ARGV[1]))`},
+	"entities repair": {[]string{"entities", "repair"},
+		`for i = 1, tonumber(ARGV[1]) do
+			redis.call('HSET', 'note:'..i, 'kind', 'a', 'at', i)
+			redis.call('PEXPIRE', 'note:'..i, 80000000)
+		end`,
+		`return math.abs(redis.call('ZCARD', 'notes:at') - tonumber(ARGV[1]))`},
+}
+
+// A plan that is killed while it is executed, again and again, is gone on with: in the
+// end all is done once, and the report counts all of it.
+func TestKilledPlans(t *testing.T) {
+	kills, n := 4, 3000
+	if of, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
+		kills, n = of, 100_000
+	}
+	for name, c := range planCases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, dir := keywrighttest.Start(t, keywrighttest.Redis), t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "keyspace.yaml"), []byte(plansKeyspace), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			ran(t, 0, dir, "seal", "key", "ring.json")
+			s.Do("EVAL", c.fill, "0", strconv.Itoa(n))
+			of := []string{"-u", s.URL(), "--progress", "none"}
+			apply := append([]string{"apply", "a.plan", "-o", "json"}, of...)
+			make := append(append(c.args, "--plan", "a.plan"), of...)
+			if strings.HasPrefix(name, "seal") {
+				make, apply = append(make, "--keys-file", "ring.json"), append(apply, "--keys-file", "ring.json")
+			}
+			ran(t, 0, dir, make...)
+			for range kills {
+				killOnce(t, s, dir, apply)
+			}
+			s.Do("DEL", "keywright:acting")
+			if _, done := planEnded(t, dir); !done {
+				adds(t, ran(t, 0, dir, apply...), n, strings.HasPrefix(name, "queues"))
+			}
+			if left := s.Do("EVAL", c.left, "0", strconv.Itoa(n)); left != int64(0) {
+				t.Errorf("%v of %d are not as they should be", left, n)
+			}
+			if text := ran(t, 2, dir, apply...); !strings.Contains(text, "was executed to its end") {
+				t.Error(text)
+			}
+			for _, key := range s.Do("KEYS", "keywright:*").([]any) {
+				t.Errorf("%v is left", key)
+			}
+		})
+	}
+}
+
+// killOnce executes the plan, and kills that after a while: when so many batches more are
+// in the journal, or at some moment before the first.
+func killOnce(t *testing.T, s *keywrighttest.Server, dir string, apply []string) {
+	t.Helper()
+	if _, done := planEnded(t, dir); done {
+		return
+	}
+	s.Do("DEL", "keywright:acting") // of the process that was killed; else it ends after 15 s
+	cmd := runProgram(t, dir, apply...)
+	before, _ := planEnded(t, dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	until := before + rand.IntN(4)
+	for look := time.NewTicker(time.Millisecond); ; {
+		select {
+		case <-ended:
+			look.Stop()
+			return
+		case <-look.C:
+			if lines, _ := planEnded(t, dir); lines >= until {
+				_ = cmd.Process.Kill()
+			}
+		}
+	}
+}
+
+// planEnded is how many lines the journal of the plan has, and whether the last says that
+// the plan was executed to its end.
+func planEnded(t *testing.T, dir string) (lines int, done bool) {
+	t.Helper()
+	text, _ := os.ReadFile(filepath.Join(dir, "a.plan.journal"))
+	return strings.Count(string(text), "\n"), strings.Contains(string(text), `"end":true`)
+}
+
+// adds checks that the parts of a report add up. exact says that each change is counted
+// once over all runs; else a batch that was interrupted may be counted as unknown and
+// again.
+func adds(t *testing.T, text string, n int, exact bool) {
+	t.Helper()
+	var report struct {
+		Done struct {
+			Total   counts   `json:"total"`
+			Entries []counts `json:"entries"`
+		} `json:"done"`
+	}
+	if err := json.Unmarshal([]byte(text[strings.IndexByte(text, '{'):]), &report); err != nil {
+		t.Fatalf("%v\n%.1000s", err, text)
+	}
+	total, sum := report.Done.Total, counts{}
+	for _, e := range report.Done.Entries {
+		sum.Keys += e.Keys
+		sum.Changed += e.Changed
+		sum.Unknown += e.Unknown
+		sum.Left += e.Left
+	}
+	if sum != total || total.Keys != total.Changed+total.Unknown+total.Left {
+		t.Errorf("the parts do not add up: %+v, %+v", total, sum)
+	}
+	if exact && total.Keys != n || total.Keys < n || total.Left > 0 {
+		t.Errorf("there were %d: %s", n, fmt.Sprint(total))
+	}
+}
+
+type counts struct {
+	Keys    int `json:"keys"`
+	Changed int `json:"changed"`
+	Unknown int `json:"unknown"`
+	Left    int `json:"left_alone"`
+}
