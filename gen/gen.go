@@ -111,10 +111,15 @@ func Title(word string) string {
 // taker of a name gets a number, the same one every time.
 type Names struct{ taken map[string]bool }
 
-// Take returns name, or name with the first free number behind it.
+// Free reports whether Take would return name itself.
+func (n *Names) Free(name string, reserved ...string) bool {
+	return !n.taken[name] && !slices.Contains(reserved, name)
+}
+
+// Take returns name, or name with the first free number after it.
 func (n *Names) Take(name string, reserved ...string) string {
 	for i, try := 2, name; ; i++ {
-		if !n.taken[try] && !slices.Contains(reserved, try) {
+		if n.Free(try, reserved...) {
 			if n.taken == nil {
 				n.taken = map[string]bool{}
 			}

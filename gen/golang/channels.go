@@ -35,8 +35,7 @@ func (g *generator) channels() {
 }
 
 func (g *generator) channelFree(name string) bool {
-	probe := g.names
-	return probe.Take(name+"Channel") == name+"Channel" && probe.Take("Parse"+name+"Channel") == "Parse"+name+"Channel"
+	return g.names.Free(name+"Channel") && g.names.Free("Parse"+name+"Channel")
 }
 
 // allTopics writes what publishes and subscribes. The channels of locks and

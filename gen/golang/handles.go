@@ -2,6 +2,7 @@ package golang
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,14 +46,8 @@ func derivedNames(name string) []string {
 }
 
 func (g *generator) free(name string) bool {
-	for _, derived := range derivedNames(name) {
-		probe := g.names
-		if probe.Take(derived) != derived {
-			return false
-		}
-	}
-	probe := g.methods
-	return probe.Take(name, "Client") == name
+	return !slices.ContainsFunc(derivedNames(name), func(derived string) bool { return !g.names.Free(derived) }) &&
+		g.methods.Free(name, "Client")
 }
 
 // entry writes what the runtime knows of a key.
