@@ -25,6 +25,7 @@ var elsewhere = map[string]string{
 	"source/archive/export.Options":       "as source/rdb.Options",
 	"source/archive/export.SourceOptions": "as source/rdb.Options",
 	"apply.KeysOptions":                   "of the library's executor: go doc; the commands' flags are in docs/cli.md",
+	"plan.RenameOptions":                  "as apply.KeysOptions",
 	"event.Config":                        "filled by generated code",
 	"event.StreamConfig":                  "filled by generated code",
 	"limit.Limits":                        "no options: it has no exported field",

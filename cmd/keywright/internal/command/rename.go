@@ -85,6 +85,9 @@ each old key that is the same under its new name.
 	for _, name := range []string{"undo-file", "undo"} {
 		f.Lookup(name).Annotations = map[string][]string{noVariable: {"a file of each run"}}
 	}
+	for _, name := range []string{"existing", "rounds"} {
+		f.Lookup(name).Annotations = map[string][]string{noVariable: {"of one phase: not what they are to copy and restore"}}
+	}
 	choices(c, "phase", phaseMove, phaseCopy, phaseVerify, phaseUnlink)
 	choices(c, "existing", "fail", "skip", "different")
 	return c
