@@ -34,7 +34,7 @@ func (s *scene) process() *Store[string, note] {
 		p.windows = windows{act: usual.act, due: quick.due}
 	} else {
 		p.hook = func(step, _ string) error {
-			if step == "opened" {
+			if step == "opened" && p.windows != usual { // the first step is alone
 				p.windows = usual
 			}
 			return nil

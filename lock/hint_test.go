@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,19 @@ func hint(t *testing.T, err error) string {
 		t.Fatalf("%v", err)
 	}
 	return e.Hint
+}
+
+// awaitNoWaiters returns when no waiter has a place in the server's queue.
+func awaitNoWaiters(t *testing.T, l lock.Lock) {
+	t.Helper()
+	for {
+		h, err := l.Holder(t.Context())
+		must(t, err)
+		if h.Waiting == 0 {
+			return
+		}
+		runtime.Gosched()
+	}
 }
 
 // TestHints: the error of a lock that was not got says what is known of the reason,
@@ -43,6 +57,7 @@ func TestHints(t *testing.T) {
 	if got := acquire(far, func() { awaitWaiters(t, near, 1) }); !strings.Contains(got, "another holder") {
 		t.Errorf("a lock that another holder has: %q", got)
 	}
+	awaitNoWaiters(t, near) // the one that gave up has left
 	first, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { _, err := far.Acquire(first); ended <- err }()
@@ -53,7 +68,7 @@ func TestHints(t *testing.T) {
 	end()
 	within(t, "the first waiter", ended)
 	must(t, lease.Release(t.Context()))
-	awaitWaiters(t, near, 0)
+	awaitNoWaiters(t, near)
 	p.Freeze()
 	defer p.Thaw()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -119,7 +134,7 @@ func TestForbiddenChannel(t *testing.T) {
 	if class, _ := keywright.ClassOf(err); class != keywright.Refused || !strings.Contains(err.Error(), "NOPERM") {
 		t.Errorf("%v", err)
 	}
-	awaitWaiters(t, near, 0)
+	awaitNoWaiters(t, near)
 	s.Do("ACL", "SETUSER", "u", "allchannels")
 	got := make(chan error, 1)
 	go func() {

@@ -253,8 +253,12 @@ func TestNotices(t *testing.T) {
 	if fmt.Sprint(kinds) != fmt.Sprint(want) {
 		t.Errorf("%v", kinds)
 	}
+	for i := range dead {
+		dead[i].Since = time.Time{}
+	}
 	slices.SortFunc(dead, func(a, b queue.Dead) int { return strings.Compare(a.ID, b.ID) })
-	if fmt.Sprint(dead) != "[{discarded secret discarded 1 0} {undecodable the payload does not decode 1 0} {used-up secret used-up 2 0}]" {
+	if fmt.Sprint(dead) != fmt.Sprint([]queue.Dead{{ID: "discarded", Reason: "secret discarded", Attempts: 1},
+		{ID: "undecodable", Reason: "the payload does not decode", Attempts: 1}, {ID: "used-up", Reason: "secret used-up", Attempts: 2}}) {
 		t.Errorf("%v", dead)
 	}
 	lines := log.all()
