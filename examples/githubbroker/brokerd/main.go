@@ -40,6 +40,9 @@ func run() error {
 	defer stop()
 	c, err := keywright.Open(ctx, *redis, keywright.Options{Name: *name, Attempts: 16})
 	if err != nil {
+		if ctx.Err() != nil { // asked to stop before it had begun
+			return nil
+		}
 		return err
 	}
 	defer c.Close()

@@ -30,8 +30,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx)
+	asked := ctx.Err() != nil // to stop, perhaps before it had begun
 	stop()
-	if err != nil {
+	if err != nil && !(asked && errors.Is(err, context.Canceled)) {
 		fmt.Fprintln(os.Stderr, "poppobuilderd:", err)
 		os.Exit(1)
 	}
