@@ -39,7 +39,7 @@ fuzz: ## fuzz every target for FUZZTIME (10m)
 	    echo "== $$p $$t"; (cd $$p && go test -run '^$$' -fuzz "^$$t$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s .) || exit 1; done; done
 
 soak: ## the tests that do harm to servers, fifty times
-	go test -race -timeout 1h ./cmd/keywright/...
+	go test -race -timeout 1h ./compare ./source/... ./cmd/keywright/...
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
 	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./fallback/bbolt ./apply
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestDrains' -v ./queue

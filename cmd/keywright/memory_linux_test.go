@@ -70,7 +70,7 @@ func peakOf(t *testing.T, dir, url string, args ...string) (mib int64, said stri
 // TestWhatMovesTakesLittleMemory runs each verb that moves, compares or reads keys over more
 // of them than it may hold, and looks at the most memory that it has ever had.
 func TestWhatMovesTakesLittleMemory(t *testing.T) {
-	keys, fields := 50_000, 60_000
+	keys, fields := 30_000, 30_000
 	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_FIELDS")); err == nil {
 		keys, fields = 300_000, n
 	}

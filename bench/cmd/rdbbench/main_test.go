@@ -62,8 +62,8 @@ func TestGoals(t *testing.T) {
 		"--no-crc, million": func(f *field) { f.quick = runs(300*time.Millisecond, 20) },
 		"redis-check-rdb":   func(f *field) { f.check = runs(800*time.Millisecond, 10) },
 		"audit, peak RSS":   func(f *field) { f.quick = runs(180*time.Millisecond, 65) },
-		"infer ÷ audit":     func(f *field) { f.infer = runs(700*time.Millisecond, 20) },
-		"infer, peak RSS":   func(f *field) { f.infer = runs(500*time.Millisecond, 129) },
+		"infer ÷ audit":     func(f *field) { f.infer = runs(4100*time.Millisecond, 20) },
+		"infer, peak RSS":   func(f *field) { f.infer = runs(500*time.Millisecond, 257) },
 	} {
 		f := good()
 		change(&f)
