@@ -72,7 +72,7 @@ func (d *Daemon) backup(ctx context.Context) error {
 func (b Backup) prune(namespace string) error {
 	date := namespace + "-[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].kwa"
 	files, err1 := filepath.Glob(filepath.Join(b.Dir, date))
-	parts, err2 := filepath.Glob(filepath.Join(b.Dir, date+".part")) // whoever has the lock is the only one to write
+	parts, err2 := filepath.Glob(filepath.Join(b.Dir, date+".part")) // the holder of the lock is the only writer
 	err := errors.Join(err1, err2)
 	slices.Sort(files)
 	for _, file := range append(files[:max(0, len(files)-cmp.Or(b.Keep, 7))], parts...) {

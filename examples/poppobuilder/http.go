@@ -97,7 +97,7 @@ func (d *Daemon) answer(w http.ResponseWriter, r *http.Request, fn func(*http.Re
 	}
 }
 
-// Issue is where an issue stands.
+// Issue is the status of an issue.
 type Issue struct {
 	Status   string            `json:"status"`
 	Metadata map[string]string `json:"metadata"`

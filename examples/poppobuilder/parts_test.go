@@ -73,7 +73,7 @@ func becomes(t *testing.T, d *poppo.Daemon, id, want string) {
 	})
 }
 
-func stands(t *testing.T, d *poppo.Daemon, issue int64, want string) {
+func hasStatus(t *testing.T, d *poppo.Daemon, issue int64, want string) {
 	t.Helper()
 	await(t, fmt.Sprintf("issue %d is %s", issue, want), func() bool { i, err := d.Issue(t.Context(), issue); return err == nil && i.Status == want })
 }
@@ -250,7 +250,7 @@ func TestDeadLetters(t *testing.T) {
 		s.Do("DEL", "poppo:task:runs")
 		s.Do("SET", "poppo:task:runs", "no stream")
 		id := submit(t, d, poppo.Task{Issue: 7, Prompt: "x"})
-		stands(t, d, 7, "dead")
+		hasStatus(t, d, 7, "dead")
 		becomes(t, d, id, "dead")
 		st := status(t, d)
 		if st.Dead != 1 || len(st.Processing) != 0 || st.Today["dead"] != 1 || st.Today["failed"] != 0 {
@@ -269,7 +269,7 @@ func TestDeadLetters(t *testing.T) {
 		again()
 		await(t, "it is with the agents", func() bool { return handed(t, d) == 1 })
 		says(t, d, id, true)
-		stands(t, d, 7, "completed")
+		hasStatus(t, d, 7, "completed")
 		await(t, "it is over", func() bool { return status(t, d).Running == 0 })
 		if st := status(t, d); st.Dead != 0 || st.Today["dead"] != 1 || st.Today["completed"] != 1 || len(st.Processing) != 0 {
 			t.Errorf("after it was tried again: %+v", st)
@@ -288,7 +288,7 @@ func TestWhatADayIs(t *testing.T) {
 		d, _ := daemon(t, s, poppo.Options{})
 		ctx, keys := t.Context(), d.Keys()
 		says(t, d, submit(t, d, poppo.Task{Issue: 7, Prompt: "x"}), true)
-		stands(t, d, 7, "completed")
+		hasStatus(t, d, 7, "completed")
 		at := s.Do("EXPIRETIME", "poppo:issues:completed:today").(int64)
 		if now := time.Now().Unix(); at%86400 != 0 || at < now-60 || at > now+86400+60 {
 			t.Errorf("what was completed today ends at %s", time.Unix(at, 0).UTC())

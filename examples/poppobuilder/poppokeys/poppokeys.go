@@ -761,7 +761,7 @@ func (ns Namespace) ParseTaskIssueKey(text string) (task string, ok bool) {
 
 var value_TaskIssue = value.Int(1, math.MaxInt64)
 
-// TaskIssue: The issue of a task that has not ended, for whoever finds the task among the dead letters.
+// TaskIssue: The issue of a task that has not ended, for the program that finds the task among the dead letters.
 //
 // Key poppo:task:issue:{task}, string, TTL 30d.
 func (k *Keyspace) TaskIssue(task string) typed.Counter {
@@ -2073,7 +2073,7 @@ redis.call('PUBLISH', ARGV[9], '{"timestamp":' .. ms .. ',"data":{"number":' .. 
 return 'ok'
 `)
 
-// ChangeIssue: Moves an issue to a status in one step: status, metadata, the sets, the figures of the day and the hour, and the event. Answers ok, same (this task has moved it there before), over (the end of this task is in the figures), stale (a newer holder of the issue's lock has written), busy (queued, while somebody works on it), or the server's time in seconds if its day is another one.
+// ChangeIssue: Moves an issue to a status in one step: status, metadata, the sets, the figures of the day and the hour, and the event. Answers ok, same (this task has moved it there before), over (the end of this task is in the figures), stale (a newer holder of the issue's lock has written), busy (queued, while an agent works on it), or the server's time in seconds if its day is another one.
 // One round trip.
 func (k *Keyspace) ChangeIssue(ctx context.Context, number int64, day time.Time, task string, issue int64, status, by string, fence, epochDay int64, hourOf, oldest time.Time, ms int64, channel string, db int64) (string, error) {
 	return k.LaterChangeIssue(number, day, task, issue, status, by, fence, epochDay, hourOf, oldest, ms, channel, db).Do(ctx)
@@ -2473,7 +2473,7 @@ var entry_KeepRun = keywright.Entry{Name: "keep_run", Type: "script"}
 var script_KeepRun = keywright.NewScript("keep_run", `-- keep_run: keep a run from being taken over, if it was not
 -- KEYS: 1 task_runs
 -- ARGV: 1 group  2 consumer  3 entry
--- Returns: 1, or 0 if another agent has it, or nobody
+-- Returns: 1, or 0 if another agent has it, or none
 -- Round trips: 1
 local pending = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1)[1]
 if not pending or pending[2] ~= ARGV[2] then return 0 end

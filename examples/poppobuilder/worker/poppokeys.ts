@@ -1633,7 +1633,7 @@ const $in_taskIssue = ($ns: string): Key<[params: TaskIssueParams], TaskIssuePar
 );
 
 /**
- * The issue of a task that has not ended, for whoever finds the task among the dead letters.
+ * The issue of a task that has not ended, for the program that finds the task among the dead letters.
  * Key poppo:task:issue:{task}: string; ttl 30d.
  */
 export const taskIssue: Key<[params: TaskIssueParams], TaskIssueParams, string, TtlExpires> & { readonly value: Codec<TaskIssueValue> } = $in_taskIssue("poppo");

@@ -119,7 +119,7 @@ async function next(): Promise<Run | undefined> {
   }
 }
 
-/** Ends a run that cannot be worked on, so that nobody waits for it. */
+/** Ends a run that cannot be worked on, so that no caller waits for it. */
 async function refuse(entry: string, fields: string[], why: string): Promise<undefined> {
   console.error(`${entry}: ${why}`);
   const value = (name: string): string => fields[fields.findIndex((field, i) => i % 2 === 0 && field === name) + 1] ?? "";
