@@ -92,7 +92,7 @@ func hurry(t *testing.T, c *keywright.Client, check func(name string, err error)
 type outcome struct {
 	err   error
 	late  time.Duration // after the end of its context
-	noise time.Duration // by which one was late that waits for its context, and for another goroutine, and does nothing else
+	noise time.Duration // by which a goroutine was late that does nothing else, until the call was over
 	hangs bool
 }
 
@@ -100,13 +100,14 @@ func hurried(parent context.Context, call func(context.Context) error) (h outcom
 	ctx, cancel := context.WithTimeout(parent, 300*time.Millisecond)
 	defer cancel()
 	end, _ := ctx.Deadline()
-	done, idle := make(chan error, 1), make(chan time.Duration, 1)
+	done, over, idle := make(chan error, 1), make(chan struct{}), make(chan time.Duration, 1)
 	go func() {
 		<-ctx.Done()
-		next := make(chan struct{})
-		go close(next)
-		<-next
-		idle <- max(time.Since(end), 0)
+		if time.Now().Before(end) { // the call was over before
+			idle <- 0
+			return
+		}
+		idle <- noise(end, over)
 	}()
 	go func() { done <- sound(ctx, call) }()
 	select {
@@ -115,9 +116,30 @@ func hurried(parent context.Context, call func(context.Context) error) (h outcom
 	case <-time.After(patience + bound):
 		h.hangs = true
 	}
+	close(over)
 	cancel()
 	h.noise = <-idle
 	return h
+}
+
+// noise is by how much this process was late the most: to tell a goroutine of the end of
+// a context, and then, until over is closed, with a timer and a goroutine in turn. What
+// stalls it may come after the end of the context.
+func noise(end time.Time, over <-chan struct{}) (most time.Duration) {
+	for due := end; ; due = time.Now().Add(10 * time.Millisecond) {
+		if wait := time.Until(due); wait > 0 {
+			<-time.After(wait)
+		}
+		next := make(chan struct{})
+		go close(next)
+		<-next
+		most = max(most, time.Since(due))
+		select {
+		case <-over:
+			return most
+		default:
+		}
+	}
 }
 
 const (

@@ -90,7 +90,7 @@ func (g *dialGate) whole() context.Context {
 func (g *dialGate) dial(ctx context.Context, addr string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 	blocks, _ := ctx.Value(asideKey{}).(*aside)
 	if blocks != nil {
-		blocks.sent.Store(false)
+		blocks.dials()
 		ctx = blocks.Context
 	}
 	g.unrest.Add(1) // until it has logged in

@@ -31,6 +31,7 @@ var mutations = []struct{ name, file, guard, instead, pkg, test string }{
 	{"part of a transaction counts as refused", "transact.go", "if err == nil || written == 0 {", "if true {", ".", "TestPartOfATransaction"},
 	{"a transaction waits for its connection", "own.go", "conn, back := c.raw.Dedicate()", "conn, back := c.raw.Dedicate(); ctx = context.WithoutCancel(ctx)", ".", "TestNothingIsTakenForACallerWhoLeft"},
 	{"a call is sent for a caller that left", "prompt.go", "if d.state.CompareAndSwap(waiting, left) {", "if d.state.Load() == waiting {", ".", "TestNothingIsSentForACallerWhoLeft"},
+	{"a command that blocks counts as unsent", "prompt.go", "a.state.Swap(left) != mayBeSent", "true", ".", "TestACommandThatBlocksIsLeft"},
 	{"without a connection a call counts as sent", "prompt.go", "d.gate.unconnected() && ", "false && ", ".", "TestWithoutAConnectionNothingIsSent"},
 	{"the class does not say that nothing was sent", "errors.go", "errors.As(err, &u) ||", "errors.As(err, &u) && false ||", ".", "TestNothingIsSentForACallerWhoLeft"},
 	{"a caller waits for a server that was down", "dial.go", "if wait > 0 && patient {", "if false {", ".", "TestDialErrorsAreNotSent"},

@@ -163,14 +163,30 @@ type outcome[T any] struct {
 // client ends. The room is taken until the call is over.
 func apart[T any](ctx context.Context, r *rooms, room chan struct{}, call func(context.Context) T) (value T, err error) {
 	r.gate.look()
+	if err := r.take(ctx, room); err != nil {
+		return value, err
+	}
+	d := &departure{Context: ctx, gate: r.gate, flight: gather.FlightOf(ctx)}
+	return awaited(ctx, r, room, func() T { return call(d) }, d.leave)
+}
+
+// take waits for a place in a room.
+func (r *rooms) take(ctx context.Context, room chan struct{}) error {
 	select {
 	case room <- struct{}{}:
+		return nil
 	case <-ctx.Done():
-		return value, &unsent{ctx.Err()}
+		return &unsent{ctx.Err()}
 	case <-r.life.Done():
-		return value, &unsent{ErrClosed}
+		return &unsent{ErrClosed}
 	}
-	d, done := &departure{Context: ctx, gate: r.gate, flight: gather.FlightOf(ctx)}, make(chan outcome[T], 1)
+}
+
+// awaited runs a call on a goroutine of its own, and waits for it until ctx or the
+// client ends; leave says then what the caller is told. The place in the room is given
+// back when the call is over.
+func awaited[T any](ctx context.Context, r *rooms, room chan struct{}, call func() T, leave func(error) error) (value T, err error) {
+	done := make(chan outcome[T], 1)
 	go func() {
 		var o outcome[T]
 		defer func() {
@@ -178,7 +194,7 @@ func apart[T any](ctx context.Context, r *rooms, room chan struct{}, call func(c
 			<-room
 			done <- o
 		}()
-		o.value = call(d)
+		o.value = call()
 	}()
 	var o outcome[T]
 	select {
@@ -192,7 +208,7 @@ func apart[T any](ctx context.Context, r *rooms, room chan struct{}, call func(c
 		select {
 		case o = <-done: // both at once: what has come of the call says more
 		default:
-			return value, d.leave(err)
+			return value, leave(err)
 		}
 	}
 	if o.panicked != nil {
@@ -241,10 +257,10 @@ func (p *prompt) doMultiCacheApart(ctx context.Context, multi []rueidis.Cacheabl
 }
 
 // aside is the context of a command that blocks. It notes whether rueidis, which asks
-// for Err before it sends, has sent it: a dial comes before that.
+// for Err before it sends, may have sent it: a dial comes before that.
 type aside struct {
 	context.Context
-	sent atomic.Bool
+	state atomic.Int32
 }
 
 // Deadline implements context.Context. rueidis then makes a context of its own for
@@ -253,11 +269,13 @@ func (*aside) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Err implements context.Context.
 func (a *aside) Err() error {
-	err := a.Context.Err()
-	if err == nil {
-		a.sent.Store(true)
+	if err := a.Context.Err(); err != nil {
+		return err
 	}
-	return err
+	if !a.state.CompareAndSwap(waiting, mayBeSent) && a.state.Load() == left {
+		return context.Canceled
+	}
+	return nil
 }
 
 // Value implements context.Context.
@@ -268,33 +286,44 @@ func (a *aside) Value(key any) any {
 	return a.Context.Value(key)
 }
 
+// dials notes that a connection is made: what was sent before that was refused.
+func (a *aside) dials() { a.state.CompareAndSwap(mayBeSent, waiting) }
+
+// leave is the error of a caller that leaves, or whose call has failed.
+func (a *aside) leave(err error) error {
+	if a.state.Swap(left) != mayBeSent {
+		return &unsent{err}
+	}
+	return err
+}
+
 // block sends a command that blocks: it has a connection of its own meanwhile, and
-// ends with the client.
+// ends with the client. Its caller does not wait for the end of that connection: rueidis
+// holds the lock of the pool while it closes others, which takes up to a second each
+// if the server is silent.
 func (p *prompt) block(ctx context.Context, cmd rueidis.Completed) rueidis.RedisResult {
-	select {
-	case p.blocks <- struct{}{}:
-		defer func() { <-p.blocks }()
-	case <-ctx.Done():
-		return rueidis.NewErrorResult(&unsent{ctx.Err()})
-	case <-p.life.Done():
-		return rueidis.NewErrorResult(&unsent{ErrClosed})
+	if err := p.take(ctx, p.blocks); err != nil {
+		return rueidis.NewErrorResult(err)
 	}
 	bounded, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	defer context.AfterFunc(p.life, func() { end(ErrClosed) })()
+	stop := context.AfterFunc(p.life, func() { end(ErrClosed) })
 	a := &aside{Context: bounded}
-	r := p.Client.Do(a, cmd)
-	err := r.NonRedisError()
-	if err == nil {
+	r, err := awaited(ctx, p.rooms, p.blocks, func() rueidis.RedisResult {
+		defer end(nil)
+		defer stop()
+		return p.Client.Do(a, cmd)
+	}, a.leave)
+	if err != nil {
+		return rueidis.NewErrorResult(err)
+	}
+	failed := r.NonRedisError()
+	if failed == nil {
 		return r
 	}
 	if p.life.Err() != nil {
-		err = ErrClosed
+		failed = ErrClosed
 	}
-	if !a.sent.Load() {
-		err = &unsent{err}
-	}
-	return rueidis.NewErrorResult(err)
+	return rueidis.NewErrorResult(a.leave(failed))
 }
 
 // result is that of a call on a goroutine of its own.

@@ -16,11 +16,15 @@ type held struct {
 	rueidis.Client
 	entered, leave chan struct{}
 	sent           chan bool
+	asks           bool // whether its caller is there, before it waits
 }
 
 func (h *held) Mode() rueidis.ClientMode { return rueidis.ClientModeStandalone }
 
 func (h *held) Do(ctx context.Context, _ rueidis.Completed) rueidis.RedisResult {
+	if h.asks {
+		_ = ctx.Err()
+	}
 	h.entered <- struct{}{}
 	<-h.leave
 	err := ctx.Err() // as rueidis asks before it sends
@@ -72,6 +76,40 @@ func TestNothingIsSentForACallerWhoLeft(t *testing.T) {
 	close(h.leave)
 	if <-h.sent {
 		t.Error("it was sent after its caller had been told that it was not")
+	}
+}
+
+// TestACommandThatBlocksIsLeft: its caller leaves when its context ends, whatever the
+// client library waits for then, such as the lock of its pool; and is told truthfully
+// whether the command may have been sent.
+func TestACommandThatBlocksIsLeft(t *testing.T) {
+	for name, asks := range map[string]bool{"before it is sent": false, "when it may have been sent": true} {
+		t.Run(name, func(t *testing.T) {
+			h, c := newHeld(t)
+			h.asks = asks
+			ctx, cancel := context.WithCancel(t.Context())
+			got := make(chan error)
+			go func() {
+				got <- c.raw.Do(ctx, rueidis.Builder{}.Arbitrary("BLPOP", "none", "0").Blocking()).Error()
+			}()
+			<-h.entered
+			cancel()
+			select {
+			case err := <-got:
+				if _, ok := errors.AsType[*unsent](err); ok == asks || !errors.Is(err, context.Canceled) {
+					t.Errorf("unsent: %v: %v", ok, err)
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("it is waited for")
+			}
+			if len(c.rooms.blocks) != 1 {
+				t.Error("it has no place any more, and is under way")
+			}
+			close(h.leave)
+			if <-h.sent {
+				t.Error("it was sent after its caller had been told that it was not")
+			}
+		})
 	}
 }
 
