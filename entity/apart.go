@@ -18,7 +18,8 @@ import (
 //     will be. The zset of expiry times says when it is due.
 //  2. item: the hash is written, with its TTL and its events, if its condition holds.
 //  3. indexes: into each key that the intent names the id is put, if the item says
-//     so, else it is taken out of it. What an intent does not name is not touched.
+//     so, else it is taken out of it. What an intent does not name is not touched,
+//     and the ledger is not told that the item is there.
 //  4. ledger: the intent is closed, if no other of this id was closed since its owner
 //     has read the ledger (the stamp). Else it takes on where the ledger says that the
 //     item is now, and its owner reads the item and begins with 3.

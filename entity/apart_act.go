@@ -57,7 +57,7 @@ func (s *Store[I, T]) act(ctx context.Context, its []*intent) error {
 func (s *Store[I, T]) batches(its []*intent) (all []*batch) {
 	byKey := map[string]*batch{}
 	for _, it := range its {
-		keys := s.keysNamed(it.members)
+		keys := s.keysNamed(it)
 		if !it.item.there { // where it is in an index of another version it stays while it lives
 			keys = append(keys, s.unknown(it.members)...)
 		}

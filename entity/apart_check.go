@@ -33,6 +33,7 @@ func (c *check[I, T]) compareApart(ctx context.Context, id string) (again bool, 
 			return false, nil
 		case l.waits:
 			c.checked.Expired++
+			c.busy = l.intents
 			return false, nil
 		case l.moved:
 			pause(ctx, time.Millisecond)
@@ -46,6 +47,7 @@ func (c *check[I, T]) compareApart(ctx context.Context, id string) (again bool, 
 		}
 		return false, nil
 	}
+	c.busy = true
 	return false, ctx.Err()
 }
 
@@ -57,6 +59,7 @@ type inspection[I, T any] struct {
 	before   entryText
 	it       *intent
 	problems []Problem
+	intents  bool // are open
 	waits    bool // for a sweep, or for the owner of an intent
 	moved    bool // while it was looked at
 }
@@ -179,8 +182,8 @@ func (l *inspection[I, T]) books() {
 	_, plain := known["#"]
 	there := l.before.text != "" && (!plain || known["~"] == "x")
 	due, _ := strconv.ParseFloat(l.before.due, 64)
-	_, intents := known["!"]
-	l.waits = intents || !item.there && there && l.before.due != "" && due <= float64(l.before.now)
+	_, l.intents = known["!"]
+	l.waits = l.intents || !item.there && there && l.before.due != "" && due <= float64(l.before.now)
 	switch {
 	case item.there != there || item.there && !l.recorded(item.record, known):
 		l.problems = append(l.problems, Problem{ID: l.id, What: "ledger"})
@@ -207,16 +210,22 @@ func (s *Store[I, T]) mend(ctx context.Context, id string, keys []string) error 
 	var members []byte
 	for _, key := range keys {
 		for i := range s.spec.Indexes {
-			if ix := &s.spec.Indexes[i]; ix.Field != "" && ix.has(key) {
+			if ix := &s.spec.Indexes[i]; ix.has(key) {
 				members = appendRecord(members, s.tags[i], ix.text(key))
 			}
 		}
 	}
-	if err := s.open(ctx, it, string(members)); err != nil {
-		return err
+	more := string(members)
+	for range mostRounds { // it may move until the intent names where it belongs
+		if err := s.open(ctx, it, it.members+more); err != nil {
+			return err
+		}
+		if err := s.read(ctx, []*intent{it}); err != nil {
+			return err
+		}
+		if more = s.unnamed(it); more == "" {
+			break
+		}
 	}
-	if err := s.read(ctx, []*intent{it}); err != nil {
-		return err
-	}
-	return s.settle(ctx, it, func(*intent) (string, []string) { return deleted, nil })
+	return s.settle(ctx, it, s.swept)
 }

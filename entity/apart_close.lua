@@ -22,6 +22,8 @@ local function announce(at, last)
   end
 end
 
+local deletes = {d = true, x = true}
+
 local function settle(e, intent, a)
   local found = ARGV[a + 4]
   if found == 'alive' then
@@ -29,9 +31,9 @@ local function settle(e, intent, a)
     return 'ok'
   end
   local known = e.state == 'x' or found == 'mine' and e.state ~= 'k'
-  local early = e.ends ~= '' and ms < tonumber(e.ends)
-  local deleting = intent.k == 'd'
-  for _, i in ipairs(e.intents) do deleting = deleting or i.k == 'd' end
+  local early = e.ends == '' or ms < tonumber(e.ends)
+  local deleting = deletes[intent.k] or intent.k == 'r' -- what a repair finds gone before its time was deleted by hand
+  for _, i in ipairs(e.intents) do deleting = deleting or deletes[i.k] end
   local expired = known and found ~= 'deleted' and not (deleting and early)
   if expired then announce(a + 7, a + ARGV[a] - 1) end
   if found == 'deleted' or e.state == 'k' then e.state = 'k' else e.state = '-' end

@@ -3,7 +3,8 @@
 --
 -- KEYS[1] the zset of when ids are due, KEYS[2] the ledger, KEYS[3] the lease of the sweep (absent if items never expire)
 -- ARGV[1] ms after which an intent may be taken over, ARGV[2] the sweeper that asks, ARGV[3] the token of the intents, ARGV[4] lease in ms, ARGV[5] items, at most, ARGV[6] how many of those that are due are passed over
--- Returns {{'' or ms until the lease of another ends, ms until an item is due ('' none)}, {id, token, ms, stamp, state, record, ends, segments}, …}; {id} alone is passed over: it is of a form that this script does not know
+-- Returns {{'' or ms until the lease of another ends, ms until an item is due ('' none)}, {id, token, kind, ms, stamp, state, record, ends, segments}, …}; {id} alone is passed over: it is of a form that this script does not know
+--   kind: 't' nobody was about to change the item; 's' the intent of such a process was taken over, 'x' one that was about to delete it
 -- Round trips: 1
 local grace, lease = tonumber(ARGV[1]), true
 --include apart_entry.lua
@@ -17,18 +18,18 @@ if KEYS[3] then
 end
 
 local function take(id, e)
-  local members, kind = '', 's'
+  local members, kind = '', 't'
   for i = #e.intents, 1, -1 do
     if e.intents[i].o + grace <= ms then
       local over = table.remove(e.intents, i)
       members = union(members, over.m)
-      if over.k == 'd' then kind = 'd' end
+      if over.k == 'd' or over.k == 'x' then kind = 'x' elseif over.k ~= 't' and kind == 't' then kind = 's' end
     end
   end
   members = union(members, e.record)
   e.intents[#e.intents + 1] = {t = ARGV[3], o = now, k = kind, m = members}
   save(id, e)
-  return {id, ARGV[3], now, e.stamp, e.state, e.record, e.ends, members}
+  return {id, ARGV[3], kind, now, e.stamp, e.state, e.record, e.ends, members}
 end
 
 local out = {{'', first and fmt('%.0f', math.max(first - ms, 0)) or ''}}

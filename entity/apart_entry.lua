@@ -3,7 +3,7 @@
 -- An entry is '=' and segments `name=length:text`. Those named after an index are where the item is; the others:
 --   '#' a stamp, another one after every change; '@' ms when the item ends, at the earliest ('' never);
 --   '~' 'x' there is an item, 'k' one was deleted while others wrote, '-' none
---   '!' an open intent, of segments: 't' its token, 'o' ms when it was opened, 'k' its kind, 'm' the segments of where its owner may put or remove the id
+--   '!' an open intent, of segments: 't' its token, 'o' ms when it was opened, 'k' its kind ('w' write, 'd' delete, 't' a TTL, 'r' repair; of a sweep 't', 's', 'x', see `apart_due`), 'm' the segments of where its owner may put or remove the id
 local call, fmt = redis.call, string.format
 local due, ledger = KEYS[1], KEYS[2]
 call('ZCARD', due) -- of another type it is refused before anything is written

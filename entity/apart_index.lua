@@ -6,9 +6,10 @@
 -- Round trips: 1
 local t, added = redis.call('TIME'), false
 if t[1] * 1000 + math.floor(t[2] / 1000) > tonumber(ARGV[1]) then return 'late' end
+local is = redis.call('TYPE', KEYS[1]).ok
 for i = 3, #ARGV, 3 do
   if ARGV[i] == 'out' then
-    redis.call('ZREM', KEYS[1], ARGV[i + 1])
+    if is == 'zset' then redis.call('ZREM', KEYS[1], ARGV[i + 1]) end -- in a key of another type there is no entry
   else
     redis.call('ZADD', KEYS[1], ARGV[i + 2], ARGV[i + 1])
     added = true

@@ -18,7 +18,15 @@ const (
 	deleting = "d"
 	aging    = "t"
 	mending  = "r"
+
+	taken         = "s" // by a sweep, of a process that was about to change the item
+	takenDeleting = "x"
 )
+
+// changes is whether the item may be another one than the ledger says: its owner, or a
+// process that died, was about to change it. An index of another version may then not be
+// as the item is.
+func (it *intent) changes() bool { return it.kind != aging && it.kind != mending }
 
 // intent is what a process is about to do with an item, and what it knows of it.
 type intent struct {
@@ -31,7 +39,9 @@ type intent struct {
 	record, ends string
 	members      string // where the id may be put or taken out of
 
-	item state
+	item    state
+	removes func(tag string) bool // an index that is taken off the server; nil: none is
+	closed  bool
 	// unsure is whether a command was sent and it is not known if it was executed: it
 	// may be still. Then the intent stays open until it is due.
 	unsure bool
@@ -152,23 +162,62 @@ func (s *Store[I, T]) close(ctx context.Context, all ...closing) ([]string, erro
 	return verdicts, nil
 }
 
-// leaving is what the ledger is to say of an item that was found. Where it is in an
-// index that this program does not know is in doubt, if it was changed.
+// leaving is what the ledger is to say of an item that was found: where it is in the
+// indexes of this program, as far as the intent has named that, as no other key was
+// touched. Where it is in an index that this program does not know is in doubt, if the
+// item was changed, or if the ledger did not say it before.
 func (s *Store[I, T]) leaving(it *intent) string {
 	if !it.item.there {
 		return ""
 	}
-	record, seen := []byte(it.item.record), map[string]bool{}
-	for t := range s.traces(it.members) { // what the ledger has said is among them
-		if at := t.tag + "=" + t.value; t.index < 0 && !seen[at] {
-			seen[at] = true
-			if t.doubted || it.kind != aging && it.kind != mending {
+	var record []byte
+	for _, t := range s.placesOf(it, true) {
+		record = appendRecord(record, t.tag, t.value)
+	}
+	seen := map[string]bool{}
+	note := func(t trace, doubted bool) {
+		if at := t.tag + "=" + t.value; t.index < 0 && !seen[at] && !it.takesOut(t.tag) {
+			if seen[at] = true; doubted {
 				t.tag = doubt + t.tag
 			}
 			record = appendRecord(record, t.tag, t.value)
 		}
 	}
+	for t := range s.traces(it.record) {
+		note(t, t.doubted || it.changes())
+	}
+	for t := range s.traces(it.members) {
+		note(t, true)
+	}
 	return string(record)
+}
+
+// takesOut is whether the index of a tag is being taken off the server.
+func (it *intent) takesOut(tag string) bool { return it.removes != nil && it.removes(tag) }
+
+// placesOf are the places in the indexes of this program where an item belongs by its
+// fields, those that its intent names, or the others.
+func (s *Store[I, T]) placesOf(it *intent, named bool) (places []trace) {
+	names := map[string]bool{}
+	for t := range s.traces(it.members) {
+		names[t.tag+"="+t.value] = true
+	}
+	for t := range s.traces(it.item.record) {
+		nowhere := t.value == "" && s.spec.Indexes[t.index].Field != "" // there is no key to be named
+		if (nowhere || names[t.tag+"="+t.value]) == named {
+			places = append(places, t)
+		}
+	}
+	return places
+}
+
+// unnamed are segments of where an item belongs which its intent does not name.
+func (s *Store[I, T]) unnamed(it *intent) string {
+	var segments []byte
+	for _, t := range s.placesOf(it, false) {
+		segments = appendRecord(segments, t.tag, t.value)
+	}
+	return string(segments)
 }
 
 // stateOf is an item by the texts of some of its fields.
@@ -213,24 +262,17 @@ func (s *Store[I, T]) read(ctx context.Context, its []*intent) error {
 	return keywright.DoAll(ctx, s.client, ops...)
 }
 
-// keysNamed are the index keys that an intent names, and those over all items, each as
-// something to be taken out of.
-func (s *Store[I, T]) keysNamed(members string) (keys []entry) {
+// keysNamed are the index keys that an intent names, each as something to be taken out
+// of: of the indexes of this program, and of those that are being removed.
+func (s *Store[I, T]) keysNamed(it *intent) (keys []entry) {
 	seen := map[string]bool{}
-	add := func(key string) {
-		if !seen[key] {
+	for t := range s.traces(it.members) {
+		key := t.key()
+		switch {
+		case key == "" || seen[key]:
+		case t.index >= 0 || it.takesOut(t.tag) && s.indexOf(key) == nil: // an index of now may have that key
 			seen[key] = true
 			keys = append(keys, entry{key: key})
-		}
-	}
-	for i := range s.spec.Indexes {
-		if ix := &s.spec.Indexes[i]; ix.Field == "" {
-			add(ix.Prefix)
-		}
-	}
-	for t := range s.traces(members) {
-		if key := t.key(); t.index >= 0 && key != "" {
-			add(key)
 		}
 	}
 	return keys

@@ -66,8 +66,8 @@ func (s *Store[I, T]) takeOver(ctx context.Context, turn *lease.Lease, batch int
 		case len(texts) == 1:
 			over.add(texts[0])
 		default:
-			it := &intent{id: texts[0], token: texts[1]}
-			it.learn(texts[2:])
+			it := &intent{id: texts[0], token: texts[1], kind: texts[2]}
+			it.learn(texts[3:])
 			its = append(its, it)
 		}
 	}
@@ -108,6 +108,9 @@ func (s *Store[I, T]) sweepThese(ctx context.Context, its []*intent) (done Swept
 // closeSwept closes intents and gives those that need another round.
 func (s *Store[I, T]) closeSwept(ctx context.Context, its []*intent, done *Swept) (rest []*intent, err error) {
 	var all []closing
+	if err = s.concede(ctx, its); err != nil {
+		return nil, err
+	}
 	for _, it := range its {
 		switch {
 		case it.unsure: // it is due again
@@ -119,6 +122,7 @@ func (s *Store[I, T]) closeSwept(ctx context.Context, its []*intent, done *Swept
 	}
 	verdicts, err := s.close(ctx, all...)
 	for i, verdict := range verdicts {
+		all[i].closed = verdict == announced || verdict == closed
 		switch {
 		case verdict == announced || verdict == closed && !all[i].item.there:
 			done.Gone++
@@ -129,4 +133,25 @@ func (s *Store[I, T]) closeSwept(ctx context.Context, its []*intent, done *Swept
 		}
 	}
 	return rest, err
+}
+
+// concede says in the ledger that items may be missing from indexes which this program
+// does not know, before it ends what a process has begun that knew them: it cannot put
+// such an item where it belongs. As a write of this program says it.
+func (s *Store[I, T]) concede(ctx context.Context, its []*intent) error {
+	for _, it := range its {
+		if !it.item.there || !it.changes() {
+			continue
+		}
+		for t := range s.traces(it.members) {
+			if t.index < 0 {
+				said, err := s.marksText(ctx)
+				if err == nil {
+					err = s.agree(ctx, said)
+				}
+				return err
+			}
+		}
+	}
+	return nil
 }

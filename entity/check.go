@@ -106,6 +106,7 @@ type check[I, T any] struct {
 	options  CheckOptions
 	checked  Checked
 	suspects map[string]map[string]bool // id → index keys that it was seen in
+	busy     bool                       // the item that was looked at last is being written: nothing was put right
 }
 
 func (c *check[I, T]) suspect(id string, keys ...string) {

@@ -23,6 +23,15 @@ var guards = []struct{ name, file, guard, instead, test string }{
 	{"a build goes on over what a newer program keeps", "indexes.go", "if !formed(r.record) {", `if r.id == "" {`, "TestNewerForms"},
 	{"marks of a newer form are read", "marks.go", "case len(text) < tokenSize || !strings.Contains(tokens, text[:1]):", "case len(text) < tokenSize:", "TestNewerForms"},
 	{"a build is not throttled", "indexes.go", "pause(ctx, time.Duration(len(page))*time.Second/time.Duration(b.options.rate())-time.Since(began))", "_ = began", "TestABuildKeepsToItsRate"},
+	{"a place that no intent has named is noted as known", "apart_intent.go", `if (nowhere || names[t.tag+"="+t.value]) == named {`, "if names[t.tag] = nowhere; named {", "TestVersionsApart"},
+	{"a doubt is forgotten", "apart_intent.go", "note(t, t.doubted || it.changes())", "note(t, it.changes())", "TestVersionsApart"},
+	{"what may be in an index is forgotten", "apart_intent.go", "\tfor t := range s.traces(it.members) {\n\t\tnote(t, true)\n\t}\n", "", "TestVersionsApart"},
+	{"an old program ends what a new one has begun, and says nothing", "apart_sweep.go", "if !it.item.there || !it.changes() {", `if !it.item.there || it.kind != "" {`, "TestVersionsApart"},
+	{"a sweep of a prolonged item is a gap", "apart_intent.go", "return it.kind != aging && it.kind != mending", `return it.kind != ""`, "TestVersionsApart"},
+	{"what was being written is not built", "index_build.go", "if b.store.apart && !waits {", `if b.store.err != nil && !waits {`, "TestVersionsApart"},
+	{"a removal that died is forgotten", "apart_due.lua", "elseif over.k ~= 't' and", "elseif over.k == 'w' and", "TestVersionsApart"},
+	{"an intent that was taken over is a new one", "index_build.go", "all.taken = all.taken || text == taken || text == takenDeleting", "all.taken = text == mending+mending", "TestVersionsApart"},
+	{"what dead processes have begun is not ended", "index_build.go", "if swept || !b.lasts(ctx) {", "if swept || round > 0 {", "TestVersionsApart"},
 	{"a stream by a field is taken", "pieces.go", "if e.Mode == Append && !e.fixed() {", `if e.Mode == "" && !e.fixed() {`, "TestEventsCarryThePartsOfTheKey"},
 }
 

@@ -6,13 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
-
-	"github.com/keywright/keywright"
-	"github.com/redis/rueidis"
 )
 
 // IndexOptions say what Indexes does. The zero value looks and changes nothing.
@@ -73,7 +67,7 @@ type indexing[I, T any] struct {
 	report  IndexReport
 	rows    map[string]int // tag → place in the report
 	left    int            // items that the last pass could not settle
-	waiting []string       // items that were being written when they were looked at
+	waiting []string       // items to look at again: they were being written, or were put right
 	began   int64          // ms by the clock of the ledger
 	said    string         // what the ledger says of indexes
 }
@@ -118,7 +112,7 @@ func (b *indexing[I, T]) begin(ctx context.Context) (err error) {
 		return b.store.newer("")
 	}
 	if err = b.say(ctx, b.start); err == nil && b.store.apart {
-		b.began, err = ask(ctx, b.store, b.store.spec.Ledger, []string{"TIME"}, clock)
+		b.began, err = b.store.now(ctx)
 	}
 	return err
 }
@@ -236,40 +230,6 @@ func (b *indexing[I, T]) judge() {
 	}
 }
 
-// wait looks again at items that were being written, and at no others, until each was
-// seen when it was not. Programs that write all the time are always at some item, and
-// mostly at another one.
-func (b *indexing[I, T]) wait(ctx context.Context) error {
-	for round := 1; len(b.waiting) > 0 && round <= mostPasses; round++ {
-		pause(ctx, 5*time.Millisecond)
-		ids := b.waiting
-		b.waiting = nil
-		for some := range slices.Chunk(ids, defaultLimit) {
-			page, err := b.store.entries(ctx, some)
-			if err == nil {
-				b.report.Items -= len(some) // they were counted
-				err = b.some(ctx, page)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	b.left, b.waiting = b.left+len(b.waiting), nil
-	return ctx.Err()
-}
-
-// entries reads what the ledger says of some items. One that is gone is passed over.
-func (s *Store[I, T]) entries(ctx context.Context, ids []string) (page []registration, err error) {
-	all, err := ask(ctx, s, s.spec.Ledger, append([]string{"HMGET"}, ids...), func(r rueidis.RedisResult) ([]rueidis.RedisMessage, error) { return r.ToArray() })
-	for i := range all {
-		if record, missing := all[i].ToString(); missing == nil {
-			page = append(page, registration{ids[i], record})
-		}
-	}
-	return page, err
-}
-
 // pass goes through the ledger once.
 func (b *indexing[I, T]) pass(ctx context.Context) error {
 	for page, err := range b.store.ledger(ctx) {
@@ -327,168 +287,4 @@ func (b *indexing[I, T]) change(ctx context.Context, build, remove []registratio
 		b.options.After(n)
 	}
 	return nil
-}
-
-// isWritten is whether an item is being written by a program that may not know an index,
-// or is not yet where it belongs. An intent that was opened since this call has begun is
-// of a program that knows all indexes, or takes back that they are complete.
-func (b *indexing[I, T]) isWritten(record string) bool {
-	opened, open := firstIntent(record)
-	return open && (opened <= b.began || len(b.options.Remove) > 0 || len(b.store.lacking(record)) > 0)
-}
-
-// look counts an item, and says whether there is something to do.
-func (b *indexing[I, T]) look(r registration) (lacks, removes bool) {
-	s := b.store
-	if b.report.Items++; s.apart && b.changes() && b.isWritten(r.record) {
-		b.waiting = append(b.waiting, r.id)
-		return false, false
-	}
-	for t := range s.traces(r.record) {
-		if t.index >= 0 && t.doubted {
-			continue
-		}
-		if row := b.row(t.tag); row != nil {
-			row.Items++
-		}
-		removes = removes || b.removes(t.tag)
-	}
-	for _, i := range s.lacking(r.record) {
-		b.row(s.tags[i]).Missing++
-		lacks = true
-	}
-	return lacks, removes
-}
-
-// firstIntent is whether an entry of the ledger has an open intent, and when the first
-// of them was opened.
-func firstIntent(record string) (opened int64, open bool) {
-	for name, intent := range pairs(strings.TrimPrefix(record, "=")) {
-		if name != "!" {
-			continue
-		}
-		for name, text := range pairs(intent) {
-			if ms, err := strconv.ParseInt(text, 10, 64); name == "o" && (err != nil || !open || ms < opened) {
-				opened, open = ms, true
-			}
-		}
-	}
-	return opened, open
-}
-
-// build puts right where items are, many at a time.
-func (b *indexing[I, T]) build(ctx context.Context, all []registration) error {
-	var mu sync.Mutex
-	return atOnce(len(all), func(n int) error {
-		c := &check[I, T]{store: b.store, options: CheckOptions{Apply: true}}
-		err := c.judge(ctx, all[n].id)
-		mu.Lock()
-		defer mu.Unlock()
-		if b.store.apart && c.checked.Problems > 0 {
-			b.left++ // seen again: an intent may be open still
-		}
-		for _, i := range b.store.lacking(all[n].record) {
-			if err == nil {
-				row := b.row(b.store.tags[i])
-				row.Done, row.Missing, row.Items = row.Done+1, row.Missing-1, row.Items+1
-			}
-		}
-		return err
-	})
-}
-
-// remove takes items out of indexes that are no longer declared, and from the ledger
-// that they are there.
-func (b *indexing[I, T]) remove(ctx context.Context, all []registration) error {
-	for some := range slices.Chunk(all, mostUnindexed) {
-		if err := b.removeSome(ctx, some); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mostUnindexed is how many items one script takes out of indexes.
-const mostUnindexed = 100
-
-func (b *indexing[I, T]) removeSome(ctx context.Context, all []registration) error {
-	s := b.store
-	keys, args := []string{s.spec.Ledger}, []string{strconv.Itoa(len(all))}
-	gone, removed := map[string][]string{}, map[string]int{}
-	for _, r := range all {
-		var numbers []string
-		for t := range s.traces(r.record) {
-			if !b.removes(t.tag) {
-				continue
-			}
-			removed[t.tag]++
-			key := t.key()
-			if key == "" || s.indexOf(key) != nil { // an index of now has this key
-				continue
-			}
-			if s.apart {
-				gone[key] = append(gone[key], r.id)
-			} else {
-				keys = append(keys, key)
-				numbers = append(numbers, strconv.Itoa(len(keys)))
-			}
-		}
-		args = append(append(args, r.id, r.record, b.without(r.record), strconv.Itoa(len(numbers))), numbers...)
-	}
-	if err := b.takeOut(ctx, gone); err != nil {
-		return err
-	}
-	changed, err := s.sweepCall(ctx, s.scripts.unindex, keys, args)
-	if err != nil {
-		return err
-	}
-	b.left += len(all) - int(changed[0])
-	for tag, n := range removed {
-		if row := b.row(tag); row != nil {
-			row.Done, row.Items = row.Done+n, max(row.Items-n, 0)
-		}
-	}
-	return nil
-}
-
-// indexOf is the index of this program that has a key, nil if none does.
-func (s *Store[I, T]) indexOf(key string) *Index[T] {
-	for i := range s.spec.Indexes {
-		if s.spec.Indexes[i].has(key) {
-			return &s.spec.Indexes[i]
-		}
-	}
-	return nil
-}
-
-// takeOut takes ids out of keys that are in other slots than the ledger.
-func (b *indexing[I, T]) takeOut(ctx context.Context, gone map[string][]string) error {
-	ops := make([]keywright.Op[int64], 0, len(gone))
-	for key, ids := range gone {
-		ops = append(ops, keywright.NewOp(keywright.Spec[int64]{
-			Action: b.store.action("unindex", keywright.Idempotent, key, nil),
-			Build:  func(b rueidis.Builder) rueidis.Completed { return b.Zrem().Key(key).Member(ids...).Build() },
-			Decode: func(r rueidis.RedisResult) (int64, error) {
-				if reply, ok := rueidis.IsRedisErr(r.Error()); ok && strings.HasPrefix(reply.Error(), "WRONGTYPE") {
-					return 0, nil // it is no index
-				}
-				return r.AsInt64()
-			},
-		}))
-	}
-	if len(ops) == 0 {
-		return nil
-	}
-	return keywright.DoAll(ctx, b.store.client, ops...)
-}
-
-// without is an entry of the ledger without the indexes that are removed.
-func (b *indexing[I, T]) without(record string) string {
-	out := []byte{'='}
-	for name, value := range pairs(strings.TrimPrefix(record, "=")) {
-		if !b.removes(strings.TrimPrefix(name, doubt)) {
-			out = appendRecord(out, name, value)
-		}
-	}
-	return string(out)
 }

@@ -20,7 +20,7 @@ type Stats struct {
 
 // Stats looks at the entity. 3 round trips; O(log n).
 func (s *Store[I, T]) Stats(ctx context.Context) (st Stats, err error) {
-	now, err := ask(ctx, s, s.spec.Ledger, []string{"TIME"}, clock)
+	now, err := s.now(ctx)
 	if err == nil {
 		st.Items, err = ask(ctx, s, s.spec.Ledger, []string{"HLEN"}, integer)
 	}
@@ -47,13 +47,17 @@ func (s *Store[I, T]) Stats(ctx context.Context) (st Stats, err error) {
 	return st, err
 }
 
-// clock is the time of a server in ms.
-func clock(r rueidis.RedisResult) (int64, error) {
-	parts, err := r.AsIntSlice()
+// clockScript has a key, so that the time is that of the server which has it.
+var clockScript = keywright.NewReadOnlyScript("entity clock", "return redis.call('TIME')")
+
+// now is the time in ms by the clock of the ledger.
+func (s *Store[I, T]) now(ctx context.Context) (int64, error) {
+	parts, err := s.run(ctx, "look at", clockScript, keywright.Reads, []string{s.spec.Ledger})
 	if err != nil || len(parts) != 2 {
 		return 0, err
 	}
-	return parts[0]*1000 + parts[1]/1000, nil
+	seconds, err := strconv.ParseInt(parts[0], 10, 64)
+	return seconds*1000 + millis(parts[1]).Milliseconds()/1000, err
 }
 
 func integer(r rueidis.RedisResult) (int64, error) { return r.AsInt64() }
@@ -71,10 +75,6 @@ func ask[I, T, V any](ctx context.Context, s *Store[I, T], key string, words []s
 	a := s.action("look at", keywright.Reads, key, nil)
 	raw := s.client.Raw()
 	return keywright.Run(ctx, &a, func(ctx context.Context) rueidis.RedisResult {
-		command := raw.B().Arbitrary(words[0])
-		if words[0] != "TIME" {
-			command = command.Keys(key).Args(words[1:]...)
-		}
-		return raw.Do(ctx, command.ReadOnly())
+		return raw.Do(ctx, raw.B().Arbitrary(words[0]).Keys(key).Args(words[1:]...).ReadOnly())
 	}, decode)
 }

@@ -1,0 +1,209 @@
+package entity
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// Where an entity is in several slots, an item is known to be in an index only when the
+// ledger says so and no intent is open that may change that without a word: one that was
+// opened before the building began may be of a program that does not know the index, and
+// so may one that a sweep took over. All others are of programs that know every index, or
+// take back in the ledger that they are complete. So what was put right is looked at once
+// more, and what is being written is waited for; of a process that died until a sweep may
+// take over its intents, and then that is done here.
+
+// wait looks again at items, and at no others, until nothing is to be done. Programs that
+// write all the time are always at some item, and mostly at another one.
+func (b *indexing[I, T]) wait(ctx context.Context) error {
+	for round, swept := 1, false; len(b.waiting) > 0; round++ {
+		if round > mostPasses {
+			if swept || !b.lasts(ctx) {
+				break
+			}
+			if err := b.sweep(ctx); err != nil {
+				return err
+			}
+			round, swept = 1, true
+		}
+		pause(ctx, 5*time.Millisecond)
+		if err := b.lookAgain(ctx); err != nil {
+			return err
+		}
+	}
+	return errors.Join(b.giveUp(ctx), ctx.Err())
+}
+
+// lookAgain looks at the items that wait.
+func (b *indexing[I, T]) lookAgain(ctx context.Context) error {
+	ids := b.waiting
+	b.waiting = nil
+	for some := range slices.Chunk(ids, defaultLimit) {
+		page, err := b.store.entries(ctx, some)
+		if err == nil {
+			b.report.Items -= len(some) // they were counted
+			err = b.some(ctx, page)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveUp counts the items that wait still.
+func (b *indexing[I, T]) giveUp(ctx context.Context) error {
+	page, err := b.store.entries(ctx, b.waiting)
+	for _, r := range page {
+		for i, tag := range b.store.tags {
+			if b.isWritten(r.record) || slices.Contains(b.store.lacking(r.record), i) {
+				b.row(tag).Missing++
+			}
+		}
+	}
+	b.left, b.waiting = b.left+len(b.waiting), nil
+	return err
+}
+
+// lasts is whether the building may still end well: no program has taken it back.
+func (b *indexing[I, T]) lasts(ctx context.Context) bool {
+	if len(b.options.Remove) > 0 {
+		return true
+	}
+	said, err := b.store.marksText(ctx)
+	m := readMarks(said)
+	return err == nil && slices.ContainsFunc(m.lines, func(l mark) bool { return l.state == building && l.builder == b.builder })
+}
+
+// sweep waits until the intents of items that wait are due, and ends them.
+func (b *indexing[I, T]) sweep(ctx context.Context) error {
+	now, err := b.store.now(ctx)
+	if err != nil {
+		return err
+	}
+	due := now
+	page, err := b.store.entries(ctx, b.waiting)
+	for _, r := range page {
+		if i := intentsOf(r.record); i.open {
+			due = max(due, i.first+b.store.windows.due.Milliseconds()+1)
+		}
+	}
+	if err == nil {
+		pause(ctx, time.Duration(due-now)*time.Millisecond)
+		_, err = b.store.Sweep(ctx, SweepOptions{Rate: b.options.rate()})
+	}
+	return err
+}
+
+// entries reads what the ledger says of items. One that is gone is passed over.
+func (s *Store[I, T]) entries(ctx context.Context, ids []string) (page []registration, err error) {
+	for some := range slices.Chunk(ids, defaultLimit) {
+		all, err := ask(ctx, s, s.spec.Ledger, append([]string{"HMGET"}, some...), rueidis.RedisResult.ToArray)
+		if err != nil {
+			return nil, err
+		}
+		for i := range all {
+			if record, missing := all[i].ToString(); missing == nil {
+				page = append(page, registration{some[i], record})
+			}
+		}
+	}
+	return page, nil
+}
+
+// isWritten is whether an item is being written by a program that may not know an index,
+// or is not yet where it belongs.
+func (b *indexing[I, T]) isWritten(record string) bool {
+	i := intentsOf(record)
+	return i.open && (i.first <= b.began || i.taken || len(b.options.Remove) > 0 || len(b.store.lacking(record)) > 0)
+}
+
+// look counts an item, and says whether there is something to do. In several slots an item
+// is counted when there is not.
+func (b *indexing[I, T]) look(r registration) (lacks, removes bool) {
+	s := b.store
+	if b.report.Items++; s.apart && b.changes() && b.isWritten(r.record) {
+		b.waiting = append(b.waiting, r.id)
+		return false, false
+	}
+	lacking := s.lacking(r.record)
+	for t := range s.traces(r.record) {
+		removes = removes || b.removes(t.tag)
+	}
+	if s.apart && (b.options.Apply && len(lacking) > 0 || removes) {
+		return len(lacking) > 0, removes
+	}
+	for t := range s.traces(r.record) {
+		if row := b.row(t.tag); row != nil && (t.index < 0 || !t.doubted) {
+			row.Items++
+		}
+	}
+	for _, i := range lacking {
+		b.row(s.tags[i]).Missing++
+	}
+	return len(lacking) > 0, removes
+}
+
+// intents is what an entry of the ledger says of those that are open.
+type intents struct {
+	open  bool
+	first int64 // ms when the first of them was opened
+	taken bool  // a sweep has one of a process that died
+}
+
+func intentsOf(record string) (all intents) {
+	for name, text := range pairs(strings.TrimPrefix(record, "=")) {
+		if name != "!" {
+			continue
+		}
+		for name, text := range pairs(text) {
+			switch name {
+			case "o":
+				if ms, err := strconv.ParseInt(text, 10, 64); err != nil || !all.open || ms < all.first {
+					all.open, all.first = true, ms
+				}
+			case "k":
+				all.taken = all.taken || text == taken || text == takenDeleting
+			}
+		}
+	}
+	return all
+}
+
+// build puts right where items are, many at a time.
+func (b *indexing[I, T]) build(ctx context.Context, all []registration) error {
+	var mu sync.Mutex
+	return atOnce(len(all), func(n int) error {
+		c := &check[I, T]{store: b.store, options: CheckOptions{Apply: true}}
+		err := c.judge(ctx, all[n].id)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			return err
+		}
+		waits := c.checked.Expired > 0 && !c.busy // it is gone, and a sweep takes it out
+		if b.store.apart && !waits {
+			b.waiting = append(b.waiting, all[n].id)
+		}
+		for _, i := range b.store.lacking(all[n].record) {
+			row := b.row(b.store.tags[i])
+			if !b.store.apart {
+				row.Missing--
+			}
+			if waits || c.busy {
+				continue
+			}
+			if row.Done++; !b.store.apart {
+				row.Items++
+			}
+		}
+		return nil
+	})
+}
