@@ -263,7 +263,7 @@ func (c *check[I, T]) compare(ctx context.Context, id string) (again bool, err e
 			entries = append(entries, shouldBe{key: key, in: "out"})
 		}
 	}
-	keys, args := s.comparison(id, texts, there, record, entries, c.options.Apply)
+	keys, args := s.comparison(id, texts, there, had, record, entries, c.options.Apply)
 	reply, err := s.run(ctx, "check", s.scripts.repair, keywright.Idempotent, keys, args...)
 	switch {
 	case err != nil:
@@ -396,14 +396,14 @@ func (s *Store[I, T]) missingTTL(texts map[string]text) string {
 	return strconv.FormatInt(lasts.Milliseconds(), 10)
 }
 
-func (s *Store[I, T]) comparison(id string, texts map[string]text, there bool, record string, entries []shouldBe, apply bool) (keys, args []string) {
+func (s *Store[I, T]) comparison(id string, texts map[string]text, there bool, had, record string, entries []shouldBe, apply bool) (keys, args []string) {
 	expires := cmp.Or(s.spec.Expires, s.spec.Ledger)
 	keys = []string{s.key(id), expires, s.spec.Ledger}
 	keeps := s.keeps
 	if s.spec.Expires == "" {
 		keeps = "0"
 	}
-	args = []string{id, flag(apply), keeps, flag(there), record, strconv.Itoa(len(texts)), s.missingTTL(texts)}
+	args = []string{id, flag(apply), keeps, flag(there), record, strconv.Itoa(len(texts)), s.missingTTL(texts), had}
 	for name, t := range texts {
 		was := ""
 		if t.there {

@@ -146,6 +146,7 @@ var mutants = map[string]mutant{
 	// repair.lua
 	"a check judges what has changed":    {"CheckWhileWriting", []string{"if (text and '=' .. text or '') ~= ARGV[at + 1] then return {'changed'} end", ""}},
 	"a check judges what is gone":        {"CheckWhileWriting", []string{"if (left ~= -2) ~= there then return {'changed'} end", ""}},
+	"a check judges what was elsewhere":  {"CheckWhileWriting", []string{"if (had or '') ~= ARGV[8] then return {'changed'} end", ""}},
 	"a check takes the expired for lost": {"CheckWhileWriting", []string{"if not there and ends and tonumber(ends) <= ms then return {'expired'} end", ""}},
 	"a check writes":                     {"Repair", []string{"if apply then\n  for _, mend", "if true then\n  for _, mend"}},
 	"missing is not seen":                {"Repair", []string{"  if inside and not found then\n", "  if false then\n"}},

@@ -2,7 +2,7 @@
 --
 -- KEYS[1] the item's hash, KEYS[2] the expiry zset (any key again if items never expire), KEYS[3] the ledger, then index keys
 -- ARGV[1] id, ARGV[2] '1' to put right, ARGV[3] TTL of the index keys in ms ('0' none)
--- ARGV[4] '1' if the caller found the item, ARGV[5] the record it should have, ARGV[6] fields, ARGV[7] TTL in ms of an item that has none ('' it may live for ever)
+-- ARGV[4] '1' if the caller found the item, ARGV[5] the record it should have, ARGV[6] fields, ARGV[7] TTL in ms of an item that has none ('' it may live for ever), ARGV[8] what the ledger said to the caller ('' nothing)
 -- then the fields and their texts as the caller found them ('=' and the text, '' if the field is missing)
 -- then per index key 'in' or 'out', and its score
 -- Returns {'changed'} if the item is another one by now, {'expired'} if it waits to be swept, else {'', what is wrong, …}:
@@ -17,7 +17,7 @@ local ms = t[1] * 1000 + math.floor(t[2] / 1000)
 
 local left = call('PTTL', hash)
 if (left ~= -2) ~= there then return {'changed'} end
-local at = 8
+local at = 9
 for _ = 1, tonumber(ARGV[6]) do
   local text = call('HGET', hash, ARGV[at])
   if (text and '=' .. text or '') ~= ARGV[at + 1] then return {'changed'} end
@@ -27,6 +27,7 @@ end
 local had, ends = call('HGET', ledger, id), expires ~= ledger and call('ZSCORE', expires, id)
 if foreign(call('HGET', ledger, ''), had) then return redis.error_reply(newer) end
 if not there and ends and tonumber(ends) <= ms then return {'expired'} end
+if (had or '') ~= ARGV[8] then return {'changed'} end -- it was elsewhere meanwhile, and is where it was
 
 local wrong, mends = {''}, {}
 

@@ -76,18 +76,25 @@ func problems(t *testing.T, s *Store[string, note], apply bool) (out []string) {
 func TestCheckWhileWriting(t *testing.T) {
 	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
 		for name, meanwhile := range map[string]func() error{
-			"changed": func() error { _, err := notes.Update(t.Context(), "1", setKind.Set("else")); return err },
-			"deleted": func() error { _, err := notes.Delete(t.Context(), "1"); return err },
-			"expired": func() error { expire(t, s, notes, "1"); return nil },
+			"changed":         func() error { _, err := notes.Update(t.Context(), "1", setKind.Set("else")); return err },
+			"deleted":         func() error { _, err := notes.Delete(t.Context(), "1"); return err },
+			"expired":         func() error { expire(t, s, notes, "1"); return nil },
+			"changed by hand": func() error { s.Do("HSET", "n:item:1", "kind", "else"); return nil },
+			"deleted by hand": func() error { s.Do("DEL", "n:item:1"); return nil },
+			"elsewhere meanwhile, and there again": func() error {
+				s.Do("HSET", notes.spec.Ledger, "1", string(Record(Place{Index: "kind", Prefix: "n:idx:kind:", Value: "other"})))
+				return nil
+			},
 		} {
 			_, err := notes.Put(t.Context(), "1", a("k", 5))
 			must(t, err)
 			texts, there, err := notes.indexedTexts(t.Context(), "1")
 			must(t, err)
+			had, _ := s.Do("HGET", notes.spec.Ledger, "1").(string)
 			must(t, meanwhile())
 			entries, record := notes.should(texts, there)
 			before := contents(s, "n:")
-			keys, args := notes.comparison("1", texts, there, record, entries, true)
+			keys, args := notes.comparison("1", texts, there, had, record, entries, true)
 			reply, err := notes.run(t.Context(), "check", notes.scripts.repair, keywright.Idempotent, keys, args...)
 			must(t, err)
 			same(t, name, reply, []string{"changed"})
@@ -105,7 +112,7 @@ func TestCheckWhileWriting(t *testing.T) {
 		must(t, err)
 		_, err = notes.Create(t.Context(), "2", a("k", 5))
 		must(t, err)
-		keys, args := notes.comparison("2", texts, false, "", nil, true)
+		keys, args := notes.comparison("2", texts, false, "", "", nil, true)
 		reply, err := notes.run(t.Context(), "check", notes.scripts.repair, keywright.Idempotent, keys, args...)
 		must(t, err)
 		same(t, "made", reply, []string{"changed"})
@@ -115,10 +122,16 @@ func TestCheckWhileWriting(t *testing.T) {
 		must(t, err)
 		_, err = tasks.Create(t.Context(), "1", task{Level: 1})
 		must(t, err)
-		keys, args = tasks.comparison("1", fields, false, "", nil, true)
+		keys, args = tasks.comparison("1", fields, false, "", "", nil, true)
 		reply, err = tasks.run(t.Context(), "check", tasks.scripts.repair, keywright.Idempotent, keys, args...)
 		must(t, err)
 		same(t, "made, in no index", reply, []string{"changed"})
+		record := s.Do("HGET", tasks.spec.Ledger, "1").(string)
+		s.Do("DEL", tasks.key("1"))
+		keys, args = tasks.comparison("1", fields, true, record, record, nil, true)
+		reply, err = tasks.run(t.Context(), "check", tasks.scripts.repair, keywright.Idempotent, keys, args...)
+		must(t, err)
+		same(t, "deleted, in no index", reply, []string{"changed"})
 	})
 }
 
