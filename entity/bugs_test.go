@@ -109,7 +109,7 @@ func TestTTLInOneScript(t *testing.T) {
 }
 
 // keysOf are the keys with a prefix.
-func keysOf(s *keywrighttest.Server, prefix string) (out []string) {
+func keysOf(s asked, prefix string) (out []string) {
 	for cursor := "0"; ; {
 		reply := s.Do("SCAN", cursor, "COUNT", "1000").([]any)
 		for _, k := range reply[1].([]any) {
@@ -124,7 +124,7 @@ func keysOf(s *keywrighttest.Server, prefix string) (out []string) {
 }
 
 // mortal says which keys have no TTL, but for streams.
-func mortal(s *keywrighttest.Server, prefix string) (wrong []string) {
+func mortal(s asked, prefix string) (wrong []string) {
 	for _, k := range keysOf(s, prefix) {
 		if s.Do("PTTL", k).(int64) == -1 && fmt.Sprint(s.Do("TYPE", k)) != "stream" {
 			wrong = append(wrong, k+" has no TTL")

@@ -83,7 +83,7 @@ func buildAndDie(t *testing.T, url, work string, pages int) (ended bool) {
 // TestBuildersAreKilled: processes that build and that remove indexes are killed, while
 // programs of both versions write; the next goes on where they were. Then every item is
 // in every index, or nothing is left of those that were removed, and another entity
-// beside it is as it was.
+// beside it is as it was. There is no sweeper: a build needs none.
 func TestBuildersAreKilled(t *testing.T) {
 	if os.Getenv(builderURL) != "" {
 		return
@@ -130,9 +130,6 @@ func beside(t *testing.T, knows *Store[string, note], programs ...*Store[string,
 			}
 		})
 	}
-	all.Go(func() { // in a cluster it ends what a process that died has begun
-		knows.Sweeper(writing, SweepOptions{Every: 100 * time.Millisecond}, nil)
-	})
 	all.Go(func() {
 		for p := int64(1); writing.Err() == nil; p = 1 + p%3 {
 			seen, q := map[string]bool{}, Query[note]{Of: knows.By("priority+created", fmt.Sprint(p)), Limit: 100}

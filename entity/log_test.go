@@ -17,7 +17,7 @@ type entryOfLog struct {
 }
 
 // read gives all messages of a stream.
-func readLog(s *keywrighttest.Server, stream string) (out []entryOfLog) {
+func readLog(s asked, stream string) (out []entryOfLog) {
 	for _, e := range s.Do("XRANGE", stream, "-", "+").([]any) {
 		pair := e.([]any)
 		m := entryOfLog{id: fmt.Sprint(pair[0])}

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -95,7 +94,7 @@ func startWriter(t *testing.T, url string) *writer {
 
 // history is what must hold of the events of each item: it is made, changed, and
 // ends once before it is made again, and its versions grow. It gives who lives.
-func history(t *testing.T, s *keywrighttest.Server, stream string) (lives map[string]bool, ends int) {
+func history(t *testing.T, s asked, stream string) (lives map[string]bool, ends int) {
 	t.Helper()
 	lives = map[string]bool{}
 	versions := map[string]int64{}
@@ -128,73 +127,6 @@ func history(t *testing.T, s *keywrighttest.Server, stream string) (lives map[st
 		}
 	}
 	return lives, ends
-}
-
-// TestKills: writers and sweepers are killed in the middle of it, and the server,
-// which writes every command to its disk before it answers. After one sweep no
-// entry is stale, none is missing, and each item was told of once. 20 kills;
-// KEYWRIGHT_KILLS makes it longer, `make soak` 200.
-func TestKills(t *testing.T) {
-	kills := 20
-	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
-		kills, _ = strconv.Atoi(text)
-	}
-	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
-	notes := New(open(t, s.URL()), announcing("n"), nil)
-	var all []*writer
-	for range 3 {
-		all = append(all, startWriter(t, s.URL()))
-	}
-	length := func() int64 { n, _ := s.Try("XLEN", "n:log"); k, _ := n.(int64); return k }
-	for i := range kills {
-		began := length()
-		eventually(t, "they write", func() bool { return length() > began+20 })
-		victim := rand.IntN(len(all))
-		must(t, all[victim].cmd.Process.Kill())
-		_ = all[victim].cmd.Wait()
-		all[victim] = startWriter(t, s.URL())
-		if i%5 == 4 {
-			s.Kill()
-			s.Restart()
-		}
-	}
-	for _, w := range all {
-		_ = w.cmd.Process.Kill()
-		_ = w.cmd.Wait()
-	}
-	s.Do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes") // what they have sent is over
-	eventually(t, "all but two have expired", func() bool {
-		for _, key := range keysOf(s, "n:item:") {
-			if key != "n:item:0" && key != "n:item:1" {
-				return false
-			}
-		}
-		return true
-	})
-	done, err := notes.Sweep(t.Context(), SweepOptions{})
-	for err == nil && done.Busy > 0 { // the lease of one that is dead
-		<-time.After(done.Busy)
-		done, err = notes.Sweep(t.Context(), SweepOptions{})
-	}
-	must(t, err)
-	c := sound(t, notes)
-	lives, ends := history(t, s, "n:log")
-	alive := 0
-	for id, is := range lives {
-		if got, err := notes.Exists(t.Context(), id); err != nil || got != is {
-			t.Errorf("%s: that it is there is %v, told was %v (%v)", id, got, is, err)
-		}
-		if is {
-			alive++
-		}
-	}
-	if c.Items != alive || c.Expired != 0 {
-		t.Errorf("%+v, told of %d", c, alive)
-	}
-	for _, w := range mortal(s, "n:") {
-		t.Error(w)
-	}
-	t.Logf("%d kills, %d events, %d ends, %d alive", kills, length(), ends, alive)
 }
 
 // TestRestart: a server that is killed forgets no expiry and tells of none twice.
