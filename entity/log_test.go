@@ -18,22 +18,28 @@ type entryOfLog struct {
 
 // read gives all messages of a stream.
 func readLog(s asked, stream string) (out []entryOfLog) {
-	for _, e := range s.Do("XRANGE", stream, "-", "+").([]any) {
-		pair := e.([]any)
-		m := entryOfLog{id: fmt.Sprint(pair[0])}
-		texts := pair[1].([]any)
-		for i := 0; i+1 < len(texts); i += 2 {
-			switch fmt.Sprint(texts[i]) {
-			case "timestamp":
-				m.timestamp = fmt.Sprint(texts[i+1])
-			case "data":
-				m.raw = fmt.Sprint(texts[i+1])
-				m.bad = json.Unmarshal([]byte(m.raw), &m.data)
+	for after := "-"; ; {
+		page := s.Do("XRANGE", stream, after, "+", "COUNT", "10000").([]any)
+		for _, e := range page {
+			pair := e.([]any)
+			m := entryOfLog{id: fmt.Sprint(pair[0])}
+			texts := pair[1].([]any)
+			for i := 0; i+1 < len(texts); i += 2 {
+				switch fmt.Sprint(texts[i]) {
+				case "timestamp":
+					m.timestamp = fmt.Sprint(texts[i+1])
+				case "data":
+					m.raw = fmt.Sprint(texts[i+1])
+					m.bad = json.Unmarshal([]byte(m.raw), &m.data)
+				}
 			}
+			out = append(out, m)
 		}
-		out = append(out, m)
+		if len(page) < 10000 {
+			return out
+		}
+		after = "(" + out[len(out)-1].id
 	}
-	return out
 }
 
 // logged gives the data of all messages of a stream.

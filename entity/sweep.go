@@ -15,7 +15,7 @@ import (
 
 // SweepOptions say how hard a sweep works. The zero value is sensible.
 type SweepOptions struct {
-	Batch int           // items per script, which holds up the server while it runs; 0: 200, at most 250; of an entity in several slots at most 32
+	Batch int           // items per script, which holds up the server while it runs; 0: 200, at most 250, and 1,500 entries of indexes; of an entity in several slots at most 32
 	Rate  int           // items per second, at most; 0: 20,000
 	Every time.Duration // how long a sweeper that finds nothing waits at most; 0: 1 s
 	Lease time.Duration // how long after a sweeper died another takes over; 0: 5 s
@@ -93,7 +93,7 @@ func (s *Store[I, T]) sweepAll(ctx context.Context, turn *lease.Lease, o SweepOp
 	var over passed
 	for idle := 0; ctx.Err() == nil; {
 		began, before := time.Now(), over.items
-		due, wait, busy, err := s.due(ctx, turn, o.batch(), &over)
+		due, wait, busy, err := s.due(ctx, turn, s.perScript(o.batch()), &over)
 		if err != nil || busy > 0 || over.items >= mostPassed || len(due.items) == 0 && over.items == before {
 			all.Busy, all.next = busy, wait
 			return all, errors.Join(err, s.passedOver(&over))
@@ -114,6 +114,16 @@ func (s *Store[I, T]) sweepAll(ctx context.Context, turn *lease.Lease, o SweepOp
 		pause(ctx, time.Duration(len(due.items))*time.Second/time.Duration(o.rate())-time.Since(began))
 	}
 	return all, ctx.Err()
+}
+
+// mostDropped bounds how many entries of indexes, and events, one script of a sweep is
+// about: it takes out each item's one by one, and holds up the server while it runs.
+const mostDropped = 1500
+
+// perScript is how many items are swept by one script: fewer where each is in many
+// indexes, or is announced in many places.
+func (s *Store[I, T]) perScript(batch int) int {
+	return max(min(batch, mostDropped/max(len(s.spec.Indexes)+3*len(s.spec.OnExpire), 1)), 1)
 }
 
 // due takes the lease and looks for what has expired, past what it has passed over.
