@@ -71,12 +71,7 @@ func (e *entityCode) piece(p param) int {
 // part is a field of a message: the id of the item or a placeholder of its key, or
 // one of its fields.
 func (g *generator) part(e *entityCode, name string, t scalar.Type) (string, bool) {
-	value := g.use(module + "/value")
-	form := "Quoted"
-	if t.Kind != scalar.Enum { // which would make a type
-		form = g.stored(e.name+"_message", &scalar.Type{Kind: t.Kind, Layout: t.Layout}, true).form
-	}
-	rest := fmt.Sprintf("Form: %s.%s}", value, form)
+	rest := fmt.Sprintf("Form: %s.%s}", g.use(module+"/value"), formOf(t.Kind))
 	if t.Kind == scalar.Bytes {
 		rest = "Base64: true}"
 	}

@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ type stored struct {
 }
 
 // stored gives the Go side of a scalar type. owner names an enum that no var
-// names.
+// names. What it imports is used: a caller writes the type or the codec.
 func (g *generator) stored(owner string, t *scalar.Type, inJSON bool) stored {
 	value := g.use(module + "/value")
 	if t == nil {
@@ -27,40 +28,50 @@ func (g *generator) stored(owner string, t *scalar.Type, inJSON bool) stored {
 	if t.Encrypted { // where no place is known: the caller seals
 		return stored{value + ".Sealed", value + ".Opaque()", "Quoted"}
 	}
+	s := stored{"string", "", formOf(t.Kind)}
 	switch t.Kind {
 	case scalar.Int:
-		return stored{"int64", value + ".Int(" + g.bounds(*t) + ")", "Bare"}
+		s.typ, s.codec = "int64", value+".Int("+g.bounds(*t)+")"
 	case scalar.Float:
-		return stored{"float64", value + ".Float()", "Bare"}
+		s.typ, s.codec = "float64", value+".Float()"
 	case scalar.Bool:
-		return stored{"bool", value + ".Bool()", "Bare"}
+		s.typ, s.codec = "bool", value+".Bool()"
 	case scalar.Bytes:
+		s.typ, s.codec = "[]byte", value+".Bytes()"
 		if inJSON {
-			return stored{"[]byte", value + ".Base64[[]byte]()", "Quoted"}
+			s.codec = value + ".Base64[[]byte]()"
 		}
-		return stored{"[]byte", value + ".Bytes()", "Quoted"}
 	case scalar.JSON:
-		return stored{g.use("encoding/json") + ".RawMessage", value + ".Raw()", "Inline"}
+		s.typ, s.codec = g.use("encoding/json")+".RawMessage", value+".Raw()"
 	case scalar.Enum:
-		name := g.enums.take(g, owner, *t)
-		return stored{name, value + ".Enum(" + strings.Join(g.enums.constants(name), ", ") + ")", "Quoted"}
+		s.typ = g.enums.take(g, owner, *t)
+		s.codec = value + ".Enum(" + strings.Join(g.enums.constants(s.typ), ", ") + ")"
 	case scalar.Text:
-		return stored{"string", fmt.Sprintf("%s.Text(%d)", value, t.Max), "Quoted"}
+		s.codec = fmt.Sprintf("%s.Text(%d)", value, t.Max)
 	case scalar.UUID, scalar.Slug:
 		check := map[scalar.Kind]string{scalar.UUID: "UUID", scalar.Slug: "Slug"}[t.Kind]
-		return stored{"string", value + ".Checked(" + g.use(module+"/key") + "." + check + ")", "Quoted"}
+		s.codec = value + ".Checked(" + g.use(module+"/key") + "." + check + ")"
+	case scalar.Date:
+		s.typ, s.codec = g.use("time")+".Time", value+".Date("+quote(t.Layout)+")"
+	case scalar.Timestamp, scalar.UnixS, scalar.UnixMS:
+		s.typ, s.codec = g.use("time")+".Time", value+"."+times[t.Kind]+"()"
+	default:
+		plain := *t
+		plain.Optional, plain.Encrypted = false, false
+		s.codec = value + ".Matched(" + quote(plain.Definition()) + ")"
 	}
-	if f, ok := times[t.Kind]; ok {
-		argument := ""
-		if t.Kind == scalar.Date {
-			argument = quote(t.Layout)
-		}
-		return stored{g.use("time") + ".Time", value + "." + f.codec + "(" + argument + ")", f.form}
-	}
-	plain := *t
-	plain.Optional, plain.Encrypted = false, false
-	return stored{"string", value + ".Matched(" + quote(plain.Definition()) + ")", "Quoted"}
+	return s
 }
+
+// formOf is how a value of a kind is written in a JSON object.
+func formOf(k scalar.Kind) string { return cmp.Or(forms[k], "Quoted") }
+
+var forms = map[scalar.Kind]string{
+	scalar.Int: "Bare", scalar.Float: "Bare", scalar.Bool: "Bare", scalar.UnixS: "Bare", scalar.UnixMS: "Bare", scalar.JSON: "Inline",
+}
+
+// times are the codecs of moments.
+var times = map[scalar.Kind]string{scalar.Timestamp: "Timestamp", scalar.UnixS: "UnixS", scalar.UnixMS: "UnixMS"}
 
 // plain gives the Go side of what is sealed on its way to the server and back.
 func (g *generator) plain(owner string, t *scalar.Type, inJSON bool) stored {
@@ -79,11 +90,6 @@ func (g *generator) sealed(owner string, t *scalar.Type) stored {
 		s.codec = g.use(module+"/value") + ".Encrypt(" + s.codec + ")"
 	}
 	return s
-}
-
-// times are the types that are a time.Time to Go.
-var times = map[scalar.Kind]struct{ codec, form string }{
-	scalar.Date: {"Date", "Quoted"}, scalar.Timestamp: {"Timestamp", "Quoted"}, scalar.UnixS: {"UnixS", "Bare"}, scalar.UnixMS: {"UnixMS", "Bare"},
 }
 
 // score gives the Go side of a sorted set's scores.
