@@ -282,7 +282,7 @@ const (
 )
 
 // infinite is how the texts of infinite numbers end; NaN has none.
-var infinite = []byte("Inf")
+var infinite = []byte("inf")
 
 func (f Form) write(text []byte, err error) ([]byte, error) {
 	if f == Bare && bytes.HasSuffix(text, infinite) {

@@ -155,14 +155,18 @@ func Int(low, high int64) Codec[int64] {
 	}
 }
 
-// Float is a number; reading takes exponents and infinities too.
+// Float is a number, written as a key has it, so that an index finds what is stored, and
+// as other languages write it; reading takes exponents and infinities too.
 func Float() Codec[float64] {
 	return Codec[float64]{
 		Append: func(dst []byte, v float64) ([]byte, error) {
 			if math.IsNaN(v) {
 				return dst, Bad("is not a number")
 			}
-			return strconv.AppendFloat(dst, v, 'g', -1, 64), nil
+			if math.IsInf(v, 0) {
+				return append(dst, infinity[v < 0]...), nil
+			}
+			return key.AppendFloat(dst, v), nil
 		},
 		Parse: func(text string) (float64, error) {
 			f, err := strconv.ParseFloat(text, 64)
@@ -173,6 +177,8 @@ func Float() Codec[float64] {
 		},
 	}
 }
+
+var infinity = map[bool]string{true: "-inf", false: "inf"}
 
 // Bool is true or false.
 func Bool() Codec[bool] {

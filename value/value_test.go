@@ -193,3 +193,19 @@ func TestTextIsAppend(t *testing.T) {
 		}
 	})
 }
+
+// TestFloatsHaveTheSpellingOfKeys: an index is looked up under the key's spelling of what
+// is stored.
+func TestFloatsHaveTheSpellingOfKeys(t *testing.T) {
+	for v, want := range map[float64]string{0.000001: "0.000001", -1.5e-8: "-0.000000015", 1.2e24: "1200000000000000000000000", 3: "3", math.Copysign(0, -1): "-0", math.Inf(1): "inf", math.Inf(-1): "-inf"} {
+		if got, err := value.Float().Append(nil, v); err != nil || string(got) != want {
+			t.Errorf("%v is stored as %s, %v", v, got, err)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.Float64().Draw(t, "v")
+		if got, _ := value.Float().Append(nil, v); !math.IsInf(v, 0) && string(got) != string(key.AppendFloat(nil, v)) {
+			t.Fatalf("%v is stored as %s", v, got)
+		}
+	})
+}

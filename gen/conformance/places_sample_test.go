@@ -83,7 +83,7 @@ var moments = []int64{951_782_400_000, 1_700_000_000_123, 1_709_210_096_120, 4_1
 // have neither a separator nor braces.
 var wordings = map[scalar.Kind][]string{
 	scalar.UUID: {"123e4567-e89b-12d3-a456-426614174000"}, scalar.ULID: {"01ARZ3NDEKTSV4RRFFQ69G5FAV", "7ZZZZZZZZZZZZZZZZZZZZZZZZZ"},
-	scalar.Slug: {"a", "blue-shirt_2", "0"}, scalar.Regexp: {"a", "abcx", "cc"}, scalar.Float: {"0", "0.1", "-12.25", "3", "0.000001"},
+	scalar.Slug: {"a", "blue-shirt_2", "0"}, scalar.Regexp: {"a", "abcx", "cc"}, scalar.Float: {"0", "0.1", "-12.25", "3", "0.000001", "-0.000000015", "1200000000000000000000000"},
 	scalar.Bool: {"true", "false"}, scalar.JSON: {`{"a":[1,2.5,"x"],"b":{}}`, `[]`, `"text"`, `17`},
 }
 
@@ -193,6 +193,9 @@ func (s sample) pyText() string {
 	if !s.key {
 		switch s.typ.Kind {
 		case scalar.Float:
+			if !strings.Contains(s.text, ".") {
+				return s.text + ".0" // a float, and not an int that equals it
+			}
 			return s.text
 		case scalar.JSON:
 			return "json.loads(" + quoted(s.text) + ")"

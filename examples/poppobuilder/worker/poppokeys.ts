@@ -562,11 +562,19 @@ function $intValue(low: string, high: string): $Scalar {
   return { form: "bare", encode, decode };
 }
 
+/** The only spelling of a finite number: no exponent. */
+function $decimal(value: number): string {
+  const [, sign = "", first = "", rest = "", exponent = ""] = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(String(value)) ?? [];
+  const point = Number(exponent);
+  if (point === 0) return String(value);
+  return sign + (point < 0 ? "0." + "0".repeat(-point - 1) + first + rest : first + rest + "0".repeat(point - rest.length));
+}
+
 function $floatValue(): $Scalar {
   const encode = (value: unknown): string => {
     if (typeof value !== "number" || Number.isNaN(value)) return $bad("is not a number");
     if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
-    return Object.is(value, -0) ? "-0" : String(value);
+    return Object.is(value, -0) ? "-0" : $decimal(value);
   };
   const decode = (stored: string | Uint8Array | number): number => {
     const text = $stored(stored);

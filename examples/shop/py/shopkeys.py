@@ -524,13 +524,24 @@ class _IntValue(_BareValue):
         return int(text)
 
 
+def _decimal(value: float) -> str:
+    """The only spelling of a number: no exponent, no trailing zeros."""
+    text, _, exponent = repr(value).partition("e")
+    if not exponent:
+        return text[:-2] if text.endswith(".0") else text
+    sign = text[: text.startswith("-")]
+    first, _, rest = text[len(sign) :].partition(".")
+    point = int(exponent)
+    return sign + ("0." + "0" * (-point - 1) + first + rest if point < 0 else first + rest + "0" * (point - len(rest)))
+
+
 class _FloatValue(_BareValue):
     form = _re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?", _re.IGNORECASE)
 
     def encode(self, value: object) -> str:
         if not isinstance(value, (int, float)) or isinstance(value, bool) or _math.isnan(value):
             raise StoredValueError("", "is not a number")
-        return repr(float(value))
+        return _decimal(float(value))
 
     def decode(self, stored: _Stored) -> object:
         text = _text_of(stored)
