@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/connect"
@@ -47,9 +48,17 @@ func (b *bug) Error() string {
 }
 
 // Interrupted says that the program ends before its command has, and gives the exit
-// code.
+// code. It does not wait for a reader of w.
 func Interrupted(w io.Writer) int {
-	fmt.Fprintln(w, "keywright: interrupted")
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		fmt.Fprintln(w, "keywright: interrupted")
+	}()
+	select {
+	case <-said:
+	case <-time.After(100 * time.Millisecond):
+	}
 	return exitInterrupted
 }
 
@@ -75,9 +84,9 @@ func judge(ctx context.Context, err error) (message, hint string, code int) {
 	switch {
 	case err == nil:
 		return "", "", exitClean
-	case errors.As(err, &e):
+	case errors.As(err, &e) && (ctx.Err() == nil || e.code != exitUnreachable):
 		return e.message, e.hint, e.code
-	case ctx.Err() != nil:
+	case ctx.Err() != nil: // what a server did not answer was not waited for
 		return "interrupted", "", exitInterrupted
 	case errors.As(err, &refused):
 		code = exitUnreachable
