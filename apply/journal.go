@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+
+	"github.com/keywright/keywright/internal/jsonbound"
 )
 
 // Journal is what was done of a plan so far, in a file beside it: a line before each
@@ -46,7 +48,8 @@ type journalLine struct {
 const (
 	journalFormat = 1
 	maxJournal    = 1 << 20  // bytes, from which it is written again with its last line only
-	maxJournalAll = 64 << 20 // bytes that are read
+	maxJournalAll = 16 << 20 // bytes that are read: those and a line, which has the counts of each entry twice
+	maxCounts     = 100_000  // of a line
 )
 
 // ErrOtherJournal is returned for a journal of another plan.
@@ -73,6 +76,9 @@ func OpenJournal(path, plan string) (j *Journal, resumed bool, err error) {
 }
 
 func readJournal(path string) ([]byte, error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -101,7 +107,11 @@ func (j *Journal) parse(text []byte) error {
 	}
 	for lines.Scan() {
 		var l journalLine
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+		err := jsonbound.Check(lines.Bytes(), maxCounts, 10*maxCounts)
+		if err == nil {
+			err = json.Unmarshal(lines.Bytes(), &l)
+		}
+		if err != nil {
 			return fmt.Errorf("it is damaged: %w", err)
 		}
 		j.last, j.done = l, l.End
@@ -198,7 +208,10 @@ func (j *Journal) rewrite() error {
 	if err := errors.Join(e.Encode(j.head), e.Encode(j.last)); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(j.path+".part", os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	if err := os.Remove(j.path + ".part"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err // it may be a link to something else
+	}
+	f, err := os.OpenFile(j.path+".part", os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}

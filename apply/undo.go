@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/jsonbound"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 )
@@ -27,8 +29,8 @@ type Undo struct {
 
 // undoHead is the first line.
 type undoHead struct {
-	Undo int        `json:"undo"` // the version of the form
-	Plan *plan.Plan `json:"plan"`
+	Undo int             `json:"undo"` // the version of the form
+	Plan json.RawMessage `json:"plan"`
 }
 
 // undoLine is each other line: a batch, or what became of the one before it.
@@ -46,7 +48,8 @@ type undoPair struct {
 
 const (
 	undoFormat  = 1
-	maxUndoLine = 64 << 20
+	maxUndoHead = plan.MaxBytes + 1<<10
+	maxUndoLine = 64 << 20 // of a batch: its names have a megabyte, or one is longer
 )
 
 // ErrNoUndo is returned for a file that Undo did not write.
@@ -55,7 +58,7 @@ var ErrNoUndo = errors.New("it does not say what was renamed")
 // OpenUndo begins such a file, or goes on with that of the same plan.
 func OpenUndo(path string, p *plan.Plan) (*Undo, error) {
 	u := &Undo{Plan: p, path: path}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := openOwn(path)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func (u *Undo) resume() error {
 			var more []byte
 			text = bytes.Clone(text)
 			more, err = lines.ReadSlice('\n')
-			if text = append(text, more...); len(text) > maxUndoLine {
+			if text = append(text, more...); len(text) > maxUndoHead {
 				return ErrNoUndo
 			}
 			n = int64(len(text))
@@ -99,10 +102,12 @@ func (u *Undo) resume() error {
 		}
 		first, end = false, end+n
 	}
-	if first && end == 0 {
-		if info, err := u.file.Stat(); err != nil || info.Size() > maxUndoLine {
-			return errors.Join(ErrNoUndo, err)
-		}
+	head, err := u.head()
+	if err == nil && end == 0 {
+		err = u.isPartOf(head)
+	}
+	if err != nil {
+		return err
 	}
 	if err := u.file.Truncate(end); err != nil {
 		return err
@@ -110,21 +115,74 @@ func (u *Undo) resume() error {
 	if _, err := u.file.Seek(end, io.SeekStart); err != nil || end > 0 {
 		return err
 	}
-	if err := u.write(undoHead{undoFormat, u.Plan}); err != nil {
+	if err := u.write(head); err != nil {
 		return err
 	}
 	return syncFolder(filepath.Dir(u.path))
 }
 
-func (u *Undo) sameHead(text []byte) error {
-	var head undoHead
-	if err := json.Unmarshal(text, &head); err != nil || head.Undo != undoFormat || head.Plan == nil {
+// openOwn opens a file to go on with it, or makes it. What is no file of a folder, as a
+// link to another one, is an error: it is none of ours.
+func openOwn(path string) (*os.File, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	return os.OpenFile(path, os.O_RDWR, 0o600)
+}
+
+func (u *Undo) head() (undoHead, error) {
+	text, err := json.Marshal(u.Plan)
+	return undoHead{undoFormat, text}, err
+}
+
+// isPartOf is an error if the file has something else than the beginning of a first line,
+// which a run that was killed leaves: it is not ours to write over.
+func (u *Undo) isPartOf(head undoHead) error {
+	whole, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	if _, err := u.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	there, err := io.ReadAll(io.LimitReader(u.file, maxUndoHead+1))
+	if err != nil {
+		return err
+	}
+	if !bytes.HasPrefix(whole, there) {
 		return ErrNoUndo
 	}
-	if head.Plan.ID != u.Plan.ID {
+	return nil
+}
+
+func (u *Undo) sameHead(text []byte) error {
+	p, err := parseHead(text)
+	if err != nil {
+		return err
+	}
+	if p.ID != u.Plan.ID {
 		return errors.New("it says what another plan has renamed")
 	}
 	return nil
+}
+
+// parseHead gives the plan of a first line.
+func parseHead(text []byte) (*plan.Plan, error) {
+	var head undoHead
+	if err := json.Unmarshal(text, &head); err != nil || head.Undo != undoFormat || len(head.Plan) == 0 {
+		return nil, ErrNoUndo
+	}
+	p, err := plan.Parse(head.Plan)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoUndo, err)
+	}
+	return p, nil
 }
 
 func (u *Undo) write(v any) error {
@@ -185,12 +243,20 @@ func ReadUndo(path string) (*Undo, error) {
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, maxUndoLine)
-	var head undoHead
-	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &head) != nil || head.Undo != undoFormat || head.Plan == nil {
+	lines.Buffer(nil, maxUndoHead)
+	if !lines.Scan() {
 		return nil, errors.Join(ErrNoUndo, lines.Err())
 	}
-	return &Undo{Plan: head.Plan, path: path}, nil
+	p, err := parseHead(lines.Bytes())
+	return &Undo{Plan: p, path: path}, err
+}
+
+// parseBatch reads a line after the first.
+func parseBatch(text []byte) (l undoLine, err error) {
+	if err := jsonbound.Check(text, 5*renameKeys, 10*renameKeys); err != nil {
+		return l, err
+	}
+	return l, json.Unmarshal(text, &l)
 }
 
 // Scan yields the keys that were renamed, by their new names, as the Scan of a source does;
@@ -223,8 +289,8 @@ func (u *Undo) Scan(named func(old []byte)) Scan {
 			return ctx.Err()
 		}
 		for lines.Scan() {
-			var l undoLine
-			if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			l, err := parseBatch(lines.Bytes())
+			if err != nil {
 				if lines.Scan() {
 					return sum, fmt.Errorf("%s is damaged: %w", u.path, err)
 				}

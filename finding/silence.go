@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/keywright/keywright/internal/jsonbound"
 )
 
 // Rules are the findings about ignore comments.
@@ -198,12 +200,18 @@ func NewBaseline(findings []Finding) Baseline {
 	return b
 }
 
+// maxAccepted bounds the findings of a baseline.
+const maxAccepted = 300_000
+
 // ReadBaseline reads what Write wrote.
 func ReadBaseline(r io.Reader) (Baseline, error) {
 	var b Baseline
 	text, err := io.ReadAll(io.LimitReader(r, 64<<20))
 	if err != nil {
 		return b, err
+	}
+	if err := jsonbound.Check(text, maxAccepted, 10*maxAccepted); err != nil {
+		return b, fmt.Errorf("not a baseline: %w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

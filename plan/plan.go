@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/internal/jsonbound"
 	"github.com/keywright/keywright/keyspace"
 )
 
@@ -181,6 +182,21 @@ func Read(r io.Reader) (*Plan, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("it has more than %d MiB", MaxBytes>>20)
 	}
+	return Parse(text)
+}
+
+// What the text of a plan may have: each change is an object, and so are its key and the
+// examples of the entries.
+const (
+	maxObjects = 5 * MaxChanges
+	maxValues  = 20 * MaxChanges
+)
+
+// Parse is Read of a text.
+func Parse(text []byte) (*Plan, error) {
+	if err := jsonbound.Check(text, maxObjects, maxValues); err != nil {
+		return nil, fmt.Errorf("it is no plan: %w", err)
+	}
 	var head struct {
 		Format int `json:"format"`
 	}
@@ -198,6 +214,9 @@ func Read(r io.Reader) (*Plan, error) {
 	}
 	if id, err := p.digest(); err != nil || id != p.ID {
 		return nil, fmt.Errorf("it was changed since it was written: its ID does not fit what it says")
+	}
+	if len(p.Changes) > MaxChanges {
+		return nil, fmt.Errorf("it lists more than %d changes", MaxChanges)
 	}
 	return p, nil
 }

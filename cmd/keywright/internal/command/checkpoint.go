@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/keywright/keywright/audit"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
+	"github.com/keywright/keywright/internal/jsonbound"
 	"github.com/keywright/keywright/source/server"
 )
 
@@ -97,10 +99,29 @@ func (o *auditing) asked(d *declaration, schemas []byte, db int) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// What a checkpoint may have: an audit keeps few things of many keys.
+const (
+	maxCheckpoint = 64 << 20
+	maxMade       = 1_000_000 // objects
+)
+
+func readCheckpoint(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxCheckpoint+1))
+	if err == nil && len(text) > maxCheckpoint || jsonbound.Check(text, maxMade, 4*maxMade) != nil {
+		return nil, usage("name another file", "%s is no checkpoint of an audit: it is too large", path)
+	}
+	return text, err
+}
+
 // read is the position of the file, nil if there is none. The fold goes on where it was.
 func (c *checkpointing) read() (*server.Position, error) {
 	fresh := "delete " + shellWord(c.path) + " to begin from the start, or name another file"
-	text, err := os.ReadFile(c.path)
+	text, err := readCheckpoint(c.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -1,0 +1,100 @@
+package apply_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/plan"
+)
+
+// ours is a plan with its ID.
+func ours(t *testing.T) *plan.Plan {
+	t.Helper()
+	p := &plan.Plan{Format: plan.Format, Verb: "rename", Entries: []plan.Part{}}
+	must(t, p.Seal())
+	return p
+}
+
+// What is already there under the name of an undo file or a journal is not written over,
+// unless it is the beginning of ours; neither is what a link leads to.
+func TestNothingElseIsWrittenOver(t *testing.T) {
+	p, dir := ours(t), t.TempDir()
+	path := filepath.Join(dir, "x.undo")
+	write := func(text string) { must(t, os.WriteFile(path, []byte(text), 0o600)) }
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		must(t, err)
+		return string(text)
+	}
+	for _, there := range []string{"a note", `{"undo":1,"plan":{"format":2`, `{"undo":1,"plan":{"format":1,`, strings.Repeat("x", 100_000)} {
+		write(there)
+		u, err := apply.OpenUndo(path, p)
+		if begun := there == `{"undo":1,"plan":{"format":1,`; (err == nil) != begun || !begun && (read(path) != there || !errors.Is(err, apply.ErrNoUndo)) {
+			t.Errorf("%.40s: %v, and then %.40s", there, err, read(path))
+		}
+		must(t, u.Close())
+	}
+	must(t, os.Remove(path))
+	for range 2 { // the second time it goes on
+		u, err := apply.OpenUndo(path, p)
+		must(t, errors.Join(err, u.Close()))
+	}
+	if u, err := apply.ReadUndo(path); err != nil || u.Plan.ID != p.ID {
+		t.Error(err)
+	}
+	other := filepath.Join(dir, "another")
+	must(t, os.WriteFile(other, nil, 0o600))
+	must(t, os.Remove(path))
+	must(t, os.Symlink(other, path))
+	if _, err := apply.OpenUndo(path, p); err == nil || read(other) != "" {
+		t.Errorf("through a link: %v, %q", err, read(other))
+	}
+	must(t, os.WriteFile(other, []byte("kept"), 0o600))
+	journal := filepath.Join(dir, "x.journal")
+	must(t, os.Symlink(other, journal+".part"))
+	j, _, err := apply.OpenJournal(journal, p.ID)
+	must(t, errors.Join(err, j.Close()))
+	if read(other) != "kept" {
+		t.Errorf("the journal was written over what a link leads to: %q", read(other))
+	}
+	must(t, os.Remove(journal))
+	must(t, os.Symlink(other, journal))
+	if _, _, err := apply.OpenJournal(journal, p.ID); err == nil || read(other) != "kept" {
+		t.Errorf("through a link: %v", err)
+	}
+}
+
+// Files that a hostile hand wrote are refused before they are decoded into much.
+func TestFilesThatWouldBeLarge(t *testing.T) {
+	p, dir := ours(t), t.TempDir()
+	many := strings.Repeat("{},", 1_000_000)
+	path := filepath.Join(dir, "file")
+	write := func(text string) { must(t, os.WriteFile(path, []byte(text), 0o600)) }
+	write(`{"undo":1,"plan":{"format":1,"changes":[` + many + "{}]}}\n")
+	if _, err := apply.ReadUndo(path); !errors.Is(err, apply.ErrNoUndo) || !strings.Contains(err.Error(), "too many values") {
+		t.Error(err)
+	}
+	must(t, os.Remove(path))
+	u, err := apply.OpenUndo(path, p)
+	must(t, errors.Join(err, u.Close()))
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	must(t, err)
+	_, err = f.WriteString(`{"db":0,"keys":[` + many + "{}]}\n{}\n")
+	must(t, errors.Join(err, f.Close()))
+	u, err = apply.ReadUndo(path)
+	must(t, err)
+	if _, err := u.Scan(func([]byte) { t.Fatal("a key") })(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "too many values") {
+		t.Error(err)
+	}
+	write(`{"format":1,"plan":"` + p.ID + "\"}\n{\"done\":{\"\":[" + many + "{}]}}\n")
+	if _, _, err := apply.OpenJournal(path, p.ID); err == nil || !strings.Contains(err.Error(), "too many values") {
+		t.Error(err)
+	}
+	if _, err := plan.Read(strings.NewReader(`{"format":1,"changes":[` + many + "{}]}")); err == nil || !strings.Contains(err.Error(), "too many values") {
+		t.Error(err)
+	}
+}
