@@ -220,9 +220,15 @@ var remark = lazy(`^[^"'\x60]*?(?://|\s#|\s--|/\*)\s*(.*?)\s*(?:\*/)?$`)
 // program reads a line of a program: its strings, and what the comment behind
 // them says of the one key among them.
 func (c *collector) program(l string, at candidate) {
+	ttl := c.lifetimeOf(l)
 	l = c.resolved(l)
 	before := len(c.found)
 	c.strings(l, at)
+	if len(c.found) == before+1 {
+		one := &c.found[before]
+		one.typ = orElse(one.typ, c.above)
+		one.ttl = orElse(one.ttl, ttl)
+	}
 	last := strings.LastIndexAny(l, "\"'`")
 	if len(c.found) > before+1 || last < 0 {
 		return
@@ -244,50 +250,6 @@ func (c *collector) program(l string, at candidate) {
 	one.typ = orElse(one.typ, typeIn(m[1]))
 	one.ttl = orElse(one.ttl, ttlOfRemark(m[1]))
 	one.doc = orElse(one.doc, plainText(m[1]))
-}
-
-// constant is a string that a program gives a name in capitals.
-var (
-	constant   = lazy(`\b([A-Z][A-Z0-9_]{3,})\s*(?::\s*\w+\s*)?=\s*["']([^"'\s]+)["']`)
-	constantIn = lazy(`\b(?:[A-Za-z]\w*\.)?([A-Z][A-Z0-9_]{3,})\b`)
-	keyName    = lazy(`(?:KEY|PREFIX)(?:_|$)|^(?:KEY|CACHE|LOCK)_`)
-)
-
-// maxConstants bounds those of a page.
-const maxConstants = 500
-
-// constants remembers the strings that a block names, and takes those that are
-// the beginning of keys for keys.
-func (c *collector) constants(b block) {
-	for i, l := range b.code {
-		for _, m := range constant.FindAllStringSubmatch(l, -1) {
-			if !strings.ContainsAny(m[2], ":/") || len(c.consts) >= maxConstants {
-				continue
-			}
-			if c.consts == nil {
-				c.consts = map[string]string{}
-			}
-			c.consts[m[1]] = m[2]
-			if strings.HasSuffix(m[2], ":") && strings.Count(m[2], ":") > 1 && keyName.MatchString(m[1]) {
-				c.add(m[2]+"{}", candidate{place: inListing, line: b.line + i, section: b.section})
-			}
-		}
-	}
-}
-
-// resolved is a line with the strings that its names in capitals stand for.
-func (c *collector) resolved(l string) string {
-	l = c.withWords(c.usesMade(l))
-	if len(c.consts) == 0 || constant.MatchString(l) {
-		return l
-	}
-	return constantIn.ReplaceAllStringFunc(l, func(m string) string {
-		name := m[strings.LastIndexByte(m, '.')+1:]
-		if v := c.consts[name]; v != "" {
-			return `"` + v + `"`
-		}
-		return m
-	})
 }
 
 // strings reads the strings of a program's line.
@@ -317,7 +279,7 @@ func (c *collector) strings(l string, at candidate) {
 		switch {
 		case known:
 			here.place, here.typ = inCommand, typ
-			here.ttl = ttlInCall(verb, rest[used:])
+			here.ttl = ttlInCall(verb, afterFormat(rest[used:]))
 		case strings.Contains(strings.ToLower(verb), "lock") && !strings.Contains(strings.ToLower(verb), "key"):
 			i += m[1] + used
 			continue // the name of a lock, from which a library makes the key
@@ -471,6 +433,28 @@ func formatted(text, rest string) (raw string, used int) {
 
 func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
+// afterFormat is what follows a format's values: "a:%{b}" % { b: x }, 60.
+func afterFormat(rest string) string {
+	trimmed := strings.TrimLeft(rest, " ")
+	if !strings.HasPrefix(trimmed, "%") {
+		return rest
+	}
+	trimmed = strings.TrimLeft(trimmed[1:], " ")
+	if trimmed == "" || !strings.ContainsAny(trimmed[:1], "([{") {
+		return rest
+	}
+	return strings.TrimLeft(trimmed[1+len(withinCall(trimmed[1:])):], ")]}")
+}
+
+// quoted is what an argument says that is a string, "" if it is none.
+func quoted(arg string) string {
+	arg = strings.TrimSpace(arg)
+	if m := literal.FindStringSubmatch(arg); m != nil && m[0] == arg {
+		return m[1][1 : len(m[1])-1]
+	}
+	return ""
+}
+
 // withArguments names the %s of a format after the arguments behind it.
 func withArguments(raw, rest string) string {
 	rest = strings.TrimLeft(rest, " ")
@@ -481,10 +465,13 @@ func withArguments(raw, rest string) string {
 	i := 0
 	return formats.ReplaceAllStringFunc(raw, func(string) string {
 		name := ""
-		if i < len(args) {
-			name = holeName(strings.Trim(args[i], " )('\""))
-		}
 		i++
+		if i <= len(args) {
+			if text := quoted(args[i-1]); text != "" { // a constant, written out
+				return text
+			}
+			name = holeName(strings.Trim(args[i-1], " )('\""))
+		}
 		if name == "" {
 			return "%s"
 		}

@@ -13,6 +13,7 @@ var isLog = lazy(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|console|pr
 
 // codeBlock reads a code block: keys with comments, Redis commands, or a program.
 func (c *collector) codeBlock(b block) {
+	c.lifetimes(b)
 	c.constants(b)
 	c.makers(b)
 	b.code = unfolded(b.code)
@@ -24,8 +25,12 @@ func (c *collector) codeBlock(b block) {
 		}
 		t := strings.TrimSpace(l)
 		at := candidate{line: line, section: b.section, doc: pending}
-		if c.attribute(t, line) || c.labelled(t, line, b.section) {
+		if c.attribute(t, line) || c.labelled(t, line, b.section) || c.indented(b, i, t) {
 			continue
+		}
+		c.above = ""
+		if i > 0 && isComment(strings.TrimSpace(b.code[i-1])) {
+			c.above = typeAbove(pending)
 		}
 		if isComment(t) {
 			pending = strings.TrimLeft(t, "#/-*; ")
@@ -54,6 +59,27 @@ func (c *collector) codeBlock(b block) {
 		c.program(l, at)
 	}
 }
+
+// indented takes a type that stands alone below a key and further in.
+func (c *collector) indented(b block, i int, t string) bool {
+	n := len(c.found)
+	if n == 0 || isProgram(b.lang) || len(strings.Fields(t)) > 3 || typeIn(t) == "" {
+		return false
+	}
+	last := &c.found[n-1]
+	above := last.line - b.line
+	if above < 0 || above >= i || i-above > attributeLines || last.place != inListing || depth(b.code[i]) <= depth(b.code[above]) {
+		return false
+	}
+	if _, _, isKey := listed(t); isKey {
+		return false
+	}
+	last.typ = orElse(last.typ, typeIn(t))
+	return true
+}
+
+// depth is how far in a line begins.
+func depth(l string) int { return len(l) - len(strings.TrimLeft(l, " \t")) }
 
 func orElse(a, b string) string {
 	if a != "" {

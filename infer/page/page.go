@@ -98,6 +98,9 @@ type collector struct {
 	made    map[string]string // of programs: keys that a function or a name gives
 	words   map[string]string // of programs: words that constants stand for
 	periods map[string]string // of programs: times that constants stand for
+	lives   map[string]string // of programs: TTLs of constants, by the stem of their name
+	inside  string            // of programs: the function that a line is in
+	above   string            // of programs: the type that the comment above a line tells
 	heading mention           // a word that a heading names, in code
 	cut     int               // the line from which on nothing is read; 0: none
 }

@@ -39,7 +39,7 @@ func (c *collector) attribute(l string, line int) bool {
 // named takes a word that a heading names for a key, if what follows it tells its type.
 func (c *collector) named(l string, line int) {
 	h := c.heading
-	if h.text == "" || line <= h.line || line-h.line > attributeLines {
+	if n := len(c.found); h.text == "" || line <= h.line || line-h.line > attributeLines || n > 0 && c.found[n-1].line > h.line {
 		return
 	}
 	l = strings.NewReplacer("*", "", "`", "", "_", " ").Replace(l)
@@ -85,6 +85,7 @@ func (c *collector) table(b block) {
 		c.cells(b)
 		return
 	}
+	b.rows = upright(b.rows)
 	col := columnsOf(b.rows)
 	if col.key < 0 {
 		c.labels(b, col)

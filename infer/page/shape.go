@@ -98,6 +98,9 @@ func parse(raw string) (shape, bool) {
 // forbidden are bytes that no documented key has outside of a placeholder.
 const forbidden = " \t\"'`()[]<>=;,!?&|^~\\$"
 
+// nameOfValue: page={page} within a key.
+var nameOfValue = lazy(`^\w=[{<%$#]`)
+
 func (s *shape) pieces(raw string) ([]piece, bool) {
 	var out []piece
 	literal := func(t string) {
@@ -132,7 +135,7 @@ scan:
 			i++
 			continue
 		}
-		if strings.IndexByte(forbidden, raw[i]) >= 0 {
+		if strings.IndexByte(forbidden, raw[i]) >= 0 && !nameOfValue.MatchString(raw[max(0, i-1):]) {
 			return nil, false
 		}
 		literal(raw[i : i+1])

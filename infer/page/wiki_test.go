@@ -53,8 +53,7 @@ func blank(p string) string { return placeholder.ReplaceAllString(p, "{}") }
 // Pages in the shapes of some forty public ones, in nine languages. Those called
 // fresh, new, unseen and blind were written before the rules that read them: at the first
 // reading the last two had 22 of 23 and 24 of 24 patterns, 14 of 17 and 14 of 20 TTLs.
-// Which public pages have which shape is in testdata/SOURCES.txt. The pages of
-// testdata/unread have shapes of that list that the reader does not know yet.
+// Which public pages have which shape is in testdata/SOURCES.txt.
 func TestWiki(t *testing.T) {
 	pages, err := filepath.Glob("testdata/wiki/*.md")
 	if err != nil || len(pages) < 30 {

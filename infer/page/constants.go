@@ -1,0 +1,219 @@
+package page
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// constant is a string that a program gives a name: one in capitals, or one that says
+// that it is of a key.
+var (
+	constant = lazy(`\b([A-Z][A-Z0-9_]{3,}|[A-Za-z]\w*(?:Key|Prefix|_key|_prefix|KeyFormat|Pattern|Template))` +
+		`\s*(?::\s*\w+\s*)?:?=\s*["']([^"'\s]+)["']`)
+	constantIn = lazy(`\b(?:[A-Za-z]\w*\.|[A-Za-z]\w*::)?([A-Za-z]\w{3,})\b`)
+	keyName    = lazy(`(?:KEY|PREFIX)(?:_|$)|^(?:KEY|CACHE|LOCK)_|(?:Key|Prefix|_key|_prefix)$`)
+)
+
+// maxConstants bounds those of a page.
+const maxConstants = 500
+
+// constants remembers the strings that a block names, and takes those that are
+// the beginning of keys for keys, unless the block says how they go on.
+func (c *collector) constants(b block) {
+	var code string
+	for i, l := range b.code {
+		for _, m := range constant.FindAllStringSubmatch(l, -1) {
+			if !strings.ContainsAny(m[2], ":/") || len(c.consts) >= maxConstants {
+				continue
+			}
+			if c.consts == nil {
+				c.consts = map[string]string{}
+			}
+			c.consts[m[1]] = m[2]
+			if !strings.HasSuffix(m[2], ":") || strings.Count(m[2], ":") < 2 || !keyName.MatchString(m[1]) {
+				continue
+			}
+			if code == "" {
+				code = strings.Join(b.code, "\n")
+			}
+			if uses(code, m[1]) < 2 {
+				c.add(m[2]+"{}", candidate{place: inListing, line: b.line + i, section: b.section, ttl: c.lives[stem(m[1])]})
+			}
+		}
+	}
+}
+
+// uses is how often a name is in a text, up to two.
+func uses(text, name string) int {
+	n := 0
+	for n < 2 {
+		i := strings.Index(text, name)
+		if i < 0 {
+			break
+		}
+		if (i == 0 || !isNameByte(text[i-1])) && (i+len(name) == len(text) || !isNameByte(text[i+len(name)])) {
+			n++
+		}
+		text = text[i+len(name):]
+	}
+	return n
+}
+
+func isNameByte(b byte) bool {
+	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+}
+
+// resolved is a line with the strings that its constants stand for.
+func (c *collector) resolved(l string) string {
+	l = c.withWords(c.usesMade(l))
+	if len(c.consts) == 0 || constant.MatchString(l) {
+		return l
+	}
+	return constantIn.ReplaceAllStringFunc(l, func(m string) string {
+		if v := c.consts[constantIn.FindStringSubmatch(m)[1]]; v != "" {
+			return `"` + v + `"`
+		}
+		return m
+	})
+}
+
+// A name of a time, its parts that say so, and the unit that it may name.
+var (
+	lifetime = lazy(`(?i)\b((?:ttl|expir\w*|lifetime)_\w+|\w*?(?:ttl|expire|expires|expiry|expiration|lifetime|timeout)` +
+		`(?:_?in)?(?:_?(?:s|sec|secs|seconds?|ms|millis|milliseconds?|min|mins|minutes?|hours?|days?))?)` +
+		`\s*(?::\s*[\w.]+\s*)?(?::=|=>|=|:)\s*(.+)$`)
+	timeWords = lazy(`(?i)^(?:ttl|expir(?:e|es|y|ation)|lifetime)_|_?(?:ttl|expires|expire|expiry|expiration|lifetime|timeout)` +
+		`(?:_?in)?(?:_?(s|sec|secs|seconds?|ms|millis|milliseconds?|min|mins|minutes?|hours?|days?))?$`)
+	keyWords = lazy(`(?i)^(?:redis_?)?(?:key|prefix)_|_?(?:redis_?)?(?:key|prefix|key_?prefix|pattern|template|key_?format)$`)
+	factors  = lazy(`^\(?(\d[\d_]*(?:\s*\*\s*\d[\d_]*)*)[lL]?\)?\s*[;,]?\s*(?:$|//|#|/\*)`)
+)
+
+// stem is what a name says besides that it is of a key or of a time: SeedListPrefix,
+// SEED_LIST_TTL and seed_list_expire have one.
+func stem(name string) string {
+	name = timeWords.ReplaceAllString(keyWords.ReplaceAllString(name, ""), "")
+	return strings.ToLower(strings.ReplaceAll(name, "_", ""))
+}
+
+// lifetimes remembers the times that a block gives names to.
+func (c *collector) lifetimes(b block) {
+	for _, l := range b.code {
+		m := lifetime.FindStringSubmatch(strings.TrimSpace(l))
+		if m == nil || isComment(strings.TrimSpace(l)) || len(c.lives) >= maxConstants {
+			continue
+		}
+		of, ttl := stem(m[1]), timeOf(m[1], m[2], b.lang)
+		if of == "" || ttl == "" {
+			continue
+		}
+		if c.lives == nil {
+			c.lives = map[string]string{}
+		}
+		if before, twice := c.lives[of]; twice && before != ttl {
+			ttl = "" // it may be either
+		}
+		c.lives[of] = ttl
+	}
+}
+
+// timeOf is the time that a program gives a name. A number alone is one if the name tells its
+// unit, or in languages whose clients take seconds.
+func timeOf(name, value, lang string) string {
+	if t := ttlInCall("", value); t != "" {
+		return t
+	}
+	m := factors.FindStringSubmatch(value)
+	if m == nil {
+		return ""
+	}
+	if r := remark.FindStringSubmatch(value); r != nil && duration(r[1]) != "" {
+		return duration(r[1])
+	}
+	total := int64(1)
+	for _, f := range strings.Split(m[1], "*") {
+		n, err := strconv.ParseInt(strings.ReplaceAll(strings.TrimSpace(f), "_", ""), 10, 64)
+		if err != nil || n <= 0 || total > 1e12/n {
+			return ""
+		}
+		total *= n
+	}
+	unit, named := unitOf(name)
+	switch {
+	case named:
+	case slices.Contains(inSeconds, lang), strings.Contains(m[1], "60") && strings.Contains(m[1], "*") && !strings.Contains(m[1], "1000"):
+		unit = time.Second
+	default:
+		return ""
+	}
+	if total > int64(maxLifetime/unit) {
+		return ""
+	}
+	return write(time.Duration(total) * unit)
+}
+
+// maxLifetime bounds what is taken for a TTL.
+const maxLifetime = 100 * 365 * 24 * time.Hour
+
+// unitOf is the unit that a name of a time ends with.
+func unitOf(name string) (time.Duration, bool) {
+	m := timeWords.FindAllStringSubmatch(name, -1)
+	if len(m) == 0 {
+		return 0, false
+	}
+	for _, u := range []struct {
+		begins string
+		unit   time.Duration
+	}{{"mil", time.Millisecond}, {"ms", time.Millisecond}, {"m", time.Minute}, {"s", time.Second}, {"h", time.Hour}, {"d", 24 * time.Hour}} {
+		if last := strings.ToLower(m[len(m)-1][1]); last != "" && strings.HasPrefix(last, u.begins) {
+			return u.unit, true
+		}
+	}
+	return 0, false
+}
+
+// inSeconds: languages whose programs give the times of Redis in seconds.
+var inSeconds = []string{"python", "py", "ruby", "rb", "php"}
+
+// defined is the name that a line of a program gives what it says; function is one whose
+// lines follow.
+var (
+	defined  = lazy(`^\s*(?:(?:export|public|private|static|final|const|let|var|val|String|string|readonly)\s+)*\$?([A-Za-z_]\w*)\s*(?::\s*\w+\s*)?(?::=|=>|=|:)`)
+	function = lazy(`\b(?:func|def|fun|function|fn)\s+(?:\([^()]*\)\s*)?(?:self\.)?([A-Za-z_]\w*)`)
+)
+
+// lifetimeOf is the TTL of the constant that belongs to what a line names.
+func (c *collector) lifetimeOf(l string) string {
+	if m := function.FindStringSubmatch(l); m != nil {
+		c.inside = m[1]
+	}
+	if len(c.lives) == 0 {
+		return ""
+	}
+	if m := defined.FindStringSubmatch(l); m != nil && c.lives[stem(m[1])] != "" {
+		return c.lives[stem(m[1])]
+	}
+	for _, m := range constantIn.FindAllStringSubmatch(l, -1) {
+		if c.consts[m[1]] != "" && c.lives[stem(m[1])] != "" {
+			return c.lives[stem(m[1])]
+		}
+	}
+	if returns.MatchString(l) {
+		return c.lives[stem(c.inside)]
+	}
+	return ""
+}
+
+// typeAbove is the type that a comment above a key tells, if it begins with it.
+func typeAbove(doc string) string {
+	words := strings.Fields(strings.ToLower(doc))
+	switch {
+	case len(words) == 0:
+		return ""
+	case words[0] == "redis", typeIn(words[0]) != "" && (len(words) == 1 || strings.HasSuffix(words[0], ":") ||
+		slices.Contains([]string{"of", "-", "–", "—"}, words[1])):
+		return typeIn(doc)
+	}
+	return ""
+}

@@ -1,0 +1,43 @@
+package page
+
+import (
+	"slices"
+	"strings"
+)
+
+// upright is a table with a row for each key. Some pages give a key a table of its
+// own, or a column, and name in the first column what a cell is: Key, Type, TTL.
+func upright(rows []row) []row {
+	at := -1
+	told := false
+	for i, r := range rows {
+		title := strings.ToLower(plainText(r.cells[0]))
+		switch {
+		case at < 0 && slices.Contains(keyTitles, strings.TrimPrefix(title, "redis ")):
+			at = i
+		case len(r.cells) > 1 && keysIn(rows[i:i+1], 1) > 0:
+			return rows // another row has keys, too
+		case saysAny(title, ttlTitles), saysAny(title, typeTitles):
+			told = true
+		}
+	}
+	if at < 0 || !told || len(rows) > maxAttributes || len(rows[at].cells) < 2 || keysIn(rows[at:at+1], 1) == 0 {
+		return rows
+	}
+	head := row{line: rows[at].line}
+	for _, r := range rows {
+		head.cells = append(head.cells, r.cells[0])
+	}
+	out := []row{head}
+	for i := 1; i < len(rows[at].cells); i++ {
+		one := row{line: rows[at].line}
+		for _, r := range rows {
+			one.cells = append(one.cells, r.cell(i))
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// maxAttributes is how many rows a table has that tells of a key in each column.
+const maxAttributes = 40
