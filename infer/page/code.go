@@ -221,13 +221,15 @@ var remark = lazy(`^[^"'\x60]*?(?://|\s#|\s--|/\*)\s*(.*?)\s*(?:\*/)?$`)
 // them says of the one key among them.
 func (c *collector) program(l string, at candidate) {
 	ttl := c.lifetimeOf(l)
-	l = c.resolved(l)
+	whole := c.resolved(l)
+	c.listing = c.listing && whole == l
+	l = whole
 	before := len(c.found)
 	c.strings(l, at)
 	if len(c.found) == before+1 {
 		one := &c.found[before]
-		one.typ = orElse(one.typ, c.above)
-		one.ttl = orElse(one.ttl, ttl)
+		one.typ = orElse(one.typ, c.above.typ)
+		one.ttl = orElse(orElse(one.ttl, ttl), c.above.ttl)
 	}
 	last := strings.LastIndexAny(l, "\"'`")
 	if len(c.found) > before+1 || last < 0 {
@@ -247,7 +249,7 @@ func (c *collector) program(l string, at candidate) {
 		return
 	}
 	one := &c.found[before]
-	one.typ = orElse(one.typ, typeIn(m[1]))
+	one.typ = orElse(orElse(one.typ, typeIn(m[1])), verbIn(m[1]))
 	one.ttl = orElse(one.ttl, ttlOfRemark(m[1]))
 	one.doc = orElse(one.doc, plainText(m[1]))
 }
@@ -298,10 +300,40 @@ func (c *collector) strings(l string, at candidate) {
 		if formats.MatchString(raw) && !strings.Contains(raw, "{YYYY") {
 			raw = withArguments(raw, rest[used:])
 		}
+		if used == 0 && given.MatchString(before) {
+			if whole, prefix, ok := inKeys(raw, c.listing, c.redis); ok && (named.MatchString(before) || c.listing) {
+				raw, here.prefix, here.place = whole, prefix, max(here.place, inListing)
+				if !strings.Contains(raw, ":") {
+					here.place = inColumn
+				}
+			} else if c.listing && here.place == inProse {
+				here.place = inListing
+			}
+			here.ttl = orElse(here.ttl, ttlBeside(rest))
+		}
 		c.add(raw, here)
 		i += m[1] + used
 	}
 }
+
+// ttlBeside is the TTL in the arguments or members that follow a key.
+func ttlBeside(rest string) string {
+	rest = strings.TrimLeft(rest, " ")
+	if !strings.HasPrefix(rest, ",") {
+		return ""
+	}
+	rest = withinCall(rest)
+	if m := timeMember.FindStringSubmatch(rest); m != nil {
+		return seconds(m[1], 1)
+	}
+	if m := javaTime.FindStringSubmatch(rest); m != nil {
+		return ttlInCall("", rest)
+	}
+	return ""
+}
+
+// timeMember is a member of an array or an object that is a time.
+var timeMember = lazy(`(?i)["']?\b(?:ttl|expires?|expiry|time|lifetime)["']?\s*(?:=>|:)\s*((?:\d[\d_]*)(?:\s*\*\s*\d+)*)\s*(?:[,\])}]|$)`)
 
 // plainWord is the name of a key that has nothing of one but its place.
 var plainWord = lazy(`^[A-Za-z][\w.-]*$`)

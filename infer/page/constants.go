@@ -39,7 +39,7 @@ func (c *collector) constants(b block) {
 				code = strings.Join(b.code, "\n")
 			}
 			if uses(code, m[1]) < 2 {
-				c.add(m[2]+"{}", candidate{place: inListing, line: b.line + i, section: b.section, ttl: c.lives[stem(m[1])]})
+				c.add(m[2]+"{}", candidate{place: inListing, line: b.line + i, section: b.section, ttl: c.lives[stem(m[1])], prefix: true})
 			}
 		}
 	}
@@ -82,13 +82,16 @@ func (c *collector) resolved(l string) string {
 // A name of a time, its parts that say so, and the unit that it may name.
 var (
 	lifetime = lazy(`(?i)\b((?:ttl|expir\w*|lifetime)_\w+|\w*?(?:ttl|expire|expires|expiry|expiration|lifetime|timeout)` +
-		`(?:_?in)?(?:_?(?:s|sec|secs|seconds?|ms|millis|milliseconds?|min|mins|minutes?|hours?|days?))?)` +
+		`(?:_?(?:in|time))?(?:_?(?:s|sec|secs|seconds?|ms|millis|milliseconds?|min|mins|minutes?|hours?|days?))?)` +
 		`\s*(?::\s*[\w.]+\s*)?(?::=|=>|=|:)\s*(.+)$`)
 	timeWords = lazy(`(?i)^(?:ttl|expir(?:e|es|y|ation)|lifetime)_|_?(?:ttl|expires|expire|expiry|expiration|lifetime|timeout)` +
-		`(?:_?in)?(?:_?(s|sec|secs|seconds?|ms|millis|milliseconds?|min|mins|minutes?|hours?|days?))?$`)
+		`(?:_?(?:in|time))?(?:_?(s|sec|secs|seconds?|ms|millis|milliseconds?|min|mins|minutes?|hours?|days?))?$`)
 	keyWords = lazy(`(?i)^(?:redis_?)?(?:key|prefix)_|_?(?:redis_?)?(?:key|prefix|key_?prefix|pattern|template|key_?format)$`)
 	factors  = lazy(`^\(?(\d[\d_]*(?:\s*\*\s*\d[\d_]*)*)[lL]?\)?\s*[;,]?\s*(?:$|//|#|/\*)`)
 )
+
+// member is a line of an object.
+var member = lazy(`^["']?([A-Za-z_]\w*)["']?\s*(?::|=>|=)\s*(.+)$`)
 
 // stem is what a name says besides that it is of a key or of a time: SeedListPrefix,
 // SEED_LIST_TTL and seed_list_expire have one.
@@ -99,8 +102,12 @@ func stem(name string) string {
 
 // lifetimes remembers the times that a block gives names to.
 func (c *collector) lifetimes(b block) {
-	for _, l := range b.code {
+	inside := parents(b.code)
+	for i, l := range b.code {
 		m := lifetime.FindStringSubmatch(strings.TrimSpace(l))
+		if m == nil && timesOpen.MatchString(inside[i].open) {
+			m = member.FindStringSubmatch(strings.TrimSpace(l))
+		}
 		if m == nil || isComment(strings.TrimSpace(l)) || len(c.lives) >= maxConstants {
 			continue
 		}

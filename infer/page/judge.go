@@ -60,6 +60,13 @@ func (s *shape) rooted() bool {
 		len(strings.TrimLeft(s.parts[0][0].lit, "{")) > 1
 }
 
+// prefixed: it begins with a placeholder for what all keys of an installation begin with.
+func (s *shape) prefixed() bool {
+	return len(s.parts) > 1 && s.parts[0].isHole() && prefixName.MatchString(s.parts[0][0].name) && s.hasWord()
+}
+
+var prefixName = lazy(`(?i)^(?:\w*_)?(?:key_?)?(?:prefix|namespace|ns)$`)
+
 // says reports whether one of the words is a segment, or in one.
 func (s *shape) says(words map[string]bool) bool {
 	for _, p := range s.parts {
@@ -90,7 +97,9 @@ func (s *shape) meta() bool {
 			others++
 		}
 	}
-	if s.parts[0].isHole() && !s.parts[0][0].value {
+	if s.prefixed() {
+		return generic > 1
+	} else if s.parts[0].isHole() && !s.parts[0][0].value {
 		return generic > 0 || others == 0
 	}
 	return generic >= 2 && others == 0
@@ -193,6 +202,8 @@ func (s *shape) covers(o *shape) bool {
 		q := o.parts[i]
 		switch {
 		case same(p, q):
+		case i == 0 && s.prefixed() && !q.hasHole():
+			wider = true
 		case p.isHole() && !p[0].value && q.hasHole(), p.isHole() && p[0].name != "" && !p.isGeneric() && o.concrete():
 			wider = true
 		default:

@@ -9,7 +9,7 @@ import (
 // isLog: what is written to a log or thrown is no key, even if it begins like one.
 var isLog = lazy(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|console|print(f|ln)?|` +
 	`panic|error|errorf|warn|debug|info|assert\w*|describe|it|test)\s*[.(]|` +
-	`System\.out|\bimport\b|\brequire\(|\bfrom\s+['"]|^\s*(FROM|image:|RUN|COPY|ENV|EXPOSE)\b|ports:`)
+	`System\.out|^\s*(?:desc|task|namespace)\s+[:"']|\bimport\b|\brequire\(|\bfrom\s+['"]|^\s*(FROM|image:|RUN|COPY|ENV|EXPOSE)\b|ports:`)
 
 // codeBlock reads a code block: keys with comments, Redis commands, or a program.
 func (c *collector) codeBlock(b block) {
@@ -17,6 +17,8 @@ func (c *collector) codeBlock(b block) {
 	c.constants(b)
 	c.makers(b)
 	b.code = unfolded(b.code)
+	inside := parents(b.code)
+	docstring := false
 	pending := "" // a comment above
 	for i, l := range b.code {
 		line := b.line + i
@@ -28,9 +30,11 @@ func (c *collector) codeBlock(b block) {
 		if c.attribute(t, line) || c.labelled(t, line, b.section) || c.indented(b, i, t) {
 			continue
 		}
-		c.above = ""
-		if i > 0 && isComment(strings.TrimSpace(b.code[i-1])) {
-			c.above = typeAbove(pending)
+		if quotes := strings.Count(t, `"""`); quotes > 0 {
+			docstring = docstring != (quotes%2 > 0)
+		}
+		if isProgram(b.lang) && (docstring || isComment(t)) && c.remarked(t, at) {
+			continue
 		}
 		if isComment(t) {
 			pending = strings.TrimLeft(t, "#/-*; ")
@@ -56,8 +60,23 @@ func (c *collector) codeBlock(b block) {
 		if isLog.MatchString(t) {
 			continue
 		}
+		c.above.typ, c.above.ttl = aboveKey(b.code, i)
+		c.within(inside[i], b.section)
 		c.program(l, at)
 	}
+}
+
+// remarked reads a line of a comment that begins with a key and explains it.
+func (c *collector) remarked(t string, at candidate) bool {
+	key, rest, ok := listed(strings.TrimLeft(t, "#/-*;! \t"))
+	if s, is := parse(key); !ok || !is || s.holes() == 0 && typeAbove(rest) == "" {
+		return false
+	}
+	before := len(c.found)
+	at.place, at.doc = inListing, plainText(strings.TrimLeft(rest, "#/-–—>→:|;*= ("))
+	at.typ, at.ttl = typeIn(rest), ttlOfRemark(rest)
+	c.add(key, at)
+	return len(c.found) > before
 }
 
 // indented takes a type that stands alone below a key and further in.
@@ -100,7 +119,7 @@ func isComment(t string) bool {
 		strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "* ")
 }
 
-var inComment = lazy("(?:=>|→|->|e\\.g\\.|例[:：]?|예[:：]?|example:?)\\s*[\"'`]?([^\\s\"'`,]+)")
+var inComment = lazy("(?i)(?:=>|→|->|e\\.g\\.|例[:：]?|예[:：]?|example:?|格式[:：]|形式[:：]|형식[:：]|\\b(?:format|pattern|key):)\\s*[\"'`]?([^\\s\"'`,]+)")
 
 // comment reads a key that a comment gives as the result: // => 'cache:product:1'.
 func (c *collector) comment(t string, at candidate) {

@@ -86,6 +86,7 @@ type candidate struct {
 	ttl     string
 	doc     string
 	section string
+	prefix  bool // it is what keys begin with, and nothing says how they go on
 }
 
 // collector gathers candidates of a page.
@@ -100,7 +101,11 @@ type collector struct {
 	periods map[string]string // of programs: times that constants stand for
 	lives   map[string]string // of programs: TTLs of constants, by the stem of their name
 	inside  string            // of programs: the function that a line is in
-	above   string            // of programs: the type that the comment above a line tells
+	above   told              // of programs: what the comment above a line tells
+	listing bool              // of programs: a line is in a part that names keys
+	redis   bool              // … and says that they are Redis's
+	ahead   told              // what labels tell before the key is named
+	common  string            // what all keys begin with, as a sentence says
 	heading mention           // a word that a heading names, in code
 	cut     int               // the line from which on nothing is read; 0: none
 }
@@ -109,6 +114,12 @@ type collector struct {
 type mention struct {
 	text string
 	line int
+}
+
+// told is what is said of a key that is not known yet.
+type told struct {
+	typ, ttl string
+	line     int
 }
 
 // labelled is a TTL of something that a table names in words.
@@ -126,7 +137,7 @@ func (c *collector) add(raw string, at candidate) {
 	if len(c.found) >= maxCandidates && c.cut == 0 {
 		c.cut = at.line
 	}
-	if c.cut > 0 || len(raw) > 300 {
+	if c.cut > 0 {
 		return
 	}
 	s, ok := parse(raw)
@@ -176,7 +187,7 @@ func (c *candidate) implausible() string {
 	case inListing:
 		if s.glob && !s.endsInGlob() {
 			return "it is a glob"
-		} else if s.colons() == 0 || !s.rooted() && !(s.holes() > 0 && s.lettered()) {
+		} else if s.colons() == 0 || !s.rooted() && !(s.holes() > 0 && s.lettered()) && !s.prefixed() {
 			return short
 		}
 		return ""
@@ -197,6 +208,8 @@ var isOption = set("NX XX EX PX GET SET KEEPTTL EXAT PXAT GT LT INCR ZADD XADD P
 
 // keys merges the mentions.
 func (c *collector) keys() []Key {
+	c.putCommonPrefix()
+	c.dropPrefixes()
 	c.dropStrays()
 	groups := map[string]*merged{}
 	var order []string
@@ -232,6 +245,19 @@ func (c *collector) keys() []Key {
 	}
 	slices.SortStableFunc(out, func(a, b Key) int { return cmp.Compare(a.Line, b.Line) })
 	return out
+}
+
+// dropPrefixes drops what keys begin with where the page says how they go on.
+func (c *collector) dropPrefixes() {
+	whole := map[string]bool{}
+	for _, m := range c.found {
+		for i := range m.raw {
+			if !m.prefix && m.raw[i] == ':' {
+				whole[m.raw[:i+1]] = true
+			}
+		}
+	}
+	c.found = slices.DeleteFunc(c.found, func(m candidate) bool { return m.prefix && whole[strings.TrimSuffix(m.raw, "{}")] })
 }
 
 // dropStrays drops mentions in prose and code that share their first word with

@@ -5,65 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// Labels of lines that go on about the key named just before.
-var (
-	typeLabel = lazy(`(?i)^\W*(?:data ?|redis ?)?(?:type|structure|型|データ構造|타입|자료구조|类型|数据结构|typ` +
-		`|tipo)\W*[:：=]\s*(.+)$`)
-	ttlLabel = lazy(`(?i)^\W*(?:ttl|超时|timeout|有效期|유효 ?시간|gültigkeit|expiración|lifetime|expir\w*|有効期限` +
-		`|만료 ?(?:시간)?|过期时间|过期|ablauf|lebensdauer|caducidad|durée)\W*[:：=]\s*(.+)$`)
-)
-
-// attributeLines is how many lines behind a key its labels may stand.
-const attributeLines = 6
-
-// attribute takes a line like "TTL: 30 minutes" for the key named before it.
-func (c *collector) attribute(l string, line int) bool {
-	c.named(l, line)
-	n := len(c.found)
-	if n == 0 || c.heading.line > c.found[n-1].line || line <= c.found[n-1].line || line-c.found[n-1].line > attributeLines {
-		return false
-	}
-	last := &c.found[n-1]
-	l = strings.NewReplacer("*", "", "`", "", `"`, "", "'", "", "_", " ").Replace(l)
-	if m := typeLabel.FindStringSubmatch(l); m != nil && typeIn(m[1]) != "" {
-		last.typ = orElse(last.typ, typeIn(m[1]))
-		return true
-	}
-	if m := ttlLabel.FindStringSubmatch(l); m != nil && ttlIn(strings.TrimRight(m[1], ","), true, false) != "" {
-		last.ttl = orElse(last.ttl, ttlIn(strings.TrimRight(m[1], ","), true, false))
-		return true
-	}
-	return false
-}
-
-// named takes a word that a heading names for a key, if what follows it tells its type.
-func (c *collector) named(l string, line int) {
-	h := c.heading
-	if n := len(c.found); h.text == "" || line <= h.line || line-h.line > attributeLines || n > 0 && c.found[n-1].line > h.line {
-		return
-	}
-	l = strings.NewReplacer("*", "", "`", "", "_", " ").Replace(l)
-	if m := typeLabel.FindStringSubmatch(l); m != nil && typeIn(m[1]) != "" {
-		c.heading.text = ""
-		c.add(h.text, candidate{place: inColumn, line: h.line})
-	}
-}
-
-// keyLabel is a line that names a key: Key: t:{tenantId}:config.
-var keyLabel = lazy(`(?i)^\W*(?:redis[ -]?)?(?:key|キー|키|键|鍵|schlüssel|clave|clé)` +
-	`(?: ?(?:format|pattern|name|形式|패턴))?[*_]*\s*[:：]\s*[*_]*\s*["'\x60]?([^"'\x60\s]+)["'\x60]?\s*$`)
-
-// labelled reads a line that names a key.
-func (c *collector) labelled(l string, line int, section string) bool {
-	m := keyLabel.FindStringSubmatch(l)
-	if m == nil {
-		return false
-	}
-	before := len(c.found)
-	c.add(m[1], candidate{place: inListing, line: line, section: section})
-	return len(c.found) > before
-}
-
 // block reads one piece of the page.
 func (c *collector) block(b block) {
 	switch {
@@ -324,9 +265,14 @@ func (c *collector) prose(b block) {
 				c.heading.text = list[0]
 			}
 		}
-		if l = c.present(l, line); l == "" || c.attribute(l, line) || c.labelled(l, line, b.section) {
+		if l = c.present(l, line); l == "" || c.attribute(l, line) || c.labelled(l, line, b.section) || c.alone(l, line, b.section) {
 			continue
 		}
+		if item := numberedItem.MatchString(l); item && len(spans(l)) == 0 {
+			c.heading = mention{line: line}
+		}
+		c.bracketed(l, line, b.section)
+		c.says(l)
 		if m := listItem.FindStringSubmatch(l); m != nil {
 			if s, ok := parse(m[1]); ok && (s.colons() > 0 && s.rooted() || s.holes() > 0 && s.rooted()) && !s.glob {
 				doc := strings.TrimLeft(plainText(m[2]), "-–—:→> ")

@@ -47,7 +47,7 @@ var holeForms = []form{
 	lazy(`^\{\{\s*([^{}]*?)\s*\}\}`),
 	lazy(`^\{([^{}:]*(?::[^{}:]*)?)\}`),
 	lazy(`^<([\p{L}][\p{L}\p{N}_ .-]*)>`),
-	lazy(`^\[([A-Za-z][A-Za-z0-9_]*)\]`),
+	lazy(`^\[([A-Za-z][A-Za-z0-9_-]*)\]`),
 	lazy(`^%(?:\(([a-z_]+)\))?[sdvi]`),
 	lazy(`^\$([A-Za-z_][A-Za-z0-9_]*)`),
 	lazy(`^(\*+)`),
@@ -75,12 +75,19 @@ var values = []struct {
 	{lazy(`^[0-9a-f]*\d[0-9a-f]*$`), "hex"},
 	{lazy(`^(x{2,}|X{2,}|…|\.{3})$`), ""},
 	{lazy(`^(abc|xyz|foo|bar|uuid|UUID)\d*(-\d+)?$`), ""},
+	{lazy(`^(?:u|usr|user|item|prod|product|ord|order|cust|customer|sess|session|task|job|msg|room|node|rule)[_-]?\d+$`), ""},
 }
+
+// maxKey bounds the bytes of what is taken for a key.
+const maxKey = 300
 
 // parse takes a key apart. It is false for what cannot be one.
 func parse(raw string) (shape, bool) {
 	raw = strings.TrimSpace(raw)
 	s := shape{raw: raw}
+	if len(raw) > maxKey {
+		return s, false
+	}
 	pieces, ok := s.pieces(raw)
 	if !ok || len(pieces) == 0 {
 		return s, false
@@ -233,7 +240,9 @@ func (s *shape) findValues() {
 			continue
 		}
 		t := p[0].lit
-		if typ, ok := valueType(t); ok && (i > 0 || len(s.parts) == 1) {
+		if s.sep == ":" && strings.Contains(t, "/") {
+			s.parts[i] = slashed(t)
+		} else if typ, ok := valueType(t); ok && (i > 0 || len(s.parts) == 1) {
 			s.parts[i] = part{{hole: true, value: true, typ: typ, lit: t}}
 		} else if d := dateForms[strings.ToLower(t)]; d != "" {
 			s.parts[i] = part{{hole: true, name: "date", typ: d}}
@@ -254,6 +263,25 @@ func (s *shape) findValues() {
 	}
 }
 
+// slashed takes apart what is between two colons and has slashes: GAUGE_ID/state.
+func slashed(t string) part {
+	var out part
+	for i, w := range strings.Split(t, "/") {
+		if i > 0 {
+			out = appendLiteral(out, "/")
+		}
+		switch {
+		case isShouted(w):
+			out = append(out, piece{hole: true, name: strings.ToLower(w)})
+		case isValue(w):
+			out = append(out, piece{hole: true, value: true, lit: w})
+		case w != "":
+			out = appendLiteral(out, w)
+		}
+	}
+	return out
+}
+
 func valueType(t string) (string, bool) {
 	for _, v := range values {
 		if !v.form.MatchString(t) {
@@ -267,7 +295,25 @@ func valueType(t string) (string, bool) {
 		}
 		return v.typ, true
 	}
-	return "", false
+	return "", isRandom(t)
+}
+
+// isRandom: an id of letters of both cases and digits, in one piece.
+func isRandom(t string) bool {
+	lower, upper, digits := 0, 0, 0
+	for _, r := range t {
+		switch {
+		case r >= 'a' && r <= 'z':
+			lower++
+		case r >= 'A' && r <= 'Z':
+			upper++
+		case r >= '0' && r <= '9':
+			digits++
+		default:
+			return false
+		}
+	}
+	return len(t) >= 10 && lower > 1 && upper > 1 && digits > 1
 }
 
 func isValue(t string) bool {

@@ -51,7 +51,7 @@ var typeWords = []struct {
 	{"hash", lazy(`(?i)\bhash(?:es|map|table)?\b|ハッシュ|해시|哈希|散列|х[еэ]ш\p{L}*`)},
 	{"stream", lazy(`(?i)\bstreams?\b|ストリーム|스트림|消息流|поток\p{L}*`)},
 	{"list", lazy(`(?i)\blists?\b|リスト|리스트|列表|спис\p{L}+|\blijst\b|\bliste\b|\blista\b|\bfifo\b`)},
-	{"set", lazy(`(?i)(?:^|[^\w])sets?\b(?:[^\w]|$)|セット型|集合|(?:^|\s)セット|의? ?Set\b|のSet|세트|집합|\bmenge\b` +
+	{"set", lazy(`(?i)(?:^|[^\w])sets?\b(?:[^\w]|$)|セット型|集合|(?:^|\s)セット|세트|집합|\bmenge\b` +
 		`|\bconjunto\b|\bensemble\b|\binsieme\b|множеств\p{L}*`)},
 	{"string", lazy(`(?i)\bstrings?\b|\bjson\b|\bcounter\b|\bbitmap\b|hyperloglog|文字列|문자열|字符串` +
 		`|zeichenkette|\bstringa\b|\btekst\b|chaîne|cadena|\bint(?:eger)?s?\b|カウンタ` +

@@ -1,0 +1,163 @@
+package page
+
+import (
+	"strings"
+)
+
+// Labels of lines that go on about the key named just before.
+var (
+	typeLabel = lazy(`(?i)^\W*(?:data ?|redis ?)?(?:type|structure|型|データ構造|타입|자료구조|类型|数据结构|typ` +
+		`|tipo)\W*[:：=]\s*(.+)$`)
+	ttlLabel = lazy(`(?i)^\W*(?:cache[ -]?)?(?:ttl|超时|timeout|有效期|유효 ?시간|gültigkeit|expiración|lifetime|expir\w*|有効期限` +
+		`|만료 ?(?:시간)?|过期时间|过期|ablauf|lebensdauer|dauer|duration|duración|duración|durata|caducidad|durée)\W*[:：=]\s*(.+)$`)
+	// boldLabel is a label that no colon follows: **Type** Hash.
+	boldLabel = lazy(`^(\W*)\*\*([\p{L} ]+)\*\*\s+([^\s:：].*)$`)
+	// rest is what follows the words for a type.
+	typeEnd = lazy(`[.。;；]\s*(.+)$`)
+)
+
+// attributeLines is how many lines behind a key its labels may be.
+const attributeLines = 6
+
+var unlabelled = strings.NewReplacer("*", "", "`", "", `"`, "", "'", "", "_", " ")
+
+// attribute takes a line like "TTL: 30 minutes" for the key named before it, or for the
+// one that the same section names next.
+func (c *collector) attribute(l string, line int) bool {
+	c.named(l, line)
+	l = unlabelled.Replace(boldLabel.ReplaceAllString(l, "$1$2: $3"))
+	var about told
+	if m := typeLabel.FindStringSubmatch(l); m != nil && typeIn(m[1]) != "" {
+		about.typ = typeIn(m[1])
+		if rest := typeEnd.FindStringSubmatch(m[1]); rest != nil {
+			about.ttl = ttlIn(rest[1], false, false)
+		}
+	} else if m := ttlLabel.FindStringSubmatch(l); m != nil {
+		about.ttl = ttlIn(strings.TrimRight(m[1], ","), true, false)
+	}
+	if about.typ == "" && about.ttl == "" {
+		return false
+	}
+	n := len(c.found)
+	if n == 0 || c.heading.line > c.found[n-1].line {
+		if c.heading.line > 0 && line-c.heading.line <= attributeLines {
+			c.ahead = told{orElse(about.typ, c.ahead.typ), orElse(about.ttl, c.ahead.ttl), c.heading.line}
+		}
+		return false
+	}
+	last := &c.found[n-1]
+	if line <= last.line || line-last.line > attributeLines {
+		return false
+	}
+	last.typ, last.ttl = orElse(last.typ, about.typ), orElse(last.ttl, about.ttl)
+	return true
+}
+
+// named takes a word that a heading names for a key, if what follows it tells its type.
+func (c *collector) named(l string, line int) {
+	h := c.heading
+	if n := len(c.found); h.text == "" || line <= h.line || line-h.line > attributeLines || n > 0 && c.found[n-1].line > h.line {
+		return
+	}
+	l = strings.NewReplacer("*", "", "`", "", "_", " ").Replace(l)
+	if m := typeLabel.FindStringSubmatch(l); m != nil && typeIn(m[1]) != "" {
+		c.heading.text = ""
+		c.add(h.text, candidate{place: inColumn, line: h.line})
+	}
+}
+
+// keyLabel is a line that names a key: Key: t:{tenantId}:config.
+var keyLabel = lazy(`(?i)^\W*(?:redis[ -]?|cache[ -]?)?(?:key|path|キー|키|键名?|鍵|schlüssel|clave|clé|chave|chiave)` +
+	`(?: ?(?:format|pattern|name|形式|패턴))?[*_]*\s*[:：]\s*[*_]*\s*["'\x60]?([^"'\x60\s]+)["'\x60]?(?:\s*[(（].*)?\s*$`)
+
+// labelled reads a line that names a key.
+func (c *collector) labelled(l string, line int, section string) bool {
+	m := keyLabel.FindStringSubmatch(boldLabel.ReplaceAllString(l, "$1$2: $3"))
+	if m == nil {
+		return false
+	}
+	before := len(c.found)
+	at := candidate{place: inListing, line: line, section: section}
+	if c.ahead.line > 0 && c.ahead.line == c.heading.line {
+		at.typ, at.ttl = c.ahead.typ, c.ahead.ttl
+		c.ahead = told{}
+	}
+	c.add(m[1], at)
+	return len(c.found) > before
+}
+
+// alone reads a line of text that is a key and nothing else, or a command.
+func (c *collector) alone(l string, line int, section string) bool {
+	t := strings.TrimSpace(l)
+	before := len(c.found)
+	at := candidate{place: inListing, line: line, section: section}
+	if bare := bullet.ReplaceAllString(t, ""); !strings.Contains(bare, "`") {
+		if name, args := command(bare); name != "" && mayBeKey(args[0]) {
+			c.command(name, args, at)
+			return len(c.found) > before
+		}
+	}
+	if s, ok := parse(t); ok && !strings.ContainsAny(t, " .,") && s.colons() > 0 && s.rooted() && !s.glob {
+		c.add(t, at)
+	}
+	return len(c.found) > before
+}
+
+var (
+	// numberedItem begins a part of a page: 1. **Sessions**.
+	numberedItem = lazy(`^\s{0,3}\d+[.)]\s+\S`)
+	// bracket is a key in brackets, with what is said of it: (key: user:{id}, type: list).
+	bracket = lazy(`(?i)[(（]\s*(?:key\s*[:：]\s*|key\s+)?([^\s,()（）:：]+(?::[^\s,()（）:]+)+)\s*(?:,([^()（）]*))?[)）]`)
+)
+
+// bracketed reads keys in brackets behind the words for them.
+func (c *collector) bracketed(l string, line int, section string) {
+	if strings.Contains(l, "`") {
+		return
+	}
+	for _, m := range bracket.FindAllStringSubmatch(l, -1) {
+		s, ok := parse(m[1])
+		if ok && s.rooted() && (s.holes() > 0 && !s.concrete() || typeIn(m[2]) != "" || strings.Contains(strings.ToLower(m[0]), "key")) {
+			c.add(m[1], candidate{place: inListing, line: line, section: section, typ: typeIn(m[2]), ttl: ttlOfRemark(m[2])})
+		}
+	}
+}
+
+// everyKey is a sentence that says what all keys begin with.
+var everyKey = lazy(`(?i)\b(?:all|every|each)\b.*\bkeys?\b.*\b(?:begins?|starts?|prefix(?:ed)?)\b|\b(?:common|global|shared) prefix\b` +
+	`|所有.*键?.*(?:前缀|开头)|(?:すべて|全て|全)の?キー.*(?:プレフィックス|接頭辞|始まる)|모든.*키.*(?:접두|시작)` +
+	`|\balle\b.*(?:schlüssel|keys).*(?:beginnen|präfix)|\btodas las claves\b.*(?:empiezan|comienzan|prefijo)|\btoutes les clés\b.*(?:commencent|préfixe)`)
+
+// says takes what a sentence says that all keys begin with: every key begins with app:{env}:.
+func (c *collector) says(l string) {
+	if c.common != "" || !everyKey.MatchString(l) {
+		return
+	}
+	if list := spans(l); len(list) == 1 && strings.HasSuffix(list[0], ":") {
+		if s, ok := parse(list[0] + "x"); ok && s.rooted() {
+			c.common = list[0]
+		}
+	}
+}
+
+// putCommonPrefix puts what all keys begin with before those that are written without it.
+// If any is written with it, all are meant to be.
+func (c *collector) putCommonPrefix() {
+	if c.common == "" {
+		return
+	}
+	with, _ := parse(c.common + "x")
+	for _, m := range c.found {
+		if m.root() == with.root() {
+			return
+		}
+	}
+	for i, m := range c.found {
+		if m.place < inListing || m.typ == "channel" {
+			continue
+		}
+		if s, ok := parse(c.common + m.raw); ok {
+			c.found[i].shape = s
+		}
+	}
+}
