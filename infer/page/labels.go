@@ -70,14 +70,27 @@ func (c *collector) named(l string, line int) {
 var keyLabel = lazy(`(?i)^\W*(?:redis[ -]?|cache[ -]?)?(?:key|path|キー|키|键名?|鍵|schlüssel|clave|clé|chave|chiave)` +
 	`(?: ?(?:format|pattern|name|形式|패턴))?[*_]*\s*[:：]\s*[*_]*\s*["'\x60]?([^"'\x60\s]+)["'\x60]?(?:\s*[(（].*)?\s*$`)
 
+// channelLabel is a line that names a channel; titleType is a type in brackets behind a title.
+var (
+	channelLabel = lazy(`(?i)^\W*(?:channel|채널|チャンネル|チャネル|频道|頻道|kanal|canal)[*_]*\s*[:：]\s*[*_]*\s*["'\x60]?([^"'\x60\s]+)["'\x60]?\s*$`)
+	titleType    = lazy(`[(（]([^()（）]*)[)）]\s*$`)
+)
+
 // labelled reads a line that names a key.
 func (c *collector) labelled(l string, line int, section string) bool {
+	if m := channelLabel.FindStringSubmatch(l); m != nil && mayBeKey(m[1]) {
+		c.add(m[1], candidate{place: inListing, line: line, section: section, typ: "channel"})
+		return true
+	}
 	m := keyLabel.FindStringSubmatch(boldLabel.ReplaceAllString(l, "$1$2: $3"))
 	if m == nil {
 		return false
 	}
 	before := len(c.found)
 	at := candidate{place: inListing, line: line, section: section}
+	if t := titleType.FindStringSubmatch(section); t != nil {
+		at.hint = typeIn(t[1])
+	}
 	if c.ahead.line > 0 && c.ahead.line == c.heading.line {
 		at.typ, at.ttl = c.ahead.typ, c.ahead.ttl
 		c.ahead = told{}

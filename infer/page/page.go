@@ -12,7 +12,6 @@ package page
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -86,7 +85,8 @@ type candidate struct {
 	ttl     string
 	doc     string
 	section string
-	prefix  bool // it is what keys begin with, and nothing says how they go on
+	hint    string // the type that the heading above tells
+	prefix  bool   // it is what keys begin with, and nothing says how they go on
 }
 
 // collector gathers candidates of a page.
@@ -311,189 +311,4 @@ func (c *collector) labelledTTL(doc string) string {
 		}
 	}
 	return ""
-}
-
-// merged is one key in all its mentions.
-type merged struct {
-	shape
-	candidate // the best mention's facts
-	seen      bool
-	values    map[int][]string // of placeholders, by place
-	example   string
-	given     []said
-}
-
-func (g *merged) add(m candidate) {
-	if !g.seen {
-		g.seen, g.shape, g.candidate = true, m.shape, m
-		g.values = map[int][]string{}
-	}
-	g.shape.nameHoles(&m.shape)
-	if m.place > g.place {
-		g.place = m.place
-		if m.place == inColumn {
-			g.doc = cmp.Or(m.doc, g.doc)
-		}
-	}
-	g.typ = betterType(g.typ, m.typ)
-	g.say(m.ttl, m.line)
-	g.doc = cmp.Or(g.doc, m.doc)
-	g.line = min(g.line, m.line)
-	if g.example == "" && m.shape.concrete() {
-		g.example = m.shape.raw
-	}
-}
-
-// said is a TTL that a line gives.
-type said struct {
-	ttl  string
-	line int
-}
-
-// say takes a TTL that a line gives. Two that contradict each other are none.
-func (g *merged) say(ttl string, line int) {
-	if ttl == "" || slices.ContainsFunc(g.given, func(s said) bool { return s.ttl == ttl }) {
-		return
-	}
-	g.given = append(g.given, said{ttl, line})
-	g.ttl = g.given[0].ttl
-}
-
-// hear takes what is said of another key that this one has. An example's own TTL
-// says nothing against the key's.
-func (g *merged) hear(o *merged) {
-	if len(g.given) > 0 {
-		return
-	}
-	for _, s := range o.given {
-		g.say(s.ttl, s.line)
-	}
-}
-
-// doubt says which TTLs contradict each other.
-func (g *merged) doubt() string {
-	if len(g.given) < 2 {
-		return ""
-	}
-	var parts []string
-	for _, s := range g.given {
-		parts = append(parts, fmt.Sprintf("%s (line %d)", s.ttl, s.line))
-	}
-	return "the page gives several TTLs: " + strings.Join(parts, ", ")
-}
-
-// betterType: a lock is a string that is known better.
-func betterType(a, b string) string {
-	if a == "" || a == "string" && b != "" {
-		return b
-	}
-	return a
-}
-
-// absorb takes a mention with an example value into the key that has a
-// placeholder there: task:info:task-1 into task:info:{id}.
-func absorb(list []*merged) []*merged {
-	var out []*merged
-	for _, g := range list {
-		into := -1
-		for i, h := range list {
-			if h != g && h.shape.covers(&g.shape) {
-				into = i
-				break
-			}
-		}
-		if into < 0 {
-			out = append(out, g)
-			continue
-		}
-		h := list[into]
-		g.candidate.shape = h.shape
-		h.typ, h.doc = betterType(h.typ, g.typ), cmp.Or(h.doc, g.doc)
-		h.hear(g)
-		h.line = min(h.line, g.line)
-		h.example = cmp.Or(h.example, g.example, concreteOf(&g.shape))
-	}
-	return out
-}
-
-func concreteOf(s *shape) string {
-	if s.holes() == 0 || s.concrete() {
-		return s.raw
-	}
-	return ""
-}
-
-// withoutSchemes drops what stands for keys that the page names one by one:
-// app:issue:{type}:{number} beside app:issue:status:{n} and app:issue:meta:{n}.
-func withoutSchemes(list []*merged) []*merged {
-	return slices.DeleteFunc(slices.Clone(list), func(h *merged) bool {
-		generic := h.shape.genericHoles()
-		if generic == 0 {
-			return false
-		}
-		instances := 0
-		for _, g := range list {
-			if g != h && g.shape.instanceOf(&h.shape) {
-				instances++
-			}
-		}
-		return instances >= 2 || instances > 0 && generic >= 2
-	})
-}
-
-// enumerate makes one key of several that differ in the last word where another
-// key has a placeholder: queue:high, queue:low and queue:{priority}.
-func enumerate(list []*merged) []*merged {
-	gone := map[*merged]bool{}
-	for _, h := range list {
-		for at, p := range h.shape.parts {
-			if !p.isHole() || at < len(h.shape.parts)-1 {
-				continue
-			}
-			var values []*merged
-			for _, g := range list {
-				if g != h && !gone[g] && g.shape.differsAt(&h.shape, at) {
-					values = append(values, g)
-				}
-			}
-			if len(values) < 2 {
-				continue
-			}
-			for _, g := range values {
-				gone[g] = true
-				h.values[at] = append(h.values[at], g.shape.parts[at].text())
-				h.typ, h.doc = betterType(h.typ, g.typ), cmp.Or(h.doc, g.doc)
-				h.hear(g)
-				h.line = min(h.line, g.line)
-				h.example = cmp.Or(h.example, g.shape.raw)
-			}
-		}
-	}
-	return slices.DeleteFunc(list, func(g *merged) bool { return gone[g] })
-}
-
-func (g *merged) key() (Key, bool) {
-	pattern, types := g.shape.print(g.values)
-	if !loads(pattern, types) {
-		g.shape.narrow()
-		if pattern, types = g.shape.print(g.values); !loads(pattern, types) {
-			return Key{}, false
-		}
-	}
-	typ := g.typ
-	if typ == "" || typ == "string" {
-		if g.shape.says(channelWords) {
-			typ = "channel"
-		} else if g.shape.says(lockWords) {
-			typ = "lock"
-		} else if saysAny(g.section, channelTitles) {
-			typ = "channel"
-		}
-	}
-	ttl := g.ttl
-	if typ == "channel" || g.doubt() != "" {
-		ttl = ""
-	}
-	return Key{Pattern: pattern, Types: types, Type: typ, TTL: ttl, Doubt: g.doubt(), Doc: g.doc, Section: g.section,
-		Example: g.example, Line: g.line}, true
 }

@@ -28,6 +28,10 @@ func (c *collector) table(b block) {
 	}
 	b.rows = upright(b.rows)
 	col := columnsOf(b.rows)
+	title := plainText(b.rows[0].cells[0])
+	if saysAny(title, fieldTitles) && !saysAny(title, keyTitles) && col.key <= 0 || col.key < 0 && c.about(b.rows) {
+		return // of what is in a key
+	}
 	if col.key < 0 {
 		c.labels(b, col)
 		c.cells(b)
@@ -263,6 +267,8 @@ func (c *collector) prose(b block) {
 			c.heading = mention{line: line}
 			if list := spans(l); len(list) == 1 && headingKey.MatchString(list[0]) {
 				c.heading.text = list[0]
+			} else if len(list) == 0 && c.alone(l, line, b.section) {
+				continue
 			}
 		}
 		if l = c.present(l, line); l == "" || c.attribute(l, line) || c.labelled(l, line, b.section) || c.alone(l, line, b.section) {

@@ -163,7 +163,7 @@ var identifier = lazy(`[\p{L}_][\p{L}\p{N}_]*`)
 
 // conversion is a call that only changes the form of what it is given.
 var conversion = lazy(`^(?:str|string|String|int|Number|repr|Long\.toString|Integer\.toString|` +
-	`String\.valueOf|strconv\.Itoa|fmt\.Sprint|encodeURIComponent|quote)\(([^()]+)\)?`)
+	`String\.valueOf|strconv\.Itoa|fmt\.Sprint|encodeURIComponent|quote|hash|sha1|sha256|md5|lower|upper|escape|encode|normalize)\(([^()]+)\)?`)
 
 // holeName is the name in an expression: the last part of item.contextId ||
 // 'global', what is asked of user.getId().

@@ -41,3 +41,24 @@ func upright(rows []row) []row {
 
 // maxAttributes is how many rows a table has that tells of a key in each column.
 const maxAttributes = 40
+
+// about takes what a table without a key tells of the key that the heading above it is.
+func (c *collector) about(rows []row) bool {
+	n := len(c.found)
+	if n == 0 || c.heading.line == 0 || c.found[n-1].line != c.heading.line || len(rows) > maxAttributes {
+		return false
+	}
+	last, told := &c.found[n-1], false
+	for _, r := range rows {
+		if len(r.cells) != 2 {
+			return false
+		}
+		switch title := strings.ToLower(plainText(r.cells[0])); {
+		case last.ttl == "" && saysAny(title, ttlTitles):
+			last.ttl, told = ttlIn(r.cells[1], true, false), true
+		case last.typ == "" && saysAny(title, typeTitles):
+			last.typ, told = typeIn(r.cells[1]), true
+		}
+	}
+	return told
+}

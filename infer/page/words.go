@@ -27,6 +27,7 @@ var (
 	docTitles = strings.Fields("desc purpose usage use meaning content note comment value what 説明 用途 内容 備考 目的 설명 " +
 		"описание назначение descrição descrizione opis beschrijving açıklama " +
 		"용도 목적 비고 说明 描述 备注 beschreibung zweck inhalt verwendung description usage contenu descripción uso propósito")
+	fieldTitles   = strings.Fields("field フィールド 필드 字段 campo feld champ поле")
 	channelTitles = strings.Fields("channel pub/sub pubsub チャンネル チャネル 채널 频道 頻道 kanal canal canaux topic")
 )
 
@@ -75,7 +76,7 @@ var (
 
 	// metaNames are placeholders that stand for a part of a naming scheme.
 	metaNames = set("purpose domain resource identifier subidentifier component type namespace resourcetype module " +
-		"app application service project env environment entity object objecttype subkey prefix suffix category context " +
+		"app application service project env environment entity object objecttype subkey datatype keytype prefix suffix category context " +
 		"feature team system scope field attribute property usage sub qualifier class method period kind subtype function 用途")
 
 	// generic are words that do not say of whom an id is.

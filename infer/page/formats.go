@@ -1,0 +1,105 @@
+package page
+
+import (
+	"strings"
+)
+
+// strftime are the layouts of days that Python's formats have.
+var (
+	strftime  = lazy(`\{([^{}:%!]+)(?:![rsa])?:(%[^{}]*)\}`)
+	strftimes = map[string]string{"%Y-%m-%d": "{YYYY-MM-DD}", "%Y%m%d": "{YYYYMMDD}",
+		"%Y-%m": "{YYYY-MM}", "%Y%m": "{YYYYMM}", "%Y": "{YYYY}", "%F": "{YYYY-MM-DD}"}
+)
+
+// strftimed is a string whose days are placeholders: {date:%Y-%m-%d}.
+func strftimed(text string) string {
+	return strftime.ReplaceAllStringFunc(text, func(m string) string {
+		parts := strftime.FindStringSubmatch(m)
+		if p := strftimes[parts[2]]; p != "" {
+			return p
+		}
+		return "{" + holeName(parts[1]) + "}"
+	})
+}
+
+var (
+	formatCall = lazy(`^\s*\.format\(([^()]*(?:\([^()]*\)[^()]*)*)\)`)
+	formatHole = lazy(`\{(\w*)(?:![rsa])?(?::[^{}]*)?\}`)
+)
+
+// formatted fills in the names of Python's "a:{}".format(b). used is 0 if it is
+// no such call.
+func formatted(text, rest string) (raw string, used int) {
+	m := formatCall.FindStringSubmatch(rest)
+	if m == nil {
+		return text, 0
+	}
+	args := strings.Split(m[1], ",")
+	next := 0
+	raw = formatHole.ReplaceAllStringFunc(strftimed(text), func(hole string) string {
+		name := formatHole.FindStringSubmatch(hole)[1]
+		if _, isDate := dateForms[strings.ToLower(strings.Trim(hole, "{}"))]; isDate {
+			return hole
+		}
+		if name == "" || allDigits(name) {
+			i := next
+			next++
+			if name != "" {
+				i = int(name[0] - '0')
+			}
+			if i < len(args) {
+				name = holeName(strings.TrimSpace(args[i]))
+			}
+		}
+		return "{" + name + "}"
+	})
+	return raw, len(m[0])
+}
+
+func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
+
+// afterFormat is what follows a format's values: "a:%{b}" % { b: x }, 60.
+func afterFormat(rest string) string {
+	trimmed := strings.TrimLeft(rest, " ")
+	if !strings.HasPrefix(trimmed, "%") {
+		return rest
+	}
+	trimmed = strings.TrimLeft(trimmed[1:], " ")
+	if trimmed == "" || !strings.ContainsAny(trimmed[:1], "([{") {
+		return rest
+	}
+	return strings.TrimLeft(trimmed[1+len(withinCall(trimmed[1:])):], ")]}")
+}
+
+// quoted is what an argument says that is a string, "" if it is none.
+func quoted(arg string) string {
+	arg = strings.TrimSpace(arg)
+	if m := literal.FindStringSubmatch(arg); m != nil && m[0] == arg {
+		return m[1][1 : len(m[1])-1]
+	}
+	return ""
+}
+
+// withArguments names the %s of a format after the arguments behind it.
+func withArguments(raw, rest string) string {
+	rest = strings.TrimLeft(rest, " ")
+	if !strings.HasPrefix(rest, ",") && !strings.HasPrefix(rest, "%") { // a format alone
+		return raw
+	}
+	args := strings.Split(withinCall(strings.TrimLeft(rest, " ,%(")), ",")
+	i := 0
+	return formats.ReplaceAllStringFunc(raw, func(string) string {
+		name := ""
+		i++
+		if i <= len(args) {
+			if text := quoted(args[i-1]); text != "" { // a constant, written out
+				return text
+			}
+			name = holeName(strings.Trim(args[i-1], " )('\""))
+		}
+		if name == "" {
+			return "%s"
+		}
+		return "{" + name + "}"
+	})
+}
