@@ -80,3 +80,26 @@ func TestValuesCostNoCommandMore(t *testing.T) {
 		}
 	})
 }
+
+// TestPagesOfValuesAreSmall: keys whose values are read come in pages of a few, so that a
+// server asks its memory once for a key's facts and its value; others in large ones.
+func TestPagesOfValuesAreSmall(t *testing.T) {
+	each(t, func(t *testing.T, brand kt.Brand) {
+		s := kt.Start(t, brand)
+		fill(s, 6000)
+		for _, values := range []bool{false, true} {
+			var req source.Request
+			if values {
+				req.Values = func([]byte, source.Kind) bool { return true }
+			}
+			largest := 0
+			_, err := New(config(t, s.URL()), Options{OnlyDB: -1}).Scan(t.Context(), req, func(batch []source.Key) error {
+				largest = max(largest, len(batch))
+				return nil
+			})
+			if err != nil || (largest < 400) != values {
+				t.Errorf("values %t: a page has %d keys: %v", values, largest, err)
+			}
+		}
+	})
+}

@@ -27,7 +27,8 @@ func (r *run) shard(ctx context.Context, sh *shard) error {
 		dbs = []int{r.options.OnlyDB}
 	}
 	for i, t := range r.tracks(sh, dbs) {
-		w := &walk{run: r, sh: sh, db: dbs[i], track: t, count: r.options.Count, bytes: r.req.Bytes}
+		w := &walk{run: r, sh: sh, db: dbs[i], track: t, bytes: r.req.Bytes}
+		w.count = min(r.options.Count, w.most())
 		if t.Done {
 			w.finish()
 			continue
