@@ -1,6 +1,8 @@
 package archive
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -94,7 +96,8 @@ func (c *Chain) passes() uint64 {
 
 // Values yields the values of one database, each key once. Entries whose names skip has
 // are left out; it is for chains of one archive. It takes memory for the names of two
-// hundred thousand keys at most; of more it reads the blocks several times.
+// hundred thousand keys at most; of more it reads the blocks several times. The order is
+// the same each time.
 func (c *Chain) Values(db int, skip map[string]bool) iter.Seq2[*Value, error] {
 	return func(yield func(*Value, error) bool) {
 		if c.Alone() {
@@ -136,6 +139,7 @@ type chainWalk struct {
 	pass, passes uint64
 	seed         [2]maphash.Seed
 	said         idSet // keys of which a newer archive has said what they are now
+	text         []byte
 }
 
 // run makes one pass; false: no more is wanted.
@@ -166,6 +170,14 @@ func (w *chainWalk) id(key []byte) [2]uint64 {
 
 // in reports whether a key is of this pass, and nothing newer says what it is.
 func (w *chainWalk) in(key []byte) bool {
-	id := w.id(key)
-	return id[0]%w.passes == w.pass && !w.said.has(id)
+	return (w.passes == 1 || w.passOf(key) == w.pass) && !w.said.has(w.id(key))
+}
+
+// passOf is the pass that a key is of: in each run the same, so that a run which was killed
+// can be gone on with, and with the digest of the archive, so that none can be made in which
+// all keys are of one pass.
+func (w *chainWalk) passOf(key []byte) uint64 {
+	w.text = append(append(w.text[:0], w.all[0].Footer.Sum[:]...), key...)
+	sum := sha256.Sum256(w.text)
+	return binary.LittleEndian.Uint64(sum[:]) % w.passes
 }

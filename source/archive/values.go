@@ -219,36 +219,38 @@ func (v *Value) Elements(each func(elements [][]byte, more bool) error) error {
 	return v.eachPart(each)
 }
 
-// eachPart reads the parts as they are.
-func (v *Value) eachPart(each func(elements [][]byte, more bool) error) error {
+// Records calls each with the records of the value, as the archive has them: one, or one
+// for each part.
+func (v *Value) Records(each func(*Record) error) error {
 	if v.Whole() {
-		elements, err := Texts(v.Payload)
-		if err != nil {
-			return err
-		}
-		return each(elements, false)
+		return each(&v.Record)
 	}
-	for i, p := range v.parts {
+	for _, p := range v.parts {
 		records, err := v.blocks.read(v.archive, p.block)
 		for n := int32(0); err == nil; n++ {
 			if !records.next(&err) {
 				err = errors.Join(err, ErrSense)
 			} else if n == p.record {
+				err = each(&records.record)
 				break
 			}
-		}
-		var elements [][]byte
-		if err == nil {
-			elements, err = Texts(records.record.Payload)
-		}
-		if err == nil {
-			err = each(elements, i < len(v.parts)-1)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// eachPart reads the parts as they are.
+func (v *Value) eachPart(each func(elements [][]byte, more bool) error) error {
+	return v.Records(func(r *Record) error {
+		elements, err := Texts(r.Payload)
+		if err != nil {
+			return err
+		}
+		return each(elements, r.More)
+	})
 }
 
 // distinct reads the parts, and leaves out what HSCAN, SSCAN or ZSCAN had given twice. Of

@@ -56,8 +56,8 @@ standard input.
 ` + lockHelp + `
 
 With --since ARCHIVE only keys that have changed since are stored, and which are not
-there any more; values that are read in parts are always stored. Such an archive names
-its base by digest; restore takes them together, oldest first.
+there any more. Such an archive names its base by digest; restore takes them together,
+oldest first.
 
 With --resume a run that was killed goes on: keys that FILE.part has are not read
 again. It must be the same server, not started again since, the same selection and
@@ -336,22 +336,28 @@ func (b *backupRun) begin(shards []source.Shard, now time.Time) (err error) {
 // archived adds what was read.
 func (b *backupRun) archived(batch []source.Content) error {
 	for i := range batch {
-		if b.since != nil {
-			if changed, err := b.since.changed(&batch[i]); err != nil || !changed {
-				if err != nil {
-					return err
-				}
-				continue
-			}
-		}
 		entry, _ := b.sel.Of(batch[i].Name)
-		r := archive.Of(&batch[i], entry)
-		if err := b.w.Add(&r); err != nil {
-			return notWritten(b.to, err)
+		var err error
+		if b.since != nil {
+			err = b.since.changed(&batch[i], b.store, entry)
+		} else {
+			r := archive.Of(&batch[i], entry)
+			err = b.store(&r)
+		}
+		if err != nil {
+			return err
 		}
 		if batch[i].Torn {
 			b.w.Tear(batch[i].Name)
 		}
+	}
+	return nil
+}
+
+// store adds a record to the archive.
+func (b *backupRun) store(r *archive.Record) error {
+	if err := b.w.Add(r); err != nil {
+		return notWritten(b.to, err)
 	}
 	return nil
 }

@@ -82,22 +82,6 @@ func eachValue(ctx context.Context, a *archive.Archive, each func(*archive.Value
 	return nil
 }
 
-// Marks of keys that earlier archives have.
-const (
-	markThere = iota // and that have not been met on the server
-	markGone         // as deleted: that was stored
-	markMet
-)
-
-// since is what a backup of what has changed knows of the archives before it.
-type since struct {
-	chain  []*archivefile.Opened // oldest first
-	before *archive.Chain
-	table  *archivefile.Table
-	facts  compare.Facts
-	equal  int64 // keys that have not changed
-}
-
 // openSince reads the archives that a backup adds to.
 func (b *backupRun) openSince(ctx context.Context) error {
 	b.unlocking.keysFile = b.encrypting.keysFile
@@ -105,7 +89,7 @@ func (b *backupRun) openSince(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.since = &since{chain: chain}
+	b.since = &since{chain: chain, folder: filepath.Dir(b.to), waits: map[string]*waiting{}}
 	keys := int64(0)
 	var older []*archive.Archive
 	for i, in := range chain {
@@ -124,49 +108,6 @@ func (b *backupRun) openSince(ctx context.Context) error {
 	}
 	_, err = compare.NewArchive(b.since.before, -1).All(ctx, b.since.remember)
 	return err
-}
-
-// remember holds what the archives say of keys.
-func (s *since) remember(batch []source.Content) error {
-	for i := range batch {
-		c := &batch[i]
-		fact, done, err := s.facts.Take(c, fmt.Sprintf("%d %s", c.DB, c.Name))
-		if err == nil && done {
-			err = s.table.Put(c.DB, c.Name, archivefile.Slot{Digest: fact.Sum(), Expires: c.Expires, Mark: markThere})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// changed reports whether what was read of a key must be stored: it is not what the
-// archives before have. A value in parts is always stored.
-func (s *since) changed(c *source.Content) (bool, error) {
-	if c.More {
-		return true, nil
-	}
-	known, there, err := s.table.Get(c.DB, c.Name)
-	if err != nil {
-		return false, err
-	}
-	if !there { // it is new; should SCAN give it twice it is stored twice
-		return true, nil
-	}
-	same := false
-	if c.Part == 0 && c.Payload != nil && known.Expires == c.Expires {
-		fact, _, err := s.facts.Take(c, "")
-		if err != nil {
-			return false, err
-		}
-		same = fact.Sum() == known.Digest
-	}
-	if same && known.Mark != markMet {
-		s.equal++
-	}
-	known.Mark = markMet
-	return !same, s.table.Put(c.DB, c.Name, known)
 }
 
 // deletions stores which keys are not there any more.
@@ -313,9 +254,7 @@ func declarationDigest(ks *keyspace.Keyspace) string {
 func (b *backupRun) release() {
 	if b.since != nil {
 		closeAll(b.since.chain)
-		if b.since.table != nil {
-			_ = b.since.table.Close()
-		}
+		b.since.close()
 	}
 	if b.left != nil && b.left.table != nil {
 		_ = b.left.table.Close()

@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"net/url"
-	"slices"
 	"strconv"
 
 	"github.com/keywright/keywright"
@@ -186,40 +185,44 @@ func (a *app) openRestore(ctx context.Context, paths []string, o *restoring) (*r
 	return r, nil
 }
 
-// open opens the archives, newest first.
+// open opens the archive, or the chain of them. One alone is read as a stream: it may be cut.
 func (r *restoreRun) open(ctx context.Context, paths []string) error {
 	keys := r.archiveKeys(ctx, &r.unlocking)
 	if len(paths) > 1 {
-		chain, err := openChain(paths, keys)
+		opened, err := openChain(paths, keys)
 		if err != nil {
 			return err
 		}
-		defer closeAll(chain)
-		added := int64(0)
-		for _, in := range chain[1:] {
-			n, _ := in.Index.Totals()
-			added += n
+		r.closers = append(r.closers, closerOf(opened))
+		var older []*archive.Archive
+		for _, in := range opened {
+			older = append(older, in.Archive)
 		}
-		if r.newer, err = archivefile.NewTable("", added); err != nil {
-			return err
-		}
+		newest := older[len(older)-1]
+		r.meta = &newest.Meta
+		r.chain, err = archive.NewChain(newest, older...)
+		return err
 	}
-	for _, path := range slices.Backward(paths) {
-		plain, closer, err := archivefile.Stream(path, keys)
-		if err != nil {
-			return noArchive(path, err)
-		}
-		r.closers = append(r.closers, closer)
-		in, err := archive.NewReader(&cancelled{ctx, plain}, archivefile.Codecs()...)
-		if err != nil {
-			return noArchive(path, err)
-		}
-		if len(paths) == 1 && in.Meta.Base != "" {
-			return hasBase(path)
-		}
-		r.ins = append(r.ins, in)
+	plain, closer, err := archivefile.Stream(paths[0], keys)
+	if err != nil {
+		return noArchive(paths[0], err)
 	}
-	r.in = r.ins[0]
+	r.closers = append(r.closers, closer)
+	if r.in, err = archive.NewReader(&cancelled{ctx, plain}, archivefile.Codecs()...); err != nil {
+		return noArchive(paths[0], err)
+	}
+	if r.meta = &r.in.Meta; r.meta.Base != "" {
+		return hasBase(paths[0])
+	}
+	return nil
+}
+
+// closerOf closes several files.
+type closerOf []*archivefile.Opened
+
+// Close closes them.
+func (c closerOf) Close() error {
+	closeAll(c)
 	return nil
 }
 
@@ -229,11 +232,11 @@ type restoreRun struct {
 	*app
 	sel      *selection.Selection
 	ks       *keyspace.Keyspace
-	in       *archive.Reader   // the newest
-	ins      []*archive.Reader // and those that it adds to, newest first
+	meta     *archive.Meta   // of the newest archive
+	in       *archive.Reader // nil: there are several
+	chain    *archive.Chain
 	closers  []io.Closer
-	newer    *archivefile.Table // which keys the archives after the first have; nil: there are none
-	lavish   func()             // takes memory as other programs do again
+	lavish   func() // takes memory as other programs do again
 	config   connect.Config
 	clients  map[int]*keywright.Client
 	names    []string
@@ -253,9 +256,6 @@ func (r *restoreRun) close() {
 	}
 	for _, c := range r.closers {
 		_ = c.Close()
-	}
-	if r.newer != nil {
-		_ = r.newer.Close()
 	}
 }
 
@@ -351,7 +351,7 @@ func (r *restoreRun) pass(ctx context.Context, path string) (*restoreReport, err
 		return nil, err
 	}
 	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, started)
-	report, err := apply.Restore(ctx, r.client, r.records(), apply.RestoreOptions{
+	report, err := apply.Restore(ctx, r.client, r.records(ctx), apply.RestoreOptions{
 		Existing: apply.Existing(r.existing), Place: r.place, Writers: r.writers, Rate: r.rate, Plan: !r.restoring.apply, Live: live,
 		Progress: func(done int64) {
 			bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.app.now().Sub(started)}, r.app.now())
@@ -361,7 +361,7 @@ func (r *restoreRun) pass(ctx context.Context, path string) (*restoreReport, err
 	if ctx.Err() != nil && report.Keys == 0 {
 		return nil, ctx.Err()
 	}
-	out := &restoreReport{File: path, Archive: r.in.Meta.ID, Server: r.config.String(), Applied: r.restoring.apply, Complete: r.complete, Total: report.Counts, More: report.More, NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
+	out := &restoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Applied: r.restoring.apply, Complete: r.complete, Total: report.Counts, More: report.More, NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
 	if err != nil {
 		out.Problem = err.Error()
 	}
@@ -393,53 +393,61 @@ func cannot(what string, err error) error {
 
 // records are those that are meant. Entries are those of this declaration: the archive
 // may have been made with another one.
-func (r *restoreRun) records() iter.Seq2[*archive.Record, error] {
+func (r *restoreRun) records(ctx context.Context) iter.Seq2[*archive.Record, error] {
 	return func(yield func(*archive.Record, error) bool) {
-		for i, in := range r.ins {
-			for {
-				rec, err := in.Next()
-				if err == io.EOF {
-					break
-				}
-				mine := false
-				if err == nil {
-					mine, err = r.newest(i, rec)
-				}
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				entry, ok := r.sel.Of(rec.Key)
-				if !ok && mine && !rec.More {
+		err := r.each(ctx, func(rec *archive.Record) error {
+			entry, ok := r.sel.Of(rec.Key)
+			if !ok {
+				if !rec.More {
 					r.notMeant++
 				}
-				if !ok || !mine {
-					continue
-				}
-				rec.Entry = entry
-				if !yield(rec, nil) {
-					return
-				}
+				return nil
 			}
+			if rec.Entry = entry; !yield(rec, nil) {
+				return errEnough
+			}
+			return nil
+		})
+		if r.complete = err == nil; err != nil && err != errEnough {
+			yield(nil, err)
 		}
-		r.complete = true
 	}
 }
 
-// newest reports whether a record is what is to be restored of its key: no newer archive
-// has another one, and it was not deleted.
-func (r *restoreRun) newest(archived int, rec *archive.Record) (bool, error) {
-	if r.newer == nil {
-		return rec.Form != archive.Gone, nil
+// errEnough ends a reading whose consumer wants no more.
+var errEnough = errors.New("no more is wanted")
+
+// each reads the records, in the same order each time.
+func (r *restoreRun) each(ctx context.Context, do func(*archive.Record) error) error {
+	if r.in != nil {
+		for {
+			rec, err := r.in.Next()
+			if err == io.EOF {
+				return nil
+			}
+			if err == nil && rec.Form != archive.Gone {
+				err = do(rec)
+			}
+			if err != nil {
+				return err
+			}
+		}
 	}
-	known, there, err := r.newer.Get(rec.DB, rec.Key)
-	if err != nil || there && known.Mark != int64(archived) {
-		return false, err
+	order, _ := r.chain.Databases()
+	for _, db := range order {
+		for v, err := range r.chain.Values(db, nil) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err == nil {
+				err = v.Records(do)
+			}
+			if err != nil {
+				return err
+			}
+		}
 	}
-	if archived < len(r.ins)-1 {
-		err = r.newer.Put(rec.DB, rec.Key, archivefile.Slot{Mark: int64(archived)})
-	}
-	return rec.Form != archive.Gone, err
+	return nil
 }
 
 // errMomentary is why a key is left out.
@@ -460,7 +468,7 @@ func (r *restoreRun) place(rec *archive.Record) (apply.Place, error) {
 	}
 	switch r.ttl {
 	case "remaining":
-		p.Expires = shifted(rec.Expires, r.in.Meta.Taken.UnixMilli(), r.now)
+		p.Expires = shifted(rec.Expires, r.meta.Taken.UnixMilli(), r.now)
 	case "declared":
 		if declared != nil && declared.TTL.Policy == keyspace.TTLExpires && declared.TTL.Default > 0 {
 			p.Expires = r.now + declared.TTL.Default.Milliseconds()

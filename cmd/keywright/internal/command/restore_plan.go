@@ -26,7 +26,7 @@ func (r *restoreRun) asPlan(ctx context.Context, paths []string, out *restoreRep
 	p := &plan.Plan{Format: plan.Format, Verb: "restore", Made: r.app.now().UTC().Truncate(time.Millisecond),
 		Tool: version().Version, Server: planServer(r.config, id), Declaration: plan.Digest(r.ks)}
 	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where,
-		Undeclared: r.undeclared, DB: r.db, Archive: r.in.Meta.ID, Namespace: r.app.namespace}
+		Undeclared: r.undeclared, DB: r.db, Archive: r.meta.ID, Namespace: r.app.namespace}
 	p.Request.Options = map[string]string{"files": packed(files[:len(paths)]), "identities": packed(files[len(paths):]), "existing": r.existing, "ttl": r.ttl,
 		"momentary": strconv.FormatBool(r.momentary)}
 	entries := map[string]apply.Counts{}
