@@ -2,11 +2,11 @@ package apply
 
 import "strings"
 
-// commands are what a restore sends.
+// commands are what a restore sends, and the lease of the process that acts.
 var commands = []string{
-	"append", "asking", "auth", "client|getname", "client|id", "client|setname", "cluster|nodes", "cluster|shards", "cluster|slots", "dump", "exec", "exists", "getrange", "hello", "hlen", "hscan", "hset", "info", "llen", "lrange", "memory|usage", "multi",
-	"persist", "pexpire", "pexpireat", "pexpiretime", "ping", "quit", "renamenx", "restore", "rpush", "sadd",
-	"scard", "select", "sscan", "strlen", "time", "type", "unlink", "unwatch", "watch", "xadd", "xclaim", "xgroup|create",
+	"append", "asking", "auth", "client|getname", "client|id", "client|setname", "cluster|nodes", "cluster|shards", "cluster|slots", "dump", "eval", "evalsha", "exec", "exists", "get", "getrange", "hello", "hlen", "hscan", "hset", "info", "llen", "lrange", "memory|usage", "multi",
+	"persist", "pexpire", "pexpireat", "pexpiretime", "ping", "pttl", "quit", "renamenx", "restore", "rpush", "sadd",
+	"scard", "script|load", "select", "set", "sscan", "strlen", "time", "type", "unlink", "unwatch", "watch", "xadd", "xclaim", "xgroup|create",
 	"xgroup|createconsumer", "xgroup|destroy", "xinfo|consumers", "xinfo|groups",
 	"xinfo|stream", "xlen", "xpending", "xrange", "xsetid", "zadd", "zcard", "zscan",
 }

@@ -39,10 +39,12 @@ type journalHead struct {
 // journalLine is each other line: what all batches before did, and what the one that
 // begins is about. Only the last line counts.
 type journalLine struct {
-	Done map[string]KeyCounts `json:"done"`
+	Done map[string]KeyCounts `json:"done,omitempty"`
 	Open map[string]int64     `json:"open,omitempty"`
-	At   int                  `json:"at,omitempty"`  // of a plan that lists its changes: how many are before the batch
+	At   int                  `json:"at,omitempty"`  // how many listed changes, or records of an archive, are before the batch
 	End  bool                 `json:"end,omitempty"` // the plan was executed to its end
+
+	Restored map[int]Counts `json:"restored,omitempty"` // of a restore: what became of the records before At, by entry
 }
 
 const (
@@ -126,6 +128,9 @@ func (j *Journal) Done() bool { return j.done }
 func (j *Journal) Total() (c KeyCounts) {
 	for _, of := range j.last.Done {
 		c.plus(of)
+	}
+	for _, of := range j.last.Restored {
+		c.Keys, c.Changed = c.Keys+of.Keys, c.Changed+of.Restored
 	}
 	return c
 }

@@ -28,7 +28,8 @@ type partial struct {
 	grown  int64 // what a list, a string or a stream has by now
 	broken bool  // a part was refused
 	facts  compare.Facts
-	turn   int // when its last part came
+	turn   int   // when its last part came
+	first  int64 // number of the record of its first part
 }
 
 // Bounds of the values that one writer has begun: how many, and the bytes of their names.
@@ -96,8 +97,13 @@ func (w *writer) part(ctx context.Context, t *target, rec *record) error {
 	id := strconv.Itoa(t.db) + ":" + string(rec.Place.Key)
 	p := w.temporary[id]
 	if rec.Part == 0 || p == nil {
-		p = &partial{target: t, name: temporaryName(w.id, rec.Place.Key)}
+		if p != nil { // it comes again
+			w.passed(p.first)
+		}
+		p = &partial{target: t, name: temporaryName(w.id, rec.Place.Key), first: rec.seq}
 		w.begin(id, p)
+	} else if rec.first = p.first; rec.More {
+		w.passed(rec.seq)
 	}
 	w.turn++
 	p.turn = w.turn
@@ -165,6 +171,14 @@ func (w *writer) part(ctx context.Context, t *target, rec *record) error {
 	}
 	w.count(rec, what, reason)
 	return err
+}
+
+// passed notes that a record needs nothing more: the first part of its value, which stays
+// open until the value is whole, brings a run that goes on back to it.
+func (r *restore) passed(seq int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.decide(seq, decision{})
 }
 
 // known adds a part to what is known of a value: its fact is that of the last record.

@@ -52,6 +52,16 @@ type RestoreOptions struct {
 	// read by DUMP, and values in parts are always written.
 	Live Asker
 
+	// Journal holds what was done, so that a run which was killed is gone on with: records
+	// that it had decided about are not looked at again, and the report counts all runs. The
+	// records must come in the same order. What was done in the last moments before the kill
+	// may be done again. nil: there is none.
+	Journal *Journal
+
+	// StillActs is asked before each batch: an error, as when another process may act, ends
+	// the run. nil: it is not asked.
+	StillActs func() error
+
 	// Existed is told of each key that was there and was left; by one goroutine at a
 	// time. nil: nothing is.
 	Existed func(db int, key []byte)
@@ -141,9 +151,13 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 	if o.Writers < 1 {
 		o.Writers = 4
 	}
+	if o.Journal != nil && o.Journal.Done() {
+		return Report{}, ErrDone
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	r := &restore{RestoreOptions: o, clients: clients, stop: stop, targets: map[int]*target{}, seed: maphash.MakeSeed(), began: time.Now(), id: rand.Text()}
+	r.resume()
 	var group sync.WaitGroup
 	for range o.Writers {
 		w := &writer{restore: r, in: make(chan *job, 1), temporary: map[string]*partial{}}
@@ -158,7 +172,7 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 	if cause := context.Cause(ctx); cause != nil {
 		err = errors.Join(err, cause)
 	}
-	return r.report, err
+	return r.report, errors.Join(err, r.progress.end(err == nil && r.report.Unknown == 0))
 }
 
 // restore is one run.
@@ -178,6 +192,8 @@ type restore struct {
 	named   int // bytes of keys in report.Reasons
 
 	asking sync.Mutex // of Live
+
+	progress *progress // nil: there is no journal
 }
 
 // job is a batch for one writer and one database.
@@ -191,6 +207,8 @@ type job struct {
 type record struct {
 	archive.Record
 	Place
+	seq      int64        // its number
+	first    int64        // that of the first part of the value
 	doubt    bool         // it was sent, and the reply was lost
 	replaces bool         // it is there, and is to be replaced
 	fact     compare.Fact // of a value in parts, with its last one
@@ -229,7 +247,14 @@ func (r *restore) deal(ctx context.Context, records iter.Seq2[*archive.Record, e
 		if err != nil {
 			return err
 		}
-		place, ok := r.place(rec)
+		seq, done := r.progress.next()
+		if done {
+			continue
+		}
+		place, ok, err := r.place(rec, seq)
+		if err != nil {
+			return err
+		}
 		if !ok {
 			continue
 		}
@@ -244,7 +269,7 @@ func (r *restore) deal(ctx context.Context, records iter.Seq2[*archive.Record, e
 			j = &job{target: t}
 			open[at] = j
 		}
-		own := record{Record: *rec, Place: place}
+		own := record{Record: *rec, Place: place, seq: seq, first: seq}
 		own.Payload = append([]byte(nil), rec.Payload...)
 		own.Record.Key = nil
 		j.records = append(j.records, own)
@@ -278,29 +303,26 @@ func (r *restore) pace(ctx context.Context) error {
 }
 
 // place asks where a record belongs, and counts its key.
-func (r *restore) place(rec *archive.Record) (Place, bool) {
+func (r *restore) place(rec *archive.Record, seq int64) (p Place, ok bool, failed error) {
 	p, err := Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}, error(nil)
 	if r.Place != nil {
 		p, err = r.Place(rec)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var c Counts
 	if !rec.More {
-		r.mu.Lock()
-		r.add(rec.Entry, func(c *Counts) {
-			c.Keys++
-			if err != nil {
-				c.Left++
-			}
-		})
-		if err != nil {
+		if c.Keys = 1; err != nil {
+			c.Left = 1
 			r.name(rec.Key, rec.DB, err.Error())
 		}
-		r.mu.Unlock()
+		r.add(rec.Entry, func(sum *Counts) { sum.plus(&c) })
 	}
 	if err != nil {
-		return p, false
+		return p, false, r.progress.decide(seq, decision{rec.Entry, c})
 	}
 	p.Key = append([]byte(nil), p.Key...)
-	return p, true
+	return p, true, nil
 }
 
 // add changes the counts of all and of an entry.
@@ -352,15 +374,21 @@ const (
 func (r *restore) count(rec *record, what outcome, reason string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.add(rec.Entry, func(c *Counts) {
-		*[...]*int64{restored: &c.Restored, same: &c.Same, existing: &c.Existing, expired: &c.Expired, refused: &c.Refused, unknown: &c.Unknown}[what]++
-		if what == restored {
-			c.Bytes += int64(len(rec.Place.Key) + len(rec.Payload))
+	var c Counts
+	*[...]*int64{restored: &c.Restored, same: &c.Same, existing: &c.Existing, expired: &c.Expired, refused: &c.Refused, unknown: &c.Unknown}[what]++
+	if what == restored {
+		c.Bytes = int64(len(rec.Place.Key) + len(rec.Payload))
+	}
+	if rec.replaces {
+		c.Replaces++
+	}
+	r.add(rec.Entry, func(sum *Counts) { sum.plus(&c) })
+	if c.Keys = 1; what != unknown {
+		r.decide(rec.seq, decision{rec.Entry, c})
+		if rec.first != rec.seq {
+			r.decide(rec.first, decision{})
 		}
-		if rec.replaces {
-			c.Replaces++
-		}
-	})
+	}
 	if reason != "" {
 		r.name(rec.Place.Key, rec.Place.DB, reason)
 	}
@@ -369,6 +397,13 @@ func (r *restore) count(rec *record, what outcome, reason string) {
 	}
 	if p := &r.report; r.Progress != nil {
 		r.Progress(p.Restored + p.Same + p.Existing + p.Expired + p.Refused)
+	}
+}
+
+// decide notes what became of a record. What cannot be noted ends the run.
+func (r *restore) decide(seq int64, d decision) {
+	if err := r.progress.decide(seq, d); err != nil {
+		r.stop(err)
 	}
 }
 

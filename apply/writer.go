@@ -32,6 +32,13 @@ func (w *writer) run(ctx context.Context) {
 			w.lost(j.records)
 			continue
 		}
+		if w.StillActs != nil {
+			if err := w.StillActs(); err != nil {
+				w.lost(j.records)
+				w.stop(err)
+				continue
+			}
+		}
 		if err := w.job(ctx, j); err != nil {
 			w.stop(err)
 		}

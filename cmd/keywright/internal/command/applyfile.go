@@ -43,8 +43,8 @@ What is done is in FILE.journal, on the disk before the server is told. A run th
 was interrupted or killed goes on with it, and the report counts all runs. A plan
 that was executed to its end is not executed again. A rename also writes FILE.undo:
 keywright apply FILE.undo brings every key back that it renamed, where nothing is in
-the way. Plans of restore and copy need no journal: what is at the target with its
-value is not written again.
+the way. Plans of copy need no journal: what is at the target with its value is not
+written again.
 
 ` + exitCodesOfChanges,
 		Example: `  keywright delete --undeclared --plan stray.plan
@@ -102,15 +102,11 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 		return err
 	}
 	defer r.close()
-	journal, resumed, err := apply.OpenJournal(path+journalName, p.ID)
+	journal, resumed, err := openJournal(path, p, r.verb.unit)
 	if err != nil {
-		return usage("remove the file if the plan is a new one", "the journal cannot be used: %v", err)
+		return err
 	}
 	defer journal.Close()
-	if journal.Done() {
-		return usage("make a new plan", "%s was executed to its end: %s changed", path,
-			terminal.Plural(journal.Total().Changed, r.verb.unit))
-	}
 	if err := r.makePlan(ctx); err != nil {
 		return err
 	}
@@ -124,6 +120,20 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 		}
 	}
 	return r.execute(ctx, p, journal)
+}
+
+// openJournal opens the journal of a plan that was not executed to its end.
+func openJournal(path string, p *plan.Plan, unit string) (j *apply.Journal, resumed bool, err error) {
+	j, resumed, err = apply.OpenJournal(path+journalName, p.ID)
+	if err != nil {
+		return nil, false, usage("remove the file if the plan is a new one", "the journal cannot be used: %v", err)
+	}
+	if !j.Done() {
+		return j, resumed, nil
+	}
+	_ = j.Close()
+	return nil, false, usage("make a new plan", "%s was executed to its end: %s changed", path,
+		terminal.Plural(j.Total().Changed, unit))
 }
 
 // tolerance is how far counts may have moved.

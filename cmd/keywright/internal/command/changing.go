@@ -258,7 +258,7 @@ func (r *changeRun) execute(ctx context.Context, p *plan.Plan, journal *apply.Jo
 	if err != nil {
 		return err
 	}
-	acting, err := r.act(ctx, first)
+	acting, err := act(ctx, first)
 	if err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func (r *changeRun) execute(ctx context.Context, p *plan.Plan, journal *apply.Jo
 }
 
 // act takes the right to change keys.
-func (r *changeRun) act(ctx context.Context, c *keywright.Client) (*apply.Acting, error) {
+func act(ctx context.Context, c *keywright.Client) (*apply.Acting, error) {
 	acting, err := apply.Act(ctx, c)
 	if errors.Is(err, apply.ErrActing) {
 		return nil, &exit{exitRefused, err.Error(), "wait until it has ended; a killed one is forgotten after 15 s"}

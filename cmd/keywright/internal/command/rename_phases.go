@@ -108,7 +108,7 @@ func (r *changeRun) copyNames(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	acting, err := r.act(ctx, first)
+	acting, err := act(ctx, first)
 	if err != nil {
 		return err
 	}

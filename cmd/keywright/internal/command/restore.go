@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"iter"
 	"net/url"
 	"strconv"
 
@@ -47,8 +46,9 @@ writes them: value and expiry in one step each, a large value under a temporary
 name in its slot first. Running it again changes nothing more, so a run that was
 killed is simply run again.
 
-What is there: --existing fail (an error, nothing of that key is changed), skip,
-replace, or different (replace it if its value or expiry is another one).
+What is there with its value and expiry already is the same, and stays. Of another one
+--existing says what becomes: fail (an error, nothing of that key is changed), skip,
+replace (also what is the same), or different (replace what is not).
 
 When keys expire: --ttl absolute (when they would have; what has expired since is
 left out), remaining (what was left when the archive was made), or declared (the
@@ -120,6 +120,7 @@ type restoreReport struct {
 	More       int64          `json:"more_reasons,omitempty"`
 	ByReason   map[string]int `json:"-"`
 	NotMeant   int64          `json:"not_selected,omitempty"`
+	Resumed    bool           `json:"resumed,omitempty"` // the figures of interrupted runs of the plan are counted, too
 	DurationMS int64          `json:"duration_ms"`
 }
 
@@ -150,7 +151,10 @@ func (a *app) restore(ctx context.Context, paths []string, o *restoring) error {
 		return err
 	}
 	defer r.close()
-	out, failed := r.pass(ctx, paths[len(paths)-1])
+	if o.apply {
+		return r.execute(ctx, paths, nil)
+	}
+	out, failed := r.pass(ctx, paths[len(paths)-1], apply.RestoreOptions{Plan: true})
 	if out == nil {
 		return failed
 	}
@@ -162,6 +166,24 @@ func (a *app) restore(ctx context.Context, paths []string, o *restoring) error {
 		if err != nil {
 			return err
 		}
+	}
+	return r.show(ctx, out, failed)
+}
+
+// execute restores, as the only process that changes keys. journal may be nil.
+func (r *restoreRun) execute(ctx context.Context, paths []string, journal *apply.Journal) error {
+	first, err := r.client(0)
+	if err != nil {
+		return err
+	}
+	acting, err := act(ctx, first)
+	if err != nil {
+		return err
+	}
+	defer acting.End()
+	out, failed := r.pass(ctx, paths[len(paths)-1], apply.RestoreOptions{Journal: journal, StillActs: acting.Still})
+	if out == nil {
+		return failed
 	}
 	return r.show(ctx, out, failed)
 }
@@ -244,6 +266,7 @@ type restoreRun struct {
 	notMeant int64
 	complete bool
 	reader   *server.Reader // of what is there; nil: it is not read
+	resumed  bool           // the figures of interrupted runs of the plan are counted, too
 }
 
 func (r *restoreRun) close() {
@@ -285,9 +308,9 @@ func (a *app) openDatabase(url string, db int) (*keywright.Client, error) {
 	return c, nil
 }
 
-// live reads what the server has, where that is to be compared.
+// live reads what the server has: a key that has its value and its expiry needs nothing.
 func (r *restoreRun) live(ctx context.Context) (apply.Asker, error) {
-	if r.existing != string(apply.Different) {
+	if r.existing == string(apply.Replace) {
 		return nil, nil
 	}
 	config := r.config
@@ -335,7 +358,7 @@ func withDatabase(text string, getenv func(string) string, db int) (string, erro
 
 // pass reads the archive, and restores or plans. The report is nil where there is
 // nothing to say.
-func (r *restoreRun) pass(ctx context.Context, path string) (*restoreReport, error) {
+func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptions) (*restoreReport, error) {
 	started := r.app.now()
 	first, err := r.client(max(r.db, 0))
 	if err != nil {
@@ -351,17 +374,16 @@ func (r *restoreRun) pass(ctx context.Context, path string) (*restoreReport, err
 		return nil, err
 	}
 	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, started)
-	report, err := apply.Restore(ctx, r.client, r.records(ctx), apply.RestoreOptions{
-		Existing: apply.Existing(r.existing), Place: r.place, Writers: r.writers, Rate: r.rate, Plan: !r.restoring.apply, Live: live,
-		Progress: func(done int64) {
-			bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.app.now().Sub(started)}, r.app.now())
-		},
-	})
+	o.Existing, o.Place, o.Writers, o.Rate, o.Live = apply.Existing(r.existing), r.place, r.writers, r.rate, live
+	o.Progress = func(done int64) {
+		bar.Show(terminal.State{What: "keys", Done: done, Elapsed: r.app.now().Sub(started)}, r.app.now())
+	}
+	report, err := apply.Restore(ctx, r.client, r.records(ctx), o)
 	bar.Clear()
 	if ctx.Err() != nil && report.Keys == 0 {
 		return nil, ctx.Err()
 	}
-	out := &restoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Applied: r.restoring.apply, Complete: r.complete, Total: report.Counts, More: report.More, NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
+	out := &restoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Applied: !o.Plan, Complete: r.complete, Resumed: r.resumed, Total: report.Counts, More: report.More, NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
 	if err != nil {
 		out.Problem = err.Error()
 	}
@@ -389,101 +411,4 @@ func indices(list []string) []int {
 // cannot says what the server was asked in vain.
 func cannot(what string, err error) error {
 	return &keywright.Error{Class: keywright.Refused, Op: what, Err: err}
-}
-
-// records are those that are meant. Entries are those of this declaration: the archive
-// may have been made with another one.
-func (r *restoreRun) records(ctx context.Context) iter.Seq2[*archive.Record, error] {
-	return func(yield func(*archive.Record, error) bool) {
-		err := r.each(ctx, func(rec *archive.Record) error {
-			entry, ok := r.sel.Of(rec.Key)
-			if !ok {
-				if !rec.More {
-					r.notMeant++
-				}
-				return nil
-			}
-			if rec.Entry = entry; !yield(rec, nil) {
-				return errEnough
-			}
-			return nil
-		})
-		if r.complete = err == nil; err != nil && err != errEnough {
-			yield(nil, err)
-		}
-	}
-}
-
-// errEnough ends a reading whose consumer wants no more.
-var errEnough = errors.New("no more is wanted")
-
-// each reads the records, in the same order each time.
-func (r *restoreRun) each(ctx context.Context, do func(*archive.Record) error) error {
-	if r.in != nil {
-		for {
-			rec, err := r.in.Next()
-			if err == io.EOF {
-				return nil
-			}
-			if err == nil && rec.Form != archive.Gone {
-				err = do(rec)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	order, _ := r.chain.Databases()
-	for _, db := range order {
-		for v, err := range r.chain.Values(db, nil) {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err == nil {
-				err = v.Records(do)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// errMomentary is why a key is left out.
-var errMomentary = errors.New("it only made sense in its moment (--momentary restores it)")
-
-// place says where and until when a record is restored.
-func (r *restoreRun) place(rec *archive.Record) (apply.Place, error) {
-	p := apply.Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}
-	if r.db >= 0 {
-		p.DB = r.db
-	}
-	_, declared, _ := r.sel.Find(rec.Key)
-	if declared != nil && !r.momentary && selection.Momentary(declared) {
-		return p, errMomentary
-	}
-	if rec.Expires == 0 {
-		return p, nil
-	}
-	switch r.ttl {
-	case "remaining":
-		p.Expires = shifted(rec.Expires, r.meta.Taken.UnixMilli(), r.now)
-	case "declared":
-		if declared != nil && declared.TTL.Policy == keyspace.TTLExpires && declared.TTL.Default > 0 {
-			p.Expires = r.now + declared.TTL.Default.Milliseconds()
-		}
-	}
-	return p, nil
-}
-
-// farthest is the last expiry that a server takes for sure: in Unix milliseconds, some
-// 140,000 years from now.
-const farthest = 1 << 52
-
-// shifted is an expiry that leaves from now on what was left at a moment. An archive may
-// be forged: what is beyond all reason ends at farthest.
-func shifted(expires, moment, now int64) int64 {
-	expires, moment = min(expires, farthest), min(max(moment, 0), farthest)
-	return min(now+max(expires-moment, 1), farthest)
 }

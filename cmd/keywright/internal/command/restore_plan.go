@@ -57,8 +57,7 @@ func planCounts(p *plan.Plan, total apply.Counts, entries map[string]apply.Count
 	}
 }
 
-// applyRestore executes a plan of restore. What was restored is not restored again: with
-// each choice of --existing a second run changes nothing more.
+// applyRestore executes a plan of restore. What was restored is not restored again.
 func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *applying) error {
 	q := p.Request
 	again := &restoring{selecting: selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared},
@@ -66,6 +65,11 @@ func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *ap
 		momentary: q.Options["momentary"] == "true", writers: 4, rate: o.rate, output: o.output, progress: o.progress}
 	files := unpacked(q.Options["files"])
 	again.identities = unpacked(q.Options["identities"])
+	journal, resumed, err := openJournal(path, p, "key")
+	if err != nil {
+		return err
+	}
+	defer journal.Close()
 	now, err := a.replan(ctx, files, *again)
 	if err != nil {
 		return err
@@ -73,8 +77,13 @@ func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *ap
 	if err := a.drifted(path, p.Drift(now, o.tolerance(fewer(p, now), nil))); err != nil {
 		return err
 	}
-	again.apply = true
-	return a.restore(ctx, files, again)
+	r, err := a.openRestore(ctx, files, again)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	r.resumed = resumed
+	return r.execute(ctx, files, journal)
 }
 
 // fewer is by how many keys less would be restored now: they are there by now, as after
@@ -100,7 +109,7 @@ func (a *app) replan(ctx context.Context, files []string, o restoring) (*plan.Pl
 		return nil, err
 	}
 	defer r.close()
-	out, err := r.pass(ctx, files[len(files)-1])
+	out, err := r.pass(ctx, files[len(files)-1], apply.RestoreOptions{Plan: true})
 	if err != nil {
 		return nil, err
 	}

@@ -13,12 +13,12 @@ import (
 )
 
 // goOn says what to do after a restore that did not come to its end.
-func (r *restoreRun) goOn(failed error) string {
+func (out *restoreReport) goOn(failed error) string {
 	var cut *archive.CutError
 	switch {
 	case errors.As(failed, &cut):
 		return "take another copy of the archive: `keywright archive verify` says how far this one is good"
-	case !r.restoring.apply:
+	case !out.Applied:
 		return "nothing was changed; it was only a plan"
 	}
 	return "what was restored is right; run it again to go on"
@@ -38,7 +38,7 @@ func (r *restoreRun) show(ctx context.Context, out *restoreReport, failed error)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case failed != nil || !out.Complete:
-		return &exit{exitPartial, out.Problem, r.goOn(failed)}
+		return &exit{exitPartial, out.Problem, out.goOn(failed)}
 	case t.Refused+t.Unknown > 0, t.Existing > 0 && r.existing == string(apply.Fail):
 		return &exit{code: exitFindings}
 	}
@@ -74,6 +74,9 @@ func (r *restoreRun) print(out *restoreReport) error {
 	}
 	if out.NotMeant > 0 {
 		a.tell("%s of the archive were not asked for", terminal.Plural(out.NotMeant, "key"))
+	}
+	if out.Resumed {
+		a.tell("What interrupted runs of this plan did is counted, too.")
 	}
 	return r.verdict(out)
 }

@@ -1,0 +1,114 @@
+package apply
+
+import (
+	"maps"
+	"time"
+)
+
+// progress is how far a restore with a journal has come. Records are decided about by
+// several writers; those before at all are, and a run that goes on begins there.
+type progress struct {
+	journal *Journal
+	skip    int64 // records that earlier runs have decided about
+	given   int64 // records so far
+	at      int64
+	counts  map[int]Counts // of the records before at, by entry
+	decided map[int64]decision
+	written time.Time
+}
+
+// decision is what became of a record.
+type decision struct {
+	entry  int
+	counts Counts // of its key; zero for a part that is not the last
+}
+
+// Bounds of what is decided about and not written down, and how often it is. Above the
+// first nothing more is, and a run that goes on looks at the others again.
+const (
+	maxDecided = 1 << 16
+	noteEvery  = 100 * time.Millisecond
+)
+
+// resume begins where the runs before ended, and reports what they did.
+func (r *restore) resume() {
+	j := r.Journal
+	if j == nil {
+		return
+	}
+	p := &progress{journal: j, skip: int64(j.last.At), at: int64(j.last.At), counts: map[int]Counts{}, decided: map[int64]decision{}}
+	maps.Copy(p.counts, j.last.Restored)
+	for entry, c := range p.counts {
+		r.add(entry, func(sum *Counts) { sum.plus(&c) })
+		r.report.More += c.Refused + c.Left
+		if r.Existing == Fail {
+			r.report.More += c.Existing
+		}
+	}
+	r.progress = p
+}
+
+// next gives a record its number. done: a run before has decided about it.
+func (p *progress) next() (seq int64, done bool) {
+	if p == nil {
+		return 0, false
+	}
+	p.given++
+	return p.given - 1, p.given <= p.skip
+}
+
+// decide notes what became of a record; it is called with the lock of the run.
+func (p *progress) decide(seq int64, d decision) error {
+	if p == nil || seq < p.at {
+		return nil
+	}
+	if len(p.decided) < maxDecided || seq == p.at {
+		p.decided[seq] = d
+	}
+	for {
+		d, ok := p.decided[p.at]
+		if !ok {
+			break
+		}
+		delete(p.decided, p.at)
+		p.at++
+		c := p.counts[d.entry]
+		c.plus(&d.counts)
+		if c != (Counts{}) {
+			p.counts[d.entry] = c
+		}
+	}
+	if time.Since(p.written) < noteEvery {
+		return nil
+	}
+	p.written = time.Now()
+	return p.note(false)
+}
+
+// note writes down how far the run has come.
+func (p *progress) note(end bool) error {
+	p.journal.at = int(p.at)
+	return p.journal.write(journalLine{At: int(p.at), Restored: maps.Clone(p.counts), End: end})
+}
+
+// end is note for the last time; whole says that everything was decided about.
+func (p *progress) end(whole bool) error {
+	if p == nil {
+		return nil
+	}
+	return p.note(whole && p.at == p.given)
+}
+
+// plus adds counts.
+func (c *Counts) plus(o *Counts) {
+	c.Keys += o.Keys
+	c.Restored += o.Restored
+	c.Same += o.Same
+	c.Existing += o.Existing
+	c.Expired += o.Expired
+	c.Left += o.Left
+	c.Refused += o.Refused
+	c.Unknown += o.Unknown
+	c.Replaces += o.Replaces
+	c.Bytes += o.Bytes
+}

@@ -1,0 +1,112 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/source/archive"
+)
+
+// records are those that are meant. Entries are those of this declaration: the archive
+// may have been made with another one.
+func (r *restoreRun) records(ctx context.Context) iter.Seq2[*archive.Record, error] {
+	return func(yield func(*archive.Record, error) bool) {
+		err := r.each(ctx, func(rec *archive.Record) error {
+			entry, ok := r.sel.Of(rec.Key)
+			if !ok {
+				if !rec.More {
+					r.notMeant++
+				}
+				return nil
+			}
+			if rec.Entry = entry; !yield(rec, nil) {
+				return errEnough
+			}
+			return nil
+		})
+		if r.complete = err == nil; err != nil && err != errEnough {
+			yield(nil, err)
+		}
+	}
+}
+
+// errEnough ends a reading whose consumer wants no more.
+var errEnough = errors.New("no more is wanted")
+
+// each reads the records, in the same order each time.
+func (r *restoreRun) each(ctx context.Context, do func(*archive.Record) error) error {
+	if r.in != nil {
+		for {
+			rec, err := r.in.Next()
+			if err == io.EOF {
+				return nil
+			}
+			if err == nil && rec.Form != archive.Gone {
+				err = do(rec)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	order, _ := r.chain.Databases()
+	for _, db := range order {
+		for v, err := range r.chain.Values(db, nil) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err == nil {
+				err = v.Records(do)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// errMomentary is why a key is left out.
+var errMomentary = errors.New("it only made sense in its moment (--momentary restores it)")
+
+// place says where and until when a record is restored.
+func (r *restoreRun) place(rec *archive.Record) (apply.Place, error) {
+	p := apply.Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}
+	if r.db >= 0 {
+		p.DB = r.db
+	}
+	_, declared, _ := r.sel.Find(rec.Key)
+	if declared != nil && !r.momentary && selection.Momentary(declared) {
+		return p, errMomentary
+	}
+	if rec.Expires == 0 {
+		return p, nil
+	}
+	switch r.ttl {
+	case "remaining":
+		p.Expires = shifted(rec.Expires, r.meta.Taken.UnixMilli(), r.now)
+		p.SameExpiry = func(there int64) bool { return there > 0 && there <= p.Expires } // as an earlier run gave it
+	case "declared":
+		if declared != nil && declared.TTL.Policy == keyspace.TTLExpires && declared.TTL.Default > 0 {
+			p.Expires = r.now + declared.TTL.Default.Milliseconds()
+			p.SameExpiry = func(there int64) bool { return there > 0 && there <= p.Expires }
+		}
+	}
+	return p, nil
+}
+
+// farthest is the last expiry that a server takes for sure: in Unix milliseconds, some
+// 140,000 years from now.
+const farthest = 1 << 52
+
+// shifted is an expiry that leaves from now on what was left at a moment. An archive may
+// be forged: what is beyond all reason ends at farthest.
+func shifted(expires, moment, now int64) int64 {
+	expires, moment = min(expires, farthest), min(max(moment, 0), farthest)
+	return min(now+max(expires-moment, 1), farthest)
+}
