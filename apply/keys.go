@@ -24,8 +24,12 @@ type KeysOptions struct {
 	// ends the run. nil: it is not asked.
 	StillActs func() error
 
-	Live Asker // reads values: of keys whose slot changes, or that are dropped; not nil for those
+	Live Asker // reads values: of keys whose slot changes, or that are dropped or kept; not nil for those
 	Undo *Undo // where it is written what was renamed; nil: nowhere
+
+	// Keep is given the keys that are deleted, with their values, before they are: Live reads
+	// them. nil: they are not kept.
+	Keep Keeper
 
 	decided func(k *source.Key, d *plan.Decision) // for tests
 	copied  func()                                // for tests
@@ -123,9 +127,10 @@ type keyChange struct {
 	db    int
 	entry int
 	bytes int64
-	doubt bool // it was sent, and the reply was lost
-	done  bool // it was changed, or may have been
-	lost  bool // it is not known what became of it
+	doubt bool  // it was sent, and the reply was lost
+	done  bool  // it was changed, or may have been
+	lost  bool  // it is not known what became of it
+	was   *read // what was kept of it; nil: nothing
 }
 
 // Bounds of a batch of changes: keys, and the bytes of their names.
@@ -223,6 +228,10 @@ func (r *changes) flush(ctx context.Context) error {
 	}
 	steps, bytes := r.open, int64(0)
 	r.open, r.size = nil, 0
+	steps, err := r.keeping(ctx, steps)
+	if err != nil || len(steps) == 0 {
+		return err
+	}
 	for _, s := range steps {
 		bytes += s.bytes
 	}

@@ -20,7 +20,7 @@ var changeText string
 // batch changes keys of one database: in one pipeline those that go by a command, side
 // by side those that go through a store. What a lost reply leaves in doubt is sent again.
 func (r *changes) batch(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
-	var items, named []*keyChange
+	var items, named, large []*keyChange
 	send, err := r.kept(ctx, c, steps)
 	if err != nil {
 		r.unknown(steps)
@@ -36,9 +36,17 @@ func (r *changes) batch(ctx context.Context, c rueidis.Client, steps []*keyChang
 			named = append(named, s)
 		case cluster && !s.oneSlot():
 			r.leave(s.entry, plan.OtherSlot, s.key, s.db)
+		case s.was != nil && s.was.sum == "" && len(s.With) == 0:
+			large = append(large, s)
 		default:
 			plain = append(plain, s)
 		}
+	}
+	if err := r.kepts(ctx, c, large); err != nil {
+		r.unknown(plain)
+		r.unknown(named)
+		r.unknown(items)
+		return err
 	}
 	named, err = r.renames(ctx, c, named)
 	if err == nil {
@@ -103,7 +111,7 @@ func (s *keyChange) command(c rueidis.Client) rueidis.Completed {
 	if s.How == plan.Move {
 		return s.renaming(c)
 	}
-	if s.How == plan.Unlink && s.Kind == "" && s.Idle == 0 && len(s.Busy)+len(s.With) == 0 {
+	if s.How == plan.Unlink && s.Kind == "" && s.Idle == 0 && len(s.Busy)+len(s.With) == 0 && s.was == nil {
 		return c.B().Unlink().Key(string(s.key)).Build()
 	}
 	keys := append([]string{string(s.key)}, s.Busy...)
@@ -115,8 +123,12 @@ func (s *keyChange) command(c rueidis.Client) rueidis.Completed {
 	if s.Idle > 0 {
 		idle = strconv.FormatInt(int64((s.Idle+time.Second-1)/time.Second), 10)
 	}
+	sum, ends := "", ""
+	if s.was != nil {
+		sum, ends = s.was.sum, strconv.FormatInt(s.was.Expires, 10)
+	}
 	return c.B().Eval().Script(changeText).Numkeys(int64(len(keys))).Key(keys...).Arg(how, ttl, string(s.Kind), idle,
-		strconv.Itoa(len(s.Busy))).Build()
+		strconv.Itoa(len(s.Busy)), sum, ends).Build()
 }
 
 // refusals are what the script says instead of "done".

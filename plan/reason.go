@@ -24,6 +24,7 @@ const (
 	NotIdle      Code = "no-idle-time"    // the server does not keep idle times
 	OtherSlot    Code = "other-slot"      // what must be checked or go in the same step is in another slot
 	Changed      Code = "changed"         // it changed since it was looked at
+	NotKept      Code = "not-kept"        // it could not be read whole, to be kept
 	Refused      Code = "refused"         // the server does not permit the change
 	AsItIs       Code = "same"            // of a restore: it is there with the same value and expiry
 	There        Code = "there"           // of a restore: it is there, and stays
@@ -90,7 +91,9 @@ var sentences = map[Code][2]string{
 	NotIdle: {"the server keeps no idle times with an LFU maxmemory-policy", "use older, or another policy"},
 	OtherSlot: {"what must be checked or go in the same step is in another cluster slot",
 		"give the pattern a hash tag, {#…}"},
-	Changed:     {"it changed since it was looked at", "run it again"},
+	Changed: {"it changed since it was looked at", "run it again"},
+	NotKept: {"it could not be kept: it was written to each time it was read, or is too large for an archive",
+		"run it again when it is at rest, or without --keep"},
 	AsItIs:      {"it is there with the same value and expiry", ""},
 	There:       {"it is there, and stays", "--existing says what becomes of it"},
 	Expired:     {"it has expired since it was saved", ""},

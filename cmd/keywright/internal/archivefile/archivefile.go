@@ -145,6 +145,9 @@ func (f *File) Cut() error {
 	return f.file.Truncate(at)
 }
 
+// Sync puts what was written on the disk.
+func (f *File) Sync() error { return f.file.Sync() }
+
 // still checks that the name that ends with Part is that of this file.
 func (f *File) still() error {
 	own, err := f.file.Stat()

@@ -61,6 +61,7 @@ written again.
 	f.IntVar(&o.drift, "drift", 10, "by how many percent the counts of an entry may have moved")
 	f.StringVar(&o.from, "from", "", "of a plan of copy: the URL of the source, with its password")
 	f.StringVar(&o.to, "to", "", "of a plan of copy: the URL of the target, with its password")
+	o.keepFlag(c)
 	for _, name := range []string{"from", "to"} {
 		f.Lookup(name).Annotations = map[string][]string{noVariable: {"servers of each plan"}}
 	}
@@ -94,6 +95,9 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 	if verbs[p.Verb] == nil {
 		return usage("use the keywright that made it", "%s is a plan of %q, which this program does not execute",
 			path, p.Verb)
+	}
+	if o.keep != "" && p.Verb != "delete" && p.Verb != "clean" {
+		return usage("leave it out", "--keep is for plans of delete and clean, and this is one of %s", p.Verb)
 	}
 	o.plan = path
 	o.asIn(&p.Request)

@@ -26,8 +26,9 @@ type changing struct {
 	pacing
 	renaming
 	db     int
-	spread int  // of ttl, percent
-	alone  bool // of delete: no other program uses the server
+	spread int    // of ttl, percent
+	alone  bool   // of delete: no other program uses the server
+	keep   string // of delete and clean: the archive that what is deleted goes into
 	apply  bool
 	plan   string
 	output string
@@ -116,6 +117,7 @@ type changeRun struct {
 	asker   *server.Reader // of a rename: reads values; nil: it was not needed yet
 	source  apply.Scan     // of an undo: the keys that were renamed; nil: the server is scanned
 	once    bool           // nothing was counted before it is done
+	keeps   *keeper        // where a deletion writes what it deletes; nil: nowhere
 	undoing *apply.Undo    // where a rename writes what it does; nil: nowhere
 }
 
@@ -127,6 +129,9 @@ func (a *app) change(ctx context.Context, verb string, q plan.Request, o *changi
 	if o.apply && o.plan != "" {
 		return usage("look at the plan first: `keywright apply "+shellWord(o.plan)+"` executes it",
 			"--plan and --apply exclude each other")
+	}
+	if o.keep != "" && !o.apply {
+		return usage("say it with --apply, or to `keywright apply`", "--keep is for what is done, and this is a plan")
 	}
 	q.Namespace = a.namespace
 	r, err := a.prepare(ctx, verb, q, o, nil)
@@ -263,6 +268,11 @@ func (r *changeRun) execute(ctx context.Context, p *plan.Plan, journal *apply.Jo
 		return err
 	}
 	defer acting.End()
+	if r.keep != "" {
+		if r.keeps, err = r.keeper(); err != nil {
+			return err
+		}
+	}
 	began := r.app.now()
 	bar := terminal.NewProgress(r.progressMode(r.progress), r.app.err, began)
 	report, err := r.work.do(ctx, p, apply.KeysOptions{

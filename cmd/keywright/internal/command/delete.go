@@ -36,6 +36,7 @@ there is no other program.
 		},
 	}
 	o.ruleFlags(a, c)
+	o.keepFlag(c)
 	c.Flags().BoolVar(&o.alone, "not-shared", false, "no other program uses the server: --undeclared takes any key")
 	return c
 }
@@ -85,6 +86,8 @@ func (a *app) cleanCommand() *cobra.Command {
 
 ` + changingHelp + `
 
+` + keepHelp + `
+
 ` + selectionHelp + `
 
 ` + exitCodesOfChanges,
@@ -97,5 +100,6 @@ func (a *app) cleanCommand() *cobra.Command {
 		},
 	}
 	o.ruleFlags(a, c)
+	o.keepFlag(c)
 	return c
 }

@@ -165,6 +165,9 @@ func (r *ruleWork) do(ctx context.Context, _ *plan.Plan, o apply.KeysOptions) (a
 	stores := &itemStores{app: r.app, ks: r.ks, clients: r.clients, open: map[string]*bind.Items{}}
 	o.Item, o.Undo = stores.delete, r.undoing
 	scan := r.source
+	if r.keeps != nil {
+		return r.kept(ctx, r.keeps, o)
+	}
 	if r.name == "rename" {
 		values, err := r.values(ctx)
 		if err != nil {

@@ -1,0 +1,143 @@
+package apply_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/keyspace/selection"
+	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/rdb"
+)
+
+// kept is a keeper in memory. then is called when a batch is on the disk.
+type kept struct {
+	records []archive.Record
+	then    func()
+	fails   error
+}
+
+func (k *kept) Keep(r *archive.Record) error {
+	own := *r
+	own.Key, own.Payload = append([]byte(nil), r.Key...), append([]byte(nil), r.Payload...)
+	k.records = append(k.records, own)
+	return nil
+}
+
+func (k *kept) Sync() error {
+	if k.then != nil {
+		k.then()
+	}
+	return k.fails
+}
+
+// What is deleted is as it was kept: a key that is written to between the two stays.
+func TestKeptIsWhatIsDeleted(t *testing.T) {
+	s := kt.Start(t, kt.Redis)
+	clients := open(t, s.URL())
+	large := []string{"EVAL", "for i = 1, 500 do redis.call('HSET', 'app:user:1', i, i) end", "0"}
+	for _, c := range []struct {
+		set, then []string
+		want      plan.Code // "": it was gone
+		guard     string
+	}{
+		{[]string{"SET", "app:user:1", "x"}, []string{"SET", "app:user:1", "y"}, plan.Changed, "redis.sha1hex(string.sub(call('DUMP', KEYS[1]), 1, -11)) ~= ARGV[6]"},
+		{[]string{"SET", "app:user:1", "x"}, []string{"PEXPIRE", "app:user:1", "100000"}, plan.Changed, "string.format('%.0f', math.max(call('PEXPIRETIME', KEYS[1]), 0)) ~= ARGV[7]"},
+		{[]string{"SET", "app:user:1", "x", "PX", "100000"}, []string{"PERSIST", "app:user:1"}, plan.Changed, "string.format('%.0f', math.max(call('PEXPIRETIME', KEYS[1]), 0)) ~= ARGV[7]"},
+		{[]string{"SET", "app:user:1", "x"}, []string{"DEL", "app:user:1"}, "", ""},
+		{large, []string{"HSET", "app:user:1", "7", "other"}, plan.Changed, ""},
+		{large, []string{"PEXPIRE", "app:user:1", "100000"}, plan.Changed, ""},
+		{large, []string{"DEL", "app:user:1"}, "", ""},
+	} {
+		run := func() *apply.KeysReport {
+			s.Do("FLUSHALL")
+			s.Do(c.set...)
+			k := &kept{then: func() { s.Do(c.then...) }}
+			return change(t, s.URL(), clients, "delete", selection.Request{Entries: []string{"user"}}, apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 4096)})
+		}
+		if r := run(); r.Changed != 0 || c.want != "" && why(r)[c.want] != 1 || c.want == "" && r.Gone != 1 {
+			t.Errorf("%.40q %q: %+v %v", c.set, c.then, r.KeyCounts, why(r))
+		}
+		if c.guard == "" {
+			continue
+		}
+		restore, ok := apply.Mutate(c.guard, "false")
+		if !ok {
+			t.Fatalf("the script has no %q", c.guard)
+		}
+		if r := run(); r.Changed != 1 {
+			t.Errorf("%q: %q is not needed: %+v", c.then, c.guard, r.KeyCounts)
+		}
+		restore()
+	}
+}
+
+// What cannot be kept is not deleted.
+func TestWhatIsNotKeptStays(t *testing.T) {
+	s := kt.Start(t, kt.Valkey)
+	s.Do("SET", "app:user:1", "x")
+	rule, err := ruleOf("delete", selection.Request{Entries: []string{"user"}})
+	must(t, err)
+	full := fmt.Errorf("no space left on device")
+	o := apply.KeysOptions{Keep: &kept{fails: full}, Live: live(t, s.URL(), 0)}
+	r, err := apply.Keys(t.Context(), open(t, s.URL()), scanOf(s.URL()), rule, o)
+	if err == nil || r.Changed != 0 || s.Do("EXISTS", "app:user:1") != int64(1) {
+		t.Errorf("%v, %+v", err, r.KeyCounts)
+	}
+}
+
+// Under a writer nothing is lost: what the writer was told is in what was kept, or on the
+// server.
+func TestKeptUnderWriters(t *testing.T) {
+	const keys = 20
+	s := kt.Start(t, kt.Redis)
+	clients := open(t, s.URL())
+	c, err := clients(0)
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	var told [keys]int
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			n := i % keys
+			must(t, c.Raw().Do(t.Context(), c.Raw().B().Append().Key(fmt.Sprint("app:user:", n)).Value(fmt.Sprint(told[n], ",")).Build()).Error())
+			told[n]++
+		}
+	})
+	k, changed, refused := &kept{}, int64(0), int64(0)
+	for rounds := 0; rounds < 1000 && (rounds < 30 || changed == 0 || refused == 0); rounds++ {
+		r := change(t, s.URL(), clients, "delete", selection.Request{Entries: []string{"user"}}, apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 1<<20)})
+		changed, refused = changed+r.Changed, refused+why(r)[plan.Changed]
+	}
+	stop()
+	writer.Wait()
+	seen := map[string]bool{}
+	note := func(key, text string) {
+		for _, n := range strings.Split(text, ",") {
+			seen[key+" "+n] = true
+		}
+	}
+	for _, r := range k.records {
+		must(t, rdb.Elements(r.Payload, r.RDB, 0, func(elements [][]byte, _ bool) error {
+			note(string(r.Key), string(elements[0]))
+			return nil
+		}))
+	}
+	for n := range keys {
+		key := fmt.Sprint("app:user:", n)
+		if text, there := s.Do("GET", key).(string); there {
+			note(key, text)
+		}
+		for i := range told[n] {
+			if !seen[fmt.Sprint(key, " ", i)] {
+				t.Fatalf("what was written to %s as number %d of %d is lost", key, i, told[n])
+			}
+		}
+	}
+	t.Logf("%d deleted, %d left alone", changed, refused)
+}
