@@ -134,7 +134,7 @@ func (p *Plan) moved(now *Plan, t Tolerance) (out []Reason) {
 	}
 	for _, entry := range sorted(counts) {
 		was, is := counts[entry][0], counts[entry][1]
-		if apart := max(was-t.Maybe[entry]-is, is-was); apart <= max(t.Least, int64(float64(was)*t.Share)) {
+		if apart := max(was-t.Maybe[entry]-is, is-was); float64(apart) <= max(float64(t.Least), float64(was)*t.Share) {
 			continue
 		}
 		name := entry
@@ -178,7 +178,7 @@ func (p *Plan) others(now *Plan, t Tolerance) (out []Reason) {
 			return out
 		}
 	}
-	if gone -= done; gone > int64(float64(len(p.Changes))*t.Share) {
+	if gone -= done; float64(gone) > float64(len(p.Changes))*t.Share {
 		out = append(out, Reason{OtherChange, fmt.Sprintf("%s of %q and so on: %d of %d changes are not to be made any more",
 			first.Verb, string(first.Key), gone, len(p.Changes)), "make a new plan, or allow more with --drift"})
 	}

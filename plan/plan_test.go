@@ -300,4 +300,7 @@ func TestDrift(t *testing.T) {
 	if d := was.Drift(of(func(p *plan.Plan) { p.Entries[0].Change = 300 }), plan.Tolerance{Share: 0.1, Done: map[string]int64{"user": 700}}); len(d) > 0 {
 		t.Error("what an interrupted run has done counts as drift:", d)
 	}
+	if d := was.Drift(of(func(p *plan.Plan) { p.Entries = nil }), plan.Tolerance{Share: 1e18}); len(d) > 0 {
+		t.Error("counts that may move by any share:", d)
+	}
 }

@@ -1,0 +1,292 @@
+//go:build unix
+
+package main
+
+import (
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// movedKeyspace declares what the verbs are tried on.
+const movedKeyspace = `keywright: 1
+package: shop
+owner: o
+vars: {day: date}
+keys:
+  user: {doc: d, key: "user:{id}", type: string, ttl: 1h}
+  page: {doc: d, key: "page:{id}", type: hash, ttl: any}
+  b1: {doc: d, key: "big:hash", type: hash, ttl: any}
+  b2: {doc: d, key: "big:list", type: list, ttl: any}
+  b3: {doc: d, key: "big:set", type: set, ttl: any}
+  b4: {doc: d, key: "big:zset", type: zset, ttl: any}
+  b5: {doc: d, key: "big:stream", type: stream, ttl: any}
+  b6: {doc: d, key: "big:string", type: string, ttl: any}
+  log: {doc: d, key: "log:{day}", type: string, ttl: any}
+  hold: {doc: d, key: "hold:{id}", type: lock, ttl: 10s}
+  note:
+    doc: d
+    key: note:{id}
+    type: entity
+    ttl: 1d
+    fields: {kind: slug, at: unix_ms}
+    index: {kind: "notes:kind:{kind}", at: "notes:at", expires: "notes:ends"}
+cleanup:
+  - {match: "log:*", keep: 2}
+`
+
+// fillMoved makes keys of each kind in two databases: small ones, large ones of each type, and
+// items of an entity with their indexes. n is about how many.
+const fillMoved = `local n = tonumber(ARGV[1])
+for _, db in ipairs({0, 2}) do
+	redis.call('SELECT', db)
+	for i = 1, n do
+		redis.call('SET', 'user:' .. i, string.rep('v', i % 300))
+		redis.call('HSET', 'page:' .. i, 'f', i, '', 'empty')
+		redis.call('PEXPIREAT', 'page:' .. i, 4102444800000 + i)
+	end
+	for i = 1, n / 10 do redis.call('SET', string.format('log:2024-%02d-%02d', 1 + i / 28 % 12, 1 + i % 28), i) end
+	for i = 1, n do
+		redis.call('HSET', 'big:hash', 'field' .. i, string.rep('x', 100) .. i)
+		redis.call('RPUSH', 'big:list', string.rep('x', 100) .. i)
+		redis.call('SADD', 'big:set', string.rep('x', 100) .. i)
+		redis.call('ZADD', 'big:zset', i / 7, string.rep('x', 100) .. i)
+		redis.call('XADD', 'big:stream', i .. '-1', 'n', string.rep('x', 100) .. i)
+		redis.call('APPEND', 'big:string', string.rep('x', 200) .. i)
+	end
+	redis.call('PEXPIREAT', 'big:hash', 4102444800001)
+	redis.call('XGROUP', 'CREATE', 'big:stream', 'g', 0)
+	redis.call('XREADGROUP', 'GROUP', 'g', 'c', 'COUNT', 20, 'STREAMS', 'big:stream', '>')
+end
+redis.call('SELECT', 0)
+for i = 1, n / 10 do
+	redis.call('HSET', 'note:' .. i, 'kind', 'a', 'at', i)
+	redis.call('PEXPIREAT', 'note:' .. i, 4102444800000 + i)
+	redis.call('ZADD', 'notes:kind:a', 0, i)
+	redis.call('ZADD', 'notes:at', i, i)
+	redis.call('ZADD', 'notes:ends', 4102444800000 + i, i)
+	redis.call('HSET', '{notes:ends}:ledger', i, '=kind|notes:kind:|=1:a')
+end`
+
+// only are the keys whose names begin so.
+func only(all map[string]string, prefixes ...string) map[string]string {
+	out := map[string]string{}
+	for key, value := range all {
+		_, name, _ := strings.Cut(key, " ")
+		for _, p := range prefixes {
+			if strings.HasPrefix(name, p) {
+				out[key] = value
+			}
+		}
+	}
+	return out
+}
+
+// place is where a verb is tried: two servers, a folder, and what was there before.
+type place struct {
+	from, to *keywrighttest.Server
+	dir      string
+	n        int
+	before   map[string]string // of from
+}
+
+// moved is a verb that is killed and run again.
+type moved struct {
+	name  string
+	set   func(t *testing.T, p *place)             // makes what there is before; the keys are there
+	line  string                                   // the command; FROM and TO are the servers
+	other bool                                     // it writes to the other server
+	check func(t *testing.T, p *place)             // what there must be when it has ended
+	last  func(t *testing.T, p *place) (skip bool) // the plan was executed to its end by the killed run; nil: run it again
+}
+
+// planned makes a plan before the verb.
+func planned(line string) func(*testing.T, *place) {
+	return func(t *testing.T, p *place) {
+		t.Helper()
+		for _, name := range []string{"a.plan", "a.plan.journal", "a.plan.undo", "gone.kwa", "gone.kwa.part"} {
+			_ = os.Remove(filepath.Join(p.dir, name))
+		}
+		ran(t, 0, p.dir, p.words(line)...)
+	}
+}
+
+func (p *place) words(line string) []string {
+	return strings.Fields(strings.NewReplacer("FROM", p.from.URL(), "TO", p.to.URL()).Replace(line))
+}
+
+// journalEnded is whether the plan was executed to its end.
+func journalEnded(t *testing.T, p *place) bool {
+	_, done := planEnded(t, p.dir)
+	return done
+}
+
+var movedVerbs = []moved{
+	{name: "restore", line: "restore a.kwa -u TO --apply", other: true, check: allMoved},
+	{name: "restore different", line: "restore a.kwa -u TO --existing different --apply", other: true, check: allMoved},
+	{name: "restore of a plan", set: planned("restore a.kwa -u TO --plan a.plan"), line: "apply a.plan -u TO", other: true, check: allMoved, last: journalEnded},
+	{name: "replacing restore of a plan", set: planned("restore a.kwa -u TO --existing replace --plan a.plan"), line: "apply a.plan -u TO", other: true, check: allMoved, last: journalEnded},
+	{name: "copy", line: "copy FROM TO --apply", other: true, check: allMoved},
+	{name: "copy of a snapshot", line: "copy FROM TO --existing different --snapshot --apply", other: true, check: allMoved},
+	{name: "delete", line: "delete -u FROM --entry user,page,b1,b2,b3,b4,b5,b6,note --apply", check: allDeleted},
+	{name: "delete of a plan", set: planned("delete -u FROM --entry user,page,b1,b2,b3,b4,b5,b6,note --plan a.plan"), line: "apply a.plan -u FROM", check: allDeleted, last: journalEnded},
+	{name: "delete that keeps", set: planned("delete -u FROM --entry user,page,b1,b2,b3,b4,b5,b6,note --plan a.plan"), line: "apply a.plan -u FROM --keep gone.kwa",
+		check: func(t *testing.T, p *place) {
+			allDeleted(t, p)
+			broughtBack(t, p)
+		}, last: journalEnded},
+	{name: "clean that keeps", set: planned("clean -u FROM --plan a.plan"), line: "apply a.plan -u FROM --keep gone.kwa", check: func(t *testing.T, p *place) {
+		if left := only(keysOf(t, p.from.URL()), "log:"); len(left) != 4 {
+			t.Errorf("%d of the keys are left", len(left))
+		}
+		broughtBack(t, p)
+	}, last: journalEnded},
+	{name: "ttl of a plan", set: planned("ttl -u FROM --entry user --plan a.plan"), line: "apply a.plan -u FROM", check: haveTTL, last: journalEnded},
+	{name: "rename of a plan", set: planned("rename -u FROM --map user:{id}=usr:{id} --map big:hash=large:hash --map big:stream=large:stream --plan a.plan"), line: "apply a.plan -u FROM",
+		check: func(t *testing.T, p *place) {
+			want := map[string]string{}
+			for key, value := range p.before {
+				want[strings.NewReplacer(" user:", " usr:", " big:hash", " large:hash", " big:stream", " large:stream").Replace(key)] = value
+			}
+			sameKeys(t, want, keysOf(t, p.from.URL()))
+			ran(t, 0, p.dir, p.words("apply a.plan.undo -u FROM")...)
+			sameKeys(t, p.before, keysOf(t, p.from.URL()))
+		}, last: journalEnded},
+}
+
+func allMoved(t *testing.T, p *place) {
+	t.Helper()
+	sameKeys(t, p.before, keysOf(t, p.to.URL()))
+}
+
+func allDeleted(t *testing.T, p *place) {
+	t.Helper()
+	want := only(p.before, "log:", "hold:")
+	sameKeys(t, want, keysOf(t, p.from.URL()))
+}
+
+// broughtBack restores what was kept: all that is not derived of items is as it was.
+func broughtBack(t *testing.T, p *place) {
+	t.Helper()
+	file := "gone.kwa"
+	if _, err := os.Stat(filepath.Join(p.dir, file)); err != nil {
+		t.Error("what was deleted has no archive with its name")
+		file += ".part"
+	}
+	ran(t, 0, p.dir, "restore", file, "-u", p.from.URL(), "--apply")
+	plain := []string{"user:", "page:", "big:", "log:", "note:", "hold:"}
+	sameKeys(t, only(p.before, plain...), only(keysOf(t, p.from.URL()), plain...))
+}
+
+// haveTTL checks that each user ends within the TTL that is declared, and nothing else has
+// changed.
+func haveTTL(t *testing.T, p *place) {
+	t.Helper()
+	now, other := keysOf(t, p.from.URL()), []string{"page:", "big:", "log:", "note"}
+	sameKeys(t, only(p.before, other...), only(now, other...))
+	users := only(now, "user:")
+	if len(users) != 2*p.n {
+		t.Errorf("%d users", len(users))
+	}
+	wrong := 0
+	for _, value := range users {
+		ends, err := strconv.ParseInt(value[strings.LastIndexByte(value, ' ')+1:], 10, 64)
+		if left := time.Until(time.UnixMilli(ends)); err != nil || left <= 0 || left > time.Hour+time.Minute {
+			wrong++
+		}
+	}
+	if wrong > 0 {
+		t.Errorf("%d users have no TTL, or another one", wrong)
+	}
+}
+
+// reset makes the keys, the archive and what the verb needs.
+func (p *place) reset(t *testing.T, v *moved) {
+	t.Helper()
+	p.to.Do("FLUSHALL")
+	if now := keysOf(t, p.from.URL()); p.before == nil || !maps.Equal(now, p.before) {
+		p.from.Do("FLUSHALL")
+		p.from.Do("EVAL", fillMoved, "0", strconv.Itoa(p.n))
+		p.before = keysOf(t, p.from.URL())
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "a.kwa")); err != nil {
+		ran(t, 0, p.dir, p.words("backup -u FROM --to a.kwa")...)
+	}
+	if v.set != nil {
+		v.set(t, p)
+	}
+}
+
+// again runs the verb to its end, as the only one.
+func (p *place) again(t *testing.T, v *moved) {
+	t.Helper()
+	if v.last != nil && v.last(t, p) {
+		return
+	}
+	p.from.Do("DEL", apply.ActingKey) // of a process that was killed; else it ends after 15 s
+	p.to.Do("DEL", apply.ActingKey)
+	ran(t, 0, p.dir, p.words(v.line)...)
+}
+
+// newPlace starts the servers.
+func newPlace(t *testing.T, n int, options ...keywrighttest.Option) *place {
+	t.Helper()
+	p := &place{from: keywrighttest.Start(t, keywrighttest.Redis, options...), to: keywrighttest.Start(t, keywrighttest.Valkey, options...), dir: t.TempDir(), n: n}
+	must(t, os.WriteFile(filepath.Join(p.dir, "keyspace.yaml"), []byte(movedKeyspace), 0o600))
+	return p
+}
+
+func killsOr(n int) int {
+	if of, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
+		return of
+	}
+	return n
+}
+
+// Each verb that is killed at any moment, once or several times, and run again, has done in
+// the end what it was told: nothing is lost, nothing is there twice, nothing lives forever.
+func TestKilledVerbs(t *testing.T) {
+	kills := killsOr(2)
+	for _, v := range movedVerbs {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, 1000)
+			p.reset(t, &v)
+			began := time.Now()
+			p.again(t, &v)
+			whole := time.Since(began)
+			v.check(t, p)
+			midway := 0
+			for done := 0; done < kills && !t.Failed(); {
+				p.reset(t, &v)
+				for more := true; more && done < kills; more = rand.IntN(3) == 0 {
+					done++
+					p.from.Do("DEL", apply.ActingKey)
+					p.to.Do("DEL", apply.ActingKey)
+					cmd := runProgram(t, p.dir, p.words(v.line)...)
+					must(t, cmd.Start())
+					kill := time.AfterFunc(rand.N(whole), func() { _ = cmd.Process.Kill() })
+					if cmd.Wait() != nil {
+						midway++
+					}
+					kill.Stop()
+					if v.last == nil || !v.last(t, p) {
+						continue
+					}
+					break
+				}
+				p.again(t, &v)
+				v.check(t, p)
+			}
+			t.Logf("%d of %d kills were before the end", midway, kills)
+		})
+	}
+}
