@@ -108,7 +108,7 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 	defer r.close()
 	journal, resumed, err := openJournal(path, p, r.verb.unit)
 	if err != nil {
-		return err
+		return errors.Join(err, r.nameKept())
 	}
 	defer journal.Close()
 	if err := r.makePlan(ctx); err != nil {

@@ -61,6 +61,25 @@ func (r *changeRun) kept(ctx context.Context, k *keeper, o apply.KeysOptions) (a
 	return report, err
 }
 
+// nameKept gives the archive its name, if a run was killed after it had deleted everything and
+// before it did that.
+func (r *changeRun) nameKept() error {
+	if r.keep == "" {
+		return nil
+	}
+	if _, err := os.Lstat(r.keep); err == nil {
+		return nil
+	}
+	k, err := r.keepOn()
+	if err != nil {
+		return nil // there is nothing that could be given a name
+	}
+	if _, err = k.w.Close(); err == nil {
+		err = k.file.Finish()
+	}
+	return err
+}
+
 // keeper begins the archive, or goes on with what a run has left that did not come to its
 // end: it may have the only copy of what that run deleted.
 func (r *changeRun) keeper() (*keeper, error) {
