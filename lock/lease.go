@@ -40,6 +40,7 @@ type life struct {
 	whole    time.Duration // of the lease, or the claim, that ends then
 	holders  int
 	over     bool
+	detached bool // the lock was kept at the server for Resume
 	renewal  *time.Timer
 	last     *time.Timer // fires at the deadline
 }
@@ -168,9 +169,9 @@ func (lease *Lease) giveBack(ctx context.Context) error {
 	lf := lease.life
 	lf.mu.Lock()
 	lf.holders--
-	inner := lf.holders > 0
+	kept := lf.holders > 0 || lf.detached
 	lf.mu.Unlock()
-	if inner {
+	if kept {
 		return nil
 	}
 	var next *waiter
