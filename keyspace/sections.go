@@ -179,6 +179,9 @@ func (l *loader) pattern(d *document, n *yaml.Node, what string, local func(stri
 	return l.inNamespace(d, n, what, p)
 }
 
+// escaped takes out what a backslash makes literal in a glob.
+var escaped = strings.NewReplacer(`\\`, "", `\{`, "", `\}`, "")
+
 func (d *document) glob(n *yaml.Node, section string) (Glob, bool) {
 	text, ok := d.text(n, "a glob")
 	if !ok {
@@ -192,8 +195,8 @@ func (d *document) glob(n *yaml.Node, section string) (Glob, bool) {
 		d.report("KW104", d.at(n), "", "the glob cannot be used: %v", err)
 		return Glob{}, false
 	}
-	if strings.Contains(n.Value, "{") {
-		d.report("KW104", d.at(n), "write * where the placeholder is, as in poppo:temp:*", "%q is a glob and has no placeholders: { is a literal brace here", n.Value)
+	if strings.Contains(escaped.Replace(n.Value), "{") {
+		d.report("KW104", d.at(n), "write * where the placeholder is, as in poppo:temp:*; a literal brace is written \\{", "%q is a glob and has no placeholders: { is a literal brace here", n.Value)
 	}
 	return Glob{Text: text, Pattern: p, Pos: d.at(n)}, true
 }
