@@ -17,7 +17,7 @@ if holder and holder ~= token then
   if how == 'try' then return {0, 0, ms, 0} end
   local since = how == 'again' and read('ZSCORE', KEYS[3], me)
   if not since then
-    join(me, micros)
+    join(me, micros, last_waiter())
   elseif micros - since > 60000000 then -- the queue lives as long as a caller waits
     redis.call('PEXPIRE', KEYS[3], ARGV[8])
   end
@@ -44,13 +44,15 @@ end
 local head = first_waiter()
 local queued = how == 'again' and redis.call('ZSCORE', KEYS[3], me)
 local free = kind == 's' or sharing == 0
+local joins = how ~= 'try' and not queued and (ARGV[5] ~= 'fast' and head or not free)
+if joins then last_waiter() end
 if over or sharing > 0 then clear(millis, over) end
 if (ARGV[5] == 'fast' or not head) and free then
   if queued then redis.call('ZREM', KEYS[3], me) end
   hold(kind, token, millis, lease)
   return {1, next_fence(last, micros), lease, micros}
 end
-if how ~= 'try' and not queued then join(me, micros) end
+if joins then join(me, micros) end
 local fence
 if ARGV[5] == 'fair' then
   fence, sharing = serve(ARGV[6], micros, millis, me, lease, last, sharing)

@@ -47,6 +47,13 @@ local function first_waiter()
   return known(read('ZRANGE', KEYS[3], 0, 0)[1])
 end
 
+-- The last waiter, after whom others join: to be looked at before the first write.
+local function last_waiter()
+  local last = read('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
+  known(last[1])
+  return last
+end
+
 -- When the last of those who share it loses it, 0 if none does. To be read
 -- before the first write.
 local function shared_until(millis)
@@ -86,9 +93,8 @@ local function clear(millis, all)
 end
 
 -- Joins the queue, after all others, also if the clock was put back.
-local function join(member, micros)
-  local last = read('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
-  known(last[1])
+local function join(member, micros, last)
+  last = last or redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
   if last[2] and tonumber(last[2]) >= tonumber(micros) then micros = string.format('%.0f', last[2] + 1) end
   redis.call('ZADD', KEYS[3], micros, member)
   if not last[1] then redis.call('PEXPIRE', KEYS[3], ARGV[8]) end

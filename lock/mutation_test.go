@@ -148,6 +148,7 @@ func TestMutations(t *testing.T) {
 		"a full server keeps the leases of readers":      {fullMemory, []string{"  redis.call('PEXPIRE', hold, math.max(tonumber(ARGV[4]), tonumber(lease), redis.call('PTTL', hold)))\n", ""}},
 		"a full server hands no lock on to its process":  {fullMemory, []string{"-- First what needs no memory.\n", "if next ~= '' then join(next, micros) end\n"}},
 		"a fence of another form is written over":        {strangeKeys, []string{"string.find(before, '^%d+$') and tonumber(before) or 2 ^ 53", "tonumber(before) or 0"}},
+		"a place of a newer form at the end shows late":  {newerLast, []string{"if next ~= '' or ARGV[5] == 'fast' then last_waiter() end", ""}},
 		"a place of a newer form is taken for ours":      {newerForm, []string{"if member and not place_of(member) then", "if false then"}},
 		"a reader at the head is handed the lock alone":  {readerIsFirst, []string{"if not string.find(member, '^x[1-9]%d?%d?%d?%d?%d?%d?%d?%d?%d?%d? .') then -- a reader", "if false then -- a reader"}},
 		"a reader at the head loses its place":           {readerIsFirst, []string{"        redis.call('ZADD', KEYS[3], head[2], member)\n", ""}},

@@ -65,6 +65,7 @@ else
   held = read('ZSCORE', KEYS[4], token) and 1 or 0
 end
 local sharing, over = shared_until(millis)
+if next ~= '' or ARGV[5] == 'fast' then last_waiter() end
 
 -- First what needs no memory.
 if ARGV[4] == 'wait' then redis.call('ZREM', KEYS[3], kind .. ARGV[7] .. ' ' .. token) end

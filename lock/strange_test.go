@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -152,6 +153,44 @@ func newerForm(t *testing.T) (wrong []string) {
 // with a clear error, and nothing is changed.
 func TestNewerForm(t *testing.T) {
 	for _, w := range newerForm(t) {
+		t.Error(w)
+	}
+}
+
+// newerLast puts a place of a newer program after a waiter of another process, and
+// another caller of this process joins when the lock is released: the release is refused
+// before it has changed anything.
+func newerLast(t *testing.T) (wrong []string) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	l := lock.Open(open(t, s.URL(), keywright.Options{NoCache: true}), "lock:a", lock.Options{Mode: lock.Fast})
+	lease := take(t, t.Context(), l)
+	ctx, cancel := context.WithCancel(t.Context())
+	var others sync.WaitGroup
+	for range 2 {
+		others.Go(func() {
+			if next, err := l.Acquire(ctx); err == nil {
+				wrong = append(wrong, fmt.Sprintf("%s was handed the lock", next.Token()))
+			}
+		})
+	}
+	lock.AwaitLine(t, l, 2, false)
+	s.Do("ZADD", roles["waiters"], "1", "x1000 web-7/ABC", "2", "2x1000 web-8/ABC")
+	before := snapshot(s)
+	err := lease.Release(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "newer") {
+		wrong = append(wrong, fmt.Sprintf("release: %v", err))
+	}
+	if now := snapshot(s); s.Do("GET", "lock:a") != lease.Token() {
+		wrong = append(wrong, fmt.Sprintf("a release that was refused changed %s to %s", before, now))
+	}
+	cancel()
+	others.Wait()
+	return wrong
+}
+
+// TestNewerFormAtTheEnd: so is one at the end, where others join.
+func TestNewerFormAtTheEnd(t *testing.T) {
+	for _, w := range newerLast(t) {
 		t.Error(w)
 	}
 }

@@ -343,3 +343,60 @@ func TestRepairWithoutScan(t *testing.T) {
 		t.Errorf("%v wait", n)
 	}
 }
+
+// TestAForbiddenChannel: what would wake others is refused, before anything is changed,
+// for a user that may not publish there; a worker, whose claims announce little, works.
+func TestAForbiddenChannel(t *testing.T) {
+	t.Parallel()
+	for _, brand := range keywrighttest.Brands() {
+		s := keywrighttest.Start(t, brand)
+		s.Do("ACL", "SETUSER", "app", "on", ">p", "~*", "resetchannels", "+@all")
+		mail := func(url string) queue.Queue[string] {
+			return queue.Open(open(t, url), "mail", value.Text(0), queue.Options{})
+		}
+		free, q := mail(s.URL()), mail("redis://app:p@"+s.Addr())
+		began, done := make(chan struct{}), make(chan struct{})
+		ctx, stop := context.WithCancel(t.Context())
+		go func() {
+			defer close(done)
+			_ = free.Worker(func(ctx context.Context, _ *queue.Job[string]) error {
+				close(began)
+				<-ctx.Done()
+				return nil
+			},
+				queue.WorkerOptions{Grace: 100 * time.Millisecond}).Run(ctx)
+		}()
+		_, err := free.Enqueue(t.Context(), queue.Task[string]{ID: "held", Payload: "x"})
+		must(t, err)
+		<-began
+		_, err = free.Enqueue(t.Context(), queue.Task[string]{ID: "late", Payload: "x", In: time.Hour})
+		must(t, err)
+		content := func() string {
+			out := ""
+			for _, key := range []string{"mail", "{mail}:job:x", "{mail}:runs", "{mail}:state", "{mail}:delayed"} {
+				out += fmt.Sprintf("%s %q\n", key, s.Do("DUMP", key))
+			}
+			return out
+		}
+		held := content()
+		for name, call := range map[string]func() error{
+			"enqueue": func() error { _, err := q.Enqueue(t.Context(), queue.Task[string]{ID: "x", Payload: "x"}); return err },
+			"enqueue delayed": func() error {
+				_, err := q.Enqueue(t.Context(), queue.Task[string]{ID: "x", Payload: "x", In: time.Second})
+				return err
+			},
+			"pause":  func() error { return q.Pause(t.Context()) },
+			"cancel": func() error { _, err := q.Cancel(t.Context(), "held"); return err },
+		} {
+			err := call()
+			if class, _ := keywright.ClassOf(err); class != keywright.Refused || !strings.Contains(err.Error(), "{mail}:ready") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if now := content(); now != held {
+				t.Errorf("%s was refused, and changed\n%s\nto\n%s", name, held, now)
+			}
+		}
+		stop()
+		<-done
+	}
+}

@@ -103,6 +103,7 @@ if #asked > 0 then
   end
 end
 local first = lengths[delayed] and look(redis.pcall('ZRANGE', delayed, 0, 0, 'WITHSCORES'), delayed)[2]
+may(ARGV[3])
 
 -- From here on everything is written. A server whose memory is full refuses the first one, and so all of them.
 local pushed, later, sooner = {}, {}, false

@@ -448,5 +448,5 @@ if gap > 0 and (got > 0 or back) then
   redis.call('HSET', state, 'tat', string.format('%.0f', tat + got * gap))
   if not told[1] then keep(state) end
 end
-if waking then redis.call('PUBLISH', ARGV[18], 'ready ' .. ARGV[19]) end
+if waking then redis.pcall('PUBLISH', ARGV[18], 'ready ' .. ARGV[19]) end -- a user that may not: others look once a second
 return { due, lost, ids, jobs, tried, told[1] or '', buried, faults, string.format('%.0f', micros) }

@@ -22,6 +22,7 @@ if verb == 'progress' then
 end
 if verb == 'cancel' and r.owner ~= '-' then
   look(redis.pcall('ZCARD', leases), leases)
+  may(ARGV[5])
   r.cancelled = true
   note()
   redis.call('PUBLISH', ARGV[5], 'cancel ' .. ARGV[7] .. ' ' .. r.owner)
@@ -67,6 +68,7 @@ for declared in ARGV[8]:gmatch('(%S+) ') do
 end
 local length = look(redis.pcall('LLEN', to), to)
 look(redis.pcall('ZCARD', leases), leases)
+if length == 0 then may(ARGV[5]) end
 redis.call('ZREM', deads, id)
 if name then redis.call('SET', name, id, 'PX', 604800000) end
 if r.fence > 0 then

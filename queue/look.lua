@@ -11,3 +11,10 @@ local function look(reply, key)
   if not code or rest:find('non local key', 1, true) or rest:find('cluster is down', 1, true) then code = code and 'TRYAGAIN' or 'ERR' end
   error({ err = code .. ' the key ' .. word(key) .. ': ' .. (rest or reply.err) })
 end
+-- may refuses what the user of this connection may not announce on the channel.
+local function may(channel)
+  local asked = redis.acl_check_cmd -- a server before 7.0 cannot be asked
+  if asked and not asked('PUBLISH', channel, '') then
+    error({ err = 'NOPERM the user of this connection may not publish on the channel ' .. word(channel) })
+  end
+end

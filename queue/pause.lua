@@ -4,6 +4,7 @@
 -- database
 -- Returns an empty list
 -- Round trips: 1. O(1).
+may(ARGV[3])
 redis.call('HDEL', KEYS[1], 'paused') -- also first: a server whose memory is full refuses HSET, unless a script has written already
 if ARGV[1] == 'pause' then
   redis.call('HSET', KEYS[1], 'paused', '1')

@@ -17,6 +17,7 @@ for n = 2, #KEYS do
   jobs[2 * n - 3], jobs[2 * n - 2] = key, line .. ARGV[n + 5]
 end
 local length = look(redis.pcall('LLEN', KEYS[1]), KEYS[1])
+if length == 0 then may(ARGV[2]) end
 if redis.call('MSETNX', unpack(jobs)) == 0 then
   -- One that is there is of this very request, whose reply was lost.
   ids = {}

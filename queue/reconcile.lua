@@ -45,6 +45,7 @@ for i = 7, #ARGV do
 end
 if ARGV[6] == 'dry' then return out end
 -- WRITES
+if #pushed > 0 then may(ARGV[2]) end
 if #leased > 0 then redis.call('ZADD', KEYS[1], unpack(leased)) end
 for _, p in ipairs(pushed) do
   redis.call('RPUSH', KEYS[4 + p[1]], p[2])

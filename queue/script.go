@@ -65,7 +65,7 @@ var (
 	beginScript   = keywright.NewScript("queue begin", lookText+knownText+beginText)
 	beatScript    = keywright.NewScript("queue beat", lookText+beatText)
 	jobScript     = keywright.NewScript("queue job", lookText+knownText+jobText)
-	pauseScript   = keywright.NewScript("queue pause", pauseText)
+	pauseScript   = keywright.NewScript("queue pause", lookText+pauseText)
 	statsScript   = keywright.NewReadOnlyScript("queue stats", statsText)
 	durableScript = keywright.NewScript("queue durable", durableText)
 	stateScript   = keywright.NewReadOnlyScript("queue state", stateText)

@@ -1,0 +1,282 @@
+package acl
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/keywright/keywright/keyspace"
+)
+
+// scriptTexts are the scripts of the library by their names, and the files that each is
+// made of, in their order. What a file includes is found there.
+var scriptTexts = map[string]string{
+	"actives together":    "counter/bits.lua",
+	"apply change":        "apply/change.lua",
+	"apply rename":        "apply/rename.lua",
+	"cache bump":          "cache/bump.lua",
+	"cache claim":         "cache/remember.lua cache/claim.lua",
+	"cache fill":          "cache/remember.lua cache/fill.lua",
+	"cache tag add":       "cache/remember.lua cache/tag_add.lua",
+	"cache tag drop":      "cache/remember.lua cache/tag_drop.lua",
+	"cache tag read":      "cache/tag_read.lua",
+	"counter add":         "counter/add.lua",
+	"entity clear":        "entity/clear.lua",
+	"entity close":        "entity/apart_close.lua",
+	"entity due":          "entity/due.lua",
+	"entity index":        "entity/apart_index.lua",
+	"entity item":         "entity/apart_item.lua",
+	"entity mark":         "entity/mark.lua",
+	"entity open":         "entity/apart_open.lua",
+	"entity repair":       "entity/repair.lua",
+	"entity sweep":        "entity/sweep.lua",
+	"entity take over":    "entity/apart_due.lua",
+	"entity touch":        "entity/touch.lua",
+	"entity touch apart":  "entity/apart_touch.lua",
+	"entity unindex":      "entity/unindex.lua",
+	"entity write":        "entity/write.lua",
+	"event append":        "event/append.lua",
+	"event begin":         "event/begin.lua",
+	"event bury":          "event/bury.lua",
+	"event give back":     "event/giveback.lua",
+	"event group":         "event/group.lua",
+	"event leave":         "event/leave.lua",
+	"event publish":       "event/publish.lua",
+	"event pulse":         "event/pulse.lua",
+	"event redrive":       "event/redrive.lua",
+	"event trim":          "event/trim.lua",
+	"group":               "typed/group.lua",
+	"increase":            "typed/increase.lua",
+	"lease free":          "internal/lease/functions.lua internal/lease/free.lua",
+	"lease keep":          "internal/lease/functions.lua internal/lease/keep.lua",
+	"lease take":          "internal/lease/functions.lua internal/lease/take.lua",
+	"limit fixed":         "limit/fixed.lua",
+	"limit gcra":          "limit/gcra.lua",
+	"limit sliding":       "limit/sliding.lua",
+	"lock acquire":        "lock/acquire.lua",
+	"lock free":           "lock/free.lua",
+	"lock gate":           "lock/gate.lua",
+	"lock leave":          "lock/leave.lua",
+	"lock release":        "lock/release.lua",
+	"lock renew":          "lock/renew.lua",
+	"lock share":          "lock/share.lua",
+	"queue beat":          "queue/look.lua queue/beat.lua",
+	"queue begin":         "queue/look.lua queue/known.lua queue/begin.lua",
+	"queue durable":       "queue/durable.lua",
+	"queue enqueue":       "queue/look.lua queue/known.lua queue/enqueue.lua",
+	"queue fetch":         "queue/look.lua queue/quick.lua queue/known.lua queue/fetch.lua",
+	"queue job":           "queue/look.lua queue/known.lua queue/job.lua",
+	"queue pause":         "queue/look.lua queue/pause.lua",
+	"queue plain":         "queue/look.lua queue/plain.lua",
+	"queue reconcile":     "queue/look.lua queue/known.lua queue/reconcile.lua",
+	"ranking begin":       "ranking/begin.lua",
+	"ranking build":       "ranking/build.lua",
+	"ranking finish":      "ranking/finish.lua",
+	"ranking window":      "ranking/window.lua ranking/read.lua",
+	"ranking write":       "ranking/write.lua",
+	"read":                "typed/read.lua",
+	"reseal":              "seal/reseal/reseal.lua",
+	"uniques merge":       "counter/merge.lua",
+	"write":               "typed/write.lua",
+	"fallback test write": "fallback/testdata/write.lua",
+}
+
+// readers are the scripts that the server keeps from writing (EVAL_RO).
+var readers = []string{"entity/apart_look.lua", "entity/count.lua", "entity/list.lua", "lock/holder.lua", "queue/state.lua", "queue/stats.lua",
+	"ranking/cached.lua", "fallback/testdata/read.lua"}
+
+// needless are steps after a script's first write of which the walk does not see that
+// they do not fail, and why that is so: by script, step and file.
+var needless = map[string]string{
+	"cache claim: ZADD w.key cache/remember.lua":              "plan has read the same keys",
+	"cache fill: ZADD w.key cache/remember.lua":               "plan has read the same keys",
+	"entity close: unpack(add) entity/send.lua":               "one id after the other: its event comes before its entry is written, and those before it are closed, which a repetition finds",
+	"entity close: XTRIM add[2] entity/send.lua":              "of the stream that XADD has just written, by the same right",
+	"entity item: unpack(add) entity/send.lua":                "sendable has looked at the stream and asked for the right",
+	"entity item: XTRIM add[2] entity/send.lua":               "of the stream that XADD has just written, by the same right",
+	"entity repair: unpack(mend) entity/repair.lua":           "the type of each key was looked at before",
+	"entity sweep: XTRIM add[2] entity/send.lua":              "of the stream that XADD has just written, by the same right",
+	"entity sweep: error entity/sweep.lua":                    "it says which event was not sent: its item stays due, the others are done",
+	"entity unindex: unpack(write) entity/unindex.lua":        "the type of each key was looked at before",
+	"entity write: unpack(add) entity/send.lua":               "sendable has looked at the stream and asked for the right",
+	"entity write: XTRIM add[2] entity/send.lua":              "of the stream that XADD has just written, by the same right",
+	"entity write: error entity/write.lua":                    "what was written is taken back before",
+	"lock release: error lock/hand.lua":                       "the common case has written nothing if it goes on: its ZADD was refused, or it ends with it",
+	"queue enqueue: RPUSH KEYS[4+lane] queue/enqueue.lua":     "the length of each lane was looked at before",
+	"queue fetch: LPOP lane queue/quick.lua":                  "what is taken of a lane was read from it before",
+	"queue job: LREM key queue/job.lua":                       "the length of each lane was looked at before",
+	"queue reconcile: RPUSH KEYS[4+p[1]] queue/reconcile.lua": "place has read the length of each lane before",
+	"ranking window: unpack(call) ranking/window.lua":         "the size of each period was read before",
+	"uniques merge: PFCOUNT KEYS[1] counter/merge.lua":        "PFMERGE has just written it",
+	"write: unpack(call) typed/write.lua":                     "the key is gone, or the same command has just written it",
+}
+
+const top = "../../"
+
+// scriptTokens are those of a script, with what it includes.
+func scriptTokens(t *testing.T, files string) (out []luaToken) {
+	for file := range strings.FieldsSeq(files) {
+		data, err := os.ReadFile(top + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, line := range strings.SplitAfter(string(data), "\n") {
+			include, ok := strings.CutPrefix(strings.TrimSpace(line), "--include ")
+			switch {
+			case !ok:
+			case include == "lease":
+				out = append(out, scriptTokens(t, "internal/lease/functions.lua")...)
+			case include == "emit":
+				write := scriptTokens(t, "entity/write.lua")
+				from := slices.IndexFunc(write, func(x luaToken) bool { return x.text == "texts" })
+				to := slices.IndexFunc(write, func(x luaToken) bool { return x.text == "write" })
+				out = append(out, write[from-2:to-2]...)
+			default:
+				out = append(out, scriptTokens(t, filepath.Dir(file)+"/"+include)...)
+			}
+			for _, token := range luaTokens(file, line) {
+				token.at = fmt.Sprintf("%s:%d", file, n+1)
+				out = append(out, token)
+			}
+		}
+	}
+	return out
+}
+
+// walked goes through a script by all of its branches.
+func walked(tokens []luaToken) *luaWalk {
+	writing := map[string]bool{"PUBLISH": true, "SPUBLISH": true, "RENAMENX": true, "UNLINK": true}
+	for _, c := range effects("", true) {
+		c, _, _ = strings.Cut(c, "|")
+		writing[strings.ToUpper(c)] = true
+	}
+	for c := range strings.FieldsSeq(readsAny) {
+		delete(writing, strings.ToUpper(c))
+	}
+	for _, kind := range []keyspace.Kind{keyspace.String, keyspace.Hash, keyspace.List, keyspace.Set, keyspace.ZSet, keyspace.Stream} {
+		for c := range strings.FieldsSeq(reads[kind]) {
+			c, _, _ = strings.Cut(c, "|")
+			delete(writing, strings.ToUpper(c))
+		}
+	}
+	any := strings.Fields(strings.ToUpper(readsAny + " " + writesAny + " set psetex setex setnx mset time object dump"))
+	w := &luaWalk{funcs: map[string]*luaFunc{}, alias: map[string]string{}, after: map[luaStep]bool{}, commands: map[string]bool{}, unknown: map[string]bool{},
+		writes: func(c string) bool { return writing[c] }, untyped: func(c string) bool { return slices.Contains(any, c) }}
+	none := luaEnd{}
+	w.block(tokens, 0, luaState{known: map[string]bool{}}, &none)
+	return w
+}
+
+// TestScriptTable: the table of all scripts of the library, with the first write of each
+// and what comes after it that the walk takes for something that may fail, is the one in
+// testdata. Each such step has a reason why it does not.
+func TestScriptTable(t *testing.T) {
+	var out strings.Builder
+	fmt.Fprintln(&out, "# Scripts: the first write of each, and what may fail after it. Written by KEYWRIGHT_UPDATE=1 go test ./gen/acl -run TestScriptTable")
+	used := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(scriptTexts)) {
+		w := walked(scriptTokens(t, scriptTexts[name]))
+		for f := range w.unknown {
+			t.Errorf("%s calls %s, which is in none of its files", name, f)
+		}
+		at, _, _ := strings.Cut(w.first.at, ":")
+		fmt.Fprintf(&out, "\n%s\n    first write: %s\n", name, cmp.Or(strings.TrimSpace(w.first.what+"  "+at), "none"))
+		var after []string
+		for s := range w.after {
+			file, _, _ := strings.Cut(s.at, ":")
+			step := name + ": " + s.what + " " + file
+			if used[step] = true; needless[step] == "" {
+				t.Errorf("%s sends %s after its first write (%s): read before you write, or say in needless why that does not fail", name, s.what, s.at)
+			}
+			after = append(after, fmt.Sprintf("    after it: %s  %s: %s\n", s.what, file, needless[step]))
+		}
+		slices.Sort(after)
+		out.WriteString(cmp.Or(strings.Join(slices.Compact(after), ""), "    after it: nothing\n"))
+	}
+	for step := range needless {
+		if !used[step] {
+			t.Errorf("a reason is of nothing: %s", step)
+		}
+	}
+	const golden = "testdata/scripts.golden"
+	if os.Getenv("KEYWRIGHT_UPDATE") != "" {
+		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(golden, []byte(out.String()), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(golden); err != nil || string(want) != out.String() {
+		t.Errorf("%s is another one (%v): KEYWRIGHT_UPDATE=1 writes it\n%s", golden, err, out.String())
+	}
+}
+
+// TestScriptTableIsWhole: each file of a script of the library is in the table, and so is
+// each script that the library makes, by its name.
+func TestScriptTableIsWhole(t *testing.T) {
+	used := map[string]bool{"entity/put.lua": true} // a template: what is made of it, WatchScripts judges
+	for _, files := range slices.Concat(slices.Collect(maps.Values(scriptTexts)), readers) {
+		for _, token := range scriptTokens(t, files) {
+			file, _, _ := strings.Cut(token.at, ":")
+			used[file] = true
+		}
+	}
+	makes := regexp.MustCompile(`New(?:Keyless)?(?:Script|Shared)\((?:c, )?"([^"]+)"`)
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(top, path)
+		rel = filepath.ToSlash(rel)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (slices.Contains([]string{"examples", "bench", "node_modules", "testdata"}, d.Name()) && rel != "." || strings.HasPrefix(d.Name(), ".") && rel != "."):
+			return fs.SkipDir
+		case strings.HasSuffix(rel, ".lua") && !used[rel]:
+			t.Errorf("%s is in no script of the table", rel)
+		case strings.HasSuffix(rel, ".go") && !strings.HasSuffix(rel, "_test.go"):
+			text, err := os.ReadFile(path)
+			for _, m := range makes.FindAllStringSubmatch(string(text), -1) {
+				if scriptTexts[m[1]] == "" && m[1] != "entity put" {
+					t.Errorf("%s makes the script %q, which is not in the table", rel, m[1])
+				}
+			}
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestScriptWalk: what may fail after the first write is found in all branches.
+func TestScriptWalk(t *testing.T) {
+	for text, want := range map[string]string{
+		"redis.call('SET', KEYS[1], 'x') return redis.call('HGET', KEYS[2], 'a')":                                                 "HGET KEYS[2]",
+		"redis.call('GET', KEYS[2]) redis.call('SET', KEYS[1], 'x') return redis.call('GET', KEYS[2])":                            "",
+		"if redis.call('GET', KEYS[1]) then redis.call('DEL', KEYS[1]) return 1 end return redis.call('LLEN', KEYS[2])":           "",
+		"if redis.call('GET', KEYS[1]) then redis.call('DEL', KEYS[1]) end return redis.call('LLEN', KEYS[2])":                    "LLEN KEYS[2]",
+		"for i = 1, #KEYS do redis.call('LLEN', KEYS[i]) redis.call('SET', KEYS[1], i) redis.call('ZCARD', KEYS[9]) end":          "ZCARD KEYS[9]",
+		"for i = 1, 2 do if redis.call('LLEN', KEYS[2]) > 0 then redis.call('DEL', KEYS[3]) end redis.call('SCARD', KEYS[4]) end": "SCARD KEYS[4]",
+		"local function put(key) redis.call('SET', key, 'x') end put(KEYS[1]) redis.call('LPOP', KEYS[2])":                        "LPOP KEYS[2]",
+		"redis.call('DEL', KEYS[1]) if ARGV[1] then error('no') end":                                                              "error",
+		"redis.call('DEL', KEYS[1]) return redis.error_reply('no')":                                                               "error",
+		"redis.call('DEL', KEYS[1]) redis.pcall('PUBLISH', ARGV[1], 'x')":                                                         "",
+		"redis.call('DEL', KEYS[1]) redis.call('PUBLISH', ARGV[1], 'x')":                                                          "PUBLISH ARGV[1]",
+		"local call, key = redis.call, KEYS[1] call('HLEN', key) call('DEL', KEYS[2]) call('HSET', key, 'a', 'b')":                "",
+		"local f = function() redis.call('DEL', KEYS[1]) end redis.call('SPOP', KEYS[2])":                                         "SPOP KEYS[2]",
+	} {
+		var found []string
+		for s := range walked(luaTokens("x.lua", text)).after {
+			found = append(found, s.what)
+		}
+		if got := strings.Join(found, ", "); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
