@@ -25,7 +25,7 @@ func commands(t testing.TB, s *keywrighttest.Server) int {
 // TestThousandsGiveUp: waiters of one process leave without a word to the server,
 // and hold up no other lock.
 func TestThousandsGiveUp(t *testing.T) {
-	const n = 40_000
+	const n = 100_000
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	c := open(t, s.URL(), keywright.Options{})
 	l, other := lock.Open(c, "lock:a", lock.Options{Lease: time.Hour}), lock.Open(c, "lock:b", lock.Options{})
@@ -56,7 +56,7 @@ func TestThousandsGiveUp(t *testing.T) {
 	if sent := commands(t, s) - before; sent > 100 || left.Load() != n {
 		t.Errorf("%d left, with %d commands", left.Load(), sent)
 	}
-	if took > 20*time.Second || between > 10*time.Second {
+	if took > 60*time.Second || between > 30*time.Second {
 		t.Errorf("they left within %v; another lock took %v", took, between)
 	}
 	must(t, holder.Release(t.Context()))
