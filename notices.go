@@ -34,6 +34,8 @@ const (
 	LockReleased NoticeKind = "lock_released" // Elapsed is how long it was held
 	LockLost     NoticeKind = "lock_lost"     // a holder was told that its lease is over; Elapsed is how long it was held
 
+	LeaseLost NoticeKind = "lease_lost" // the process that swept, relieved a full server or executed a plan is not the one that may any more; Elapsed is how long it was
+
 	CacheHit   NoticeKind = "cache_hit"   // a value was there
 	CacheMiss  NoticeKind = "cache_miss"  // no value was there, and this caller did not load it
 	CacheLoad  NoticeKind = "cache_load"  // a loader ran; Elapsed is how long
@@ -50,6 +52,7 @@ var heard = map[NoticeKind]string{
 	JobDead:     "a job is dead",
 	DeadLetter:  "a message is a dead letter",
 	LockLost:    "a lock was lost",
+	LeaseLost:   "a lease was lost: another process may act",
 	Reconnected: "a lost connection was made again",
 
 	ChannelRefused: "a channel may not be heard any more",

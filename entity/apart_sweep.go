@@ -63,6 +63,9 @@ func (s *Store[I, T]) takeOver(ctx context.Context, turn *lease.Lease, batch int
 			return nil, 0, 0, err
 		case i == 0:
 			busy, next = millis(texts[0]), millis(texts[1])
+			if s.spec.Expires != "" {
+				turn.Took(ctx, busy == 0)
+			}
 		case len(texts) == 1:
 			over.add(texts[0])
 		default:

@@ -87,6 +87,7 @@ func (s *Store[I, T]) turn(o SweepOptions) *lease.Lease {
 }
 
 func (s *Store[I, T]) sweepAll(ctx context.Context, turn *lease.Lease, o SweepOptions) (all swept, err error) {
+	defer turn.Rest()
 	if s.apart {
 		return s.sweepApart(ctx, turn, o)
 	}
@@ -136,7 +137,9 @@ func (s *Store[I, T]) due(ctx context.Context, turn *lease.Lease, batch int, ove
 	if err != nil {
 		return d, 0, 0, err
 	}
-	if next, busy = millis(all[1]), millis(all[0]); all[1] != "0" {
+	next, busy = millis(all[1]), millis(all[0])
+	turn.Took(ctx, busy == 0)
+	if all[1] != "0" {
 		return d, next, busy, nil
 	}
 	d, err = s.lot(ctx, all[2], batch, over)

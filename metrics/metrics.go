@@ -27,7 +27,7 @@ var durations = []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 1
 // timed are the kinds whose duration is a figure of its own.
 var timed = map[keywright.NoticeKind]bool{
 	keywright.JobDone: true, keywright.JobFailed: true, keywright.MessageDone: true, keywright.MessageFailed: true,
-	keywright.LockAcquired: true, keywright.LockReleased: true, keywright.LockLost: true,
+	keywright.LockAcquired: true, keywright.LockReleased: true, keywright.LockLost: true, keywright.LeaseLost: true,
 	keywright.CacheLoad: true, keywright.Reconnected: true,
 }
 
@@ -48,7 +48,7 @@ var timed = map[keywright.NoticeKind]bool{
 //	keywright_notices_total{entry,kind}                   counter, kind is a keywright.NoticeKind: job_done, dead_letter, cache_hit …
 //	keywright_notice_duration_seconds{entry,kind}         histogram of the kinds that have a duration:
 //	                                                      job_done, job_failed, message_done, message_failed, lock_acquired (waited),
-//	                                                      lock_released and lock_lost (held), cache_load, reconnected (was away)
+//	                                                      lock_released, lock_lost and lease_lost (held), cache_load, reconnected (was away)
 func Hook(r prometheus.Registerer) (keywright.Hook, error) {
 	operations := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "keywright_operations_total", Help: "Operations on declared keys, by entry, operation and outcome."}, []string{"entry", "op", "outcome"})
 	seconds := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "keywright_operation_duration_seconds", Help: "How long operations took, retries included.", Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5}}, []string{"entry", "op"})

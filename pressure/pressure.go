@@ -240,6 +240,7 @@ func (w *Watcher) Once(ctx context.Context) ([]Report, error) {
 		})
 	}
 	servers.Wait()
+	w.lease.Rest()
 	return reports, errors.Join(errs...)
 }
 

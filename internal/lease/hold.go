@@ -36,6 +36,7 @@ func (l *Lease) renewing(ctx context.Context, t Term) error {
 		case err == nil:
 			t = renewed
 		case errors.Is(err, ErrLost), !time.Now().Before(t.Until):
+			l.Took(ctx, false)
 			return ErrLost
 		}
 		next.Reset(max(min(l.ttl/3, time.Until(t.Until)/2), time.Millisecond))

@@ -60,7 +60,8 @@ type Lease struct {
 
 	turn  chan struct{} // one question at a time
 	mu    sync.Mutex
-	asked bool // it may be held: the answer may have been lost
+	asked bool      // it may be held: the answer may have been lost
+	since time.Time // when the work under it began; zero: none is under way
 }
 
 // New is a lease that is not taken yet. ttl is how long its holder may be silent before
@@ -146,8 +147,10 @@ func (l *Lease) Acquire(ctx context.Context) (Term, error) {
 		owner, _ := reply[1].ToString()
 		busy.Owner = name(owner)
 		busy.Left = time.Duration(left) * time.Millisecond
+		l.Took(ctx, false)
 		return Term{}, busy
 	}
+	l.Took(ctx, true)
 	fence, _, _ := strings.Cut(token, " ")
 	t := Term{Token: token, Until: l.end(began)}
 	t.Fence, err = strconv.ParseInt(fence, 10, 64)
@@ -158,13 +161,17 @@ func (l *Lease) Acquire(ctx context.Context) (Term, error) {
 // that was lost, as another process may have acted since. One round trip.
 func (l *Lease) Renew(ctx context.Context, t Term) (Term, error) {
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, l.ttl)
+	bounded, cancel := context.WithTimeout(ctx, l.ttl)
 	defer cancel()
-	held, err := Keep(l.action("renew lease"), l.key, t.Token, l.ttl).Do(ctx)
+	held, err := Keep(l.action("renew lease"), l.key, t.Token, l.ttl).Do(bounded)
 	if err != nil {
+		if !time.Now().Before(t.Until) {
+			l.Took(ctx, false)
+		}
 		return t, err
 	}
 	if !held {
+		l.Took(ctx, false)
 		return t, ErrLost
 	}
 	t.Until = l.end(began)
@@ -185,6 +192,7 @@ const (
 // Release gives the lease back, if it may be held, also after ctx has ended. If that
 // fails it ends by itself.
 func (l *Lease) Release(ctx context.Context) error {
+	l.Rest()
 	_, err := alone(ctx, l, parting, lastWord, func(ctx context.Context) (int64, error) {
 		if !l.ask(false) || l.o.Err != nil {
 			return 0, nil
@@ -199,6 +207,35 @@ func (l *Lease) Release(ctx context.Context) error {
 		return n, err
 	})
 	return err
+}
+
+// Took notes whether the lease is this process's. One that it had while it worked, and
+// has not any more, is a notice. It is for scripts that call lease_take themselves.
+func (l *Lease) Took(ctx context.Context, held bool) {
+	l.mu.Lock()
+	since := l.since
+	switch {
+	case !held:
+		l.since = time.Time{}
+	case since.IsZero():
+		l.since = time.Now()
+	}
+	l.mu.Unlock()
+	if held || since.IsZero() || ctx.Err() != nil {
+		return
+	}
+	n := keywright.Notice{Kind: keywright.LeaseLost, Elapsed: time.Since(since), Err: ErrLost}
+	if l.o.Entry != nil {
+		n.Entry = l.o.Entry.Name
+	}
+	l.client.Notice(ctx, n)
+}
+
+// Rest notes that no work is under way: the lease may end unheard.
+func (l *Lease) Rest() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.since = time.Time{}
 }
 
 // ask notes whether the lease may be held, and reports whether it might be before.

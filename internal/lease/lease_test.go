@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,6 +185,74 @@ func TestLostReply(t *testing.T) {
 	cancel()
 	if err := l.Release(cancelled); err != nil || s.Do("EXISTS", "turn") != int64(0) {
 		t.Errorf("released by a caller that is gone: %v", err)
+	}
+}
+
+// TestALossIsHeard: a lease that is lost during the work under it is one notice and one
+// line of the log; one that ends between two pieces of work, or is given back, is none.
+func TestALossIsHeard(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	var log strings.Builder
+	var heard []keywright.Notice
+	hook := keywright.Hook{Notice: func(_ context.Context, n keywright.Notice) { heard = append(heard, n) }}
+	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Hooks: []keywright.Hook{hook}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	for name, one := range map[string]struct {
+		do   func(l *lease.Lease, term lease.Term)
+		want int
+	}{
+		"two renewals of a lease that is lost": {func(l *lease.Lease, term lease.Term) {
+			s.Do("DEL", "turn")
+			for range 2 {
+				if _, err := l.Renew(t.Context(), term); !errors.Is(err, lease.ErrLost) {
+					t.Error(err)
+				}
+			}
+		}, 1},
+		"it is held, and lost": {func(l *lease.Lease, term lease.Term) {
+			held, stop := l.Hold(t.Context(), term)
+			s.Do("DEL", "turn")
+			<-held.Done()
+			stop()
+		}, 1},
+		"it is asked for again, and another has it": {func(l *lease.Lease, _ lease.Term) {
+			s.Do("SET", "turn", "1 two x", "PX", "60000")
+			if _, err := l.Acquire(t.Context()); err == nil {
+				t.Error("two have it")
+			}
+		}, 1},
+		"a script says that another has it": {func(l *lease.Lease, _ lease.Term) { l.Took(t.Context(), false) }, 1},
+		"no work was under way": {func(l *lease.Lease, term lease.Term) {
+			l.Rest()
+			s.Do("DEL", "turn")
+			_, _ = l.Renew(t.Context(), term)
+		}, 0},
+		"it is given back": {func(l *lease.Lease, term lease.Term) {
+			_ = l.Release(t.Context())
+			_, _ = l.Renew(t.Context(), term)
+		}, 0},
+	} {
+		s.Do("DEL", "turn")
+		log.Reset()
+		heard = nil
+		l := lease.New(c, "turn", 300*time.Millisecond, lease.Options{Entry: &keywright.Entry{Name: "sweep"}})
+		term, err := l.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		one.do(l, term)
+		lost := slices.DeleteFunc(slices.Clone(heard), func(n keywright.Notice) bool { return n.Kind != keywright.LeaseLost })
+		if len(lost) != one.want || strings.Count(log.String(), "a lease was lost") != one.want {
+			t.Errorf("%s: %v, %s", name, heard, log.String())
+		}
+		for _, n := range lost {
+			if n.Entry != "sweep" || n.Elapsed <= 0 || !errors.Is(n.Err, lease.ErrLost) {
+				t.Errorf("%s: %+v", name, n)
+			}
+		}
 	}
 }
 
