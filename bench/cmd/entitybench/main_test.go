@@ -13,7 +13,7 @@ func TestEverybodyRuns(t *testing.T) {
 	if err := run(t.Context(), []string{"-rounds", "1", "-slice", "5ms", "-items", "200", "-expiries", "1000"}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	for _, want := range []string{"Create, per second", "Create, with an event", "Update of an indexed field", "Create and delete", "Get, per second", "Cached get", "List of 10,", "List of 100,", "200 items expire", "1000 expiries", "reached  stale ids after one sweep"} {
+	for _, want := range []string{"Create, per second", "Create, with an event", "Update of an indexed field", "Create and delete", "Get, per second", "Cached get", "List of 10,", "List of 100,", "200 items expire", "1000 expiries", "reached  stale ids after one sweep", "Create in a cluster of three"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q:\n%s", want, out.String())
 		}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing/fstest"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/bench/live"
+	"github.com/keywright/keywright/bench/report"
+	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/seal/reseal"
+	"github.com/keywright/keywright/source/server"
+)
+
+const declaration = `keywright: 1
+package: shop
+owner: o
+keys:
+  text: {key: "t:{id}", type: string, value: text encrypted, ttl: none}
+`
+
+// walk is one way to seal values again.
+type walk struct {
+	name   string
+	before func(old *seal.Ring, at keywright.Place, plain string) (string, error)
+	do     func(context.Context, *reseal.Walk) (*reseal.Report, error)
+}
+
+// walkers are the walks that are measured.
+var walkers = []walk{
+	{"rotate", (*seal.Ring).Seal, func(ctx context.Context, w *reseal.Walk) (*reseal.Report, error) { return w.Rotate(ctx) }},
+	{"adopt", plain, func(ctx context.Context, w *reseal.Walk) (*reseal.Report, error) { return w.Adopt(ctx) }},
+}
+
+// plain leaves a text as it is.
+func plain(_ *seal.Ring, _ keywright.Place, text string) (string, error) { return text, nil }
+
+// walks seals many values again, once each way.
+func (o *options) walks(ctx context.Context) (tables []report.Table, goals []report.Goal, err error) {
+	t := report.Table{Title: fmt.Sprintf("%d values of 100 bytes", o.values), Columns: []string{"walk", "values/s", "server CPU per value"}}
+	for _, w := range walkers {
+		took, cpu, err := o.walked(ctx, w)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", w.name, err)
+		}
+		t.Add(w.name, fmt.Sprintf("%.0f", float64(o.values)/took.Seconds()), cpu/time.Duration(o.values))
+	}
+	return []report.Table{t}, nil, nil
+}
+
+func (o *options) walked(ctx context.Context, w walk) (took, cpu time.Duration, err error) {
+	s, err := live.Start(ctx, o.server)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer s.Stop()
+	url := "redis://" + s.Addr
+	c, err := keywright.Open(ctx, url, keywright.Options{})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer c.Close()
+	text, _, err := seal.Generate()
+	if err != nil {
+		return 0, 0, err
+	}
+	old, err := seal.Parse(text)
+	if err != nil {
+		return 0, 0, err
+	}
+	if text, _, err = seal.Add(text, true); err != nil {
+		return 0, 0, err
+	}
+	now, err := seal.Parse(text)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err = o.fill(ctx, c, old, w); err != nil {
+		return 0, 0, err
+	}
+	ks, _ := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(declaration)}}, "k.yaml")
+	config, err := connect.New(connect.Options{URL: url, Getenv: func(string) string { return "" }})
+	if err != nil {
+		return 0, 0, err
+	}
+	busy, err := s.CPU()
+	if err != nil {
+		return 0, 0, err
+	}
+	began := time.Now()
+	r, err := w.do(ctx, &reseal.Walk{Keyspace: ks, Client: c, Ring: now, Source: server.New(config, server.Options{Role: server.Primary})})
+	took = time.Since(began)
+	if err != nil {
+		return 0, 0, err
+	}
+	if r.Resealed != int64(o.values) {
+		return 0, 0, fmt.Errorf("%d values were sealed, not %d", r.Resealed, o.values)
+	}
+	after, err := s.CPU()
+	return took, after - busy, err
+}
+
+// fill writes the values as they are before the walk.
+func (o *options) fill(ctx context.Context, c *keywright.Client, old *seal.Ring, w walk) error {
+	raw := c.Raw()
+	for i := range o.values {
+		key := fmt.Sprint("t:", i)
+		text, err := w.before(old, keywright.Place{Schema: "shop", Key: key}, strings.Repeat("x", 100))
+		if err == nil {
+			err = raw.Do(ctx, raw.B().Set().Key(key).Value(text).Build()).Error()
+		}
+		if err != nil {
+			return errors.Join(errors.New("writing the values"), err)
+		}
+	}
+	return nil
+}
