@@ -36,6 +36,7 @@ type bomb struct {
 	in    func(io.Writer) // standard input, written until the program ends
 	serve func(net.Conn)  // a server; its URL is the last argument
 	setUp func(dir string) error
+	says  string // in what it prints
 }
 
 // TestNoInputTakesMoreMemoryThanTheCeiling runs the program itself, in a cage, over what
@@ -87,6 +88,10 @@ func TestNoInputTakesMoreMemoryThanTheCeiling(t *testing.T) {
 			late := time.AfterFunc(2*time.Minute, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 			state, err := cmd.Process.Wait()
 			late.Stop()
+			if in, ok := cmd.Stdin.(io.Closer); ok {
+				in.Close()
+			}
+			_ = cmd.Wait() // for its outputs
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +102,7 @@ func TestNoInputTakesMoreMemoryThanTheCeiling(t *testing.T) {
 			used, _ := strconv.Atoi(string(kib))
 			used >>= 10
 			t.Logf("%d MiB, exit code %d, %v: %.200s", used, state.ExitCode(), state.UserTime()+state.SystemTime(), said.String())
-			if code := state.ExitCode(); used > peak || code < 0 || code > 5 {
+			if code := state.ExitCode(); used > peak || code < 0 || code > 5 || !strings.Contains(said.String(), b.says) {
 				t.Errorf("%d MiB, %v: %s", used, state, said.String())
 			}
 		})
@@ -234,7 +239,7 @@ func bombs() map[string]bomb {
 			files: files{"k": ok, "s": manyKeys(10), "b": sparse("[", 3<<30)},
 		},
 		// git
-		"a blob of git": {args: []string{"breaking", "-f", "k", "--against", "HEAD"}, setUp: committed},
+		"a blob of git": {args: []string{"breaking", "-f", "k", "--against", "HEAD"}, setUp: committed, says: "larger than 8 MiB"},
 		// key rings
 		"key ring, a large file": {
 			args:  []string{"seal", "status", "-f", "k", "--keys-file", "r"},

@@ -824,7 +824,8 @@ function $scoreCodec(scalar: $Scalar): Codec<any, number> {
     encode: (value: unknown) => {
       const text = $stored(scalar.encode(value));
       const n = text.endsWith("inf") ? (text.startsWith("-") ? -Infinity : Infinity) : Number(text);
-      return scalar.form === "bare" && !Number.isSafeInteger(n) && /^-?\d{17,}$/.test(text) ? $bad("is too large to be exact as a score") : n;
+      const large = typeof value === "bigint" && (value > 9007199254740992n || value < -9007199254740992n);
+      return large ? $bad("is too large to be exact as a score") : n;
     },
     decode: (stored: string | Uint8Array | number) => {
       const text = $stored(stored);

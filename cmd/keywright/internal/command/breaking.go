@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -154,6 +155,9 @@ func (a *app) older(ctx context.Context, against, path string) (*keyspace.Keyspa
 	ks, found := keyspace.Load(tree, filepath.ToSlash(name))
 	d := &declaration{Keyspace: ks, findings: found, sources: map[string][]byte{}, prefix: ""}
 	if len(ks.Files) == 0 {
+		if _, err := tree.Open(filepath.ToSlash(name)); errors.Is(err, gitfile.ErrLarge) {
+			return nil, usage("name another ref, or a smaller file", "%s of %s cannot be read: %v", name, ref, gitfile.ErrLarge)
+		}
 		return nil, usage("name another ref, or ref:path if the file has moved", "%s is not in %s", name, ref)
 	}
 	for i, f := range ks.Files {
