@@ -130,6 +130,48 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestTooManyFilesAreOneFinding: files over the limit are told of once, however many they
+// are and whatever names them.
+func TestTooManyFilesAreOneFinding(t *testing.T) {
+	files := fstest.MapFS{}
+	names := make([]string, 0, 3*MaxFiles)
+	for i := range 3 * MaxFiles {
+		name := fmt.Sprintf("part%d.yaml", i)
+		names = append(names, name)
+		files[name] = &fstest.MapFile{Data: fmt.Appendf(nil, "%simports: more%d.yaml\n", head, i)}
+		files[fmt.Sprintf("more%d.yaml", i)] = &fstest.MapFile{Data: []byte(head)}
+	}
+	files["k.yaml"] = &fstest.MapFile{Data: []byte(head + "imports: [" + strings.Join(names, ", ") + "]\n")}
+	ks, findings := Load(files, "k.yaml")
+	if len(findings) != 1 || findings[0].Code != "KW008" || len(ks.Files) != MaxFiles {
+		t.Errorf("%d files\n%s", len(ks.Files), print(nil, findings))
+	}
+}
+
+// TestWhatIsSaidOfBrokenFilesIsASentence: a finding names the file, and nothing of the
+// parser or the system alone.
+func TestWhatIsSaidOfBrokenFilesIsASentence(t *testing.T) {
+	for name, text := range map[string]string{
+		"empty": "", "blank": " \n\n", "comment": "# nothing\n", "marks": "---\n", "end": "...\n", "null": "~\n", "open": "a: [", "quote": "a: \"",
+		"tab": "\ta: 1\n", "key": "? [a]\n", "anchor": "a: *b\n", "tag": "!!x a\n", "text": "EOF", "list": "- a\n", "colon": ":/a\n", "two": "keywright: 1\n---\n",
+		"imports nothing": head + "imports: \"\"\n", "imports a folder": head + "imports: /a\n", "imports an address": head + "imports: \":/a\"\n",
+	} {
+		_, findings := Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+		if len(findings) == 0 {
+			t.Errorf("%s: nothing is said", name)
+		}
+		for _, f := range findings {
+			words := strings.Fields(f.Message)
+			if f.Pos.File != "k.yaml" || f.Pos.Line < 1 || len(words) < 3 || strings.Contains(f.Message, "EOF") && name != "text" || strings.Contains(f.Message, ": :") {
+				t.Errorf("%s: %q: %s", name, text, print(nil, findings))
+			}
+		}
+	}
+	if _, findings := Load(fstest.MapFS{}, ":/a"); len(findings) != 1 || len(strings.Fields(findings[0].Message)) < 3 {
+		t.Errorf("%s", print(nil, findings))
+	}
+}
+
 // A file of 1 MiB that is wrong all over is read in time that grows with its
 // size, not with the square of it: one eight times as long takes less than 32 times as long.
 func TestHostileFilesAreReadInLinearTime(t *testing.T) {
