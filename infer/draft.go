@@ -269,6 +269,9 @@ func (d *Draft) foreign(paths []*path, names func(glob string, kind source.Kind)
 		seen[i] = software.Observation{Key: p.example, Kind: p.kind(), Fields: p.fieldNames()}
 	}
 	found := software.Found(seen)
+	slices.SortStableFunc(found, func(a, b software.Product) int { // sessions in a cache are sessions
+		return cmp.Compare(rank(a), rank(b))
+	})
 	for i := range found {
 		found[i].NameKeys(names)
 	}
@@ -297,6 +300,14 @@ func (d *Draft) foreign(paths []*path, names func(glob string, kind source.Kind)
 		d.Foreign = append(d.Foreign, *globs[glob])
 	}
 	return kept
+}
+
+// rank puts what is the application's before what is another software's.
+func rank(p software.Product) int {
+	if p.Ours {
+		return 0
+	}
+	return 1
 }
 
 func (f *Foreign) take(p *path) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/infer"
+	"github.com/keywright/keywright/infer/software"
 	"github.com/keywright/keywright/source"
 )
 
@@ -111,14 +112,52 @@ func scored(scores ...float64) func(int) *source.Value {
 // Sessions that a library keeps for the application are the application's: they
 // are drafted.
 func TestSessions(t *testing.T) {
-	keys := valued(20, "sess:%032x", source.String, func(int) *source.Value {
-		return &source.Value{Str: []byte(`{"cookie":{"path":"/"},"user":7}`)}
-	})
-	d := draft(t, keys)
-	if len(d.Entries) != 1 || len(d.Foreign) > 0 || !slices.Contains(d.Entries[0].Guesses,
-		"kept by connect-redis, for this application") {
-		t.Errorf("%s", d.YAML())
+	const session = `{"cookie":{"path":"/"},"user":7}`
+	left := map[string][]source.Key{
+		"connect-redis":            sessions("sess:%032x", source.String, session),
+		"koa-generic-session":      sessions("koa:sess:%032x", source.String, session),
+		"PHP sessions, phpredis":   sessions("PHPREDIS_SESSION:%032x", source.String, `user|i:7;`),
+		"Rack sessions":            sessions("2::%064x", source.String, session),
+		"Symfony sessions":         sessions("sf_s%032x", source.String, `_sf2_attributes|a:0:{}`),
+		"Shiro-redis sessions":     sessions("shiro:session:%032x", source.String, "\xac\xed\x00\x05sr"),
+		"Sa-Token":                 slices.Concat(sessions("satoken:login:token:%032x", source.String, "7"), sessions("satoken:login:session:%d", source.String, session)),
+		"Django sessions":          sessions(":1:django.contrib.sessions.cache%032x", source.String, "\x80\x05}q"),
+		"Redisson Tomcat sessions": sessions("redisson:tomcat_session:%032X", source.Hash, "session:creationTime", "1700000000000"),
+		"Spring Session": slices.Concat(sessions("spring:session:sessions:%032x", source.Hash, "creationTime", "1700000000000"),
+			sessions("spring:session:expirations:17000%08d", source.Set, "expires:1")),
 	}
+	for _, p := range software.Products() {
+		if p.Ours && left[p.Name] == nil {
+			t.Errorf("no keys of %s", p.Name)
+		}
+	}
+	for name, keys := range left {
+		t.Run(name, func(t *testing.T) {
+			d := draft(t, keys)
+			var kept int64
+			for _, e := range d.Entries {
+				if slices.Contains(e.Guesses, "kept by "+name+", for this application") {
+					kept += int64(e.Keys)
+				}
+			}
+			if kept != int64(len(keys)) || len(d.Foreign) > 0 {
+				t.Errorf("%d of %d keys are drafted as kept by it\n%s", kept, len(keys), d.YAML())
+			}
+		})
+	}
+}
+
+// sessions are twenty keys, each with a value of these elements.
+func sessions(name string, kind source.Kind, value ...string) []source.Key {
+	v := &source.Value{}
+	if kind == source.String {
+		v.Str = []byte(value[0])
+	} else {
+		for _, text := range value {
+			v.Elements = append(v.Elements, []byte(text))
+		}
+	}
+	return valued(20, name, kind, func(int) *source.Value { return v })
 }
 
 // A declaration knows what is a typo of its own words.
