@@ -97,3 +97,91 @@ func TestEveryStyleHasOneForm(t *testing.T) {
 		t.Errorf("only %d lines were restyled", changed)
 	}
 }
+
+// sequence and broken are what a change of the indentation would take apart: a list on
+// lines of its own, and a flow that goes on in the next line. They stay as they are written.
+var (
+	sequence = regexp.MustCompile(`(?m)^ *- `)
+	ends     = regexp.MustCompile(`\r?\n`)
+)
+
+func broken(text string) bool {
+	for line := range strings.Lines(text) {
+		if strings.Count(line, "{")+strings.Count(line, "[") != strings.Count(line, "}")+strings.Count(line, "]") {
+			return true
+		}
+	}
+	return false
+}
+
+// relaid is a declaration with other indentation, blanks behind colons, empty lines, line
+// ends and a byte order mark.
+func relaid(r *rand.Rand, text string) string {
+	per, block := 1+r.IntN(4), -1
+	if sequence.MatchString(text) || broken(text) {
+		per = 2
+	}
+	var b strings.Builder
+	if r.IntN(2) == 0 {
+		b.WriteString("\ufeff")
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		if block >= 0 && (indent > block || line == "") {
+			if line != "" {
+				line = strings.Repeat(" ", block*per/2) + line[block:]
+			}
+			b.WriteString(line + "\n")
+			continue
+		}
+		if block = -1; blockBegins.MatchString(line) {
+			block = indent
+		}
+		line = strings.Repeat(" ", indent*per/2) + line[indent:]
+		if name, rest, ok := strings.Cut(line, ": "); ok && block < 0 && r.IntN(3) == 0 && !strings.ContainsAny(name, "#{[\"'-") && !strings.ContainsAny(rest, "#") {
+			line = name + ": " + strings.Repeat(" ", r.IntN(4)) + rest
+		}
+		b.WriteString(line + strings.Repeat(" ", r.IntN(3)) + "\n")
+		if line == "" && r.IntN(3) == 0 {
+			b.WriteString("\n \n")
+		}
+	}
+	out := b.String() + strings.Repeat("\n", r.IntN(3))
+	if r.IntN(2) == 0 {
+		out = ends.ReplaceAllString(out, "\r\n")
+	}
+	return out
+}
+
+// TestEveryLayoutHasOneForm: whatever indentation, blanks, empty lines and line ends a
+// declaration is written with, it is formatted to the same text, and that to itself.
+func TestEveryLayoutHasOneForm(t *testing.T) {
+	more, _ := strconv.Atoi(os.Getenv("KEYWRIGHT_SOAK"))
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, path := range examples(t) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 6 + more {
+			laid := relaid(r, string(text))
+			once, err := Format([]byte(laid))
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", path, err, laid)
+			}
+			if string(once) != string(text) {
+				a, b := strings.Split(string(once), "\n"), strings.Split(string(text), "\n")
+				for i := range min(len(a), len(b)) {
+					if a[i] != b[i] {
+						t.Fatalf("%s:%d: is formatted to\n%q\nnot to\n%q", path, i+1, a[i], b[i])
+					}
+				}
+				t.Fatalf("%s: %d lines, want %d", path, len(a), len(b))
+			}
+			if twice, err := Format(once); err != nil || string(twice) != string(once) {
+				t.Fatalf("%s is not at rest: %v", path, err)
+			}
+		}
+	}
+}
