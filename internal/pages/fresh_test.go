@@ -29,7 +29,7 @@ func goList(t *testing.T, folder string, off bool, args ...string) string {
 	return string(out)
 }
 
-var goRun = regexp.MustCompile("(GOWORK=off )?go run \\./((?:cmd/)?[\\w/]+)")
+var goRun = regexp.MustCompile(`(GOWORK=off )?go run \./((?:cmd/)?[\w/]+)`)
 
 // TestGoRunRuns: a program that a page runs with `go run` is one in the folder that the
 // page is about, under the workspace that the page sets.
