@@ -45,6 +45,9 @@ func constructsOf(ks *keyspace.Keyspace, of keyspace.Construct, names []string, 
 			}
 		}
 	}
+	if len(all) == 0 {
+		return nil, usage(fmt.Sprintf("add an entry with type: %s", of), "%s declares no %s", path, of)
+	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
 			hint := fmt.Sprintf("it declares %s", strings.Join(all, ", "))
@@ -53,9 +56,6 @@ func constructsOf(ks *keyspace.Keyspace, of keyspace.Construct, names []string, 
 			}
 			return nil, usage(hint, "%s declares no %s %q", path, of, name)
 		}
-	}
-	if len(all) == 0 {
-		return nil, usage(fmt.Sprintf("add an entry with type: %s", of), "%s declares no %s", path, of)
 	}
 	return out, nil
 }
