@@ -10,7 +10,6 @@
 package bind
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -68,60 +67,17 @@ func Read(p *pattern.Pattern, key string, leave ...string) (Values, bool) {
 	return v, true
 }
 
+var policies = map[keyspace.Policy]keywright.Policy{
+	keyspace.TTLAny: keywright.Undecided, keyspace.TTLNone: keywright.Forever, keyspace.TTLExpires: keywright.Expires,
+}
+
 // Entry is what the runtime knows of a declared key.
 func Entry(ks *keyspace.Keyspace, k *keyspace.Key) *keywright.Entry {
-	policy := map[keyspace.Policy]keywright.Policy{keyspace.TTLAny: keywright.Undecided, keyspace.TTLNone: keywright.Forever, keyspace.TTLExpires: keywright.Expires}
 	t := k.TTL
-	if k.Role == "" && k.Entry != nil {
-		t = k.Entry.TTL
+	out := &keywright.Entry{Name: k.Name, Pattern: k.Pattern.String(), Type: string(k.Kind), Schema: ks.Package,
+		TTL: keywright.TTL{Policy: policies[t.Policy], Text: t.Text}}
+	if t.Policy == keyspace.TTLExpires {
+		out.TTL.Default, out.TTL.Min, out.TTL.Max, out.TTL.Jitter, out.TTL.Sliding = t.Default, t.Min, t.Max, t.Jitter, t.Sliding
 	}
-	return &keywright.Entry{Name: k.Name, Pattern: k.Pattern.String(), Type: string(k.Kind), Schema: ks.Package,
-		TTL: keywright.TTL{Policy: policy[t.Policy], Default: t.Default, Min: t.Min, Max: t.Max, Text: t.Text}}
-}
-
-// builder builds keys of an entry by role, and gathers what fails.
-type builder struct {
-	e    *keyspace.Entry
-	v    Values
-	errs []error
-}
-
-func (b *builder) pattern(p *pattern.Pattern, v Values) string {
-	key, err := Build(p, v)
-	b.errs = append(b.errs, err)
-	return key
-}
-
-// roles builds the keys of roles that the entry must have.
-func (b *builder) roles(to map[string]*string) {
-	for role, key := range to {
-		if k := b.e.Key(role); k != nil {
-			*key = b.pattern(k.Pattern, b.v)
-		} else {
-			b.errs = append(b.errs, errors.New(b.e.Name+" has no key of the role "+role))
-		}
-	}
-}
-
-func (b *builder) err() error { return errors.Join(b.errs...) }
-
-// around is what a pattern has before and after some placeholders, with values for the
-// others.
-func around(p *pattern.Pattern, own []string, v Values) (prefix, suffix string) {
-	first, last := p.Span(own...)
-	text := func(elems []pattern.Element) string {
-		var b strings.Builder
-		for _, e := range elems {
-			if e.Placeholder < 0 {
-				b.WriteString(e.Literal)
-			} else {
-				b.WriteString(v[p.Placeholders()[e.Placeholder].Name])
-			}
-		}
-		return b.String()
-	}
-	if first < 0 {
-		return text(p.Elements()), ""
-	}
-	return text(p.Elements()[:first]), text(p.Elements()[last+1:])
+	return out
 }

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -8,8 +9,8 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/keyspace/pattern"
-	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/value"
 )
 
@@ -30,49 +31,34 @@ func Entity(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, v Val
 	return entity.New(c, spec, err), nil
 }
 
-// Spec is an entity as far as its keys, its indexes and the end of its items.
+// Spec is an entity as far as its keys, its indexes, its options and the end of its items.
 func Spec(ks *keyspace.Keyspace, e *keyspace.Entry, v Values) (*entity.Spec[string, Aged], error) {
-	d, main := e.Divide(), e.Keys[0].Pattern
+	h, main := parts.Of(e), e.Keys[0].Pattern
 	spec := &entity.Spec[string, Aged]{Entry: Entry(ks, e.Keys[0]), Fields: &value.Fields[Aged]{}}
-	spec.Prefix, spec.Suffix = around(main, d.Own, v)
+	item, err := bound(*h.Item, v)
+	if err = errors.Join(err, fill(h, v, spec, spec)); err != nil {
+		return nil, err
+	}
+	spec.Prefix, spec.Suffix = item.Prefix, item.Suffix
 	spec.Key = func(id string) (string, error) { return spec.Prefix + id + spec.Suffix, nil }
 	spec.Parse = func(key string) (string, bool) {
-		found, ok := Read(main, key, d.Own...)
-		if !ok || !shared(found, v, d.Shared) {
+		if !item.Has(key) {
 			return "", false
 		}
 		return key[len(spec.Prefix) : len(key)-len(spec.Suffix)], true
 	}
-	var err error
-	for role, to := range map[string]*string{"expiry": &spec.Expires, "ledger": &spec.Ledger, "pending": &spec.Pending, "sweep": &spec.Lease} {
-		if p := e.Key(role); p != nil && err == nil {
-			*to, err = Build(p.Pattern, v)
-		}
-	}
-	if ledger := e.Key("ledger"); ledger != nil && ledger.TTL.Policy == keyspace.TTLExpires {
-		spec.IndexTTL = ledger.TTL.Max
-	}
-	for _, ix := range e.Index {
-		to := entity.Index[Aged]{Name: ix.Name, Field: ix.Field, Score: ix.Score}
-		if ix.Field != "" {
-			to.Prefix, to.Suffix = around(ix.Key.Pattern, []string{ix.Field}, v)
-			to.Legal = func(key string) bool { _, ok := ix.Key.Pattern.Match([]byte(key)); return ok }
-		} else if to.Prefix, err = Build(ix.Key.Pattern, v); err != nil {
+	for _, ix := range h.Indexes {
+		to, err := indexed(ix, v)
+		if err != nil {
 			return nil, err
-		}
-		if ix.Field == "" && ix.Score == "expires" {
-			spec.Expires = to.Prefix
-			continue
 		}
 		spec.Indexes = append(spec.Indexes, to)
 	}
 	if r := e.TTLBy; r != nil {
 		spec.Fields.Columns = []value.Column[Aged]{{Name: r.Field, Parse: func(v *Aged, text string) error { *v = Aged(text); return nil }}}
-		spec.TTL, spec.TTLFields = func(v *Aged) time.Duration { return r.Of(string(*v)) }, []string{r.Field}
+		spec.TTL = func(v *Aged) time.Duration { return r.Of(string(*v)) }
 	}
-	if err == nil {
-		spec.OnExpire, err = Events(ks, e, "expire")
-	}
+	spec.OnExpire, err = Events(ks, e, "expire")
 	spec.Pieces = func(id string) (texts []string) {
 		found, _ := Read(main, spec.Prefix+id+spec.Suffix)
 		for _, p := range main.Placeholders() {
@@ -83,10 +69,16 @@ func Spec(ks *keyspace.Keyspace, e *keyspace.Entry, v Values) (*entity.Spec[stri
 	return spec, err
 }
 
-// shared reports whether a key was built with the values of the placeholders that all
-// keys share.
-func shared(found, v Values, names []string) bool {
-	return !slices.ContainsFunc(names, func(name string) bool { return found[name] != v[name] })
+// indexed is an index with values.
+func indexed(ix parts.Index, v Values) (entity.Index[Aged], error) {
+	b, err := bound(ix.Part, v)
+	out := entity.Index[Aged]{Name: ix.Name, Field: ix.Field, Score: ix.Score, Prefix: b.Prefix, Suffix: b.Suffix}
+	if ix.Field == "" && err == nil {
+		out.Prefix = b.Names[0]
+	} else {
+		out.Legal = func(key string) bool { _, ok := ix.Pattern.Match([]byte(key)); return ok }
+	}
+	return out, err
 }
 
 // Events is what is sent when something is done with an item: nothing, or one event. It
@@ -102,40 +94,37 @@ func Events(ks *keyspace.Keyspace, e *keyspace.Entry, action string) ([]entity.E
 	return []entity.Event{event(e, ch)}, nil
 }
 
+// modes and forms are the words of package parts.
+var (
+	modes = map[parts.Word]entity.Mode{"Publish": entity.Publish, "PublishSharded": entity.PublishSharded, "Append": entity.Append}
+	forms = map[parts.Word]value.Form{"Quoted": value.Quoted, "Bare": value.Bare, "Inline": value.Inline}
+)
+
 func event(e *keyspace.Entry, ch *keyspace.Channel) entity.Event {
-	ev := entity.Event{Mode: entity.Publish, Plain: ch.Plain}
-	switch {
-	case ch.Durable != nil:
-		ev.Mode, ev.MaxLen, ev.Age = entity.Append, ch.Durable.MaxLen, ch.Durable.Age
-	case ch.Sharded:
-		ev.Mode = entity.PublishSharded
-	}
-	part := func(name string, t scalar.Type) entity.Part {
-		p := entity.Part{Name: name, Field: name, Form: forms[t.Kind], Base64: t.Kind == scalar.Bytes}
-		if i := slices.IndexFunc(e.Keys[0].Pattern.Placeholders(), func(q pattern.Placeholder) bool { return q.Name == name }); i >= 0 {
-			p.Field, p.Key = "", 1+i
-		}
-		return p
-	}
-	for _, elem := range ch.Pattern.Elements() {
-		if elem.Placeholder < 0 {
-			ev.Name = append(ev.Name, entity.Part{Name: elem.Literal, Literal: true})
-		} else {
-			place := ch.Pattern.Placeholders()[elem.Placeholder]
-			ev.Name = append(ev.Name, part(place.Name, place.Type))
-		}
-	}
-	if len(ch.Pattern.Placeholders()) == 0 {
+	from := parts.EventOf(e, ch, ch.Pattern.Elements())
+	ev := entity.Event{Mode: modes[from.Mode], MaxLen: from.MaxLen, Age: from.Age, Plain: from.Plain, Data: pieces(e, from.Data)}
+	if from.Fixed {
 		ev.Channel, _ = Build(ch.Pattern, nil)
-		ev.Name = nil
-	}
-	for _, f := range ch.Message {
-		ev.Data = append(ev.Data, part(f.Name, f.Type))
+	} else {
+		ev.Name = pieces(e, from.Name)
 	}
 	return ev
 }
 
-// forms are the types that are no text in JSON.
-var forms = map[scalar.Kind]value.Form{
-	scalar.Int: value.Bare, scalar.Float: value.Bare, scalar.Bool: value.Bare, scalar.UnixS: value.Bare, scalar.UnixMS: value.Bare, scalar.JSON: value.Inline,
+// pieces are those of a message, or of a name. A piece of the item's key is the number of
+// its placeholder.
+func pieces(e *keyspace.Entry, list []parts.Piece) (out []entity.Part) {
+	for _, p := range list {
+		to := entity.Part{Name: p.Name, Form: forms[p.Form], Base64: p.Base64}
+		switch p.From {
+		case parts.Literal:
+			to = entity.Part{Name: p.Element.Literal, Literal: true}
+		case parts.OfField:
+			to.Field = p.Name
+		case parts.OfKey:
+			to.Key = 1 + slices.IndexFunc(e.Keys[0].Pattern.Placeholders(), func(q pattern.Placeholder) bool { return q.Name == p.Name })
+		}
+		out = append(out, to)
+	}
+	return out
 }

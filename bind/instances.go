@@ -7,6 +7,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/redis/rueidis"
 )
 
@@ -14,10 +15,14 @@ import (
 const MaxInstances = 10_000
 
 // Instances finds what there is of an entry on the servers: the values of its keys,
-// without the placeholders that leave names. It scans 500 keys a round trip. bounded says
-// that there are more than MaxInstances.
-func Instances(ctx context.Context, c *keywright.Client, e *keyspace.Entry, leave ...string) (found []Values, bounded bool, err error) {
-	s := search{client: c, leave: leave, seen: map[string]Values{}, most: MaxInstances}
+// without the placeholders that a handle fills in. It scans 500 keys a round trip. bounded
+// says that there are more than MaxInstances. An entry whose handle fills in all
+// placeholders has one instance, and nothing is scanned.
+func Instances(ctx context.Context, c *keywright.Client, e *keyspace.Entry) (found []Values, bounded bool, err error) {
+	if len(parts.Values(e)) == 0 {
+		return []Values{{}}, false, nil
+	}
+	s := search{client: c, leave: parts.Of(e).Own(), seen: map[string]Values{}, most: MaxInstances}
 	primaries, err := c.Primaries(ctx)
 	if err != nil {
 		return nil, false, err

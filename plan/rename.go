@@ -6,6 +6,7 @@ import (
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 	"github.com/keywright/keywright/keyspace/selection"
@@ -167,14 +168,14 @@ func (r *Rename) outside(p *pair, now *keyspace.Target) Code {
 		if now.Foreign != nil {
 			return Foreign
 		}
-		if key = now.Key; key != nil && key.Entry.Construct != keyspace.Plain && !selection.Momentary(key) {
+		if key = now.Key; key != nil && key.Entry.Construct != keyspace.Plain && !parts.Momentary(key) {
 			return PartOfConstruct
 		}
 	}
 	switch {
 	case key == nil:
 		return ""
-	case selection.Momentary(key):
+	case parts.Momentary(key):
 		return LiveLease
 	case len(key.Sealed()) > 0:
 		return SealedToName
@@ -261,8 +262,7 @@ func (r *Rename) conditions(k *source.Key, p *pair, s Step) (Step, Code) {
 	if p.key == nil {
 		return s, ""
 	}
-	roles, code := map[keyspace.Construct][]string{keyspace.Lock: {"", "waiters", "shared"},
-		keyspace.Queue: {"leases", "workers"}}[p.key.Entry.Construct], PartOfConstruct
+	roles, code := parts.Busy(p.key.Entry.Construct), PartOfConstruct
 	if len(roles) == 0 {
 		return s, ""
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/match"
+	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
@@ -121,7 +122,7 @@ func (b *book) look(k *source.Key) (d Decision, declared *keyspace.Key) {
 	case t.Foreign != nil:
 		d.Leave = Foreign
 	}
-	if declared != nil && selection.Momentary(declared) {
+	if declared != nil && parts.Momentary(declared) {
 		d.Leave = LiveLease
 	}
 	return d, declared
@@ -204,7 +205,7 @@ func (b *book) ofQueue(k *source.Key, declared *keyspace.Key) (s Step, _ Code) {
 			}
 		}
 	}
-	for _, role := range []string{"leases", "workers"} {
+	for _, role := range parts.Busy(keyspace.Queue) {
 		key, ok := b.sibling(k, declared, role)
 		if !ok {
 			return Step{}, PartOfQueue

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright/gen"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/parts"
 )
 
 // topicCode is how a channel that messages are published on became Go.
@@ -84,14 +85,7 @@ func (g *generator) topic(c *keyspace.Channel, code *keyCode) {
 		schema = ", Schema: " + quote(g.ks.Package)
 	}
 	g.printf("var channel_%s = keywright.Entry{Name: %s, Pattern: %s, Type: \"channel\"%s}\n\n", code.name, quote(c.Name), quote(c.Pattern.String()), schema)
-	var set []string
-	if c.Plain {
-		set = append(set, "Plain: true")
-	}
-	if c.Sharded {
-		set = append(set, "Sharded: true")
-	}
-	config := fmt.Sprintf("%s.Config{%s}", pkg, strings.Join(set, ", "))
+	config := fmt.Sprintf("%s.Config{%s}", pkg, g.fields(pkg, parts.Topic(c)))
 	make := fmt.Sprintf("%s.New(k.client, &channel_%s, &%s, %s, ", pkg, code.name, codec, config)
 	method := g.methods.Take(code.name+"Topic", "Client")
 	g.topics[c] = &topicCode{method, code.params, typ, fields}
@@ -129,26 +123,12 @@ func (g *generator) exchange(c *keyspace.Channel, code *keyCode, topic, typ stri
 func (g *generator) stream(code *keyCode, k *keyspace.Key) {
 	c, pkg, scope := k.Entry.Topic, g.use(module+"/event"), bodyNames()
 	typ, fields, codec := g.message(c, code, "Message", "the message of", c.Message)
-	b := built{in: g.call("")}
-	b.use("main", code, "Key", nil, &scope)
-	b.use("dead", g.keys[c.Durable.Dead], "Key", nil, &scope)
+	b, h := built{in: g.call("")}, parts.Of(k.Entry)
+	keys := g.parts(&b, k, h.Parts, &scope)
 	g.topics[c] = &topicCode{code.name, b.params, typ, fields}
-	var config []string
-	if c.Durable.MaxLen > 0 {
-		config = append(config, fmt.Sprintf("MaxLen: %d", c.Durable.MaxLen))
-	}
-	if c.Durable.Age > 0 {
-		config = append(config, "Age: "+g.duration(c.Durable.Age))
-	}
-	if c.Durable.Retry > 0 {
-		config = append(config, fmt.Sprintf("Retry: %d", c.Durable.Retry))
-	}
-	if c.Plain {
-		config = append(config, "Plain: true")
-	}
 	g.about(code.name, k)
 	g.printf("func (k *Keyspace) %s(%s) %s.Stream[%s] {\n%s", code.name, signature(b.params), pkg, typ, b.text())
-	g.printf("return %s.NewStream(k.client, &entry_%s, &%s, %s.StreamConfig{%s}, %s.StreamKeys{Main: main, Dead: dead}, %s)\n}\n\n", pkg, code.name, codec, pkg, strings.Join(config, ", "), pkg, b.failed(g))
+	g.printf("return %s.NewStream(k.client, &entry_%s, &%s, %s.StreamConfig{%s}, %s.StreamKeys{%s}, %s)\n}\n\n", pkg, code.name, codec, pkg, g.fields(pkg, h.Options), pkg, keys, b.failed(g))
 	for _, group := range c.Durable.Groups {
 		name := g.names.Take(code.name + exported(group) + "Group")
 		g.printf("// %s is the consumer group %s of %s.\nconst %s = %s\n\n", name, printable(group), code.name, name, quote(group))

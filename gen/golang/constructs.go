@@ -8,6 +8,7 @@ import (
 
 	"github.com/keywright/keywright/gen"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/keyspace/pattern"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -32,12 +33,44 @@ func (g *generator) constructs() {
 
 // tune adds the options of a construct to what NewTuned takes; defaults are
 // those of the declaration.
-func (g *generator) tune(name, typ string, defaults ...string) {
+func (g *generator) tune(name, typ string, options []parts.Option) {
 	g.tuning = append(g.tuning, fmt.Sprintf("%s %s", name, typ))
-	for _, d := range defaults {
-		field, value, _ := strings.Cut(d, " ")
-		g.making = append(g.making, fmt.Sprintf("k.tuning.%s.%s = %s.Or(k.tuning.%s.%s, %s)", name, field, g.use("cmp"), name, field, value))
+	for _, o := range options {
+		field, value := "k.tuning."+name+"."+o.Name, g.literal("", o.Value)
+		if o.Why != "" {
+			g.making = append(g.making, fmt.Sprintf("%s = %s // %s", field, value, o.Why))
+			continue
+		}
+		g.making = append(g.making, fmt.Sprintf("%s = %s.Or(%s, %s)", field, g.use("cmp"), field, value))
 	}
+}
+
+// literal is the value of an option; pkg is that of its words.
+func (g *generator) literal(pkg string, v any) string {
+	switch v := v.(type) {
+	case time.Duration:
+		return g.duration(v)
+	case parts.Word:
+		return pkg + "." + string(v)
+	case string:
+		return quote(v)
+	case []string:
+		words := make([]string, len(v))
+		for i, w := range v {
+			words[i] = quote(w)
+		}
+		return "[]string{" + strings.Join(words, ", ") + "}"
+	}
+	return fmt.Sprint(v)
+}
+
+// fields are options as fields of a struct.
+func (g *generator) fields(pkg string, options []parts.Option) string {
+	out := make([]string, len(options))
+	for i, o := range options {
+		out[i] = o.Name + ": " + g.literal(pkg, o.Value)
+	}
+	return strings.Join(out, ", ")
 }
 
 // hold adds a field to Keyspace, and how it is made.
@@ -102,54 +135,62 @@ func bodyNames() (scope gen.Names) {
 	return scope
 }
 
+// parts builds the keys of a handle, and gives them as fields of its keys. Families come
+// last: the builders of the other keys have checked their placeholders then.
+func (g *generator) parts(b *built, k *keyspace.Key, list []parts.Part, scope *gen.Names) string {
+	fields := make([]string, len(list))
+	for _, families := range []bool{false, true} {
+		for i, p := range list {
+			if (p.Form == parts.Family) == families {
+				fields[i] = p.Name + ": " + g.part(b, k.Entry, p, scope)
+			}
+		}
+	}
+	return strings.Join(fields, ", ")
+}
+
+// part builds one part of a handle, and gives it as an expression.
+func (g *generator) part(b *built, e *keyspace.Entry, p parts.Part, scope *gen.Names) string {
+	variable := strings.ToLower(p.Name)
+	switch {
+	case p.Channel():
+		b.use(variable, g.channelCodes[e.Notify], "Channel", nil, scope)
+	case p.Name == "Lanes":
+		return g.lanes(b, p, scope)
+	case p.Form == parts.Family:
+		b.lines = append(b.lines, g.family(b, variable, p, scope))
+	default:
+		b.use(variable, g.keys[p.Key], "Key", nil, scope)
+	}
+	return variable
+}
+
 // lock writes the method that gives a lock.
 func (g *generator) lock(c *keyCode, k *keyspace.Key) {
-	pkg, scope := g.use(module+"/lock"), bodyNames()
+	pkg, scope, h := g.use(module+"/lock"), bodyNames(), parts.Of(k.Entry)
 	b := built{in: g.call("")}
-	for _, r := range []string{"", "fence", "waiters", "shared"} {
-		b.use(map[string]string{"": "main"}[r]+r, g.keys[k.Entry.Key(r)], "Key", nil, &scope)
-	}
-	b.use("channel", g.channelCodes[k.Entry.Notify], "Channel", nil, &scope)
-	var defaults []string
-	if !k.Entry.Notify.Derived {
-		g.making = append(g.making, fmt.Sprintf("k.tuning.%s.Announce = true // others listen on the declared channel", c.name))
-	}
-	g.tune(c.name, pkg+".Options", defaults...)
+	keys := g.parts(&b, k, h.Parts, &scope)
+	g.tune(c.name, pkg+".Options", h.Options)
 	g.about(c.name, k)
 	g.printf("func (k *Keyspace) %s(%s) %s.Lock {\n%s", c.name, signature(b.params), pkg, b.text())
-	g.printf("return %s.New(k.client, &entry_%s, %s.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, %s, &k.tuning.%s)\n}\n\n", pkg, c.name, pkg, b.failed(g), c.name)
+	g.printf("return %s.New(k.client, &entry_%s, %s.Keys{%s}, %s, &k.tuning.%s)\n}\n\n", pkg, c.name, pkg, keys, b.failed(g), c.name)
 }
 
 // queue writes the method that gives a queue.
 func (g *generator) queue(c *keyCode, k *keyspace.Key) {
-	pkg, scope, e := g.use(module+"/queue"), bodyNames(), k.Entry
+	pkg, scope, e, h := g.use(module+"/queue"), bodyNames(), k.Entry, parts.Of(k.Entry)
 	b := built{in: g.call("")}
-	lanes := g.lanes(&b, c, e, &scope)
-	for _, r := range []string{"leases", "delayed", "dead", "state", "workers", "runs"} {
-		b.use(r, g.keys[e.Key(r)], "Key", nil, &scope)
-	}
-	b.use("channel", g.channelCodes[e.Notify], "Channel", nil, &scope)
-	var families []string
-	for _, r := range []string{"job", "result", "unique"} {
-		b.lines = append(b.lines, g.family(&b, r, g.keys[e.Key(r)], &scope))
-		families = append(families, fmt.Sprintf("%s: %s", gen.Title(r), r))
-	}
+	keys := g.parts(&b, k, h.Parts, &scope)
 	payload := g.payload(c, e)
 	codec := g.codecOf("payload", c, payload)
-	var defaults []string
-	if e.Lease > 0 {
-		defaults = append(defaults, "Lease "+g.duration(e.Lease))
-	}
-	if e.Retry > 0 {
-		defaults = append(defaults, fmt.Sprint("Retry ", e.Retry))
-	}
-	g.tune(c.name, pkg+".Options", defaults...)
-	job := g.keys[e.Key("job")]
+	g.tune(c.name, pkg+".Options", h.Options)
+	family, _ := h.Part("Job")
+	job := g.keys[family.Key]
 	legal := fmt.Sprintf("ID: func(id string) error {\nif %s_, ok := %sKey(job.Of(id)); !ok {\nreturn %s.Bad(%s)\n}\nreturn nil\n}", strings.Repeat("_, ", len(job.params)-1), g.call("Parse"+job.name), g.use(module+"/value"), quote("is no "+job.params[len(job.params)-1].place.Type.Definition()))
 	g.about(c.name, k)
 	g.printf("func (k *Keyspace) %s(%s) %s.Queue[%s] {\n%s", c.name, signature(b.params), pkg, payload.typ, b.text())
-	g.printf("return %s.New(k.client, &entry_%s, %s.Keys{Lanes: []%s.Lane{%s}, %s, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Runs: runs, Channel: channel, %s}, %s, &%s, &k.tuning.%s)\n}\n\n",
-		pkg, c.name, pkg, pkg, strings.Join(lanes, ", "), strings.Join(families, ", "), legal, b.failed(g), codec, c.name)
+	g.printf("return %s.New(k.client, &entry_%s, %s.Keys{%s, %s}, %s, &%s, &k.tuning.%s)\n}\n\n",
+		pkg, c.name, pkg, keys, legal, b.failed(g), codec, c.name)
 }
 
 // payload is the Go type of a job's payload: a struct where its fields are
@@ -163,26 +204,46 @@ func (g *generator) payload(c *keyCode, e *keyspace.Entry) stored {
 }
 
 // lanes builds the key of every lane, in their order.
-func (g *generator) lanes(b *built, c *keyCode, e *keyspace.Entry, scope *gen.Names) (lanes []string) {
-	i := slices.IndexFunc(c.params, func(p param) bool { return p.place.Name == e.Order })
-	if i < 0 {
+func (g *generator) lanes(b *built, p parts.Part, scope *gen.Names) string {
+	c, list := g.keys[p.Key], "[]"+g.use(module+"/queue")+".Lane{"
+	if p.Form == parts.Whole {
 		b.use("main", c, "Key", nil, scope)
-		return []string{"{Key: main}"}
+		return list + "{Key: main}}"
 	}
-	order := c.params[i]
+	order := c.params[slices.IndexFunc(c.params, func(q param) bool { return q.place.Name == p.Own[0] })]
+	lanes := make([]string, len(p.Words))
 	for n, constant := range g.enums.constants(order.typ) {
 		lane := fmt.Sprintf("lane%d", n+1)
-		b.use(lane, c, "Key", map[string]string{e.Order: constant}, scope)
-		lanes = append(lanes, fmt.Sprintf("{Name: %s, Key: %s}", quote(order.place.Type.Values[n]), lane))
+		b.use(lane, c, "Key", map[string]string{p.Own[0]: constant}, scope)
+		lanes[n] = fmt.Sprintf("{Name: %s, Key: %s}", quote(p.Words[n]), lane)
 	}
-	return lanes
+	return list + strings.Join(lanes, ", ") + "}"
 }
 
-// family is what is before and after the last placeholder of a pattern.
-func (g *generator) family(b *built, variable string, c *keyCode, scope *gen.Names) string {
-	last := len(c.params) - 1
-	at := slices.IndexFunc(c.elems, func(e pattern.Element) bool { return e.Placeholder == last })
-	return fmt.Sprintf("%s := %s.Name{Before: %s, After: %s}\n", variable, g.use(module+"/queue"), g.concat(b, c, c.elems[:at], scope), g.concat(b, c, c.elems[at+1:], scope))
+// family is what is before and after the placeholders that the handle fills in.
+func (g *generator) family(b *built, variable string, p parts.Part, scope *gen.Names) string {
+	before, after := g.around(b, p, scope)
+	return fmt.Sprintf("%s := %s.Name{Before: %s, After: %s}\n", variable, g.use(module+"/queue"), before, after)
+}
+
+// around are what is before and after the placeholders that the handle fills in, as
+// expressions. All is before them if there are none.
+func (g *generator) around(b *built, p parts.Part, scope *gen.Names) (before, after string) {
+	c := g.keys[p.Key]
+	within := func(e pattern.Element) bool {
+		return e.Placeholder >= 0 && slices.Contains(p.Own, c.params[e.Placeholder].place.Name)
+	}
+	first := slices.IndexFunc(c.elems, within)
+	if first < 0 {
+		return g.concat(b, c, c.elems, scope), `""`
+	}
+	last := first
+	for i, e := range c.elems {
+		if within(e) {
+			last = i
+		}
+	}
+	return g.concat(b, c, c.elems[:first], scope), g.concat(b, c, c.elems[last+1:], scope)
 }
 
 // concat is a piece of a key as an expression. Its placeholders have been
@@ -232,18 +293,10 @@ func (g *generator) textOf(p *param) string {
 func (g *generator) cache(c *keyCode, k *keyspace.Key) {
 	pkg := g.use(module + "/cache")
 	typ, codec := g.stringCodec(c, k)
-	var defaults []string
-	if k.Entry.Fresh > 0 {
-		defaults = append(defaults, "Fresh "+g.duration(k.Entry.Fresh))
-	}
-	if k.Entry.Absent > 0 {
-		defaults = append(defaults, "Absent "+g.duration(k.Entry.Absent))
-	}
-	if k.Entry.TTL.Policy == keyspace.TTLAny { // it cannot be kept without one
-		defaults = append(defaults, "TTL "+g.duration(time.Hour))
-	}
-	g.tune(c.name, pkg+".Options", defaults...)
-	if fill := k.Entry.Key("fill"); fill.Derived && g.space != nil {
+	h := parts.Of(k.Entry)
+	g.tune(c.name, pkg+".Options", h.Options)
+	part, _ := h.Part("Fill")
+	if fill := part.Key; fill.Derived && g.space != nil {
 		g.making = append(g.making, fmt.Sprintf("k.tuning.%s.Fill = %s.FillKeyIn(k.ns.String())", c.name, pkg))
 	} else if !fill.Derived {
 		in := map[bool]string{true: "k."}[g.space != nil]
@@ -270,15 +323,14 @@ func (g *generator) fillOf(c, fill *keyCode) {
 	g.printf("name, _ := %sKey(%s)\nreturn name\n}\n\n", g.call(fill.name), strings.Join(own, ", "))
 }
 
-var rules = map[keyspace.Method]string{keyspace.GCRA: "GCRA", keyspace.Sliding: "Sliding", keyspace.Fixed: "Fixed"}
-
 func (g *generator) rateLimit(c *keyCode, k *keyspace.Key) {
-	pkg, r := g.use(module+"/limit"), k.Entry.Rate
-	arguments_ := fmt.Sprintf("%d, %s", max(r.Count, 1), g.duration(max(r.Per, time.Millisecond)))
-	if k.Entry.Method == keyspace.GCRA {
-		arguments_ += fmt.Sprintf(", %d", r.Burst)
+	pkg := g.use(module + "/limit")
+	rule := parts.Of(k.Entry).Options // a word and its arguments
+	var arguments_ []string
+	for _, o := range rule[1:] {
+		arguments_ = append(arguments_, g.literal(pkg, o.Value))
 	}
-	g.hold("limit_"+c.name, "*"+pkg+".Limits", fmt.Sprintf("%s.New(c, &entry_%s, %s.%s(%s))", pkg, c.name, pkg, rules[k.Entry.Method], arguments_))
+	g.hold("limit_"+c.name, "*"+pkg+".Limits", fmt.Sprintf("%s.New(c, &entry_%s, %s(%s))", pkg, c.name, g.literal(pkg, rule[0].Value), strings.Join(arguments_, ", ")))
 	g.about(c.name, k)
 	g.printf("func (k *Keyspace) %s(%s) %s.Limiter { return k.limit_%s.Of(%sKey(%s)) }\n\n", c.name, signature(c.params), pkg, c.name, g.call(c.name), arguments(c.params))
 }
@@ -297,31 +349,32 @@ func (g *generator) ranking(c *keyCode, k *keyspace.Key) {
 		score = stored{typ: "int64", codec: g.use(module+"/value") + ".IntScore(0, 1<<52)"}
 		score.codec = g.codecOf("whole", c, score)
 	}
-	i := slices.IndexFunc(c.params, func(p param) bool { return p.place.Type.Kind == scalar.Date })
-	if i < 0 || score.typ != "int64" && score.typ != "float64" {
+	h := parts.Of(k.Entry)
+	main, _ := h.Part("Main")
+	if len(main.Own) == 0 || score.typ != "int64" && score.typ != "float64" {
 		return
 	}
 	pkg, scope := g.use(module+"/ranking"), bodyNames()
 	b := built{in: g.call("")}
-	call := fmt.Sprintf("%sKey(%s)", g.call(c.name), strings.Join(b.pass(c.params, map[string]string{c.params[i].place.Name: "t"}, &scope), ", "))
+	call := fmt.Sprintf("%sKey(%s)", g.call(c.name), strings.Join(b.pass(c.params, map[string]string{main.Own[0]: "t"}, &scope), ", "))
 	board := g.methods.Take(c.name+"Board", "Client")
 	typ := fmt.Sprintf("*%s.Board[%s, %s]", pkg, member.typ, score.typ)
 	g.about(board, k)
 	g.printf("//\n// It is the whole ranking: every period of it, ranks, neighbours, windows.\nfunc (k *Keyspace) %s(%s) (%s, error) {\n", board, signature(b.params), typ)
-	g.printf("return %s.New(%s.Config[%s, %s]{Client: k.client, Entry: &entry_%s, Step: %s.%s, Ties: %s.%s, Member: &%s, Score: &%s,\nKey: func(t %s.Time) (string, error) { return %s },\n})\n}\n\n",
-		pkg, pkg, member.typ, score.typ, c.name, pkg, step(c.params[i].place.Type.Layout), pkg, map[keyspace.Ties]string{keyspace.ByMember: "ByMember", keyspace.FirstToReach: "FirstToReach"}[k.Entry.Ties], member.codec, score.codec, g.use("time"), call)
-	if window := k.Entry.Key("window"); window != nil && k.Entry.Ties == keyspace.ByMember {
-		g.window(c, k, board, b, g.keys[window], member.typ, score.typ, step(c.params[i].place.Type.Layout))
+	g.printf("return %s.New(%s.Config[%s, %s]{Client: k.client, Entry: &entry_%s, %s, Member: &%s, Score: &%s,\nKey: func(t %s.Time) (string, error) { return %s },\n})\n}\n\n",
+		pkg, pkg, member.typ, score.typ, c.name, g.fields(pkg, h.Options), member.codec, score.codec, g.use("time"), call)
+	if window, ok := h.Part("Window"); ok && k.Entry.Ties == keyspace.ByMember {
+		g.window(c, k, board, b, window, member.typ, score.typ, g.literal(pkg, h.Option("Step")))
 	}
 }
 
 // window writes the method that gives the sums over several periods.
-func (g *generator) window(c *keyCode, k *keyspace.Key, board string, b built, code *keyCode, member, score, step string) {
+func (g *generator) window(c *keyCode, k *keyspace.Key, board string, b built, part parts.Part, member, score, step string) {
 	pkg, value, scope := g.use(module+"/ranking"), g.use(module+"/value"), bodyNames()
+	code := g.keys[part.Key]
 	given := len(b.params)
 	name := g.methods.Take(c.name+"Windows", "Client")
-	last := code.params[len(code.params)-1].place.Name
-	passed := b.pass(code.params, map[string]string{last: fmt.Sprintf("%s.%s.Window(end, weights)", pkg, step)}, &scope)
+	passed := b.pass(code.params, map[string]string{part.Own[0]: step + ".Window(end, weights)"}, &scope)
 	sums := "sums_" + c.name
 	g.printf("var %s = %s.FloatScore()\n\n", sums, value)
 	list := signature(b.params)
@@ -331,14 +384,4 @@ func (g *generator) window(c *keyCode, k *keyspace.Key, board string, b built, c
 	g.printf("// %s is the sum of the last periods of %s, weighted, the newest first; kept for %s.\nfunc (k *Keyspace) %s(weights []float64%s) (*%s.Windows[%s, %s, float64], error) {\n", name, c.name, keyspace.FormatDuration(k.Entry.Cached), name, list, pkg, member, score)
 	g.printf("board, err := k.%s(%s)\nif err != nil {\nreturn nil, err\n}\n", board, arguments(b.params[:given]))
 	g.printf("return %s.NewWindows(board, %s.WindowConfig[float64]{Entry: &entry_%s, Score: &%s, Weights: weights,\nKey: func(end %s.Time) (string, error) { return %sKey(%s) },\n})\n}\n\n", pkg, pkg, code.name, sums, g.use("time"), g.call(code.name), strings.Join(passed, ", "))
-}
-
-// step is the period of a date by the smallest thing that its layout names.
-func step(layout string) string {
-	for _, s := range []struct{ part, step string }{{"HH", "Hour"}, {"DD", "Day"}, {"MM", "Month"}} {
-		if strings.Contains(layout, s.part) {
-			return s.step
-		}
-	}
-	return "Day"
 }

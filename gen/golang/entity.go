@@ -7,6 +7,7 @@ import (
 
 	"github.com/keywright/keywright/gen"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
@@ -14,6 +15,7 @@ import (
 type entityCode struct {
 	*keyCode
 	e      *keyspace.Entry
+	handle parts.Handle
 	fields []field
 	shared []param // of the key, and of every other key too: they make an entity of its own
 	own    []param // of the key: the id
@@ -32,16 +34,14 @@ func (g *generator) entity(c *keyCode, k *keyspace.Key) {
 	if !ok { // without fields there is nothing to keep
 		return
 	}
-	e := &entityCode{keyCode: c, e: k.Entry, fields: fields}
+	e := &entityCode{keyCode: c, e: k.Entry, handle: parts.Of(k.Entry), fields: fields}
 	e.divide()
 	pkg, typ := g.use(module+"/entity"), c.name+"Store"
 	g.identify(e)
 	g.changes(e, pkg)
 	g.printf("// %s is all %s: what can be done with them.\ntype %s struct{\n*%s.Store[%s, %sValue]%s\n}\n\n", typ, printable(e.e.Name), typ, pkg, e.id, c.name, g.whenNamed("\nk *Keyspace"))
-	for i := range e.e.Index {
-		if ix := &e.e.Index[i]; !expiry(ix) {
-			g.indexMethod(e, ix, pkg, typ)
-		}
+	for _, ix := range e.handle.Indexes {
+		g.indexMethod(e, ix, pkg, typ)
 	}
 	spec := g.spec(e, pkg)
 	method := g.methods.Take(c.name+"Store", "Client")
@@ -59,12 +59,11 @@ func (g *generator) entity(c *keyCode, k *keyspace.Key) {
 
 // divide tells the id of an item from what all keys of the entity share.
 func (e *entityCode) divide() {
-	d := e.e.Divide()
 	for _, p := range e.params {
-		if slices.Contains(d.Shared, p.place.Name) {
-			e.shared = append(e.shared, p)
-		} else {
+		if slices.Contains(e.handle.Item.Own, p.place.Name) {
 			e.own = append(e.own, p)
+		} else {
+			e.shared = append(e.shared, p)
 		}
 	}
 }
@@ -83,7 +82,7 @@ func (g *generator) identify(e *entityCode) {
 		}
 		g.printf("}\n\n")
 	}
-	e.parts()
+	e.expressions()
 	if len(e.own) == 1 && len(e.shared) == 0 {
 		e.key, e.parse = g.call(e.name)+"Key", g.call("Parse"+e.name)+"Key"
 		return
@@ -102,9 +101,9 @@ func (g *generator) identify(e *entityCode) {
 	e.parse = fmt.Sprintf("func(text string) (id %s, ok bool) {\n%s, ok := %sKey(text)\n%sreturn id, ok\n}", e.id, strings.Join(read, ", "), g.call("Parse"+e.name), strings.Join(assign, ""))
 }
 
-// parts says how the parts of a key are told from the id of an item and from what
+// expressions says how the parts of a key are told from the id of an item and from what
 // all keys of the entity share.
-func (e *entityCode) parts() {
+func (e *entityCode) expressions() {
 	var scope gen.Names
 	e.ids = map[string]string{}
 	for _, p := range e.shared {
@@ -142,7 +141,7 @@ func (e *entityCode) stamped(field string) bool {
 }
 
 // indexMethod writes the method that names the items of one value of an index.
-func (g *generator) indexMethod(e *entityCode, ix *keyspace.Index, pkg, typ string) {
+func (g *generator) indexMethod(e *entityCode, ix parts.Index, pkg, typ string) {
 	code := g.keys[ix.Key]
 	name := "By" + strings.TrimPrefix(code.name, e.name+"Index")
 	var params []param
@@ -194,43 +193,35 @@ func (g *generator) spec(e *entityCode, pkg string) string {
 	}
 	b := built{in: g.call(""), params: e.shared}
 	var lines []string
-	key := func(role string) string {
-		k := e.role(role)
-		if k == nil {
-			return `""`
-		}
-		variable := scope.Take(unexported(role) + "Key")
-		b.use(variable, g.keys[k], "Key", nil, &scope)
-		return variable
-	}
 	add := func(name, value string) {
 		if value != "" && value != `""` {
 			lines = append(lines, name+": "+value)
 		}
 	}
-	expires, ledger, lease, pending := key("expires"), key("ledger"), key("sweep"), key("pending")
-	first, last := e.around(e.own)
+	keys := map[string]string{}
+	for _, p := range e.handle.Parts {
+		keys[p.Name] = scope.Take(strings.ToLower(p.Name) + "Key")
+		b.use(keys[p.Name], g.keys[p.Key], "Key", nil, &scope)
+	}
 	add("Entry", "&entry_"+e.name)
-	add("Prefix", g.concat(&b, e.keyCode, e.elems[:first], &scope))
-	add("Suffix", g.concat(&b, e.keyCode, e.elems[last+1:], &scope))
+	prefix, suffix := g.around(&b, *e.handle.Item, &scope)
+	add("Prefix", prefix)
+	add("Suffix", suffix)
 	add("Key", e.key)
 	add("Parse", e.parse)
 	add("Fields", "&fields_"+e.name+"Value")
 	var indexes []string
-	for i := range e.e.Index {
-		if text := g.indexSpec(e, &e.e.Index[i], &b, &scope); text != "" {
-			indexes = append(indexes, text)
-		}
+	for _, ix := range e.handle.Indexes {
+		indexes = append(indexes, g.indexSpec(e, ix, &b, &scope))
 	}
 	if len(indexes) > 0 {
 		add("Indexes", fmt.Sprintf("[]%s.Index[%sValue]{\n%s,\n}", pkg, e.name, strings.Join(indexes, ",\n")))
 	}
-	add("Expires", expires)
-	add("Ledger", ledger)
-	add("Pending", pending)
-	add("Lease", lease)
-	if t := e.role("ledger").TTL; t.Policy == keyspace.TTLExpires {
-		add("IndexTTL", g.duration(t.Max))
+	for _, p := range e.handle.Parts {
+		add(p.Name, keys[p.Name])
+	}
+	for _, o := range e.handle.Options {
+		add(o.Name, g.literal(pkg, o.Value))
 	}
 	g.specRules(e, add)
 	e.errs = len(b.errs)
@@ -246,57 +237,22 @@ func (e *entityCode) failed(g *generator) string {
 	return g.use("cmp") + ".Or(" + strings.Join(names, ", ") + ")"
 }
 
-// role is a key of the entity; the expiry times may be an index or a key of their
-// own.
-func (e *entityCode) role(name string) *keyspace.Key {
-	if name != "expires" {
-		return e.e.Key(name)
-	}
-	for _, ix := range e.e.Index {
-		if expiry(&ix) {
-			return ix.Key
-		}
-	}
-	return e.e.Key("expiry")
-}
-
-// expiry is whether an index is the expiry times, which the store keeps for itself:
-// it lists nothing.
-func expiry(ix *keyspace.Index) bool { return ix.Score == "expires" && ix.Field == "" }
-
-// around are the first and the last element that hold one of these parameters.
-func (c *keyCode) around(params []param) (first, last int) {
-	first = -1
-	for i, elem := range c.elems {
-		if elem.Placeholder < 0 || !slices.ContainsFunc(params, func(p param) bool { return p.place.Name == c.params[elem.Placeholder].place.Name }) {
-			continue
-		}
-		if last = i; first < 0 {
-			first = i
-		}
-	}
-	return max(first, 0), last
-}
-
-// indexSpec is one index of a spec, "" for the expiry times.
-func (g *generator) indexSpec(e *entityCode, ix *keyspace.Index, b *built, scope *gen.Names) string {
-	if expiry(ix) {
-		return ""
-	}
+// indexSpec is one index of a spec.
+func (g *generator) indexSpec(e *entityCode, ix parts.Index, b *built, scope *gen.Names) string {
 	code := g.keys[ix.Key]
-	parts := []string{"Name: " + quote(ix.Name)}
+	texts := []string{"Name: " + quote(ix.Name)}
 	if ix.Score != "" {
-		parts = append(parts, "Score: "+quote(ix.Score))
+		texts = append(texts, "Score: "+quote(ix.Score))
 	}
+	prefix, suffix := g.around(b, ix.Part, scope)
 	if ix.Field == "" {
-		parts = append(parts, "Prefix: "+g.concat(b, code, code.elems, scope))
-		return "{" + strings.Join(parts, ", ") + "}"
+		texts = append(texts, "Prefix: "+prefix)
+		return "{" + strings.Join(texts, ", ") + "}"
 	}
 	i := slices.IndexFunc(code.params, func(p param) bool { return p.place.Name == ix.Field })
-	first, last := code.around(code.params[i : i+1])
-	parts = append(parts, "Field: "+quote(ix.Field), "Prefix: "+g.concat(b, code, code.elems[:first], scope))
-	if last+1 < len(code.elems) {
-		parts = append(parts, "Suffix: "+g.concat(b, code, code.elems[last+1:], scope))
+	texts = append(texts, "Field: "+quote(ix.Field), "Prefix: "+prefix)
+	if suffix != `""` {
+		texts = append(texts, "Suffix: "+suffix)
 	}
 	f := e.field(ix.Field)
 	value := "v." + f.name
@@ -309,8 +265,8 @@ func (g *generator) indexSpec(e *entityCode, ix *keyspace.Index, b *built, scope
 		before, value = fmt.Sprintf("value, err := %s\nif err != nil {\nreturn \"\", err\n}\n", value), "value"
 	}
 	arguments := b.pass(code.params, map[string]string{ix.Field: value}, scope)
-	parts = append(parts, fmt.Sprintf("Key: func(v *%sValue) (string, error) {\n%sreturn %sKey(%s)\n}", e.name, before, g.call(code.name), strings.Join(arguments, ", ")))
-	return "{" + strings.Join(parts, ", ") + "}"
+	texts = append(texts, fmt.Sprintf("Key: func(v *%sValue) (string, error) {\n%sreturn %sKey(%s)\n}", e.name, before, g.call(code.name), strings.Join(arguments, ", ")))
+	return "{" + strings.Join(texts, ", ") + "}"
 }
 
 func (e *entityCode) field(name string) field {
@@ -318,18 +274,8 @@ func (e *entityCode) field(name string) field {
 	return e.fields[i]
 }
 
-// specRules are the stamps, the lifetime by rule and the events of a spec.
+// specRules are the id in a field, the lifetime by rule and the events of a spec.
 func (g *generator) specRules(e *entityCode, add func(name, value string)) {
-	s := e.e.Stamps
-	add("Created", quote(s.Created))
-	add("Version", quote(s.Version))
-	add("Updated", quote(s.Updated))
-	for _, name := range []string{s.Created, s.Updated} {
-		if name != "" && e.field(name).Type.Kind == scalar.UnixS {
-			add("Seconds", "true")
-			break
-		}
-	}
 	if len(e.own) == 1 {
 		if i := slices.IndexFunc(e.fields, func(f field) bool { return f.Field.Name == e.own[0].place.Name && !f.Type.Optional }); i >= 0 {
 			add("Identify", g.identifier(e, e.fields[i]))
@@ -337,7 +283,6 @@ func (g *generator) specRules(e *entityCode, add func(name, value string)) {
 	}
 	if r := e.e.TTLBy; r != nil && len(r.Cases) > 0 {
 		add("TTL", g.ttlRule(e, r))
-		add("TTLFields", "[]string{"+quote(r.Field)+"}")
 	}
 	for _, on := range []string{"create", "update", "delete", "expire"} {
 		if c := g.ks.Channel(e.e.Emits[on]); c != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/scalar"
+	"github.com/keywright/keywright/keyspace/parts"
 )
 
 // lacking notes what an announcement cannot be made of: no code is written that would
@@ -21,42 +21,31 @@ func (g *generator) lacking(lacks []keyspace.Lack, at keyspace.Pos) {
 // emission is what is sent on a channel when an item changes.
 func (g *generator) emission(e *entityCode, c *keyspace.Channel) string {
 	pkg := g.use(module + "/entity")
-	mode := "Publish"
-	var more []string
-	switch {
-	case c.Durable != nil:
-		mode = "Append"
-		if c.Durable.MaxLen > 0 {
-			more = append(more, "MaxLen: "+strconv.FormatInt(c.Durable.MaxLen, 10))
-		}
-		if c.Durable.Age > 0 {
-			more = append(more, "Age: "+g.duration(c.Durable.Age))
-		}
-	case c.Sharded:
-		mode = "PublishSharded"
+	ev := parts.EventOf(e.e, c, g.elements(c.Pattern))
+	more := []string{"Mode: " + pkg + "." + string(ev.Mode)}
+	if ev.MaxLen > 0 {
+		more = append(more, "MaxLen: "+strconv.FormatInt(ev.MaxLen, 10))
 	}
-	if c.Plain {
+	if ev.Age > 0 {
+		more = append(more, "Age: "+g.duration(ev.Age))
+	}
+	if ev.Plain {
 		more = append(more, "Plain: true")
 	}
-	var name, parts []string
-	for _, elem := range g.elements(c.Pattern) {
-		if elem.Placeholder < 0 {
-			name = append(name, "{Name: "+g.piece(elem, "k.ns")+", Literal: true}")
-		} else if part, ok := g.part(e, c.Pattern.Placeholders()[elem.Placeholder].Name, c.Pattern.Placeholders()[elem.Placeholder].Type); ok {
-			name = append(name, part)
-		}
-	}
-	if len(c.Pattern.Placeholders()) == 0 {
+	if ev.Fixed {
 		more = append(more, "Channel: "+g.concat(nil, nil, g.elements(c.Pattern), nil))
 	} else {
-		more = append(more, fmt.Sprintf("Name: []%s.Part{%s}", pkg, strings.Join(name, ", ")))
+		more = append(more, fmt.Sprintf("Name: []%s.Part{%s}", pkg, g.pieces(e, ev.Name)))
 	}
-	for _, f := range c.Message {
-		if part, ok := g.part(e, f.Name, f.Type); ok {
-			parts = append(parts, part)
-		}
+	return fmt.Sprintf("[]%s.Event{{%s, Data: []%s.Part{%s}}}", pkg, strings.Join(more, ", "), pkg, g.pieces(e, ev.Data))
+}
+
+func (g *generator) pieces(e *entityCode, list []parts.Piece) string {
+	out := make([]string, len(list))
+	for i, p := range list {
+		out[i] = g.piecePart(e, p)
 	}
-	return fmt.Sprintf("[]%s.Event{{Mode: %s.%s, %s, Data: []%s.Part{%s}}}", pkg, pkg, mode, strings.Join(more, ", "), pkg, strings.Join(parts, ", "))
+	return strings.Join(out, ", ")
 }
 
 // piece is the number of a placeholder among those that events carry.
@@ -68,23 +57,24 @@ func (e *entityCode) piece(p param) int {
 	return i + 1
 }
 
-// part is a field of a message: the id of the item or a placeholder of its key, or
-// one of its fields.
-func (g *generator) part(e *entityCode, name string, t scalar.Type) (string, bool) {
-	rest := fmt.Sprintf("Form: %s.%s}", g.use(module+"/value"), formOf(t.Kind))
-	if t.Kind == scalar.Bytes {
-		rest = "Base64: true}"
+// piecePart is a piece of a message or of a channel's name as an expression.
+func (g *generator) piecePart(e *entityCode, p parts.Piece) string {
+	if p.From == parts.Literal {
+		return "{Name: " + g.piece(p.Element, "k.ns") + ", Literal: true}"
 	}
-	if len(e.own) == 1 && e.own[0].place.Name == name {
-		return fmt.Sprintf("{Name: %s, %s", quote(name), rest), true
+	rest := "Base64: true}"
+	if !p.Base64 {
+		rest = fmt.Sprintf("Form: %s.%s}", g.use(module+"/value"), p.Form)
 	}
-	if i := slices.IndexFunc(e.params, func(p param) bool { return p.place.Name == name }); i >= 0 {
-		return fmt.Sprintf("{Name: %s, Key: %d, %s", quote(name), e.piece(e.params[i]), rest), true
+	from := ""
+	switch p.From {
+	case parts.OfKey:
+		i := slices.IndexFunc(e.params, func(q param) bool { return q.place.Name == p.Name })
+		from = fmt.Sprintf("Key: %d, ", e.piece(e.params[i]))
+	case parts.OfField:
+		from = "Field: " + quote(p.Name) + ", "
 	}
-	if slices.ContainsFunc(e.fields, func(f field) bool { return f.Field.Name == name }) {
-		return fmt.Sprintf("{Name: %s, Field: %s, %s", quote(name), quote(name), rest), true
-	}
-	return "", false
+	return "{Name: " + quote(p.Name) + ", " + from + rest
 }
 
 // sweeper writes the method that cleans up after all entities.

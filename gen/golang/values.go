@@ -1,13 +1,13 @@
 package golang
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/gen"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
 
@@ -28,7 +28,7 @@ func (g *generator) stored(owner string, t *scalar.Type, inJSON bool) stored {
 	if t.Encrypted { // where no place is known: the caller seals
 		return stored{value + ".Sealed", value + ".Opaque()", "Quoted"}
 	}
-	s := stored{"string", "", formOf(t.Kind)}
+	s := stored{"string", "", string(parts.InJSON(t.Kind))}
 	switch t.Kind {
 	case scalar.Int:
 		s.typ, s.codec = "int64", value+".Int("+g.bounds(*t)+")"
@@ -61,13 +61,6 @@ func (g *generator) stored(owner string, t *scalar.Type, inJSON bool) stored {
 		s.codec = value + ".Matched(" + quote(plain.Definition()) + ")"
 	}
 	return s
-}
-
-// formOf is how a value of a kind is written in a JSON object.
-func formOf(k scalar.Kind) string { return cmp.Or(forms[k], "Quoted") }
-
-var forms = map[scalar.Kind]string{
-	scalar.Int: "Bare", scalar.Float: "Bare", scalar.Bool: "Bare", scalar.UnixS: "Bare", scalar.UnixMS: "Bare", scalar.JSON: "Inline",
 }
 
 // times are the codecs of moments.

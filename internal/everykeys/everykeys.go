@@ -1710,7 +1710,7 @@ func (k *Keyspace) ItemStore() ItemStore { return k.store_Item }
 func spec_Item() (*entity.Spec[int64, ItemValue], error) {
 	expiresKey, err1 := ItemIndexExpiresKey()
 	ledgerKey, err2 := ItemLedgerKey()
-	sweepKey, err3 := ItemSweepKey()
+	leaseKey, err3 := ItemSweepKey()
 	spec := entity.Spec[int64, ItemValue]{
 		Entry:  &entry_Item,
 		Prefix: "every:item:",
@@ -1724,7 +1724,7 @@ func spec_Item() (*entity.Spec[int64, ItemValue], error) {
 		},
 		Expires:  expiresKey,
 		Ledger:   ledgerKey,
-		Lease:    sweepKey,
+		Lease:    leaseKey,
 		IndexTTL: 48 * time.Hour,
 		Created:  "made",
 		Version:  "ver",

@@ -2033,7 +2033,7 @@ func (k *Keyspace) MemoStore() MemoStore { return k.store_Memo }
 func (k *Keyspace) spec_Memo() (*entity.Spec[int64, MemoValue], error) {
 	expiresKey, err1 := k.ns.MemoExpiryKey()
 	ledgerKey, err2 := k.ns.MemoLedgerKey()
-	sweepKey, err3 := k.ns.MemoSweepKey()
+	leaseKey, err3 := k.ns.MemoSweepKey()
 	spec := entity.Spec[int64, MemoValue]{
 		Entry:  &entry_Memo,
 		Prefix: k.ns.String() + ":memo:",
@@ -2051,7 +2051,7 @@ func (k *Keyspace) spec_Memo() (*entity.Spec[int64, MemoValue], error) {
 		},
 		Expires:  expiresKey,
 		Ledger:   ledgerKey,
-		Lease:    sweepKey,
+		Lease:    leaseKey,
 		IndexTTL: 2 * time.Hour,
 		OnCreate: []entity.Event{{Mode: entity.Publish, Name: []entity.Part{{Name: k.ns.String(), Literal: true}, {Name: ":made:", Literal: true}, {Name: "k", Field: "k", Form: value.Quoted}}, Data: []entity.Part{{Name: "id", Form: value.Bare}}}},
 		OnDelete: []entity.Event{{Mode: entity.Publish, Channel: k.ns.String() + ":gone", Data: []entity.Part{{Name: "id", Form: value.Bare}}}},
@@ -2082,7 +2082,7 @@ func (s SharedStore) ByK(k_ K) entity.Of[SharedValue] {
 func (k *Keyspace) SharedStore(day time.Time) SharedStore {
 	expiresKey, err1 := k.ns.SharedExpiryKey(day)
 	ledgerKey, err2 := k.ns.SharedLedgerKey(day)
-	sweepKey, err3 := k.ns.SharedSweepKey(day)
+	leaseKey, err3 := k.ns.SharedSweepKey(day)
 	spec := entity.Spec[int64, SharedValue]{
 		Entry:  &entry_Shared,
 		Prefix: k.ns.String() + ":t:" + string(date_YyyyMmDd.Append(nil, day)) + ":",
@@ -2100,7 +2100,7 @@ func (k *Keyspace) SharedStore(day time.Time) SharedStore {
 		},
 		Expires:  expiresKey,
 		Ledger:   ledgerKey,
-		Lease:    sweepKey,
+		Lease:    leaseKey,
 		IndexTTL: 2 * time.Hour,
 	}
 	return SharedStore{entity.New(k.client, &spec, cmp.Or(err1, err2, err3)), k}

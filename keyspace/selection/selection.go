@@ -302,18 +302,3 @@ func escape(text string) string {
 	}
 	return out.String()
 }
-
-// Momentary reports whether a key only makes sense in its moment: who holds or waits
-// for a lock, which processes work, who loads or sweeps. Restored later, it would speak
-// of processes that are gone.
-func Momentary(k *keyspace.Key) bool {
-	roles, ok := momentary[k.Entry.Construct]
-	return k.Role == "pressure" || ok && slices.Contains(roles, k.Role)
-}
-
-var momentary = map[keyspace.Construct][]string{
-	keyspace.Lock:   {"", "waiters", "shared"},
-	keyspace.Queue:  {"workers"},
-	keyspace.Cache:  {"fill"},
-	keyspace.Entity: {"sweep"},
-}

@@ -2597,7 +2597,7 @@ func (s TriviaGameStore) ByEndsAt() entity.Of[TriviaGameValue] {
 func (k *Keyspace) TriviaGameStore(guildID string) TriviaGameStore {
 	expiresKey, err1 := TriviaGameExpiryKey(guildID)
 	ledgerKey, err2 := TriviaGameLedgerKey(guildID)
-	sweepKey, err3 := TriviaGameSweepKey(guildID)
+	leaseKey, err3 := TriviaGameSweepKey(guildID)
 	spec := entity.Spec[string, TriviaGameValue]{
 		Entry:  &entry_TriviaGame,
 		Prefix: "trivia:" + guildID + ":game:",
@@ -2613,7 +2613,7 @@ func (k *Keyspace) TriviaGameStore(guildID string) TriviaGameStore {
 		},
 		Expires:  expiresKey,
 		Ledger:   ledgerKey,
-		Lease:    sweepKey,
+		Lease:    leaseKey,
 		IndexTTL: 48 * time.Hour,
 	}
 	return TriviaGameStore{entity.New(k.client, &spec, cmp.Or(err1, err2, err3))}

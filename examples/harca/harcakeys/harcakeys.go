@@ -957,7 +957,7 @@ func (k *Keyspace) ItemStore() ItemStore { return k.store_Item }
 func spec_Item() (*entity.Spec[string, ItemValue], error) {
 	expiresKey, err1 := ItemIndexExpiresKey()
 	ledgerKey, err2 := ItemLedgerKey()
-	sweepKey, err3 := ItemSweepKey()
+	leaseKey, err3 := ItemSweepKey()
 	spec := entity.Spec[string, ItemValue]{
 		Entry:  &entry_Item,
 		Prefix: "harca:memory:short:item:",
@@ -975,14 +975,15 @@ func spec_Item() (*entity.Spec[string, ItemValue], error) {
 				return ItemIndexPriorityCreatedAtKey(v.Priority)
 			}},
 		},
-		Expires:  expiresKey,
-		Ledger:   ledgerKey,
-		Lease:    sweepKey,
-		IndexTTL: 48 * time.Hour,
-		Created:  "createdAt",
-		Version:  "version",
-		Updated:  "updatedAt",
-		Identify: func(id string, v *ItemValue) { v.ID = id },
+		Expires:   expiresKey,
+		Ledger:    ledgerKey,
+		Lease:     leaseKey,
+		IndexTTL:  48 * time.Hour,
+		Created:   "createdAt",
+		Version:   "version",
+		Updated:   "updatedAt",
+		TTLFields: []string{"priority"},
+		Identify:  func(id string, v *ItemValue) { v.ID = id },
 		TTL: func(v *ItemValue) time.Duration {
 			switch x := v.Priority; {
 			case x >= 1 && x <= 2:
@@ -994,11 +995,10 @@ func spec_Item() (*entity.Spec[string, ItemValue], error) {
 			}
 			return 0
 		},
-		TTLFields: []string{"priority"},
-		OnCreate:  []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:item:created", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}, {Name: "contextId", Field: "contextId", Form: value.Quoted}}}},
-		OnUpdate:  []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:item:updated", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}, {Name: "contextId", Field: "contextId", Form: value.Quoted}}}},
-		OnDelete:  []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:item:deleted", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}, {Name: "contextId", Field: "contextId", Form: value.Quoted}}}},
-		OnExpire:  []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:item:expired", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}, {Name: "contextId", Field: "contextId", Form: value.Quoted}}}},
+		OnCreate: []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:item:created", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}, {Name: "contextId", Field: "contextId", Form: value.Quoted}}}},
+		OnUpdate: []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:item:updated", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}, {Name: "contextId", Field: "contextId", Form: value.Quoted}}}},
+		OnDelete: []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:item:deleted", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}, {Name: "contextId", Field: "contextId", Form: value.Quoted}}}},
+		OnExpire: []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:item:expired", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}, {Name: "contextId", Field: "contextId", Form: value.Quoted}}}},
 	}
 	return &spec, cmp.Or(err1, err2, err3)
 }
@@ -1039,7 +1039,7 @@ func (k *Keyspace) ContextStore() ContextStore { return k.store_Context }
 func spec_Context() (*entity.Spec[string, ContextValue], error) {
 	expiresKey, err1 := ContextIndexExpiresKey()
 	ledgerKey, err2 := ContextLedgerKey()
-	sweepKey, err3 := ContextSweepKey()
+	leaseKey, err3 := ContextSweepKey()
 	spec := entity.Spec[string, ContextValue]{
 		Entry:  &entry_Context,
 		Prefix: "harca:memory:context:",
@@ -1054,7 +1054,7 @@ func spec_Context() (*entity.Spec[string, ContextValue], error) {
 		},
 		Expires:  expiresKey,
 		Ledger:   ledgerKey,
-		Lease:    sweepKey,
+		Lease:    leaseKey,
 		IndexTTL: 336 * time.Hour,
 		Created:  "createdAt",
 		Updated:  "updatedAt",

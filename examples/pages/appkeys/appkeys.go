@@ -1336,7 +1336,7 @@ func (k *Keyspace) MemoStore() MemoStore { return k.store_Memo }
 func spec_Memo() (*entity.Spec[string, MemoValue], error) {
 	expiresKey, err1 := MemoIndexExpiresKey()
 	ledgerKey, err2 := MemoLedgerKey()
-	sweepKey, err3 := MemoSweepKey()
+	leaseKey, err3 := MemoSweepKey()
 	spec := entity.Spec[string, MemoValue]{
 		Entry:  &entry_Memo,
 		Prefix: "{memo}:",
@@ -1353,7 +1353,7 @@ func spec_Memo() (*entity.Spec[string, MemoValue], error) {
 		},
 		Expires:  expiresKey,
 		Ledger:   ledgerKey,
-		Lease:    sweepKey,
+		Lease:    leaseKey,
 		IndexTTL: 48 * time.Hour,
 		Created:  "created",
 		Version:  "version",

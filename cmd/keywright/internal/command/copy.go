@@ -11,6 +11,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/server"
@@ -248,7 +249,7 @@ func (r *copyRun) place(rec *archive.Record) (apply.Place, error) {
 		p.DB = r.toDB
 	}
 	_, declared, _ := r.sel.Find(rec.Key)
-	if declared != nil && !r.momentary && selection.Momentary(declared) {
+	if declared != nil && !r.momentary && parts.Momentary(declared) {
 		return p, errMomentary
 	}
 	if rec.Expires == 0 {

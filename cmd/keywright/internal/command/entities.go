@@ -155,20 +155,15 @@ func (a *app) eachEntity(ctx context.Context, c *keywright.Client, entries []*ke
 
 func (a *app) eachPart(ctx context.Context, c *keywright.Client, e *keyspace.Entry, g *gaps,
 	run func(e *keyspace.Entry, of *finding.JSONKey, s *bind.Items) error) error {
-	d := e.Divide()
-	found := []bind.Values{{}}
-	if len(d.Shared) > 0 {
-		var err error
-		var bounded bool
-		if found, bounded, err = bind.Instances(ctx, c, e, d.PerItem()...); err != nil {
-			return err
-		}
-		if bounded {
-			g.Cut = append(g.Cut, cutReport{e.Name, len(found)})
-		}
+	found, bounded, err := bind.Instances(ctx, c, e)
+	if err != nil {
+		return err
+	}
+	if bounded {
+		g.Cut = append(g.Cut, cutReport{e.Name, len(found)})
 	}
 	for _, values := range found {
-		title := titleOf(d.Shared, values)
+		title := titleOf(e, values)
 		s, err := bind.Entity(c, a.keyspace, e, values)
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/parts"
 )
 
 // itemStores delete items of entities, whatever their database and the placeholders
@@ -39,7 +40,7 @@ func (s *itemStores) delete(ctx context.Context, entry int, item apply.Item) (bo
 // of finds the store of an item, and the item's id.
 func (s *itemStores) of(e *keyspace.Entry, item apply.Item) (*bind.Items, string, error) {
 	main := e.Keys[0].Pattern
-	values, ok := bind.Read(main, string(item.Key), e.Divide().Own...)
+	values, ok := bind.Read(main, string(item.Key), parts.Of(e).Item.Own...)
 	if !ok {
 		return nil, "", fmt.Errorf("the key is none of %s", e.Name)
 	}
@@ -59,7 +60,6 @@ func (s *itemStores) of(e *keyspace.Entry, item apply.Item) (*bind.Items, string
 		if err != nil {
 			return nil, "", err
 		}
-		spec.Version = e.Stamps.Version
 		if spec.OnDelete, err = bind.Events(s.ks, e, "delete"); err != nil {
 			return nil, "", err
 		}

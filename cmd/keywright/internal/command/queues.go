@@ -12,7 +12,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/pattern"
+	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/queue"
 	"github.com/spf13/cobra"
 )
@@ -158,20 +158,15 @@ func (a *app) queuesOf(ctx context.Context, c *keywright.Client, e *keyspace.Ent
 // each value of them that there is. name tells it from the others.
 func (a *app) eachQueue(ctx context.Context, c *keywright.Client, e *keyspace.Entry, g *gaps,
 	run func(name string, q queue.Queue[string]) error) error {
-	base := e.Key("leases").Pattern
-	found := []bind.Values{{}}
-	if len(base.Placeholders()) > 0 {
-		var bounded bool
-		var err error
-		if found, bounded, err = bind.Instances(ctx, c, e, bind.PerJob(e)...); err != nil {
-			return err
-		}
-		if bounded {
-			g.Cut = append(g.Cut, cutReport{e.Name, len(found)})
-		}
+	found, bounded, err := bind.Instances(ctx, c, e)
+	if err != nil {
+		return err
+	}
+	if bounded {
+		g.Cut = append(g.Cut, cutReport{e.Name, len(found)})
 	}
 	for _, values := range found {
-		name := titleOf(namesOf(base), values)
+		name := titleOf(e, values)
 		if err := g.pass(ctx, e.Name, name, run(name, bind.Queue(c, a.keyspace, e, values))); err != nil {
 			return err
 		}
@@ -210,20 +205,12 @@ func reportQueue(ctx context.Context, q queue.Queue[string], o *queueing) (r que
 }
 
 // titleOf tells several queues, or parts of an entity, of one entry apart.
-func titleOf(names []string, values bind.Values) string {
-	var parts []string
-	for _, name := range names {
-		parts = append(parts, name+"="+values[name])
+func titleOf(e *keyspace.Entry, values bind.Values) string {
+	var texts []string
+	for _, name := range parts.Values(e) {
+		texts = append(texts, name+"="+values[name])
 	}
-	return strings.Join(parts, " ")
-}
-
-// namesOf are the placeholders of a pattern.
-func namesOf(p *pattern.Pattern) (out []string) {
-	for _, place := range p.Placeholders() {
-		out = append(out, place.Name)
-	}
-	return out
+	return strings.Join(texts, " ")
 }
 
 func (a *app) printQueues(report *queuesReport) error {

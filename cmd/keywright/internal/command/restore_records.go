@@ -8,7 +8,7 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/source/archive"
 )
 
@@ -81,7 +81,7 @@ func (r *restoreRun) place(rec *archive.Record) (apply.Place, error) {
 		p.DB = r.db
 	}
 	_, declared, _ := r.sel.Find(rec.Key)
-	if declared != nil && !r.momentary && selection.Momentary(declared) {
+	if declared != nil && !r.momentary && parts.Momentary(declared) {
 		return p, errMomentary
 	}
 	if rec.Expires == 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
@@ -292,7 +293,7 @@ func (v *verifyRun) alike() map[int]int64 {
 // meant says which keys are compared. Files have all databases.
 func (v *verifyRun) meant(name []byte) (entry int, momentary, ok bool) {
 	entry, declared, ok := v.sel.Find(name)
-	return entry, declared != nil && selection.Momentary(declared), ok
+	return entry, declared != nil && parts.Momentary(declared), ok
 }
 
 // expiries tells whether two expiries are the same.
