@@ -1,6 +1,7 @@
 package bind_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ keys:
   door: {doc: d, key: "door:{house}:{room}", type: lock, ttl: 30s}
   tasks: {doc: d, key: "tasks:{team}:{priority}", type: queue, order: priority, ttl: none}
   one: {doc: d, key: "one", type: queue, ttl: none}
+  gate: {doc: d, key: "gate:{room}", type: lock, ttl: 30s, notify: "gate:{room}:open"}
   note: {doc: d, key: "{#{tenant}}:note:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {kind: "{#{tenant}}:kind:{kind}", expires: "{#{tenant}}:ends"}}
   mail: {doc: d, key: "{#{tenant}}:mail:{box}:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {kind: "{#{tenant}}:mails:{kind}", expires: "{#{tenant}}:mailends"}, emits: {delete: gone, expire: gone}}
 channels:
@@ -193,4 +195,33 @@ func TestMissing(t *testing.T) {
 	if one.ID() == two.ID() || one.With("c", "3").ID() == one.ID() || bind.Values(nil).With("a", "1").ID() != (bind.Values{"a": "1"}).ID() {
 		t.Error("two sets of values have one ID, or one has two")
 	}
+}
+
+// TestOptions: a handle has the options of its declaration, as generated code sets them: a
+// lock with a declared channel announces there that it was broken, though none waits.
+func TestOptions(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Valkey)
+	ks, c := load(t), open(t, s.URL())
+	l := bind.Lock(c, ks, entry(t, ks, "gate"), bind.Values{"room": "a"})
+	_, err := l.Acquire(t.Context())
+	must(t, err)
+	h, err := l.Holder(t.Context())
+	must(t, err)
+	stop := s.Monitor()
+	broken, err := l.Break(t.Context(), h.Token)
+	sent := strings.Join(stop(), "\n")
+	if err != nil || !broken || !strings.Contains(strings.ToLower(sent), `"publish" "gate:a:open"`) {
+		t.Errorf("%v, %v; sent:\n%s", broken, err, sent)
+	}
+	q := bind.Queue(c, ks, entry(t, ks, "tasks"), bind.Values{"team": "red"})
+	_, err = q.Enqueue(t.Context(), queue.Task[string]{Payload: "p", Lane: "high"})
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	_ = q.Worker(func(_ context.Context, job *queue.Job[string]) error {
+		if left := time.Until(job.Deadline()); left < 5*time.Second {
+			t.Errorf("the lease of a job ends in %v", left)
+		}
+		cancel()
+		return nil
+	}, queue.WorkerOptions{}).Run(ctx)
 }
