@@ -106,24 +106,13 @@ func (r *copyRun) show(ctx context.Context, out *copyReport, failed error) error
 
 func (r *copyRun) print(out *copyReport) error {
 	a := r.app
-	var rows [][]string
-	for _, p := range out.Entries {
-		name := p.Entry
-		if name == "" {
-			name = undeclaredName
-		}
-		rows = append(rows, []string{name, terminal.Count(p.Keys), countOrNone(p.Restored), countOrNone(p.Replaces), countOrNone(p.Same), countOrNone(p.Existing), countOrNone(p.Expired), countOrNone(p.Left), countOrNone(p.Refused + p.Unknown), countOrNone(p.Last.Differ())})
+	table := movedTable{did: "copied", would: "to copy", applied: out.Applied,
+		more: []terminal.Column{{Title: "differ", Right: true, Style: terminal.Red}}}
+	for i := range out.Entries {
+		table.add(out.Entries[i].Entry, &out.Entries[i].Counts, countOrNone(out.Entries[i].Last.Differ()))
 	}
-	columns := []terminal.Column{{Title: "entry", Least: 20}, {Title: "keys", Right: true}, {Title: "copied", Right: true}, {Title: "replaces", Right: true}, {Title: "same", Right: true}, {Title: "there", Right: true},
-		{Title: "expired", Right: true}, {Title: "left out", Right: true}, {Title: "failed", Right: true, Style: terminal.Red}, {Title: "differ", Right: true, Style: terminal.Red}}
-	if !out.Applied {
-		columns[2].Title = "to copy"
-	}
-	if len(rows) > 0 {
-		if err := terminal.Table(a.out, columns, rows); err != nil {
-			return err
-		}
-		a.tell("")
+	if err := table.print(a); err != nil {
+		return err
 	}
 	for i := range out.Differences[:min(len(out.Differences), 10)] {
 		a.tell("%s", difference1(&out.Differences[i]))
@@ -131,12 +120,7 @@ func (r *copyRun) print(out *copyReport) error {
 	if more := out.More + int64(max(len(out.Differences)-10, 0)); more > 0 {
 		a.tell("and %s more that differ: `keywright verify --keys-of all` prints them", terminal.Count(more))
 	}
-	for _, n := range out.Reasons[:min(len(out.Reasons), 10)] {
-		a.tell("%s (database %d): %s", finding.Key(n.Key), n.DB, finding.Printable(n.Reason))
-	}
-	if more := out.MoreReasons + int64(max(len(out.Reasons)-10, 0)); more > 0 {
-		a.tell("and %s more", terminal.Count(more))
-	}
+	a.tellReasons(out.Reasons, out.MoreReasons)
 	if out.TargetOnly > 0 {
 		a.tell("%s only at the target: they were there before, or went away at the source meanwhile; -o json names some", terminal.Plural(out.TargetOnly, "key"))
 	}

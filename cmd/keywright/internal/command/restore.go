@@ -118,7 +118,6 @@ type restoreReport struct {
 	Entries    []restoredPart `json:"entries"`
 	Reasons    []reasonedKey  `json:"reasons,omitempty"`
 	More       int64          `json:"more_reasons,omitempty"`
-	ByReason   map[string]int `json:"-"`
 	NotMeant   int64          `json:"not_selected,omitempty"`
 	Resumed    bool           `json:"resumed,omitempty"` // the figures of interrupted runs of the plan are counted, too
 	DurationMS int64          `json:"duration_ms"`

@@ -47,31 +47,14 @@ func (r *restoreRun) show(ctx context.Context, out *restoreReport, failed error)
 
 func (r *restoreRun) print(out *restoreReport) error {
 	a := r.app
-	var rows [][]string
-	for _, p := range out.Entries {
-		name := p.Entry
-		if name == "" {
-			name = undeclaredName
-		}
-		rows = append(rows, []string{name, terminal.Count(p.Keys), countOrNone(p.Restored), countOrNone(p.Replaces), countOrNone(p.Same), countOrNone(p.Existing), countOrNone(p.Expired), countOrNone(p.Left), countOrNone(p.Refused + p.Unknown)})
+	table := movedTable{did: "restored", would: "to restore", applied: out.Applied}
+	for i := range out.Entries {
+		table.add(out.Entries[i].Entry, &out.Entries[i].Counts)
 	}
-	columns := []terminal.Column{{Title: "entry", Least: 20}, {Title: "keys", Right: true}, {Title: "restored", Right: true}, {Title: "replaces", Right: true}, {Title: "same", Right: true}, {Title: "there", Right: true},
-		{Title: "expired", Right: true}, {Title: "left out", Right: true}, {Title: "failed", Right: true, Style: terminal.Red}}
-	if !out.Applied {
-		columns[2].Title = "to restore"
+	if err := table.print(a); err != nil {
+		return err
 	}
-	if len(rows) > 0 {
-		if err := terminal.Table(a.out, columns, rows); err != nil {
-			return err
-		}
-		a.tell("")
-	}
-	for _, n := range out.Reasons[:min(len(out.Reasons), 10)] {
-		a.tell("%s (database %d): %s", finding.Key(n.Key), n.DB, finding.Printable(n.Reason))
-	}
-	if more := out.More + int64(max(len(out.Reasons)-10, 0)); more > 0 {
-		a.tell("and %s more, of which -o json lists %d", terminal.Count(more), max(len(out.Reasons)-10, 0))
-	}
+	a.tellReasons(out.Reasons, out.More)
 	if out.NotMeant > 0 {
 		a.tell("%s of the archive were not asked for", terminal.Plural(out.NotMeant, "key"))
 	}

@@ -68,6 +68,9 @@ func (v *verifyRun) print(out *verifyReport) error {
 	a := v.app
 	var rows [][]string
 	for _, p := range out.Entries {
+		if p.Figures == (compare.Figures{}) { // neither place has a key of it
+			continue
+		}
 		name := p.Entry
 		if name == "" {
 			name = undeclaredName
