@@ -269,7 +269,7 @@ func (t *reportTable) worth() {
 	case r.Complete && r.Estimated:
 		p("a snapshot: each key is counted once")
 	case r.Complete:
-		p("no key was counted twice, if none was deleted meanwhile")
+		p("each key was counted once, unless keys were deleted meanwhile")
 	}
 	if r.Gone > 0 {
 		p("%s expired or were deleted while they were looked at", terminal.Plural(r.Gone, "key"))
