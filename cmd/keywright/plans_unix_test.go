@@ -117,6 +117,41 @@ func TestKilledPlans(t *testing.T) {
 	}
 }
 
+// TestKilledACLApply: users that are changed by a plan that is killed in the middle are
+// whole: in the end all have their rules, each user of the plan counts once, and none has
+// lost its password.
+func TestKilledACLApply(t *testing.T) {
+	const users = 200
+	s, dir := keywrighttest.Start(t, keywrighttest.Valkey), t.TempDir()
+	text := "keywright: 1\npackage: many\nkeys:\n"
+	for i := range users {
+		text += fmt.Sprintf("  k%d: {doc: d, key: \"k%d:{id}\", type: string, ttl: none, owner: user%d}\n", i, i, i)
+		s.Do("ACL", "SETUSER", fmt.Sprint("user", i), "on", ">secret", "+get", "~other:*")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "keyspace.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	of := []string{"-u", s.URL(), "--progress", "none"}
+	ran(t, 0, dir, append([]string{"acl", "apply", "--plan", "a.plan"}, of...)...)
+	apply := append([]string{"apply", "a.plan", "-o", "json"}, of...)
+	for range 4 {
+		killOnce(t, s, dir, apply)
+	}
+	s.Do("DEL", "keywright:acting")
+	if _, done := planEnded(t, dir); !done {
+		adds(t, ran(t, 0, dir, apply...), users, false)
+	}
+	ran(t, 0, dir, "acl", "diff", "-u", s.URL())
+	for i := range users {
+		if got := s.Do("ACL", "DRYRUN", fmt.Sprint("user", i), "SET", fmt.Sprintf("k%d:1", i), "x"); got != "OK" {
+			t.Errorf("user%d: %v", i, got)
+		}
+		if got := fmt.Sprint(s.Do("ACL", "GETUSER", fmt.Sprint("user", i))); !strings.Contains(got, "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b") {
+			t.Errorf("user%d has lost its password: %s", i, got)
+		}
+	}
+}
+
 // killOnce executes the plan, and kills that after a while: when so many batches more are
 // in the journal, or at some moment before the first.
 func killOnce(t *testing.T, s *keywrighttest.Server, dir string, apply []string) {
