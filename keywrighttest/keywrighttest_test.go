@@ -70,6 +70,25 @@ func TestPersistencePasswordReplica(t *testing.T) {
 	})
 }
 
+// TestLogin: a test works on a server whose default user is off, and sees its scripts.
+func TestLogin(t *testing.T) {
+	each(t, func(t *testing.T, b Brand) {
+		file := filepath.Join(t.TempDir(), "users.acl")
+		if err := os.WriteFile(file, []byte("user default off\nuser test on >secret ~* &* +@all\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := Start(t, b, Login("test", "secret"), Config("aclfile", file))
+		if who := s.Do("ACL", "WHOAMI"); who != "test" {
+			t.Errorf("the test is %v", who)
+		}
+		w := s.RecordScripts()
+		s.Do("EVAL", "return 1", "0")
+		if calls := w.Calls(); len(calls) != 1 {
+			t.Errorf("%d scripts were seen", len(calls))
+		}
+	})
+}
+
 // TestTornAOF: a server that died in the middle of writing what a script did loses
 // that, and nothing that was written behind its restart.
 func TestTornAOF(t *testing.T) {

@@ -66,8 +66,8 @@ func (s *Server) RecordScripts() *Scripts {
 	}
 	w := &Scripts{server: s, conn: conn, names: s.commands(), done: make(chan struct{})}
 	login := ""
-	if s.password != "" {
-		login = "AUTH " + s.password + "\r\n"
+	if words := s.login(); words != nil {
+		login = strings.Join(words, " ") + "\r\n"
 	}
 	if _, err := io.WriteString(conn, login+"MONITOR\r\n"); err != nil {
 		s.t.Fatal(err)

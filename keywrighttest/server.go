@@ -49,6 +49,7 @@ type Server struct {
 	tls      *Certificates
 	sentinel string // the settings of a sentinel, "" for a server
 	password string
+	user     string                   // "": default
 	late     []func(*Server) []string // arguments that depend on the port
 	env      []string
 	clock    string // the file that says how far the clock is moved
@@ -71,6 +72,23 @@ func Config(words ...string) Option {
 // Password sets requirepass.
 func Password(p string) Option {
 	return func(s *Server) { s.password = p; Config("requirepass", p)(s) }
+}
+
+// Login makes the test log in as a user of an ACL file (Config("aclfile",
+// FILE)), on a server whose default user is off.
+func Login(user, password string) Option {
+	return func(s *Server) { s.user, s.password = user, password }
+}
+
+// login is what a new connection of the test sends first, nil if nothing.
+func (s *Server) login() []string {
+	switch {
+	case s.password == "":
+		return nil
+	case s.user == "":
+		return []string{"AUTH", s.password}
+	}
+	return []string{"AUTH", s.user, s.password}
 }
 
 // ReplicaOf makes the server a replica.
@@ -300,8 +318,8 @@ func (s *Server) dial() (*wire.Conn, error) {
 		return nil, err
 	}
 	c := wire.New(nc, 20*time.Second)
-	if s.password != "" {
-		if _, err := ask(c, "AUTH", s.password); err != nil {
+	if login := s.login(); login != nil {
+		if _, err := ask(c, login...); err != nil {
 			c.Close()
 			return nil, err
 		}
