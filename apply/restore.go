@@ -424,24 +424,41 @@ func (r *restore) target(ctx context.Context, db int) (*target, error) {
 	if t := r.targets[db]; t != nil {
 		return t, nil
 	}
+	for attempt := 0; ; attempt++ {
+		t, err := r.learned(ctx, db)
+		if err == nil {
+			r.targets[db] = t
+			return t, nil
+		}
+		if what, _ := judged(err); what != unknown || attempt+1 == openings || !pause(ctx, attempt) {
+			return nil, err
+		}
+	}
+}
+
+// openings is how often a database is opened before it is given up: it may be one that the
+// server does not have.
+const openings = 6
+
+// learned opens a database, and asks the server.
+func (r *restore) learned(ctx context.Context, db int) (*target, error) {
 	c, err := r.clients(db)
 	if err != nil {
 		return nil, err
 	}
 	t := &target{client: c, db: db}
-	if err := t.learn(ctx); err != nil {
-		return nil, err
-	}
-	r.targets[db] = t
-	return t, nil
+	return t, t.learn(ctx)
 }
 
 // learn asks the server what it is and what time it has.
 func (t *target) learn(ctx context.Context) error {
 	raw := t.client.Raw()
 	clock, err := raw.Do(ctx, raw.B().Time().Build()).AsStrSlice()
-	if err != nil || len(clock) != 2 {
-		return fmt.Errorf("time: %w", errors.Join(err, ctx.Err()))
+	if err != nil {
+		return fmt.Errorf("time: %w", err)
+	}
+	if len(clock) != 2 {
+		return errors.New("time: the server does not tell it")
 	}
 	seconds, _ := strconv.ParseInt(clock[0], 10, 64)
 	micros, _ := strconv.ParseInt(clock[1], 10, 64)
