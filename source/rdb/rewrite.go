@@ -39,7 +39,7 @@ func Rewrite(value []byte, from, to int) (out []byte, version int, err error) {
 		return nil, 0, fmt.Errorf("an empty value of RDB version %d", from)
 	}
 	if (from >= newestValkey) != (to >= newestValkey) && value[0] > 21 { // the two families differ in what these mean
-		return nil, 0, fmt.Errorf("a value of type %d (RDB version %d) cannot be written for a server that loads version %d", value[0], from, to)
+		return nil, 0, fmt.Errorf("%s (RDB version %d) cannot be written for a server that loads version %d", named(value[0]), from, to)
 	}
 	if from <= to {
 		return value, from, nil
@@ -53,9 +53,17 @@ func Rewrite(value []byte, from, to int) (out []byte, version int, err error) {
 	case value[0] == 21 && to >= 10:
 		out, err = olderStream(value)
 	default:
-		err = fmt.Errorf("a value of type %d (RDB version %d) cannot be written for a server that loads up to version %d", value[0], from, to)
+		err = fmt.Errorf("%s (RDB version %d) cannot be written for a server that loads up to version %d", named(value[0]), from, to)
 	}
 	return out, to, err
+}
+
+// named says what a value is that cannot be written for another server.
+func named(kind byte) string {
+	if kind >= 22 && kind <= 25 {
+		return fmt.Sprintf("a hash some of whose fields expire, of type %d,", kind)
+	}
+	return fmt.Sprintf("a value of type %d", kind)
 }
 
 // plainSet makes a set of type 2 of one in a listpack.

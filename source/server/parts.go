@@ -72,7 +72,7 @@ func (w *contentWalk) reading(name []byte, size int64, last bool) (done bool, er
 	p.count = p.perPart(key, size)
 	err = read(p, key)
 	switch no, wrong := refused(err); {
-	case errors.Is(err, errPending), errors.Is(err, errElement):
+	case errors.Is(err, errPending), errors.Is(err, errElement), errors.Is(err, errFieldEnds):
 		w.notWhole(name, err)
 		_, err = w.command("UNWATCH")
 		return true, err
@@ -309,6 +309,11 @@ func (p *parted) scan(verb, key string) error {
 			return &wire.ProtocolError{Got: fmt.Sprintf("%T", reply), Want: "the two of " + verb}
 		}
 		elements, _ := pair[1].([]any)
+		if p.kind == source.Hash {
+			if err := p.ends(key, elements); err != nil {
+				return err
+			}
+		}
 		if len(elements) > 0 || p.part < 0 {
 			if err := p.add(texts(elements)); err != nil {
 				return err
