@@ -267,3 +267,33 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// A killed writer goes on wherever it was killed, also after the index or the footer was
+// written: with the blocks that are whole and what is added, the archive is whole.
+func TestEachCutIsGoneOnWith(t *testing.T) {
+	file := sample(t, archive.Deflate)
+	more := text(0, archive.Undeclared, "added later", "x")
+	for n := range len(file) + 1 {
+		a, err := archive.Recover(bytes.NewReader(file[:n]), int64(n))
+		var cut *archive.CutError
+		if a == nil {
+			continue // not even the header is whole
+		}
+		if !errors.As(err, &cut) || cut.Offset > int64(n) {
+			t.Fatalf("cut at %d: %v", n, err)
+		}
+		good, _ := read(file[:cut.Offset])
+		out := bytes.NewBuffer(slices.Clone(file[:cut.Offset]))
+		w, err := a.Continue(out, cut.Offset, archive.Deflate)
+		must(t, err)
+		must(t, w.Add(&more))
+		_, err = w.Close()
+		must(t, err)
+		if _, _, err := archive.Verify(bytes.NewReader(out.Bytes())); err != nil {
+			t.Fatalf("cut at %d of %d, gone on with at %d: %v", n, len(file), cut.Offset, err)
+		}
+		if got, _ := read(out.Bytes()); len(got) != len(good)+1 || !slices.EqualFunc(got[:len(good)], good, same) {
+			t.Fatalf("cut at %d: %d records of %d and one", n, len(got), len(good))
+		}
+	}
+}

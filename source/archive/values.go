@@ -323,8 +323,9 @@ func Recover(in io.ReaderAt, size int64, codecs ...Codec) (*Archive, error) {
 	for _, name := range append(append([]string{}, a.Meta.Entries...), "") {
 		a.Index.Entries = append(a.Index.Entries, EntryIndex{Name: name})
 	}
+	at := r.sections.offset
 	for err == nil {
-		at := r.sections.offset
+		at = r.sections.offset
 		var s section
 		if s, err = r.sections.next(); err == nil && s.kind != kindBlock {
 			err = ErrSense
@@ -337,7 +338,7 @@ func Recover(in io.ReaderAt, size int64, codecs ...Codec) (*Archive, error) {
 			err = a.index(at, records)
 		}
 	}
-	return a, &CutError{Offset: r.sections.offset, Records: a.Footer.Records, Err: err}
+	return a, &CutError{Offset: at, Records: a.Footer.Records, Err: err}
 }
 
 // index adds a block to the index.
