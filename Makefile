@@ -61,7 +61,7 @@ soak: ## the tests that do harm to servers, fifty times
 	KEYWRIGHT_MUTATIONS=all go test -timeout 1h -run "TestMutations|TestGuards" -v . ./queue ./guard ./gen/acl
 
 bench: ## the figures of bench/README.md
-	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench entitybench; do GOWORK=off go run ./cmd/$$c || exit 1; done
+	cd bench && for c in matchbench auditbench rdbbench snapbench runtimebench rankbench cachebench startbench lockbench queuebench entitybench movebench; do GOWORK=off go run ./cmd/$$c || exit 1; done
 
 tidy: ## tidy every module
 	GOWORK=off go mod tidy

@@ -1,6 +1,6 @@
-// Command movebench measures what moves keys: backup, restore, copy and verify, each
+// Command movebench measures what moves keys: backup, restore, copy, verify and rename, each
 // beside a bare loop of the same commands that does nothing with the answers, beside
-// redis-cli --pipe, and beside SET, which is the floor of all writing.
+// redis-cli --rdb and --pipe, and beside SET, which is the floor of all writing.
 package main
 
 import (
@@ -193,7 +193,20 @@ func (f *field) backup(ctx context.Context) ([]report.Table, []report.Goal, erro
 	}
 	goals := []report.Goal{f.goal("speed of backup ÷ bare loop", ours, bare, 0.9),
 		{What: f.binary + ": seconds per million keys of the server, backup of entry " + tenth, Value: entry.Median(contest.Wall).Seconds() * 1e6 / float64(f.keys), Bound: 1.3}}
-	return []report.Table{table}, append(goals, f.memory(ours, entry)...), nil
+	snapshot := f.keywright("keywright backup --snapshot", "backup", "redis://"+f.from.Addr, "--snapshot", "--to", filepath.Join(f.dir, "moment.kwa"), "--replace-file")
+	rdb := f.rdb()
+	moments, err := f.contest(ctx, "backup by snapshot", nil, snapshot, rdb)
+	if err != nil {
+		return nil, nil, err
+	}
+	goals = append(goals, f.goal("speed of backup --snapshot ÷ redis-cli --rdb", snapshot, rdb, 0.9))
+	return []report.Table{table, moments}, append(goals, f.memory(ours, entry, snapshot)...), nil
+}
+
+// rdb takes a snapshot and does nothing with it.
+func (f *field) rdb() *contest.Contestant {
+	host, port, _ := net.SplitHostPort(f.from.Addr)
+	return &contest.Contestant{Name: "redis-cli --rdb -", Discard: true, Command: contest.Program("redis-cli", "-h", host, "-p", port, "--rdb", "-")}
 }
 
 // floor writes as many strings of 220 bytes by SET.
