@@ -1,6 +1,6 @@
 -- change: removes a key, or gives it a TTL, if all that was planned for it still holds.
 -- KEYS: 1 the key, then the sorted sets that must have no score in the future, then the keys that go with it
--- ARGV[1] 'unlink' or 'expire', ARGV[2] TTL in ms ('' with unlink), ARGV[3] the type that it must have ('' any)
+-- ARGV[1] 'unlink', 'expire', 'expireat' or 'persist', ARGV[2] TTL in ms, or the end in Unix ms ('' with unlink), ARGV[3] the type that it must have ('' any)
 -- ARGV[4] seconds for which it must be unused ('' none), ARGV[5] how many sorted sets
 -- ARGV[6] SHA-1 of what DUMP says without the last ten bytes ('' any), ARGV[7] its expiry in Unix milliseconds (0 none, '' any)
 -- Returns 'done', or why not: 'gone', 'type', 'ttl', 'used', 'works', 'changed'
@@ -9,9 +9,14 @@ local call = redis.call
 local kind = call('TYPE', KEYS[1]).ok
 if kind == 'none' then return 'gone' end
 if ARGV[3] ~= '' and kind ~= ARGV[3] then return 'type' end
-if ARGV[1] == 'expire' then
+if ARGV[1] == 'expire' or ARGV[1] == 'expireat' then
   if call('PTTL', KEYS[1]) ~= -1 then return 'ttl' end
-  call('PEXPIRE', KEYS[1], ARGV[2])
+  call(ARGV[1] == 'expire' and 'PEXPIRE' or 'PEXPIREAT', KEYS[1], ARGV[2])
+  return 'done'
+end
+if ARGV[1] == 'persist' then
+  if string.format('%.0f', call('PEXPIRETIME', KEYS[1])) ~= ARGV[2] then return 'changed' end
+  call('PERSIST', KEYS[1])
   return 'done'
 end
 if ARGV[4] ~= '' and call('OBJECT', 'IDLETIME', KEYS[1]) < tonumber(ARGV[4]) then return 'used' end

@@ -17,7 +17,7 @@ func ACL() string { return "on ~* resetchannels -@all +" + strings.Join(commands
 
 // changeCommands are what Keys sends, and the lease of the process that acts.
 var changeCommands = []string{
-	"auth", "client|getname", "client|id", "client|setname", "cluster|shards", "cluster|slots", "eval", "evalsha", "exists", "get", "hello", "info", "multi", "exec", "object|idletime", "pexpire", "ping",
+	"auth", "client|getname", "client|id", "client|setname", "cluster|shards", "cluster|slots", "eval", "evalsha", "exists", "get", "hello", "info", "multi", "exec", "object|idletime", "persist", "pexpire", "pexpireat", "pexpiretime", "ping",
 	"pttl", "quit", "renamenx", "script|load", "select", "set", "time", "type", "unlink", "zcount",
 }
 

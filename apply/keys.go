@@ -25,7 +25,7 @@ type KeysOptions struct {
 	StillActs func() error
 
 	Live Asker // reads values: of keys whose slot changes, or that are dropped or kept; not nil for those
-	Undo *Undo // where it is written what was renamed; nil: nowhere
+	Undo *Undo // where it is written what was renamed, or given a TTL; nil: nowhere
 
 	// Keep is given the keys that are deleted, with their values, before they are: Live reads
 	// them. nil: they are not kept.
@@ -240,6 +240,9 @@ func (r *changes) flush(ctx context.Context) error {
 	}
 	c, err := r.clients(steps[0].db)
 	if err != nil {
+		return err
+	}
+	if err := r.absolute(ctx, c.Raw(), steps); err != nil {
 		return err
 	}
 	undo, err := r.Undo.begin(steps)

@@ -49,7 +49,7 @@ func renameChild(url, folder string, back bool) {
 		fail(err)
 		undo, err := plan.NewUndo(ks, pairs)
 		fail(err)
-		decides, scan = undo, u.Scan(undo.Known)
+		decides, scan = undo, u.Scan(func(old []byte, _ int64) { undo.Known(old) })
 	} else {
 		p := &plan.Plan{Format: plan.Format, Verb: "rename"}
 		fail(p.Seal())

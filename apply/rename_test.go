@@ -68,7 +68,7 @@ func (r *renamed) back(t testing.TB, url, file string) *apply.KeysReport {
 	must(t, err)
 	rule, err := plan.NewUndo(r.ks, r.pairs)
 	must(t, err)
-	return renameBy(t, url, rule, u.Scan(rule.Known), apply.KeysOptions{})
+	return renameBy(t, url, rule, u.Scan(func(old []byte, _ int64) { rule.Known(old) }), apply.KeysOptions{})
 }
 
 // undoFile opens one for a plan.

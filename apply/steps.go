@@ -117,7 +117,12 @@ func (s *keyChange) command(c rueidis.Client) rueidis.Completed {
 	keys := append([]string{string(s.key)}, s.Busy...)
 	keys = append(keys, s.With...)
 	how, ttl, idle := "unlink", "", ""
-	if s.How == plan.Expire {
+	switch {
+	case s.How == plan.Persist:
+		how, ttl = "persist", strconv.FormatInt(s.Ends, 10)
+	case s.Ends > 0:
+		how, ttl = "expireat", strconv.FormatInt(s.Ends, 10)
+	case s.How == plan.Expire:
 		how, ttl = "expire", strconv.FormatInt(s.TTL.Milliseconds(), 10)
 	}
 	if s.Idle > 0 {
@@ -129,6 +134,21 @@ func (s *keyChange) command(c rueidis.Client) rueidis.Completed {
 	}
 	return c.B().Eval().Script(changeText).Numkeys(int64(len(keys))).Key(keys...).Arg(how, ttl, string(s.Kind), idle,
 		strconv.Itoa(len(s.Busy)), sum, ends).Build()
+}
+
+// absolute gives keys their ends by the server's clock, so that an undo knows them.
+func (r *changes) absolute(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+	if r.Undo == nil || steps[0].How != plan.Expire {
+		return nil
+	}
+	clock, err := c.Do(ctx, c.B().Time().Build()).AsIntSlice()
+	if err != nil || len(clock) != 2 {
+		return errors.Join(errors.New("the server does not tell the time"), err)
+	}
+	for _, s := range steps {
+		s.Ends = clock[0]*1000 + clock[1]/1000 + s.TTL.Milliseconds()
+	}
+	return nil
 }
 
 // refusals are what the script says instead of "done".
@@ -161,7 +181,7 @@ func (r *changes) judge(s *keyChange, reply rueidis.RedisResult) error {
 		r.refuse(s, code)
 	case n > 0, said == "done":
 		r.count(s, KeyCounts{Changed: 1})
-	case s.doubt && (said == "" || said == "gone" || said == "ttl"): // the lost attempt did it
+	case s.doubt && (said == "" || said == "gone" || said == "ttl" || s.How == plan.Persist && said == "changed"): // the lost attempt did it
 		r.count(s, KeyCounts{Changed: 1})
 	case said == "", said == "gone":
 		r.count(s, KeyCounts{Gone: 1})

@@ -18,7 +18,7 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Undo is a file of what was renamed: a line before each batch, on the disk before the
+// Undo is a file of what was renamed, or given a TTL: a line before each batch, on the disk before the
 // batch is sent, and one after it that says which of its keys were not renamed. A run that
 // goes on adds to it.
 type Undo struct {
@@ -42,8 +42,9 @@ type undoLine struct {
 }
 
 type undoPair struct {
-	Old finding.JSONKey `json:"old"`
-	New finding.JSONKey `json:"new"`
+	Old  finding.JSONKey `json:"old"`
+	New  finding.JSONKey `json:"new,omitempty"`
+	Ends int64           `json:"ends,omitempty"` // of a key that was given a TTL: Unix milliseconds
 }
 
 const (
@@ -202,9 +203,9 @@ func (u *Undo) begin(steps []*keyChange) ([]*keyChange, error) {
 	l := undoLine{DB: steps[0].db}
 	var noted []*keyChange
 	for _, s := range steps {
-		if s.How == plan.Move {
+		if s.How == plan.Move || s.How == plan.Expire {
 			noted = append(noted, s)
-			l.Keys = append(l.Keys, undoPair{s.key, finding.JSONKey(s.To)})
+			l.Keys = append(l.Keys, undoPair{s.key, finding.JSONKey(s.To), s.Ends})
 		}
 	}
 	if len(noted) == 0 {
@@ -259,10 +260,10 @@ func parseBatch(text []byte) (l undoLine, err error) {
 	return l, json.Unmarshal(text, &l)
 }
 
-// Scan yields the keys that were renamed, by their new names, as the Scan of a source does;
-// named is told the old one of each, before that. Of a batch that was interrupted all keys
+// Scan yields the keys that were renamed, by their new names, or given a TTL, as the Scan of
+// a source does; named is told the old name of each, or when it ends, before that. Of a batch that was interrupted all keys
 // are yielded.
-func (u *Undo) Scan(named func(old []byte)) Scan {
+func (u *Undo) Scan(named func(old []byte, ends int64)) Scan {
 	return func(ctx context.Context, each func([]source.Key) error) (sum source.Summary, err error) {
 		f, err := os.Open(u.path)
 		if err != nil {
@@ -279,9 +280,13 @@ func (u *Undo) Scan(named func(old []byte)) Scan {
 					left = left[1:]
 					continue
 				}
-				named(k.Old)
+				named(k.Old, k.Ends)
 				sum.Keys++
-				if err := each([]source.Key{{Name: k.New, DB: open.DB, TTL: source.NoTTL, Bytes: -1}}); err != nil {
+				name := k.New
+				if k.Ends > 0 {
+					name = k.Old
+				}
+				if err := each([]source.Key{{Name: name, DB: open.DB, TTL: source.NoTTL, Bytes: -1}}); err != nil {
 					return err
 				}
 			}

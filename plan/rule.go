@@ -41,11 +41,12 @@ type How uint8
 
 // The ways.
 const (
-	Unlink How = iota // remove it, with the keys of With
-	Expire            // give it TTL if it has none
-	Item              // delete the item of an entity through its store
-	Move              // give it the name To
-	Drop              // remove it if the key To is the same
+	Unlink  How = iota // remove it, with the keys of With
+	Expire             // give it TTL if it has none
+	Item               // delete the item of an entity through its store
+	Move               // give it the name To
+	Drop               // remove it if the key To is the same
+	Persist            // take its TTL away if it ends at Ends
 )
 
 // Step is a change of one key, and the conditions that hold in the same step of the
@@ -53,6 +54,7 @@ const (
 type Step struct {
 	How   How
 	TTL   time.Duration // of Expire
+	Ends  int64         // of Persist, in Unix milliseconds
 	Kind  keyspace.Kind // it must be of this type; "": of any
 	Idle  time.Duration // it must be unused for so long
 	Busy  []string      // none of these sorted sets may have a score in the future, in Unix milliseconds

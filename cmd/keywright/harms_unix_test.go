@@ -98,10 +98,13 @@ func TestVerbsTwice(t *testing.T) {
 // A process that was stopped for so long that another one took its place does no harm when it
 // goes on.
 func TestStoppedVerbs(t *testing.T) {
-	for _, v := range movedVerbs {
+	for i, v := range movedVerbs {
+		if i%2 == 1 && killsOr(0) == 0 {
+			continue // the others with KEYWRIGHT_KILLS
+		}
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, 500)
+			p := newPlace(t, 300)
 			p.reset(t, &v)
 			began := time.Now()
 			p.again(t, &v)

@@ -149,7 +149,11 @@ var movedVerbs = []moved{
 		}
 		broughtBack(t, p)
 	}, last: journalEnded},
-	{name: "ttl of a plan", set: planned("ttl -u FROM --entry user --plan a.plan"), line: "apply a.plan -u FROM", check: haveTTL, last: journalEnded},
+	{name: "ttl of a plan", set: planned("ttl -u FROM --entry user --plan a.plan"), line: "apply a.plan -u FROM", check: func(t *testing.T, p *place) {
+		haveTTL(t, p)
+		ran(t, 0, p.dir, p.words("apply a.plan.undo -u FROM")...)
+		sameKeys(t, p.before, keysOf(t, p.from.URL()))
+	}, last: journalEnded},
 	{name: "rename of a plan", set: planned("rename -u FROM --map user:{id}=usr:{id} --map big:hash=large:hash --map big:stream=large:stream --plan a.plan"), line: "apply a.plan -u FROM",
 		check: func(t *testing.T, p *place) {
 			want := map[string]string{}
@@ -259,7 +263,7 @@ func TestKilledVerbs(t *testing.T) {
 	for _, v := range movedVerbs {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			p := newPlace(t, 1000)
+			p := newPlace(t, 300+min(kills, 35)*20)
 			p.reset(t, &v)
 			began := time.Now()
 			p.again(t, &v)

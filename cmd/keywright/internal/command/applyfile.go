@@ -41,9 +41,9 @@ than --drift percent (or ten keys). Else it says what differs, and changes nothi
 
 What is done is in FILE.journal, on the disk before the server is told. A run that
 was interrupted or killed goes on with it, and the report counts all runs. A plan
-that was executed to its end is not executed again. A rename also writes FILE.undo:
-keywright apply FILE.undo brings every key back that it renamed, where nothing is in
-the way. Plans of copy need no journal: what is at the target with its value is not
+that was executed to its end is not executed again. A plan of rename or ttl also writes
+FILE.undo: keywright apply FILE.undo brings every key back that was renamed, where nothing
+is in the way, or takes the TTL back from each key that still ends as it was told to. Plans of copy need no journal: what is at the target with its value is not
 written again.
 
 ` + exitCodesOfChanges,
@@ -118,9 +118,9 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 		return err
 	}
 	r.resumed = resumed
-	if p.Verb == "rename" && r.phase == phaseMove {
+	if p.Verb == "rename" && r.phase == phaseMove || p.Verb == "ttl" {
 		if r.undoing, err = apply.OpenUndo(path+undoName, p); err != nil {
-			return usage("remove the file if the plan is a new one", "what is renamed cannot be noted: %v", err)
+			return usage("remove the file if the plan is a new one", "what is done cannot be noted: %v", err)
 		}
 	}
 	return r.execute(ctx, p, journal)

@@ -55,6 +55,8 @@ func (r *changeRun) report() *changeReport {
 func (r *changeRun) words() *verb {
 	v := *r.verb
 	switch {
+	case r.undo != "" && r.name == "ttl":
+		v.did = "Took the TTL back from"
 	case r.undo != "":
 		v.would, v.did = "would get the names back that they had", "Gave the old names back to"
 	case r.name == "rename" && r.phase == phaseUnlink:

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/apply"
@@ -286,6 +285,9 @@ func (a *app) undoRename(ctx context.Context, path string, o *changing) error {
 		return usage("name the file that --undo-file wrote", "%s cannot be used: %v", path, err)
 	}
 	p := u.Plan
+	if p.Verb == "ttl" {
+		return a.undoTTL(ctx, path, u, o)
+	}
 	a.namespace = p.Request.Namespace
 	flags := &changing{pacing: o.pacing, output: o.output}
 	flags.asIn(&p.Request)
@@ -307,13 +309,10 @@ func (a *app) undoRename(ctx context.Context, path string, o *changing) error {
 	if r.made, err = r.bare(); err != nil {
 		return err
 	}
-	held := slices.DeleteFunc(p.Drift(r.made, plan.Tolerance{Share: 1e18}), func(d plan.Reason) bool {
-		return slices.Contains([]plan.Code{plan.Restarted, plan.FailedOver, plan.OtherVersion, plan.OtherTopology}, d.Code)
-	})
-	if err := a.drifted(path, held); err != nil {
+	if err := a.undoHolds(path, p, r.made); err != nil {
 		return err
 	}
-	r.rule, r.source, r.once = rule, u.Scan(rule.Known), true
+	r.rule, r.source, r.once = rule, u.Scan(func(old []byte, _ int64) { rule.Known(old) }), true
 	if !o.apply {
 		return r.planUndo(ctx, path)
 	}

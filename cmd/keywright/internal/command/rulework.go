@@ -176,7 +176,7 @@ func (r *ruleWork) do(ctx context.Context, _ *plan.Plan, o apply.KeysOptions) (a
 		if o.Live = values; scan == nil {
 			scan = r.toChange()
 		}
-	} else {
+	} else if scan == nil {
 		scan = r.scan(nil, "")
 	}
 	return apply.Keys(ctx, r.clients.client, scan, r.rule, o)
