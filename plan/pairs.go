@@ -80,7 +80,8 @@ func Moved(from, to *keyspace.Keyspace) (*Pairs, error) {
 			ps.add(&pair{from: f.from[k.Role], to: k.Pattern, key: k, family: f})
 		}
 	}
-	return ps.ready()
+	// Patterns that overlap do so in both namespaces, and a key is of the same one in both.
+	return ps.linked(), nil
 }
 
 // Mapped are the pairs of "OLD=NEW". Where one of both is the pattern of an entry, or an
@@ -217,12 +218,18 @@ func (p *pair) link() {
 	}
 }
 
-// ready checks the pairs against one another: a new name that is an old one, too, would be
-// renamed again.
-func (ps *Pairs) ready() (*Pairs, error) {
+// linked links all pairs.
+func (ps *Pairs) linked() *Pairs {
 	for _, p := range ps.list {
 		p.link()
 	}
+	return ps
+}
+
+// ready checks the pairs against one another: a new name that is an old one, too, would be
+// renamed again.
+func (ps *Pairs) ready() (*Pairs, error) {
+	ps.linked()
 	for i, p := range ps.list {
 		for _, q := range ps.list {
 			if p.former || q.former {

@@ -37,7 +37,7 @@ const (
 	LostPlaceholder Code = "lost-placeholder" // the new pattern lacks a placeholder of the old one
 	NewPlaceholder  Code = "new-placeholder"  // the new pattern has one more
 	SealedToName    Code = "sealed-to-name"   // what is encrypted in it is bound to its name
-	Rebuilt         Code = "rebuilt"          // it is made again of the items of its entity
+	NoNewName       Code = "no-new-name"      // no entry declares it: its new name is not known
 	PartOfConstruct Code = "part-of-construct"
 	NotCopied       Code = "not-copied" // there is no key with the new name yet
 	Differs         Code = "differs"    // its value or expiry is another one under the new name
@@ -110,8 +110,7 @@ var sentences = map[Code][2]string{
 		"name the placeholders alike in both patterns, as in --map 'user:{id}=usr:{id}'"},
 	SealedToName: {"what is encrypted in it is bound to its name, and could not be opened under another one",
 		"read it and write it again by the program that has the keys"},
-	Rebuilt: {"it is an index, the ledger or the expiry times of an entity, which hold names of one another",
-		"`keywright entities repair` makes them of the renamed items; in the old namespace it removes the old ones"},
+	NoNewName: {"no entry declares it: it has no name in another namespace", "declare it, or rename it by --map"},
 	PartOfConstruct: {"it is a part of a lock, queue, entity or cache, which are renamed as a whole",
 		"give --map the pattern of the entry's main key"},
 	NotCopied: {"there is no key with the new name", "run it with --phase copy first"},

@@ -21,6 +21,7 @@ type RenameOptions struct {
 	Drop       bool              // nothing is renamed: old keys go whose value is there under the new name
 	Superseded bool              // with Drop: also those that have another value there
 	Back       bool              // the pairs were turned round: new names need not be declared
+	Copied     bool              // keys are copied to another place: nothing works on them there
 }
 
 // Rename is the rule that gives keys with an old name the new one.
@@ -32,12 +33,22 @@ type Rename struct {
 	entries []int // by pair
 	from    *match.Matcher
 	near    *match.Matcher // old patterns with any text in their placeholders
+	tags    *tags          // nil: no cached value gets a new name
 	globs   *match.Matcher
 	caught  match.Captures
 }
 
 // NewRename makes the rule.
 func NewRename(ks *keyspace.Keyspace, pairs *Pairs, o RenameOptions) (*Rename, error) {
+	r, err := newRename(ks, pairs, o)
+	if err != nil {
+		return nil, err
+	}
+	r.tags, err = r.newTags(ks, pairs)
+	return r, err
+}
+
+func newRename(ks *keyspace.Keyspace, pairs *Pairs, o RenameOptions) (*Rename, error) {
 	b, err := newBook(ks, selection.Request{Entries: o.Request.Entries, Owners: o.Request.Owners, Where: o.Request.Where})
 	if err != nil {
 		return nil, err
@@ -175,12 +186,10 @@ func (r *Rename) outside(p *pair, now *keyspace.Target) Code {
 	switch {
 	case key == nil:
 		return ""
-	case parts.Momentary(key):
+	case parts.Momentary(key) && !r.Copied:
 		return LiveLease
-	case len(key.Sealed()) > 0:
+	case sealedEntry(key.Entry):
 		return SealedToName
-	case key.Entry.Construct == keyspace.Entity && key.Role != "":
-		return Rebuilt
 	}
 	return ""
 }
@@ -191,7 +200,7 @@ func (r *Rename) step(k *source.Key, p *pair) (s Step, _ Code) {
 	if !ok || bytes.Equal(to, k.Name) {
 		return s, NotReadable
 	}
-	s = Step{How: Move, To: string(to)}
+	s = Step{How: Move, To: string(to), Content: r.content(k, p)}
 	if r.Drop {
 		s.How = Drop
 		s.Superseded = r.Superseded
@@ -259,7 +268,7 @@ var lastRoles = []string{"", "delayed", "dead", "leases"}
 
 // conditions adds what must hold in the same step, by what the key is of its construct.
 func (r *Rename) conditions(k *source.Key, p *pair, s Step) (Step, Code) {
-	if p.key == nil {
+	if p.key == nil || r.Copied {
 		return s, ""
 	}
 	roles, code := parts.Busy(p.key.Entry.Construct), PartOfConstruct

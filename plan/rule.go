@@ -62,6 +62,7 @@ type Step struct {
 	After []string      // keys that must all be there: the newer ones that are kept
 
 	To         string   // of Move and Drop: the new name
+	Content    *Content // how its value is written under the new name; nil: as it is
 	Absent     []string // none of these keys may be there
 	Rivals     []string // nor any of these just before it: they would get the same name
 	Last       bool     // it is changed after all that are not

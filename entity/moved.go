@@ -1,0 +1,80 @@
+package entity
+
+import (
+	"errors"
+	"strings"
+)
+
+var errEntry = errors.New("an entry of the ledger cannot be read: `keywright entities repair` puts it right")
+
+// Moved is an entry of a ledger for items whose index keys have other names: to says
+// where the keys of a place are now (its Value does not count). What is said of a place
+// that to does not know is left out: a program that knows that index finds no promise
+// about it, and fills it by Indexes. The error is ErrForm for an entry of a newer form.
+func Moved(id, entry string, to func(Place) (Place, bool)) (string, error) {
+	if id != "" {
+		if !formed(entry) {
+			return "", ErrForm
+		}
+		if entry == "" {
+			return "", nil
+		}
+		text, ok := movedSegments(entry[1:], to)
+		if !ok {
+			return "", errEntry
+		}
+		return "=" + text, nil
+	}
+	m := readMarks(entry)
+	if m.newer {
+		return "", ErrForm
+	}
+	var lines []mark
+	for _, l := range m.lines {
+		if tag, ok := movedTag(l.tag, to); ok {
+			l.tag = tag
+			lines = append(lines, l)
+		}
+	}
+	return m.token + linesOf(lines), nil
+}
+
+// movedTag is a tag with the other names of the keys of its index.
+func movedTag(tag string, to func(Place) (Place, bool)) (string, bool) {
+	p, ok := placeOf(tag)
+	if ok {
+		p, ok = to(p)
+	}
+	return p.tag(), ok
+}
+
+// movedSegments are the segments of an entry, with those of open intents in them; false
+// if not all of it is segments.
+func movedSegments(text string, to func(Place) (Place, bool)) (string, bool) {
+	var out []byte
+	rest := len(text)
+	for name, value := range pairs(text) {
+		rest -= len(appendRecord(nil, name, value))
+		tag, doubted := strings.CutPrefix(name, doubt)
+		switch _, place := placeOf(tag); {
+		case place:
+			moved, ok := movedTag(tag, to)
+			if !ok {
+				continue
+			}
+			if doubted {
+				moved = doubt + moved
+			}
+			out = appendRecord(out, moved, value)
+		case name == "!", name == "m":
+			inner, ok := movedSegments(value, to)
+			if !ok {
+				return "", false
+			}
+			out = appendRecord(out, name, inner)
+		default:
+			out = appendRecord(out, name, value)
+		}
+	}
+	return string(out), rest == 0
+}

@@ -1,0 +1,64 @@
+package entity_test
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/keywright/keywright/entity"
+)
+
+// Entries of a ledger name the keys of indexes: each name becomes that of the other
+// namespace, and nothing else changes.
+func TestMovedEntries(t *testing.T) {
+	to := func(p entity.Place) (entity.Place, bool) {
+		rest, ok := strings.CutPrefix(p.Prefix, "a:")
+		p.Prefix = "b-long:" + rest
+		return p, ok
+	}
+	kind := entity.Place{Index: "kind", Prefix: "a:k=|%:", Suffix: ":x", Value: "a:k:1"}
+	all := entity.Place{Index: "all", Prefix: "a:all", All: true}
+	gone := entity.Place{Index: "kind", Prefix: "z:", Value: "1"}
+	moved := func(places ...entity.Place) string {
+		for i := range places {
+			places[i], _ = to(places[i])
+		}
+		return string(entity.Record(places...))
+	}
+	doubted := func(record string) string { return "=?" + record[1:] }
+	inner := func(record string) string {
+		m := "m=" + strconv.Itoa(len(record)-1) + ":" + record[1:]
+		intent := "t=1:t" + "o=1:1" + "k=1:w" + m
+		return "=#=1:0@=0:~=1:x" + "!=" + strconv.Itoa(len(intent)) + ":" + intent
+	}
+	for what, c := range map[string]struct{ id, entry, want string }{
+		"a record":               {"1", string(entity.Record(kind, all)), moved(kind, all)},
+		"a doubted place":        {"1", doubted(string(entity.Record(kind))), doubted(moved(kind))},
+		"an unknown index":       {"1", string(entity.Record(gone, all)), moved(all)},
+		"no index":               {"1", "=", "="},
+		"an open intent":         {"1", inner(string(entity.Record(kind))), inner(moved(kind))},
+		"what is said of all":    {"", string(entity.Complete(kind, gone, all)), string(entity.Complete(must1(to(kind)), must1(to(all))))},
+		"an index that is built": {"", "0000000000000000~12345678all|a:all\n-kind|z:|\n", "0000000000000000~12345678all|b-long:all\n"},
+	} {
+		if got, err := entity.Moved(c.id, c.entry, to); err != nil || got != c.want {
+			t.Errorf("%s: %q, %v, want %q", what, got, err, c.want)
+		}
+	}
+	for what, c := range map[string]struct {
+		id, entry string
+		form      bool
+	}{
+		"an entry of a newer form":       {"1", "+x", true},
+		"a ledger of a newer form":       {"", "x", true},
+		"an entry that is cut":           {"1", string(entity.Record(kind))[:12], false},
+		"an intent that is cut":          {"1", "=!=3:m=9", false},
+		"a length that is written oddly": {"1", "=all|a:all=00:", false},
+	} {
+		if got, err := entity.Moved(c.id, c.entry, to); err == nil || errors.Is(err, entity.ErrForm) != c.form {
+			t.Errorf("%s: %q, %v", what, got, err)
+		}
+	}
+}
+
+func must1(p entity.Place, _ bool) entity.Place { return p }
