@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 )
@@ -23,6 +24,9 @@ type CopyOptions struct {
 	// Back is the source's key of one of the target, the reverse of Place; false: there is
 	// none. nil: the same.
 	Back func(compare.Key) (compare.Key, bool)
+
+	// Content is that of Place; nil: no value has names in it.
+	Content func(name []byte) *plan.Content
 
 	// Snapshot yields the keys for the first pass, all of one moment; nil: the source is
 	// scanned.
@@ -122,7 +126,7 @@ func (c *copying) run(ctx context.Context) (err error) {
 	c.told(c.report.Rounds, "look for keys that only the target has")
 	o := c.comparing()
 	o.Ways = compare.Backward
-	c.report.Only, err = compare.Run(ctx, c.from, c.to, o)
+	c.report.Only, err = compare.Run(ctx, c.shown(), c.to, o)
 	return err
 }
 
@@ -204,13 +208,21 @@ func (c *copying) comparing() compare.Options {
 	}
 }
 
+// shown is the source with its values as they are to be at the target.
+func (c *copying) shown() compare.Side {
+	if c.Content == nil {
+		return c.from
+	}
+	return Renamed(c.from, c.Content)
+}
+
 // round compares what the source has with the target, and writes what differs.
 func (c *copying) round(ctx context.Context) (err error) {
 	c.written, c.kept = 0, 0
 	o := c.comparing()
 	o.Ways = compare.Forward
 	o.Each = func(d compare.Difference) error { return c.differs(ctx, &d) }
-	c.report.Checked, err = compare.Run(ctx, c.from, c.to, o)
+	c.report.Checked, err = compare.Run(ctx, c.shown(), c.to, o)
 	return errors.Join(err, c.repair(ctx))
 }
 

@@ -116,6 +116,8 @@ type changes struct {
 	open []*keyChange // of one database
 	size int
 
+	content map[string]*plan.Content // by key, of those that are being moved or compared
+
 	later bool // there are keys that come last
 	last  bool // it is their turn, and only theirs
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
@@ -27,7 +28,8 @@ const moves = 3
 // read is what is known of a key's value.
 type read struct {
 	compare.Fact
-	sum string // SHA-1 of a value that was read in one step
+	sum  string    // SHA-1 of a value that was read in one step, and is written as it is
+	left plan.Code // why it cannot be written under its new name; "": it can
 }
 
 func (a *read) same(b *read) bool { return a.SameValue(&b.Fact) && a.Expires == b.Expires }
@@ -53,29 +55,57 @@ func (r *changes) look(ctx context.Context, db int, names []string, each func(*s
 					return err
 				}
 			}
-			f, done, err := facts.Take(c, string(c.Name))
-			if !done {
-				continue
-			}
-			seen := &read{Fact: f}
-			if seen.There = true; err != nil {
-				seen.Torn = true
-			}
-			if c.Payload != nil {
-				sum := sha1.Sum(c.Payload)
-				seen.sum = hex.EncodeToString(sum[:])
-			}
-			out[string(c.Name)] = seen
+			r.take(&facts, c, out)
 		}
 		return nil
 	})
 	return out, err
 }
 
+// take notes a content, as it is under the new name of its key.
+func (r *changes) take(facts *compare.Facts, c *source.Content, out map[string]*read) {
+	name := string(c.Name)
+	how := r.content[name]
+	err := contents(c, how, func(part *source.Content) error {
+		f, done, err := facts.Take(part, name)
+		if !done {
+			return nil
+		}
+		seen := &read{Fact: f}
+		if seen.There = true; err != nil {
+			seen.Torn = true
+		}
+		if c.Payload != nil && how == nil {
+			sum := sha1.Sum(c.Payload)
+			seen.sum = hex.EncodeToString(sum[:])
+		}
+		out[name] = seen
+		return nil
+	})
+	if err != nil {
+		out[name] = &read{Fact: compare.Fact{There: true, Torn: true}, left: plan.OtherType}
+		if errors.Is(err, entity.ErrForm) {
+			out[name].left = plan.NewerForm
+		}
+	}
+}
+
+// newContent is how values are written under the new names of keys.
+func newContent(steps []*keyChange) map[string]*plan.Content {
+	out := map[string]*plan.Content{}
+	for _, s := range steps {
+		if s.Content != nil {
+			out[string(s.key)] = s.Content
+		}
+	}
+	return out
+}
+
 // move copies keys to their new names in other slots, compares both, and removes each old
 // one that is still as it was copied.
 func (r *changes) move(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
 	db := steps[0].db
+	r.content = newContent(steps)
 	steps, err := r.mark(ctx, c, steps)
 	if err != nil {
 		return err
@@ -217,7 +247,7 @@ func (r *changes) duplicate(ctx context.Context, db int, steps []*keyChange, the
 		}
 	})
 	_, err := Restore(ctx, r.clients, records, RestoreOptions{Existing: Fail, Writers: 1, Place: func(rec *archive.Record) (Place, error) {
-		return Place{Key: []byte(to[string(rec.Key)]), DB: db, Expires: rec.Expires}, nil
+		return Place{Key: []byte(to[string(rec.Key)]), DB: db, Expires: rec.Expires, Content: r.content[string(rec.Key)]}, nil
 	}})
 	return olds, err
 }
@@ -228,6 +258,9 @@ func (r *changes) moved(ctx context.Context, c rueidis.Client, s *keyChange, old
 	switch {
 	case old == nil: // it is gone; a copy of an earlier, killed run may be there
 		r.count(s, KeyCounts{Gone: 1})
+		return false, nil
+	case old.left != "" && now == nil:
+		r.leave(s.entry, old.left, s.key, s.db)
 		return false, nil
 	case now == nil && old.Expires > 0 && old.Expires <= time.Now().UnixMilli():
 		r.count(s, KeyCounts{Gone: 1})
@@ -365,6 +398,7 @@ func (r *changes) removeLarge(ctx context.Context, c rueidis.Client, db int, key
 // drop removes keys that are the same under their new names.
 func (r *changes) drop(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
 	names := newNames(steps)
+	r.content = newContent(steps)
 	for _, s := range steps {
 		names = append(names, string(s.key))
 	}

@@ -21,15 +21,16 @@ import (
 
 // partial is a value that is being put together under a temporary name.
 type partial struct {
-	target *target
-	name   string
-	kind   source.Kind
-	next   int   // number of the part that comes next
-	grown  int64 // what a list, a string or a stream has by now
-	broken bool  // a part was refused
-	facts  compare.Facts
-	turn   int   // when its last part came
-	first  int64 // number of the record of its first part
+	target  *target
+	name    string
+	kind    source.Kind
+	next    int    // number of the part that comes next
+	grown   int64  // what a list, a string or a stream has by now
+	broken  bool   // a part was refused
+	problem string // why
+	facts   compare.Facts
+	turn    int   // when its last part came
+	first   int64 // number of the record of its first part
 }
 
 // Bounds of the values that one writer has begun: how many, and the bytes of their names.
@@ -102,7 +103,7 @@ func (w *writer) part(ctx context.Context, t *target, rec *record) error {
 		}
 		p = &partial{target: t, name: temporaryName(w.id, rec.Place.Key), first: rec.seq}
 		w.begin(id, p)
-	} else if rec.first = p.first; rec.More {
+	} else if rec.first = p.first; rec.More && rec.seq != p.first { // one record may have become several parts
 		w.passed(rec.seq)
 	}
 	w.turn++
@@ -114,9 +115,9 @@ func (w *writer) part(ctx context.Context, t *target, rec *record) error {
 			w.count(rec, what, reason)
 		}
 	}
-	if p.broken || rec.Part != p.next {
-		p.broken = true
-		done(refused, "its parts do not follow one another")
+	if p.broken || rec.Part != p.next || rec.problem != "" {
+		p.broken, p.problem = true, cmp.Or(p.problem, rec.problem)
+		done(refused, cmp.Or(p.problem, "its parts do not follow one another"))
 		return nil
 	}
 	p.next++

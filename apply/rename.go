@@ -30,7 +30,7 @@ func (r *changes) renames(ctx context.Context, c rueidis.Client, steps []*keyCha
 			r.leave(s.entry, plan.OtherSlot, s.key, s.db)
 		case s.How == plan.Drop:
 			drops = append(drops, s)
-		case cluster && slot.Of([]byte(s.To)) != slot.Of(s.key):
+		case s.Content != nil, cluster && slot.Of([]byte(s.To)) != slot.Of(s.key):
 			moves = append(moves, s)
 		default:
 			plain = append(plain, s)
@@ -128,6 +128,7 @@ func blocked(ctx context.Context, clients Clients, live Asker, batch []source.Ke
 		if !d.Meant || d.Leave != "" {
 			continue
 		}
+		compared.content = map[string]*plan.Content{string(batch[i].Name): d.Step.Content}
 		for at := range 1 + len(d.Step.Rivals) {
 			n, err := replies[0].AsInt64()
 			if replies = replies[1:]; err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/rdb"
@@ -83,6 +84,7 @@ type Place struct {
 	Key     []byte
 	DB      int
 	Expires int64
+	Content *plan.Content // how its value is written under another name; nil: as it is
 
 	// SameExpiry tells whether a key that is there with this expiry needs no other one;
 	// nil: if it is Expires.
@@ -208,6 +210,7 @@ type record struct {
 	archive.Record
 	Place
 	seq      int64        // its number
+	problem  string       // why it cannot be written under its new name; "": it can
 	first    int64        // that of the first part of the value
 	doubt    bool         // it was sent, and the reply was lost
 	replaces bool         // it is there, and is to be replaced
@@ -263,26 +266,44 @@ func (r *restore) deal(ctx context.Context, records iter.Seq2[*archive.Record, e
 			r.lost([]record{{Record: *rec, Place: place}})
 			return err
 		}
-		at := [2]int{int(maphash.Bytes(r.seed, place.Key) % uint64(len(r.writers))), place.DB}
-		j := open[at]
-		if j == nil {
-			j = &job{target: t}
-			open[at] = j
-		}
-		own := record{Record: *rec, Place: place, seq: seq, first: seq}
-		own.Payload = append([]byte(nil), rec.Payload...)
-		own.Record.Key = nil
-		j.records = append(j.records, own)
-		if j.bytes += len(own.Payload) + len(place.Key); len(j.records) >= batchKeys || j.bytes >= batchBytes {
-			if err := send(at); err != nil {
-				return err
+		err = r.renamed(rec, place, func(rec *archive.Record, problem string) error {
+			at := [2]int{int(maphash.Bytes(r.seed, place.Key) % uint64(len(r.writers))), place.DB}
+			j := open[at]
+			if j == nil {
+				j = &job{target: t}
+				open[at] = j
 			}
+			own := record{Record: *rec, Place: place, seq: seq, first: seq, problem: problem}
+			own.Payload = append([]byte(nil), rec.Payload...)
+			own.Record.Key = nil
+			j.records = append(j.records, own)
+			if j.bytes += len(own.Payload) + len(place.Key); len(j.records) >= batchKeys || j.bytes >= batchBytes {
+				return send(at)
+			}
+			return nil
+		})
+		if err == nil {
+			err = r.pace(ctx)
 		}
-		if err := r.pace(ctx); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// renamed gives each the record as it is under its new name, in parts where it is taken
+// apart. What cannot be written so comes with the reason, and is refused.
+func (r *restore) renamed(rec *archive.Record, place Place, each func(*archive.Record, string) error) error {
+	var failed error
+	err := renamedRecords(rec, place.Content, func(part *archive.Record) error {
+		failed = each(part, "")
+		return failed
+	})
+	if err == nil || failed != nil {
+		return failed
+	}
+	return each(&archive.Record{Entry: rec.Entry, Kind: rec.Kind, Form: archive.Elements, Part: rec.Part, More: rec.More}, err.Error())
 }
 
 // pace keeps the rate.

@@ -220,7 +220,7 @@ const footer = 10
 // payload is what RESTORE takes for a record, or why the server cannot take it.
 func (t *target) payload(rec *record) (payload, reason string) {
 	if rec.Form != archive.Dump {
-		return "", ""
+		return "", rec.problem
 	}
 	body, version, err := rdb.Rewrite(rec.Payload, rec.RDB, t.rdb)
 	if err != nil {

@@ -206,7 +206,7 @@ func TestLayers(t *testing.T) {
 		"source/server":               {"internal/wire", "connect", "slot", "topology", "source", "source/rdb"},
 		"source/rdb":                  {"source"},
 		"compare":                     {"source", "source/rdb", "source/archive"},
-		"apply":                       {"compare", "internal/jsonbound", "internal/lease", "plan", "finding", "keyspace/selection", "slot", "topology", "source", "source/archive", "source/rdb"},
+		"apply":                       {"compare", "entity", "internal/jsonbound", "internal/lease", "plan", "finding", "keyspace/selection", "slot", "topology", "source", "source/archive", "source/rdb"},
 		"source/archive":              {"source", "source/rdb"},
 		"source/archive/export":       {"source", "source/archive", "source/rdb"},
 		"plan":                        append([]string{"internal/jsonbound", "keyspace/parts", "keyspace/selection", "source"}, declared...),

@@ -1,0 +1,171 @@
+package apply
+
+import (
+	"context"
+	"errors"
+
+	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source"
+	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/rdb"
+)
+
+// contents makes the value of a key as it is under its new name: one content, or parts. Its
+// error is of this value alone, unless it is one of each.
+func contents(c *source.Content, how *plan.Content, each func(*source.Content) error) error {
+	if how == nil || c.Lost != "" || !rewrites(c.Kind, how) {
+		return each(c)
+	}
+	if c.Payload == nil {
+		elements, err := rewritten(c.Elements, how)
+		if err != nil {
+			return err
+		}
+		part := *c
+		part.Elements = elements
+		return each(&part)
+	}
+	n := 0
+	return rdb.Elements(c.Payload, c.RDB, 0, func(elements [][]byte, more bool) error {
+		elements, err := rewritten(elements, how)
+		if err != nil {
+			return err
+		}
+		part := source.Content{Name: c.Name, DB: c.DB, Expires: c.Expires, Kind: c.Kind, Elements: elements, Part: n, More: more,
+			Torn: c.Torn}
+		n++
+		return each(&part)
+	})
+}
+
+// rewrites reports whether a value of this type has names in it.
+func rewrites(kind source.Kind, how *plan.Content) bool {
+	return how.Places != nil && kind == source.Hash || how.Member != nil && kind == source.ZSet
+}
+
+// rewritten are the elements of a part: fields and values of a ledger, or members and scores.
+func rewritten(elements [][]byte, how *plan.Content) ([][]byte, error) {
+	if len(elements)%2 != 0 {
+		return nil, errors.New("a part has half of an element")
+	}
+	out := make([][]byte, len(elements))
+	copy(out, elements)
+	for i := 0; i < len(out); i += 2 {
+		switch {
+		case how.Places != nil:
+			text, err := entity.Moved(string(out[i]), string(out[i+1]), placeBy(how))
+			if err != nil {
+				return nil, err
+			}
+			out[i+1] = []byte(text)
+		case how.Member != nil:
+			if name, ok := how.Member(out[i]); ok {
+				out[i] = name
+			}
+		}
+	}
+	return out, nil
+}
+
+// placeBy is the new place of an index.
+func placeBy(how *plan.Content) func(entity.Place) (entity.Place, bool) {
+	return func(p entity.Place) (entity.Place, bool) {
+		to, ok := how.Places[plan.IndexPlace{Index: p.Index, Prefix: p.Prefix, Suffix: p.Suffix, All: p.All}]
+		p.Index, p.Prefix, p.Suffix, p.All = to.Index, to.Prefix, to.Suffix, to.All
+		return p, ok
+	}
+}
+
+// renamedRecords are a record as it is under its new name. The parts are valid until each
+// returns.
+func renamedRecords(rec *archive.Record, how *plan.Content, each func(*archive.Record) error) error {
+	if how == nil || !rewrites(rec.Kind, how) {
+		return each(rec)
+	}
+	c, err := compare.ContentOf(rec)
+	if err != nil {
+		return err
+	}
+	return contents(&c, how, func(part *source.Content) error {
+		out := archive.Of(part, rec.Entry)
+		return each(&out)
+	})
+}
+
+// Renamed is a side of a comparison that shows values as they are under the new names of
+// their keys. how says it of each key, and is asked by one goroutine at a time. What cannot
+// be read so is shown as lost.
+func Renamed(side compare.Side, how func(name []byte) *plan.Content) compare.Side {
+	s := renamedSide{side, how}
+	if live, ok := side.(compare.Live); ok {
+		return &renamedLive{live, s}
+	}
+	return &s
+}
+
+type renamedSide struct {
+	compare.Side
+	how func(name []byte) *plan.Content
+}
+
+// All yields all values.
+func (s *renamedSide) All(ctx context.Context, each func([]source.Content) error) (source.Summary, error) {
+	return s.Side.All(ctx, s.through(each))
+}
+
+// through shows values as they are under their new names.
+func (s *renamedSide) through(each func([]source.Content) error) func([]source.Content) error {
+	return func(batch []source.Content) error {
+		begun := 0
+		for i := range batch {
+			how := s.how(batch[i].Name)
+			if how == nil || !rewrites(batch[i].Kind, how) {
+				continue
+			}
+			if i > begun {
+				if err := each(batch[begun:i]); err != nil {
+					return err
+				}
+			}
+			begun = i + 1
+			if err := s.one(&batch[i], how, each); err != nil {
+				return err
+			}
+		}
+		if begun > 0 && begun == len(batch) {
+			return nil
+		}
+		return each(batch[begun:])
+	}
+}
+
+// one shows one value.
+func (s *renamedSide) one(c *source.Content, how *plan.Content, each func([]source.Content) error) error {
+	var failed error
+	err := contents(c, how, func(part *source.Content) error {
+		failed = each([]source.Content{*part})
+		return failed
+	})
+	if err == nil || failed != nil {
+		return failed
+	}
+	return each([]source.Content{{Name: c.Name, DB: c.DB, Kind: c.Kind, Lost: err.Error()}})
+}
+
+// renamedLive is one that can be asked.
+type renamedLive struct {
+	compare.Live
+	side renamedSide
+}
+
+// All yields all values.
+func (s *renamedLive) All(ctx context.Context, each func([]source.Content) error) (source.Summary, error) {
+	return s.Live.All(ctx, s.side.through(each))
+}
+
+// Ask yields the values of keys by name.
+func (s *renamedLive) Ask(ctx context.Context, db int, names [][]byte, each func([]source.Content) error) error {
+	return s.Live.Ask(ctx, db, names, s.side.through(each))
+}
