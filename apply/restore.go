@@ -79,6 +79,17 @@ type Asker interface {
 	Ask(ctx context.Context, db int, names [][]byte, each func([]source.Content) error) error
 }
 
+// LeftOut is why Place leaves a key out.
+type LeftOut struct{ Code plan.Code }
+
+// Error implements error.
+func (l *LeftOut) Error() string {
+	if fix := l.Code.Fix(); fix != "" {
+		return l.Code.What() + " (" + fix + ")"
+	}
+	return l.Code.What()
+}
+
 // Place is where a record is restored.
 type Place struct {
 	Key     []byte
@@ -103,6 +114,8 @@ func (p *Place) sameExpiry(there int64) bool {
 type Report struct {
 	Counts
 	Entries map[int]*Counts `json:"-"` // by Record.Entry
+
+	LeftOut map[plan.Code]int64 `json:"-"` // of Left, those whose Place said why by a code
 
 	Reasons []Named `json:"reasons,omitempty"` // of the first keys that were left or refused
 	More    int64   `json:"more_reasons,omitempty"`
@@ -338,6 +351,12 @@ func (r *restore) place(rec *archive.Record, seq int64) (p Place, ok bool, faile
 			r.name(rec.Key, rec.DB, err.Error())
 		}
 		r.add(rec.Entry, func(sum *Counts) { sum.plus(&c) })
+		if left := (*LeftOut)(nil); errors.As(err, &left) {
+			if r.report.LeftOut == nil {
+				r.report.LeftOut = map[plan.Code]int64{}
+			}
+			r.report.LeftOut[left.Code]++
+		}
 	}
 	if err != nil {
 		return p, false, r.progress.decide(seq, decision{rec.Entry, c})

@@ -147,6 +147,9 @@ func ContentOf(r *archive.Record) (source.Content, error) {
 	return c, err
 }
 
+// Selection is what was asked for when the archive was made, if it is one archive.
+func (a *Archive) Selection() []string { return a.chain.Newest().Meta.Selection }
+
 // Declaration is the digest of the declaration that the archive was made with, if it is
 // one archive.
 func (a *Archive) Declaration() string { return a.chain.Newest().Meta.Declaration }

@@ -4,12 +4,16 @@ import "github.com/keywright/keywright/keyspace/match"
 
 // The ranks of what a key may belong to: a declared key wins over an old name
 // (`was`), that over other software's keys, and the globs of `owns` come last:
-// a key that only they match is undeclared although it lies in our namespace.
+// a key that only they match is undeclared although it lies in our namespace. After them
+// come namespaces as a whole: the one in effect is ours, and any other one is as other
+// software.
 const (
 	RankDeclared = iota
 	RankLegacy
 	RankForeign
 	RankOwned
+	RankInside
+	RankOtherNamespace
 )
 
 // Target is what an item of the matcher stands for: exactly one of Key, Legacy,
@@ -39,6 +43,14 @@ func (ks *Keyspace) Items() ([]match.Item, []Target) {
 	}
 	for i := range ks.Owns {
 		items, targets = append(items, match.Item{Pattern: ks.Owns[i].Pattern, Rank: RankOwned}), append(targets, Target{Owned: &ks.Owns[i]})
+	}
+	for i := range ks.inside {
+		g := &ks.inside[i]
+		items, targets = append(items, match.Item{Pattern: g.Pattern, Rank: RankInside}), append(targets, Target{Owned: g})
+	}
+	for i := range ks.siblings {
+		g := &ks.siblings[i]
+		items, targets = append(items, match.Item{Pattern: g.Pattern, Rank: RankOtherNamespace}), append(targets, Target{Foreign: g})
 	}
 	return items, targets
 }

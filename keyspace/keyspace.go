@@ -22,7 +22,10 @@ import (
 type Keyspace struct {
 	Package  string
 	Doc      string
-	Owner    string       // default owner
+	Owner    string // default owner
+	inside   []Glob // the namespaces in effect: they are ours as a whole
+	siblings []Glob // other ones, where they are told by a type of their names
+
 	Spaces   []*Namespace // each once: of the first file, and of imported files with one of their own
 	Cluster  bool         // the team runs Redis Cluster: slot rules are errors
 	Owns     []Glob

@@ -233,10 +233,16 @@ func (d *document) globIn(n *yaml.Node, text, section string) (string, bool) {
 	return pattern.Moved(text, d.space.Default, d.space.Name), true
 }
 
-// siblings are the globs of the namespaces that the declaration names and that are
-// not in effect: other software's keys to this one.
+// siblings are the namespaces that a program may choose and that are not in effect: other
+// software's keys to this one. Those that the declaration names are globs of foreign.
 func (l *loader) siblings() {
 	for _, n := range l.ks.Spaces {
+		if p, err := pattern.Glob(n.Glob()); err == nil {
+			l.ks.inside = append(l.ks.inside, Glob{Text: n.Name + ":*", Pattern: p, Pos: n.Pos})
+		}
+		if n.Names != nil && n.Names.Kind != scalar.Enum {
+			l.typedSiblings(n)
+		}
 		for _, other := range n.Others() {
 			text := other + ":*"
 			if p, err := pattern.Glob(text); err == nil && !slices.ContainsFunc(l.ks.Foreign, func(g Glob) bool { return g.Text == text }) {
@@ -244,6 +250,15 @@ func (l *loader) siblings() {
 			}
 		}
 	}
+}
+
+// typedSiblings are the namespaces whose names are of a type.
+func (l *loader) typedSiblings(n *Namespace) {
+	others, err := pattern.Namespaces(*n.Names)
+	if err != nil { // too complex: the keys of other namespaces are undeclared
+		return
+	}
+	l.ks.siblings = append(l.ks.siblings, Glob{Text: "other namespaces of " + n.Default, Pattern: others, Pos: n.Pos})
 }
 
 // Generated is the namespace of code that is generated, nil if keys have fixed names.

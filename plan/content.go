@@ -182,6 +182,9 @@ func (e *Elsewhere) unnamed(old []byte) Code {
 	return NoNewName
 }
 
+// Glob matches each new name; "" where one glob cannot tell.
+func (e *Elsewhere) Glob() string { return e.back.Glob() }
+
 // Old is the reverse of Name; false: the key has no name in the namespace that it came from.
 func (e *Elsewhere) Old(name []byte) ([]byte, bool) {
 	d := e.back.Decide(&source.Key{Name: name})

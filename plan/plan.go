@@ -104,10 +104,11 @@ type Request struct {
 	Globs      []string          `json:"match,omitempty"`
 	Where      []string          `json:"where,omitempty"`
 	Undeclared bool              `json:"undeclared,omitempty"`
-	Namespace  string            `json:"namespace,omitempty"` // that --namespace named
-	DB         int               `json:"db"`                  // -1: all
-	Options    map[string]string `json:"options,omitempty"`   // of the verb
-	Archive    string            `json:"archive,omitempty"`   // the ID of the archive that is restored
+	Namespace  string            `json:"namespace,omitempty"`     // that --namespace named
+	Anywhere   bool              `json:"any_namespace,omitempty"` // also keys outside of the namespaces
+	DB         int               `json:"db"`                      // -1: all
+	Options    map[string]string `json:"options,omitempty"`       // of the verb
+	Archive    string            `json:"archive,omitempty"`       // the ID of the archive that is restored
 }
 
 // Server is what a plan holds for.

@@ -3,6 +3,9 @@ package pattern
 import (
 	"slices"
 	"strings"
+
+	"github.com/keywright/keywright/keyspace/internal/automaton"
+	"github.com/keywright/keywright/keyspace/scalar"
 )
 
 // maxNamespace bounds the name of a namespace.
@@ -81,6 +84,26 @@ func (p *Pattern) Namespaced(name string) []Element {
 		out = append(out, literalElement(rest))
 	}
 	return slices.Concat(out, p.elems[1:])
+}
+
+// Namespaces matches all keys of all namespaces whose names are of a type.
+func Namespaces(names scalar.Type) (*Pattern, error) {
+	lang, err := names.Key()
+	if err != nil {
+		return nil, err
+	}
+	var ends automaton.Set
+	for b := range 256 {
+		if !NamespaceByte(byte(b)) {
+			ends = ends.Union(automaton.Range(byte(b), byte(b)))
+		}
+	}
+	p := &Pattern{text: "{namespace}:*", glob: true, elems: []Element{
+		{Placeholder: -1, Expr: lang.Expr.Without(ends)},
+		{Placeholder: -1, Expr: automaton.One(ends), Crosses: true},
+		{Placeholder: -1, Expr: automaton.Star(automaton.One(automaton.All)), Crosses: true},
+	}}
+	return p, p.compile()
 }
 
 // DeriveIn is Derive where keys are in a namespace: the derived key begins with it,

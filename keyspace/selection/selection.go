@@ -26,7 +26,7 @@ type Request struct {
 	Globs      []string    // as SCAN MATCH has them
 	Where      []Condition //
 	Undeclared bool        // keys that no entry declares and that are not foreign, and no others
-	Within     []string    // globs: keys that no entry declares are only meant inside of one of them
+	Within     []string    // globs: keys that no entry declares are only meant inside of one of them, or with an old name
 }
 
 // Condition holds for a key whose placeholder has exactly this value. A key without the
@@ -66,7 +66,8 @@ type Selection struct {
 // target is what an item of the matcher is.
 type target struct {
 	key    *keyspace.Key
-	entry  int // Undeclared for foreign and owned globs, and old names
+	entry  int  // Undeclared for foreign and owned globs, and old names
+	legacy bool // an old name: of the namespace in effect, wherever it is
 	wanted bool
 	must   []must
 }
@@ -97,7 +98,7 @@ func Compile(ks *keyspace.Keyspace, r Request) (*Selection, error) {
 		return nil, err
 	}
 	for i := range items {
-		t := target{entry: Undeclared, wanted: !r.Undeclared || of[i].Owned != nil}
+		t := target{entry: Undeclared, legacy: of[i].Legacy != nil, wanted: !r.Undeclared || of[i].Owned != nil}
 		if k := of[i].Key; k != nil {
 			t.key, t.entry = k, index[k.Entry]
 			t.must, t.wanted = conditions(k.Pattern, r.Where)
@@ -218,7 +219,7 @@ func (s *Selection) Find(key []byte) (entry int, declared *keyspace.Key, ok bool
 	if !t.wanted || t.entry == Undeclared && !s.all {
 		return t.entry, t.key, false
 	}
-	if t.entry == Undeclared && s.within != nil && s.within.Match(key, nil) == match.None {
+	if t.entry == Undeclared && !t.legacy && s.within != nil && s.within.Match(key, nil) == match.None {
 		return t.entry, t.key, false
 	}
 	for _, m := range t.must {
@@ -249,7 +250,7 @@ func (s *Selection) common(items []match.Item, r Request) string {
 		globs = append(globs, r.Within...)
 	}
 	for i, t := range s.targets {
-		if t.wanted && t.entry != Undeclared {
+		if t.wanted && (t.entry != Undeclared || t.legacy && s.all) {
 			globs = append(globs, items[i].Pattern.ScanGlob())
 		}
 	}

@@ -54,7 +54,7 @@ func TestMeant(t *testing.T) {
 		{"a glob and an owner", selection.Request{Globs: []string{"app:*"}, Owners: []string{"worker"}}, keys[5:6]},
 		{"undeclared within a glob", selection.Request{Undeclared: true, Within: []string{"app:*"}}, []string{"app:flags", "app:other"}},
 		{"within a glob, and what is declared", selection.Request{Within: []string{"x:*"}}, []string{"app:issue:1", "app:issue:123", "app:issue:1234",
-			"app:issue:123:comment:bob", "app:issue:1:comment:123", "app:lock:123", "{app:lock:123}:fence", "app:fl*gs"}},
+			"app:issue:123:comment:bob", "app:issue:1:comment:123", "app:lock:123", "{app:lock:123}:fence", "app:fl*gs", "old:issue:123"}},
 		{"undeclared", selection.Request{Undeclared: true}, []string{"app:flags", "app:other", "elsewhere", ""}},
 	} {
 		s, err := selection.Compile(ks, c.request)

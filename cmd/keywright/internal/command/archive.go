@@ -283,6 +283,7 @@ Exit codes: 0 listed, 2 usage or no archive, 5 the archive is not whole.`,
 	}
 	a.namespaceFlag(c)
 	o.selecting.flags(c)
+	o.anywhereFlag(c)
 	o.unlocking.flags(c)
 	outputs(c, &o.output, "table", "jsonl", "names")
 	return c

@@ -45,6 +45,7 @@ Exit codes: 0 equal, 1 they differ, 2 usage or no archive, 5 an archive is not w
 	}
 	a.namespaceFlag(c)
 	o.selecting.flags(c)
+	o.anywhereFlag(c)
 	o.chaining.flags(c)
 	c.Flags().BoolVar(&o.null, "null", false, "print the names of keys that differ, each with a NUL byte after it")
 	outputs(c, &o.output, "table", "json", "jsonl")

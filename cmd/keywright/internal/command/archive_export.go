@@ -63,6 +63,7 @@ or no archive, 5 the archive is not whole, 130 interrupted.`,
 	}
 	a.namespaceFlag(c)
 	o.selecting.flags(c)
+	o.anywhereFlag(c)
 	o.chaining.flags(c)
 	f := c.Flags()
 	f.StringVar(&o.form, "as", "", "rdb, commands or jsonl")

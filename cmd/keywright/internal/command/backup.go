@@ -15,6 +15,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/dumpfile"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
@@ -84,6 +85,7 @@ all of it could be saved (FILE.part has what could), 130 interrupted.`,
 	a.serverFlags(c)
 	a.namespaceFlag(c)
 	o.selecting.flags(c)
+	o.anywhereFlag(c)
 	o.sourcing.contentFlags(c)
 	o.encrypting.flags(c)
 	outputs(c, &o.output, "table", "json")
@@ -154,6 +156,7 @@ func (a *app) backup(ctx context.Context, o *backing) error {
 	if err != nil {
 		return err
 	}
+	a.sayNamespaces(ks, &o.selecting)
 	recipients, err := a.archiveRecipients(ctx, &o.encrypting)
 	if err != nil {
 		return err
@@ -164,7 +167,7 @@ func (a *app) backup(ctx context.Context, o *backing) error {
 	}
 	defer done()
 	defer lean()()
-	b := &backupRun{backing: o, app: a, sel: sel, declaration: declarationDigest(ks)}
+	b := &backupRun{backing: o, app: a, sel: sel, ks: ks, declaration: declarationDigest(ks)}
 	defer b.release()
 	if len(o.base) > 0 {
 		if err := b.openSince(ctx); err != nil {
@@ -236,6 +239,7 @@ type backupRun struct {
 	*backing
 	*app
 	sel         *selection.Selection
+	ks          *keyspace.Keyspace
 	declaration string // its digest
 	file        *archivefile.File
 	meta        archive.Meta
@@ -325,7 +329,7 @@ func (b *backupRun) begin(shards []source.Shard, now time.Time) (err error) {
 		moment = archive.OneMoment
 	}
 	b.meta = archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + version().Version, Taken: now, Consistency: moment,
-		Entries: b.sel.Names(), Selection: b.askedFor(&b.selecting), Shards: shards, Declaration: b.declaration}
+		Entries: b.sel.Names(), Selection: b.askedFor(b.ks, &b.selecting), Shards: shards, Declaration: b.declaration}
 	if b.since != nil {
 		b.meta.Base = b.since.chain[len(b.since.chain)-1].Sum()
 	}

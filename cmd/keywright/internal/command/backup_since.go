@@ -93,7 +93,7 @@ func (b *backupRun) openSince(ctx context.Context) error {
 	keys := int64(0)
 	var older []*archive.Archive
 	for i, in := range chain {
-		if !slices.Equal(in.Meta.Selection, b.askedFor(&b.selecting)) {
+		if !slices.Equal(in.Meta.Selection, b.askedFor(b.ks, &b.selecting)) {
 			return usage("select the same keys", "%s was made with another selection of keys", b.base[i])
 		}
 		n, _ := in.Index.Totals()
@@ -207,7 +207,7 @@ func (b *backupRun) continued(shards []source.Shard) (err error) {
 	switch {
 	case !slices.Equal(ids(old.Shards), ids(shards)) || slices.Contains(ids(shards), ""):
 		return refuse("on another server, or before it was started again")
-	case !slices.Equal(old.Selection, b.askedFor(&b.selecting)):
+	case !slices.Equal(old.Selection, b.askedFor(b.ks, &b.selecting)):
 		return refuse("with another selection of keys")
 	case old.Declaration != b.declaration || !slices.Equal(old.Entries, b.sel.Names()):
 		return refuse("with another declaration")

@@ -47,12 +47,15 @@ type app struct {
 
 	file      string
 	namespace string // of namespaceFlag
-	url       string
-	color     string
-	quiet     bool
-	verbose   bool
-	connect   connect.Options
-	now       func() time.Time
+
+	namedBy        string // the flag that named it, where that is another one
+	saidNamespaces bool   // of sayNamespaces
+	url            string
+	color          string
+	quiet          bool
+	verbose        bool
+	connect        connect.Options
+	now            func() time.Time
 }
 
 func newApp(args []string, s Streams) *app {

@@ -11,8 +11,6 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/parts"
-	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
@@ -21,6 +19,7 @@ import (
 // copying are the flags of copy.
 type copying struct {
 	selecting
+	mapping
 	placing
 	existing  string
 	ttl       string
@@ -66,6 +65,8 @@ for keys that expire at all).
 Locks that are held, workers, and who loads or sweeps only make sense in their moment:
 they are left out, unless --momentary is given.
 
+` + mappingHelp + `
+
 ` + selectionHelp + `
 
 Exit codes: 0 planned or copied, 1 some keys differ in the end (they are named), 2
@@ -85,8 +86,11 @@ takes no more, 130 interrupted.`,
 		RunE: func(c *cobra.Command, args []string) error { return a.copy(c.Context(), args, &o) },
 	}
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	_ = c.Flags().MarkHidden("url")
 	o.selecting.flags(c)
+	o.anywhereFlag(c)
+	o.mapping.flags(c)
 	placeFlags(c, &o.placing, &o.progress)
 	f := c.Flags()
 	f.StringVar(&o.existing, "existing", "fail", "what becomes of keys that are there: fail, skip, replace or different")
@@ -130,8 +134,7 @@ func (o *copying) check() error {
 type copyRun struct {
 	*copying
 	*app
-	sel      *selection.Selection
-	ks       *keyspace.Keyspace
+	sel      *mapped
 	from, to *place
 	moment   compare.Reading // of the first pass; nil: the source is scanned
 	clients  map[int]*keywright.Client
@@ -158,11 +161,14 @@ func (a *app) copy(ctx context.Context, args []string, o *copying) error {
 
 // openCopy connects to both servers.
 func (a *app) openCopy(ctx context.Context, urls []string, o *copying) (*copyRun, error) {
-	sel, ks, err := a.selection(&o.selecting)
+	sel, err := a.mapped(&o.selecting, &o.mapping)
 	if err != nil {
 		return nil, err
 	}
-	r := &copyRun{copying: o, app: a, sel: sel, ks: ks, clients: map[int]*keywright.Client{}, started: a.now()}
+	if o.mapping.from == "" {
+		a.sayNamespaces(sel.ks, &o.selecting)
+	}
+	r := &copyRun{copying: o, app: a, sel: sel, clients: map[int]*keywright.Client{}, started: a.now()}
 	if err := r.open(ctx, urls); err != nil {
 		r.close()
 		return nil, err
@@ -173,7 +179,7 @@ func (a *app) openCopy(ctx context.Context, urls []string, o *copying) (*copyRun
 // open opens both servers. The target is read at its primaries: they are written to.
 func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
 	for i, p := range []**place{&r.from, &r.to} {
-		sel, _, err := r.selection(&r.selecting) // one for each goroutine
+		sel, err := r.mapped(&r.selecting, &r.mapping) // one for each goroutine
 		if err != nil {
 			return err
 		}
@@ -184,24 +190,22 @@ func (r *copyRun) open(ctx context.Context, urls []string) (err error) {
 				o.scan.OnlyDB = r.toDB
 			}
 		}
-		*p, err = r.openPlace(ctx, urls[i], o, server.ContentsRequest{
-			Match: sel.Glob(), Wants: func(name []byte) bool { _, ok := sel.Of(name); return ok },
-		})
+		*p, err = r.openPlace(ctx, urls[i], o, sel.request(i == 1))
 		if err != nil {
 			return err
 		}
 	}
 	if r.snapshot {
-		sel, _, err := r.selection(&r.selecting)
+		sel, err := r.mapped(&r.selecting, &r.mapping)
 		if err != nil {
 			return err
 		}
 		r.moment = sideOnce(snapshotOf(r.from.reader.Config(), &r.placing), server.ContentsRequest{
-			Wants: func(name []byte) bool { _, ok := sel.Of(name); return ok },
+			Wants: sel.request(false).Wants,
 		}).Read
 	}
 	r.ahead = r.to.Side.Now() - r.from.Side.Now()
-	if sameServer(r.from.reader, r.to.reader) && (r.toDB < 0 || r.toDB == r.scan.OnlyDB) {
+	if r.sel.names == nil && sameServer(r.from.reader, r.to.reader) && (r.toDB < 0 || r.toDB == r.scan.OnlyDB) {
 		return usage("name another target, or with --db and --to-db another database", "both URLs name the same server")
 	}
 	return nil
@@ -248,12 +252,9 @@ func (r *copyRun) place(rec *archive.Record) (apply.Place, error) {
 	if r.toDB >= 0 {
 		p.DB = r.toDB
 	}
-	_, declared, _ := r.sel.Find(rec.Key)
-	if declared != nil && !r.momentary && parts.Momentary(declared) {
-		return p, errMomentary
-	}
-	if rec.Expires == 0 {
-		return p, nil
+	declared, err := r.sel.place(&p, r.momentary)
+	if err != nil || rec.Expires == 0 {
+		return p, err
 	}
 	switch {
 	case r.ttl == "remaining":
@@ -305,16 +306,20 @@ func (r *copyRun) pass(ctx context.Context) (apply.CopyReport, error) {
 		},
 		Meant: r.sel.Of, Rounds: cmp.Or(r.rounds, -1),
 		Back: func(k compare.Key) (compare.Key, bool) {
+			name, ok := r.sel.old(k.Name)
 			if r.toDB < 0 {
-				return k, true
+				return compare.Key{DB: k.DB, Name: name}, ok
 			}
-			return compare.Key{DB: r.scan.OnlyDB, Name: k.Name}, k.DB == r.toDB
+			return compare.Key{DB: r.scan.OnlyDB, Name: name}, ok && k.DB == r.toDB
 		},
 		Round: func(n int, what string) {
 			if r.phase = what; n > 0 {
 				r.phase += " (round " + terminal.Count(int64(n)) + ")"
 			}
 		},
+	}
+	if r.sel.names != nil {
+		o.Content = r.sel.content
 	}
 	if r.copying.apply { // a plan needs no fork
 		o.Snapshot = r.moment

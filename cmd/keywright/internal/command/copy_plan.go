@@ -29,17 +29,17 @@ func (r *copyRun) asPlan(ctx context.Context, out *copyReport) (*plan.Plan, erro
 		sides[0].Shards[i].ReplID = ""
 	}
 	p := &plan.Plan{Format: plan.Format, Verb: "copy", Made: r.now().UTC().Truncate(time.Millisecond), Tool: version().Version,
-		Server: sides[1], From: &sides[0], Declaration: plan.Digest(r.ks)}
-	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where, Undeclared: r.undeclared,
+		Server: sides[1], From: &sides[0], Declaration: plan.Digest(r.sel.ks)}
+	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where, Undeclared: r.undeclared, Anywhere: r.anywhere,
 		DB: r.scan.OnlyDB, Namespace: r.app.namespace}
 	p.Request.Options = map[string]string{"from": urls[0], "to": urls[1], "existing": r.existing, "ttl": r.ttl, "to-db": strconv.Itoa(r.toDB),
 		"momentary": strconv.FormatBool(r.momentary), "snapshot": strconv.FormatBool(r.snapshot), "forks": strconv.Itoa(r.forks),
-		"writers": strconv.Itoa(r.writers), "rounds": strconv.Itoa(r.rounds), "read-from": r.role}
+		"writers": strconv.Itoa(r.writers), "rounds": strconv.Itoa(r.rounds), "read-from": r.role, "from-namespace": r.mapping.from}
 	entries := map[string]apply.Counts{}
 	for _, e := range out.Entries {
 		entries[e.Entry] = e.Counts
 	}
-	planCounts(p, out.Total, entries)
+	planCounts(p, out.Total, entries, out.leftOut)
 	for _, why := range out.Incomplete {
 		p.Incomplete = append(p.Incomplete, plan.Reason{Code: plan.Code(why.Code), What: why.String()})
 	}
@@ -65,7 +65,7 @@ func (a *app) applyCopy(ctx context.Context, path string, p *plan.Plan, o *apply
 		return usage("name the servers with --from and --to", "a plan of copy is for two servers")
 	}
 	q := p.Request
-	again := copying{selecting: selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared}, existing: q.Options["existing"], ttl: q.Options["ttl"],
+	again := copying{selecting: *selected(&q), mapping: mapping{q.Options["from-namespace"]}, existing: q.Options["existing"], ttl: q.Options["ttl"],
 		momentary: q.Options["momentary"] == "true", output: o.output, progress: o.progress}
 	numbers := map[string]*int{"to-db": &again.toDB, "writers": &again.writers, "rounds": &again.rounds, "forks": &again.forks}
 	for name, into := range numbers {

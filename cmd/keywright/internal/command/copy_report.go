@@ -10,6 +10,7 @@ import (
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 )
 
@@ -35,6 +36,7 @@ type copyReport struct {
 	MoreReasons int64           `json:"more_reasons,omitempty"`
 	OnlyKeys    []differingKey  `json:"target_only_keys,omitempty"`
 	DurationMS  int64           `json:"duration_ms"`
+	leftOut     map[plan.Code]int64
 }
 
 // copiedPart is what became of the keys of one entry.
@@ -46,7 +48,7 @@ type copiedPart struct {
 
 func (r *copyRun) report(in *apply.CopyReport, failed error) *copyReport {
 	out := &copyReport{Applied: r.copying.apply, File: r.plan, Total: in.Counts, Rounds: in.Rounds, Repaired: in.Repaired, Kept: in.Kept, Last: in.Checked.Figures,
-		TargetOnly: in.Only.Extra, More: in.Checked.More, MoreReasons: in.More, Entries: []copiedPart{}, DurationMS: r.now().Sub(r.started).Milliseconds()}
+		TargetOnly: in.Only.Extra, More: in.Checked.More, MoreReasons: in.More, leftOut: in.LeftOut, Entries: []copiedPart{}, DurationMS: r.now().Sub(r.started).Milliseconds()}
 	out.From = verifiedPlace{r.from.name, r.from.kind, in.Read.Server, in.Read.Notes}
 	out.To = verifiedPlace{Name: r.to.name, Kind: r.to.kind, Server: in.Only.B.Server}
 	read := in.Read

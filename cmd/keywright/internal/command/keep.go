@@ -99,7 +99,7 @@ func (r *changeRun) keeper() (*keeper, error) {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id)
 	meta := archive.Meta{ID: hex.EncodeToString(id), Tool: "keywright " + version().Version, Taken: r.id.Time, Consistency: archive.PerKey,
-		Entries: r.rule.Names(), Selection: append([]string{r.name}, r.askedFor(selected(&r.request))...), Declaration: declarationDigest(r.ks),
+		Entries: r.rule.Names(), Selection: append([]string{r.name}, r.askedFor(r.ks, selected(&r.request))...), Declaration: declarationDigest(r.ks),
 		Shards: r.shards()}
 	w, err := archive.NewWriter(file, meta, archivefile.Zstd)
 	if err != nil {

@@ -51,6 +51,7 @@ server refuses, 5 incomplete, 130 interrupted.`,
 	a.serverFlags(c)
 	a.namespaceFlag(c)
 	o.selecting.flags(c)
+	o.anywhereFlag(c)
 	o.sourcing.flags(c)
 	outputs(c, &o.output, "table", "jsonl", "names")
 	c.Flags().Int64Var(&o.limit, "limit", 0, "stop after so many keys (0: all)")

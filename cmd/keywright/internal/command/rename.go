@@ -74,7 +74,7 @@ each old key that is the same under its new name.
 	o.ruleFlags(a, c)
 	f := c.Flags()
 	f.StringArrayVar(&o.maps, "map", nil, "old and new pattern, as in 'user:{id}=usr:{id}' (again: this one, too)")
-	f.StringVar(&o.from, "from-namespace", "", "rename the keys of this namespace to the one in effect (see --namespace)")
+	f.StringVar(&o.from, "from-namespace", "", fromUsage)
 	f.StringVar(&o.phase, "phase", phaseMove, "move, or of a live namespace: copy, verify, unlink")
 	f.BoolVar(&o.superseded, "superseded", false, "with --phase unlink: also old keys that have another value under the new name")
 	f.StringVar(&o.existing, "existing", "fail", "with --phase copy: what becomes of new names that are there: fail, skip or different")
@@ -201,7 +201,7 @@ func (r *changeRun) pairs() (*plan.Pairs, error) {
 // declaredIn is the declaration in another namespace.
 func (a *app) declaredIn(namespace string) (*keyspace.Keyspace, error) {
 	inner := *a
-	inner.namespace = namespace
+	inner.namespace, inner.namedBy = namespace, "--from-namespace"
 	ks, err := inner.declaredOrNot()
 	if err == nil && len(ks.Spaces) == 0 {
 		err = usage("see namespace in docs/language.md", "--from-namespace: the declaration has no namespace")

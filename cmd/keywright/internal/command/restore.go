@@ -13,8 +13,8 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
-	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
@@ -23,6 +23,7 @@ import (
 // restoring are the flags of restore.
 type restoring struct {
 	selecting
+	mapping
 	unlocking
 	existing  string
 	ttl       string
@@ -57,6 +58,8 @@ default of the entry, for keys that expire at all).
 Locks that were held, workers, and who loads or sweeps only make sense in their
 moment: they are left out, unless --momentary is given.
 
+` + mappingHelp + `
+
 ` + unlockHelp + `
 
 Archives of backup --since are named after the archive that they add to, oldest
@@ -70,7 +73,8 @@ Exit codes: 0 planned or restored, 1 some keys were not restored (they are named
 is not whole or the server takes no more, 130 interrupted.`,
 		Example: `  keywright restore all.kwa
   keywright restore all.kwa --apply
-  keywright restore all.kwa --entry user --existing different --apply`,
+  keywright restore all.kwa --entry user --existing different --apply
+  keywright restore all.kwa --from-namespace app --namespace app-test --apply`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				args = args[:1]
@@ -82,6 +86,8 @@ is not whole or the server takes no more, 130 interrupted.`,
 	a.serverFlags(c)
 	a.namespaceFlag(c)
 	o.selecting.flags(c)
+	o.anywhereFlag(c)
+	o.mapping.flags(c)
 	o.unlocking.flags(c)
 	f := c.Flags()
 	f.StringVar(&o.existing, "existing", "fail", "what becomes of keys that are there: fail, skip, replace or different")
@@ -119,8 +125,9 @@ type restoreReport struct {
 	Reasons    []reasonedKey  `json:"reasons,omitempty"`
 	More       int64          `json:"more_reasons,omitempty"`
 	NotMeant   int64          `json:"not_selected,omitempty"`
-	Resumed    bool           `json:"resumed,omitempty"` // the figures of interrupted runs of the plan are counted, too
-	DurationMS int64          `json:"duration_ms"`
+	leftOut    map[plan.Code]int64
+	Resumed    bool  `json:"resumed,omitempty"` // the figures of interrupted runs of the plan are counted, too
+	DurationMS int64 `json:"duration_ms"`
 }
 
 type restoredPart struct {
@@ -189,15 +196,18 @@ func (r *restoreRun) execute(ctx context.Context, paths []string, journal *apply
 
 // openRestore opens the archives.
 func (a *app) openRestore(ctx context.Context, paths []string, o *restoring) (*restoreRun, error) {
-	sel, ks, err := a.selection(&o.selecting)
+	sel, err := a.mapped(&o.selecting, &o.mapping)
 	if err != nil {
 		return nil, err
+	}
+	if o.from == "" {
+		a.sayNamespaces(sel.ks, &o.selecting)
 	}
 	config, err := a.server()
 	if err != nil {
 		return nil, err
 	}
-	r := &restoreRun{restoring: o, app: a, sel: sel, ks: ks, config: config, clients: map[int]*keywright.Client{},
+	r := &restoreRun{restoring: o, app: a, sel: sel, config: config, clients: map[int]*keywright.Client{},
 		names: sel.Names(), lavish: lean()}
 	if err := r.open(ctx, paths); err != nil {
 		r.close()
@@ -251,8 +261,7 @@ func (c closerOf) Close() error {
 type restoreRun struct {
 	*restoring
 	*app
-	sel      *selection.Selection
-	ks       *keyspace.Keyspace
+	sel      *mapped
 	meta     *archive.Meta   // of the newest archive
 	in       *archive.Reader // nil: there are several
 	chain    *archive.Chain
@@ -382,7 +391,7 @@ func (r *restoreRun) pass(ctx context.Context, path string, o apply.RestoreOptio
 	if ctx.Err() != nil && report.Keys == 0 {
 		return nil, ctx.Err()
 	}
-	out := &restoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Applied: !o.Plan, Complete: r.complete, Resumed: r.resumed, Total: report.Counts, More: report.More, NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
+	out := &restoreReport{File: path, Archive: r.meta.ID, Server: r.config.String(), Applied: !o.Plan, Complete: r.complete, Resumed: r.resumed, Total: report.Counts, More: report.More, leftOut: report.LeftOut, NotMeant: r.notMeant, DurationMS: r.app.now().Sub(started).Milliseconds()}
 	if err != nil {
 		out.Problem = err.Error()
 	}

@@ -24,21 +24,21 @@ func (r *restoreRun) asPlan(ctx context.Context, paths []string, out *restoreRep
 		return nil, err
 	}
 	p := &plan.Plan{Format: plan.Format, Verb: "restore", Made: r.app.now().UTC().Truncate(time.Millisecond),
-		Tool: version().Version, Server: planServer(r.config, id), Declaration: plan.Digest(r.ks)}
+		Tool: version().Version, Server: planServer(r.config, id), Declaration: plan.Digest(r.sel.ks)}
 	p.Request = plan.Request{Entries: r.entries, Owners: r.owners, Globs: r.globs, Where: r.where,
-		Undeclared: r.undeclared, DB: r.db, Archive: r.meta.ID, Namespace: r.app.namespace}
+		Undeclared: r.undeclared, Anywhere: r.anywhere, DB: r.db, Archive: r.meta.ID, Namespace: r.app.namespace}
 	p.Request.Options = map[string]string{"files": packed(files[:len(paths)]), "identities": packed(files[len(paths):]), "existing": r.existing, "ttl": r.ttl,
-		"momentary": strconv.FormatBool(r.momentary)}
+		"momentary": strconv.FormatBool(r.momentary), "from-namespace": r.from}
 	entries := map[string]apply.Counts{}
 	for _, e := range out.Entries {
 		entries[e.Entry] = e.Counts
 	}
-	planCounts(p, out.Total, entries)
+	planCounts(p, out.Total, entries, out.leftOut)
 	return p, p.Seal()
 }
 
 // planCounts are what would be written, and what not and why.
-func planCounts(p *plan.Plan, total apply.Counts, entries map[string]apply.Counts) {
+func planCounts(p *plan.Plan, total apply.Counts, entries map[string]apply.Counts, left map[plan.Code]int64) {
 	p.Entries = []plan.Part{}
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		e := entries[name]
@@ -46,11 +46,16 @@ func planCounts(p *plan.Plan, total apply.Counts, entries map[string]apply.Count
 		p.Entries = append(p.Entries, plan.Part{Entry: name, Counts: c})
 		p.Total.Keys, p.Total.Change, p.Total.Leave, p.Total.Bytes = p.Total.Keys+c.Keys, p.Total.Change+c.Change, p.Total.Leave+c.Leave, p.Total.Bytes+c.Bytes
 	}
-	for _, l := range []struct {
+	type leaving struct {
 		code plan.Code
 		keys int64
-	}{{plan.AsItIs, total.Same}, {plan.There, total.Existing}, {plan.Expired, total.Expired}, {plan.OutOfMoment, total.Left},
-		{plan.Refused, total.Refused + total.Unknown}} {
+	}
+	list := []leaving{{plan.AsItIs, total.Same}, {plan.There, total.Existing}, {plan.Expired, total.Expired},
+		{plan.Refused, total.Refused + total.Unknown}}
+	for _, code := range slices.Sorted(maps.Keys(left)) {
+		list = append(list, leaving{code, left[code]})
+	}
+	for _, l := range list {
 		if l.keys > 0 {
 			p.Left = append(p.Left, plan.Left{Code: l.code, What: l.code.What(), Fix: l.code.Fix(), Keys: l.keys})
 		}
@@ -60,7 +65,7 @@ func planCounts(p *plan.Plan, total apply.Counts, entries map[string]apply.Count
 // applyRestore executes a plan of restore. What was restored is not restored again.
 func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *applying) error {
 	q := p.Request
-	again := &restoring{selecting: selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared},
+	again := &restoring{selecting: *selected(&q), mapping: mapping{q.Options["from-namespace"]},
 		existing: q.Options["existing"], ttl: q.Options["ttl"], db: q.DB,
 		momentary: q.Options["momentary"] == "true", writers: 4, rate: o.rate, output: o.output, progress: o.progress}
 	files := unpacked(q.Options["files"])

@@ -8,7 +8,6 @@ import (
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/keyspace"
-	"github.com/keywright/keywright/keyspace/parts"
 	"github.com/keywright/keywright/source/archive"
 )
 
@@ -71,21 +70,15 @@ func (r *restoreRun) each(ctx context.Context, do func(*archive.Record) error) e
 	return nil
 }
 
-// errMomentary is why a key is left out.
-var errMomentary = errors.New("it only made sense in its moment (--momentary restores it)")
-
 // place says where and until when a record is restored.
 func (r *restoreRun) place(rec *archive.Record) (apply.Place, error) {
 	p := apply.Place{Key: rec.Key, DB: rec.DB, Expires: rec.Expires}
 	if r.db >= 0 {
 		p.DB = r.db
 	}
-	_, declared, _ := r.sel.Find(rec.Key)
-	if declared != nil && !r.momentary && parts.Momentary(declared) {
-		return p, errMomentary
-	}
-	if rec.Expires == 0 {
-		return p, nil
+	declared, err := r.sel.place(&p, r.momentary)
+	if err != nil || rec.Expires == 0 {
+		return p, err
 	}
 	switch r.ttl {
 	case "remaining":

@@ -46,7 +46,7 @@ func (o *changing) asIn(q *plan.Request) {
 
 // selected is what a request selects.
 func selected(q *plan.Request) *selecting {
-	return &selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared}
+	return &selecting{q.Entries, q.Owners, q.Globs, q.Where, q.Undeclared, q.Anywhere}
 }
 
 // ruleWork changes what a rule selects.
@@ -95,7 +95,7 @@ func byRule(of ruleOf) func(context.Context, *changeRun) (work, error) {
 		if r.selects, err = selected(&r.request).request(); err != nil {
 			return nil, err
 		}
-		r.within(r.ks, &r.selects)
+		within(r.ks, &r.selects, &r.selecting)
 		if of != nil {
 			r.rule, err = of(r.ks, r.selects, &r.request, r.id.Time)
 		} else {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/selection"
@@ -15,14 +16,16 @@ type selecting struct {
 	globs      []string
 	where      []string
 	undeclared bool
+	anywhere   bool // also keys outside of the namespaces
 }
 
 // selectionHelp explains them.
 const selectionHelp = `Which keys: --entry and --owner name entries of the declaration (their derived keys
 belong to them), --match is a glob, and --where issue=123 means every key whose
 placeholder issue is exactly 123, whatever its entry. They narrow each other;
-without any, all keys are meant. The declaration is only needed where a flag names
-something of it; without one all keys are undeclared.`
+without any, all keys are meant: those of the namespace that is declared, or of
+--namespace, if the declaration has one. The declaration is only needed where a flag
+names something of it; without one all keys are undeclared.`
 
 func (s *selecting) flags(c *cobra.Command) {
 	f := c.Flags()
@@ -43,9 +46,12 @@ func (s *selecting) asked() (out []string) {
 			out = append(out, "--"+part.flag+" "+v)
 		}
 	}
-	if s.undeclared {
-		out = append(out, "--undeclared")
+	for flag, given := range map[string]bool{"--undeclared": s.undeclared, "--any-namespace": s.anywhere} {
+		if given {
+			out = append(out, flag)
+		}
 	}
+	slices.Sort(out)
 	return out
 }
 
@@ -60,7 +66,7 @@ func (a *app) selection(s *selecting) (*selection.Selection, *keyspace.Keyspace,
 	if err != nil {
 		return nil, nil, err
 	}
-	a.within(ks, &request)
+	within(ks, &request, s)
 	sel, err := selection.Compile(ks, request)
 	return sel, ks, refusedSelection(err)
 }
@@ -76,11 +82,14 @@ func refusedSelection(err error) error {
 // undeclaredName is what reports call keys that no entry declares.
 const undeclaredName = "(undeclared)"
 
-// askedFor is what was asked for with the namespace, in words that an archive keeps.
-func (a *app) askedFor(s *selecting) []string {
+// askedFor is what was asked for with the namespaces in effect, in words that an archive
+// keeps.
+func (a *app) askedFor(ks *keyspace.Keyspace, s *selecting) []string {
 	out := s.asked()
-	if a.namespace != "" {
-		out = append(out, "--namespace "+a.namespace)
+	for _, n := range ks.Spaces {
+		if !s.anywhere {
+			out = append(out, "--namespace "+n.Name)
+		}
 	}
 	return out
 }

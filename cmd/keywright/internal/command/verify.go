@@ -13,7 +13,6 @@ import (
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace/parts"
-	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )
@@ -21,6 +20,7 @@ import (
 // verifying are the flags of verify.
 type verifying struct {
 	selecting
+	mapping
 	placing
 	toDB      int
 	ttl       string
@@ -61,6 +61,9 @@ which consumers were seen. A key that differs is read again, up to three times,
 before it counts: what is written, or expires, while it is compared is no
 difference. A key that is written to each time it is read is named as changing.
 
+` + mappingHelp + ` So A is compared with B as a restore or a copy
+of A would be; keys that get no name there are not compared.
+
 ` + selectionHelp + `
 
 Locks that are held, workers, and who loads or sweeps only make sense in their
@@ -89,7 +92,10 @@ interrupted.`,
 		},
 	}
 	a.serverFlags(c)
+	a.namespaceFlag(c)
 	o.selecting.flags(c)
+	o.anywhereFlag(c)
+	o.mapping.flags(c)
 	f := c.Flags()
 	placeFlags(c, &o.placing, &o.progress)
 	o.chaining.flags(c)
@@ -187,11 +193,14 @@ func (a *app) verify(ctx context.Context, args []string, o *verifying, formGiven
 		return usage("name two places", "a server is named three times: two are compared")
 	}
 	defer lean()()
-	sel, ks, err := a.selection(&o.selecting)
+	sel, err := a.mapped(&o.selecting, &o.mapping)
 	if err != nil {
 		return err
 	}
-	v := &verifyRun{verifying: o, app: a, sel: sel, declaration: declarationDigest(ks), started: a.now()}
+	if o.mapping.from == "" {
+		a.sayNamespaces(sel.ks, &o.selecting)
+	}
+	v := &verifyRun{verifying: o, app: a, sel: sel, declaration: declarationDigest(sel.ks), started: a.now()}
 	if err := v.open(ctx, append(args, "")); err != nil {
 		return err
 	}
@@ -203,7 +212,7 @@ func (a *app) verify(ctx context.Context, args []string, o *verifying, formGiven
 type verifyRun struct {
 	*verifying
 	*app
-	sel         *selection.Selection
+	sel         *mapped
 	declaration string // its digest
 	sides       [2]*place
 	started     time.Time
@@ -220,13 +229,11 @@ func (v *verifyRun) open(ctx context.Context, names []string) error {
 		}
 		o.snapshot = v.snapshots == "all" || v.snapshots == string('a'+rune(i))
 		o.others = []string{names[1-i]}
-		sel, _, err := v.selection(&v.selecting) // one for each goroutine
+		sel, err := v.mapped(&v.selecting, &v.mapping) // one for each goroutine
 		if err != nil {
 			return err
 		}
-		p, err := v.openPlace(ctx, names[i], o, server.ContentsRequest{
-			Match: sel.Glob(), Wants: func(name []byte) bool { _, ok := sel.Of(name); return ok },
-		})
+		p, err := v.openPlace(ctx, names[i], o, sel.request(i == 1))
 		if err != nil {
 			v.close()
 			return err
@@ -259,16 +266,30 @@ func (v *verifyRun) run(ctx context.Context) error {
 		o.Each = v.printKey
 	}
 	o.Known = v.alike()
-	if v.toDB >= 0 {
-		from, to := v.scan.OnlyDB, v.toDB
-		o.To = func(k compare.Key) compare.Key { return compare.Key{DB: to, Name: k.Name} }
-		o.From = func(k compare.Key) (compare.Key, bool) {
-			return compare.Key{DB: from, Name: k.Name}, k.DB == to
-		}
+	if v.toDB >= 0 || v.sel.names != nil {
+		o.To, o.From = v.to, v.from
 	}
-	r, err := compare.Run(ctx, v.sides[0].Side, v.sides[1].Side, o)
+	r, err := compare.Run(ctx, v.sel.shown(v.sides[0].Side), v.sides[1].Side, o)
 	bar.Clear()
 	return v.conclude(ctx, &r, err)
+}
+
+// to is where B has a key of A.
+func (v *verifyRun) to(k compare.Key) compare.Key {
+	if v.toDB >= 0 {
+		k.DB = v.toDB
+	}
+	k.Name, _ = v.sel.to(k.Name)
+	return k
+}
+
+// from is the reverse.
+func (v *verifyRun) from(k compare.Key) (compare.Key, bool) {
+	name, ok := v.sel.old(k.Name)
+	if v.toDB < 0 {
+		return compare.Key{DB: k.DB, Name: name}, ok
+	}
+	return compare.Key{DB: v.scan.OnlyDB, Name: name}, ok && k.DB == v.toDB
 }
 
 // alike leaves out what two archives have of whole entries with equal digests, and says how
@@ -276,7 +297,9 @@ func (v *verifyRun) run(ctx context.Context) error {
 func (v *verifyRun) alike() map[int]int64 {
 	a, first := v.sides[0].Side.(*compare.Archive)
 	b, second := v.sides[1].Side.(*compare.Archive)
-	if !first || !second || len(v.askedFor(&v.selecting)) > 0 || v.toDB >= 0 {
+	asked := v.askedFor(v.sel.ks, &v.selecting)
+	if !first || !second || len(v.asked()) > 0 || v.toDB >= 0 || v.sel.names != nil ||
+		len(asked) > 0 && !(slices.Equal(a.Selection(), asked) && slices.Equal(b.Selection(), asked)) {
 		return nil
 	}
 	names := v.sel.Names()
@@ -293,6 +316,9 @@ func (v *verifyRun) alike() map[int]int64 {
 // meant says which keys are compared. Files have all databases.
 func (v *verifyRun) meant(name []byte) (entry int, momentary, ok bool) {
 	entry, declared, ok := v.sel.Find(name)
+	if ok {
+		_, ok = v.sel.to(name)
+	}
 	return entry, declared != nil && parts.Momentary(declared), ok
 }
 

@@ -1,0 +1,134 @@
+package command
+
+import (
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/compare"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/parts"
+	"github.com/keywright/keywright/keyspace/selection"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source/server"
+	"github.com/spf13/cobra"
+)
+
+// fromUsage is what --from-namespace means to every command that has it.
+const fromUsage = "the keys have the names of this namespace, and get those of the one in effect (see --namespace)"
+
+// mapping are the flags of verbs that give keys the names of another namespace.
+type mapping struct {
+	from string // a namespace
+}
+
+func (o *mapping) flags(c *cobra.Command) {
+	c.Flags().StringVar(&o.from, "from-namespace", "", fromUsage)
+}
+
+// mappingHelp explains them.
+const mappingHelp = `With --from-namespace A and --namespace B, keys of A get the names that they have in
+B: each through its pattern in the declaration, with the keys that constructs derive.
+The ledger of an entity, which names the keys of its indexes, and the tags of a cache
+are written with the new names. What is encrypted is bound to its name and is left
+out, and so is what no entry declares; each with a reason. --match is about the names
+in A.`
+
+// mapped is a selection of keys in one namespace, and their names in another one. It is for
+// one goroutine at a time.
+type mapped struct {
+	*selection.Selection
+	ks    *keyspace.Keyspace // in the namespace in effect
+	names *plan.Elsewhere    // nil: keys keep their names
+}
+
+// mapped compiles the flags against the declaration, in the namespace that keys come from.
+func (a *app) mapped(s *selecting, o *mapping) (*mapped, error) {
+	sel, ks, err := a.selection(s)
+	if err != nil || o.from == "" {
+		return &mapped{Selection: sel, ks: ks}, err
+	}
+	if s.anywhere {
+		return nil, usage("leave one of them out", "--from-namespace and --any-namespace exclude each other")
+	}
+	old, err := a.declaredIn(o.from)
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range ks.Spaces {
+		if len(ks.Spaces) == len(old.Spaces) && n.Name == old.Spaces[i].Name && len(ks.Spaces) == 1 {
+			return nil, usage("name another one with --namespace", "keys of the namespace %s are to get the names of %s", n.Name, n.Name)
+		}
+	}
+	request, err := s.request()
+	if err != nil {
+		return nil, err
+	}
+	within(old, &request, s)
+	m := &mapped{ks: ks}
+	if m.Selection, err = selection.Compile(old, request); err == nil {
+		m.names, err = plan.NewElsewhere(old, ks)
+	}
+	return m, refusedSelection(err)
+}
+
+// request is what a server is asked for: the keys that are meant, or those with their names
+// in the other namespace.
+func (m *mapped) request(target bool) server.ContentsRequest {
+	if !target || m.names == nil {
+		return server.ContentsRequest{Match: m.Glob(), Wants: func(name []byte) bool { _, ok := m.Of(name); return ok }}
+	}
+	return server.ContentsRequest{Match: m.names.Glob(), Wants: func(name []byte) bool {
+		old, ok := m.old(name)
+		if ok {
+			_, ok = m.Of(old)
+		}
+		return ok
+	}}
+}
+
+// place is where a key is written; what only makes sense in its moment is left out unless
+// that was asked for.
+func (m *mapped) place(p *apply.Place, momentary bool) (declared *keyspace.Key, err error) {
+	_, declared, _ = m.Find(p.Key)
+	if declared != nil && !momentary && parts.Momentary(declared) {
+		return declared, &apply.LeftOut{Code: plan.OutOfMoment}
+	}
+	if m.names == nil {
+		return declared, nil
+	}
+	name, content, left := m.names.Name(p.Key)
+	if left != "" {
+		return declared, &apply.LeftOut{Code: left}
+	}
+	p.Key, p.Content = name, content
+	return declared, nil
+}
+
+// to is the new name of a key; false: it has none.
+func (m *mapped) to(name []byte) ([]byte, bool) {
+	if m.names == nil {
+		return name, true
+	}
+	to, _, left := m.names.Name(name)
+	return to, left == ""
+}
+
+// old is the reverse.
+func (m *mapped) old(name []byte) ([]byte, bool) {
+	if m.names == nil {
+		return name, true
+	}
+	return m.names.Old(name)
+}
+
+// content is how the value of a key is written under its new name.
+func (m *mapped) content(name []byte) *plan.Content {
+	_, content, _ := m.names.Name(name)
+	return content
+}
+
+// shown is a place whose values are as they are under the new names.
+func (m *mapped) shown(side compare.Side) compare.Side {
+	if m.names == nil {
+		return side
+	}
+	return apply.Renamed(side, m.content)
+}
