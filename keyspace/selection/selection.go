@@ -260,6 +260,9 @@ func (s *Selection) common(items []match.Item, r Request) string {
 	if len(globs) == 0 {
 		return ""
 	}
+	if s.all && len(r.Within) == 1 && inOne(r.Within[0], globs) {
+		return r.Within[0]
+	}
 	shared := literal(globs[0])
 	for _, g := range globs[1:] {
 		other := literal(g)
@@ -273,6 +276,17 @@ func (s *Selection) common(items []match.Item, r Request) string {
 		return ""
 	}
 	return escape(shared) + "*"
+}
+
+// inOne reports whether globs only match keys of one namespace, of which the first one is.
+func inOne(within string, globs []string) bool {
+	name := literal(within)
+	for _, g := range globs {
+		if g != within && !pattern.InNamespace(g, name) {
+			return false
+		}
+	}
+	return true
 }
 
 // literal is what a glob begins with before its first special character.

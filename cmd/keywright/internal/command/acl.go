@@ -55,7 +55,8 @@ that, a warning says so with such a key or channel and the command.
 
 With --self it prints the user that audit, doctor and explain need, with --repair
 the one that queues, entities and locks need: it may SCAN, which shows the names of
-all keys.`,
+all keys. With --self and --namespace it may touch the keys of that namespace only:
+that is enough for what lists, saves and changes keys of one namespace.`,
 		Example: `  keywright acl print > users.acl
   keywright acl print --user chat-api -o commands
   keywright acl print --self >> users.acl
@@ -116,8 +117,30 @@ func (a *app) aclSelf(o *aclPrinting) error {
 	case o.change:
 		rules = server.ACL(false) + " " + apply.ChangeACL()
 	}
+	rules, err := a.aclWithin(rules)
+	if err != nil {
+		return err
+	}
 	a.tell("user %s %s", o.user, rules)
 	return nil
+}
+
+// aclWithin gives a user of keywright the keys of the namespace that was asked for instead of
+// all keys, with those that keywright itself writes.
+func (a *app) aclWithin(rules string) (string, error) {
+	if a.namespace == "" {
+		return rules, nil
+	}
+	d, _, err := a.usable()
+	if err != nil {
+		return "", err
+	}
+	keys := "~keywright:*"
+	for _, n := range d.Spaces {
+		keys += " ~" + strings.ReplaceAll(n.Glob(), `\`, "")
+	}
+	a.say("note: audit and top look at the whole server, and need a user with ~*")
+	return strings.Replace(rules, "~*", keys, 1), nil
 }
 
 // bothACL is the line of a user who may do what two others may.
