@@ -142,7 +142,11 @@ func (l *loader) namespace(d *document, first bool) {
 		return
 	}
 	l.enumOfNames(d, n)
-	n.Name = cmp.Or(l.chosen[n.Default], n.Default)
+	name, chosen := l.chosen[n.Default]
+	if chosen && name == "" {
+		return
+	}
+	n.Name = cmp.Or(name, n.Default)
 	for _, known := range l.ks.Spaces {
 		if known.Default == n.Default {
 			l.sameNamespace(d, known, n)

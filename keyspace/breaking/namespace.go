@@ -36,3 +36,33 @@ func names(n *keyspace.Namespace) []string {
 	}
 	return []string{n.Names.Example()}
 }
+
+// namespaceChanged reports a namespace that is new, or has another name, where stored keys
+// have other names by it.
+func (c *context) namespaceChanged() {
+	for _, now := range c.new.Spaces {
+		if slices.ContainsFunc(c.old.Spaces, func(n *keyspace.Namespace) bool { return n.Default == now.Default }) {
+			continue
+		}
+		moved, example := 0, ""
+		c.keys(func(old, new *keyspace.Key) {
+			if new.Entry.Namespace == now && old.Entry.Namespace != now && old.Pattern.String() != new.Pattern.String() {
+				if moved++; example == "" {
+					example = old.Pattern.String() + " is " + new.Pattern.String() + " now"
+				}
+			}
+		})
+		if moved == 0 {
+			continue
+		}
+		var was keyspace.Pos
+		fix, what := "", "is new"
+		if len(c.old.Spaces) == 1 {
+			old := c.old.Spaces[0]
+			was, what = old.Pos, "was "+old.Default
+			fix = "stop the programs, allow " + old.Default + " under names, run keywright rename --from-namespace " + old.Default +
+				" --apply, start the new programs"
+		}
+		c.report(now.Pos, was, "", fix, "the namespace %s %s: %d patterns of stored keys have other names by it, as %s", now.Default, what, moved, example)
+	}
+}

@@ -39,6 +39,11 @@ var rules = []rule{
 		Fix:     "keep the name under names until no program uses it and its keys are gone"}, Key,
 		"first the programs, then the keys of the namespace, then the declaration", (*context).namespaceRefused},
 
+	{finding.Rule{Code: "KW608", Name: "namespace-changed", Severity: warning, Summary: "The namespace is new, or has another name",
+		Explain: "The keys that constructs derive begin with the namespace: the fencing tokens of a lock `poppo:lock:{n}` are under `poppo:{#poppo:lock:{n}}:fence` where there is a namespace `poppo`, and under `{#poppo:lock:{n}}:fence` where there is none. What is stored keeps its names. So queues lose sight of jobs, fencing tokens begin again, and lists of entities lack items, until the keys are renamed.",
+		Fix:     "stop the programs, run keywright rename --from-namespace - --apply (with another name: --from-namespace OLD), start the new programs"}, Key,
+		"stop the programs, then the declaration, then rename what is there, then the new programs", (*context).namespaceChanged},
+
 	{finding.Rule{Code: "KW611", Name: "type-changed", Severity: errorLevel, Summary: "The keys of an entry have another Redis type",
 		Explain: "A key on the server keeps its type until it is deleted. Commands of the new type fail on it with WRONGTYPE.",
 		Fix:     "give the new type a new pattern and the old one its own entry until its keys are gone"}, Value,

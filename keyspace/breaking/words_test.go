@@ -21,7 +21,7 @@ var words = map[string]string{
 	"Keyspace.Owner":         "- resolved to the owner of each entry: KW626",
 	"Keyspace.Cluster":       "- lint judges slots; keys do not move by it",
 	"Keyspace.Owns":          "KW604",
-	"Keyspace.Spaces":        "KW607",
+	"Keyspace.Spaces":        "KW607 KW608",
 	"Namespace.Default":      "KW601 KW607",
 	"Namespace.Name":         "- which one this run looks at",
 	"Namespace.Names":        "KW607",

@@ -45,6 +45,9 @@ func (a *app) mapped(s *selecting, o *mapping) (*mapped, error) {
 	if err != nil || o.from == "" {
 		return &mapped{Selection: sel, ks: ks}, err
 	}
+	if o.from == beforeNamespaces {
+		return nil, usage("use rename, where the keys are", "--from-namespace - is for rename")
+	}
 	if s.anywhere {
 		return nil, usage("leave one of them out", "--from-namespace and --any-namespace exclude each other")
 	}

@@ -46,6 +46,9 @@ func (a *app) renameCommand() *cobra.Command {
 one namespace to another one. What a construct derives of the main key goes along. A
 key keeps its value and its TTL to the millisecond. Nothing is ever overwritten.
 
+--from-namespace - is for a declaration that has got a namespace: keys that constructs
+derive, and that had names outside of it, get those inside.
+
 ` + changingHelp + `
 
 A plan names keys whose new name is taken, pairs of keys that would get one name,
@@ -203,7 +206,7 @@ func (a *app) declaredIn(namespace string) (*keyspace.Keyspace, error) {
 	inner := *a
 	inner.namespace, inner.namedBy = namespace, "--from-namespace"
 	ks, err := inner.declaredOrNot()
-	if err == nil && len(ks.Spaces) == 0 {
+	if err == nil && len(ks.Spaces) == 0 && namespace != beforeNamespaces {
 		err = usage("see namespace in docs/language.md", "--from-namespace: the declaration has no namespace")
 	}
 	return ks, err
