@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/internal/everykeys"
 )
 
@@ -221,5 +222,14 @@ func TestEverythingIsFound(t *testing.T) {
 		}
 		slices.Sort(names)
 		t.Errorf("%d calls: %v", len(out), names)
+	}
+}
+
+// TestAChangeOfNothing: the zero change of an entity is refused, and does not panic.
+func TestAChangeOfNothing(t *testing.T) {
+	store := everykeys.New(keywright.New(nothing{}, keywright.Options{})).ItemStore()
+	_, err := store.Update(t.Context(), 1, entity.Change[everykeys.ItemValue]{})
+	if class, _ := keywright.ClassOf(err); class != keywright.Invalid {
+		t.Errorf("%v", err)
 	}
 }

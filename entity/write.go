@@ -177,6 +177,9 @@ type patch[I, T any] struct {
 func (s *Store[I, T]) patch(changes []Change[T]) (*patch[I, T], error) {
 	p := &patch[I, T]{store: s, touched: map[string]bool{}, unset: map[string]bool{}}
 	for _, c := range changes {
+		if c.set == nil && !c.unset {
+			return nil, errors.New("a change of nothing: the zero Change, which no field has made")
+		}
 		if s.stamped[c.field] {
 			return nil, fmt.Errorf("%s is written by the server", c.field)
 		}
