@@ -110,45 +110,6 @@ func (p *Place) sameExpiry(there int64) bool {
 	return there == p.Expires
 }
 
-// Report says what became of the keys, in all and by entry.
-type Report struct {
-	Counts
-	Entries map[int]*Counts `json:"-"` // by Record.Entry
-
-	LeftOut map[plan.Code]int64 `json:"-"` // of Left, those whose Place said why by a code
-
-	Reasons []Named `json:"reasons,omitempty"` // of the first keys that were left or refused
-	More    int64   `json:"more_reasons,omitempty"`
-}
-
-// Counts are the keys of a report. The figures add up to Keys.
-type Counts struct {
-	Keys     int64 `json:"keys"`     // that were given
-	Restored int64 `json:"restored"` // written; in a plan: to be written
-	Same     int64 `json:"same"`     // were there with the same value and expiry
-	Existing int64 `json:"existing"` // were there and were left
-	Expired  int64 `json:"expired"`  // had expired before they could be restored
-	Left     int64 `json:"left_out"` // that Place left out
-	Refused  int64 `json:"refused"`  // that the server did not take
-	Unknown  int64 `json:"unknown"`  // whose writing was interrupted
-
-	Replaces int64 `json:"replaces,omitempty"` // in a plan: of Restored, those that are there now
-	Bytes    int64 `json:"bytes"`              // of keys and values that were written
-}
-
-// Named is a key that was not restored, and why.
-type Named struct {
-	Key    []byte `json:"key"`
-	DB     int    `json:"db"`
-	Reason string `json:"reason"`
-}
-
-// Bounds of Report.Reasons: how many, and the bytes of their keys.
-const (
-	maxReasons = 100
-	maxNamed   = 1 << 20
-)
-
 // Clients opens a client for a database; the same one for the same database.
 type Clients func(db int) (*keywright.Client, error)
 
@@ -363,88 +324,6 @@ func (r *restore) place(rec *archive.Record, seq int64) (p Place, ok bool, faile
 	}
 	p.Key = append([]byte(nil), p.Key...)
 	return p, true, nil
-}
-
-// add changes the counts of all and of an entry.
-func (r *restore) add(entry int, change func(*Counts)) {
-	if r.report.Entries == nil {
-		r.report.Entries = map[int]*Counts{}
-	}
-	if r.report.Entries[entry] == nil {
-		r.report.Entries[entry] = &Counts{}
-	}
-	change(&r.report.Counts)
-	change(r.report.Entries[entry])
-}
-
-// name notes why a key was not restored.
-func (r *restore) name(key []byte, db int, reason string) {
-	if len(r.report.Reasons) == maxReasons || r.named+len(key) > maxNamed {
-		r.report.More++
-		return
-	}
-	r.named += len(key)
-	r.report.Reasons = append(r.report.Reasons, Named{append([]byte(nil), key...), db, reason})
-}
-
-// lost counts records that were not written because the run ended.
-func (r *restore) lost(records []record) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i := range records {
-		if !records[i].More {
-			r.add(records[i].Entry, func(c *Counts) { c.Unknown++ })
-		}
-	}
-}
-
-// outcome is what became of a key.
-type outcome int
-
-const (
-	restored outcome = iota
-	same
-	existing
-	expired
-	refused
-	unknown
-)
-
-// count notes what became of a record's key.
-func (r *restore) count(rec *record, what outcome, reason string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var c Counts
-	*[...]*int64{restored: &c.Restored, same: &c.Same, existing: &c.Existing, expired: &c.Expired, refused: &c.Refused, unknown: &c.Unknown}[what]++
-	if what == restored {
-		c.Bytes = int64(len(rec.Place.Key) + len(rec.Payload))
-	}
-	if rec.replaces {
-		c.Replaces++
-	}
-	r.add(rec.Entry, func(sum *Counts) { sum.plus(&c) })
-	if c.Keys = 1; what != unknown {
-		r.decide(rec.seq, decision{rec.Entry, c})
-		if rec.first != rec.seq {
-			r.decide(rec.first, decision{})
-		}
-	}
-	if reason != "" {
-		r.name(rec.Place.Key, rec.Place.DB, reason)
-	}
-	if what == existing && r.Existed != nil {
-		r.Existed(rec.Place.DB, rec.Place.Key)
-	}
-	if p := &r.report; r.Progress != nil {
-		r.Progress(p.Restored + p.Same + p.Existing + p.Expired + p.Refused)
-	}
-}
-
-// decide notes what became of a record. What cannot be noted ends the run.
-func (r *restore) decide(seq int64, d decision) {
-	if err := r.progress.decide(seq, d); err != nil {
-		r.stop(err)
-	}
 }
 
 // target is a database that is written to.
