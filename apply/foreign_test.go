@@ -87,7 +87,7 @@ func TestFilesThatWouldBeLarge(t *testing.T) {
 	must(t, errors.Join(err, f.Close()))
 	u, err = apply.ReadUndo(path)
 	must(t, err)
-	if _, err := u.Scan(func([]byte) { t.Fatal("a key") })(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "too many values") {
+	if _, err := u.Scan(func([]byte, int64) { t.Fatal("a key") })(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "too many values") {
 		t.Error(err)
 	}
 	write(`{"format":1,"plan":"` + p.ID + "\"}\n{\"done\":{\"\":[" + many + "{}]}}\n")
