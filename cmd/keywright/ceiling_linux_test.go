@@ -75,7 +75,8 @@ func TestNoInputTakesMoreMemoryThanTheCeiling(t *testing.T) {
 			cmd.Dir, cmd.Env = dir, append(bare(os.Environ()), "LC_ALL=C", "PEAK="+measure)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 			var said bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &bounded{&said}, &bounded{&said}
+			out := &bounded{&said}
+			cmd.Stdout, cmd.Stderr = out, out // one writer: one goroutine
 			if b.in != nil {
 				r, w := io.Pipe()
 				go func() { b.in(w); w.Close() }()
@@ -110,10 +111,10 @@ func TestNoInputTakesMoreMemoryThanTheCeiling(t *testing.T) {
 }
 
 // bounded keeps the beginning of what is printed.
-type bounded struct{ *bytes.Buffer }
+type bounded struct{ kept *bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), max(0, 4096-b.Len()))])
+	b.kept.Write(p[:min(len(p), max(0, 4096-b.kept.Len()))])
 	return len(p), nil
 }
 

@@ -54,7 +54,8 @@ func peakOf(t *testing.T, dir, url string, args ...string) (mib int64, said stri
 	cmd := exec.Command("measured", append([]string{"keywright"}, args...)...)
 	cmd.Dir, cmd.Env = dir, append(bare(os.Environ()), "LC_ALL=C", "TMPDIR="+dir, "KEYWRIGHT_URL="+url, "PEAK="+file)
 	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &bounded{&out}, &bounded{&out}
+	both := &bounded{&out}
+	cmd.Stdout, cmd.Stderr = both, both // one writer: one goroutine
 	_ = cmd.Run() // the exit code is looked at
 	text, err := os.ReadFile(file)
 	if err != nil {
