@@ -242,7 +242,7 @@ func (at *site) backedUp() {
 	last, err := at.d.Keys().BackupLast().Get(at.t.Context())
 	must(at.t, err)
 	n := 0
-	for line := range strings.Lines(keywrightSays(at.t, at.server, "archive", "ls", last.File)) {
+	for line := range strings.Lines(keywrightSays(at.t, at.server, "archive", "ls", "--any-namespace", last.File)) {
 		if strings.Contains(line, ":") {
 			n++
 			if !strings.Contains(line, at.namespace+":") {
