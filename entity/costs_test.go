@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,7 +20,13 @@ import (
 // tally counts how often a client waits for servers, and what it sends.
 type tally struct {
 	rueidis.Client
-	trips, sent int
+	trips, sent atomic.Int64 // CreateAll sends from several goroutines
+}
+
+// count notes a round trip and its commands.
+func (c *tally) count(commands int) {
+	c.trips.Add(1)
+	c.sent.Add(int64(commands))
 }
 
 // Do counts a command.
@@ -29,7 +36,7 @@ func (c *tally) Do(ctx context.Context, command rueidis.Completed) rueidis.Redis
 
 // DoMulti counts commands that go out together.
 func (c *tally) DoMulti(ctx context.Context, commands ...rueidis.Completed) []rueidis.RedisResult {
-	c.trips, c.sent = c.trips+1, c.sent+len(commands)
+	c.count(len(commands))
 	return c.Client.DoMulti(ctx, commands...)
 }
 
@@ -38,7 +45,7 @@ func (c *tally) DoMulti(ctx context.Context, commands ...rueidis.Completed) []ru
 func (c *tally) DoCache(ctx context.Context, command rueidis.Cacheable, ttl time.Duration) rueidis.RedisResult {
 	result := c.Client.DoCache(ctx, command, ttl)
 	if !result.IsCacheHit() {
-		c.trips, c.sent = c.trips+1, c.sent+5
+		c.count(5)
 	}
 	return result
 }
@@ -187,11 +194,12 @@ func costs(t *testing.T, notes *Store[string, note], count *tally, executed func
 			id := fmt.Sprintf("c%d.%d", n, i)
 			must(t, op.before(notes, id))
 			before := executed()
-			count.trips, count.sent = 0, 0
+			count.trips.Store(0)
+			count.sent.Store(0)
 			if err := op.do(notes, id); err != nil {
 				t.Fatalf("%s: %v", op.name, err)
 			}
-			c := cost{count.trips, count.sent, 0}
+			c := cost{int(count.trips.Load()), int(count.sent.Load()), 0}
 			c.executed = executed() - before
 			least = least.least(c)
 		}
