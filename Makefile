@@ -41,7 +41,7 @@ fuzz: ## fuzz every target for FUZZTIME (10m)
 soak: ## the tests that do harm to servers, fifty times
 	go test -race -timeout 1h ./compare ./source/... ./cmd/keywright/...
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
-	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./fallback/bbolt ./apply
+	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./fallback/bbolt ./apply ./pressure ./cache ./counter
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestDrains' -v ./queue
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKilledConsumers' -v ./event
 	KEYWRIGHT_DECLARATIONS=500 go test -timeout 4h -run 'TestEveryPlaceholderInEveryPlace$$' -v ./gen/conformance

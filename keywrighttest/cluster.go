@@ -108,9 +108,11 @@ func (c *Cluster) move(slot string, from, to int) {
 		if len(keys) == 0 {
 			break
 		}
+		var all [][]string
 		for _, k := range keys {
-			c.Nodes[from].Do("MIGRATE", "127.0.0.1", strconv.Itoa(c.Nodes[to].Port), fmt.Sprint(k), "0", "5000")
+			all = append(all, []string{"MIGRATE", "127.0.0.1", strconv.Itoa(c.Nodes[to].Port), fmt.Sprint(k), "0", "5000"})
 		}
+		c.Nodes[from].Pipe(all...)
 	}
 	for _, node := range []int{to, from} {
 		c.Nodes[node].Do("CLUSTER", "SETSLOT", slot, "NODE", c.ID(to))

@@ -40,11 +40,11 @@ func tallies(url string) (*entity.Store[string, tally], *keywright.Client, error
 		return nil, nil, err
 	}
 	return entity.New(c, &entity.Spec[string, tally]{
-		Entry:  &keywright.Entry{Name: "tally", Pattern: "tally:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}},
-		Prefix: "tally:",
-		Key:    func(id string) (string, error) { return "tally:" + id, nil },
-		Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, "tally:") },
-		Fields: &tallyFields, Ledger: "tallies", Version: "version",
+		Entry:  &keywright.Entry{Name: "tally", Pattern: "{s}:tally:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}},
+		Prefix: "{s}:tally:",
+		Key:    func(id string) (string, error) { return "{s}:tally:" + id, nil },
+		Parse:  func(key string) (string, bool) { return strings.CutPrefix(key, "{s}:tally:") },
+		Fields: &tallyFields, Ledger: "{s}:tallies", Version: "version",
 	}, nil), c, nil
 }
 

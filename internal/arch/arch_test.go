@@ -126,8 +126,8 @@ func TestWhoMayImportWhom(t *testing.T) {
 			first, _, _ := strings.Cut(p, "/")
 			return strings.Contains(first, ".") && !strings.HasPrefix(p, module) && p != "go.yaml.in/yaml/v4" && p != "github.com/redis/rueidis"
 		}},
-		{"testing is for tests", "it registers flags in every program", func(dir string) bool { return !within(dir, "keywrighttest", "internal/mutation") }, func(p string) bool { return p == "testing" }},
-		{"programs do not start test servers", "they would inherit testing's flags", func(dir string) bool { return true }, func(p string) bool { return p == module+"/keywrighttest" }},
+		{"testing is for tests", "it registers flags in every program", func(dir string) bool { return !within(dir, "keywrighttest", "internal/mutation", "internal/harm") }, func(p string) bool { return p == "testing" }},
+		{"programs do not start test servers", "they would inherit testing's flags", func(dir string) bool { return dir != "internal/harm" }, func(p string) bool { return p == module+"/keywrighttest" }},
 	}
 	for _, f := range load(t) {
 		if f.test {
@@ -216,6 +216,7 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 		"internal/mutation":           {},
+		"internal/harm":               {"keywrighttest"},
 	}
 	runtime := []string{"typed", "apply", "bind", "internal/lease", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event", "fallback", "internal/everykeys", "internal/tenants"} // who stands on the client
 	for _, f := range load(t) {
