@@ -2,11 +2,11 @@ package cache_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,7 +26,6 @@ type books struct {
 	tag   typed.Key
 	cache *cache.Cache[string]
 	v     cache.Version
-	acked [pages]atomic.Int64 // the newest number of which a reader may not see an older one
 }
 
 func newBooks(c *keywright.Client) *books {
@@ -42,12 +41,19 @@ func newBooks(c *keywright.Client) *books {
 	return b
 }
 
+// acked has for each page the newest number of which no reader may see an older one.
+const acked = "{s}:acked"
+
 func source(n int) string { return fmt.Sprint("{s}:source:", n) }
 
 func (b *books) load(n int) cache.Loader[string] {
 	return func(ctx context.Context) (string, error) {
 		raw := b.c.Raw()
-		return raw.Do(ctx, raw.B().Get().Key(source(n)).Build()).ToString()
+		text, err := raw.Do(ctx, raw.B().Get().Key(source(n)).Build()).ToString()
+		for range 3 { // what it has read may be old by now
+			err = errors.Join(err, raw.Do(ctx, raw.B().Exists().Key(source(n)).Build()).Error())
+		}
+		return text, err
 	}
 }
 
@@ -68,17 +74,20 @@ func (b *books) write(ctx context.Context, w *harm.Worker, n int) {
 		}
 		return err
 	}) {
-		for old := b.acked[n].Load(); old < number && !b.acked[n].CompareAndSwap(old, number); old = b.acked[n].Load() {
-		}
 		w.Say("done", n, number)
+		_ = raw.Do(ctx, raw.B().Zadd().Key(acked).Gt().ScoreMember().ScoreMember(float64(number), fmt.Sprint(n)).Build()).Error()
 	}
 }
 
 // read says when it was given what was invalidated before.
 func (b *books) read(ctx context.Context, w *harm.Worker, n int) {
-	least := b.acked[n].Load()
+	raw := b.c.Raw()
+	least, err := raw.Do(ctx, raw.B().Zscore().Key(acked).Member(fmt.Sprint(n)).Build()).AsFloat64()
+	if err != nil {
+		return
+	}
 	got, err := b.items[n].GetOrLoad(ctx, b.load(n))
-	if number, _ := strconv.ParseInt(got, 10, 64); err == nil && number < least {
+	if number, _ := strconv.ParseInt(got, 10, 64); err == nil && number < int64(least) {
 		w.Say("stale", n, number, "of", least)
 	}
 }

@@ -79,7 +79,7 @@ func TestHarmedProcess(t *testing.T) {
 			})
 		}
 		all.Go(func() {
-			target := s.Going("priority")
+			target := &raising{s.Going("priority"), w, s}
 			_ = pressure.New(c, &entry, "{s}:lease", nil, []pressure.Step{
 				{At: .8, Entry: "note", Target: target, Values: []string{"1"}, Shorten: 5 * time.Minute},
 				{At: .9, To: .85, Entry: "note", Target: target, Values: []string{"1"}},
@@ -88,6 +88,23 @@ func TestHarmedProcess(t *testing.T) {
 		})
 		all.Wait()
 	})
+}
+
+// raising is a target of which one item of each page is raised after the page was read.
+type raising struct {
+	pressure.Target
+	w *harm.Worker
+	s *entity.Store[string, note]
+}
+
+func (r *raising) Page(ctx context.Context, value, after string, n int) (ids []string, next string, err error) {
+	ids, next, err = r.Target.Page(ctx, value, after, n)
+	if len(ids) > 0 {
+		if _, err := r.s.Update(ctx, ids[0], setPriority.Set(9)); err == nil {
+			r.w.Say("done", ids[0])
+		}
+	}
+	return ids, next, err
 }
 
 // raise makes an item that may go, and then raises it, unless it went.
