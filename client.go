@@ -153,6 +153,7 @@ func newClient(gate *dialGate, open func() (rueidis.Client, error), server strin
 	raw, err := open()
 	if err != nil {
 		end(ErrClosed)
+		gate.close()
 		return nil, err
 	}
 	c.raw, c.slots = &prompt{raw, c.rooms}, raw.Mode() == rueidis.ClientModeCluster
@@ -205,6 +206,7 @@ func (c *Client) Close() {
 	c.parts.close()
 	c.end(ErrClosed)
 	c.raw.Close()
+	c.rooms.gate.close()
 }
 
 // Life is a context that ends when the client is closed, with ErrClosed as its

@@ -34,6 +34,7 @@ type dialGate struct {
 	down   map[string]*outage
 	links  map[*link]struct{}
 	open   context.Context // of Open, while that runs: no dial and no login outlives it
+	shut   bool            // the client is closed: no connection outlives it
 }
 
 type dialFailure struct {
@@ -66,9 +67,7 @@ func (g *dialGate) opening(ctx context.Context) (opened func()) {
 	stop := context.AfterFunc(ctx, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		for l := range g.links {
-			_ = l.Conn.Close()
-		}
+		g.cut()
 	})
 	return func() {
 		stop()
@@ -76,6 +75,25 @@ func (g *dialGate) opening(ctx context.Context) (opened func()) {
 		defer g.mu.Unlock()
 		g.open = context.Background()
 	}
+}
+
+// cut closes all connections. The caller holds mu.
+func (g *dialGate) cut() {
+	for l := range g.links {
+		_ = l.Conn.Close()
+	}
+}
+
+// close ends the connections that rueidis has not closed: it keeps one that was being
+// made while it closed the others.
+func (g *dialGate) close() {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = true
+	g.cut()
 }
 
 // whole is the context of Open, while that runs.
@@ -102,7 +120,7 @@ func (g *dialGate) dial(ctx context.Context, addr string, d *net.Dialer, t *tls.
 	l := &link{Conn: conn, gate: g, addr: addr, born: g.now(), aside: blocks != nil, ofSentinel: d.Resolver != nil && d.Resolver == g.login.sentinels}
 	g.mu.Lock()
 	g.links[l] = struct{}{}
-	if g.open.Err() != nil {
+	if g.shut || g.open.Err() != nil {
 		_ = conn.Close()
 	}
 	g.mu.Unlock()
