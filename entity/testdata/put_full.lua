@@ -1,0 +1,373 @@
+-- put: writes whole items, each with all its index entries, or refuses and changes nothing: what `write` does, in the form that the most frequent writes have.
+-- Its text is made for one entity: names, kinds of indexes and TTLs are in it, since each argument costs a server as much as half a command.
+-- Each call is one item; an error in one does not touch the others.
+--
+-- KEYS[1] the expiry zset (any key again if items never expire), KEYS[2] the ledger; then for each call
+--   the item's hash, a key per index (the ledger where the item is in none), the keys that the id leaves
+-- ARGV[1] calls; then for each call
+--   the item's id, the ledger record it leaves, TTL in ms ('' leaves it, '0' none)
+--   how it is written: '' makes an item of which nothing is left, '+' does and renews the TTL of the index keys; else '1' to renew it or '0', how many keys the id leaves,
+--     ' ', the condition ('absent', 'present', 'any', or the version that the item must have), ' ', and the ledger record it expects if there is one ('' the one it leaves)
+--   what the writer knows of indexes as a whole, see `marks`
+--   a text per event of a creation: its data; a text per field that the server does not stamp (an optional one: '=' and the text, '' if it is missing)
+-- Returns per call the version of a new item (the server time in ms if it has none), else {code, text, server time in ms}: 'ok' and the version; 'record' and the one found; 'indexes' and what is said of them as a whole; 'absent'; 'present' or 'version' and the version found
+-- Round trips: 1
+local call, KEYS, ARGV = redis.call, KEYS, ARGV
+local expires, ledger, calls = KEYS[1], KEYS[2], tonumber(ARGV[1])
+local t = call('TIME')
+local micros = t[1] .. string.sub('00000' .. t[2], -6)
+local now = string.sub(micros, 1, -4)
+local stamp = now 
+local ends, seen = {}, {}
+
+-- renew gives a key its TTL, once.
+local function renew(key)
+  if not seen[key] then
+    call('PEXPIRE', key, '172800000')
+    seen[key] = true
+  end
+end
+
+-- ending is when a TTL that begins now is over.
+local function ending(ttl)
+  local at = ends[ttl]
+  if not at then
+    at = string.format('%.0f', now + ttl)
+    ends[ttl] = at
+  end
+  return at
+end
+
+-- send: sends one event to a channel, or to the key of that number; its mode is argument `at`, longest stream, age of its oldest entry and envelope ('e' and what more is in it, or 'p') from `at` + 2.
+-- A part of other scripts, which have `now` and `ms`, and say by `keys` before which key the numbers begin.
+local types = {} -- of keys that were looked at
+
+-- needs refuses a key of another type, before anything is written.
+local function needs(key, want)
+  local is = types[key] or redis.call('TYPE', key).ok
+  if is ~= 'none' then types[key] = is end
+  if is ~= want and is ~= 'none' then
+    error({err = 'WRONGTYPE Operation against a key holding the wrong kind of value'}, 0)
+  end
+end
+
+-- drop takes ids out of an index. In a key of another type there is no entry.
+local function drop(key, ...)
+  local is = types[key] or redis.call('TYPE', key).ok
+  if is ~= 'none' then types[key] = is end
+  if is == 'zset' then redis.call('ZREM', key, ...) end
+end
+
+-- sendable refuses an event that the server would not take, before anything is written.
+local function sendable(at, target, keys)
+  local mode, may = ARGV[at], redis.acl_check_cmd -- a server before 7.0 cannot be asked
+  if mode == 'x' then
+    needs(KEYS[keys + target], 'stream')
+    may = not may or may('XADD', KEYS[keys + target], '*', 'data', '')
+  else
+    may = not may or may(mode == 's' and 'SPUBLISH' or 'PUBLISH', target, '')
+  end
+  if not may then error({err = 'NOPERM the user of this connection may not send the event of a change'}, 0) end
+end
+
+local function send(at, target, body, keys)
+  local mode, length, age = ARGV[at], ARGV[at + 2], ARGV[at + 3]
+  local enveloped = string.sub(ARGV[at + 4], 1, 1) == 'e'
+  if mode ~= 'x' then
+    if enveloped then body = '{"timestamp":' .. now .. ',"data":' .. body .. string.sub(ARGV[at + 4], 2) .. '}' end
+    redis.call(mode == 's' and 'SPUBLISH' or 'PUBLISH', target, body)
+    return
+  end
+  local add = {'XADD', KEYS[keys + target]}
+  local oldest = age ~= '' and string.format('%.0f', ms - age)
+  if length ~= '' then
+    add[3], add[4], add[5] = 'MAXLEN', '~', length
+  elseif oldest then
+    add[3], add[4], add[5] = 'MINID', '~', oldest
+  end
+  add[#add + 1] = '*'
+  if enveloped then add[#add + 1], add[#add + 2] = 'timestamp', now end
+  add[#add + 1] = 'data'
+  add[#add + 1] = body
+  redis.call(unpack(add))
+  if length ~= '' and oldest then redis.call('XTRIM', add[2], 'MINID', '~', oldest) end
+  if age ~= '' then redis.call('PEXPIRE', add[2], age) end
+end
+
+-- marks: what the ledger says of indexes as a whole. A part of other scripts.
+-- It is at the id that no item has, '': 16 characters that are others after every change, and per index a line:
+--   '+' (all items are in it), '-' (some may be missing) or '~' and the 8 characters of a builder (it builds it, and nothing was missed since), and its tag, as records have it.
+-- The first of the 16 characters is a digit or a capital letter. Where it is another one, a program of a newer form keeps this ledger.
+
+local newer = 'FORM a newer version of this program keeps this ledger, or this item'
+
+-- foreign is whether what is said there, or an entry of the ledger, is of another form.
+local function foreign(said, entry)
+  return said and (#said < 16 or not string.find(said, '^[0-9A-Z]')) or entry and string.byte(entry) ~= 61
+end
+
+-- disagreement is what is said there, if a writer has not agreed to it: it has agreed to those 16 characters, or knows the lines, in which all is complete.
+-- begins is whether nothing is said there yet, as there is no item; known is whether the writer knows all lines, and all is complete.
+local function disagreement(ledger, agreed)
+  local said = redis.call('HGET', ledger, '')
+  if not said then
+    if redis.call('EXISTS', ledger) == 1 then return '' end
+    return nil, true, true
+  end
+  if foreign(said) then error({err = newer}, 0) end
+  if string.sub(said, 17) == string.sub(agreed, 17) then return nil, false, true end
+  if string.sub(said, 1, 16) == string.sub(agreed, 1, 16) then return nil, false, false end
+  return said
+end
+
+-- begin writes that all indexes are complete, before there is an item.
+local function begin(ledger, agreed)
+  local t = redis.call('TIME')
+  redis.call('HSET', ledger, '', string.sub(t[1] .. string.sub('00000' .. t[2], -6), -16) .. string.sub(agreed, 17))
+end
+
+-- tidy takes it away after the last item.
+local function tidy(ledger)
+  if redis.call('HLEN', ledger) == 1 then redis.call('HDEL', ledger, '') end
+end
+
+-- versions: counts versions on as texts: a Lua number holds no more than 2^53 of them. A part of other scripts.
+
+-- after is the next version. It refuses what is none, before anything is written.
+local function after(version)
+  if not string.find(version, '^%d+$') or #version > 19 or #version == 19 and version >= '9223372036854775807' then
+    error({err = 'ERR the version of this item is no number, or the last one'}, 0)
+  end
+  local head, tail = string.sub(version, 1, -10), string.sub(version, -9)
+  if tail ~= '999999999' or head == '' then
+    if head == '' then return string.format('%.0f', tail + 1) end
+    return head .. string.format('%09d', tail + 1)
+  end
+  return after(head) .. '000000000'
+end
+
+
+local allowed = {}
+
+-- may refuses a channel that the user may not use. A server before 7.0 cannot be asked.
+local function may(command, channel)
+  if allowed[channel] then return end
+  if redis.acl_check_cmd and not redis.acl_check_cmd(command, channel, '') then
+    error({err = 'NOPERM the user of this connection may not send the event of a change'}, 0)
+  end
+  allowed[channel] = true
+end
+
+-- undo takes back what an item that could not be made has left.
+local function undo(k, a, drops)
+  local try, id = redis.pcall, ARGV[a + 1]
+  try('UNLINK', KEYS[k + 1])
+  try('HDEL', ledger, id)
+  pcall(tidy, ledger)
+  if expires ~= ledger then try('ZREM', expires, id) end
+  for i = 2, 6 do
+    try('ZREM', KEYS[k + i], id) -- of another type it is refused
+  end
+  for i = 1, drops do try('ZREM', KEYS[k + 6 + i], id) end
+  seen = {}
+end
+
+-- Many items at once, with one command for what all of them need. Where one of them is not simply new nothing is done here.
+if calls > 1 and true then
+  local began -- whether something was written
+  local function together()
+    local due, hashes, ids, records, times, out = false, {}, {}, {}, {}, {}
+    local keys, n, version, there, created = {expires, ledger}, 2, micros, false, false
+    local k, a = 2, 1
+    for i = 1, calls do
+      local id, ttl, mode = ARGV[a + 1], ARGV[a + 3], ARGV[a + 4]
+      if mode == '+' then due = true elseif mode ~= '' then return false end
+      hashes[i], ids[i] = KEYS[k + 1], id
+      records[2 * i - 1], records[2 * i] = id, ARGV[a + 2]
+      if expires ~= ledger then
+        if ttl == '' or ttl == '0' then return false end
+        times[2 * i - 1], times[2 * i] = ending(ttl), id
+      end
+      for j = 2, 6 do
+        n = n + 1
+        keys[n] = KEYS[k + j]
+      end
+      k, a = k + 6, a + 11
+    end
+    if call('EXISTS', unpack(hashes)) > 0 then return false end
+    local other, begins = disagreement(ledger, ARGV[6])
+    if other then return false end
+    local had = call('HMGET', ledger, unpack(ids))
+    for i = 1, calls do
+      if had[i] then return false end
+    end
+    due = true and (due or call('EXISTS', unpack(keys)) < n)
+
+    if expires ~= ledger then needs(expires, 'zset') end
+    k = 2
+    for i = 1, calls do
+      if KEYS[k + 2] ~= ledger then needs(KEYS[k + 2], 'zset') end
+  if KEYS[k + 3] ~= ledger then needs(KEYS[k + 3], 'zset') end
+  if KEYS[k + 4] ~= ledger then needs(KEYS[k + 4], 'zset') end
+  if KEYS[k + 5] ~= ledger then needs(KEYS[k + 5], 'zset') end
+  if KEYS[k + 6] ~= ledger then needs(KEYS[k + 6], 'zset') end
+  may('SPUBLISH', 'n:made')
+  
+      k = k + 6
+    end
+    began = true
+    if begins then begin(ledger, ARGV[6]) end
+    if call('HSET', ledger, unpack(records)) < calls then error('an id twice') end
+    if due then renew(ledger) end
+    if expires ~= ledger then
+      call('ZADD', expires, unpack(times))
+      if due then renew(expires) end
+    end
+    k, a = 2, 1
+    for i = 1, calls do
+      local hash, id, ttl = hashes[i], ids[i], ARGV[a + 3]
+      if there then call('HSET', hash, 'kind', ARGV[a + 7], 'context', ARGV[a + 8], 'priority', ARGV[a + 9], 'text', ARGV[a + 10], 'updated', stamp, 'version', version) else call('HSET', hash, 'created', stamp, 'kind', ARGV[a + 7], 'context', ARGV[a + 8], 'priority', ARGV[a + 9], 'text', ARGV[a + 10], 'updated', stamp, 'version', version) end
+  if ARGV[a + 11] ~= '' then call('HSET', hash, 'due', string.sub(ARGV[a + 11], 2)) elseif there then call('HDEL', hash, 'due') end
+      if ttl ~= '' and ttl ~= '0' then call('PEXPIRE', hash, ttl) end
+      local key
+  key = KEYS[k + 2]
+  call('ZADD', key, 0, id)
+  if due then renew(key) end
+  key = KEYS[k + 3]
+  call('ZADD', key, 0, id)
+  if due then renew(key) end
+  key = KEYS[k + 4]
+  call('ZADD', key, created or stamp, id)
+  if due then renew(key) end
+  key = KEYS[k + 5]
+  if ARGV[a + 11] ~= '' then
+  call('ZADD', key, string.sub(ARGV[a + 11], 2), id)
+  if due then renew(key) end
+  end
+  key = KEYS[k + 6]
+  call('ZADD', key, stamp, id)
+  if due then renew(key) end
+      k, a = k + 6, a + 11
+    end
+    a = 1
+    for i = 1, calls do
+      call('SPUBLISH', 'n:made', '{"timestamp":' .. now .. ',"data":' .. ARGV[a + 6] .. ',"db":0}')
+  
+      out[i] = version
+      a = a + 11
+    end
+    return out
+  end
+  local ok, out = pcall(together)
+  if ok and out then return out end
+  if began then
+    for i = 0, calls - 1 do undo(2 + i * 6, 1 + i * 11, 0) end
+  end
+end
+
+local new -- whether the call at work is about to make an item
+
+local function put(k, a, due, drops, condition, expected)
+  local hash, id, record, ttl = KEYS[k + 1], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3]
+  local version, created, there
+  if condition == 'absent' then
+    if call('HLEN', hash) > 0 then return {'present', call('HGET', hash, 'version') or '0', now} end
+  else
+    version, created = unpack(call('HMGET', hash, 'version', 'created'))
+    there = version or call('HLEN', hash) > 0
+    version = version or '0'
+    if condition ~= 'any' then
+      if not there then return {'absent', '', now} end
+      if condition ~= 'present' and condition ~= version then return {'version', version, now} end
+    end
+  end
+  local other, begins = disagreement(ledger, ARGV[a + 5])
+  if other then return {'indexes', other, now} end
+  -- One command asks whether any of the keys is new: that costs less than to renew each.
+  due = true and (due or call('EXISTS', expires, ledger, KEYS[k + 2], KEYS[k + 3], KEYS[k + 4], KEYS[k + 5], KEYS[k + 6]) < 7)
+
+  if expires ~= ledger then needs(expires, 'zset') end
+  if KEYS[k + 2] ~= ledger then needs(KEYS[k + 2], 'zset') end
+  if KEYS[k + 3] ~= ledger then needs(KEYS[k + 3], 'zset') end
+  if KEYS[k + 4] ~= ledger then needs(KEYS[k + 4], 'zset') end
+  if KEYS[k + 5] ~= ledger then needs(KEYS[k + 5], 'zset') end
+  if KEYS[k + 6] ~= ledger then needs(KEYS[k + 6], 'zset') end
+  may('SPUBLISH', 'n:made')
+  
+
+  local fresh = there and version ~= '0' and after(version) or micros
+
+  -- The ledger goes first: whatever fails below, it is known where entries may be.
+  if begins then begin(ledger, ARGV[a + 5]) end
+  local had = there and call('HGET', ledger, id)
+  if not had and call('HSETNX', ledger, id, record) == 0 then had = call('HGET', ledger, id) end
+  if had then
+    if foreign(nil, had) then error({err = newer}, 0) end
+    if had ~= (expected == '' and record or expected) then return {'record', had, now} end -- `false` if there should be none
+    if had ~= record then call('HSET', ledger, id, record) end
+  end
+  new = not there
+  if due then renew(ledger) end
+  if ttl ~= '' and ttl ~= '0' then
+    call('ZADD', expires, ending(ttl), id)
+    if due then renew(expires) end
+  elseif expires ~= ledger and not there then
+    call('ZREM', expires, id) -- of one that had expired
+  end
+  version = fresh
+  if there then call('HSET', hash, 'kind', ARGV[a + 7], 'context', ARGV[a + 8], 'priority', ARGV[a + 9], 'text', ARGV[a + 10], 'updated', stamp, 'version', version) else call('HSET', hash, 'created', stamp, 'kind', ARGV[a + 7], 'context', ARGV[a + 8], 'priority', ARGV[a + 9], 'text', ARGV[a + 10], 'updated', stamp, 'version', version) end
+  if ARGV[a + 11] ~= '' then call('HSET', hash, 'due', string.sub(ARGV[a + 11], 2)) elseif there then call('HDEL', hash, 'due') end
+  if ttl ~= '' and ttl ~= '0' then call('PEXPIRE', hash, ttl) end
+
+  local last = k + 6
+  for i = 1, drops do
+    local key = KEYS[last + i]
+    drop(key, id)
+    seen[key] = nil -- it may be gone now
+  end
+  local key
+  key = KEYS[k + 2]
+  call('ZADD', key, 0, id)
+  if due then renew(key) end
+  key = KEYS[k + 3]
+  call('ZADD', key, 0, id)
+  if due then renew(key) end
+  key = KEYS[k + 4]
+  call('ZADD', key, created or stamp, id)
+  if due then renew(key) end
+  key = KEYS[k + 5]
+  if ARGV[a + 11] ~= '' then
+  call('ZADD', key, string.sub(ARGV[a + 11], 2), id)
+  if due then renew(key) end
+  end
+  key = KEYS[k + 6]
+  call('ZADD', key, stamp, id)
+  if due then renew(key) end
+  if there then return {'ok', version, now} end
+  call('SPUBLISH', 'n:made', '{"timestamp":' .. now .. ',"data":' .. ARGV[a + 6] .. ',"db":0}')
+  
+  return version
+end
+
+local out, k, a = {}, 2, 1
+for i = 1, calls do
+  local mode = ARGV[a + 4]
+  local due, drops, condition, expected = mode == '+', 0, 'absent', false
+  if #mode > 1 then
+    due, drops, condition, expected = string.match(mode, '^(.)(%d+) (%S+) (.*)$')
+    due, drops = due == '1', tonumber(drops)
+  end
+  new = false
+  local ok, reply = pcall(put, k, a, due, drops, condition, expected)
+  if not ok and new then undo(k, a, drops) end
+  if ok then
+    out[i] = reply
+  elseif type(reply) == 'table' and reply.err then
+    out[i] = {err = reply.err}
+  else
+    out[i] = {err = 'ERR ' .. tostring(reply)}
+  end
+  k = k + 6 + drops
+  a = a + 11
+end
+return out
