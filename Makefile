@@ -42,6 +42,7 @@ soak: ## the tests that do harm to servers, fifty times
 	go test -race -timeout 1h ./compare ./source/... ./cmd/keywright/...
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
 	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./fallback/bbolt ./apply ./pressure ./cache ./counter
+	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill|TestAdoptionIsKilled' -v ./queue ./fallback/bbolt ./apply ./seal/reseal
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestDrains' -v ./queue
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKilledConsumers' -v ./event
 	KEYWRIGHT_DECLARATIONS=500 go test -timeout 4h -run 'TestEveryPlaceholderInEveryPlace$$' -v ./gen/conformance

@@ -67,8 +67,6 @@ func TestAdoption(t *testing.T) {
 	})
 }
 
-// TestAdoptionUnderLiveWriters: what is written between the reading of a text and
-// its replacement stays, and is sealed by the next walk; readers open it all along.
 // TestAdoptionLeavesWhatDoesNotParse: plain text that is not of the declared type is
 // counted and told, in the plan and when the rest is sealed.
 func TestAdoptionLeavesWhatDoesNotParse(t *testing.T) {
@@ -108,6 +106,8 @@ func TestAdoptionLeavesWhatDoesNotParse(t *testing.T) {
 	})
 }
 
+// TestAdoptionUnderLiveWriters: what is written between the reading of a text and
+// its replacement stays, and is sealed by the next walk; readers open it all along.
 func TestAdoptionUnderLiveWriters(t *testing.T) {
 	worlds(t, func(w *world) { adoptLive(w) })
 }

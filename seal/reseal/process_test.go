@@ -15,12 +15,13 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/seal"
+	"github.com/keywright/keywright/seal/reseal"
 	"github.com/redis/rueidis"
 )
 
-// TestRotatingProcess is no test: it is a process that rotates, and prints a line
-// before each change, so that it can be killed in the middle.
-func TestRotatingProcess(t *testing.T) {
+// TestWalkingProcess is no test: it is a process that rotates or adopts, and prints a
+// line before each change, so that it can be killed in the middle.
+func TestWalkingProcess(t *testing.T) {
 	url := os.Getenv("KEYWRIGHT_RESEAL_URL")
 	if url == "" {
 		return
@@ -35,7 +36,8 @@ func TestRotatingProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer walk.Client.Close()
-	report, err := walk.Rotate(t.Context())
+	do := map[string]func(context.Context) (*reseal.Report, error){"rotate": walk.Rotate, "adopt": walk.Adopt}[os.Getenv("KEYWRIGHT_RESEAL_DO")]
+	report, err := do(t.Context())
 	fmt.Println("end", report, err)
 }
 
@@ -56,12 +58,12 @@ func (c teller) DoMulti(ctx context.Context, commands ...rueidis.Completed) []ru
 	return c.Client.DoMulti(ctx, commands...)
 }
 
-// rotating runs a rotation as a process of its own, and kills it before change n;
-// 0: it may end. It reports whether it came to its end.
-func rotating(t *testing.T, url string, ring []byte, n int) (ended bool) {
+// walking runs a rotation or an adoption as a process of its own, and kills it before
+// change n; 0: it may end. It reports whether it came to its end.
+func walking(t *testing.T, do, url string, ring []byte, n int) (ended bool) {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRotatingProcess$")
-	c.Env = append(os.Environ(), "KEYWRIGHT_RESEAL_URL="+url, "KEYWRIGHT_KEY_RING="+string(ring))
+	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWalkingProcess$")
+	c.Env = append(os.Environ(), "KEYWRIGHT_RESEAL_DO="+do, "KEYWRIGHT_RESEAL_URL="+url, "KEYWRIGHT_KEY_RING="+string(ring))
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()
@@ -83,7 +85,7 @@ func rotating(t *testing.T, url string, ring []byte, n int) (ended bool) {
 	}
 	_ = c.Wait()
 	if n == 0 && !ended {
-		t.Fatalf("the rotation failed:\n%s", all)
+		t.Fatalf("%s failed:\n%s", do, all)
 	}
 	return ended
 }
@@ -164,15 +166,20 @@ func (r *records) check(ring *seal.Ring, when string) {
 	}
 }
 
+// howOften is how many kills there are, if no other number is asked for.
+func howOften(kills int) int {
+	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
+		return n
+	}
+	return kills
+}
+
 // TestKills: rotations under live writers, killed in the middle again and again.
 // After each kill every record opens and no write is undone; a key is said to be
 // removable when nothing is under it, and then it is.
 func TestKills(t *testing.T) {
 	t.Parallel()
-	kills := 20
-	if text := os.Getenv("KEYWRIGHT_KILLS"); text != "" {
-		kills, _ = strconv.Atoi(text)
-	}
+	kills := howOften(20)
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	w := newWorld(t, s.URL())
 	var mu sync.Mutex
@@ -203,7 +210,7 @@ func TestKills(t *testing.T) {
 		next(ringText(before, after)) // first everybody can open with the new key
 		both := ringText(after, before)
 		for n := range min(5, kills-killed) {
-			if rotating(t, s.URL(), both, 1+n%3) {
+			if walking(t, "rotate", s.URL(), both, 1+n%3) {
 				t.Fatal("it came to its end before it was killed")
 			}
 			all.check(live, fmt.Sprintf("after kill %d", killed+n+1))
@@ -213,7 +220,7 @@ func TestKills(t *testing.T) {
 			t.Errorf("%s is said to be removable", before)
 		}
 		next(both) // then everybody seals with it
-		rotating(t, s.URL(), both, 0)
+		walking(t, "rotate", s.URL(), both, 0)
 		if got := w.status(live).Unused(); len(got) != 1 || got[0] != before {
 			t.Fatalf("removable: %q, want %s", got, before)
 		}
