@@ -13,7 +13,7 @@ import (
 // itself for each level.
 const (
 	guardDepth = 128
-	guardItems = 4 << 20 // elements that were announced and have not come
+	guardItems = 4 << 20 // elements of one reply, those of its parts and attributes with them
 	guardLine  = 1 << 20 // a simple string or error
 )
 
@@ -25,7 +25,7 @@ type Guarded struct {
 	net.Conn
 	pings atomic.Int64 // that rueidis has sent after an UNSUBSCRIBE, and that are not answered
 	open  []frame
-	items int64 // announced by all of open, and not yet there
+	total int64 // elements of this reply that were announced so far
 	skip  int64 // bytes of a bulk string that are still to come, with its end
 	kind  byte  // of the line that has begun
 	size  int   // of that line so far; 0: none has begun
@@ -217,7 +217,7 @@ func (g *Guarded) begin(n int64, pairs bool) error {
 		}
 		return nil
 	}
-	if g.items += n; g.items > guardItems {
+	if g.total += n; g.total > guardItems {
 		return g.refuse(fmt.Sprintf("at most %d elements", guardItems))
 	}
 	if g.open = append(g.open, frame{n, attribute}); len(g.open) > guardDepth {
@@ -230,7 +230,6 @@ func (g *Guarded) begin(n int64, pairs bool) error {
 func (g *Guarded) complete() {
 	for i := len(g.open) - 1; i >= 0; i-- {
 		f := &g.open[i]
-		g.items--
 		if f.left--; f.left > 0 {
 			return
 		}
@@ -239,6 +238,7 @@ func (g *Guarded) complete() {
 			return
 		}
 	}
+	g.total = 0
 }
 
 func (g *Guarded) refuse(want string) error {

@@ -50,7 +50,7 @@ func TestAGuardPassesWhatServersSend(t *testing.T) {
 		if err != nil || string(got) != all.String() {
 			t.Fatalf("pieces of %d: %d bytes of %d, %v", piece, len(got), all.Len(), err)
 		}
-		if len(g.open) != 0 || g.items != 0 || g.skip != 0 || g.size != 0 {
+		if len(g.open) != 0 || g.total != 0 || g.skip != 0 || g.size != 0 {
 			t.Errorf("pieces of %d: %+v is left of complete replies", piece, g)
 		}
 	}
@@ -121,6 +121,26 @@ func TestAGuardRefusesWhatExhaustsItsReader(t *testing.T) {
 					t.Errorf("%s: %d bytes behind the refusal", name, n)
 				}
 			}
+		}
+	}
+}
+
+// TestAGuardCountsWhatHasCome: elements that are there are part of the reply, and its
+// reader keeps them until it is complete. The next reply has a count of its own.
+func TestAGuardCountsWhatHasCome(t *testing.T) {
+	part := "*65535\r\n" + strings.Repeat(":1\r\n", 65535)
+	largest := "*64\r\n" + strings.Repeat(part, 64)
+	for _, stream := range []string{largest + largest, strings.Repeat("|1\r\n+a\r\n+b\r\n+OK\r\n", 1<<21)} {
+		if got, refused := passed(stream, 1<<20); refused != nil || len(got) != len(stream) {
+			t.Errorf("%d bytes of %d, %v", len(got), len(stream), refused)
+		}
+	}
+	for name, stream := range map[string]string{
+		"arrays":     "*65\r\n" + strings.Repeat(part, 65),
+		"attributes": strings.Repeat("|1\r\n+a\r\n+b\r\n", 1<<21+1) + "+OK\r\n",
+	} {
+		if _, refused := passed(stream, 1<<20); refused == nil || !strings.Contains(refused.Want, "elements") {
+			t.Errorf("%s: %v", name, refused)
 		}
 	}
 }
