@@ -96,6 +96,33 @@ func TestFilesLoad(t *testing.T) {
 	}
 }
 
+// TestReadersHearAllOfAPattern: a server compares the glob of PSUBSCRIBE with its rules byte
+// by byte, so the rule of a reader is the one that generated code asks for.
+func TestReadersHearAllOfAPattern(t *testing.T) {
+	for _, brand := range keywrighttest.Brands() {
+		for name, ks := range declarations(t) {
+			t.Run(string(brand)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				s := keywrighttest.Start(t, brand)
+				for _, u := range users(t, ks) {
+					s.Do(append([]string{"ACL", "SETUSER"}, u.SetUser()...)...)
+				}
+				for _, c := range ks.PubSub() {
+					own := slices.ContainsFunc(ks.Entries, func(e *keyspace.Entry) bool { return e.Notify == c })
+					if c.Sharded || len(c.Pattern.Placeholders()) == 0 || own || c.Answers != nil {
+						continue
+					}
+					for _, r := range c.Readers {
+						if said := s.Do("ACL", "DRYRUN", r, "PSUBSCRIBE", c.Pattern.ScanGlob()); said != "OK" {
+							t.Errorf("%s cannot hear %s: %v", r, c.Pattern, said)
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestGlobsCoverTheirPattern, and are no wider than the plain glob.
 func TestGlobsCoverTheirPattern(t *testing.T) {
 	for name, ks := range declarations(t) {

@@ -58,6 +58,7 @@ func (b *builder) build() {
 		b.channel(c, c.Owner, publishes)
 		for _, r := range c.Readers {
 			b.channel(c, r, subscribes)
+			b.listens(c, r)
 			b.answers(c, r)
 		}
 		if b.scripted(c) {
@@ -221,6 +222,25 @@ func (b *builder) channel(c *keyspace.Channel, name string, r role) {
 	if r == publishes && c.Sharded && !c.Plain {
 		b.target(u, b.reach.shard(c), locate)
 	}
+}
+
+// listens lets a reader hear all channels of a pattern at once. A server compares the
+// glob of PSUBSCRIBE with its rules byte by byte, so the rule is the glob that generated
+// code subscribes with, in place of the tighter ones. A rule for all channels would be the
+// only one of its user: a pattern without a literal is heard channel by channel.
+func (b *builder) listens(c *keyspace.Channel, name string) {
+	u := b.user(name, c.Name)
+	glob, _ := c.Pattern.ACLGlob()
+	own := slices.ContainsFunc(b.ks.Entries, func(e *keyspace.Entry) bool { return e.Notify == c })
+	if u == nil || c.Sharded || len(c.Pattern.Placeholders()) == 0 || own || c.Answers != nil || glob == "*" {
+		return
+	}
+	for _, tight := range Globs(c.Pattern) {
+		if !u.channels[tight].Write {
+			delete(u.channels, tight)
+		}
+	}
+	u.channels[glob] = Grant{glob, u.channels[glob].Write, c.Name}
 }
 
 // pressure lets the component that acts when memory is short do it: it shortens
