@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,346 +14,337 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/shop"
 	"github.com/keywright/keywright/examples/shop/shopkeys"
-	"github.com/keywright/keywright/guard"
-	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keywrighttest"
-	"github.com/keywright/keywright/lock"
 )
 
-// catalog counts how often it is asked.
-type catalog struct {
-	asked atomic.Int64
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-	mu      sync.Mutex
-	left    int64 // coupons
-	fence   int64 // the newest that was seen
-	issued  map[int64]bool
-	issuing atomic.Int64
-	alone   atomic.Bool // two were never issued at the same time
+// order is one of a product of stocked, of its option with many units.
+func order(id, product, units int64) shop.Order {
+	return shop.Order{ID: id, Product: product, Option: 100*product + 1, Units: units}
 }
 
-var errSoldOut = errors.New("no coupon is left")
-
-func (c *catalog) Issue(_ context.Context, _, user, fence int64) error {
-	if c.issuing.Add(1) > 1 {
-		c.alone.Store(false)
-	}
-	defer c.issuing.Add(-1)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if fence < c.fence {
-		return lock.ErrStale
-	}
-	c.fence = fence
-	if c.left == 0 {
-		return errSoldOut
-	}
-	c.left--
-	c.issued[user] = true
-	return nil
-}
-
-func (c *catalog) Product(_ context.Context, id int64) (shop.Product, error) {
-	c.asked.Add(1)
-	if id > 1000 {
-		return shop.Product{}, shop.ErrUnknownProduct
-	}
-	return shop.Product{ID: id, Name: fmt.Sprint("상품 ", id), Price: 100 * id}, nil
-}
-
-func (c *catalog) Options(_ context.Context, product int64) ([]shop.Option, error) {
-	c.asked.Add(1)
-	return []shop.Option{{ID: 1, Name: "red", Stock: 3}, {ID: 2, Name: "blue", Stock: product}}, nil
-}
-
-// open is the shop behind a guard that refuses whatever is not declared.
-func open(t *testing.T, url string) (*shop.Shop, *catalog, *keywright.Client) {
-	t.Helper()
-	ks, _ := keyspace.Load(os.DirFS("."), "keyspace.yaml")
-	g, err := guard.New(ks, guard.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := keywright.Open(t.Context(), url, keywright.Options{Wrap: g.Wrap, Timeout: time.Second, Attempts: 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	facts := &catalog{left: 20, issued: map[int64]bool{}}
-	facts.alone.Store(true)
-	return shop.New(c, facts), facts, c
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestShop(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
-		t.Run(string(brand), func(t *testing.T) {
-			t.Parallel()
-			s := keywrighttest.Start(t, brand)
-			use(t, s.URL())
-			keysAreDeclared(t, []*keywrighttest.Server{s})
-		})
-		t.Run(string(brand)+" cluster", func(t *testing.T) {
-			t.Parallel()
-			c := keywrighttest.StartCluster(t, brand, 3, 0)
-			use(t, c.URL())
-			keysAreDeclared(t, c.Nodes)
-		})
-	}
-}
-
-// use is a day in the shop.
-func use(t *testing.T, url string) {
-	s, facts, c := open(t, url)
-	ctx, now := t.Context(), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	for range 3 {
-		for id := int64(1); id <= 20; id++ {
-			p, err := s.Product(ctx, id)
-			must(t, err)
-			if p.Price != 100*id {
-				t.Fatalf("%+v", p)
+// TestCaches: what is cached is asked for once, and the database is what is cached.
+func TestCaches(t *testing.T) {
+	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
+		facts := stocked()
+		p := shop.NewProducts(open(t, url), facts)
+		ctx := t.Context()
+		for range 3 {
+			for id := int64(1); id <= 20; id++ {
+				product, err1 := p.Product(ctx, id)
+				list, err2 := p.Options(ctx, id)
+				option, err3 := p.Option(ctx, id, 100*id+2)
+				must(t, errors.Join(err1, err2, err3))
+				if product.Price != 100*id || len(list) != 2 || list[1] != (shop.Listed{ID: 100*id + 2, Name: "blue"}) || option.Stock != 3 {
+					t.Fatalf("%+v %+v %+v", product, list, option)
+				}
 			}
-			options, err := s.Options(ctx, id)
-			must(t, err)
-			if len(options) != 2 || options[1].Stock != id {
-				t.Fatalf("%+v", options)
+			if c, err := p.Category(ctx, 12); err != nil || c.Name != "clothes" {
+				t.Fatalf("%+v %v", c, err)
 			}
 		}
-	}
-	if n := facts.asked.Load(); n != 40 {
-		t.Errorf("the catalog was asked %d times for 40 things", n)
-	}
-	must(t, s.PutOptions(ctx, 7, []shop.Option{{ID: 1, Name: "new", Stock: 9}}))
-	if options, err := s.Options(ctx, 7); err != nil || options[0].Name != "new" {
-		t.Errorf("%+v %v", options, err)
-	}
-	must(t, s.Updated(ctx, 7))
-	if options, err := s.Options(ctx, 7); err != nil || options[0].Name != "red" {
-		t.Errorf("after the update: %+v %v", options, err)
-	}
-	if _, err := s.Product(ctx, 5000); err != shop.ErrUnknownProduct {
-		t.Errorf("%v", err)
-	}
-	for day := range 3 {
-		for id := int64(1); id <= 9; id++ {
-			must(t, s.Sold(ctx, id, id*int64(day+1), now.AddDate(0, 0, -day)))
+		if n := facts.asked.Load(); n != 61 {
+			t.Errorf("the catalog was asked %d times for 61 things", n)
 		}
-	}
-	must(t, s.Sold(ctx, 2, 1000, now))
-	popular, err := s.Popular(ctx, now, 3, 3)
-	must(t, err)
-	if fmt.Sprint(popular) != "[2 9 8]" {
-		t.Errorf("popular: %v", popular)
-	}
-	left, expires, err := shopkeys.New(c).DailySales(now).TTL(ctx)
-	if err != nil || !expires || left > 7*24*time.Hour {
-		t.Errorf("a ranking lives %v (%t), %v", left, expires, err)
-	}
+		if _, err := p.Product(ctx, 5000); !errors.Is(err, shop.ErrUnknown) {
+			t.Errorf("%v", err)
+		}
+		if len(servers) == 1 {
+			if ms := servers[0].Do("PTTL", "cache:product:category:12").(int64); ms > 3_600_000 || ms < 1_800_000 {
+				t.Errorf("a category lives %d ms", ms)
+			}
+		}
+		keysAreDeclared(t, servers, 60)
+	})
 }
 
-// keysAreDeclared: every key on the servers parses as one of the shop's, and has
-// a TTL.
-func keysAreDeclared(t *testing.T, servers []*keywrighttest.Server) {
+// TestInvalidation: each change drops what it makes stale, and nothing else.
+func TestInvalidation(t *testing.T) {
+	everywhere(t, func(t *testing.T, url string, _ []*keywrighttest.Server) {
+		facts, ctx := stocked(), t.Context()
+		p := shop.NewProducts(open(t, url), facts)
+		reads := map[string]func() error{
+			"detail":  func() error { _, err := p.Product(ctx, 7); return err },
+			"options": func() error { _, err := p.Options(ctx, 7); return err },
+			"option":  func() error { _, err := p.Option(ctx, 7, 701); return err },
+			"other":   func() error { _, err := p.Option(ctx, 7, 702); return err },
+			"another": func() error { _, err := p.Product(ctx, 8); return err },
+		}
+		for _, c := range []struct {
+			name   string
+			change func() error
+			stale  string
+		}{
+			{"a product changes", func() error { return p.SaveProduct(ctx, shop.Product{ID: 7, Name: "new", Price: 7}) }, "detail options"},
+			{"an option changes", func() error { return p.SaveOption(ctx, 7, shop.Option{ID: 701, Name: "new", Stock: 50}) }, "option options"},
+			{"the stock changes", func() error { _, err := p.Take(ctx, order(1, 7, 2), noon); return err }, "option"},
+		} {
+			for _, read := range reads { // all is cached
+				must(t, read())
+			}
+			must(t, c.change())
+			var stale []string
+			for name, read := range reads {
+				before := facts.asked.Load()
+				must(t, read())
+				if facts.asked.Load() > before {
+					stale = append(stale, name)
+				}
+			}
+			slices.Sort(stale)
+			if got := strings.Join(stale, " "); got != c.stale {
+				t.Errorf("%s: stale are %s, should be %s", c.name, got, c.stale)
+			}
+		}
+		product, err1 := p.Product(ctx, 7)
+		list, err2 := p.Options(ctx, 7)
+		option, err3 := p.Option(ctx, 7, 701)
+		if err := errors.Join(err1, err2, err3); err != nil || product.Name != "new" || list[0].Name != "new" || option.Stock != 48 {
+			t.Errorf("%+v %+v %+v %v", product, list, option, err)
+		}
+	})
+}
+
+// TestSales: sales of days are added up; a sale that is told again counts once; the rank of a
+// product is that over the days that were asked for.
+func TestSales(t *testing.T) {
+	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
+		facts, ctx := stocked(), t.Context()
+		c := open(t, url)
+		p := shop.NewProducts(c, facts)
+		for range 2 { // the second time is after lost replies
+			for day := range int64(3) {
+				for id := int64(1); id <= 9; id++ {
+					_, err := p.Take(ctx, order(100*day+id, id, id*(day+1)), noon.AddDate(0, 0, -int(day)))
+					must(t, err)
+				}
+			}
+			_, err := p.Take(ctx, order(1000, 2, 1000), noon)
+			must(t, err)
+		}
+		for _, want := range []struct{ product, days, rank, sold int64 }{{2, 3, 1, 1012}, {9, 3, 2, 54}, {9, 1, 2, 9}, {1, 3, 9, 6}, {1, 7, 9, 6}} {
+			rank, sold, err := p.Rank(ctx, noon, want.product, want.days)
+			if err != nil || rank != want.rank || sold != want.sold {
+				t.Errorf("product %d over %d days: rank %d, sold %d, %v", want.product, want.days, rank, sold, err)
+			}
+		}
+		if _, _, err := p.Rank(ctx, noon, 20, 3); !errors.Is(err, shop.ErrUnknown) {
+			t.Errorf("the rank of what was never sold: %v", err)
+		}
+		for _, days := range []int64{-1, 0, 8, 1 << 40} {
+			if _, _, err := p.Rank(ctx, noon, 2, days); err == nil {
+				t.Errorf("a rank over %d days", days)
+			}
+			if _, err := p.Popular(ctx, noon, days, 3); err == nil {
+				t.Errorf("popular over %d days", days)
+			}
+		}
+		for n, want := range map[int64]string{3: "[2 9 8]", 1: "[2]", 1000: "[2 9 8 7 6 5 4 3 1]"} { // however many the first one asked for
+			if popular, err := p.Popular(ctx, noon, 3, n); err != nil || fmt.Sprint(popular) != want {
+				t.Errorf("popular: %v %v", popular, err)
+			}
+		}
+		left, expires, err := shopkeys.New(c).DailySales(noon).TTL(ctx)
+		if err != nil || !expires || left > 7*24*time.Hour {
+			t.Errorf("a ranking lives %v (%t), %v", left, expires, err)
+		}
+		keysAreDeclared(t, servers, 5)
+	})
+}
+
+// keysAreDeclared: every key on the servers is one of the shop's, and has a TTL.
+func keysAreDeclared(t *testing.T, servers []*keywrighttest.Server, least int) {
 	t.Helper()
-	parsers := []func(string) bool{
-		func(k string) bool { _, ok := shopkeys.ParseProductDetailKey(k); return ok },
-		func(k string) bool { _, ok := shopkeys.ParseProductOptionsKey(k); return ok },
-		func(k string) bool { _, _, ok := shopkeys.ParseProductOptionKey(k); return ok },
-		func(k string) bool { _, ok := shopkeys.ParseDailySalesKey(k); return ok },
-		func(k string) bool { _, ok := shopkeys.ParsePopularKey(k); return ok },
-		func(k string) bool { _, ok := shopkeys.ParseDailySalesWindowKey(k); return ok },
-		func(k string) bool { _, ok := shopkeys.ParseProductDetailFillKey(k); return ok }, // product 5000 is remembered as absent
-	}
 	seen := 0
 	for _, s := range servers {
 		for _, k := range s.Do("SCAN", "0", "COUNT", "10000").([]any)[1].([]any) {
-			key := fmt.Sprint(k)
 			seen++
-			if !slices.ContainsFunc(parsers, func(parse func(string) bool) bool { return parse(key) }) {
-				t.Errorf("%s is none of the shop's keys", key)
-			}
-			if ms := s.Do("PTTL", key).(int64); ms < 1 {
-				t.Errorf("%s has the TTL %d", key, ms)
+			if ms := s.Do("PTTL", k.(string)).(int64); ms < 1 && s.Do("EXISTS", k.(string)) == int64(1) {
+				t.Errorf("%s has the TTL %d", k, ms)
 			}
 		}
+		for line := range strings.Lines(keywrightSays(t, s.URL(), "ls", "--undeclared", "-o", "jsonl", "--quiet", "--progress", "none")) {
+			t.Errorf("not declared: %s", line)
+		}
 	}
-	if seen < 40 {
+	if seen < least {
 		t.Errorf("only %d keys", seen)
 	}
 }
 
-// TestFailover: the primary dies under load and the shop goes on by itself; its
-// readers notice nothing, and what was sold before is still counted.
-func TestFailover(t *testing.T) {
-	s := keywrighttest.StartSentinel(t, keywrighttest.Redis, 2, 3)
-	sh, _, _ := open(t, s.URL())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	for range 10 {
-		must(t, sh.Sold(ctx, 1, 1, now))
-	}
-	if s.Primary.Do("WAIT", "2", "5000") != int64(2) {
-		t.Fatal("the replicas lag")
-	}
-	s.Primary.Kill()
-	for id := range int64(20) {
-		if _, err := sh.Product(ctx, id+1); err != nil {
-			t.Fatalf("a reader noticed: %v", err)
-		}
-	}
-	for {
-		err := sh.Sold(ctx, 1, 5, now)
-		if err == nil {
-			break
-		}
-		if class, ok := keywright.ClassOf(err); !ok || class == keywright.Invalid || class == keywright.Refused {
-			t.Fatal(err)
-		}
-	}
-	popular, err := sh.Popular(ctx, now, 1, 5)
-	if err != nil || len(popular) != 1 || popular[0] != 1 {
-		t.Errorf("%v %v", popular, err)
-	}
-}
-
-// TestByHand: the guard refuses what somebody writes past the generated code.
-func TestByHand(t *testing.T) {
-	_, _, c := open(t, keywrighttest.Start(t, keywrighttest.Redis).URL())
-	raw := c.Raw()
-	err := raw.Do(t.Context(), raw.B().Set().Key("cache:product:detail:1").Value("x").Build()).Error()
-	if err == nil || !strings.Contains(err.Error(), "without a TTL") || !strings.Contains(err.Error(), "shop_test.go:") {
-		t.Errorf("%v", err)
-	}
-}
-
-// TestCoupons: many users and processes want twenty coupons: each is issued
-// once, one at a time, and others hear of it on the channel that the page names.
-func TestCoupons(t *testing.T) {
-	for _, brand := range keywrighttest.Brands() {
-		t.Run(string(brand)+" cluster", func(t *testing.T) {
-			t.Parallel()
-			coupons(t, keywrighttest.StartCluster(t, brand, 3, 0).URL())
-		})
-		t.Run(string(brand), func(t *testing.T) {
-			t.Parallel()
-			coupons(t, keywrighttest.Start(t, brand).URL())
-		})
-	}
-}
-
-func coupons(t *testing.T, url string) {
-	first, facts, c := open(t, url)
-	heard := make(chan string, 100)
-	channel, err := shopkeys.CouponIssueReleasedChannel(7)
-	must(t, err)
-	if channel != "pubsub:lock:coupon:issue:7" {
-		t.Errorf("the channel is %s", channel)
-	}
-	stop, err := c.Subscribe(t.Context(), channel, keywright.Listener{Message: func(text string) { heard <- text }})
-	must(t, err)
-	defer stop()
-	shops := []*shop.Shop{first}
-	for range 3 {
-		_, _, other := open(t, url)
-		shops = append(shops, shop.New(other, facts))
-	}
-	var wg sync.WaitGroup
-	var soldOut atomic.Int64
-	for user := range int64(60) {
-		wg.Go(func() {
-			switch err := shops[user%4].IssueCoupon(t.Context(), 7, user); {
-			case errors.Is(err, errSoldOut):
-				soldOut.Add(1)
-			case err != nil:
+// TestOrders: many processes are asked for the same orders at the same time; each is
+// processed once, nothing is sold that is not there, and the releases are heard.
+func TestOrders(t *testing.T) {
+	everywhere(t, func(t *testing.T, url string, _ []*keywrighttest.Server) {
+		facts := stocked()
+		var mu sync.Mutex
+		heard := map[string]int{}
+		stop, err := shop.Releases(t.Context(), open(t, url), func(lock string, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			heard[lock]++
+			if err != nil {
 				t.Error(err)
 			}
 		})
-	}
-	wg.Wait()
-	if len(facts.issued) != 20 || soldOut.Load() != 40 || !facts.alone.Load() {
-		t.Errorf("%d issued, %d sold out, one at a time: %t", len(facts.issued), soldOut.Load(), facts.alone.Load())
-	}
-	if text := <-heard; text == "" {
-		t.Error("nothing was announced")
-	}
-}
-
-// TestSlowProcess: a process that was cut off while it issued a coupon is told
-// to stop, and what it still tries is refused by its fence.
-func TestSlowProcess(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Redis)
-	p := keywrighttest.NewProxy(t, s.Addr(), keywrighttest.Rules{})
-	_, facts, direct := open(t, s.URL())
-	quick := shop.New(direct, facts)
-	entered := make(chan struct{})
-	stuck := &stuckCatalog{catalog: facts, entered: entered, leave: make(chan struct{})}
-	_, _, cut := open(t, "redis://"+p.Addr())
-	slow := shop.New(cut, stuck)
-	result := make(chan error, 1)
-	go func() { result <- slow.IssueCoupon(t.Context(), 1, 1) }()
-	<-entered
-	p.Freeze()
-	must(t, quick.IssueCoupon(t.Context(), 1, 2)) // when the three seconds of the first are over
-	if stuck.told.Load() != true {
-		t.Error("the first one was not told that its lock is lost")
-	}
-	close(stuck.leave)
-	p.Thaw()
-	if err := <-result; !errors.Is(err, lock.ErrStale) || !errors.Is(err, lock.ErrLost) {
-		t.Errorf("%v", err)
-	}
-	if len(facts.issued) != 1 || !facts.issued[2] {
-		t.Errorf("%v", facts.issued)
-	}
-}
-
-// stuckCatalog takes its time, and issues although its context has ended.
-type stuckCatalog struct {
-	*catalog
-	entered, leave chan struct{}
-	told           atomic.Bool
-}
-
-func (c *stuckCatalog) Issue(ctx context.Context, coupon, user, fence int64) error {
-	close(c.entered)
-	<-ctx.Done()
-	c.told.Store(true)
-	<-c.leave
-	return c.catalog.Issue(ctx, coupon, user, fence)
-}
-
-// TestColdProduct: whoever asks for a product that nobody has asked for, the
-// catalog is asked once; and once for one that there is not.
-func TestColdProduct(t *testing.T) {
-	s := keywrighttest.Start(t, keywrighttest.Valkey)
-	first, facts, _ := open(t, s.URL())
-	shops := []*shop.Shop{first}
-	for range 3 {
-		_, _, c := open(t, s.URL())
-		shops = append(shops, shop.New(c, facts))
-	}
-	for _, id := range []int64{1, 5000} {
-		facts.asked.Store(0)
+		must(t, err)
+		defer stop()
+		var all []*shop.Orders
+		for range 3 {
+			c := open(t, url)
+			all = append(all, shop.NewOrders(c, facts, here{shop.NewProducts(c, facts)}))
+		}
 		var wg sync.WaitGroup
-		for i := range 1000 {
-			wg.Go(func() {
-				if _, err := shops[i%4].Product(t.Context(), id); err != nil && id == 1 {
+		var done, soldOut atomic.Int64
+		for i := range int64(30) {
+			wg.Go(func() { // each of ten orders three times; option 302 has three units
+				o, err := all[i%3].Process(t.Context(), shop.Order{ID: 1 + i/3, Product: 3, Option: 302, Units: 1})
+				if err != nil {
 					t.Error(err)
-				} else if id == 5000 && err != shop.ErrUnknownProduct {
+				}
+				switch o.State {
+				case shop.Done:
+					done.Add(1)
+				case shop.SoldOut:
+					soldOut.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if option, _ := facts.Option(t.Context(), 3, 302); done.Load() != 9 || soldOut.Load() != 21 || option.Stock != 0 {
+			t.Errorf("%d done, %d sold out, %d left", done.Load(), soldOut.Load(), option.Stock)
+		}
+		await(t, "the locks of all orders and of the stock are heard", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			for id := 1; id <= 10; id++ {
+				if heard[fmt.Sprint("lock:order:process:", id)] == 0 {
+					return false
+				}
+			}
+			return heard["lock:product:stock:302"] > 0
+		})
+	})
+}
+
+// here is the products program in this process.
+type here struct{ *shop.Products }
+
+func (h here) Take(ctx context.Context, o shop.Order) (shop.Sale, error) {
+	return h.Products.Take(ctx, o, noon)
+}
+
+// TestCoupons: many users and processes want twenty coupons: each is issued once, and others
+// hear of it on both channels that the page names.
+func TestCoupons(t *testing.T) {
+	everywhere(t, func(t *testing.T, url string, _ []*keywrighttest.Server) {
+		facts, c := stocked(), open(t, url)
+		own, general := make(chan string, 1000), make(chan string, 1000)
+		for channel, to := range map[string]chan string{"pubsub:lock:coupon:issue:7": own, "pubsub:lock:release:lock-coupon-issue-7": general} {
+			stop, err := c.Subscribe(t.Context(), channel, keywright.Listener{Message: func(text string) { to <- text }})
+			must(t, err)
+			defer stop()
+		}
+		var all []*shop.Coupons
+		for range 4 {
+			all = append(all, shop.NewCoupons(open(t, url), facts))
+		}
+		var wg sync.WaitGroup
+		var soldOut atomic.Int64
+		for i := range int64(80) {
+			wg.Go(func() { // each of forty users twice
+				switch _, err := all[i%4].Issue(t.Context(), 7, 1+i/2); {
+				case errors.Is(err, shop.ErrSoldOut):
+					soldOut.Add(1)
+				case err != nil:
 					t.Error(err)
 				}
 			})
 		}
 		wg.Wait()
-		if n := facts.asked.Load(); n != 1 {
-			t.Errorf("product %d: the catalog was asked %d times", id, n)
+		if facts.Issued(7) != 20 || soldOut.Load() != 40 {
+			t.Errorf("%d issued, %d sold out", facts.Issued(7), soldOut.Load())
 		}
+		if text := <-own; text == "" {
+			t.Error("nothing was announced")
+		}
+		if text := <-general; !strings.Contains(text, `"lock":"lock:coupon:issue:7"`) {
+			t.Errorf("announced was %s", text)
+		}
+		if _, err := all[0].Issue(t.Context(), 8, 1); !errors.Is(err, shop.ErrUnknown) {
+			t.Errorf("a coupon that there is not: %v", err)
+		}
+	})
+}
+
+// TestColdProduct: however many ask for a product that none has asked for, the catalog is
+// asked once; and once for one that there is not.
+func TestColdProduct(t *testing.T) {
+	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
+		url, facts := keywrighttest.Start(t, brand).URL(), stocked()
+		var all []*shop.Products
+		for range 4 {
+			all = append(all, shop.NewProducts(open(t, url), facts))
+		}
+		for _, id := range []int64{1, 5000} {
+			facts.asked.Store(0)
+			var wg sync.WaitGroup
+			for i := range 1000 {
+				wg.Go(func() {
+					if _, err := all[i%4].Product(t.Context(), id); err != nil && (id == 1 || !errors.Is(err, shop.ErrUnknown)) {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			if n := facts.asked.Load(); n != 1 {
+				t.Errorf("product %d: the catalog was asked %d times", id, n)
+			}
+		}
+	})
+}
+
+// TestFailover: the primary dies under load and the shop goes on by itself; its readers
+// notice nothing, and what was sold before is still counted.
+func TestFailover(t *testing.T) {
+	s := keywrighttest.StartSentinel(t, keywrighttest.Redis, 2, 3)
+	facts := stocked()
+	p := shop.NewProducts(open(t, s.URL()), facts)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	for id := range int64(10) {
+		_, err := p.Take(ctx, order(id+1, 1, 1), noon)
+		must(t, err)
+	}
+	if s.Primary.Do("WAIT", "2", "20000") != int64(2) {
+		t.Fatal("the replicas lag")
+	}
+	s.Primary.Kill()
+	for id := range int64(20) {
+		if _, err := p.Product(ctx, id+1); err != nil {
+			t.Fatalf("a reader noticed: %v", err)
+		}
+	}
+	for {
+		_, err := p.Take(ctx, order(11, 1, 5), noon) // it may be asked for again: it takes once
+		if err == nil {
+			break
+		}
+		if class, ok := keywright.ClassOf(err); ctx.Err() != nil || !ok || class == keywright.Invalid || class == keywright.Refused {
+			t.Fatal(err)
+		}
+	}
+	if rank, sold, err := p.Rank(ctx, noon, 1, 1); err != nil || rank != 1 || sold != 15 {
+		t.Errorf("%d %d %v", rank, sold, err)
+	}
+}
+
+// TestByHand: the guard refuses what is written past the generated code.
+func TestByHand(t *testing.T) {
+	raw := open(t, keywrighttest.Start(t, keywrighttest.Redis).URL()).Raw()
+	err := raw.Do(t.Context(), raw.B().Set().Key("cache:product:detail:1").Value("x").Build()).Error()
+	if err == nil || !strings.Contains(err.Error(), "without a TTL") || !strings.Contains(err.Error(), "shop_test.go:") {
+		t.Errorf("%v", err)
 	}
 }

@@ -816,9 +816,6 @@ class Channel(_Pattern):
 _date = _Automaton("2.19 1 2.2 0 3 8 4 9 5 a 6 7 b 2.5i|1 -.2 2.4 1.4 2 3 -.2 4.4 3 4 3 4.3 -.2 4.5 3 4 3 4 5 -.2 6.4 5.4 6 7 -.2 6.4 5.4 6 8 -.2 9.4 8 9 8 9.3 -.2 9.5 8 9 8 9.2 -.2 9.4 8 9 8 9.2 - a -.b b -.a c -.2 d -.8 e -.2 d -.b f.5 g h.3 f -.2 h -.4 f -.6 f.5 i h.3 - j -.b k -.b l -.b m -.a n -.2 o p -.3 o -.3 n -.2 o -.4 o -.3 n -.2 o q -.3 o -.3 n -.2 o -.4 r -.6 s.a -.2 s.a -.2 s -.8 s -.b s -.2 s.8 -.d|s")  # date
 
 
-_slug = _Automaton("2.19 1 2.2 0.a 2.11 1 2 0.q 2.3p|1 -.2 1.2 -|1")  # slug
-
-
 class ProductDetailParams(_t.TypedDict):
     """The placeholders of a key of product_detail."""
 
@@ -1220,7 +1217,7 @@ CouponIssueValue = str  # text
 
 
 class _CouponIssue(Key):
-    """Held while a coupon is issued (쿠폰 발급). Its release is announced, so that waiters need not poll.
+    """Held while a coupon is issued (쿠폰 발급). Its release is announced, so that waiters need not poll. The page takes it by Redlock; here it is on one server, with a fencing token, which Redlock does not have.
     Key lock:coupon:issue:{couponId}: lock, a string; ttl 3s.
     """
 
@@ -1383,7 +1380,7 @@ OrderProcessValue = str  # text
 
 
 class _OrderProcess(Key):
-    """Held while an order is processed. Reserved; the page's default for locks, 3 seconds.
+    """Held while an order is processed (주문 처리). The page's default for locks, 3 seconds.
     Key lock:order:process:{orderId}: lock, a string; ttl 3s.
     """
 
@@ -1546,7 +1543,7 @@ ProductStockValue = str  # text
 
 
 class _ProductStock(Key):
-    """Held while the stock of an option is reduced (재고 차감). Reserved; 5 seconds, as it calculates more.
+    """Held while the stock of an option is reduced (재고 차감). 5 seconds, as it calculates more.
     Key lock:product:stock:{optionId}: lock, a string; ttl 5s.
     """
 
@@ -1873,23 +1870,31 @@ temp_rank = _TempRank(
 )
 
 
-class LockReleaseChannelParams(_t.TypedDict):
-    """The placeholders of a key of lock_release_channel."""
+class CouponReleasedChannelParams(_t.TypedDict):
+    """The placeholders of a key of coupon_released_channel."""
 
-    lock_key: str  # slug
+    coupon_id: int  # int 1..
 
 
-_LockReleaseChannelMessageAlways = _t.TypedDict(
-    "_LockReleaseChannelMessageAlways",
+CouponReleasedChannelData = _t.TypedDict(
+    "CouponReleasedChannelData",
     {
-        "timestamp": _dt.datetime,  # unix_ms
-        "data": _t.Any,  # json
+        "lock": str,  # text
     },
 )
 
 
-_LockReleaseChannelMessageMaybe = _t.TypedDict(
-    "_LockReleaseChannelMessageMaybe",
+_CouponReleasedChannelMessageAlways = _t.TypedDict(
+    "_CouponReleasedChannelMessageAlways",
+    {
+        "timestamp": _dt.datetime,  # unix_ms
+        "data": CouponReleasedChannelData,  # json
+    },
+)
+
+
+_CouponReleasedChannelMessageMaybe = _t.TypedDict(
+    "_CouponReleasedChannelMessageMaybe",
     {
         "db": int,  # int optional
     },
@@ -1897,35 +1902,169 @@ _LockReleaseChannelMessageMaybe = _t.TypedDict(
 )
 
 
-class LockReleaseChannelMessage(_LockReleaseChannelMessageAlways, _LockReleaseChannelMessageMaybe):
+class CouponReleasedChannelMessage(_CouponReleasedChannelMessageAlways, _CouponReleasedChannelMessageMaybe):
     pass
 
 
-class _LockReleaseChannel(Channel):
-    """Any other lock was released; the key of the lock with - for :. The page's example is the coupon lock, which has a channel of its own above.
-    Channel pubsub:lock:release:{lockKey}.
+class _CouponReleasedChannel(Channel):
+    """The lock of a coupon was released (일반 락 해제 알림). The message is the key of the lock.
+    Channel pubsub:lock:release:lock-coupon-issue-{couponId}.
     """
 
-    subscribe_pattern: str = "pubsub:lock:release:*"
-    message: Codec[LockReleaseChannelMessage, str] = Codec(_ObjectValue(
+    subscribe_pattern: str = "pubsub:lock:release:lock-coupon-issue-*"
+    message: Codec[CouponReleasedChannelMessage, str] = Codec(_ObjectValue(
         _Member("timestamp", False, _UnixValue(1000)),
-        _Member("data", False, _JSONValue()),
+        _Member("data", False, _ObjectValue(
+            _Member("lock", False, _TextValue(0)),
+        )),
         _Member("db", True, _IntValue(-9223372036854775808, 9223372036854775807)),
     ))
 
-    def channel(self, *, lock_key: str) -> str:
-        return self._build({"lock_key": lock_key}).decode("utf-8")
+    def channel(self, *, coupon_id: int) -> str:
+        return self._build({"coupon_id": coupon_id}).decode("utf-8")
 
-    def parse(self, channel: _t.Union[str, bytes]) -> _t.Optional[LockReleaseChannelParams]:
-        return _t.cast(_t.Optional[LockReleaseChannelParams], self._parse(channel))
+    def parse(self, channel: _t.Union[str, bytes]) -> _t.Optional[CouponReleasedChannelParams]:
+        return _t.cast(_t.Optional[CouponReleasedChannelParams], self._parse(channel))
 
 
-lock_release_channel = _LockReleaseChannel(
-    "lock_release",
-    "pubsub:lock:release:{lockKey}",
+coupon_released_channel = _CouponReleasedChannel(
+    "coupon_released",
+    "pubsub:lock:release:lock-coupon-issue-{couponId}",
+    "coupon",
+    b"pubsub:lock:release:lock-coupon-issue-",
+    _Place("couponId", "coupon_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, False),
+)
+
+
+class OrderReleasedChannelParams(_t.TypedDict):
+    """The placeholders of a key of order_released_channel."""
+
+    order_id: int  # int 1..
+
+
+OrderReleasedChannelData = _t.TypedDict(
+    "OrderReleasedChannelData",
+    {
+        "lock": str,  # text
+    },
+)
+
+
+_OrderReleasedChannelMessageAlways = _t.TypedDict(
+    "_OrderReleasedChannelMessageAlways",
+    {
+        "timestamp": _dt.datetime,  # unix_ms
+        "data": OrderReleasedChannelData,  # json
+    },
+)
+
+
+_OrderReleasedChannelMessageMaybe = _t.TypedDict(
+    "_OrderReleasedChannelMessageMaybe",
+    {
+        "db": int,  # int optional
+    },
+    total=False,
+)
+
+
+class OrderReleasedChannelMessage(_OrderReleasedChannelMessageAlways, _OrderReleasedChannelMessageMaybe):
+    pass
+
+
+class _OrderReleasedChannel(Channel):
+    """The lock of an order was released.
+    Channel pubsub:lock:release:lock-order-process-{orderId}.
+    """
+
+    subscribe_pattern: str = "pubsub:lock:release:lock-order-process-*"
+    message: Codec[OrderReleasedChannelMessage, str] = Codec(_ObjectValue(
+        _Member("timestamp", False, _UnixValue(1000)),
+        _Member("data", False, _ObjectValue(
+            _Member("lock", False, _TextValue(0)),
+        )),
+        _Member("db", True, _IntValue(-9223372036854775808, 9223372036854775807)),
+    ))
+
+    def channel(self, *, order_id: int) -> str:
+        return self._build({"order_id": order_id}).decode("utf-8")
+
+    def parse(self, channel: _t.Union[str, bytes]) -> _t.Optional[OrderReleasedChannelParams]:
+        return _t.cast(_t.Optional[OrderReleasedChannelParams], self._parse(channel))
+
+
+order_released_channel = _OrderReleasedChannel(
+    "order_released",
+    "pubsub:lock:release:lock-order-process-{orderId}",
+    "order",
+    b"pubsub:lock:release:lock-order-process-",
+    _Place("orderId", "order_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, False),
+)
+
+
+class StockReleasedChannelParams(_t.TypedDict):
+    """The placeholders of a key of stock_released_channel."""
+
+    option_id: int  # int 1..
+
+
+StockReleasedChannelData = _t.TypedDict(
+    "StockReleasedChannelData",
+    {
+        "lock": str,  # text
+    },
+)
+
+
+_StockReleasedChannelMessageAlways = _t.TypedDict(
+    "_StockReleasedChannelMessageAlways",
+    {
+        "timestamp": _dt.datetime,  # unix_ms
+        "data": StockReleasedChannelData,  # json
+    },
+)
+
+
+_StockReleasedChannelMessageMaybe = _t.TypedDict(
+    "_StockReleasedChannelMessageMaybe",
+    {
+        "db": int,  # int optional
+    },
+    total=False,
+)
+
+
+class StockReleasedChannelMessage(_StockReleasedChannelMessageAlways, _StockReleasedChannelMessageMaybe):
+    pass
+
+
+class _StockReleasedChannel(Channel):
+    """The lock of an option's stock was released.
+    Channel pubsub:lock:release:lock-product-stock-{optionId}.
+    """
+
+    subscribe_pattern: str = "pubsub:lock:release:lock-product-stock-*"
+    message: Codec[StockReleasedChannelMessage, str] = Codec(_ObjectValue(
+        _Member("timestamp", False, _UnixValue(1000)),
+        _Member("data", False, _ObjectValue(
+            _Member("lock", False, _TextValue(0)),
+        )),
+        _Member("db", True, _IntValue(-9223372036854775808, 9223372036854775807)),
+    ))
+
+    def channel(self, *, option_id: int) -> str:
+        return self._build({"option_id": option_id}).decode("utf-8")
+
+    def parse(self, channel: _t.Union[str, bytes]) -> _t.Optional[StockReleasedChannelParams]:
+        return _t.cast(_t.Optional[StockReleasedChannelParams], self._parse(channel))
+
+
+stock_released_channel = _StockReleasedChannel(
+    "stock_released",
+    "pubsub:lock:release:lock-product-stock-{optionId}",
     "product",
-    b"pubsub:lock:release:",
-    _Place("lockKey", "lock_key", "slug", _slug, "a slug (a-z, 0-9, _ and -)", False, False),
+    b"pubsub:lock:release:lock-product-stock-",
+    _Place("optionId", "option_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, False),
 )
 
 
@@ -1966,10 +2105,10 @@ class OrderProcessReleasedChannelParams(_t.TypedDict):
 
 class _OrderProcessReleasedChannel(Channel):
     """Tells the next waiter that order_process is free.
-    Channel pubsub:lock:release:lock-order-process-{orderId}.
+    Channel {#lock:order:process:{orderId}}:released.
     """
 
-    subscribe_pattern: str = "pubsub:lock:release:lock-order-process-*"
+    subscribe_pattern: str = "{lock:order:process:*}:released"
 
     def channel(self, *, order_id: int) -> str:
         return self._build({"order_id": order_id}).decode("utf-8")
@@ -1980,10 +2119,11 @@ class _OrderProcessReleasedChannel(Channel):
 
 order_process_released_channel = _OrderProcessReleasedChannel(
     "order_process_released",
-    "pubsub:lock:release:lock-order-process-{orderId}",
+    "{#lock:order:process:{orderId}}:released",
     "order",
-    b"pubsub:lock:release:lock-order-process-",
-    _Place("orderId", "order_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, False),
+    b"{lock:order:process:",
+    _Place("orderId", "order_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, True),
+    b"}:released",
 )
 
 
@@ -1995,10 +2135,10 @@ class ProductStockReleasedChannelParams(_t.TypedDict):
 
 class _ProductStockReleasedChannel(Channel):
     """Tells the next waiter that product_stock is free.
-    Channel pubsub:lock:release:lock-product-stock-{optionId}.
+    Channel {#lock:product:stock:{optionId}}:released.
     """
 
-    subscribe_pattern: str = "pubsub:lock:release:lock-product-stock-*"
+    subscribe_pattern: str = "{lock:product:stock:*}:released"
 
     def channel(self, *, option_id: int) -> str:
         return self._build({"option_id": option_id}).decode("utf-8")
@@ -2009,10 +2149,11 @@ class _ProductStockReleasedChannel(Channel):
 
 product_stock_released_channel = _ProductStockReleasedChannel(
     "product_stock_released",
-    "pubsub:lock:release:lock-product-stock-{optionId}",
+    "{#lock:product:stock:{optionId}}:released",
     "product",
-    b"pubsub:lock:release:lock-product-stock-",
-    _Place("optionId", "option_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, False),
+    b"{lock:product:stock:",
+    _Place("optionId", "option_id", "int 1..", _Int(b"1", b""), "an integer in 1..", False, True),
+    b"}:released",
 )
 
 
@@ -2046,7 +2187,9 @@ ALL_KEYS: _t.Dict[str, Key] = {
     "temp_rank": temp_rank,
 }
 ALL_CHANNELS: _t.Dict[str, Channel] = {
-    "lock_release": lock_release_channel,
+    "coupon_released": coupon_released_channel,
+    "order_released": order_released_channel,
+    "stock_released": stock_released_channel,
     "coupon_issue_released": coupon_issue_released_channel,
     "order_process_released": order_process_released_channel,
     "product_stock_released": product_stock_released_channel,

@@ -60,9 +60,7 @@ func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 	k.cache_ProductOption = cache.New(c, &entry_ProductOption, &value_ProductOption, k.tuning.ProductOption)
 	k.cache_Popular = cache.New(c, &entry_Popular, &value_Popular, k.tuning.Popular)
 	k.cache_Category = cache.New(c, &entry_Category, &value_Category, k.tuning.Category)
-	k.tuning.CouponIssue.Announce = true  // others listen on the declared channel
-	k.tuning.OrderProcess.Announce = true // others listen on the declared channel
-	k.tuning.ProductStock.Announce = true // others listen on the declared channel
+	k.tuning.CouponIssue.Announce = true // others listen on the declared channel
 	return k
 }
 
@@ -1047,30 +1045,79 @@ func Entries() []keywright.Entry {
 	return []keywright.Entry{entry_ProductDetail, entry_ProductDetailFill, entry_ProductOptions, entry_ProductOptionsFill, entry_ProductOption, entry_ProductOptionFill, entry_Popular, entry_PopularFill, entry_Category, entry_CategoryFill, entry_CouponIssue, entry_CouponIssueFence, entry_CouponIssueWaiters, entry_CouponIssueShared, entry_OrderProcess, entry_OrderProcessFence, entry_OrderProcessWaiters, entry_OrderProcessShared, entry_ProductStock, entry_ProductStockFence, entry_ProductStockWaiters, entry_ProductStockShared, entry_DailySales, entry_DailySalesWindow, entry_TempSales, entry_TempRank}
 }
 
-// LockReleaseChannel builds the channel pubsub:lock:release:{lockKey}.
-func LockReleaseChannel(lockKey string) (string, error) {
-	if reason := key.Slug(lockKey); reason != "" {
-		return "", key.Refuse("lock_release", "lockKey", reason)
+// CouponReleasedChannel builds the channel pubsub:lock:release:lock-coupon-issue-{couponId}.
+func CouponReleasedChannel(couponID int64) (string, error) {
+	if reason := key.Int(couponID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("coupon_released", "couponId", reason)
 	}
-	b := make([]byte, 0, 20+len(lockKey))
-	b = append(b, "pubsub:lock:release:"...)
-	b = append(b, lockKey...)
+	b := make([]byte, 0, 58)
+	b = append(b, "pubsub:lock:release:lock-coupon-issue-"...)
+	b = strconv.AppendInt(b, couponID, 10)
 	return key.String(b), nil
 }
 
-// ParseLockReleaseChannel reads the placeholders of a channel pubsub:lock:release:{lockKey}; ok is false for any other
+// ParseCouponReleasedChannel reads the placeholders of a channel pubsub:lock:release:lock-coupon-issue-{couponId}; ok is false for any other
 // channel, and where a number has more than 64 bits.
-func ParseLockReleaseChannel(text string) (lockKey string, ok bool) {
+func ParseCouponReleasedChannel(text string) (couponID int64, ok bool) {
 	rest := text
-	if rest, ok = strings.CutPrefix(rest, "pubsub:lock:release:"); !ok {
-		return "", false
+	if rest, ok = strings.CutPrefix(rest, "pubsub:lock:release:lock-coupon-issue-"); !ok {
+		return 0, false
 	}
 	part0 := rest
-	if key.Slug(part0) != "" {
-		return "", false
+	if couponID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
 	}
-	lockKey = part0
-	return lockKey, true
+	return couponID, true
+}
+
+// OrderReleasedChannel builds the channel pubsub:lock:release:lock-order-process-{orderId}.
+func OrderReleasedChannel(orderID int64) (string, error) {
+	if reason := key.Int(orderID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("order_released", "orderId", reason)
+	}
+	b := make([]byte, 0, 59)
+	b = append(b, "pubsub:lock:release:lock-order-process-"...)
+	b = strconv.AppendInt(b, orderID, 10)
+	return key.String(b), nil
+}
+
+// ParseOrderReleasedChannel reads the placeholders of a channel pubsub:lock:release:lock-order-process-{orderId}; ok is false for any other
+// channel, and where a number has more than 64 bits.
+func ParseOrderReleasedChannel(text string) (orderID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "pubsub:lock:release:lock-order-process-"); !ok {
+		return 0, false
+	}
+	part0 := rest
+	if orderID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return orderID, true
+}
+
+// StockReleasedChannel builds the channel pubsub:lock:release:lock-product-stock-{optionId}.
+func StockReleasedChannel(optionID int64) (string, error) {
+	if reason := key.Int(optionID, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("stock_released", "optionId", reason)
+	}
+	b := make([]byte, 0, 59)
+	b = append(b, "pubsub:lock:release:lock-product-stock-"...)
+	b = strconv.AppendInt(b, optionID, 10)
+	return key.String(b), nil
+}
+
+// ParseStockReleasedChannel reads the placeholders of a channel pubsub:lock:release:lock-product-stock-{optionId}; ok is false for any other
+// channel, and where a number has more than 64 bits.
+func ParseStockReleasedChannel(text string) (optionID int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "pubsub:lock:release:lock-product-stock-"); !ok {
+		return 0, false
+	}
+	part0 := rest
+	if optionID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return optionID, true
 }
 
 // CouponIssueReleasedChannel builds the channel pubsub:lock:coupon:issue:{couponId}.
@@ -1098,50 +1145,58 @@ func ParseCouponIssueReleasedChannel(text string) (couponID int64, ok bool) {
 	return couponID, true
 }
 
-// OrderProcessReleasedChannel builds the channel pubsub:lock:release:lock-order-process-{orderId}.
+// OrderProcessReleasedChannel builds the channel {#lock:order:process:{orderId}}:released.
 func OrderProcessReleasedChannel(orderID int64) (string, error) {
 	if reason := key.Int(orderID, 1, math.MaxInt64); reason != "" {
 		return "", key.Refuse("order_process_released", "orderId", reason)
 	}
-	b := make([]byte, 0, 59)
-	b = append(b, "pubsub:lock:release:lock-order-process-"...)
+	b := make([]byte, 0, 50)
+	b = append(b, "{lock:order:process:"...)
 	b = strconv.AppendInt(b, orderID, 10)
+	b = append(b, "}:released"...)
 	return key.String(b), nil
 }
 
-// ParseOrderProcessReleasedChannel reads the placeholders of a channel pubsub:lock:release:lock-order-process-{orderId}; ok is false for any other
+// ParseOrderProcessReleasedChannel reads the placeholders of a channel {#lock:order:process:{orderId}}:released; ok is false for any other
 // channel, and where a number has more than 64 bits.
 func ParseOrderProcessReleasedChannel(text string) (orderID int64, ok bool) {
 	rest := text
-	if rest, ok = strings.CutPrefix(rest, "pubsub:lock:release:lock-order-process-"); !ok {
+	if rest, ok = strings.CutPrefix(rest, "{lock:order:process:"); !ok {
 		return 0, false
 	}
-	part0 := rest
+	part0, ok := strings.CutSuffix(rest, "}:released")
+	if !ok {
+		return 0, false
+	}
 	if orderID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
 		return 0, false
 	}
 	return orderID, true
 }
 
-// ProductStockReleasedChannel builds the channel pubsub:lock:release:lock-product-stock-{optionId}.
+// ProductStockReleasedChannel builds the channel {#lock:product:stock:{optionId}}:released.
 func ProductStockReleasedChannel(optionID int64) (string, error) {
 	if reason := key.Int(optionID, 1, math.MaxInt64); reason != "" {
 		return "", key.Refuse("product_stock_released", "optionId", reason)
 	}
-	b := make([]byte, 0, 59)
-	b = append(b, "pubsub:lock:release:lock-product-stock-"...)
+	b := make([]byte, 0, 50)
+	b = append(b, "{lock:product:stock:"...)
 	b = strconv.AppendInt(b, optionID, 10)
+	b = append(b, "}:released"...)
 	return key.String(b), nil
 }
 
-// ParseProductStockReleasedChannel reads the placeholders of a channel pubsub:lock:release:lock-product-stock-{optionId}; ok is false for any other
+// ParseProductStockReleasedChannel reads the placeholders of a channel {#lock:product:stock:{optionId}}:released; ok is false for any other
 // channel, and where a number has more than 64 bits.
 func ParseProductStockReleasedChannel(text string) (optionID int64, ok bool) {
 	rest := text
-	if rest, ok = strings.CutPrefix(rest, "pubsub:lock:release:lock-product-stock-"); !ok {
+	if rest, ok = strings.CutPrefix(rest, "{lock:product:stock:"); !ok {
 		return 0, false
 	}
-	part0 := rest
+	part0, ok := strings.CutSuffix(rest, "}:released")
+	if !ok {
+		return 0, false
+	}
 	if optionID, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
 		return 0, false
 	}
@@ -1208,7 +1263,7 @@ func (k *Keyspace) Category(categoryID int64) cache.Item[json.RawMessage] {
 // CategoryCache is what all Category have in common: several at once, tags, a tier of its own.
 func (k *Keyspace) CategoryCache() *cache.Cache[json.RawMessage] { return k.cache_Category }
 
-// CouponIssue: Held while a coupon is issued (쿠폰 발급). Its release is announced, so that waiters need not poll.
+// CouponIssue: Held while a coupon is issued (쿠폰 발급). Its release is announced, so that waiters need not poll. The page takes it by Redlock; here it is on one server, with a fencing token, which Redlock does not have.
 //
 // Key lock:coupon:issue:{couponId}, string, TTL 3s.
 func (k *Keyspace) CouponIssue(couponID int64) lock.Lock {
@@ -1220,7 +1275,7 @@ func (k *Keyspace) CouponIssue(couponID int64) lock.Lock {
 	return lock.New(k.client, &entry_CouponIssue, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.CouponIssue)
 }
 
-// OrderProcess: Held while an order is processed. Reserved; the page's default for locks, 3 seconds.
+// OrderProcess: Held while an order is processed (주문 처리). The page's default for locks, 3 seconds.
 //
 // Key lock:order:process:{orderId}, string, TTL 3s.
 func (k *Keyspace) OrderProcess(orderID int64) lock.Lock {
@@ -1232,7 +1287,7 @@ func (k *Keyspace) OrderProcess(orderID int64) lock.Lock {
 	return lock.New(k.client, &entry_OrderProcess, lock.Keys{Main: main, Fence: fence, Waiters: waiters, Shared: shared, Channel: channel}, cmp.Or(err1, err2, err3, err4, err5), &k.tuning.OrderProcess)
 }
 
-// ProductStock: Held while the stock of an option is reduced (재고 차감). Reserved; 5 seconds, as it calculates more.
+// ProductStock: Held while the stock of an option is reduced (재고 차감). 5 seconds, as it calculates more.
 //
 // Key lock:product:stock:{optionId}, string, TTL 5s.
 func (k *Keyspace) ProductStock(optionID int64) lock.Lock {
@@ -1280,23 +1335,134 @@ func (k *Keyspace) DailySalesWindows(weights []float64) (*ranking.Windows[int64,
 	})
 }
 
-var message_LockRelease = value.JSON[json.RawMessage]()
-
-var channel_LockRelease = keywright.Entry{Name: "lock_release", Pattern: "pubsub:lock:release:{lockKey}", Type: "channel"}
-
-// LockReleaseTopic: Any other lock was released; the key of the lock with - for :. The page's example is the coupon lock, which has a channel of its own above.
-//
-// Channel pubsub:lock:release:{lockKey}.
-func (k *Keyspace) LockReleaseTopic(lockKey string) event.Topic[json.RawMessage] {
-	name, err := LockReleaseChannel(lockKey)
-	return event.New(k.client, &channel_LockRelease, &message_LockRelease, event.Config{}, name, err)
+// CouponReleasedMessage is the message of coupon_released.
+type CouponReleasedMessage struct {
+	Lock string // lock: text
 }
 
-// LockReleaseTopics are all channels pubsub:lock:release:{lockKey}:
-// ParseLockReleaseChannel reads the name of a message's channel.
-func (k *Keyspace) LockReleaseTopics() event.Topics[json.RawMessage] {
-	return event.Pattern(event.New(k.client, &channel_LockRelease, &message_LockRelease, event.Config{}, "", nil), "pubsub:lock:release:*", func(name string) bool {
-		_, ok := ParseLockReleaseChannel(name)
+var (
+	codec_CouponReleasedMessage_Lock = value.Text(0)
+)
+
+var members_CouponReleasedMessage = []value.ObjectColumn[CouponReleasedMessage]{
+	value.Member("lock", value.Quoted, codec_CouponReleasedMessage_Lock, func(v *CouponReleasedMessage) *string { return &v.Lock }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v CouponReleasedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_CouponReleasedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *CouponReleasedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_CouponReleasedMessage, text, v)
+}
+
+var message_CouponReleased = value.JSON[CouponReleasedMessage]()
+
+var channel_CouponReleased = keywright.Entry{Name: "coupon_released", Pattern: "pubsub:lock:release:lock-coupon-issue-{couponId}", Type: "channel"}
+
+// CouponReleasedTopic: The lock of a coupon was released (일반 락 해제 알림). The message is the key of the lock.
+//
+// Channel pubsub:lock:release:lock-coupon-issue-{couponId}.
+func (k *Keyspace) CouponReleasedTopic(couponID int64) event.Topic[CouponReleasedMessage] {
+	name, err := CouponReleasedChannel(couponID)
+	return event.New(k.client, &channel_CouponReleased, &message_CouponReleased, event.Config{}, name, err)
+}
+
+// CouponReleasedTopics are all channels pubsub:lock:release:lock-coupon-issue-{couponId}:
+// ParseCouponReleasedChannel reads the name of a message's channel.
+func (k *Keyspace) CouponReleasedTopics() event.Topics[CouponReleasedMessage] {
+	return event.Pattern(event.New(k.client, &channel_CouponReleased, &message_CouponReleased, event.Config{}, "", nil), "pubsub:lock:release:lock-coupon-issue-*", func(name string) bool {
+		_, ok := ParseCouponReleasedChannel(name)
+		return ok
+	})
+}
+
+// OrderReleasedMessage is the message of order_released.
+type OrderReleasedMessage struct {
+	Lock string // lock: text
+}
+
+var (
+	codec_OrderReleasedMessage_Lock = value.Text(0)
+)
+
+var members_OrderReleasedMessage = []value.ObjectColumn[OrderReleasedMessage]{
+	value.Member("lock", value.Quoted, codec_OrderReleasedMessage_Lock, func(v *OrderReleasedMessage) *string { return &v.Lock }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v OrderReleasedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_OrderReleasedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *OrderReleasedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_OrderReleasedMessage, text, v)
+}
+
+var message_OrderReleased = value.JSON[OrderReleasedMessage]()
+
+var channel_OrderReleased = keywright.Entry{Name: "order_released", Pattern: "pubsub:lock:release:lock-order-process-{orderId}", Type: "channel"}
+
+// OrderReleasedTopic: The lock of an order was released.
+//
+// Channel pubsub:lock:release:lock-order-process-{orderId}.
+func (k *Keyspace) OrderReleasedTopic(orderID int64) event.Topic[OrderReleasedMessage] {
+	name, err := OrderReleasedChannel(orderID)
+	return event.New(k.client, &channel_OrderReleased, &message_OrderReleased, event.Config{}, name, err)
+}
+
+// OrderReleasedTopics are all channels pubsub:lock:release:lock-order-process-{orderId}:
+// ParseOrderReleasedChannel reads the name of a message's channel.
+func (k *Keyspace) OrderReleasedTopics() event.Topics[OrderReleasedMessage] {
+	return event.Pattern(event.New(k.client, &channel_OrderReleased, &message_OrderReleased, event.Config{}, "", nil), "pubsub:lock:release:lock-order-process-*", func(name string) bool {
+		_, ok := ParseOrderReleasedChannel(name)
+		return ok
+	})
+}
+
+// StockReleasedMessage is the message of stock_released.
+type StockReleasedMessage struct {
+	Lock string // lock: text
+}
+
+var (
+	codec_StockReleasedMessage_Lock = value.Text(0)
+)
+
+var members_StockReleasedMessage = []value.ObjectColumn[StockReleasedMessage]{
+	value.Member("lock", value.Quoted, codec_StockReleasedMessage_Lock, func(v *StockReleasedMessage) *string { return &v.Lock }),
+}
+
+// MarshalJSON implements json.Marshaler.
+func (v StockReleasedMessage) MarshalJSON() ([]byte, error) {
+	return value.MarshalObject(members_StockReleasedMessage, &v)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *StockReleasedMessage) UnmarshalJSON(text []byte) error {
+	return value.UnmarshalObject(members_StockReleasedMessage, text, v)
+}
+
+var message_StockReleased = value.JSON[StockReleasedMessage]()
+
+var channel_StockReleased = keywright.Entry{Name: "stock_released", Pattern: "pubsub:lock:release:lock-product-stock-{optionId}", Type: "channel"}
+
+// StockReleasedTopic: The lock of an option's stock was released.
+//
+// Channel pubsub:lock:release:lock-product-stock-{optionId}.
+func (k *Keyspace) StockReleasedTopic(optionID int64) event.Topic[StockReleasedMessage] {
+	name, err := StockReleasedChannel(optionID)
+	return event.New(k.client, &channel_StockReleased, &message_StockReleased, event.Config{}, name, err)
+}
+
+// StockReleasedTopics are all channels pubsub:lock:release:lock-product-stock-{optionId}:
+// ParseStockReleasedChannel reads the name of a message's channel.
+func (k *Keyspace) StockReleasedTopics() event.Topics[StockReleasedMessage] {
+	return event.Pattern(event.New(k.client, &channel_StockReleased, &message_StockReleased, event.Config{}, "", nil), "pubsub:lock:release:lock-product-stock-*", func(name string) bool {
+		_, ok := ParseStockReleasedChannel(name)
 		return ok
 	})
 }

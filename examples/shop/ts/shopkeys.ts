@@ -842,9 +842,6 @@ void [$member, $objectValue, $fieldsCodec, $codec, $payloadCodec, $scoreCodec];
 /** date */
 const $date = $automaton("2.19 1 2.2 0 3 8 4 9 5 a 6 7 b 2.5i|1 -.2 2.4 1.4 2 3 -.2 4.4 3 4 3 4.3 -.2 4.5 3 4 3 4 5 -.2 6.4 5.4 6 7 -.2 6.4 5.4 6 8 -.2 9.4 8 9 8 9.3 -.2 9.5 8 9 8 9.2 -.2 9.4 8 9 8 9.2 - a -.b b -.a c -.2 d -.8 e -.2 d -.b f.5 g h.3 f -.2 h -.4 f -.6 f.5 i h.3 - j -.b k -.b l -.b m -.a n -.2 o p -.3 o -.3 n -.2 o -.4 o -.3 n -.2 o q -.3 o -.3 n -.2 o -.4 r -.6 s.a -.2 s.a -.2 s -.8 s -.b s -.2 s.8 -.d|s");
 
-/** slug */
-const $slug = $automaton("2.19 1 2.2 0.a 2.11 1 2 0.q 2.3p|1 -.2 1.2 -|1");
-
 /** The placeholders of cache:product:detail:{productId} */
 export interface ProductDetailParams {
   /** int 1.. */
@@ -1210,7 +1207,7 @@ export interface CouponIssueParams {
 export type CouponIssueValue = string;
 
 /**
- * Held while a coupon is issued (쿠폰 발급). Its release is announced, so that waiters need not poll.
+ * Held while a coupon is issued (쿠폰 발급). Its release is announced, so that waiters need not poll. The page takes it by Redlock; here it is on one server, with a fencing token, which Redlock does not have.
  * Key lock:coupon:issue:{couponId}: lock, a string; ttl 3s.
  */
 export const couponIssue: Key<[params: CouponIssueParams], CouponIssueParams, string, TtlExpires> & { readonly value: Codec<CouponIssueValue> } = $key(
@@ -1353,7 +1350,7 @@ export interface OrderProcessParams {
 export type OrderProcessValue = string;
 
 /**
- * Held while an order is processed. Reserved; the page's default for locks, 3 seconds.
+ * Held while an order is processed (주문 처리). The page's default for locks, 3 seconds.
  * Key lock:order:process:{orderId}: lock, a string; ttl 3s.
  */
 export const orderProcess: Key<[params: OrderProcessParams], OrderProcessParams, string, TtlExpires> & { readonly value: Codec<OrderProcessValue> } = $key(
@@ -1496,7 +1493,7 @@ export interface ProductStockParams {
 export type ProductStockValue = string;
 
 /**
- * Held while the stock of an option is reduced (재고 차감). Reserved; 5 seconds, as it calculates more.
+ * Held while the stock of an option is reduced (재고 차감). 5 seconds, as it calculates more.
  * Key lock:product:stock:{optionId}: lock, a string; ttl 5s.
  */
 export const productStock: Key<[params: ProductStockParams], ProductStockParams, string, TtlExpires> & { readonly value: Codec<ProductStockValue> } = $key(
@@ -1801,38 +1798,130 @@ export const tempRank: Key<[params: TempRankParams], TempRankParsed, string, Ttl
   $place("uuid8", "uuid8", "hex 8", $hex(8), "8 lower-case hexadecimal digits", false, false),
 );
 
-/** The placeholders of pubsub:lock:release:{lockKey} */
-export interface LockReleaseChannelParams {
-  /** slug */
-  readonly lockKey: string;
+/** The placeholders of pubsub:lock:release:lock-coupon-issue-{couponId} */
+export interface CouponReleasedChannelParams {
+  /** int 1.. */
+  readonly couponId: number | bigint;
 }
 
-/** A message on pubsub:lock:release:{lockKey}, as JSON. */
-export interface LockReleaseChannelMessage {
+/** The data of a message. */
+export interface CouponReleasedChannelData {
+  /** text */
+  readonly lock: string;
+}
+
+/** A message on pubsub:lock:release:lock-coupon-issue-{couponId}, as JSON. */
+export interface CouponReleasedChannelMessage {
   /** unix_ms */
   readonly timestamp: Date;
   /** json */
-  readonly data: unknown;
+  readonly data: CouponReleasedChannelData;
   /** int optional */
   readonly db?: number | bigint;
 }
 
 /**
- * Any other lock was released; the key of the lock with - for :. The page's example is the coupon lock, which has a channel of its own above.
- * Channel pubsub:lock:release:{lockKey}.
+ * The lock of a coupon was released (일반 락 해제 알림). The message is the key of the lock.
+ * Channel pubsub:lock:release:lock-coupon-issue-{couponId}.
  */
-export const lockReleaseChannel: Channel<[params: LockReleaseChannelParams], LockReleaseChannelParams, string> & { readonly message: Codec<LockReleaseChannelMessage> } = $channel(
-  { name: "lock_release", pattern: "pubsub:lock:release:{lockKey}", owner: "product", subscribePattern: "pubsub:lock:release:*" },
+export const couponReleasedChannel: Channel<[params: CouponReleasedChannelParams], CouponReleasedChannelParams, string> & { readonly message: Codec<CouponReleasedChannelMessage> } = $channel(
+  { name: "coupon_released", pattern: "pubsub:lock:release:lock-coupon-issue-{couponId}", owner: "coupon", subscribePattern: "pubsub:lock:release:lock-coupon-issue-*" },
   {
     message: $codec($objectValue(
       $member("timestamp", false, $unixValue(1)),
-      $member("data", false, $jsonValue()),
+      $member("data", false, $objectValue(
+        $member("lock", false, $textValue(0)),
+      )),
       $member("db", true, $intValue("-9223372036854775808", "9223372036854775807")),
     )),
   },
   false,
-  "pubsub:lock:release:",
-  $place("lockKey", "lockKey", "slug", $slug, "a slug (a-z, 0-9, _ and -)", false, false),
+  "pubsub:lock:release:lock-coupon-issue-",
+  $place("couponId", "couponId", "int 1..", $int("1", ""), "an integer in 1..", false, false),
+);
+
+/** The placeholders of pubsub:lock:release:lock-order-process-{orderId} */
+export interface OrderReleasedChannelParams {
+  /** int 1.. */
+  readonly orderId: number | bigint;
+}
+
+/** The data of a message. */
+export interface OrderReleasedChannelData {
+  /** text */
+  readonly lock: string;
+}
+
+/** A message on pubsub:lock:release:lock-order-process-{orderId}, as JSON. */
+export interface OrderReleasedChannelMessage {
+  /** unix_ms */
+  readonly timestamp: Date;
+  /** json */
+  readonly data: OrderReleasedChannelData;
+  /** int optional */
+  readonly db?: number | bigint;
+}
+
+/**
+ * The lock of an order was released.
+ * Channel pubsub:lock:release:lock-order-process-{orderId}.
+ */
+export const orderReleasedChannel: Channel<[params: OrderReleasedChannelParams], OrderReleasedChannelParams, string> & { readonly message: Codec<OrderReleasedChannelMessage> } = $channel(
+  { name: "order_released", pattern: "pubsub:lock:release:lock-order-process-{orderId}", owner: "order", subscribePattern: "pubsub:lock:release:lock-order-process-*" },
+  {
+    message: $codec($objectValue(
+      $member("timestamp", false, $unixValue(1)),
+      $member("data", false, $objectValue(
+        $member("lock", false, $textValue(0)),
+      )),
+      $member("db", true, $intValue("-9223372036854775808", "9223372036854775807")),
+    )),
+  },
+  false,
+  "pubsub:lock:release:lock-order-process-",
+  $place("orderId", "orderId", "int 1..", $int("1", ""), "an integer in 1..", false, false),
+);
+
+/** The placeholders of pubsub:lock:release:lock-product-stock-{optionId} */
+export interface StockReleasedChannelParams {
+  /** int 1.. */
+  readonly optionId: number | bigint;
+}
+
+/** The data of a message. */
+export interface StockReleasedChannelData {
+  /** text */
+  readonly lock: string;
+}
+
+/** A message on pubsub:lock:release:lock-product-stock-{optionId}, as JSON. */
+export interface StockReleasedChannelMessage {
+  /** unix_ms */
+  readonly timestamp: Date;
+  /** json */
+  readonly data: StockReleasedChannelData;
+  /** int optional */
+  readonly db?: number | bigint;
+}
+
+/**
+ * The lock of an option's stock was released.
+ * Channel pubsub:lock:release:lock-product-stock-{optionId}.
+ */
+export const stockReleasedChannel: Channel<[params: StockReleasedChannelParams], StockReleasedChannelParams, string> & { readonly message: Codec<StockReleasedChannelMessage> } = $channel(
+  { name: "stock_released", pattern: "pubsub:lock:release:lock-product-stock-{optionId}", owner: "product", subscribePattern: "pubsub:lock:release:lock-product-stock-*" },
+  {
+    message: $codec($objectValue(
+      $member("timestamp", false, $unixValue(1)),
+      $member("data", false, $objectValue(
+        $member("lock", false, $textValue(0)),
+      )),
+      $member("db", true, $intValue("-9223372036854775808", "9223372036854775807")),
+    )),
+  },
+  false,
+  "pubsub:lock:release:lock-product-stock-",
+  $place("optionId", "optionId", "int 1..", $int("1", ""), "an integer in 1..", false, false),
 );
 
 /** The placeholders of pubsub:lock:coupon:issue:{couponId} */
@@ -1853,7 +1942,7 @@ export const couponIssueReleasedChannel: Channel<[params: CouponIssueReleasedCha
   $place("couponId", "couponId", "int 1..", $int("1", ""), "an integer in 1..", false, false),
 );
 
-/** The placeholders of pubsub:lock:release:lock-order-process-{orderId} */
+/** The placeholders of {#lock:order:process:{orderId}}:released */
 export interface OrderProcessReleasedChannelParams {
   /** int 1.. */
   readonly orderId: number | bigint;
@@ -1861,17 +1950,18 @@ export interface OrderProcessReleasedChannelParams {
 
 /**
  * Tells the next waiter that order_process is free.
- * Channel pubsub:lock:release:lock-order-process-{orderId}.
+ * Channel {#lock:order:process:{orderId}}:released.
  */
 export const orderProcessReleasedChannel: Channel<[params: OrderProcessReleasedChannelParams], OrderProcessReleasedChannelParams, string> = $channel(
-  { name: "order_process_released", pattern: "pubsub:lock:release:lock-order-process-{orderId}", owner: "order", subscribePattern: "pubsub:lock:release:lock-order-process-*" },
+  { name: "order_process_released", pattern: "{#lock:order:process:{orderId}}:released", owner: "order", subscribePattern: "{lock:order:process:*}:released" },
   {},
   false,
-  "pubsub:lock:release:lock-order-process-",
-  $place("orderId", "orderId", "int 1..", $int("1", ""), "an integer in 1..", false, false),
+  "{lock:order:process:",
+  $place("orderId", "orderId", "int 1..", $int("1", ""), "an integer in 1..", false, true),
+  "}:released",
 );
 
-/** The placeholders of pubsub:lock:release:lock-product-stock-{optionId} */
+/** The placeholders of {#lock:product:stock:{optionId}}:released */
 export interface ProductStockReleasedChannelParams {
   /** int 1.. */
   readonly optionId: number | bigint;
@@ -1879,14 +1969,15 @@ export interface ProductStockReleasedChannelParams {
 
 /**
  * Tells the next waiter that product_stock is free.
- * Channel pubsub:lock:release:lock-product-stock-{optionId}.
+ * Channel {#lock:product:stock:{optionId}}:released.
  */
 export const productStockReleasedChannel: Channel<[params: ProductStockReleasedChannelParams], ProductStockReleasedChannelParams, string> = $channel(
-  { name: "product_stock_released", pattern: "pubsub:lock:release:lock-product-stock-{optionId}", owner: "product", subscribePattern: "pubsub:lock:release:lock-product-stock-*" },
+  { name: "product_stock_released", pattern: "{#lock:product:stock:{optionId}}:released", owner: "product", subscribePattern: "{lock:product:stock:*}:released" },
   {},
   false,
-  "pubsub:lock:release:lock-product-stock-",
-  $place("optionId", "optionId", "int 1..", $int("1", ""), "an integer in 1..", false, false),
+  "{lock:product:stock:",
+  $place("optionId", "optionId", "int 1..", $int("1", ""), "an integer in 1..", false, true),
+  "}:released",
 );
 
 /** Every key by its name in the declaration. */
@@ -1921,7 +2012,9 @@ export const allKeys: ReadonlyMap<string, AnyKey> = new Map<string, AnyKey>([
 
 /** Every channel by its name in the declaration. */
 export const allChannels: ReadonlyMap<string, AnyChannel> = new Map<string, AnyChannel>([
-  ["lock_release", lockReleaseChannel],
+  ["coupon_released", couponReleasedChannel],
+  ["order_released", orderReleasedChannel],
+  ["stock_released", stockReleasedChannel],
   ["coupon_issue_released", couponIssueReleasedChannel],
   ["order_process_released", orderProcessReleasedChannel],
   ["product_stock_released", productStockReleasedChannel],
