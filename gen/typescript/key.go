@@ -107,6 +107,14 @@ func (i *item) writeSteps() {
 
 // matcher is the call that makes what recognises a placeholder.
 func (m *module) matcher(p *portable.Place) string {
+	if timed(p.Type) {
+		return "$dates(" + m.matcherOfText(p) + ", " + m.scalar(p.Type) + ")"
+	}
+	return m.matcherOfText(p)
+}
+
+// matcherOfText is matcher of the placeholder as it is in the key.
+func (m *module) matcherOfText(p *portable.Place) string {
 	switch p.Form {
 	case portable.AnyText:
 		name := "$text"

@@ -315,6 +315,20 @@ function $automaton(text: string): $Matcher {
   });
 }
 
+/** A moment, which may be given as a Date too. */
+function $dates(matcher: $Matcher, moment: $Scalar): $Matcher {
+  const encode = (value: unknown): Uint8Array | string => {
+    if (Object.prototype.toString.call(value) !== "[object Date]") return matcher.encode(value);
+    try {
+      return $encoder.encode(String(moment.encode(value)));
+    } catch (error) {
+      if (error instanceof ValueError) return error.reason;
+      throw error;
+    }
+  };
+  return { walk: (bytes, from, visit) => matcher.walk(bytes, from, visit), encode, decode: (bytes) => matcher.decode(bytes) };
+}
+
 function $begins(bytes: Uint8Array, from: number, literal: Uint8Array): boolean {
   return from + literal.length <= bytes.length && literal.every((b, i) => bytes[from + i] === b);
 }
@@ -831,7 +845,7 @@ function $scoreCodec(scalar: $Scalar): Codec<any, number> {
 }
 
 // Not every keyspace needs all of them.
-void [$text, $bytes, $hex, $int, $words, $bool, $automaton, $place, $key, $channel, $expires];
+void [$text, $bytes, $hex, $int, $words, $bool, $automaton, $dates, $place, $key, $channel, $expires];
 void [$textValue, $matchedValue, $wordValue, $intValue, $floatValue, $boolValue, $bytesValue, $jsonValue, $unixValue, $timestampValue, $dateValue];
 void [$member, $objectValue, $fieldsCodec, $codec, $payloadCodec, $scoreCodec];
 

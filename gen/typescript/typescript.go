@@ -14,6 +14,7 @@ import (
 	_ "embed" // the code that every module has
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/keywright/keywright/gen"
@@ -150,10 +151,19 @@ func properties(places []*portable.Place) []string {
 }
 
 func inType(p *portable.Place) string {
+	in := outType(p)
 	if p.Form == portable.Integer {
-		return "number | bigint"
+		in = "number | bigint"
 	}
-	return outType(p)
+	if timed(p.Type) {
+		in += " | Date"
+	}
+	return in
+}
+
+// timed reports whether a placeholder is a moment, which may be given as a Date.
+func timed(t scalar.Type) bool {
+	return slices.Contains([]scalar.Kind{scalar.Date, scalar.Timestamp, scalar.UnixS, scalar.UnixMS}, t.Kind)
 }
 
 func outType(p *portable.Place) string {

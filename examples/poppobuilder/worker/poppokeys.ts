@@ -319,6 +319,20 @@ function $automaton(text: string): $Matcher {
   });
 }
 
+/** A moment, which may be given as a Date too. */
+function $dates(matcher: $Matcher, moment: $Scalar): $Matcher {
+  const encode = (value: unknown): Uint8Array | string => {
+    if (Object.prototype.toString.call(value) !== "[object Date]") return matcher.encode(value);
+    try {
+      return $encoder.encode(String(moment.encode(value)));
+    } catch (error) {
+      if (error instanceof ValueError) return error.reason;
+      throw error;
+    }
+  };
+  return { walk: (bytes, from, visit) => matcher.walk(bytes, from, visit), encode, decode: (bytes) => matcher.decode(bytes) };
+}
+
 function $begins(bytes: Uint8Array, from: number, literal: Uint8Array): boolean {
   return from + literal.length <= bytes.length && literal.every((b, i) => bytes[from + i] === b);
 }
@@ -835,7 +849,7 @@ function $scoreCodec(scalar: $Scalar): Codec<any, number> {
 }
 
 // Not every keyspace needs all of them.
-void [$text, $bytes, $hex, $int, $words, $bool, $automaton, $place, $key, $channel, $expires];
+void [$text, $bytes, $hex, $int, $words, $bool, $automaton, $dates, $place, $key, $channel, $expires];
 void [$textValue, $matchedValue, $wordValue, $intValue, $floatValue, $boolValue, $bytesValue, $jsonValue, $unixValue, $timestampValue, $dateValue];
 void [$member, $objectValue, $fieldsCodec, $codec, $payloadCodec, $scoreCodec];
 
@@ -1736,6 +1750,12 @@ export const taskOutcome: Key<[params: TaskOutcomeParams], TaskOutcomeParams, st
 /** The placeholders of poppo:stats:issues:daily:{day} */
 export interface StatsIssuesDailyParams {
   /** date */
+  readonly day: string | Date;
+}
+
+/** What parse reads out of a key of statsIssuesDaily. */
+export interface StatsIssuesDailyParsed {
+  /** date */
   readonly day: string;
 }
 
@@ -1745,7 +1765,7 @@ export type StatsIssuesDailyField = string;
 /** Value of a field: int 0.. */
 export type StatsIssuesDailyItem = number | bigint;
 
-const $in_statsIssuesDaily = ($ns: string): Key<[params: StatsIssuesDailyParams], StatsIssuesDailyParams, string, TtlExpires> & { readonly field: Codec<StatsIssuesDailyField>; readonly item: Codec<StatsIssuesDailyItem> } => $key(
+const $in_statsIssuesDaily = ($ns: string): Key<[params: StatsIssuesDailyParams], StatsIssuesDailyParsed, string, TtlExpires> & { readonly field: Codec<StatsIssuesDailyField>; readonly item: Codec<StatsIssuesDailyItem> } => $key(
   {
     name: "stats_issues_daily",
     entry: "stats_issues_daily",
@@ -1764,14 +1784,14 @@ const $in_statsIssuesDaily = ($ns: string): Key<[params: StatsIssuesDailyParams]
   false,
   $ns,
   ":stats:issues:daily:",
-  $place("day", "day", "date", $date, "a date like YYYY-MM-DD", false, false),
+  $place("day", "day", "date", $dates($date, $dateValue("YYYY-MM-DD")), "a date like YYYY-MM-DD", false, false),
 );
 
 /**
  * Issues handled on one day, a counter per outcome.
  * Key poppo:stats:issues:daily:{day}: hash; ttl 7d.
  */
-export const statsIssuesDaily: Key<[params: StatsIssuesDailyParams], StatsIssuesDailyParams, string, TtlExpires> & { readonly field: Codec<StatsIssuesDailyField>; readonly item: Codec<StatsIssuesDailyItem> } = $in_statsIssuesDaily("poppo");
+export const statsIssuesDaily: Key<[params: StatsIssuesDailyParams], StatsIssuesDailyParsed, string, TtlExpires> & { readonly field: Codec<StatsIssuesDailyField>; readonly item: Codec<StatsIssuesDailyItem> } = $in_statsIssuesDaily("poppo");
 
 /** Name of a field: date YYYY-MM-DD-HH */
 export type StatsPerformanceHourlyField = Date;
@@ -1838,13 +1858,19 @@ export const metricsCpuCurrent: Key<[], Record<string, never>, string, TtlExpire
 /** The placeholders of poppo:metrics:github:{hour} */
 export interface MetricsGithubCallsParams {
   /** date YYYY-MM-DD-HH */
+  readonly hour: string | Date;
+}
+
+/** What parse reads out of a key of metricsGithubCalls. */
+export interface MetricsGithubCallsParsed {
+  /** date YYYY-MM-DD-HH */
   readonly hour: string;
 }
 
 /** Value: int */
 export type MetricsGithubCallsValue = number | bigint;
 
-const $in_metricsGithubCalls = ($ns: string): Key<[params: MetricsGithubCallsParams], MetricsGithubCallsParams, string, TtlExpires> & { readonly value: Codec<MetricsGithubCallsValue> } => $key(
+const $in_metricsGithubCalls = ($ns: string): Key<[params: MetricsGithubCallsParams], MetricsGithubCallsParsed, string, TtlExpires> & { readonly value: Codec<MetricsGithubCallsValue> } => $key(
   {
     name: "metrics_github_calls",
     entry: "metrics_github_calls",
@@ -1862,14 +1888,14 @@ const $in_metricsGithubCalls = ($ns: string): Key<[params: MetricsGithubCallsPar
   false,
   $ns,
   ":metrics:github:",
-  $place("hour", "hour", "date YYYY-MM-DD-HH", $date2, "a date like YYYY-MM-DD-HH", false, false),
+  $place("hour", "hour", "date YYYY-MM-DD-HH", $dates($date2, $dateValue("YYYY-MM-DD-HH")), "a date like YYYY-MM-DD-HH", false, false),
 );
 
 /**
  * Calls of GitHub's API in one hour, at most config_github_ratelimit.
  * Key poppo:metrics:github:{hour}: counter, a string; ttl 2h.
  */
-export const metricsGithubCalls: Key<[params: MetricsGithubCallsParams], MetricsGithubCallsParams, string, TtlExpires> & { readonly value: Codec<MetricsGithubCallsValue> } = $in_metricsGithubCalls("poppo");
+export const metricsGithubCalls: Key<[params: MetricsGithubCallsParams], MetricsGithubCallsParsed, string, TtlExpires> & { readonly value: Codec<MetricsGithubCallsValue> } = $in_metricsGithubCalls("poppo");
 
 /** The fields. */
 export interface MetricsMemoryHistoryFields {

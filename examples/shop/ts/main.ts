@@ -48,7 +48,7 @@ async function keepOptions(redis: Client, productId: number, optionIds: readonly
 const count = "local n = redis.call('ZINCRBY', KEYS[1], ARGV[1], ARGV[2]) if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end return n";
 
 /** Counts units sold; the ranking of a day never stays without its TTL. */
-async function sold(redis: Client, day: string, productId: number, units: number): Promise<void> {
+async function sold(redis: Client, day: Date | string, productId: number, units: number): Promise<void> {
   await redis.eval(count, 1, dailySales.key({ day }), units, String(productId), dailySales.ttl.px());
 }
 
@@ -74,7 +74,7 @@ async function main(url: string): Promise<void> {
     console.log(await page(redis, 42));
     console.log(await page(redis, 42));
     await keepOptions(redis, 42, [1, 2, 3]);
-    await sold(redis, "2026-11-20", 42, 3);
+    await sold(redis, new Date("2026-11-20T23:59:59Z"), 42, 3);
     await sold(redis, "2026-11-20", 42, 2);
     const { ids, strange } = await cachedProducts(servers());
     console.log(`cached: ${ids.join(", ")}; not ours: ${strange.join(", ")}`);

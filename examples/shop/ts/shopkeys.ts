@@ -319,6 +319,20 @@ function $automaton(text: string): $Matcher {
   });
 }
 
+/** A moment, which may be given as a Date too. */
+function $dates(matcher: $Matcher, moment: $Scalar): $Matcher {
+  const encode = (value: unknown): Uint8Array | string => {
+    if (Object.prototype.toString.call(value) !== "[object Date]") return matcher.encode(value);
+    try {
+      return $encoder.encode(String(moment.encode(value)));
+    } catch (error) {
+      if (error instanceof ValueError) return error.reason;
+      throw error;
+    }
+  };
+  return { walk: (bytes, from, visit) => matcher.walk(bytes, from, visit), encode, decode: (bytes) => matcher.decode(bytes) };
+}
+
 function $begins(bytes: Uint8Array, from: number, literal: Uint8Array): boolean {
   return from + literal.length <= bytes.length && literal.every((b, i) => bytes[from + i] === b);
 }
@@ -835,7 +849,7 @@ function $scoreCodec(scalar: $Scalar): Codec<any, number> {
 }
 
 // Not every keyspace needs all of them.
-void [$text, $bytes, $hex, $int, $words, $bool, $automaton, $place, $key, $channel, $expires];
+void [$text, $bytes, $hex, $int, $words, $bool, $automaton, $dates, $place, $key, $channel, $expires];
 void [$textValue, $matchedValue, $wordValue, $intValue, $floatValue, $boolValue, $bytesValue, $jsonValue, $unixValue, $timestampValue, $dateValue];
 void [$member, $objectValue, $fieldsCodec, $codec, $payloadCodec, $scoreCodec];
 
@@ -1629,6 +1643,12 @@ export const productStockShared: Key<[params: ProductStockSharedParams], Product
 /** The placeholders of ranking:product:sales:{day} */
 export interface DailySalesParams {
   /** date */
+  readonly day: string | Date;
+}
+
+/** What parse reads out of a key of dailySales. */
+export interface DailySalesParsed {
+  /** date */
   readonly day: string;
 }
 
@@ -1642,7 +1662,7 @@ export type DailySalesScore = number;
  * Units sold per product on one day (일별 판매 랭킹); the last N days are added up for popular. The page makes the sum under a temp: key of its own per request; here the sum is one key for all requests of a minute, written with its TTL in one step, so that a crash leaves nothing.
  * Key ranking:product:sales:{day}: ranking, a zset; ttl 7d.
  */
-export const dailySales: Key<[params: DailySalesParams], DailySalesParams, string, TtlExpires> & { readonly member: Codec<DailySalesMember>; readonly score: Codec<DailySalesScore, number> } = $key(
+export const dailySales: Key<[params: DailySalesParams], DailySalesParsed, string, TtlExpires> & { readonly member: Codec<DailySalesMember>; readonly score: Codec<DailySalesScore, number> } = $key(
   {
     name: "daily_sales",
     entry: "daily_sales",
@@ -1660,7 +1680,7 @@ export const dailySales: Key<[params: DailySalesParams], DailySalesParams, strin
   },
   false,
   "ranking:product:sales:",
-  $place("day", "day", "date", $date, "a date like YYYY-MM-DD", false, false),
+  $place("day", "day", "date", $dates($date, $dateValue("YYYY-MM-DD")), "a date like YYYY-MM-DD", false, false),
 );
 
 /** The placeholders of {#ranking:product:sales}:window:{window} */
@@ -1703,7 +1723,7 @@ export const dailySalesWindow: Key<[params: DailySalesWindowParams], DailySalesW
 /** The placeholders of temp:ranking:sales:{ts}:{uuid8} */
 export interface TempSalesParams {
   /** unix_ms */
-  readonly ts: number | bigint;
+  readonly ts: number | bigint | Date;
   /** hex 8 */
   readonly uuid8: string;
 }
@@ -1744,7 +1764,7 @@ export const tempSales: Key<[params: TempSalesParams], TempSalesParsed, string, 
   },
   false,
   "temp:ranking:sales:",
-  $place("ts", "ts", "unix_ms", $int("0", "99999999999999"), "a Unix time in milliseconds", false, false),
+  $place("ts", "ts", "unix_ms", $dates($int("0", "99999999999999"), $unixValue(1)), "a Unix time in milliseconds", false, false),
   ":",
   $place("uuid8", "uuid8", "hex 8", $hex(8), "8 lower-case hexadecimal digits", false, false),
 );
@@ -1752,7 +1772,7 @@ export const tempSales: Key<[params: TempSalesParams], TempSalesParsed, string, 
 /** The placeholders of temp:ranking:rank:{ts}:{uuid8} */
 export interface TempRankParams {
   /** unix_ms */
-  readonly ts: number | bigint;
+  readonly ts: number | bigint | Date;
   /** hex 8 */
   readonly uuid8: string;
 }
@@ -1793,7 +1813,7 @@ export const tempRank: Key<[params: TempRankParams], TempRankParsed, string, Ttl
   },
   false,
   "temp:ranking:rank:",
-  $place("ts", "ts", "unix_ms", $int("0", "99999999999999"), "a Unix time in milliseconds", false, false),
+  $place("ts", "ts", "unix_ms", $dates($int("0", "99999999999999"), $unixValue(1)), "a Unix time in milliseconds", false, false),
   ":",
   $place("uuid8", "uuid8", "hex 8", $hex(8), "8 lower-case hexadecimal digits", false, false),
 );

@@ -67,6 +67,10 @@ export const plan: keys.ProfileValue = { name: "a", plan: "gold", visits: 1 };
 export const phone: keys.SettingsFields = { theme: "dark", dense: true, phone: undefined };
 // @ts-expect-error a message has an envelope
 export const bare: keys.MovedChannelMessage = { id: 1, to: "closed", at: new Date() };
+export const today: string = keys.sales.key({ day: new Date() });
+export const then: string = keys.sales.key({ day: "2026-11-20" });
+// @ts-expect-error what is read is text
+export const read: Date = keys.sales.parse(today)!.day;
 // @ts-expect-error a date, not its text
 export const late: keys.MailsJobPayload = { to: "a", at: new Date(), day: "2026-11-20" };
 // @ts-expect-error a payload is no text
