@@ -14,8 +14,6 @@ import (
 	"github.com/keywright/keywright/lock"
 )
 
-type place struct{ product, option int64 }
-
 // Memory holds it all. Its zero value is empty and ready.
 type Memory struct {
 	mu         sync.Mutex
