@@ -1,12 +1,23 @@
--- begin: says that the handler of a job begins, of which leases have ended without such a word.
+-- begin: says that the handlers of jobs begin, of which leases have ended without such a word.
 -- KEYS[1] runs
--- ARGV[1] id, ARGV[2] token
--- Returns 1, or 0 if the job is not its worker's any more
--- Round trips: 1. O(1).
-local run = look(redis.pcall('HGET', KEYS[1], ARGV[1]), KEYS[1])
-local r = run and known(run)
-if not r or r.owner ~= ARGV[2] then return 0 end
-r.doubt = 3
-redis.call('HDEL', KEYS[1], '') -- of nothing, and first: a server whose memory is full refuses HSET, unless a script has written already
-redis.call('HSET', KEYS[1], ARGV[1], noted(r, r.owner))
-return 1
+-- ARGV per job: id, token
+-- Returns the numbers of the jobs that are not their worker's any more
+-- Round trips: 1. O(jobs).
+local ids, lost, begun = {}, {}, {}
+for n = 1, #ARGV, 2 do ids[#ids + 1] = ARGV[n] end
+local found = look(redis.pcall('HMGET', KEYS[1], unpack(ids)), KEYS[1])
+for n = 1, #ids do
+  local token = ARGV[2 * n] .. ' '
+  local start, rest = (found[n] or ''):match('^(%S+ %d+ %d+ %d+ %d )%d( r1\n[^\n]*\n.*)$')
+  if start and start:sub(1, #token) == token then
+    begun[#begun + 1] = ids[n]
+    begun[#begun + 1] = start .. '3' .. rest -- its doubt, see known
+  else
+    lost[#lost + 1] = n
+  end
+end
+if #begun > 0 then
+  redis.call('HDEL', KEYS[1], '') -- of nothing, and first: a server whose memory is full refuses HSET, unless a script has written already
+  redis.call('HSET', KEYS[1], unpack(begun))
+end
+return lost

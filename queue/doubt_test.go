@@ -3,10 +3,13 @@ package queue_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 	"github.com/keywright/keywright/value"
@@ -95,6 +98,42 @@ func TestInnocents(t *testing.T) {
 	t.Parallel()
 	for _, w := range innocents(t) {
 		t.Error(w)
+	}
+}
+
+// TestDoubtfulJobThatIsLost: of jobs that are said to begin together, the one that is
+// another worker's by then does not begin, and the others do.
+func TestDoubtfulJobThatIsLost(t *testing.T) {
+	t.Parallel()
+	s := keywrighttest.Start(t, keywrighttest.Redis)
+	heap(s, "twice", 3)
+	taken := sync.OnceFunc(func() { s.Do("HSET", "{mail}:runs", "job0", "other/1 9000000000000000 2 0 0 2 r1\n\n") })
+	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Hooks: []keywright.Hook{{
+		Start: func(ctx context.Context, call keywright.Call) context.Context {
+			if call.Op == "begin" {
+				taken()
+			}
+			return ctx
+		}}}})
+	must(t, err)
+	t.Cleanup(c.Close)
+	var mu sync.Mutex
+	var ran []string
+	q := queue.Open(c, "mail", value.Text(0), queue.Options{Lease: time.Hour})
+	started(t, q.Worker(func(_ context.Context, j *queue.Job[string]) error {
+		mu.Lock()
+		defer mu.Unlock()
+		ran = append(ran, j.ID)
+		return nil
+	}, queue.WorkerOptions{Concurrency: 1, Batch: 3}))
+	eventually(t, "the others are done", func() bool { return s.Do("ZCARD", "{mail}:leases") == int64(1) })
+	mu.Lock()
+	defer mu.Unlock()
+	if !slices.Equal(ran, []string{"job1", "job2"}) {
+		t.Errorf("%q ran", ran)
+	}
+	if run := fmt.Sprint(s.Do("HGET", "{mail}:runs", "job0")); !strings.HasPrefix(run, "other/1 9000000000000000 2 0 0 2 ") {
+		t.Errorf("the other worker's job is %q now", run)
 	}
 }
 

@@ -74,7 +74,7 @@ var scripts = []struct {
 }{
 	{&enqueueScript, &enqueueText, knownText}, {&plainScript, &plainText, ""}, {&fetchScript, &fetchText,
 		""}, {&beatScript, &beatText, ""},
-	{&jobScript, &jobText, knownText}, {&beginScript, &beginText, knownText}, {&pauseScript, &pauseText, ""},
+	{&jobScript, &jobText, knownText}, {&beginScript, &beginText, ""}, {&pauseScript, &pauseText, ""},
 }
 
 // MutateMargin makes workers end a lease so much earlier than the server does, or

@@ -180,17 +180,17 @@ func readBuried(all []string) (out []buried) {
 // handler begins. From then on it is known which crashes are its own.
 const doubts = 2
 
-// begins says that the handler of a job begins. ErrLost if it is another worker's.
-func (q Queue[T]) begins(ctx context.Context, id, token string) error {
-	n, err := keywright.NewOp(keywright.Spec[int64]{
-		Action: keywright.Action{Client: q.client, Name: "begin", Entry: q.entry, Effect: keywright.Idempotent,
-			Key: q.keys.Runs},
-		Script: beginScript, Keys: []string{q.keys.Runs}, Args: []string{id, token}, Decode: number,
-	}).Do(ctx)
-	if err == nil && n == 0 {
-		err = &keywright.Error{Class: keywright.NotApplied, Op: "begin", Entry: q.entry.Name, Err: ErrLost}
+// begins says in one call that the handlers of jobs begin, each an id and a token. It
+// gives for each whether it is another worker's by now.
+func (q Queue[T]) begins(ctx context.Context, jobs []string) (lost []bool, err error) {
+	out, err := q.run(ctx, "begin", beginScript, keywright.Idempotent, []string{q.keys.Runs}, jobs)
+	lost = make([]bool, len(jobs)/2)
+	for _, m := range out {
+		if n, _ := m.AsInt64(); n >= 1 && n <= int64(len(lost)) {
+			lost[n-1] = true
+		}
 	}
-	return err
+	return lost, err
 }
 
 // parse takes a stored job apart: a line with the form it is written in, when it

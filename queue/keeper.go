@@ -1,8 +1,6 @@
 package queue
 
 import (
-	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -143,21 +141,6 @@ func (c *crew[T]) look(wanted int) string {
 		return "more"
 	}
 	return ""
-}
-
-// begins says that the handler of a job begins, of which leases have ended without
-// such a word: only then is it a crash when this one does. Where that cannot be
-// said, the handler does not begin.
-func (c *crew[T]) begins(j *Job[T]) bool {
-	ctx, cancel := context.WithDeadline(j.ctx, j.Deadline())
-	defer cancel()
-	err := c.q.begins(ctx, j.ID, j.token)
-	if errors.Is(err, ErrLost) {
-		j.stop(ErrLost)
-	} else if err != nil {
-		c.tell(err)
-	}
-	return err == nil
 }
 
 // peek asks whether there is anything at all: one command.

@@ -54,26 +54,28 @@ if ARGV[4] ~= 'tidy' and ARGV[13] == '0' then
   local fence = format('%.0f', micros)
   local fresh, held, tried = token .. ' ' .. fence .. ' 1 0 0 0 r1\n\n', {}, {}
   -- What is known of a job that was begun before, as it is when it begins again, see known; nil if it does not, or not
-  -- so simply.
+  -- so simply. Those that one call has claimed and whose worker died are known alike.
+  local alike, attempt, new, crashes, doubt, becomes
   local function again(k, run)
-    local was, attempt, crashes, doubt, rest = match(run, '^%S+ (%d+) (%d+) (%d+) 0 (%d) r1\n(.*)$')
-    if not was or k > left and sub(run, 1, 2) ~= '- ' then return nil end
-    if k > left then
-      attempt = attempt + 1
-      if doubt == '3' then doubt = '2' end
-    else -- it is no attempt that a worker has died
-      attempt = math.max(tonumber(attempt), 1)
-      if doubt == '3' then crashes, doubt = crashes + 1, '2' elseif doubt ~= '2' then doubt = doubt + 1 end
-      if tonumber(crashes) >= crashes_most then return nil end
+    if run ~= alike or k > left then
+      local was, rest
+      was, attempt, crashes, doubt, rest = match(run, '^%S+ (%d+) (%d+) (%d+) 0 (%d) r1\n(.*)$')
+      if not was or k > left and sub(run, 1, 2) ~= '- ' then return nil end
+      if k > left then
+        attempt = attempt + 1
+        if doubt == '3' then doubt = '2' end
+      else -- it is no attempt that a worker has died
+        attempt = math.max(tonumber(attempt), 1)
+        if doubt == '3' then crashes, doubt = crashes + 1, '2' elseif doubt ~= '2' then doubt = doubt + 1 end
+        if tonumber(crashes) >= crashes_most then return nil end
+      end
+      new = was + 1 > micros and format('%.0f', was + 1) or fence
+      becomes = format('%s %s %.0f %.0f 0 %d r1\n', token, new, attempt, crashes, doubt) .. rest
+      alike = k <= left and run
     end
-    local new = was + 1 > micros and format('%.0f', was + 1) or fence
     local o = #tried
-    tried[o + 1] = k
-    tried[o + 2] = attempt
-    tried[o + 3] = new
-    tried[o + 4] = crashes
-    tried[o + 5] = doubt
-    return format('%s %s %.0f %.0f 0 %d r1\n', token, new, attempt, crashes, doubt) .. rest
+    tried[o + 1], tried[o + 2], tried[o + 3], tried[o + 4], tried[o + 5] = k, attempt, new, crashes, doubt
+    return becomes
   end
   if left > 0 then
     for k = 1, settled do seen[all[k]] = true end

@@ -62,7 +62,7 @@ var (
 	enqueueScript = keywright.NewScript("queue enqueue", lookText+knownText+enqueueText)
 	plainScript   = keywright.NewScript("queue plain", lookText+plainText)
 	fetchScript   = keywright.NewScript("queue fetch", lookText+fetchText)
-	beginScript   = keywright.NewScript("queue begin", lookText+knownText+beginText)
+	beginScript   = keywright.NewScript("queue begin", lookText+beginText)
 	beatScript    = keywright.NewScript("queue beat", lookText+beatText)
 	jobScript     = keywright.NewScript("queue job", lookText+knownText+jobText)
 	pauseScript   = keywright.NewScript("queue pause", lookText+pauseText)

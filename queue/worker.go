@@ -153,20 +153,21 @@ func (w *Worker[T]) durable(ctx context.Context) error {
 
 // crew is one Run: its runners and the goroutine that keeps their leases.
 type crew[T any] struct {
-	w       *Worker[T]
-	q       Queue[T]
-	name    string
-	ctx     context.Context // ends when nothing new is to begin
-	jobs    context.Context // of the jobs
-	free    context.CancelCauseFunc
-	calling context.Context // ends when no call to the server is waited for any more
-	hangUp  context.CancelFunc
-	runners sync.WaitGroup
-	wake    chan struct{} // a reason to ask the server, for one runner
-	flags   chan struct{} // a reason to look at the flags of the jobs that run
-	paused  atomic.Bool   // as the server has said last
-	early   chan struct{} // something is due before the keeper would look
-	calls   *gather.Gather[wish, answer]
+	w          *Worker[T]
+	q          Queue[T]
+	name       string
+	ctx        context.Context // ends when nothing new is to begin
+	jobs       context.Context // of the jobs
+	free       context.CancelCauseFunc
+	calling    context.Context // ends when no call to the server is waited for any more
+	hangUp     context.CancelFunc
+	runners    sync.WaitGroup
+	wake       chan struct{} // a reason to ask the server, for one runner
+	flags      chan struct{} // a reason to look at the flags of the jobs that run
+	paused     atomic.Bool   // as the server has said last
+	early      chan struct{} // something is due before the keeper would look
+	calls      *gather.Gather[wish, answer]
+	beginnings *gather.Gather[*Job[T], error]
 
 	mu       sync.Mutex
 	seq      int64
@@ -186,6 +187,7 @@ func newCrew[T any](w *Worker[T], ctx context.Context) *crew[T] {
 	c.wake = make(chan struct{}, cmp.Or(w.o.Concurrency, 10))
 	c.flags, c.early = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.calls = gather.New(max(1, min(64, mostTaken/cmp.Or(w.o.Batch, 1))), c.together)
+	c.beginnings = gather.New(mostTaken, c.beginTogether)
 	return c
 }
 
@@ -261,6 +263,7 @@ func (c *crew[T]) together(_ context.Context, wishes []wish) []answer {
 		out[i].lost, out[i].dead = f.of(w.settled)
 	}
 	out[0].dead, out[0].faults = append(out[0].dead, f.dead...), f.faults // no runner here has settled those
+	c.beginFirst(out)
 	return out
 }
 

@@ -71,7 +71,7 @@ var scriptTexts = map[string]string{
 	"lock renew":          "lock/renew.lua",
 	"lock share":          "lock/share.lua",
 	"queue beat":          "queue/look.lua queue/beat.lua",
-	"queue begin":         "queue/look.lua queue/known.lua queue/begin.lua",
+	"queue begin":         "queue/look.lua queue/begin.lua",
 	"queue durable":       "queue/durable.lua",
 	"queue enqueue":       "queue/look.lua queue/known.lua queue/enqueue.lua",
 	"queue fetch":         "queue/look.lua queue/quick.lua queue/known.lua queue/fetch.lua",

@@ -16,13 +16,14 @@ import (
 )
 
 // places are where jobs wait that are all to be handled at once.
-var places = []string{"waiting", "due at once", "left by a frozen worker"}
+var places = []string{"waiting", "due at once", "left by a frozen worker", "left by two"}
 
-// leave lets a worker that is gone have claimed jobs.
+// leave lets a worker that is gone have claimed jobs, of which so many leases had ended
+// before: of the second it must be said that they begin.
 const leave = `local ids = redis.call('LRANGE', KEYS[1], 0, 4999)
 for _, id in ipairs(ids) do
   redis.call('ZADD', KEYS[2], ARGV[1], id)
-  redis.call('HSET', KEYS[3], id, 'frozen/1 1 1 0 0 0 r1\n\n')
+  redis.call('HSET', KEYS[3], id, 'frozen/1 1 1 0 0 ' .. ARGV[2] .. ' r1\n\n')
 end
 if #ids > 0 then redis.call('LPOP', KEYS[1], #ids) end
 return #ids`
@@ -36,13 +37,14 @@ func backlog(ctx context.Context, c *keywright.Client, q queue.Queue[string], pl
 		}
 	}
 	_, err := q.EnqueueAll(ctx, tasks)
-	if place != places[2] {
+	ended, left := map[string]string{places[2]: "0", places[3]: "1"}[place]
+	if !left {
 		return err
 	}
 	k, raw := queue.KeysOf("queue:bench"), c.Raw()
 	for n := int64(1); n > 0 && err == nil; {
 		n, err = raw.Do(ctx, raw.B().Eval().Script(leave).Numkeys(3).Key(k.Lanes[0].Key, k.Leases,
-			k.Runs).Arg("1").Build()).AsInt64()
+			k.Runs).Arg("1", ended).Build()).AsInt64()
 	}
 	return err
 }
