@@ -60,7 +60,7 @@ func poolFull(t *testing.T) {
 	}
 	end()
 	holders.Wait()
-	must(t, everything(c)["transaction"](t.Context()))
+	must(t, everything(t, c)["transaction"](t.Context()))
 }
 
 // ownConnection are the calls that need a connection for themselves.
@@ -73,7 +73,7 @@ var queueing = []string{"Keys.Lk.Acquire", "Keys.Lk.AcquireShared", "Keys.Lk.Do"
 // nothing on the server.
 func truthful(t *testing.T, s *keywrighttest.Server, c *keywright.Client) {
 	t.Helper()
-	all := everything(c)
+	all := everything(t, c)
 	classes := map[string]int{}
 	for name, call := range all {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -129,7 +129,7 @@ func failingOver(t *testing.T, c *keywright.Client, do func()) {
 	do()
 	for name, call := range map[string]func(context.Context) error{
 		"set":                      func(ctx context.Context) error { return everykeys.New(c).Str(1).Set(ctx, "x") },
-		"transaction that watches": everything(c)["transaction that watches"],
+		"transaction that watches": everything(t, c)["transaction that watches"],
 	} {
 		until(t, name+" works again", func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)

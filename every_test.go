@@ -168,7 +168,13 @@ func result(out []reflect.Value) error {
 }
 
 // everything are all calls of all kinds of handles, and what has no handle.
-func everything(c *keywright.Client) map[string]func(context.Context) error {
+func everything(t testing.TB, c *keywright.Client) map[string]func(context.Context) error {
+	out, _ := allOf(t, c)
+	return out
+}
+
+// allOf is everything, with the types whose methods are in it.
+func allOf(t testing.TB, c *keywright.Client) (map[string]func(context.Context) error, map[reflect.Type]bool) {
 	k := everykeys.New(c)
 	out := map[string]func(context.Context) error{
 		"batch": func(ctx context.Context) error {
@@ -201,16 +207,26 @@ func everything(c *keywright.Client) map[string]func(context.Context) error {
 	calls("Client", reflect.ValueOf(c), seen, all)
 	calls("Keys", reflect.ValueOf(k), seen, all)
 	undeclared(c, k, seen, all)
+	for name, handle := range guarded(t, c, k) {
+		calls(name, reflect.ValueOf(handle), seen, all)
+	}
+	tiered := tieredOf(t, c)
+	for name, handle := range map[string]any{"Tiered": tiered, "Tiered.Item": tiered.Key("{every:more}:tier", nil)} {
+		delete(seen, reflect.TypeOf(handle))
+		calls(name, reflect.ValueOf(handle), seen, all)
+	}
 	delete(out, "Client.Transact") // nothing is queued there: see the two above
-	return out
+	return out, seen
 }
 
 // TestEverythingIsFound: the table of calls is one of all constructs.
 func TestEverythingIsFound(t *testing.T) {
-	out := everything(keywright.New(nothing{}, keywright.Options{}))
+	out := everything(t, keywright.New(nothing{}, keywright.Options{}))
 	for _, name := range []string{"Client.Check", "Client.Subscribe", "Keys.Lst.PushRight", "Keys.Lk.Acquire", "Keys.Q.Enqueue", "Keys.Ca.GetOrLoad",
 		"Keys.ItemStore.Create", "Keys.Dur.Publish", "Keys.RankBoard.Of.Top", "Keys.TopTopic.Publish", "Keys.AskExchange.Call", "Keys.Rate.Allow", "Keys.Cnt.AddWithin",
-		"Quorum.Acquire", "Version.Bump", "Exact.AddOnce", "Day.Mark", "Lanes.Reconcile", "Gate.Do"} {
+		"Quorum.Acquire", "Version.Bump", "Exact.AddOnce", "Day.Mark", "Lanes.Reconcile", "Gate.Do",
+		"Fallback.Get", "Fallback.Put", "Fallback.Guard.Update", "Tiered.GetOrLoadMany", "Tiered.Item.Get", "Keys.Put", "Keys.Look",
+		"Keys.Sealed.Set", "Keys.Sealeds.Get", "Keys.FarStore.Create"} {
 		if out[name] == nil {
 			t.Errorf("%s is not among them", name)
 		}

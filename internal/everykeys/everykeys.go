@@ -35,6 +35,7 @@ type Keyspace struct {
 	limit_Rate *limit.Limits
 	cache_Ca   *cache.Cache[string]
 	store_Item ItemStore
+	store_Far  FarStore
 }
 
 // Tuning are the options of the constructs, by entry. What is left zero is as
@@ -60,6 +61,10 @@ func NewTuned(c *keywright.Client, t Tuning) *Keyspace {
 	{
 		spec, err := spec_Item()
 		k.store_Item = ItemStore{entity.New(c, spec, err)}
+	}
+	{
+		spec, err := spec_Far()
+		k.store_Far = FarStore{entity.New(c, spec, err)}
 	}
 	return k
 }
@@ -1439,6 +1444,287 @@ func (k *Keyspace) ItemPressure() typed.Key {
 	return typed.NewKey(k.client, &entry_ItemPressure, name, err)
 }
 
+var entry_Far = keywright.Entry{Name: "far", Pattern: "every:far:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}, Schema: "everykeys"}
+
+// FarKey builds the key every:far:{id}.
+func FarKey(id int64) (string, error) {
+	if reason := key.Int(id, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("far", "id", reason)
+	}
+	b := make([]byte, 0, 30)
+	b = append(b, "every:far:"...)
+	b = strconv.AppendInt(b, id, 10)
+	return key.String(b), nil
+}
+
+// ParseFarKey reads the placeholders of a key every:far:{id}; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseFarKey(text string) (id int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "every:far:"); !ok {
+		return 0, false
+	}
+	part0 := rest
+	if id, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return id, true
+}
+
+// FarValue is the fields of far.
+type FarValue struct {
+	Pri  int64   // pri: int 1..10
+	Name *string // name: text optional encrypted
+}
+
+var (
+	codec_FarValue_Pri  = value.Int(1, 10)
+	codec_FarValue_Name = value.Text(0)
+)
+
+var fields_FarValue = value.Fields[FarValue]{Read: read_FarValue, Columns: []value.Column[FarValue]{
+	value.Required("pri", codec_FarValue_Pri, func(v *FarValue) *int64 { return &v.Pri }),
+	value.Encrypted(value.Optional("name", codec_FarValue_Name, func(v *FarValue) **string { return &v.Name })),
+}}
+
+func read_FarValue(fields map[string]string) (v FarValue, err error) {
+	if text, ok := fields["pri"]; !ok {
+		return v, value.Missing("pri")
+	} else if v.Pri, err = codec_FarValue_Pri.Parse(text); err != nil {
+		return v, value.In("pri", err)
+	}
+	if text, ok := fields["name"]; ok {
+		x, err := codec_FarValue_Name.Parse(text)
+		if err != nil {
+			return v, value.In("name", err)
+		}
+		v.Name = &x
+	}
+	return v, nil
+}
+
+// FarHandle is one far.
+type FarHandle struct{ typed.HashReader[FarValue] }
+
+// Far:
+//
+// Key every:far:{id}, hash, TTL none.
+func (k *Keyspace) Far(id int64) FarHandle {
+	name, err := FarKey(id)
+	return FarHandle{typed.NewHashReader(typed.NewKey(k.client, &entry_Far, name, err), &fields_FarValue)}
+}
+
+// Pri is the field pri.
+func (h FarHandle) Pri() typed.FieldReader[int64] {
+	return typed.NewFieldReader(h.Key, "pri", &codec_FarValue_Pri)
+}
+
+var sealed_codec_FarValue_Name = value.Encrypt(codec_FarValue_Name)
+
+// Name2 is the field name.
+func (h FarHandle) Name2() typed.FieldReader[string] {
+	return typed.NewFieldReader(h.Key, "name", &sealed_codec_FarValue_Name)
+}
+
+var entry_FarIndexPri = keywright.Entry{Name: "far.index.pri", Pattern: "every:far:pri:{pri}", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}, Schema: "everykeys"}
+
+// FarIndexPriKey builds the key every:far:pri:{pri}.
+func FarIndexPriKey(pri int64) (string, error) {
+	if reason := key.Int(pri, 1, 10); reason != "" {
+		return "", key.Refuse("far.index.pri", "pri", reason)
+	}
+	b := make([]byte, 0, 34)
+	b = append(b, "every:far:pri:"...)
+	b = strconv.AppendInt(b, pri, 10)
+	return key.String(b), nil
+}
+
+// ParseFarIndexPriKey reads the placeholders of a key every:far:pri:{pri}; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseFarIndexPriKey(text string) (pri int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "every:far:pri:"); !ok {
+		return 0, false
+	}
+	part0 := rest
+	if pri, ok = key.ParseInt(part0, 1, 10); !ok {
+		return 0, false
+	}
+	return pri, true
+}
+
+// FarIndexPri: Index of far by pri.
+//
+// Key every:far:pri:{pri}, zset, TTL none.
+func (k *Keyspace) FarIndexPri(pri int64) typed.Key {
+	name, err := FarIndexPriKey(pri)
+	return typed.NewKey(k.client, &entry_FarIndexPri, name, err)
+}
+
+var entry_FarLedger = keywright.Entry{Name: "far.ledger", Pattern: "{#every:far}:ledger", Type: "hash", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}, Schema: "everykeys"}
+
+// FarLedgerKey builds the key {#every:far}:ledger.
+func FarLedgerKey() (string, error) {
+	return "{every:far}:ledger", nil
+}
+
+// FarLedger: In which indexes each far is.
+//
+// Key {#every:far}:ledger, hash, TTL none.
+func (k *Keyspace) FarLedger() typed.Key {
+	name, err := FarLedgerKey()
+	return typed.NewKey(k.client, &entry_FarLedger, name, err)
+}
+
+var entry_FarPending = keywright.Entry{Name: "far.pending", Pattern: "{#every:far}:pending", Type: "zset", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}, Schema: "everykeys"}
+
+// FarPendingKey builds the key {#every:far}:pending.
+func FarPendingKey() (string, error) {
+	return "{every:far}:pending", nil
+}
+
+// FarPending: In a cluster: which far is being changed, and when another may finish that.
+//
+// Key {#every:far}:pending, zset, TTL none.
+func (k *Keyspace) FarPending() typed.Key {
+	name, err := FarPendingKey()
+	return typed.NewKey(k.client, &entry_FarPending, name, err)
+}
+
+var entry_Sealed = keywright.Entry{Name: "sealed", Pattern: "every:sealed:{id}", Type: "string", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}, Schema: "everykeys"}
+
+// SealedKey builds the key every:sealed:{id}.
+func SealedKey(id int64) (string, error) {
+	if reason := key.Int(id, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("sealed", "id", reason)
+	}
+	b := make([]byte, 0, 33)
+	b = append(b, "every:sealed:"...)
+	b = strconv.AppendInt(b, id, 10)
+	return key.String(b), nil
+}
+
+// ParseSealedKey reads the placeholders of a key every:sealed:{id}; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseSealedKey(text string) (id int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "every:sealed:"); !ok {
+		return 0, false
+	}
+	part0 := rest
+	if id, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return id, true
+}
+
+var value_Sealed = value.Encrypt(value.Text(0))
+
+// Sealed:
+//
+// Key every:sealed:{id}, string, TTL 1h.
+func (k *Keyspace) Sealed(id int64) typed.String[string] {
+	name, err := SealedKey(id)
+	return typed.NewString(typed.NewKey(k.client, &entry_Sealed, name, err), &value_Sealed)
+}
+
+var entry_Sealeds = keywright.Entry{Name: "sealeds", Pattern: "every:sealeds:{id}", Type: "hash", TTL: keywright.TTL{Policy: keywright.Expires, Default: 1 * time.Hour, Min: 1 * time.Hour, Max: 1 * time.Hour, Text: "1h"}, Schema: "everykeys"}
+
+// SealedsKey builds the key every:sealeds:{id}.
+func SealedsKey(id int64) (string, error) {
+	if reason := key.Int(id, 1, math.MaxInt64); reason != "" {
+		return "", key.Refuse("sealeds", "id", reason)
+	}
+	b := make([]byte, 0, 34)
+	b = append(b, "every:sealeds:"...)
+	b = strconv.AppendInt(b, id, 10)
+	return key.String(b), nil
+}
+
+// ParseSealedsKey reads the placeholders of a key every:sealeds:{id}; ok is false for any other
+// key, and where a number has more than 64 bits.
+func ParseSealedsKey(text string) (id int64, ok bool) {
+	rest := text
+	if rest, ok = strings.CutPrefix(rest, "every:sealeds:"); !ok {
+		return 0, false
+	}
+	part0 := rest
+	if id, ok = key.ParseInt(part0, 1, math.MaxInt64); !ok {
+		return 0, false
+	}
+	return id, true
+}
+
+// SealedsValue is the fields of sealeds.
+type SealedsValue struct {
+	Name string // name: text encrypted
+	N    *int64 // n: int optional encrypted
+	K    int64  // k: int
+}
+
+var (
+	codec_SealedsValue_Name = value.Text(0)
+	codec_SealedsValue_N    = value.Int(math.MinInt64, math.MaxInt64)
+	codec_SealedsValue_K    = value.Int(math.MinInt64, math.MaxInt64)
+)
+
+var fields_SealedsValue = value.Fields[SealedsValue]{Read: read_SealedsValue, Columns: []value.Column[SealedsValue]{
+	value.Encrypted(value.Required("name", codec_SealedsValue_Name, func(v *SealedsValue) *string { return &v.Name })),
+	value.Encrypted(value.Optional("n", codec_SealedsValue_N, func(v *SealedsValue) **int64 { return &v.N })),
+	value.Required("k", codec_SealedsValue_K, func(v *SealedsValue) *int64 { return &v.K }),
+}}
+
+func read_SealedsValue(fields map[string]string) (v SealedsValue, err error) {
+	if text, ok := fields["name"]; !ok {
+		return v, value.Missing("name")
+	} else if v.Name, err = codec_SealedsValue_Name.Parse(text); err != nil {
+		return v, value.In("name", err)
+	}
+	if text, ok := fields["n"]; ok {
+		x, err := codec_SealedsValue_N.Parse(text)
+		if err != nil {
+			return v, value.In("n", err)
+		}
+		v.N = &x
+	}
+	if text, ok := fields["k"]; !ok {
+		return v, value.Missing("k")
+	} else if v.K, err = codec_SealedsValue_K.Parse(text); err != nil {
+		return v, value.In("k", err)
+	}
+	return v, nil
+}
+
+// SealedsHandle is one sealeds.
+type SealedsHandle struct{ typed.Hash[SealedsValue] }
+
+// Sealeds:
+//
+// Key every:sealeds:{id}, hash, TTL 1h.
+func (k *Keyspace) Sealeds(id int64) SealedsHandle {
+	name, err := SealedsKey(id)
+	return SealedsHandle{typed.NewHash(typed.NewKey(k.client, &entry_Sealeds, name, err), &fields_SealedsValue)}
+}
+
+var sealed_codec_SealedsValue_Name = value.Encrypt(codec_SealedsValue_Name)
+
+// Name2 is the field name.
+func (h SealedsHandle) Name2() typed.Field[string] {
+	return typed.NewField(h.Key, "name", &sealed_codec_SealedsValue_Name, false)
+}
+
+var sealed_codec_SealedsValue_N = value.Encrypt(codec_SealedsValue_N)
+
+// N is the field n.
+func (h SealedsHandle) N() typed.OptionalField[int64] {
+	return typed.OptionalField[int64]{Field: typed.NewField(h.Key, "n", &sealed_codec_SealedsValue_N, false)}
+}
+
+// K is the field k.
+func (h SealedsHandle) K() typed.IntField {
+	return typed.IntField{Field: typed.NewField(h.Key, "k", &codec_SealedsValue_K, false)}
+}
+
 var entry_Dur = keywright.Entry{Name: "dur", Pattern: "every:dur", Type: "stream", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // DurKey builds the key every:dur.
@@ -1485,7 +1771,73 @@ func (k *Keyspace) AgedDead() typed.Key {
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_Str, entry_Bin, entry_Slide, entry_Flag, entry_Num, entry_Obj, entry_Hsh, entry_Opn, entry_Cnts, entry_Lst, entry_Blst, entry_St, entry_Zs, entry_Strm, entry_Cnt, entry_Rate, entry_Rank, entry_RankWindow, entry_Lk, entry_LkFence, entry_LkWaiters, entry_LkShared, entry_Q, entry_QJob, entry_QResult, entry_QLeases, entry_QDelayed, entry_QDead, entry_QWorkers, entry_QState, entry_QRuns, entry_QUnique, entry_Ca, entry_CaFill, entry_Item, entry_ItemIndexPriMade, entry_ItemIndexExpires, entry_ItemLedger, entry_ItemSweep, entry_ItemPressure, entry_Dur, entry_DurDead, entry_Aged, entry_AgedDead}
+	return []keywright.Entry{entry_Str, entry_Bin, entry_Slide, entry_Flag, entry_Num, entry_Obj, entry_Hsh, entry_Opn, entry_Cnts, entry_Lst, entry_Blst, entry_St, entry_Zs, entry_Strm, entry_Cnt, entry_Rate, entry_Rank, entry_RankWindow, entry_Lk, entry_LkFence, entry_LkWaiters, entry_LkShared, entry_Q, entry_QJob, entry_QResult, entry_QLeases, entry_QDelayed, entry_QDead, entry_QWorkers, entry_QState, entry_QRuns, entry_QUnique, entry_Ca, entry_CaFill, entry_Item, entry_ItemIndexPriMade, entry_ItemIndexExpires, entry_ItemLedger, entry_ItemSweep, entry_ItemPressure, entry_Far, entry_FarIndexPri, entry_FarLedger, entry_FarPending, entry_Sealed, entry_Sealeds, entry_Dur, entry_DurDead, entry_Aged, entry_AgedDead}
+}
+
+var argument_Put_1 = value.Text(0)
+
+var result_Put = value.Text(0)
+
+var entry_Put = keywright.Entry{Name: "put", Type: "script"}
+
+var script_Put = keywright.NewScript("put", `-- put: puts a text, and gives the one before it
+-- KEYS: 1 str
+-- ARGV: 1 text
+-- Returns: the text before, '' if there was none
+-- Round trips: 1
+local before = redis.call('GET', KEYS[1]) or ''
+redis.call('SET', KEYS[1], ARGV[1], 'PX', 1800000)
+return before
+`)
+
+// Puts a text, and gives the one before it.
+// One round trip.
+func (k *Keyspace) Put(ctx context.Context, id int64, text_ string) (string, error) {
+	return k.LaterPut(id, text_).Do(ctx)
+}
+
+// LaterPut is Put to be queued in a Batch or a transaction.
+func (k *Keyspace) LaterPut(id int64, text_ string) keywright.Op[string] {
+	var err error
+	keys := make([]string, 0, 1)
+	args := make([]string, 0, 1)
+	if name, failed := StrKey(id); failed == nil {
+		keys = append(keys, name)
+	} else if err == nil {
+		err = failed
+	}
+	args, err = typed.Arg(args, &argument_Put_1, "text", text_, err)
+	return typed.NewCall(typed.Call{Client: k.client, Entry: &entry_Put, Script: script_Put, Effect: keywright.Writes, Keys: keys, Args: args, Err: err}, typed.Reply(&result_Put))
+}
+
+var result_Look = value.Int(math.MinInt64, math.MaxInt64)
+
+var entry_Look = keywright.Entry{Name: "look", Type: "script"}
+
+var script_Look = keywright.NewReadOnlyScript("look", `-- look: gives the length of a text
+-- KEYS: 1 str
+-- Returns: its bytes
+-- Round trips: 1
+return redis.call('STRLEN', KEYS[1])
+`)
+
+// Look: Gives the length of a text.
+// One round trip.
+func (k *Keyspace) Look(ctx context.Context, id int64) (int64, error) {
+	return k.LaterLook(id).Do(ctx)
+}
+
+// LaterLook is Look to be queued in a Batch or a transaction.
+func (k *Keyspace) LaterLook(id int64) keywright.Op[int64] {
+	var err error
+	keys := make([]string, 0, 1)
+	args := make([]string, 0, 0)
+	if name, failed := StrKey(id); failed == nil {
+		keys = append(keys, name)
+	} else if err == nil {
+		err = failed
+	}
+	return typed.NewCall(typed.Call{Client: k.client, Entry: &entry_Look, Script: script_Look, Effect: keywright.Reads, Keys: keys, Args: args, Err: err}, typed.Reply(&result_Look))
 }
 
 // TopChannel builds the channel every:top.
@@ -1732,6 +2084,49 @@ func spec_Item() (*entity.Spec[int64, ItemValue], error) {
 	return &spec, cmp.Or(err1, err2, err3)
 }
 
+// FarFields makes changes of single fields of far.
+var FarFields = struct {
+	Pri  entity.Field[FarValue, int64]
+	Name entity.OptionalField[FarValue, string]
+}{
+	Pri:  entity.Field[FarValue, int64]{Name: "pri", At: func(v *FarValue) *int64 { return &v.Pri }},
+	Name: entity.OptionalField[FarValue, string]{Name: "name", At: func(v *FarValue) **string { return &v.Name }},
+}
+
+// FarStore is all far: what can be done with them.
+type FarStore struct {
+	*entity.Store[int64, FarValue]
+}
+
+// ByPri is those of one pri.
+func (s FarStore) ByPri(pri int64) entity.Of[FarValue] {
+	key, err := FarIndexPriKey(pri)
+	return s.At("pri", key, err)
+}
+
+// FarStore is all far: made, changed and found with their indexes in step.
+func (k *Keyspace) FarStore() FarStore { return k.store_Far }
+
+func spec_Far() (*entity.Spec[int64, FarValue], error) {
+	ledgerKey, err1 := FarLedgerKey()
+	pendingKey, err2 := FarPendingKey()
+	spec := entity.Spec[int64, FarValue]{
+		Entry:  &entry_Far,
+		Prefix: "every:far:",
+		Key:    FarKey,
+		Parse:  ParseFarKey,
+		Fields: &fields_FarValue,
+		Indexes: []entity.Index[FarValue]{
+			{Name: "pri", Field: "pri", Prefix: "every:far:pri:", Key: func(v *FarValue) (string, error) {
+				return FarIndexPriKey(v.Pri)
+			}},
+		},
+		Ledger:  ledgerKey,
+		Pending: pendingKey,
+	}
+	return &spec, cmp.Or(err1, err2)
+}
+
 // DurMessage is the message of dur.
 type DurMessage struct {
 	N int64  // n: int
@@ -1812,6 +2207,7 @@ const AgedGGroup = "g"
 func (k *Keyspace) Sweeper(ctx context.Context, o entity.SweepOptions, failed func(error)) {
 	var all sync.WaitGroup
 	all.Go(func() { k.ItemStore().Sweeper(ctx, o, failed) })
+	all.Go(func() { k.FarStore().Sweeper(ctx, o, failed) })
 	all.Wait()
 }
 
