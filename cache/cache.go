@@ -46,6 +46,10 @@ type Options struct {
 	// TTL of what is filled, within the declared bounds; 0: the declared default.
 	// The declared jitter is added to it.
 	TTL time.Duration
+	// ByCost chooses the TTL of a value that was loaded by how long its loader ran, in
+	// place of TTL. What it gives is brought within the declared bounds. nil: TTL. Not
+	// with Fresh, which counts from a TTL that is known.
+	ByCost func(spent time.Duration) time.Duration
 	// Fresh is how long a value is fresh. For the rest of its TTL it is served
 	// stale while one process loads it again. 0: all of its TTL. With jitter it
 	// varies by as much. Costs a PTTL in the round trip of every read.
@@ -148,6 +152,21 @@ func New[V any](c *keywright.Client, e *keywright.Entry, codec *value.Codec[V], 
 // ttl is what is written, without jitter; 0 for none.
 func (c *Cache[V]) ttl() time.Duration { return cmp.Or(c.o.TTL, c.entry.TTL.Default) }
 
+// costing is how a value is written that took so long to load.
+func (c *Cache[V]) costing(spent time.Duration) []keywright.WriteOption {
+	if c.o.ByCost == nil {
+		return c.write
+	}
+	ttl := max(c.o.ByCost(spent), time.Millisecond)
+	if low := c.entry.TTL.Min; low > 0 {
+		ttl = max(ttl, low)
+	}
+	if high := c.entry.TTL.Max; high > 0 {
+		ttl = min(ttl, high)
+	}
+	return []keywright.WriteOption{keywright.ExpiresIn(ttl)}
+}
+
 // check is what the options and the declaration make impossible.
 func (c *Cache[V]) check() error {
 	t, o := c.entry.TTL, c.o
@@ -162,6 +181,8 @@ func (c *Cache[V]) check() error {
 		return errors.New("the declaration leaves the TTL open; set Options.TTL")
 	case t.Policy == keywright.Forever && c.timed:
 		return errors.New("the options Fresh and Early need a TTL, and the declaration says none")
+	case o.ByCost != nil && (o.Fresh > 0 || t.Policy != keywright.Expires):
+		return errors.New("the option ByCost needs a declared TTL, and no option Fresh")
 	case o.Fresh > 0 && (o.Fresh <= spread || o.Fresh >= c.ttl()-spread):
 		return fmt.Errorf("the option Fresh is %v; it must lie between the jitter and the TTL without it, %v and %v", o.Fresh, spread, c.ttl()-spread)
 	case o.Lease < 10*time.Millisecond:

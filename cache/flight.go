@@ -199,7 +199,7 @@ func (i Item[V]) loadAndFill(ctx context.Context, token string, load Loader[V]) 
 	if err := i.announce(limited); err != nil {
 		return v, true, i.unstored(err, found)
 	}
-	stored, err = i.loaded(token, v, found).Do(limited)
+	stored, err = i.loaded(token, v, found, spent).Do(limited)
 	if err != nil {
 		go i.release(ctx, token, 0)
 		return v, true, i.unstored(err, found)

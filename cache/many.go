@@ -239,7 +239,9 @@ func (m *many[V]) announce(ctx context.Context) error {
 func (m *many[V]) own(ctx context.Context, token string, own []int, last bool) {
 	stop := m.c.renewing(ctx, token, m.pick(own)...)
 	defer stop()
+	began := time.Now()
 	results := m.run(ctx, own)
+	spent := time.Since(began) / time.Duration(len(own)) // one loader has loaded them all
 	stop()
 	limited, cancel := m.c.finishing(ctx)
 	defer cancel()
@@ -248,7 +250,7 @@ func (m *many[V]) own(ctx context.Context, token string, own []int, last bool) {
 		switch r := results[n]; {
 		case r.Err == nil || r.Err == keywright.ErrNotFound:
 			if m.items[n].announce(limited) == nil {
-				ops = append(ops, m.items[n].loaded(token, r.Value, r.Err == nil))
+				ops = append(ops, m.items[n].loaded(token, r.Value, r.Err == nil, spent))
 				continue
 			}
 		}

@@ -64,16 +64,16 @@ func (i Item[V]) renew(ctx context.Context, load Loader[V], seen int64) bool {
 		return false
 	}
 	i.c.spent.add(spent)
-	return i.settle(ctx, token, v, found)
+	return i.settle(ctx, token, v, found, spent)
 }
 
-func (i Item[V]) settle(ctx context.Context, token string, v V, found bool) bool {
+func (i Item[V]) settle(ctx context.Context, token string, v V, found bool, spent time.Duration) bool {
 	limited, cancel := i.c.finishing(ctx)
 	defer cancel()
 	if i.announce(limited) != nil {
 		return false
 	}
-	stored, err := i.loaded(token, v, found).Do(limited)
+	stored, err := i.loaded(token, v, found, spent).Do(limited)
 	if err != nil {
 		i.release(ctx, token, 0)
 	}

@@ -171,11 +171,11 @@ func (i Item[V]) fill(s storing) keywright.Op[bool] {
 		Decode: i.forgetting(yes)})
 }
 
-// loaded is the fill of what a loader gave.
-func (i Item[V]) loaded(token string, v V, found bool) keywright.Op[bool] {
+// loaded is the fill of what a loader gave that ran for so long.
+func (i Item[V]) loaded(token string, v V, found bool, spent time.Duration) keywright.Op[bool] {
 	s := storing{token: token, name: "fill", effect: keywright.Idempotent, absent: !found, ms: i.c.o.Absent.Milliseconds()}
 	if found {
-		s = i.encoded(s, v, i.c.write)
+		s = i.encoded(s, v, i.c.costing(spent))
 	}
 	return i.fill(s)
 }

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -123,6 +124,7 @@ type Store[I, T any] struct {
 	lines    string       // what the ledger says of them if all are complete
 	token    atomic.Value // of what this store has agreed to
 	marked   atomic.Value // what the ledger said of them last, to a list
+	stampers sync.Map     // field → the store that stamps it
 
 	windows windows                     // of intents, if it is apart
 	hook    func(step, id string) error // of tests: between the steps; an error is a process that dies there

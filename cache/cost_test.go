@@ -1,0 +1,72 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/cache"
+	"github.com/keywright/keywright/keywrighttest"
+)
+
+// TestByCost: what is dear to load lives longer, alone and among many, when it is loaded the
+// first time and again, and never outside of what is declared.
+func TestByCost(t *testing.T) {
+	everywhere(t, func(w world) {
+		ctx := w.Context()
+		for name, c := range map[string]struct{ chosen, ttl time.Duration }{
+			"within": {20 * time.Minute, 20 * time.Minute}, "above": {48 * time.Hour, time.Hour}, "below": {0, 100 * time.Millisecond},
+		} {
+			var told time.Duration
+			o := cache.Options{ByCost: func(spent time.Duration) time.Duration { told = spent; return c.chosen }}
+			i := w.cache(o).Key("page:"+name, nil)
+			left := func(when string) {
+				w.Helper()
+				ms := time.Duration(w.do(i.Name(), "PTTL", i.Name()).(int64)) * time.Millisecond
+				if ms > c.ttl || ms < c.ttl-time.Minute || told <= 0 {
+					w.Errorf("%s, %s: %v after a load of %v, not %v", name, when, ms, told, c.ttl)
+				}
+			}
+			load := func(context.Context) (string, error) { return name, nil }
+			_, err := i.GetOrLoad(ctx, load)
+			w.ok(err)
+			left("loaded")
+			_, err = i.Refresh(ctx, load)
+			w.ok(err)
+			left("refreshed")
+		}
+	})
+}
+
+// TestByCostOfMany: the loader of many is shared by what it loaded.
+func TestByCostOfMany(t *testing.T) {
+	worlds(t, func(w world) {
+		c := w.cache(cache.Options{ByCost: func(spent time.Duration) time.Duration { return 30 * time.Minute }})
+		items := []cache.Item[string]{c.Key("page:1", nil), c.Key("page:2", nil)}
+		for _, r := range c.GetOrLoadMany(w.Context(), items, func(_ context.Context, missing []int) (map[int]string, error) {
+			found := map[int]string{}
+			for _, n := range missing {
+				found[n] = "x"
+			}
+			return found, nil
+		}) {
+			w.ok(r.Err)
+		}
+		for _, i := range items {
+			if ms := w.do(i.Name(), "PTTL", i.Name()).(int64); ms < (29 * time.Minute).Milliseconds() {
+				w.Errorf("%s lives for %d ms", i.Name(), ms)
+			}
+		}
+	})
+}
+
+// TestByCostNotWithFresh: a value is stale after a share of a TTL that is known.
+func TestByCostNotWithFresh(t *testing.T) {
+	w := alone(t, keywrighttest.Redis, keywright.Options{})
+	by := func(time.Duration) time.Duration { return time.Minute }
+	if _, err := w.cache(cache.Options{ByCost: by, Fresh: time.Second}).Key("page:1", nil).Get(t.Context()); err == nil || errors.Is(err, keywright.ErrNotFound) {
+		t.Errorf("with Fresh: %v", err)
+	}
+}
