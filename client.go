@@ -148,7 +148,7 @@ func newClient(gate *dialGate, open func() (rueidis.Client, error), server strin
 		noticing: slices.ContainsFunc(o.Hooks, func(h Hook) bool { return h.Notice != nil }), sealer: o.Sealer, log: o.Logger, now: time.Now,
 		retry: retryPolicy{attempts: cmp.Or(max(o.Attempts, 0), 8), backoff: cmp.Or(max(o.Backoff, 0), 10*time.Millisecond)}}
 	if gate != nil {
-		gate.tell, gate.life = c.reconnected, life
+		gate.tell, gate.life = (&connections{client: c}).tell, life
 	}
 	raw, err := open()
 	if err != nil {

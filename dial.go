@@ -21,8 +21,8 @@ type dialGate struct {
 	network string
 	timeout time.Duration
 	now     func() time.Time
-	life    context.Context             // of the client: no dial outlives it
-	tell    func(elapsed time.Duration) // of a lost connection that was made again
+	life    context.Context // of the client: no dial outlives it
+	tell    func(Notice)    // of connections that are lost, tried again and made again
 
 	// unrest counts why a caller may have to wait longer than its context: dials
 	// under way, servers that are down, connections that do not answer. 0: none.
@@ -49,6 +49,8 @@ type outage struct {
 	counted      bool      // in unrest
 	lost         bool      // a connection that was up
 	back         time.Time // when it was there again; what is older belongs to that loss
+	dials        int       // under way
+	attempts     int       // since it was lost: those under way at the same time are one
 }
 
 const (
@@ -57,7 +59,7 @@ const (
 )
 
 func newDialGate(network string, timeout time.Duration) *dialGate {
-	return &dialGate{network: network, timeout: timeout, now: time.Now, life: context.Background(), open: context.Background(), tell: func(time.Duration) {},
+	return &dialGate{network: network, timeout: timeout, now: time.Now, life: context.Background(), open: context.Background(), tell: func(Notice) {},
 		failed: map[string]dialFailure{}, down: map[string]*outage{}, links: map[*link]struct{}{}}
 }
 
@@ -143,6 +145,7 @@ func (g *dialGate) connect(ctx context.Context, addr string, d *net.Dialer, t *t
 	if err := sleep(limited, wait); err != nil {
 		return nil, g.dialError(err)
 	}
+	defer g.attempt(addr)()
 	if t != nil {
 		conn, err = (&tls.Dialer{NetDialer: d, Config: t}).DialContext(limited, g.network, addr)
 	} else {
@@ -155,6 +158,25 @@ func (g *dialGate) connect(ctx context.Context, addr string, d *net.Dialer, t *t
 		return nil, g.dialError(err)
 	}
 	return wire.Guard(conn), nil // the client library believes what a reply says of itself
+}
+
+// attempt tells of a dial to a server that was lost, unless another one is under way.
+func (g *dialGate) attempt(addr string) (ended func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	o := g.down[addr]
+	if o == nil || !o.lost {
+		return func() {}
+	}
+	if o.dials++; o.dials == 1 {
+		o.attempts++
+		g.tell(Notice{Kind: Reconnecting, Attempt: o.attempts, Elapsed: g.now().Sub(o.since)})
+	}
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		o.dials--
+	}
 }
 
 // dialError is an error that says that nothing was sent.
@@ -188,20 +210,22 @@ func (g *dialGate) note(addr string, err error, wanted bool) {
 	delay := min(max(2*g.failed[addr].delay, firstDialDelay), maxDialDelay)
 	g.failed[addr] = dialFailure{next: g.now().Add(jitter(delay)), delay: delay, err: err}
 	if wanted {
-		g.isDown(addr, false)
+		g.isDown(addr, nil)
 	}
 }
 
-// isDown notes that a server cannot be reached. The caller holds mu.
-func (g *dialGate) isDown(addr string, lost bool) {
+// isDown notes that a server cannot be reached; lost is why a connection to it broke, nil
+// if there was none. The caller holds mu.
+func (g *dialGate) isDown(addr string, lost error) {
 	g.forget()
 	o := g.down[addr]
 	if o == nil {
 		o = &outage{since: g.now()}
 		g.down[addr] = o
 	}
-	if lost && !o.lost {
-		o.since, o.lost = g.now(), true
+	if lost != nil && !o.lost {
+		o.since, o.lost, o.attempts = g.now(), true, 0
+		g.tell(Notice{Kind: Disconnected, Err: lost})
 	}
 	o.until = g.now().Add(2 * g.timeout)
 	if !o.counted {

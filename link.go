@@ -41,6 +41,8 @@ const (
 	over
 )
 
+var errSilent = errors.New("the server does not answer")
+
 var errLogin = errors.New("the server does not answer the login")
 
 // Read implements net.Conn.
@@ -124,7 +126,7 @@ func (l *link) failed(err error) error {
 		return &net.OpError{Op: "dial", Net: l.gate.network, Err: err}
 	case up:
 		if !errors.Is(err, net.ErrClosed) {
-			l.gate.lost(l)
+			l.gate.lost(l, err)
 		}
 	}
 	return err
@@ -146,7 +148,7 @@ func (g *dialGate) loggedIn(l *link) {
 	}
 	g.mu.Unlock()
 	if again {
-		g.tell(elapsed)
+		g.tell(Notice{Kind: Reconnected, Elapsed: elapsed})
 	}
 }
 
@@ -162,16 +164,16 @@ func (g *dialGate) loginFailed(l *link) {
 
 // lost notes that a connection broke that was up. Several to one server break
 // together: what is older than the last return of the server belongs to that loss.
-func (g *dialGate) lost(l *link) {
+func (g *dialGate) lost(l *link, why error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.isLost(l)
+	g.isLost(l, why)
 }
 
 // isLost is lost for a caller that holds mu.
-func (g *dialGate) isLost(l *link) {
+func (g *dialGate) isLost(l *link, why error) {
 	if o := g.down[l.addr]; o == nil || !l.born.Before(o.back) {
-		g.isDown(l.addr, true)
+		g.isDown(l.addr, why)
 	}
 }
 
@@ -183,7 +185,7 @@ func (g *dialGate) closed(l *link) {
 		g.unrest.Add(-1)
 	}
 	if g.givenUp(l) {
-		g.isLost(l)
+		g.isLost(l, errSilent)
 	}
 }
 

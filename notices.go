@@ -3,6 +3,7 @@ package keywright
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 )
 
@@ -13,6 +14,7 @@ type Notice struct {
 	Kind    NoticeKind
 	Entry   string        // "tasks", "" for what belongs to the client
 	Elapsed time.Duration // what Kind says it is; 0: it says nothing
+	Attempt int           // of Reconnecting: which one since the connection was lost; else 0
 	Err     error         // why, without keys and values; nil where there is no reason
 }
 
@@ -41,7 +43,9 @@ const (
 	CacheLoad  NoticeKind = "cache_load"  // a loader ran; Elapsed is how long
 	CacheStale NoticeKind = "cache_stale" // an old value was returned while a new one is loaded, or because loading failed
 
-	Reconnected NoticeKind = "reconnected" // a lost connection was made again; Elapsed is how long there was none
+	Disconnected NoticeKind = "disconnected" // connections to a server are lost; Err is why
+	Reconnecting NoticeKind = "reconnecting" // a lost connection is tried again; Elapsed is how long there is none
+	Reconnected  NoticeKind = "reconnected"  // a lost connection was made again; Elapsed is how long there was none
 
 	ChannelRefused NoticeKind = "channel_refused" // the login may not hear a channel any more that it has heard: waiters and workers ask once a second
 )
@@ -91,10 +95,48 @@ func (c *Client) Notice(ctx context.Context, n Notice) {
 	c.log.LogAttrs(ctx, slog.LevelWarn, message, attrs...)
 }
 
-// reconnected tells that a lost connection was made again. It is called by the
-// goroutine that reads the connection, which no hook may hold up.
-func (c *Client) reconnected(elapsed time.Duration) {
-	if c.Noticed(Reconnected) {
-		go c.Notice(c.life, Notice{Kind: Reconnected, Elapsed: elapsed})
+// maxWaiting is how many notices of connections may wait for a slow hook. Attempts beyond
+// are not told; the next one has its number.
+const maxWaiting = 100
+
+// connections tells of connections in the order in which it happened. It is called by the
+// goroutines that read them, which no hook may hold up.
+type connections struct {
+	client *Client
+
+	mu      sync.Mutex
+	waiting []Notice
+	telling bool
+}
+
+func (x *connections) tell(n Notice) {
+	if !x.client.Noticed(n.Kind) {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if n.Kind == Reconnecting && len(x.waiting) >= maxWaiting {
+		return
+	}
+	x.waiting = append(x.waiting, n)
+	if !x.telling {
+		x.telling = true
+		go x.drain()
+	}
+}
+
+// drain ends when none is waiting.
+func (x *connections) drain() {
+	for {
+		x.mu.Lock()
+		if len(x.waiting) == 0 {
+			x.telling = false
+			x.mu.Unlock()
+			return
+		}
+		n := x.waiting[0]
+		x.waiting = x.waiting[1:]
+		x.mu.Unlock()
+		x.client.Notice(x.client.life, n)
 	}
 }

@@ -218,7 +218,11 @@ func TestOneLossIsToldOnce(t *testing.T) {
 	clock := time.Now()
 	g.now = func() time.Time { return clock }
 	told := 0
-	g.tell = func(time.Duration) { told++ }
+	g.tell = func(n Notice) {
+		if n.Kind == Reconnected {
+			told++
+		}
+	}
 	link := func() *link {
 		clock = clock.Add(time.Second)
 		near, far := net.Pipe()
@@ -233,19 +237,19 @@ func TestOneLossIsToldOnce(t *testing.T) {
 	if told != 0 || !g.calm() {
 		t.Errorf("a start: told %d times, calm %t", told, g.calm())
 	}
-	g.lost(one)
+	g.lost(one, io.EOF)
 	if g.calm() {
 		t.Error("calm after a loss")
 	}
 	_ = one.Close()
 	three := link()
-	g.lost(two)
+	g.lost(two, io.EOF)
 	_ = two.Close()
 	link()
 	if told != 1 || !g.calm() {
 		t.Errorf("one loss: told %d times, calm %t", told, g.calm())
 	}
-	g.lost(three)
+	g.lost(three, io.EOF)
 	_ = three.Close()
 	last := link()
 	if told != 2 || !g.calm() {
