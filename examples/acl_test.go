@@ -39,7 +39,7 @@ func TestItemsUnderTheirUsers(t *testing.T) {
 	underTheirUsers(t, "harca/keyspace.yaml", func(t *testing.T, as func(user string) *keywright.Client) {
 		ctx, id := t.Context(), "0190a1b2-0000-7000-8000-000000000001"
 		owner, reader := harcakeys.New(as("short_term_memory")).ContextStore(), harcakeys.New(as("dashboard")).ContextStore()
-		value := harcakeys.ContextValue{Name: "n", Type: "talk", Metadata: json.RawMessage(`{}`)}
+		value := harcakeys.ContextValue{Name: "n", Type: "talk", UsedAt: time.Now(), Metadata: json.RawMessage(`{}`)}
 		_, made := owner.Create(ctx, id, value)
 		_, put := owner.Put(ctx, id, value)
 		_, updated := owner.Update(ctx, id, harcakeys.ContextFields.Type.Set("other"))
@@ -53,7 +53,7 @@ func TestItemsUnderTheirUsers(t *testing.T) {
 				t.Errorf("%+v %v", page, err)
 			}
 		}
-		if n, _, err := reader.Count(ctx, reader.ByUpdatedAt(), "", ""); err != nil || n != 1 {
+		if n, _, err := reader.Count(ctx, reader.ByUsedAt(), "", ""); err != nil || n != 1 {
 			t.Errorf("%d %v", n, err)
 		}
 		if items, err := reader.GetMany(ctx, id); err != nil || len(items) != 1 {

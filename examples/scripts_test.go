@@ -93,13 +93,26 @@ func TestScripts(t *testing.T) {
 
 func updateItem(t *testing.T, s *keywrighttest.Server) {
 	run := script(t, s, "harca/scripts/update_item.lua", 1)
-	s.Do("HSET", "item", "version", "1", "content", "old")
+	s.Do("HSET", "item", "version", "1", "content", "old", "id", "i\"1", "type", "fact", "contextId", "global")
+	heard := s.Monitor()
 	s.Do("PEXPIRE", "item", "60000")
-	expect(t, "the version read", run("item", "1", "new"), int64(2))
-	expect(t, "a version that has passed", run("item", "1", "newer"), int64(0))
-	expect(t, "an item that is gone", run("gone", "1", "new"), int64(-1))
+	expect(t, "the version read", run("item", "1", "new", "told", "3"), int64(2))
+	expect(t, "a version that has passed", run("item", "1", "newer", "told", "3"), int64(0))
+	expect(t, "an item that is gone", run("gone", "1", "new", "told", "3"), int64(-1))
 	expect(t, "the content", s.Do("HGET", "item", "content"), "new")
 	expect(t, "nothing comes back to life", s.Do("EXISTS", "gone"), int64(0))
+	told := 0
+	for _, line := range heard() {
+		if strings.Contains(line, `"PUBLISH" "told"`) {
+			told++
+			for _, part := range []string{`{\"id\":\"i\\\"1\",\"type\":\"fact\",\"contextId\":\"global\"}`, `\"db\":3}`} {
+				if !strings.Contains(line, part) {
+					t.Errorf("%s lacks %s", line, part)
+				}
+			}
+		}
+	}
+	expect(t, "one event", told, 1)
 	if left := s.Do("PTTL", "item").(int64); left < 1 || left > 60000 {
 		t.Errorf("the TTL of the item is %d ms", left)
 	}

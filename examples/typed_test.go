@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/event"
 	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 	"github.com/keywright/keywright/guard"
@@ -138,10 +139,25 @@ func items(t *testing.T, s *keywrighttest.Server) {
 	}
 	s.Do("HSET", key, "id", id, "type", "fact", "content", string(sealed("v")), "contextId", "global", "priority", "5", "createdAt", "1795167000000", "version", "1", "metadata", "{}")
 	s.Do("PEXPIRE", key, "60000")
+	channel, err := harcakeys.ItemUpdatedChannel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan event.Message[harcakeys.ItemUpdatedMessage], 20)
+	stop, err := k.ItemUpdatedTopic().Subscribe(ctx, event.Options{}, func(m event.Message[harcakeys.ItemUpdatedMessage], err error) {
+		if err != nil {
+			t.Errorf("an event that is not as declared: %v", err)
+		}
+		told <- m
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
 	won := make(chan int64, 20)
 	for i := range cap(won) {
 		go func() {
-			n, err := k.UpdateItem(context.Background(), id, 1, sealed(fmt.Sprint("v", i)))
+			n, err := k.UpdateItem(context.Background(), id, 1, sealed(fmt.Sprint("v", i)), channel, int64(k.Client().Database()))
 			if err != nil {
 				n = -9
 			}
@@ -158,6 +174,9 @@ func items(t *testing.T, s *keywrighttest.Server) {
 			t.Errorf("update gave %d", n)
 		}
 	}
+	if m := <-told; m.Data.ID != id || m.Data.Type != "fact" || m.Data.ContextID != "global" || m.Time.IsZero() {
+		t.Errorf("the event of the update: %+v", m)
+	}
 	item, err := k.Item(id).Get(ctx)
 	if through != 1 || err != nil || item.Version != 2 || item.UpdatedAt == nil || !strings.HasPrefix(string(item.Content), `"v`) || item.CreatedAt.UnixMilli() != 1795167000000 {
 		t.Errorf("%d writers got through, %+v, %v", through, item, err)
@@ -172,7 +191,7 @@ func items(t *testing.T, s *keywrighttest.Server) {
 			t.Errorf("%s: %v", c.field, err)
 		}
 	}
-	if n, err := k.UpdateItem(ctx, "01932f6e-7c1a-4d3e-8f60-000000000000", 1, nil); err != nil || n != -1 {
+	if n, err := k.UpdateItem(ctx, "01932f6e-7c1a-4d3e-8f60-000000000000", 1, nil, channel, 0); err != nil || n != -1 {
 		t.Errorf("an item that is gone: %d %v", n, err)
 	}
 	if _, err := k.Item("01932f6e-7c1a-4d3e-8f60-000000000000").Get(ctx); !errors.Is(err, keywright.ErrNotFound) {

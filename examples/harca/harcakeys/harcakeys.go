@@ -437,6 +437,8 @@ type ContextValue struct {
 	Type      string          // type: slug
 	CreatedAt time.Time       // createdAt: unix_ms
 	UpdatedAt time.Time       // updatedAt: unix_ms
+	UsedAt    time.Time       // usedAt: unix_ms
+	Version   int64           // version: int 1..
 	Metadata  json.RawMessage // metadata: json
 }
 
@@ -446,6 +448,8 @@ var (
 	codec_ContextValue_Type      = value.Checked(key.Slug)
 	codec_ContextValue_CreatedAt = value.UnixMS()
 	codec_ContextValue_UpdatedAt = value.UnixMS()
+	codec_ContextValue_UsedAt    = value.UnixMS()
+	codec_ContextValue_Version   = value.Int(1, math.MaxInt64)
 	codec_ContextValue_Metadata  = value.Raw()
 )
 
@@ -455,6 +459,8 @@ var fields_ContextValue = value.Fields[ContextValue]{Read: read_ContextValue, Co
 	value.Required("type", codec_ContextValue_Type, func(v *ContextValue) *string { return &v.Type }),
 	value.Required("createdAt", codec_ContextValue_CreatedAt, func(v *ContextValue) *time.Time { return &v.CreatedAt }),
 	value.Required("updatedAt", codec_ContextValue_UpdatedAt, func(v *ContextValue) *time.Time { return &v.UpdatedAt }),
+	value.Required("usedAt", codec_ContextValue_UsedAt, func(v *ContextValue) *time.Time { return &v.UsedAt }),
+	value.Required("version", codec_ContextValue_Version, func(v *ContextValue) *int64 { return &v.Version }),
 	value.Required("metadata", codec_ContextValue_Metadata, func(v *ContextValue) *json.RawMessage { return &v.Metadata }),
 }}
 
@@ -484,6 +490,16 @@ func read_ContextValue(fields map[string]string) (v ContextValue, err error) {
 	} else if v.UpdatedAt, err = codec_ContextValue_UpdatedAt.Parse(text); err != nil {
 		return v, value.In("updatedAt", err)
 	}
+	if text, ok := fields["usedAt"]; !ok {
+		return v, value.Missing("usedAt")
+	} else if v.UsedAt, err = codec_ContextValue_UsedAt.Parse(text); err != nil {
+		return v, value.In("usedAt", err)
+	}
+	if text, ok := fields["version"]; !ok {
+		return v, value.Missing("version")
+	} else if v.Version, err = codec_ContextValue_Version.Parse(text); err != nil {
+		return v, value.In("version", err)
+	}
 	if text, ok := fields["metadata"]; !ok {
 		return v, value.Missing("metadata")
 	} else if v.Metadata, err = codec_ContextValue_Metadata.Parse(text); err != nil {
@@ -495,7 +511,7 @@ func read_ContextValue(fields map[string]string) (v ContextValue, err error) {
 // ContextHandle is one context.
 type ContextHandle struct{ typed.HashReader[ContextValue] }
 
-// Context: A context that items belong to. Renewed while it is in use. ctx:idx:active is a set on the page from which nothing is ever removed; here it is ordered by the last use, so that "active since" can be asked and the sweeper takes the expired ones out.
+// Context: A context that items belong to. Renewed while it is in use. ctx:idx:active is a set on the page from which nothing is ever removed; here it is ordered by the last use, so that "active since" can be asked and the sweeper takes the expired ones out. A use is no update: usedAt changes without a version and without an event.
 //
 // Key harca:memory:context:{id}, hash, TTL 1h in 15m..7d sliding.
 func (k *Keyspace) Context(id string) ContextHandle {
@@ -526,6 +542,16 @@ func (h ContextHandle) CreatedAt() typed.FieldReader[time.Time] {
 // UpdatedAt is the field updatedAt.
 func (h ContextHandle) UpdatedAt() typed.FieldReader[time.Time] {
 	return typed.NewFieldReader(h.Key, "updatedAt", &codec_ContextValue_UpdatedAt)
+}
+
+// UsedAt is the field usedAt.
+func (h ContextHandle) UsedAt() typed.FieldReader[time.Time] {
+	return typed.NewFieldReader(h.Key, "usedAt", &codec_ContextValue_UsedAt)
+}
+
+// Version is the field version.
+func (h ContextHandle) Version() typed.FieldReader[int64] {
+	return typed.NewFieldReader(h.Key, "version", &codec_ContextValue_Version)
 }
 
 // Metadata is the field metadata.
@@ -569,19 +595,19 @@ func (k *Keyspace) ContextIndexType(type_ string) typed.Key {
 	return typed.NewKey(k.client, &entry_ContextIndexType, name, err)
 }
 
-var entry_ContextIndexUpdatedAt = keywright.Entry{Name: "context.index.updatedAt", Pattern: "harca:memory:ctx:idx:active", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 336 * time.Hour, Min: 336 * time.Hour, Max: 336 * time.Hour, Sliding: true, Text: "14d sliding"}}
+var entry_ContextIndexUsedAt = keywright.Entry{Name: "context.index.usedAt", Pattern: "harca:memory:ctx:idx:active", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 336 * time.Hour, Min: 336 * time.Hour, Max: 336 * time.Hour, Sliding: true, Text: "14d sliding"}}
 
-// ContextIndexUpdatedAtKey builds the key harca:memory:ctx:idx:active.
-func ContextIndexUpdatedAtKey() (string, error) {
+// ContextIndexUsedAtKey builds the key harca:memory:ctx:idx:active.
+func ContextIndexUsedAtKey() (string, error) {
 	return "harca:memory:ctx:idx:active", nil
 }
 
-// ContextIndexUpdatedAt: Index of context by updatedAt.
+// ContextIndexUsedAt: Index of context by usedAt.
 //
 // Key harca:memory:ctx:idx:active, zset, TTL 14d sliding.
-func (k *Keyspace) ContextIndexUpdatedAt() typed.Key {
-	name, err := ContextIndexUpdatedAtKey()
-	return typed.NewKey(k.client, &entry_ContextIndexUpdatedAt, name, err)
+func (k *Keyspace) ContextIndexUsedAt() typed.Key {
+	name, err := ContextIndexUsedAtKey()
+	return typed.NewKey(k.client, &entry_ContextIndexUsedAt, name, err)
 }
 
 var entry_ContextIndexExpires = keywright.Entry{Name: "context.index.expires", Pattern: "harca:memory:ctx:idx:expiry", Type: "zset", TTL: keywright.TTL{Policy: keywright.Expires, Default: 336 * time.Hour, Min: 336 * time.Hour, Max: 336 * time.Hour, Sliding: true, Text: "14d sliding"}}
@@ -818,49 +844,59 @@ func (k *Keyspace) SystemState(part_ string) typed.String[json.RawMessage] {
 
 // Entries is what the declaration says of every key, in its order.
 func Entries() []keywright.Entry {
-	return []keywright.Entry{entry_Item, entry_ItemIndexTypeCreatedAt, entry_ItemIndexContextIDCreatedAt, entry_ItemIndexPriorityCreatedAt, entry_ItemIndexExpires, entry_ItemLedger, entry_ItemSweep, entry_ItemPressure, entry_Context, entry_ContextIndexType, entry_ContextIndexUpdatedAt, entry_ContextIndexExpires, entry_ContextLedger, entry_ContextSweep, entry_Computed, entry_ComputedFill, entry_ComputedFrom, entry_ComputedGeneration, entry_SystemState}
+	return []keywright.Entry{entry_Item, entry_ItemIndexTypeCreatedAt, entry_ItemIndexContextIDCreatedAt, entry_ItemIndexPriorityCreatedAt, entry_ItemIndexExpires, entry_ItemLedger, entry_ItemSweep, entry_ItemPressure, entry_Context, entry_ContextIndexType, entry_ContextIndexUsedAt, entry_ContextIndexExpires, entry_ContextLedger, entry_ContextSweep, entry_Computed, entry_ComputedFill, entry_ComputedFrom, entry_ComputedGeneration, entry_SystemState}
 }
 
 var argument_UpdateItem_1 = value.Int(1, math.MaxInt64)
 
 var argument_UpdateItem_2 = value.Opaque()
 
+var argument_UpdateItem_3 = value.Text(0)
+
+var argument_UpdateItem_4 = value.Int(0, math.MaxInt64)
+
 var result_UpdateItem = value.Int(math.MinInt64, math.MaxInt64)
 
 var entry_UpdateItem = keywright.Entry{Name: "update_item", Type: "script"}
 
-var script_UpdateItem = keywright.NewScript("update_item", `-- update_item: change the content of an item if its version is the expected one
+var script_UpdateItem = keywright.NewScript("update_item", `-- update_item: change the content of an item if its version is the expected one, and tell it
 -- KEYS: 1 item
--- ARGV: 1 expected_version  2 content
+-- ARGV: 1 expected_version  2 content  3 channel  4 db
 -- Returns: the new version; 0 version has changed; -1 the item is gone
 -- Round trips: 1
 -- Content is opaque here: it may be sealed, and cjson would lose empty arrays
 -- and whole numbers above 2^53. HSET keeps the item's TTL; the indexes hold none
 -- of the fields that change.
-local version = redis.call('HGET', KEYS[1], 'version')
-if not version then
+local item = redis.call('HMGET', KEYS[1], 'version', 'id', 'type', 'contextId')
+if not item[1] then
   return -1
 end
-if version ~= ARGV[1] then
+if item[1] ~= ARGV[1] then
   return 0
+end
+if not redis.acl_check_cmd('PUBLISH', ARGV[3], '') then
+  return redis.error_reply('NOPERM this user may not publish the update')
 end
 local now = redis.call('TIME')
 local ms = string.format('%d%03d', tonumber(now[1]), math.floor(tonumber(now[2]) / 1000))
+local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
 redis.call('HSET', KEYS[1], 'content', ARGV[2], 'updatedAt', ms)
-return redis.call('HINCRBY', KEYS[1], 'version', 1)
+local data = '{"id":' .. cjson.encode(item[2] or '') .. ',"type":' .. cjson.encode(item[3] or '') .. ',"contextId":' .. cjson.encode(item[4] or '') .. '}'
+redis.call('PUBLISH', ARGV[3], '{"timestamp":' .. ms .. ',"data":' .. data .. ',"db":' .. ARGV[4] .. '}')
+return version
 `)
 
-// UpdateItem: Changes the content of an item if nobody else has since it was read. On the page the script writes a field `data` that nothing reads, takes the caller's clock and brings an expired item back to life without a TTL.
+// UpdateItem: Changes the content of an item if nobody else has since it was read, and tells item_updated. On the page the script writes a field `data` that nothing reads, takes the caller's clock, tells no event, and brings an expired item back to life without a TTL. Programs in Go use the entity, which does the same.
 // One round trip.
-func (k *Keyspace) UpdateItem(ctx context.Context, id string, expectedVersion int64, content value.Sealed) (int64, error) {
-	return k.LaterUpdateItem(id, expectedVersion, content).Do(ctx)
+func (k *Keyspace) UpdateItem(ctx context.Context, id string, expectedVersion int64, content value.Sealed, channel string, db int64) (int64, error) {
+	return k.LaterUpdateItem(id, expectedVersion, content, channel, db).Do(ctx)
 }
 
 // LaterUpdateItem is UpdateItem to be queued in a Batch or a transaction.
-func (k *Keyspace) LaterUpdateItem(id string, expectedVersion int64, content value.Sealed) keywright.Op[int64] {
+func (k *Keyspace) LaterUpdateItem(id string, expectedVersion int64, content value.Sealed, channel string, db int64) keywright.Op[int64] {
 	var err error
 	keys := make([]string, 0, 1)
-	args := make([]string, 0, 2)
+	args := make([]string, 0, 4)
 	if name, failed := ItemKey(id); failed == nil {
 		keys = append(keys, name)
 	} else if err == nil {
@@ -868,6 +904,8 @@ func (k *Keyspace) LaterUpdateItem(id string, expectedVersion int64, content val
 	}
 	args, err = typed.Arg(args, &argument_UpdateItem_1, "expected_version", expectedVersion, err)
 	args, err = typed.Arg(args, &argument_UpdateItem_2, "content", content, err)
+	args, err = typed.Arg(args, &argument_UpdateItem_3, "channel", channel, err)
+	args, err = typed.Arg(args, &argument_UpdateItem_4, "db", db, err)
 	return typed.NewCall(typed.Call{Client: k.client, Entry: &entry_UpdateItem, Script: script_UpdateItem, Effect: keywright.Writes, Keys: keys, Args: args, Err: err}, typed.Reply(&result_UpdateItem))
 }
 
@@ -1008,11 +1046,13 @@ var ContextFields = struct {
 	ID       entity.Field[ContextValue, string]
 	Name     entity.Field[ContextValue, string]
 	Type     entity.Field[ContextValue, string]
+	UsedAt   entity.Field[ContextValue, time.Time]
 	Metadata entity.Field[ContextValue, json.RawMessage]
 }{
 	ID:       entity.Field[ContextValue, string]{Name: "id", At: func(v *ContextValue) *string { return &v.ID }},
 	Name:     entity.Field[ContextValue, string]{Name: "name", At: func(v *ContextValue) *string { return &v.Name }},
 	Type:     entity.Field[ContextValue, string]{Name: "type", At: func(v *ContextValue) *string { return &v.Type }},
+	UsedAt:   entity.Field[ContextValue, time.Time]{Name: "usedAt", At: func(v *ContextValue) *time.Time { return &v.UsedAt }},
 	Metadata: entity.Field[ContextValue, json.RawMessage]{Name: "metadata", At: func(v *ContextValue) *json.RawMessage { return &v.Metadata }},
 }
 
@@ -1027,10 +1067,10 @@ func (s ContextStore) ByType(type_ string) entity.Of[ContextValue] {
 	return s.At("type", key, err)
 }
 
-// ByUpdatedAt is all of them, by updatedAt.
-func (s ContextStore) ByUpdatedAt() entity.Of[ContextValue] {
-	key, err := ContextIndexUpdatedAtKey()
-	return s.At("updatedAt", key, err)
+// ByUsedAt is all of them, by usedAt.
+func (s ContextStore) ByUsedAt() entity.Of[ContextValue] {
+	key, err := ContextIndexUsedAtKey()
+	return s.At("usedAt", key, err)
 }
 
 // ContextStore is all context: made, changed and found with their indexes in step.
@@ -1050,13 +1090,14 @@ func spec_Context() (*entity.Spec[string, ContextValue], error) {
 			{Name: "type", Field: "type", Prefix: "harca:memory:ctx:idx:type:", Key: func(v *ContextValue) (string, error) {
 				return ContextIndexTypeKey(v.Type)
 			}},
-			{Name: "updatedAt", Score: "updatedAt", Prefix: "harca:memory:ctx:idx:active"},
+			{Name: "usedAt", Score: "usedAt", Prefix: "harca:memory:ctx:idx:active"},
 		},
 		Expires:  expiresKey,
 		Ledger:   ledgerKey,
 		Lease:    leaseKey,
 		IndexTTL: 336 * time.Hour,
 		Created:  "createdAt",
+		Version:  "version",
 		Updated:  "updatedAt",
 		Identify: func(id string, v *ContextValue) { v.ID = id },
 		OnCreate: []entity.Event{{Mode: entity.Publish, Channel: "harca:events:memory:ctx:created", Data: []entity.Part{{Name: "id", Form: value.Quoted}, {Name: "type", Field: "type", Form: value.Quoted}}}},
@@ -1069,7 +1110,7 @@ func spec_Context() (*entity.Spec[string, ContextValue], error) {
 
 var value_Computed = value.Raw()
 
-// Computed: A result that is dear to compute (一時計算結果). The page has its TTL but no key; this one follows its names. The three ways to be void that the page wants: the TTL, an event (computed_from), a version (computed_generation).
+// Computed: A result that is dear to compute (一時計算結果). The page has its TTL but no key; this one follows its names. The three ways to be void that the page wants: the TTL, an event (computed_from), a version (computed_generation). The TTL is chosen by how long the result took to compute.
 //
 // Key harca:memory:computed:{generation}:{computation}, string, TTL 5m in 1m..30m.
 func (k *Keyspace) Computed(generation int64, computation string) cache.Item[json.RawMessage] {

@@ -10,6 +10,18 @@ import (
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 )
 
+// dear is the TTL of a result by how long it took to compute: a minute for what is cheap,
+// five for a second, half an hour for ten seconds or more.
+func dear(spent time.Duration) time.Duration {
+	switch {
+	case spent >= 10*time.Second:
+		return 30 * time.Minute
+	case spent >= time.Second:
+		return 5*time.Minute + (spent-time.Second)*25*60/9
+	}
+	return time.Minute + spent*4*60
+}
+
 // Compute gives a result that was computed from the items of a context, and
 // computes it if nobody has: once, over all processes. It is void when its TTL
 // ends, when an item of the context changes, expires or goes, and with Outdate.

@@ -11,9 +11,6 @@ import (
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 )
 
-// hour is how long a context lives behind its last use, unless it was given more.
-const hour = time.Hour
-
 // patience is how long an item waits for its context to be prolonged.
 const patience = 500 * time.Millisecond
 
@@ -24,7 +21,9 @@ type Context struct {
 	Type      string          `json:"type"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
 	CreatedAt time.Time       `json:"createdAt"`
+	UpdatedAt time.Time       `json:"updatedAt"`     // the last time that its name, type or metadata were changed
 	UsedAt    time.Time       `json:"usedAt"`        // the last time that it, or an item of it, was used
+	Version   int64           `json:"version"`       // of an update; a use has none
 	TTL       int64           `json:"ttl,omitempty"` // in seconds, of one that is made: 900 to 604,800; 0: an hour
 }
 
@@ -40,13 +39,53 @@ func (m *Memory) CreateContext(ctx context.Context, c Context) (Context, error) 
 	if c.TTL != 0 {
 		options = append(options, keywright.ExpiresIn(time.Duration(c.TTL)*time.Second))
 	}
-	made, err := m.keys.ContextStore().Create(ctx, c.ID, harcakeys.ContextValue{ID: c.ID, Name: c.Name, Type: c.Type, Metadata: c.Metadata}, options...)
+	made, err := m.keys.ContextStore().Create(ctx, c.ID, harcakeys.ContextValue{ID: c.ID, Name: c.Name, Type: c.Type, UsedAt: time.Now(), Metadata: c.Metadata}, options...)
 	return showContext(made), err
+}
+
+// ContextChange is new values of some fields of a context; nil leaves a field as it is.
+type ContextChange struct {
+	Name     *string         `json:"name"`
+	Type     *string         `json:"type"`
+	Metadata json.RawMessage `json:"metadata"`
+}
+
+func (c ContextChange) changes() (all []entity.Change[harcakeys.ContextValue]) {
+	f := harcakeys.ContextFields
+	if c.Name != nil {
+		all = append(all, f.Name.Set(*c.Name))
+	}
+	if c.Type != nil {
+		all = append(all, f.Type.Set(*c.Type))
+	}
+	if c.Metadata != nil {
+		all = append(all, f.Metadata.Set(c.Metadata))
+	}
+	return all
+}
+
+// ErrNoChange is an update that changes nothing.
+var ErrNoChange = errors.New("an update names at least one field that it changes")
+
+// UpdateContext changes a context if it still has the version; 0 is any. A context that
+// another caller has changed is entity.ErrVersion. A use meanwhile is no change.
+func (m *Memory) UpdateContext(ctx context.Context, id string, version int64, c ContextChange) (Written, error) {
+	changes := c.changes()
+	if len(changes) == 0 {
+		return Written{}, ErrNoChange
+	}
+	var err error
+	if version == 0 {
+		version, err = m.keys.ContextStore().Update(ctx, id, changes...)
+	} else {
+		version, err = m.keys.ContextStore().UpdateIf(ctx, id, version, changes...)
+	}
+	return Written{ID: id, Version: version}, err
 }
 
 func showContext(x entity.Item[string, harcakeys.ContextValue]) Context {
 	v := x.Value
-	return Context{ID: x.ID, Name: v.Name, Type: v.Type, Metadata: v.Metadata, CreatedAt: v.CreatedAt, UsedAt: v.UpdatedAt}
+	return Context{ID: x.ID, Name: v.Name, Type: v.Type, Metadata: v.Metadata, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt, UsedAt: v.UsedAt, Version: x.Version}
 }
 
 // Context reads a context. Looking at it is no use of it: it is not prolonged.
@@ -71,7 +110,7 @@ func (m *Memory) DeleteContext(ctx context.Context, id string) (bool, error) {
 // all with "". after is the next of the page before.
 func (m *Memory) Active(ctx context.Context, kind, after string) (contexts []Context, next string, err error) {
 	store := m.keys.ContextStore()
-	q := entity.Query[harcakeys.ContextValue]{Of: store.ByUpdatedAt(), Newest: true, After: after}
+	q := entity.Query[harcakeys.ContextValue]{Of: store.ByUsedAt(), Newest: true, After: after}
 	if kind != "" {
 		q.And = append(q.And, store.ByType(kind))
 	}
@@ -82,8 +121,8 @@ func (m *Memory) Active(ctx context.Context, kind, after string) (contexts []Con
 	return contexts, page.Next, err
 }
 
-// use notes that a context is in use: it comes first among the active ones and
-// lives for another hour at least. Reads do so now and then, writes always. A
+// use notes that a context is in use: it comes first among the active ones and lives
+// for another hour at least. That is no update: it has no event. Reads do so now and then, writes always. A
 // context that is gone is ErrNoContext; while Redis is away nobody knows, and the
 // item does not wait for it.
 func (m *Memory) use(ctx context.Context, id string, writes bool) error {
@@ -92,7 +131,7 @@ func (m *Memory) use(ctx context.Context, id string, writes bool) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err := m.prolong(ctx, id)
+	err := m.keys.ContextStore().Stamp(ctx, id, harcakeys.ContextFields.UsedAt) // sliding: an hour, if it has less left
 	if errors.Is(err, keywright.ErrNotFound) {
 		return ErrNoContext
 	}
@@ -100,19 +139,6 @@ func (m *Memory) use(ctx context.Context, id string, writes bool) error {
 		m.failed("use of a context")(err)
 	}
 	return nil
-}
-
-// prolong gives a context an hour, if it has less left.
-func (m *Memory) prolong(ctx context.Context, id string) error {
-	left, expires, err := m.keys.Context(id).TTL(ctx)
-	if err != nil {
-		return err
-	}
-	if !expires || left < hour {
-		left = hour
-	}
-	_, err = m.keys.ContextStore().UpdateWith(ctx, id, []keywright.WriteOption{keywright.ExpiresIn(left)})
-	return err
 }
 
 // due reports whether a use of a context is to be noted now.

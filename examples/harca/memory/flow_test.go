@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/examples/harca/harcakeys"
 	"github.com/keywright/keywright/examples/harca/memory"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -39,7 +41,9 @@ func flow(t *testing.T, o memory.Options, servers ...*keywrighttest.Server) {
 	heard := c.events()
 	items(t, c, servers, heard)
 	contexts(t, c, servers, heard)
-	computed(t, c)
+	changed(t, c, o, heard)
+	batches(t, c)
+	computed(t, c, servers)
 	state(t, c)
 	seen(t, c, len(servers))
 }
@@ -179,8 +183,106 @@ func contexts(t *testing.T, c *client, servers []*keywrighttest.Server, heard *e
 	c.do(http.StatusNotFound, "GET", "/contexts/"+first.ID, "", nil)
 }
 
+// changed: of writers that read the same version of a context one wins, a use is no change,
+// and only a change has an event. A context that expires is announced.
+func changed(t *testing.T, c *client, o memory.Options, heard *events) {
+	var made, now, other memory.Context
+	c.do(http.StatusCreated, "POST", "/contexts", `{"name":"前","type":"conversation","metadata":{"a":1}}`, &made)
+	nextMillisecond(t)
+	c.do(http.StatusOK, "DELETE", "/items/"+c.create("note", made.ID, 5), "", nil)
+	c.do(http.StatusOK, "GET", "/contexts/"+made.ID, "", &now)
+	if now.Version < 1 || now.Version != made.Version || !now.UsedAt.After(made.UpdatedAt) || !now.UpdatedAt.Equal(made.UpdatedAt) {
+		t.Errorf("made %+v, used %+v", made, now)
+	}
+	statuses := make(chan int, 10)
+	for range cap(statuses) {
+		go func() {
+			status, _ := c.try("PATCH", "/contexts/"+made.ID, `{"name":"後","type":"talk"}`, fmt.Sprint(made.Version), nil)
+			statuses <- status
+		}()
+	}
+	won := 0
+	for range cap(statuses) {
+		switch s := <-statuses; s {
+		case http.StatusOK:
+			won++
+		case http.StatusConflict:
+		default:
+			t.Errorf("a writer of a context was told %d", s)
+		}
+	}
+	c.do(http.StatusOK, "GET", "/contexts/"+made.ID, "", &now)
+	if won != 1 || now.Version <= made.Version || now.Name != "後" || now.Type != "talk" || string(now.Metadata) != `{"a":1}` || !now.UpdatedAt.After(made.UpdatedAt) {
+		t.Errorf("%d writers won: %+v", won, now)
+	}
+	c.do(http.StatusOK, "PATCH", "/contexts/"+made.ID, `{"metadata":{}}`, nil)
+	c.do(http.StatusCreated, "POST", "/contexts", `{"name":"印","type":"conversation"}`, &other)
+	c.do(http.StatusOK, "PATCH", "/contexts/"+other.ID, `{"name":"印二"}`, nil)
+	if n := heard.until(t, "ctx updated", made.ID, other.ID); n != 2 {
+		t.Errorf("%d events of two changes", n)
+	}
+	for body, want := range map[string]int{`{}`: http.StatusBadRequest, `{"type":"*"}`: http.StatusBadRequest, `{`: http.StatusBadRequest} {
+		c.do(want, "PATCH", "/contexts/"+made.ID, body, nil)
+	}
+	c.do(http.StatusNotFound, "PATCH", "/contexts/01932f6e-7c1a-4d3e-8f60-000000000000", `{"name":"x"}`, nil)
+	client, err := keywright.Open(t.Context(), o.URL, o.Client)
+	must(t, err)
+	defer client.Close()
+	for _, id := range []string{made.ID, other.ID} {
+		_, err := harcakeys.New(client).ContextStore().Shorten(t.Context(), id, time.Millisecond)
+		must(t, err)
+		heard.await(t, "ctx expired", id)
+		c.do(http.StatusNotFound, "GET", "/contexts/"+id, "", nil)
+	}
+}
+
+// batches: many items are made and read at once; what cannot be made fails alone.
+func batches(t *testing.T, c *client) {
+	var made, found struct {
+		Results []struct {
+			ID, Error       string
+			Status, Version int
+			Item            memory.Item
+		}
+		Failed int
+	}
+	var items, ids []string
+	for i := range 200 {
+		items = append(items, fmt.Sprintf(`{"type":"batch","content":%d}`, i))
+	}
+	items[7] = `{"type":"batch","content":7,"priority":11}`
+	items[8] = `{"type":"batch","content":8,"contextId":"01932f6e-7c1a-4d3e-8f60-000000000000"}`
+	c.do(http.StatusMultiStatus, "POST", "/items/batch", `{"items":[`+strings.Join(items, ",")+`]}`, &made)
+	if made.Failed != 2 || len(made.Results) != 200 || made.Results[7].Status != http.StatusBadRequest || made.Results[8].Status != http.StatusUnprocessableEntity {
+		t.Fatalf("%d failed of %d: %+v %+v", made.Failed, len(made.Results), made.Results[7], made.Results[8])
+	}
+	for _, r := range made.Results {
+		ids = append(ids, fmt.Sprintf("%q", r.ID))
+	}
+	c.do(http.StatusMultiStatus, "POST", "/items/read", `{"ids":[`+strings.Join(ids, ",")+`]}`, &found)
+	if found.Failed != 2 || len(found.Results) != 200 {
+		t.Fatalf("%d missing of %d", found.Failed, len(found.Results))
+	}
+	for n, r := range found.Results {
+		if n == 7 || n == 8 {
+			if r.Status != http.StatusNotFound {
+				t.Errorf("%d: %+v", n, r)
+			}
+		} else if string(r.Item.Content) != fmt.Sprint(n) || r.Version < 1 {
+			t.Errorf("%d: %+v", n, r)
+		}
+	}
+	c.do(http.StatusBadRequest, "POST", "/items/batch", `{"items":[]}`, nil)
+	c.do(http.StatusBadRequest, "POST", "/items/read", `{"ids":[`+strings.Repeat(`"x",`, 1000)+`"x"]}`, nil)
+	for _, r := range made.Results {
+		if r.Status == http.StatusCreated {
+			c.do(http.StatusOK, "DELETE", "/items/"+r.ID, "", nil)
+		}
+	}
+}
+
 // computed: once for all readers, void when an item changes, or with everything.
-func computed(t *testing.T, c *client) {
+func computed(t *testing.T, c *client, servers []*keywrighttest.Server) {
 	count := func() string { return c.metric("harca_digests_computed_total") }
 	digest := func() (d memory.Digest) {
 		c.do(http.StatusOK, "GET", "/contexts/global/digest", "", &d)
@@ -199,8 +301,14 @@ func computed(t *testing.T, c *client) {
 	id := c.create("wish", "global", 5)
 	eventually(t, "an event makes the digest void", func() bool { return digest().ByType["wish"] == 1 })
 	before = count()
-	c.do(http.StatusOK, "POST", "/outdate", "", nil)
+	var now struct{ Generation int64 }
+	c.do(http.StatusOK, "POST", "/outdate", "", &now)
 	eventually(t, "a version makes it void", func() bool { digest(); return count() != before })
+	key := fmt.Sprintf("harca:memory:computed:%d:digest-global", now.Generation)
+	eventually(t, "what took a moment to compute lives for a good minute, not for five", func() bool {
+		left := time.Duration(ask(servers, key, "PTTL", key).(int64)) * time.Millisecond
+		return left > 30*time.Second && left < 5*time.Minute
+	})
 	for _, gone := range []string{id, note} {
 		c.do(http.StatusOK, "DELETE", "/items/"+gone, "", nil)
 	}
@@ -287,6 +395,24 @@ func (e *events) await(t *testing.T, name, id string) memory.Event {
 			}
 		case <-timeout:
 			t.Fatalf("no event %q of %s in half a minute", name, id)
+		}
+	}
+}
+
+// until waits for an event of the last one, and says how many of id came before.
+func (e *events) until(t *testing.T, name, id, last string) (n int) {
+	t.Helper()
+	for timeout := time.After(30 * time.Second); ; {
+		select {
+		case one := <-e.all:
+			switch {
+			case one.Name == name && one.ID == id:
+				n++
+			case one.Name == name && one.ID == last:
+				return n
+			}
+		case <-timeout:
+			t.Fatalf("no event %q of %s in half a minute", name, last)
 		}
 	}
 }

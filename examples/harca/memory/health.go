@@ -7,6 +7,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/entity"
+	"github.com/keywright/keywright/fallback"
 	"github.com/keywright/keywright/metrics"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -60,6 +61,34 @@ func newFigures() figures {
 	return figures{
 		digests:  prometheus.NewCounter(prometheus.CounterOpts{Name: "harca_digests_computed_total", Help: "Digests that were not in the cache."}),
 		fallback: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "harca_fallback_events_total", Help: "What happened at the second store."}, []string{"event"}),
+	}
+}
+
+// connection writes what becomes of connections: an error, each attempt, ready again.
+func (m *Memory) connection() keywright.Hook {
+	return keywright.Hook{Notice: func(_ context.Context, n keywright.Notice) {
+		switch n.Kind {
+		case keywright.Disconnected:
+			m.o.Logger.Error("Redis connection error", "error", n.Err)
+		case keywright.Reconnecting:
+			m.o.Logger.Warn("reconnecting to Redis", "attempt", n.Attempt, "away", n.Elapsed.Round(time.Millisecond))
+		case keywright.Reconnected:
+			m.o.Logger.Info("Redis connection ready", "away", n.Elapsed.Round(time.Millisecond))
+		}
+	}}
+}
+
+// second counts what happens at the second store, and writes when it answers in the place of
+// Redis. After a failover Redis is another server, to which no connection was lost.
+func (m *Memory) second(e fallback.Event) {
+	m.figures.fallback.WithLabelValues(e.String()).Inc()
+	switch e {
+	case fallback.WentAway:
+		m.o.Logger.Error("Redis does not answer; reads are from the second store, and writes wait there")
+	case fallback.CameBack:
+		m.o.Logger.Info("Redis answers again")
+	case fallback.Stuck:
+		m.o.Logger.Error("Redis refuses a write that waited for it")
 	}
 }
 

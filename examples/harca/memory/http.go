@@ -36,6 +36,8 @@ func (m *Memory) Handler(ctx context.Context, timeout time.Duration) http.Handle
 		})
 	}
 	serve("POST /items", m.postItem)
+	serve("POST /items/batch", m.postItems)
+	serve("POST /items/read", m.readItems)
 	serve("GET /items", m.getItems)
 	serve("GET /items/{id}", m.getItem)
 	serve("PATCH /items/{id}", m.patchItem)
@@ -43,6 +45,7 @@ func (m *Memory) Handler(ctx context.Context, timeout time.Duration) http.Handle
 	serve("POST /contexts", m.postContext)
 	serve("GET /contexts", m.getContexts)
 	serve("GET /contexts/{id}", m.getContext)
+	serve("PATCH /contexts/{id}", m.patchContext)
 	serve("DELETE /contexts/{id}", m.deleteContext)
 	serve("GET /contexts/{id}/digest", m.getDigest)
 	serve("POST /outdate", m.postOutdate)
@@ -77,9 +80,9 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, ErrNoContext):
 		return http.StatusUnprocessableEntity
-	case errors.Is(err, fallback.ErrConflict), errors.Is(err, entity.ErrExists):
+	case errors.Is(err, fallback.ErrConflict), errors.Is(err, entity.ErrExists), errors.Is(err, entity.ErrVersion):
 		return http.StatusConflict
-	case errors.Is(err, ErrQuery), errors.Is(err, errRequest):
+	case errors.Is(err, ErrQuery), errors.Is(err, errRequest), errors.Is(err, ErrMost), errors.Is(err, ErrNoChange):
 		return http.StatusBadRequest
 	case errors.Is(err, fallback.ErrFull), errors.Is(err, fallback.ErrNoCopy), class == keywright.NotApplied, class == keywright.Retryable, class == keywright.UnknownOutcome:
 		return http.StatusServiceUnavailable
@@ -114,6 +117,61 @@ func (m *Memory) postItem(r *http.Request) (int, any, error) {
 	}
 	made, err := m.Create(r.Context(), i)
 	return accepted(http.StatusCreated, made), made, err
+}
+
+// result is what an answer to a batch says of one item.
+type result struct {
+	Written
+	Item   *Item  `json:"item,omitempty"` // of one that was read
+	Status int    `json:"status"`
+	Error  string `json:"error,omitempty"`
+}
+
+// batch is the answer to one: 200, or 207 if some items have failed.
+type batch struct {
+	Results []result `json:"results"`
+	Failed  int      `json:"failed"`
+}
+
+func (b *batch) add(r result, err error) {
+	if err != nil {
+		r.Status, r.Error, r.Item = statusOf(err), err.Error(), nil
+		b.Failed++
+	}
+	b.Results = append(b.Results, r)
+}
+
+func (b *batch) status() int {
+	if b.Failed > 0 {
+		return http.StatusMultiStatus
+	}
+	return http.StatusOK
+}
+
+func (m *Memory) postItems(r *http.Request) (int, any, error) {
+	asked, err := read[struct{ Items []Item }](r)
+	if err != nil {
+		return 0, nil, err
+	}
+	done, err := m.CreateMany(r.Context(), asked.Items)
+	var b batch
+	for _, d := range done {
+		b.add(result{Written: d.Written, Status: accepted(http.StatusCreated, d.Written)}, d.Err)
+	}
+	return b.status(), b, err
+}
+
+func (m *Memory) readItems(r *http.Request) (int, any, error) {
+	asked, err := read[struct{ IDs []string }](r)
+	if err != nil {
+		return 0, nil, err
+	}
+	found, err := m.GetMany(r.Context(), asked.IDs)
+	var b batch
+	for n, f := range found {
+		b.add(result{Written: Written{ID: asked.IDs[n], Version: f.Item.Version}, Item: &f.Item, Status: http.StatusOK}, f.Err)
+	}
+	return b.status(), b, err
 }
 
 // accepted is 202 for a write that waits for Redis.
@@ -174,6 +232,18 @@ func (m *Memory) postContext(r *http.Request) (int, any, error) {
 func (m *Memory) getContext(r *http.Request) (int, any, error) {
 	c, err := m.Context(r.Context(), r.PathValue("id"))
 	return http.StatusOK, c, err
+}
+
+// patchContext changes a context if it has the version of If-Match; without, whatever it
+// has.
+func (m *Memory) patchContext(r *http.Request) (int, any, error) {
+	c, err1 := read[ContextChange](r)
+	version, err2 := number(strings.Trim(r.Header.Get("If-Match"), `"`), "If-Match")
+	if err := errors.Join(err1, err2); err != nil {
+		return 0, nil, err
+	}
+	done, err := m.UpdateContext(r.Context(), r.PathValue("id"), version, c)
+	return http.StatusOK, done, err
 }
 
 func (m *Memory) getContexts(r *http.Request) (int, any, error) {

@@ -50,6 +50,15 @@ type Written struct {
 // Create makes an item, its entries in all indexes and its event in one step, and
 // prolongs its context. While Redis is away it is accepted and made later.
 func (m *Memory) Create(ctx context.Context, i Item) (Written, error) {
+	i = i.filled()
+	if err := m.use(ctx, i.ContextID, true); err != nil {
+		return Written{}, err
+	}
+	return m.create(ctx, i)
+}
+
+// filled is the item with what its caller may leave out.
+func (i Item) filled() Item {
 	if i.ID == "" {
 		i.ID = newID()
 	}
@@ -62,9 +71,10 @@ func (m *Memory) Create(ctx context.Context, i Item) (Written, error) {
 	if len(i.Metadata) == 0 {
 		i.Metadata = json.RawMessage(`{}`)
 	}
-	if err := m.use(ctx, i.ContextID, true); err != nil {
-		return Written{}, err
-	}
+	return i
+}
+
+func (m *Memory) create(ctx context.Context, i Item) (Written, error) {
 	v := harcakeys.ItemValue{ID: i.ID, Type: i.Type, Content: i.Content, ContextID: i.ContextID, Priority: i.Priority, Metadata: i.Metadata}
 	r, err := m.items.Create(ctx, i.ID, v, lifetime(i.TTL)...)
 	return Written{i.ID, r.Version, r.Pending}, err

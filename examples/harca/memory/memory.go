@@ -72,13 +72,13 @@ func Open(ctx context.Context, o Options) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Client.Hooks = append(o.Client.Hooks[:len(o.Client.Hooks):len(o.Client.Hooks)], hook)
+	o.Client.Hooks = append(o.Client.Hooks[:len(o.Client.Hooks):len(o.Client.Hooks)], hook, m.connection())
 	if m.client, err = keywright.Open(ctx, o.URL, o.Client); err != nil {
 		return nil, err
 	}
-	// Dear results are loaded anew before they expire, the dearer the earlier; while
-	// Redis is away they are computed.
-	m.keys = harcakeys.NewTuned(m.client, harcakeys.Tuning{Computed: cache.Options{Early: 1, Down: cache.LoadThrough}})
+	// Dear results live longer, and are computed again before they expire, the dearer the
+	// earlier; while Redis is away they are computed each time.
+	m.keys = harcakeys.NewTuned(m.client, harcakeys.Tuning{Computed: cache.Options{ByCost: dear, Early: 1, Down: cache.LoadThrough}})
 	m.generation = cache.NewVersion(m.client, m.keys.ComputedGeneration().Key)
 	if err = m.backUp(); err != nil {
 		m.client.Close()
@@ -102,7 +102,7 @@ func (m *Memory) backUp() (err error) {
 		OnConflict: func(c fallback.Conflict) {
 			m.o.Logger.Warn("a write of while Redis was away has lost against newer data", "fields", c.Fields)
 		},
-		OnEvent: func(e fallback.Event) { m.figures.fallback.WithLabelValues(e.String()).Inc() },
+		OnEvent: m.second,
 	})
 	if err != nil && m.file != nil {
 		return errors.Join(err, m.file.Close())

@@ -1,0 +1,86 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// Most is how many items a batch has at most.
+const Most = 1000
+
+// ErrMost is a batch of too many.
+var ErrMost = fmt.Errorf("a batch has 1 to %d items", Most)
+
+// atOnce is how many items of a batch are under way: what is under way at the same time
+// shares round trips, 64 items each.
+const atOnce = 128
+
+// each calls do for each of n, several at a time, and waits for all.
+func each(n int, do func(i int)) {
+	var running sync.WaitGroup
+	room := make(chan struct{}, atOnce)
+	for i := range n {
+		room <- struct{}{}
+		running.Go(func() {
+			defer func() { <-room }()
+			do(i)
+		})
+	}
+	running.Wait()
+}
+
+// Result is what became of one item of a batch.
+type Result struct {
+	Written
+	Err error
+}
+
+// CreateMany makes items, each for itself, in few round trips: some may be made and others
+// not. The results are in the order of the items. Each context is prolonged once.
+func (m *Memory) CreateMany(ctx context.Context, items []Item) ([]Result, error) {
+	if len(items) == 0 || len(items) > Most {
+		return nil, ErrMost
+	}
+	results := make([]Result, len(items))
+	places := map[string][]int{} // by context
+	var contexts []string
+	for n, i := range items {
+		i = i.filled()
+		items[n], results[n].ID = i, i.ID
+		if places[i.ContextID] == nil {
+			contexts = append(contexts, i.ContextID)
+		}
+		places[i.ContextID] = append(places[i.ContextID], n)
+	}
+	each(len(contexts), func(c int) {
+		if err := m.use(ctx, contexts[c], true); err != nil {
+			for _, n := range places[contexts[c]] {
+				results[n].Err = err
+			}
+		}
+	})
+	each(len(items), func(n int) {
+		if results[n].Err == nil {
+			results[n].Written, results[n].Err = m.create(ctx, items[n])
+			results[n].ID = items[n].ID
+		}
+	})
+	return results, nil
+}
+
+// Read is one item of a batch that was read.
+type Read struct {
+	Item Item
+	Err  error // keywright.ErrNotFound: there is none
+}
+
+// GetMany reads items as Get does, in few round trips and in the order of the ids.
+func (m *Memory) GetMany(ctx context.Context, ids []string) ([]Read, error) {
+	if len(ids) == 0 || len(ids) > Most {
+		return nil, ErrMost
+	}
+	found := make([]Read, len(ids))
+	each(len(ids), func(n int) { found[n].Item, found[n].Err = m.Get(ctx, ids[n]) })
+	return found, nil
+}
