@@ -5,8 +5,9 @@
 //	harcad -redis redis+cluster://a:6379,b:6379,c:6379 …
 //	harcad -redis rediss://short_term_memory@redis.example:6379 -ca ca.crt …
 //
-// The password is in REDISCLI_AUTH, the key ring in a file or in HARCA_RING;
-// neither is ever a flag.
+// Without -redis the server is REDIS_HOST and REDIS_PORT, over TLS unless REDIS_TLS is off.
+// The login is in REDIS_USERNAME and REDIS_PASSWORD, the key ring in a file or in
+// HARCA_RING; a password is never a flag.
 package main
 
 import (
@@ -35,6 +36,10 @@ func main() {
 
 func run() error {
 	o, listen, ring, patience := flags()
+	var err error
+	if o.URL, err = address(o.URL, os.Getenv); err != nil {
+		return err
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	source := seal.Environment("HARCA_RING", os.Getenv)
@@ -78,10 +83,10 @@ func flags() (o memory.Options, listen, ring string, patience time.Duration) {
 	flag.StringVar(&listen, "listen", "127.0.0.1:8080", "where to listen for HTTP")
 	flag.StringVar(&ring, "ring", "", "file of the key ring (else HARCA_RING holds it)")
 	flag.DurationVar(&patience, "patience", 30*time.Second, "how long to try to reach Redis at the start")
-	flag.StringVar(&o.URL, "redis", "", "URL of Redis (else KEYWRIGHT_URL or REDIS_URL)")
+	flag.StringVar(&o.URL, "redis", "", "URL of Redis, without a password (else KEYWRIGHT_URL, REDIS_URL, or REDIS_HOST and REDIS_PORT)")
 	flag.StringVar(&o.Backup, "backup", "", "file for when Redis is away, one per process (else in memory)")
 	flag.StringVar(&o.Client.Name, "name", "harcad", "name of the connections")
-	flag.StringVar(&o.Client.CAFile, "ca", "", "certificates that sign the server's, with rediss://")
+	flag.StringVar(&o.Client.CAFile, "ca", "", "certificates that sign the server's, with TLS (else REDIS_CA)")
 	flag.StringVar(&o.Client.CertFile, "cert", "", "certificate of this client")
 	flag.StringVar(&o.Client.KeyFile, "key", "", "its key")
 	flag.DurationVar(&o.Client.Timeout, "timeout", 5*time.Second, "of a command, and of a request")
@@ -89,6 +94,9 @@ func flags() (o memory.Options, listen, ring string, patience time.Duration) {
 	flag.DurationVar(&o.Sweep.Every, "sweep", time.Second, "between two sweeps, at most")
 	flag.DurationVar(&o.Sweep.Lease, "sweep-lease", 5*time.Second, "how long after a sweeper died another one takes over")
 	flag.Parse()
+	if o.Client.CAFile == "" {
+		o.Client.CAFile = os.Getenv("REDIS_CA")
+	}
 	o.Client.Getenv = os.Getenv
 	o.Logger = slog.Default()
 	return o, listen, ring, patience
@@ -97,12 +105,15 @@ func flags() (o memory.Options, listen, ring string, patience time.Duration) {
 // open tries to reach Redis for a while, ever more slowly.
 func open(ctx context.Context, o memory.Options, patience time.Duration) (*memory.Memory, error) {
 	deadline := time.Now().Add(patience)
-	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 3*time.Second) {
+	for wait, attempt := 100*time.Millisecond, 1; ; wait, attempt = min(2*wait, 3*time.Second), attempt+1 {
 		m, err := memory.Open(ctx, o)
+		if err == nil {
+			slog.Info("Redis connection ready")
+		}
 		if err == nil || ctx.Err() != nil || time.Now().Add(wait).After(deadline) {
 			return m, err
 		}
-		slog.Warn("Redis cannot be reached", "error", err, "again in", wait)
+		slog.Warn("connecting to Redis", "attempt", attempt, "error", err, "again in", wait)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():

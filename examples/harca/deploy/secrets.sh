@@ -1,0 +1,42 @@
+#!/bin/sh
+# Makes passwords and writes the files of a deployment into a new folder: secrets.sh DIR
+# Run it once. DIR/etc is /etc/harca of each machine; the compose files use DIR as it is.
+set -eu
+umask 077
+from=$(cd "$(dirname "$0")" && pwd)
+mkdir "$1" "$1/data"
+etc=$1/etc
+mkdir "$etc" "$etc/tls"
+for service in redis redis-1 redis-2 sentinel-1 sentinel-2 sentinel-3 harcad; do
+  mkdir "$1/data/$service"
+done
+word() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
+hash() { printf %s "$1" | sha256sum | cut -d ' ' -f 1; }
+memory=$(word)
+replica=$(word)
+sentinel=$(word)
+
+while read -r line; do
+  case $line in
+    'user short_term_memory '*) printf '%s #%s\n' "$line" "$(hash "$memory")" ;;
+    'user replica '*) printf '%s #%s\n' "$line" "$(hash "$replica")" ;;
+    'user sentinel '*) printf '%s #%s\n' "$line" "$(hash "$sentinel")" ;;
+    *) printf '%s\n' "$line" ;;
+  esac
+done <"$from/users.acl" >"$etc/users.acl"
+
+cp "$from/development.conf" "$etc/development.conf"
+{
+  cat "$from/production.conf"
+  printf 'masteruser replica\nmasterauth %s\n' "$replica"
+} >"$etc/redis.conf"
+{
+  cat "$from/sentinel.conf"
+  printf 'sentinel auth-user mymaster sentinel\nsentinel auth-pass mymaster %s\n' "$sentinel"
+  printf 'sentinel sentinel-user sentinel\nsentinel sentinel-pass %s\n' "$sentinel"
+  printf 'user default off\n'
+  printf 'user sentinel on #%s allchannels +@all\n' "$(hash "$sentinel")"
+  printf 'user short_term_memory on #%s allchannels -@all +@connection +@pubsub +info +role' "$(hash "$memory")"
+  printf ' +sentinel|get-master-addr-by-name +sentinel|sentinels +sentinel|replicas +sentinel|slaves\n'
+} >"$etc/sentinel.conf"
+printf 'REDIS_USERNAME=short_term_memory\nREDIS_PASSWORD=%s\n' "$memory" >"$etc/harcad.env"
