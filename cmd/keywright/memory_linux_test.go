@@ -56,7 +56,7 @@ func peakOf(t *testing.T, dir, url string, args ...string) (mib int64, said stri
 	var out bytes.Buffer
 	both := &bounded{&out}
 	cmd.Stdout, cmd.Stderr = both, both // one writer: one goroutine
-	_ = cmd.Run() // the exit code is looked at
+	_ = cmd.Run()                       // the exit code is looked at
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -55,7 +55,11 @@ const wrong = {
   string: [undefined, null, 1, 1n, true, {}, ["abc"], Object("abc"), "\ud800", "a\udc00b", "\ude00\ud83d", Symbol("abc"), Buffer.from("abc")],
 };
 
+// A moment may be a Date, but not an invalid one.
+wrong.moment = wrong.number.map((bad) => (bad instanceof Date ? new Date(NaN) : bad));
+
 function wanted(kind) {
+  if (kind === "unix_s" || kind === "unix_ms") return "moment";
   if (integers.has(kind)) return "number";
   return { bool: "boolean", bytes: "bytes" }[kind] ?? "string";
 }

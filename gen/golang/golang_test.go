@@ -225,7 +225,7 @@ func TestChannels(t *testing.T) {
 // there is no method that lists by them.
 func TestExpiryTimesAreNoIndex(t *testing.T) {
 	text := string(generate(t, load(t, "../../examples/harca", "keyspace.yaml")))
-	if strings.Contains(text, "ByExpires(") || !strings.Contains(text, "ByUpdatedAt(") {
+	if strings.Contains(text, "ByExpires(") || !strings.Contains(text, "ByUsedAt(") {
 		t.Error("a method lists by the expiry times, or none by an index")
 	}
 }
