@@ -80,13 +80,14 @@ func TestDetachServesOthers(t *testing.T) {
 // TestDetachNeedsALease: what is held with others, or is over, is not detached.
 func TestDetachNeedsALease(t *testing.T) {
 	s := keywrighttest.Start(t, keywrighttest.Redis)
-	l := lock.Open(open(t, s.URL(), keywright.Options{NoCache: true}), "lock:a", lock.Options{Lease: 20 * time.Millisecond, NoRenewal: true})
-	shared, err := l.TryShared(t.Context())
+	c := open(t, s.URL(), keywright.Options{NoCache: true})
+	shared, err := lock.Open(c, "lock:b", lock.Options{Lease: time.Minute}).TryShared(t.Context())
 	must(t, err)
 	if _, err := shared.Detach(); err == nil {
 		t.Error("a lease held with others is detached")
 	}
 	must(t, shared.Release(t.Context()))
+	l := lock.Open(c, "lock:a", lock.Options{Lease: 20 * time.Millisecond, NoRenewal: true})
 	lease, err := l.Try(t.Context())
 	must(t, err)
 	<-lease.Context().Done()
