@@ -142,8 +142,7 @@ redis.call('SET', 'lock:1', 'w/1', 'PX', 30000)`
 // so many, and then nothing.
 type halting struct {
 	mu     sync.Mutex
-	target map[string]string // an address of ours: that of the server
-	left   int               // requests that are passed on; below 0: all
+	left   int // requests that are passed on; below 0: all
 	seen   int
 	halted chan struct{}
 }
@@ -247,12 +246,12 @@ func TestEveryCommandEndsWhenItIsInterrupted(t *testing.T) {
 type interrupter struct {
 	interruption
 	*testing.T
-	dir, urls string
-	halt      *halting
-	servers   [2]*keywrighttest.Server
-	replace   *strings.Replacer
-	signals   int
-	complete  int // exit code of a run that has said all, and only says goodbye; -1: none is
+	dir      string
+	halt     *halting
+	servers  [2]*keywrighttest.Server
+	replace  *strings.Replacer
+	signals  int
+	complete int // exit code of a run that has said all, and only says goodbye; -1: none is
 }
 
 func newInterrupter(t *testing.T, i interruption) *interrupter {
