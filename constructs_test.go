@@ -109,7 +109,7 @@ var elsewhere = map[string]string{
 	"queue.Job":        "it is there once a worker has claimed it",
 }
 
-// constructs are the folders of what stands on a client.
+// constructs are the folders of what is used through a client.
 var constructs = []string{".", "typed", "cache", "counter", "entity", "event", "fallback", "limit", "lock", "pressure", "queue",
 	"ranking", "seal", "seal/reseal"}
 

@@ -47,7 +47,7 @@ func (m *mixed) move(p *Store[string, note], id string, priority int64) {
 func (m *mixed) overdue(p *Store[string, note]) {
 	m.t.Helper()
 	later(m.t, p, quick.due)
-	eventually(m.t, "nobody else sweeps", func() bool {
+	eventually(m.t, "no other process sweeps", func() bool {
 		done, err := p.Sweep(m.t.Context(), SweepOptions{})
 		if err != nil && !errors.Is(err, errDied) {
 			m.t.Error(err)
@@ -112,7 +112,7 @@ var mixtures = map[string]func(m *mixed){
 		serverOf(m.cluster, new.spec.Expires).Do("ZADD", new.spec.Expires, "1", "1") // it would have ended long ago
 		m.overdue(old)
 		if _, incomplete := lists(m.t, new, 1); incomplete {
-			m.t.Error("a sweep of items that nobody has changed makes an index incomplete")
+			m.t.Error("a sweep of items that no program has changed makes an index incomplete")
 		}
 	},
 	"an old program moves the item while a builder mends it": func(m *mixed) {

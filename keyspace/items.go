@@ -4,7 +4,7 @@ import "github.com/keywright/keywright/keyspace/match"
 
 // The ranks of what a key may belong to: a declared key wins over an old name
 // (`was`), that over other software's keys, and the globs of `owns` come last:
-// a key that only they match is undeclared although it lies in our namespace. After them
+// a key that only they match is undeclared although it is in our namespace. After them
 // come namespaces as a whole: the one in effect is ours, and any other one is as other
 // software.
 const (

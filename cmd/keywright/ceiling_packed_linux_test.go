@@ -74,7 +74,7 @@ func packedBombs() map[string]bomb {
 		"gzip, names":  {args: []string{"top", "s"}, files: files{"s": expanding(gzipped, "REDIS0011\xfe\x00", "\x00\x01a\x01v", 2)}},
 		"zstd":         {args: []string{"audit", "-f", "k", "--values", "s"}, files: files{"k": ok, "s": expanding(zstandard, unendingValue, "\x00", 32)}},
 		"zstd, window": {args: []string{"audit", "-f", "k", "s"}, files: files{"k": ok, "s": window}},
-		"AOF, a list that lies": {
+		"AOF, a list of a false length": {
 			args:  []string{"audit", "-f", "k", "s"},
 			files: files{"k": ok, "s": text("*1000000000\r\n", "$1\r\na\r\n", 1<<20, "")},
 		},

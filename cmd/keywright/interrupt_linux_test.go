@@ -215,7 +215,7 @@ func (h *halting) set(left int) (halted <-chan struct{}) {
 
 // TestEveryCommandEndsWhenItIsInterrupted: whatever a command waits for, a server that
 // stops answering at its first, its last or another request, standard input, a file that
-// nobody writes, or somebody that reads its result, it ends with code 130 when it is told
+// is not written to, or a reader of its result, it ends with code 130 when it is told
 // to, long before the bound of this test, and leaves no temporary file.
 func TestEveryCommandEndsWhenItIsInterrupted(t *testing.T) {
 	known := map[string]bool{}

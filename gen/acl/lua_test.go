@@ -16,7 +16,7 @@ type luaToken struct {
 
 var luaSigns = regexp.MustCompile(`^(?:\[\[(?s:.*?)\]\]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[A-Za-z_][A-Za-z0-9_]*|[0-9][0-9.a-fA-FxX]*|\.\.\.|\.\.|==|~=|<=|>=|.)`)
 
-// luaTokens splits a text; what stands in comments and blanks is left out.
+// luaTokens splits a text; comments and blanks are left out.
 func luaTokens(file, text string) (out []luaToken) {
 	line := 1
 	for text != "" {
@@ -67,7 +67,7 @@ func (s luaState) copy() luaState {
 type luaStep struct{ what, at string }
 
 // luaWalk goes through a script by all of its branches: loops twice, functions where
-// they are called. Names stand for what they were made of.
+// they are called. Names are read as what they were made of.
 type luaWalk struct {
 	funcs    map[string]*luaFunc
 	alias    map[string]string
@@ -120,7 +120,7 @@ func (w *luaWalk) block(t []luaToken, i int, s luaState, returns *luaEnd) (int, 
 				i = w.define(t, i+1)
 				continue
 			}
-			i++ // an unnamed one: its block is walked where it stands
+			i++ // an unnamed one: its block is walked in its place
 			i = closing(t, i) + 1
 			var inner luaEnd
 			own := luaEnd{}
@@ -227,7 +227,7 @@ func (w *luaWalk) define(t []luaToken, i int) int {
 	return i
 }
 
-// names notes what local names stand for, if that is simple.
+// names notes what local names mean, if that is simple.
 func (w *luaWalk) names(t []luaToken, i int) {
 	var left []string
 	for ; i+1 < len(t); i += 2 {

@@ -65,7 +65,7 @@ func isNameByte(b byte) bool {
 	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 }
 
-// resolved is a line with the strings that its constants stand for.
+// resolved is a line with the strings of its constants in their places.
 func (c *collector) resolved(l string) string {
 	l = c.withWords(c.usesMade(l))
 	if len(c.consts) == 0 || constant.MatchString(l) {

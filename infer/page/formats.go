@@ -80,7 +80,7 @@ func quoted(arg string) string {
 	return ""
 }
 
-// withArguments names the %s of a format after the arguments behind it.
+// withArguments names the %s of a format by the arguments that follow it.
 func withArguments(raw, rest string) string {
 	rest = strings.TrimLeft(rest, " ")
 	if !strings.HasPrefix(rest, ",") && !strings.HasPrefix(rest, "%") { // a format alone

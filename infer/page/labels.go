@@ -16,7 +16,7 @@ var (
 	typeEnd = lazy(`[.。;；]\s*(.+)$`)
 )
 
-// attributeLines is how many lines behind a key its labels may be.
+// attributeLines is how many lines after a key its labels may be.
 const attributeLines = 6
 
 var unlabelled = strings.NewReplacer("*", "", "`", "", `"`, "", "'", "", "_", " ")
@@ -70,7 +70,7 @@ func (c *collector) named(l string, line int) {
 var keyLabel = lazy(`(?i)^\W*(?:redis[ -]?|cache[ -]?)?(?:key|path|キー|키|键名?|鍵|schlüssel|clave|clé|chave|chiave)` +
 	`(?: ?(?:format|pattern|name|形式|패턴))?[*_]*\s*[:：]\s*[*_]*\s*["'\x60]?([^"'\x60\s]+)["'\x60]?(?:\s*[(（].*)?\s*$`)
 
-// channelLabel is a line that names a channel; titleType is a type in brackets behind a title.
+// channelLabel is a line that names a channel; titleType is a type in brackets after a title.
 var (
 	channelLabel = lazy(`(?i)^\W*(?:channel|채널|チャンネル|チャネル|频道|頻道|kanal|canal)[*_]*\s*[:：]\s*[*_]*\s*["'\x60]?([^"'\x60\s]+)["'\x60]?\s*$`)
 	titleType    = lazy(`[(（]([^()（）]*)[)）]\s*$`)
@@ -123,7 +123,7 @@ var (
 	bracket = lazy(`(?i)[(（]\s*(?:key\s*[:：]\s*|key\s+)?([^\s,()（）:：]+(?::[^\s,()（）:]+)+)\s*(?:,([^()（）]*))?[)）]`)
 )
 
-// bracketed reads keys in brackets behind the words for them.
+// bracketed reads keys in brackets after the words for them.
 func (c *collector) bracketed(l string, line int, section string) {
 	if strings.Contains(l, "`") {
 		return

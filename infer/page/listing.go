@@ -79,7 +79,7 @@ func (c *collector) remarked(t string, at candidate) bool {
 	return len(c.found) > before
 }
 
-// indented takes a type that stands alone below a key and further in.
+// indented takes a type that is alone on a line below a key and further in.
 func (c *collector) indented(b block, i int, t string) bool {
 	n := len(c.found)
 	if n == 0 || isProgram(b.lang) || len(strings.Fields(t)) > 3 || typeIn(t) == "" {

@@ -117,7 +117,7 @@ func concreteOf(s *shape) string {
 	return ""
 }
 
-// withoutSchemes drops what stands for keys that the page names one by one:
+// withoutSchemes drops what describes keys that the page names one by one:
 // app:issue:{type}:{number} beside app:issue:status:{n} and app:issue:meta:{n}.
 func withoutSchemes(list []*merged) []*merged {
 	return slices.DeleteFunc(slices.Clone(list), func(h *merged) bool {

@@ -114,7 +114,7 @@ func broken(text string) bool {
 	return false
 }
 
-// relaid is a declaration with other indentation, blanks behind colons, empty lines, line
+// relaid is a declaration with other indentation, blanks after colons, empty lines, line
 // ends and a byte order mark.
 func relaid(r *rand.Rand, text string) string {
 	per, block := 1+r.IntN(4), -1

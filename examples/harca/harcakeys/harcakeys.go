@@ -886,7 +886,7 @@ redis.call('PUBLISH', ARGV[3], '{"timestamp":' .. ms .. ',"data":' .. data .. ',
 return version
 `)
 
-// UpdateItem: Changes the content of an item if nobody else has since it was read, and tells item_updated. On the page the script writes a field `data` that nothing reads, takes the caller's clock, tells no event, and brings an expired item back to life without a TTL. Programs in Go use the entity, which does the same.
+// UpdateItem: Changes the content of an item that has not changed since it was read, and tells item_updated. On the page the script writes a field `data` that nothing reads, takes the caller's clock, tells no event, and brings an expired item back to life without a TTL. Programs in Go use the entity, which does the same.
 // One round trip.
 func (k *Keyspace) UpdateItem(ctx context.Context, id string, expectedVersion int64, content value.Sealed, channel string, db int64) (int64, error) {
 	return k.LaterUpdateItem(id, expectedVersion, content, channel, db).Do(ctx)

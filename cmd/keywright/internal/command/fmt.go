@@ -17,7 +17,7 @@ func (a *app) fmtCommand() *cobra.Command {
 		Use:   "fmt [file or folder…]",
 		Short: "Lay declarations out in the canonical way, comments kept",
 		Long: `Prints the declaration in its canonical layout; comments and blank lines stay.
-A folder stands for every keyspace.yaml below it; - is standard input. Texts that
+A folder means every keyspace.yaml below it; - is standard input. Texts that
 differ in indentation, blanks, repeated empty lines, quotes or line ends get one text,
 and formatting that changes nothing. Whether a mapping is on lines of its own or in
 {…}, where a long {…} breaks, and how far in the dashes of a list are, stays as it is
