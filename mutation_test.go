@@ -1,90 +1,68 @@
 package keywright_test
 
 import (
-	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/keywright/keywright/internal/mutation"
 )
 
-// mutations are the guards of this package, gather and event that are in no script:
-// what is in a file, what is to be there instead, and the test that must show it.
-var mutations = []struct{ name, file, guard, instead, pkg, test string }{
-	{"a forbidden channel fails all", "subscribed.go", "case refusals[refusal(err)].class == Refused:", "case false:", ".", "TestAForbiddenChannelFailsAlone"},
-	{"a listener is not told of a loss", "subscribed.go", "tell(err)", "_ = tell", ".", "TestAChannelIsTakenAway"},
-	{"watches stay", "own.go", "keep = o.unwatch()", "", ".", "TestAnErrorOfTheFunction"},
-	{"a panic keeps the connection", "transact.go", "defer func() { conn.giveBack(ctx, len(tx.keys) > 0, ran) }()", "defer func() { if ran { conn.giveBack(ctx, len(tx.keys) > 0, ran) } }()", ".", "TestAFunctionThatDoesNotReturn"},
-	{"transactions are not bounded", "prompt.go", "make(chan struct{}, mostOwn)", "make(chan struct{}, 4096)", ".", "TestManyTransactions"},
-	{"commands that block are not bounded", "prompt.go", "make(chan struct{}, mostBlocking)", "make(chan struct{}, 4096)", ".", "TestEveryCallEndsWithItsContext"},
-	{"subscriptions share the pool of transactions", "prompt.go", "return mostBlocking + mostOwn + 1<<14", "return mostBlocking + mostOwn", ".", "TestEveryCallEndsWithItsContext"},
-	{"a wait below a millisecond is endless", "replicas.go", "max(timeout.Milliseconds(), 1)", "timeout.Milliseconds()", ".", "TestAWaitBelowAMillisecond"},
-	{"a batch is not sent again", "batch.go", "if left = again(seen.ctx, left); len(left) == 0", "if true", ".", "TestABatchIsSentAgain"},
-	{"a batch is sent again out of order", "batch.go", "return over[k]", "return false", ".", "TestABatchIsSentAgain"},
-	{"a batch is sent again in reverse", "batch.go", "slices.Reverse(left)", "", ".", "TestABatchIsSentAgain"},
-	{"a batch that fails does not pause", "batch.go", "|| !c.pause(seen.ctx, c.retry.delay(attempts))", "", ".", "TestAServerThatIsDownIsNotAskedInALoop"},
-	{"a refused transaction does not begin again", "transact.go", "again = refusal(err) != \"\" && refusals[refusal(cause)].again", "", ".", "TestATransactionBeginsAgain"},
-	{"any failed watch begins again", "transact.go", "tx.failed != nil && errors.Is(err, tx.failed), err", "tx.failed != nil, err", ".", "TestATransactionThatWatchesBeginsAgain"},
-	{"a refused PING is given as it is", "internal/wire/guard.go", "copy(line, \"-LOADING\")", "", "./internal/wire", "TestARefusedPing"},
-	{"an error that answers no PING is changed", "internal/wire/guard.go", "len(g.open) == 0 && g.pings.Load() > 0", "len(g.open) == 0", "./internal/wire", "TestARefusedPing"},
-	{"part of a transaction counts as refused", "transact.go", "if err == nil || written == 0 {", "if true {", ".", "TestPartOfATransaction"},
-	{"a transaction waits for its connection", "own.go", "conn, back := c.raw.Dedicate()", "conn, back := c.raw.Dedicate(); ctx = context.WithoutCancel(ctx)", ".", "TestNothingIsTakenForACallerWhoLeft"},
-	{"a call is sent for a caller that left", "prompt.go", "if d.state.CompareAndSwap(waiting, left) {", "if d.state.Load() == waiting {", ".", "TestNothingIsSentForACallerWhoLeft"},
-	{"a command that blocks counts as unsent", "prompt.go", "a.state.Swap(left) != mayBeSent", "true", ".", "TestACommandThatBlocksIsLeft"},
-	{"without a connection a call counts as sent", "prompt.go", "d.gate.unconnected() && ", "false && ", ".", "TestWithoutAConnectionNothingIsSent"},
-	{"the class does not say that nothing was sent", "errors.go", "errors.As(err, &u) ||", "errors.As(err, &u) && false ||", ".", "TestNothingIsSentForACallerWhoLeft"},
-	{"a caller waits for a server that was down", "dial.go", "if wait > 0 && patient {", "if false {", ".", "TestDialErrorsAreNotSent"},
-	{"a failed login counts as sent", "link.go", "case loggingIn:\n\t\tvar network", "case -1:\n\t\tvar network", ".", "TestALoginThatFails"},
-	{"a closed client goes on", "prompt.go", "if r.life.Err() != nil {\n\t\treturn &unsent{ErrClosed}", "if false {\n\t\treturn &unsent{ErrClosed}", ".", "TestAClosedClient"},
-	{"each connection of a lost server is told", "link.go", "!l.born.Before(o.back)", "true", ".", "TestOneLossIsToldOnce"},
-	{"a question stays without its caller", "internal/gather/gather.go", "g.pending.take(q)\n\t\treturn answer, nil, &NotAsked{why}", "return answer, nil, &NotAsked{why}", "./internal/gather", "TestCallersThatLeave"},
-	{"a call that all have left is sent", "internal/gather/flight.go", "if state == calledOff {", "if false {", "./internal/gather", "TestACallThatWaits"},
-	{"a call that panics ends its flight", "internal/gather/gather.go", "if f, batch := g.next(1, nil); f != nil {", "if recover() != nil {\n\t\t\treturn\n\t\t}\n\t\tif f, batch := g.next(1, nil); f != nil {", "./internal/gather", "TestLeaderPanics"},
-	{"a call has no bound in bytes", "internal/gather/gather.go", "weight > g.heavy && len(batch) > 0", "false", "./internal/gather", "TestHeavyQuestions"},
-	{"a login outlives Open", "dial.go", "defer g.mu.Unlock()\n\t\tg.cut()", "defer g.mu.Unlock()", ".", "TestOpenEndsWithItsContext"},
-	{"a login outlives Close", "client.go", "c.rooms.gate.close()", "", ".", "TestCloseLeavesNoConnection"},
-	{"a lock of closed clients is tried on", "lock/quorum.go", " || errors.Is(err, keywright.ErrClosed)", "", "./lock", "TestQuorumOfClosedClients"},
-	{"a worker goes on without its client", "queue/worker.go", "ctx, end := client.While(ctx)", "end := func() {}", ".", "TestCloseEndsWhatRuns"},
-	{"pressure goes on without its client", "pressure/pressure.go", "ctx, end := w.client.While(ctx)", "end := func() {}", ".", "TestCloseEndsWhatRuns"},
-	{"a sweeper goes on without its client", "entity/sweep.go", "ctx, end := s.client.While(ctx)", "end := func() {}", ".", "TestCloseEndsWhatRuns"},
-	{"a deploy counts as a delivery", "event/lane.go", "\t\td.count--\n", "", "./event", "TestDeploysMakeNoDeadLetters"},
-	{"a handler is not told that it has lost its message", "event/keep.go", "if time.Since(c.good) > c.o.Lease*9/10 {", "if false {", "./event", "TestSlowAndSilent"},
-	{"signs of life wait for each other", "event/keep.go", "const pulses = 8", "const pulses = 1", "./event", "TestSlowRepliesRobNobody"},
+// mutations are the guards of this package, gather and event that are in no script, by
+// the folder of the tests that must show them.
+var mutations = map[string][]mutation.Row{
+	".": {
+		{"a forbidden channel fails all", "subscribed.go", "case refusals[refusal(err)].class == Refused:", "case false:", "TestAForbiddenChannelFailsAlone"},
+		{"a listener is not told of a loss", "subscribed.go", "tell(err)", "_ = tell", "TestAChannelIsTakenAway"},
+		{"watches stay", "own.go", "keep = o.unwatch()", "", "TestAnErrorOfTheFunction"},
+		{"a panic keeps the connection", "transact.go", "defer func() { conn.giveBack(ctx, len(tx.keys) > 0, ran) }()", "defer func() { if ran { conn.giveBack(ctx, len(tx.keys) > 0, ran) } }()", "TestAFunctionThatDoesNotReturn"},
+		{"transactions are not bounded", "prompt.go", "make(chan struct{}, mostOwn)", "make(chan struct{}, 4096)", "TestManyTransactions"},
+		{"commands that block are not bounded", "prompt.go", "make(chan struct{}, mostBlocking)", "make(chan struct{}, 4096)", "TestEveryCallEndsWithItsContext"},
+		{"subscriptions share the pool of transactions", "prompt.go", "return mostBlocking + mostOwn + 1<<14", "return mostBlocking + mostOwn", "TestEveryCallEndsWithItsContext"},
+		{"a wait below a millisecond is endless", "replicas.go", "max(timeout.Milliseconds(), 1)", "timeout.Milliseconds()", "TestAWaitBelowAMillisecond"},
+		{"a batch is not sent again", "batch.go", "if left = again(seen.ctx, left); len(left) == 0", "if true", "TestABatchIsSentAgain"},
+		{"a batch is sent again out of order", "batch.go", "return over[k]", "return false", "TestABatchIsSentAgain"},
+		{"a batch is sent again in reverse", "batch.go", "slices.Reverse(left)", "", "TestABatchIsSentAgain"},
+		{"a batch that fails does not pause", "batch.go", "|| !c.pause(seen.ctx, c.retry.delay(attempts))", "", "TestAServerThatIsDownIsNotAskedInALoop"},
+		{"a refused transaction does not begin again", "transact.go", "again = refusal(err) != \"\" && refusals[refusal(cause)].again", "", "TestATransactionBeginsAgain"},
+		{"any failed watch begins again", "transact.go", "tx.failed != nil && errors.Is(err, tx.failed), err", "tx.failed != nil, err", "TestATransactionThatWatchesBeginsAgain"},
+		{"part of a transaction counts as refused", "transact.go", "if err == nil || written == 0 {", "if true {", "TestPartOfATransaction"},
+		{"a transaction waits for its connection", "own.go", "conn, back := c.raw.Dedicate()", "conn, back := c.raw.Dedicate(); ctx = context.WithoutCancel(ctx)", "TestNothingIsTakenForACallerWhoLeft"},
+		{"a call is sent for a caller that left", "prompt.go", "if d.state.CompareAndSwap(waiting, left) {", "if d.state.Load() == waiting {", "TestNothingIsSentForACallerWhoLeft"},
+		{"a command that blocks counts as unsent", "prompt.go", "a.state.Swap(left) != mayBeSent", "true", "TestACommandThatBlocksIsLeft"},
+		{"without a connection a call counts as sent", "prompt.go", "d.gate.unconnected() && ", "false && ", "TestWithoutAConnectionNothingIsSent"},
+		{"the class does not say that nothing was sent", "errors.go", "errors.As(err, &u) ||", "errors.As(err, &u) && false ||", "TestNothingIsSentForACallerWhoLeft"},
+		{"a caller waits for a server that was down", "dial.go", "if wait > 0 && patient {", "if false {", "TestDialErrorsAreNotSent"},
+		{"a failed login counts as sent", "link.go", "case loggingIn:\n\t\tvar network", "case -1:\n\t\tvar network", "TestALoginThatFails"},
+		{"a closed client goes on", "prompt.go", "if r.life.Err() != nil {\n\t\treturn &unsent{ErrClosed}", "if false {\n\t\treturn &unsent{ErrClosed}", "TestAClosedClient"},
+		{"each connection of a lost server is told", "link.go", "!l.born.Before(o.back)", "true", "TestOneLossIsToldOnce"},
+		{"a login outlives Open", "dial.go", "defer g.mu.Unlock()\n\t\tg.cut()", "defer g.mu.Unlock()", "TestOpenEndsWithItsContext"},
+		{"a login outlives Close", "client.go", "c.rooms.gate.close()", "", "TestCloseLeavesNoConnection"},
+		{"a worker goes on without its client", "queue/worker.go", "ctx, end := client.While(ctx)", "end := func() {}", "TestCloseEndsWhatRuns"},
+		{"pressure goes on without its client", "pressure/pressure.go", "ctx, end := w.client.While(ctx)", "end := func() {}", "TestCloseEndsWhatRuns"},
+		{"a sweeper goes on without its client", "entity/sweep.go", "ctx, end := s.client.While(ctx)", "end := func() {}", "TestCloseEndsWhatRuns"},
+	},
+	"./internal/wire": {
+		{"a refused PING is given as it is", "internal/wire/guard.go", "copy(line, \"-LOADING\")", "", "TestARefusedPing"},
+		{"an error that answers no PING is changed", "internal/wire/guard.go", "len(g.open) == 0 && g.pings.Load() > 0", "len(g.open) == 0", "TestARefusedPing"},
+	},
+	"./internal/gather": {
+		{"a question stays without its caller", "internal/gather/gather.go", "g.pending.take(q)\n\t\treturn answer, nil, &NotAsked{why}", "return answer, nil, &NotAsked{why}", "TestCallersThatLeave"},
+		{"a call that all have left is sent", "internal/gather/flight.go", "if state == calledOff {", "if false {", "TestACallThatWaits"},
+		{"a call that panics ends its flight", "internal/gather/gather.go", "if f, batch := g.next(1, nil); f != nil {", "if recover() != nil {\n\t\t\treturn\n\t\t}\n\t\tif f, batch := g.next(1, nil); f != nil {", "TestLeaderPanics"},
+		{"a call has no bound in bytes", "internal/gather/gather.go", "weight > g.heavy && len(batch) > 0", "false", "TestHeavyQuestions"},
+	},
+	"./lock": {
+		{"a lock of closed clients is tried on", "lock/quorum.go", " || errors.Is(err, keywright.ErrClosed)", "", "TestQuorumOfClosedClients"},
+	},
+	"./event": {
+		{"a deploy counts as a delivery", "event/lane.go", "\t\td.count--\n", "", "TestDeploysMakeNoDeadLetters"},
+		{"a handler is not told that it has lost its message", "event/keep.go", "if time.Since(c.good) > c.o.Lease*9/10 {", "if false {", "TestSlowAndSilent"},
+		{"signs of life wait for each other", "event/keep.go", "const pulses = 8", "const pulses = 1", "TestSlowRepliesRobNobody"},
+	},
 }
 
-// TestMutations: with a guard taken out, a test fails by what it asserts. A mutant
-// takes up to half a minute to build and to be shown: all but those of the smallest
-// package are for KEYWRIGHT_MUTATIONS=all (make soak).
+// TestMutations: with a guard taken out, a test fails by what it asserts.
 func TestMutations(t *testing.T) {
-	if os.Getenv("KEYWRIGHT_MUTATED") != "" {
-		return
-	}
-	here, err := os.Getwd()
-	must(t, err)
-	for _, m := range mutations {
-		if m.pkg != "./internal/gather" && os.Getenv("KEYWRIGHT_MUTATIONS") != "all" {
-			continue
-		}
-		t.Run(m.name, func(t *testing.T) {
-			file := filepath.Join(here, m.file)
-			text, err := os.ReadFile(file)
-			must(t, err)
-			if strings.Count(string(text), m.guard) != 1 {
-				t.Fatalf("%s has %q %d times: the mutation tests nothing", m.file, m.guard, strings.Count(string(text), m.guard))
-			}
-			dir := t.TempDir()
-			mutant, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
-			must(t, os.WriteFile(mutant, []byte(strings.Replace(string(text), m.guard, m.instead, 1)), 0o600))
-			replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: mutant}})
-			must(t, err)
-			must(t, os.WriteFile(overlay, replace, 0o600))
-			command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-overlay", overlay, "-run", "^"+m.test+"$", m.pkg)
-			command.Env = append(os.Environ(), "KEYWRIGHT_MUTATED=1")
-			out, err := command.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "--- FAIL: "+m.test) || strings.Contains(string(out), "panic: test timed out") {
-				t.Errorf("%s does not show it: %v\n%.2000s", m.test, err, out)
-			}
-		})
+	for pkg, rows := range mutations {
+		mutation.RunIn(t, pkg, rows)
 	}
 }

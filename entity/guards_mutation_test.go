@@ -1,17 +1,15 @@
 package entity
 
 import (
-	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/keywright/keywright/internal/mutation"
 )
 
 // guards are those in Go: what is written in a file, what is written there instead, and
 // the test that must show it.
-var guards = []struct{ name, file, guard, instead, test string }{
+var guards = []mutation.Row{
 	{"an index that lacks items is given as whole", "marks.go", "if m.of(of.index.tag()) != complete {", "if m.of(of.index.tag()) == 0 {", "TestIncompleteSaysSo"},
 	{"a query for all is not refused", "list.go", "if !q.Whole || !l.incomplete {", "if l != nil || !q.Whole {", "TestIncompleteSaysSo"},
 	{"an index is wrong of an item", "list.go", "if belongs {\n", "if belongs || true {\n", "TestNewIndexBesideAnOldProgram"},
@@ -35,37 +33,9 @@ var guards = []struct{ name, file, guard, instead, test string }{
 	{"a stream by a field is taken", "pieces.go", "if e.Mode == Append && !e.fixed() {", `if e.Mode == "" && !e.fixed() {`, "TestEventsCarryThePartsOfTheKey"},
 }
 
-// TestGuardMutations: with a guard taken out, a test fails by what it asserts. One is tried
-// each time, all with KEYWRIGHT_MUTATIONS=all (make soak).
+// TestGuardMutations: with a guard taken out, a test fails by what it asserts.
 func TestGuardMutations(t *testing.T) {
-	if os.Getenv(mutated) != "" || os.Getenv("KEYWRIGHT_MUTATED") != "" {
-		return
-	}
-	for i, m := range guards {
-		text, err := os.ReadFile(m.file)
-		must(t, err)
-		if n := strings.Count(string(text), m.guard); n != 1 {
-			t.Errorf("%s has %q %d times: the mutation tests nothing", m.file, m.guard, n)
-			continue
-		}
-		if i > 0 && os.Getenv("KEYWRIGHT_MUTATIONS") != "all" {
-			continue
-		}
-		t.Run(m.name, func(t *testing.T) {
-			file, err := filepath.Abs(m.file)
-			must(t, err)
-			dir := t.TempDir()
-			mutant, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
-			replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: mutant}})
-			must(t, err)
-			must(t, os.WriteFile(mutant, []byte(strings.Replace(string(text), m.guard, m.instead, 1)), 0o600))
-			must(t, os.WriteFile(overlay, replace, 0o600))
-			command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-overlay", overlay, "-run", "^"+m.test+"$/^(redis-server|)$", ".")
-			command.Env = append(os.Environ(), "KEYWRIGHT_MUTATED=1")
-			out, err := command.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "--- FAIL: "+m.test) || strings.Contains(string(out), "panic: ") {
-				t.Errorf("%s does not show it: %v\n%.2000s", m.test, err, out)
-			}
-		})
+	if os.Getenv(mutated) == "" {
+		mutation.Run(t, guards)
 	}
 }

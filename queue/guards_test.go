@@ -1,17 +1,14 @@
 package queue_test
 
 import (
-	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/keywright/keywright/internal/mutation"
 )
 
 // goGuards are what keeps harm away in Go: the file, the guard, what is there without
 // it, and the test that must show it.
-var goGuards = []struct{ name, file, guard, instead, test string }{
+var goGuards = []mutation.Row{
 	{"a server that throws jobs away", "worker.go", `policy == "noeviction" ||`, `policy != "" ||`, "TestEviction"},
 	{"a server that cannot be asked", "worker.go", "strings.Contains(info, \"maxmemory:0\\r\\n\") {\n\t\treturn err",
 		"strings.Contains(info, \"maxmemory:0\\r\\n\") {\n\t\treturn nil", "TestUnknownDurability"},
@@ -46,38 +43,5 @@ var goGuards = []struct{ name, file, guard, instead, test string }{
 	{"a queue that is not used", "shared.go", "delete(s.all, key)", "_ = key", "TestUnusedQueuesTakeNoMemory"},
 }
 
-// TestGuards: each guard is there once; without it, a test fails by what it asserts.
-// Each mutant is built with the package: those are for KEYWRIGHT_MUTATIONS=all
-// (make soak).
-func TestGuards(t *testing.T) {
-	t.Parallel()
-	here, err := os.Getwd()
-	must(t, err)
-	for _, m := range goGuards {
-		t.Run(m.name, func(t *testing.T) {
-			file := filepath.Join(here, m.file)
-			text, err := os.ReadFile(file)
-			must(t, err)
-			if n := strings.Count(string(text), m.guard); n != 1 {
-				t.Fatalf("%s has %q %d times: the mutation tests nothing", m.file, m.guard, n)
-			}
-			if os.Getenv("KEYWRIGHT_MUTATIONS") != "all" {
-				return
-			}
-			dir := t.TempDir()
-			mutant, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
-			must(t, os.WriteFile(mutant, []byte(strings.Replace(string(text), m.guard, m.instead, 1)), 0o600))
-			replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: mutant}})
-			must(t, err)
-			must(t, os.WriteFile(overlay, replace, 0o600))
-			command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=3m", "-vet=off", "-overlay",
-				overlay, "-run", "^"+m.test+"$", ".")
-			out, err := command.CombinedOutput()
-			said := string(out)
-			if err == nil || !strings.Contains(said, "--- FAIL: "+m.test) && !strings.Contains(said, "panic: ") ||
-				strings.Contains(said, "panic: test timed out") || strings.Contains(said, "build failed") {
-				t.Errorf("%s does not show it: %v\n%.2000s", m.test, err, out)
-			}
-		})
-	}
-}
+// TestGuards: with a guard taken out, a test fails by what it asserts.
+func TestGuards(t *testing.T) { mutation.Run(t, goGuards) }

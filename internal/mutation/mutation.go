@@ -15,43 +15,49 @@ import (
 // test that must show it.
 type Row = struct{ Name, File, Guard, Instead, Test string }
 
-// Run takes out every so many of the guards of the package in this folder, all of them
-// with KEYWRIGHT_MUTATIONS=all (make soak).
-func Run(t *testing.T, every int, rows []Row) {
+// Run holds that each guard of the package in this folder is written once, and with
+// KEYWRIGHT_MUTATIONS=all (make mutations) takes them out one at a time: a mutant takes
+// up to half a minute to build and to be shown.
+func Run(t *testing.T, rows []Row) { RunIn(t, ".", rows) }
+
+// RunIn executes Run for tests of the package in another folder.
+func RunIn(t *testing.T, pkg string, rows []Row) {
 	if os.Getenv("KEYWRIGHT_MUTATED") != "" {
 		return
 	}
-	for i, r := range rows {
-		if i%every == 0 || os.Getenv("KEYWRIGHT_MUTATIONS") == "all" {
-			t.Run(r.Name, func(t *testing.T) { run(t, r) })
+	for _, r := range rows {
+		file, err := filepath.Abs(r.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if n := strings.Count(string(text), r.Guard); err != nil || n != 1 {
+			t.Errorf("%s has %q %d times: the mutation tests nothing (%v)", r.File, r.Guard, n, err)
+		} else if os.Getenv("KEYWRIGHT_MUTATIONS") == "all" {
+			t.Run(r.Name, func(t *testing.T) { run(t, pkg, file, strings.Replace(string(text), r.Guard, r.Instead, 1), r.Test) })
 		}
 	}
 }
 
-func run(t *testing.T, r Row) {
-	file, err := filepath.Abs(r.File)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil || strings.Count(string(text), r.Guard) != 1 {
-		t.Fatalf("%s has %q %d times: the mutation tests nothing (%v)", r.File, r.Guard, strings.Count(string(text), r.Guard), err)
-	}
+// run executes one test of a package, of which one file has another text.
+func run(t *testing.T, pkg, file, text, test string) {
 	dir := t.TempDir()
 	mutant, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{file: mutant}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{mutant: strings.Replace(string(text), r.Guard, r.Instead, 1), overlay: string(replace)} {
+	for name, content := range map[string]string{mutant: text, overlay: string(replace)} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-overlay", overlay, "-run", "^"+r.Test+"$", ".")
+	command := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-timeout=5m", "-vet=off", "-overlay", overlay, "-run", "^"+test+"$", pkg)
 	command.Env = append(os.Environ(), "KEYWRIGHT_MUTATED=1")
 	out, err := command.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "--- FAIL: "+r.Test) || strings.Contains(string(out), "panic: test timed out") {
-		t.Errorf("%s does not show it: %v\n%.2000s", r.Test, err, out)
+	said := string(out)
+	shown := strings.Contains(said, "--- FAIL: "+test) || strings.Contains(said, "panic: ")
+	if err == nil || !shown || strings.Contains(said, "panic: test timed out") || strings.Contains(said, "build failed") {
+		t.Errorf("%s does not show it: %v\n%.2000s", test, err, said)
 	}
 }

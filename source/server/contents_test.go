@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/keywright/keywright/connect"
@@ -68,11 +69,17 @@ func everyKind(s interface{ Do(...string) any }) {
 	s.Do("SADD", "set", "a", "b")
 	s.Do("ZADD", "zset", "1.5", "a", "inf", "b", "-0.25", "c")
 	s.Do("HSET", "hash", "f", "v", "", "empty")
+	large := map[string][]string{}
 	for i := range 2000 {
-		s.Do("HSET", "hash:large", fmt.Sprint("field", i), fmt.Sprint("value", i))
-		s.Do("RPUSH", "list:large", fmt.Sprint("element", i))
-		s.Do("SADD", "set:large", fmt.Sprint("member", i))
-		s.Do("ZADD", "zset:large", fmt.Sprint(float64(i)/7), fmt.Sprint("member", i))
+		n := strconv.Itoa(i)
+		large["HSET hash"] = append(large["HSET hash"], "field"+n, "value"+n)
+		large["RPUSH list"] = append(large["RPUSH list"], "element"+n)
+		large["SADD set"] = append(large["SADD set"], "member"+n)
+		large["ZADD zset"] = append(large["ZADD zset"], fmt.Sprint(float64(i)/7), "member"+n)
+	}
+	for what, args := range large {
+		command, key, _ := strings.Cut(what, " ")
+		s.Do(append([]string{command, key + ":large"}, args...)...)
 	}
 	s.Do("SET", "string:large", string(bytes.Repeat([]byte("0123456789"), 60_000)))
 	for i := range 300 {
