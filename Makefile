@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test unit integration fmt lint gen fuzz mutations soak bench tidy install-tools
+.PHONY: help demo test unit integration fmt lint gen fuzz race mutations soak bench tidy install-tools
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -38,11 +38,13 @@ fuzz: ## fuzz every target for FUZZTIME (10m)
 	  for p in $$(grep -rlE --include=*_test.go "^func $$t\(" . | xargs -n1 dirname | sort -u); do \
 	    echo "== $$p $$t"; (cd $$p && go test -run '^$$' -fuzz "^$$t$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s .) || exit 1; done; done
 
+race: ## all tests of the library and of the command under the race detector
+	go test -race -timeout 1h ./... ./cmd/keywright/...
+
 mutations: ## take each guard out of the code: a test must fail by what it asserts
 	KEYWRIGHT_MUTATIONS=all go test -timeout 8h -run 'TestMutations|TestGuards|TestGuardMutations' . ./entity ./queue ./guard ./gen/acl ./fallback/bbolt
 
 soak: ## the tests that do harm to servers, fifty times
-	go test -race -timeout 1h ./compare ./source/... ./cmd/keywright/...
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
 	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./fallback/bbolt ./apply ./pressure ./cache ./counter
 	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill|TestAdoptionIsKilled' -v ./queue ./fallback/bbolt ./apply ./seal/reseal

@@ -47,7 +47,7 @@ func copyChild(from, to string) {
 // A copy that is killed, at any moment, is run again: nothing is lost, nothing is doubled,
 // and what is left of values in parts ends by itself.
 func TestKilledCopies(t *testing.T) {
-	kills := 4
+	kills := 3
 	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
 		kills = n
 	}

@@ -343,7 +343,7 @@ func childKeys(verb string) {
 // else is touched, no TTL is given twice, and the report of the last run counts all of
 // them.
 func TestKilledChanges(t *testing.T) {
-	kills := 4
+	kills := 2
 	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
 		kills = n
 	}

@@ -54,7 +54,7 @@ func child(file string) {
 // A restore that is killed, at any moment, is run again: nothing is lost, nothing is
 // doubled, and what is left of values in parts ends by itself.
 func TestKilledRestores(t *testing.T) {
-	kills := 15
+	kills := 6
 	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
 		kills = n
 	}

@@ -83,7 +83,7 @@ func renameChild(url, folder string, back bool) {
 // A rename that is killed, at any moment, is run again, and so is its undo: nothing is lost,
 // nothing is there twice, and no expiry changes; in a slot and over slots.
 func TestKilledRenames(t *testing.T) {
-	kills := 4
+	kills := 2
 	if n, err := strconv.Atoi(os.Getenv("KEYWRIGHT_KILLS")); err == nil {
 		kills = n / 2
 	}

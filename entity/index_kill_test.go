@@ -152,7 +152,7 @@ func beside(t *testing.T, knows *Store[string, note], programs ...*Store[string,
 func builders(t *testing.T, url string, left func() int) {
 	const items = 1000
 	ctx, c, apart := t.Context(), open(t, url), isCluster(url)
-	kills, _ := strconv.Atoi(cmp.Or(os.Getenv("KEYWRIGHT_KILLS"), "4"))
+	kills, _ := strconv.Atoi(cmp.Or(os.Getenv("KEYWRIGHT_KILLS"), "2"))
 	old, new := storeAt(t, c, "n", apart, older), storeAt(t, c, "n", apart)
 	aside := storeAt(t, c, "m", apart)
 	_, err := aside.Create(ctx, "1", a("k", 1))

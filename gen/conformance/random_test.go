@@ -58,7 +58,7 @@ func TestRandomPatterns(t *testing.T) {
 	entry := &keyspace.Entry{Name: "e"}
 	ks := &keyspace.Keyspace{Package: "random", Entries: []*keyspace.Entry{entry}}
 	adjacent := 0
-	for range 450 {
+	for range 200 {
 		p := randomPattern(t, rng)
 		if p == nil || len(p.Placeholders()) < 2 && rng.IntN(8) > 0 {
 			continue

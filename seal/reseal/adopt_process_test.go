@@ -198,7 +198,7 @@ func TestAdoptionIsKilled(t *testing.T) {
 	}
 	live.Go(func() { all.read(ctx) })
 	defer func() { stop(); live.Wait() }()
-	kills, sealed := howOften(15), 0
+	kills, sealed := howOften(6), 0
 	for n := range kills {
 		if n == kills/3 {
 			all.seals(1)

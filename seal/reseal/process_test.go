@@ -179,7 +179,7 @@ func howOften(kills int) int {
 // removable when nothing is under it, and then it is.
 func TestKills(t *testing.T) {
 	t.Parallel()
-	kills := howOften(20)
+	kills := howOften(8)
 	s := keywrighttest.Start(t, keywrighttest.Redis)
 	w := newWorld(t, s.URL())
 	var mu sync.Mutex

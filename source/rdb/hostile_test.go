@@ -86,10 +86,9 @@ func TestEveryBitFlip(t *testing.T) {
 	for bit := range len(p) * 8 {
 		broken := bytes.Clone(p)
 		broken[bit/8] ^= 1 << (bit % 8)
-		for _, req := range []source.Request{{}, {Values: everything, Bytes: true}} {
-			if n, sum, err := drain(broken, req); err == nil && len(sum.Incomplete) == 0 {
-				t.Fatalf("bit %d of byte %d: %d keys and no error", bit%8, bit/8, n)
-			}
+		req := []source.Request{{}, {Values: everything, Bytes: true}}[(bit+bit/8)%2] // each byte in both
+		if n, sum, err := drain(broken, req); err == nil && len(sum.Incomplete) == 0 {
+			t.Fatalf("bit %d of byte %d: %d keys and no error", bit%8, bit/8, n)
 		}
 	}
 }
