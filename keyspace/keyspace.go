@@ -26,21 +26,22 @@ type Keyspace struct {
 	inside   []Glob // the namespaces in effect: they are ours as a whole
 	siblings []Glob // other ones, where they are told by a type of their names
 
-	Spaces   []*Namespace // each once: of the first file, and of imported files with one of their own
-	Cluster  bool         // the team runs Redis Cluster: slot rules are errors
-	Owns     []Glob
-	Foreign  []Glob
-	Vars     []Var
-	TTLs     []NamedTTL
-	Entries  []*Entry
-	Keys     []*Key // every pattern of every entry, expanded; the matcher's order
-	Channels []*Channel
-	Events   []*Event
-	Shapes   []*Shape // at most one per file, for the entries of that file
-	Cleanup  []Cleanup
-	Pressure []Pressure
-	Outputs  []Output // what `keywright gen` writes without arguments
-	Files    []File   // root first; needed to show excerpts and to read ignore comments
+	Spaces     []*Namespace // each once: of the first file, and of imported files with one of their own
+	Cluster    bool         // the team runs Redis Cluster: slot rules are errors
+	Owns       []Glob
+	Foreign    []Glob
+	Vars       []Var
+	TTLs       []NamedTTL
+	Entries    []*Entry
+	Keys       []*Key // every pattern of every entry, expanded; the matcher's order
+	Channels   []*Channel
+	Events     []*Event
+	Shapes     []*Shape // at most one per file, for the entries of that file
+	Cleanup    []Cleanup
+	Pressure   []Pressure
+	Migrations []*Migration
+	Outputs    []Output // what `keywright gen` writes without arguments
+	Files      []File   // root first; needed to show excerpts and to read ignore comments
 
 	PressureLease *Key // nil without Pressure
 }

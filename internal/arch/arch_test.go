@@ -93,7 +93,7 @@ func within(dir string, folders ...string) bool {
 var ownModules = []string{"cmd", "bench", "examples", "metrics", "tracing", "fallback/bbolt"}
 
 // pure are the folders of the domain.
-var pure = []string{"keyspace", "gen", "audit", "infer", "finding", "slot", "source", "compare", "plan", "topology"}
+var pure = []string{"keyspace", "gen", "audit", "infer", "finding", "slot", "source", "compare", "plan", "topology", "migrate/record"}
 
 func isPure(dir string) bool { return within(dir, pure...) && !within(dir, "source/server") }
 
@@ -114,7 +114,7 @@ func TestWhoMayImportWhom(t *testing.T) {
 			return strings.HasPrefix(p, "github.com/redis/") || p == module || p == module+"/typed" || p == module+"/lock" || p == module+"/queue"
 		}},
 		{"the pattern engine stands alone", "patterns, types and matching know no declaration", func(dir string) bool {
-			return within(dir, "keyspace/internal", "keyspace/scalar", "keyspace/pattern", "keyspace/match", "slot")
+			return within(dir, "keyspace/internal", "keyspace/scalar", "keyspace/pattern", "keyspace/match", "keyspace/route", "slot")
 		}, func(p string) bool {
 			return p == module+"/keyspace" || p == module+"/finding" || strings.Contains(p, "yaml")
 		}},
@@ -147,7 +147,7 @@ func TestWhoMayImportWhom(t *testing.T) {
 // package, or a new edge, is a decision: write it here.
 func TestLayers(t *testing.T) {
 	engine := []string{"keyspace/scalar", "keyspace/pattern", "keyspace/match"}
-	declared := append([]string{"keyspace", "finding"}, engine...)
+	declared := append([]string{"keyspace", "keyspace/route", "finding"}, engine...)
 	layers := map[string][]string{
 		"slot":                        nil,
 		"internal/typo":               nil,
@@ -159,8 +159,10 @@ func TestLayers(t *testing.T) {
 		"keyspace/scalar":             {"internal/typo", "keyspace/internal/automaton"},
 		"keyspace/pattern":            {"keyspace/internal/automaton", "keyspace/scalar", "slot"},
 		"keyspace/match":              {"keyspace/internal/automaton", "keyspace/scalar", "keyspace/pattern"},
-		"keyspace":                    append([]string{"finding", "slot", "internal/typo"}, engine...),
+		"keyspace":                    append([]string{"finding", "slot", "internal/typo", "keyspace/route"}, engine...),
 		"keyspace/format":             {"finding"},
+		"keyspace/route":              {"internal/typo"},
+		"migrate/record":              append([]string{"key", "value"}, declared...),
 		"keyspace/schema":             nil,
 		"keyspace/lint":               append([]string{"slot"}, declared...),
 		"keyspace/breaking":           append([]string{"keyspace/internal/automaton"}, declared...),
@@ -328,7 +330,7 @@ func TestWhatNoFileDoes(t *testing.T) {
 // TestWhatStartsNoGoroutine: .ci/run tests these without the race detector, so
 // nothing in them may run beside anything else.
 func TestWhatStartsNoGoroutine(t *testing.T) {
-	alone := []string{"gen", "infer", "finding", "audit", "slot", "keyspace/breaking", "keyspace/format", "keyspace/lint", "keyspace/match", "keyspace/schema"}
+	alone := []string{"gen", "infer", "finding", "audit", "slot", "keyspace/breaking", "keyspace/format", "keyspace/lint", "keyspace/match", "keyspace/schema", "keyspace/route", "migrate/record"}
 	seen := 0
 	for _, f := range load(t) {
 		if !within(f.dir, alone...) || f.test {

@@ -1,0 +1,163 @@
+package keyspace
+
+import (
+	"time"
+
+	"github.com/keywright/keywright/keyspace/route"
+)
+
+// Migration is one mapping under `migrations`: how the records of JSON files
+// become keys, part by part.
+type Migration struct {
+	Name    string
+	Doc     string
+	Sources []*Source
+	Parts   []*Part
+	Compare []CompareRule
+	Pos     Pos
+}
+
+// SourceFormat is how a source's files are written.
+type SourceFormat string
+
+// The formats of a source.
+const (
+	JSONDocument SourceFormat = "json"  // a file is one document
+	JSONLines    SourceFormat = "lines" // a file is an array of its lines
+)
+
+// Source is a JSON file, or all files of a name with captures.
+type Source struct {
+	Name   string
+	Doc    string
+	File   route.File // relative to the folder that the program or command is given
+	Format SourceFormat
+	Pos    Pos
+	At     map[string]Pos
+}
+
+// Part is what moves between phases as one. Parts move in their order.
+type Part struct {
+	Name  string
+	Doc   string
+	Moves []*Move
+	Gates Gates // of the part, or of the migration where the part has none
+	Pos   Pos
+}
+
+// RecordKind is what one match of a path becomes.
+type RecordKind string
+
+// The kinds of records.
+const (
+	StringRecord  RecordKind = "string"  // the value of a string, a cache or a counter
+	FieldRecord   RecordKind = "field"   // a field of a hash with open fields
+	HashRecord    RecordKind = "hash"    // a whole hash with fixed fields
+	MemberRecord  RecordKind = "member"  // a member of a set
+	ScoredRecord  RecordKind = "scored"  // a member of a zset or ranking, with its score
+	ElementRecord RecordKind = "element" // an element of a list; the list is compared as a whole
+	EntryRecord   RecordKind = "entry"   // an entry of a stream; the stream is compared as a whole
+	JobRecord     RecordKind = "job"     // a job of a queue; the queue is compared as a whole
+	ItemRecord    RecordKind = "item"    // an item of an entity, with its indexes
+)
+
+// Move takes every record of one path to one entry.
+type Move struct {
+	Name   string // part.entry, with .2, .3 … where a part moves to an entry more than once
+	Source *Source
+	From   route.Path
+	To     *Entry
+	Kind   RecordKind
+
+	With   []Bound     // one per placeholder of the main key, in its order
+	Field  *route.Term // FieldRecord: the field
+	Member *route.Term // MemberRecord, ScoredRecord
+	Score  *route.Term // ScoredRecord
+	Value  *route.Term // StringRecord, FieldRecord, ElementRecord, JobRecord
+	Fields []Bound     // HashRecord, ItemRecord, EntryRecord: in the order of the entry; what is not there is not moved
+	Tries  *route.Term // JobRecord: how often the job has been tried
+
+	TTL  *TTLSource        // nil: the entry's TTL counts from the write
+	Kept map[string]*Entry // capture → the hash among whose fields its text is, for captures that cannot be had back
+	Pos  Pos
+	At   map[string]Pos // "from", "to", "with.guild_id", "value", …
+}
+
+// Bound is a placeholder or field and what it is taken from.
+type Bound struct {
+	Name string
+	Term route.Term
+	Pos  Pos
+}
+
+// TTLSource says when a record ends.
+type TTLSource struct {
+	From  *route.Term // a time from which the entry's TTL counts
+	Until *route.Term // or the time at which it ends
+	Over  Over
+	Pos   Pos
+}
+
+// Over is what becomes of a record whose time is over.
+type Over string
+
+// What becomes of a record that is over.
+const (
+	OverReject Over = "reject" // it is listed as one that cannot be moved
+	OverSkip   Over = "skip"   // it is counted and left where it is
+)
+
+// Gates are what must hold before a part goes on to the next phase. A gate that
+// is not declared has the value of DefaultGates.
+type Gates struct {
+	Compared int64         // at least so many comparisons
+	Unequal  int64         // at most so many of them unequal
+	For      time.Duration // for at least so long
+	Marks    int64         // at most so many records that may differ
+	Backup   time.Duration // a verified backup at most so old; 0: none is needed
+	Pos      Pos
+}
+
+// DefaultGates are the gates of a migration that declares none.
+var DefaultGates = Gates{Compared: 1000, For: time.Hour, Backup: 24 * time.Hour}
+
+// CompareRule changes how a value inside the records of an entry is compared.
+type CompareRule struct {
+	Entry *Entry
+	Field []string // the members on the way to it; "[]" is every element of an array
+	As    CompareAs
+	Owner string    // ignore: who answers for it
+	Until time.Time // ignore: the first day on which it is compared again
+	Doc   string
+	Pos   Pos
+}
+
+// CompareAs is how a value is compared.
+type CompareAs string
+
+// The ways to compare.
+const (
+	CompareSet     CompareAs = "set"     // an array whose order does not count
+	CompareInstant CompareAs = "instant" // two texts or numbers of one time are equal
+	CompareIgnore  CompareAs = "ignore"  // not at all, until a day
+)
+
+// Migration is the migration of that name, nil if there is none.
+func (ks *Keyspace) Migration(name string) *Migration {
+	for _, m := range ks.Migrations {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// Part is the part of that name, nil if there is none.
+func (m *Migration) Part(name string) *Part {
+	for _, p := range m.Parts {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+// Package record is the pure half of a migration: what a JSON document says as
+// records of keys, and records as JSON again.
+//
+//   - Compile prepares a declared migration; its Sources and Moves are the rest.
+//   - Source.Read reads a document as a stream: it holds the record in hand, the
+//     stack of names above it and a bounded table of the names of large objects,
+//     whatever the size of the document. What is no JSON, and what two readers
+//     would read in two ways, is an *Error with line and column.
+//   - Move.Record makes a Record (key, value, when it ends) of one match. What
+//     cannot be one is a *Reject that says why.
+//   - Source.Rewrite writes a document with records changed, added and taken out.
+//     Every byte that no change touches is kept.
+//   - Move.Compare says how two records of one identity differ.
+//
+// It knows no server, no client and no clock, opens no file and starts no
+// goroutine. Who writes when, and which side decides, is package migrate's.
+//
+// API: may change until 1.0.
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/keywright/keywright/keyspace"
+)
+
+// Map is a migration that is ready to read and write documents. It is immutable
+// and safe for concurrent use.
+type Map struct {
+	Migration *keyspace.Migration
+	Sources   []*Source
+	Moves     []*Move // of all parts, in their order
+}
+
+// Source reads and writes the documents of one declared source.
+type Source struct {
+	*keyspace.Source
+	Moves []*Move // those that take from it, in the order of the declaration
+}
+
+// Move makes the records of one declared move.
+type Move struct {
+	*keyspace.Move
+	Part   *keyspace.Part
+	Source *Source
+}
+
+// Compile prepares a migration that was loaded without fault.
+func Compile(m *keyspace.Migration) (*Map, error) { return nil, errSoon }
+
+var errSoon = errors.New("record: not built yet")
+
+// Move is the move of that name ("part.entry"), nil if there is none.
+func (m *Map) Move(name string) *Move { return nil }
+
+// Source is the source of that name, nil if there is none.
+func (m *Map) Source(name string) *Source { return nil }
+
+// Captures are what the captures of a file name and a path have captured, by
+// their names.
+type Captures map[string]string
+
+// Match reads the captures of a file's name, slash-separated and relative to the
+// folder of the sources. ok is false for a file that is not of this source.
+func (s *Source) Match(file string) (captures Captures, ok bool) { return nil, false }
+
+// Glob is a pattern of path.Match that every file of the source matches.
+func (s *Source) Glob() string { return "" }
+
+// FileOf is the file that has, or would get, a record.
+func (mv *Move) FileOf(r *Record) (string, error) { return "", errSoon }
+
+// Position is where something is in a document.
+type Position struct {
+	File   string
+	Line   int   // from 1
+	Column int   // in characters, from 1
+	Offset int64 // in bytes, from 0
+}
+
+// Error is a document that cannot be read, with the place.
+type Error struct {
+	At      Position
+	Path    string // of the value that was being read, as a JSON Pointer
+	Message string
+	Err     error // what is wrong, as one of the sentinels below; of the reader beneath, its error
+}
+
+// What can be wrong with a document; errors.Is tells them apart.
+var (
+	ErrSyntax    = errors.New("it is no JSON")
+	ErrDuplicate = errors.New("a member is there twice")
+	ErrUTF8      = errors.New("it is no UTF-8")
+	ErrNumber    = errors.New("a number that no program reads as it is written")
+	ErrDepth     = errors.New("it is nested too deep")
+	ErrTooLarge  = errors.New("a record is too large")
+	ErrNames     = errors.New("an object has too many members to tell whether one is there twice")
+)
+
+// Error is file:line:column: message.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.At.File, e.At.Line, e.At.Column, e.Message)
+}
+
+// Unwrap is the sentinel, or the error of the reader.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Reject is a match that cannot become a record.
+type Reject struct {
+	Move   *Move
+	At     Position
+	Path   string // of the match
+	Reason string // without values of the document
+}
+
+// Error is file:line:column: reason.
+func (e *Reject) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s: %s", e.At.File, e.At.Line, e.At.Column, e.Move.Name, e.Reason)
+}
+
+// Options are the bounds of reading. The zero value has the defaults.
+type Options struct {
+	MaxDepth  int   // of nesting; 512
+	MaxRecord int64 // bytes of one match; 8 MiB
+	MaxName   int   // bytes of a member's name; 64 KiB
+
+	// MaxNames bounds the names of open objects that are held to find members that
+	// are there twice; 262144. Beyond it they are written to Spill, sorted, and
+	// compared when the object ends. Without a Spill an object with more members is
+	// refused with ErrNames.
+	MaxNames int
+	Spill    func() (Spill, error)
+}
+
+// Spill is room for hashed names outside of memory, as an *os.File is.
+type Spill interface {
+	io.Writer
+	io.ReaderAt
+	io.Closer
+}
+
+// Match is one place that a path names, with what is there. Raw is only valid
+// until the function that was given it returns.
+type Match struct {
+	Source   *Source
+	Moves    []*Move // whose path it is, in the order of the declaration
+	Captures Captures
+	Path     string // as a JSON Pointer
+	Place    int64  // in the array that holds it; -1 in an object
+	At       Position
+	Raw      []byte // the value as it is written
+}
+
+// Read calls each for every match of a document, in the order in which they end.
+// An error of each ends it and is returned as it is. A document that is found
+// bad further on has had its first matches called: read it once with a function
+// that does nothing to know.
+func (s *Source) Read(in io.Reader, file string, opt Options, each func(*Match) error) (Stats, error) {
+	return Stats{}, errSoon
+}
+
+// Stats counts what a document had.
+type Stats struct {
+	Bytes   int64
+	Lines   int64
+	Matches int64
+}
+
+// ID says which record: it is the same for the document and for Redis. What is
+// marked, versioned and locked is an ID. Lists, streams and queues are one ID
+// each.
+type ID struct {
+	Move string // its name
+	Key  string // the Redis key
+	Sub  string // of a hash its field, of a set or zset its member
+}
+
+// Record is one record, of either side.
+type Record struct {
+	Move   *Move
+	Key    string  // the Redis key
+	Sub    string  // FieldRecord: the field; MemberRecord, ScoredRecord: the member
+	Value  []byte  // StringRecord, FieldRecord, ElementRecord, JobRecord: what is stored
+	Score  string  // ScoredRecord: a decimal number
+	Fields []Field // HashRecord, ItemRecord, EntryRecord: what is stored, in the order of the entry
+	Tries  int64   // JobRecord: how often it has been tried
+	Place  int64   // ElementRecord, EntryRecord, JobRecord: from 0
+
+	Ends time.Time // when it ends, as the document says; zero: as the entry's TTL says, from the write
+	At   Position  // in the document; zero for a record of Redis
+}
+
+// Field is one field of a hash, an item or an entry of a stream.
+type Field struct{ Name, Value string }
+
+// ID is the identity of the record.
+func (r *Record) ID() ID { return ID{Move: r.Move.Name, Key: r.Key, Sub: r.Sub} }
+
+// Record makes the record of a match. The error is a *Reject.
+func (mv *Move) Record(m *Match) (*Record, error) { return nil, errSoon }
+
+// Of is the ID of a record by its key, and whether the key is one of the entry.
+func (mv *Move) Of(key, sub string) (id ID, ok bool) { return ID{}, false }
+
+// Edit is one change of a document: the record is as given, or is not there.
+// Elements of a list, a stream or a queue are not edited one by one: the edits of
+// one key replace all of them, in the order of Place.
+type Edit struct {
+	Record *Record
+	Delete bool
+}
+
+// Rewritten counts what a rewrite did.
+type Rewritten struct {
+	Stats
+	Changed, Added, Deleted, Same int64
+}
+
+// Names answers the text of a capture whose conversion cannot be had back, from
+// the hash that keeps it: the converted text gives the original one.
+type Names func(capture, converted string) (original string, ok bool)
+
+// Rewrite copies a document with the edits done. An edit that changes nothing
+// keeps the bytes of its record, and what no edit names is copied as it is. An
+// empty document becomes one that holds the edits.
+func (s *Source) Rewrite(out io.Writer, in io.Reader, file string, edits []Edit, names Names, opt Options) (Rewritten, error) {
+	return Rewritten{}, errSoon
+}
+
+// DiffKind is how two records differ in one place.
+type DiffKind string
+
+// The kinds of differences.
+const (
+	DiffMissing DiffKind = "missing" // the first has it, the second has not
+	DiffExtra   DiffKind = "extra"   // the second has it, the first has not
+	DiffType    DiffKind = "type"    // a number and a text, null and an object
+	DiffValue   DiffKind = "value"
+	DiffScore   DiffKind = "score"
+	DiffOrder   DiffKind = "order" // the same elements in another order
+	DiffEnd     DiffKind = "end"   // they end at different times
+)
+
+// Difference is one place in which two records of an ID differ. It holds no
+// value.
+type Difference struct {
+	ID   ID
+	Path string // inside the record, as in .article.title; "" for the record itself
+	Kind DiffKind
+}
+
+// Compare says how the second record differs from the first, as of a day: rules
+// that have ended count no more. Either may be nil: then it is missing. Times of
+// the end are compared when both are known, and may differ by slack.
+func (mv *Move) Compare(a, b *Record, today time.Time, slack time.Duration) []Difference { return nil }
+
+// Digest is the same for two records that compare as equal without rules: of the
+// canonical form of what is stored, without the time at which it ends.
+func (r *Record) Digest() [32]byte { return [32]byte{} }
+
+// Canonical is the canonical form of a JSON text: members sorted by the bytes of
+// their names, no white space, numbers and texts in one spelling (1.0 and 1e0 are
+// 1). Two texts of one value have one canonical form. The error is an *Error.
+func Canonical(text []byte) ([]byte, error) { return nil, errSoon }
