@@ -66,18 +66,26 @@ func TopLevel() []string { return slices.Clone(topLevel) }
 
 // childProperties are the properties of the mappings that are no entries.
 var childProperties = map[string][]string{
-	"channels":  {"channel", "doc", "message", "envelope", "sharded", "durable", "reply", "reply_channel", "owner", "readers"},
-	"durable":   {"maxlen", "age", "groups", "retry", "dead"},
-	"events":    {"doc", "with", "deletes", "emits"},
-	"cleanup":   {"match", "idle", "older", "keep"},
-	"pressure":  {"at", "entry", "where", "shorten", "release"},
-	"namespace": {"default", "names"},
-	"emits":     {"create", "update", "delete", "expire"},
-	"stamps":    {"created", "updated", "version"},
+	"channels":   {"channel", "doc", "message", "envelope", "sharded", "durable", "reply", "reply_channel", "owner", "readers"},
+	"durable":    {"maxlen", "age", "groups", "retry", "dead"},
+	"events":     {"doc", "with", "deletes", "emits"},
+	"cleanup":    {"match", "idle", "older", "keep"},
+	"pressure":   {"at", "entry", "where", "shorten", "release"},
+	"namespace":  {"default", "names"},
+	"migrations": {"doc", "sources", "parts", "gates", "compare"},
+	"source":     {"doc", "file", "format"},
+	"part":       {"doc", "moves", "gates"},
+	"move":       {"from", "to", "with", "field", "member", "score", "value", "fields", "tries", "ttl", "kept"},
+	"move ttl":   {"from", "until", "over"},
+	"gates":      {"compared", "unequal", "for", "marks", "backup"},
+	"compare":    {"entry", "field", "as", "owner", "until", "doc"},
+	"emits":      {"create", "update", "delete", "expire"},
+	"stamps":     {"created", "updated", "version"},
 }
 
 // ChildProperties are the properties of one channel, event, clean-up or pressure
-// rule, of `durable`, of `emits` or of `namespace`.
+// rule, of `durable`, of `emits`, of `namespace`, and of what a migration is made of:
+// "migrations", "source", "part", "move", "move ttl", "gates" and "compare".
 func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
 
 // builder reads one entry.

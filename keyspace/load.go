@@ -59,6 +59,7 @@ type loader struct {
 	ttls     map[string]*NamedTTL
 	places   map[string]Pos // where each entry, channel and event name was taken
 	full     bool           // a file too many was reported
+	moves    int            // of all migrations
 }
 
 // pendingVar is a var as it stands in its file.
@@ -81,7 +82,7 @@ func (l *loader) order(file string) int {
 }
 
 // topLevel are the sections of a file.
-var topLevel = []string{"keywright", "package", "doc", "namespace", "owner", "cluster", "owns", "foreign", "imports", "vars", "ttls", "keys", "channels", "events", "shape", "cleanup", "pressure", "gen"}
+var topLevel = []string{"keywright", "package", "doc", "namespace", "owner", "cluster", "owns", "foreign", "imports", "vars", "ttls", "keys", "channels", "events", "shape", "cleanup", "pressure", "migrations", "gen"}
 
 // read loads one file and what it imports, depth first. via are the files that
 // led here, to name a cycle.
@@ -296,6 +297,9 @@ func (l *loader) resolve() {
 		l.sectionEvents(d)
 	}
 	l.sectionPressure()
+	for _, d := range l.docs {
+		l.sectionMigrations(d)
+	}
 	l.siblings()
 	l.references()
 	for _, name := range sortedKeys(l.vars) {

@@ -71,10 +71,10 @@ type Move struct {
 
 	With   []Bound     // one per placeholder of the main key, in its order
 	Field  *route.Term // FieldRecord: the field
-	Member *route.Term // MemberRecord, ScoredRecord
+	Member *route.Term // MemberRecord, ScoredRecord, ElementRecord
 	Score  *route.Term // ScoredRecord
-	Value  *route.Term // StringRecord, FieldRecord, ElementRecord, JobRecord
-	Fields []Bound     // HashRecord, ItemRecord, EntryRecord: in the order of the entry; what is not there is not moved
+	Value  *route.Term // StringRecord, FieldRecord, JobRecord
+	Fields []Bound     // HashRecord, ItemRecord, EntryRecord: in the order of the entry
 	Tries  *route.Term // JobRecord: how often the job has been tried
 
 	TTL  *TTLSource        // nil: the entry's TTL counts from the write

@@ -28,6 +28,7 @@ var elsewhere = map[string]string{
 	"plan.RenameOptions":                  "as apply.KeysOptions",
 	"event.Config":                        "filled by generated code",
 	"event.StreamConfig":                  "filled by generated code",
+	"migrate/record.Options":              "of the library's reader: go doc",
 	"limit.Limits":                        "no options: it has no exported field",
 }
 

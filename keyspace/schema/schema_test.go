@@ -94,6 +94,16 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 	agree(t, "an event", keyspace.ChildProperties("events"), member(t, root.Properties["events"]).Properties)
 	agree(t, "a clean-up rule", keyspace.ChildProperties("cleanup"), root.Properties["cleanup"].Items.Properties)
 	agree(t, "a pressure rule", keyspace.ChildProperties("pressure"), root.Properties["pressure"].Items.Properties)
+	migration := member(t, root.Properties["migrations"])
+	part := member(t, migration.Properties["parts"])
+	move := part.Properties["moves"].Items
+	agree(t, "a migration", keyspace.ChildProperties("migrations"), migration.Properties)
+	agree(t, "a source", keyspace.ChildProperties("source"), member(t, migration.Properties["sources"]).Properties)
+	agree(t, "a part", keyspace.ChildProperties("part"), part.Properties)
+	agree(t, "a move", keyspace.ChildProperties("move"), move.Properties)
+	agree(t, "the ttl of a move", keyspace.ChildProperties("move ttl"), move.Properties["ttl"].Properties)
+	agree(t, "gates", keyspace.ChildProperties("gates"), part.Properties["gates"].Properties)
+	agree(t, "a rule of compare", keyspace.ChildProperties("compare"), migration.Properties["compare"].Items.Properties)
 	agree(t, "emits", keyspace.ChildProperties("emits"), root.Definitions["property_emits"].Properties)
 }
 
