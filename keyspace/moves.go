@@ -118,16 +118,7 @@ func (m *migrant) moveProps(mv *Move, props map[string]property, s moveShape) {
 			m.d.report("KW006", mv.Pos, "add "+name+": "+moveExamples[name], "a move to %s, which is a %s, has no %s", mv.To.Name, mv.To.Type, name)
 		}
 	}
-	main := mv.To.Keys[0]
-	types := map[string]*scalar.Type{"field": main.Field, "member": main.Member, "score": cmp.Or(main.Score, &scalar.Type{Kind: scalar.Float}), "value": main.Value, "tries": {Kind: scalar.Int}}
-	switch {
-	case mv.Kind == FieldRecord:
-		types["value"] = main.Item
-	case mv.To.Construct == Queue && len(mv.To.Shape) > 0:
-		types["value"] = &scalar.Type{Kind: scalar.JSON}
-	case mv.To.Construct == Queue:
-		types["value"] = main.Member
-	}
+	types := mv.Types()
 	for name, into := range map[string]**route.Term{"field": &mv.Field, "member": &mv.Member, "score": &mv.Score, "value": &mv.Value, "tries": &mv.Tries} {
 		if slices.Contains(allowed, name) {
 			*into = m.optionalTerm(mv, props, name, types[name])
@@ -138,6 +129,23 @@ func (m *migrant) moveProps(mv *Move, props map[string]property, s moveShape) {
 	m.moveTTL(mv, props)
 	m.kept(mv, props)
 	m.ordered(mv)
+}
+
+// Types are the types of what a move stores, by the name of the property: "field",
+// "member", "score", "value" and "tries". One that is nil is left open by the
+// declaration.
+func (mv *Move) Types() map[string]*scalar.Type {
+	main := mv.To.Keys[0]
+	types := map[string]*scalar.Type{"field": main.Field, "member": main.Member, "score": cmp.Or(main.Score, &scalar.Type{Kind: scalar.Float}), "value": main.Value, "tries": {Kind: scalar.Int}}
+	if mv.Kind == FieldRecord {
+		types["value"] = main.Item
+	}
+	for _, k := range mv.To.Keys {
+		if mv.Kind == JobRecord && k.Role == "job" {
+			types["value"] = k.Value
+		}
+	}
+	return types
 }
 
 // optionalTerm reads a property that is a term of a type, nil if it is absent.

@@ -39,6 +39,8 @@ type Map struct {
 type Source struct {
 	*keyspace.Source
 	Moves []*Move // those that take from it, in the order of the declaration
+
+	root *node // of the paths of the moves
 }
 
 // Move makes the records of one declared move.
@@ -46,32 +48,17 @@ type Move struct {
 	*keyspace.Move
 	Part   *keyspace.Part
 	Source *Source
+
+	with   []slot // the placeholders of the key
+	field  *slot
+	member *slot
+	score  *slot
+	value  *slot
+	tries  *slot
+	fields []slot
+	path   *node
+	rules  []keyspace.CompareRule
 }
-
-// Compile prepares a migration that was loaded without fault.
-func Compile(m *keyspace.Migration) (*Map, error) { return nil, errSoon }
-
-var errSoon = errors.New("record: not built yet")
-
-// Move is the move of that name ("part.entry"), nil if there is none.
-func (m *Map) Move(name string) *Move { return nil }
-
-// Source is the source of that name, nil if there is none.
-func (m *Map) Source(name string) *Source { return nil }
-
-// Captures are what the captures of a file name and a path have captured, by
-// their names.
-type Captures map[string]string
-
-// Match reads the captures of a file's name, slash-separated and relative to the
-// folder of the sources. ok is false for a file that is not of this source.
-func (s *Source) Match(file string) (captures Captures, ok bool) { return nil, false }
-
-// Glob is a pattern of path.Match that every file of the source matches.
-func (s *Source) Glob() string { return "" }
-
-// FileOf is the file that has, or would get, a record.
-func (mv *Move) FileOf(r *Record) (string, error) { return "", errSoon }
 
 // Position is where something is in a document.
 type Position struct {
@@ -142,24 +129,21 @@ type Spill interface {
 	io.Closer
 }
 
-// Match is one place that a path names, with what is there. Raw is only valid
-// until the function that was given it returns.
+// Match is one place that a path names, with what is there. It is only valid
+// until the function that was given it returns; a Record made of it is not bound
+// to it.
 type Match struct {
-	Source   *Source
-	Moves    []*Move // whose path it is, in the order of the declaration
-	Captures Captures
-	Path     string // as a JSON Pointer
-	Place    int64  // in the array that holds it; -1 in an object
-	At       Position
-	Raw      []byte // the value as it is written
-}
+	Source *Source
+	Moves  []*Move  // whose path it is, in the order of the declaration
+	Place  int64    // in the array that holds it; -1 in an object
+	At     Position // where the value begins
+	Raw    []byte   // the value as it is written
 
-// Read calls each for every match of a document, in the order in which they end.
-// An error of each ends it and is returned as it is. A document that is found
-// bad further on has had its first matches called: read it once with a function
-// that does nothing to know.
-func (s *Source) Read(in io.Reader, file string, opt Options, each func(*Match) error) (Stats, error) {
-	return Stats{}, errSoon
+	file    Captures
+	names   []string // what each capture of the path has captured, in its order
+	path    *node
+	members map[string][]byte // the members of an object, when they were asked for
+	walk    *walker
 }
 
 // Stats counts what a document had.
@@ -196,15 +180,6 @@ type Record struct {
 // Field is one field of a hash, an item or an entry of a stream.
 type Field struct{ Name, Value string }
 
-// ID is the identity of the record.
-func (r *Record) ID() ID { return ID{Move: r.Move.Name, Key: r.Key, Sub: r.Sub} }
-
-// Record makes the record of a match. The error is a *Reject.
-func (mv *Move) Record(m *Match) (*Record, error) { return nil, errSoon }
-
-// Of is the ID of a record by its key, and whether the key is one of the entry.
-func (mv *Move) Of(key, sub string) (id ID, ok bool) { return ID{}, false }
-
 // Edit is one change of a document: the record is as given, or is not there.
 // Elements of a list, a stream or a queue are not edited one by one: the edits of
 // one key replace all of them, in the order of Place.
@@ -223,13 +198,6 @@ type Rewritten struct {
 // the hash that keeps it: the converted text gives the original one.
 type Names func(capture, converted string) (original string, ok bool)
 
-// Rewrite copies a document with the edits done. An edit that changes nothing
-// keeps the bytes of its record, and what no edit names is copied as it is. An
-// empty document becomes one that holds the edits.
-func (s *Source) Rewrite(out io.Writer, in io.Reader, file string, edits []Edit, names Names, opt Options) (Rewritten, error) {
-	return Rewritten{}, errSoon
-}
-
 // DiffKind is how two records differ in one place.
 type DiffKind string
 
@@ -242,6 +210,7 @@ const (
 	DiffScore   DiffKind = "score"
 	DiffOrder   DiffKind = "order" // the same elements in another order
 	DiffEnd     DiffKind = "end"   // they end at different times
+	DiffMore    DiffKind = "more"  // there are more differences than are listed
 )
 
 // Difference is one place in which two records of an ID differ. It holds no
@@ -251,17 +220,3 @@ type Difference struct {
 	Path string // inside the record, as in .article.title; "" for the record itself
 	Kind DiffKind
 }
-
-// Compare says how the second record differs from the first, as of a day: rules
-// that have ended count no more. Either may be nil: then it is missing. Times of
-// the end are compared when both are known, and may differ by slack.
-func (mv *Move) Compare(a, b *Record, today time.Time, slack time.Duration) []Difference { return nil }
-
-// Digest is the same for two records that compare as equal without rules: of the
-// canonical form of what is stored, without the time at which it ends.
-func (r *Record) Digest() [32]byte { return [32]byte{} }
-
-// Canonical is the canonical form of a JSON text: members sorted by the bytes of
-// their names, no white space, numbers and texts in one spelling (1.0 and 1e0 are
-// 1). Two texts of one value have one canonical form. The error is an *Error.
-func Canonical(text []byte) ([]byte, error) { return nil, errSoon }

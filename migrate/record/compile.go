@@ -1,0 +1,166 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/route"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// node is a prefix of the paths of a source: a step, and what comes after it.
+type node struct {
+	step     route.Step
+	parent   *node
+	depth    int // steps from the root
+	captures int // of the steps up to here
+	children []*node
+	moves    []*Move // whose path ends here
+}
+
+// child finds or makes the node after a step.
+func (n *node) child(s route.Step) *node {
+	for _, c := range n.children {
+		if c.step == s {
+			return c
+		}
+	}
+	c := &node{step: s, parent: n, depth: n.depth + 1, captures: n.captures}
+	if s.Kind == route.Capture || s.Kind == route.Place {
+		c.captures++
+	}
+	n.children = append(n.children, c)
+	return c
+}
+
+// slot is one part of a record: the term that it is taken from, and the type that
+// it is stored in.
+type slot struct {
+	name  string
+	term  route.Term
+	typ   scalar.Type
+	check func([]byte) bool
+}
+
+func newSlot(name string, t *route.Term, typ *scalar.Type) *slot {
+	if t == nil {
+		return nil
+	}
+	s := &slot{name: name, term: *t}
+	if typ != nil {
+		s.typ = *typ
+	}
+	s.check = s.typ.Prepared()
+	return s
+}
+
+// Compile prepares a migration that was loaded without fault. The error says
+// which move is not complete.
+func Compile(m *keyspace.Migration) (*Map, error) {
+	out := &Map{Migration: m}
+	for _, s := range m.Sources {
+		out.Sources = append(out.Sources, &Source{Source: s, root: &node{}})
+	}
+	for _, p := range m.Parts {
+		for _, decl := range p.Moves {
+			s := out.Source(decl.Source.Name)
+			if s == nil {
+				return nil, fmt.Errorf("the move %s takes from a source that is not declared", decl.Name)
+			}
+			mv, err := newMove(decl, p, s)
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range m.Compare {
+				if r.Entry == decl.To {
+					mv.rules = append(mv.rules, r)
+				}
+			}
+			out.Moves, s.Moves = append(out.Moves, mv), append(s.Moves, mv)
+		}
+	}
+	return out, nil
+}
+
+func newMove(decl *keyspace.Move, p *keyspace.Part, s *Source) (*Move, error) {
+	mv := &Move{Move: decl, Part: p, Source: s, path: s.root}
+	main := decl.To.Keys[0]
+	places := main.Pattern.Placeholders()
+	if len(decl.With) != len(places) {
+		return nil, fmt.Errorf("the move %s binds %d of %d placeholders", decl.Name, len(decl.With), len(places))
+	}
+	for i := range places {
+		mv.with = append(mv.with, *newSlot(places[i].Name, &decl.With[i].Term, &places[i].Type))
+	}
+	types := decl.Types()
+	mv.field, mv.member = newSlot("field", decl.Field, types["field"]), newSlot("member", decl.Member, types["member"])
+	mv.score, mv.value = newSlot("score", decl.Score, types["score"]), newSlot("value", decl.Value, types["value"])
+	mv.tries = newSlot("tries", decl.Tries, types["tries"])
+	for _, b := range decl.Fields {
+		i := slices.IndexFunc(main.Fields, func(f keyspace.Field) bool { return f.Name == b.Name })
+		if i < 0 {
+			return nil, fmt.Errorf("the move %s fills a field that %s has not", decl.Name, decl.To.Name)
+		}
+		mv.fields = append(mv.fields, *newSlot(b.Name, &b.Term, &main.Fields[i].Type))
+	}
+	for _, step := range decl.From.Steps {
+		mv.path = mv.path.child(step)
+	}
+	mv.path.moves = append(mv.path.moves, mv)
+	return mv, nil
+}
+
+// Move is the move of that name ("part.entry"), nil if there is none.
+func (m *Map) Move(name string) *Move {
+	i := slices.IndexFunc(m.Moves, func(mv *Move) bool { return mv.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return m.Moves[i]
+}
+
+// Source is the source of that name, nil if there is none.
+func (m *Map) Source(name string) *Source {
+	i := slices.IndexFunc(m.Sources, func(s *Source) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return m.Sources[i]
+}
+
+// Captures are what the captures of a file name and a path have captured, by
+// their names.
+type Captures map[string]string
+
+// Match reads the captures of a file's name, slash-separated and relative to the
+// folder of the sources. ok is false for a file that is not of this source.
+func (s *Source) Match(file string) (captures Captures, ok bool) {
+	values, ok := s.File.Match(file)
+	if !ok {
+		return nil, false
+	}
+	captures = Captures{}
+	for i, name := range s.File.Captures() {
+		captures[name] = values[i]
+	}
+	return captures, true
+}
+
+// globSpecial are the characters that mean something to path.Match.
+var globSpecial = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+
+// Glob is a pattern of path.Match that every file of the source matches. Match
+// decides.
+func (s *Source) Glob() string {
+	var b strings.Builder
+	for _, p := range s.File.Parts {
+		if p.Name != "" {
+			b.WriteByte('*')
+			continue
+		}
+		b.WriteString(globSpecial.Replace(p.Literal))
+	}
+	return b.String()
+}

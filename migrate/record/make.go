@@ -1,0 +1,225 @@
+package record
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/route"
+)
+
+// Record makes the record of a match. The error is a *Reject.
+func (mv *Move) Record(m *Match) (*Record, error) {
+	r, err := mv.identify(m)
+	if err != nil {
+		return nil, err
+	}
+	if mv.value != nil {
+		value, reason := mv.required(m, mv.value)
+		if reason != "" {
+			return nil, mv.reject(m, mv.value, reason)
+		}
+		r.Value = []byte(value)
+	}
+	if mv.Kind == keyspace.ElementRecord {
+		r.Value, r.Sub = []byte(r.Sub), ""
+	}
+	if mv.score != nil {
+		score, reason := mv.required(m, mv.score)
+		if reason != "" {
+			return nil, mv.reject(m, mv.score, reason)
+		}
+		r.Score = score
+	}
+	if err := mv.fill(m, r); err != nil {
+		return nil, err
+	}
+	return r, mv.end(m, r)
+}
+
+// identify makes what of a record says which one it is.
+func (mv *Move) identify(m *Match) (*Record, error) {
+	r := &Record{Move: mv, Place: max(0, m.Place), At: m.At}
+	var room [8]string
+	values := room[:0]
+	for i := range mv.with {
+		value, reason := mv.required(m, &mv.with[i])
+		if reason != "" {
+			return nil, mv.reject(m, &mv.with[i], reason)
+		}
+		values = append(values, value)
+	}
+	key, err := mv.To.Keys[0].Pattern.Build(values...)
+	if err != nil {
+		return nil, &Reject{Move: mv, At: m.At, Path: m.Path(), Reason: "no key can be built: " + mv.refused(values)}
+	}
+	r.Key = string(key)
+	for _, s := range []*slot{mv.field, mv.member} {
+		if s == nil {
+			continue
+		}
+		value, reason := mv.required(m, s)
+		if reason != "" {
+			return nil, mv.reject(m, s, reason)
+		}
+		r.Sub = value
+	}
+	return r, nil
+}
+
+// refused says which placeholder refuses its value, without the value.
+func (mv *Move) refused(values []string) string {
+	for i, p := range mv.To.Keys[0].Pattern.Placeholders() {
+		switch v := values[i]; {
+		case v == "":
+			return "{" + p.Name + "} is empty"
+		case !mv.with[i].check([]byte(v)):
+			return "{" + p.Name + "} is not " + p.Type.Describe()
+		}
+	}
+	return "a value holds the separator ':' or what would move the key to another slot"
+}
+
+func (mv *Move) required(m *Match, s *slot) (string, string) {
+	d, reason := m.eval(&s.term)
+	if reason != "" {
+		return "", reason
+	}
+	if d.kind == nothing {
+		return "", "is not there"
+	}
+	stored, _, reason := s.store(d)
+	return stored, reason
+}
+
+func (mv *Move) reject(m *Match, s *slot, reason string) error {
+	return &Reject{Move: mv, At: m.At, Path: m.Path(), Reason: s.name + " (" + s.term.String() + ") " + reason}
+}
+
+// fill makes the fields, and how often a job has been tried.
+func (mv *Move) fill(m *Match, r *Record) error {
+	if len(mv.fields) > 0 {
+		r.Fields = make([]Field, 0, len(mv.fields))
+	}
+	for i := range mv.fields {
+		s := &mv.fields[i]
+		d, reason := m.eval(&s.term)
+		if reason != "" {
+			return mv.reject(m, s, reason)
+		}
+		stored, there, reason := s.store(d)
+		switch {
+		case reason != "":
+			return mv.reject(m, s, reason)
+		case there:
+			r.Fields = append(r.Fields, Field{s.name, stored})
+		case !s.typ.Optional:
+			return mv.reject(m, s, "is not there, and the field is not optional")
+		}
+	}
+	if mv.tries != nil {
+		tries, reason := mv.required(m, mv.tries)
+		if reason != "" {
+			return mv.reject(m, mv.tries, reason)
+		}
+		r.Tries, _ = strconv.ParseInt(tries, 10, 64)
+	}
+	return nil
+}
+
+// end says when the record ends.
+func (mv *Move) end(m *Match, r *Record) error {
+	if mv.TTL == nil {
+		return nil
+	}
+	t, after := mv.TTL.Until, time.Duration(0)
+	if mv.TTL.From != nil {
+		t, after = mv.TTL.From, mv.To.TTL.Default
+	}
+	d, reason := m.eval(t)
+	if reason == "" && d.kind != instant {
+		reason = "is not there"
+	}
+	if reason != "" {
+		return mv.reject(m, &slot{name: "ttl", term: *t}, reason)
+	}
+	r.Ends = d.time.Add(after)
+	return nil
+}
+
+// Over reports whether a record has ended at a time, and what is to become of it
+// then.
+func (r *Record) Over(now time.Time) (over bool, what keyspace.Over) {
+	if r.Ends.IsZero() || r.Ends.After(now) {
+		return false, ""
+	}
+	return true, r.Move.TTL.Over
+}
+
+// Of is the ID of a record by its key, and whether the key is one of the entry.
+func (mv *Move) Of(key, sub string) (id ID, ok bool) {
+	_, ok = mv.To.Keys[0].Pattern.Match([]byte(key))
+	return ID{Move: mv.Name, Key: key, Sub: sub}, ok
+}
+
+// ID is the identity of the record.
+func (r *Record) ID() ID { return ID{Move: r.Move.Name, Key: r.Key, Sub: r.Sub} }
+
+// Whole reports whether the move stores the whole record: no member of it is
+// lost.
+func (mv *Move) Whole() bool {
+	return mv.value != nil && mv.value.typ.Kind.String() == "json" && wholeTerm(mv.value.term) ||
+		mv.member != nil && mv.member.typ.Kind.String() == "json" && wholeTerm(mv.member.term)
+}
+
+func wholeTerm(t route.Term) bool { return t.Func == "" && t.Whole && len(t.Members) == 0 }
+
+// Untaken are the members of a match that none of its moves takes: they would be
+// lost when the file is no longer read. It is nil where a move takes the whole
+// record, or the record is no object.
+func (m *Match) Untaken() []string {
+	taken := map[string]bool{}
+	for _, mv := range m.Moves {
+		if mv.Whole() {
+			return nil
+		}
+		for _, s := range mv.slots() {
+			for _, r := range s.term.References() {
+				if r.Whole && len(r.Members) > 0 {
+					taken[r.Members[0]] = true
+				}
+			}
+		}
+	}
+	for _, c := range m.path.children {
+		if c.step.Kind == route.Member {
+			taken[c.step.Name] = true
+		}
+	}
+	var out []string
+	eachMember(m.Raw, func(key, _ []byte) {
+		if name := textOf(key); !taken[name] {
+			out = append(out, name)
+		}
+	})
+	slices.Sort(out)
+	return out
+}
+
+// slots are all parts of a record of the move.
+func (mv *Move) slots() []*slot {
+	var out []*slot
+	for i := range mv.with {
+		out = append(out, &mv.with[i])
+	}
+	for _, s := range []*slot{mv.field, mv.member, mv.score, mv.value, mv.tries} {
+		if s != nil {
+			out = append(out, s)
+		}
+	}
+	for i := range mv.fields {
+		out = append(out, &mv.fields[i])
+	}
+	return out
+}

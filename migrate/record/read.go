@@ -1,0 +1,478 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/route"
+)
+
+// frame is one open object or array.
+type frame struct {
+	object bool
+	nodes  []*node // the prefixes of paths that lead here; none where no path goes
+	name   string  // of the member under way, where a path goes on or an edit is made
+	place  int64   // of the element under way
+	edits  *level  // of a rewrite
+}
+
+// walker reads a document and calls each for every match.
+type walker struct {
+	*scanner
+	source *Source
+	file   Captures
+	names  *nameChecker
+	frames []frame
+	spare  [][]*node // slices of nodes by depth, used again
+	each   func(*Match) error
+	edit   *editor // of a rewrite
+	stats  Stats
+}
+
+// Read calls each for every match of a document, in the order in which they end.
+// An error of each ends it and is returned as it is. A document that is found
+// bad further on has had its first matches called: read it once with a function
+// that does nothing to know.
+func (s *Source) Read(in io.Reader, file string, opt Options, each func(*Match) error) (Stats, error) {
+	w, err := s.newWalker(in, file, opt)
+	if err != nil {
+		return Stats{}, err
+	}
+	w.each = each
+	return w.run()
+}
+
+func (s *Source) newWalker(in io.Reader, file string, opt Options) (*walker, error) {
+	captures, ok := s.Match(file)
+	if !ok {
+		return nil, &Error{At: Position{File: file, Line: 1, Column: 1}, Message: fmt.Sprintf("this is no file of the source %s, which has %s", s.Name, s.File), Err: errOtherFile}
+	}
+	opt = opt.filled()
+	w := &walker{scanner: newScanner(in, file, opt), source: s, file: captures, names: newNameChecker(opt)}
+	w.lines = s.Format == keyspace.JSONLines
+	return w, nil
+}
+
+var errOtherFile = errors.New("a file of another source")
+
+func (w *walker) run() (Stats, error) {
+	defer w.names.close()
+	err := w.document()
+	w.stats.Bytes, w.stats.Lines = w.offset(), int64(w.line)
+	if w.offset() == w.lineStart {
+		w.stats.Lines--
+	}
+	if w.stats.Bytes == 0 {
+		w.stats.Lines = 0
+	}
+	return w.stats, err
+}
+
+// document reads the one value of a document, or the value of each line.
+func (w *walker) document() error {
+	root := []*node{w.source.root}
+	if w.lines {
+		return w.eachLine(root)
+	}
+	if c, err := w.peek(); err != nil {
+		return err
+	} else if c == 0 && w.pos == len(w.buf) {
+		return w.unexpected("a value")
+	}
+	if err := w.value(root); err != nil {
+		return err
+	}
+	if _, err := w.peek(); err != nil {
+		return err
+	}
+	if w.pos < len(w.buf) {
+		return w.unexpected("the end of the document")
+	}
+	return nil
+}
+
+// eachLine reads a file of lines as an array of them.
+func (w *walker) eachLine(root []*node) error {
+	w.frames = append(w.frames, frame{place: -1, nodes: root})
+	if w.edit != nil {
+		w.edit.open(w)
+	}
+	for {
+		if _, err := w.peek(); err != nil {
+			return err
+		}
+		if w.pos == len(w.buf) {
+			break
+		}
+		if err := w.element(); err != nil {
+			return err
+		}
+		if err := w.lineEnd(); err != nil {
+			return err
+		}
+	}
+	if w.edit != nil {
+		return w.edit.close(w)
+	}
+	return nil
+}
+
+// lineEnd reads up to the end of a line.
+func (w *walker) lineEnd() error {
+	for {
+		more, err := w.ensure(1)
+		if err != nil || !more {
+			return err
+		}
+		switch w.buf[w.pos] {
+		case '\n':
+			return nil // space counts it
+		case ' ', '\t', '\r':
+			w.pos++
+		default:
+			return w.unexpected("the end of the line")
+		}
+	}
+}
+
+// value reads one value; nodes are the prefixes of paths that lead to it.
+func (w *walker) value(nodes []*node) error {
+	c, err := w.peek()
+	if err != nil {
+		return err
+	}
+	at, mine, outermost := Position{}, false, w.hold < 0
+	for _, n := range nodes {
+		mine = mine || len(n.moves) > 0
+	}
+	if mine {
+		if at = w.here(); outermost {
+			w.hold = at.Offset
+		}
+	}
+	switch {
+	case c == '{':
+		err = w.object(nodes)
+	case c == '[':
+		err = w.array(nodes)
+	case c == '"':
+		_, err = w.text()
+	case c == '-' || c >= '0' && c <= '9':
+		err = w.number()
+	case c == 't':
+		err = w.word("true")
+	case c == 'f':
+		err = w.word("false")
+	case c == 'n':
+		err = w.word("null")
+	default:
+		err = w.unexpected("a value")
+	}
+	if err != nil || !mine {
+		return err
+	}
+	if err = w.matched(nodes, at); outermost && w.edit == nil {
+		w.hold = -1
+	}
+	return err
+}
+
+// nest opens an object or array.
+func (w *walker) nest(object bool, nodes []*node) error {
+	if w.depth++; w.depth > w.opt.MaxDepth {
+		return w.fault(ErrDepth, "nested deeper than %d", w.opt.MaxDepth)
+	}
+	w.pos++
+	w.frames = append(w.frames, frame{object: object, nodes: nodes, place: -1})
+	if w.edit != nil {
+		w.edit.open(w)
+	}
+	return nil
+}
+
+// unnest closes the innermost object or array; its bracket is the next byte.
+func (w *walker) unnest() error {
+	if w.edit != nil {
+		if err := w.edit.close(w); err != nil {
+			return err
+		}
+	}
+	w.pos++
+	w.depth--
+	w.frames = w.frames[:len(w.frames)-1]
+	return nil
+}
+
+func (w *walker) object(nodes []*node) error {
+	if err := w.nest(true, nodes); err != nil {
+		return err
+	}
+	w.names.push()
+	for first := true; ; first = false {
+		done, err := w.separator('}', first)
+		if err != nil {
+			return err
+		}
+		if done {
+			break
+		}
+		if err := w.member(); err != nil {
+			return err
+		}
+	}
+	if err := w.names.pop(); err != nil {
+		return w.nameError(err)
+	}
+	return w.unnest()
+}
+
+// separator reads what is between two members or elements, or before the closing
+// bracket, which it leaves.
+func (w *walker) separator(closing byte, first bool) (done bool, err error) {
+	if w.edit != nil {
+		w.edit.ended(w)
+	}
+	c, err := w.peek()
+	switch {
+	case err != nil:
+		return false, err
+	case c == closing:
+		return true, nil
+	case first:
+		return false, nil
+	case c != ',':
+		return false, w.unexpected("a comma or '" + string(closing) + "'")
+	}
+	w.pos++
+	if w.edit != nil {
+		w.edit.comma(w)
+	}
+	if c, err = w.peek(); err == nil && c == closing {
+		err = w.fault(ErrSyntax, "a comma after the last value")
+	}
+	return false, err
+}
+
+func (w *walker) nameError(err error) error {
+	var twice *errTwice
+	if errors.As(err, &twice) {
+		at := w.here()
+		at.Line, at.Column, at.Offset = int(twice.line), int(twice.column), -1
+		return &Error{At: at, Path: w.pointer(), Message: "a member of this name is already in its object", Err: ErrDuplicate}
+	}
+	if errors.Is(err, ErrNames) {
+		return w.fault(ErrNames, "open objects have more than %d members, and there is no room to tell whether one is there twice", w.opt.MaxNames)
+	}
+	return w.fault(err, "%v", err)
+}
+
+// member reads a name, a colon and a value.
+func (w *walker) member() error {
+	f := &w.frames[len(w.frames)-1]
+	if w.pos == len(w.buf) || w.buf[w.pos] != '"' {
+		return w.unexpected("the name of a member in double quotes")
+	}
+	at, mine := w.here(), w.hold < 0
+	if mine {
+		w.hold = at.Offset
+	}
+	escaped, err := w.text()
+	if err != nil {
+		return err
+	}
+	raw := w.bytes(at.Offset)
+	if len(raw) > w.opt.MaxName {
+		return &Error{At: at, Message: fmt.Sprintf("the name of a member has more than %d bytes", w.opt.MaxName), Err: ErrTooLarge}
+	}
+	name := raw[1 : len(raw)-1]
+	if escaped {
+		name = unquote(raw)
+	}
+	if fresh, err := w.names.add(name, at); err != nil {
+		return w.nameError(err)
+	} else if !fresh {
+		return &Error{At: at, Path: w.pointer(), Message: "a member of this name is already in its object", Err: ErrDuplicate}
+	}
+	var next []*node
+	if len(f.nodes) > 0 {
+		f.name = string(name)
+		next = w.after(f, func(s route.Step) bool {
+			return s.Kind == route.Capture || s.Kind == route.Member && s.Name == f.name
+		})
+	}
+	if mine && w.edit == nil {
+		w.hold = -1
+	}
+	if c, err := w.peek(); err != nil {
+		return err
+	} else if c != ':' {
+		return w.unexpected("a colon")
+	}
+	w.pos++
+	if w.edit != nil {
+		w.edit.begin(w, at.Offset)
+	}
+	return w.value(next)
+}
+
+// after are the nodes after those of a frame by the step to the value under way.
+func (w *walker) after(f *frame, takes func(route.Step) bool) []*node {
+	depth := len(w.frames)
+	for len(w.spare) <= depth {
+		w.spare = append(w.spare, nil)
+	}
+	next := w.spare[depth][:0]
+	for _, n := range f.nodes {
+		for _, c := range n.children {
+			if takes(c.step) {
+				next = append(next, c)
+			}
+		}
+	}
+	w.spare[depth] = next
+	return next
+}
+
+func (w *walker) array(nodes []*node) error {
+	if err := w.nest(false, nodes); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		done, err := w.separator(']', first)
+		if err != nil {
+			return err
+		}
+		if done {
+			return w.unnest()
+		}
+		if err := w.element(); err != nil {
+			return err
+		}
+	}
+}
+
+// element reads one element of an array, or one line.
+func (w *walker) element() error {
+	f := &w.frames[len(w.frames)-1]
+	f.place++
+	var next []*node
+	if len(f.nodes) > 0 {
+		next = w.after(f, func(s route.Step) bool { return s.Kind == route.Element || s.Kind == route.Place })
+	}
+	if w.edit != nil {
+		w.edit.begin(w, w.offset())
+	}
+	return w.value(next)
+}
+
+// matched calls each for the paths that end at the value that was just read.
+func (w *walker) matched(nodes []*node, at Position) error {
+	raw := w.bytes(at.Offset)
+	if int64(len(raw)) > w.opt.MaxRecord {
+		return &Error{At: at, Path: w.pointer(), Message: fmt.Sprintf("a record has more than %d bytes", w.opt.MaxRecord), Err: ErrTooLarge}
+	}
+	for _, n := range nodes {
+		if len(n.moves) == 0 {
+			continue
+		}
+		w.stats.Matches++
+		m := w.match(n, at, raw)
+		if w.edit != nil {
+			if err := w.edit.matched(w, m); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.each(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) match(n *node, at Position, raw []byte) *Match {
+	m := &Match{Source: w.source, Moves: n.moves, Place: -1, At: at, Raw: raw, file: w.file, path: n, walk: w}
+	if n.captures > 0 {
+		m.names = w.captured(n)
+	}
+	if len(w.frames) > 0 {
+		if f := &w.frames[len(w.frames)-1]; !f.object {
+			m.Place = f.place
+		}
+	}
+	return m
+}
+
+// captured are the captures of the path to a node, in its order.
+func (w *walker) captured(n *node) []string {
+	out := make([]string, n.captures)
+	for ; n.parent != nil; n = n.parent {
+		switch f := &w.frames[n.depth-1]; n.step.Kind {
+		case route.Capture:
+			out[n.captures-1] = f.name
+		case route.Place:
+			out[n.captures-1] = strconv.FormatInt(f.place, 10)
+		}
+	}
+	return out
+}
+
+// Captures are what the path and the name of the file have captured.
+func (m *Match) Captures() Captures {
+	out := Captures{}
+	for name, value := range m.file {
+		out[name] = value
+	}
+	for n := m.path; n.parent != nil; n = n.parent {
+		if n.step.Kind == route.Capture || n.step.Kind == route.Place {
+			out[n.step.Name] = m.names[n.captures-1]
+		}
+	}
+	return out
+}
+
+// capture is one of Captures.
+func (m *Match) capture(name string) string {
+	for n := m.path; n.parent != nil; n = n.parent {
+		if (n.step.Kind == route.Capture || n.step.Kind == route.Place) && n.step.Name == name {
+			return m.names[n.captures-1]
+		}
+	}
+	return m.file[name]
+}
+
+// Path is where the match is, as a JSON Pointer.
+func (m *Match) Path() string { return m.walk.pointer() }
+
+var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// pointer is the place of the value under way, as a JSON Pointer. Names are only
+// known where a path goes on.
+func (w *walker) pointer() string {
+	var b strings.Builder
+	for _, f := range w.frames {
+		switch {
+		case len(f.nodes) == 0 || f.object && f.name == "" && f.place < 0 && b.Len() == 0 && len(w.frames) == 0:
+			return b.String()
+		case f.object:
+			b.WriteString("/" + pointerEscape.Replace(f.name))
+		default:
+			b.WriteString("/" + strconv.FormatInt(f.place, 10))
+		}
+	}
+	return b.String()
+}
+
+// unquote reads a text that has been checked.
+func unquote(raw []byte) []byte {
+	var out string
+	if json.Unmarshal(raw, &out) != nil {
+		return nil
+	}
+	return []byte(out)
+}
