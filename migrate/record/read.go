@@ -18,7 +18,7 @@ type frame struct {
 	nodes  []*node // the prefixes of paths that lead here; none where no path goes
 	name   string  // of the member under way, where a path goes on or an edit is made
 	place  int64   // of the element under way
-	edits  *level  // of a rewrite
+	edits  level   // of a rewrite
 }
 
 // walker reads a document and calls each for every match.
@@ -111,6 +111,11 @@ func (w *walker) eachLine(root []*node) error {
 		}
 		if err := w.element(); err != nil {
 			return err
+		}
+		if w.edit != nil {
+			if err := w.edit.ended(w); err != nil {
+				return err
+			}
 		}
 		if err := w.lineEnd(); err != nil {
 			return err
@@ -235,7 +240,9 @@ func (w *walker) object(nodes []*node) error {
 // bracket, which it leaves.
 func (w *walker) separator(closing byte, first bool) (done bool, err error) {
 	if w.edit != nil {
-		w.edit.ended(w)
+		if err := w.edit.ended(w); err != nil {
+			return false, err
+		}
 	}
 	c, err := w.peek()
 	switch {
@@ -305,7 +312,7 @@ func (w *walker) member() error {
 			return s.Kind == route.Capture || s.Kind == route.Member && s.Name == f.name
 		})
 	}
-	if mine && w.edit == nil {
+	if mine {
 		w.hold = -1
 	}
 	if c, err := w.peek(); err != nil {
@@ -315,7 +322,9 @@ func (w *walker) member() error {
 	}
 	w.pos++
 	if w.edit != nil {
-		w.edit.begin(w, at.Offset)
+		if err := w.edit.begin(w, at.Offset, next); err != nil {
+			return err
+		}
 	}
 	return w.value(next)
 }
@@ -365,7 +374,9 @@ func (w *walker) element() error {
 		next = w.after(f, func(s route.Step) bool { return s.Kind == route.Element || s.Kind == route.Place })
 	}
 	if w.edit != nil {
-		w.edit.begin(w, w.offset())
+		if err := w.edit.begin(w, w.offset(), next); err != nil {
+			return err
+		}
 	}
 	return w.value(next)
 }
@@ -457,7 +468,7 @@ func (w *walker) pointer() string {
 	var b strings.Builder
 	for _, f := range w.frames {
 		switch {
-		case len(f.nodes) == 0 || f.object && f.name == "" && f.place < 0 && b.Len() == 0 && len(w.frames) == 0:
+		case len(f.nodes) == 0:
 			return b.String()
 		case f.object:
 			b.WriteString("/" + pointerEscape.Replace(f.name))

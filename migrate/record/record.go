@@ -84,6 +84,7 @@ var (
 	ErrNumber    = errors.New("a number that no program reads as it is written")
 	ErrDepth     = errors.New("it is nested too deep")
 	ErrTooLarge  = errors.New("a record is too large")
+	ErrPlace     = errors.New("something else is where a record belongs")
 	ErrNames     = errors.New("an object has too many members to tell whether one is there twice")
 )
 
@@ -193,10 +194,6 @@ type Rewritten struct {
 	Stats
 	Changed, Added, Deleted, Same int64
 }
-
-// Names answers the text of a capture whose conversion cannot be had back, from
-// the hash that keeps it: the converted text gives the original one.
-type Names func(capture, converted string) (original string, ok bool)
 
 // DiffKind is how two records differ in one place.
 type DiffKind string

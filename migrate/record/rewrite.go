@@ -1,34 +1,450 @@
 package record
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
-)
+	"slices"
 
-var errSoon = errors.New("record: not built yet")
+	"github.com/keywright/keywright/keyspace"
+)
 
 // Rewrite copies a document with the edits done. An edit that changes nothing
-// keeps the bytes of its record, and what no edit names is copied as it is. An
-// empty document becomes one that holds the edits.
+// keeps the bytes of its record, and what no edit names is copied as it is. A
+// match that several moves share is one thing in the document: it goes when an
+// edit deletes one of its records and none sets another. A document without any
+// byte becomes one that holds the edits.
+//
+// The result is only good if the error is nil: write it beside the document, and
+// put it in its place then. An edit that cannot be written is a *Reject.
 func (s *Source) Rewrite(out io.Writer, in io.Reader, file string, edits []Edit, names Names, opt Options) (Rewritten, error) {
-	return Rewritten{}, errSoon
+	w, err := s.newWalker(in, file, opt)
+	if err != nil {
+		return Rewritten{}, err
+	}
+	e, err := newEditor(s, file, edits, names)
+	if err != nil {
+		return Rewritten{}, err
+	}
+	w.edit, w.out = e, &e.output
+	e.output.to = out
+	empty, err := w.empty()
+	if err != nil {
+		return Rewritten{}, err
+	}
+	if empty {
+		return e.anew(w)
+	}
+	e.result.Stats, err = w.run()
+	if err == nil {
+		err = e.finish(w)
+	}
+	return e.result, err
 }
 
-// FileOf is the file that has, or would get, a record.
-func (mv *Move) FileOf(r *Record, names Names) (string, error) { return "", errSoon }
+// empty reports whether the document has nothing but white space.
+func (w *walker) empty() (bool, error) {
+	_, err := w.peek()
+	return w.pos == len(w.buf), err
+}
 
-type output struct{ err error }
+// splice is a change of the bytes of the document: those from an offset to
+// another become others.
+type splice struct {
+	from, to int64
+	text     []byte
+}
 
-func (o *output) emit(_ []byte, _, _ int64) {}
+// output writes the document with the splices done.
+type output struct {
+	to      io.Writer
+	at      int64 // everything before it is written
+	splices []splice
+	err     error
+}
 
-type (
-	editor struct{}
-	level  struct{}
-)
+// emit writes what the window has before an offset.
+func (o *output) emit(buf []byte, base, to int64) {
+	for len(o.splices) > 0 && o.splices[0].to <= to {
+		sp := o.splices[0]
+		if sp.from < o.at {
+			o.err = cmpOr(o.err, errors.New("this cannot happen, please report it: a change of what is written already"))
+			return
+		}
+		o.write(buf[o.at-base : sp.from-base])
+		o.write(sp.text)
+		o.at, o.splices = sp.to, o.splices[1:]
+	}
+	if o.at < to {
+		o.write(buf[o.at-base : to-base])
+		o.at = to
+	}
+}
 
-func (e *editor) open(*walker)                  {}
-func (e *editor) close(*walker) error           { return nil }
-func (e *editor) ended(*walker)                 {}
-func (e *editor) comma(*walker)                 {}
-func (e *editor) begin(*walker, int64)          {}
-func (e *editor) matched(*walker, *Match) error { return nil }
+func cmpOr(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func (o *output) write(b []byte) {
+	if o.err == nil && len(b) > 0 {
+		_, o.err = o.to.Write(b)
+	}
+}
+
+// put adds a splice; those inside of it are in its text already.
+func (o *output) put(sp splice) {
+	for len(o.splices) > 0 {
+		last := o.splices[len(o.splices)-1]
+		if last.from < sp.from || last.from == last.to && last.to == sp.from {
+			break
+		}
+		o.splices = o.splices[:len(o.splices)-1]
+	}
+	o.splices = append(o.splices, sp)
+}
+
+// now is what is between two offsets, with the splices done.
+func (o *output) now(w *walker, from, to int64) []byte {
+	raw := w.buf[from-w.base : to-w.base]
+	first := slices.IndexFunc(o.splices, func(sp splice) bool { return sp.from >= from && sp.to <= to })
+	if first < 0 {
+		return raw
+	}
+	var out []byte
+	at := from
+	for _, sp := range o.splices[first:] {
+		out = append(append(out, raw[at-from:sp.from-from]...), sp.text...)
+		at = sp.to
+	}
+	return append(out, raw[at-from:]...)
+}
+
+// level is what the editor knows of one open object or array.
+type level struct {
+	segment int64  // after the opening bracket or the last comma
+	end     int64  // of the last value that is kept, or of the opening bracket
+	kept    int    // values that are kept
+	any     bool   // a value was there
+	gone    bool   // the value under way was taken out
+	went    int64  // the end of the last value that was taken out
+	lead    []byte // the white space before the last name or value
+	adds    []*addition
+	blocked []*addition // whose way goes through the value under way
+}
+
+// editor does the edits of a rewrite while a document is read.
+type editor struct {
+	output
+	style
+	source *Source
+	names  Names
+	byID   map[ID]*pending
+	all    []*pending
+	adds   []*addition // of the whole document
+	lost   map[joint][]*pending
+	held   int // how many frames there are around the match that is held; -1: none
+	seen   struct{ colon, comma, unit bool }
+	result Rewritten
+}
+
+// pending is one edit, or all edits of one list.
+type pending struct {
+	move    *Move
+	records []*Record // none: deleted
+	list    bool
+	next    int // of a list: the record for the next element
+	done    bool
+	lost    *addition // of a record whose place its key does not say
+}
+
+func newEditor(s *Source, file string, edits []Edit, names Names) (*editor, error) {
+	e := &editor{source: s, names: names, byID: map[ID]*pending{}, lost: map[joint][]*pending{}, held: -1, style: style{": ", " ", "  "}}
+	for i := range edits {
+		if err := e.take(&edits[i], file); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range e.all {
+		slices.SortStableFunc(p.records, func(a, b *Record) int { return int(a.Place - b.Place) })
+		if len(p.records) == 0 {
+			continue
+		}
+		if err := e.locate(p); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+func (e *editor) take(edit *Edit, file string) error {
+	r := edit.Record
+	if r == nil || r.Move == nil || r.Move.Source != e.source {
+		return &Error{At: Position{File: file, Line: 1, Column: 1}, Message: "an edit is of another source", Err: errOtherFile}
+	}
+	list := isList(r.Move)
+	p := e.byID[r.ID()]
+	if p == nil {
+		p = &pending{move: r.Move, list: list}
+		e.byID[r.ID()], e.all = p, append(e.all, p)
+		if in, err := r.Move.FileOf(r, e.names); err != nil {
+			return err
+		} else if in != file {
+			return r.Move.fault(r, "the record belongs in another file")
+		}
+	}
+	if !list {
+		p.records = nil
+	}
+	if !edit.Delete {
+		p.records = append(p.records, r)
+	}
+	return nil
+}
+
+func isList(mv *Move) bool {
+	return mv.Kind == keyspace.ElementRecord || mv.Kind == keyspace.EntryRecord || mv.Kind == keyspace.JobRecord
+}
+
+func (e *editor) level(w *walker) *level { return &w.frames[len(w.frames)-1].edits }
+
+// open notes a new object or array; its bracket was read.
+func (e *editor) open(w *walker) {
+	l := e.level(w)
+	outer := len(w.frames) - 1
+	*l = level{segment: w.offset(), end: w.offset(), adds: e.passed(w, outer)}
+	if outer > 0 {
+		w.frames[outer-1].edits.blocked = nil
+	}
+	e.anchor(w)
+}
+
+// anchor holds the bytes from the last value that is kept on, where something may
+// be put in or taken out.
+func (e *editor) anchor(w *walker) {
+	if e.held >= 0 {
+		return
+	}
+	f := &w.frames[len(w.frames)-1]
+	if w.hold = -1; len(f.nodes) > 0 {
+		w.hold = f.edits.end
+	}
+}
+
+// ended notes that a value was read, or nothing yet.
+func (e *editor) ended(w *walker) error {
+	if e.held == len(w.frames) {
+		e.held = -1
+	}
+	f := &w.frames[len(w.frames)-1]
+	l := &f.edits
+	if l.any {
+		if l.gone {
+			l.went = w.offset()
+		} else {
+			l.kept, l.end = l.kept+1, w.offset()
+		}
+	}
+	l.gone = false
+	e.anchor(w)
+	for _, a := range l.blocked {
+		if a.open() {
+			step, _ := a.step(len(w.frames) + 1)
+			return w.failed(object(step))
+		}
+	}
+	l.blocked = nil
+	return nil
+}
+
+// comma notes a comma, which goes with the values before it if they all went.
+func (e *editor) comma(w *walker) {
+	l := e.level(w)
+	if l.kept == 0 {
+		e.put(splice{l.went, w.offset(), nil})
+		l.end = w.offset()
+	}
+	l.segment = w.offset()
+}
+
+// begin notes that a member or element begins at an offset; nodes are the paths
+// that lead to its value.
+func (e *editor) begin(w *walker, from int64, nodes []*node) error {
+	f := &w.frames[len(w.frames)-1]
+	l := &f.edits
+	if len(f.nodes) == 0 {
+		l.any = true
+		return nil
+	}
+	if lead := w.buf[l.segment-w.base : from-w.base]; len(lead) <= 256 {
+		e.look(w, l, lead)
+		l.lead = append(l.lead[:0], lead...)
+	}
+	if w.lines && len(w.frames) == 1 && l.any && l.kept == 0 {
+		e.put(splice{l.went, from, nil})
+		l.end = from
+	}
+	if l.any = true; w.lines && len(w.frames) == 1 {
+		l.segment = from
+	}
+	for _, n := range nodes {
+		if len(n.moves) > 0 && e.held < 0 {
+			e.held = len(w.frames)
+		}
+	}
+	for _, a := range l.adds {
+		if !a.complete(len(w.frames)) && a.leads(w, len(w.frames)) {
+			l.blocked = append(l.blocked, a)
+		}
+	}
+	if e.held < 0 {
+		w.hold = -1
+	}
+	return nil
+}
+
+// look learns the layout of the document.
+func (e *editor) look(w *walker, l *level, lead []byte) {
+	newline := bytes.LastIndexByte(lead, '\n')
+	switch {
+	case newline >= 0 && !e.seen.unit && len(lead)-newline-1 > 0 && (len(lead)-newline-1)%len(w.frames) == 0:
+		e.unit, e.seen.unit = string(lead[newline+1:][:(len(lead)-newline-1)/len(w.frames)]), true
+	case newline < 0 && l.any && !e.seen.comma:
+		e.style.comma, e.seen.comma = string(lead), true
+	}
+	if f := &w.frames[len(w.frames)-1]; f.object && !e.seen.colon && w.pos < len(w.buf) {
+		e.colon, e.seen.colon = ":", true
+		if w.buf[w.pos] == ' ' {
+			e.colon = ": "
+		} else if !e.seen.comma {
+			e.style.comma = ""
+		}
+	}
+}
+
+// matched does the edits of a match that was read.
+func (e *editor) matched(w *walker, m *Match) error {
+	from, to := m.At.Offset, w.offset()
+	cur := e.now(w, from, to)
+	was, gone, set := cur, 0, 0
+	var edits []*pending
+	for _, mv := range m.Moves {
+		if p := e.of(w, mv, m); p != nil {
+			edits = append(edits, p)
+		}
+	}
+	slices.SortStableFunc(edits, wholeFirst)
+	for _, p := range edits {
+		r, there := p.take()
+		if !there {
+			gone++
+			continue
+		}
+		set++
+		next, err := p.move.apply(m, &e.style, cur, r)
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(next, cur) {
+			e.result.Same++
+		} else {
+			e.result.Changed++
+		}
+		cur = next
+	}
+	switch {
+	case gone > 0 && set == 0:
+		e.result.Deleted += int64(gone)
+		e.remove(w, to)
+	case !bytes.Equal(was, cur):
+		e.put(splice{from, to, bytes.Clone(cur)})
+	}
+	return nil
+}
+
+// take is the record for the next match of the edit, if there is one.
+func (p *pending) take() (r *Record, there bool) {
+	p.done = true
+	if !p.list {
+		if len(p.records) == 0 {
+			return nil, false
+		}
+		return p.records[0], true
+	}
+	if p.next >= len(p.records) {
+		return nil, false
+	}
+	p.next++
+	return p.records[p.next-1], true
+}
+
+// of is the edit of the record that a move makes of a match: by its ID, or, where
+// the match cannot be one now, by its place.
+func (e *editor) of(w *walker, mv *Move, m *Match) *pending {
+	if r, err := mv.identify(m); err == nil {
+		id := r.ID()
+		if isList(mv) {
+			id.Sub = ""
+		}
+		if p := e.byID[id]; p != nil {
+			return p
+		}
+	}
+	if len(w.frames) == 0 {
+		return nil
+	}
+	for _, a := range e.passed(w, len(w.frames)) {
+		if a.edit.move == mv && !a.edit.done && a.complete(len(w.frames)) {
+			return a.edit
+		}
+	}
+	return nil
+}
+
+// remove takes the value that ends at an offset out of its object or array.
+func (e *editor) remove(w *walker, to int64) {
+	if len(w.frames) == 0 {
+		e.put(splice{0, to, []byte("null")})
+		return
+	}
+	l := e.level(w)
+	l.gone = true
+	if l.kept > 0 {
+		e.put(splice{l.end, to, nil})
+		return
+	}
+	from := l.segment
+	if l.went > from {
+		from = l.went
+	}
+	e.put(splice{from, to, nil})
+}
+
+// finish writes the rest, and counts what was deleted without having been there.
+func (e *editor) finish(w *walker) error {
+	for _, p := range e.all {
+		if !p.done && len(p.records) == 0 {
+			e.result.Same++
+		}
+		if !p.done && p.lost != nil {
+			return p.lost.fault("nothing says what {" + p.lost.lost + "} is")
+		}
+		if !p.done && len(p.records) > 0 {
+			return p.move.fault(p.records[0], "the document has no place for it")
+		}
+	}
+	e.emit(w.buf, w.base, w.offset())
+	return e.err
+}
+
+// failed says that a value is in the way of a record.
+func (w *walker) failed(object bool) error {
+	want := "array"
+	if object {
+		want = "object"
+	}
+	return &Error{At: w.here(), Path: w.pointer(), Message: fmt.Sprintf("a record cannot be put here: there is no %s", want), Err: ErrPlace}
+}

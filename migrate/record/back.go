@@ -1,0 +1,246 @@
+package record
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/route"
+	"github.com/keywright/keywright/keyspace/scalar"
+)
+
+// Names answers the text of a capture whose conversion cannot be had back, from
+// the hash that keeps it: the converted text gives the original one.
+type Names func(move *Move, capture, converted string) (original string, ok bool)
+
+// part is a stored part of a record, with the slot that says where it is from.
+type part struct {
+	*slot
+	stored string
+	there  bool
+}
+
+// parts are the stored parts of a record. ok is false for a key that is not of
+// the entry.
+func (mv *Move) parts(r *Record) (out []part, ok bool) {
+	keys, ok := mv.To.Keys[0].Pattern.Match([]byte(r.Key))
+	if !ok {
+		return nil, false
+	}
+	add := func(s *slot, stored string) {
+		if s != nil {
+			out = append(out, part{s, stored, true})
+		}
+	}
+	add(mv.value, string(r.Value)) // first: it may be the whole record
+	if mv.Kind == keyspace.ElementRecord {
+		add(mv.member, string(r.Value))
+	} else {
+		add(mv.member, r.Sub)
+	}
+	for i := range mv.with {
+		add(&mv.with[i], keys[i])
+	}
+	add(mv.field, r.Sub)
+	add(mv.score, r.Score)
+	for i := range mv.fields {
+		p := part{slot: &mv.fields[i]}
+		for _, f := range r.Fields {
+			if f.Name == p.name {
+				p.stored, p.there = f.Value, true
+			}
+		}
+		out = append(out, p)
+	}
+	add(mv.tries, strconv.FormatInt(r.Tries, 10))
+	return out, true
+}
+
+// given is a reference and the value that it must have.
+type given struct {
+	ref route.Term
+	datum
+}
+
+// undo is what the references of a term must be, so that the term gives a stored
+// value.
+func undo(t *route.Term, d datum) ([]given, string) {
+	if t.Func == "" {
+		return []given{{*t, d}}, ""
+	}
+	from := conversions[t.Func].from
+	if from == nil {
+		return nil, "cannot be had back from " + t.Func
+	}
+	in, reason := from(t, d)
+	if reason != "" {
+		return nil, reason
+	}
+	var out []given
+	for i := range in {
+		inner, reason := undo(&t.Of[i], in[i])
+		if reason != "" {
+			return nil, reason
+		}
+		out = append(out, inner...)
+	}
+	return out, ""
+}
+
+// gives are the references of a part and their values.
+func (p *part) gives() ([]given, string) {
+	d := datum{}
+	if p.there {
+		var reason string
+		if d, reason = p.load(p.stored); reason != "" {
+			return nil, reason
+		}
+	}
+	return undo(&p.term, d)
+}
+
+// fault is a record that cannot be written into a document.
+func (mv *Move) fault(r *Record, format string, args ...any) error {
+	return &Reject{Move: mv, At: r.At, Reason: fmt.Sprintf(format, args...)}
+}
+
+// apply is a value of the document with a record written into it. What is as the
+// record says keeps its bytes.
+func (mv *Move) apply(m *Match, st *style, cur []byte, r *Record) ([]byte, error) {
+	parts, ok := mv.parts(r)
+	if !ok {
+		return nil, mv.fault(r, "the key is not one of %s", mv.To.Name)
+	}
+	now := *m
+	for i := range parts {
+		p := &parts[i]
+		if !ofRecord(&p.term) {
+			continue // a capture: it is in the place, not in the value
+		}
+		now.Raw, now.members = cur, nil
+		if cur != nil {
+			if d, reason := now.eval(&p.term); reason == "" {
+				stored, there, reason := p.store(d)
+				if reason == "" && there == p.there && (stored == p.stored || sameStored(p.typ.Kind, stored, p.stored) || p.typ.Kind == scalar.JSON && sameJSON(stored, p.stored)) {
+					continue
+				}
+			}
+		}
+		refs, reason := p.gives()
+		if reason != "" {
+			return nil, mv.fault(r, "%s (%s) cannot be written back: it %s", p.name, p.term, reason)
+		}
+		for _, g := range refs {
+			if !g.ref.Whole {
+				continue
+			}
+			raw := g.json()
+			if len(g.ref.Members) == 0 && raw == nil {
+				return nil, mv.fault(r, "%s (%s) cannot be written back: there is no value", p.name, p.term)
+			}
+			cur = st.set(cur, g.ref.Members, raw)
+		}
+	}
+	return cur, nil
+}
+
+// ofRecord reports whether a term takes anything from the record.
+func ofRecord(t *route.Term) bool {
+	return slices.ContainsFunc(t.References(), func(r route.Term) bool { return r.Whole })
+}
+
+func sameJSON(a, b string) bool {
+	x, err1 := Canonical([]byte(a))
+	y, err2 := Canonical([]byte(b))
+	return err1 == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// want is a capture that a record needs: its text, or, where that cannot be had
+// back, what its conversion must give.
+type want struct {
+	text   string
+	known  bool
+	term   *route.Term
+	stored string
+	slot   *slot
+}
+
+// is reports whether a text is what is wanted.
+func (w *want) is(name, text string) bool {
+	if w.known {
+		return w.text == text
+	}
+	m := &Match{path: &node{}, file: Captures{name: text}}
+	d, reason := m.eval(w.term)
+	if reason != "" {
+		return false
+	}
+	stored, there, reason := w.slot.store(d)
+	return reason == "" && there && stored == w.stored
+}
+
+// wants are the captures of a record, by name.
+func (mv *Move) wants(r *Record, names Names) (map[string]*want, error) {
+	parts, ok := mv.parts(r)
+	if !ok {
+		return nil, mv.fault(r, "the key is not one of %s", mv.To.Name)
+	}
+	out := map[string]*want{}
+	for i := range parts {
+		p := &parts[i]
+		captured := ""
+		for _, ref := range p.term.References() {
+			if !ref.Whole && ref.Capture != "" {
+				captured = ref.Capture
+			}
+		}
+		if captured == "" || out[captured] != nil && out[captured].known {
+			continue
+		}
+		w := &want{term: &p.term, stored: p.stored, slot: p.slot}
+		if refs, reason := p.gives(); reason == "" {
+			w.text, w.known = captureText(refs, captured)
+		} else if p.term.Back() {
+			return nil, mv.fault(r, "%s (%s) cannot be written back: it %s", p.name, p.term, reason)
+		} else if names != nil {
+			w.text, w.known = names(mv, captured, p.stored)
+		}
+		out[captured] = w
+	}
+	return out, nil
+}
+
+func captureText(refs []given, name string) (string, bool) {
+	for _, g := range refs {
+		if g.ref.Capture == name && g.kind != nothing && g.kind != compound {
+			return g.text, true
+		}
+	}
+	return "", false
+}
+
+// FileOf is the file that has, or would get, a record. names may be nil where the
+// captures of the file's name can be had back.
+func (mv *Move) FileOf(r *Record, names Names) (string, error) {
+	captures := map[string]string{}
+	if len(mv.Source.File.Captures()) > 0 {
+		wants, err := mv.wants(r, names)
+		if err != nil {
+			return "", err
+		}
+		for _, name := range mv.Source.File.Captures() {
+			w := wants[name]
+			if w == nil || !w.known {
+				return "", mv.fault(r, "nothing says what {%s} of the file is", name)
+			}
+			captures[name] = w.text
+		}
+	}
+	file, ok := mv.Source.File.Build(captures)
+	if !ok {
+		return "", mv.fault(r, "its captures make no name of a file of %s", mv.Source.Name)
+	}
+	return file, nil
+}

@@ -1,0 +1,427 @@
+package record
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"github.com/keywright/keywright/keyspace/route"
+)
+
+// addition is a value that a document may have to get: where, and of which
+// records it is made.
+type addition struct {
+	node  *node   // the path
+	steps []*want // the captures on the way, by their depth; nil for other steps
+	edit  *pending
+	lost  string // the capture that nothing says
+}
+
+// locate notes where the records of an edit belong if the document has them not.
+// Records of several moves that share a match belong in one place.
+func (e *editor) locate(p *pending) error {
+	wants, err := p.move.wants(p.records[0], e.names)
+	if err != nil {
+		return err
+	}
+	a := &addition{node: p.move.path, edit: p}
+	for n := a.node; n.parent != nil; n = n.parent {
+		var w *want
+		if n.step.Kind == route.Capture || n.step.Kind == route.Place {
+			if w = wants[n.step.Name]; w == nil {
+				a.lost = n.step.Name
+			}
+		}
+		a.steps = append(a.steps, w)
+	}
+	slices.Reverse(a.steps)
+	if a.lost == "" {
+		e.adds = append(e.adds, a)
+		return nil
+	}
+	p.lost = a // another record of its match may say where
+	key := joint{a.node, e.shared(a)}
+	e.lost[key] = append(e.lost[key], p)
+	return nil
+}
+
+// joint is what the records of one match have in common.
+type joint struct {
+	node *node
+	key  string
+}
+
+// step is the step of an addition below so many frames.
+func (a *addition) step(depth int) (route.Step, *want) {
+	n := a.node
+	for n.depth > depth {
+		n = n.parent
+	}
+	return n.step, a.steps[depth-1]
+}
+
+// complete reports whether the path of the addition ends below so many frames.
+func (a *addition) complete(depth int) bool { return a.node.depth == depth }
+
+// leads reports whether the value under way, with so many frames around it, is on
+// the way of an addition.
+func (a *addition) leads(w *walker, depth int) bool {
+	if depth > a.node.depth {
+		return false
+	}
+	f := &w.frames[depth-1]
+	switch step, want := a.step(depth); step.Kind {
+	case route.Member:
+		return f.object && f.name == step.Name
+	case route.Capture:
+		return f.object && want.is(step.Name, f.name)
+	case route.Place:
+		return !f.object && want.is(step.Name, strconv.FormatInt(f.place, 10))
+	}
+	return false
+}
+
+// passed are the additions that belong below, or are, the value under way, with so
+// many frames around it.
+func (e *editor) passed(w *walker, depth int) []*addition {
+	if depth == 0 {
+		return e.adds
+	}
+	var out []*addition
+	for _, a := range w.frames[depth-1].edits.adds {
+		if a.leads(w, depth) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// open reports whether the document lacks a record of the addition so far.
+func (a *addition) open() bool {
+	return !a.edit.done || a.edit.list && a.edit.next < len(a.edit.records)
+}
+
+// close puts what is missing at the end of the innermost object or array, whose
+// closing bracket is the next byte.
+func (e *editor) close(w *walker) error {
+	f := &w.frames[len(w.frames)-1]
+	l := &f.edits
+	var left []*addition
+	for _, a := range l.adds {
+		if a.open() && a.node.depth >= len(w.frames) {
+			left = append(left, a)
+		}
+	}
+	if len(left) > 0 {
+		if err := e.insert(w, f, left); err != nil {
+			return err
+		}
+	} else if l.any && l.kept == 0 && len(f.nodes) > 0 && l.went > 0 {
+		e.put(splice{l.went, w.offset(), nil})
+	}
+	return nil
+}
+
+func (e *editor) insert(w *walker, f *frame, left []*addition) error {
+	l := &f.edits
+	depth := len(w.frames)
+	if step, _ := left[0].step(depth); f.object != object(step) {
+		return w.failed(object(step))
+	}
+	members, err := e.build(left, depth)
+	if err != nil {
+		return err
+	}
+	if w.lines && depth == 1 {
+		e.lines(w, l, members)
+		return nil
+	}
+	lead, tail := l.lead, []byte(nil)
+	if !l.any {
+		lead, tail = e.leadOf(w)
+	} else if l.kept > 0 && len(lead) == 0 {
+		lead = []byte(e.style.comma)
+	}
+	var text []byte
+	for i, m := range members {
+		if i > 0 || l.kept > 0 {
+			text = append(text, ',')
+		}
+		switch {
+		case i == 0 && l.kept == 0 && !bytes.ContainsRune(lead, '\n'):
+		case i > 0 && len(lead) == 0:
+			text = append(text, e.style.comma...)
+		default:
+			text = append(text, lead...)
+		}
+		if f.object {
+			text = append(quote(text, m.name), e.colon...)
+		}
+		text = append(text, e.lay(m.value, lead)...)
+	}
+	at, to := l.end, l.end
+	if l.kept == 0 {
+		to = w.offset()
+		if l.any && l.went > 0 {
+			at = min(at, l.went)
+			tail = bytes.Clone(w.buf[l.went-w.base : to-w.base])
+		}
+	}
+	e.put(splice{at, to, append(text, tail...)})
+	return nil
+}
+
+// leadOf is the white space before the first value of an object or array that is
+// empty, and after its last one: as its neighbours have it.
+func (e *editor) leadOf(w *walker) (lead, tail []byte) {
+	if len(w.frames) < 2 {
+		return []byte("\n" + e.unit), []byte("\n")
+	}
+	outer := w.frames[len(w.frames)-2].edits.lead
+	newline := bytes.LastIndexByte(outer, '\n')
+	if newline < 0 {
+		return nil, nil
+	}
+	tail = append([]byte{'\n'}, outer[newline+1:]...)
+	return append(bytes.Clone(tail), e.unit...), tail
+}
+
+// lines puts documents at the end of a file of lines.
+func (e *editor) lines(w *walker, l *level, members []member) {
+	var text []byte
+	for i, m := range members {
+		if i > 0 || l.kept > 0 {
+			text = append(text, '\n')
+		}
+		text = append(text, e.inline(m.value)...)
+	}
+	at := l.end
+	if l.kept == 0 && l.went > 0 {
+		at = l.went
+	}
+	e.put(splice{at, at, text})
+}
+
+func object(s route.Step) bool { return s.Kind == route.Member || s.Kind == route.Capture }
+
+// build makes the members or elements that a place below so many frames gets, in
+// the order of the edits.
+func (e *editor) build(adds []*addition, depth int) ([]member, error) {
+	type group struct {
+		name  string
+		inner []*addition
+	}
+	var groups []*group
+	byName := map[string]*group{}
+	for _, a := range adds {
+		step, w := a.step(depth)
+		name := step.Name
+		first, _ := adds[0].step(depth)
+		if object(step) != object(first) {
+			return nil, a.fault("another record makes an object of an array")
+		}
+		if w != nil {
+			if !w.known {
+				return nil, a.fault("nothing says what {" + step.Name + "} is: only " + w.term.String() + " of it is kept")
+			}
+			name = w.text
+		}
+		if step.Kind == route.Element && a.complete(depth) {
+			name = e.shared(a)
+		}
+		g := byName[name]
+		if g == nil || step.Kind == route.Element && name == "" && a.complete(depth) {
+			g = &group{name: name}
+			byName[name], groups = g, append(groups, g)
+		}
+		g.inner = append(g.inner, a)
+	}
+	var out []member
+	for _, g := range groups {
+		values, err := e.buildOne(g.inner, depth)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range values {
+			out = append(out, member{g.name, v})
+		}
+	}
+	return out, nil
+}
+
+func (a *addition) fault(reason string) error {
+	return a.edit.move.fault(a.edit.records[0], "%s", reason)
+}
+
+// shared is what the records of several moves of one match have in common: the
+// members that say which record it is. It is "" where there is nothing.
+func (e *editor) shared(a *addition) string {
+	p := a.edit
+	if len(p.move.path.moves) < 2 || p.list {
+		return ""
+	}
+	common := identityMembers(p.move)
+	for _, mv := range p.move.path.moves {
+		other := identityMembers(mv)
+		common = slices.DeleteFunc(common, func(name string) bool { return !slices.Contains(other, name) })
+	}
+	parts, ok := p.move.parts(p.records[0])
+	if !ok {
+		return ""
+	}
+	var key []byte
+	for _, name := range common {
+		for i := range parts {
+			if parts[i].term.String() == name && identifies(p.move, parts[i].slot) {
+				key = quote(key, parts[i].stored)
+			}
+		}
+	}
+	return string(key)
+}
+
+func identifies(mv *Move, s *slot) bool {
+	if s == mv.field || s == mv.member {
+		return true
+	}
+	for i := range mv.with {
+		if s == &mv.with[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// identityMembers are the members by which the records of a move are told, as
+// terms.
+func identityMembers(mv *Move) (out []string) {
+	for _, s := range mv.slots() {
+		if identifies(mv, s) && s.term.Func == "" && s.term.Whole {
+			out = append(out, s.term.String())
+		}
+	}
+	return out
+}
+
+// buildOne makes one value, or the elements of a list, of what belongs in one
+// place.
+func (e *editor) buildOne(adds []*addition, depth int) ([][]byte, error) {
+	var out [][]byte
+	var value []byte
+	var inner []*addition
+	for _, a := range adds {
+		if !a.complete(depth) {
+			inner = append(inner, a)
+			continue
+		}
+		pending := []*pending{a.edit}
+		if key := e.shared(a); key != "" {
+			pending = append(pending, e.lost[joint{a.node, key}]...)
+		}
+		slices.SortStableFunc(pending, wholeFirst)
+		for _, p := range pending {
+			values, err := e.fresh(p, a.node, value)
+			if err != nil {
+				return nil, err
+			}
+			if p.list {
+				out = append(out, values...)
+			} else if len(values) > 0 {
+				value = values[0]
+			}
+		}
+	}
+	if len(inner) > 0 {
+		members, err := e.build(inner, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		step, _ := inner[0].step(depth + 1)
+		value = e.nest(value, members, object(step))
+	}
+	if value != nil {
+		out = append(out, value)
+	}
+	return out, nil
+}
+
+// fresh are the values of the records of an edit that the document has not. base is
+// what other records of the match have made.
+func (e *editor) fresh(p *pending, n *node, base []byte) (out [][]byte, err error) {
+	for !p.done || p.list && p.next < len(p.records) {
+		r, there := p.take()
+		if !there {
+			break
+		}
+		if p.list {
+			base = nil
+		}
+		m := &Match{Source: e.source, Moves: n.moves, Place: -1, path: &node{}}
+		v, err := p.move.apply(m, &e.style, base, r)
+		if err != nil {
+			return nil, err
+		}
+		e.result.Added++
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// wholeFirst orders edits: what is the whole record, then what is a part of it.
+func wholeFirst(a, b *pending) int {
+	switch {
+	case a.move.Whole() && !b.move.Whole():
+		return -1
+	case b.move.Whole() && !a.move.Whole():
+		return 1
+	}
+	return 0
+}
+
+// nest is a value with members or elements.
+func (e *editor) nest(value []byte, members []member, object bool) []byte {
+	if object {
+		return e.editMembers(value, members)
+	}
+	out := []byte{'['}
+	for i, m := range members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, m.value...)
+	}
+	return append(out, ']')
+}
+
+// anew writes a document that has nothing but the edits.
+func (e *editor) anew(w *walker) (Rewritten, error) {
+	var adds []*addition
+	for _, p := range e.all {
+		if len(p.records) == 0 {
+			e.result.Same++
+		}
+	}
+	adds = append(adds, e.adds...)
+	if len(adds) == 0 {
+		e.write(w.buf)
+		return e.result, e.err
+	}
+	var text []byte
+	if w.lines {
+		members, err := e.build(adds, 1)
+		if err != nil {
+			return e.result, err
+		}
+		for _, m := range members {
+			text = append(append(text, e.inline(m.value)...), '\n')
+		}
+	} else {
+		values, err := e.buildOne(adds, 0)
+		if err != nil {
+			return e.result, err
+		}
+		text = append(e.indented(nil, values[0], "\n"), '\n')
+	}
+	e.write(text)
+	return e.result, e.err
+}
