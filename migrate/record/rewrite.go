@@ -97,12 +97,16 @@ func (o *output) write(b []byte) {
 
 // put adds a splice; those inside of it are in its text already.
 func (o *output) put(sp splice) {
-	for len(o.splices) > 0 {
-		last := o.splices[len(o.splices)-1]
-		if last.from < sp.from || last.from == last.to && last.to == sp.from {
+	for n := len(o.splices) - 1; n >= 0; n-- {
+		last := &o.splices[n]
+		if sp.from == sp.to && last.from == sp.from && last.to > sp.to {
+			last.text = append(sp.text, last.text...) // put in before what was taken out
+			return
+		}
+		if last.from < sp.from || last.to > sp.to || last.from == last.to && last.to == sp.from {
 			break
 		}
-		o.splices = o.splices[:len(o.splices)-1]
+		o.splices = o.splices[:n]
 	}
 	o.splices = append(o.splices, sp)
 }
