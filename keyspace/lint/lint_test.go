@@ -65,6 +65,21 @@ var cases = map[string]struct{ bad, good []string }{
 	"KW327": {bad: []string{scriptCase("beyond.lua", ""), scriptCase("literal.lua", ""), scriptCase("scans.lua", "")}, good: []string{scriptCase("fine.lua", ""), scriptCase("all.lua", "")}},
 	"KW328": {bad: []string{scriptCase("argless.lua", ""), scriptCase("fine.lua", ", args: {n: int, m: int}"), scriptCase("literal.lua", "")}, good: []string{scriptCase("fine.lua", ""), scriptCase("all.lua", ", args: {n: int, m: int}")}},
 	"KW329": {bad: []string{scriptCase("fine.lua", ", effect: reads")}, good: []string{scriptCase("fine.lua", ", effect: idempotent"), scriptCase("reads.lua", ", effect: reads")}},
+	"KW350": {bad: []string{
+		moving("p: {moves: [{from: \"s:/{g}/{n}/[]\", to: s, with: {n: \"slug({n})\"}, member: .}]}"), moving("p: {moves: [{from: \"s:/{g}/{x}/[]\", to: l, member: .}]}"),
+		moving("p: {moves: [{from: \"s:/{g}/[]\", to: l, member: lower(.a)}]}")},
+		good: []string{
+			moving("p: {moves: [{from: \"s:/{g}/{n}\", to: h, field: \"{n}\", value: .}, {from: \"s:/{g}/{n}/seen/[]\", to: s, with: {n: \"slug({n})\"}, member: ., kept: {n: h}}]}"),
+			moving("p: {moves: [{from: \"s:/{g}/{c}/[]\", to: z, with: {g: \"{c}\"}, member: .h, score: .n}, {from: \"s:/{g}/{c}/[]\", to: v, with: {i: .h}, value: ., ttl: {from: unix_s(.n)}}, {from: \"s:/{g}/{c}/[]\", to: l, member: .n}]}")}},
+	"KW351": {bad: []string{moving("p: {moves: [{from: \"s:/{i}\", to: v, value: .}]}")}, good: []string{moving("p: {moves: [{from: \"s:/{i}\", to: v, value: ., ttl: {until: unix_s(.n)}}]}"), moving("p: {moves: [{from: \"s:/{g}/{n}\", to: h, field: \"{n}\", value: .}]}")}},
+	"KW352": {bad: []string{
+		moving("p: {moves: [{from: \"s:/a/{g}/{n}\", to: h, field: \"{n}\", value: .}]}, q: {moves: [{from: \"s:/b/{g}/{n}\", to: h, field: \"{n}\", value: .}]}"),
+		moving("p: {moves: [{from: \"s:/{g}/[]\", to: l, member: .}]}, q: {moves: [{from: \"s:/{g}/[]\", to: z, member: ., score: .}]}"),
+		moving("p: {moves: [{from: \"s:/a/{g}/{n}/[]\", to: s, with: {n: \"slug({n})\"}, member: ., kept: {n: h}}]}, q: {moves: [{from: \"s:/b/{g}/{n}\", to: h, field: \"{n}\", value: .}]}")},
+		good: []string{moving("p: {moves: [{from: \"s:/a/{g}/{n}\", to: h, field: \"{n}\", value: .}, {from: \"s:/b/{g}/{n}\", to: h, field: \"{n}\", value: .}]}")}},
+	"KW353": {bad: []string{moving("p: {moves: [], gates: {compared: 0}}"), moving("p: {moves: [], gates: {unequal: 1}}"), moving("p: {moves: [], gates: {marks: 1}}")}, good: []string{moving("p: {moves: [], gates: {compared: 1, backup: none}}"), moving("p: {moves: []}")}},
+	"KW354": {bad: []string{moving("p: {moves: [{from: \"s:/{g}/{n}\", to: h, field: \"{n}\", value: .}, {from: \"s:/{g}/{n}/x/[]\", to: l, member: .}]}")}, good: []string{moving("p: {moves: [{from: \"s:/{g}/{n}\", to: h, field: \"{n}\", value: .}, {from: \"s:/{g}/x/[]\", to: l, member: .}]}"), moving("p: {moves: [{from: \"s:/{g}/{n}\", to: h, field: \"{n}\", value: .a}, {from: \"s:/{g}/{n}/x/[]\", to: l, member: .}]}")}},
+	"KW355": {bad: []string{moving("p: {moves: []}")}, good: []string{moving("p: {moves: [{from: \"s:/{g}/[]\", to: l, member: .}]}")}},
 	"KW345": {bad: []string{pressureCase("1h in 1m..1d", `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`, `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`), pressureCase("1h in 1m..1d", `{at: 95%, entry: a, where: {p: 1}, shorten: to 5m}`, `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`)}, good: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`, `{at: 90%, entry: a, where: {p: 1}, release: to 85%}`), pressureCase("1h in 1m..1d", `{at: 90%, entry: a, where: {p: 2}, release: to 85%}`, `{at: 95%, entry: a, where: {p: 1}, shorten: to 5m}`)}},
 	"KW346": {bad: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 30s}`)}, good: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 5m}`), pressureCase("any", `{at: 80%, entry: a, where: {p: 1}, shorten: to 30s}`)}},
 	"KW347": {bad: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 1d}`)}, good: []string{pressureCase("1h in 1m..1d", `{at: 80%, entry: a, where: {p: 1}, shorten: to 23h}`)}},
@@ -90,6 +105,12 @@ var cases = map[string]struct{ bad, good []string }{
 		good: []string{"a: {key: x, type: list, member: text encrypted, ttl: 1d}", "a: {key: x, type: hash, field: text, value: int encrypted, ttl: 1d}", "a: {key: x, type: stream, fields: {t: text encrypted}, ttl: 1d}", "a: {key: \"x:{i}\", type: entity, fields: {t: text encrypted, k: int}, index: {k: y}, ttl: 1d}", "a: {key: x, type: cache, value: {t: text encrypted}, ttl: 1d}", "a: {key: x, type: queue, value: text encrypted, ttl: none}"}},
 	"KW401": {bad: []string{"keywright: 1\nkeys:\n  a: {key: x, type: string, ttl: 1d}"}, good: []string{"a: {key: x, type: string, ttl: 1d}"}},
 	"KW402": {bad: []string{"a: {key: x, type: string, ttl: 1d, readers: [o]}"}, good: []string{"a: {key: x, type: string, ttl: 1d, readers: [p]}"}},
+}
+
+// moving is a migration with these parts.
+func moving(parts string) string {
+	return "vars: {g: slug, n: slug, i: slug}\nkeys:\n  h: {key: \"h:{g}\", type: hash, field: text, value: json, ttl: none}\n  s: {key: \"s:{g}:{n}\", type: set, member: text, ttl: none}\n  l: {key: \"l:{g}\", type: list, member: text, ttl: none}\n  z: {key: \"z:{g}\", type: zset, member: text, ttl: none}\n  v: {key: \"v:{i}\", type: string, value: json, ttl: 1d}\n" +
+		"migrations:\n  m:\n    sources: {s: {file: s.json}}\n    parts: {" + parts + "}"
 }
 
 // pressureCase is an entity with a zset per value, and what happens under pressure.
