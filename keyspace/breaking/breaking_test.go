@@ -95,6 +95,16 @@ var cases = map[string]struct{ bad, good []change }{
 	"KW631": {bad: []change{{"a: {key: x, type: stream, ttl: none, groups: [g, h]}", "a: {key: x, type: stream, ttl: none, groups: [g, i]}"}, {"keys: {}\nchannels: {c: {channel: c, durable: {groups: [g]}}}", "keys: {}\nchannels: {c: {channel: c, durable: {groups: [h]}}}"}}, good: []change{{"a: {key: x, type: stream, ttl: none, groups: [g]}", "a: {key: x, type: stream, ttl: none, groups: [h, g]}"}}},
 	"KW633": {bad: []change{replace(`a: {key: "m:{i}", type: entity, ttl: 1h, fields: {k: text, v: unix_ms, u: unix_ms}, stamps: {created: v}}`, "created: v", "created: u"), replace(stamped, "version: v", "updated: u"), replace(stamped, ", stamps: {version: v}", "")}, good: []change{replace(stamped, "version: v", "version: v, updated: u")}},
 	"KW636": {bad: []change{pressure("entry: a, where: {p: 1}", "entry: b, where: {p: 1}"), pressure("where: {p: 1}", "where: {q: 1}"), pressure("at: 80%", "at: 70%"), pressure("p: 1}", "p: 1..2}"), pressure("to 5m", "to 4m"), pressure("shorten: to 5m", "release: to 75%")}, good: []change{pressure("at: 80%", "at: 81%"), pressure("to 5m", "to 6m")}},
+	"KW637": {bad: []change{
+		migrated("s.json", "t.json"), migrated("format: json", "format: lines"), migrated("/{i}/[]", "/x/{i}/[]"), migrated("score: unix_s(.t)", "score: unix_ms(.t)"), migrated("member: .h", "member: .n"),
+		migrated("with: {i: .h}", "with: {i: .n}"), migrated("value: ., }", "value: .b}"), migrated("to: z", "to: y"), migrated("from: unix_s(.t), over: skip", "from: unix_s(.t), over: reject"),
+		migrated("from: unix_s(.t), over", "until: unix_s(.t), over"), migrated("field: .f", "field: .g"), migrated("tries: .t", "tries: .u"), migrated("fields: {k: .k}", "fields: {k: .l}"), migrated(", kept: {n: h}", ""),
+		migrated(", {from: \"s:/l/{i}/[]\", to: l, member: .}", ""), migrated("to: l, member: .}", "to: m, member: .}"), migrated("ttl: {from: unix_s(.t), over: skip}, ", ""), migrated("{from: \"s:/{i}", "{from: \"o:/{i}")},
+		good: []change{migrated("{sources", "{doc: x, sources"), migrated("to: l, member: .}", "to: l, member: .}, {from: \"s:/m/{i}/[]\", to: m, member: .}")}},
+	"KW638": {bad: []change{migrated("  mig: {", "  other: {"), migrated("p: {moves", "r: {moves"), migrated("q: {moves: []}", ""), {migrated("", "").old, strings.NewReplacer("parts: {p:", "parts: {q: {moves: []}, p:", ", q: {moves: []}}", "}").Replace(migrated("", "").old)}, {migrated("", "").old, "keys: {}"}}, good: []change{migrated("q: {moves: []}", "q: {moves: []}, r: {moves: []}")}},
+	"KW639": {bad: []change{migrated("compared: 10", "compared: 9"), migrated("unequal: 0", "unequal: 1"), migrated("for: 2h", "for: 1h"), migrated("marks: 0", "marks: 1"), migrated("backup: 1d", "backup: 2d"), migrated("backup: 1d", "backup: none"),
+		migrated("as: set", "as: instant"), migrated("field: .a", "field: .b"), migrated("until: 2027-01-01", "until: 2027-01-02"), migrated("entry: z, field: .c", "entry: v, field: .c"), migrated("compare: [", "compare: [{entry: v, field: .x, as: set}, ")},
+		good: []change{migrated("compared: 10", "compared: 11"), migrated("for: 2h", "for: 3h"), migrated("backup: 1d", "backup: 1h"), migrated("until: 2027-01-01", "until: 2026-12-31"), migrated("owner: o", "owner: p")}},
 	"KW641": {bad: []change{{item, "keys: {}"}, {item, strings.Replace(item, "a:", "b:", 1)}, {call, `a: {key: "x", type: counter, ttl: none}`}, {"keys: {}\nchannels: {c: c}", "keys: {}"}, event("{e:", "{f:")}, good: []change{{item, item + "\nb: {key: y, type: set, ttl: 1d}"}}},
 	"KW642": {bad: []change{replace(item, "{i}", "{j}"), replace(item, "x:{i}", "x:{i}:{j}"), {"vars: {i: int}\nkeys:\n  " + item, "vars: {i: uuid}\nkeys:\n  " + item}, event("with: [i]", "with: [i, j]"), {"keys: {}\nchannels: {c: \"c:{i}\"}", "keys: {}\nchannels: {c: \"c:{j}\"}"}}, good: []change{replace(item, "x:{i}", "y:{i}"), {"vars: {i: slug}\nkeys:\n  " + item, "vars: {i: text}\nkeys:\n  " + item}}},
 	"KW643": {bad: []change{replace(call, "n: int", "n: text"), replace(call, "returns: int", "returns: bool"), replace(call, ", returns: int", ""), replace(call, "keys: [a]", "keys: [a, a]")}, good: []change{replace(call, "returns: int", "returns: int, effect: idempotent")}},
@@ -106,6 +116,23 @@ var cases = map[string]struct{ bad, good []change }{
 
 func message(old, new string) change {
 	return change{"keys: {}\nchannels: {c: {channel: c, message: {" + old + "}}}", "keys: {}\nchannels: {c: {channel: c, message: {" + new + "}}}"}
+}
+
+// migrated is a migration with every kind of move.
+func migrated(old, new string) change {
+	return replace(`vars: {i: slug, n: slug}
+keys:
+  z: {key: "z:{i}", type: zset, member: text, score: unix_s, ttl: none}
+  y: {key: "y:{i}", type: zset, member: text, score: unix_s, ttl: none}
+  v: {key: "v:{i}", type: string, value: json, ttl: 1d}
+  h: {key: "h:{i}", type: hash, field: text, value: json, ttl: none}
+  k: {key: "k:{i}", type: hash, fields: {k: text}, ttl: none}
+  q: {key: "q:{i}", type: queue, value: json, ttl: none}
+  l: {key: "l:{i}", type: list, member: text, ttl: none}
+  m: {key: "m:{i}", type: list, member: text, ttl: none}
+  s: {key: "s:{i}:{n}", type: set, member: text, ttl: none}
+migrations:
+  mig: {sources: {s: {file: s.json, format: json}, o: {file: o.json}}, parts: {p: {moves: [{from: "s:/{i}/[]", to: z, member: .h, score: unix_s(.t)}, {from: "s:/v/[]", to: v, with: {i: .h}, ttl: {from: unix_s(.t), over: skip}, value: ., }, {from: "s:/h/{i}/[]", to: h, field: .f, value: .}, {from: "s:/k/{i}", to: k, fields: {k: .k}}, {from: "s:/q/{i}/[]", to: q, value: .v, tries: .t}, {from: "s:/s/{i}/{n}/[]", to: s, member: ., kept: {n: h}}, {from: "s:/l/{i}/[]", to: l, member: .}], gates: {compared: 10, unequal: 0, for: 2h, marks: 0, backup: 1d}}, q: {moves: []}}, compare: [{entry: v, field: .a, as: set}, {entry: z, field: .c, as: ignore, owner: o, until: 2027-01-01}]}`, old, new)
 }
 
 func queue(old, new string) change {

@@ -139,6 +139,9 @@ func header(ks *keyspace.Keyspace) facts {
 	for i := range ks.Pressure {
 		p.add("pressure", ks.Pressure[i].String())
 	}
+	for _, m := range ks.Migrations {
+		p.migration(m)
+	}
 	for _, o := range ks.Outputs {
 		p.add("gen."+o.Target, o.Folder)
 	}

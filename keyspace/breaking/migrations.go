@@ -1,0 +1,202 @@
+package breaking
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/keyspace/route"
+)
+
+// moveFact is one thing that decides which record a move makes.
+type moveFact struct {
+	name, value string
+	pos         keyspace.Pos
+}
+
+// moveFacts are the facts of a move, in the order of the documents.
+func moveFacts(mv *keyspace.Move) (out []moveFact) {
+	add := func(name, value string, pos keyspace.Pos) {
+		if value != "" {
+			out = append(out, moveFact{name, value, pos})
+		}
+	}
+	text := func(t *route.Term) string {
+		if t == nil {
+			return ""
+		}
+		return t.String()
+	}
+	add("the file", mv.Source.File.String(), mv.Source.Pos)
+	add("the format of the file", string(mv.Source.Format), mv.Source.Pos)
+	add("from", mv.From.String()+".", mv.At["from"])
+	add("to", mv.To.Name, mv.At["to"])
+	for _, b := range mv.With {
+		add("{"+b.Name+"}", b.Term.String(), b.Pos)
+	}
+	add("field", text(mv.Field), mv.At["field"])
+	add("member", text(mv.Member), mv.At["member"])
+	add("score", text(mv.Score), mv.At["score"])
+	add("value", text(mv.Value), mv.At["value"])
+	for _, b := range mv.Fields {
+		add("the field "+b.Name, b.Term.String(), b.Pos)
+	}
+	add("tries", text(mv.Tries), mv.At["tries"])
+	if mv.TTL != nil {
+		add("ttl from", text(mv.TTL.From), mv.TTL.Pos)
+		add("ttl until", text(mv.TTL.Until), mv.TTL.Pos)
+		add("what is over", string(mv.TTL.Over), mv.TTL.Pos)
+	}
+	for _, name := range slices.Sorted(keysOf(mv.Kept)) {
+		add("what keeps {"+name+"}", mv.Kept[name].Name, mv.At["kept."+name])
+	}
+	return out
+}
+
+func keysOf(m map[string]*keyspace.Entry) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for name := range m {
+			if !yield(name) {
+				return
+			}
+		}
+	}
+}
+
+// parts calls a check for each part that both declarations have.
+func (c *context) parts(check func(old, new *keyspace.Part)) {
+	for _, m := range c.old.Migrations {
+		n := c.new.Migration(m.Name)
+		if n == nil {
+			continue
+		}
+		for _, p := range m.Parts {
+			if q := n.Part(p.Name); q != nil {
+				check(p, q)
+			}
+		}
+	}
+}
+
+// movedOtherwise: a move of the same name makes other records now.
+func (c *context) movedOtherwise() {
+	c.parts(func(old, new *keyspace.Part) {
+		for _, mv := range old.Moves {
+			i := slices.IndexFunc(new.Moves, func(n *keyspace.Move) bool { return n.Name == mv.Name })
+			if i < 0 {
+				c.report(new.Pos, mv.Pos, mv.To.Name, "", "the part %s does not move %s any more", old.Name, mv.To.Name)
+				continue
+			}
+			c.comparedMove(mv, new.Moves[i])
+		}
+	})
+}
+
+func (c *context) comparedMove(old, new *keyspace.Move) {
+	was, is := moveFacts(old), moveFacts(new)
+	find := func(facts []moveFact, name string) moveFact {
+		i := slices.IndexFunc(facts, func(f moveFact) bool { return f.name == name })
+		if i < 0 {
+			return moveFact{}
+		}
+		return facts[i]
+	}
+	for _, f := range was {
+		if now := find(is, f.name); now.value != f.value {
+			pos := now.pos
+			if pos.File == "" {
+				pos = new.Pos
+			}
+			c.report(pos, f.pos, new.To.Name, "", "%s: %s was %s and is %s", new.Name, f.name, f.value, cmp.Or(now.value, "nothing"))
+		}
+	}
+	for _, f := range is {
+		if find(was, f.name).value == "" {
+			c.report(f.pos, old.Pos, new.To.Name, "", "%s: %s was nothing and is %s", new.Name, f.name, f.value)
+		}
+	}
+}
+
+// partGone: a migration or part is gone, or the parts move in another order.
+func (c *context) partGone() {
+	for _, m := range c.old.Migrations {
+		n := c.new.Migration(m.Name)
+		if n == nil {
+			c.report(keyspace.Pos{}, m.Pos, "", "", "the migration %s is gone", m.Name)
+			continue
+		}
+		last := -1
+		for _, p := range m.Parts {
+			i := slices.IndexFunc(n.Parts, func(q *keyspace.Part) bool { return q.Name == p.Name })
+			switch {
+			case i < 0:
+				c.report(n.Pos, p.Pos, "", "", "the part %s of %s is gone", p.Name, m.Name)
+			case i < last:
+				c.report(n.Parts[i].Pos, p.Pos, "", "", "the part %s of %s moves earlier than before", p.Name, m.Name)
+			}
+			last = max(last, i)
+		}
+	}
+}
+
+// gateLowered: a part goes on with less proof.
+func (c *context) gateLowered() {
+	c.parts(func(old, new *keyspace.Part) {
+		a, b := old.Gates, new.Gates
+		for _, g := range []struct {
+			name  string
+			lower bool
+		}{
+			{"compared", b.Compared < a.Compared}, {"unequal", b.Unequal > a.Unequal}, {"for", b.For < a.For}, {"marks", b.Marks > a.Marks},
+			{"backup", a.Backup > 0 && (b.Backup == 0 || b.Backup > a.Backup)},
+		} {
+			if g.lower {
+				c.report(cmp.Or(b.Pos, new.Pos), cmp.Or(a.Pos, old.Pos), "", "", "the part %s goes on with less proof: its gate %s is lower", new.Name, g.name)
+			}
+		}
+	})
+	for _, m := range c.old.Migrations {
+		n := c.new.Migration(m.Name)
+		if n == nil {
+			continue
+		}
+		for _, r := range n.Compare {
+			if !slices.ContainsFunc(m.Compare, func(o keyspace.CompareRule) bool { return compares(&o, &r) }) {
+				c.report(r.Pos, keyspace.Pos{}, r.Entry.Name, "", "less of %s is compared", r.Entry.Name)
+			}
+		}
+	}
+}
+
+// compares reports whether the old rule let at least as much go as the new one.
+func compares(old, new *keyspace.CompareRule) bool {
+	return old.Entry.Name == new.Entry.Name && slices.Equal(old.Field, new.Field) && old.As == new.As && !new.Until.After(old.Until)
+}
+
+// migration adds the facts of a migration to a plain diff.
+func (p *facts) migration(m *keyspace.Migration) {
+	name := "migrations." + m.Name
+	p.add(name+".doc", m.Doc)
+	var parts []string
+	for _, part := range m.Parts {
+		parts = append(parts, part.Name)
+		g := part.Gates
+		p.add(name+"."+part.Name+".gates", fmt.Sprintf("compared %d unequal %d for %v marks %d backup %v", g.Compared, g.Unequal, g.For, g.Marks, g.Backup))
+		for _, mv := range part.Moves {
+			for _, f := range moveFacts(mv) {
+				p.add(name+"."+mv.Name+" "+f.name, f.value)
+			}
+		}
+	}
+	p.add(name+".parts", strings.Join(parts, ", "))
+	for _, r := range m.Compare {
+		text := r.Entry.Name + " " + strings.Join(r.Field, ".") + " as " + string(r.As)
+		if r.As == keyspace.CompareIgnore {
+			text += " until " + r.Until.Format(time.DateOnly) + " by " + r.Owner
+		}
+		p.add(name+".compare", text)
+	}
+}
