@@ -25,6 +25,8 @@ type page struct {
 	Events   []event
 	Cleanup  []row
 	Pressure []row
+
+	Migrations []migration
 }
 
 // row is a name, a text that is code, and a remark.
@@ -118,6 +120,7 @@ func newPage(ks *keyspace.Keyspace) *page {
 	for _, r := range ks.Pressure {
 		p.Pressure = append(p.Pressure, row{fmt.Sprintf("%d %%", r.At), fmt.Sprintf("%s where %s is %s", r.Entry.Name, r.Index.Field, strings.Join(r.Values, ", then ")), r.Action()})
 	}
+	p.Migrations = migrations(ks)
 	return p
 }
 
