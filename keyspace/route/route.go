@@ -116,6 +116,8 @@ type Term struct {
 	Capture string   // of a reference to a capture
 	Members []string // of a reference to the record: the members on the way, none for the whole record
 	Whole   bool     // a reference to the record, also with members
+
+	renames map[string]string
 }
 
 // SyntaxError is a path, a file name or a term that cannot be read.

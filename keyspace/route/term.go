@@ -379,16 +379,13 @@ func (p *termParser) renames(from int, t *Term) error {
 			return p.fault(from, p.at-from, "two words are renamed to one, or one to two: "+w, "each word once on each side")
 		}
 		olds[old], news[new] = true, true
+		if t.renames == nil {
+			t.renames = map[string]string{}
+		}
+		t.renames[old] = new
 	}
 	return nil
 }
 
-// Renames are the words of a rename, old to new.
-func (t Term) Renames() map[string]string {
-	out := make(map[string]string, len(t.Args))
-	for _, w := range t.Args {
-		old, new, _ := strings.Cut(w, "=")
-		out[old] = new
-	}
-	return out
-}
+// Renames are the words of a rename, old to new. Do not change the map.
+func (t *Term) Renames() map[string]string { return t.renames }

@@ -143,6 +143,9 @@ func (mv *Move) apply(m *Match, st *style, cur []byte, r *Record) ([]byte, error
 			cur = st.set(cur, g.ref.Members, raw)
 		}
 	}
+	if cur == nil {
+		cur = []byte("{}") // a record of captures alone
+	}
 	return cur, nil
 }
 

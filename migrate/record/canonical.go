@@ -3,17 +3,22 @@ package record
 import (
 	"bytes"
 	"slices"
+
+	"github.com/keywright/keywright/keyspace"
 )
 
-// checker reads values without a source: what Canonical and Compare are given.
+// checked reads a value without a source: what Canonical and Compare are given.
 func checked(text []byte) (raw []byte, err error) {
-	w := &walker{scanner: newScanner(bytes.NewReader(text), "", Options{MaxRecord: int64(len(text)) + chunk}.filled()), source: &Source{root: &node{}}, names: newNameChecker(Options{MaxNames: len(text) + 1}.filled())}
-	w.opt.MaxName = max(w.opt.MaxName, len(text))
+	opt := Options{MaxRecord: int64(len(text)), MaxName: len(text) + 1, MaxNames: len(text) + 1}.filled()
+	w := &walker{scanner: &scanner{opt: opt, buf: text, hold: -1, line: 1, eof: true}, source: unsourced, names: newNameChecker(opt)}
 	if err := w.document(); err != nil {
 		return nil, err
 	}
 	return trim(text), nil
 }
+
+// unsourced is the source of a value that is of none.
+var unsourced = &Source{Source: &keyspace.Source{}, root: &node{}}
 
 // Canonical is the canonical form of a JSON text: members sorted by the bytes of
 // their names, no white space, numbers and texts in one spelling (1.0 and 1e0 are

@@ -42,6 +42,7 @@ type slot struct {
 	term  route.Term
 	typ   scalar.Type
 	check func([]byte) bool
+	free  bool // whatever has the form is of the type
 }
 
 func newSlot(name string, t *route.Term, typ *scalar.Type) *slot {
@@ -53,6 +54,7 @@ func newSlot(name string, t *route.Term, typ *scalar.Type) *slot {
 		s.typ = *typ
 	}
 	s.check = s.typ.Prepared()
+	s.free = s.typ.Kind == scalar.JSON || s.typ.Kind == scalar.Bytes || s.typ.Kind == scalar.Text && s.typ.Max == 0
 	return s
 }
 

@@ -306,11 +306,13 @@ func (w *walker) member() error {
 		return &Error{At: at, Path: w.pointer(), Message: "a member of this name is already in its object", Err: ErrDuplicate}
 	}
 	var next []*node
-	if len(f.nodes) > 0 {
-		f.name = string(name)
+	if f.name = ""; len(f.nodes) > 0 {
 		next = w.after(f, func(s route.Step) bool {
-			return s.Kind == route.Capture || s.Kind == route.Member && s.Name == f.name
+			return s.Kind == route.Capture || s.Kind == route.Member && s.Name == string(name)
 		})
+		if len(next) > 0 || w.edit != nil {
+			f.name = string(name)
+		}
 	}
 	if mine {
 		w.hold = -1

@@ -16,7 +16,7 @@ func (s *slot) store(d datum) (stored string, there bool, reason string) {
 		return "", false, ""
 	}
 	stored, reason = s.form(d)
-	if reason == "" && s.typ.Kind != scalar.JSON && !s.check([]byte(stored)) {
+	if reason == "" && !s.free && !s.check([]byte(stored)) {
 		reason = "is not " + s.typ.Describe()
 	}
 	return stored, reason == "", reason
