@@ -75,7 +75,7 @@ var childProperties = map[string][]string{
 	"migrations": {"doc", "sources", "parts", "gates", "compare"},
 	"source":     {"doc", "file", "format"},
 	"part":       {"doc", "moves", "gates"},
-	"move":       {"from", "to", "with", "field", "member", "score", "value", "fields", "tries", "ttl", "kept"},
+	"move":       {"from", "to", "with", "field", "member", "score", "value", "fields", "tries", "ttl", "kept", "except"},
 	"move ttl":   {"from", "until", "over"},
 	"gates":      {"compared", "unequal", "for", "marks", "backup"},
 	"compare":    {"entry", "field", "as", "owner", "until", "doc"},

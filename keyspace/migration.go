@@ -77,10 +77,12 @@ type Move struct {
 	Fields []Bound     // HashRecord, ItemRecord, EntryRecord: in the order of the entry
 	Tries  *route.Term // JobRecord: how often the job has been tried
 
-	TTL  *TTLSource        // nil: the entry's TTL counts from the write
-	Kept map[string]*Entry // capture → the hash among whose fields its text is, for captures that cannot be had back
-	Pos  Pos
-	At   map[string]Pos // "from", "to", "with.guild_id", "value", …
+	TTL    *TTLSource            // nil: the entry's TTL counts from the write
+	Kept   map[string]*Entry     // capture → the hash among whose fields its text is, for captures that cannot be had back
+	Told   map[string]route.Term // capture → the member of the record that is its text
+	Except map[string][]string   // capture → texts whose records are not moved
+	Pos    Pos
+	At     map[string]Pos // "from", "to", "with.guild_id", "value", …
 }
 
 // Bound is a placeholder or field and what it is taken from.

@@ -17,6 +17,8 @@ var convertsTo = map[string][]scalar.Kind{
 	"iso8601": {scalar.UnixS, scalar.UnixMS, scalar.Timestamp},
 	"unix_s":  {scalar.UnixS, scalar.UnixMS, scalar.Timestamp},
 	"unix_ms": {scalar.UnixS, scalar.UnixMS, scalar.Timestamp},
+	"id":      {scalar.Text, scalar.Enum, scalar.Regexp, scalar.Hex, scalar.Slug},
+	"place":   {scalar.Int, scalar.Float, scalar.UnixS, scalar.UnixMS},
 	"minutes": {scalar.Int, scalar.Float},
 	"slug":    {scalar.Text, scalar.Enum, scalar.Regexp, scalar.Slug},
 	"lower":   {scalar.Text, scalar.Enum, scalar.Regexp, scalar.Hex, scalar.Slug, scalar.UUID},

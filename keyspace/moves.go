@@ -107,7 +107,7 @@ func moveName(part *Part, e *Entry) string {
 }
 
 func (m *migrant) moveProps(mv *Move, props map[string]property, s moveShape) {
-	allowed := append([]string{"from", "to", "with", "ttl", "kept"}, append(slices.Clone(s.need), s.may...)...)
+	allowed := append([]string{"from", "to", "with", "ttl", "kept", "except"}, append(slices.Clone(s.need), s.may...)...)
 	for _, name := range childProperties["move"] {
 		if p, there := props[name]; there && !slices.Contains(allowed, name) {
 			m.d.report("KW311", m.d.at(p.key), "remove it; here it is "+strings.Join(append(s.need, s.may...), ", "), "a move to %s, which is a %s, has no %s", mv.To.Name, mv.To.Type, name)
@@ -128,7 +128,25 @@ func (m *migrant) moveProps(mv *Move, props map[string]property, s moveShape) {
 	m.moveFields(mv, props)
 	m.moveTTL(mv, props)
 	m.kept(mv, props)
+	m.except(mv, props)
 	m.ordered(mv)
+}
+
+// except reads which texts of captures are not moved.
+func (m *migrant) except(mv *Move, props map[string]property) {
+	p, there := props["except"]
+	if !there {
+		return
+	}
+	mv.Except = map[string][]string{}
+	for _, v := range m.d.mapping(p.value, "except") {
+		mv.At["except."+v.name] = m.d.at(v.value)
+		if known := mv.Captures(); !slices.Contains(known, v.name) {
+			m.d.report("KW312", m.d.at(v.key), cmp.Or(m.d.near(v.name, known), "remove it"), "except: from captures no {%s}", v.name)
+			continue
+		}
+		mv.Except[v.name] = m.d.texts(v.value, v.name)
+	}
 }
 
 // Types are the types of what a move stores, by the name of the property: "field",
@@ -281,11 +299,17 @@ func (m *migrant) kept(mv *Move, props map[string]property) {
 	if !there {
 		return
 	}
-	mv.Kept = map[string]*Entry{}
+	mv.Kept, mv.Told = map[string]*Entry{}, map[string]route.Term{}
 	for _, v := range m.d.mapping(p.value, "kept") {
 		mv.At["kept."+v.name] = m.d.at(v.value)
 		if known := mv.Captures(); !slices.Contains(known, v.name) {
 			m.d.report("KW312", m.d.at(v.key), cmp.Or(m.d.near(v.name, known), "remove it"), "kept: from captures no {%s}", v.name)
+			continue
+		}
+		if strings.HasPrefix(v.value.Value, ".") {
+			if t, ok := m.term(v.value, v.name, mv); ok {
+				mv.Told[v.name] = t
+			}
 			continue
 		}
 		e := m.entryOf(v.value, v.name)

@@ -53,6 +53,12 @@ func moveFacts(mv *keyspace.Move) (out []moveFact) {
 	for _, name := range slices.Sorted(keysOf(mv.Kept)) {
 		add("what keeps {"+name+"}", mv.Kept[name].Name, mv.At["kept."+name])
 	}
+	for _, name := range mv.Captures() {
+		if t, ok := mv.Told[name]; ok {
+			add("what tells {"+name+"}", t.String(), mv.At["kept."+name])
+		}
+		add("what is left out by {"+name+"}", strings.Join(mv.Except[name], ", "), mv.At["except."+name])
+	}
 	return out
 }
 

@@ -243,6 +243,8 @@ var words = map[string]string{
 	"TTLSource.Until":     "KW637",
 	"TTLSource.Over":      "KW637",
 	"TTLSource.Pos":       "- a place in a file",
+	"Move.Told":           "KW637",
+	"Move.Except":         "KW637",
 	"Move.Kept":           "KW637",
 	"Move.Pos":            "- a place in a file",
 	"Move.At":             "- places in a file",

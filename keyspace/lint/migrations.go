@@ -80,6 +80,9 @@ func told(m *keyspace.Migration, mv *keyspace.Move, name string) bool {
 			if other.Source != mv.Source || other.From.String() != mv.From.String() {
 				continue
 			}
+			if _, ok := other.Told[name]; ok {
+				return true
+			}
 			for _, t := range takes(other) {
 				if t.term.Back() && slices.ContainsFunc(t.term.References(), func(r route.Term) bool { return !r.Whole && r.Capture == name }) {
 					return true

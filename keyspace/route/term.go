@@ -29,6 +29,7 @@ type Conversion struct {
 var conversions = []Conversion{
 	{Name: "text", Terms: 1, Back: true, Takes: "a text like \"5\" or \"true\"", Gives: "the number, boolean or time that it spells"},
 	{Name: "number", Terms: 1, Back: true, Takes: "a number", Gives: "its digits as text"},
+	{Name: "id", Terms: 1, Back: true, Takes: "a whole number, or a text", Gives: "its digits, or the text"},
 	{Name: "iso8601", Terms: 1, Back: true, Instant: true, Takes: "a time like \"2026-01-31T09:30:00+01:00\"; without a zone it is UTC", Gives: "a time in the form of the type: unix_s, unix_ms, timestamp"},
 	{Name: "unix_s", Terms: 1, Back: true, Instant: true, Takes: "a number of seconds since 1970, also a fraction", Gives: "a time in the form of the type"},
 	{Name: "unix_ms", Terms: 1, Back: true, Instant: true, Takes: "a number of milliseconds since 1970", Gives: "a time in the form of the type"},
@@ -39,6 +40,7 @@ var conversions = []Conversion{
 	{Name: "rename", Terms: 1, Words: "old=new, …", least: 1, most: 64, Back: true, Takes: "a text", Gives: "the other word; a text that is not listed stays as it is"},
 	{Name: "default", Terms: 1, Words: "text", least: 1, most: 1, Back: true, Takes: "a value, or none", Gives: "the value; the text where there is none"},
 	{Name: "null", Terms: 1, Back: true, Takes: "a value, or null", Gives: "the value; nothing for null"},
+	{Name: "place", Back: true, Takes: "nothing", Gives: "the place in the array, as a score: only the order is kept"},
 	{Name: "const", Words: "text", least: 1, most: 1, Back: true, Takes: "nothing", Gives: "the text, always"},
 }
 

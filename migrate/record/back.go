@@ -212,6 +212,15 @@ func (mv *Move) wants(r *Record, names Names) (map[string]*want, error) {
 		}
 		out[captured] = w
 	}
+	for name, t := range mv.Told {
+		if w := out[name]; w != nil && w.known || len(r.Value) == 0 {
+			continue
+		}
+		m := &Match{path: &node{}, Raw: trim(r.Value)}
+		if d, reason := m.eval(&t); reason == "" && (d.kind == text || d.kind == spelled || d.kind == number) {
+			out[name] = &want{text: d.text, known: true}
+		}
+	}
 	return out, nil
 }
 

@@ -54,7 +54,7 @@ func (mv *Move) Compare(a, b *Record, today time.Time, slack time.Duration) []Di
 		}
 		c.stored(s.typ, nil, string(a.Value), string(b.Value))
 	}
-	if a.Score != b.Score && !sameNumber(a.Score, b.Score) {
+	if a.Score != b.Score && !mv.placed() && !sameNumber(a.Score, b.Score) {
 		c.differ("", DiffScore)
 	}
 	if a.Tries != b.Tries {
@@ -77,6 +77,10 @@ func (c *comparison) differ(path string, k DiffKind) {
 		c.found = append(c.found, d)
 	}
 }
+
+// placed reports whether the score is only a place in an array: the file has no
+// other, so it is not compared.
+func (mv *Move) placed() bool { return mv.score != nil && mv.score.term.Func == "place" }
 
 // pathOf writes the place of a value inside a record.
 func pathOf(path []string) string {
@@ -310,7 +314,9 @@ func (r *Record) Digest() [32]byte {
 	} else {
 		put(string(r.Value))
 	}
-	put(canonicalStored(scalar.Float, r.Score))
+	if !mv.placed() {
+		put(canonicalStored(scalar.Float, r.Score))
+	}
 	for i := range mv.fields {
 		s := &mv.fields[i]
 		at := slices.IndexFunc(r.Fields, func(f Field) bool { return f.Name == s.name })

@@ -18,6 +18,7 @@ type node struct {
 	captures int // of the steps up to here
 	children []*node
 	moves    []*Move // whose path ends here
+	held     bool    // one of them takes something of the value
 }
 
 // child finds or makes the node after a step.
@@ -111,7 +112,17 @@ func newMove(decl *keyspace.Move, p *keyspace.Part, s *Source) (*Move, error) {
 		mv.path = mv.path.child(step)
 	}
 	mv.path.moves = append(mv.path.moves, mv)
+	mv.path.held = mv.path.held || mv.ofValue()
 	return mv, nil
+}
+
+// ofValue reports whether a record of the move has anything of the value, and not
+// of captures alone.
+func (mv *Move) ofValue() bool {
+	if mv.TTL != nil && (mv.TTL.From != nil && ofRecord(mv.TTL.From) || mv.TTL.Until != nil && ofRecord(mv.TTL.Until)) {
+		return true
+	}
+	return slices.ContainsFunc(mv.slots(), func(s *slot) bool { return ofRecord(&s.term) })
 }
 
 // Move is the move of that name ("part.entry"), nil if there is none.

@@ -23,6 +23,8 @@ type conversion struct {
 var conversions = map[string]conversion{
 	"text":    {one(text, spelledText), back(func(_ *route.Term, d datum) (datum, string) { return datum{kind: text, text: d.text}, "" })},
 	"number":  {one(number, func(d datum) (datum, string) { return datum{kind: text, text: d.text}, "" }), back(backNumber)},
+	"id":      {toID, back(func(_ *route.Term, d datum) (datum, string) { return datum{kind: text, text: d.text}, "" })},
+	"place":   {nil, func(*route.Term, datum) ([]datum, string) { return nil, "" }}, // eval knows the place
 	"iso8601": {one(text, readISO), back(func(_ *route.Term, d datum) (datum, string) { return asInstant(d, time.Second, isoText) })},
 	"unix_s":  {one(number, readUnix(time.Second)), back(func(_ *route.Term, d datum) (datum, string) { return asInstant(d, time.Second, unixText(time.Second)) })},
 	"unix_ms": {one(number, readUnix(time.Millisecond)), back(func(_ *route.Term, d datum) (datum, string) {
@@ -71,6 +73,19 @@ func back(f func(*route.Term, datum) (datum, string)) func(*route.Term, datum) (
 }
 
 func spelledText(d datum) (datum, string) { return datum{kind: spelled, text: d.text}, "" }
+
+// toID takes an id that is a text in some files and a number in others.
+func toID(_ *route.Term, in []datum) (datum, string) {
+	switch d := in[0]; d.kind {
+	case nothing, text, spelled:
+		return d, ""
+	case number:
+		if digits, ok := whole(d.text); ok {
+			return datum{kind: text, text: digits}, ""
+		}
+	}
+	return datum{}, "id takes a whole number or a text, and there is " + kindNames[in[0].kind]
+}
 
 func backNumber(_ *route.Term, d datum) (datum, string) {
 	if _, ok := numberForm([]byte(d.text)); !ok {
@@ -297,6 +312,9 @@ func nulledBack(_ *route.Term, d datum) (datum, string) {
 func (m *Match) eval(t *route.Term) (datum, string) {
 	if t.Func == "" {
 		return m.refer(t), ""
+	}
+	if t.Func == "place" {
+		return datum{kind: number, text: strconv.FormatInt(max(0, m.Place), 10)}, ""
 	}
 	var room [2]datum
 	in := room[:0]

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 )
@@ -79,26 +78,4 @@ func (d decimal) plain() string {
 		return sign + d.digits[:n] + "." + d.digits[n:]
 	}
 	return sign + "0." + strings.Repeat("0", -n) + d.digits
-}
-
-// compare orders two numbers.
-func (d decimal) compare(e decimal) int {
-	if d.digits == "" || e.digits == "" || d.negative != e.negative {
-		return cmp.Compare(d.sign(), e.sign())
-	}
-	size := cmp.Compare(len(d.digits)+d.exp, len(e.digits)+e.exp)
-	if size == 0 {
-		size = cmp.Compare(d.digits, e.digits) // no zeros at the end: as fractions are
-	}
-	return size * d.sign()
-}
-
-func (d decimal) sign() int {
-	switch {
-	case d.digits == "":
-		return 0
-	case d.negative:
-		return -1
-	}
-	return 1
 }

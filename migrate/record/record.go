@@ -138,7 +138,7 @@ type Match struct {
 	Moves  []*Move  // whose path it is, in the order of the declaration
 	Place  int64    // in the array that holds it; -1 in an object
 	At     Position // where the value begins
-	Raw    []byte   // the value as it is written
+	Raw    []byte   // the value as it is written; nil where the moves take only captures
 
 	file    Captures
 	names   []string // what each capture of the path has captured, in its order

@@ -360,6 +360,8 @@ func (e *editor) matched(w *walker, m *Match) error {
 		cur = next
 	}
 	switch {
+	case gone > 0 && set == 0 && !m.path.held && !empty(cur):
+		e.result.Same += int64(gone) // of captures alone: what is in it is not its own
 	case gone > 0 && set == 0:
 		e.result.Deleted += int64(gone)
 		e.remove(w, to)
@@ -367,6 +369,14 @@ func (e *editor) matched(w *walker, m *Match) error {
 		e.put(splice{from, to, bytes.Clone(cur)})
 	}
 	return nil
+}
+
+// empty reports whether a value holds nothing.
+func empty(raw []byte) bool {
+	if raw[0] == '{' || raw[0] == '[' {
+		return skipSpace(raw, 1) == len(raw)-1
+	}
+	return string(raw) == "null"
 }
 
 // take is the record for the next match of the edit, if there is one.

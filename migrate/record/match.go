@@ -1,0 +1,141 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/keywright/keywright/keyspace/route"
+)
+
+// matched calls each for the paths that end at the value that was just read.
+func (w *walker) matched(nodes []*node, at Position) error {
+	var raw []byte
+	if at.Offset >= w.base && w.hold >= 0 && w.hold <= at.Offset {
+		raw = w.bytes(at.Offset)
+	}
+	if int64(len(raw)) > w.opt.MaxRecord {
+		return &Error{At: at, Path: w.pointer(), Message: fmt.Sprintf("a record has more than %d bytes", w.opt.MaxRecord), Err: ErrTooLarge}
+	}
+	for _, n := range nodes {
+		if len(n.moves) == 0 {
+			continue
+		}
+		m := w.match(n, at, raw)
+		if m.Moves = m.taken(); len(m.Moves) == 0 {
+			continue
+		}
+		w.stats.Matches++
+		if w.edit != nil {
+			if err := w.edit.matched(w, m); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.each(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// taken are the moves that do not leave the match out.
+func (m *Match) taken() []*Move {
+	left := m.path.moves
+	for i, mv := range left {
+		if !mv.excepts(m) {
+			continue
+		}
+		left = slices.Clone(left[:i])
+		for _, other := range m.path.moves[i+1:] {
+			if !other.excepts(m) {
+				left = append(left, other)
+			}
+		}
+		return left
+	}
+	return left
+}
+
+func (mv *Move) excepts(m *Match) bool {
+	for name, texts := range mv.Except {
+		if slices.Contains(texts, m.capture(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *walker) match(n *node, at Position, raw []byte) *Match {
+	m := &Match{Source: w.source, Moves: n.moves, Place: -1, At: at, Raw: raw, file: w.file, path: n, walk: w}
+	if n.captures > 0 {
+		m.names = w.captured(n)
+	}
+	if len(w.frames) > 0 {
+		if f := &w.frames[len(w.frames)-1]; !f.object {
+			m.Place = f.place
+		}
+	}
+	return m
+}
+
+// captured are the captures of the path to a node, in its order.
+func (w *walker) captured(n *node) []string {
+	out := make([]string, n.captures)
+	for ; n.parent != nil; n = n.parent {
+		switch f := &w.frames[n.depth-1]; n.step.Kind {
+		case route.Capture:
+			out[n.captures-1] = f.name
+		case route.Place:
+			out[n.captures-1] = strconv.FormatInt(f.place, 10)
+		}
+	}
+	return out
+}
+
+// Captures are what the path and the name of the file have captured.
+func (m *Match) Captures() Captures {
+	out := Captures{}
+	for name, value := range m.file {
+		out[name] = value
+	}
+	for n := m.path; n.parent != nil; n = n.parent {
+		if n.step.Kind == route.Capture || n.step.Kind == route.Place {
+			out[n.step.Name] = m.names[n.captures-1]
+		}
+	}
+	return out
+}
+
+// capture is one of Captures.
+func (m *Match) capture(name string) string {
+	for n := m.path; n.parent != nil; n = n.parent {
+		if (n.step.Kind == route.Capture || n.step.Kind == route.Place) && n.step.Name == name {
+			return m.names[n.captures-1]
+		}
+	}
+	return m.file[name]
+}
+
+// Path is where the match is, as a JSON Pointer.
+func (m *Match) Path() string { return m.walk.pointer() }
+
+var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// pointer is the place of the value under way, as a JSON Pointer. Names are only
+// known where a path goes on.
+func (w *walker) pointer() string {
+	var b strings.Builder
+	for _, f := range w.frames {
+		switch {
+		case len(f.nodes) == 0:
+			return b.String()
+		case f.object:
+			b.WriteString("/" + pointerEscape.Replace(f.name))
+		default:
+			b.WriteString("/" + strconv.FormatInt(f.place, 10))
+		}
+	}
+	return b.String()
+}
