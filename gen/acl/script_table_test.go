@@ -70,6 +70,10 @@ var scriptTexts = map[string]string{
 	"lock release":        "lock/release.lua",
 	"lock renew":          "lock/renew.lua",
 	"lock share":          "lock/share.lua",
+	"migrate join":        "migrate/join.lua",
+	"migrate put":         "migrate/put.lua",
+	"migrate raise":       "migrate/raise.lua",
+	"migrate ticket":      "migrate/ticket.lua",
 	"queue beat":          "queue/look.lua queue/beat.lua",
 	"queue begin":         "queue/look.lua queue/begin.lua",
 	"queue durable":       "queue/durable.lua",
@@ -92,7 +96,7 @@ var scriptTexts = map[string]string{
 }
 
 // readers are the scripts that the server keeps from writing (EVAL_RO).
-var readers = []string{"entity/apart_look.lua", "entity/count.lua", "entity/list.lua", "lock/holder.lua", "queue/state.lua", "queue/stats.lua",
+var readers = []string{"entity/apart_look.lua", "entity/count.lua", "entity/list.lua", "lock/holder.lua", "migrate/take.lua", "queue/state.lua", "queue/stats.lua",
 	"ranking/cached.lua", "fallback/testdata/read.lua"}
 
 // needless are steps after a script's first write of which the walk does not see that

@@ -218,10 +218,11 @@ func TestLayers(t *testing.T) {
 		"infer/software":              append([]string{"source"}, engine...),
 		"keywrighttest":               {"internal/wire", "slot"},
 		"internal/mutation":           {},
+		"migrate":                     {"keyspace", "migrate/phase", "migrate/record"},
 		"migrate/phase":               nil,
 		"internal/harm":               {"keywrighttest"},
 	}
-	runtime := []string{"typed", "apply", "bind", "internal/lease", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event", "fallback", "internal/everykeys", "internal/tenants"} // who stands on the client
+	runtime := []string{"typed", "apply", "bind", "internal/lease", "pressure", "cache", "lock", "queue", "limit", "counter", "ranking", "entity", "seal", "seal/reseal", "event", "fallback", "internal/everykeys", "internal/tenants", "migrate"} // who stands on the client
 	for _, f := range load(t) {
 		if f.test || within(f.dir, ownModules...) {
 			continue

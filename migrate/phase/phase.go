@@ -52,7 +52,7 @@ type Rule struct {
 
 // table has the phases by their numbers.
 var table = [...]Rule{
-	{Phase: Off, Name: "off", Authority: Files, Reads: Files, Forward: []Gate{Fit, RoundTrip}},
+	{Phase: Off, Name: "off", Authority: Files, Reads: Files, Forward: []Gate{RoundTrip}},
 	{Phase: DualWrite, Name: "dual-write", Authority: Files, Also: Redis, Reads: Files, Forward: []Gate{Marks}},
 	{Phase: Backfill, Name: "backfill", Authority: Files, Also: Redis, Reads: Files, Forward: []Gate{Marks, Imported, Verified}},
 	{Phase: Shadow, Name: "shadow", Authority: Files, Also: Redis, Reads: Files, Compares: Redis,

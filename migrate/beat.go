@@ -1,0 +1,153 @@
+package migrate
+
+import (
+	"context"
+	"maps"
+	"os"
+	"strings"
+	"time"
+)
+
+// beatFile is what a process says of itself.
+type beatFile struct {
+	At     time.Time         `json:"at"`
+	Pid    int               `json:"pid"`
+	Epochs map[string]uint64 `json:"epochs"` // by which it works, by part
+	Seen   uint64            `json:"seen"`   // the last ticket
+}
+
+// looks is how often a process looks whether the phases have changed.
+const looks = 20 * time.Millisecond
+
+// beat says that this process lives and by which epochs it works, and replays what waits.
+func (m *Migration) beat() {
+	defer m.work.Done()
+	var said map[string]uint64
+	saidAt, replayAt, wait := time.Time{}, time.Now().Add(m.config.Lease/20), m.config.Lease/20
+	for pause(m.life, looks) == nil {
+		p, err := m.disk.phases()
+		if err != nil {
+			continue
+		}
+		now := time.Now()
+		if is := m.confirmed(p); now.Sub(saidAt) > m.config.Lease/5 || !maps.Equal(is, said) {
+			if m.sayAlive() == nil {
+				said, saidAt = is, now
+			}
+		}
+		if now.After(replayAt) {
+			ctx, cancel := context.WithTimeout(m.life, m.config.Lease)
+			_ = m.undoIfDead(ctx, p)
+			_, _, err := m.Replay(ctx)
+			cancel()
+			_ = m.marks.flushLazily() // what is not written now is a comparison more later
+			_ = m.shadow.save()
+			if wait = m.config.Lease / 20; err != nil {
+				wait = m.config.Lease / 5
+			}
+			replayAt = time.Now().Add(wait)
+		}
+	}
+}
+
+// sayAlive writes what this process says of itself. It need not be durable.
+func (m *Migration) sayAlive() error {
+	p, err := m.disk.phases()
+	if err != nil {
+		return err
+	}
+	path := m.processPath(m.id, "beat")
+	text := encodeBeat(beatFile{time.Now(), os.Getpid(), m.confirmed(p), m.seen.Load()})
+	if err := os.WriteFile(path+".tmp", text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".tmp", path)
+}
+
+// highest is the last ticket that any process has seen.
+func (m *Migration) highest() (seen uint64) {
+	ids, _ := m.processes()
+	for _, id := range ids {
+		var b beatFile
+		if _, err := readJSON(m.processPath(id, "beat"), &b); err == nil {
+			seen = max(seen, b.Seen)
+		}
+	}
+	return seen
+}
+
+// Process is a process that takes part.
+type Process struct {
+	ID        string
+	Pid       int
+	At        time.Time // when it has last said something
+	Live      bool      // it has its lock, and has said something within its lease
+	Confirmed uint64    // the epoch of the part that was asked for
+}
+
+// Processes are those that take part, with what they have confirmed of a part.
+func (m *Migration) Processes(part string) (out []Process, err error) {
+	ids, err := m.processes()
+	for _, id := range append(ids, m.id) {
+		var b beatFile
+		there, err := readJSON(m.processPath(id, "beat"), &b)
+		if err != nil || !there {
+			continue // it has just begun or ended
+		}
+		live := id == m.id || m.holdsLock(id) && time.Since(b.At) < m.config.Lease
+		out = append(out, Process{id, b.Pid, b.At, live, b.Epochs[part]})
+	}
+	return out, err
+}
+
+// holdsLock is whether a process has its lock.
+func (m *Migration) holdsLock(id string) bool {
+	path := m.processPath(id, "lock")
+	if _, err := os.Stat(path); err != nil {
+		return false
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	free, err := flock(f, true)
+	return err == nil && !free
+}
+
+// confirm waits until every process that lives works by an epoch, or later ones.
+func (m *Migration) confirm(ctx context.Context, part string, epoch uint64) error {
+	for {
+		all, err := m.Processes(part)
+		if err != nil {
+			return err
+		}
+		var waits []string
+		for _, p := range all {
+			if p.Live && p.Confirmed < epoch {
+				waits = append(waits, p.ID)
+			}
+		}
+		if len(waits) == 0 {
+			return nil
+		}
+		if err := pause(ctx, looks/4); err != nil {
+			return &Unconfirmed{Part: part, Epoch: epoch, Processes: waits, err: err}
+		}
+	}
+}
+
+// Unconfirmed is a change that live processes have not confirmed in time.
+type Unconfirmed struct {
+	Part      string
+	Epoch     uint64
+	Processes []string
+	err       error
+}
+
+func (e *Unconfirmed) Error() string {
+	return "part " + e.Part + ": epoch " + decimal(e.Epoch) + " is not confirmed by " + strings.Join(e.Processes, ", ")
+}
+
+// Unwrap gives why it was no longer waited for.
+func (e *Unconfirmed) Unwrap() error { return e.err }

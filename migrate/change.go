@@ -1,0 +1,247 @@
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/migrate/phase"
+)
+
+// ChangeOptions are how a phase is changed.
+type ChangeOptions struct {
+	Limits phase.Limits
+	Force  bool   // also where a gate is closed
+	By     string // who changes it, for the history
+}
+
+// Changed is a change of phase that was done.
+type Changed struct {
+	Part    string        `json:"part"`
+	From    phase.Phase   `json:"from"`
+	To      phase.Phase   `json:"to"`
+	Epoch   uint64        `json:"epoch"`
+	At      time.Time     `json:"at"`
+	By      string        `json:"by,omitempty"`
+	Forced  []string      `json:"forced,omitempty"` // gates that were closed
+	Drained int           `json:"drained"`          // marks that were replayed while no process wrote
+	Paused  time.Duration `json:"paused_ns"`        // how long no process could write
+	Facts   phase.Facts   `json:"facts"`
+	Late    []string      `json:"late,omitempty"` // processes that had not confirmed the new epoch when it was no longer waited for
+}
+
+// GateError is a change that gates do not let through.
+type GateError struct {
+	Part   string
+	From   phase.Phase
+	To     phase.Phase
+	Closed []phase.Closed
+}
+
+func (e *GateError) Error() string {
+	var lines []string
+	for _, c := range e.Closed {
+		lines = append(lines, c.String())
+	}
+	return fmt.Sprintf("part %s does not go from %s to %s: %s", e.Part, e.From, e.To, strings.Join(lines, "; "))
+}
+
+// Advance brings a part to its next phase, Rollback to the one before.
+func (m *Migration) Advance(ctx context.Context, part string, o ChangeOptions) (*Changed, error) {
+	return m.step(ctx, part, o, phase.Phase.Next)
+}
+
+// Rollback brings a part to the phase before. The side that decides then has all that was
+// acknowledged: every mark is replayed while no process can write.
+func (m *Migration) Rollback(ctx context.Context, part string, o ChangeOptions) (*Changed, error) {
+	return m.step(ctx, part, o, phase.Phase.Previous)
+}
+
+// Change brings a part to a phase that is the next one, or the one before; from any other
+// it is ErrStep. It is Advance or Rollback for who has seen the phase before: another may
+// have changed it since.
+func (m *Migration) Change(ctx context.Context, part string, to phase.Phase, o ChangeOptions) (*Changed, error) {
+	return m.step(ctx, part, o, func(phase.Phase) (phase.Phase, bool) { return to, true })
+}
+
+func (m *Migration) step(ctx context.Context, part string, o ChangeOptions, choose func(phase.Phase) (phase.Phase, bool)) (*Changed, error) {
+	if !m.known(part) {
+		return nil, m.wrong("change the phase", part, errUnknown)
+	}
+	lock, err := m.disk.lock(ctx, m.disk.changeLock(), false)
+	if err != nil {
+		return nil, m.wrong("change the phase", part, err)
+	}
+	defer lock.free()
+	if err := errors.Join(m.undo(ctx), m.heal(ctx)); err != nil {
+		return nil, m.wrong("change the phase", part, err)
+	}
+	p, err := m.disk.phases()
+	if err != nil {
+		return nil, err
+	}
+	is := p.of(part)
+	to, ok := choose(is.Phase)
+	if _, err := is.Begin(to); err != nil || !ok {
+		return nil, m.wrong("change the phase", part, errors.Join(err, fmt.Errorf("%w: it is in phase %s", phase.ErrStep, is.Phase)))
+	}
+	done := &Changed{Part: part, From: is.Phase, To: to, By: o.By}
+	if err := m.gates(ctx, p, done, o); err != nil {
+		return nil, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, 2*m.config.Lease)
+	err = m.confirm(waiting, part, is.Epoch)
+	cancel()
+	if err != nil {
+		return nil, m.wrong("change the phase", part, err)
+	}
+	if err := m.changePhase(ctx, p, done); err != nil {
+		// What can be undone now need not wait for the next command.
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.config.Wait)
+		defer cancel()
+		return nil, m.wrong("change the phase", part, errors.Join(err, m.undo(undo)))
+	}
+	waiting, cancel = context.WithTimeout(ctx, 2*m.config.Lease)
+	defer cancel()
+	var late *Unconfirmed
+	if err := m.confirm(waiting, part, done.Epoch); errors.As(err, &late) {
+		done.Late = late.Processes
+	}
+	return done, m.history(*done)
+}
+
+// gates are asked before anything is closed.
+func (m *Migration) gates(ctx context.Context, p phases, done *Changed, o ChangeOptions) error {
+	if err := m.inOrder(p, done); err != nil && !o.Force {
+		return err
+	}
+	facts, err := m.Facts(ctx, done.Part)
+	if err != nil {
+		return err
+	}
+	done.Facts = facts
+	closed := phase.Check(done.From, done.To, o.Limits, facts)
+	closed = m.withoutDrained(closed, done)
+	if len(closed) > 0 && !o.Force {
+		return &GateError{done.Part, done.From, done.To, closed}
+	}
+	for _, c := range closed {
+		done.Forced = append(done.Forced, c.Gate.String())
+	}
+	return nil
+}
+
+// withoutDrained leaves the gate of marks out where the change itself replays them: it
+// does not come to its end with one.
+func (m *Migration) withoutDrained(closed []phase.Closed, done *Changed) (out []phase.Closed) {
+	for _, c := range closed {
+		if c.Gate != phase.Marks || !drains(done) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// drains is whether a change makes both sides equal before it opens the part again.
+func drains(done *Changed) bool { return phase.Of(done.From).Both() }
+
+// inOrder is nil if the parts stay in their order: none is ahead of one before it.
+func (m *Migration) inOrder(p phases, done *Changed) error {
+	before := true
+	for _, other := range m.parts {
+		is := p.of(other.Name).Phase
+		switch {
+		case other.Name == done.Part:
+			before = false
+		case before && done.To > is:
+			return m.wrong("change the phase", done.Part, fmt.Errorf("the part %s comes first, and is in phase %s", other.Name, is))
+		case !before && done.To < is:
+			return m.wrong("change the phase", done.Part, fmt.Errorf("the part %s comes after it, and is in phase %s", other.Name, is))
+		}
+	}
+	return nil
+}
+
+// changePhase closes the part, makes the sides equal, and opens it: see package phase. An
+// error at any point leaves it closed, until it is undone.
+func (m *Migration) changePhase(ctx context.Context, p phases, done *Changed) error {
+	began := time.Now()
+	is := p.of(done.Part)
+	next, err := is.Begin(done.To)
+	if err != nil {
+		return err
+	}
+	closed := p.with(done.Part, PartState{next, is.Since})
+	if err := m.disk.writeJSON(m.disk.phasePath(), closed); err != nil {
+		return err
+	}
+	if err := m.disk.at("closed"); err != nil {
+		return err
+	}
+	if err := m.quiet(ctx, done.Part); err != nil {
+		return err
+	}
+	if err := m.raise(ctx, done.Part, next, next.Intent.Epoch, done.To); err != nil {
+		return err
+	}
+	if drains(done) {
+		if done.Drained, err = m.drain(ctx, done.Part, next); err != nil {
+			return err
+		}
+	}
+	if err := m.disk.at("drained"); err != nil {
+		return err
+	}
+	if err := m.raise(ctx, done.Part, next, next.Intent.Epoch+1, done.To); err != nil {
+		return err
+	}
+	last := next.Finish()
+	done.Epoch, done.At = last.Epoch, time.Now()
+	if err := m.disk.writeJSON(m.disk.phasePath(), closed.with(done.Part, PartState{last, done.At})); err != nil {
+		return err
+	}
+	done.Paused = time.Since(began)
+	return m.disk.at("opened")
+}
+
+// drain replays the marks of all processes. No process writes meanwhile, so none is added.
+func (m *Migration) drain(ctx context.Context, part string, is phase.State) (int, error) {
+	open, err := m.openMarks(part)
+	if err != nil {
+		return 0, err
+	}
+	marks := make([]mark, 0, len(open.ids))
+	for id := range open.ids {
+		marks = append(marks, mark{ID: id})
+	}
+	for from := 0; from < len(marks); from += replayBatch {
+		if err := m.sync(ctx, part, is, is.Intent.Epoch, idsOf(marks[from:min(from+replayBatch, len(marks))]), true); err != nil {
+			return from, err
+		}
+	}
+	return len(marks), nil
+}
+
+// history adds a line to the record of all changes.
+func (m *Migration) history(c Changed) error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(m.disk.own, "history.jsonl"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func encodeBeat(b beatFile) []byte {
+	text, _ := json.Marshal(b) // of numbers, texts and times
+	return text
+}

@@ -1,0 +1,62 @@
+// Package migrate moves the records of JSON files to Redis, part by part and phase by
+// phase, while several processes read and write them. Package phase has the phases, and
+// package record says which records a document has.
+//
+// A Migration is the place of a process in it: Read, Write and Delete do with a record
+// what the phase of its part says, Advance and Rollback change the phase, Replay makes
+// equal what may differ.
+//
+// # What holds, and why
+//
+// Three rules hold at any kill -9, with lost replies, a full disk and a server that is away:
+//
+//   - a write that was acknowledged is on the side that decides, and stays there when
+//     another phase makes the other side decide;
+//   - when the marks have been replayed both sides have the same records;
+//   - no process writes with an epoch that is over.
+//
+// A write puts a mark on the disk first: the identity of the record, and no value. Then it
+// writes the side that decides, then the other, and then the mark is over. Whatever ends
+// it in between leaves the mark. A replay does not repeat the write: it reads the record
+// where the phase says, and brings the other side to that. So it needs no order, and may
+// be done twice.
+//
+// Bringing a record from Redis to a file: under the lock of the file it is read from Redis,
+// and written. The last that has the lock reads last, and every write of Redis is followed
+// by such a step, or has a mark. Bringing one from a file to Redis has no lock, since a
+// script of a process that has died may arrive late. A ticket is taken from Redis first,
+// then the file is read, then a script writes Redis, if no later ticket has written this
+// record. What was committed before the latest ticket was given is in what its holder has
+// read. Tickets are times of the server in microseconds; one of more than ten minutes is
+// refused, so that those of records need not be kept for longer.
+//
+// Where Redis decides, a script that arrives late would change a record after its mark
+// was replayed. So each process writes by a name that Redis knows. The name of a process
+// that has died is removed before its marks are replayed, and a process whose reply was
+// lost takes another name before it replays its own.
+//
+// The phase and the epoch of a part are in a file beside the sources, and that file
+// decides. Redis has the epoch, too. Writes look at the epoch in the same step: under the
+// lock of the file, or in the script. A change of phase closes the part in that file, waits
+// until no process holds the part's lock, gives Redis the epoch of the change, replays all
+// marks, gives Redis the next epoch, and opens the part with it. No process has an epoch
+// between the first step and the last, so that no two write with different ones. A change
+// that was interrupted is undone by the next process that waits for it, with an epoch that
+// nothing of the change has carried. If Redis is away then, and the files decide, the
+// part is opened and Redis gets the epoch later.
+//
+// Redis has lost data when its epoch is lower than that of the file, or its last ticket is
+// lower than one that a process has seen: after a flush, an older backup, a failover
+// without the last writes. Its scripts do nothing then (ErrLost) until Repair.
+//
+// The walks of package phase and the kills of this package's tests are the evidence.
+//
+// # What it does not do
+//
+// A program that writes the files without this package is not seen. The locks are those of
+// one machine: the folder of the sources must be a local disk. A cluster is refused, since
+// the epoch must be in the same step as the record. Entities, queues and streams have their
+// own steps on the server, and are not written to both sides.
+//
+// API: may change until 1.0.
+package migrate

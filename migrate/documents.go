@@ -1,0 +1,157 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/record"
+)
+
+// Documents are the files of a migration as records. Map makes them of a declaration.
+type Documents interface {
+	// Parts are the parts in their order, each with its moves.
+	Parts() []PartOf
+	// File is the file that has a record, or would get it, below the folder of the sources.
+	File(id record.ID) (string, error)
+	// Files calls each for every file that there is of a part, and has not the order of anything.
+	Files(ctx context.Context, root, part string, each func(file string) error) error
+	// Read calls each for every record of a file, those of one list in their order. reject is called
+	// for what cannot be a record; where it is nil that is left out.
+	Read(in io.Reader, file string, each func(*record.Record) error, reject func(*record.Reject) error) error
+	// Rewrite copies a file with the edits done, and says whether anything is another than before.
+	Rewrite(out io.Writer, in io.Reader, file string, edits []record.Edit) (changed bool, err error)
+}
+
+// PartOf is a part with what the engine must know of its moves.
+type PartOf struct {
+	Name  string
+	Moves []MoveOf
+}
+
+// MoveOf is what the engine must know of a move.
+type MoveOf struct {
+	Name  string
+	Move  *record.Move
+	Kind  keyspace.RecordKind
+	TTL   keyspace.TTL
+	Match string // of the keys of its entry, for SCAN
+	// Of is the ID of a record by its key; ok is false for a key that is not of the entry.
+	Of func(key, sub string) (id record.ID, ok bool)
+	// Same compares two records of one ID, as of now. Either may be nil.
+	Same func(a, b *record.Record) []record.Difference
+}
+
+// slack is by how much two times may differ at which a record ends.
+const slack = 2 * time.Second
+
+// declared are the documents of a declared migration.
+type declared struct{ m *record.Map }
+
+// Parts implements Documents.
+func (d declared) Parts() (out []PartOf) {
+	for _, p := range d.m.Migration.Parts {
+		part := PartOf{Name: p.Name}
+		for _, mv := range d.m.Moves {
+			if mv.Part != p {
+				continue
+			}
+			part.Moves = append(part.Moves, MoveOf{Name: mv.Name, Move: mv, Kind: mv.Kind, TTL: mv.To.TTL, Of: mv.Of,
+				Same: func(a, b *record.Record) []record.Difference { return mv.Compare(a, b, time.Now(), slack) }})
+		}
+		out = append(out, part)
+	}
+	return out
+}
+
+// File implements Documents.
+func (d declared) File(id record.ID) (string, error) {
+	mv := d.m.Move(id.Move)
+	if mv == nil {
+		return "", fmt.Errorf("%q is no move of the migration", id.Move)
+	}
+	return mv.FileOf(&record.Record{Move: mv, Key: id.Key, Sub: id.Sub})
+}
+
+// Files implements Documents.
+func (d declared) Files(ctx context.Context, root, part string, each func(string) error) error {
+	var sources []*record.Source
+	for _, mv := range d.m.Moves {
+		if mv.Part.Name == part && !slices.Contains(sources, mv.Source) {
+			sources = append(sources, mv.Source)
+		}
+	}
+	return fs.WalkDir(os.DirFS(root), ".", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case e.IsDir() && filepath.Base(path) == ".keywright":
+			return fs.SkipDir
+		case e.IsDir():
+			return nil
+		}
+		for _, s := range sources {
+			if _, ok := s.Match(path); ok {
+				return each(path)
+			}
+		}
+		return nil
+	})
+}
+
+// Read implements Documents.
+func (d declared) Read(in io.Reader, file string, each func(*record.Record) error, reject func(*record.Reject) error) error {
+	s := d.source(file)
+	if s == nil {
+		return fmt.Errorf("%s is no file of the migration", file)
+	}
+	_, err := s.Read(in, file, record.Options{}, func(m *record.Match) error {
+		for _, mv := range m.Moves {
+			r, err := mv.Record(m)
+			if bad, ok := err.(*record.Reject); ok {
+				if reject == nil {
+					continue
+				}
+				if err := reject(bad); err != nil {
+					return err
+				}
+				continue
+			}
+			if err == nil {
+				err = each(r)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// Rewrite implements Documents.
+func (d declared) Rewrite(out io.Writer, in io.Reader, file string, edits []record.Edit) (bool, error) {
+	s := d.source(file)
+	if s == nil {
+		return false, fmt.Errorf("%s is no file of the migration", file)
+	}
+	done, err := s.Rewrite(out, in, file, edits, nil, record.Options{})
+	return done.Changed+done.Added+done.Deleted > 0, err
+}
+
+func (d declared) source(file string) *record.Source {
+	for _, s := range d.m.Sources {
+		if _, ok := s.Match(file); ok {
+			return s
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package migrate
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/keywright/keywright/migrate/phase"
+)
+
+// noted is what commands have found out about a part, in a file. It holds for the epoch
+// that it was found in; what holds for longer is said.
+type noted struct {
+	Epoch     uint64    `json:"epoch"`
+	Imported  bool      `json:"imported"`
+	Verified  bool      `json:"verified"`
+	RoundTrip bool      `json:"round_trip"`
+	Exported  bool      `json:"exported"`
+	Backup    time.Time `json:"backup"` // of a backup that was verified; for all epochs
+}
+
+func (m *Migration) notedPath(part string) string {
+	return filepath.Join(m.disk.own, "facts-"+part+".json")
+}
+
+func (m *Migration) noted(part string) (n noted, err error) {
+	is, err := m.Phase(part)
+	if err == nil {
+		_, err = readJSON(m.notedPath(part), &n)
+	}
+	if n.Epoch != is.Epoch {
+		n = noted{Epoch: is.Epoch, Backup: n.Backup}
+	}
+	return n, err
+}
+
+// note changes what is known of a part.
+func (m *Migration) note(part string, epoch uint64, change func(*noted)) error {
+	n, err := m.noted(part)
+	if err != nil {
+		return err
+	}
+	if n.Epoch != epoch {
+		return phase.ErrEpoch
+	}
+	change(&n)
+	return m.disk.writeJSON(m.notedPath(part), n)
+}
+
+// NoteBackup says when a backup was made and verified.
+func (m *Migration) NoteBackup(part string, at time.Time) error {
+	is, err := m.Phase(part)
+	if err != nil {
+		return err
+	}
+	return m.note(part, is.Epoch, func(n *noted) { n.Backup = at })
+}
+
+// Facts are what is known of a part now, for the gates of its next change.
+func (m *Migration) Facts(ctx context.Context, part string) (phase.Facts, error) {
+	f := phase.Facts{Backup: -1}
+	is, err := m.Phase(part)
+	if err != nil {
+		return f, err
+	}
+	n, err := m.noted(part)
+	if err != nil {
+		return f, err
+	}
+	open, err := m.openMarks(part)
+	if err != nil {
+		return f, err
+	}
+	now := time.Now()
+	f.Marks, f.Imported, f.Verified, f.RoundTrip, f.Exported = open.Count, n.Imported, n.Verified, n.RoundTrip, n.Exported
+	if open.Count > 0 {
+		f.Oldest = now.Sub(open.Oldest)
+	}
+	if !n.Backup.IsZero() {
+		f.Backup = now.Sub(n.Backup)
+	}
+	if !is.Since.IsZero() {
+		f.In = now.Sub(is.Since)
+	}
+	f.Compared, f.Unequal, err = m.sharedShadow(part, is.Epoch)
+	if err != nil {
+		return f, err
+	}
+	f.Unfit = m.Unfit(ctx)
+	return f, nil
+}

@@ -1,0 +1,270 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/migrate/phase"
+	"github.com/keywright/keywright/migrate/record"
+	"github.com/redis/rueidis"
+)
+
+// Config is a migration that a process takes part in.
+type Config struct {
+	Name   string // of the migration; "" : that of Map
+	Root   string // the folder of the sources
+	Map    *record.Map
+	Client *keywright.Client
+
+	Lease time.Duration // after which a process that says nothing is not waited for; 0: 10 s
+	Wait  time.Duration // how long a call waits for a change of phase; 0: 10 s
+	Marks int           // how many records of this process may differ at a time; 0: 100000
+
+	Shadow ShadowConfig
+
+	documents Documents
+	at        func(point string) error
+	wrote     func(side phase.Side, part string, epoch uint64, drain bool) // where a write has just been done
+}
+
+// Migration is one process's part in a migration. It is safe for concurrent use.
+type Migration struct {
+	config  Config
+	docs    Documents
+	parts   []PartOf
+	moves   map[string]MoveOf
+	partOf  map[string]string // of a move
+	disk    *disk
+	server  *server
+	files   *files
+	marks   *marks
+	id      string
+	lock    *fileLock // that this process lives
+	name    atomic.Uint64
+	seen    atomic.Uint64 // the last ticket
+	doubt   atomic.Bool   // a write of this process may arrive yet
+	renewal sync.Mutex
+	flight  flights
+	shadow  *shadow
+	stats   counters
+
+	life context.Context
+	end  context.CancelFunc
+	work sync.WaitGroup
+	once sync.Once
+	gone error
+}
+
+var errUnknown = errors.New("it is not of this migration")
+
+// Open makes this process one of the migration: it says that it lives, until Close, and
+// replays the marks of processes that died. It needs no server that answers.
+func Open(ctx context.Context, c Config) (*Migration, error) {
+	c.Lease, c.Wait = cmp.Or(c.Lease, 10*time.Second), cmp.Or(c.Wait, 10*time.Second)
+	c.Marks = cmp.Or(c.Marks, 100_000)
+	if c.documents == nil {
+		c.documents = declared{c.Map}
+		c.Name = cmp.Or(c.Name, c.Map.Migration.Name)
+	}
+	if c.at == nil {
+		c.at = func(string) error { return nil }
+	}
+	if c.wrote == nil {
+		c.wrote = func(phase.Side, string, uint64, bool) {}
+	}
+	if c.Client.Raw().Mode() == rueidis.ClientModeCluster {
+		return nil, &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: errors.New("a cluster has no one place for the epoch of a migration"),
+			Hint: "migrate to one server with replicas, then move the keys into the cluster with `keywright copy`"}
+	}
+	d, err := newDisk(c.Root, c.Name, c.at)
+	if err != nil {
+		return nil, err
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	m := &Migration{config: c, docs: c.documents, parts: c.documents.Parts(), moves: map[string]MoveOf{}, partOf: map[string]string{},
+		disk: d, server: newServer(c.Client, c.Name), life: life, end: end}
+	for _, p := range m.parts {
+		for _, mv := range p.Moves {
+			m.moves[mv.Name], m.partOf[mv.Name] = mv, p.Name
+		}
+	}
+	m.files = &files{disk: d, docs: c.documents, state: d.phases, life: life, wrote: c.wrote, writers: map[string]*writer{}}
+	if err := m.enter(); err != nil {
+		end()
+		return nil, err
+	}
+	m.shadow = newShadow(m)
+	m.work.Add(1)
+	go m.beat()
+	return m, nil
+}
+
+func (m *Migration) processPath(id, kind string) string {
+	return filepath.Join(m.disk.own, processFolder, id+"."+kind)
+}
+
+// enter takes the lock that says that this process lives, and begins its marks. A process
+// that looks for the dead may take a lock between its file is made and locked, and remove
+// the file then: another name is tried.
+func (m *Migration) enter() error {
+	for {
+		m.id = strconv.Itoa(os.Getpid()) + "-" + rand.Text()[:10]
+		path := m.processPath(m.id, "lock")
+		lock, err := m.disk.tryLock(path, false)
+		if err != nil {
+			return err
+		}
+		if lock == nil {
+			continue
+		}
+		here, err := lock.f.Stat()
+		if err != nil {
+			lock.free()
+			return err
+		}
+		if there, err := os.Stat(path); err != nil || !os.SameFile(here, there) {
+			lock.free()
+			continue
+		}
+		m.lock = lock
+		break
+	}
+	marks, err := openMarks(m.processPath(m.id, "marks"), m.config.Marks, m.disk.at)
+	if err == nil {
+		m.marks = marks
+		err = m.sayAlive()
+	}
+	if err == nil {
+		err = syncFolder(filepath.Join(m.disk.own, processFolder))
+	}
+	if err != nil {
+		m.lock.free()
+		return err
+	}
+	m.name.Store(1)
+	m.doubt.Store(true) // Redis has to be told the name
+	m.seen.Store(m.highest())
+	return nil
+}
+
+// Close ends what this process does in the background. Marks that are left wait for the
+// next process, or for Replay.
+func (m *Migration) Close() error {
+	m.once.Do(func() {
+		m.shadow.close()
+		m.end()
+		m.work.Wait()
+		m.files.work.Wait()
+		left, err := m.marks.close()
+		if left == 0 && err == nil {
+			_ = os.Remove(m.processPath(m.id, "marks"))
+			_ = os.Remove(m.processPath(m.id, "beat"))
+			_ = os.Remove(m.processPath(m.id, "lock"))
+		}
+		m.lock.free()
+		m.gone = err
+	})
+	return m.gone
+}
+
+// Part is the part of a record.
+func (m *Migration) part(id record.ID) (string, MoveOf, error) {
+	mv, ok := m.moves[id.Move]
+	if !ok {
+		return "", mv, &keywright.Error{Class: keywright.Invalid, Op: "migrate", Err: fmt.Errorf("the move %q: %w", id.Move, errUnknown)}
+	}
+	if kindOf[mv.Kind] == "" {
+		return "", mv, &keywright.Error{Class: keywright.Invalid, Op: "migrate", Entry: id.Move,
+			Err: fmt.Errorf("records of kind %s cannot be written to both sides", mv.Kind), Hint: "import them, and move the part at once"}
+	}
+	return m.partOf[id.Move], mv, nil
+}
+
+// Phase is the phase of a part, as it is on the disk now.
+func (m *Migration) Phase(part string) (PartState, error) {
+	p, err := m.disk.phases()
+	if _, known := p.Parts[part]; err == nil && !known && !m.known(part) {
+		err = m.wrong("phase", part, errUnknown)
+	}
+	return p.of(part), err
+}
+
+func (m *Migration) known(part string) bool {
+	for _, p := range m.parts {
+		if p.Name == part {
+			return true
+		}
+	}
+	return false
+}
+
+// counters are what this process has done.
+type counters struct{ replayed, behind, fallbacks atomic.Int64 }
+
+// Stats are what a process has done since it was opened.
+type Stats struct {
+	Replayed  int64 // marks whose record was made equal by a replay
+	Behind    int64 // writes whose other side had to wait for a replay
+	Fallbacks int64 // reads that the files answered in place of Redis
+	Shadow    ShadowStats
+}
+
+// Stats says what this process has done.
+func (m *Migration) Stats() Stats {
+	return Stats{Replayed: m.stats.replayed.Load(), Behind: m.stats.behind.Load(), Fallbacks: m.stats.fallbacks.Load(), Shadow: m.shadow.stats()}
+}
+
+// flights are the calls that are under way, by the epoch that they began with: a process
+// has confirmed an epoch when it has none of an older one.
+type flights struct {
+	mu    sync.Mutex
+	under map[string]map[uint64]int
+}
+
+func (f *flights) begin(part string, epoch uint64) (end func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.under == nil {
+		f.under = map[string]map[uint64]int{}
+	}
+	if f.under[part] == nil {
+		f.under[part] = map[uint64]int{}
+	}
+	f.under[part][epoch]++
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.under[part][epoch]--; f.under[part][epoch] == 0 {
+			delete(f.under[part], epoch)
+		}
+	}
+}
+
+// oldest is the epoch of the oldest call under way, or now if there is none.
+func (f *flights) oldest(part string, now uint64) uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for epoch := range f.under[part] {
+		now = min(now, epoch)
+	}
+	return now
+}
+
+// confirmed is the state of a part as this process says that it works by it.
+func (m *Migration) confirmed(p phases) map[string]uint64 {
+	out := map[string]uint64{}
+	for _, part := range m.parts {
+		out[part.Name] = m.flight.oldest(part.Name, p.of(part.Name).Epoch)
+	}
+	return out
+}

@@ -1,0 +1,274 @@
+package migrate
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/phase"
+	"github.com/keywright/keywright/migrate/record"
+	"github.com/redis/rueidis"
+)
+
+//go:embed raise.lua
+var raiseText string
+
+//go:embed join.lua
+var joinText string
+
+//go:embed ticket.lua
+var ticketText string
+
+//go:embed take.lua
+var takeText string
+
+//go:embed put.lua
+var putText string
+
+var (
+	raiseScript  = keywright.NewScript("migrate raise", raiseText)
+	joinScript   = keywright.NewScript("migrate join", joinText)
+	ticketScript = keywright.NewScript("migrate ticket", ticketText)
+	takeScript   = keywright.NewReadOnlyScript("migrate take", takeText)
+	putScript    = keywright.NewScript("migrate put", putText)
+)
+
+// ErrTooLarge is a record with more elements or fields than one step may hold the server
+// for.
+var ErrTooLarge = errors.New("the record has too many elements for one step of the server")
+
+// maxValues is how many values one record may have.
+const maxValues = 4000
+
+// errAgain is an answer after which the same may be tried again: a ticket is too old, or
+// Redis does not know the process.
+var errAgain = errors.New("try again")
+
+// server is the side of Redis.
+type server struct {
+	client *keywright.Client
+	key    string
+	entry  *keywright.Entry
+}
+
+func newServer(c *keywright.Client, name string) *server {
+	key := "keywright:migrate:" + name
+	return &server{c, key, &keywright.Entry{Name: "migration " + name, Pattern: key, Type: "hash"}}
+}
+
+// tickets is the key of the tickets of records that were written lately.
+func (s *server) tickets() string { return s.key + ":tickets" }
+
+func (s *server) action(name string, effect keywright.Effect) keywright.Action {
+	return keywright.Action{Client: s.client, Name: name, Entry: s.entry, Effect: effect}
+}
+
+// answer is what a script says first, and what comes after it.
+type answer struct {
+	word string
+	more []string
+}
+
+// failed is why a script has done nothing.
+func (a answer) failed() error {
+	switch a.word {
+	case "ok", "same", "stale":
+		return nil
+	case "lost":
+		return phase.ErrLost
+	case "ahead":
+		return phase.ErrAhead
+	case "epoch":
+		return phase.ErrEpoch
+	case "old", "process":
+		return errAgain
+	case "large":
+		return ErrTooLarge
+	case "type":
+		return errors.New("the key holds another type than its entry declares")
+	}
+	return fmt.Errorf("an unknown answer of a script: %q", a.word)
+}
+
+func decodeAnswer(r rueidis.RedisResult) (a answer, err error) {
+	list, err := r.ToArray()
+	if err != nil {
+		return a, err
+	}
+	for i, m := range list {
+		text, err := m.ToString()
+		if n, isInt := m.AsInt64(); err != nil && isInt == nil {
+			text, err = strconv.FormatInt(n, 10), nil
+		}
+		if err != nil {
+			return a, err
+		}
+		if i == 0 {
+			a.word = text
+		} else {
+			a.more = append(a.more, text)
+		}
+	}
+	return a, nil
+}
+
+func (s *server) op(name string, effect keywright.Effect, script *keywright.Script, keys, args []string) keywright.Op[answer] {
+	return keywright.NewOp(keywright.Spec[answer]{Action: s.action(name, effect), Script: script, Keys: keys, Args: args, Decode: decodeAnswer})
+}
+
+func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// raise gives a part a later epoch.
+func (s *server) raise(part string, from phase.State, to uint64, phased phase.Phase) keywright.Op[answer] {
+	low, missing := from.Epoch, "0"
+	if from.Lag > 0 {
+		low = from.Lag
+	}
+	if from.Phase == phase.Off {
+		missing = "1"
+	}
+	return s.op("raise", keywright.Idempotent, raiseScript, []string{s.key}, []string{part, decimal(low), decimal(to), phased.String(), missing})
+}
+
+// join says by which name a process writes, and which processes are dead.
+func (s *server) join(process, name string, dead ...string) keywright.Op[int64] {
+	return keywright.NewOp(keywright.Spec[int64]{Action: s.action("join", keywright.Idempotent), Script: joinScript,
+		Keys: []string{s.key}, Args: append([]string{process, name}, dead...), Decode: func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() }})
+}
+
+// ticket is a number that is later than all before.
+func (s *server) ticket(part string, epoch, seen uint64) keywright.Op[answer] {
+	return s.op("ticket", keywright.Idempotent, ticketScript, []string{s.key}, []string{part, decimal(epoch), decimal(seen)})
+}
+
+// kindOf is what the scripts call a kind of record.
+var kindOf = map[keyspace.RecordKind]string{
+	keyspace.StringRecord: "string", keyspace.FieldRecord: "field", keyspace.HashRecord: "hash",
+	keyspace.MemberRecord: "member", keyspace.ScoredRecord: "scored", keyspace.ElementRecord: "list",
+}
+
+// take reads a record.
+func (s *server) take(part string, kind keyspace.RecordKind, id record.ID, seen uint64) keywright.Op[answer] {
+	return s.op("take", keywright.Reads, takeScript, []string{s.key, id.Key},
+		[]string{part, kindOf[kind], id.Sub, strconv.Itoa(maxValues), decimal(seen)})
+}
+
+// put is how a record is written.
+type put struct {
+	part    string
+	epoch   uint64
+	process string // with name: of an authority's write
+	name    string
+	ticket  string // of a write to the side that follows
+	keep    bool   // the ticket
+	kind    keyspace.RecordKind
+	id      record.ID
+	records []*record.Record // none: the record is not there
+	ttl     keyspace.TTL
+	seen    uint64
+}
+
+func (s *server) put(p put, now time.Time) keywright.Op[answer] {
+	effect := keywright.Writes // applied twice, it could take back what another has written meanwhile
+	if p.ticket != "" {
+		effect = keywright.Idempotent
+	}
+	sum := sha256.Sum256([]byte(p.id.Move + "\x00" + p.id.Key + "\x00" + p.id.Sub))
+	records := p.records
+	if ends := endOf(records); !ends.IsZero() && !ends.After(now) {
+		records = nil
+	}
+	mode, at := ttlOf(records, p.ttl)
+	args := []string{p.part, decimal(p.epoch), p.process, p.name, p.ticket, string(sum[:16]), flag(p.keep),
+		kindOf[p.kind], p.id.Sub, mode, at, flag(len(records) > 0), decimal(p.seen)}
+	values := stored(p.kind, records)
+	op := s.op("put", effect, putScript, []string{s.key, s.tickets(), p.id.Key}, append(args, values...))
+	if len(values) > maxValues {
+		op = op.Failing(ErrTooLarge)
+	}
+	return op
+}
+
+func flag(is bool) string {
+	if is {
+		return "1"
+	}
+	return "0"
+}
+
+func endOf(records []*record.Record) time.Time {
+	if len(records) == 0 {
+		return time.Time{}
+	}
+	return records[0].Ends
+}
+
+// ttlOf is what a write does to the TTL.
+func ttlOf(records []*record.Record, ttl keyspace.TTL) (mode, ms string) {
+	ends := endOf(records)
+	switch {
+	case len(records) == 0:
+	case !ends.IsZero():
+		return "at", strconv.FormatInt(max(ends.UnixMilli(), 1), 10)
+	case ttl.Policy == keyspace.TTLExpires && ttl.Default > 0:
+		spread := int64(float64(ttl.Default.Milliseconds()) * ttl.Jitter)
+		return "in", strconv.FormatInt(max(ttl.Default.Milliseconds()+rand.N(2*spread+1)-spread, 1), 10)
+	}
+	return "keep", "0"
+}
+
+// stored are the values of a record as the scripts take and give them.
+func stored(kind keyspace.RecordKind, records []*record.Record) (out []string) {
+	for _, r := range records {
+		switch kind {
+		case keyspace.ScoredRecord:
+			return []string{r.Score}
+		case keyspace.MemberRecord:
+			return []string{"1"}
+		case keyspace.HashRecord:
+			for _, f := range r.Fields {
+				out = append(out, f.Name, f.Value)
+			}
+		default:
+			out = append(out, string(r.Value))
+		}
+	}
+	return out
+}
+
+// taken are the records of an answer to take.
+func taken(kind keyspace.RecordKind, move *record.Move, id record.ID, a answer) (out []*record.Record) {
+	if len(a.more) < 3 {
+		return nil
+	}
+	values := a.more[2:]
+	r := &record.Record{Move: move, Key: id.Key, Sub: id.Sub}
+	if ms, err := strconv.ParseInt(a.more[1], 10, 64); err == nil && ms > 0 {
+		r.Ends = time.UnixMilli(ms)
+	}
+	switch kind {
+	case keyspace.ScoredRecord:
+		r.Score = values[0]
+	case keyspace.MemberRecord:
+	case keyspace.HashRecord:
+		for i := 0; i+1 < len(values); i += 2 {
+			r.Fields = append(r.Fields, record.Field{Name: values[i], Value: values[i+1]})
+		}
+	case keyspace.ElementRecord:
+		for i, v := range values {
+			element := *r
+			element.Value, element.Place = []byte(v), int64(i)
+			out = append(out, &element)
+		}
+		return out
+	default:
+		r.Value = []byte(values[0])
+	}
+	return []*record.Record{r}
+}

@@ -1,0 +1,218 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright/migrate/phase"
+	"github.com/keywright/keywright/migrate/record"
+)
+
+// replayBatch is how many marks are replayed together.
+const replayBatch = 100
+
+// Replay makes records that may differ equal on both sides: those of this process that no
+// write is about to end, and those of processes that have died. Of processes that live it
+// takes none. left is how many it could not.
+func (m *Migration) Replay(ctx context.Context) (replayed, left int64, err error) {
+	for _, part := range m.parts {
+		n, more, failed := m.replayOwn(ctx, part.Name)
+		replayed, left, err = replayed+n, left+more, errors.Join(err, failed)
+	}
+	n, more, failed := m.replayDead(ctx)
+	m.stats.replayed.Add(replayed + n)
+	return replayed + n, left + more, errors.Join(err, failed)
+}
+
+func (m *Migration) replayOwn(ctx context.Context, part string) (replayed, left int64, err error) {
+	for {
+		open := m.marks.waiting(part, replayBatch)
+		if len(open) == 0 {
+			return replayed, 0, nil
+		}
+		if m.doubt.Load() { // a write of these may arrive yet
+			if err := m.renew(ctx); err != nil && m.needsRedis(part) {
+				return replayed, int64(len(open)), err
+			}
+		}
+		if err := m.replay(ctx, part, open); err != nil {
+			return replayed, int64(len(m.marks.waiting(part, m.config.Marks))), err
+		}
+		seqs := make([]uint64, len(open))
+		for i, k := range open {
+			seqs[i] = k.seq
+		}
+		m.marks.settle(seqs, true)
+		replayed += int64(len(open))
+	}
+}
+
+// needsRedis is whether a replay of a part asks Redis for anything.
+func (m *Migration) needsRedis(part string) bool {
+	p, err := m.disk.phases()
+	return err != nil || phase.Of(p.of(part).Phase).Both()
+}
+
+// replay makes the records of marks of one part equal. Where the phase has one side only
+// there is nothing to do.
+func (m *Migration) replay(ctx context.Context, part string, open []mark) error {
+	p, err := m.disk.phases()
+	if err != nil {
+		return err
+	}
+	is := p.of(part)
+	if is.Intent != nil {
+		return phase.ErrChanging
+	}
+	if !phase.Of(is.Phase).Both() {
+		return nil
+	}
+	defer m.flight.begin(part, is.Epoch)()
+	if is.Lag != 0 {
+		if err := m.healNow(ctx); err != nil {
+			return err
+		}
+	}
+	return m.sync(ctx, part, is.State, is.Epoch, idsOf(open), false)
+}
+
+func (m *Migration) healNow(ctx context.Context) error {
+	lock, err := m.disk.tryLock(m.disk.changeLock(), false)
+	if err != nil || lock == nil {
+		return errors.Join(err, phase.ErrChanging)
+	}
+	defer lock.free()
+	return m.heal(ctx)
+}
+
+func idsOf(open []mark) (out []record.ID) {
+	seen := map[record.ID]bool{}
+	for _, k := range open {
+		if !seen[k.ID] {
+			seen[k.ID] = true
+			out = append(out, k.ID)
+		}
+	}
+	return out
+}
+
+// processes are the ids of all processes that have left something, without this one.
+func (m *Migration) processes() (out []string, err error) {
+	entries, err := os.ReadDir(filepath.Join(m.disk.own, processFolder))
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), ".lock"); ok && id != m.id {
+			out = append(out, id)
+		}
+	}
+	return out, err
+}
+
+// replayDead takes over what dead processes have marked. The lock of a process is free
+// when it has died, and the one that takes it is the only one to replay its marks.
+func (m *Migration) replayDead(ctx context.Context) (replayed, left int64, err error) {
+	ids, err := m.processes()
+	for _, id := range ids {
+		n, more, failed := m.takeOver(ctx, id)
+		replayed, left, err = replayed+n, left+more, errors.Join(err, failed)
+	}
+	return replayed, left, err
+}
+
+func (m *Migration) takeOver(ctx context.Context, id string) (replayed, left int64, err error) {
+	path := m.processPath(id, "lock")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, nil // another has taken it over, and opening the lock would make it again
+	}
+	lock, err := m.disk.tryLock(path, false)
+	if lock == nil || err != nil {
+		return 0, 0, err
+	}
+	defer lock.free()
+	open, err := readMarks(m.processPath(id, "marks"))
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(open) > 0 {
+		if replayed, err = m.replayOf(ctx, id, open); err != nil {
+			return replayed, int64(len(open)) - replayed, err
+		}
+	}
+	for _, kind := range []string{"marks", "marks.tmp", "beat", "shadow", "lock"} {
+		if err := os.Remove(m.processPath(id, kind)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return replayed, 0, err
+		}
+	}
+	return replayed, 0, nil
+}
+
+// replayOf replays the marks of a dead process. Redis takes no more scripts of it before
+// the first record is compared: one that is still on its way does nothing then.
+func (m *Migration) replayOf(ctx context.Context, id string, open []mark) (replayed int64, err error) {
+	byPart := map[string][]mark{}
+	asks := false
+	for _, k := range open {
+		byPart[k.Part] = append(byPart[k.Part], k)
+		asks = asks || m.needsRedis(k.Part)
+	}
+	if asks {
+		if _, err := m.server.join("", "", id).Do(ctx); err != nil {
+			return 0, err
+		}
+		if err := m.disk.at("taken over"); err != nil {
+			return 0, err
+		}
+	}
+	for part, marks := range byPart {
+		if !m.known(part) {
+			return replayed, m.wrong("replay", part, errUnknown)
+		}
+		for len(marks) > 0 {
+			n := min(len(marks), replayBatch)
+			if err := m.replay(ctx, part, marks[:n]); err != nil {
+				return replayed, err
+			}
+			marks, replayed = marks[n:], replayed+int64(n)
+		}
+	}
+	return replayed, nil
+}
+
+// openSet are marks of all processes.
+type openSet struct {
+	ids    map[record.ID]bool
+	Count  int64
+	Oldest time.Time
+}
+
+func (o openSet) has(id record.ID) bool { return o.ids[id] }
+
+// openMarks reads the marks of a part, of all processes.
+func (m *Migration) openMarks(part string) (openSet, error) {
+	out := openSet{ids: map[record.ID]bool{}}
+	ids, err := m.processes()
+	if err != nil {
+		return out, err
+	}
+	for _, id := range append(ids, m.id) {
+		open, err := readMarks(m.processPath(id, "marks"))
+		if err != nil {
+			return out, err
+		}
+		for _, k := range open {
+			if k.Part != part {
+				continue
+			}
+			out.ids[k.ID] = true
+			if at := time.UnixMilli(k.At); out.Oldest.IsZero() || at.Before(out.Oldest) {
+				out.Oldest = at
+			}
+		}
+	}
+	out.Count = int64(len(out.ids))
+	return out, nil
+}

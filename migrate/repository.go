@@ -1,0 +1,223 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/migrate/phase"
+	"github.com/keywright/keywright/migrate/record"
+)
+
+// Change is what a record is to be. Records is one, or the elements of a list in their
+// order; none: the record is taken away.
+type Change struct {
+	ID      record.ID
+	Records []*record.Record
+}
+
+// Write makes a record what is given, on the sides that the phase of its part says. It is
+// acknowledged when the side that decides has it; if the other side cannot be written
+// now, a mark on the disk says so until a replay has made them equal.
+func (m *Migration) Write(ctx context.Context, c Change) error {
+	part, mv, err := m.part(c.ID)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, m.config.Wait, errWaited)
+	defer cancel()
+	for {
+		is, err := m.settled(ctx, part)
+		if err != nil {
+			return m.wrong("write", part, err)
+		}
+		err = m.writeOnce(ctx, part, mv, is, c)
+		switch {
+		case errors.Is(err, errAgain):
+			if err := m.renew(ctx); err != nil {
+				return m.wrong("write", part, err)
+			}
+		case errors.Is(err, phase.ErrChanging), errors.Is(err, phase.ErrEpoch):
+			if ended := pause(ctx, time.Millisecond); ended != nil {
+				return m.wrong("write", part, err)
+			}
+		default:
+			return m.wrong("write", part, err)
+		}
+	}
+}
+
+// Delete takes a record away.
+func (m *Migration) Delete(ctx context.Context, id record.ID) error {
+	return m.Write(ctx, Change{ID: id})
+}
+
+var errWaited = errors.New("it has taken too long")
+
+func (m *Migration) writeOnce(ctx context.Context, part string, mv MoveOf, is PartState, c Change) error {
+	defer m.flight.begin(part, is.Epoch)()
+	rule := phase.Of(is.Phase)
+	if !rule.Both() {
+		return m.writeAuthority(ctx, part, mv, is, c, nil)
+	}
+	seqs, marked, err := m.marks.add(part, []record.ID{c.ID}, time.Now())
+	if err != nil {
+		return err
+	}
+	err = m.writeAuthority(ctx, part, mv, is, c, marked)
+	if err != nil {
+		m.marks.settle(seqs, !isDoubt(err))
+		return err
+	}
+	if rule.Lags {
+		m.marks.settle(seqs, false)
+		return nil
+	}
+	err = m.sync(ctx, part, is.State, is.Epoch, []record.ID{c.ID}, false)
+	if err != nil {
+		m.stats.behind.Add(1)
+	}
+	m.marks.settle(seqs, err == nil)
+	return nil
+}
+
+// writeAuthority writes the side that decides. An error that is not in doubt has changed
+// nothing.
+func (m *Migration) writeAuthority(ctx context.Context, part string, mv MoveOf, is PartState, c Change, marked *flush) error {
+	if phase.Of(is.Phase).Authority == phase.Files {
+		file, err := m.docs.File(c.ID)
+		if err != nil {
+			return &keywright.Error{Class: keywright.Invalid, Op: "write", Entry: c.ID.Move, Err: err}
+		}
+		edits := editsOf(mv, c.ID, c.Records)
+		return m.files.commit(ctx, file, &change{part: part, epoch: is.Epoch, marked: marked,
+			edits: func(context.Context) ([]record.Edit, error) { return edits, nil }})
+	}
+	if marked != nil {
+		if err := marked.wait(); err != nil {
+			return err
+		}
+	}
+	if m.doubt.Load() {
+		return errAgain
+	}
+	if err := m.disk.at("script"); err != nil {
+		return err
+	}
+	a, err := m.server.put(put{part: part, epoch: is.Epoch, process: m.id, name: m.writingName(), kind: mv.Kind, id: c.ID,
+		records: c.Records, ttl: mv.TTL, seen: m.seen.Load()}, time.Now()).Do(ctx)
+	if err == nil {
+		err = a.failed()
+	}
+	if class, known := keywright.ClassOf(err); known && class == keywright.UnknownOutcome {
+		m.doubt.Store(true)
+		return &inDoubt{err}
+	}
+	if err != nil {
+		return err
+	}
+	m.config.wrote(phase.Redis, part, number(a.more[0]), false)
+	m.saw(a)
+	if err := m.disk.at("answered"); err != nil {
+		return &inDoubt{err}
+	}
+	return nil
+}
+
+// editsOf are the edits of a file that make a record what is given.
+func editsOf(mv MoveOf, id record.ID, records []*record.Record) []record.Edit {
+	if len(records) == 0 {
+		return []record.Edit{{Record: &record.Record{Move: mv.Move, Key: id.Key, Sub: id.Sub}, Delete: true}}
+	}
+	out := make([]record.Edit, len(records))
+	for i, r := range records {
+		out[i] = record.Edit{Record: r}
+	}
+	return out
+}
+
+// Read gives a record as the phase of its part says; none where it is not there. Where
+// Redis does not answer, in the phase live, the files do, for a record without a mark.
+func (m *Migration) Read(ctx context.Context, id record.ID) ([]*record.Record, error) {
+	part, mv, err := m.part(id)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, m.config.Wait, errWaited)
+	defer cancel()
+	for {
+		is, err := m.settled(ctx, part)
+		if err != nil {
+			return nil, m.wrong("read", part, err)
+		}
+		out, err := m.readOnce(ctx, part, mv, is, id)
+		if errors.Is(err, phase.ErrEpoch) && pause(ctx, time.Millisecond) == nil {
+			continue
+		}
+		if err == nil && phase.Of(is.Phase).Compares != phase.None {
+			m.shadow.compare(id)
+		}
+		return out, m.wrong("read", part, err)
+	}
+}
+
+func (m *Migration) readOnce(ctx context.Context, part string, mv MoveOf, is PartState, id record.ID) ([]*record.Record, error) {
+	defer m.flight.begin(part, is.Epoch)()
+	rule := phase.Of(is.Phase)
+	if rule.Reads == phase.Files {
+		return m.readFiles(id)
+	}
+	out, err := m.readRedis(ctx, part, mv, is.Epoch, id)
+	class, _ := keywright.ClassOf(err)
+	if err != nil && class == keywright.Retryable && rule.Fallback == phase.Files && ctx.Err() == nil {
+		return m.fallback(part, id, err)
+	}
+	return out, err
+}
+
+func (m *Migration) readFiles(id record.ID) ([]*record.Record, error) {
+	file, err := m.docs.File(id)
+	if err != nil {
+		return nil, &keywright.Error{Class: keywright.Invalid, Op: "read", Entry: id.Move, Err: err}
+	}
+	found, err := m.files.find(file, map[record.ID]bool{id: true})
+	return found[id], err
+}
+
+func (m *Migration) readRedis(ctx context.Context, part string, mv MoveOf, epoch uint64, id record.ID) ([]*record.Record, error) {
+	a, err := m.server.take(part, mv.Kind, id, m.seen.Load()).Do(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return m.takenAt(mv, id, a, epoch)
+}
+
+// takenAt are the records of an answer, if its epoch is the one given.
+func (m *Migration) takenAt(mv MoveOf, id record.ID, a answer, epoch uint64) ([]*record.Record, error) {
+	if err := a.failed(); err != nil {
+		return nil, err
+	}
+	switch has := number(a.more[0]); {
+	case has < epoch:
+		return nil, phase.ErrLost
+	case has > epoch:
+		return nil, phase.ErrEpoch
+	}
+	return taken(mv.Kind, mv.Move, id, a), nil
+}
+
+// fallback reads the files where Redis does not answer. A record with a mark may be older
+// there, so that the error stays.
+func (m *Migration) fallback(part string, id record.ID, cause error) ([]*record.Record, error) {
+	open, err := m.openMarks(part)
+	if err != nil || open.has(id) {
+		return nil, cause
+	}
+	out, err := m.readFiles(id)
+	if err != nil {
+		return nil, errors.Join(cause, err)
+	}
+	m.stats.fallbacks.Add(1)
+	return out, nil
+}

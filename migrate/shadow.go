@@ -1,0 +1,351 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/keywright/keywright/migrate/phase"
+	"github.com/keywright/keywright/migrate/record"
+)
+
+// ShadowConfig bounds the comparisons that reads cause. The zero value is a good choice.
+type ShadowConfig struct {
+	Off      bool
+	Workers  int           // 0: 2
+	Queue    int           // records that wait to be compared; more are dropped and counted; 0: 256
+	Deadline time.Duration // of one comparison; 0: 2 s
+	Settle   time.Duration // after which a difference is looked at again; 0: 250 ms
+}
+
+// ShadowStats are the comparisons of this process.
+type ShadowStats struct {
+	Compared int64 // to an end, equal or not
+	Unequal  int64 // different, twice, without a mark
+	Dropped  int64 // since too many waited
+	Failed   int64 // a side did not answer in time, or a comparison panicked
+}
+
+// Class is a kind of difference that comparisons have found. It holds no value.
+type Class struct {
+	Move    string          `json:"move"`
+	Path    string          `json:"path"` // inside the record
+	Kind    record.DiffKind `json:"kind"`
+	Count   int64           `json:"count"`
+	First   time.Time       `json:"first"`
+	Last    time.Time       `json:"last"`
+	Epoch   uint64          `json:"epoch"`   // in which it was last seen
+	Example string          `json:"example"` // a digest of an identity, the same for the same record
+}
+
+// shadowPart is what all processes have found out about a part.
+type shadowPart struct {
+	Epoch    uint64  `json:"epoch"`
+	Compared int64   `json:"compared"` // in this epoch
+	Dropped  int64   `json:"dropped"`
+	Failed   int64   `json:"failed"`
+	Classes  []Class `json:"classes"`
+	Cut      int64   `json:"cut"` // differences of classes beyond the most that are kept
+}
+
+// maxClasses bounds the log of differences of a part.
+const maxClasses = 500
+
+// shadow compares what was read with the other side, apart from the caller.
+type shadow struct {
+	m      *Migration
+	c      ShadowConfig
+	queue  chan record.ID
+	work   sync.WaitGroup
+	mu     sync.Mutex
+	queued map[record.ID]bool
+	found  map[string]*shadowPart // since the last save
+	closed bool
+
+	compared, unequal, dropped, failed atomic.Int64
+}
+
+func newShadow(m *Migration) *shadow {
+	c := m.config.Shadow
+	c.Workers, c.Queue = cmp.Or(c.Workers, 2), cmp.Or(c.Queue, 256)
+	c.Deadline, c.Settle = cmp.Or(c.Deadline, 2*time.Second), cmp.Or(c.Settle, 250*time.Millisecond)
+	s := &shadow{m: m, c: c, queue: make(chan record.ID, c.Queue), queued: map[record.ID]bool{}, found: map[string]*shadowPart{}}
+	for range c.Workers {
+		s.work.Add(1)
+		go s.serve()
+	}
+	return s
+}
+
+// compare lets a record be compared, unless too many wait. It costs the caller no time.
+func (s *shadow) compare(id record.ID) {
+	if s.c.Off {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.queued[id] {
+		return
+	}
+	select {
+	case s.queue <- id:
+		s.queued[id] = true
+	default:
+		s.dropped.Add(1)
+		s.part(s.m.partOf[id.Move]).Dropped++
+	}
+}
+
+func (s *shadow) close() {
+	s.mu.Lock()
+	if !s.closed {
+		s.closed = true
+		close(s.queue)
+	}
+	s.mu.Unlock()
+	s.work.Wait()
+	_ = s.save() // what is not saved is compared again
+}
+
+func (s *shadow) stats() ShadowStats {
+	return ShadowStats{s.compared.Load(), s.unequal.Load(), s.dropped.Load(), s.failed.Load()}
+}
+
+func (s *shadow) serve() {
+	defer s.work.Done()
+	for id := range s.queue {
+		s.mu.Lock()
+		delete(s.queued, id)
+		closed := s.closed
+		s.mu.Unlock()
+		if closed {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(s.m.life, s.c.Deadline)
+		epoch, diffs, err := s.guarded(ctx, id)
+		cancel()
+		s.report(id, epoch, diffs, err)
+	}
+}
+
+// guarded is a comparison whose panic is an error.
+func (s *shadow) guarded(ctx context.Context, id record.ID) (epoch uint64, diffs []record.Difference, err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			err = fmt.Errorf("a comparison of %s panicked", id.Move)
+		}
+	}()
+	for n := 0; ; n++ {
+		is, diffs, err := s.look(ctx, id)
+		if err != nil || len(diffs) == 0 {
+			return is.Epoch, nil, err
+		}
+		open, err := s.m.openMarks(s.m.partOf[id.Move])
+		if err != nil {
+			return is.Epoch, nil, err
+		}
+		if open.has(id) {
+			return is.Epoch, nil, errMarked
+		}
+		if n > 0 {
+			return is.Epoch, diffs, nil
+		}
+		if err := pause(ctx, s.c.Settle); err != nil {
+			return is.Epoch, nil, err
+		}
+	}
+}
+
+var errMarked = errors.New("the record has a mark")
+
+// look reads both sides once.
+func (s *shadow) look(ctx context.Context, id record.ID) (is PartState, diffs []record.Difference, err error) {
+	part, mv, err := s.m.part(id)
+	if err != nil {
+		return is, nil, err
+	}
+	if is, err = s.m.settled(ctx, part); err != nil {
+		return is, nil, err
+	}
+	if !phase.Of(is.Phase).Both() {
+		return is, nil, phase.ErrEpoch
+	}
+	defer s.m.flight.begin(part, is.Epoch)()
+	file, err := s.m.readFiles(id)
+	if err != nil {
+		return is, nil, err
+	}
+	stored, err := s.m.readRedis(ctx, part, mv, is.Epoch, id)
+	if err != nil {
+		return is, nil, err
+	}
+	return is, different(mv, file, stored), nil
+}
+
+// different compares the records of one ID: those of a list one by one.
+func different(mv MoveOf, file, stored []*record.Record) (out []record.Difference) {
+	now := time.Now()
+	file = slices.DeleteFunc(slices.Clone(file), func(r *record.Record) bool { return !r.Ends.IsZero() && !r.Ends.After(now) })
+	for i := range max(len(file), len(stored)) {
+		var a, b *record.Record
+		if i < len(file) {
+			a = file[i]
+		}
+		if i < len(stored) {
+			b = stored[i]
+		}
+		if out = append(out, mv.Same(a, b)...); len(out) > 100 {
+			break
+		}
+	}
+	return out
+}
+
+func (s *shadow) report(id record.ID, epoch uint64, diffs []record.Difference, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.part(s.m.partOf[id.Move])
+	switch {
+	case errors.Is(err, errMarked), errors.Is(err, phase.ErrEpoch):
+		return // neither equal nor different: it is being written
+	case err != nil:
+		s.failed.Add(1)
+		p.Failed++
+		return
+	}
+	if epoch > p.Epoch {
+		p.Epoch, p.Compared = epoch, 0
+	}
+	s.compared.Add(1)
+	p.Compared++
+	if len(diffs) > 0 {
+		s.unequal.Add(1)
+	}
+	now := time.Now()
+	for _, d := range diffs {
+		p.add(Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now, Epoch: epoch, Example: hidden(id)})
+	}
+}
+
+// hidden is a digest of an identity: a key may say who somebody is.
+func hidden(id record.ID) string {
+	sum := sha256.Sum256([]byte(id.Move + "\x00" + id.Key + "\x00" + id.Sub))
+	return hex.EncodeToString(sum[:8])
+}
+
+func (s *shadow) part(name string) *shadowPart {
+	if s.found[name] == nil {
+		s.found[name] = &shadowPart{}
+	}
+	return s.found[name]
+}
+
+// add counts a difference with others of its class.
+func (p *shadowPart) add(c Class) {
+	for i := range p.Classes {
+		if is := &p.Classes[i]; is.Move == c.Move && is.Path == c.Path && is.Kind == c.Kind {
+			is.Count += c.Count
+			is.Last, is.Epoch, is.Example = c.Last, max(is.Epoch, c.Epoch), c.Example
+			return
+		}
+	}
+	if len(p.Classes) >= maxClasses {
+		p.Cut += c.Count
+		return
+	}
+	p.Classes = append(p.Classes, c)
+}
+
+func (d *disk) shadowPath() string { return filepath.Join(d.own, "shadow.json") }
+
+// save adds what this process has found to what all have.
+func (s *shadow) save() error {
+	s.mu.Lock()
+	found := s.found
+	s.found = map[string]*shadowPart{}
+	s.mu.Unlock()
+	if len(found) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), s.c.Deadline)
+	defer cancel()
+	err := s.merge(ctx, found)
+	if err != nil { // it counts the next time
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for name, p := range found {
+			s.part(name).merge(p)
+		}
+	}
+	return err
+}
+
+func (s *shadow) merge(ctx context.Context, found map[string]*shadowPart) error {
+	lock, err := s.m.disk.lock(ctx, filepath.Join(s.m.disk.own, lockFolder, "shadow"), false)
+	if err != nil {
+		return err
+	}
+	defer lock.free()
+	all := map[string]*shadowPart{}
+	if _, err := readJSON(s.m.disk.shadowPath(), &all); err != nil {
+		return err
+	}
+	for name, p := range found {
+		if all[name] == nil {
+			all[name] = &shadowPart{}
+		}
+		all[name].merge(p)
+	}
+	return s.m.disk.writeJSON(s.m.disk.shadowPath(), all)
+}
+
+func (p *shadowPart) merge(q *shadowPart) {
+	switch {
+	case q.Epoch > p.Epoch:
+		p.Epoch, p.Compared = q.Epoch, q.Compared
+	case q.Epoch == p.Epoch:
+		p.Compared += q.Compared
+	}
+	p.Dropped, p.Failed, p.Cut = p.Dropped+q.Dropped, p.Failed+q.Failed, p.Cut+q.Cut
+	for _, c := range q.Classes {
+		p.add(c)
+	}
+}
+
+// sharedShadow is what all processes have found of a part in an epoch.
+func (m *Migration) sharedShadow(part string, epoch uint64) (compared, unequal int64, err error) {
+	all := map[string]*shadowPart{}
+	if _, err := readJSON(m.disk.shadowPath(), &all); err != nil || all[part] == nil {
+		return 0, 0, err
+	}
+	p := all[part]
+	if p.Epoch == epoch {
+		compared = p.Compared
+	}
+	for _, c := range p.Classes {
+		if c.Epoch == epoch {
+			unequal++
+		}
+	}
+	return compared, unequal, nil
+}
+
+// Classes are the differences that comparisons of all processes have found in a part, those
+// seen last first. cut is how many were of classes beyond the most that are kept.
+func (m *Migration) Classes(part string) (out []Class, cut int64, err error) {
+	all := map[string]*shadowPart{}
+	if _, err := readJSON(m.disk.shadowPath(), &all); err != nil || all[part] == nil {
+		return nil, 0, err
+	}
+	out = all[part].Classes
+	slices.SortFunc(out, func(a, b Class) int { return b.Last.Compare(a.Last) })
+	return out, all[part].Cut, nil
+}

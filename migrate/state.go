@@ -1,0 +1,195 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/migrate/phase"
+)
+
+// phases is what is kept of all parts beside the files. It decides: see package phase.
+type phases struct {
+	Form  int                  `json:"form"`
+	Parts map[string]PartState `json:"parts"`
+}
+
+// PartState is the phase of a part.
+type PartState struct {
+	phase.State
+	Since time.Time `json:"since"` // when the phase began
+}
+
+const phasesForm = 1
+
+func (p phases) of(part string) PartState { return p.Parts[part] }
+
+// with is a copy in which a part has another state.
+func (p phases) with(part string, s PartState) phases {
+	out := phases{Form: phasesForm, Parts: map[string]PartState{}}
+	for name, is := range p.Parts {
+		out.Parts[name] = is
+	}
+	out.Parts[part] = s
+	return out
+}
+
+func (d *disk) phasePath() string { return filepath.Join(d.own, "phase.json") }
+
+// phases reads the phases. It is read for each write: a copy that is kept could be that
+// of before.
+func (d *disk) phases() (p phases, err error) {
+	if _, err := readJSON(d.phasePath(), &p); err != nil {
+		return p, err
+	}
+	if p.Form > phasesForm {
+		return p, fmt.Errorf("%s was written by a newer keywright (form %d)", d.phasePath(), p.Form)
+	}
+	return p, nil
+}
+
+// settled waits until no change of phase is under way, and undoes one whose process is
+// dead.
+func (m *Migration) settled(ctx context.Context, part string) (PartState, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, m.config.Wait, phase.ErrChanging)
+	defer cancel()
+	for n := 0; ; n++ {
+		p, err := m.disk.phases()
+		if err != nil {
+			return PartState{}, err
+		}
+		if is := p.of(part); is.Intent == nil {
+			return is, nil
+		}
+		if n%8 == 7 {
+			if err := m.undoDead(ctx); err != nil && !errors.Is(err, phase.ErrChanging) {
+				return PartState{}, err
+			}
+		}
+		if err := pause(ctx, 3*time.Millisecond); err != nil {
+			return PartState{}, err
+		}
+	}
+}
+
+// undoDead undoes the change of a process that has died in it, if there is one.
+func (m *Migration) undoDead(ctx context.Context) error {
+	lock, err := m.disk.tryLock(m.disk.changeLock(), false)
+	if err != nil {
+		return err
+	}
+	if lock == nil {
+		return phase.ErrChanging
+	}
+	defer lock.free()
+	return m.undo(ctx)
+}
+
+// undoIfDead is undoDead where a change is under way.
+func (m *Migration) undoIfDead(ctx context.Context, p phases) error {
+	for _, is := range p.Parts {
+		if is.Intent != nil {
+			return m.undoDead(ctx)
+		}
+	}
+	return nil
+}
+
+// undo opens every part whose change has not come to its end. It needs the lock of
+// changes.
+func (m *Migration) undo(ctx context.Context) error {
+	p, err := m.disk.phases()
+	if err != nil {
+		return err
+	}
+	for part, is := range p.Parts {
+		if is.Intent == nil {
+			continue
+		}
+		if err := m.quiet(ctx, part); err != nil {
+			return err
+		}
+		reached := m.raise(ctx, part, is.State, is.Intent.Epoch+2, is.Phase) == nil
+		next, err := is.Undo(reached)
+		if err != nil {
+			return fmt.Errorf("the change of part %s cannot be undone while Redis does not answer: %w", part, err)
+		}
+		p = p.with(part, PartState{next, is.Since})
+		if err := errors.Join(m.disk.at("undo"), m.disk.writeJSON(m.disk.phasePath(), p)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heal gives Redis the epoch that it has missed. It needs the lock of changes.
+func (m *Migration) heal(ctx context.Context) error {
+	p, err := m.disk.phases()
+	if err != nil {
+		return err
+	}
+	for part, is := range p.Parts {
+		if is.Intent != nil || is.Lag == 0 {
+			continue
+		}
+		if err := m.raise(ctx, part, is.State, is.Epoch, is.Phase); err != nil {
+			return err
+		}
+		is.Lag = 0
+		p = p.with(part, is)
+		if err := m.disk.writeJSON(m.disk.phasePath(), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quiet waits until no process writes a file of a part. None begins to: the phases on the
+// disk say that they are being changed.
+func (m *Migration) quiet(ctx context.Context, part string) error {
+	lock, err := m.disk.lock(ctx, m.disk.partLock(part), false)
+	if err == nil {
+		lock.free()
+	}
+	return err
+}
+
+// raise gives Redis a later epoch.
+func (m *Migration) raise(ctx context.Context, part string, from phase.State, to uint64, phased phase.Phase) error {
+	if err := m.disk.at("raise"); err != nil {
+		return err
+	}
+	a, err := m.server.raise(part, from, to, phased).Do(ctx)
+	if err == nil {
+		err = a.failed()
+	}
+	if err != nil {
+		return m.wrong("raise the epoch", part, err)
+	}
+	return m.disk.at("raised")
+}
+
+// wrong is err as callers see it.
+func (m *Migration) wrong(op, part string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, known := keywright.ClassOf(err); known {
+		return err
+	}
+	e := &keywright.Error{Class: keywright.NotApplied, Op: op, Entry: m.config.Name + "." + part, Err: err}
+	switch {
+	case isDoubt(err):
+		e.Class, e.Hint = keywright.UnknownOutcome, "it may have been written: read before you write again"
+	case errors.Is(err, phase.ErrLost), errors.Is(err, phase.ErrAhead):
+		e.Class, e.Hint = keywright.Refused, "`keywright migrate repair` says what to do"
+	case errors.Is(err, ErrTooLarge), errors.Is(err, errUnknown):
+		e.Class = keywright.Invalid
+	case errors.Is(err, phase.ErrChanging):
+		e.Hint = "try again; the change is undone by the next command if its process has died"
+	}
+	return e
+}
