@@ -23,7 +23,7 @@ const looks = 20 * time.Millisecond
 func (m *Migration) beat() {
 	defer m.work.Done()
 	var said map[string]uint64
-	saidAt, replayAt, wait := time.Time{}, time.Now().Add(m.config.Lease/20), m.config.Lease/20
+	saidAt, replayAt := time.Time{}, time.Now().Add(m.config.Lease/20)
 	for pause(m.life, looks) == nil {
 		p, err := m.disk.phases()
 		if err != nil {
@@ -42,7 +42,8 @@ func (m *Migration) beat() {
 			cancel()
 			_ = m.marks.flushLazily() // what is not written now is a comparison more later
 			_ = m.shadow.save()
-			if wait = m.config.Lease / 20; err != nil {
+			wait := m.config.Lease / 20
+			if err != nil {
 				wait = m.config.Lease / 5
 			}
 			replayAt = time.Now().Add(wait)

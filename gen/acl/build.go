@@ -66,6 +66,30 @@ func (b *builder) build() {
 		}
 	}
 	b.pressure()
+	b.migrations()
+}
+
+// migrations lets who writes an entry that moves from files look at the epoch of its part
+// in the same step, and who reads it, too.
+func (b *builder) migrations() {
+	for _, m := range b.ks.Migrations {
+		key := migrationKey + m.Name
+		for _, p := range m.Parts {
+			for _, mv := range p.Moves {
+				if u := b.user(mv.To.Owner, mv.To.Name); u != nil {
+					u.may(runs + " " + migrates)
+					u.keys[key] = Grant{Glob: key, Write: true, Name: "the migration " + m.Name}
+					u.keys[key+":tickets"] = Grant{Glob: key + ":tickets", Write: true, Name: "the migration " + m.Name}
+				}
+				for _, r := range mv.To.Readers {
+					if u := b.user(r, mv.To.Name); u != nil && !u.keys[key].Write {
+						u.may(runsReads + " " + looksAtMigration)
+						u.keys[key] = Grant{Glob: key, Name: "the migration " + m.Name}
+					}
+				}
+			}
+		}
+	}
 }
 
 // entry grants the keys of an entry to its owner and readers, under former names

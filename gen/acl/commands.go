@@ -34,6 +34,14 @@ const (
 	acts      = `get set pttl pexpire unlink select`
 )
 
+// migrationKey has the epochs of a migration, and tickets beside it; migrates are the
+// commands on both, and looksAtMigration those of who only reads.
+const (
+	migrationKey     = "keywright:migrate:"
+	migrates         = `hget hmget hset hdel hlen zscore zrange zadd zrem time type pexpiretime`
+	looksAtMigration = `hmget type pexpiretime`
+)
+
 // runs are the commands that scripts need, of those that write and of those that
 // only read.
 const (

@@ -38,8 +38,8 @@ var (
 	ErrChanging = errors.New("the phase is being changed")
 	ErrEpoch    = errors.New("the epoch is over")
 	ErrStep     = errors.New("phases change one step at a time")
-	ErrLost     = errors.New("Redis has lost the phase of this part")
-	ErrAhead    = errors.New("Redis has a later epoch than the files")
+	ErrLost     = errors.New("the server has lost data: its epoch or its last ticket is an earlier one")
+	ErrAhead    = errors.New("the server has a later epoch than the files")
 )
 
 // MayWrite is nil if a writer that has read this epoch may write a file now.
