@@ -100,6 +100,9 @@ func (m *Migration) step(ctx context.Context, part string, o ChangeOptions, choo
 	if err != nil {
 		return nil, m.wrong("change the phase", part, err)
 	}
+	if err := m.probe(ctx, part, is.State); err != nil { // before anything is closed
+		return nil, m.wrong("change the phase", part, err)
+	}
 	if err := m.changePhase(ctx, p, done); err != nil {
 		// What can be undone now need not wait for the next command.
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.config.Wait)
@@ -188,6 +191,11 @@ func (m *Migration) changePhase(ctx context.Context, p phases, done *Changed) er
 	}
 	if err := m.raise(ctx, done.Part, next, next.Intent.Epoch, done.To); err != nil {
 		return err
+	}
+	if done.From == phase.Complete { // the files have not been written since
+		if done.Drained, err = m.bring(ctx, done.Part, next, next.Intent.Epoch); err != nil {
+			return err
+		}
 	}
 	if drains(done) {
 		if done.Drained, err = m.drain(ctx, done.Part, next); err != nil {

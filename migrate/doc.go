@@ -27,7 +27,7 @@
 // script of a process that has died may arrive late. A ticket is taken from Redis first,
 // then the file is read, then a script writes Redis, if no later ticket has written this
 // record. What was committed before the latest ticket was given is in what its holder has
-// read. Tickets are times of the server in microseconds; one of more than ten minutes is
+// read. Tickets are times of the server in microseconds; one of more than an hour is
 // refused, so that those of records need not be kept for longer.
 //
 // Where Redis decides, a script that arrives late would change a record after its mark

@@ -62,7 +62,7 @@ func (d declared) Parts() (out []PartOf) {
 			if mv.Part != p {
 				continue
 			}
-			part.Moves = append(part.Moves, MoveOf{Name: mv.Name, Move: mv, Kind: mv.Kind, TTL: mv.To.TTL, Of: mv.Of,
+			part.Moves = append(part.Moves, MoveOf{Name: mv.Name, Move: mv, Kind: mv.Kind, TTL: mv.To.TTL, Match: mv.To.Keys[0].Pattern.ScanGlob(), Of: mv.Of,
 				Same: func(a, b *record.Record) []record.Difference { return mv.Compare(a, b, time.Now(), slack) }})
 		}
 		out = append(out, part)
@@ -76,7 +76,7 @@ func (d declared) File(id record.ID) (string, error) {
 	if mv == nil {
 		return "", fmt.Errorf("%q is no move of the migration", id.Move)
 	}
-	return mv.FileOf(&record.Record{Move: mv, Key: id.Key, Sub: id.Sub})
+	return mv.FileOf(&record.Record{Move: mv, Key: id.Key, Sub: id.Sub}, nil)
 }
 
 // Files implements Documents.

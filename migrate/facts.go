@@ -15,7 +15,6 @@ type noted struct {
 	Imported  bool      `json:"imported"`
 	Verified  bool      `json:"verified"`
 	RoundTrip bool      `json:"round_trip"`
-	Exported  bool      `json:"exported"`
 	Backup    time.Time `json:"backup"` // of a backup that was verified; for all epochs
 }
 
@@ -72,7 +71,7 @@ func (m *Migration) Facts(ctx context.Context, part string) (phase.Facts, error)
 		return f, err
 	}
 	now := time.Now()
-	f.Marks, f.Imported, f.Verified, f.RoundTrip, f.Exported = open.Count, n.Imported, n.Verified, n.RoundTrip, n.Exported
+	f.Marks, f.Imported, f.Verified, f.RoundTrip = open.Count, n.Imported, n.Verified, n.RoundTrip
 	if open.Count > 0 {
 		f.Oldest = now.Sub(open.Oldest)
 	}

@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -183,6 +184,13 @@ func (m *marks) waiting(part string, most int) []mark {
 	}
 	slices.SortFunc(out, func(a, b mark) int { return int(a.seq) - int(b.seq) })
 	return out[:min(len(out), most)]
+}
+
+// all gives every open mark, also of writes that are under way.
+func (m *marks) all() []mark {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Values(m.open))
 }
 
 // flushLazily writes that marks are over, and the file again where most of it is over.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -165,10 +166,19 @@ func check(t *testing.T, m *migrate.Migration, c *keywright.Client, root string,
 func TestRedisIsAway(t *testing.T) {
 	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"))
 	root := t.TempDir()
-	m := open(t, root, server.URL(), oneOfEach, nil)
+	away := atomic.Bool{}
+	m := open(t, root, server.URL(), oneOfEach, func(point string) error {
+		if point == "closed" && away.CompareAndSwap(true, false) {
+			server.Kill()
+		}
+		return nil
+	})
 	i := id("string:a:1")
 	to(t, m, "a", phase.Shadow)
-	server.Kill()
+	away.Store(true)
+	if _, err := m.Advance(t.Context(), "a", migrate.ChangeOptions{Force: true}); err == nil {
+		t.Error("a server that went away has changed the phase")
+	}
 	if err := m.Write(t.Context(), change(i, "1")); err != nil {
 		t.Fatal(err)
 	}
@@ -256,6 +266,22 @@ func TestRedisHasLostData(t *testing.T) {
 		}
 	}
 	lost("an older backup")
+	if _, err := m.Repair(t.Context(), "a", migrate.RepairOptions{From: phase.Files}); err != nil {
+		t.Fatal(err)
+	}
+	if is, err := m.Phase("a"); err != nil || is.Phase != phase.DualWrite {
+		t.Errorf("repaired: %+v %v", is, err)
+	}
+	if err := m.Write(t.Context(), change(id("string:a:2"), "4")); err != nil {
+		t.Error(err)
+	}
+	if r, err := m.Import(t.Context(), "a", migrate.ImportOptions{}); err != nil || r.Written != 1 || r.Same != 1 {
+		t.Errorf("%+v %v", r, err)
+	}
+	to(t, m, "a", phase.Live)
+	if read, err := m.Read(t.Context(), i); err != nil || !slices.Equal(shown(read), []string{"2"}) {
+		t.Errorf("%v %v", shown(read), err)
+	}
 }
 
 func flush(t testing.TB, c *keywright.Client) {

@@ -14,7 +14,7 @@ if tonumber(epoch) > tonumber(ARGV[2]) then return {'epoch', epoch} end
 if ARGV[3] ~= '' and has[2] ~= ARGV[4] then return {'process', epoch} end
 local t = redis.call('TIME')
 local ticket = string.format('%.0f', ARGV[3] == '' and last or math.max(last + 1, t[1] * 1000000 + t[2]))
-local old = t[1] * 1000000 + t[2] - 600000000
+local old = t[1] * 1000000 + t[2] - 3600000000
 local ended = {}
 if ARGV[5] ~= '' then
   if tonumber(ARGV[5]) < old then return {'old', epoch} end

@@ -124,16 +124,14 @@ func (s *server) op(name string, effect keywright.Effect, script *keywright.Scri
 
 func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// raise gives a part a later epoch.
-func (s *server) raise(part string, from phase.State, to uint64, phased phase.Phase) keywright.Op[answer] {
-	low, missing := from.Epoch, "0"
+// raise gives a part a later epoch. lost: also to a server that has lost data.
+func (s *server) raise(part string, from phase.State, to uint64, phased phase.Phase, seen uint64, lost bool) keywright.Op[answer] {
+	low := from.Epoch
 	if from.Lag > 0 {
 		low = from.Lag
 	}
-	if from.Phase == phase.Off {
-		missing = "1"
-	}
-	return s.op("raise", keywright.Idempotent, raiseScript, []string{s.key}, []string{part, decimal(low), decimal(to), phased.String(), missing})
+	missing := flag(lost || from.Phase == phase.Off)
+	return s.op("raise", keywright.Idempotent, raiseScript, []string{s.key}, []string{part, decimal(low), decimal(to), phased.String(), missing, decimal(seen)})
 }
 
 // join says by which name a process writes, and which processes are dead.

@@ -198,19 +198,21 @@ func (m *Migration) openMarks(part string) (openSet, error) {
 	if err != nil {
 		return out, err
 	}
-	for _, id := range append(ids, m.id) {
+	all := m.marks.all() // the file of this process has some that are over
+	for _, id := range ids {
 		open, err := readMarks(m.processPath(id, "marks"))
 		if err != nil {
 			return out, err
 		}
-		for _, k := range open {
-			if k.Part != part {
-				continue
-			}
-			out.ids[k.ID] = true
-			if at := time.UnixMilli(k.At); out.Oldest.IsZero() || at.Before(out.Oldest) {
-				out.Oldest = at
-			}
+		all = append(all, open...)
+	}
+	for _, k := range all {
+		if k.Part != part {
+			continue
+		}
+		out.ids[k.ID] = true
+		if at := time.UnixMilli(k.At); out.Oldest.IsZero() || at.Before(out.Oldest) {
+			out.Oldest = at
 		}
 	}
 	out.Count = int64(len(out.ids))

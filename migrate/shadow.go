@@ -289,6 +289,18 @@ func (s *shadow) save() error {
 }
 
 func (s *shadow) merge(ctx context.Context, found map[string]*shadowPart) error {
+	return s.change(ctx, func(all map[string]*shadowPart) {
+		for name, p := range found {
+			if all[name] == nil {
+				all[name] = &shadowPart{}
+			}
+			all[name].merge(p)
+		}
+	})
+}
+
+// change changes what all processes have found.
+func (s *shadow) change(ctx context.Context, do func(all map[string]*shadowPart)) error {
 	lock, err := s.m.disk.lock(ctx, filepath.Join(s.m.disk.own, lockFolder, "shadow"), false)
 	if err != nil {
 		return err
@@ -298,12 +310,7 @@ func (s *shadow) merge(ctx context.Context, found map[string]*shadowPart) error 
 	if _, err := readJSON(s.m.disk.shadowPath(), &all); err != nil {
 		return err
 	}
-	for name, p := range found {
-		if all[name] == nil {
-			all[name] = &shadowPart{}
-		}
-		all[name].merge(p)
-	}
+	do(all)
 	return s.m.disk.writeJSON(s.m.disk.shadowPath(), all)
 }
 

@@ -112,10 +112,10 @@ func (m *Migration) undo(ctx context.Context) error {
 		if err := m.quiet(ctx, part); err != nil {
 			return err
 		}
-		reached := m.raise(ctx, part, is.State, is.Intent.Epoch+2, is.Phase) == nil
-		next, err := is.Undo(reached)
+		failed := m.raise(ctx, part, is.State, is.Intent.Epoch+2, is.Phase)
+		next, err := is.Undo(failed == nil)
 		if err != nil {
-			return fmt.Errorf("the change of part %s cannot be undone while Redis does not answer: %w", part, err)
+			return fmt.Errorf("the change of part %s cannot be undone without Redis: %w", part, failed)
 		}
 		p = p.with(part, PartState{next, is.Since})
 		if err := errors.Join(m.disk.at("undo"), m.disk.writeJSON(m.disk.phasePath(), p)); err != nil {
@@ -162,7 +162,7 @@ func (m *Migration) raise(ctx context.Context, part string, from phase.State, to
 	if err := m.disk.at("raise"); err != nil {
 		return err
 	}
-	a, err := m.server.raise(part, from, to, phased).Do(ctx)
+	a, err := m.server.raise(part, from, to, phased, m.seen.Load(), false).Do(ctx)
 	if err == nil {
 		err = a.failed()
 	}
@@ -170,6 +170,15 @@ func (m *Migration) raise(ctx context.Context, part string, from phase.State, to
 		return m.wrong("raise the epoch", part, err)
 	}
 	return m.disk.at("raised")
+}
+
+// probe is nil if Redis is there and has lost nothing.
+func (m *Migration) probe(ctx context.Context, part string, is phase.State) error {
+	a, err := m.server.raise(part, is, is.Epoch, is.Phase, m.seen.Load(), false).Do(ctx)
+	if err == nil {
+		err = a.failed()
+	}
+	return err
 }
 
 // wrong is err as callers see it.

@@ -19,10 +19,9 @@ const (
 	For                   // the phase has lasted so long
 	Backup                // a backup that was verified is no older than this
 	Fit                   // the server may be the authority
-	Exported              // the files have every record of Redis
 )
 
-var gateNames = [...]string{"marks", "imported", "verified", "round-trip", "compared", "unequal", "for", "backup", "fit", "exported"}
+var gateNames = [...]string{"marks", "imported", "verified", "round-trip", "compared", "unequal", "for", "backup", "fit"}
 
 // String implements fmt.Stringer.
 func (g Gate) String() string { return gateNames[g] }
@@ -47,7 +46,6 @@ type Facts struct {
 	Imported  bool
 	Verified  bool // since the phase began
 	RoundTrip bool
-	Exported  bool
 	Backup    time.Duration // age of the last verified backup; negative: there is none
 	Unfit     []string      // what the server lacks
 }
@@ -83,7 +81,6 @@ var checks = [...]func(Limits, Facts) (has, want string, ok bool){
 	Imported:  func(_ Limits, f Facts) (string, string, bool) { return done(f.Imported) },
 	Verified:  func(_ Limits, f Facts) (string, string, bool) { return done(f.Verified) },
 	RoundTrip: func(_ Limits, f Facts) (string, string, bool) { return done(f.RoundTrip) },
-	Exported:  func(_ Limits, f Facts) (string, string, bool) { return done(f.Exported) },
 	Unequal:   func(l Limits, f Facts) (string, string, bool) { return atMost(f.Unequal, l.Unequal) },
 	Compared: func(l Limits, f Facts) (string, string, bool) {
 		return fmt.Sprint(f.Compared), fmt.Sprintf("%d or more", l.Compared), f.Compared >= l.Compared

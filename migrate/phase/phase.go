@@ -61,7 +61,7 @@ var table = [...]Rule{
 		Forward: []Gate{Marks, Compared, Unequal, For, Backup}, Back: []Gate{Marks}},
 	{Phase: RampDown, Name: "ramp-down", Authority: Redis, Also: Files, Lags: true, Reads: Redis,
 		Forward: []Gate{For, Backup, Verified}},
-	{Phase: Complete, Name: "complete", Authority: Redis, Reads: Redis, Back: []Gate{Exported}},
+	{Phase: Complete, Name: "complete", Authority: Redis, Reads: Redis},
 }
 
 // Of gives the rule of a phase. It is that of Off for a number that is no phase.

@@ -54,7 +54,7 @@ func TestOneStepAtATime(t *testing.T) {
 // Every gate is red once with facts that do not do, and green with facts that do.
 func TestGates(t *testing.T) {
 	limits := Limits{Compared: 10, For: time.Hour, Backup: 24 * time.Hour}
-	good := Facts{Compared: 10, In: time.Hour, Imported: true, Verified: true, RoundTrip: true, Exported: true, Backup: time.Hour}
+	good := Facts{Compared: 10, In: time.Hour, Imported: true, Verified: true, RoundTrip: true, Backup: time.Hour}
 	bad := map[Gate]func(*Facts){
 		Marks:     func(f *Facts) { f.Marks = 1 },
 		Imported:  func(f *Facts) { f.Imported = false },
@@ -65,7 +65,6 @@ func TestGates(t *testing.T) {
 		For:       func(f *Facts) { f.In = 59 * time.Minute },
 		Backup:    func(f *Facts) { f.Backup = -1 },
 		Fit:       func(f *Facts) { f.Unfit = []string{"persistence"} },
-		Exported:  func(f *Facts) { f.Exported = false },
 	}
 	seen := map[Gate]bool{}
 	for _, r := range All() {

@@ -1,0 +1,271 @@
+package migrate
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/migrate/phase"
+	"github.com/keywright/keywright/migrate/record"
+)
+
+// maxListed bounds the rejects and faults that a report lists. All are counted.
+const maxListed = 100
+
+// PlanReport is what an import would do, from the files alone.
+type PlanReport struct {
+	Part      string
+	Files     int64
+	Records   int64
+	Bytes     int64 // of the files
+	Moves     []MoveCount
+	Rejects   []*record.Reject // at most 100
+	Rejected  int64
+	Faults    []error // files that cannot be read, or do not come back as they were; at most 100
+	Faulty    int64
+	RoundTrip bool // every record comes back from its stored form, and every file byte by byte
+}
+
+// MoveCount is the records of a move.
+type MoveCount struct {
+	Move    string
+	Records int64
+	Bytes   int64 // of keys and values as they are stored
+}
+
+// Plan reads the files and says what an import would do. It makes of each record what Redis
+// would have, and of that the file again, and compares.
+func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) {
+	if !m.known(part) {
+		return nil, m.wrong("plan", part, errUnknown)
+	}
+	is, err := m.Phase(part)
+	if err != nil {
+		return nil, err
+	}
+	p := &PlanReport{Part: part}
+	counts := map[string]*MoveCount{}
+	for _, mv := range m.movesOf(part) {
+		counts[mv.Name] = &MoveCount{Move: mv.Name}
+	}
+	err = m.docs.Files(ctx, m.disk.root, part, func(file string) error {
+		p.Files++
+		if fault := m.planFile(ctx, part, file, p, counts); fault != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if p.Faulty++; len(p.Faults) < maxListed {
+				p.Faults = append(p.Faults, fault)
+			}
+		}
+		return nil
+	})
+	for _, mv := range m.movesOf(part) {
+		p.Moves = append(p.Moves, *counts[mv.Name])
+	}
+	if err != nil {
+		return p, m.wrong("plan", part, err)
+	}
+	if p.RoundTrip = p.Faulty == 0 && p.Rejected == 0; is.Intent == nil {
+		err = m.note(part, is.Epoch, func(n *noted) { n.RoundTrip = p.RoundTrip })
+	}
+	return p, err
+}
+
+// planChunk is how many records of a file are held to be written back at once.
+const planChunk = 10_000
+
+func (m *Migration) planFile(ctx context.Context, part, file string, p *PlanReport, counts map[string]*MoveCount) error {
+	in, err := m.openSource(file)
+	if err != nil || in == nil {
+		return err
+	}
+	defer in.Close()
+	p.Bytes += in.was.Size()
+	var edits []record.Edit
+	flush := func() error {
+		defer func() { edits = edits[:0] }()
+		return m.comesBack(file, edits)
+	}
+	err = m.groups(in, file, part, func(g group) error {
+		p.Records += int64(len(g.records))
+		count := counts[g.id.Move]
+		count.Records++
+		values := stored(m.moves[g.id.Move].Kind, g.records)
+		count.Bytes += int64(len(g.id.Key) + len(g.id.Sub))
+		for _, v := range values {
+			count.Bytes += int64(len(v))
+		}
+		mv := m.moves[g.id.Move]
+		back := taken(mv.Kind, mv.Move, g.id, answer{more: append([]string{"0", "-1"}, values...)})
+		if edits = append(edits, editsOf(mv, g.id, back)...); len(edits) < planChunk {
+			return ctx.Err()
+		}
+		return flush()
+	}, func(r *record.Reject) error {
+		if r.Move.Part != nil && r.Move.Part.Name != part {
+			return nil
+		}
+		if p.Rejected++; len(p.Rejects) < maxListed {
+			p.Rejects = append(p.Rejects, r)
+		}
+		return nil
+	})
+	if err == nil {
+		err = flush()
+	}
+	return errors.Join(err, unchanged(in))
+}
+
+// comesBack is nil if a file is the same, byte by byte, after records that were made of
+// what Redis would have were written into it.
+func (m *Migration) comesBack(file string, edits []record.Edit) error {
+	in, err := m.openSource(file)
+	if err != nil || in == nil {
+		return err
+	}
+	defer in.Close()
+	before, after := sha256.New(), sha256.New()
+	changed, err := m.docs.Rewrite(after, io.TeeReader(in, before), file, edits)
+	if err == nil {
+		_, err = io.Copy(before, in)
+	}
+	if err == nil && (changed || !bytes.Equal(before.Sum(nil), after.Sum(nil))) {
+		err = fmt.Errorf("%s: its records do not come back from Redis as they are written", file)
+	}
+	return err
+}
+
+// ImportOptions bound an import.
+type ImportOptions struct {
+	PerSecond int // records; 0: as fast as it goes
+	Batch     int // records in one round trip; 0: 500
+	Progress  func(ImportReport)
+}
+
+// ImportReport is what an import did.
+type ImportReport struct {
+	Part     string
+	Files    int64
+	Records  int64 // of the files
+	Written  int64
+	Same     int64 // were in Redis already
+	Newer    int64 // were written by a process meanwhile
+	Over     int64 // their time is over
+	Rejects  []*record.Reject
+	Rejected int64
+}
+
+// Import brings every record of the files to Redis, in the phases dual-write and backfill.
+// What processes write meanwhile is not undone. It may be stopped, killed and run again: a
+// run that finds all there changes nothing. Only a run that comes to its end without a
+// reject opens the gate.
+func (m *Migration) Import(ctx context.Context, part string, o ImportOptions) (*ImportReport, error) {
+	is, err := m.inPhase(ctx, "import", part, phase.DualWrite, phase.Backfill, phase.Shadow)
+	if err != nil {
+		return nil, err
+	}
+	report := &ImportReport{Part: part}
+	if err := m.note(part, is.Epoch, func(n *noted) { n.Imported = false }); err != nil {
+		return nil, err
+	}
+	o.Batch = min(max(cmp.Or(o.Batch, 500), 1), 5000)
+	pace := newPace(o.PerSecond)
+	err = m.docs.Files(ctx, m.disk.root, part, func(file string) error {
+		report.Files++
+		return m.importFile(ctx, part, is.Epoch, file, report, o, pace)
+	})
+	if err == nil && report.Rejected == 0 {
+		err = m.note(part, is.Epoch, func(n *noted) { n.Imported = true })
+	}
+	return report, m.wrong("import", part, err)
+}
+
+func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, file string, report *ImportReport, o ImportOptions, pace *pace) error {
+	ticket, err := m.ticket(ctx, part, epoch) // before the file is opened
+	if err != nil {
+		return err
+	}
+	in, err := m.openSource(file)
+	if err != nil || in == nil {
+		return err
+	}
+	defer in.Close()
+	var batch []put
+	flush := func() error {
+		defer func() { batch = batch[:0] }()
+		if err := pace.wait(ctx, len(batch)); err != nil {
+			return err
+		}
+		err := m.load(ctx, batch, report)
+		if o.Progress != nil && err == nil {
+			o.Progress(*report)
+		}
+		return err
+	}
+	err = m.groups(in, file, part, func(g group) error {
+		report.Records++
+		if mv := m.moves[g.id.Move]; kindOf[mv.Kind] == "" {
+			return fmt.Errorf("records of kind %s are not imported by this engine", mv.Kind)
+		}
+		if batch = append(batch, m.follow(part, epoch, ticket, false, g.id, g.records)); len(batch) < o.Batch {
+			return nil
+		}
+		return flush()
+	}, func(r *record.Reject) error {
+		if r.Move.Part != nil && r.Move.Part.Name != part {
+			return nil
+		}
+		if report.Rejected++; len(report.Rejects) < maxListed {
+			report.Rejects = append(report.Rejects, r)
+		}
+		return nil
+	})
+	if err == nil {
+		err = flush()
+	}
+	if errors.Is(err, errAgain) {
+		err = fmt.Errorf("%s: it takes more than an hour: import it faster", file)
+	}
+	return errors.Join(err, unchanged(in))
+}
+
+// load writes a batch of an import.
+func (m *Migration) load(ctx context.Context, puts []put, report *ImportReport) error {
+	var batch keywright.Batch
+	now := m.now()
+	results := make([]*keywright.Pending[answer], len(puts))
+	for i, p := range puts {
+		if ends := endOf(p.records); !ends.IsZero() && !ends.After(now) {
+			report.Over++
+		}
+		p.seen = m.seen.Load()
+		results[i] = keywright.Queue(&batch, m.server.put(p, now))
+	}
+	if err := batch.Run(ctx, m.config.Client); err != nil {
+		return err
+	}
+	for _, r := range results {
+		a, err := r.Result()
+		if err == nil {
+			err = a.failed()
+		}
+		if err != nil {
+			return err
+		}
+		switch a.word {
+		case "ok":
+			report.Written++
+		case "same":
+			report.Same++
+		case "stale":
+			report.Newer++
+		}
+	}
+	return nil
+}

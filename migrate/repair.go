@@ -1,0 +1,112 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/keywright/keywright/migrate/phase"
+)
+
+// RepairOptions say what to go on with after Redis has lost data, or the files are older
+// than Redis.
+type RepairOptions struct {
+	// From is the side whose records are right. Files: the part goes back to dual-write, and is
+	// imported and verified again. Redis: the phase stays, and what Redis has is taken as it is.
+	From phase.Side
+	// Accept that records with a mark, of which Redis may have had a later one, are those of the
+	// files. Without it a part with marks is not repaired from the files while Redis decides.
+	Accept bool
+	By     string
+}
+
+// Repaired is what Repair did.
+type Repaired struct {
+	Part  string
+	Was   phase.Phase
+	Phase phase.Phase
+	Epoch uint64
+	Marks int64 // records of which Redis may have had a later one
+}
+
+// ErrMarked is a repair from the files while records may have been later in Redis.
+var ErrMarked = errors.New("records have a mark: Redis may have had later ones than the files")
+
+// Repair gives Redis the phase and the epoch of a part again, by name: after a flush, an
+// older backup, a failover that lost writes. No process writes until it is done.
+func (m *Migration) Repair(ctx context.Context, part string, o RepairOptions) (*Repaired, error) {
+	r, err := m.repair(ctx, part, o)
+	return r, m.wrong("repair", part, err)
+}
+
+func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*Repaired, error) {
+	if !m.known(part) || o.From == phase.None {
+		return nil, errUnknown
+	}
+	lock, err := m.disk.lock(ctx, m.disk.changeLock(), false)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.free()
+	p, err := m.disk.phases()
+	if err != nil {
+		return nil, err
+	}
+	is := p.of(part)
+	open, err := m.openMarks(part)
+	if err != nil {
+		return nil, err
+	}
+	out := &Repaired{Part: part, Was: is.Phase, Phase: is.Phase, Marks: open.Count}
+	redisDecides := phase.Of(is.Phase).Authority == phase.Redis
+	if o.From == phase.Files {
+		switch {
+		case is.Phase == phase.Complete:
+			return nil, errors.New("the files have not been written since the phase complete: restore a backup of Redis")
+		case redisDecides && open.Count > 0 && !o.Accept:
+			return nil, fmt.Errorf("%w: %d of them", ErrMarked, open.Count)
+		}
+		out.Phase = min(is.Phase, phase.DualWrite)
+	}
+	next, err := m.closeFor(ctx, p, part, is)
+	if err != nil {
+		return nil, err
+	}
+	if out.Epoch, err = m.raiseAnyway(ctx, part, next, out.Phase); err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	done := p.with(part, PartState{phase.State{Phase: out.Phase, Epoch: out.Epoch}, now})
+	if err := m.disk.writeJSON(m.disk.phasePath(), done); err != nil {
+		return nil, err
+	}
+	return out, m.history(Changed{Part: part, From: is.Phase, To: out.Phase, Epoch: out.Epoch, At: now, By: o.By, Forced: []string{"repair from " + o.From.String()}})
+}
+
+// closeFor lets no process write, as a change of phase does.
+func (m *Migration) closeFor(ctx context.Context, p phases, part string, is PartState) (phase.State, error) {
+	next := is.State
+	if next.Intent == nil {
+		next.Intent = &phase.Intent{To: is.Phase, Epoch: is.Epoch + 1}
+	}
+	if err := m.disk.writeJSON(m.disk.phasePath(), p.with(part, PartState{next, is.Since})); err != nil {
+		return next, err
+	}
+	return next, m.quiet(ctx, part)
+}
+
+// raiseAnyway gives Redis an epoch that is later than what it has and than the files'.
+func (m *Migration) raiseAnyway(ctx context.Context, part string, is phase.State, to phase.Phase) (uint64, error) {
+	epoch := is.Intent.Epoch + 3 // later than an undo of what was under way
+	for {
+		a, err := m.server.raise(part, is, epoch, to, 0, true).Do(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if a.word != "ahead" {
+			return epoch, a.failed()
+		}
+		epoch = number(a.more[0]) + 1
+	}
+}

@@ -1,0 +1,197 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/keywright/keywright/migrate/phase"
+	"github.com/keywright/keywright/migrate/record"
+)
+
+func (m *Migration) now() time.Time { return time.Now() }
+
+// VerifyOptions are how a part is verified.
+type VerifyOptions struct {
+	PerSecond int  // records; 0: as fast as it goes
+	Repair    bool // bring the side that follows to the one that decides, for each difference
+	Move      string
+	Path      string          // inside the record, with Kind: repair the differences of one class alone
+	Kind      record.DiffKind // "": all
+}
+
+// VerifyReport is what a comparison of both sides has found.
+type VerifyReport struct {
+	Part     string
+	Files    int64
+	Records  int64 // of the files
+	Bytes    int64
+	Equal    int64
+	Missing  int64 // in Redis
+	Extra    int64 // in Redis, and no file has it
+	Unequal  int64 // in both, and not the same
+	Marked   int64 // have a mark: a replay makes them equal
+	Passing  int64 // were different at first, and equal when they were looked at again
+	Repaired int64
+	Rejected int64
+	Classes  []Class
+	Cut      int64 // differences of classes beyond the most that are listed
+}
+
+// Whole reports whether both sides have the same.
+func (r *VerifyReport) Whole() bool { return r.Missing+r.Extra+r.Unequal+r.Marked+r.Rejected == 0 }
+
+// Verify compares every record of a part in both directions, with values and times. A
+// difference counts when it is still there a moment later and the record has no mark.
+func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*VerifyReport, error) {
+	is, err := m.inPhase(ctx, "verify", part, phase.DualWrite, phase.Backfill, phase.Shadow, phase.Live, phase.RampDown)
+	if err != nil {
+		return nil, err
+	}
+	report := &VerifyReport{Part: part}
+	v := &verification{m: m, o: o, is: is, report: report, classes: &shadowPart{}}
+	s := &sweep{m: m, part: part, epoch: is.Epoch, pace: newPace(o.PerSecond), reject: func(*record.Reject) error { report.Rejected++; return nil }}
+	s.found = func(file string, g group, _ []*record.Record, _ []record.Difference) error {
+		return v.add(ctx, file, g.id)
+	}
+	err = s.run(ctx)
+	if err == nil {
+		err = v.flush(ctx)
+	}
+	report.Files, report.Records, report.Bytes = s.Files, s.Records, s.Bytes
+	report.Classes, report.Cut = v.classes.Classes, v.classes.Cut
+	report.Equal = report.Records - report.Missing - report.Unequal - report.Marked
+	if err == nil && report.Whole() {
+		err = errors.Join(m.note(part, is.Epoch, func(n *noted) { n.Verified = true }), m.clearClasses(ctx, part))
+	}
+	return report, m.wrong("verify", part, err)
+}
+
+// of is whether a difference is of the class that is to be repaired.
+func (o VerifyOptions) of(diffs []record.Difference) bool {
+	for _, d := range diffs {
+		if (o.Move == "" || o.Move == d.ID.Move) && (o.Kind == "" || o.Kind == d.Kind && o.Path == d.Path) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *VerifyReport) count(diffs []record.Difference) {
+	switch diffs[0].Kind {
+	case record.DiffMissing:
+		r.Missing++
+	case record.DiffExtra:
+		r.Extra++
+	default:
+		r.Unequal++
+	}
+}
+
+// verification looks again at what was different.
+type verification struct {
+	m       *Migration
+	o       VerifyOptions
+	is      PartState
+	report  *VerifyReport
+	classes *shadowPart
+	file    string
+	ids     []record.ID
+}
+
+// againBatch is how many records of a file are looked at again together.
+const againBatch = 2000
+
+func (v *verification) add(ctx context.Context, file string, id record.ID) error {
+	if file != v.file || len(v.ids) >= againBatch {
+		if err := v.flush(ctx); err != nil {
+			return err
+		}
+	}
+	v.file, v.ids = file, append(v.ids, id)
+	return nil
+}
+
+// flush looks at the records a moment later, and repairs them if it is to.
+func (v *verification) flush(ctx context.Context) error {
+	if len(v.ids) == 0 {
+		return nil
+	}
+	part := v.report.Part
+	ids := v.ids
+	v.ids = nil
+	if err := pause(ctx, v.m.shadow.c.Settle); err != nil {
+		return err
+	}
+	found, stored, err := v.m.lookAt(ctx, part, v.is.Epoch, v.file, ids)
+	if err != nil {
+		return err
+	}
+	open, err := v.m.openMarks(part)
+	if err != nil {
+		return err
+	}
+	var repair []record.ID
+	for i, id := range ids {
+		diffs := different(v.m.moves[id.Move], found[id], stored[i])
+		switch {
+		case len(diffs) == 0:
+			v.report.Passing++
+		case open.has(id):
+			v.report.Marked++
+		default:
+			v.count(id, diffs)
+			if v.o.Repair && v.o.of(diffs) {
+				repair = append(repair, id)
+			}
+		}
+	}
+	for len(repair) > 0 {
+		n := min(len(repair), putBatch)
+		if err := v.m.sync(ctx, part, v.is.State, v.is.Epoch, repair[:n], false); err != nil {
+			return err
+		}
+		v.report.Repaired, repair = v.report.Repaired+int64(n), repair[n:]
+	}
+	return nil
+}
+
+func (v *verification) count(id record.ID, diffs []record.Difference) {
+	v.report.count(diffs)
+	now := v.m.now()
+	for _, d := range diffs {
+		v.classes.add(Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now, Epoch: v.is.Epoch, Example: hidden(id)})
+	}
+}
+
+// lookAt reads records of one file from both sides.
+func (m *Migration) lookAt(ctx context.Context, part string, epoch uint64, file string, ids []record.ID) (map[record.ID][]*record.Record, [][]*record.Record, error) {
+	wanted := map[record.ID]bool{}
+	groups := make([]group, len(ids))
+	for i, id := range ids {
+		wanted[id], groups[i] = true, group{id: id}
+	}
+	found, err := m.files.find(file, wanted)
+	if err != nil {
+		return nil, nil, err
+	}
+	stored := make([][]*record.Record, 0, len(ids))
+	for len(groups) > 0 {
+		n := min(len(groups), sweepBatch)
+		some, err := m.takeAll(ctx, part, epoch, groups[:n])
+		if err != nil {
+			return nil, nil, err
+		}
+		stored, groups = append(stored, some...), groups[n:]
+	}
+	return found, stored, nil
+}
+
+// clearClasses forgets the differences that reads have found: a verification has found none.
+func (m *Migration) clearClasses(ctx context.Context, part string) error {
+	return m.shadow.change(ctx, func(all map[string]*shadowPart) {
+		if all[part] != nil {
+			all[part].Classes, all[part].Cut = nil, 0
+		}
+	})
+}
