@@ -90,6 +90,9 @@ func (m *Migration) step(ctx context.Context, part string, o ChangeOptions, choo
 	if _, err := is.Begin(to); err != nil || !ok {
 		return nil, m.wrong("change the phase", part, errors.Join(err, fmt.Errorf("%w: it is in phase %s", phase.ErrStep, is.Phase)))
 	}
+	if faults := m.unsupported(part); len(faults) > 0 && to > is.Phase {
+		return nil, errors.Join(faults...)
+	}
 	done := &Changed{Part: part, From: is.Phase, To: to, By: o.By}
 	if err := m.gates(ctx, p, done, o); err != nil {
 		return nil, err

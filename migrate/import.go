@@ -8,8 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+	"time"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -49,6 +50,9 @@ func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) 
 		return nil, err
 	}
 	p := &PlanReport{Part: part}
+	for _, fault := range m.unsupported(part) {
+		p.Faulty, p.Faults = p.Faulty+1, append(p.Faults, fault)
+	}
 	counts := map[string]*MoveCount{}
 	for _, mv := range m.movesOf(part) {
 		counts[mv.Name] = &MoveCount{Move: mv.Name}
@@ -75,6 +79,16 @@ func (m *Migration) Plan(ctx context.Context, part string) (*PlanReport, error) 
 		err = m.note(part, is.Epoch, func(n *noted) { n.RoundTrip = p.RoundTrip })
 	}
 	return p, err
+}
+
+// unsupported are the moves of a part that cannot be written to both sides.
+func (m *Migration) unsupported(part string) (out []error) {
+	for _, mv := range m.movesOf(part) {
+		if _, _, err := m.part(record.ID{Move: mv.Name}); err != nil {
+			out = append(out, err)
+		}
+	}
+	return out
 }
 
 // planChunk is how many records of a file are held to be written back at once.
@@ -108,7 +122,7 @@ func (m *Migration) planFile(ctx context.Context, part, file string, p *PlanRepo
 		}
 		return flush()
 	}, func(r *record.Reject) error {
-		if r.Move.Part != nil && r.Move.Part.Name != part {
+		if m.partOf[r.Move.Name] != part {
 			return nil
 		}
 		if p.Rejected++; len(p.Rejects) < maxListed {
@@ -196,10 +210,10 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 		return err
 	}
 	defer in.Close()
-	var batch []put
+	batch := m.follow(part, epoch, ticket, false)
 	flush := func() error {
-		defer func() { batch = batch[:0] }()
-		if err := pace.wait(ctx, len(batch)); err != nil {
+		defer func() { batch.items = nil }()
+		if err := pace.wait(ctx, len(batch.items)); err != nil {
 			return err
 		}
 		err := m.load(ctx, batch, report)
@@ -210,15 +224,12 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 	}
 	err = m.groups(in, file, part, func(g group) error {
 		report.Records++
-		if mv := m.moves[g.id.Move]; kindOf[mv.Kind] == "" {
-			return fmt.Errorf("records of kind %s are not imported by this engine", mv.Kind)
-		}
-		if batch = append(batch, m.follow(part, epoch, ticket, false, g.id, g.records)); len(batch) < o.Batch {
+		if batch.items = append(batch.items, item{m.moves[g.id.Move], g.id, g.records}); len(batch.items) < o.Batch {
 			return nil
 		}
 		return flush()
 	}, func(r *record.Reject) error {
-		if r.Move.Part != nil && r.Move.Part.Name != part {
+		if m.partOf[r.Move.Name] != part {
 			return nil
 		}
 		if report.Rejected++; len(report.Rejects) < maxListed {
@@ -235,37 +246,33 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 	return errors.Join(err, unchanged(in))
 }
 
-// load writes a batch of an import.
-func (m *Migration) load(ctx context.Context, puts []put, report *ImportReport) error {
-	var batch keywright.Batch
-	now := m.now()
-	results := make([]*keywright.Pending[answer], len(puts))
-	for i, p := range puts {
-		if ends := endOf(p.records); !ends.IsZero() && !ends.After(now) {
+// load writes a batch of an import: its steps go to the server together.
+func (m *Migration) load(ctx context.Context, batch put, report *ImportReport) error {
+	batch.now, batch.seen = time.Now(), m.seen.Load()
+	for _, x := range batch.items {
+		if ends := endOf(x.records); !ends.IsZero() && !ends.After(batch.now) {
 			report.Over++
 		}
-		p.seen = m.seen.Load()
-		results[i] = keywright.Queue(&batch, m.server.put(p, now))
 	}
-	if err := batch.Run(ctx, m.config.Client); err != nil {
-		return err
+	steps := batch.parts()
+	words := make([][]string, len(steps))
+	errs := make([]error, len(steps))
+	var work sync.WaitGroup
+	for i, step := range steps {
+		work.Go(func() { words[i], errs[i] = m.put(ctx, step) })
 	}
-	for _, r := range results {
-		a, err := r.Result()
-		if err == nil {
-			err = a.failed()
-		}
-		if err != nil {
-			return err
-		}
-		switch a.word {
-		case "ok":
-			report.Written++
-		case "same":
-			report.Same++
-		case "stale":
-			report.Newer++
+	work.Wait()
+	for i := range steps {
+		for _, w := range words[i] {
+			switch w {
+			case "ok":
+				report.Written++
+			case "same":
+				report.Same++
+			case "stale":
+				report.Newer++
+			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }

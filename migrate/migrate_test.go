@@ -40,7 +40,8 @@ func dial(t testing.TB, url string) *keywright.Client {
 
 func open(t testing.TB, root, url string, d migrate.Documents, at func(string) error) *migrate.Migration {
 	t.Helper()
-	m, err := migrate.Open(t.Context(), migrate.With(migrate.Config{Name: "test", Root: root, Client: dial(t, url), Lease: 2 * time.Second, Wait: 5 * time.Second}, d, at))
+	m, err := migrate.Open(t.Context(), migrate.With(migrate.Config{Name: "test", Root: root, Client: dial(t, url), Lease: 2 * time.Second, Wait: 5 * time.Second,
+		Shadow: migrate.ShadowConfig{Settle: 20 * time.Millisecond}}, d, at))
 	if err != nil {
 		t.Fatal(err)
 	}

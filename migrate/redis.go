@@ -157,7 +157,7 @@ func (s *server) take(part string, kind keyspace.RecordKind, id record.ID, seen 
 		[]string{part, kindOf[kind], id.Sub, strconv.Itoa(maxValues), decimal(seen)})
 }
 
-// put is how a record is written.
+// put is how records of one part are written in one step.
 type put struct {
 	part    string
 	epoch   uint64
@@ -165,32 +165,80 @@ type put struct {
 	name    string
 	ticket  string // of a write to the side that follows
 	keep    bool   // the ticket
-	kind    keyspace.RecordKind
-	id      record.ID
-	records []*record.Record // none: the record is not there
-	ttl     keyspace.TTL
 	seen    uint64
+	now     time.Time
+	items   []item
 }
 
-func (s *server) put(p put, now time.Time) keywright.Op[answer] {
+// item is one record of a put.
+type item struct {
+	mv      MoveOf
+	id      record.ID
+	records []*record.Record // none: the record is not there
+}
+
+// maxItems is how many records one step writes.
+const maxItems = 100
+
+// put makes records what is given. Its answer has a word for each of them, after the epoch
+// and the last ticket.
+func (s *server) put(p put) keywright.Op[answer] {
 	effect := keywright.Writes // applied twice, it could take back what another has written meanwhile
 	if p.ticket != "" {
 		effect = keywright.Idempotent
 	}
-	sum := sha256.Sum256([]byte(p.id.Move + "\x00" + p.id.Key + "\x00" + p.id.Sub))
-	records := p.records
-	if ends := endOf(records); !ends.IsZero() && !ends.After(now) {
-		records = nil
+	keys := make([]string, 0, 2+len(p.items))
+	keys = append(keys, s.key, s.tickets())
+	args := make([]string, 0, 7+8*len(p.items))
+	args = append(args, p.part, decimal(p.epoch), p.process, p.name, p.ticket, flag(p.keep), decimal(p.seen))
+	total := 0
+	for _, x := range p.items {
+		keys = append(keys, x.id.Key)
+		n := x.values()
+		total += n
+		args = x.args(args, p.now)
 	}
-	mode, at := ttlOf(records, p.ttl)
-	args := []string{p.part, decimal(p.epoch), p.process, p.name, p.ticket, string(sum[:16]), flag(p.keep),
-		kindOf[p.kind], p.id.Sub, mode, at, flag(len(records) > 0), decimal(p.seen)}
-	values := stored(p.kind, records)
-	op := s.op("put", effect, putScript, []string{s.key, s.tickets(), p.id.Key}, append(args, values...))
-	if len(values) > maxValues {
+	op := s.op("put", effect, putScript, keys, args)
+	if total > maxValues || len(p.items) > maxItems {
 		op = op.Failing(ErrTooLarge)
 	}
 	return op
+}
+
+// values is how many values a record has as it is stored.
+func (x item) values() int {
+	if x.mv.Kind == keyspace.HashRecord && len(x.records) > 0 {
+		return 2 * len(x.records[0].Fields)
+	}
+	return len(x.records)
+}
+
+// args are what the script must know of a record.
+func (x item) args(args []string, now time.Time) []string {
+	records := x.records
+	if ends := endOf(records); !ends.IsZero() && !ends.After(now) {
+		records = nil
+	}
+	sum := sha256.Sum256([]byte(x.id.Move + "\x00" + x.id.Key + "\x00" + x.id.Sub))
+	mode, ms := ttlOf(records, x.mv.TTL)
+	values := stored(x.mv.Kind, records)
+	args = append(args, string(sum[:16]), kindOf[x.mv.Kind], x.id.Sub, mode, ms, strconv.Itoa(len(values)))
+	return append(args, values...)
+}
+
+// parts cuts a put into steps that are small enough.
+func (p put) parts() (out []put) {
+	for len(p.items) > 0 {
+		n, values := 0, 0
+		for n < len(p.items) && n < maxItems && (n == 0 || values+p.items[n].values() <= maxValues) {
+			values += p.items[n].values()
+			n++
+		}
+		next := p
+		next.items, p.items = p.items[:n], p.items[n:]
+		out = append(out, next)
+	}
+	return out
 }
 
 func flag(is bool) string {

@@ -3,6 +3,9 @@ package migrate
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -17,13 +20,27 @@ type Change struct {
 	Records []*record.Record
 }
 
-// Write makes a record what is given, on the sides that the phase of its part says. It is
-// acknowledged when the side that decides has it; if the other side cannot be written
-// now, a mark on the disk says so until a replay has made them equal.
-func (m *Migration) Write(ctx context.Context, c Change) error {
-	part, mv, err := m.part(c.ID)
-	if err != nil {
-		return err
+// Write makes records of one part what is given, on the sides that the phase says. It is
+// acknowledged when the side that decides has them; if the other side cannot be written
+// now, marks on the disk say so until a replay has made them equal.
+//
+// Records that are one thing in a document, as those of two moves from one path, are
+// written in one call: in one step in Redis, at most 100, and in one step in each file. An
+// error of class Partial says that the records of some files were written.
+func (m *Migration) Write(ctx context.Context, changes ...Change) error {
+	part := ""
+	for i, c := range changes {
+		of, _, err := m.part(c.ID)
+		if err != nil {
+			return err
+		}
+		if i > 0 && of != part {
+			return m.wrong("write", part, fmt.Errorf("records of the parts %s and %s in one write: %w", part, of, errUnknown))
+		}
+		part = of
+	}
+	if len(changes) == 0 {
+		return nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, m.config.Wait, errWaited)
 	defer cancel()
@@ -32,7 +49,7 @@ func (m *Migration) Write(ctx context.Context, c Change) error {
 		if err != nil {
 			return m.wrong("write", part, err)
 		}
-		err = m.writeOnce(ctx, part, mv, is, c)
+		err = m.writeOnce(ctx, part, is, changes)
 		switch {
 		case errors.Is(err, errAgain):
 			if err := m.renew(ctx); err != nil {
@@ -55,17 +72,21 @@ func (m *Migration) Delete(ctx context.Context, id record.ID) error {
 
 var errWaited = errors.New("it has taken too long")
 
-func (m *Migration) writeOnce(ctx context.Context, part string, mv MoveOf, is PartState, c Change) error {
+func (m *Migration) writeOnce(ctx context.Context, part string, is PartState, changes []Change) error {
 	defer m.flight.begin(part, is.Epoch)()
 	rule := phase.Of(is.Phase)
-	if !rule.Both() {
-		return m.writeAuthority(ctx, part, mv, is, c, nil)
+	ids := make([]record.ID, len(changes))
+	for i, c := range changes {
+		ids[i] = c.ID
 	}
-	seqs, marked, err := m.marks.add(part, []record.ID{c.ID}, time.Now())
+	if !rule.Both() {
+		return m.writeAuthority(ctx, part, is, changes, nil)
+	}
+	seqs, marked, err := m.marks.add(part, ids, time.Now())
 	if err != nil {
 		return err
 	}
-	err = m.writeAuthority(ctx, part, mv, is, c, marked)
+	err = m.writeAuthority(ctx, part, is, changes, marked)
 	if err != nil {
 		m.marks.settle(seqs, !isDoubt(err))
 		return err
@@ -74,7 +95,7 @@ func (m *Migration) writeOnce(ctx context.Context, part string, mv MoveOf, is Pa
 		m.marks.settle(seqs, false)
 		return nil
 	}
-	err = m.sync(ctx, part, is.State, is.Epoch, []record.ID{c.ID}, false)
+	err = m.sync(ctx, part, is.State, is.Epoch, ids, false)
 	if err != nil {
 		m.stats.behind.Add(1)
 	}
@@ -84,15 +105,9 @@ func (m *Migration) writeOnce(ctx context.Context, part string, mv MoveOf, is Pa
 
 // writeAuthority writes the side that decides. An error that is not in doubt has changed
 // nothing.
-func (m *Migration) writeAuthority(ctx context.Context, part string, mv MoveOf, is PartState, c Change, marked *flush) error {
+func (m *Migration) writeAuthority(ctx context.Context, part string, is PartState, changes []Change, marked *flush) error {
 	if phase.Of(is.Phase).Authority == phase.Files {
-		file, err := m.docs.File(c.ID)
-		if err != nil {
-			return &keywright.Error{Class: keywright.Invalid, Op: "write", Entry: c.ID.Move, Err: err}
-		}
-		edits := editsOf(mv, c.ID, c.Records)
-		return m.files.commit(ctx, file, &change{part: part, epoch: is.Epoch, marked: marked,
-			edits: func(context.Context) ([]record.Edit, error) { return edits, nil }})
+		return m.writeFiles(ctx, part, is, changes, marked)
 	}
 	if marked != nil {
 		if err := marked.wait(); err != nil {
@@ -105,11 +120,11 @@ func (m *Migration) writeAuthority(ctx context.Context, part string, mv MoveOf, 
 	if err := m.disk.at("script"); err != nil {
 		return err
 	}
-	a, err := m.server.put(put{part: part, epoch: is.Epoch, process: m.id, name: m.writingName(), kind: mv.Kind, id: c.ID,
-		records: c.Records, ttl: mv.TTL, seen: m.seen.Load()}, time.Now()).Do(ctx)
-	if err == nil {
-		err = a.failed()
+	p := put{part: part, epoch: is.Epoch, process: m.id, name: m.writingName(), seen: m.seen.Load(), now: time.Now()}
+	for _, c := range changes {
+		p.items = append(p.items, item{m.moves[c.ID.Move], c.ID, c.Records})
 	}
+	_, err := m.put(ctx, p)
 	if class, known := keywright.ClassOf(err); known && class == keywright.UnknownOutcome {
 		m.doubt.Store(true)
 		return &inDoubt{err}
@@ -117,10 +132,36 @@ func (m *Migration) writeAuthority(ctx context.Context, part string, mv MoveOf, 
 	if err != nil {
 		return err
 	}
-	m.config.wrote(phase.Redis, part, number(a.more[0]), false)
-	m.saw(a)
+	m.config.wrote(phase.Redis, part, is.Epoch, false)
 	if err := m.disk.at("answered"); err != nil {
 		return &inDoubt{err}
+	}
+	return nil
+}
+
+// writeFiles writes records to their files, each file in one step.
+func (m *Migration) writeFiles(ctx context.Context, part string, is PartState, changes []Change, marked *flush) error {
+	edits := map[string][]record.Edit{}
+	for _, c := range changes {
+		file, err := m.docs.File(c.ID)
+		if err != nil {
+			return &keywright.Error{Class: keywright.Invalid, Op: "write", Entry: c.ID.Move, Err: err}
+		}
+		edits[file] = append(edits[file], editsOf(m.moves[c.ID.Move], c.ID, c.Records)...)
+	}
+	done := 0
+	for _, file := range slices.Sorted(maps.Keys(edits)) {
+		of := edits[file]
+		err := m.files.commit(ctx, file, &change{part: part, epoch: is.Epoch, marked: marked,
+			edits: func(context.Context) ([]record.Edit, error) { return of, nil }})
+		switch {
+		case err == nil:
+			done++
+		case done > 0 && !isDoubt(err):
+			return &inDoubt{&keywright.Error{Class: keywright.Partial, Op: "write", Entry: m.config.Name + "." + part, Err: err, Hint: "write all of them again"}}
+		default:
+			return err
+		}
 	}
 	return nil
 }

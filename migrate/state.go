@@ -9,6 +9,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/migrate/phase"
+	"github.com/keywright/keywright/migrate/record"
 )
 
 // phases is what is kept of all parts beside the files. It decides: see package phase.
@@ -195,7 +196,7 @@ func (m *Migration) wrong(op, part string, err error) error {
 		e.Class, e.Hint = keywright.UnknownOutcome, "it may have been written: read before you write again"
 	case errors.Is(err, phase.ErrLost), errors.Is(err, phase.ErrAhead):
 		e.Class, e.Hint = keywright.Refused, "`keywright migrate repair` says what to do"
-	case errors.Is(err, ErrTooLarge), errors.Is(err, errUnknown):
+	case errors.Is(err, ErrTooLarge), errors.Is(err, errUnknown), errors.As(err, new(*record.Reject)):
 		e.Class = keywright.Invalid
 	case errors.Is(err, phase.ErrChanging):
 		e.Hint = "try again; the change is undone by the next command if its process has died"

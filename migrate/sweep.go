@@ -2,17 +2,17 @@ package migrate
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 
-	"crypto/sha256"
-
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
@@ -204,27 +204,103 @@ func (s *sweep) compare(ctx context.Context, file string, batch []group) error {
 	return nil
 }
 
-// takeAll reads records from Redis.
+// takeAll reads records from Redis, with their times, in one round trip. The epoch is
+// asked for before them and after them: it only grows.
 func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, groups []group) ([][]*record.Record, error) {
-	var batch keywright.Batch
-	results := make([]*keywright.Pending[answer], len(groups))
-	for i, g := range groups {
-		results[i] = keywright.Queue(&batch, m.server.take(part, m.moves[g.id.Move].Kind, g.id, m.seen.Load()))
+	raw, seen := m.config.Client.Raw(), m.seen.Load()
+	ask := func() rueidis.Completed {
+		return raw.B().Hmget().Key(m.server.key).Field("epoch:"+part, "ticket").Build()
 	}
-	if err := batch.Run(ctx, m.config.Client); err != nil {
-		return nil, err
+	commands := make([]rueidis.Completed, 0, 2+2*len(groups))
+	commands = append(commands, ask())
+	for _, g := range groups {
+		commands = append(commands, valueOf(raw.B(), m.moves[g.id.Move].Kind, g.id))
+		if m.moves[g.id.Move].TTL.Policy != keyspace.TTLNone {
+			commands = append(commands, raw.B().Pexpiretime().Key(g.id.Key).Build())
+		}
 	}
+	results := raw.DoMulti(ctx, append(commands, ask())...)
 	out := make([][]*record.Record, len(groups))
-	for i, r := range results {
-		a, err := r.Result()
-		if err != nil {
-			return nil, err
+	at := 1
+	for i, g := range groups {
+		mv := m.moves[g.id.Move]
+		values, err := valuesOf(mv.Kind, results[at])
+		ms := int64(-1)
+		if at++; err == nil && mv.TTL.Policy != keyspace.TTLNone {
+			ms, err = results[at].AsInt64()
+			at++
 		}
-		if out[i], err = m.takenAt(m.moves[groups[i].id.Move], groups[i].id, a, epoch); err != nil {
-			return nil, fmt.Errorf("a record of %s: %w", groups[i].id.Move, err)
+		if err != nil {
+			return nil, fmt.Errorf("reading a record of %s: %w", g.id.Move, err)
+		}
+		out[i] = taken(mv.Kind, mv.Move, g.id, answer{more: append([]string{"", strconv.FormatInt(ms, 10)}, values...)})
+	}
+	return out, errors.Join(epochIs(results[0], epoch, seen), epochIs(results[len(results)-1], epoch, seen))
+}
+
+// epochIs is nil if a part has this epoch, and the server has lost nothing.
+func epochIs(r rueidis.RedisResult, epoch, seen uint64) error {
+	has, err := r.AsStrSlice()
+	switch {
+	case err != nil:
+		return err
+	case number(has[0]) < epoch || has[0] == "" || number(has[1]) < seen:
+		return phase.ErrLost
+	case number(has[0]) > epoch:
+		return phase.ErrEpoch
+	}
+	return nil
+}
+
+// valueOf reads what a record is.
+func valueOf(b rueidis.Builder, kind keyspace.RecordKind, id record.ID) rueidis.Completed {
+	switch kind {
+	case keyspace.FieldRecord:
+		return b.Hget().Key(id.Key).Field(id.Sub).Build()
+	case keyspace.HashRecord:
+		return b.Hgetall().Key(id.Key).Build()
+	case keyspace.MemberRecord:
+		return b.Sismember().Key(id.Key).Member(id.Sub).Build()
+	case keyspace.ScoredRecord:
+		return b.Zscore().Key(id.Key).Member(id.Sub).Build()
+	case keyspace.ElementRecord:
+		return b.Lrange().Key(id.Key).Start(0).Stop(maxValues).Build()
+	}
+	return b.Get().Key(id.Key).Build()
+}
+
+// valuesOf are the values of an answer to valueOf; none: the record is not there.
+func valuesOf(kind keyspace.RecordKind, r rueidis.RedisResult) (out []string, err error) {
+	switch kind {
+	case keyspace.HashRecord:
+		all, err := r.AsStrMap()
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			out = append(out, name, all[name])
+		}
+		return out, err
+	case keyspace.MemberRecord:
+		is, err := r.AsBool()
+		if is {
+			out = []string{"1"}
+		}
+		return out, err
+	case keyspace.ElementRecord:
+		return r.AsStrSlice()
+	case keyspace.ScoredRecord:
+		var score float64
+		if score, err = r.AsFloat64(); err == nil {
+			out = []string{strconv.FormatFloat(score, 'g', -1, 64)}
+		}
+	default:
+		var text string
+		if text, err = r.ToString(); err == nil {
+			out = []string{text}
 		}
 	}
-	return out, nil
+	if rueidis.IsRedisNil(err) {
+		err = nil
+	}
+	return out, err
 }
 
 // scan looks for records of Redis that no file has.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
@@ -57,12 +56,14 @@ func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile 
 		if err := m.disk.at("read"); err != nil {
 			return err
 		}
-		var puts []put
+		p := m.follow(part, epoch, ticket, keep)
 		for id := range wanted {
-			puts = append(puts, m.follow(part, epoch, ticket, keep, id, found[id]))
+			p.items = append(p.items, item{m.moves[id.Move], id, found[id]})
 		}
-		if err := m.putAll(ctx, puts); err != nil {
-			return err
+		for _, step := range p.parts() {
+			if _, err := m.put(ctx, step); err != nil {
+				return err
+			}
 		}
 	}
 	return m.disk.at("pushed")
@@ -80,40 +81,32 @@ func (m *Migration) ticket(ctx context.Context, part string, epoch uint64) (stri
 	return a.more[0], nil
 }
 
-// follow is the write of a record to Redis where the files decide.
-func (m *Migration) follow(part string, epoch uint64, ticket string, keep bool, id record.ID, records []*record.Record) put {
-	mv := m.moves[id.Move]
-	return put{part: part, epoch: epoch, ticket: ticket, keep: keep, kind: mv.Kind, id: id, records: records, ttl: mv.TTL}
+// follow is a write to Redis where the files decide.
+func (m *Migration) follow(part string, epoch uint64, ticket string, keep bool) put {
+	return put{part: part, epoch: epoch, ticket: ticket, keep: keep, seen: m.seen.Load(), now: time.Now()}
 }
 
-// putBatch is how many records are written in one round trip.
-const putBatch = 200
-
-// putAll writes records to Redis.
-func (m *Migration) putAll(ctx context.Context, puts []put) error {
-	for chunk := range slices.Chunk(puts, putBatch) {
-		var batch keywright.Batch
-		now := time.Now()
-		results := make([]*keywright.Pending[answer], len(chunk))
-		for i, p := range chunk {
-			results[i] = keywright.Queue(&batch, m.server.put(p, now))
-		}
-		err := batch.Run(ctx, m.config.Client)
-		for _, r := range results {
-			a, failed := r.Result()
-			if failed == nil {
-				failed = a.failed()
-			}
-			if failed != nil {
-				return failed
-			}
-		}
-		if err != nil {
-			return err
+// put writes records to Redis, and gives a word for each: what was done.
+func (m *Migration) put(ctx context.Context, p put) ([]string, error) {
+	a, err := m.server.put(p).Do(ctx)
+	if err == nil {
+		err = a.failed()
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.saw(a)
+	words := a.more[2:]
+	for _, w := range words {
+		if err := (answer{word: w}).failed(); err != nil {
+			return words, err
 		}
 	}
-	return nil
+	return words, nil
 }
+
+// putBatch is how many records are read or repaired together.
+const putBatch = 200
 
 // pull brings records of Redis to a file. They are read under the lock of the file, so
 // that what is written last was read last.
@@ -124,26 +117,17 @@ func (m *Migration) pull(ctx context.Context, part string, epoch uint64, file st
 }
 
 func (m *Migration) editsFromRedis(ctx context.Context, part string, epoch uint64, ids []record.ID) (out []record.Edit, err error) {
-	for chunk := range slices.Chunk(ids, putBatch) {
-		var batch keywright.Batch
-		results := make([]*keywright.Pending[answer], len(chunk))
-		for i, id := range chunk {
-			results[i] = keywright.Queue(&batch, m.server.take(part, m.moves[id.Move].Kind, id, m.seen.Load()))
-		}
-		if err := batch.Run(ctx, m.config.Client); err != nil {
+	groups := make([]group, len(ids))
+	for i, id := range ids {
+		groups[i].id = id
+	}
+	for chunk := range slices.Chunk(groups, sweepBatch) {
+		stored, err := m.takeAll(ctx, part, epoch, chunk)
+		if err != nil {
 			return nil, err
 		}
-		for i, r := range results {
-			a, err := r.Result()
-			if err != nil {
-				return nil, err
-			}
-			mv := m.moves[chunk[i].Move]
-			records, err := m.takenAt(mv, chunk[i], a, epoch)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, editsOf(mv, chunk[i], records)...)
+		for i, g := range chunk {
+			out = append(out, editsOf(m.moves[g.id.Move], g.id, stored[i])...)
 		}
 	}
 	return out, m.disk.at("taken")
