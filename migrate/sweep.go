@@ -327,6 +327,9 @@ func (s *sweep) scan(ctx context.Context, mv MoveOf) error {
 
 // members looks at what of a key is a record.
 func (s *sweep) members(ctx context.Context, mv MoveOf, key string) error {
+	if _, ok := mv.Of(key, ""); !ok {
+		return nil
+	}
 	raw := s.m.config.Client.Raw()
 	var page func(cursor uint64) rueidis.Completed
 	step := 1
