@@ -42,12 +42,13 @@ race: ## all tests of the library and of the command under the race detector
 	go test -race -timeout 1h ./... ./cmd/keywright/...
 
 mutations: ## take each guard out of the code: a test must fail by what it asserts
-	KEYWRIGHT_MUTATIONS=all go test -timeout 8h -run 'TestMutations|TestGuards|TestGuardMutations' . ./entity ./queue ./guard ./gen/acl ./fallback/bbolt
+	KEYWRIGHT_MUTATIONS=all go test -timeout 8h -run 'TestMutations|TestGuards|TestGuardMutations' . ./entity ./queue ./guard ./gen/acl ./fallback/bbolt ./migrate
 
 soak: ## the tests that do harm to servers, fifty times
 	go test -count=50 -timeout 4h -run 'Harm|Never|Cut|Silent' ./source/server
 	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill' -v ./queue ./fallback/bbolt ./apply ./pressure ./cache ./counter
 	KEYWRIGHT_KILLS=200 go test -timeout 1h -run 'TestKill|TestAdoptionIsKilled' -v ./queue ./fallback/bbolt ./apply ./seal/reseal
+	KEYWRIGHT_KILLS=500 KEYWRIGHT_SOAK=100000 go test -timeout 2h -run 'TestKill|TestWalks' -v ./migrate/...
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestDrains' -v ./queue
 	KEYWRIGHT_SOAK=100000 go test -timeout 1h -run 'TestKilledConsumers' -v ./event
 	KEYWRIGHT_DECLARATIONS=500 go test -timeout 4h -run 'TestEveryPlaceholderInEveryPlace$$' -v ./gen/conformance

@@ -1,6 +1,13 @@
 package migrate
 
-import "github.com/keywright/keywright/migrate/phase"
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/keywright/keywright/migrate/phase"
+	"github.com/keywright/keywright/migrate/record"
+)
 
 // With gives a configuration documents that no declaration has made, and hooks.
 func With(c Config, d Documents, at func(point string) error) Config {
@@ -13,4 +20,18 @@ func With(c Config, d Documents, at func(point string) error) Config {
 func Tracing(c Config, wrote func(side phase.Side, part string, epoch uint64, drain bool)) Config {
 	c.wrote = wrote
 	return c
+}
+
+// Abandon frees the lock that says that a process lives, as its death does.
+func Abandon(m *Migration) { m.lock.free() }
+
+// Compared compares a record as a read does, and is why it could not.
+func Compared(m *Migration, id record.ID) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, diffs, err := m.shadow.guarded(ctx, id)
+	if err == nil && len(diffs) > 0 {
+		err = errors.New("it differs")
+	}
+	return err
 }

@@ -91,8 +91,12 @@ func (m *Migration) unsupported(part string) (out []error) {
 	return out
 }
 
-// planChunk is how many records of a file are held to be written back at once.
-const planChunk = 10_000
+// planRecords and planBytes bound the records of a file that are held to be written back
+// at once: each time the whole file is read.
+const (
+	planRecords = 200_000
+	planBytes   = 32 << 20
+)
 
 func (m *Migration) planFile(ctx context.Context, part, file string, p *PlanReport, counts map[string]*MoveCount) error {
 	in, err := m.openSource(file)
@@ -102,8 +106,9 @@ func (m *Migration) planFile(ctx context.Context, part, file string, p *PlanRepo
 	defer in.Close()
 	p.Bytes += in.was.Size()
 	var edits []record.Edit
+	var held int64
 	flush := func() error {
-		defer func() { edits = edits[:0] }()
+		defer func() { edits, held = nil, 0 }()
 		return m.comesBack(file, edits)
 	}
 	err = m.groups(in, file, part, func(g group) error {
@@ -111,13 +116,14 @@ func (m *Migration) planFile(ctx context.Context, part, file string, p *PlanRepo
 		count := counts[g.id.Move]
 		count.Records++
 		values := stored(m.moves[g.id.Move].Kind, g.records)
-		count.Bytes += int64(len(g.id.Key) + len(g.id.Sub))
+		size := int64(len(g.id.Key) + len(g.id.Sub))
 		for _, v := range values {
-			count.Bytes += int64(len(v))
+			size += int64(len(v))
 		}
+		count.Bytes, held = count.Bytes+size, held+size
 		mv := m.moves[g.id.Move]
 		back := taken(mv.Kind, mv.Move, g.id, answer{more: append([]string{"0", "-1"}, values...)})
-		if edits = append(edits, editsOf(mv, g.id, back)...); len(edits) < planChunk {
+		if edits = append(edits, editsOf(mv, g.id, back)...); len(edits) < planRecords && held < planBytes {
 			return ctx.Err()
 		}
 		return flush()

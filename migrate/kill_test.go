@@ -25,7 +25,7 @@ import (
 )
 
 // The points at which a process can be killed: before and after each thing that it leaves.
-var points = []string{"mark", "marked", "locked", "temp", "synced", "rename", "renamed", "folder", "ticket", "read", "pushed",
+var points = []string{"begin", "mark", "marked", "locked", "temp", "synced", "rename", "renamed", "folder", "ticket", "read", "pushed",
 	"script", "answered", "taken", "raise", "raised", "closed", "drained", "opened", "undo", "taken over"}
 
 // worker is what a child process does: it writes until its input ends, and dies as it was

@@ -74,6 +74,9 @@ var errWaited = errors.New("it has taken too long")
 
 func (m *Migration) writeOnce(ctx context.Context, part string, is PartState, changes []Change) error {
 	defer m.flight.begin(part, is.Epoch)()
+	if err := m.disk.at("begin"); err != nil {
+		return err
+	}
 	rule := phase.Of(is.Phase)
 	ids := make([]record.ID, len(changes))
 	for i, c := range changes {

@@ -1,0 +1,208 @@
+package migrate_test
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/internal/mutation"
+	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/migrate"
+	"github.com/keywright/keywright/migrate/phase"
+	"github.com/keywright/keywright/migrate/record"
+)
+
+// late is a process whose script is on its way to Redis while something else happens.
+type late struct {
+	*testing.T
+	root   string
+	server *kt.Server
+	a, b   *migrate.Migration // a is the one whose script is late
+	freeze atomic.Bool
+	frozen chan struct{}
+	wrote  chan error
+	proxy  *kt.Proxy
+}
+
+// scene lets a write a record in a phase, and holds its script back at a point.
+func scene(t *testing.T, at phase.Phase, point string, i record.ID) *late {
+	s := &late{T: t, root: t.TempDir(), server: kt.Start(t, kt.Redis), frozen: make(chan struct{}), wrote: make(chan error, 1)}
+	s.proxy = kt.NewProxy(t, strings.TrimPrefix(s.server.URL(), "redis://"), kt.Rules{})
+	s.b = open(t, s.root, s.server.URL(), oneOfEach, nil)
+	c, err := keywright.Open(t.Context(), "redis://"+s.proxy.Addr(), keywright.Options{NoCache: true, Attempts: 1, Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	hook := func(is string) error {
+		if is == point && s.freeze.CompareAndSwap(true, false) {
+			s.proxy.Freeze()
+			close(s.frozen)
+		}
+		return nil
+	}
+	s.a, err = migrate.Open(t.Context(), migrate.With(migrate.Config{Name: "test", Root: s.root, Client: c, Lease: time.Hour, Wait: time.Minute}, oneOfEach, hook))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to(t, s.b, "a", at)
+	if err := s.a.Write(t.Context(), change(i, "before")); err != nil {
+		t.Fatal(err)
+	}
+	s.freeze.Store(true)
+	go func() { s.wrote <- s.a.Write(t.Context(), change(i, "late")) }()
+	<-s.frozen
+	return s
+}
+
+// arrives lets the script go on, and looks at both sides then.
+func (s *late) arrives(i record.ID, want string) {
+	s.Helper()
+	s.proxy.Thaw()
+	<-s.wrote
+	file, stored := fileHas(s.root, i), redisHas(s.T, dial(s.T, s.server.URL()), i)
+	if !slices.Equal(file, stored) || !slices.Equal(file, []string{want}) {
+		s.Errorf("the file has %v, Redis %v, want %s", file, stored, want)
+	}
+	if err := s.a.Close(); err != nil {
+		s.Error(err)
+	}
+}
+
+// A script that arrives after another process has written the same record does nothing.
+func TestALateScriptOfAFileIsStale(t *testing.T) {
+	i := id("string:a:1")
+	s := scene(t, phase.Shadow, "read", i)
+	if err := s.b.Write(t.Context(), change(i, "newer")); err != nil {
+		t.Fatal(err)
+	}
+	s.arrives(i, "newer")
+}
+
+// A script that arrives after the phase was changed does nothing: its write is done as the
+// new phase says.
+func TestALateScriptIsOfAnOldEpoch(t *testing.T) {
+	i := id("string:a:1")
+	s := scene(t, phase.Live, "script", i)
+	to(t, s.b, "a", phase.Shadow)
+	if err := s.b.Write(t.Context(), change(i, "newer")); err != nil {
+		t.Fatal(err)
+	}
+	s.arrives(i, "late")
+}
+
+// A script of a dead process that arrives after its marks were replayed does nothing.
+func TestALateScriptOfADeadProcess(t *testing.T) {
+	i := id("string:a:1")
+	s := scene(t, phase.Live, "script", i)
+	migrate.Abandon(s.a)
+	eventually(t, func() error { _, _, err := s.b.Replay(t.Context()); return err })
+	s.proxy.Thaw()
+	<-s.wrote // it may write by another name: that it was not dead
+	if file, stored := fileHas(s.root, i), redisHas(t, dial(t, s.server.URL()), i); !slices.Equal(file, stored) {
+		t.Errorf("the file has %v, Redis %v", file, stored)
+	}
+	if err := s.a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Each guard that a test was written for is missed by it.
+func TestMutations(t *testing.T) {
+	mutation.Run(t, []mutation.Row{
+		{Name: "tickets", File: "put.lua", Guard: "other and tonumber(other) >= tonumber(ARGV[5])", Instead: "false", Test: "TestALateScriptOfAFileIsStale"},
+		{Name: "the epoch of a script", File: "put.lua", Guard: "if tonumber(epoch) > tonumber(ARGV[2]) then", Instead: "if false then", Test: "TestALateScriptIsOfAnOldEpoch"},
+		{Name: "lost data", File: "take.lua", Guard: "or tonumber(has[2] or '0') < tonumber(ARGV[5])", Instead: "", Test: "TestRedisHasLostData"},
+		{Name: "a lost epoch", File: "raise.lua", Guard: "if ARGV[5] ~= '1' and less then", Instead: "if false then", Test: "TestRedisHasLostData"},
+		{Name: "the epoch of a file", File: "files.go", Guard: "return is.MayWrite(c.epoch)", Instead: "return nil", Test: "TestWritersWaitForAChange"},
+		{Name: "a mark before the file", File: "files.go", Guard: "if err := c.marked.wait(); err != nil {", Instead: "if err := error(nil); err != nil {", Test: "TestDiskIsFull"},
+		{Name: "what is left of a full disk", File: "disk.go", Guard: "\tif err = errors.Join(err, f.Close()); err != nil {\n\t\tr.drop()", Instead: "\tif err = errors.Join(err, f.Close()); err != nil {", Test: "TestDiskIsFull"},
+		{Name: "fallback", File: "repository.go", Guard: "err != nil || open.has(id)", Instead: "err != nil", Test: "TestRedisIsAway"},
+		{Name: "confirmed differences", File: "shadow.go", Guard: "if open.has(id) {\n\t\t\treturn is.Epoch, nil, errMarked", Instead: "if false {\n\t\t\treturn is.Epoch, nil, errMarked", Test: "TestAMarkIsNoDifference"},
+		{Name: "the order of parts", File: "change.go", Guard: "case before && done.To > is:", Instead: "case false:", Test: "TestDeclaredMigration"},
+		{Name: "the files after complete", File: "change.go", Guard: "if done.From == phase.Complete {", Instead: "if false {", Test: "TestWholeWay"},
+		{Name: "a file below its folder", File: "disk.go", Guard: "if !filepath.IsLocal(local) {", Instead: "if false {", Test: "TestFilesStayInTheirFolder"},
+	})
+}
+
+// A process that has read the phase before a change writes nothing after it.
+func TestWritersWaitForAChange(t *testing.T) {
+	server := kt.Start(t, kt.Redis)
+	root := t.TempDir()
+	b := open(t, root, server.URL(), oneOfEach, nil)
+	i := id("string:a:1")
+	held, going := make(chan struct{}), make(chan struct{})
+	var armed atomic.Bool
+	a := open(t, root, server.URL(), oneOfEach, func(point string) error {
+		if point == "begin" && armed.CompareAndSwap(true, false) {
+			close(held)
+			<-going
+		}
+		return nil
+	})
+	to(t, b, "a", phase.Shadow)
+	armed.Store(true)
+	wrote := make(chan error)
+	go func() { wrote <- a.Write(t.Context(), change(i, "last")) }()
+	<-held
+	migrate.Abandon(a) // a process that lives is waited for
+	to(t, b, "a", phase.Live)
+	if err := b.Write(t.Context(), change(i, "first")); err != nil {
+		t.Fatal(err)
+	}
+	close(going)
+	if err := <-wrote; err != nil {
+		t.Error(err)
+	}
+	if file, stored := fileHas(root, i), redisHas(t, dial(t, server.URL()), i); !slices.Equal(file, stored) || !slices.Equal(file, []string{"last"}) {
+		t.Errorf("the file has %v, Redis %v", file, stored)
+	}
+}
+
+// What a record's mark says is no difference that comparisons count.
+func TestAMarkIsNoDifference(t *testing.T) {
+	server := kt.Start(t, kt.Redis)
+	root := t.TempDir()
+	var fail atomic.Bool
+	m := open(t, root, server.URL(), oneOfEach, func(point string) error {
+		if point == "ticket" && fail.Load() {
+			return errFull
+		}
+		return nil
+	})
+	i := id("string:a:1")
+	to(t, m, "a", phase.Shadow)
+	fail.Store(true)
+	if err := m.Write(t.Context(), change(i, "1")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Read(t.Context(), i); err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Verify(t.Context(), "a", migrate.VerifyOptions{})
+	if err != nil || r.Marked != 1 || r.Missing != 0 || r.Whole() {
+		t.Errorf("%+v %v", r, err)
+	}
+	if err := migrate.Compared(m, i); err == nil {
+		t.Error("a record with a mark was compared")
+	}
+	fail.Store(false)
+	if _, left, err := m.Replay(t.Context()); err != nil || left > 0 {
+		t.Fatal(left, err)
+	}
+	if err := migrate.Compared(m, i); err != nil {
+		t.Error(err)
+	}
+}
+
+// A name that leads out of the folder of the sources is refused.
+func TestFilesStayInTheirFolder(t *testing.T) {
+	server := kt.Start(t, kt.Redis)
+	m := open(t, t.TempDir(), server.URL(), oneOfEach, nil)
+	if err := m.Write(t.Context(), change(id("string:../outside:1"), "1")); err == nil {
+		t.Error("a file outside of the folder was written")
+	}
+}
