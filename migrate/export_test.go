@@ -35,3 +35,6 @@ func Compared(m *Migration, id record.ID) error {
 	}
 	return err
 }
+
+// HasMark is why a record is not compared.
+var HasMark = errMarked

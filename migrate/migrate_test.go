@@ -167,14 +167,17 @@ func check(t *testing.T, m *migrate.Migration, c *keywright.Client, root string,
 func TestRedisIsAway(t *testing.T) {
 	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"))
 	root := t.TempDir()
-	away := atomic.Bool{}
+	away, behind := atomic.Bool{}, atomic.Bool{}
 	m := open(t, root, server.URL(), oneOfEach, func(point string) error {
 		if point == "closed" && away.CompareAndSwap(true, false) {
 			server.Kill()
 		}
+		if point == "taken" && behind.Load() {
+			return errFull
+		}
 		return nil
 	})
-	i := id("string:a:1")
+	i, j := id("string:a:1"), id("string:a:2")
 	to(t, m, "a", phase.Shadow)
 	away.Store(true)
 	if _, err := m.Advance(t.Context(), "a", migrate.ChangeOptions{Force: true}); err == nil {
@@ -201,7 +204,14 @@ func TestRedisIsAway(t *testing.T) {
 		t.Errorf("Redis has %v", has)
 	}
 	to(t, m, "a", phase.Live)
+	behind.Store(true)
+	if err := m.Write(t.Context(), change(j, "of Redis alone")); err != nil {
+		t.Fatal(err)
+	}
 	server.Kill()
+	if read, err := m.Read(t.Context(), j); err == nil {
+		t.Errorf("a record with a mark was read from the files: %v", shown(read))
+	}
 	read, err := m.Read(t.Context(), i)
 	if err != nil || !slices.Equal(shown(read), []string{"2"}) || m.Stats().Fallbacks != 1 {
 		t.Errorf("without Redis: %v %v, %+v", shown(read), err, m.Stats())
@@ -210,6 +220,7 @@ func TestRedisIsAway(t *testing.T) {
 	if class, ok := keywright.ClassOf(err); !ok || class != keywright.NotApplied && class != keywright.UnknownOutcome {
 		t.Errorf("a write without Redis: %v", err)
 	}
+	behind.Store(false)
 	server.Restart()
 }
 
@@ -313,6 +324,9 @@ func TestDiskIsFull(t *testing.T) {
 			full[point] = true
 			err := m.Write(t.Context(), change(i, "during "+point))
 			full[point] = false
+			if left, _ := filepath.Glob(filepath.Join(root, ".*.tmp")); len(left) > 0 {
+				t.Errorf("%s, %s: left: %v", at, point, left)
+			}
 			read, failed := m.Read(t.Context(), i)
 			want := "before"
 			if at == phase.Live && point != "mark" { // the file follows later
@@ -333,9 +347,6 @@ func TestDiskIsFull(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-	}
-	if left, _ := filepath.Glob(filepath.Join(root, ".*.tmp")); len(left) > 0 {
-		t.Errorf("left: %v", left)
 	}
 }
 
