@@ -15,9 +15,9 @@ import (
 
 // ChangeOptions are how a phase is changed.
 type ChangeOptions struct {
-	Limits phase.Limits
-	Force  bool   // also where a gate is closed
-	By     string // who changes it, for the history
+	Limits *phase.Limits // nil: as declared
+	Force  bool          // also where a gate is closed
+	By     string        // who changes it, for the history
 }
 
 // Changed is a change of phase that was done.
@@ -131,7 +131,11 @@ func (m *Migration) gates(ctx context.Context, p phases, done *Changed, o Change
 		return err
 	}
 	done.Facts = facts
-	closed := phase.Check(done.From, done.To, o.Limits, facts)
+	limits := m.limits(done.Part)
+	if o.Limits != nil {
+		limits = *o.Limits
+	}
+	closed := phase.Check(done.From, done.To, limits, facts)
 	closed = m.withoutDrained(closed, done)
 	if len(closed) > 0 && !o.Force {
 		return &GateError{done.Part, done.From, done.To, closed}
@@ -140,6 +144,16 @@ func (m *Migration) gates(ctx context.Context, p phases, done *Changed, o Change
 		done.Forced = append(done.Forced, c.Gate.String())
 	}
 	return nil
+}
+
+// limits are the declared ones of a part.
+func (m *Migration) limits(part string) phase.Limits {
+	for _, p := range m.parts {
+		if p.Name == part {
+			return p.Gates
+		}
+	}
+	return phase.Limits{}
 }
 
 // withoutDrained leaves the gate of marks out where the change itself replays them: it

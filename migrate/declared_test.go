@@ -1,6 +1,7 @@
 package migrate_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -128,7 +129,16 @@ func TestDeclaredMigration(t *testing.T) {
 		}
 		verify(t, m, part)
 	})
-	for range 2 {
+	status, err := m.Status(t.Context())
+	if err != nil || len(status) != 2 || status[0].Part != "history" || status[1].State.Phase != phase.Backfill || len(status[1].Processes) != 1 {
+		t.Errorf("%+v %v", status, err)
+	}
+	all(func(part string) { to(t, m, part, phase.Shadow) })
+	var closed *migrate.GateError
+	if _, err := m.Advance(t.Context(), "history", migrate.ChangeOptions{}); !errors.As(err, &closed) || len(closed.Closed) < 3 {
+		t.Errorf("the declared gates are open: %v", err)
+	}
+	{
 		all(func(part string) {
 			to(t, m, part, phaseOf(t, m, part)+1)
 			verify(t, m, part)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/migrate/phase"
 	"github.com/keywright/keywright/migrate/record"
 )
 
@@ -33,6 +34,7 @@ type Documents interface {
 type PartOf struct {
 	Name  string
 	Moves []MoveOf
+	Gates phase.Limits
 }
 
 // MoveOf is what the engine must know of a move.
@@ -57,7 +59,8 @@ type declared struct{ m *record.Map }
 // Parts implements Documents.
 func (d declared) Parts() (out []PartOf) {
 	for _, p := range d.m.Migration.Parts {
-		part := PartOf{Name: p.Name}
+		part := PartOf{Name: p.Name, Gates: phase.Limits{Compared: p.Gates.Compared, Unequal: p.Gates.Unequal, For: p.Gates.For,
+			Marks: p.Gates.Marks, Backup: p.Gates.Backup}}
 		for _, mv := range d.m.Moves {
 			if mv.Part != p {
 				continue

@@ -38,3 +38,11 @@ func Compared(m *Migration, id record.ID) error {
 
 // HasMark is why a record is not compared.
 var HasMark = errMarked
+
+// Serving reports whether a file is being written, and no other change waits for it.
+func Serving(m *Migration, file string) bool {
+	m.files.mu.Lock()
+	defer m.files.mu.Unlock()
+	w := m.files.writers[file]
+	return w != nil && len(w.waiting) == 0
+}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type change struct {
 	epoch  uint64
 	drain  bool // by the process that changes the phase
 	marked *flush
+	alone  bool                                             // its edits are made of what the file has
 	edits  func(ctx context.Context) ([]record.Edit, error) // under the lock of the file
 	done   chan struct{}
 	err    error
@@ -76,12 +78,22 @@ func (f *files) commit(ctx context.Context, file string, c *change) error {
 	case <-c.done:
 		return c.err
 	case <-ctx.Done():
-		return &inDoubt{context.Cause(ctx)} // it may be written yet
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i := slices.Index(w.waiting, c); i >= 0 {
+		w.waiting = slices.Delete(w.waiting, i, i+1)
+		return context.Cause(ctx)
+	}
+	return &inDoubt{err: context.Cause(ctx), done: c.done} // it may be written yet
 }
 
-// inDoubt is a write that may have been done.
-type inDoubt struct{ err error }
+// inDoubt is a write that may have been done. With done it may be going on until that is
+// closed: its mark must not be replayed before.
+type inDoubt struct {
+	err  error
+	done chan struct{}
+}
 
 func (e *inDoubt) Error() string { return e.err.Error() }
 
@@ -101,7 +113,14 @@ func (f *files) serve(file string, w *writer) {
 			return
 		}
 		f.mu.Unlock()
-		f.serveBatch(file, batch)
+		for len(batch) > 0 {
+			n := 1
+			for !batch[0].alone && n < len(batch) && !batch[n].alone {
+				n++
+			}
+			f.serveBatch(file, batch[:n])
+			batch = batch[n:]
+		}
 	}
 }
 
@@ -252,7 +271,7 @@ func (f *files) replace(path, file string, edits []record.Edit, going []*change)
 		err = fmt.Errorf("writing %s: %w", file, err)
 	}
 	if err != nil && renamed {
-		return &inDoubt{err}
+		return &inDoubt{err: err}
 	}
 	return err
 }

@@ -230,7 +230,7 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 	}
 	err = m.groups(in, file, part, func(g group) error {
 		report.Records++
-		if batch.items = append(batch.items, item{m.moves[g.id.Move], g.id, g.records}); len(batch.items) < o.Batch {
+		if batch.items = append(batch.items, item{mv: m.moves[g.id.Move], id: g.id, records: g.records}); len(batch.items) < o.Batch {
 			return nil
 		}
 		return flush()

@@ -1,7 +1,9 @@
 package migrate_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -121,6 +123,7 @@ func TestMutations(t *testing.T) {
 		{Name: "the epoch of a file", File: "files.go", Guard: "return is.MayWrite(c.epoch)", Instead: "return nil", Test: "TestWritersWaitForAChange"},
 		{Name: "a mark before the file", File: "files.go", Guard: "if err := c.marked.wait(); err != nil {", Instead: "if err := error(nil); err != nil {", Test: "TestDiskIsFull"},
 		{Name: "what is left of a full disk", File: "disk.go", Guard: "\tif err = errors.Join(err, f.Close()); err != nil {\n\t\tr.drop()", Instead: "\tif err = errors.Join(err, f.Close()); err != nil {", Test: "TestDiskIsFull"},
+		{Name: "a caller that left", File: "repository.go", Guard: "\t\t\t<-doubt.done\n", Instead: "", Test: "TestAWriteOfACallerThatLeft"},
 		{Name: "fallback", File: "repository.go", Guard: "err != nil || open.has(id)", Instead: "err != nil || open.has(id) && false", Test: "TestRedisIsAway"},
 		{Name: "confirmed differences", File: "shadow.go", Guard: "if open.has(id) {\n\t\t\treturn is.Epoch, nil, errMarked", Instead: "if open.has(id) && false {\n\t\t\treturn is.Epoch, nil, errMarked", Test: "TestAMarkIsNoDifference"},
 		{Name: "the order of parts", File: "change.go", Guard: "case before && done.To > is:", Instead: "case false:", Test: "TestDeclaredMigration"},
@@ -161,6 +164,57 @@ func TestWritersWaitForAChange(t *testing.T) {
 	if file, stored := fileHas(root, i), redisHas(t, dial(t, server.URL()), i); !slices.Equal(file, stored) || !slices.Equal(file, []string{"last"}) {
 		t.Errorf("the file has %v, Redis %v", file, stored)
 	}
+}
+
+// A write whose caller has left may be done later: its mark is replayed after that, not
+// before.
+func TestAWriteOfACallerThatLeft(t *testing.T) {
+	server := kt.Start(t, kt.Redis)
+	root := t.TempDir()
+	held, going := make(chan struct{}), make(chan struct{})
+	var armed atomic.Bool
+	b := open(t, root, server.URL(), oneOfEach, func(point string) error {
+		if point == "locked" && armed.CompareAndSwap(true, false) {
+			close(held)
+			<-going
+		}
+		return nil
+	})
+	a := open(t, root, server.URL(), oneOfEach, nil)
+	to(t, b, "a", phase.Shadow)
+	i := id("string:a:1")
+	armed.Store(true)
+	other := make(chan error)
+	go func() { other <- b.Write(t.Context(), change(id("string:a:other"), "1")) }()
+	<-held
+	ctx, leave := context.WithCancel(t.Context())
+	wrote := make(chan error)
+	go func() { wrote <- a.Write(ctx, change(i, "late")) }()
+	eventually(t, func() error {
+		if !migrate.Serving(a, "a.json") {
+			return errors.New("it does not wait for the lock yet")
+		}
+		return nil
+	})
+	leave()
+	if class, _ := keywright.ClassOf(<-wrote); class != keywright.UnknownOutcome {
+		t.Errorf("the class is %s", class)
+	}
+	if n, _, err := a.Replay(t.Context()); n != 0 || err != nil {
+		t.Errorf("%d marks of a write that may be done later were replayed, %v", n, err)
+	}
+	close(going)
+	if err := <-other; err != nil {
+		t.Error(err)
+	}
+	c := dial(t, server.URL())
+	eventually(t, func() error {
+		_, _, err := a.Replay(t.Context())
+		if file, stored := fileHas(root, i), redisHas(t, c, i); err == nil && (len(file) != 1 || !slices.Equal(file, stored)) {
+			err = fmt.Errorf("the file has %v, Redis %v", file, stored)
+		}
+		return err
+	})
 }
 
 // What a record's mark says is no difference that comparisons count.

@@ -3,9 +3,10 @@
 -- ARGV[1] part, ARGV[2] epoch, ARGV[3] process or '', ARGV[4] the name that it writes by,
 -- ARGV[5] ticket or '', ARGV[6] "1" to keep the ticket, ARGV[7] a ticket that was given before, or 0,
 -- then of each record: its digest, kind, field or member, "keep", "at" a time or "in" a time, that time in ms or 0,
--- how many values it has (0: it is not there), and those, at most 4,000 of all
--- Returns {'ok'|'lost'|'epoch'|'process'|'old'|'type', the epoch that the part has, or '', the last ticket, and of each record
--- 'ok'|'same'|'stale'|'type'}; of a process 'type' is of all, and nothing is written
+-- how many values it has (0: it is not there), how many it must have now (-1: any), the values, and those that it must have;
+-- at most 4,000 of all
+-- Returns {'ok'|'lost'|'epoch'|'process'|'old'|'type'|'changed', the epoch that the part has, or '', the last ticket, and of each record
+-- 'ok'|'same'|'stale'|'type'}; of a process 'type' and 'changed' are of all, and nothing is written
 -- Round trips: 1. O(values).
 local has = redis.call('HMGET', KEYS[1], 'epoch:' .. ARGV[1], 'process:' .. ARGV[3], 'ticket')
 local epoch, last = has[1] or '', tonumber(has[3] or '0')
@@ -56,7 +57,7 @@ end
 local kinds = {string = 'string', field = 'hash', hash = 'hash', member = 'set', scored = 'zset', list = 'list'}
 local words, todo, at = {}, {}, 8
 for n = 3, #KEYS do
-  local kind, sub, count = ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 5])
+  local kind, sub, count, must = ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6])
   local is = redis.call('TYPE', KEYS[n]).ok
   local other = ARGV[5] ~= '' and redis.call('ZSCORE', KEYS[2], ARGV[at])
   if is ~= 'none' and is ~= kinds[kind] then
@@ -64,18 +65,20 @@ for n = 3, #KEYS do
     words[n - 2] = 'type'
   elseif other and tonumber(other) >= tonumber(ARGV[5]) then
     words[n - 2] = 'stale'
+  elseif must >= 0 and not equal(KEYS[n], kind, sub, is, at + 7 + count, must) then
+    return {'changed', epoch}
   else
-    local same = equal(KEYS[n], kind, sub, is, at + 6, count)
+    local same = equal(KEYS[n], kind, sub, is, at + 7, count)
     words[n - 2] = same and 'same' or 'ok'
     local ends = is == 'none' and -2 or redis.call('PEXPIRETIME', KEYS[n])
     todo[#todo + 1] = {key = KEYS[n], at = at, kind = kind, sub = sub, count = count, same = same, ends = ends, n = n - 2}
   end
-  at = at + 6 + count
+  at = at + 7 + count + math.max(must, 0)
 end
 
 -- from here on nothing fails
 for _, r in ipairs(todo) do
-  local key, kind, sub, first = r.key, r.kind, r.sub, r.at + 6
+  local key, kind, sub, first = r.key, r.kind, r.sub, r.at + 7
   if not r.same and r.count == 0 then
     if kind == 'field' then redis.call('HDEL', key, sub)
     elseif kind == 'member' then redis.call('SREM', key, sub)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,6 +51,9 @@ const maxValues = 4000
 // Redis does not know the process.
 var errAgain = errors.New("try again")
 
+// errChanged is a record that another process has written since it was read.
+var errChanged = errors.New("the record was written meanwhile")
+
 // server is the side of Redis.
 type server struct {
 	client *keywright.Client
@@ -86,6 +90,8 @@ func (a answer) failed() error {
 		return phase.ErrAhead
 	case "epoch":
 		return phase.ErrEpoch
+	case "changed":
+		return errChanged
 	case "old", "process":
 		return errAgain
 	case "large":
@@ -175,6 +181,8 @@ type item struct {
 	mv      MoveOf
 	id      record.ID
 	records []*record.Record // none: the record is not there
+	expects bool             // the record must be as follows
+	was     []*record.Record
 }
 
 // maxItems is how many records one step writes.
@@ -207,10 +215,14 @@ func (s *server) put(p put) keywright.Op[answer] {
 
 // values is how many values a record has as it is stored.
 func (x item) values() int {
-	if x.mv.Kind == keyspace.HashRecord && len(x.records) > 0 {
-		return 2 * len(x.records[0].Fields)
+	if x.mv.Kind == keyspace.HashRecord {
+		n := 0
+		for _, r := range slices.Concat(x.records, x.was) {
+			n += 2 * len(r.Fields)
+		}
+		return n
 	}
-	return len(x.records)
+	return len(x.records) + len(x.was)
 }
 
 // args are what the script must know of a record.
@@ -223,7 +235,11 @@ func (x item) args(args []string, now time.Time) []string {
 	mode, ms := ttlOf(records, x.mv.TTL)
 	values := stored(x.mv.Kind, records)
 	args = append(args, string(sum[:16]), kindOf[x.mv.Kind], x.id.Sub, mode, ms, strconv.Itoa(len(values)))
-	return append(args, values...)
+	if !x.expects {
+		return append(append(args, "-1"), values...)
+	}
+	was := stored(x.mv.Kind, x.was)
+	return append(append(append(args, strconv.Itoa(len(was))), values...), was...)
 }
 
 // parts cuts a put into steps that are small enough.

@@ -18,6 +18,15 @@ import (
 type Change struct {
 	ID      record.ID
 	Records []*record.Record
+
+	update func(old []*record.Record) ([]*record.Record, error) // instead of Records
+}
+
+// Update makes of a record what do makes of it, as one step: no other write comes in
+// between. do may be called more than once; with none the record is taken away. An error of
+// it is returned, and nothing is written.
+func (m *Migration) Update(ctx context.Context, id record.ID, do func(old []*record.Record) ([]*record.Record, error)) error {
+	return m.Write(ctx, Change{ID: id, update: do})
 }
 
 // Write makes records of one part what is given, on the sides that the phase says. It is
@@ -55,7 +64,7 @@ func (m *Migration) Write(ctx context.Context, changes ...Change) error {
 			if err := m.renew(ctx); err != nil {
 				return m.wrong("write", part, err)
 			}
-		case errors.Is(err, phase.ErrChanging), errors.Is(err, phase.ErrEpoch):
+		case errors.Is(err, phase.ErrChanging), errors.Is(err, phase.ErrEpoch), errors.Is(err, errChanged):
 			if ended := pause(ctx, time.Millisecond); ended != nil {
 				return m.wrong("write", part, err)
 			}
@@ -91,7 +100,7 @@ func (m *Migration) writeOnce(ctx context.Context, part string, is PartState, ch
 	}
 	err = m.writeAuthority(ctx, part, is, changes, marked)
 	if err != nil {
-		m.marks.settle(seqs, !isDoubt(err))
+		m.settleFailed(seqs, err)
 		return err
 	}
 	if rule.Lags {
@@ -104,6 +113,23 @@ func (m *Migration) writeOnce(ctx context.Context, part string, is PartState, ch
 	}
 	m.marks.settle(seqs, err == nil)
 	return nil
+}
+
+// settleFailed ends the marks of a write that has failed and changed nothing. Those of one
+// that may have, or may yet, change something wait for a replay.
+func (m *Migration) settleFailed(seqs []uint64, err error) {
+	var doubt *inDoubt
+	switch {
+	case !errors.As(err, &doubt):
+		m.marks.settle(seqs, true)
+	case doubt.done == nil:
+		m.marks.settle(seqs, false)
+	default:
+		go func() { // it ends with the write
+			<-doubt.done
+			m.marks.settle(seqs, false)
+		}()
+	}
 }
 
 // writeAuthority writes the side that decides. An error that is not in doubt has changed
@@ -125,48 +151,78 @@ func (m *Migration) writeAuthority(ctx context.Context, part string, is PartStat
 	}
 	p := put{part: part, epoch: is.Epoch, process: m.id, name: m.writingName(), seen: m.seen.Load(), now: time.Now()}
 	for _, c := range changes {
-		p.items = append(p.items, item{m.moves[c.ID.Move], c.ID, c.Records})
+		x := item{mv: m.moves[c.ID.Move], id: c.ID, records: c.Records, expects: c.update != nil}
+		if c.update != nil {
+			var err error
+			if x.was, err = m.readRedis(ctx, part, x.mv, is.Epoch, c.ID); err == nil {
+				x.records, err = c.update(x.was)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		p.items = append(p.items, x)
 	}
 	_, err := m.put(ctx, p)
 	if class, known := keywright.ClassOf(err); known && class == keywright.UnknownOutcome {
 		m.doubt.Store(true)
-		return &inDoubt{err}
+		return &inDoubt{err: err}
 	}
 	if err != nil {
 		return err
 	}
 	m.config.wrote(phase.Redis, part, is.Epoch, false)
 	if err := m.disk.at("answered"); err != nil {
-		return &inDoubt{err}
+		return &inDoubt{err: err}
 	}
 	return nil
 }
 
 // writeFiles writes records to their files, each file in one step.
 func (m *Migration) writeFiles(ctx context.Context, part string, is PartState, changes []Change, marked *flush) error {
-	edits := map[string][]record.Edit{}
+	of := map[string][]Change{}
 	for _, c := range changes {
 		file, err := m.docs.File(c.ID)
 		if err != nil {
 			return &keywright.Error{Class: keywright.Invalid, Op: "write", Entry: c.ID.Move, Err: err}
 		}
-		edits[file] = append(edits[file], editsOf(m.moves[c.ID.Move], c.ID, c.Records)...)
+		of[file] = append(of[file], c)
 	}
 	done := 0
-	for _, file := range slices.Sorted(maps.Keys(edits)) {
-		of := edits[file]
+	for _, file := range slices.Sorted(maps.Keys(of)) {
+		all := of[file]
 		err := m.files.commit(ctx, file, &change{part: part, epoch: is.Epoch, marked: marked,
-			edits: func(context.Context) ([]record.Edit, error) { return of, nil }})
+			alone: slices.ContainsFunc(all, func(c Change) bool { return c.update != nil }),
+			edits: func(context.Context) ([]record.Edit, error) { return m.editsOfChanges(file, all) }})
 		switch {
 		case err == nil:
 			done++
 		case done > 0 && !isDoubt(err):
-			return &inDoubt{&keywright.Error{Class: keywright.Partial, Op: "write", Entry: m.config.Name + "." + part, Err: err, Hint: "write all of them again"}}
+			return &inDoubt{err: &keywright.Error{Class: keywright.Partial, Op: "write", Entry: m.config.Name + "." + part,
+				Err: err, Hint: "write all of them again"}}
 		default:
 			return err
 		}
 	}
 	return nil
+}
+
+// editsOfChanges are the edits of changes, under the lock of their file.
+func (m *Migration) editsOfChanges(file string, changes []Change) (out []record.Edit, err error) {
+	for _, c := range changes {
+		records := c.Records
+		if c.update != nil {
+			found, err := m.files.find(file, map[record.ID]bool{c.ID: true})
+			if err != nil {
+				return nil, err
+			}
+			if records, err = c.update(found[c.ID]); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, editsOf(m.moves[c.ID.Move], c.ID, records)...)
+	}
+	return out, nil
 }
 
 // editsOf are the edits of a file that make a record what is given.

@@ -58,7 +58,7 @@ func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile 
 		}
 		p := m.follow(part, epoch, ticket, keep)
 		for id := range wanted {
-			p.items = append(p.items, item{m.moves[id.Move], id, found[id]})
+			p.items = append(p.items, item{mv: m.moves[id.Move], id: id, records: found[id]})
 		}
 		for _, step := range p.parts() {
 			if _, err := m.put(ctx, step); err != nil {

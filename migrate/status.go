@@ -1,0 +1,53 @@
+package migrate
+
+import (
+	"context"
+
+	"github.com/keywright/keywright/migrate/phase"
+)
+
+// PartStatus is what there is to say about a part.
+type PartStatus struct {
+	Part      string
+	State     PartState
+	Facts     phase.Facts
+	Forward   []phase.Closed // gates to the next phase that do not open
+	Back      []phase.Closed // gates to the phase before
+	Processes []Process
+	Classes   []Class // differences that comparisons have found
+	Cut       int64   // of classes beyond the most that are kept
+}
+
+// Status says of each part where it is, and what the next change lacks. It changes nothing.
+func (m *Migration) Status(ctx context.Context) ([]PartStatus, error) {
+	out := make([]PartStatus, 0, len(m.parts))
+	for _, p := range m.parts {
+		s, err := m.statusOf(ctx, p)
+		if err != nil {
+			return out, m.wrong("status", p.Name, err)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func (m *Migration) statusOf(ctx context.Context, p PartOf) (s PartStatus, err error) {
+	s.Part = p.Name
+	if s.State, err = m.Phase(p.Name); err != nil {
+		return s, err
+	}
+	if s.Facts, err = m.Facts(ctx, p.Name); err != nil {
+		return s, err
+	}
+	if next, ok := s.State.Phase.Next(); ok {
+		s.Forward = phase.Check(s.State.Phase, next, p.Gates, s.Facts)
+	}
+	if before, ok := s.State.Phase.Previous(); ok {
+		s.Back = phase.Check(s.State.Phase, before, p.Gates, s.Facts)
+	}
+	if s.Processes, err = m.Processes(p.Name); err != nil {
+		return s, err
+	}
+	s.Classes, s.Cut, err = m.Classes(p.Name)
+	return s, err
+}
