@@ -32,7 +32,7 @@ type Changed struct {
 	Drained int           `json:"drained"`          // marks that were replayed while no process wrote
 	Paused  time.Duration `json:"paused_ns"`        // how long no process could write
 	Facts   phase.Facts   `json:"facts"`
-	Late    []string      `json:"late,omitempty"` // processes that had not confirmed the new epoch when it was no longer waited for
+	Late    []string      `json:"late,omitempty"` // processes that had not confirmed the epoch in time
 }
 
 // GateError is a change that gates do not let through.
@@ -69,7 +69,8 @@ func (m *Migration) Change(ctx context.Context, part string, to phase.Phase, o C
 	return m.step(ctx, part, o, func(phase.Phase) (phase.Phase, bool) { return to, true })
 }
 
-func (m *Migration) step(ctx context.Context, part string, o ChangeOptions, choose func(phase.Phase) (phase.Phase, bool)) (*Changed, error) {
+func (m *Migration) step(ctx context.Context, part string, o ChangeOptions,
+	choose func(phase.Phase) (phase.Phase, bool)) (*Changed, error) {
 	if !m.known(part) {
 		return nil, m.wrong("change the phase", part, errUnknown)
 	}
@@ -88,7 +89,8 @@ func (m *Migration) step(ctx context.Context, part string, o ChangeOptions, choo
 	is := p.of(part)
 	to, ok := choose(is.Phase)
 	if _, err := is.Begin(to); err != nil || !ok {
-		return nil, m.wrong("change the phase", part, errors.Join(err, fmt.Errorf("%w: it is in phase %s", phase.ErrStep, is.Phase)))
+		return nil, m.wrong("change the phase", part, errors.Join(err, fmt.Errorf("%w: it is in phase %s",
+			phase.ErrStep, is.Phase)))
 	}
 	if faults := m.unsupported(part); len(faults) > 0 && to > is.Phase {
 		return nil, errors.Join(faults...)
@@ -179,9 +181,11 @@ func (m *Migration) inOrder(p phases, done *Changed) error {
 		case other.Name == done.Part:
 			before = false
 		case before && done.To > is:
-			return m.wrong("change the phase", done.Part, fmt.Errorf("the part %s comes first, and is in phase %s", other.Name, is))
+			return m.wrong("change the phase", done.Part, fmt.Errorf("the part %s comes first, and is in phase %s",
+				other.Name, is))
 		case !before && done.To < is:
-			return m.wrong("change the phase", done.Part, fmt.Errorf("the part %s comes after it, and is in phase %s", other.Name, is))
+			return m.wrong("change the phase", done.Part, fmt.Errorf("the part %s comes after it, and is in phase %s",
+				other.Name, is))
 		}
 	}
 	return nil
@@ -245,7 +249,8 @@ func (m *Migration) drain(ctx context.Context, part string, is phase.State) (int
 		marks = append(marks, mark{ID: id})
 	}
 	for from := 0; from < len(marks); from += replayBatch {
-		if err := m.sync(ctx, part, is, is.Intent.Epoch, idsOf(marks[from:min(from+replayBatch, len(marks))]), true); err != nil {
+		if err := m.sync(ctx, part, is, is.Intent.Epoch, idsOf(marks[from:min(from+replayBatch, len(marks))]),
+			true); err != nil {
 			return from, err
 		}
 	}

@@ -67,7 +67,8 @@ func declaredMap(t testing.TB, text string) *record.Map {
 
 func openDeclared(t testing.TB, root, url string, m *record.Map) *migrate.Migration {
 	t.Helper()
-	out, err := migrate.Open(t.Context(), migrate.Config{Root: root, Map: m, Client: dial(t, url), Lease: 2 * time.Second, Wait: 5 * time.Second,
+	out, err := migrate.Open(t.Context(), migrate.Config{Root: root, Map: m, Client: dial(t, url),
+		Lease: 2 * time.Second, Wait: 5 * time.Second,
 		Shadow: migrate.ShadowConfig{Settle: 20 * time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +99,8 @@ func TestDeclaredMigration(t *testing.T) {
 		return fmt.Sprintf(`{"hash": %q, "at": %q, "id": 9007199254740993}`, hash, at.Format(time.RFC3339))
 	}
 	state := `{"history": {"123": {"77": {"stories": [` + story("ab", now.Add(-time.Hour)) + `, ` + story("old", now.Add(-72*time.Hour)) + `]}}},
-  "guilds": {"456": {"persona": "caf\u00e9", "feeds": {"San Diego": {"url":  "u", "n": 1.0}}}}, "other": [1, {"a": []}]}
+  "guilds": {"456": {"persona": "caf\u00e9", "feeds": {"San Diego": {"url":  "u", "n": 1.0}}}}, "other": [1,
+	{"a": []}]}
 `
 	writeFile(t, root, "state.json", state)
 	writeFile(t, root, "guilds/456.json", `{"words": ["b", "a", "b"], "daily": {"news": {"hour": 7, "minute": 30}}}`)
@@ -135,7 +137,8 @@ func TestDeclaredMigration(t *testing.T) {
 	}
 	all(func(part string) { to(t, m, part, phase.Shadow) })
 	var closed *migrate.GateError
-	if _, err := m.Advance(t.Context(), "history", migrate.ChangeOptions{}); !errors.As(err, &closed) || len(closed.Closed) < 3 {
+	if _, err := m.Advance(t.Context(), "history", migrate.ChangeOptions{}); !errors.As(err,
+		&closed) || len(closed.Closed) < 3 {
 		t.Errorf("the declared gates are open: %v", err)
 	}
 	{
@@ -202,7 +205,8 @@ func TestDamagedDocuments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			writeFile(t, root, "state.json", text)
-			m := openDeclared(t, root, server.URL(), declaredMap(t, strings.Replace(bot, "  files:\n", fmt.Sprintf("  f%d:\n", len(name)+len(text)), 1)))
+			m := openDeclared(t, root, server.URL(), declaredMap(t, strings.Replace(bot, "  files:\n",
+				fmt.Sprintf("  f%d:\n", len(name)+len(text)), 1)))
 			p, err := m.Plan(t.Context(), "settings")
 			said := fmt.Sprint(p.Faults, p.Rejects)
 			if err != nil || p.RoundTrip || p.Faulty+p.Rejected == 0 || !strings.Contains(said, "state.json:") {

@@ -59,13 +59,15 @@ type declared struct{ m *record.Map }
 // Parts implements Documents.
 func (d declared) Parts() (out []PartOf) {
 	for _, p := range d.m.Migration.Parts {
-		part := PartOf{Name: p.Name, Gates: phase.Limits{Compared: p.Gates.Compared, Unequal: p.Gates.Unequal, For: p.Gates.For,
+		part := PartOf{Name: p.Name, Gates: phase.Limits{Compared: p.Gates.Compared, Unequal: p.Gates.Unequal,
+			For:   p.Gates.For,
 			Marks: p.Gates.Marks, Backup: p.Gates.Backup}}
 		for _, mv := range d.m.Moves {
 			if mv.Part != p {
 				continue
 			}
-			part.Moves = append(part.Moves, MoveOf{Name: mv.Name, Move: mv, Kind: mv.Kind, TTL: mv.To.TTL, Match: mv.To.Keys[0].Pattern.ScanGlob(), Of: mv.Of,
+			part.Moves = append(part.Moves, MoveOf{Name: mv.Name, Move: mv, Kind: mv.Kind, TTL: mv.To.TTL,
+				Match: mv.To.Keys[0].Pattern.ScanGlob(), Of: mv.Of,
 				Same: func(a, b *record.Record) []record.Difference { return mv.Compare(a, b, time.Now(), slack) }})
 		}
 		out = append(out, part)
@@ -111,7 +113,8 @@ func (d declared) Files(ctx context.Context, root, part string, each func(string
 }
 
 // Read implements Documents.
-func (d declared) Read(in io.Reader, file string, each func(*record.Record) error, reject func(*record.Reject) error) error {
+func (d declared) Read(in io.Reader, file string, each func(*record.Record) error,
+	reject func(*record.Reject) error) error {
 	s := d.source(file)
 	if s == nil {
 		return fmt.Errorf("%s is no file of the migration", file)

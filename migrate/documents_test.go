@@ -21,13 +21,15 @@ import (
 // second the file: "field:a:7" is in a.json.
 type plain struct{ parts map[string]string } // kind → part
 
-var kinds = map[string]keyspace.RecordKind{"string": keyspace.StringRecord, "field": keyspace.FieldRecord, "hash": keyspace.HashRecord,
+var kinds = map[string]keyspace.RecordKind{"string": keyspace.StringRecord, "field": keyspace.FieldRecord,
+	"hash":   keyspace.HashRecord,
 	"member": keyspace.MemberRecord, "scored": keyspace.ScoredRecord, "list": keyspace.ElementRecord}
 
 func (p plain) Parts() (out []migrate.PartOf) {
 	byPart := map[string][]migrate.MoveOf{}
 	for kind, part := range p.parts {
-		byPart[part] = append(byPart[part], migrate.MoveOf{Name: kind, Move: &record.Move{Move: &keyspace.Move{Name: kind}}, Kind: kinds[kind],
+		byPart[part] = append(byPart[part], migrate.MoveOf{Name: kind,
+			Move: &record.Move{Move: &keyspace.Move{Name: kind}}, Kind: kinds[kind],
 			Match: kind + ":*", Of: func(key, sub string) (record.ID, bool) {
 				return record.ID{Move: kind, Key: key, Sub: sub}, strings.HasPrefix(key, kind+":")
 			}, Same: same})

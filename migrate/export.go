@@ -13,6 +13,9 @@ import (
 	"github.com/keywright/keywright/migrate/record"
 )
 
+// errSources is an export over the files that there are.
+var errSources = errors.New("the folder is that of the sources: roll the part back, and they are written")
+
 // maxEdits bounds what an export changes in the files that there are.
 const maxEdits = 1 << 20
 
@@ -27,7 +30,8 @@ type ExportReport struct {
 // Export writes the files of a part as Redis has its records into another folder. Where a
 // record is the same as in the file that there is, its bytes are the same.
 func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportReport, error) {
-	is, err := m.inPhase(ctx, "export", part, phase.DualWrite, phase.Backfill, phase.Shadow, phase.Live, phase.RampDown, phase.Complete)
+	is, err := m.inPhase(ctx, "export", part, phase.DualWrite, phase.Backfill, phase.Shadow, phase.Live,
+		phase.RampDown, phase.Complete)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +40,7 @@ func (m *Migration) Export(ctx context.Context, part, folder string) (*ExportRep
 		return nil, err
 	}
 	if to == m.disk.root {
-		return nil, m.wrong("export", part, errors.New("the folder is that of the sources: roll the part back, and they are written"))
+		return nil, m.wrong("export", part, errSources)
 	}
 	report := &ExportReport{Part: part}
 	edits := map[string][]record.Edit{}

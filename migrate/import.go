@@ -98,7 +98,8 @@ const (
 	planBytes   = 32 << 20
 )
 
-func (m *Migration) planFile(ctx context.Context, part, file string, p *PlanReport, counts map[string]*MoveCount) error {
+func (m *Migration) planFile(ctx context.Context, part, file string, p *PlanReport,
+	counts map[string]*MoveCount) error {
 	in, err := m.openSource(file)
 	if err != nil || in == nil {
 		return err
@@ -206,7 +207,8 @@ func (m *Migration) Import(ctx context.Context, part string, o ImportOptions) (*
 	return report, m.wrong("import", part, err)
 }
 
-func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, file string, report *ImportReport, o ImportOptions, pace *pace) error {
+func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, file string,
+	report *ImportReport, o ImportOptions, pace *pace) error {
 	ticket, err := m.ticket(ctx, part, epoch) // before the file is opened
 	if err != nil {
 		return err
@@ -230,7 +232,8 @@ func (m *Migration) importFile(ctx context.Context, part string, epoch uint64, f
 	}
 	err = m.groups(in, file, part, func(g group) error {
 		report.Records++
-		if batch.items = append(batch.items, item{mv: m.moves[g.id.Move], id: g.id, records: g.records}); len(batch.items) < o.Batch {
+		if batch.items = append(batch.items, item{mv: m.moves[g.id.Move], id: g.id,
+			records: g.records}); len(batch.items) < o.Batch {
 			return nil
 		}
 		return flush()

@@ -43,7 +43,8 @@ func sources(t *testing.T, root string, n int) (ids []record.ID) {
 			}
 		}
 		slices.Sort(members)
-		if err := os.WriteFile(filepath.Join(root, file+".json"), []byte("{"+strings.Join(members, ",")+"}"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(root, file+".json"), []byte("{"+strings.Join(members, ",")+"}"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,7 +112,8 @@ func TestWholeWay(t *testing.T) {
 	if _, err := m.Rollback(t.Context(), "a", migrate.ChangeOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if has := fileHas(root, extra); !slices.Equal(has, redisHas(t, c, extra)) || len(has) != 1 || len(fileHas(root, ids[7])) > 0 {
+	if has := fileHas(root, extra); !slices.Equal(has, redisHas(t, c, extra)) || len(has) != 1 || len(fileHas(root,
+		ids[7])) > 0 {
 		t.Errorf("after the way back from complete the file has %v", has)
 	}
 	verified(t, m, int64(len(ids)-1))
@@ -174,8 +176,10 @@ func TestDifferencesAreFoundAndRepaired(t *testing.T) {
 	}
 	to(t, m, "a", phase.Shadow)
 	raw := c.Raw()
-	for _, words := range [][]string{{"DEL", "string:a:1"}, {"SET", "string:a:2", "other"}, {"SET", "string:b:extra", "x"}, {"HDEL", "field:a:1", "s"},
-		{"HSET", "field:a:2", "t", "extra"}, {"RPUSH", "list:b:1", "z"}, {"SADD", "member:a:1", "extra"}, {"ZADD", "scored:a:1", "8", "s"}} {
+	for _, words := range [][]string{{"DEL", "string:a:1"}, {"SET", "string:a:2", "other"}, {"SET",
+		"string:b:extra", "x"}, {"HDEL", "field:a:1", "s"},
+		{"HSET", "field:a:2", "t", "extra"}, {"RPUSH", "list:b:1", "z"}, {"SADD", "member:a:1", "extra"}, {"ZADD",
+			"scored:a:1", "8", "s"}} {
 		if err := raw.Do(t.Context(), raw.B().Arbitrary(words[0]).Keys(words[1]).Args(words[2:]...).Build()).Error(); err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +188,8 @@ func TestDifferencesAreFoundAndRepaired(t *testing.T) {
 	if err != nil || r.Missing != 2 || r.Extra != 4 || r.Unequal != 2 || r.Whole() || r.Repaired != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if r, err = m.Verify(t.Context(), "a", migrate.VerifyOptions{Repair: true, Move: "string", Kind: record.DiffMissing}); err != nil || r.Repaired != 1 {
+	if r, err = m.Verify(t.Context(), "a", migrate.VerifyOptions{Repair: true, Move: "string",
+		Kind: record.DiffMissing}); err != nil || r.Repaired != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if r, err = m.Verify(t.Context(), "a", migrate.VerifyOptions{Repair: true}); err != nil || r.Repaired != 7 {

@@ -25,7 +25,8 @@ import (
 )
 
 // The points at which a process can be killed: before and after each thing that it leaves.
-var points = []string{"begin", "mark", "marked", "locked", "temp", "synced", "rename", "renamed", "folder", "ticket", "read", "pushed",
+var points = []string{"begin", "mark", "marked", "locked", "temp", "synced", "rename", "renamed", "folder",
+	"ticket", "read", "pushed",
 	"script", "answered", "taken", "raise", "raised", "closed", "drained", "opened", "undo", "taken over"}
 
 // worker is what a child process does: it writes until its input ends, and dies as it was
@@ -43,7 +44,8 @@ type worker struct {
 }
 
 func child() {
-	w := &worker{name: os.Getenv("MIGRATE_NAME"), root: os.Getenv("MIGRATE_ROOT"), steps: os.Getenv("MIGRATE_STEPS") != "", point: os.Getenv("MIGRATE_POINT")}
+	w := &worker{name: os.Getenv("MIGRATE_NAME"), root: os.Getenv("MIGRATE_ROOT"),
+		steps: os.Getenv("MIGRATE_STEPS") != "", point: os.Getenv("MIGRATE_POINT")}
 	w.times, _ = strconv.ParseInt(os.Getenv("MIGRATE_TIMES"), 10, 64)
 	seed, _ := strconv.ParseUint(os.Getenv("MIGRATE_SEED"), 10, 64)
 	w.r = rand.New(rand.NewPCG(seed, 1))
@@ -87,14 +89,17 @@ func (w *worker) wrote(side phase.Side, part string, epoch uint64, drain bool) {
 }
 
 func (w *worker) run(ctx context.Context) error {
-	c, err := keywright.Open(ctx, os.Getenv("MIGRATE_URL"), keywright.Options{NoCache: true, Attempts: 2, Timeout: time.Second})
+	c, err := keywright.Open(ctx, os.Getenv("MIGRATE_URL"), keywright.Options{NoCache: true, Attempts: 2,
+		Timeout: time.Second})
 	for err != nil && ctx.Err() == nil { // the server may be away just now
-		c, err = keywright.Open(ctx, os.Getenv("MIGRATE_URL"), keywright.Options{NoCache: true, Attempts: 2, Timeout: time.Second})
+		c, err = keywright.Open(ctx, os.Getenv("MIGRATE_URL"), keywright.Options{NoCache: true, Attempts: 2,
+			Timeout: time.Second})
 	}
 	if err != nil {
 		return nil
 	}
-	config := migrate.With(migrate.Config{Name: "test", Root: w.root, Client: c, Lease: 400 * time.Millisecond, Wait: 2 * time.Second}, oneOfEach, w.at)
+	config := migrate.With(migrate.Config{Name: "test", Root: w.root, Client: c, Lease: 400 * time.Millisecond,
+		Wait: 2 * time.Second}, oneOfEach, w.at)
 	if w.m, err = migrate.Open(ctx, migrate.Tracing(config, w.wrote)); err != nil {
 		return err
 	}
@@ -115,7 +120,8 @@ func (w *worker) run(ctx context.Context) error {
 
 func (w *worker) write(ctx context.Context, n int) {
 	value := w.name + "-" + strconv.Itoa(n)
-	i := []record.ID{id("string:a:shared"), id("field:b:h", w.name), id("field:b:h", "shared"), id("list:a:l"), id("string:b:" + w.name)}[w.r.IntN(5)]
+	i := []record.ID{id("string:a:shared"), id("field:b:h", w.name), id("field:b:h", "shared"), id("list:a:l"),
+		id("string:b:" + w.name)}[w.r.IntN(5)]
 	var err error
 	w.line("try", i.Key+"|"+i.Sub, value)
 	if w.r.IntN(8) == 0 {
@@ -177,8 +183,10 @@ type running struct {
 func (c *crowd) start(point string, times int, steps bool) *running {
 	c.t.Helper()
 	c.n++
-	r := &running{cmd: exec.Command(os.Args[0]), name: "p" + strconv.Itoa(c.n), ready: make(chan struct{}), done: make(chan struct{})}
-	r.cmd.Env = append(os.Environ(), "MIGRATE_ROOT="+c.root, "MIGRATE_URL="+c.url, "MIGRATE_NAME="+r.name, "MIGRATE_POINT="+point,
+	r := &running{cmd: exec.Command(os.Args[0]), name: "p" + strconv.Itoa(c.n), ready: make(chan struct{}),
+		done: make(chan struct{})}
+	r.cmd.Env = append(os.Environ(), "MIGRATE_ROOT="+c.root, "MIGRATE_URL="+c.url, "MIGRATE_NAME="+r.name,
+		"MIGRATE_POINT="+point,
 		"MIGRATE_TIMES="+strconv.Itoa(times), "MIGRATE_SEED="+strconv.Itoa(c.n))
 	if steps {
 		r.cmd.Env = append(r.cmd.Env, "MIGRATE_STEPS=1")
@@ -293,7 +301,8 @@ func (c *crowd) value(name string, has []string, tried, acked map[string]int) {
 	}
 	process, n := split(has[0])
 	if n > tried[process] || n < acked[process] {
-		c.t.Errorf("%s: %s, and the last acknowledged write of that process was %d, the last tried %d", name, has[0], acked[process], tried[process])
+		c.t.Errorf("%s: %s, and the last acknowledged write of that process was %d, the last tried %d", name, has[0],
+			acked[process], tried[process])
 	}
 }
 
@@ -317,7 +326,8 @@ func TestKilledAtEachPoint(t *testing.T) {
 	c := &crowd{t: t, root: t.TempDir(), url: server.URL()}
 	// What a dead process has left is there for the next one that is told to die over it.
 	alone := func(do func(m *migrate.Migration)) {
-		m, err := migrate.Open(t.Context(), migrate.With(migrate.Config{Name: "test", Root: c.root, Client: dial(t, c.url), Lease: 2 * time.Second}, oneOfEach, nil))
+		m, err := migrate.Open(t.Context(), migrate.With(migrate.Config{Name: "test", Root: c.root, Client: dial(t,
+			c.url), Lease: 2 * time.Second}, oneOfEach, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,7 +336,8 @@ func TestKilledAtEachPoint(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := map[string]phase.Phase{"taken": phase.Live, "script": phase.Live, "answered": phase.Live, "ticket": phase.Shadow, "read": phase.Shadow, "pushed": phase.Shadow}
+	before := map[string]phase.Phase{"taken": phase.Live, "script": phase.Live, "answered": phase.Live,
+		"ticket": phase.Shadow, "read": phase.Shadow, "pushed": phase.Shadow}
 	for _, point := range points {
 		for times := range 2 {
 			start := phase.Shadow
@@ -382,7 +393,8 @@ func TestKills(t *testing.T) {
 				c.ended(p)
 			}
 			c.judge(m)
-			t.Logf("%d kills, %d acknowledged writes, %d changes of phase, %d not done", c.killed, c.count("ack"), c.count("changed"), c.count("failed"))
+			t.Logf("%d kills, %d acknowledged writes, %d changes of phase, %d not done", c.killed, c.count("ack"),
+				c.count("changed"), c.count("failed"))
 		})
 	}
 }

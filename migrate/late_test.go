@@ -32,10 +32,12 @@ type late struct {
 
 // scene lets a write a record in a phase, and holds its script back at a point.
 func scene(t *testing.T, at phase.Phase, point string, i record.ID) *late {
-	s := &late{T: t, root: t.TempDir(), server: kt.Start(t, kt.Redis), frozen: make(chan struct{}), wrote: make(chan error, 1)}
+	s := &late{T: t, root: t.TempDir(), server: kt.Start(t, kt.Redis), frozen: make(chan struct{}),
+		wrote: make(chan error, 1)}
 	s.proxy = kt.NewProxy(t, strings.TrimPrefix(s.server.URL(), "redis://"), kt.Rules{})
 	s.b = open(t, s.root, s.server.URL(), oneOfEach, nil)
-	c, err := keywright.Open(t.Context(), "redis://"+s.proxy.Addr(), keywright.Options{NoCache: true, Attempts: 1, Timeout: time.Minute})
+	c, err := keywright.Open(t.Context(), "redis://"+s.proxy.Addr(), keywright.Options{NoCache: true, Attempts: 1,
+		Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +49,8 @@ func scene(t *testing.T, at phase.Phase, point string, i record.ID) *late {
 		}
 		return nil
 	}
-	s.a, err = migrate.Open(t.Context(), migrate.With(migrate.Config{Name: "test", Root: s.root, Client: c, Lease: time.Hour, Wait: time.Minute}, oneOfEach, hook))
+	s.a, err = migrate.Open(t.Context(), migrate.With(migrate.Config{Name: "test", Root: s.root, Client: c,
+		Lease: time.Hour, Wait: time.Minute}, oneOfEach, hook))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,19 +119,30 @@ func TestALateScriptOfADeadProcess(t *testing.T) {
 // Each guard that a test was written for is missed by it.
 func TestMutations(t *testing.T) {
 	mutation.Run(t, []mutation.Row{
-		{Name: "tickets", File: "put.lua", Guard: "other and tonumber(other) >= tonumber(ARGV[5])", Instead: "false", Test: "TestALateScriptOfAFileIsStale"},
-		{Name: "the epoch of a script", File: "put.lua", Guard: "if tonumber(epoch) > tonumber(ARGV[2]) then", Instead: "if false then", Test: "TestALateScriptIsOfAnOldEpoch"},
-		{Name: "lost data", File: "take.lua", Guard: "or tonumber(has[2] or '0') < tonumber(ARGV[5])", Instead: "", Test: "TestRedisHasLostData"},
-		{Name: "a lost epoch", File: "raise.lua", Guard: "if ARGV[5] ~= '1' and less then", Instead: "if false then", Test: "TestRedisHasLostData"},
-		{Name: "the epoch of a file", File: "files.go", Guard: "return is.MayWrite(c.epoch)", Instead: "return nil", Test: "TestWritersWaitForAChange"},
-		{Name: "a mark before the file", File: "files.go", Guard: "if err := c.marked.wait(); err != nil {", Instead: "if err := error(nil); err != nil {", Test: "TestDiskIsFull"},
+		{Name: "tickets", File: "put.lua", Guard: "other and tonumber(other) >= tonumber(ARGV[5])", Instead: "false",
+			Test: "TestALateScriptOfAFileIsStale"},
+		{Name: "the epoch of a script", File: "put.lua", Guard: "if tonumber(epoch) > tonumber(ARGV[2]) then",
+			Instead: "if false then", Test: "TestALateScriptIsOfAnOldEpoch"},
+		{Name: "lost data", File: "take.lua", Guard: "or tonumber(has[2] or '0') < tonumber(ARGV[5])", Instead: "",
+			Test: "TestRedisHasLostData"},
+		{Name: "a lost epoch", File: "raise.lua", Guard: "if ARGV[5] ~= '1' and less then", Instead: "if false then",
+			Test: "TestRedisHasLostData"},
+		{Name: "the epoch of a file", File: "files.go", Guard: "return is.MayWrite(c.epoch)", Instead: "return nil",
+			Test: "TestWritersWaitForAChange"},
+		{Name: "a mark before the file", File: "files.go", Guard: "if err := c.marked.wait(); err != nil {",
+			Instead: "if err := error(nil); err != nil {", Test: "TestDiskIsFull"},
 		{Name: "what is left of a full disk", File: "disk.go", Guard: "\tif err = errors.Join(err, f.Close()); err != nil {\n\t\tr.drop()", Instead: "\tif err = errors.Join(err, f.Close()); err != nil {", Test: "TestDiskIsFull"},
-		{Name: "a caller that left", File: "repository.go", Guard: "\t\t\t<-doubt.done\n", Instead: "", Test: "TestAWriteOfACallerThatLeft"},
-		{Name: "fallback", File: "repository.go", Guard: "err != nil || open.has(id)", Instead: "err != nil || open.has(id) && false", Test: "TestRedisIsAway"},
+		{Name: "a caller that left", File: "repository.go", Guard: "\t\t\t<-doubt.done\n", Instead: "",
+			Test: "TestAWriteOfACallerThatLeft"},
+		{Name: "fallback", File: "repository.go", Guard: "err != nil || open.has(id)",
+			Instead: "err != nil || open.has(id) && false", Test: "TestRedisIsAway"},
 		{Name: "confirmed differences", File: "shadow.go", Guard: "if open.has(id) {\n\t\t\treturn is.Epoch, nil, errMarked", Instead: "if open.has(id) && false {\n\t\t\treturn is.Epoch, nil, errMarked", Test: "TestAMarkIsNoDifference"},
-		{Name: "the order of parts", File: "change.go", Guard: "case before && done.To > is:", Instead: "case false:", Test: "TestDeclaredMigration"},
-		{Name: "the files after complete", File: "change.go", Guard: "if done.From == phase.Complete {", Instead: "if false {", Test: "TestWholeWay"},
-		{Name: "a file below its folder", File: "disk.go", Guard: "if !filepath.IsLocal(local) {", Instead: "if false {", Test: "TestFilesStayInTheirFolder"},
+		{Name: "the order of parts", File: "change.go", Guard: "case before && done.To > is:", Instead: "case false:",
+			Test: "TestDeclaredMigration"},
+		{Name: "the files after complete", File: "change.go", Guard: "if done.From == phase.Complete {",
+			Instead: "if false {", Test: "TestWholeWay"},
+		{Name: "a file below its folder", File: "disk.go", Guard: "if !filepath.IsLocal(local) {",
+			Instead: "if false {", Test: "TestFilesStayInTheirFolder"},
 	})
 }
 
@@ -161,7 +175,8 @@ func TestWritersWaitForAChange(t *testing.T) {
 	if err := <-wrote; err != nil {
 		t.Error(err)
 	}
-	if file, stored := fileHas(root, i), redisHas(t, dial(t, server.URL()), i); !slices.Equal(file, stored) || !slices.Equal(file, []string{"last"}) {
+	if file, stored := fileHas(root, i), redisHas(t, dial(t, server.URL()), i); !slices.Equal(file,
+		stored) || !slices.Equal(file, []string{"last"}) {
 		t.Errorf("the file has %v, Redis %v", file, stored)
 	}
 }
@@ -210,7 +225,8 @@ func TestAWriteOfACallerThatLeft(t *testing.T) {
 	c := dial(t, server.URL())
 	eventually(t, func() error {
 		_, _, err := a.Replay(t.Context())
-		if file, stored := fileHas(root, i), redisHas(t, c, i); err == nil && (len(file) != 1 || !slices.Equal(file, stored)) {
+		if file, stored := fileHas(root, i), redisHas(t, c, i); err == nil && (len(file) != 1 || !slices.Equal(file,
+			stored)) {
 			err = fmt.Errorf("the file has %v, Redis %v", file, stored)
 		}
 		return err

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-var oneOfEach = plain{map[string]string{"string": "a", "field": "a", "hash": "a", "member": "a", "scored": "a", "list": "a"}}
+var oneOfEach = plain{map[string]string{"string": "a", "field": "a", "hash": "a", "member": "a", "scored": "a",
+	"list": "a"}}
 
 func dial(t testing.TB, url string) *keywright.Client {
 	t.Helper()
@@ -40,7 +41,8 @@ func dial(t testing.TB, url string) *keywright.Client {
 
 func open(t testing.TB, root, url string, d migrate.Documents, at func(string) error) *migrate.Migration {
 	t.Helper()
-	m, err := migrate.Open(t.Context(), migrate.With(migrate.Config{Name: "test", Root: root, Client: dial(t, url), Lease: 2 * time.Second, Wait: 5 * time.Second,
+	m, err := migrate.Open(t.Context(), migrate.With(migrate.Config{Name: "test", Root: root, Client: dial(t, url),
+		Lease: 2 * time.Second, Wait: 5 * time.Second,
 		Shadow: migrate.ShadowConfig{Settle: 20 * time.Millisecond}}, d, at))
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +121,8 @@ func TestEveryKindInEveryPhase(t *testing.T) {
 			c := dial(t, server.URL())
 			root := t.TempDir()
 			m := open(t, root, server.URL(), oneOfEach, nil)
-			ids := []record.ID{id("string:a:1"), id("field:a:1", "f"), id("hash:b:1"), id("member:b:1", "x"), id("scored:b:1", "y"), id("list:a:2")}
+			ids := []record.ID{id("string:a:1"), id("field:a:1", "f"), id("hash:b:1"), id("member:b:1", "x"),
+				id("scored:b:1", "y"), id("list:a:2")}
 			for at := phase.Off; at <= phase.Complete; at++ {
 				to(t, m, "a", at)
 				for _, i := range ids {
@@ -139,7 +142,8 @@ func TestEveryKindInEveryPhase(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, m *migrate.Migration, c *keywright.Client, root string, at phase.Phase, i record.ID, values []string, n int) {
+func check(t *testing.T, m *migrate.Migration, c *keywright.Client, root string, at phase.Phase, i record.ID,
+	values []string, n int) {
 	t.Helper()
 	if err := m.Write(t.Context(), change(i, values...)); err != nil {
 		t.Fatalf("%s %s: %v", at, i.Move, err)
@@ -154,10 +158,12 @@ func check(t *testing.T, m *migrate.Migration, c *keywright.Client, root string,
 			t.Error(err)
 		}
 	}
-	if has := fileHas(root, i); (rule.Authority == phase.Files || rule.Also == phase.Files) && !slices.Equal(has, values) {
+	if has := fileHas(root, i); (rule.Authority == phase.Files || rule.Also == phase.Files) && !slices.Equal(has,
+		values) {
 		t.Errorf("%s %s, step %d: the file has %v, want %v", at, i.Move, n, has, values)
 	}
-	if has := redisHas(t, c, i); (rule.Authority == phase.Redis || rule.Also == phase.Redis) && !slices.Equal(has, values) {
+	if has := redisHas(t, c, i); (rule.Authority == phase.Redis || rule.Also == phase.Redis) && !slices.Equal(has,
+		values) {
 		t.Errorf("%s %s, step %d: Redis has %v, want %v", at, i.Move, n, has, values)
 	}
 }

@@ -83,7 +83,8 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 		c.wrote = func(phase.Side, string, uint64, bool) {}
 	}
 	if c.Client.Raw().Mode() == rueidis.ClientModeCluster {
-		return nil, &keywright.Error{Class: keywright.Invalid, Op: "open migration", Err: errors.New("a cluster has no one place for the epoch of a migration"),
+		return nil, &keywright.Error{Class: keywright.Invalid, Op: "open migration",
+			Err:  errors.New("a cluster has no one place for the epoch of a migration"),
 			Hint: "migrate to one server with replicas, then move the keys into the cluster with `keywright copy`"}
 	}
 	d, err := newDisk(c.Root, c.Name, c.at)
@@ -91,14 +92,16 @@ func Open(ctx context.Context, c Config) (*Migration, error) {
 		return nil, err
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	m := &Migration{config: c, docs: c.documents, parts: c.documents.Parts(), moves: map[string]MoveOf{}, partOf: map[string]string{},
-		disk: d, server: newServer(c.Client, c.Name), life: life, end: end}
+	m := &Migration{config: c, docs: c.documents, parts: c.documents.Parts(), moves: map[string]MoveOf{},
+		partOf: map[string]string{},
+		disk:   d, server: newServer(c.Client, c.Name), life: life, end: end}
 	for _, p := range m.parts {
 		for _, mv := range p.Moves {
 			m.moves[mv.Name], m.partOf[mv.Name] = mv, p.Name
 		}
 	}
-	m.files = &files{disk: d, docs: c.documents, state: d.phases, life: life, wrote: c.wrote, writers: map[string]*writer{}}
+	m.files = &files{disk: d, docs: c.documents, state: d.phases, life: life, wrote: c.wrote,
+		writers: map[string]*writer{}}
 	if err := m.enter(); err != nil {
 		end()
 		return nil, err
@@ -181,11 +184,13 @@ func (m *Migration) Close() error {
 func (m *Migration) part(id record.ID) (string, MoveOf, error) {
 	mv, ok := m.moves[id.Move]
 	if !ok {
-		return "", mv, &keywright.Error{Class: keywright.Invalid, Op: "migrate", Err: fmt.Errorf("the move %q: %w", id.Move, errUnknown)}
+		return "", mv, &keywright.Error{Class: keywright.Invalid, Op: "migrate", Err: fmt.Errorf("the move %q: %w",
+			id.Move, errUnknown)}
 	}
 	if kindOf[mv.Kind] == "" {
 		return "", mv, &keywright.Error{Class: keywright.Invalid, Op: "migrate", Entry: id.Move,
-			Err: fmt.Errorf("records of kind %s cannot be written to both sides", mv.Kind), Hint: "import them, and move the part at once"}
+			Err: fmt.Errorf("records of kind %s cannot be written to both sides",
+				mv.Kind), Hint: "import them, and move the part at once"}
 	}
 	return m.partOf[id.Move], mv, nil
 }
@@ -221,7 +226,8 @@ type Stats struct {
 
 // Stats says what this process has done.
 func (m *Migration) Stats() Stats {
-	return Stats{Replayed: m.stats.replayed.Load(), Behind: m.stats.behind.Load(), Fallbacks: m.stats.fallbacks.Load(), Shadow: m.shadow.stats()}
+	return Stats{Replayed: m.stats.replayed.Load(), Behind: m.stats.behind.Load(),
+		Fallbacks: m.stats.fallbacks.Load(), Shadow: m.shadow.stats()}
 }
 
 // flights are the calls that are under way, by the epoch that they began with: a process

@@ -1,12 +1,13 @@
--- migrate put: makes records what is given, if the epoch is the one given, the process is known, and no later ticket was here.
+-- migrate put: makes records what is given, if the epoch is the one given, the process is known, and no later ticket
+-- was here.
 -- KEYS[1] the migration, KEYS[2] its tickets, then the key of each record, at most 100
 -- ARGV[1] part, ARGV[2] epoch, ARGV[3] process or '', ARGV[4] the name that it writes by,
 -- ARGV[5] ticket or '', ARGV[6] "1" to keep the ticket, ARGV[7] a ticket that was given before, or 0,
 -- then of each record: its digest, kind, field or member, "keep", "at" a time or "in" a time, that time in ms or 0,
--- how many values it has (0: it is not there), how many it must have now (-1: any), the values, and those that it must have;
--- at most 4,000 of all
--- Returns {'ok'|'lost'|'epoch'|'process'|'old'|'type'|'changed', the epoch that the part has, or '', the last ticket, and of each record
--- 'ok'|'same'|'stale'|'type'}; of a process 'type' and 'changed' are of all, and nothing is written
+-- how many values it has (0: it is not there), how many it must have now (-1: any), the values, and those that it
+-- must have; at most 4,000 of all
+-- Returns {'ok'|'lost'|'epoch'|'process'|'old'|'type'|'changed', the epoch that the part has, or '', the last ticket,
+-- and of each record 'ok'|'same'|'stale'|'type'}; of a process 'type' and 'changed' are of all, and nothing is written
 -- Round trips: 1. O(values).
 local has = redis.call('HMGET', KEYS[1], 'epoch:' .. ARGV[1], 'process:' .. ARGV[3], 'ticket')
 local epoch, last = has[1] or '', tonumber(has[3] or '0')
@@ -71,7 +72,8 @@ for n = 3, #KEYS do
     local same = equal(KEYS[n], kind, sub, is, at + 7, count)
     words[n - 2] = same and 'same' or 'ok'
     local ends = is == 'none' and -2 or redis.call('PEXPIRETIME', KEYS[n])
-    todo[#todo + 1] = {key = KEYS[n], at = at, kind = kind, sub = sub, count = count, same = same, ends = ends, n = n - 2}
+    todo[#todo + 1] = {key = KEYS[n], at = at, kind = kind, sub = sub, count = count, same = same, ends = ends,
+      n = n - 2}
   end
   at = at + 7 + count + math.max(must, 0)
 end
@@ -96,7 +98,9 @@ for _, r in ipairs(todo) do
       redis.call('UNLINK', key)
       for i = first, first + r.count - 1 do redis.call('RPUSH', key, ARGV[i]) end
     end
-    if (kind == 'hash' or kind == 'list') and r.ends > 0 then redis.call('PEXPIREAT', key, string.format('%.0f', r.ends)) end
+    if (kind == 'hash' or kind == 'list') and r.ends > 0 then
+      redis.call('PEXPIREAT', key, string.format('%.0f', r.ends))
+    end
   end
   local mode, ms = ARGV[r.at + 3], ARGV[r.at + 4]
   if r.count > 0 and mode == 'at' and tonumber(ms) ~= r.ends then

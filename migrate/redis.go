@@ -124,31 +124,37 @@ func decodeAnswer(r rueidis.RedisResult) (a answer, err error) {
 	return a, nil
 }
 
-func (s *server) op(name string, effect keywright.Effect, script *keywright.Script, keys, args []string) keywright.Op[answer] {
-	return keywright.NewOp(keywright.Spec[answer]{Action: s.action(name, effect), Script: script, Keys: keys, Args: args, Decode: decodeAnswer})
+func (s *server) op(name string, effect keywright.Effect, script *keywright.Script, keys,
+	args []string) keywright.Op[answer] {
+	return keywright.NewOp(keywright.Spec[answer]{Action: s.action(name, effect), Script: script, Keys: keys,
+		Args: args, Decode: decodeAnswer})
 }
 
 func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // raise gives a part a later epoch. lost: also to a server that has lost data.
-func (s *server) raise(part string, from phase.State, to uint64, phased phase.Phase, seen uint64, lost bool) keywright.Op[answer] {
+func (s *server) raise(part string, from phase.State, to uint64, phased phase.Phase, seen uint64,
+	lost bool) keywright.Op[answer] {
 	low := from.Epoch
 	if from.Lag > 0 {
 		low = from.Lag
 	}
 	missing := flag(lost || from.Phase == phase.Off)
-	return s.op("raise", keywright.Idempotent, raiseScript, []string{s.key}, []string{part, decimal(low), decimal(to), phased.String(), missing, decimal(seen)})
+	return s.op("raise", keywright.Idempotent, raiseScript, []string{s.key}, []string{part, decimal(low),
+		decimal(to), phased.String(), missing, decimal(seen)})
 }
 
 // join says by which name a process writes, and which processes are dead.
 func (s *server) join(process, name string, dead ...string) keywright.Op[int64] {
 	return keywright.NewOp(keywright.Spec[int64]{Action: s.action("join", keywright.Idempotent), Script: joinScript,
-		Keys: []string{s.key}, Args: append([]string{process, name}, dead...), Decode: func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() }})
+		Keys: []string{s.key}, Args: append([]string{process, name},
+			dead...), Decode: func(r rueidis.RedisResult) (int64, error) { return r.AsInt64() }})
 }
 
 // ticket is a number that is later than all before.
 func (s *server) ticket(part string, epoch, seen uint64) keywright.Op[answer] {
-	return s.op("ticket", keywright.Idempotent, ticketScript, []string{s.key}, []string{part, decimal(epoch), decimal(seen)})
+	return s.op("ticket", keywright.Idempotent, ticketScript, []string{s.key}, []string{part, decimal(epoch),
+		decimal(seen)})
 }
 
 // kindOf is what the scripts call a kind of record.

@@ -81,7 +81,8 @@ func (m *Migration) repair(ctx context.Context, part string, o RepairOptions) (*
 	if err := m.disk.writeJSON(m.disk.phasePath(), done); err != nil {
 		return nil, err
 	}
-	return out, m.history(Changed{Part: part, From: is.Phase, To: out.Phase, Epoch: out.Epoch, At: now, By: o.By, Forced: []string{"repair from " + o.From.String()}})
+	return out, m.history(Changed{Part: part, From: is.Phase, To: out.Phase, Epoch: out.Epoch, At: now, By: o.By,
+		Forced: []string{"repair from " + o.From.String()}})
 }
 
 // closeFor lets no process write, as a change of phase does.

@@ -25,7 +25,8 @@ type Change struct {
 // Update makes of a record what do makes of it, as one step: no other write comes in
 // between. do may be called more than once; with none the record is taken away. An error of
 // it is returned, and nothing is written.
-func (m *Migration) Update(ctx context.Context, id record.ID, do func(old []*record.Record) ([]*record.Record, error)) error {
+func (m *Migration) Update(ctx context.Context, id record.ID, do func(old []*record.Record) ([]*record.Record,
+	error)) error {
 	return m.Write(ctx, Change{ID: id, update: do})
 }
 
@@ -134,7 +135,8 @@ func (m *Migration) settleFailed(seqs []uint64, err error) {
 
 // writeAuthority writes the side that decides. An error that is not in doubt has changed
 // nothing.
-func (m *Migration) writeAuthority(ctx context.Context, part string, is PartState, changes []Change, marked *flush) error {
+func (m *Migration) writeAuthority(ctx context.Context, part string, is PartState, changes []Change,
+	marked *flush) error {
 	if phase.Of(is.Phase).Authority == phase.Files {
 		return m.writeFiles(ctx, part, is, changes, marked)
 	}
@@ -179,7 +181,8 @@ func (m *Migration) writeAuthority(ctx context.Context, part string, is PartStat
 }
 
 // writeFiles writes records to their files, each file in one step.
-func (m *Migration) writeFiles(ctx context.Context, part string, is PartState, changes []Change, marked *flush) error {
+func (m *Migration) writeFiles(ctx context.Context, part string, is PartState, changes []Change,
+	marked *flush) error {
 	of := map[string][]Change{}
 	for _, c := range changes {
 		file, err := m.docs.File(c.ID)
@@ -262,7 +265,8 @@ func (m *Migration) Read(ctx context.Context, id record.ID) ([]*record.Record, e
 	}
 }
 
-func (m *Migration) readOnce(ctx context.Context, part string, mv MoveOf, is PartState, id record.ID) ([]*record.Record, error) {
+func (m *Migration) readOnce(ctx context.Context, part string, mv MoveOf, is PartState,
+	id record.ID) ([]*record.Record, error) {
 	defer m.flight.begin(part, is.Epoch)()
 	rule := phase.Of(is.Phase)
 	if rule.Reads == phase.Files {
@@ -285,7 +289,8 @@ func (m *Migration) readFiles(id record.ID) ([]*record.Record, error) {
 	return found[id], err
 }
 
-func (m *Migration) readRedis(ctx context.Context, part string, mv MoveOf, epoch uint64, id record.ID) ([]*record.Record, error) {
+func (m *Migration) readRedis(ctx context.Context, part string, mv MoveOf, epoch uint64,
+	id record.ID) ([]*record.Record, error) {
 	a, err := m.server.take(part, mv.Kind, id, m.seen.Load()).Do(ctx)
 	if err != nil {
 		return nil, err

@@ -64,5 +64,6 @@ func TestRightsOfTheGeneratedACL(t *testing.T) {
 }
 
 func changeOf(m *record.Map, i record.ID, value string) migrate.Change {
-	return migrate.Change{ID: i, Records: []*record.Record{{Move: m.Move(i.Move), Key: i.Key, Sub: i.Sub, Value: []byte(value)}}}
+	return migrate.Change{ID: i, Records: []*record.Record{{Move: m.Move(i.Move), Key: i.Key, Sub: i.Sub,
+		Value: []byte(value)}}}
 }

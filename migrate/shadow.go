@@ -77,7 +77,8 @@ func newShadow(m *Migration) *shadow {
 	c := m.config.Shadow
 	c.Workers, c.Queue = cmp.Or(c.Workers, 2), cmp.Or(c.Queue, 256)
 	c.Deadline, c.Settle = cmp.Or(c.Deadline, 2*time.Second), cmp.Or(c.Settle, 250*time.Millisecond)
-	s := &shadow{m: m, c: c, queue: make(chan record.ID, c.Queue), queued: map[record.ID]bool{}, found: map[string]*shadowPart{}}
+	s := &shadow{m: m, c: c, queue: make(chan record.ID, c.Queue), queued: map[record.ID]bool{},
+		found: map[string]*shadowPart{}}
 	for range c.Workers {
 		s.work.Add(1)
 		go s.serve()
@@ -193,7 +194,9 @@ func (s *shadow) look(ctx context.Context, id record.ID) (is PartState, diffs []
 // different compares the records of one ID: those of a list one by one.
 func different(mv MoveOf, file, stored []*record.Record) (out []record.Difference) {
 	now := time.Now()
-	file = slices.DeleteFunc(slices.Clone(file), func(r *record.Record) bool { return !r.Ends.IsZero() && !r.Ends.After(now) })
+	file = slices.DeleteFunc(slices.Clone(file), func(r *record.Record) bool {
+		return !r.Ends.IsZero() && !r.Ends.After(now)
+	})
 	for i := range max(len(file), len(stored)) {
 		var a, b *record.Record
 		if i < len(file) {
@@ -231,7 +234,8 @@ func (s *shadow) report(id record.ID, epoch uint64, diffs []record.Difference, e
 	}
 	now := time.Now()
 	for _, d := range diffs {
-		p.add(Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now, Epoch: epoch, Example: hidden(id)})
+		p.add(Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now, Epoch: epoch,
+			Example: hidden(id)})
 	}
 }
 

@@ -26,7 +26,8 @@ type group struct {
 }
 
 // groups calls each for the records of a document, those of one list together.
-func (m *Migration) groups(in io.Reader, file, part string, each func(group) error, reject func(*record.Reject) error) error {
+func (m *Migration) groups(in io.Reader, file, part string, each func(group) error,
+	reject func(*record.Reject) error) error {
 	lists := map[string]*group{} // by move
 	err := m.docs.Read(in, file, func(r *record.Record) error {
 		id := r.ID()
@@ -206,7 +207,8 @@ func (s *sweep) compare(ctx context.Context, file string, batch []group) error {
 
 // takeAll reads records from Redis, with their times, in one round trip. The epoch is
 // asked for before them and after them: it only grows.
-func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, groups []group) ([][]*record.Record, error) {
+func (m *Migration) takeAll(ctx context.Context, part string, epoch uint64, groups []group) ([][]*record.Record,
+	error) {
 	raw, seen := m.config.Client.Raw(), m.seen.Load()
 	ask := func() rueidis.Completed {
 		return raw.B().Hmget().Key(m.server.key).Field("epoch:"+part, "ticket").Build()
@@ -335,11 +337,13 @@ func (s *sweep) members(ctx context.Context, mv MoveOf, key string) error {
 	step := 1
 	switch mv.Kind {
 	case keyspace.FieldRecord:
-		page, step = func(c uint64) rueidis.Completed { return raw.B().Hscan().Key(key).Cursor(c).Count(sweepBatch).Build() }, 2
+		step = 2
+		page = func(c uint64) rueidis.Completed { return raw.B().Hscan().Key(key).Cursor(c).Count(sweepBatch).Build() }
 	case keyspace.MemberRecord:
 		page = func(c uint64) rueidis.Completed { return raw.B().Sscan().Key(key).Cursor(c).Count(sweepBatch).Build() }
 	case keyspace.ScoredRecord:
-		page, step = func(c uint64) rueidis.Completed { return raw.B().Zscan().Key(key).Cursor(c).Count(sweepBatch).Build() }, 2
+		step = 2
+		page = func(c uint64) rueidis.Completed { return raw.B().Zscan().Key(key).Cursor(c).Count(sweepBatch).Build() }
 	default:
 		return s.one(mv, key, "")
 	}

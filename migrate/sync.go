@@ -14,7 +14,8 @@ import (
 // sync brings the side that follows to what the side that decides has now. It may be done
 // at any time, by anyone, in any order, and again. drain: by the process that changes the
 // phase, with the epoch of its change.
-func (m *Migration) sync(ctx context.Context, part string, is phase.State, epoch uint64, ids []record.ID, drain bool) error {
+func (m *Migration) sync(ctx context.Context, part string, is phase.State, epoch uint64, ids []record.ID,
+	drain bool) error {
 	byFile := map[string][]record.ID{}
 	for _, id := range ids {
 		file, err := m.docs.File(id)
@@ -36,7 +37,8 @@ func (m *Migration) sync(ctx context.Context, part string, is phase.State, epoch
 // push brings records of files to Redis: a ticket first, then the file is read, then Redis
 // is written where no later ticket was. Whatever was committed before a later ticket is in
 // what its holder has read, so the write with the last ticket has all of it.
-func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile map[string][]record.ID, keep bool) error {
+func (m *Migration) push(ctx context.Context, part string, epoch uint64, byFile map[string][]record.ID,
+	keep bool) error {
 	ticket, err := m.ticket(ctx, part, epoch)
 	if err != nil {
 		return err
@@ -110,13 +112,16 @@ const putBatch = 200
 
 // pull brings records of Redis to a file. They are read under the lock of the file, so
 // that what is written last was read last.
-func (m *Migration) pull(ctx context.Context, part string, epoch uint64, file string, ids []record.ID, drain bool) error {
-	return m.files.commit(ctx, file, &change{part: part, epoch: epoch, drain: drain, edits: func(ctx context.Context) ([]record.Edit, error) {
-		return m.editsFromRedis(ctx, part, epoch, ids)
-	}})
+func (m *Migration) pull(ctx context.Context, part string, epoch uint64, file string, ids []record.ID,
+	drain bool) error {
+	return m.files.commit(ctx, file, &change{part: part, epoch: epoch, drain: drain,
+		edits: func(ctx context.Context) ([]record.Edit, error) {
+			return m.editsFromRedis(ctx, part, epoch, ids)
+		}})
 }
 
-func (m *Migration) editsFromRedis(ctx context.Context, part string, epoch uint64, ids []record.ID) (out []record.Edit, err error) {
+func (m *Migration) editsFromRedis(ctx context.Context, part string, epoch uint64,
+	ids []record.ID) (out []record.Edit, err error) {
 	groups := make([]group, len(ids))
 	for i, id := range ids {
 		groups[i].id = id

@@ -1,4 +1,5 @@
--- migrate ticket: gives a number that is later than all before, if the epoch is the one given. It is a time in microseconds.
+-- migrate ticket: gives a number that is later than all before, if the epoch is the one given. It is a
+-- time in microseconds.
 -- KEYS[1] the migration
 -- ARGV[1] part, ARGV[2] epoch, ARGV[3] a ticket that was given before, or 0
 -- Returns {'ok', ticket} or {'lost'|'epoch', the epoch that it has, or ''}

@@ -48,7 +48,10 @@ func TestUpdates(t *testing.T) {
 	for _, at := range []phase.Phase{phase.RampDown, phase.Shadow} {
 		to(t, a, "a", at)
 		no := errors.New("no")
-		if err := a.Update(t.Context(), i, func([]*record.Record) ([]*record.Record, error) { return nil, no }); !errors.Is(err, no) {
+		if err := a.Update(t.Context(), i, func([]*record.Record) ([]*record.Record, error) {
+			return nil,
+				no
+		}); !errors.Is(err, no) {
 			t.Errorf("%s: %v", at, err)
 		}
 		if now, err := a.Read(t.Context(), i); err != nil || !slices.Equal(shown(now), shown(read)) {

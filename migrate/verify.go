@@ -50,7 +50,8 @@ func (m *Migration) Verify(ctx context.Context, part string, o VerifyOptions) (*
 	}
 	report := &VerifyReport{Part: part}
 	v := &verification{m: m, o: o, is: is, report: report, classes: &shadowPart{}}
-	s := &sweep{m: m, part: part, epoch: is.Epoch, pace: newPace(o.PerSecond), reject: func(*record.Reject) error { report.Rejected++; return nil }}
+	s := &sweep{m: m, part: part, epoch: is.Epoch, pace: newPace(o.PerSecond),
+		reject: func(*record.Reject) error { report.Rejected++; return nil }}
 	s.found = func(file string, g group, _ []*record.Record, _ []record.Difference) error {
 		return v.add(ctx, file, g.id)
 	}
@@ -160,12 +161,14 @@ func (v *verification) count(id record.ID, diffs []record.Difference) {
 	v.report.count(diffs)
 	now := v.m.now()
 	for _, d := range diffs {
-		v.classes.add(Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now, Epoch: v.is.Epoch, Example: hidden(id)})
+		v.classes.add(Class{Move: id.Move, Path: d.Path, Kind: d.Kind, Count: 1, First: now, Last: now,
+			Epoch: v.is.Epoch, Example: hidden(id)})
 	}
 }
 
 // lookAt reads records of one file from both sides.
-func (m *Migration) lookAt(ctx context.Context, part string, epoch uint64, file string, ids []record.ID) (map[record.ID][]*record.Record, [][]*record.Record, error) {
+func (m *Migration) lookAt(ctx context.Context, part string, epoch uint64, file string,
+	ids []record.ID) (map[record.ID][]*record.Record, [][]*record.Record, error) {
 	wanted := map[record.ID]bool{}
 	groups := make([]group, len(ids))
 	for i, id := range ids {

@@ -21,7 +21,8 @@ const (
 	Fit                   // the server may be the authority
 )
 
-var gateNames = [...]string{"marks", "imported", "verified", "round-trip", "compared", "unequal", "for", "backup", "fit"}
+var gateNames = [...]string{"marks", "imported", "verified", "round-trip", "compared", "unequal", "for",
+	"backup", "fit"}
 
 // String implements fmt.Stringer.
 func (g Gate) String() string { return gateNames[g] }

@@ -344,7 +344,8 @@ func (p *process) advance(to Phase) {
 
 // walk lets some processes work in any order, kills some at any step, and then looks.
 func walk(seed uint64, processes, steps int, weak string) (w *world, wrong string) {
-	w = &world{r: rand.New(rand.NewPCG(seed, 7)), live: map[int]bool{}, marks: map[*process]int{}, dead: map[*process]bool{}, done: map[int]bool{},
+	w = &world{r: rand.New(rand.NewPCG(seed, 7)), live: map[int]bool{}, marks: map[*process]int{},
+		dead: map[*process]bool{}, done: map[int]bool{},
 		epochs: map[uint64]Phase{0: Off}, weak: weak}
 	w.broken = func(f string, a ...any) { wrong = fmt.Sprintf(f, a...) }
 	if begin := []Phase{Off, Shadow, Live, RampDown}[seed/8%4]; begin != Off {

@@ -54,7 +54,8 @@ type Rule struct {
 var table = [...]Rule{
 	{Phase: Off, Name: "off", Authority: Files, Reads: Files, Forward: []Gate{RoundTrip}},
 	{Phase: DualWrite, Name: "dual-write", Authority: Files, Also: Redis, Reads: Files, Forward: []Gate{Marks}},
-	{Phase: Backfill, Name: "backfill", Authority: Files, Also: Redis, Reads: Files, Forward: []Gate{Marks, Imported, Verified}},
+	{Phase: Backfill, Name: "backfill", Authority: Files, Also: Redis, Reads: Files, Forward: []Gate{Marks,
+		Imported, Verified}},
 	{Phase: Shadow, Name: "shadow", Authority: Files, Also: Redis, Reads: Files, Compares: Redis,
 		Forward: []Gate{Marks, Verified, Compared, Unequal, For, Backup, Fit}},
 	{Phase: Live, Name: "live", Authority: Redis, Also: Files, Reads: Redis, Compares: Files, Fallback: Files,

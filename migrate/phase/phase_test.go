@@ -27,7 +27,8 @@ func TestTable(t *testing.T) {
 		if n := Of(next); n.Authority != r.Authority && (r.Also != n.Authority || n.Also != r.Authority || r.Lags || n.Lags) {
 			t.Errorf("%s to %s: the authority moves to a side that is not written at once", r.Name, n.Name)
 		}
-		if n := Of(next); n.Authority != r.Authority && (!slices.Contains(r.Forward, Marks) || !slices.Contains(n.Back, Marks)) {
+		if n := Of(next); n.Authority != r.Authority && (!slices.Contains(r.Forward,
+			Marks) || !slices.Contains(n.Back, Marks)) {
 			t.Errorf("%s to %s: the authority moves and marks are no gate", r.Name, n.Name)
 		}
 	}
