@@ -91,7 +91,7 @@ func writeFile(t testing.TB, root, name, text string) {
 // A declared migration goes the whole way with the documents of its declaration: parts in
 // their order, bytes that no change touches kept, a time that TTLs count from.
 func TestDeclaredMigration(t *testing.T) {
-	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"))
+	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"), kt.Config("appendfsync", "always"))
 	c := dial(t, server.URL())
 	root := t.TempDir()
 	now := time.Now().UTC().Truncate(time.Second)

@@ -54,7 +54,7 @@ func sources(t *testing.T, root string, n int) (ids []record.ID) {
 // The way of a part: planned, imported, verified, live, complete, and back, with the gates
 // closed until what they ask for is there.
 func TestWholeWay(t *testing.T) {
-	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"))
+	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"), kt.Config("appendfsync", "always"))
 	c := dial(t, server.URL())
 	root := t.TempDir()
 	ids := sources(t, root, 40)

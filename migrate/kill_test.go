@@ -369,7 +369,7 @@ func TestKilledAtEachPoint(t *testing.T) {
 func TestKills(t *testing.T) {
 	for _, processes := range []int{2, 7} {
 		t.Run(strconv.Itoa(processes), func(t *testing.T) {
-			server := kt.Start(t, kt.Brands()[processes%2], kt.Config("appendonly", "yes"))
+			server := kt.Start(t, kt.Brands()[processes%2], kt.Config("appendonly", "yes"), kt.Config("appendfsync", "always"))
 			c := &crowd{t: t, root: t.TempDir(), url: server.URL()}
 			m := open(t, c.root, c.url, oneOfEach, nil)
 			to(t, m, "a", phase.Shadow)

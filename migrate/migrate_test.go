@@ -171,7 +171,7 @@ func check(t *testing.T, m *migrate.Migration, c *keywright.Client, root string,
 // A Redis that is away holds no write up for ever, and loses none: the marks stay, and a
 // replay makes the sides equal.
 func TestRedisIsAway(t *testing.T) {
-	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"))
+	server := kt.Start(t, kt.Redis, kt.Config("appendonly", "yes"), kt.Config("appendfsync", "always"))
 	root := t.TempDir()
 	away, behind := atomic.Bool{}, atomic.Bool{}
 	m := open(t, root, server.URL(), oneOfEach, func(point string) error {
