@@ -102,6 +102,7 @@ var checks = map[string]func(*page, fact) string{
 	"script":       checkScript,
 	"var":          checkVar,
 	"field":        checkField,
+	"absent":       checkAbsent,
 }
 
 func checkKey(p *page, f fact) string {
@@ -225,6 +226,17 @@ func checkVar(p *page, f fact) string {
 		}
 	}
 	return "there is no var " + f.example + ": " + f.kindOf
+}
+
+// checkAbsent: nothing declares it, and the note says why.
+func checkAbsent(p *page, f fact) string {
+	switch k := p.find(f.example); {
+	case k != nil:
+		return "it belongs to " + k.Name
+	case f.note == "":
+		return "there is no note"
+	}
+	return ""
 }
 
 // checkField: the entry has the field; without an entry no key has it, and the

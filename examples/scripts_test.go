@@ -59,6 +59,9 @@ func headerProblems(e *keyspace.Entry, text string) []string {
 
 // numbered is "1 a  2 b".
 func numbered(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
 	parts := make([]string, len(names))
 	for i, n := range names {
 		parts[i] = fmt.Sprintf("%d %s", i+1, n)
@@ -133,7 +136,9 @@ func triviaSubmit(t *testing.T, s *keywrighttest.Server) {
 			t.Errorf("the TTL of %s is %d ms", key, left)
 		}
 	}
-	s.Do("HSET", "game", "ends_at", "1")
+	s.Do("HSET", "game", "status", "closed")
+	expect(t, "a game that is closed before its end", run("game", "answers", "3", `{}`), int64(-2))
+	s.Do("HSET", "game", "status", "open", "ends_at", "1")
 	expect(t, "a game that is over", run("game", "answers", "3", `{}`), int64(-2))
 }
 

@@ -59,7 +59,7 @@ func trivia(t *testing.T, s *keywrighttest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Do("HSET", key, "question", "?", "options", "[]", "answer", "a", "channel_id", guild, "started_at", "1", "ends_at", "99999999999", "submission_count", "0")
+	s.Do("HSET", key, "question", "?", "options", "[]", "answer", "a", "channel_id", guild, "started_at", "1", "ends_at", "99999999999", "status", "open", "submission_count", "0")
 	s.Do("PEXPIRE", key, "60000")
 	submit := func(user, answer string) int64 {
 		n, err := k.TriviaSubmit(ctx, guild, game, user, json.RawMessage(answer))

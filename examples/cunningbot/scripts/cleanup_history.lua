@@ -4,4 +4,8 @@
 -- Returns: how many were dropped
 -- Round trips: 1
 local oldest = tonumber(redis.call('TIME')[1]) - tonumber(ARGV[1]) * 3600
-return redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. string.format('%d', oldest))
+local old = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. string.format('%d', oldest), 'LIMIT', 0, 1000)
+for _, story in ipairs(old) do
+  redis.call('ZREM', KEYS[1], story)
+end
+return #old

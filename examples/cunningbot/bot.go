@@ -1,0 +1,248 @@
+package cunningbot
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Handler is what Discord sends to the bot, and its health:
+//
+//	POST /interactions  commands and buttons, signed by Discord
+//	GET /health         200 if the store can be used, else 503
+func (b *Bot) Handler(key ed25519.PublicKey) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /interactions", func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
+		if err != nil || !signed(key, r.Header, body) {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		var i interaction
+		if err := json.Unmarshal(body, &i); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		reply(w, http.StatusOK, b.interact(r.Context(), i))
+	})
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {
+		ctx, stop := context.WithTimeout(r.Context(), 3*time.Second)
+		defer stop()
+		h := b.Store.Health(ctx)
+		code := http.StatusOK
+		if h.Status != "healthy" {
+			code = http.StatusServiceUnavailable
+		}
+		reply(w, code, h)
+	})
+	return mux
+}
+
+func reply(w http.ResponseWriter, code int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(encode(v), '\n')) // the other side is gone otherwise
+}
+
+// signed checks the signature of Discord.
+func signed(key ed25519.PublicKey, h http.Header, body []byte) bool {
+	sig, err := hex.DecodeString(h.Get("X-Signature-Ed25519"))
+	return err == nil && len(key) == ed25519.PublicKeySize && len(sig) == ed25519.SignatureSize &&
+		ed25519.Verify(key, append([]byte(h.Get("X-Signature-Timestamp")), body...), sig)
+}
+
+// interaction is what a user does: type 1 is a ping of Discord, 2 a command, 3 a button.
+type interaction struct {
+	Type    int    `json:"type"`
+	GuildID string `json:"guild_id"`
+	Channel string `json:"channel_id"`
+	Data    struct {
+		Name     string   `json:"name"`
+		Options  []option `json:"options"`
+		CustomID string   `json:"custom_id"`
+	} `json:"data"`
+	Member *struct {
+		User        user   `json:"user"`
+		Permissions string `json:"permissions"`
+	} `json:"member"`
+	User *user `json:"user"` // outside of a guild
+}
+
+type user struct {
+	ID string `json:"id"`
+}
+
+type option struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"`
+}
+
+type answer struct {
+	Type int         `json:"type"` // 1: pong, 4: a message
+	Data *answerData `json:"data,omitempty"`
+}
+
+type answerData struct {
+	Content string `json:"content"`
+	Flags   int    `json:"flags"` // 64: only its user sees it
+}
+
+func says(format string, values ...any) answer {
+	return answer{4, &answerData{cut(fmt.Sprintf(format, values...), 2000), 64}}
+}
+
+func (b *Bot) interact(ctx context.Context, i interaction) answer {
+	if i.Type == 1 {
+		return answer{Type: 1}
+	}
+	guild, user := i.GuildID, ""
+	switch {
+	case i.Member != nil:
+		user = i.Member.User.ID
+	case i.User != nil:
+		user = i.User.ID
+	}
+	if guild == "" {
+		guild = global // as the page writes a missing guild
+	}
+	ctx, stop := context.WithTimeout(ctx, 2500*time.Millisecond) // Discord waits for 3 s
+	defer stop()
+	if err := b.Store.Settings.AddGuild(ctx, guild); err != nil {
+		b.warn(ctx, "guild", guild, err)
+		return says("This cannot be done now. Try again in a moment.")
+	}
+	text, err := "", error(nil)
+	if i.Type == 3 {
+		text, err = b.press(ctx, guild, user, i.Data.CustomID)
+	} else {
+		text, err = b.command(ctx, guild, i)
+	}
+	var wrong *usageError
+	switch {
+	case errors.As(err, &wrong):
+		return says("%s", wrong.Error())
+	case err != nil:
+		b.Log.Warn("a command failed", "guild", guild, "error", err)
+		return says("This cannot be done now. Try again in a moment.")
+	}
+	return says("%s", text)
+}
+
+// usageError is told to the user.
+type usageError struct{ says string }
+
+func (e *usageError) Error() string { return e.says }
+
+// press is an answer to a game: answer:GAME:OPTION.
+func (b *Bot) press(ctx context.Context, guild, user, data string) (string, error) {
+	parts := strings.Split(data, ":")
+	if len(parts) != 3 || parts[0] != "answer" {
+		return "", &usageError{"This button is not known."}
+	}
+	game, err := b.Store.Trivia.Game(ctx, guild, parts[1])
+	if errors.Is(err, ErrNone) {
+		return "There is no such game.", nil
+	}
+	n, wrong := strconv.Atoi(parts[2])
+	if err != nil || wrong != nil || n < 0 || n >= len(game.Options) {
+		return "", errors.Join(err, wrong)
+	}
+	all, err := b.Store.Trivia.Submit(ctx, guild, parts[1], user, Answer{game.Options[n], time.Now().UTC()})
+	switch {
+	case errors.Is(err, ErrNone):
+		return "There is no such game.", nil
+	case errors.Is(err, ErrClosed):
+		return "The game is closed.", nil
+	}
+	return fmt.Sprintf("Submitted. %d have answered.", all), err
+}
+
+// Command is a command as Discord is told of it.
+type Command struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Options     []CommandOption `json:"options,omitempty"`
+	Permissions string          `json:"default_member_permissions,omitempty"`
+
+	run func(b *Bot, ctx context.Context, guild, channel string, o options) (string, error)
+}
+
+// CommandOption is an argument; all are texts (type 3).
+type CommandOption struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Type        int    `json:"type"`
+	Required    bool   `json:"required"`
+}
+
+// options are the arguments of a command.
+type options map[string]string
+
+// manage is the permission that changing settings needs: to manage the guild.
+const manage = "32"
+
+func command(name, does, permission string, run func(*Bot, context.Context, string, string, options) (string, error), args ...string) Command {
+	c := Command{Name: name, Description: does, Permissions: permission, run: run}
+	for _, a := range args {
+		arg, optional := strings.CutSuffix(a, "?")
+		c.Options = append(c.Options, CommandOption{arg, arg, 3, !optional})
+	}
+	return c
+}
+
+// Commands are those of the bot. Those that change settings need the permission to manage the
+// guild, which Discord checks before it sends them, and the bot again.
+var Commands = []Command{
+	command("ask", "Ask the bot", "", askCommand, "question"),
+	command("persona", "Choose the personality of the bot", manage, personaCommand, "text"),
+	command("feed", "Read a feed into this channel; without a url: no more", manage, feedCommand, "name", "url?"),
+	command("topic", "Post news about a topic here at once; with off: no more", manage, topicCommand, "word", "off?"),
+	command("window", "Hours in which this channel does not repeat a story", manage, windowCommand, "hours"),
+	command("trivia", "A game in this channel each day", manage, triviaCommand, "id", "time", "topic", "minutes?"),
+	command("close", "Close a game now", manage, closeCommand, "game"),
+	command("result", "How a game ended", "", resultCommand, "game"),
+	command("daily", "Post a text in this channel each day", manage, dailyCommand, "name", "time", "text"),
+}
+
+func (b *Bot) command(ctx context.Context, guild string, i interaction) (string, error) {
+	at := slices.IndexFunc(Commands, func(c Command) bool { return c.Name == i.Data.Name })
+	if at < 0 {
+		return "", &usageError{"This command is not known."}
+	}
+	c := Commands[at]
+	if c.Permissions != "" && !mayManage(i) {
+		return "", &usageError{"Only those who may manage the server can do that."}
+	}
+	given := options{}
+	for _, o := range i.Data.Options {
+		text := string(o.Value)
+		if json.Unmarshal(o.Value, &text) != nil {
+			text = string(o.Value)
+		}
+		given[o.Name] = strings.TrimSpace(text)
+	}
+	for _, o := range c.Options {
+		if o.Required && given[o.Name] == "" {
+			return "", &usageError{o.Name + " is missing."}
+		}
+	}
+	return c.run(b, ctx, guild, i.Channel, given)
+}
+
+// mayManage reports whether a user is an administrator (8) or may manage the guild (32).
+func mayManage(i interaction) bool {
+	if i.Member == nil {
+		return false
+	}
+	n, err := strconv.ParseUint(i.Member.Permissions, 10, 64)
+	return err == nil && n&(8|32) != 0
+}

@@ -1,0 +1,138 @@
+package cunningbot
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/bits"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
+)
+
+// Environment are the variables of a program, by the names of the page.
+type Environment struct {
+	Redis       string // URL with user and password; no part of any output
+	Health      string // the same for a user that may ask how the server is; "": Redis
+	Connections int
+	UseRedis    bool
+	State       string // folder of the JSON files
+	Discord     string // base URL, "": Discord
+	Token       string
+	PublicKey   ed25519.PublicKey
+	OpenAI      string // base URL, "": OpenAI
+	Key, Model  string
+	HTTP        string // where the bot listens
+	Private     bool   // feeds may be on private addresses
+	Zone        *time.Location
+	Debug       bool
+}
+
+// Read reads the variables. Each that cannot be read is in the error, without its value.
+func Read(getenv func(string) string) (e Environment, err error) {
+	number := func(name string, otherwise int) int {
+		text := cmp.Or(getenv(name), strconv.Itoa(otherwise))
+		n, wrong := strconv.Atoi(text)
+		if wrong != nil || n < 0 {
+			err = errors.Join(err, fmt.Errorf("%s is no number", name))
+		}
+		return n
+	}
+	truth := func(name string, otherwise bool) bool {
+		v, wrong := strconv.ParseBool(cmp.Or(getenv(name), strconv.FormatBool(otherwise)))
+		if wrong != nil {
+			err = errors.Join(err, fmt.Errorf("%s must be true or false", name))
+		}
+		return v
+	}
+	u := url.URL{Scheme: "redis", Host: net.JoinHostPort(cmp.Or(getenv("REDIS_HOST"), "redis"), strconv.Itoa(number("REDIS_PORT", 6379))),
+		Path: "/" + strconv.Itoa(number("REDIS_DB", 0))}
+	if user, password := getenv("REDIS_USERNAME"), getenv("REDIS_PASSWORD"); password != "" {
+		u.User = url.UserPassword(user, password)
+	}
+	health := ""
+	if password := getenv("REDIS_HEALTH_PASSWORD"); password != "" {
+		other := u
+		other.User = url.UserPassword(cmp.Or(getenv("REDIS_HEALTH_USERNAME"), "health"), password)
+		health = other.String()
+	}
+	e = Environment{
+		Redis: u.String(), Health: health, Connections: number("REDIS_MAX_CONNECTIONS", 20), UseRedis: truth("USE_REDIS", true),
+		State: cmp.Or(getenv("CUNNINGBOT_STATE"), "bot/app"), Discord: getenv("DISCORD_API"), Token: getenv("DISCORD_TOKEN"),
+		OpenAI: getenv("OPENAI_BASE_URL"), Key: getenv("OPENAI_API_KEY"), Model: getenv("OPENAI_MODEL"),
+		HTTP: cmp.Or(getenv("CUNNINGBOT_HTTP"), "127.0.0.1:8080"), Private: truth("CUNNINGBOT_PRIVATE_FEEDS", false), Debug: truth("CUNNINGBOT_DEBUG", false),
+	}
+	if e.Zone, _ = time.LoadLocation(cmp.Or(getenv("TZ"), "UTC")); e.Zone == nil {
+		err = errors.Join(err, errors.New("TZ is no time zone"))
+	}
+	if text := getenv("DISCORD_PUBLIC_KEY"); text != "" {
+		if e.PublicKey, _ = hex.DecodeString(text); len(e.PublicKey) != ed25519.PublicKeySize {
+			err = errors.Join(err, errors.New("DISCORD_PUBLIC_KEY must have 64 hexadecimal digits"))
+		}
+	}
+	return e, err
+}
+
+// Open opens the store: Redis or the files. It fails if the store cannot be used now.
+func (e Environment) Open(ctx context.Context, name string, log *slog.Logger) (*Store, error) {
+	if !e.UseRedis {
+		s, err := NewFiles(e.State)
+		if err == nil {
+			log.Debug("files", "folder", e.State)
+		}
+		return s, err
+	}
+	c, err := e.client(ctx, e.Redis, name, e.Connections, log)
+	if err != nil {
+		return nil, err
+	}
+	s := NewRedis(c)
+	s.Close = c.Close
+	if e.Health != "" {
+		other, err := e.client(ctx, e.Health, name+"-health", 1, log)
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		s.Health = func(ctx context.Context) Health { return redisHealth(ctx, other, cunningkeys.New(c)) }
+		s.Close = func() { other.Close(); c.Close() }
+	}
+	log.Info("Redis connected", "server", c.Server(), "database", c.Database())
+	return s, nil
+}
+
+// client opens a client: 5 s for a reply, three attempts half a second, then a second apart. What
+// it does is logged at the level DEBUG, by entry and never by key: keys have ids of users.
+func (e Environment) client(ctx context.Context, at, name string, connections int, log *slog.Logger) (*keywright.Client, error) {
+	// Commands share connections, as a power of two; locks, queues and transactions take more.
+	power := max(bits.Len(uint(max(connections, 1)))-3, 0)
+	if power == 0 {
+		power = -1 // one
+	}
+	return keywright.Open(ctx, at, keywright.Options{Name: name, Timeout: 5 * time.Second, Attempts: 3, Backoff: 500 * time.Millisecond,
+		Connections: power, NoCache: true, Logger: log, Hooks: []keywright.Hook{{Done: func(_ context.Context, call keywright.Call, o keywright.Outcome) {
+			log.Debug("[Redis:"+strings.ToUpper(call.Op)+"]", "entry", call.Entry, "elapsed", o.Elapsed, "attempts", o.Attempts)
+		}}}})
+}
+
+// New is the bot with real clients.
+func (e Environment) New(s *Store, log *slog.Logger) (*Bot, error) {
+	d, err := NewDiscord(e.Discord, e.Token)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bot{Store: s, Discord: d, Reader: NewWeb(e.Private), Log: log, Zone: e.Zone}
+	if e.Key != "" {
+		b.Model = NewOpenAI(e.OpenAI, e.Key, e.Model)
+	}
+	return b, nil
+}

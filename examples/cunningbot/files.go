@@ -1,0 +1,332 @@
+package cunningbot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The files, as the bot had them before, and one of its own: articles that were taken.
+const (
+	stateFile    = "app_state.json"
+	pendingFile  = "pending_news.json"
+	batchFile    = "pending_batches.json"
+	breakingFile = "pending_breaking_news.json"
+	historyFile  = "story_history.json"
+)
+
+// NewFiles is the store on JSON files in a folder: each access reads the whole file, each change
+// is made under a lock, in a temporary file that is synced and renamed.
+func NewFiles(dir string) (*Store, error) {
+	if err := os.MkdirAll(filepath.Join(dir, "locks"), 0o700); err != nil {
+		return nil, err
+	}
+	d := files{dir}
+	return &Store{
+		Settings: fileSettings{d}, Feeds: fileFeeds{d}, Pending: filePending{d}, Breaking: fileBreaking{d},
+		History: fileHistory{d}, Trivia: fileTrivia{d}, Daily: fileDaily{d}, Locks: fileLocks{d},
+		Health: d.health, Close: func() {},
+	}, nil
+}
+
+// files are the files of a folder.
+type files struct{ dir string }
+
+// read decodes a file; one that is not there is empty. A number is as it was written.
+func read[T any](d files, name string) (v T, err error) {
+	text, err := os.ReadFile(filepath.Join(d.dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return v, nil
+	}
+	if err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		return v, fmt.Errorf("%s: %w", name, err)
+	}
+	return v, nil
+}
+
+// change reads a file, lets fn change what it has, and writes it, under the lock of the file.
+// fn says whether there is anything to write.
+func change[T any](ctx context.Context, d files, name string, fn func(v *T) (bool, error)) error {
+	unlock, err := d.lock(ctx, name+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	v, err := read[T](d, name)
+	if err != nil {
+		return err
+	}
+	changed, err := fn(&v)
+	if err != nil || !changed {
+		return err
+	}
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return d.write(name, append(text, '\n'))
+}
+
+// write replaces a file: a temporary one, sync, rename, sync of the folder.
+func (d files) write(name string, text []byte) (err error) {
+	f, err := os.CreateTemp(d.dir, name+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), filepath.Join(d.dir, name)); err != nil {
+		return err
+	}
+	return syncFolder(d.dir)
+}
+
+// syncFolder keeps the new name of a file after a loss of power.
+func syncFolder(dir string) error {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// lock waits for a lock of the kernel, which frees it when the process dies.
+func (d files) lock(ctx context.Context, name string) (unlock func(), err error) {
+	for {
+		unlock, err = d.try(name)
+		if !errors.Is(err, ErrHeld) {
+			return unlock, err
+		}
+		if !pause(ctx, 5*time.Millisecond) {
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (d files) try(name string) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(d.dir, "locks", name), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		_ = f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, ErrHeld
+		}
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// pause waits; false if ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+func (d files) health(context.Context) Health {
+	if _, err := read[state](d, stateFile); err != nil {
+		return Health{Status: "unhealthy", Error: err.Error()}
+	}
+	return Health{Status: "healthy"}
+}
+
+// state is app_state.json: by guild and by member. What this program does not know stays.
+type state map[string]map[string]json.RawMessage
+
+const global = "global"
+
+// member reads a member of a guild; the zero value if it is not there.
+func member[T any](s state, guild, name string) (v T, err error) {
+	text, there := s[guild][name]
+	if !there || string(text) == "null" {
+		return v, nil
+	}
+	if err := json.Unmarshal(text, &v); err != nil {
+		return v, fmt.Errorf("%s: %s: %w", stateFile, name, err)
+	}
+	return v, nil
+}
+
+func (s *state) set(guild, name string, v any) {
+	if *s == nil {
+		*s = state{}
+	}
+	if (*s)[guild] == nil {
+		(*s)[guild] = map[string]json.RawMessage{}
+	}
+	(*s)[guild][name] = encode(v)
+}
+
+// readMember reads a member of a guild from the file.
+func readMember[T any](d files, guild, name string) (v T, err error) {
+	s, err := read[state](d, stateFile)
+	if err != nil {
+		return v, err
+	}
+	return member[T](s, guild, name)
+}
+
+// changeMember changes a member of a guild.
+func changeMember[T any](ctx context.Context, d files, guild, name string, fn func(v *T) (bool, error)) error {
+	return change(ctx, d, stateFile, func(s *state) (bool, error) {
+		v, err := member[T](*s, guild, name)
+		if err != nil {
+			return false, err
+		}
+		changed, err := fn(&v)
+		if changed && err == nil {
+			s.set(guild, name, v)
+		}
+		return changed, err
+	})
+}
+
+// put puts v into a map, which may be nil.
+func put[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[k] = v
+}
+
+type fileSettings struct{ files }
+
+func (f fileSettings) Guilds(context.Context) (guilds []string, err error) {
+	s, err := read[state](f.files, stateFile)
+	for guild := range s {
+		if guild != global {
+			guilds = append(guilds, guild)
+		}
+	}
+	slices.Sort(guilds)
+	return guilds, err
+}
+
+func (f fileSettings) AddGuild(ctx context.Context, guild string) error {
+	return change(ctx, f.files, stateFile, func(s *state) (bool, error) {
+		if (*s)[guild] != nil {
+			return false, nil
+		}
+		put((*map[string]map[string]json.RawMessage)(s), guild, map[string]json.RawMessage{})
+		return true, nil
+	})
+}
+
+func (f fileSettings) Persona(_ context.Context, guild string) (string, error) {
+	s, err := read[state](f.files, stateFile)
+	if err != nil {
+		return "", err
+	}
+	for _, at := range [][2]string{{guild, "current_personality"}, {guild, "default_persona"}, {global, "default_persona"}} {
+		if persona, err := member[string](s, at[0], at[1]); err != nil || persona != "" {
+			return persona, err
+		}
+	}
+	return "", nil
+}
+
+func (f fileSettings) SetPersona(ctx context.Context, guild, persona string) error {
+	return changeMember(ctx, f.files, guild, "current_personality", func(v *string) (bool, error) { *v = persona; return true, nil })
+}
+
+func (f fileSettings) Started(context.Context, string) error { return nil } // the files had no place for it
+
+// dailyMarks is what was posted, by day and game.
+type dailyMarks map[string]map[string]string
+
+type fileDaily struct{ files }
+
+func (f fileDaily) Games(_ context.Context, guild string) (map[string]DailyGame, error) {
+	s, err := read[state](f.files, stateFile)
+	if err != nil {
+		return nil, err
+	}
+	games, err1 := member[map[string]DailyGame](s, guild, "daily_games")
+	minutes, err2 := member[map[string]int](s, guild, "schedules")
+	for name, g := range games {
+		minute, scheduled := minutes[name]
+		if !scheduled {
+			delete(games, name)
+			continue
+		}
+		g.Minute = minute
+		games[name] = g
+	}
+	return games, errors.Join(err1, err2)
+}
+
+func (f fileDaily) PutGame(ctx context.Context, guild, name string, g DailyGame) error {
+	return change(ctx, f.files, stateFile, func(s *state) (bool, error) {
+		games, err1 := member[map[string]json.RawMessage](*s, guild, "daily_games")
+		minutes, err2 := member[map[string]int](*s, guild, "schedules")
+		put(&games, name, encode(g))
+		put(&minutes, name, g.Minute)
+		s.set(guild, "daily_games", games)
+		s.set(guild, "schedules", minutes)
+		return true, errors.Join(err1, err2)
+	})
+}
+
+func (f fileDaily) Begin(ctx context.Context, guild string, day time.Time, name string) (before string, err error) {
+	err = f.mark(ctx, guild, day, name, "begun", &before)
+	return before, err
+}
+
+func (f fileDaily) Posted(ctx context.Context, guild string, day time.Time, name string) error {
+	return f.mark(ctx, guild, day, name, "posted", nil)
+}
+
+func (f fileDaily) mark(ctx context.Context, guild string, day time.Time, name, mark string, before *string) error {
+	return changeMember(ctx, f.files, guild, "daily_posted", func(marks *dailyMarks) (bool, error) {
+		for old := range *marks {
+			if old < day.AddDate(0, 0, -3).Format(time.DateOnly) {
+				delete(*marks, old)
+			}
+		}
+		today := (*marks)[day.Format(time.DateOnly)]
+		if before != nil {
+			if *before = today[name]; *before != "" {
+				return false, nil
+			}
+		}
+		put(&today, name, mark)
+		put((*map[string]map[string]string)(marks), day.Format(time.DateOnly), today)
+		return true, nil
+	})
+}
+
+type fileLocks struct{ files }
+
+func (f fileLocks) Try(ctx context.Context, scope Scope, guild, id string, fn func(context.Context) error) error {
+	unlock, err := f.try(strings.Join([]string{strings.ReplaceAll(string(scope), ":", "-"), guild, id}, "."))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return fn(ctx)
+}

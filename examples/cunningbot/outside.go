@@ -1,0 +1,88 @@
+package cunningbot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Messenger posts to channels of Discord.
+type Messenger interface {
+	// Post posts a message and gives its id. A message of the same Ref that was posted in the
+	// last minutes is given instead, so Post may be repeated.
+	Post(ctx context.Context, m Message) (id string, err error)
+	// Find gives the message of a Ref that was posted since a time; ErrNone.
+	Find(ctx context.Context, channel, ref string, since time.Time) (id string, err error)
+}
+
+// Message is what is posted.
+type Message struct {
+	Channel string
+	Ref     string // names it; at most 25 characters
+	Title   string
+	Text    string
+	Buttons []Button
+}
+
+// Button is something to press below a message.
+type Button struct{ Label, Data string }
+
+// Model is a language model.
+type Model interface {
+	Ask(ctx context.Context, system, prompt string) (string, error)
+}
+
+// Reader reads news feeds.
+type Reader interface {
+	// Read gives the items of a feed, oldest first; nothing if it has not changed since this
+	// Reader has read it and Done was called.
+	Read(ctx context.Context, url string) (Items, error)
+}
+
+// Items are what a feed has.
+type Items struct {
+	List []FeedItem
+	Done func() // all of them are stored: the feed need not be read again until it changes
+}
+
+// FeedItem is one item of a feed.
+type FeedItem struct {
+	ID, Title, URL, Summary string
+	Published               time.Time
+}
+
+// LimitedError is an answer that says to come back later.
+type LimitedError struct {
+	Server string
+	After  time.Duration
+}
+
+func (e *LimitedError) Error() string {
+	return fmt.Sprintf("%s wants no more requests for %s", e.Server, e.After.Round(time.Millisecond))
+}
+
+// StatusError is an answer other than 2xx.
+type StatusError struct {
+	Server string
+	Code   int
+	Says   string
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("%s answers %d: %s", e.Server, e.Code, e.Says)
+}
+
+// ErrLater is wrapped by what an item cannot be blamed for: it is no try.
+var ErrLater = errors.New("it cannot be done now")
+
+// post posts a message once. again: it may have been posted, since some time.
+func post(ctx context.Context, to Messenger, m Message, again bool, since time.Time) (id string, err error) {
+	if again {
+		id, err = to.Find(ctx, m.Channel, m.Ref, since)
+		if !errors.Is(err, ErrNone) {
+			return id, err
+		}
+	}
+	return to.Post(ctx, m)
+}

@@ -1,0 +1,194 @@
+package cunningbot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
+	"github.com/keywright/keywright/lock"
+)
+
+// NewRedis is the store on a client that is open. Close does not close the client.
+func NewRedis(c *keywright.Client) *Store {
+	k := cunningkeys.New(c)
+	return &Store{
+		Settings: redisSettings{k}, Feeds: redisFeeds{k}, Pending: redisPending{k}, Breaking: redisBreaking{k},
+		History: redisHistory{k}, Trivia: redisTrivia{k}, Daily: redisDaily{k}, Locks: redisLocks{k},
+		Health: func(ctx context.Context) Health { return redisHealth(ctx, c, k) },
+		Close:  func() {},
+	}
+}
+
+// or is what was read, or what holds where nothing is there.
+func or[T any](v T, err error) func(T) (T, error) {
+	return func(otherwise T) (T, error) {
+		if errors.Is(err, keywright.ErrNotFound) {
+			return otherwise, nil
+		}
+		return v, err
+	}
+}
+
+// none is ErrNone for what is not there.
+func none(err error) error {
+	if errors.Is(err, keywright.ErrNotFound) {
+		return ErrNone
+	}
+	return err
+}
+
+// decoded reads what a hash has as JSON, by field.
+func decoded[T any](all map[string]json.RawMessage, err error) (map[string]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]T, len(all))
+	for name, text := range all {
+		var v T
+		if err := json.Unmarshal(text, &v); err != nil {
+			return nil, fmt.Errorf("a %T that is stored cannot be read: %w", v, err)
+		}
+		out[name] = v
+	}
+	return out, nil
+}
+
+// pieces of a call: a script takes at most so many articles or items.
+const piece = 200
+
+type redisSettings struct{ k *cunningkeys.Keyspace }
+
+func (s redisSettings) Guilds(ctx context.Context) ([]string, error) {
+	guilds, err := s.k.Guilds().Members(ctx)
+	slices.Sort(guilds)
+	return guilds, err
+}
+
+func (s redisSettings) AddGuild(ctx context.Context, guild string) error {
+	_, err := s.k.Guilds().Add(ctx, guild)
+	return err
+}
+
+func (s redisSettings) Persona(ctx context.Context, guild string) (string, error) {
+	var b keywright.Batch
+	asked := []*keywright.Pending[string]{
+		keywright.Queue(&b, s.k.GuildPersonality(guild).Later().Get()),
+		keywright.Queue(&b, s.k.GuildDefaultPersona(guild).Later().Get()),
+		keywright.Queue(&b, s.k.DefaultPersona().Later().Get()),
+	}
+	if err := b.Run(ctx, s.k.Client()); err != nil {
+		return "", err
+	}
+	for _, a := range asked {
+		if persona, err := a.Result(); err == nil {
+			return persona, nil
+		}
+	}
+	return "", nil
+}
+
+func (s redisSettings) SetPersona(ctx context.Context, guild, persona string) error {
+	return s.k.GuildPersonality(guild).Set(ctx, persona)
+}
+
+func (s redisSettings) Started(ctx context.Context, version string) error {
+	return s.k.BotVersion().Set(ctx, version)
+}
+
+type redisDaily struct{ k *cunningkeys.Keyspace }
+
+func (d redisDaily) Games(ctx context.Context, guild string) (map[string]DailyGame, error) {
+	games, err := decoded[DailyGame](d.k.DailyGames(guild).All(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]DailyGame{}
+	for at, err := range d.k.DailySchedule(guild).Each(ctx, 100) {
+		if err != nil {
+			return nil, err
+		}
+		if g, ok := games[at.Member]; ok {
+			g.Minute = int(at.Score)
+			out[at.Member] = g
+		}
+	}
+	return out, nil
+}
+
+func (d redisDaily) PutGame(ctx context.Context, guild, name string, g DailyGame) error {
+	if _, err := d.k.DailyGames(guild).Set(ctx, name, encode(g)); err != nil {
+		return err
+	}
+	_, err := d.k.DailySchedule(guild).Add(ctx, name, int64(g.Minute)) // last: without it there is no game
+	return err
+}
+
+func (d redisDaily) Begin(ctx context.Context, guild string, day time.Time, name string) (string, error) {
+	posted := d.k.DailyPosted(guild, day)
+	first, err := posted.SetIfAbsent(ctx, name, cunningkeys.ProgressBegun)
+	if err != nil || first {
+		return "", err
+	}
+	before, err := posted.Get(ctx, name)
+	return string(before), err
+}
+
+func (d redisDaily) Posted(ctx context.Context, guild string, day time.Time, name string) error {
+	_, err := d.k.DailyPosted(guild, day).Set(ctx, name, cunningkeys.ProgressPosted)
+	return err
+}
+
+type redisLocks struct{ k *cunningkeys.Keyspace }
+
+func (l redisLocks) Try(ctx context.Context, scope Scope, guild, id string, fn func(context.Context) error) error {
+	lease, err := l.of(scope, guild, id).Try(ctx)
+	if errors.Is(err, lock.ErrHeld) {
+		return ErrHeld
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer stop()
+		_ = lease.Release(ctx) // it ends by itself if this fails
+	}()
+	return fn(lease.Context())
+}
+
+func (l redisLocks) of(scope Scope, guild, id string) lock.Lock {
+	switch scope {
+	case LockDaily:
+		return l.k.LockDaily(guild)
+	case LockTrivia:
+		return l.k.LockTrivia(guild, id)
+	case LockTriviaGame:
+		return l.k.LockTriviaGame(guild, id)
+	}
+	return l.k.LockRSS(guild, id)
+}
+
+// redisHealth needs +ping and +info; total_keys are those of all databases.
+func redisHealth(ctx context.Context, c *keywright.Client, k *cunningkeys.Keyspace) Health {
+	checked, err := c.Check(ctx)
+	if err != nil {
+		return Health{Status: "unhealthy", Error: err.Error()}
+	}
+	h := Health{Status: "healthy"}
+	var bytes int64
+	for _, s := range checked.Servers {
+		h.ConnectedClients += s.Clients
+		h.TotalKeys += s.Keys
+		bytes += s.Memory
+	}
+	h.UsedMemoryHuman = fmt.Sprintf("%.2fM", float64(bytes)/(1<<20))
+	if at, err := k.LastBackup().Get(ctx); err == nil {
+		h.LastBackup = &at
+	}
+	return h
+}

@@ -1,0 +1,336 @@
+package cunningbot
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/examples/cunningbot/cunningkeys"
+	"github.com/keywright/keywright/queue"
+)
+
+// Bounds of what waits.
+const (
+	maxPending  = 10_000         // articles of a channel
+	pendingLife = 48 * time.Hour // of an article
+	maxTries    = 3              // of an item that may be breaking news
+	maxCrashes  = 2              // of processes in it, before it is given up
+	later       = 10 * time.Second
+)
+
+type redisFeeds struct{ k *cunningkeys.Keyspace }
+
+func (f redisFeeds) Feeds(ctx context.Context, guild string) (map[string]Feed, error) {
+	return decoded[Feed](f.k.RSSFeeds(guild).All(ctx))
+}
+
+func (f redisFeeds) PutFeed(ctx context.Context, guild, name string, feed Feed) error {
+	_, err := f.k.RSSFeeds(guild).Set(ctx, name, encode(feed))
+	return err
+}
+
+func (f redisFeeds) RemoveFeed(ctx context.Context, guild, name string) error {
+	_, err := f.k.RSSFeeds(guild).Remove(ctx, name)
+	return err
+}
+
+func (f redisFeeds) Unseen(ctx context.Context, guild, name string, items []string) ([]string, error) {
+	seen := f.k.RSSSeen(guild, Slug(name)).Later()
+	unseen, err := missing(ctx, f.k, items, func(item string) keywright.Op[time.Time] { return seen.Score(item) })
+	return unseen, err
+}
+
+// missing gives those of which an operation finds nothing, in their order.
+func missing[T any](ctx context.Context, k *cunningkeys.Keyspace, items []string, ask func(string) keywright.Op[T]) ([]string, error) {
+	var out []string
+	for some := range slices.Chunk(items, piece) {
+		var b keywright.Batch
+		asked := make([]*keywright.Pending[T], len(some))
+		for i, item := range some {
+			asked[i] = keywright.Queue(&b, ask(item))
+		}
+		if err := b.Run(ctx, k.Client()); err != nil {
+			return nil, err
+		}
+		for i, item := range some {
+			if _, err := asked[i].Result(); errors.Is(err, keywright.ErrNotFound) {
+				out = append(out, item)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (f redisFeeds) MarkSeen(ctx context.Context, guild, name string, items []string, keep int) error {
+	for some := range slices.Chunk(items, piece) {
+		if _, err := f.k.BatchAddSeen(ctx, guild, Slug(name), int64(keep), encode(some)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type redisPending struct{ k *cunningkeys.Keyspace }
+
+func (p redisPending) Channels(ctx context.Context, guild string) ([]string, error) {
+	channels, err := p.k.RSSChannels(guild).Members(ctx)
+	slices.Sort(channels)
+	return channels, err
+}
+
+func (p redisPending) Add(ctx context.Context, guild, channel string, articles []Article) (n int, err error) {
+	for some := range slices.Chunk(articles, piece) {
+		var list []string
+		for _, a := range some {
+			list = append(list, a.ID, string(encode(a)))
+		}
+		there, err := p.k.AddPending(ctx, guild, channel, channel, maxPending, encode(list))
+		if n += int(there); err != nil || int(there) < len(some) {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func (p redisPending) Take(ctx context.Context, guild, channel string) (Batch, error) {
+	text, err := p.k.TakePending(ctx, guild, channel)
+	if err != nil {
+		return Batch{}, err
+	}
+	word, id, _ := strings.Cut(text, " ")
+	if id == "" {
+		return Batch{}, ErrNone
+	}
+	return Batch{guild, channel, id, word == "again"}, nil
+}
+
+func (p redisPending) Next(ctx context.Context, b Batch, n int) ([]Article, error) {
+	for {
+		first, err := p.k.RSSPendingOrder(b.Guild, b.Channel).Between(ctx, time.UnixMilli(0), b.taken(), int64(n))
+		if err != nil || len(first) == 0 {
+			return nil, err
+		}
+		var over []string
+		var all keywright.Batch
+		articles := p.k.RSSPending(b.Guild, b.Channel).Later()
+		asked := map[string]*keywright.Pending[json.RawMessage]{}
+		for _, at := range first {
+			if time.Since(at.Score) > pendingLife {
+				over = append(over, at.Member)
+			} else {
+				asked[at.Member] = keywright.Queue(&all, articles.Get(at.Member))
+			}
+		}
+		if err := all.Run(ctx, p.k.Client()); err != nil {
+			return nil, err
+		}
+		var out []Article
+		for _, at := range first {
+			if asked[at.Member] == nil {
+				continue
+			}
+			var a Article
+			text, err := asked[at.Member].Result()
+			if err == nil {
+				err = json.Unmarshal(text, &a)
+			}
+			if err != nil { // it has no article, or what cannot be read: it would hold up all others
+				over = append(over, at.Member)
+				continue
+			}
+			a.ID = at.Member
+			out = append(out, a)
+		}
+		if len(over) == 0 {
+			return out, nil
+		}
+		if err := p.Drop(ctx, b, over); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (p redisPending) Drop(ctx context.Context, b Batch, ids []string) error {
+	for some := range slices.Chunk(ids, piece) {
+		left, err := p.k.DropBatch(ctx, b.Guild, b.Channel, b.ID, b.Channel, encode(some))
+		if err != nil {
+			return err
+		}
+		if left < 0 {
+			return ErrStale
+		}
+	}
+	return nil
+}
+
+type redisBreaking struct{ k *cunningkeys.Keyspace }
+
+func (r redisBreaking) Topics(ctx context.Context, guild string) ([]string, error) {
+	topics, err := r.k.BreakingTopics(guild).Members(ctx)
+	slices.Sort(topics)
+	return topics, err
+}
+
+func (r redisBreaking) Channel(ctx context.Context, guild, topic string) (string, error) {
+	channel, err := r.k.BreakingChannels(guild).Get(ctx, topic)
+	return channel, none(err)
+}
+
+// PutTopic writes the channel first, RemoveTopic removes it last: a topic always has one.
+func (r redisBreaking) PutTopic(ctx context.Context, guild, topic, channel string) error {
+	if _, err := r.k.BreakingChannels(guild).Set(ctx, topic, channel); err != nil {
+		return err
+	}
+	_, err := r.k.BreakingTopics(guild).Add(ctx, topic)
+	return err
+}
+
+func (r redisBreaking) RemoveTopic(ctx context.Context, guild, topic string) error {
+	if _, err := r.k.BreakingTopics(guild).Remove(ctx, topic); err != nil {
+		return err
+	}
+	_, err := r.k.BreakingChannels(guild).Remove(ctx, topic)
+	return err
+}
+
+func (r redisBreaking) AddItem(ctx context.Context, guild string, item Item) error {
+	_, err := r.k.BreakingPending(guild).Enqueue(ctx, queue.Task[json.RawMessage]{ID: item.Article.ID, Payload: encode(item)})
+	if errors.Is(err, queue.ErrExists) {
+		return nil
+	}
+	return err
+}
+
+// Work looks what there is, and runs a worker until there is nothing more that can be done now.
+func (r redisBreaking) Work(ctx context.Context, guild string, handle func(context.Context, Item, int) error) (int, error) {
+	q := r.k.BreakingPending(guild)
+	if todo, err := ready(ctx, q); err != nil || todo == 0 {
+		return 0, err
+	}
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	var done atomic.Int64
+	w := q.Worker(func(ctx context.Context, job *queue.Job[json.RawMessage]) error {
+		var item Item
+		if err := json.Unmarshal(job.Payload, &item); err != nil {
+			return queue.Discard(fmt.Errorf("it cannot be read: %w", err))
+		}
+		tries := int(job.Attempt)
+		if job.Crashes > maxCrashes {
+			tries = maxTries
+		}
+		err := handle(ctx, item, tries)
+		switch {
+		case err == nil:
+			done.Add(1)
+		case errors.Is(err, ErrLater):
+			return queue.Later(later, err)
+		}
+		return err
+	}, queue.WorkerOptions{Concurrency: 1, Grace: 5 * time.Second})
+	watched := make(chan struct{})
+	go func() { // ends the worker when nothing is left to be done now
+		defer close(watched)
+		defer stop()
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-working.Done():
+				return
+			case <-tick.C:
+			}
+			if todo, err := ready(working, q); err != nil || todo == 0 {
+				return
+			}
+		}
+	}()
+	err := w.Run(working)
+	stop()
+	<-watched
+	return int(done.Load()), err
+}
+
+// ready counts what waits, is due, or is being worked on.
+func ready(ctx context.Context, q queue.Queue[json.RawMessage]) (int64, error) {
+	s, err := q.Stats(ctx)
+	n := s.Waiting() + s.Leased
+	if s.Delayed > 0 && s.NextDue <= 0 {
+		n++
+	}
+	return n, err
+}
+
+type redisHistory struct{ k *cunningkeys.Keyspace }
+
+func (h redisHistory) Known(ctx context.Context, guild, channel string, hashes []string) (map[string]bool, error) {
+	window, err := h.Window(ctx, guild, channel)
+	if err != nil {
+		return nil, err
+	}
+	stories, since := h.k.HistoryStories(guild, channel).Later(), time.Now().Add(-window)
+	known := map[string]bool{}
+	for some := range slices.Chunk(hashes, piece) {
+		var b keywright.Batch
+		asked := make([]*keywright.Pending[time.Time], len(some))
+		for i, story := range some {
+			asked[i] = keywright.Queue(&b, stories.Score(story))
+		}
+		if err := b.Run(ctx, h.k.Client()); err != nil {
+			return nil, err
+		}
+		for i, story := range some {
+			if at, err := asked[i].Result(); err == nil && at.After(since) {
+				known[story] = true
+			}
+		}
+	}
+	return known, nil
+}
+
+func (h redisHistory) Record(ctx context.Context, guild, channel string, stories []Story) error {
+	window, err := h.Window(ctx, guild, channel)
+	if err != nil {
+		return err
+	}
+	hours := int64(window / time.Hour)
+	for some := range slices.Chunk(stories, piece) {
+		var b keywright.Batch
+		for _, s := range some {
+			keywright.Queue(&b, h.k.LaterRecordStory(guild, channel, s.Hash, s.Hash, hours, encode(s)))
+		}
+		if err := b.Run(ctx, h.k.Client()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h redisHistory) Window(ctx context.Context, guild, channel string) (time.Duration, error) {
+	hours, err := or(h.k.HistoryDedupWindow(guild).Get(ctx, channel))(24)
+	return time.Duration(hours) * time.Hour, err
+}
+
+func (h redisHistory) SetWindow(ctx context.Context, guild, channel string, hours int64) error {
+	_, err := h.k.HistoryDedupWindow(guild).Set(ctx, channel, hours)
+	return err
+}
+
+func (h redisHistory) Cleanup(ctx context.Context, guild, channel string) (int, error) {
+	window, err := h.Window(ctx, guild, channel)
+	if err != nil {
+		return 0, err
+	}
+	for all := 0; ; {
+		n, err := h.k.CleanupHistory(ctx, guild, channel, int64(window/time.Hour))
+		if all += int(n); err != nil || n < 1000 {
+			return all, err
+		}
+	}
+}

@@ -1,0 +1,228 @@
+// Package seed makes JSON files as CunningBot had them before it kept its state in Redis: real
+// shapes and sizes, with what makes them hard to move. Ids of channels are numbers in some places
+// and texts in others, and above 2^53; names are in several scripts; times have zones; games are
+// open, over and long over.
+package seed
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options say how much there is. The same ones make the same files, byte for byte.
+type Options struct {
+	Seed     uint64
+	Now      time.Time
+	Guilds   int // 0: 12
+	Articles int // that wait, over all guilds; 0: 3200, some 2.3 MB
+	Stories  int // of the history; 0: 110, some 34 KB
+	Items    int // that may be breaking news; 0: 40
+}
+
+type maker struct {
+	Options
+	r *rand.Rand
+}
+
+type object map[string]any
+
+// Write writes the files into a folder that has none of them.
+func Write(dir string, o Options) error {
+	o.Guilds, o.Articles = cmp.Or(o.Guilds, 12), cmp.Or(o.Articles, 3200)
+	o.Stories, o.Items = cmp.Or(o.Stories, 110), cmp.Or(o.Items, 40)
+	m := &maker{o, rand.New(rand.NewPCG(o.Seed, 99))}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	guilds := make([]string, o.Guilds)
+	channels := map[string][]string{}
+	for i := range guilds {
+		guilds[i] = m.snowflake()
+		for range 2 + m.r.IntN(4) {
+			channels[guilds[i]] = append(channels[guilds[i]], m.snowflake())
+		}
+	}
+	state, feeds := m.state(guilds, channels)
+	for _, f := range []struct {
+		name string
+		is   any
+	}{
+		{"app_state.json", state},
+		{"pending_news.json", m.pending(guilds, channels, feeds)},
+		{"pending_breaking_news.json", m.items(guilds, channels)},
+		{"story_history.json", m.history(guilds, channels)},
+	} {
+		text, err := json.MarshalIndent(f.is, "", "  ")
+		if err != nil {
+			return err
+		}
+		file, err := os.OpenFile(filepath.Join(dir, f.name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // never over a file in use
+		if err != nil {
+			return err
+		}
+		_, err = file.Write(append(text, '\n'))
+		if err := errors.Join(err, file.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// snowflake is an id as Discord makes them: above 2^53.
+func (m *maker) snowflake() string {
+	return strconv.FormatUint(800_000_000_000_000_000+m.r.Uint64N(400_000_000_000_000_000), 10)
+}
+
+func pick[T any](m *maker, from []T) T { return from[m.r.IntN(len(from))] }
+
+var (
+	feedNames = []string{"San Diego News", "BBC World", "Hacker News", "Le Monde", "Süddeutsche", "朝日新聞", "NASA", "Ars Technica", "The Verge", "Reuters"}
+	words     = strings.Fields("council harbour storm election launch budget river museum strike bridge orbit tariff wildfire rescue verdict summit vaccine drought festival merger")
+	places    = []string{"San Diego", "Zürich", "東京", "São Paulo", "Oslo", "Québec", "Kyiv", "Nairobi"}
+	topics    = []string{"hurricane", "earthquake", "wildfire", "election", "outage"}
+)
+
+func (m *maker) sentence(n int) string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = pick(m, words)
+	}
+	return strings.Join(out, " ")
+}
+
+func (m *maker) ago(most time.Duration) time.Time {
+	return m.Now.Add(-time.Duration(m.r.Int64N(int64(most)))).UTC().Truncate(time.Second)
+}
+
+func storyHash(url string) string {
+	sum := sha256.Sum256([]byte(strconv.Itoa(len(url)) + ":" + url))
+	return hex.EncodeToString(sum[:12])
+}
+
+func (m *maker) article(feed string, queued time.Time) object {
+	slug := strings.ReplaceAll(m.sentence(5), " ", "-")
+	url := fmt.Sprintf("https://news.example/%d/%s-%d", queued.Year(), slug, m.r.Uint64())
+	return object{"id": storyHash(url), "item": url, "title": fmt.Sprintf("%s: %s", pick(m, places), m.sentence(7)), "url": url,
+		"summary": m.sentence(18) + " “" + m.sentence(4) + "” <b>&amp;</b>.", "feed": feed,
+		"published": queued.Add(-time.Hour).Format(time.RFC3339), "queued_at": queued.Format(time.RFC3339Nano)}
+}
+
+// number is an id as the bot's old code wrote it: a number.
+func number(id string) json.Number { return json.Number(id) }
+
+func (m *maker) state(guilds []string, channels map[string][]string) (state object, feeds map[string][]string) {
+	state = object{"global": object{"default_persona": "You are a helpful bot with a dry humour."}}
+	feeds = map[string][]string{}
+	for i, g := range guilds {
+		of, rss := object{}, object{}
+		if i%2 == 0 {
+			of["current_personality"] = "A pirate from " + pick(m, places) + ". Arr!"
+		}
+		if i%3 == 0 {
+			of["default_persona"] = "A librarian 📚"
+		}
+		for _, n := range m.r.Perm(len(feedNames))[:2+m.r.IntN(4)] {
+			name := feedNames[n]
+			seen := make([]string, 5+m.r.IntN(10))
+			for k := range seen {
+				seen[k] = fmt.Sprintf("https://news.example/seen/%d", m.r.Uint64())
+			}
+			rss[name] = object{"url": fmt.Sprintf("https://feeds.example/%d.xml", n), "channel_id": number(pick(m, channels[g])), "enabled": m.r.IntN(5) > 0,
+				"added_by": m.snowflake(), "seen_items": seen}
+			feeds[g] = append(feeds[g], name)
+		}
+		of["rss_feeds"] = rss
+		of["breaking_news_topics"] = topics[:1+i%len(topics)]
+		to := object{}
+		for _, topic := range topics[:1+i%len(topics)] {
+			to[topic] = number(pick(m, channels[g]))
+		}
+		of["breaking_news_channels"] = to
+		of["dedup_windows"] = object{channels[g][0]: 6 + m.r.IntN(163)}
+		of["trivia_registrations"] = object{fmt.Sprintf("reg%d", i): object{"channel_id": number(channels[g][0]), "topic": pick(m, words), "minute": m.r.IntN(1440), "lasts_seconds": 3600}}
+		of["trivia_games"] = m.games(channels[g][0])
+		of["daily_games"] = object{"Wordle": object{"channel_id": channels[g][0], "text": "https://wordle.example 🟩", "enabled": true},
+			"Crossword " + pick(m, places): object{"channel_id": number(channels[g][1]), "text": "A crossword", "enabled": i%4 != 0}}
+		minutes := object{}
+		for name := range of["daily_games"].(object) {
+			minutes[name] = 60 * (6 + i%12)
+		}
+		of["schedules"] = minutes
+		state[g] = of
+	}
+	return state, feeds
+}
+
+// games are one that runs, one that is over and has no result, and one that has its result.
+func (m *maker) games(channel string) object {
+	out := object{}
+	for i, ends := range []time.Duration{time.Hour, -10 * time.Minute, -72 * time.Hour} {
+		answers := object{}
+		for range m.r.IntN(9) {
+			answers[m.snowflake()] = object{"answer": pick(m, []string{"Mercury", "Venus", "Mars"}), "at": m.Now.Add(ends - 30*time.Minute).UTC().Format(time.RFC3339)}
+		}
+		at := m.Now.Add(ends)
+		g := object{"question": "Which planet is it? (" + m.sentence(3) + ")", "options": []string{"Mercury", "Venus", "Mars"}, "answer": "Venus",
+			"channel_id": number(channel), "started_at": at.Add(-time.Hour).Unix(), "ends_at": at.Unix(), "status": "open", "message_id": m.snowflake(), "submissions": answers}
+		if i == 2 {
+			g["status"] = "closed"
+			g["result"] = object{"question": g["question"], "answer": "Venus", "answers": len(answers), "right": []string{}, "ended_at": at.UTC().Format(time.RFC3339)}
+		}
+		out[fmt.Sprintf("game-%d", m.r.Uint32())] = g
+	}
+	return out
+}
+
+func (m *maker) pending(guilds []string, channels, feeds map[string][]string) object {
+	out := object{}
+	for range m.Articles {
+		g := pick(m, guilds)
+		c, f := pick(m, channels[g]), pick(m, feeds[g])
+		in(in(out, g), c)
+		list, _ := out[g].(object)[c].(object)[f].([]object)
+		out[g].(object)[c].(object)[f] = append(list, m.article(f, m.ago(30*time.Hour)))
+	}
+	return out
+}
+
+// in is the object of a member, made if it is not there.
+func in(o object, name string) object {
+	if o[name] == nil {
+		o[name] = object{}
+	}
+	return o[name].(object)
+}
+
+func (m *maker) items(guilds []string, channels map[string][]string) object {
+	out := object{}
+	for n := range m.Items {
+		g := guilds[n%len(guilds)]
+		a := m.article("Reuters", m.ago(3*time.Hour))
+		list, _ := out[g].([]object)
+		out[g] = append(list, object{"article": a, "topic": topics[0], "channel_id": number(pick(m, channels[g])), "retry_count": m.r.IntN(3), "queued_at": a["queued_at"]})
+	}
+	return out
+}
+
+func (m *maker) history(guilds []string, channels map[string][]string) object {
+	out := object{}
+	for range m.Stories {
+		g := pick(m, guilds)
+		c := pick(m, channels[g])
+		a := m.article("", m.ago(96*time.Hour))
+		of := in(in(out, g), c)
+		list, _ := of["stories"].([]object)
+		of["stories"] = append(list, object{"hash": a["id"], "title": a["title"], "url": a["url"], "posted_at": a["queued_at"]})
+	}
+	return out
+}

@@ -1,0 +1,167 @@
+package cunningbot
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// TriviaPoster opens the games of a guild whose time has come and posts them, once each, up to an
+// hour late after an outage. A game is there before it is posted: killed in between, it is posted
+// by the next poll.
+func (b *Bot) TriviaPoster(ctx context.Context, guild string) error {
+	registrations, err := b.Store.Trivia.Registrations(ctx, guild)
+	if err != nil {
+		return err
+	}
+	for id, r := range registrations {
+		s, is := due(time.Now(), b.zone(), r.Minute, time.Hour, r.Added)
+		if !is {
+			continue
+		}
+		failed := b.Store.Locks.Try(ctx, LockTrivia, guild, id, func(ctx context.Context) error {
+			return b.openTrivia(ctx, guild, id+"-"+s.day.Format("20060102"), r, s)
+		})
+		if failed != nil && !errors.Is(failed, ErrHeld) {
+			err = errors.Join(err, fmt.Errorf("trivia %s: %w", id, failed))
+		}
+	}
+	return err
+}
+
+func (b *Bot) openTrivia(ctx context.Context, guild, id string, r Registration, s slot) error {
+	game, err := b.Store.Trivia.Game(ctx, guild, id)
+	again := err == nil
+	if errors.Is(err, ErrNone) {
+		played, err := b.Store.Trivia.Played(ctx, guild, id)
+		if err != nil || played {
+			return err
+		}
+		g := b.question(ctx, guild, id, r)
+		g.ChannelID, g.Lasts = string(r.ChannelID), time.Duration(min(cmp.Or(r.Lasts, 3600), maxLasts))*time.Second
+		if again, err = b.Store.Trivia.Open(ctx, guild, id, g); err != nil {
+			return err
+		}
+		again = !again // another process has made it
+		game, err = b.Store.Trivia.Game(ctx, guild, id)
+		if err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	if game.Message != "" || game.Closed {
+		return nil
+	}
+	m := Message{Channel: game.ChannelID, Ref: hash("trivia", guild, id), Title: "Trivia: " + r.Topic,
+		Text: fmt.Sprintf("%s\n\nAnswers until <t:%d:t>.", game.Question, game.EndsAt.Unix())}
+	for i, option := range game.Options {
+		m.Buttons = append(m.Buttons, Button{option, fmt.Sprintf("answer:%s:%d", id, i)})
+	}
+	message, err := post(ctx, b.Discord, m, again, s.at)
+	if err != nil {
+		return err
+	}
+	return b.Store.Trivia.Posted(ctx, guild, id, message)
+}
+
+// maxLasts are the seconds of a game at most: its key lives for a day.
+const maxLasts = 43_200
+
+// question asks the model for one; without, or if it answers something else, it is of the bank.
+func (b *Bot) question(ctx context.Context, guild, id string, r Registration) NewGame {
+	says := b.ask(ctx, guild, `Write a trivia question. Answer with JSON only: {"question": "...", "options": ["...", "...", "...", "..."], "answer": "one of the options"}`, "Topic: "+r.Topic)
+	var g struct {
+		Question, Answer string
+		Options          []string
+	}
+	if from, to := strings.Index(says, "{"), strings.LastIndex(says, "}"); from >= 0 && to > from {
+		says = says[from : to+1]
+	}
+	ok := json.Unmarshal([]byte(says), &g) == nil && g.Question != "" && slices.Contains(g.Options, g.Answer) && len(g.Options) > 1 && len(g.Options) <= 10
+	if !ok {
+		n := 0
+		for _, c := range hash(id) {
+			n += int(c)
+		}
+		return bank[n%len(bank)]
+	}
+	return NewGame{Question: g.Question, Options: g.Options, Answer: g.Answer}
+}
+
+var bank = []NewGame{
+	{Question: "Which planet has the shortest year?", Options: []string{"Mars", "Mercury", "Venus", "Jupiter"}, Answer: "Mercury"},
+	{Question: "How many strings has a violin?", Options: []string{"Four", "Five", "Six"}, Answer: "Four"},
+	{Question: "Which metal is liquid at room temperature?", Options: []string{"Lead", "Tin", "Mercury", "Zinc"}, Answer: "Mercury"},
+	{Question: "Which ocean is the deepest?", Options: []string{"Atlantic", "Indian", "Pacific", "Arctic"}, Answer: "Pacific"},
+	{Question: "What does a lexicographer write?", Options: []string{"Maps", "Dictionaries", "Laws"}, Answer: "Dictionaries"},
+}
+
+// TriviaCloser closes the games whose time is over: no answer after that, then the result is
+// posted, then all of the game that is kept is written in one step. Killed in between, it does the
+// same again: the answers are those that there were when the game was closed.
+func (b *Bot) TriviaCloser(ctx context.Context, guild string) error {
+	games, err := b.Store.Trivia.Due(ctx, guild)
+	for _, id := range games {
+		failed := b.Store.Locks.Try(ctx, LockTriviaGame, guild, id, func(ctx context.Context) error { return b.closeTrivia(ctx, guild, id) })
+		if failed != nil && !errors.Is(failed, ErrHeld) {
+			err = errors.Join(err, fmt.Errorf("game %s: %w", id, failed))
+		}
+	}
+	return err
+}
+
+func (b *Bot) closeTrivia(ctx context.Context, guild, id string) error {
+	switch err := b.Store.Trivia.Close(ctx, guild, id, false); {
+	case errors.Is(err, ErrNone): // it was abandoned for a day
+		return b.Store.Trivia.Finish(ctx, guild, id, Result{EndedAt: time.Now()})
+	case errors.Is(err, ErrEarly): // by the clock of the store
+		return nil
+	case err != nil:
+		return err
+	}
+	game, err := b.Store.Trivia.Game(ctx, guild, id)
+	if err != nil {
+		return err
+	}
+	answers, err := b.Store.Trivia.Submissions(ctx, guild, id)
+	if err != nil {
+		return err
+	}
+	r := result(game, answers)
+	if game.Message != "" { // one that was never posted ends in silence
+		m := Message{Channel: game.ChannelID, Ref: hash("result", guild, id), Title: "Trivia: the answer", Text: r.text()}
+		if _, err := post(ctx, b.Discord, m, true, game.EndsAt); err != nil {
+			return err
+		}
+	}
+	return b.Store.Trivia.Finish(ctx, guild, id, r)
+}
+
+// result is how a game ended: it depends on the answers only.
+func result(g Game, answers map[string]Answer) Result {
+	r := Result{Question: g.Question, Answer: g.Answer, Answers: len(answers), Right: []string{}, EndedAt: g.EndsAt.UTC()}
+	for user, a := range answers {
+		if strings.EqualFold(strings.TrimSpace(a.Answer), g.Answer) {
+			r.Right = append(r.Right, user)
+		}
+	}
+	slices.SortFunc(r.Right, func(x, y string) int {
+		return cmp.Or(answers[x].At.Compare(answers[y].At), cmp.Compare(x, y))
+	})
+	return r
+}
+
+func (r Result) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n**%s**\n%d answered, %d were right.", r.Question, r.Answer, r.Answers, len(r.Right))
+	for _, user := range r.Right[:min(len(r.Right), 10)] {
+		fmt.Fprintf(&b, "\n<@%s>", user)
+	}
+	return b.String()
+}
