@@ -76,12 +76,14 @@ type slot struct {
 }
 
 // due gives the last moment of a schedule by minutes of the day, if that is at most late ago and
-// not before added. A minute that a day does not have, when clocks change, is the next one.
+// not before added. A minute that a day lacks, since clocks change, is as much after the change.
 func due(now time.Time, zone *time.Location, minute int, late time.Duration, added *time.Time) (slot, bool) {
 	local := now.In(zone)
 	for _, back := range []int{0, 1} {
 		y, m, d := local.AddDate(0, 0, -back).Date()
 		s := slot{time.Date(y, m, d, 0, 0, 0, 0, time.UTC), time.Date(y, m, d, minute/60, minute%60, 0, 0, zone)}
+		is := s.at.In(zone)
+		s.at = s.at.Add(time.Duration(minute-is.Hour()*60-is.Minute()) * time.Minute) // not 0, if the day lacks it
 		if s.at.After(now) {
 			continue
 		}

@@ -18,7 +18,7 @@ import (
 const (
 	maxAnswer = 4 << 20          // bytes of an answer
 	maxWait   = 30 * time.Second // that a server may ask for within a call; more is an error
-	attempts  = 4                // of a call that may be repeated
+	attempts  = 6                // of a call that may be repeated
 )
 
 // web calls a JSON interface over HTTP, and comes back when it is told to.
