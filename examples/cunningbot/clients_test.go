@@ -17,7 +17,7 @@ import (
 // TestDiscord: limits are heeded, what failed is repeated, a reply that is lost posts nothing twice,
 // and a message is found among hundreds.
 func TestDiscord(t *testing.T) {
-	d := &local.Discord{Token: "t", Limit: 5, Fail: 7, Lose: 4}
+	d := &local.Discord{Token: "t", Limit: 9, Fail: 23, Lose: 17}
 	s := httptest.NewServer(d)
 	t.Cleanup(s.Close)
 	c, err := bot.NewDiscord(s.URL, "t")
