@@ -81,7 +81,7 @@ func (w *world) interact(body any) string {
 	return said.Data.Content
 }
 
-// command sends a command of somebody who may manage the guild, until the bot answers.
+// command sends a command of a user that may manage the guild, until the bot answers.
 func (w *world) command(guild, channel, name string, options ...string) (said string) {
 	w.t.Helper()
 	var given []map[string]string

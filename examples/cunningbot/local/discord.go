@@ -107,7 +107,7 @@ func (d *Discord) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		say(w, 502, map[string]any{"message": "bad gateway"})
 	case d.Lose > 0 && n%d.Lose == 0:
 		mux.ServeHTTP(&nowhere{h: http.Header{}}, r)
-		panic(http.ErrAbortHandler) // done, and nobody told
+		panic(http.ErrAbortHandler) // it is done, and the reply is lost
 	default:
 		mux.ServeHTTP(w, r)
 	}
