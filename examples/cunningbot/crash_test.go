@@ -172,3 +172,24 @@ func check(t *testing.T, d *local.Discord, place int, news, breaking, games stri
 		t.Errorf("ended at place %d: %s", place, text)
 	}
 }
+
+// TestPostedButNotNoted: a game whose poster died before it noted the message, and that is over
+// before another one looks, has its result posted nevertheless.
+func TestPostedButNotNoted(t *testing.T) {
+	s := keywrighttest.Start(t, keywrighttest.Brands()[0])
+	discord := &local.Discord{Token: "t", Nonces: -1}
+	web := httptest.NewServer(discord)
+	t.Cleanup(web.Close)
+	client, err := bot.NewDiscord(web.URL, "t")
+	must(t, err)
+	b := &bot.Bot{Store: bot.NewRedis(open(t, s.URL())), Discord: client, Log: slog.New(slog.DiscardHandler)}
+	prepare(t, b.Store, guild, newsChannel, breakingChannel, gamesChannel)
+	must(t, b.TriviaPoster(t.Context(), guild))
+	id := s.Do("ZRANGE", "trivia:"+guild+":games:active", "0", "0").([]any)[0].(string)
+	same(t, "the note is gone", s.Do("HDEL", "trivia:"+guild+":game:"+id, "message_id"), int64(1))
+	must(t, b.Store.Trivia.Close(t.Context(), guild, id, true))
+	must(t, b.TriviaCloser(t.Context(), guild))
+	all := messages(discord, gamesChannel)
+	same(t, "messages", len(all), 2)
+	same(t, "the last one", all[len(all)-1].Title, "Trivia: the answer")
+}

@@ -201,9 +201,10 @@ func TestSystem(t *testing.T) {
 		// What is due today was chosen yesterday.
 		n := kills(t)
 		store := bot.NewRedis(open(t, urlOf(s, "test")))
-		minute := time.Now().UTC().Hour()*60 + time.Now().UTC().Minute()
+		now := time.Now().UTC()
+		minute := now.Hour()*60 + now.Minute()
 		for i := range 4 {
-			must(t, store.Trivia.PutRegistration(t.Context(), guild, fmt.Sprint("reg", i), bot.Registration{ChannelID: gamesChannel, Topic: "sums", Minute: minute, Lasts: 5 + 3*i}))
+			must(t, store.Trivia.PutRegistration(t.Context(), guild, fmt.Sprint("reg", i), bot.Registration{ChannelID: gamesChannel, Topic: "sums", Minute: minute, Lasts: 15 + i}))
 			must(t, store.Daily.PutGame(t.Context(), guild, fmt.Sprint("daily ", i), bot.DailyGame{ChannelID: gamesChannel, Text: "play", Minute: minute}))
 		}
 
@@ -255,7 +256,12 @@ func TestSystem(t *testing.T) {
 			for _, m := range w.discord.Messages() {
 				titles[strings.Fields(m.Title)[0]+m.Channel]++
 			}
-			return len(w.discord.Links()) == len(want) && titles["Trivia:"+gamesChannel] >= 8 && titles["daily"+gamesChannel] >= 4
+			for i := range 4 {
+				if !got(store.Trivia.Played(t.Context(), guild, fmt.Sprintf("reg%d-%s", i, now.Format("20060102"))))(t) {
+					return false
+				}
+			}
+			return len(w.discord.Links()) == len(want) && titles["daily"+gamesChannel] >= 4
 		})
 		await(t, "no game is left", func() bool { return s.Do("EXISTS", "trivia:"+guild+":games:active") == int64(0) })
 		close(over)
@@ -305,7 +311,13 @@ func (p *players) check(t *testing.T, store *bot.Store, w *world) {
 			t.Errorf("game %s: %d answers, %d were accepted", game, r.Answers, len(p.accepted[game]))
 		}
 	}
-	same(t, "games", games, 4)
+	results := 0
+	for _, m := range w.discord.Messages() {
+		if m.Title == "Trivia: the answer" {
+			results++
+		}
+	}
+	same(t, "results of games that were posted", results, games)
 }
 
 // refusals: no program was refused what it needs.

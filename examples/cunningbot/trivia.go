@@ -58,7 +58,7 @@ func (b *Bot) openTrivia(ctx context.Context, guild, id string, r Registration, 
 	if game.Message != "" || game.Closed {
 		return nil
 	}
-	m := Message{Channel: game.ChannelID, Ref: hash("trivia", guild, id), Title: "Trivia: " + r.Topic,
+	m := Message{Channel: game.ChannelID, Ref: triviaRef(guild, id), Title: "Trivia: " + r.Topic,
 		Text: fmt.Sprintf("%s\n\nAnswers until <t:%d:t>.", game.Question, game.EndsAt.Unix())}
 	for i, option := range game.Options {
 		m.Buttons = append(m.Buttons, Button{option, fmt.Sprintf("answer:%s:%d", id, i)})
@@ -134,7 +134,11 @@ func (b *Bot) closeTrivia(ctx context.Context, guild, id string) error {
 		return err
 	}
 	r := result(game, answers)
-	if game.Message != "" { // one that was never posted ends in silence
+	posted, err := b.wasPosted(ctx, guild, id, game)
+	if err != nil {
+		return err
+	}
+	if posted { // one that was not ends in silence
 		m := Message{Channel: game.ChannelID, Ref: hash("result", guild, id), Title: "Trivia: the answer", Text: r.text()}
 		if _, err := post(ctx, b.Discord, m, true, game.EndsAt); err != nil {
 			return err
@@ -142,6 +146,21 @@ func (b *Bot) closeTrivia(ctx context.Context, guild, id string) error {
 	}
 	return b.Store.Trivia.Finish(ctx, guild, id, r)
 }
+
+// wasPosted reports whether users have seen a game: its poster may have died before it noted that.
+func (b *Bot) wasPosted(ctx context.Context, guild, id string, g Game) (bool, error) {
+	if g.Message != "" {
+		return true, nil
+	}
+	_, err := b.Discord.Find(ctx, g.ChannelID, triviaRef(guild, id), g.StartedAt)
+	if errors.Is(err, ErrNone) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// triviaRef names the message of a game.
+func triviaRef(guild, id string) string { return hash("trivia", guild, id) }
 
 // result is how a game ended: it depends on the answers only.
 func result(g Game, answers map[string]Answer) Result {
