@@ -30,6 +30,7 @@ keys:
   gate: {doc: d, key: "gate:{room}", type: lock, ttl: 30s, notify: "gate:{room}:open"}
   note: {doc: d, key: "{#{tenant}}:note:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {kind: "{#{tenant}}:kind:{kind}", expires: "{#{tenant}}:ends"}}
   mail: {doc: d, key: "{#{tenant}}:mail:{box}:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {kind: "{#{tenant}}:mails:{kind}", expires: "{#{tenant}}:mailends"}, emits: {delete: gone, expire: gone}}
+  post: {doc: d, key: "post:{box}:{tenant}:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {kind: "posts:{tenant}:{kind}", expires: "posts:{tenant}:ends"}}
 channels:
   gone: {doc: d, channel: "{#{tenant}}:gone:{box}", durable: {maxlen: 9}, message: {id: slug, box: text, tenant: slug}}
 vars: {box: text, priority: high|low, house: slug, room: slug, team: slug, tenant: slug, id: slug}
@@ -134,6 +135,18 @@ func TestEntity(t *testing.T) {
 		if id, ok := spec.Parse(other); ok {
 			t.Errorf("%s is item %q", other, id)
 		}
+	}
+	// What all keys share may be between the parts of an id.
+	spec, err = bind.Spec(ks, entry(t, ks, "post"), bind.Values{"tenant": "x"})
+	must(t, err)
+	if id, ok := spec.Parse("post:a:x:7"); !ok || id != "a:x:7" {
+		t.Errorf("%q, %v", id, ok)
+	}
+	if id, ok := spec.Parse("post:x:y:7"); ok {
+		t.Errorf("an item of another store is item %q", id)
+	}
+	if key, err := spec.Key("a:y:7"); err == nil {
+		t.Errorf("the key of an item of another store is %s", key)
 	}
 	store, err := bind.Entity(c, ks, note, bind.Values{"tenant": "x"})
 	must(t, err)

@@ -40,7 +40,13 @@ func Spec(ks *keyspace.Keyspace, e *keyspace.Entry, v Values) (*entity.Spec[stri
 		return nil, err
 	}
 	spec.Prefix, spec.Suffix = item.Prefix, item.Suffix
-	spec.Key = func(id string) (string, error) { return spec.Prefix + id + spec.Suffix, nil }
+	spec.Key = func(id string) (string, error) {
+		key := spec.Prefix + id + spec.Suffix
+		if !item.Has(key) {
+			return "", fmt.Errorf("the id is none of %s", e.Name)
+		}
+		return key, nil
+	}
 	spec.Parse = func(key string) (string, bool) {
 		if !item.Has(key) {
 			return "", false

@@ -3,6 +3,7 @@ package bind
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ type Bound struct {
 	parts.Part
 	Names          []string // nil: a family
 	Prefix, Suffix string   // of a family
+	values         Values
 }
 
 // Has reports whether a key is the part, or one of its keys.
@@ -29,7 +31,12 @@ func (b *Bound) Has(key string) bool {
 	if len(key) < len(b.Prefix)+len(b.Suffix) || !strings.HasPrefix(key, b.Prefix) || !strings.HasSuffix(key, b.Suffix) {
 		return false
 	}
-	_, ok := b.Pattern.Match([]byte(key))
+	found, ok := Read(b.Pattern, key, b.Own...)
+	for name, value := range found { // what all keys share may be between what they do not
+		if want, shared := b.values[name]; shared && value != want {
+			return false
+		}
+	}
 	return ok
 }
 
@@ -47,7 +54,7 @@ func Parts(e *keyspace.Entry, v Values) ([]Bound, error) {
 }
 
 func bound(p parts.Part, v Values) (b Bound, err error) {
-	b = Bound{Part: p}
+	b = Bound{Part: p, values: v}
 	switch p.Form {
 	case parts.Whole:
 		b.Names = make([]string, 1)
@@ -118,6 +125,9 @@ func put(field reflect.Value, b *Bound) error {
 	}
 	switch to := field.Addr().Interface().(type) {
 	case *string:
+		if len(b.Names) != 1 {
+			return fmt.Errorf("%s is %d keys, and its field is for one", b.Name, len(b.Names))
+		}
 		*to = b.Names[0]
 	case *queue.Name:
 		*to = queue.Name{Before: b.Prefix, After: b.Suffix}
@@ -129,6 +139,8 @@ func put(field reflect.Value, b *Bound) error {
 			}
 			*to = append(*to, lane)
 		}
+	default:
+		return fmt.Errorf("%s: a field of type %s", b.Name, field.Type())
 	}
 	return nil
 }
