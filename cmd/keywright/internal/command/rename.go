@@ -57,7 +57,7 @@ a key whose slot changes is copied, compared, and the old one is removed if it i
 still what was copied.
 
 --undo-file FILE writes what is renamed; keywright apply FILE brings it back, and so
-does --undo FILE. keywright apply PLAN writes PLAN.undo.
+does --undo FILE --apply. keywright apply PLAN writes PLAN.undo.
 
 Programs that go on meanwhile need phases: --phase copy copies while they write,
 until both names hold the same; then come programs that read the new name, else the
@@ -83,7 +83,7 @@ each old key that is the same under its new name.
 	f.StringVar(&o.existing, "existing", "fail", "with --phase copy: what becomes of new names that are there: fail, skip or different")
 	f.IntVar(&o.rounds, "rounds", 5, "with --phase copy: how often both are compared, and what differs is copied again, at most")
 	f.StringVar(&o.undoFile, "undo-file", "", "with --apply: write what is renamed into this file, for `keywright apply FILE`")
-	f.StringVar(&o.undo, "undo", "", "bring back what this file says was renamed")
+	f.StringVar(&o.undo, "undo", "", "bring back what this file of a rename or of ttl says was changed")
 	for _, name := range []string{"undo-file", "undo"} {
 		f.Lookup(name).Annotations = map[string][]string{noVariable: {"a file of each run"}}
 	}
@@ -281,7 +281,7 @@ func (r *changeRun) toChange() apply.Scan {
 	return r.names(rule)
 }
 
-// undo brings back what a file says was renamed.
+// undoRename brings back what a file says was renamed, or given a TTL, or plans that.
 func (a *app) undoRename(ctx context.Context, path string, o *changing) error {
 	u, err := apply.ReadUndo(path)
 	if err != nil {
@@ -317,17 +317,18 @@ func (a *app) undoRename(ctx context.Context, path string, o *changing) error {
 	}
 	r.rule, r.source, r.once = rule, u.Scan(func(old []byte, _ int64) { rule.Known(old) }), true
 	if !o.apply {
-		return r.planUndo(ctx, path)
+		return r.planUndo(ctx, path, r.there)
 	}
 	return r.execute(ctx, r.made, nil)
 }
 
-// planUndo says what would be brought back.
-func (r *changeRun) planUndo(ctx context.Context, path string) error {
+// planUndo says what would be brought back. look looks at the keys as they are now.
+func (r *changeRun) planUndo(ctx context.Context, path string,
+	look func(context.Context, []source.Key, []plan.Decision) error) error {
 	c := plan.NewCollector(r.rule)
 	_, err := r.source(ctx, func(batch []source.Key) error {
 		decisions := c.Decide(batch)
-		if err := r.there(ctx, batch, decisions); err != nil {
+		if err := look(ctx, batch, decisions); err != nil {
 			return err
 		}
 		c.Count(batch, decisions)
