@@ -34,3 +34,11 @@ func Copied(o *KeysOptions, f func()) { o.copied = f }
 
 // MarkOf is markOf for tests.
 var MarkOf = markOf
+
+// Bounds sets how many records are decided about and not written down, and how many values one
+// writer has begun, until restore is called.
+func Bounds(decided, begun int) (restore func()) {
+	was, then := maxDecided, maxBegun
+	maxDecided, maxBegun = decided, begun
+	return func() { maxDecided, maxBegun = was, then }
+}

@@ -3,6 +3,7 @@ package apply
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,12 +15,14 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/internal/jsonbound"
 )
 
 // Journal is what was done of a plan so far, in a file beside it: a line before each
 // batch, on the disk before the batch is sent. A run that was interrupted or killed goes
-// on with it, and the report of the run that ends counts what all of them did.
+// on with it, and the report of the run that ends counts what all of them did. One process
+// has it at a time.
 type Journal struct {
 	path string
 	file *os.File
@@ -57,52 +60,86 @@ const (
 // ErrOtherJournal is returned for a journal of another plan.
 var ErrOtherJournal = errors.New("the journal is of another plan")
 
+// ErrInUse is returned for a journal that another process has.
+var ErrInUse = filelock.ErrInUse
+
 // OpenJournal opens the journal of a plan, or begins it. resumed says that there is one
 // of a run that did not come to its end.
 func OpenJournal(path, plan string) (j *Journal, resumed bool, err error) {
 	j = &Journal{path: path, head: journalHead{journalFormat, plan}}
-	text, err := readJournal(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, false, err
+	if j.file, err = openAlone(path); err != nil {
+		return nil, false, fmt.Errorf("%s: %w", path, err)
 	}
-	if err == nil && len(text) > 0 {
-		if err := j.parse(text); err != nil {
-			return nil, false, fmt.Errorf("%s: %w", path, err)
-		}
-		if j.done {
-			return j, false, nil
-		}
-		resumed = true
+	text, err := j.read()
+	if err == nil {
+		err = j.parse(text)
 	}
-	return j, resumed, j.rewrite()
+	switch {
+	case err != nil:
+		return nil, false, errors.Join(fmt.Errorf("%s: %w", path, err), j.Close())
+	case j.done:
+		err, j.file = j.file.Close(), nil
+		return j, false, err
+	case j.size > 0:
+		return j, true, nil
+	}
+	if err = j.rewrite(); err != nil {
+		return nil, false, errors.Join(err, j.Close())
+	}
+	return j, false, nil
 }
 
-func readJournal(path string) ([]byte, error) {
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
+// openAlone opens a file, or makes it, and locks it: another process that executes the plan
+// has the same journal.
+func openAlone(path string) (f *os.File, err error) {
+	for range 100 {
+		if f, err = openOwn(path); errors.Is(err, fs.ErrExist) {
+			continue // another process has just made it
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err = filelock.Lock(f); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+		own, err := f.Stat()
+		now, gone := os.Lstat(path)
+		if err == nil && gone == nil && os.SameFile(own, now) {
+			return f, nil
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxJournalAll+1))
+	return nil, cmp.Or(err, ErrInUse) // it is renamed all the time
+}
+
+func (j *Journal) read() ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(j.file, maxJournalAll+1))
 	if err == nil && len(text) > maxJournalAll {
-		err = fmt.Errorf("%s is no journal: it has more than %d MiB", path, maxJournalAll>>20)
+		err = fmt.Errorf("it is no journal: it has more than %d MiB", maxJournalAll>>20)
 	}
 	return text, err
 }
 
+var errNoJournal = errors.New("it is no journal that this program knows")
+
 // parse takes the last whole line: a killed process may have left a part of one.
 func (j *Journal) parse(text []byte) error {
-	lines := bufio.NewScanner(bytes.NewReader(text[:bytes.LastIndexByte(text, '\n')+1]))
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	lines := bufio.NewScanner(bytes.NewReader(text[:whole]))
 	lines.Buffer(nil, maxJournalAll)
-	if !lines.Scan() {
-		return nil // it was killed before its first line was whole: nothing was done
+	if !lines.Scan() { // it was killed before its first line was whole: nothing was done
+		head, err := json.Marshal(j.head)
+		if err == nil && !bytes.HasPrefix(head, text) {
+			err = errNoJournal
+		}
+		return err
 	}
+	j.size = int64(whole)
 	var head journalHead
 	if err := json.Unmarshal(lines.Bytes(), &head); err != nil || head.Format != journalFormat {
-		return errors.New("it is no journal that this program knows")
+		return errNoJournal
 	}
 	if head.Plan != j.head.Plan {
 		return ErrOtherJournal
@@ -201,9 +238,12 @@ func (j *Journal) write(l journalLine) error {
 	if j.size+int64(len(text)) > maxJournal {
 		return j.rewrite()
 	}
-	n, err := j.file.Write(append(text, '\n'))
+	n, err := j.file.WriteAt(append(text, '\n'), j.size)
+	if err != nil { // a part of a line is no end of the next one
+		return errors.Join(err, j.file.Truncate(j.size))
+	}
 	j.size += int64(n)
-	return errors.Join(err, j.file.Sync())
+	return j.file.Sync()
 }
 
 // rewrite writes a new file with the head and the last line, renamed into place.
@@ -221,15 +261,13 @@ func (j *Journal) rewrite() error {
 		return err
 	}
 	_, err = f.Write(out.Bytes())
-	if err = errors.Join(err, f.Sync()); err == nil {
+	if err = errors.Join(err, f.Sync(), filelock.Lock(f)); err == nil {
 		err = os.Rename(j.path+".part", j.path)
 	}
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	if j.file != nil {
-		_ = j.file.Close()
-	}
+	_ = j.file.Close()
 	j.file, j.size = f, int64(out.Len())
 	return syncFolder(filepath.Dir(j.path))
 }

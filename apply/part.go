@@ -35,10 +35,9 @@ type partial struct {
 
 // Bounds of the values that one writer has begun: how many, and the bytes of their names.
 // What a server's shards have in work is far below them.
-const (
-	maxBegun      = 1000
-	maxBegunBytes = 64 << 20
-)
+var maxBegun = 1000
+
+const maxBegunBytes = 64 << 20
 
 // begin notes a value that is put together. If there are too many, that whose last part
 // came longest ago is given up.
@@ -52,6 +51,7 @@ func (w *writer) begin(id string, p *partial) {
 			}
 		}
 		w.temporary[oldest].abandon(w)
+		w.passed(w.temporary[oldest].first) // its last part is refused
 		w.forget(oldest)
 	}
 	w.temporary[id] = p

@@ -133,7 +133,9 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	r := &restore{RestoreOptions: o, clients: clients, stop: stop, targets: map[int]*target{}, seed: maphash.MakeSeed(), began: time.Now(), id: rand.Text()}
-	r.resume()
+	if err := r.resume(); err != nil {
+		return r.report, err
+	}
 	var group sync.WaitGroup
 	for range o.Writers {
 		w := &writer{restore: r, in: make(chan *job, 1), temporary: map[string]*partial{}}
@@ -148,7 +150,8 @@ func Restore(ctx context.Context, clients Clients, records iter.Seq2[*archive.Re
 	if cause := context.Cause(ctx); cause != nil {
 		err = errors.Join(err, cause)
 	}
-	return r.report, errors.Join(err, r.progress.end(err == nil && r.report.Unknown == 0))
+	whole := err == nil && r.report.Unknown == 0
+	return r.report, errors.Join(err, r.progress.end(whole, r.report.Entries))
 }
 
 // restore is one run.

@@ -25,16 +25,16 @@ type decision struct {
 
 // Bounds of what is decided about and not written down, and how often it is. Above the
 // first nothing more is, and a run that goes on looks at the others again.
-const (
-	maxDecided = 1 << 16
-	noteEvery  = 100 * time.Millisecond
-)
+var maxDecided = 1 << 16
 
-// resume begins where the runs before ended, and reports what they did.
-func (r *restore) resume() {
+const noteEvery = 100 * time.Millisecond
+
+// resume begins where the runs before ended, and reports what they did. It writes that down,
+// so that nothing is restored where the journal cannot be written.
+func (r *restore) resume() error {
 	j := r.Journal
 	if j == nil {
-		return
+		return nil
 	}
 	p := &progress{journal: j, skip: int64(j.last.At), at: int64(j.last.At), counts: map[int]Counts{}, decided: map[int64]decision{}}
 	maps.Copy(p.counts, j.last.Restored)
@@ -46,6 +46,7 @@ func (r *restore) resume() {
 		}
 	}
 	r.progress = p
+	return p.note(false)
 }
 
 // next gives a record its number. done: a run before has decided about it.
@@ -91,12 +92,19 @@ func (p *progress) note(end bool) error {
 	return p.journal.write(journalLine{At: int(p.at), Restored: maps.Clone(p.counts), End: end})
 }
 
-// end is note for the last time; whole says that everything was decided about.
-func (p *progress) end(whole bool) error {
+// end is note for the last time; whole says that everything was decided about, and all is
+// what was counted then by entry.
+func (p *progress) end(whole bool, all map[int]*Counts) error {
 	if p == nil {
 		return nil
 	}
-	return p.note(whole && p.at == p.given)
+	if whole {
+		p.at = p.given
+		for entry, c := range all {
+			p.counts[entry] = *c
+		}
+	}
+	return p.note(whole)
 }
 
 // plus adds counts.

@@ -2,14 +2,18 @@ package apply_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"math/rand/v2"
+	"os"
 	"strconv"
 	"testing"
 
 	"github.com/keywright/keywright/apply"
 	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 )
 
@@ -101,5 +105,87 @@ func TestRestoreGoesOnAfterWhatWasDone(t *testing.T) {
 	}
 	if _, err := run(5000); err != apply.ErrDone {
 		t.Errorf("executed to its end, and again: %v", err)
+	}
+}
+
+// A journal has one process at a time, also once it was written again, and the end of the last
+// one is read.
+func TestOneProcessHasTheJournal(t *testing.T) {
+	path := t.TempDir() + "/journal"
+	j, _, err := apply.OpenJournal(path, "plan")
+	must(t, err)
+	if _, _, err := apply.OpenJournal(path, "plan"); !errors.Is(err, apply.ErrInUse) {
+		t.Errorf("begun: %v", err)
+	}
+	must(t, j.Close())
+	before, err := os.Stat(path)
+	must(t, err)
+	if j, _, err = apply.OpenJournal(path, "plan"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := apply.OpenJournal(path, "plan"); !errors.Is(err, apply.ErrInUse) {
+		t.Errorf("resumed: %v", err)
+	}
+	after, err := os.Stat(path)
+	must(t, errors.Join(err, j.Close()))
+	if !os.SameFile(before, after) {
+		t.Error("a run that goes on has a new file")
+	}
+	if _, _, err := apply.OpenJournal(t.TempDir()+"/no/journal", "plan"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// inParts is a part of a list.
+func inParts(key string, part int, more bool) *archive.Record {
+	payload := archive.AppendText(nil, fmt.Append(nil, "e", part))
+	return &archive.Record{Key: []byte(key), Kind: source.List, Form: archive.Elements, Part: part, More: more, Payload: payload, Entry: archive.Undeclared}
+}
+
+// A journal comes to its end, and counts all, however much was decided about after a value that
+// is still being put together; and a value that was given up holds nothing back.
+func TestJournalsOfValuesInParts(t *testing.T) {
+	to := kt.Start(t, kt.Redis)
+	for _, c := range []struct {
+		decided, begun int
+		ended          bool
+		want           int64
+	}{{10, 1000, true, 101}, {1000, 1, false, 101}} {
+		to.Do("FLUSHALL")
+		restore := apply.Bounds(c.decided, c.begun)
+		path := t.TempDir() + "/journal"
+		j, _, err := apply.OpenJournal(path, "plan")
+		must(t, err)
+		_, err = apply.Restore(t.Context(), open(t, to.URL()), func(yield func(*archive.Record, error) bool) {
+			all := []*archive.Record{inParts("first", 0, true)}
+			if !c.ended {
+				all = append(all, inParts("second", 0, true), inParts("second", 1, false))
+			}
+			for i := range 100 {
+				all = append(all, inParts(fmt.Sprint("k", i), 0, false))
+			}
+			if c.ended {
+				all = append(all, inParts("first", 1, false))
+			}
+			for _, r := range all {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if !c.ended {
+				yield(nil, context.Canceled)
+			}
+		}, apply.RestoreOptions{Journal: j, Writers: 1})
+		restore()
+		if (err == nil) != c.ended {
+			t.Error(err)
+		}
+		must(t, j.Close())
+		j, _, err = apply.OpenJournal(path, "plan")
+		must(t, err)
+		if j.Done() != c.ended || j.Total().Keys != c.want || j.Total().Changed != c.want {
+			t.Errorf("%+v: %v, %+v", c, j.Done(), j.Total())
+		}
+		must(t, j.Close())
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/keywright/keywright/internal/filelock"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/klauspost/compress/zstd"
 )
@@ -68,7 +69,7 @@ type File struct {
 }
 
 // ErrInUse is returned where another program writes the same archive.
-var ErrInUse = errors.New("another program is writing it")
+var ErrInUse = filelock.ErrInUse
 
 // Create begins a file. One that is there already is only replaced by Finish, and only
 // if replace is set. What a killed run has left under the name that ends with Part is
@@ -90,7 +91,7 @@ func Create(path string, replace bool) (*File, error) {
 		return nil, err
 	}
 	out := &File{file: f, path: path, replace: replace}
-	if err := lock(f); err != nil {
+	if err := filelock.Lock(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path+Part, err), f.Close())
 	}
 	err = out.still()
@@ -117,7 +118,7 @@ func Continue(path string, replace bool) (f *File, a *archive.Archive, end int64
 			err = errors.Join(err, file.Close())
 		}
 	}()
-	if err = lock(file); err == nil {
+	if err = filelock.Lock(file); err == nil {
 		err = f.still()
 	}
 	if err != nil {

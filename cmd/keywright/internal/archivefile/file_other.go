@@ -9,9 +9,6 @@ import (
 
 const noFollow = 0
 
-// lock does nothing: these systems do not let two programs write one file.
-func lock(*os.File) error { return nil }
-
 // rename closes the file first: these systems rename no file that is open.
 func rename(f *os.File, from, to string) error {
 	return errors.Join(f.Close(), os.Rename(from, to))

@@ -12,15 +12,6 @@ import (
 // hold us up by a pipe.
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// lock keeps other programs away until the file is closed.
-func lock(f *os.File) error {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return ErrInUse
-	}
-	return err
-}
-
 // rename gives the file its name while it is locked, and closes it.
 func rename(f *os.File, from, to string) error {
 	return errors.Join(os.Rename(from, to), f.Close())

@@ -36,15 +36,15 @@ func (a *app) applyCommand() *cobra.Command {
 		Long: `Executes a plan. Before it changes anything it makes the same plan again and compares:
 the servers must be the same ones (run ID, replication ID, version, slots), not emptied
 meanwhile, the declaration must be the same, and of no entry may the number of keys that
-would be changed differ by more
-than --drift percent (or ten keys). Else it says what differs, and changes nothing.
+would be changed differ by more than --drift percent (or ten keys). Else it says what
+differs, and changes nothing.
 
 What is done is in FILE.journal, on the disk before the server is told. A run that
 was interrupted or killed goes on with it, and the report counts all runs. A plan
 that was executed to its end is not executed again. A plan of rename or ttl also writes
-FILE.undo: keywright apply FILE.undo brings every key back that was renamed, where nothing
-is in the way, or takes the TTL back from each key that still ends as it was told to. Plans of copy need no journal: what is at the target with its value is not
-written again.
+FILE.undo. keywright apply FILE.undo gives every key its old name back, where nothing is
+in the way, or takes the TTL back from each key that still ends when the plan said. Plans
+of copy need no journal: what is at the target with its value is not written again.
 
 ` + exitCodesOfChanges,
 		Example: `  keywright delete --undeclared --plan stray.plan
@@ -76,11 +76,17 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 		return usage("write --drift 10", "--drift cannot be negative")
 	}
 	if isUndo(path) {
+		if o.keep != "" {
+			return onlyDeletions("an undo")
+		}
 		return a.undoRename(ctx, path, &changing{pacing: o.pacing, apply: true, output: o.output})
 	}
 	p, err := readPlan(path)
 	if err != nil {
 		return err
+	}
+	if o.keep != "" && p.Verb != "delete" && p.Verb != "clean" {
+		return onlyDeletions("one of " + p.Verb)
 	}
 	a.namespace = p.Request.Namespace
 	if p.Verb == "copy" {
@@ -96,9 +102,6 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 		return usage("use the keywright that made it", "%s is a plan of %q, which this program does not execute",
 			path, p.Verb)
 	}
-	if o.keep != "" && p.Verb != "delete" && p.Verb != "clean" {
-		return usage("leave it out", "--keep is for plans of delete and clean, and this is one of %s", p.Verb)
-	}
 	o.plan = path
 	o.asIn(&p.Request)
 	r, err := a.prepare(ctx, p.Verb, p.Request, &o.changing, p)
@@ -106,9 +109,9 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 		return err
 	}
 	defer r.close()
-	journal, resumed, err := openJournal(path, p, r.verb.unit)
+	journal, resumed, err := openJournal(path, p, r.verb.unit, r.nameKept)
 	if err != nil {
-		return errors.Join(err, r.nameKept())
+		return err
 	}
 	defer journal.Close()
 	if err := r.makePlan(ctx); err != nil {
@@ -126,18 +129,29 @@ func (a *app) applyPlan(ctx context.Context, path string, o *applying) error {
 	return r.execute(ctx, p, journal)
 }
 
-// openJournal opens the journal of a plan that was not executed to its end.
-func openJournal(path string, p *plan.Plan, unit string) (j *apply.Journal, resumed bool, err error) {
+// onlyDeletions refuses --keep for another file than a plan that deletes.
+func onlyDeletions(this string) error {
+	return usage("leave it out", "--keep is for plans of delete and clean, and this is %s", this)
+}
+
+// openJournal opens the journal of a plan that was not executed to its end. Where it was, done
+// is called; nil: nothing is.
+func openJournal(path string, p *plan.Plan, unit string, done func() error) (j *apply.Journal, resumed bool, err error) {
 	j, resumed, err = apply.OpenJournal(path+journalName, p.ID)
-	if err != nil {
+	switch {
+	case errors.Is(err, apply.ErrInUse):
+		return nil, false, &exit{exitRefused, path + " is being executed by another process", "wait until it has ended"}
+	case err != nil:
 		return nil, false, usage("remove the file if the plan is a new one", "the journal cannot be used: %v", err)
-	}
-	if !j.Done() {
+	case !j.Done():
 		return j, resumed, nil
 	}
-	_ = j.Close()
-	return nil, false, usage("make a new plan", "%s was executed to its end: %s changed", path,
-		terminal.Plural(j.Total().Changed, unit))
+	err = j.Close()
+	if done != nil {
+		err = errors.Join(err, done())
+	}
+	return nil, false, errors.Join(usage("make a new plan", "%s was executed to its end: %s changed", path,
+		terminal.Plural(j.Total().Changed, unit)), err)
 }
 
 // tolerance is how far counts may have moved.

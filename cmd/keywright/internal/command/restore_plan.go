@@ -70,7 +70,7 @@ func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *ap
 		momentary: q.Options["momentary"] == "true", writers: 4, rate: o.rate, output: o.output, progress: o.progress}
 	files := unpacked(q.Options["files"])
 	again.identities = unpacked(q.Options["identities"])
-	journal, resumed, err := openJournal(path, p, "key")
+	journal, resumed, err := openJournal(path, p, "key", nil)
 	if err != nil {
 		return err
 	}
