@@ -2,10 +2,15 @@ package apply
 
 import (
 	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"strconv"
 
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
+	"github.com/keywright/keywright/source/rdb"
 	"github.com/redis/rueidis"
 )
 
@@ -25,12 +30,18 @@ func (r *changes) keeping(ctx context.Context, steps []*keyChange) (out []*keyCh
 	if err != nil {
 		return nil, err
 	}
+	if steps = r.untried(steps); len(steps) == 0 {
+		return nil, nil
+	}
 	if steps, err = r.unused(ctx, c.Raw(), steps); err != nil { // reading a key may end its idle time
 		return nil, err
 	}
 	var names []string
-	entries := map[string]int{}
+	entries, items := map[string]int{}, map[string]*keyChange{}
 	for _, s := range steps {
+		if s.How == plan.Item {
+			items[string(s.key)] = s
+		}
 		for _, n := range append([]string{string(s.key)}, s.With...) {
 			if _, twice := entries[n]; !twice {
 				names, entries[n] = append(names, n), s.entry
@@ -41,6 +52,9 @@ func (r *changes) keeping(ctx context.Context, steps []*keyChange) (out []*keyCh
 		return nil, nil
 	}
 	seen, err := r.look(ctx, steps[0].db, names, func(k *source.Content) error {
+		if err := items[string(k.Name)].read(k); err != nil {
+			return err
+		}
 		rec := archive.Of(k, entries[string(k.Name)])
 		return r.Keep.Keep(&rec)
 	})
@@ -51,6 +65,7 @@ func (r *changes) keeping(ctx context.Context, steps []*keyChange) (out []*keyCh
 		r.unknown(steps)
 		return nil, err
 	}
+	var left []*keyChange
 	for _, s := range steps {
 		torn := false
 		for _, n := range s.With {
@@ -59,19 +74,30 @@ func (r *changes) keeping(ctx context.Context, steps []*keyChange) (out []*keyCh
 		switch now := seen[string(s.key)]; {
 		case now == nil:
 			r.count(s, KeyCounts{Gone: 1})
-		case now.Torn || torn:
+			left = append(left, s)
+		case now.Torn || torn || s.How == plan.Item && (s.sums == nil || s.texts > maxTexts):
 			r.leave(s.entry, plan.NotKept, s.key, s.db)
+			left = append(left, s)
 		default:
 			s.Idle, s.was = 0, now
 			out = append(out, s)
 		}
 	}
-	return out, nil
+	return out, r.try(left)
 }
 
-// kepts deletes large values that are still as they were kept.
+// kepts deletes large values that are still as they were kept, after the loads that are under
+// way, so that these store nothing.
 func (r *changes) kepts(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
 	for i, s := range steps {
+		var err error
+		for _, n := range s.With {
+			err = errors.Join(err, c.Do(ctx, c.B().Unlink().Key(n).Build()).Error())
+		}
+		if err != nil {
+			r.unknown(steps[i:])
+			return err
+		}
 		said, doubt, err := r.remove(ctx, c, s, string(s.key), s.was, true)
 		switch {
 		case err != nil:
@@ -84,4 +110,73 @@ func (r *changes) kepts(ctx context.Context, c rueidis.Client, steps []*keyChang
 		}
 	}
 	return nil
+}
+
+// Bounds of an item that is kept: a script compares its texts.
+const (
+	maxTexts  = 512 << 10
+	maxFields = 1000
+)
+
+// read notes the texts of an item. nil: it is none.
+func (s *keyChange) read(k *source.Content) error {
+	if s == nil || k.Kind != source.Hash {
+		return nil
+	}
+	if k.Part == 0 {
+		s.sums, s.texts = map[string]string{}, 0
+	}
+	note := func(elements [][]byte, _ bool) error {
+		for ; len(elements) > 1; elements = elements[2:] {
+			if s.texts += len(elements[0]) + len(elements[1]); s.texts > maxTexts || len(s.sums) == maxFields {
+				s.texts = maxTexts + 1
+				return nil
+			}
+			sum := sha1.Sum(elements[1])
+			s.sums[string(elements[0])] = hex.EncodeToString(sum[:])
+		}
+		return nil
+	}
+	if k.Payload == nil {
+		return note(k.Elements, k.More)
+	}
+	return rdb.Elements(k.Payload, k.RDB, 0, note)
+}
+
+// maxTried bounds how many keys are remembered that were kept and not deleted.
+const maxTried = 100_000
+
+var errTried = errors.New("too many keys are written to while they are deleted: run it again when fewer are, and keep what it deletes in a new file")
+
+// try notes the keys of a batch that were kept and not deleted: SCAN may yield a key twice, and
+// a restore takes the first of two values.
+func (r *changes) try(steps []*keyChange) error {
+	if r.Keep == nil {
+		return nil
+	}
+	for _, s := range steps {
+		if !s.done {
+			if r.tried == nil {
+				r.tried = map[string]bool{}
+			}
+			r.tried[strconv.Itoa(s.db)+" "+string(s.key)] = true
+		}
+	}
+	if len(r.tried) > maxTried {
+		return errTried
+	}
+	return nil
+}
+
+// untried leaves alone the keys that were kept before.
+func (r *changes) untried(steps []*keyChange) []*keyChange {
+	out := steps[:0:0]
+	for _, s := range steps {
+		if r.tried[strconv.Itoa(s.db)+" "+string(s.key)] {
+			r.leave(s.entry, plan.Changed, s.key, s.db)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
 }

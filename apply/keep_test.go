@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/bind"
 	"github.com/keywright/keywright/keyspace/selection"
 	kt "github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/source"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/rdb"
 )
@@ -140,4 +142,73 @@ func TestKeptUnderWriters(t *testing.T) {
 		}
 	}
 	t.Logf("%d deleted, %d left alone", changed, refused)
+}
+
+// keptKeyspace has what is deleted with other keys.
+const keptKeyspace = `keywright: 1
+keys:
+  page: {key: "app:page:{id}", type: cache, ttl: 10m}
+  note: {key: "app:note:{id}", type: entity, ttl: none, fields: {kind: slug}, index: {kind: "app:notes:{kind}"}}
+`
+
+// Large cached values and items, too, are deleted only if they are as they were kept, with what
+// goes with them.
+func TestKeptWithOthers(t *testing.T) {
+	s := kt.Start(t, kt.Valkey)
+	clients, ks := open(t, s.URL()), keyspaceOf(keptKeyspace)
+	client, err := clients(0)
+	must(t, err)
+	notes, err := bind.Entity(client, ks, ks.Entries[1], nil)
+	must(t, err)
+	large := strings.Repeat("x", 9000)
+	for _, c := range []struct{ set, then []string }{
+		{[]string{"SET", "app:page:1", large}, []string{"SETRANGE", "app:page:1", "7", "y"}},
+		{[]string{"HSET", "app:note:1", "kind", "a"}, []string{"HSET", "app:note:1", "kind", "b"}},
+		{[]string{"HSET", "app:note:1", "kind", "a", "more", large}, []string{"HSET", "app:note:1", "other", "b"}},
+	} {
+		for _, written := range []bool{true, false} {
+			s.Do("FLUSHALL")
+			s.Do(c.set...)
+			s.Do("SET", "{app:page:1}:fill", "token")
+			rule, err := plan.NewDelete(ks, selection.Request{Entries: []string{"page", "note"}}, false)
+			must(t, err)
+			k := &kept{then: func() {
+				if written {
+					s.Do(c.then...)
+				}
+			}}
+			r, err := apply.Keys(t.Context(), clients, scanOf(s.URL()), rule, apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 4096),
+				Item: func(ctx context.Context, _ int, i apply.Item) (bool, error) {
+					return notes.Texts().DeleteSame(ctx, string(i.Key), i.Sums)
+				}})
+			must(t, err)
+			if there := s.Do("EXISTS", c.set[1]) == int64(1); there != written || written != (why(&r)[plan.Changed] == 1) {
+				t.Errorf("%.40q, %q (%v): %+v %v, it is there: %v", c.set, c.then, written, r.KeyCounts, why(&r), there)
+			}
+		}
+	}
+}
+
+// A key that was kept and then left alone is not tried again where SCAN yields it twice: what
+// was kept of it first would be restored.
+func TestKeptOnce(t *testing.T) {
+	s := kt.Start(t, kt.Redis)
+	s.Do("SET", "app:user:1", "x")
+	rule, err := ruleOf("delete", selection.Request{Entries: []string{"user"}})
+	must(t, err)
+	k := &kept{then: func() { s.Do("APPEND", "app:user:1", "y") }}
+	scan := scanOf(s.URL())
+	twice := func(ctx context.Context, each func([]source.Key) error) (source.Summary, error) {
+		_, err := scan(ctx, each)
+		must(t, err)
+		for i := range 300 { // the first batch is sent
+			must(t, each([]source.Key{{Name: fmt.Append(nil, "app:user:x", i), Kind: source.String}}))
+		}
+		k.then = nil
+		return scan(ctx, each)
+	}
+	r, err := apply.Keys(t.Context(), open(t, s.URL()), twice, rule, apply.KeysOptions{Keep: k, Live: live(t, s.URL(), 4096)})
+	if err != nil || why(&r)[plan.Changed] != 2 || s.Do("GET", "app:user:1") != "xy" || len(k.records) != 1 {
+		t.Errorf("%v, %+v %v, %v, %d records", err, r.KeyCounts, why(&r), s.Do("GET", "app:user:1"), len(k.records))
+	}
 }

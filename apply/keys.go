@@ -17,7 +17,8 @@ type KeysOptions struct {
 	Journal  *Journal
 	Progress func(done int64) // told of keys that were decided about; nil: nothing is
 
-	// Item deletes an item of an entity through its store, and says whether it was there.
+	// Item deletes an item of an entity through its store, and says whether it was there. An
+	// error that wraps entity.ErrVersion says that it has not the texts of Item.Sums any more.
 	Item func(ctx context.Context, entry int, k Item) (bool, error)
 
 	// StillActs is asked before each batch: an error, as when another process may act,
@@ -37,8 +38,9 @@ type KeysOptions struct {
 
 // Item is the key of an item of an entity.
 type Item struct {
-	Key []byte
-	DB  int
+	Key  []byte
+	DB   int
+	Sums map[string]string // SHA-1 in hex of the text of each field, as it was kept; nil: it was not
 }
 
 // KeysReport says what became of the keys that a rule means, in all and by entry.
@@ -118,6 +120,8 @@ type changes struct {
 
 	content map[string]*plan.Content // by key, of those that are being moved or compared
 
+	tried map[string]bool // keys that were kept and not deleted, by database and name
+
 	later bool // there are keys that come last
 	last  bool // it is their turn, and only theirs
 }
@@ -129,10 +133,12 @@ type keyChange struct {
 	db    int
 	entry int
 	bytes int64
-	doubt bool  // it was sent, and the reply was lost
-	done  bool  // it was changed, or may have been
-	lost  bool  // it is not known what became of it
-	was   *read // what was kept of it; nil: nothing
+	doubt bool              // it was sent, and the reply was lost
+	done  bool              // it was changed, or may have been
+	lost  bool              // it is not known what became of it
+	was   *read             // what was kept of it; nil: nothing
+	sums  map[string]string // of an item that was kept: see Item
+	texts int               // bytes of those, or more than maxTexts
 }
 
 // Bounds of a batch of changes: keys, and the bytes of their names.
@@ -251,7 +257,7 @@ func (r *changes) flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.batch(ctx, c.Raw(), steps), r.Undo.end(undo))
+	return errors.Join(r.batch(ctx, c.Raw(), steps), r.Undo.end(undo), r.try(steps))
 }
 
 // opened counts a batch by entry.

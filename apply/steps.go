@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/keywright/keywright/entity"
 	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/slot"
 	"github.com/redis/rueidis"
@@ -36,7 +37,7 @@ func (r *changes) batch(ctx context.Context, c rueidis.Client, steps []*keyChang
 			named = append(named, s)
 		case cluster && !s.oneSlot():
 			r.leave(s.entry, plan.OtherSlot, s.key, s.db)
-		case s.was != nil && s.was.sum == "" && len(s.With) == 0:
+		case s.was != nil && s.was.sum == "":
 			large = append(large, s)
 		default:
 			plain = append(plain, s)
@@ -258,7 +259,7 @@ func (r *changes) items(ctx context.Context, c rueidis.Client, steps []*keyChang
 		room <- struct{}{}
 		group.Go(func() {
 			defer func() { <-room }()
-			results[i].there, results[i].err = r.Item(ctx, s.entry, Item{s.key, s.db})
+			results[i].there, results[i].err = r.Item(ctx, s.entry, Item{s.key, s.db, s.sums})
 		})
 	}
 	group.Wait()
@@ -266,6 +267,8 @@ func (r *changes) items(ctx context.Context, c rueidis.Client, steps []*keyChang
 		switch res := results[i]; {
 		case res.err != nil && ctx.Err() != nil:
 			r.count(s, KeyCounts{Unknown: 1})
+		case errors.Is(res.err, entity.ErrVersion):
+			r.leave(s.entry, plan.Changed, s.key, s.db)
 		case res.err != nil:
 			r.refuse(s, plan.Refused)
 		case res.there:

@@ -2,7 +2,7 @@
 --
 -- KEYS[1] the item's hash, then the streams that its arguments name by number
 -- ARGV[1] id, ARGV[2] ms by this server's clock until when, ARGV[3] 'w' or 'd'
--- ARGV[4] condition: 'absent', 'present', 'any', the version that the item must have, or '@field=text' that it must have
+-- ARGV[4] condition: 'absent', 'present', 'any', the version that the item must have, '@field=text' that it must have, or all its texts (see `same`)
 -- ARGV[5] '1' if the ledger knows of an item: if it is gone it has to be settled before one is made again
 -- ARGV[6] TTL in ms ('' leaves it, '0' none, '+' before it: only if less is left)
 -- ARGV[7] '1' if the first field is when it was created, ARGV[8] the name of the next one if it is the version ('' none),
@@ -18,6 +18,7 @@ local hash, id, condition, vfield = KEYS[1], ARGV[1], ARGV[4], ARGV[8]
 
 --include emit
 --include versions.lua
+--include same.lua
 
 if ms > tonumber(ARGV[2]) then return {'late', '', now, '-1'} end
 local version = vfield ~= '' and call('HGET', hash, vfield)
@@ -29,6 +30,8 @@ if condition ~= 'absent' and condition ~= 'any' then
   if string.byte(condition) == 64 then
     local field, text = string.match(condition, '^@([^=]*)=(.*)$')
     if call('HGET', hash, field) ~= text then return {'absent', '', now, '-1'} end
+  elseif string.byte(condition) == 61 then
+    if not same(hash, condition) then return {'version', version, now, '-1'} end
   elseif condition ~= 'present' and condition ~= version then
     return {'version', version, now, '-1'}
   end

@@ -58,6 +58,7 @@ func include(text string) string {
 	text = strings.Replace(text, "--include emit\n", "-- texts gives pieces"+emit, 1)
 	text = strings.Replace(text, "--include apart_entry.lua", apartEntryText, 1)
 	text = strings.Replace(text, "--include versions.lua", versionsText, 1)
+	text = strings.Replace(text, "--include same.lua", sameText, 1)
 	text = strings.Replace(text, "--include marks.lua", marksText, 1)
 	return strings.Replace(text, "--include send.lua", sendText, 1)
 }

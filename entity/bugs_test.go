@@ -1,6 +1,7 @@
 package entity
 
 import (
+	"crypto/sha1"
 	"errors"
 	"fmt"
 	"strconv"
@@ -90,6 +91,38 @@ func TestDeleteItem(t *testing.T) {
 				t.Errorf("%s: %v %v", how, ok, err)
 			case how != "changed" && (!ok || err != nil || len(keysOf(s, "n:")) > 0):
 				t.Errorf("%s: %v %v %s", how, ok, err, keysOf(s, "n:"))
+			}
+		}
+	})
+}
+
+// TestDeleteSame: an item is deleted if it has all the texts that were read of it, and no others.
+func TestDeleteSame(t *testing.T) {
+	brands(t, func(t *testing.T, s *keywrighttest.Server, notes *Store[string, note]) {
+		for _, c := range []struct {
+			then []string
+			same bool
+		}{
+			{nil, true}, {[]string{"HSET", "n:1", "kind", "task"}, false}, {[]string{"HSET", "n:1", "other", "x"}, false},
+			{[]string{"HDEL", "n:1", "kind"}, false}, {[]string{"RENAME", "n:1", "gone"}, false},
+		} {
+			s.Do("FLUSHALL")
+			_, err := notes.Create(t.Context(), "1", a("fact", 1))
+			must(t, err)
+			key, err := notes.Texts().Key("1")
+			must(t, err)
+			sums := map[string]string{}
+			all := s.Do("HGETALL", key).([]any)
+			for i := 0; i < len(all); i += 2 {
+				sums[all[i].(string)] = fmt.Sprintf("%x", sha1.Sum([]byte(all[i+1].(string))))
+			}
+			if len(c.then) > 0 {
+				s.Do(append([]string{c.then[0], key}, c.then[2:]...)...)
+			}
+			ok, err := notes.Texts().DeleteSame(t.Context(), key, sums)
+			gone := len(c.then) > 0 && c.then[0] == "RENAME"
+			if ok != c.same || errors.Is(err, ErrVersion) != (!c.same && !gone) || c.same && len(keysOf(s, "n:")) > 0 {
+				t.Errorf("%q: %v %v", c.then, ok, err)
 			}
 		}
 	})

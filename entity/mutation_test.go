@@ -19,6 +19,8 @@ var mutants = map[string]mutant{
 	// write.lua
 	"a record is not compared (I2)":           {"Life", []string{"if had ~= '' and expected ~= '*' and had ~= expected then", "if false then"}},
 	"a version is not compared":               {"Life", []string{"if condition ~= 'present' and condition ~= version then", "if false then"}},
+	"a delete does not look at the texts":     {"DeleteSame", []string{"if not same(hash, condition) then", "if false then"}},
+	"a delete does not count the fields":      {"DeleteSame", []string{"  if call('HLEN', hash) ~= tonumber(fields) then return false end\n", ""}},
 	"a create overwrites":                     {"Life", []string{"if there then return {'present'", "if false then return {'present'"}},
 	"an update makes an item (I4)":            {"Life", []string{"if not there then return {'absent'", "if false then return {'absent'"}},
 	"no ledger":                               {"Life", []string{"    call('HSET', ledger, id, record)\n  end", "  end"}},
@@ -202,7 +204,7 @@ func TestMutations(t *testing.T) {
 			out <- result{string(said), err}
 		}()
 	}
-	all := writeText + versionsText + marksText + markText + unindexText + sendText + touchText + listText + countText + include(dueText) + sweepText + repairText
+	all := writeText + versionsText + sameText + marksText + markText + unindexText + sendText + touchText + listText + countText + include(dueText) + sweepText + repairText
 	for name, m := range mutants {
 		t.Run(name, func(t *testing.T) {
 			r := <-results[name]

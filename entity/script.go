@@ -18,6 +18,9 @@ var marksText string
 //go:embed versions.lua
 var versionsText string
 
+//go:embed same.lua
+var sameText string
+
 //go:embed mark.lua
 var markText string
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/keywright/keywright"
@@ -41,6 +42,22 @@ func (x Texts[I, T]) Key(id I) (string, error) {
 		return "", x.s.invalid("item as text", err)
 	}
 	return key, nil
+}
+
+// DeleteSame removes an item that still has these fields with these texts and no others, and
+// reports whether it was there: if it was written to since it is a *Conflict that wraps
+// ErrVersion. sums are SHA-1 of the texts, in hex. 2 round trips.
+func (x Texts[I, T]) DeleteSame(ctx context.Context, key string, sums map[string]string) (bool, error) {
+	id, err := x.id(key)
+	if err != nil {
+		return false, err
+	}
+	var condition strings.Builder
+	fmt.Fprintf(&condition, "=%d ", len(sums))
+	for _, field := range slices.Sorted(maps.Keys(sums)) {
+		fmt.Fprintf(&condition, "%d %.40s%s", len(field), sums[field], field)
+	}
+	return x.s.remove(ctx, id, condition.String(), "")
 }
 
 func (x Texts[I, T]) id(key string) (I, error) {

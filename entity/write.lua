@@ -5,7 +5,7 @@
 -- ARGV[1] calls; then for each call
 --   its arguments, its keys, the item's id
 --   the ledger record it expects if there is one ('*' any), the one it leaves ('' deletes the item, '*' the same)
---   condition: 'absent', 'present', 'any', the version that the item must have, or '@field=text' that it must have
+--   condition: 'absent', 'present', 'any', the version that the item must have, '@field=text' that it must have, or all its texts (see `same`)
 --   TTL in ms ('' leaves it, '0' none, '+' before it: only if less is left), TTL of the index keys in ms ('0' none)
 --   what the server stamps: '1' if the first field is when it was created, the name of the next one if it is the version ('' none),
 --     '1' if the next one is when it was updated, and the divisor of ms for the times; the texts given for them do not count
@@ -55,6 +55,7 @@ end
 --include send.lua
 --include marks.lua
 --include versions.lua
+--include same.lua
 
 -- emit sends those events of a call that are for one case; they begin at argument `at`.
 local function emit(hash, id, k, at, last, case)
@@ -120,6 +121,8 @@ local function write(k, a)
     if string.byte(condition) == 64 then
       local field, text = string.match(condition, '^@([^=]*)=(.*)$')
       if call('HGET', hash, field) ~= text then return {'absent', '', now} end
+    elseif string.byte(condition) == 61 then
+      if not same(hash, condition) then return {'version', version, now} end
     elseif condition ~= 'present' and condition ~= version then
       return {'version', version, now}
     end

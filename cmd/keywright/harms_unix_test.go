@@ -89,7 +89,6 @@ func TestVerbsTwice(t *testing.T) {
 			p := newPlace(t, 200)
 			p.reset(t, &v)
 			p.again(t, &v)
-			must(t, os.RemoveAll(filepath.Join(p.dir, "gone.kwa")))
 			from, to := keysOf(t, p.from.URL()), keysOf(t, p.to.URL())
 			p.again(t, &v)
 			sameKeys(t, from, keysOf(t, p.from.URL()))
@@ -101,9 +100,10 @@ func TestVerbsTwice(t *testing.T) {
 // A process that was stopped for so long that another one took its place does no harm when it
 // goes on.
 func TestStoppedVerbs(t *testing.T) {
+	half := rand.IntN(2)
 	for i, v := range movedVerbs {
-		if i%2 == 1 && killsOr(0) == 0 {
-			continue // the others with KEYWRIGHT_KILLS
+		if i%2 == half && killsOr(0) == 0 {
+			continue // all with KEYWRIGHT_KILLS, else now these, now the others
 		}
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
@@ -123,19 +123,12 @@ func TestStoppedVerbs(t *testing.T) {
 				for _, s := range []*keywrighttest.Server{p.from, p.to} { // its TTL has ended
 					s.Do("DEL", apply.ActingKey)
 				}
-				other := p.words(strings.NewReplacer("gone.kwa", "other.kwa").Replace(v.line))
-				_ = os.Remove(filepath.Join(p.dir, "other.kwa"))
+				other := p.words(strings.Replace(v.line, "gone.kwa", "gone-other.kwa", 1))
 				text, err := runProgram(t, p.dir, other...).CombinedOutput()
 				_ = cmd.Process.Signal(syscall.SIGCONT)
 				_ = cmd.Wait() // the keys are looked at
 				if err != nil && !bytes.Contains(text, []byte("was executed to its end")) {
 					t.Logf("the second run: %v: %s", err, text)
-				}
-				for _, file := range []string{"gone.kwa", "gone.kwa.part"} {
-					_ = os.Remove(filepath.Join(p.dir, file))
-				}
-				if strings.Contains(v.line, "--keep") {
-					continue // what each kept is another part of it
 				}
 				p.again(t, &v)
 				v.check(t, p)
@@ -206,11 +199,15 @@ func TestVerbsOnAFullDisk(t *testing.T) {
 	if n := len(only(keysOf(t, p.from.URL()), "user:", "page:")); n == 0 || n == 4*p.n {
 		t.Errorf("%d keys are left", n)
 	}
+	ran(t, 2, p.dir, line...) // what was kept gets its name
+	line[len(line)-1] = "gone1.kwa"
 	ran(t, 0, p.dir, line...)
 	if n := len(only(keysOf(t, p.from.URL()), "user:", "page:")); n > 0 {
 		t.Errorf("%d keys are left", n)
 	}
-	ran(t, 0, p.dir, "restore", "gone.kwa", "-u", p.from.URL(), "--apply")
+	for _, file := range keptFiles(t, p) {
+		ran(t, 0, p.dir, "restore", file, "-u", p.from.URL(), "--existing", "skip", "--apply")
+	}
 	sameKeys(t, only(p.before, "user:", "page:"), only(keysOf(t, p.from.URL()), "user:", "page:"))
 
 	for _, v := range []struct{ plan, apply string }{

@@ -3,10 +3,13 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -112,9 +115,13 @@ type moved struct {
 func planned(line string) func(*testing.T, *place) {
 	return func(t *testing.T, p *place) {
 		t.Helper()
-		for _, name := range []string{"a.plan", "a.plan.journal", "a.plan.undo", "gone.kwa", "gone.kwa.part"} {
+		for _, name := range []string{"a.plan", "a.plan.journal", "a.plan.undo"} {
 			_ = os.Remove(filepath.Join(p.dir, name))
 		}
+		for _, file := range keptFiles(t, p) {
+			must(t, os.Remove(file))
+		}
+		_ = os.Remove(filepath.Join(p.dir, "gone.kwa.part"))
 		ran(t, 0, p.dir, p.words(line)...)
 	}
 }
@@ -180,14 +187,24 @@ func allDeleted(t *testing.T, p *place) {
 // broughtBack restores what was kept: all that is not derived of items is as it was.
 func broughtBack(t *testing.T, p *place) {
 	t.Helper()
-	file := "gone.kwa"
-	if _, err := os.Stat(filepath.Join(p.dir, file)); err != nil {
+	files := keptFiles(t, p)
+	if len(files) == 0 {
 		t.Error("what was deleted has no archive with its name")
-		file += ".part"
 	}
-	ran(t, 0, p.dir, "restore", file, "-u", p.from.URL(), "--apply")
+	for _, file := range files {
+		ran(t, 0, p.dir, "restore", file, "-u", p.from.URL(), "--existing", "skip", "--apply")
+	}
 	plain := []string{"user:", "page:", "big:", "log:", "note:", "hold:"}
 	sameKeys(t, only(p.before, plain...), only(keysOf(t, p.from.URL()), plain...))
+}
+
+// keptFiles are the archives of what was deleted, the newest first.
+func keptFiles(t *testing.T, p *place) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(p.dir, "gone*.kwa"))
+	must(t, err)
+	slices.SortFunc(files, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(b, a)) })
+	return files
 }
 
 // haveTTL checks that each user ends within the TTL that is declared, and nothing else has
@@ -238,7 +255,17 @@ func (p *place) again(t *testing.T, v *moved) {
 		ran(t, 2, p.dir, p.words(v.line)...)
 		return
 	}
-	ran(t, 0, p.dir, p.words(v.line)...)
+	line := v.line
+	if _, err := os.Stat(filepath.Join(p.dir, "gone.kwa.part")); err == nil && strings.Contains(line, "--keep") {
+		_ = runProgram(t, p.dir, p.words(line)...).Run() // gives it its name, if there is something in it
+		if v.last != nil && v.last(t, p) {
+			return
+		}
+	}
+	if n := len(keptFiles(t, p)); n > 0 {
+		line = strings.Replace(line, "gone.kwa", fmt.Sprintf("gone%d.kwa", n), 1)
+	}
+	ran(t, 0, p.dir, p.words(line)...)
 }
 
 // newPlace starts the servers.

@@ -12,6 +12,8 @@ whose placeholder has a value, or those that nothing declares.
 
 ` + changingHelp + `
 
+` + keepHelp + `
+
 A queue goes as a whole, and only while no worker and no job is at work. Other
 software's keys (foreign) and keys with an old name (was) stay.
 

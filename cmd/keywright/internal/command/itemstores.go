@@ -34,6 +34,9 @@ func (s *itemStores) delete(ctx context.Context, entry int, item apply.Item) (bo
 	if err != nil {
 		return false, err
 	}
+	if item.Sums != nil {
+		return store.Texts().DeleteSame(ctx, string(item.Key), item.Sums)
+	}
 	return store.Delete(ctx, id)
 }
 

@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
@@ -21,8 +21,9 @@ import (
 const keepHelp = `With --keep FILE what is deleted goes into an archive first, on the disk before the
 server is told: keywright restore FILE is the undo. A key that is written to between the
 two is left alone. Items come back without their index entries: keywright entities
-repair makes them. What a killed run has kept is in FILE.part, which the next run with
-the same --keep goes on with.`
+repair makes them. What a killed run has kept is in FILE.part; the next run with the
+same --keep gives it the name FILE, deletes nothing, and wants a new file. Restore the
+newer one first then, and the other with --existing skip.`
 
 func (o *changing) keepFlag(c *cobra.Command) {
 	f := c.Flags()
@@ -70,27 +71,24 @@ func (r *changeRun) nameKept() error {
 	if _, err := os.Lstat(r.keep); err == nil {
 		return nil
 	}
-	k, err := r.keepOn()
-	if err != nil {
-		return nil // there is nothing that could be given a name
-	}
-	if _, err = k.w.Close(); err == nil {
-		err = k.file.Finish()
-	}
+	_, err := r.finishKept()
 	return err
 }
 
-// keeper begins the archive, or goes on with what a run has left that did not come to its
-// end: it may have the only copy of what that run deleted.
+// keeper begins the archive. What a run has left that did not come to its end gets its name
+// first, and is not added to: it may have the only copy of what that run deleted, and may have
+// keys that were written to since, as they were.
 func (r *changeRun) keeper() (*keeper, error) {
 	if _, err := os.Lstat(r.keep); err == nil {
 		return nil, usage("name a new file", "%s is there already", r.keep)
 	}
-	if _, err := os.Lstat(r.keep + archivefile.Part); err == nil {
-		k, err := r.keepOn()
-		if !errors.Is(err, io.EOF) {
-			return k, err
-		}
+	n, err := r.finishKept()
+	if err != nil {
+		return nil, err
+	}
+	if n > 0 {
+		return nil, usage("name a new file, and to undo both restore the newer one first, the other with --existing skip",
+			"%s has now what a run that did not come to its end has kept", r.keep)
 	}
 	file, err := archivefile.Create(r.keep, false)
 	if err != nil {
@@ -116,26 +114,32 @@ func (r *changeRun) shards() (out []source.Shard) {
 	return out
 }
 
-// keepOn goes on with what another run has kept. io.EOF: it had kept nothing.
-func (r *changeRun) keepOn() (*keeper, error) {
+// finishKept gives what another run has left of the archive its name. n is how many records it
+// has; 0: there is nothing, and nothing was done.
+func (r *changeRun) finishKept() (n int64, err error) {
 	file, a, end, err := archivefile.Continue(r.keep, false)
-	if errors.Is(err, archive.ErrNotArchive) || errors.Is(err, io.EOF) {
-		return nil, io.EOF
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, archive.ErrNotArchive), errors.Is(err, io.EOF):
+		return 0, nil
+	case err != nil:
+		return 0, usage("name another file", "%s cannot be finished: %v", r.keep+archivefile.Part, err)
 	}
-	part := r.keep + archivefile.Part
-	if err != nil {
-		return nil, usage("name another file", "%s cannot be gone on with: %v", part, err)
+	if len(a.Meta.Selection) == 0 || a.Meta.Selection[0] != "delete" && a.Meta.Selection[0] != "clean" {
+		return 0, errors.Join(usage("name another file", "%s is not what a deletion has kept", r.keep+archivefile.Part),
+			file.Abandon())
 	}
-	if a.Meta.Declaration != declarationDigest(r.ks) || !slices.Equal(a.Meta.Entries, r.rule.Names()) || a.Meta.Base != "" {
-		return nil, errors.Join(usage("name another file; `keywright restore` takes "+part+" as it is",
-			"%s was begun with another declaration", part), file.Abandon())
+	if n = a.Footer.Records; n == 0 {
+		return 0, file.Abandon()
 	}
-	if err := file.Cut(); err != nil {
-		return nil, errors.Join(notWritten(r.keep, err), file.Abandon())
+	if err = file.Cut(); err != nil {
+		return n, errors.Join(notWritten(r.keep, err), file.Abandon())
 	}
 	w, err := a.Continue(file, end, archivefile.Zstd)
-	if err != nil {
-		return nil, errors.Join(notWritten(r.keep, err), file.Abandon())
+	if err == nil {
+		_, err = w.Close()
 	}
-	return &keeper{file, w}, nil
+	if err != nil {
+		return n, errors.Join(notWritten(r.keep, err), file.Abandon())
+	}
+	return n, file.Finish()
 }
