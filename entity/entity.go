@@ -233,13 +233,17 @@ func (s *Store[I, T]) id(key string) string {
 }
 
 // parsed reads the id of a key. One that does not begin and end as the items of
-// this store is none: Parse may look at the shape of a key alone, and not at what
-// all keys of a store share.
+// this store is none, and none of which the id has another key: Parse may look at the
+// shape of a key alone, and not at what all keys of a store share.
 func (s *Store[I, T]) parsed(key string) (id I, ok bool) {
 	if len(key) < len(s.spec.Prefix)+len(s.spec.Suffix) || !strings.HasPrefix(key, s.spec.Prefix) || !strings.HasSuffix(key, s.spec.Suffix) {
 		return id, false
 	}
-	return s.spec.Parse(key)
+	if id, ok = s.spec.Parse(key); ok {
+		again, err := s.spec.Key(id)
+		ok = err == nil && again == key
+	}
+	return id, ok
 }
 
 // KeyOf is the key of an item by the text of its id, as Problem has it.

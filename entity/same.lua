@@ -1,7 +1,7 @@
 -- same: compares an item with what was read of it. A part of other scripts.
 
--- same is whether a hash has the fields of a condition with these texts, and no others: '=' and how many, then for each the
--- length of its name, SHA-1 of its text in hex, its name.
+-- same is whether a hash has the fields of a condition with these texts, and no others: '=' and how many, then for each
+-- the length of its name, SHA-1 of its text in hex, its name.
 local function same(hash, condition)
   local _, at, fields = string.find(condition, '^=(%d+) ')
   if call('HLEN', hash) ~= tonumber(fields) then return false end
