@@ -57,8 +57,9 @@ soak: ## the tests that do harm to servers, fifty times
 	KEYWRIGHT_SOAK=2000 go test -timeout 2h -run 'TestGenerated' -v ./gen/acl
 	KEYWRIGHT_SOAK=10 KEYWRIGHT_KILLS=200 go test -timeout 4h -run 'TestHistory|TestProcesses' -v ./lock
 	go test -count=20 -timeout 4h -run 'Processes|Failovers' ./lock
-	cd cmd/keywright && KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=200000 KEYWRIGHT_FIELDS=1000000 go test -timeout 4h -run "TestKilledBackups|TestKilledVerbs|TestKilledServers|TestStoppedVerbs|TestNoTornPairs|TestClusterVerbs|TestManyFields|TestWhatMovesTakesLittleMemory" -v .
+	cd cmd/keywright && KEYWRIGHT_KILLS=200 KEYWRIGHT_SOAK=200000 KEYWRIGHT_FIELDS=1000000 go test -timeout 4h -run "TestKilledBackups|TestKilledVerbs|TestKilledServers|TestStoppedVerbs|TestVerbsOverConnectionsThatBreak|TestNoTornPairs|TestClusterVerbs|TestManyFields|TestWhatMovesTakesLittleMemory" -v .
 	cd cmd/keywright && KEYWRIGHT_SOAK=500 go test -timeout 1h -run TestReportsAddUp ./internal/command
+	cd cmd/keywright && go test -count=20 -timeout 4h -run TestVerbsOnAClusterThatFailsOver ./internal/command
 	cd cmd/keywright && KEYWRIGHT_SOAK=20000 go test -timeout 1h -run TestSchemaAndLoader ./internal/command
 	KEYWRIGHT_SOAK=1 go test -timeout 1h -run 'TestNoise|Hold$$' -rapid.checks=3000 ./infer
 	KEYWRIGHT_SOAK=3000 go test -timeout 1h -run 'BruteForce|EveryStyle|Definition' ./keyspace/pattern ./keyspace/format ./slot

@@ -1,8 +1,10 @@
 -- change: removes a key, or gives it a TTL, if all that was planned for it still holds.
 -- KEYS: 1 the key, then the sorted sets that must have no score in the future, then the keys that go with it
--- ARGV[1] 'unlink', 'expire', 'expireat' or 'persist', ARGV[2] TTL in ms, or the end in Unix ms ('' with unlink), ARGV[3] the type that it must have ('' any)
+-- ARGV[1] 'unlink', 'expire', 'expireat' or 'persist'
+-- ARGV[2] TTL in ms, or the end in Unix ms ('' with unlink), ARGV[3] the type that it must have ('' any)
 -- ARGV[4] seconds for which it must be unused ('' none), ARGV[5] how many sorted sets
--- ARGV[6] SHA-1 of what DUMP says without the last ten bytes ('' any), ARGV[7] its expiry in Unix milliseconds (0 none, '' any)
+-- ARGV[6] SHA-1 of what DUMP says without the last ten bytes ('' any)
+-- ARGV[7] its expiry in Unix milliseconds (0 none, '' any)
 -- Returns 'done', or why not: 'gone', 'type', 'ttl', 'used', 'works', 'changed'
 -- Round trips: 1. O(1) per key, and the size of a small value that was kept.
 local call = redis.call

@@ -146,7 +146,8 @@ func (s *keyChange) read(k *source.Content) error {
 // maxTried bounds how many keys are remembered that were kept and not deleted.
 const maxTried = 100_000
 
-var errTried = errors.New("too many keys are written to while they are deleted: run it again when fewer are, and keep what it deletes in a new file")
+var errTried = errors.New("too many keys are written to while they are deleted: run it again when fewer are, with a " +
+	"new file for what it deletes")
 
 // try notes the keys of a batch that were kept and not deleted: SCAN may yield a key twice, and
 // a restore takes the first of two values.

@@ -1,4 +1,5 @@
--- rename: gives a key its new name, or removes one that is still as it was read, if all that was planned for it still holds.
+-- rename: gives a key its new name, or removes one that is still as it was read, if all that was planned for it still
+-- holds.
 -- KEYS: 1 the key, to rename it 2 its new name, then the sorted sets that must have no score in the future, then keys
 -- that must not be there
 -- ARGV[1] 'rename' or 'drop', ARGV[2] how many sorted sets, ARGV[3] to drop it: SHA-1 of what DUMP says without the last

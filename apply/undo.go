@@ -18,9 +18,9 @@ import (
 	"github.com/keywright/keywright/source"
 )
 
-// Undo is a file of what was renamed, or given a TTL: a line before each batch, on the disk before the
-// batch is sent, and one after it that says which of its keys were not renamed. A run that
-// goes on adds to it.
+// Undo is a file of what was renamed, or given a TTL: a line before each batch, on the disk
+// before the batch is sent, and one after it that says which of its keys were not changed. A
+// run that goes on adds to it.
 type Undo struct {
 	Plan *plan.Plan // for which servers and declaration it holds, and what was asked for
 	file *os.File
@@ -38,7 +38,7 @@ type undoLine struct {
 	DB   int        `json:"db"`
 	Keys []undoPair `json:"keys,omitempty"`
 	Ends bool       `json:"ends,omitempty"`
-	Left []int      `json:"left,omitempty"` // places in Keys of those that were not renamed
+	Left []int      `json:"left,omitempty"` // places in Keys of those that were not changed
 }
 
 type undoPair struct {
@@ -54,7 +54,7 @@ const (
 )
 
 // ErrNoUndo is returned for a file that Undo did not write.
-var ErrNoUndo = errors.New("it does not say what was renamed")
+var ErrNoUndo = errors.New("it does not say what was renamed or given a TTL")
 
 // OpenUndo begins such a file, or goes on with that of the same plan.
 func OpenUndo(path string, p *plan.Plan) (*Undo, error) {
@@ -168,7 +168,7 @@ func (u *Undo) sameHead(text []byte) error {
 		return err
 	}
 	if p.ID != u.Plan.ID {
-		return errors.New("it says what another plan has renamed")
+		return errors.New("it says what another plan has changed")
 	}
 	return nil
 }
@@ -236,7 +236,7 @@ func (u *Undo) Close() error {
 	return u.file.Close()
 }
 
-// ReadUndo reads the head of a file that says what was renamed.
+// ReadUndo reads the head of a file that says what was renamed, or given a TTL.
 func ReadUndo(path string) (*Undo, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -261,8 +261,8 @@ func parseBatch(text []byte) (l undoLine, err error) {
 }
 
 // Scan yields the keys that were renamed, by their new names, or given a TTL, as the Scan of
-// a source does; named is told the old name of each, or when it ends, before that. Of a batch that was interrupted all keys
-// are yielded.
+// a source does; named is told the old name of each, or when it ends, before that. Of a batch
+// that was interrupted all keys are yielded.
 func (u *Undo) Scan(named func(old []byte, ends int64)) Scan {
 	return func(ctx context.Context, each func([]source.Key) error) (sum source.Summary, err error) {
 		f, err := os.Open(u.path)

@@ -4,7 +4,7 @@ package jsonbound
 
 import "fmt"
 
-// Check is an error if a text has more objects and lists, or more values, than that. It
+// Check returns an error if a text has more objects and lists, or more values, than that. It
 // does not say whether the text is JSON.
 func Check(text []byte, objects, values int) error {
 	quoted := false
@@ -26,7 +26,7 @@ func Check(text []byte, objects, values int) error {
 			}
 		}
 		if objects < 0 || values < 0 {
-			return fmt.Errorf("it has too many values, as from byte %d on", i)
+			return fmt.Errorf("it has too many values: byte %d is where the bound is passed", i)
 		}
 	}
 	return nil

@@ -115,10 +115,10 @@ type changeRun struct {
 	selects selection.Request // of verbs with a rule
 	rule    plan.Rule
 	asker   *server.Reader // of a rename: reads values; nil: it was not needed yet
-	source  apply.Scan     // of an undo: the keys that were renamed; nil: the server is scanned
+	source  apply.Scan     // of an undo: the keys that were changed; nil: the server is scanned
 	once    bool           // nothing was counted before it is done
 	keeps   *keeper        // where a deletion writes what it deletes; nil: nowhere
-	undoing *apply.Undo    // where a rename writes what it does; nil: nowhere
+	undoing *apply.Undo    // where a rename or ttl writes what it does; nil: nowhere
 }
 
 // change plans, and executes where that was asked for.

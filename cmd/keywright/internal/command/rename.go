@@ -285,7 +285,7 @@ func (r *changeRun) toChange() apply.Scan {
 func (a *app) undoRename(ctx context.Context, path string, o *changing) error {
 	u, err := apply.ReadUndo(path)
 	if err != nil {
-		return usage("name the file that --undo-file wrote", "%s cannot be used: %v", path, err)
+		return usage("name the file that --undo-file or `keywright apply` wrote", "%s cannot be used: %v", path, err)
 	}
 	p := u.Plan
 	if p.Verb == "ttl" {
@@ -361,7 +361,7 @@ func (r *changeRun) there(ctx context.Context, batch []source.Key, decisions []p
 	return r.blocked(ctx, batch, decisions)
 }
 
-// isUndo reports whether a file says what was renamed.
+// isUndo reports whether a file says what was renamed, or given a TTL.
 func isUndo(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
