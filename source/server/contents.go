@@ -42,7 +42,8 @@ const inFlight = 4 << 20
 
 // ContentCommands are what Contents sends beside the commands of a scan. It also tries
 // CLIENT NO-TOUCH, which servers have from 7.2 (Redis) and 8.0 (Valkey) and which keeps
-// the idle times of keys: grant it there.
+// the idle times of keys: grant it there. Servers from 7.4 (Redis) and 9.0 (Valkey) also need
+// HPEXPIRETIME, for hashes in parts.
 func ContentCommands() []Command {
 	return []Command{
 		{Name: "multi", Why: "value and expiry are read in one step"},

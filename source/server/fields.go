@@ -9,6 +9,10 @@ import (
 // errFieldEnds is why a hash is not read in parts: these have no expiries of fields.
 var errFieldEnds = errors.New("fields of it expire, and it is too large for one step: in parts they would live forever")
 
+// errEndsDenied is why a hash is not read in parts where the user may not ask for them.
+var errEndsDenied = errors.New("it is too large for one step, and the user may not ask which fields of it expire: " +
+	"grant +hpexpiretime")
+
 // fieldsExpire reports whether a server has hashes whose fields expire: Redis from 7.4,
 // Valkey from 9.0. There the user also needs HPEXPIRETIME, to read large hashes.
 func fieldsExpire(brand, version string) bool {
@@ -22,7 +26,7 @@ func fieldsExpire(brand, version string) bool {
 	return major > 7 || major == 7 && minor >= 4
 }
 
-// ends is an error if a field of a page of a hash expires. elements are fields and values.
+// ends returns an error if a field of a page of a hash expires. elements are fields and values.
 func (p *parted) ends(key string, elements []any) error {
 	if len(elements) < 2 || !fieldsExpire(p.sh.before.Brand, p.sh.before.Version) {
 		return nil
@@ -33,13 +37,16 @@ func (p *parted) ends(key string, elements []any) error {
 		args = append(args, field)
 	}
 	reply, err := p.command(args...)
+	if no, _ := refused(err); no {
+		return errEndsDenied
+	}
 	if err != nil {
 		return err
 	}
 	return anyEnds(reply)
 }
 
-// anyEnds is an error if HPEXPIRETIME says of a field that it expires. -1 says that it does
+// anyEnds returns an error if HPEXPIRETIME says of a field that it expires. -1 says that it does
 // not, -2 that it is gone.
 func anyEnds(reply any) error {
 	list, _ := reply.([]any)

@@ -104,7 +104,7 @@ func (w *walk) calibrate(ctx context.Context, rtt time.Duration) error {
 
 // Keys of a page at most. Values are asked for when the facts of a page are known: of
 // a few keys, what the server looked up for the facts is still in the caches of its
-// processor. With pages of 1000 keys it takes a third more CPU for values.
+// processor; of many it is not, and values cost more.
 const (
 	mostOfPage  = 1000
 	mostOfValue = 200

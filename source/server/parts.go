@@ -72,7 +72,7 @@ func (w *contentWalk) reading(name []byte, size int64, last bool) (done bool, er
 	p.count = p.perPart(key, size)
 	err = read(p, key)
 	switch no, wrong := refused(err); {
-	case errors.Is(err, errPending), errors.Is(err, errElement), errors.Is(err, errFieldEnds):
+	case errors.Is(err, errPending), errors.Is(err, errElement), errors.Is(err, errFieldEnds), errors.Is(err, errEndsDenied):
 		w.notWhole(name, err)
 		_, err = w.command("UNWATCH")
 		return true, err

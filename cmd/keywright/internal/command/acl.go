@@ -121,6 +121,9 @@ func (a *app) aclSelf(o *aclPrinting) error {
 	if err != nil {
 		return err
 	}
+	if o.backup || o.copy || o.rename {
+		a.say("note: Redis from 7.4 and Valkey from 9 on also need +hpexpiretime, which older servers do not know")
+	}
 	a.tell("user %s %s", o.user, rules)
 	return nil
 }
