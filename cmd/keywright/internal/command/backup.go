@@ -343,7 +343,7 @@ func (b *backupRun) archived(batch []source.Content) error {
 		entry, _ := b.sel.Of(batch[i].Name)
 		var err error
 		if b.since != nil {
-			err = b.since.changed(&batch[i], b.store, entry)
+			err = b.kept(b.since.changed(&batch[i], b.store, entry))
 		} else {
 			r := archive.Of(&batch[i], entry)
 			err = b.store(&r)
@@ -393,6 +393,14 @@ func (a *app) finishBackup(o *backing, w *archive.Writer, file *archivefile.File
 		err = &exit{code: exitPartial}
 	}
 	return err
+}
+
+// kept says of what could not be noted beside an archive what that means for it.
+func (b *backupRun) kept(err error) error {
+	if err == nil || errors.As(err, new(*exit)) {
+		return err
+	}
+	return notWritten(b.to, err)
 }
 
 // notWritten is an archive that could not be written to its end.

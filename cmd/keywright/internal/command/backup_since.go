@@ -104,9 +104,11 @@ func (b *backupRun) openSince(ctx context.Context) error {
 		return err
 	}
 	if b.since.table, err = archivefile.NewTable(filepath.Dir(b.to), keys); err != nil {
-		return err
+		return b.kept(err)
 	}
-	_, err = compare.NewArchive(b.since.before, -1).All(ctx, b.since.remember)
+	_, err = compare.NewArchive(b.since.before, -1).All(ctx, func(batch []source.Content) error {
+		return b.kept(b.since.remember(batch))
+	})
 	return err
 }
 
@@ -141,7 +143,7 @@ func (b *backupRun) deletion(v *archive.Value) error {
 	}
 	known.Mark = markGone
 	if err := b.since.table.Put(v.DB, v.Key, known); err != nil {
-		return err
+		return b.kept(err)
 	}
 	if err := b.w.Add(&archive.Record{Entry: entry, DB: v.DB, Key: v.Key, Kind: v.Kind, Form: archive.Gone}); err != nil {
 		return notWritten(b.to, err)
@@ -186,9 +188,11 @@ func (b *backupRun) goOn(ctx context.Context) error {
 	b.file, b.left = file, &resumed{Archive: a, end: end}
 	keys, _ := a.Index.Totals()
 	if b.left.table, err = archivefile.NewTable(filepath.Dir(b.to), keys); err != nil {
-		return err
+		return b.kept(err)
 	}
-	return eachValue(ctx, a, func(v *archive.Value) error { return b.left.table.Put(v.DB, v.Key, archivefile.Slot{}) })
+	return eachValue(ctx, a, func(v *archive.Value) error {
+		return b.kept(b.left.table.Put(v.DB, v.Key, archivefile.Slot{}))
+	})
 }
 
 // continued goes on writing, if the server and what was asked for are the same.

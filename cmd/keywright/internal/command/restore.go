@@ -53,7 +53,8 @@ replace (also what is the same), or different (replace what is not).
 
 When keys expire: --ttl absolute (when they would have; what has expired since is
 left out), remaining (what was left when the archive was made), or declared (the
-default of the entry, for keys that expire at all).
+default of the entry, for keys that expire at all). With the last two a key that is
+there with its value and ends sooner is the same: an earlier run may have written it.
 
 Locks that were held, workers, and who loads or sweeps only make sense in their
 moment: they are left out, unless --momentary is given.
