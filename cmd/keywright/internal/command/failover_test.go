@@ -1,6 +1,7 @@
 package command
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/keywrighttest"
@@ -72,12 +74,22 @@ func (f *failing) failover() {
 	}
 	f.verbs++
 	next.Await("master_link_status", "up")
-	for next.Info("role") != "master" {
-		_, _ = next.Try("CLUSTER", "FAILOVER")
-		for range 1000 { // requests, while the old primary is asked
-			if next.Info("role") == "master" {
-				break
-			}
+	asked := 0
+	f.until("the replica is a primary", func() bool {
+		if asked%1000 == 0 { // requests, while the old primary is asked
+			_, _ = next.Try("CLUSTER", "FAILOVER")
+		}
+		asked++
+		return next.Info("role") == "master"
+	})
+}
+
+// until waits for a condition.
+func (f *failing) until(what string, holds func() bool) {
+	f.t.Helper()
+	for began := time.Now(); !holds(); {
+		if time.Since(began) > 3*time.Minute {
+			f.t.Fatalf("not within three minutes: %s", what)
 		}
 	}
 }
@@ -95,11 +107,10 @@ func (f *failing) settle() {
 		return out
 	}
 	for _, n := range f.cluster.Nodes {
-		for {
-			if want := owners(f.cluster.Nodes[0]); len(want) == 3 && slices.Equal(owners(n), want) {
-				break
-			}
-		}
+		f.until("all nodes know the primaries", func() bool {
+			want := owners(f.cluster.Nodes[0])
+			return len(want) == 3 && slices.Equal(owners(n), want)
+		})
 		if n.Info("role") == "slave" {
 			n.Await("master_link_status", "up")
 		}
@@ -194,6 +205,18 @@ func TestVerbsOnAClusterThatFailsOver(t *testing.T) {
 	}
 }
 
+// nothingLeft reports whether a plan, as JSON, has nothing to change.
+func nothingLeft(said string) bool {
+	var report struct {
+		Plan *struct {
+			Total *struct{ Change *int64 }
+		}
+	}
+	err := json.NewDecoder(strings.NewReader(said)).Decode(&report)
+	p := report.Plan
+	return err == nil && p != nil && p.Total != nil && p.Total.Change != nil && *p.Total.Change == 0
+}
+
 func (f *failing) verb(name string, c failoverCase) {
 	f.t.Helper()
 	for i := range many {
@@ -235,7 +258,7 @@ func (f *failing) verb(name string, c failoverCase) {
 		f.t.Errorf("%s: %d of %d are left to do:\n%s", name, left, many, first)
 	}
 	f.settle()
-	if code, said := f.run(append(slices.Clone(c.args), "-o", "json")...); code > 1 || !strings.Contains(said, `"change": 0,`) {
+	if code, said := f.run(append(slices.Clone(c.args), "-o", "json")...); code > 1 || !nothingLeft(said) {
 		f.t.Errorf("%s, once more: exit code %d\n%s", name, code, said)
 	}
 	apply := []string{"apply", old}
