@@ -210,6 +210,10 @@ func TestVerbsOnAFullDisk(t *testing.T) {
 	}
 	sameKeys(t, only(p.before, "user:", "page:"), only(keysOf(t, p.from.URL()), "user:", "page:"))
 
+	text, code = limited(t, p.dir, 8, p.words("backup -u FROM --since a.kwa --to b.kwa")...)
+	if code != 5 || !strings.Contains(text, "b.kwa could not be written to its end") {
+		t.Errorf("%d: %s", code, text)
+	}
 	for _, v := range []struct{ plan, apply string }{
 		{"restore a.kwa -u TO --plan a.plan", "apply a.plan -u TO"},
 		{"delete -u FROM --entry user,page --plan a.plan", "apply a.plan -u FROM"},

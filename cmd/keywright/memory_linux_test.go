@@ -51,21 +51,28 @@ func measured() {
 func peakOf(t *testing.T, dir, url string, args ...string) (mib int64, said string, code int) {
 	t.Helper()
 	file := filepath.Join(dir, "peak")
+	_ = os.Remove(file) // of another run
 	cmd := exec.Command("measured", append([]string{"keywright"}, args...)...)
 	cmd.Dir, cmd.Env = dir, append(bare(os.Environ()), "LC_ALL=C", "TMPDIR="+dir, "KEYWRIGHT_URL="+url, "PEAK="+file)
 	var out bytes.Buffer
 	both := &bounded{&out}
 	cmd.Stdout, cmd.Stderr = both, both // one writer: one goroutine
 	_ = cmd.Run()                       // the exit code is looked at
+	return figure(t, file), out.String(), cmd.ProcessState.ExitCode()
+}
+
+// figure is a figure of memory that a program has left, in MiB.
+func figure(t *testing.T, file string) (mib int64) {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	used, err := strconv.ParseInt(string(text), 10, 64)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || used == 0 {
+		t.Fatalf("%q is no figure: %v", text, err)
 	}
-	return used >> 10, out.String(), cmd.ProcessState.ExitCode()
+	return used >> 10
 }
 
 // TestWhatMovesTakesLittleMemory runs each verb that moves, compares or reads keys over more

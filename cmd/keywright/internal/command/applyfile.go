@@ -136,7 +136,8 @@ func onlyDeletions(this string) error {
 
 // openJournal opens the journal of a plan that was not executed to its end. Where it was, done
 // is called; nil: nothing is.
-func openJournal(path string, p *plan.Plan, unit string, done func() error) (j *apply.Journal, resumed bool, err error) {
+func openJournal(path string, p *plan.Plan, unit string, done func() error) (j *apply.Journal, resumed bool,
+	err error) {
 	j, resumed, err = apply.OpenJournal(path+journalName, p.ID)
 	switch {
 	case errors.Is(err, apply.ErrInUse):
