@@ -379,6 +379,7 @@ const (
 	Denied                      // no or wrong login, missing permission
 	Unsupported                 // too old, or not a Redis at all
 	Broken                      // the connection or the protocol failed in between
+	Unsettled                   // the servers do not agree which of them are the primaries
 )
 
 // Error is a server that could not be used.

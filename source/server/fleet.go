@@ -15,6 +15,7 @@ import (
 
 // fleet is what there is to scan, and what must stay as it is meanwhile.
 type fleet struct {
+	through connect.Config // as it was named: maybe by sentinels
 	config  connect.Config
 	cluster bool
 	slots   string // who holds which slots
@@ -73,7 +74,7 @@ func (t *fleet) describe() string {
 	switch {
 	case t.cluster:
 		kind = fmt.Sprintf("cluster of %d shards", len(t.shards))
-	case t.config.Mode == connect.Sentinel:
+	case t.through.Mode == connect.Sentinel:
 		kind = "found by sentinel"
 	}
 	replicas := 0
@@ -91,7 +92,7 @@ func (t *fleet) describe() string {
 // discover connects and finds the shards. Of a primary and its replicas it takes one
 // that is in again, if there is one.
 func discover(ctx context.Context, c connect.Config, role Role, again ...string) (*fleet, error) {
-	address := c.Addresses[0]
+	through, address := c, c.Addresses[0]
 	if c.Mode == connect.Sentinel {
 		primary, err := c.Primary(ctx)
 		if err != nil {
@@ -103,7 +104,7 @@ func discover(ctx context.Context, c connect.Config, role Role, again ...string)
 	if err != nil {
 		return nil, err
 	}
-	t := &fleet{config: c, again: again}
+	t := &fleet{through: through, config: c, again: again}
 	info, err := first.info(ctx)
 	if err != nil {
 		first.close()

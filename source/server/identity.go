@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/keywright/keywright/connect"
@@ -23,16 +25,49 @@ type ShardIdentity struct {
 	Slots   []string // in a cluster
 }
 
-// Identify asks a server, or each primary of a cluster, which one it is.
-func Identify(ctx context.Context, config connect.Config) (Identity, error) {
+// agreement is how long the servers are given to agree on their primaries after a failover.
+const agreement = 10 * time.Second
+
+// agreeWithin is agreement, and less in tests.
+var agreeWithin = agreement
+
+// askAgain is the pause between two questions of whether they agree.
+const askAgain = 100 * time.Millisecond
+
+// Identify asks a server, or each primary of a cluster, which one it is. Each must say that
+// it is a primary, and all nodes, or all sentinels, must name the same ones: after a failover
+// it waits for that some seconds. An error of the kind Unsettled says that they do not.
+//
+// With another role than Primary, for a server that is only read, a replica that is named by
+// its address is good, too.
+func Identify(ctx context.Context, config connect.Config, role Role) (Identity, error) {
+	last := time.Now().Add(agreeWithin)
+	for {
+		id, found, err := identify(ctx, config, role)
+		if !connect.IsKind(err, connect.Unsettled) || !found || !time.Now().Before(last) {
+			return id, err
+		}
+		if ended := sleep(ctx, askAgain); ended != nil {
+			return id, ended
+		}
+	}
+}
+
+// identify asks once; found says that the primaries are found by asking, so that asking again
+// may find others.
+func identify(ctx context.Context, config connect.Config, role Role) (id Identity, found bool, err error) {
 	t, err := discover(ctx, config, Primary)
 	if err != nil {
-		return Identity{}, err
+		return id, false, err
 	}
 	defer t.close()
-	id := Identity{Cluster: t.cluster}
+	found = t.cluster || t.through.Mode == connect.Sentinel
+	if err := t.settled(ctx, role, found); err != nil {
+		return id, found, err
+	}
+	id.Cluster = t.cluster
 	if id.Time, err = t.shards[0].conn.clock(ctx); err != nil {
-		return id, err
+		return id, found, err
 	}
 	for _, s := range t.shards {
 		b := &s.before
@@ -42,5 +77,82 @@ func Identify(ctx context.Context, config connect.Config) (Identity, error) {
 		}
 		id.Shards = append(id.Shards, of)
 	}
-	return id, nil
+	return id, found, nil
+}
+
+// settled is an error unless the servers agree that these are the primaries.
+func (t *fleet) settled(ctx context.Context, role Role, found bool) error {
+	others := map[string]bool{}
+	for _, s := range t.shards {
+		if (role == Primary || found) && s.before.Role == "slave" {
+			return unsettled(s.address, "it is a replica, and a plan is for primaries",
+				"name its primary; after a failover, try again when the servers agree")
+		}
+		if t.cluster {
+			if err := t.sees(ctx, s.conn, others); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range t.shards {
+		delete(others, s.address)
+	}
+	return errors.Join(t.replicas(ctx, others), t.sentinels(ctx))
+}
+
+// sees is an error if a node has others than these for the holders of the slots. The
+// nodes that it knows are added to others.
+func (t *fleet) sees(ctx context.Context, l *link, others map[string]bool) error {
+	nodes, err := l.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	if nodes.Holdings() != t.slots {
+		return unsettled(l.address, "the nodes of the cluster do not agree on which of them have which slots",
+			"try again when the failover is over; `redis-cli --cluster check` shows what each of them says")
+	}
+	for _, n := range nodes {
+		if !n.Down {
+			others[n.Address] = true
+		}
+	}
+	return nil
+}
+
+// replicas asks the other nodes of a cluster, too: one may be a primary that the others have
+// not heard of yet. A node that cannot be asked does not count.
+func (t *fleet) replicas(ctx context.Context, others map[string]bool) error {
+	for address := range others {
+		conn, err := dial(ctx, t.config.At(address))
+		if err != nil {
+			continue
+		}
+		err = t.sees(ctx, conn, map[string]bool{})
+		conn.close()
+		if connect.IsKind(err, connect.Unsettled) {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func unsettled(address, what, hint string) error {
+	return &connect.Error{Kind: connect.Unsettled, Server: address, Err: errors.New(what), Hint: hint}
+}
+
+// sentinels is an error if one of them names another primary. One that cannot be asked
+// does not count.
+func (t *fleet) sentinels(ctx context.Context) error {
+	if t.through.Mode != connect.Sentinel {
+		return nil
+	}
+	for _, address := range t.through.Addresses {
+		one := t.through
+		one.Addresses = []string{address}
+		if primary, err := one.Primary(ctx); err == nil && primary != t.shards[0].address {
+			return unsettled(address, fmt.Sprintf("the sentinels do not agree: this one names the primary %s, another one %s",
+				primary, t.shards[0].address), "try again when the failover is over")
+		}
+	}
+	return ctx.Err()
 }

@@ -168,7 +168,7 @@ func (a *app) prepare(ctx context.Context, name string, q plan.Request, o *chang
 	if file == nil && r.verb.oneDB {
 		r.request.DB = r.config.DB
 	}
-	if r.id, err = server.Identify(ctx, r.config); err != nil {
+	if r.id, err = server.Identify(ctx, r.config, server.Primary); err != nil {
 		return nil, err
 	}
 	r.clients = &databases{app: a, open: map[int]*keywright.Client{}}

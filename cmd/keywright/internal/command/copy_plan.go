@@ -15,8 +15,9 @@ import (
 func (r *copyRun) asPlan(ctx context.Context, out *copyReport) (*plan.Plan, error) {
 	var sides [2]plan.Server
 	var urls [2]string
+	roles := []server.Role{server.Auto, server.Primary}
 	for i, at := range []*place{r.from, r.to} {
-		id, err := server.Identify(ctx, at.reader.Config())
+		id, err := server.Identify(ctx, at.reader.Config(), roles[i])
 		if err != nil {
 			return nil, err
 		}

@@ -90,7 +90,7 @@ func judge(ctx context.Context, err error) (message, hint string, code int) {
 		return "interrupted", "", exitInterrupted
 	case errors.As(err, &refused):
 		code = exitUnreachable
-		if refused.Kind == connect.Denied {
+		if refused.Kind == connect.Denied || refused.Kind == connect.Unsettled {
 			code = exitRefused
 		}
 		return "cannot use the server " + refused.Server + ": " + refused.Err.Error(), refused.Hint, code

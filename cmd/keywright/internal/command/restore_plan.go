@@ -15,7 +15,7 @@ import (
 
 // asPlan is a restore that was planned, as a plan.
 func (r *restoreRun) asPlan(ctx context.Context, paths []string, out *restoreReport) (*plan.Plan, error) {
-	id, err := server.Identify(ctx, r.config)
+	id, err := server.Identify(ctx, r.config, server.Primary)
 	if err != nil {
 		return nil, err
 	}

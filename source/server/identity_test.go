@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/connect"
+	kt "github.com/keywright/keywright/keywrighttest"
+)
+
+// primaries are the addresses of an identity, by shard.
+func primaries(id Identity) (out []string) {
+	for _, s := range id.Shards {
+		out = append(out, s.Address)
+	}
+	return out
+}
+
+// TestIdentifyWaitsUntilNodesAgree: an old primary that has not heard of its failover lists
+// itself, and says that it is one. That is no identity: other nodes list its successor.
+func TestIdentifyWaitsUntilNodesAgree(t *testing.T) {
+	c := kt.StartCluster(t, kt.Redis, 3, 1) // Valkey tells all nodes of a FORGET
+	old, next := c.Nodes[0], c.Nodes[3]
+	whole, err := Identify(t.Context(), config(t, "redis://"+c.Nodes[1].Addr()), Primary)
+	if err != nil || len(whole.Shards) != 3 {
+		t.Fatalf("%+v, %v", whole, err)
+	}
+	old.Do("CLUSTER", "FORGET", c.ID(3)) // for a minute it believes nothing of it
+	next.Do("CLUSTER", "FAILOVER", "TAKEOVER")
+	next.Await("role", "master")
+
+	asked := config(t, "redis://"+old.Addr())
+	short, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+	defer cancel()
+	if id, err := Identify(short, asked, Primary); err == nil {
+		t.Errorf("asked at the old primary: %v", primaries(id))
+	}
+	agreeWithin = time.Second
+	t.Cleanup(func() { agreeWithin = agreement })
+	if _, err := Identify(t.Context(), asked, Primary); !connect.IsKind(err, connect.Unsettled) {
+		t.Errorf("nodes that do not agree: %v", err)
+	}
+
+	agreeWithin = time.Minute
+	answered := make(chan Identity, 1)
+	go func() {
+		id, err := Identify(t.Context(), asked, Primary)
+		if err != nil {
+			t.Errorf("when the nodes agree: %v", err)
+		}
+		answered <- id
+	}()
+	old.Do("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(next.Port), strconv.Itoa(next.Port+1000))
+	if id := <-answered; len(id.Shards) != 3 || id.Shards[0].Address != next.Addr() {
+		t.Errorf("%v, want %s first", primaries(id), next.Addr())
+	}
+}
+
+// TestIdentifyOfAReplica: a replica has no identity that a plan could be executed on, and the
+// error names the primary. What is only read may be one.
+func TestIdentifyOfAReplica(t *testing.T) {
+	p := kt.Start(t, kt.Redis)
+	r := kt.Start(t, kt.Redis, kt.ReplicaOf(p))
+	r.Await("master_link_status", "up")
+	c := config(t, "redis://"+r.Addr())
+	if id, err := Identify(t.Context(), c, Auto); err != nil || id.Shards[0].Address != r.Addr() {
+		t.Errorf("%+v, %v", id, err)
+	}
+	agreeWithin = time.Hour // it does not wait
+	t.Cleanup(func() { agreeWithin = agreement })
+	if _, err := Identify(t.Context(), c, Primary); !connect.IsKind(err, connect.Unsettled) {
+		t.Error(err)
+	}
+}
+
+// TestIdentifyBySentinel: a primary that sentinels name is asked whether it is one, and all
+// sentinels must name the same.
+func TestIdentifyBySentinel(t *testing.T) {
+	s := kt.StartSentinel(t, kt.Redis, 1, 1)
+	id, err := Identify(t.Context(), config(t, s.URL()), Primary)
+	if err != nil || id.Shards[0].Address != s.Primary.Addr() {
+		t.Fatalf("%+v, %v", id, err)
+	}
+	agreeWithin = 500 * time.Millisecond
+	t.Cleanup(func() { agreeWithin = agreement })
+	other := kt.StartSentinel(t, kt.Redis, 0, 1)
+	both := "redis+sentinel://" + s.Sentinels[0].Addr() + "," + other.Sentinels[0].Addr() + "/mymaster"
+	if id, err := Identify(t.Context(), config(t, both), Primary); !connect.IsKind(err, connect.Unsettled) {
+		t.Errorf("two sentinels, two primaries: %v, %v", primaries(id), err)
+	}
+	s.Primary.Do("REPLICAOF", "127.0.0.1", strconv.Itoa(s.Replicas[0].Port))
+	s.Replicas[0].Do("REPLICAOF", "NO", "ONE") // the sentinel hears of it after seconds
+	if id, err := Identify(t.Context(), config(t, s.URL()), Primary); err == nil && s.Primary.Info("role") == "slave" &&
+		id.Shards[0].Address == s.Primary.Addr() {
+		t.Errorf("a replica is what a plan is for: %v", primaries(id))
+	}
+}
