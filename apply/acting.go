@@ -8,11 +8,16 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/internal/lease"
+	"github.com/keywright/keywright/keyspace/selection"
 )
 
 // ActingKey is the key that says which process changes keys on a server. It always has a
 // TTL.
-const ActingKey = "keywright:acting"
+const ActingKey = selection.ActingKey
+
+// TemporaryPrefix begins the names of keys under which values in parts are put
+// together. Such a key has a TTL of an hour.
+const TemporaryPrefix = selection.TemporaryPrefix
 
 // actingFor is how long a killed process keeps others from acting.
 const actingFor = 15 * time.Second

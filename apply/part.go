@@ -69,10 +69,6 @@ func (w *writer) forget(id string) {
 // keeps is how long a temporary key lives after its last part.
 const keeps = time.Hour
 
-// TemporaryPrefix begins the names of keys under which values in parts are put
-// together. Such a key has a TTL of an hour.
-const TemporaryPrefix = "keywright:restoring:"
-
 // tags are, for each slot, a hash tag that is in it.
 var tags = sync.OnceValue(func() *[16384]string {
 	var all [16384]string

@@ -36,11 +36,11 @@ type Tolerance struct {
 // Drift says what of a plan no longer holds: now is the plan that the same request
 // gives at the moment. It is empty if the plan holds.
 func (p *Plan) Drift(now *Plan, t Tolerance) []Reason {
-	out := p.Server.drift(&now.Server)
+	out := p.Server.Drift(&now.Server)
 	if (p.From == nil) != (now.From == nil) {
 		out = append(out, Reason{OtherServer, "one of the plans is a copy from a server, and the other one is not", "make a new plan"})
 	} else if p.From != nil {
-		out = append(out, p.From.drift(now.From)...)
+		out = append(out, p.From.Drift(now.From)...)
 	}
 	if p.Declaration != now.Declaration {
 		out = append(out, Reason{OtherDeclaration, "the declaration is another one than that of the plan", "make a new plan"})
@@ -55,8 +55,8 @@ func (p *Plan) Drift(now *Plan, t Tolerance) []Reason {
 	return append(append(out, p.moved(now, t)...), p.others(now, t)...)
 }
 
-// drift compares the servers of two plans, shard by shard.
-func (s *Server) drift(now *Server) (out []Reason) {
+// Drift compares the servers of two plans, shard by shard.
+func (s *Server) Drift(now *Server) (out []Reason) {
 	if s.Cluster != now.Cluster || len(s.Shards) != len(now.Shards) {
 		return []Reason{{OtherTopology, fmt.Sprintf("the plan is for %s, and this is %s", s.describe(),
 			now.describe()), "name the server that the plan is for, or make a new plan"}}

@@ -96,16 +96,13 @@ func newBook(ks *keyspace.Keyspace, r selection.Request) (*book, error) {
 
 // ownPrefix begins the names of keys that this program works with. The key that says
 // which process executes a plan is there while one does, so no plan is about it.
-const (
-	ownPrefix = "keywright:"
-	actingKey = "keywright:acting"
-)
+const ownPrefix = "keywright:"
 
 // look decides what holds for every verb: which key it is, and whether it may be
 // touched at all.
 func (b *book) look(k *source.Key) (d Decision, declared *keyspace.Key) {
 	entry, _, ok := b.Find(k.Name)
-	if !ok || string(k.Name) == actingKey {
+	if !ok || string(k.Name) == selection.ActingKey {
 		return Decision{}, nil
 	}
 	d = Decision{Entry: entry, Meant: true}

@@ -6,6 +6,7 @@
 package selection
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -207,6 +208,26 @@ func compileGlobs(globs []string) (*match.Matcher, error) {
 func (s *Selection) Of(key []byte) (entry int, ok bool) {
 	entry, _, ok = s.Find(key)
 	return entry, ok
+}
+
+// ActingKey says which process changes keys on a server, and TemporaryPrefix begins the names
+// of keys under which large values are put together.
+const (
+	ActingKey       = "keywright:acting"
+	TemporaryPrefix = "keywright:restoring:"
+)
+
+// Working reports whether a key is one with which keywright works while it changes others.
+func Working(key []byte) bool {
+	return string(key) == ActingKey || bytes.HasPrefix(key, []byte(TemporaryPrefix))
+}
+
+// Moves is Of for what is saved, copied, restored and compared: no keys that are Working.
+func (s *Selection) Moves(key []byte) (entry int, ok bool) {
+	if Working(key) {
+		return Undeclared, false
+	}
+	return s.Of(key)
 }
 
 // Find is Of that also gives the declared key; nil if none declares it.

@@ -113,7 +113,7 @@ func (a *app) archiveExport(ctx context.Context, path string, o *exporting) erro
 	}
 	defer in.Close()
 	defer lean()()
-	options := export.Options{Wants: func(key []byte) bool { _, ok := sel.Of(key); return ok }, RDB: version, Escape: finding.EscapeJSON}
+	options := export.Options{Wants: func(key []byte) bool { _, ok := sel.Moves(key); return ok }, RDB: version, Escape: finding.EscapeJSON}
 	report, err := a.exported(o, func(out io.Writer) (export.Report, error) { return write(ctx, out, in.Chain, options) })
 	if err != nil {
 		return err

@@ -309,7 +309,7 @@ func (b *backupRun) read(ctx context.Context, read contentReader) (source.Summar
 		skip = b.skips
 	}
 	return read(ctx, server.ContentsRequest{
-		Skip: skip, Match: b.sel.Glob(), Wants: func(name []byte) bool { _, ok := b.sel.Of(name); return ok },
+		Skip: skip, Match: b.sel.Glob(), Wants: func(name []byte) bool { _, ok := b.sel.Moves(name); return ok },
 		Begin: b.begin,
 		Progress: func(p source.Progress) {
 			bar.Show(terminal.State{What: "keys", Done: p.Keys, Total: p.Total, Elapsed: p.Elapsed}, b.now())
@@ -340,7 +340,7 @@ func (b *backupRun) begin(shards []source.Shard, now time.Time) (err error) {
 // archived adds what was read.
 func (b *backupRun) archived(batch []source.Content) error {
 	for i := range batch {
-		entry, _ := b.sel.Of(batch[i].Name)
+		entry, _ := b.sel.Moves(batch[i].Name)
 		var err error
 		if b.since != nil {
 			err = b.kept(b.since.changed(&batch[i], b.store, entry))

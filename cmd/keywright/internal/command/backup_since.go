@@ -137,7 +137,7 @@ func (b *backupRun) deletions(ctx context.Context) error {
 // deletion stores that a key is not there any more, if that is so.
 func (b *backupRun) deletion(v *archive.Value) error {
 	known, _, err := b.since.table.Get(v.DB, v.Key)
-	entry, wanted := b.sel.Of(v.Key)
+	entry, wanted := b.sel.Moves(v.Key)
 	if err != nil || known.Mark != markThere || !wanted {
 		return err
 	}

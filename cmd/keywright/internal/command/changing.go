@@ -11,6 +11,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/archivefile"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/connect"
+	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/selection"
@@ -263,7 +264,7 @@ func (r *changeRun) execute(ctx context.Context, p *plan.Plan, journal *apply.Jo
 	if err != nil {
 		return err
 	}
-	acting, err := act(ctx, first)
+	acting, err := r.app.act(ctx, first, r.config, &r.made.Server)
 	if err != nil {
 		return err
 	}
@@ -286,8 +287,8 @@ func (r *changeRun) execute(ctx context.Context, p *plan.Plan, journal *apply.Jo
 	return r.showDone(ctx, p, &report, err)
 }
 
-// act takes the right to change keys.
-func act(ctx context.Context, c *keywright.Client) (*apply.Acting, error) {
+// act takes the right to change keys, on servers that are still those that were looked at.
+func (a *app) act(ctx context.Context, c *keywright.Client, config connect.Config, was *plan.Server) (*apply.Acting, error) {
 	acting, err := apply.Act(ctx, c)
 	if errors.Is(err, apply.ErrActing) {
 		return nil, &exit{exitRefused, err.Error(), "wait until it has ended; a killed one is forgotten after 15 s"}
@@ -295,7 +296,29 @@ func act(ctx context.Context, c *keywright.Client) (*apply.Acting, error) {
 	if err != nil {
 		return nil, aclFailure(cannot("take the right to change keys ("+apply.ActingKey+")", err))
 	}
+	if err := a.unmoved(ctx, config, was); err != nil {
+		acting.End()
+		return nil, err
+	}
 	return acting, nil
+}
+
+// unmoved is an error if the servers are not those that were looked at: there may have been
+// a failover since. nil: none were.
+func (a *app) unmoved(ctx context.Context, config connect.Config, was *plan.Server) error {
+	id, err := server.Identify(ctx, config, server.Primary)
+	if err != nil || was == nil {
+		return err
+	}
+	now := planServer(config, id)
+	why := was.Drift(&now)
+	if len(why) == 0 {
+		return nil
+	}
+	for _, d := range why {
+		a.tell("%s: %s", d.Code, finding.Printable(d.What))
+	}
+	return &exit{exitRefused, "the servers are not those that were looked at: " + why[0].What + "; nothing was changed", "run it again"}
 }
 
 // onePlan takes the file of a plan.

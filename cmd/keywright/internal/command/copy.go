@@ -11,6 +11,7 @@ import (
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/keyspace"
+	"github.com/keywright/keywright/plan"
 	"github.com/keywright/keywright/source/archive"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
@@ -31,6 +32,7 @@ type copying struct {
 	plan      string
 	output    string
 	progress  string
+	planned   *plan.Server // the target that the plan was compared with; nil: there is none
 }
 
 func (a *app) copyCommand() *cobra.Command {
@@ -141,6 +143,7 @@ type copyRun struct {
 	ahead    int64 // of the target's clock before the source's, in milliseconds
 	started  time.Time
 	phase    string
+	acting   *apply.Acting // nil: it is a plan
 }
 
 func (a *app) copy(ctx context.Context, args []string, o *copying) error {
@@ -156,6 +159,16 @@ func (a *app) copy(ctx context.Context, args []string, o *copying) error {
 		return err
 	}
 	defer r.close()
+	if o.apply {
+		first, err := r.client(0)
+		if err != nil {
+			return err
+		}
+		if r.acting, err = a.act(ctx, first, r.to.reader.Config(), o.planned); err != nil {
+			return err
+		}
+		defer r.acting.End()
+	}
 	return r.run(ctx)
 }
 
@@ -304,7 +317,7 @@ func (r *copyRun) pass(ctx context.Context) (apply.CopyReport, error) {
 				}
 			},
 		},
-		Meant: r.sel.Of, Rounds: cmp.Or(r.rounds, -1),
+		Meant: r.sel.Moves, Rounds: cmp.Or(r.rounds, -1),
 		Back: func(k compare.Key) (compare.Key, bool) {
 			name, ok := r.sel.old(k.Name)
 			if r.toDB < 0 {
@@ -322,7 +335,7 @@ func (r *copyRun) pass(ctx context.Context) (apply.CopyReport, error) {
 		o.Content = r.sel.content
 	}
 	if r.copying.apply { // a plan needs no fork
-		o.Snapshot = r.moment
+		o.Snapshot, o.StillActs = r.moment, r.acting.Still
 	}
 	return apply.Copy(ctx, from, to, r.client, o)
 }

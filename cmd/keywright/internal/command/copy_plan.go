@@ -91,7 +91,7 @@ func (a *app) applyCopy(ctx context.Context, path string, p *plan.Plan, o *apply
 	if err := a.drifted(path, p.Drift(now, o.tolerance(fewer(p, now), nil))); err != nil {
 		return err
 	}
-	again.apply = true
+	again.apply, again.planned = true, &now.Server
 	return a.copy(ctx, urls, &again)
 }
 

@@ -76,12 +76,12 @@ func (a *app) mapped(s *selecting, o *mapping) (*mapped, error) {
 // in the other namespace.
 func (m *mapped) request(target bool) server.ContentsRequest {
 	if !target || m.names == nil {
-		return server.ContentsRequest{Match: m.Glob(), Wants: func(name []byte) bool { _, ok := m.Of(name); return ok }}
+		return server.ContentsRequest{Match: m.Glob(), Wants: func(name []byte) bool { _, ok := m.Moves(name); return ok }}
 	}
 	return server.ContentsRequest{Match: m.names.Glob(), Wants: func(name []byte) bool {
 		old, ok := m.old(name)
 		if ok {
-			_, ok = m.Of(old)
+			_, ok = m.Moves(old)
 		}
 		return ok
 	}}

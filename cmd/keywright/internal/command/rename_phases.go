@@ -108,7 +108,7 @@ func (r *changeRun) copyNames(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	acting, err := act(ctx, first)
+	acting, err := r.app.act(ctx, first, r.config, &r.made.Server)
 	if err != nil {
 		return err
 	}

@@ -183,7 +183,7 @@ func (r *restoreRun) execute(ctx context.Context, paths []string, journal *apply
 	if err != nil {
 		return err
 	}
-	acting, err := act(ctx, first)
+	acting, err := r.app.act(ctx, first, r.config, r.planned)
 	if err != nil {
 		return err
 	}
@@ -275,6 +275,7 @@ type restoreRun struct {
 	notMeant int64
 	complete bool
 	reader   *server.Reader // of what is there; nil: it is not read
+	planned  *plan.Server   // that the plan was compared with; nil: there is none
 	resumed  bool           // the figures of interrupted runs of the plan are counted, too
 }
 

@@ -87,7 +87,7 @@ func (a *app) applyRestore(ctx context.Context, path string, p *plan.Plan, o *ap
 		return err
 	}
 	defer r.close()
-	r.resumed = resumed
+	r.resumed, r.planned = resumed, &now.Server
 	return r.execute(ctx, files, journal)
 }
 

@@ -16,7 +16,7 @@ import (
 func (r *restoreRun) records(ctx context.Context) iter.Seq2[*archive.Record, error] {
 	return func(yield func(*archive.Record, error) bool) {
 		err := r.each(ctx, func(rec *archive.Record) error {
-			entry, ok := r.sel.Of(rec.Key)
+			entry, ok := r.sel.Moves(rec.Key)
 			if !ok {
 				if !rec.More {
 					r.notMeant++

@@ -13,6 +13,7 @@ import (
 	"github.com/keywright/keywright/compare"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/keyspace/parts"
+	"github.com/keywright/keywright/keyspace/selection"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )
@@ -316,7 +317,7 @@ func (v *verifyRun) alike() map[int]int64 {
 // meant says which keys are compared. Files have all databases.
 func (v *verifyRun) meant(name []byte) (entry int, momentary, ok bool) {
 	entry, declared, ok := v.sel.Find(name)
-	if ok {
+	if ok = ok && !selection.Working(name); ok {
 		_, ok = v.sel.to(name)
 	}
 	return entry, declared != nil && parts.Momentary(declared), ok
