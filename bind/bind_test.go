@@ -33,7 +33,7 @@ keys:
   post: {doc: d, key: "post:{box}:{tenant}:{id}", type: entity, ttl: 1h, fields: {kind: slug}, index: {kind: "posts:{tenant}:{kind}", expires: "posts:{tenant}:ends"}}
 channels:
   gone: {doc: d, channel: "{#{tenant}}:gone:{box}", durable: {maxlen: 9}, message: {id: slug, box: text, tenant: slug}}
-vars: {box: text, priority: high|low, house: slug, room: slug, team: slug, tenant: slug, id: slug}
+vars: {box: text, priority: {type: high|low, default: low}, house: slug, room: slug, team: slug, tenant: slug, id: slug}
 `
 
 func load(t *testing.T) *keyspace.Keyspace {
@@ -95,13 +95,19 @@ func TestInstances(t *testing.T) {
 			must(t, open(t, s.URL()+"/1").Raw().Do(t.Context(), c.Raw().B().Set().Key("door:h:z").Value("x").Build()).Error())
 			for _, team := range []string{"red", "blue"} {
 				q := bind.Queue(c, ks, tasks, bind.Values{"team": team})
-				for _, lane := range []string{"high", "low"} {
+				for _, lane := range []string{"high", ""} {
 					_, err := q.Enqueue(t.Context(), queue.Task[string]{Payload: "payload", Lane: lane})
 					must(t, err)
 				}
 			}
 			for key, ttl := range map[string]string{"{x}:note:1": "kind", "{y}:note:2": "kind"} {
 				s.Do("HSET", key, ttl, "k")
+			}
+			if high, low := s.Do("LLEN", "tasks:red:high"), s.Do("LLEN", "tasks:red:low"); high != int64(1) || low != int64(1) {
+				t.Errorf("jobs: %v high, %v low; one names no lane", high, low)
+			}
+			if key, err := bind.Build(tasks.Keys[0].Pattern, bind.Values{"team": "red"}); err != nil || key != "tasks:red:low" {
+				t.Errorf("%s, %v", key, err)
 			}
 			for e, want := range map[*keyspace.Entry]string{
 				door:                "[map[house:h room:a] map[house:h room:b]]",

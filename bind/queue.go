@@ -17,6 +17,7 @@ func Queue(c *keywright.Client, ks *keyspace.Keyspace, e *keyspace.Entry, v Valu
 	var o queue.Options
 	err := fill(parts.Of(e), v, &k, &o)
 	job := e.Key("job").Pattern
+	k.Default = parts.DefaultLane(e)
 	k.ID = func(id string) error {
 		if _, ok := job.Match([]byte(k.Job.Of(id))); !ok {
 			return errors.New("is no id of " + e.Name)

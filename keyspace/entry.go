@@ -79,12 +79,13 @@ var childProperties = map[string][]string{
 	"move ttl":   {"from", "until", "over"},
 	"gates":      {"compared", "unequal", "for", "marks", "backup"},
 	"compare":    {"entry", "field", "as", "owner", "until", "doc"},
+	"vars":       {"type", "default"},
 	"emits":      {"create", "update", "delete", "expire"},
 	"stamps":     {"created", "updated", "version"},
 }
 
 // ChildProperties are the properties of one channel, event, clean-up or pressure
-// rule, of `durable`, of `emits`, of `namespace`, and of what a migration is made of:
+// rule, of `durable`, of `emits`, of `namespace`, of a var, and of what a migration is made of:
 // "migrations", "source", "part", "move", "move ttl", "gates" and "compare".
 func ChildProperties(of string) []string { return slices.Clone(childProperties[of]) }
 

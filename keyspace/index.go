@@ -17,6 +17,7 @@ func (b *builder) index(v property) {
 	sound := b.indexFields(v)
 	p := b.pattern(b.d, v.value, "the index "+v.name+" of "+b.e.Name, func(name string) (scalar.Type, bool) {
 		f, known := b.field(name)
+		f.Type.Default = ""     // an item has what its field has
 		f.Type.Optional = false // an item without the field is in no index of it
 		return f.Type, known
 	})

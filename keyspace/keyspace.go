@@ -65,7 +65,7 @@ type Glob struct {
 // Var gives one meaning to a placeholder name, file-wide.
 type Var struct {
 	Name string
-	Type scalar.Type
+	Type scalar.Type // with its default
 	Pos  Pos
 	Used bool // some pattern, field, member or type refers to it
 }

@@ -1,6 +1,10 @@
 package queue
 
-import "github.com/keywright/keywright/slot"
+import (
+	"slices"
+
+	"github.com/keywright/keywright/slot"
+)
 
 // Name is a family of keys: the text before and after an id.
 type Name struct{ Before, After string }
@@ -18,6 +22,7 @@ type Lane struct {
 // them must be in one slot.
 type Keys struct {
 	Lanes                                 []Lane // in the order in which they are drained
+	Default                               string // the lane of a task that names none; "": the first one
 	Job, Result, Unique                   Name
 	Leases, Delayed, Dead, State, Workers string
 	Runs                                  string // what is known of jobs that have begun, by id
@@ -40,4 +45,12 @@ func KeysOf(name string, lanes ...string) Keys {
 		k.Lanes = []Lane{{"", name}}
 	}
 	return k
+}
+
+// plain is the lane of a task that names none.
+func (k *Keys) plain() Lane {
+	if i := slices.IndexFunc(k.Lanes, func(l Lane) bool { return l.Name == k.Default }); k.Default != "" && i >= 0 {
+		return k.Lanes[i]
+	}
+	return k.Lanes[0]
 }

@@ -143,6 +143,9 @@ func (q Queue[T]) check(err error) error {
 		o.Backoff < 0, o.MaxBackoff < 0, o.ResultTTL < 0, slices.ContainsFunc(o.Weights, func(w int) bool { return w < 0 }):
 		return q.invalid(errors.New("an option is negative, or Rate is without Per"), "")
 	}
+	if d := q.keys.Default; d != "" && q.keys.plain().Name != d {
+		return q.invalid(fmt.Errorf("there is no lane %q, which is the default", d), "name one of the lanes")
+	}
 	for i := range q.keys.Lanes {
 		if err := q.clash(i); err != nil {
 			return q.invalid(err, "give the lane another name")
@@ -192,7 +195,8 @@ type Task[T any] struct {
 	// ID names the job; "" gives it a random one. With an ID, a second job of
 	// that name is refused while the first one is in the queue or dead.
 	ID string
-	// Lane is its priority; "" is the first one.
+	// Lane is its priority; "" is the default one, which is the first one unless the
+	// declaration says otherwise.
 	Lane string
 	// In delays it; 0: not. One of In and At at most.
 	In time.Duration
@@ -338,7 +342,7 @@ func (f form) script() *keywright.Script {
 }
 
 func (q Queue[T]) form(t *Task[T]) form {
-	if t.ID == "" && (t.Lane == "" || t.Lane == q.keys.Lanes[0].Name) && t.In == 0 && t.At.IsZero() && t.Unique == "" &&
+	if t.ID == "" && (t.Lane == "" || t.Lane == q.keys.plain().Name) && t.In == 0 && t.At.IsZero() && t.Unique == "" &&
 		t.UniqueFor == 0 && t.Retry == 0 {
 		return plain
 	}
@@ -357,9 +361,9 @@ func (q Queue[T]) formOf(tasks []Task[T]) (f form) {
 func (q Queue[T]) header(f form, jobs int) (keys, args []string) {
 	if f == plain {
 		keys, args = make([]string, 0, 1+jobs), make([]string, 0, 6+jobs)
-		return append(keys, q.keys.Lanes[0].Key), append(args, q.ttl(), q.keys.Channel,
+		return append(keys, q.keys.plain().Key), append(args, q.ttl(), q.keys.Channel,
 			strconv.Itoa(len(q.keys.Job.Before)+1), strconv.Itoa(-len(q.keys.Job.After)-1),
-			cmp.Or(q.keys.Lanes[0].Name, noName), q.database())
+			cmp.Or(q.keys.plain().Name, noName), q.database())
 	}
 	keys = make([]string, 0, 4+len(q.keys.Lanes)+2*jobs)
 	args = make([]string, 0, 10+7*jobs)
@@ -438,8 +442,9 @@ func (q Queue[T]) legal(id string) error {
 
 // place is the number of the lane, from 1, and when the job is due.
 func (q Queue[T]) place(t *Task[T]) (lane int, when string, err error) {
+	name := cmp.Or(t.Lane, q.keys.plain().Name)
 	for i, l := range q.keys.Lanes {
-		if l.Name == t.Lane || t.Lane == "" && i == 0 {
+		if l.Name == name {
 			lane = i + 1
 			break
 		}

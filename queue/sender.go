@@ -21,6 +21,7 @@ type line struct {
 	form                                 form
 	entry, ttl                           string
 	lanes                                [maxLanes]string
+	plain                                string // the key of the default lane
 	job                                  Name
 	leases, delayed, dead, runs, channel string
 }
@@ -84,7 +85,7 @@ func (q Queue[T]) sender(f form) *gather.Gather[piece, put] {
 
 func (q Queue[T]) findSender(f form) *gather.Gather[piece, put] {
 	k := q.keys
-	name := line{f, q.entry.Name, q.ttl(), [maxLanes]string{}, k.Job, k.Leases, k.Delayed, k.Dead, k.Runs, k.Channel}
+	name := line{f, q.entry.Name, q.ttl(), [maxLanes]string{}, k.plain().Key, k.Job, k.Leases, k.Delayed, k.Dead, k.Runs, k.Channel}
 	for i, l := range k.Lanes {
 		name.lanes[i] = l.Key
 	}

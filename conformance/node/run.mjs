@@ -127,8 +127,9 @@ function huge(item, subject, build) {
 function careless(item, subject, build) {
   const good = subject.build[0];
   if (good === undefined) return;
-  for (const [i, { name, kind }] of subject.placeholders.entries()) {
+  for (const [i, { name, kind, default: left }] of subject.placeholders.entries()) {
     for (const bad of wrong[wanted(kind)]) {
+      if (bad === undefined && left !== undefined) continue; // left out
       const { result, error } = attempt(() => build({ ...argument(item, subject, good.params), [item.placeholders[i].property]: bad }));
       check(error instanceof generated.KeyError && error.placeholder === name, subject.name, "takes", typeof bad, "for", name, result ?? error);
     }

@@ -11,7 +11,7 @@ import (
 	"github.com/keywright/keywright/queue"
 )
 
-// Task is work on one issue. Priority "" is normal.
+// Task is work on one issue. Priority "" is the default of the declaration, normal.
 type Task struct {
 	Issue    int64              `json:"issue"`
 	Kind     string             `json:"kind"`
@@ -24,9 +24,6 @@ type Task struct {
 // is the last step: a task that is not announced is done all the same, and an issue
 // that is said to be queued has a task.
 func (d *Daemon) Submit(ctx context.Context, t Task) (id string, err error) {
-	if t.Priority == "" {
-		t.Priority = poppokeys.PriorityNormal
-	}
 	if t.Kind == "" {
 		t.Kind = "work"
 	}

@@ -61,6 +61,8 @@ type Placeholder struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 	Kind string `json:"kind"`
+
+	Default string `json:"default,omitempty"` // what it is when it is left out
 }
 
 // Vector is one key and the values in it.
@@ -112,7 +114,7 @@ func subject(name string, p *pattern.Pattern, foreign []string) Subject {
 	s := Subject{Name: name, Pattern: p.String(), Glob: Bytes(p.ScanGlob()), Placeholders: []Placeholder{}, Build: []Vector{}, Parse: []Vector{}, RejectBuild: []Refusal{},
 		RejectParse: []Bytes{}, NotText: []Bytes{}}
 	for _, place := range p.Placeholders() {
-		s.Placeholders = append(s.Placeholders, Placeholder{place.Name, place.Type.Definition(), place.Type.Kind.String()})
+		s.Placeholders = append(s.Placeholders, Placeholder{place.Name, place.Type.Definition(), place.Type.Kind.String(), place.Type.Default})
 	}
 	newAuthor(name, p, &s).write(foreign)
 	return s

@@ -112,8 +112,22 @@ func TestTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	compiled(t, dir)
+	js := compiled(t, dir)
 	checked(t, dir)
+	// What has a default may be left out, or be the empty text.
+	const want = "lane:slow lane:slow trip:1:slow trip:1:fast\n"
+	module, err := json.Marshal("file://" + filepath.Join(js, "usagekeys.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := run(t, "node", "--input-type=module", "-e", `import * as k from `+string(module)+`;
+console.log(k.lane.key(), k.lane.key({ speed: "" }), k.trip.key({ n: 1, speed: undefined }), k.trip.key({ n: 1, speed: "fast" }));`); said != want {
+		t.Errorf("TypeScript: %s", said)
+	}
+	if said := run(t, "python3", "-c", `import sys; sys.path.insert(0, sys.argv[1]); import usagekeys as k
+print(k.lane.key(), k.lane.key(speed=""), k.trip.key(n=1), k.trip.key(n=1, speed="fast"))`, dir); said != want {
+		t.Errorf("Python: %s", said)
+	}
 }
 
 // checked checks the types of all Python modules of a folder, as strictly as can be.

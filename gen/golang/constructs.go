@@ -187,6 +187,9 @@ func (g *generator) queue(c *keyCode, k *keyspace.Key) {
 	family, _ := h.Part("Job")
 	job := g.keys[family.Key]
 	legal := fmt.Sprintf("ID: func(id string) error {\nif %s_, ok := %sKey(job.Of(id)); !ok {\nreturn %s.Bad(%s)\n}\nreturn nil\n}", strings.Repeat("_, ", len(job.params)-1), g.call("Parse"+job.name), g.use(module+"/value"), quote("is no "+job.params[len(job.params)-1].place.Type.Definition()))
+	if lane := parts.DefaultLane(e); lane != "" {
+		legal = "Default: " + quote(lane) + ", " + legal
+	}
 	g.about(c.name, k)
 	g.printf("func (k *Keyspace) %s(%s) %s.Queue[%s] {\n%s", c.name, signature(b.params), pkg, payload.typ, b.text())
 	g.printf("return %s.New(k.client, &entry_%s, %s.Keys{%s, %s}, %s, &%s, &k.tuning.%s)\n}\n\n",

@@ -100,12 +100,18 @@ func (g *generator) buildAndParse(c *keyCode, what string) {
 
 func (g *generator) builder(c *keyCode, what string) {
 	g.printf("// %s%s builds the %s %s.\n", c.name, gen.Title(what), what, printable(c.text))
+	for _, p := range c.params {
+		if d := p.place.Type.Default; d != "" {
+			g.printf("// An empty %s is %s.\n", p.name, printable(d))
+		}
+	}
 	g.printf("func %s%s%s(%s) (string, error) {\n", g.receiver(), c.name, gen.Title(what), signature(c.params))
 	if len(c.params) == 0 {
 		g.printf("return %s, nil\n}\n\n", g.whole(c.elems))
 		return
 	}
 	for i := range c.params {
+		g.fallback(&c.params[i])
 		g.check(c, &c.params[i])
 	}
 	size, variable := g.sizes(c.elems)
@@ -123,6 +129,13 @@ func (g *generator) builder(c *keyCode, what string) {
 		}
 	}
 	g.printf("return %s.String(b), nil\n}\n\n", g.use(module+"/key"))
+}
+
+// fallback writes what a parameter is that is left out, if it may be.
+func (g *generator) fallback(p *param) {
+	if d := p.place.Type.Default; d != "" {
+		g.printf("if %s == \"\" {\n%s = %s\n}\n", p.name, p.name, quote(d))
+	}
 }
 
 // check writes the test of one parameter, if its type needs one.

@@ -90,7 +90,7 @@ func newPage(ks *keyspace.Keyspace) *page {
 		p.Shapes = append(p.Shapes, s.Text)
 	}
 	for _, v := range ks.Vars {
-		p.Vars = append(p.Vars, row{v.Name, v.Type.Definition(), "as in " + v.Type.Example()})
+		p.Vars = append(p.Vars, row{v.Name, v.Type.Definition(), asIn(v.Type)})
 	}
 	for _, t := range ks.TTLs {
 		p.TTLs = append(p.TTLs, row{t.Name, t.TTL.Text, lifetime(t.TTL)})
@@ -184,7 +184,7 @@ func entryOf(ks *keyspace.Keyspace, e *keyspace.Entry) entry {
 		out.Was = append(out.Was, w.String())
 	}
 	for _, place := range k.Pattern.Placeholders() {
-		out.Places = append(out.Places, row{place.Name, place.Type.Definition(), "as in " + place.Type.Example()})
+		out.Places = append(out.Places, row{place.Name, place.Type.Definition(), asIn(place.Type)})
 	}
 	for _, derived := range e.Keys[1:] {
 		out.Keys = append(out.Keys, row{derived.Name, derived.Pattern.String(), fmt.Sprintf("%s, %s. %s", derived.Kind, ttlShort(derived.TTL), derived.Doc)})
@@ -349,4 +349,13 @@ func ttlShort(t keyspace.TTL) string {
 		return "at most " + keyspace.FormatDuration(t.LiveMax())
 	}
 	return lifetime(t)
+}
+
+// asIn is an example of a type, and what a placeholder of it is that is left out.
+func asIn(t scalar.Type) string {
+	note := "as in " + t.Example()
+	if t.Default != "" {
+		note += "; " + t.Default + " if it is left out"
+	}
+	return note
 }

@@ -89,7 +89,11 @@ func (i *item) methods(verb string) {
 	b := &i.module.body
 	var takes, gives []string
 	for n, arg := range i.arguments {
-		takes = append(takes, arg+": "+placeType(i.places[n]))
+		take := arg + ": " + placeType(i.places[n])
+		if d := i.places[n].Type.Default; d != "" {
+			take += " = " + quote(d)
+		}
+		takes = append(takes, take)
 		gives = append(gives, quote(arg)+": "+arg)
 	}
 	signature, decode := "self", ""
@@ -122,8 +126,12 @@ func (i *item) writeSteps() {
 			continue
 		}
 		t := s.Place.Type
-		fmt.Fprintf(b, "    _Place(%s, %s, %s, %s, %s, %s, %s),\n", quote(s.Place.Name), quote(names[0]), quote(t.Definition()),
-			i.module.matcher(s.Place), quote(t.Describe()), truth(s.Place.Crosses), truth(s.Place.NoBraces))
+		left := ""
+		if t.Default != "" {
+			left = ", " + quote(t.Default)
+		}
+		fmt.Fprintf(b, "    _Place(%s, %s, %s, %s, %s, %s, %s%s),\n", quote(s.Place.Name), quote(names[0]), quote(t.Definition()),
+			i.module.matcher(s.Place), quote(t.Describe()), truth(s.Place.Crosses), truth(s.Place.NoBraces), left)
 		names = names[1:]
 	}
 	b.WriteString(")\n\n\n")

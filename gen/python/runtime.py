@@ -249,12 +249,13 @@ _MATCHERS = (_Text, _Bytes, _Hex, _Int, _Words, _Bool, _Automaton)
 class _Place(Placeholder):
     """A placeholder with its matcher, and what is said of a value that does not fit."""
 
-    def __init__(self, name: str, argument: str, type_: str, matcher: _Matcher, expected: str, crosses: bool, no_braces: bool) -> None:
+    def __init__(self, name: str, argument: str, type_: str, matcher: _Matcher, expected: str, crosses: bool, no_braces: bool, fallback: str = "") -> None:
         super().__init__(name, argument, type_)
         self.matcher = matcher
         self.expected = expected
         self.crosses = crosses
         self.no_braces = no_braces
+        self.fallback = fallback
 
     def refuse(self, data: bytes) -> str:
         """Why a value cannot be here; empty if it can."""
@@ -300,7 +301,7 @@ class _Pattern:
         return b"".join(step if isinstance(step, bytes) else self._value(step, values[step.argument]) for step in self._steps)
 
     def _value(self, place: _Place, value: object) -> bytes:
-        data = place.matcher.encode(value)
+        data = place.matcher.encode(place.fallback if value == "" and place.fallback else value)
         reason = data if isinstance(data, str) else place.refuse(data)
         if isinstance(data, str) or reason:
             raise KeyValueError(self.name, place.name, reason)

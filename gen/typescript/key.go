@@ -98,8 +98,12 @@ func (i *item) writeSteps() {
 			continue
 		}
 		t := s.Place.Type
-		fmt.Fprintf(b, "  $place(%s, %s, %s, %s, %s, %t, %t),\n", quote(s.Place.Name), quote(names[0]), quote(t.Definition()),
-			i.module.matcher(s.Place), quote(t.Describe()), s.Place.Crosses, s.Place.NoBraces)
+		left := ""
+		if t.Default != "" {
+			left = ", " + quote(t.Default)
+		}
+		fmt.Fprintf(b, "  $place(%s, %s, %s, %s, %s, %t, %t%s),\n", quote(s.Place.Name), quote(names[0]), quote(t.Definition()),
+			i.module.matcher(s.Place), quote(t.Describe()), s.Place.Crosses, s.Place.NoBraces, left)
 		names = names[1:]
 	}
 	b.WriteString(");\n\n")

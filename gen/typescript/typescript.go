@@ -105,7 +105,10 @@ func (i *item) params(doc []string) {
 	if places := portable.Places(i.steps); len(places) > 0 {
 		in := i.typeName("Params")
 		args, out = "[params: "+in+"]", in
-		i.module.record(in, append(doc, ""), i.members(places, inType))
+		if !slices.ContainsFunc(places, func(p *portable.Place) bool { return p.Type.Default == "" }) {
+			args = "[params?: " + in + "]"
+		}
+		i.module.record(in, append(doc, ""), i.givenMembers(places))
 		if narrowed(places) {
 			out = i.typeName("Parsed")
 			i.module.record(out, []string{"What parse reads out of a key of " + i.constant + "."}, i.members(places, outType))
@@ -119,7 +122,7 @@ func (i *item) params(doc []string) {
 
 func narrowed(places []*portable.Place) bool {
 	for _, p := range places {
-		if inType(p) != outType(p) {
+		if inType(p) != outType(p) || p.Type.Default != "" {
 			return true
 		}
 	}
@@ -136,6 +139,19 @@ func (i *item) members(places []*portable.Place, typ func(*portable.Place) strin
 	var out []member
 	for n, name := range properties(places) {
 		out = append(out, member{name: name, typ: typ(places[n]), doc: places[n].Type.Definition()})
+	}
+	return out
+}
+
+// givenMembers are what goes into the builder: what has a default may be left out.
+func (i *item) givenMembers(places []*portable.Place) []member {
+	out := i.members(places, inType)
+	for n, p := range places {
+		if p.Type.Default != "" {
+			out[n].optional = true
+			out[n].typ += " | undefined"
+			out[n].doc += "; " + p.Type.Default + " if it is left out"
+		}
 	}
 	return out
 }

@@ -126,6 +126,9 @@ func header(ks *keyspace.Keyspace) facts {
 	}
 	for _, v := range ks.Vars {
 		p.add("vars."+v.Name, v.Type.Definition())
+		if v.Type.Default != "" {
+			p.add("vars."+v.Name+".default", v.Type.Default)
+		}
 	}
 	for _, t := range ks.TTLs {
 		p.add("ttls."+t.Name, t.TTL.Text)

@@ -190,13 +190,13 @@ func article(e *keyspace.Entry) string {
 // and events.
 func (c *context) parametersChanged() {
 	c.keys(func(old, new *keyspace.Key) {
-		if a, b := parameters(old.Pattern), parameters(new.Pattern); a != b {
+		if a, b := parameters(old.Pattern, old.Pattern), parameters(new.Pattern, old.Pattern); a != b {
 			c.report(new.Pos, old.Pos, new.Name, "", "the parameters of %s were (%s) and are (%s)", new.Name, a, b)
 		}
 	})
 	for _, old := range c.old.Channels {
 		if new := c.channel(old.Name); new != nil && !old.Derived {
-			if a, b := parameters(old.Pattern), parameters(new.Pattern); a != b {
+			if a, b := parameters(old.Pattern, old.Pattern), parameters(new.Pattern, old.Pattern); a != b {
 				c.report(new.Pos, old.Pos, new.Name, "", "the parameters of the channel %s were (%s) and are (%s)", new.Name, a, b)
 			}
 		}
@@ -210,11 +210,17 @@ func (c *context) parametersChanged() {
 	}
 }
 
-func parameters(p *pattern.Pattern) string {
+// parameters are those of the functions of a pattern, with the defaults where there were
+// some: callers that leave a parameter out rely on them.
+func parameters(p, old *pattern.Pattern) string {
 	var out []string
-	for _, place := range p.Placeholders() {
+	for i, place := range p.Placeholders() {
 		t := place.Type
-		out = append(out, place.Name+" "+goType(&t))
+		one := place.Name + " " + goType(&t)
+		if before := old.Placeholders(); t.Default != "" && i < len(before) && before[i].Type.Default != "" {
+			one += " = " + t.Default
+		}
+		out = append(out, one)
 	}
 	return strings.Join(out, ", ")
 }

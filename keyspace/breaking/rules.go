@@ -156,7 +156,7 @@ var rules = []rule{
 		Fix:     "tell its callers, or keep the old name"}, API,
 		"callers and declaration in one step", (*context).nameGone},
 	{finding.Rule{Code: "KW642", Name: "parameters-changed", Severity: errorLevel, Summary: "The parameters of an entry are others",
-		Explain: "Placeholders are the parameters of the generated functions, in the order of the pattern. A renamed or reordered one of the same type compiles and builds another key.",
+		Explain: "Placeholders are the parameters of the generated functions, in the order of the pattern. A renamed or reordered one of the same type compiles and builds another key. So does one whose default is another one or is gone, where callers leave it out.",
 		Fix:     "change the callers in the same step"}, API,
 		"callers and declaration in one step", (*context).parametersChanged},
 	{finding.Rule{Code: "KW643", Name: "script-changed", Severity: errorLevel, Summary: "A script takes or returns something else",

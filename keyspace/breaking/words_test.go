@@ -288,6 +288,7 @@ var words = map[string]string{
 	"Type.Optional":  "KW614 KW645",
 	"Type.Encrypted": "KW613",
 	"Type.Var":       "KW645",
+	"Type.Default":   "KW642",
 }
 
 // TestEveryPropertyHasAWord goes through the model by reflection.

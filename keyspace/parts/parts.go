@@ -255,3 +255,14 @@ func Values(e *keyspace.Entry) (names []string) {
 	}
 	return names
 }
+
+// DefaultLane is the lane of a job of a queue that names none: the default of the var by which
+// its lanes are ordered. "" is the first lane.
+func DefaultLane(e *keyspace.Entry) string {
+	for _, p := range e.Keys[0].Pattern.Placeholders() {
+		if p.Name == e.Order {
+			return p.Type.Default
+		}
+	}
+	return ""
+}

@@ -16,6 +16,7 @@
 package pattern
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -159,7 +160,7 @@ func (p *Pattern) AppendBuild(dst []byte, values ...string) ([]byte, error) {
 			dst = append(dst, e.Literal...)
 			continue
 		}
-		value := values[e.Placeholder]
+		value := cmp.Or(values[e.Placeholder], p.places[e.Placeholder].Type.Default)
 		if reason := e.refuse(p.places[e.Placeholder].Type, value); reason != "" {
 			return dst, &ValueError{Placeholder: p.places[e.Placeholder].Name, Value: value, Reason: reason}
 		}

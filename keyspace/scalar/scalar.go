@@ -81,6 +81,7 @@ type Type struct {
 	Optional       bool
 	Encrypted      bool
 	Var            string // the var this type was taken from, "" if written in place
+	Default        string // of that var: what a placeholder is that is left out; "": it cannot be
 }
 
 // SyntaxError is a type that cannot be read.

@@ -104,6 +104,7 @@ func TestSchemaAgreesWithTheLoader(t *testing.T) {
 	agree(t, "the ttl of a move", keyspace.ChildProperties("move ttl"), move.Properties["ttl"].Properties)
 	agree(t, "gates", keyspace.ChildProperties("gates"), part.Properties["gates"].Properties)
 	agree(t, "a rule of compare", keyspace.ChildProperties("compare"), migration.Properties["compare"].Items.Properties)
+	agree(t, "a var", keyspace.ChildProperties("vars"), member(t, root.Properties["vars"]).AnyOf[1].Properties)
 	agree(t, "emits", keyspace.ChildProperties("emits"), root.Definitions["property_emits"].Properties)
 }
 

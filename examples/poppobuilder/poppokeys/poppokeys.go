@@ -357,7 +357,11 @@ func (k *Keyspace) ProcessesZombies() typed.Set[string] {
 var entry_Tasks = keywright.Entry{Name: "tasks", Pattern: "poppo:queue:{priority}", Type: "list", TTL: keywright.TTL{Policy: keywright.Forever, Text: "none"}}
 
 // TasksKey builds the key poppo:queue:{priority}.
+// An empty priority is normal.
 func (ns Namespace) TasksKey(priority Priority) (string, error) {
+	if priority == "" {
+		priority = "normal"
+	}
 	if reason := key.Word(string(priority), "high", "normal", "low"); reason != "" {
 		return "", key.Refuse("tasks", "priority", reason)
 	}
@@ -2798,7 +2802,7 @@ func (k *Keyspace) Tasks() queue.Queue[TasksValue] {
 	job := queue.Name{Before: k.ns.String() + ":task:info:", After: ""}
 	result := queue.Name{Before: k.ns.String() + ":task:result:", After: ""}
 	unique := queue.Name{Before: k.ns.String() + ":{" + k.ns.String() + ":queue}:unique:", After: ""}
-	return queue.New(k.client, &entry_Tasks, queue.Keys{Lanes: []queue.Lane{{Name: "high", Key: lane1}, {Name: "normal", Key: lane2}, {Name: "low", Key: lane3}}, Job: job, Result: result, Unique: unique, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Runs: runs, Channel: channel, ID: func(id string) error {
+	return queue.New(k.client, &entry_Tasks, queue.Keys{Lanes: []queue.Lane{{Name: "high", Key: lane1}, {Name: "normal", Key: lane2}, {Name: "low", Key: lane3}}, Job: job, Result: result, Unique: unique, Leases: leases, Delayed: delayed, Dead: dead, State: state, Workers: workers, Runs: runs, Channel: channel, Default: "normal", ID: func(id string) error {
 		if _, ok := k.ns.ParseTasksJobKey(job.Of(id)); !ok {
 			return value.Bad("is no /task-[1-9][0-9]*/")
 		}

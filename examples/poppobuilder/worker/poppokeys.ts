@@ -343,10 +343,11 @@ interface $Place extends Placeholder {
   readonly expected: string;
   readonly crosses: boolean;
   readonly noBraces: boolean;
+  readonly fallback: string;
 }
 
-function $place(name: string, property: string, type: string, matcher: $Matcher, expected: string, crosses: boolean, noBraces: boolean): $Place {
-  return { name, property, type, matcher, expected, crosses, noBraces };
+function $place(name: string, property: string, type: string, matcher: $Matcher, expected: string, crosses: boolean, noBraces: boolean, fallback = ""): $Place {
+  return { name, property, type, matcher, expected, crosses, noBraces, fallback };
 }
 
 class $Pattern {
@@ -398,8 +399,9 @@ class $Pattern {
     return this.#pieces;
   }
 
-  #value(place: $Place, value: unknown): Uint8Array {
-    const bytes = place.matcher.encode(value);
+  #value(place: $Place, given: unknown): Uint8Array {
+    const left = place.fallback !== "" && (given === undefined || given === "");
+    const bytes = place.matcher.encode(left ? place.fallback : given);
     const reason = typeof bytes === "string" ? bytes : $refuse(place, bytes);
     if (typeof bytes === "string" || reason !== "") throw new KeyError(this.#name, place.name, reason);
     return bytes;
@@ -1149,6 +1151,12 @@ export const processesZombies: Key<[], Record<string, never>, string, TtlNone> &
 
 /** The placeholders of poppo:queue:{priority} */
 export interface TasksParams {
+  /** high|normal|low; normal if it is left out */
+  readonly priority?: "high" | "normal" | "low" | undefined;
+}
+
+/** What parse reads out of a key of tasks. */
+export interface TasksParsed {
   /** high|normal|low */
   readonly priority: "high" | "normal" | "low";
 }
@@ -1156,7 +1164,7 @@ export interface TasksParams {
 /** Element: /task-[1-9][0-9]* / */
 export type TasksMember = string;
 
-const $in_tasks = ($ns: string): Key<[params: TasksParams], TasksParams, string, TtlNone> & { readonly member: Codec<TasksMember> } => $key(
+const $in_tasks = ($ns: string): Key<[params?: TasksParams], TasksParsed, string, TtlNone> & { readonly member: Codec<TasksMember> } => $key(
   {
     name: "tasks",
     entry: "tasks",
@@ -1174,14 +1182,14 @@ const $in_tasks = ($ns: string): Key<[params: TasksParams], TasksParams, string,
   false,
   $ns,
   ":queue:",
-  $place("priority", "priority", "high|normal|low", $words("high", "normal", "low"), "one of high, normal, low", false, false),
+  $place("priority", "priority", "high|normal|low", $words("high", "normal", "low"), "one of high, normal, low", false, false, "normal"),
 );
 
 /**
  * The task queue: high before normal before low. No TTL, ever, on a lane (an expired lane is lost work). A worker holds a task on a lease and gives the result under poppo:task:result; a task whose worker died comes back.
  * Key poppo:queue:{priority}: queue, a list; ttl none.
  */
-export const tasks: Key<[params: TasksParams], TasksParams, string, TtlNone> & { readonly member: Codec<TasksMember> } = $in_tasks("poppo");
+export const tasks: Key<[params?: TasksParams], TasksParsed, string, TtlNone> & { readonly member: Codec<TasksMember> } = $in_tasks("poppo");
 
 /** The placeholders of poppo:task:info:{task} */
 export interface TasksJobParams {

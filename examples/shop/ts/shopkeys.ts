@@ -343,10 +343,11 @@ interface $Place extends Placeholder {
   readonly expected: string;
   readonly crosses: boolean;
   readonly noBraces: boolean;
+  readonly fallback: string;
 }
 
-function $place(name: string, property: string, type: string, matcher: $Matcher, expected: string, crosses: boolean, noBraces: boolean): $Place {
-  return { name, property, type, matcher, expected, crosses, noBraces };
+function $place(name: string, property: string, type: string, matcher: $Matcher, expected: string, crosses: boolean, noBraces: boolean, fallback = ""): $Place {
+  return { name, property, type, matcher, expected, crosses, noBraces, fallback };
 }
 
 class $Pattern {
@@ -398,8 +399,9 @@ class $Pattern {
     return this.#pieces;
   }
 
-  #value(place: $Place, value: unknown): Uint8Array {
-    const bytes = place.matcher.encode(value);
+  #value(place: $Place, given: unknown): Uint8Array {
+    const left = place.fallback !== "" && (given === undefined || given === "");
+    const bytes = place.matcher.encode(left ? place.fallback : given);
     const reason = typeof bytes === "string" ? bytes : $refuse(place, bytes);
     if (typeof bytes === "string" || reason !== "") throw new KeyError(this.#name, place.name, reason);
     return bytes;

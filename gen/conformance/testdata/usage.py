@@ -10,6 +10,7 @@ import usagekeys as keys
 
 key: str = keys.profile.key(user_id=1)
 data: bytes = keys.blob.key(raw=b"\xff")
+lanes: t.List[str] = [keys.lane.key(), keys.lane.key(speed="fast"), keys.trip.key(n=1), keys.trip.key(n=1, speed="fast")]
 fixed: str = keys.recent.key()
 found = keys.case_.parse("case:true:open")
 if found is not None:

@@ -6,6 +6,8 @@ export const key: string = keys.profile.key({ userId: 1 });
 export const large: string = keys.profile.key({ userId: 9223372036854775807n });
 export const bytes: Uint8Array = keys.blob.key({ raw: new Uint8Array([255]) });
 export const fixed: string = keys.recent.key();
+export const lanes: string[] = [keys.lane.key(), keys.lane.key({}), keys.lane.key({ speed: "fast" }), keys.trip.key({ n: 1 }), keys.trip.key({ n: 1, speed: undefined })];
+export const speed: "fast" | "slow" | undefined = keys.lane.parse("lane:fast")?.speed;
 export const state: "open" | "closed" | undefined = keys.case2.parse("case:true:open")?.state;
 export const flag: boolean | undefined = keys.case2.parse("case:true:open")?.flag;
 export const page: number | undefined = keys.page.parse("page:3")?.n;
@@ -43,6 +45,8 @@ export const none: "none" = keys.settings.ttl.policy;
 export const every: keys.AnyKey[] = [...keys.allKeys.values()];
 for (const k of every) if (k.ttl.policy === "expires") k.ttl.px();
 
+// @ts-expect-error only what has a default may be left out
+keys.trip.key({ speed: "fast" });
 // @ts-expect-error a placeholder is missing
 keys.profile.key({});
 // @ts-expect-error there is no such placeholder
