@@ -22,7 +22,7 @@ func (r *changes) renames(ctx context.Context, c rueidis.Client, steps []*keyCha
 		r.unknown(steps)
 		return nil, err
 	}
-	var moves, drops []*keyChange
+	var moves, drops, merges []*keyChange
 	cluster := c.Mode() == rueidis.ClientModeCluster
 	for _, s := range steps {
 		switch {
@@ -30,17 +30,23 @@ func (r *changes) renames(ctx context.Context, c rueidis.Client, steps []*keyCha
 			r.leave(s.entry, plan.OtherSlot, s.key, s.db)
 		case s.How == plan.Drop:
 			drops = append(drops, s)
+		case s.Merge != nil:
+			merges = append(merges, s)
 		case s.Content != nil, cluster && slot.Of([]byte(s.To)) != slot.Of(s.key):
 			moves = append(moves, s)
 		default:
 			plain = append(plain, s)
 		}
 	}
-	err = r.inParts(ctx, c, drops, r.drop)
-	if err != nil {
-		r.unknown(moves)
-	} else {
-		err = r.inParts(ctx, c, moves, r.move)
+	for _, kind := range []struct {
+		steps []*keyChange
+		do    func(context.Context, rueidis.Client, []*keyChange) error
+	}{{merges, r.merge}, {drops, r.drop}, {moves, r.move}} {
+		if err != nil {
+			r.unknown(kind.steps)
+		} else {
+			err = r.inParts(ctx, c, kind.steps, kind.do)
+		}
 	}
 	if err != nil {
 		r.unknown(plain)
@@ -137,7 +143,7 @@ func blocked(ctx context.Context, clients Clients, live Asker, batch []source.Ke
 			switch drop := d.Step.How == plan.Drop; {
 			case at > 0 && n > 0:
 				d.Leave = plan.TwoSources
-			case at > 0, n == 0 && !drop, drop && d.Step.Superseded && n > 0:
+			case at > 0, n == 0 && !drop, d.Step.Merge != nil, drop && d.Step.Superseded && n > 0:
 			case n == 0:
 				d.Leave = plan.NotCopied
 			case drop:

@@ -22,6 +22,7 @@ type RenameOptions struct {
 	Superseded bool              // with Drop: also those that have another value there
 	Back       bool              // the pairs were turned round: new names need not be declared
 	Copied     bool              // keys are copied to another place: nothing works on them there
+	Merge      bool              // queues may be in use under both names: jobs go one by one. Not in a cluster
 }
 
 // Rename is the rule that gives keys with an old name the new one.
@@ -298,7 +299,46 @@ func (r *Rename) conditions(k *source.Key, p *pair, s Step) (Step, Code) {
 			s.Absent = append(s.Absent, name)
 		}
 	}
+	if queue && r.Merge && s.How == Move {
+		if s.Last = !s.Last; !s.Last { // what is left of the jobs comes after what names them
+			s.Merge = r.merging(k, p)
+		}
+	}
 	return s, ""
+}
+
+// Merge is what goes with the elements of a queue's key.
+type Merge struct {
+	Old, New [2]string // the key of a job before and after its id
+	Runs     [2]string // what is known of jobs that have begun, under the old name and the new one
+}
+
+// merging is nil where the names of jobs cannot be derived from that of the key.
+func (r *Rename) merging(k *source.Key, p *pair) *Merge {
+	m := &Merge{Old: r.around(k, p, p.family.from["job"]), New: r.around(k, p, p.family.to["job"])}
+	for i, side := range []map[string]*pattern.Pattern{p.family.from, p.family.to} {
+		name, ok := r.other(k, p, side["runs"])
+		if !ok {
+			return nil
+		}
+		m.Runs[i] = name
+	}
+	return m
+}
+
+// around is what a name has before and after the one placeholder that the old name lacks.
+func (r *Rename) around(k *source.Key, p *pair, of *pattern.Pattern) (out [2]string) {
+	side := 0
+	for _, e := range of.Elements() {
+		if e.Placeholder < 0 {
+			out[side] += e.Literal
+		} else if name := of.Placeholders()[e.Placeholder].Name; p.from.Has(name) {
+			out[side] += r.value(k, p, name)
+		} else {
+			side = 1
+		}
+	}
+	return out
 }
 
 // Kind is the type that all keys have which are meant, "" if they have several, or any.

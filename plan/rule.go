@@ -66,6 +66,7 @@ type Step struct {
 	Absent     []string // none of these keys may be there
 	Rivals     []string // nor any of these just before it: they would get the same name
 	Last       bool     // it is changed after all that are not
+	Merge      *Merge   // its elements go to the key with the new name, which may be there; nil: the key goes
 	Superseded bool     // of Drop: also if To is another value
 }
 

@@ -21,6 +21,7 @@ import (
 var scriptTexts = map[string]string{
 	"actives together":    "counter/bits.lua",
 	"apply change":        "apply/change.lua",
+	"apply merge":         "apply/merge.lua",
 	"apply rename":        "apply/rename.lua",
 	"cache bump":          "cache/bump.lua",
 	"cache claim":         "cache/remember.lua cache/claim.lua",
@@ -102,6 +103,7 @@ var readers = []string{"entity/apart_look.lua", "entity/count.lua", "entity/list
 // needless are steps after a script's first write of which the walk does not see that
 // they do not fail, and why that is so: by script, step and file.
 var needless = map[string]string{
+	"apply merge: RENAME m.old apply/merge.lua":                        "EXISTS has found the job, and nothing under its new name; it is in this slot: clusters do not merge",
 	"cache claim: ZADD w.key cache/remember.lua":                       "plan has read the same keys",
 	"cache fill: ZADD w.key cache/remember.lua":                        "plan has read the same keys",
 	"entity close: unpack(add) entity/send.lua":                        "one id after the other: its event comes before its entry is written, and those before it are closed, which a repetition finds",

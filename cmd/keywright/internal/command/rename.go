@@ -219,7 +219,7 @@ func (r *changeRun) renameRule() (plan.Rule, error) {
 		return nil, err
 	}
 	rule, err := plan.NewRename(r.ks, pairs, plan.RenameOptions{Request: r.selects, Drop: r.phase == phaseUnlink,
-		Superseded: r.superseded})
+		Superseded: r.superseded, Merge: !r.id.Cluster})
 	return rule, refusedSelection(err)
 }
 

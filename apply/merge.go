@@ -1,0 +1,81 @@
+package apply
+
+import (
+	"context"
+	_ "embed"
+	"strconv"
+
+	"github.com/keywright/keywright/plan"
+	"github.com/redis/rueidis"
+)
+
+//go:embed merge.lua
+var mergeText string
+
+// mergedElements is how many elements of a queue's key one step moves.
+const mergedElements = 100
+
+// merge moves the elements of queues' keys to the keys with the new names, each together with
+// its job: the new queue may be in use already, and programs may put jobs into the old one.
+func (r *changes) merge(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
+	for i, s := range steps {
+		if err := r.mergeOne(ctx, c, s); err != nil {
+			r.unknown(steps[i:])
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeOne moves the elements of one key, until there are none but those whose job cannot be moved.
+func (r *changes) mergeOne(ctx context.Context, c rueidis.Client, s *keyChange) error {
+	m, stay, moved, jobs := s.Merge, 0, int64(0), int64(0)
+	keys := append([]string{string(s.key), s.To, m.Runs[0], m.Runs[1]}, s.Busy...)
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if r.StillActs != nil {
+			if err := r.StillActs(); err != nil {
+				return err
+			}
+		}
+		args := []string{m.Old[0], m.Old[1], m.New[0], m.New[1], strconv.Itoa(stay), strconv.Itoa(mergedElements)}
+		reply, err := c.Do(ctx, c.B().Eval().Script(mergeText).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()).ToArray()
+		if err != nil {
+			return err
+		}
+		said, _ := reply[0].ToString()
+		if said != "done" {
+			return r.merged(s, said, moved, jobs)
+		}
+		var n [3]int64
+		for i := range n {
+			if n[i], err = reply[i+1].AsInt64(); err != nil {
+				return err
+			}
+		}
+		moved, jobs, stay = moved+n[0], jobs+n[1], stay+int(n[2])
+		if n[0]+n[2] == 0 { // all that is left stays
+			return r.merged(s, "taken", moved, jobs)
+		}
+	}
+}
+
+// merged counts a key, and the jobs that went with it.
+func (r *changes) merged(s *keyChange, said string, moved, jobs int64) error {
+	for range jobs {
+		r.Add(r.name(s.entry), KeyCounts{Keys: 1, Changed: 1})
+	}
+	why := map[string]plan.Code{"works": plan.QueueWorks, "type": plan.OtherType, "taken": plan.Taken}[said]
+	if said == "gone" && moved > 0 {
+		r.count(s, KeyCounts{Changed: 1})
+		return nil
+	}
+	if said == "gone" {
+		r.count(s, KeyCounts{Gone: 1})
+		return nil
+	}
+	r.leave(s.entry, why, s.key, s.db)
+	return nil
+}

@@ -1,0 +1,62 @@
+-- merge: moves elements of a queue's key to the key with the new name, each with its job and with what is known of its
+-- runs.
+-- KEYS: 1 the key, 2 its new name, 3 and 4 the runs under both names, then the sorted sets that must have no score in
+-- the future
+-- ARGV[1] and ARGV[2] the key of a job before and after its id, ARGV[3] and ARGV[4] under the new name, ARGV[5] how many
+-- elements at the front are to stay, ARGV[6] how many elements are looked at
+-- Returns {'done', how many elements were moved, jobs moved, elements that stay}, or {why not}: 'gone', 'works', 'type'
+-- Round trips: 1. O(ARGV[6]).
+local call = redis.call
+local kind, there = call('TYPE', KEYS[1]).ok, call('TYPE', KEYS[2]).ok
+if kind == 'none' then return { 'gone' } end
+for i = 3, 4 do
+  local runs = call('TYPE', KEYS[i]).ok
+  if runs ~= 'hash' and runs ~= 'none' then return { 'type' } end
+end
+if there ~= 'none' and there ~= kind then return { 'type' } end
+local t = call('TIME')
+local now = string.format('(%.0f', t[1] * 1000 + math.floor(t[2] / 1000))
+for i = 5, #KEYS do
+  if call('TYPE', KEYS[i]).ok == 'zset' and call('ZCOUNT', KEYS[i], now, '+inf') > 0 then return { 'works' } end
+end
+local first, count = tonumber(ARGV[5]), tonumber(ARGV[6])
+local ids, scores, ttl = {}, {}, call('PTTL', KEYS[1])
+if kind == 'list' then
+  ids = call('LRANGE', KEYS[1], first, first + count - 1)
+elseif kind == 'zset' then
+  local all = call('ZRANGE', KEYS[1], first, first + count - 1, 'WITHSCORES')
+  for i = 1, #all, 2 do ids[#ids + 1], scores[#ids + 1] = all[i], all[i + 1] end
+else
+  return { 'type' }
+end
+local moves, jobs, stay = {}, 0, 0
+for n, id in ipairs(ids) do
+  local old, new = ARGV[1] .. id .. ARGV[2], ARGV[3] .. id .. ARGV[4]
+  local job = call('EXISTS', old) == 1
+  if job and call('EXISTS', new) == 1 or kind == 'zset' and call('ZSCORE', KEYS[2], id) then
+    stay = stay + 1 -- another job has this id there
+  else
+    local run = call('HGET', KEYS[3], id)
+    moves[#moves + 1] = { id = id, score = scores[n], old = job and old, new = new, run = run and call('HEXISTS', KEYS[4], id) == 0 and run }
+  end
+end
+call('HDEL', KEYS[3], '') -- of nothing, and first: a server whose memory is full refuses RPUSH, unless a script has written already
+for _, m in ipairs(moves) do
+  if m.old then
+    call('RENAME', m.old, m.new)
+    jobs = jobs + 1
+  end
+  if m.run then
+    call('HSET', KEYS[4], m.id, m.run)
+    call('HDEL', KEYS[3], m.id)
+  end
+  if kind == 'list' then
+    call('LREM', KEYS[1], 1, m.id)
+    call('RPUSH', KEYS[2], m.id)
+  else
+    call('ZREM', KEYS[1], m.id)
+    call('ZADD', KEYS[2], m.score, m.id)
+  end
+end
+if ttl > 0 and #moves > 0 then call('PEXPIRE', KEYS[2], string.format('%.0f', ttl), 'NX') end
+return { 'done', #moves, jobs, stay }

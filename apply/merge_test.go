@@ -1,0 +1,112 @@
+package apply_test
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/keywright/keywright/apply"
+	"github.com/keywright/keywright/bind"
+	kt "github.com/keywright/keywright/keywrighttest"
+	"github.com/keywright/keywright/plan"
+	"github.com/keywright/keywright/queue"
+)
+
+const (
+	queueBefore = `keywright: 1
+vars: {lane: {type: high|low, default: low}, id: slug}
+keys:
+  jobs: {key: "jobs:{id}:{lane}", type: queue, order: lane, ttl: none}
+`
+	queueAfter = `keywright: 1
+vars: {lane: {type: high|low, default: low}, id: slug}
+keys:
+  jobs: {key: "work:{id}:{lane}", was: ["jobs:{id}:{lane}"], type: queue, order: lane, ttl: none}
+`
+)
+
+// TestQueueIsRenamedUnderItsPrograms: producers put jobs into a queue under its old name, and
+// workers take jobs from it under the new one, while it is renamed again and again: each job is
+// done, once.
+func TestQueueIsRenamedUnderItsPrograms(t *testing.T) {
+	for _, brand := range kt.Brands() {
+		t.Run(string(brand), func(t *testing.T) {
+			t.Parallel()
+			s := kt.Start(t, brand)
+			c, err := open(t, s.URL())(0)
+			must(t, err)
+			before, after := keyspaceOf(queueBefore), keyspaceOf(queueAfter)
+			old := bind.Queue(c, before, before.Entries[0], bind.Values{"id": "a"})
+			now := bind.Queue(c, after, after.Entries[0], bind.Values{"id": "a"})
+			pairs, err := plan.Former(after)
+			must(t, err)
+			r := &renamed{after, pairs}
+
+			var mu sync.Mutex
+			const producers, each = 4, 150
+			done, most, finished := map[string]int{}, 0, make(chan struct{})
+			working, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			worker := now.Worker(func(_ context.Context, j *queue.Job[string]) error {
+				mu.Lock()
+				defer mu.Unlock()
+				done[j.Payload]++
+				if most = max(most, done[j.Payload]); len(done) == producers*each && most == 1 {
+					close(finished)
+				}
+				return nil
+			}, queue.WorkerOptions{})
+			go func() { ended <- worker.Run(working) }()
+
+			var all sync.WaitGroup
+			for p := range producers {
+				all.Go(func() {
+					for i := range each {
+						task := queue.Task[string]{Payload: strconv.Itoa(p*each + i)}
+						switch i % 4 {
+						case 1:
+							task.Lane = "high"
+						case 2:
+							task.In = time.Millisecond
+						case 3:
+							task.Unique, task.ID = "u"+task.Payload, "id-"+task.Payload
+						}
+						if _, err := old.Enqueue(t.Context(), task); err != nil {
+							t.Errorf("job %s: %v", task.Payload, err)
+						}
+					}
+				})
+			}
+			written := make(chan struct{})
+			go func() { all.Wait(); close(written) }()
+			for last := false; !last; {
+				select {
+				case <-written:
+					last = true
+				default:
+				}
+				r.run(t, s.URL(), plan.RenameOptions{Merge: true}, apply.KeysOptions{})
+			}
+			select {
+			case <-finished:
+			case <-time.After(time.Minute):
+				mu.Lock()
+				t.Errorf("%d of %d jobs were done", len(done), producers*each)
+				mu.Unlock()
+			}
+			stop()
+			<-ended
+			if most != 1 {
+				t.Errorf("a job was done %d times", most)
+			}
+			if again := r.run(t, s.URL(), plan.RenameOptions{Merge: true}, apply.KeysOptions{}); again.Keys != again.KeyCounts.Left {
+				t.Errorf("something was left to do: %+v %v", again.KeyCounts, why(again))
+			}
+			if left := s.Do("SCAN", "0", "MATCH", "*jobs:a*", "COUNT", "100000").([]any)[1]; len(left.([]any)) > 0 {
+				t.Errorf("left under the old name: %v", left)
+			}
+		})
+	}
+}
