@@ -21,6 +21,15 @@ var changeCommands = []string{
 	"pttl", "quit", "renamenx", "script|load", "select", "set", "time", "type", "unlink", "zcount",
 }
 
+// renameCommands are what a rename sends beside that: it moves jobs of queues one by one.
+var renameCommands = []string{
+	"hdel", "hexists", "hget", "hset", "lrange", "lrem", "rename", "rpush", "zadd", "zrange", "zrem", "zscore",
+}
+
+// RenameACL is what a user who may change and restore keys must be allowed beside that to
+// rename them.
+func RenameACL() string { return "+" + strings.Join(renameCommands, " +") }
+
 // ChangeACL is what a user who may scan must be allowed beside that to delete keys and
 // give them TTLs.
 func ChangeACL() string { return "+" + strings.Join(changeCommands, " +") }

@@ -35,6 +35,7 @@ func (a *app) aclCommand() *cobra.Command {
 type aclPrinting struct {
 	self, repair, snapshot, choose bool
 	backup, restore, copy, change  bool
+	from                           mapping // of --rename: the namespace that keys come from
 	rename                         bool
 	user, output, values           string
 }
@@ -83,6 +84,7 @@ that is enough for what lists, saves and changes keys of one namespace.`,
 	f.BoolVar(&o.copy, "copy", false, "with --self: what copy needs at the target instead (at the source it needs what backup does)")
 	f.BoolVar(&o.change, "change", false, "with --self: what delete, ttl and clean need, too")
 	f.BoolVar(&o.rename, "rename", false, "with --self: what rename needs instead")
+	f.StringVar(&o.from.from, "from-namespace", "", "with --rename and --namespace: the keys of this namespace, too")
 	f.StringVar(&o.values, "values", "all", "with --self: with what audit --values needs: none, sample or all")
 	f.Lookup("values").NoOptDefVal = "sample"
 	choices(c, "values", valueWords[:3]...)
@@ -113,11 +115,14 @@ func (a *app) aclSelf(o *aclPrinting) error {
 	case o.copy:
 		rules = bothACL(server.ContentsACL(), apply.ACL())
 	case o.rename:
-		rules = bothACL(bothACL(server.ContentsACL(), apply.ACL()), apply.ChangeACL())
+		rules = bothACL(bothACL(bothACL(server.ContentsACL(), apply.ACL()), apply.ChangeACL()), apply.RenameACL())
 	case o.change:
 		rules = server.ACL(false) + " " + apply.ChangeACL()
 	}
-	rules, err := a.aclWithin(rules)
+	if o.from.from != "" && (!o.rename || a.namespace == "") {
+		return usage("write --self --rename --from-namespace A --namespace B", "--from-namespace is for --rename with --namespace")
+	}
+	rules, err := a.aclWithin(rules, o.from.from)
 	if err != nil {
 		return err
 	}
@@ -129,8 +134,8 @@ func (a *app) aclSelf(o *aclPrinting) error {
 }
 
 // aclWithin gives a user of keywright the keys of the namespace that was asked for instead of
-// all keys, with those that keywright itself writes.
-func (a *app) aclWithin(rules string) (string, error) {
+// all keys, and of the one that keys come from, with those that keywright itself writes.
+func (a *app) aclWithin(rules, from string) (string, error) {
 	if a.namespace == "" {
 		return rules, nil
 	}
@@ -138,8 +143,18 @@ func (a *app) aclWithin(rules string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	keys := "~keywright:*"
-	for _, n := range d.Spaces {
+	keys, spaces := "~keywright:*", d.Spaces
+	if from == beforeNamespaces {
+		return "", usage("leave --namespace and --from-namespace out", "names from before there was a namespace may begin with anything: the user needs ~*")
+	}
+	if from != "" {
+		old, err := a.declaredIn(from)
+		if err != nil {
+			return "", err
+		}
+		spaces = append(slices.Clone(spaces), old.Spaces...)
+	}
+	for _, n := range spaces {
 		keys += " ~" + strings.ReplaceAll(n.Glob(), `\`, "")
 	}
 	a.say("note: audit and top look at the whole server, and need a user with ~*")
