@@ -9,6 +9,32 @@ import (
 	"github.com/keywright/keywright/source/rdb"
 )
 
+// Keys of a page that was handed over in part before its connection broke are given once.
+func TestPagesThatAreReadAgain(t *testing.T) {
+	s := kt.Start(t, kt.Redis)
+	s.Do("EVAL", `for i = 1, 300 do redis.call('SET', 'key'..i, string.rep('x', 30000)) end
+		for i = 1, 40000 do redis.call('HSET', 'large', 'f'..i, string.rep('x', 50)) end`, "0")
+	for cut := range 4 {
+		proxy := kt.NewProxy(t, s.Addr(), kt.Rules{CutAfter: int64(1_000_000 + 701_973*cut), CutTimes: 3})
+		given := map[string]int{}
+		sum, err := New(config(t, "redis://"+proxy.Addr()), Options{OnlyDB: -1}).Contents(t.Context(), ContentsRequest{}, func(batch []source.Content) error {
+			for _, k := range batch {
+				if !k.More {
+					given[string(k.Name)]++
+				}
+			}
+			return nil
+		})
+		twice := 0
+		for _, n := range given {
+			twice += n - 1
+		}
+		if err != nil || len(sum.Incomplete) > 0 || len(given) != 301 || twice > 1 || sum.Keys != int64(len(given)+twice) {
+			t.Errorf("cut %d: %d keys, %d again, %+v, %v", cut, len(given), twice, sum, err)
+		}
+	}
+}
+
 // Connections that break in the middle of a page leave nothing of it: each value that is
 // read has the name that it has on the server.
 func TestContentsOverConnectionsThatBreak(t *testing.T) {
@@ -18,7 +44,7 @@ func TestContentsOverConnectionsThatBreak(t *testing.T) {
 	}
 	for cut := range 8 {
 		proxy := kt.NewProxy(t, s.Addr(), kt.Rules{CutAfter: int64(40_000 + 9_973*cut), CutTimes: 3})
-		seen := map[string]bool{}
+		seen, given := map[string]bool{}, 0
 		sum, err := New(config(t, "redis://"+proxy.Addr()), Options{OnlyDB: -1}).Contents(t.Context(), ContentsRequest{}, func(batch []source.Content) error {
 			for _, k := range batch {
 				value := ""
@@ -30,9 +56,13 @@ func TestContentsOverConnectionsThatBreak(t *testing.T) {
 					t.Errorf("%q has %q, %v", k.Name, value, err)
 				}
 				seen[string(k.Name)] = true
+				given++
 			}
 			return nil
 		})
+		if given != len(seen) {
+			t.Errorf("cut %d: %d keys were given %d times", cut, len(seen), given)
+		}
 		if err != nil || len(sum.Incomplete) == 0 && len(seen) != 3000 {
 			t.Errorf("%d keys, %v, %+v", len(seen), err, sum)
 		}

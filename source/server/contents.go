@@ -149,6 +149,9 @@ type contentWalk struct {
 	names  [][]byte
 	ring   [3]page // one whose values are read, one whose sizes are, one whose names are
 	turns  int
+
+	handed map[string]bool // keys after w.cursor that the consumer has: their page may be read again
+	parted [][]byte        // keys whose last part is in the batch, or was handed over
 }
 
 // recycled is the page that was delivered longest ago, empty.
@@ -245,11 +248,11 @@ func (w *contentWalk) begin() error {
 
 // keepWanted leaves only the keys that are wanted in a page.
 func (w *contentWalk) keepWanted(p *page) {
-	if w.wanted.Wants == nil && w.wanted.Skip == nil {
+	if w.wanted.Wants == nil && w.wanted.Skip == nil && len(w.handed) == 0 {
 		return
 	}
 	wants := func(name []byte) bool {
-		return (w.wanted.Wants == nil || w.wanted.Wants(name)) && (w.wanted.Skip == nil || !w.wanted.Skip(w.db, name))
+		return !w.handed[string(name)] && (w.wanted.Wants == nil || w.wanted.Wants(name)) && (w.wanted.Skip == nil || !w.wanted.Skip(w.db, name))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -431,13 +434,15 @@ func (w *contentWalk) finishTurn(ctx context.Context, t *turn) error {
 			if err := w.inParts(ctx, t.page.name(i), size); err != nil {
 				return err
 			}
+			w.parted = append(w.parted, t.page.name(i))
 		}
 	}
 	w.looked += int64(len(t.sizes))
 	if err := w.hand(true); err != nil {
 		return err
 	}
-	w.cursor = t.page.next
+	w.cursor, w.parted = t.page.next, w.parted[:0]
+	clear(w.handed)
 	return nil
 }
 
@@ -452,6 +457,9 @@ func (w *contentWalk) hand(page bool) error {
 	}
 	w.run.gone += int64(w.gone)
 	w.gone = 0
+	if !page {
+		w.gave()
+	}
 	if len(w.batch) > 0 {
 		if err := w.each(w.batch); err != nil {
 			return &consumerError{err}
