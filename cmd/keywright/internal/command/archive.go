@@ -374,7 +374,8 @@ func (a *app) listKey(out *bufio.Writer, form string, rec *archive.Record, entry
 		if rec.Expires > 0 {
 			expires = "expires " + time.UnixMilli(rec.Expires).UTC().Format(time.RFC3339)
 		}
-		_, err = fmt.Fprintf(out, "%s  %s  db %d  %s  %s\n", finding.Key(rec.Key), typeOf(rec), rec.DB, expires, entry)
+		_, err = fmt.Fprintf(out, "%s  %-7s  db %-2d  %-28s  %s\n", terminal.Pad(terminal.Shorten(finding.Key(rec.Key), lsWidth), lsPad),
+			typeOf(rec), rec.DB, expires, entry)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -164,7 +165,9 @@ func (a *app) environment(cmd *cobra.Command) error {
 			a.misread(name, value)
 			return
 		}
-		a.variables = append(a.variables, [2]string{name, value})
+		if f.Name != "file" || !isThere(value) { // errors name the declaration that was read
+			a.variables = append(a.variables, [2]string{name, value})
+		}
 		if err := cmd.Flags().Set(f.Name, value); err != nil { // err shows the value
 			failed = usage("correct or unset "+name, "the value of %s does not fit --%s, which takes %s", name, f.Name, kindOfFlag(f.Value.Type()))
 		}
@@ -179,6 +182,12 @@ func (a *app) environment(cmd *cobra.Command) error {
 	a.err.SetColor(a.color, a.Getenv)
 	a.unread(cmd.Root())
 	return nil
+}
+
+// isThere reports whether a file is there.
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // maxUnread bounds the variables that are named.

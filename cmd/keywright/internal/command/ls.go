@@ -123,8 +123,12 @@ func (a *app) ls(ctx context.Context, o *lsing) error {
 	return nil
 }
 
-// lsWidth is how much of a key the table shows; the other forms have all of it.
-const lsWidth = 96
+// lsWidth is how much of a key the table shows, the other forms have all of it, and lsPad
+// where the next column begins after a shorter key.
+const (
+	lsWidth = 96
+	lsPad   = 48
+)
 
 // lsKey writes one key in a form of output.
 func (a *app) lsKey(out *bufio.Writer, form string, k *source.Key, entry string) (err error) {
@@ -149,7 +153,8 @@ func (a *app) lsKey(out *bufio.Writer, form string, k *source.Key, entry string)
 		if k.Bytes >= 0 {
 			size = terminal.Bytes(k.Bytes)
 		}
-		_, err = fmt.Fprintf(out, "%-48s  %-7s %9s  %9s  db %-2d  %s\n", terminal.Shorten(finding.Key(k.Name), lsWidth), k.Kind, ttl, size, k.DB, entry)
+		_, err = fmt.Fprintf(out, "%s  %-7s %9s  %9s  db %-2d  %s\n", terminal.Pad(terminal.Shorten(finding.Key(k.Name), lsWidth), lsPad),
+			k.Kind, ttl, size, k.DB, entry)
 	}
 	return err
 }

@@ -205,3 +205,8 @@ func Wrap(text string, width int) []string {
 	}
 	return lines
 }
+
+// Pad makes a text at least so wide on a screen.
+func Pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(width-finding.Width(s), 0))
+}
