@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/keywright/keywright/apply"
@@ -187,5 +188,63 @@ func TestJournalsOfValuesInParts(t *testing.T) {
 			t.Errorf("%+v: %v, %+v", c, j.Done(), j.Total())
 		}
 		must(t, j.Close())
+	}
+}
+
+// A restore that is ended between two parts of a value, at each place there is, goes on with its
+// journal: each key is counted once, no value is half there, and what is left under temporary
+// names ends by itself.
+func TestRestoreInPartsIsEndedAnywhere(t *testing.T) {
+	s, to := kt.Start(t, kt.Redis), kt.Start(t, kt.Valkey)
+	fill(t, open(t, s.URL()), 0)
+	want, file := digest(t, s.URL(), open(t, s.URL())), backup(t, s.URL(), 64)
+	parts, all := 0, 0
+	for rec, err := range records(file) {
+		must(t, err)
+		if all++; rec.More {
+			parts++
+		}
+	}
+	if parts < 5 {
+		t.Fatalf("%d of %d records are parts", parts, all)
+	}
+	for cut := range all {
+		to.Do("FLUSHALL")
+		path := t.TempDir() + "/journal"
+		run := func(n int) (apply.Report, error) {
+			j, _, err := apply.OpenJournal(path, "plan")
+			must(t, err)
+			defer j.Close()
+			return apply.Restore(t.Context(), open(t, to.URL()), func(yield func(*archive.Record, error) bool) {
+				for rec, err := range records(file) {
+					if n--; n < 0 {
+						yield(nil, context.Canceled)
+						return
+					}
+					if !yield(rec, err) {
+						return
+					}
+				}
+			}, apply.RestoreOptions{Existing: apply.Different, Journal: j, Live: live(t, to.URL(), 64)})
+		}
+		if _, err := run(cut); err == nil {
+			t.Fatalf("cut %d: no error", cut)
+		}
+		r, err := run(all + 1)
+		must(t, err)
+		if adds(t, r); r.Keys != int64(len(want)) || r.Existing+r.Refused+r.Unknown > 0 {
+			t.Errorf("cut %d: %+v, and there are %d keys", cut, r.Counts, len(want))
+		}
+		got := digest(t, to.URL(), open(t, to.URL()))
+		for key := range got {
+			if name, ok := strings.CutPrefix(key, `0 "`+apply.TemporaryPrefix); ok {
+				name = apply.TemporaryPrefix + strings.TrimSuffix(name, `"`)
+				if to.Do("PTTL", name).(int64) < 0 {
+					t.Errorf("cut %d: %s has no TTL", cut, key)
+				}
+				delete(got, key)
+			}
+		}
+		same(t, want, got)
 	}
 }
