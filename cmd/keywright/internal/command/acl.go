@@ -84,7 +84,7 @@ that is enough for what lists, saves and changes keys of one namespace.`,
 	f.BoolVar(&o.copy, "copy", false, "with --self: what copy needs at the target instead (at the source it needs what backup does)")
 	f.BoolVar(&o.change, "change", false, "with --self: what delete, ttl and clean need, too")
 	f.BoolVar(&o.rename, "rename", false, "with --self: what rename needs instead")
-	f.StringVar(&o.from.from, "from-namespace", "", "with --rename and --namespace: the keys of this namespace, too")
+	o.from.flags(c)
 	f.StringVar(&o.values, "values", "all", "with --self: with what audit --values needs: none, sample or all")
 	f.Lookup("values").NoOptDefVal = "sample"
 	choices(c, "values", valueWords[:3]...)
