@@ -139,12 +139,13 @@ end
 redis.call('SET', 'lock:1', 'w/1', 'PX', 30000)`
 
 // halting is between the program and a server: it passes requests on until there were
-// so many, and then nothing.
+// so many, and then nothing. Those that come then are not answered, or by a bomb.
 type halting struct {
 	mu     sync.Mutex
 	left   int // requests that are passed on; below 0: all
 	seen   int
 	halted chan struct{}
+	bomb   func(io.Writer) // nil: there is no answer
 }
 
 func (h *halting) front(t *testing.T, server string) string {
@@ -173,13 +174,17 @@ func (h *halting) relay(c net.Conn, server string) {
 		return
 	}
 	defer s.Close()
-	go func() { _, _ = io.Copy(c, s); c.Close() }()
+	a := &repliesTo{Conn: c}
+	go func() { _, _ = io.Copy(a, s); c.Close() }()
 	for p := make([]byte, 64<<10); ; {
 		n, err := c.Read(p)
 		if err != nil {
 			return
 		}
-		if !h.passes() {
+		if passes, bomb := h.passes(); !passes {
+			if bomb != nil {
+				a.end(s, bomb)
+			}
 			continue
 		}
 		if _, err := s.Write(p[:n]); err != nil {
@@ -189,27 +194,27 @@ func (h *halting) relay(c net.Conn, server string) {
 }
 
 // passes counts a request.
-func (h *halting) passes() bool {
+func (h *halting) passes() (passes bool, bomb func(io.Writer)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.seen++
 	if h.left != 0 {
 		h.left--
-		return true
+		return true, nil
 	}
 	select {
 	case <-h.halted:
 	default:
 		close(h.halted)
 	}
-	return false
+	return false, h.bomb
 }
 
 // set begins a run.
 func (h *halting) set(left int) (halted <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.left, h.seen, h.halted = left, 0, make(chan struct{})
+	h.left, h.seen, h.halted, h.bomb = left, 0, make(chan struct{}), nil
 	return h.halted
 }
 
@@ -251,7 +256,8 @@ type interrupter struct {
 	servers  [2]*keywrighttest.Server
 	replace  *strings.Replacer
 	signals  int
-	complete int // exit code of a run that has said all, and only says goodbye; -1: none is
+	whole    string // what a run says that comes to its end
+	complete int    // exit code of a run that has said all, and only says goodbye; -1: none is
 }
 
 func newInterrupter(t *testing.T, i interruption) *interrupter {
@@ -312,7 +318,9 @@ func (r *interrupter) toItsEnd(line string) (code int, said string) {
 func (r *interrupter) all(name string) {
 	for _, line := range r.server {
 		for _, part := range []int{0, 1, 2} {
-			r.atRequest(line, part)
+			r.atRequest(line, part, func(waits string, halted <-chan struct{}) bool {
+				return r.interrupted(line, waits, nil, halted, nil)
+			})
 		}
 	}
 	for _, line := range r.stdin {
@@ -330,8 +338,9 @@ func (r *interrupter) all(name string) {
 	}
 }
 
-// atRequest lets a server stop at the first request, in the middle, or at the last one.
-func (r *interrupter) atRequest(line string, part int) {
+// atRequest lets a server stop at the first request, in the middle, or at the last one,
+// and runs a command with it. A run is false if the server was not asked that often.
+func (r *interrupter) atRequest(line string, part int, run func(waits string, halted <-chan struct{}) bool) {
 	prepare := func() {
 		r.halt.set(-1)
 		r.fill()
@@ -358,6 +367,7 @@ func (r *interrupter) atRequest(line string, part int) {
 		_ = os.Remove(filepath.Join(r.dir, old))
 	}
 	requests := r.halt.seen
+	r.whole = said
 	defer func() { r.complete = -1 }()
 	for at := part * (requests - 1) / 2; at >= 0; at-- { // a run may have fewer requests than another one
 		prepare()
@@ -365,7 +375,7 @@ func (r *interrupter) atRequest(line string, part int) {
 		if r.complete = -1; at == requests-1 {
 			r.complete = code
 		}
-		if r.interrupted(line, fmt.Sprintf("request %d of %d", at+1, requests), nil, halted, nil) {
+		if run(fmt.Sprintf("request %d of %d", at+1, requests), halted) {
 			return
 		}
 	}

@@ -18,13 +18,20 @@ const (
 )
 
 // Guarded is a connection whose replies (RESP2 or RESP3) are looked at before they
-// are given to its reader: what would exhaust memory or the stack, or is not RESP, is
-// a *ProtocolError and nothing of it is given. Only headers are looked at; what is in
+// are given to its reader: what would exhaust memory or the stack, is not RESP, or
+// answers nothing that was asked is a *ProtocolError and nothing of it is given. Only headers are looked at; what is in
 // a bulk string is passed by its length.
 type Guarded struct {
 	net.Conn
+	asks  requests     // what is written
+	asked atomic.Int64 // commands that are not answered
 	pings atomic.Int64 // that rueidis has sent after an UNSUBSCRIBE, and that are not answered
 	open  []frame
+
+	subscribed atomic.Bool // SUBSCRIBE or one of its kinds was written
+	resp3      bool        // the first reply was a map, that to HELLO 3
+
+	most  int64 // elements that a reply may have
 	total int64 // elements of this reply that were announced so far
 	skip  int64 // bytes of a bulk string that are still to come, with its end
 	kind  byte  // of the line that has begun
@@ -39,13 +46,28 @@ type frame struct {
 	attribute bool // comes before an element and is none
 }
 
+// fewer is how many elements a reply may have if Frugal was called.
+var fewer atomic.Int64
+
+// Frugal lowers how many elements a reply may have over connections that are guarded
+// from now on: a program that asks for little can do with less memory.
+func Frugal(elements int64) { fewer.Store(min(elements, guardItems)) }
+
 // Guard looks at the replies that come over a connection.
-func Guard(nc net.Conn) *Guarded { return &Guarded{Conn: nc} }
+func Guard(nc net.Conn) *Guarded {
+	g := &Guarded{Conn: nc, most: guardItems}
+	if n := fewer.Load(); n > 0 {
+		g.most = n
+	}
+	return g
+}
 
 // Write implements net.Conn.
 func (g *Guarded) Write(p []byte) (int, error) {
-	if subscribes(p) { // else the piece is of a connection that has nothing to do with that
+	g.asked.Add(g.asks.look(p)) // before it is sent: the answer may be here before Write returns
+	if subscribes(p) {          // else the piece is of a connection that has nothing to do with that
 		g.pings.Add(int64(bytes.Count(p, unsubscribe)))
+		g.subscribed.Store(true)
 	}
 	return g.Conn.Write(p)
 }
@@ -88,6 +110,24 @@ func (g *Guarded) answered(line []byte) {
 	}
 }
 
+// reply is told how each reply begins. One to nothing that was asked would be taken for
+// the answer to the next command, or end the program: rueidis panics. Pushes are no
+// answers, and neither are attributes, which come before a reply.
+func (g *Guarded) reply(line []byte) error {
+	if g.pings.Load() > 0 {
+		g.answered(line)
+	}
+	if g.kind == '>' || g.kind == '|' {
+		return nil
+	}
+	left := g.asked.Add(-1)
+	if g.resp3 = g.resp3 || g.kind == '%'; left >= 0 || !g.resp3 && g.subscribed.Load() { // in RESP2, messages are arrays
+		return nil
+	}
+	g.size = copy(g.head[:], line)
+	return g.refuse("no reply, as nothing was asked")
+}
+
 // Read implements net.Conn.
 func (g *Guarded) Read(p []byte) (int, error) {
 	if g.bad != nil {
@@ -118,8 +158,10 @@ func (g *Guarded) look(p []byte) error {
 			part = p[:n]
 		}
 		if g.size == 0 {
-			if g.kind = part[0]; len(g.open) == 0 && g.pings.Load() > 0 {
-				g.answered(part)
+			if g.kind = part[0]; len(g.open) == 0 {
+				if err := g.reply(part); err != nil {
+					return err
+				}
 			}
 		}
 		if g.size < len(g.head) {
@@ -204,8 +246,8 @@ func (g *Guarded) line() error {
 
 // begin is told that n elements follow, or n pairs.
 func (g *Guarded) begin(n int64, pairs bool) error {
-	if n > guardItems {
-		return g.refuse(fmt.Sprintf("at most %d elements", guardItems))
+	if n > g.most {
+		return g.refuse(fmt.Sprintf("at most %d elements", g.most))
 	}
 	if pairs {
 		n *= 2
@@ -217,8 +259,8 @@ func (g *Guarded) begin(n int64, pairs bool) error {
 		}
 		return nil
 	}
-	if g.total += n; g.total > guardItems {
-		return g.refuse(fmt.Sprintf("at most %d elements", guardItems))
+	if g.total += n; g.total > g.most {
+		return g.refuse(fmt.Sprintf("at most %d elements", g.most))
 	}
 	if g.open = append(g.open, frame{n, attribute}); len(g.open) > guardDepth {
 		return g.refuse(fmt.Sprintf("at most %d levels", guardDepth))
@@ -242,5 +284,5 @@ func (g *Guarded) complete() {
 }
 
 func (g *Guarded) refuse(want string) error {
-	return &ProtocolError{Got: strconv.QuoteToASCII(string(g.head[:min(g.size, len(g.head))])), Want: want}
+	return &ProtocolError{Got: strconv.QuoteToASCII(string(g.head[:min(g.size, len(g.head))])), Want: want, From: g.RemoteAddr().String()}
 }

@@ -19,11 +19,20 @@ type replay struct {
 	n  int
 }
 
+func (r *replay) RemoteAddr() net.Addr { return &net.UnixAddr{Name: "there", Net: "unix"} }
+
 func (r *replay) Read(p []byte) (int, error) { return r.in.Read(p[:min(len(p), r.n)]) }
+
+// asking is a guard of a connection over which very many commands were sent.
+func asking(c net.Conn) *Guarded {
+	g := Guard(c)
+	g.asked.Store(1 << 40)
+	return g
+}
 
 // passed is what of a stream comes through a guard, and the error that ends it.
 func passed(stream string, piece int) (string, *ProtocolError) {
-	g := Guard(&replay{in: strings.NewReader(stream), n: piece})
+	g := asking(&replay{in: strings.NewReader(stream), n: piece})
 	out, err := io.ReadAll(g)
 	var refused *ProtocolError
 	errors.As(err, &refused)
@@ -45,7 +54,7 @@ func TestAGuardPassesWhatServersSend(t *testing.T) {
 		all.WriteString(replies[r.IntN(len(replies))])
 	}
 	for _, piece := range []int{1, 2, 3, 7, 64, 1 << 20} {
-		g := Guard(&replay{in: strings.NewReader(all.String()), n: piece})
+		g := asking(&replay{in: strings.NewReader(all.String()), n: piece})
 		got, err := io.ReadAll(g)
 		if err != nil || string(got) != all.String() {
 			t.Fatalf("pieces of %d: %d bytes of %d, %v", piece, len(got), all.Len(), err)
@@ -72,7 +81,7 @@ func TestARefusedPing(t *testing.T) {
 		{"*2\r\n$12\r\nSUNSUBSCRIBE\r\n$1\r\na\r\n*1\r\n$4\r\nPING\r\n", "+PONG\r\n" + down, "+PONG\r\n" + down},
 		{"*2\r\n$12\r\nPUNSUBSCRIBE\r\n$1\r\na\r\n*2\r\n$12\r\nPUNSUBSCRIBE\r\n$1\r\nb\r\n", "*1\r\n" + disk + down + down + down, "*1\r\n" + disk + "-LOADING" + down[8:] + "-LOADING" + down[8:] + down},
 	} {
-		g := Guard(discard{&replay{in: strings.NewReader(step.replies), n: 1 << 20}})
+		g := asking(discard{&replay{in: strings.NewReader(step.replies), n: 1 << 20}})
 		if _, err := g.Write([]byte(step.writes)); err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +124,7 @@ func TestAGuardRefusesWhatExhaustsItsReader(t *testing.T) {
 			if n := strings.Count(before, "*") + strings.Count(before, "%") + strings.Count(before, "|"); n > guardDepth+1 {
 				t.Errorf("%s in pieces of %d: %d levels came through", name, piece, n)
 			}
-			if again := Guard(&replay{in: strings.NewReader(stream), n: piece}); true {
+			if again := asking(&replay{in: strings.NewReader(stream), n: piece}); true {
 				_, _ = io.ReadAll(again)
 				if n, err := again.Read(make([]byte, 10)); n != 0 || err == nil {
 					t.Errorf("%s: %d bytes behind the refusal", name, n)
@@ -129,6 +138,8 @@ func TestAGuardRefusesWhatExhaustsItsReader(t *testing.T) {
 // reader keeps them until it is complete. The next reply has a count of its own.
 func TestAGuardCountsWhatHasCome(t *testing.T) {
 	part := "*65535\r\n" + strings.Repeat(":1\r\n", 65535)
+	defer fewer.Store(0)
+	Frugal(guardItems + 1) // nothing makes it more
 	largest := "*64\r\n" + strings.Repeat(part, 64)
 	for _, stream := range []string{largest + largest, strings.Repeat("|1\r\n+a\r\n+b\r\n+OK\r\n", 1<<21)} {
 		if got, refused := passed(stream, 1<<20); refused != nil || len(got) != len(stream) {
@@ -141,6 +152,42 @@ func TestAGuardCountsWhatHasCome(t *testing.T) {
 	} {
 		if _, refused := passed(stream, 1<<20); refused == nil || !strings.Contains(refused.Want, "elements") {
 			t.Errorf("%s: %v", name, refused)
+		}
+	}
+	Frugal(3)
+	if _, refused := passed("*2\r\n*2\r\n:1\r\n", 1<<20); refused == nil || refused.From != "there" {
+		t.Errorf("four elements of three: %v", refused)
+	}
+}
+
+// TestAGuardRefusesAReplyToNothing: rueidis panics at it, or takes it for the answer to
+// the next command.
+func TestAGuardRefusesAReplyToNothing(t *testing.T) {
+	const get, hello = "*2\r\n$3\r\nGET\r\n$10\r\n*1\r\n$4\r\nPI\r\n", "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"
+	const push, attribute = ">2\r\n+a\r\n+b\r\n", "|1\r\n+a\r\n+b\r\n"
+	const subscribe, message = "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\na\r\n", "*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n"
+	for _, step := range []struct{ writes, replies, beyond string }{
+		{"", "", "+OK\r\n"},
+		{"", push + attribute, "+OK\r\n"},
+		{get, "$1\r\nx\r\n", ":1\r\n"},
+		{get + get, "*2\r\n:1\r\n*1\r\n:2\r\n" + push + attribute + "-ERR x\r\n" + push, "-ERR y\r\n"},
+		{hello + subscribe, "%1\r\n+a\r\n+b\r\n" + push + "-NOPERM\r\n", message},
+		{subscribe, message + message + message, ""}, // RESP2
+	} {
+		for _, piece := range []int{1, 3, 1 << 10} {
+			in := io.MultiReader(strings.NewReader(step.replies), strings.NewReader(step.beyond)) // no read is of both
+			g := Guard(discard{&replay{in: in, n: 1 << 10}})
+			for rest := []byte(step.writes); len(rest) > 0; {
+				n := min(piece, len(rest))
+				_, _ = g.Write(rest[:n])
+				rest = rest[n:]
+			}
+			g.subscribed.Store(strings.Contains(step.writes, subscribe)) // rueidis writes that in one piece
+			got, err := io.ReadAll(g)
+			var refused *ProtocolError
+			if string(got) != step.replies || errors.As(err, &refused) != (step.beyond != "") {
+				t.Errorf("after %q in pieces of %d: %q and then %q: %q passes, %v", step.writes, piece, step.replies, step.beyond, got, err)
+			}
 		}
 	}
 }
@@ -185,7 +232,7 @@ func BenchmarkGuard(b *testing.B) {
 	for name, reply := range map[string]string{"small": "$5\r\nhello\r\n", "1 KB": "$1024\r\n" + strings.Repeat("x", 1024) + "\r\n", "list of 100": "*100\r\n" + strings.Repeat("$5\r\nhello\r\n", 100)} {
 		b.Run(name, func(b *testing.B) {
 			stream := bytes.Repeat([]byte(reply), 1+4096/len(reply))
-			g := Guard(nil)
+			g := asking(nil)
 			b.SetBytes(int64(len(reply)))
 			for i := 0; i < b.N; i += len(stream) / len(reply) {
 				if err := g.look(stream); err != nil {

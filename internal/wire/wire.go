@@ -54,9 +54,13 @@ const leastRate = 16 << 10
 type ProtocolError struct {
 	Got  string // what came, shortened and quoted
 	Want string
+	From string // the server; "": its caller names it
 }
 
 func (e *ProtocolError) Error() string {
+	if e.From != "" {
+		return fmt.Sprintf("the server %s does not speak RESP as expected: wanted %s, got %s", e.From, e.Want, e.Got)
+	}
 	return fmt.Sprintf("the server does not speak RESP as expected: wanted %s, got %s", e.Want, e.Got)
 }
 
