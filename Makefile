@@ -61,6 +61,7 @@ soak: ## the tests that do harm to servers, fifty times
 	cd cmd/keywright && KEYWRIGHT_SOAK=500 go test -timeout 1h -run TestReportsAddUp ./internal/command
 	cd cmd/keywright && go test -count=20 -timeout 4h -run TestVerbsOnAClusterThatFailsOver ./internal/command
 	cd cmd/keywright && KEYWRIGHT_SOAK=20000 go test -timeout 1h -run TestSchemaAndLoader ./internal/command
+	KEYWRIGHT_ADVERSARIES=20000 go test -timeout 1h -run TestNoServerEndsAProgram ./internal/wire
 	KEYWRIGHT_SOAK=1 go test -timeout 1h -run 'TestNoise|Hold$$' -rapid.checks=3000 ./infer
 	KEYWRIGHT_SOAK=3000 go test -timeout 1h -run 'BruteForce|EveryStyle|Definition' ./keyspace/pattern ./keyspace/format ./slot
 	go test -timeout 2h -run 'Relations|Inverts|SameSlot|GoesOn|AddUp' -rapid.checks=20000 ./keyspace/pattern ./audit

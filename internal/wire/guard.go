@@ -17,19 +17,21 @@ const (
 	guardLine  = 1 << 20 // a simple string or error
 )
 
-// Guarded is a connection whose replies (RESP2 or RESP3) are looked at before they
-// are given to its reader: what would exhaust memory or the stack, is not RESP, or
-// answers nothing that was asked is a *ProtocolError and nothing of it is given. Only headers are looked at; what is in
-// a bulk string is passed by its length.
+// Guarded is a connection whose replies (RESP2 or RESP3) are looked at before they are
+// given to its reader: what would exhaust memory or the stack, is not RESP, or is not the
+// reply to what was asked is a *ProtocolError and nothing of it is given. Only headers
+// are looked at, and the kinds of pushes; a bulk string is passed by its length.
 type Guarded struct {
 	net.Conn
-	asks  requests     // what is written
-	asked atomic.Int64 // commands that are not answered
-	pings atomic.Int64 // that rueidis has sent after an UNSUBSCRIBE, and that are not answered
-	open  []frame
+	asks    requests // what is written
+	answers answers
+	open    []frame
 
-	subscribed atomic.Bool // SUBSCRIBE or one of its kinds was written
-	resp3      bool        // the first reply was a map, that to HELLO 3
+	now    expected // of this reply
+	push   byte     // this reply is a push, or a list that may be a message: how it begins; 0: neither
+	naming bool     // and its first element, the kind, is to come
+	word   [16]byte // the kind
+	named  int      // bytes of it
 
 	most  int64 // elements that a reply may have
 	total int64 // elements of this reply that were announced so far
@@ -56,6 +58,7 @@ func Frugal(elements int64) { fewer.Store(min(elements, guardItems)) }
 // Guard looks at the replies that come over a connection.
 func Guard(nc net.Conn) *Guarded {
 	g := &Guarded{Conn: nc, most: guardItems}
+	g.asks.answers = &g.answers
 	if n := fewer.Load(); n > 0 {
 		g.most = n
 	}
@@ -64,68 +67,8 @@ func Guard(nc net.Conn) *Guarded {
 
 // Write implements net.Conn.
 func (g *Guarded) Write(p []byte) (int, error) {
-	g.asked.Add(g.asks.look(p)) // before it is sent: the answer may be here before Write returns
-	if subscribes(p) {          // else the piece is of a connection that has nothing to do with that
-		g.pings.Add(int64(bytes.Count(p, unsubscribe)))
-		g.subscribed.Store(true)
-	}
+	g.asks.look(p) // before it is sent: the answer may be here before Write returns
 	return g.Conn.Write(p)
-}
-
-// subscribes reports whether the first command of a piece is SUBSCRIBE, UNSUBSCRIBE or
-// one of their kinds.
-func subscribes(p []byte) bool {
-	head := p[:min(len(p), 32)]
-	for range 2 { // the number of words, and the length of the first
-		_, head, _ = bytes.Cut(head, newline)
-	}
-	name, _, _ := bytes.Cut(head, newline)
-	return bytes.HasSuffix(name, subscribe)
-}
-
-var (
-	newline     = []byte("\r\n")
-	subscribe   = []byte("SUBSCRIBE")
-	unsubscribe = []byte("UNSUBSCRIBE\r\n")
-	pong        = []byte("+PONG\r\n")
-)
-
-// refused are the errors by which a server refuses a PING that rueidis does not
-// expect: it sends one after each UNSUBSCRIBE, takes such an error for the reply to
-// that, and panics at the next reply.
-var refused = [][]byte{[]byte("-MISCONF "), []byte("-MASTERDOWN ")}
-
-// answered is told how each reply begins while PINGs are not answered. It makes of such
-// an error one that rueidis takes for the reply to its PING.
-func (g *Guarded) answered(line []byte) {
-	if bytes.HasPrefix(line, pong) {
-		g.pings.Add(-1)
-		return
-	}
-	for _, word := range refused {
-		if bytes.HasPrefix(line, word) {
-			g.pings.Add(-1)
-			copy(line, "-LOADING")
-		}
-	}
-}
-
-// reply is told how each reply begins. One to nothing that was asked would be taken for
-// the answer to the next command, or end the program: rueidis panics. Pushes are no
-// answers, and neither are attributes, which come before a reply.
-func (g *Guarded) reply(line []byte) error {
-	if g.pings.Load() > 0 {
-		g.answered(line)
-	}
-	if g.kind == '>' || g.kind == '|' {
-		return nil
-	}
-	left := g.asked.Add(-1)
-	if g.resp3 = g.resp3 || g.kind == '%'; left >= 0 || !g.resp3 && g.subscribed.Load() { // in RESP2, messages are arrays
-		return nil
-	}
-	g.size = copy(g.head[:], line)
-	return g.refuse("no reply, as nothing was asked")
 }
 
 // Read implements net.Conn.
@@ -146,8 +89,14 @@ func (g *Guarded) look(p []byte) error {
 	for len(p) > 0 {
 		if g.skip > 0 {
 			n := min(g.skip, int64(len(p)))
+			if g.naming {
+				g.named += copy(g.word[g.named:], p[:min(n, max(g.skip-2, 0))])
+			}
 			p = p[n:]
 			if g.skip -= n; g.skip == 0 {
+				if err := g.pushed(); err != nil {
+					return err
+				}
 				g.complete()
 			}
 			continue
@@ -213,6 +162,12 @@ func (g *Guarded) line() error {
 	switch {
 	case form == unknown || g.size < 3:
 		return g.refuse("a reply")
+	case g.naming && g.kind != '$':
+		return g.refuse("the kind of a push")
+	case g.kind == '>' && len(g.open) > 0:
+		return g.refuse("no push in a reply")
+	case len(g.open) == 0 && g.now.form != whatever && !g.wanted(head):
+		return g.refuse(wants[g.now.form])
 	case form == simple:
 		g.complete()
 		return nil
@@ -229,16 +184,17 @@ func (g *Guarded) line() error {
 	case form == number:
 		g.complete()
 		return nil
-	case n == -1 && form != pairs:
-		g.complete() // null
-		return nil
+	case n == -1 && form != pairs && g.kind != '>': // rueidis takes that for a reply
+		return g.null()
 	case n < 0:
 		return g.refuse("a length")
 	case form == bulk:
 		if n > MaxBulk {
 			return g.refuse(fmt.Sprintf("a bulk string of at most %d bytes", MaxBulk))
 		}
-		g.skip = n + 2
+		if g.skip = n + 2; n > int64(len(g.word)) && g.naming {
+			g.naming = false // no kind that matters
+		}
 		return nil
 	}
 	return g.begin(n, form == pairs)
@@ -253,11 +209,19 @@ func (g *Guarded) begin(n int64, pairs bool) error {
 		n *= 2
 	}
 	attribute := g.kind == '|'
-	if n == 0 {
-		if !attribute {
-			g.complete()
+	if len(g.open) == 0 {
+		if g.now.form == results && n != int64(g.now.n) {
+			return g.refuse(fmt.Sprintf("%d results of a transaction", g.now.n))
 		}
-		return nil
+		g.naming, g.named = g.push != 0 && n > 0, 0
+	} else if g.now.most > 0 && len(g.open) == 1 && g.open[0].left == 1 && !attribute && n > int64(g.now.most) {
+		return g.refuse(fmt.Sprintf("at most %d elements", g.now.most))
+	}
+	if n == 0 {
+		if attribute {
+			return nil
+		}
+		return g.null()
 	}
 	if g.total += n; g.total > g.most {
 		return g.refuse(fmt.Sprintf("at most %d elements", g.most))

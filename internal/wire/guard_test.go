@@ -26,7 +26,7 @@ func (r *replay) Read(p []byte) (int, error) { return r.in.Read(p[:min(len(p), r
 // asking is a guard of a connection over which very many commands were sent.
 func asking(c net.Conn) *Guarded {
 	g := Guard(c)
-	g.asked.Store(1 << 40)
+	g.answers.asked.Store(1 << 40)
 	return g
 }
 
@@ -70,27 +70,6 @@ type discard struct{ *replay }
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// TestARefusedPing: of an error that answers a PING after an UNSUBSCRIBE one is made
-// that rueidis expects there, and of no other.
-func TestARefusedPing(t *testing.T) {
-	const down, disk = "-MASTERDOWN Link with MASTER is down\r\n", "-MISCONF Redis is configured to save\r\n"
-	for _, step := range []struct{ writes, replies, want string }{
-		{"*2\r\n$3\r\nGET\r\n$13\r\nUNSUBSCRIBE\r\n", down, down},
-		{"*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\na\r\n", down, down},
-		{"*2\r\n$11\r\nUNSUBSCRIBE\r\n$1\r\na\r\n*1\r\n$4\r\nPING\r\n", ">3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n" + disk + disk, ">3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n-LOADING" + disk[8:] + disk},
-		{"*2\r\n$12\r\nSUNSUBSCRIBE\r\n$1\r\na\r\n*1\r\n$4\r\nPING\r\n", "+PONG\r\n" + down, "+PONG\r\n" + down},
-		{"*2\r\n$12\r\nPUNSUBSCRIBE\r\n$1\r\na\r\n*2\r\n$12\r\nPUNSUBSCRIBE\r\n$1\r\nb\r\n", "*1\r\n" + disk + down + down + down, "*1\r\n" + disk + "-LOADING" + down[8:] + "-LOADING" + down[8:] + down},
-	} {
-		g := asking(discard{&replay{in: strings.NewReader(step.replies), n: 1 << 20}})
-		if _, err := g.Write([]byte(step.writes)); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := io.ReadAll(g); err != nil || string(got) != step.want {
-			t.Errorf("after %q: %q became %q, %v", step.writes, step.replies, got, err)
-		}
-	}
-}
-
 func TestAGuardRefusesWhatExhaustsItsReader(t *testing.T) {
 	hostile := map[string]string{
 		"levels":                   strings.Repeat("*1\r\n", 1_000_000),
@@ -114,6 +93,9 @@ func TestAGuardRefusesWhatExhaustsItsReader(t *testing.T) {
 		"a null with a tail":       "_*1\r\n",
 		"a boolean with a tail":    "#t*1\r\n",
 		"no carriage return":       "*12\n",
+		"a push that is null":      ">-1\r\n",
+		"a push of no kind":        ">2\r\n:1\r\n:2\r\n",
+		"a push in a reply":        "*2\r\n>2\r\n$1\r\na\r\n:1\r\n:2\r\n",
 	}
 	for name, stream := range hostile {
 		for _, piece := range []int{1, 5, 1 << 16} {
@@ -160,38 +142,6 @@ func TestAGuardCountsWhatHasCome(t *testing.T) {
 	}
 }
 
-// TestAGuardRefusesAReplyToNothing: rueidis panics at it, or takes it for the answer to
-// the next command.
-func TestAGuardRefusesAReplyToNothing(t *testing.T) {
-	const get, hello = "*2\r\n$3\r\nGET\r\n$10\r\n*1\r\n$4\r\nPI\r\n", "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n"
-	const push, attribute = ">2\r\n+a\r\n+b\r\n", "|1\r\n+a\r\n+b\r\n"
-	const subscribe, message = "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\na\r\n", "*3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nx\r\n"
-	for _, step := range []struct{ writes, replies, beyond string }{
-		{"", "", "+OK\r\n"},
-		{"", push + attribute, "+OK\r\n"},
-		{get, "$1\r\nx\r\n", ":1\r\n"},
-		{get + get, "*2\r\n:1\r\n*1\r\n:2\r\n" + push + attribute + "-ERR x\r\n" + push, "-ERR y\r\n"},
-		{hello + subscribe, "%1\r\n+a\r\n+b\r\n" + push + "-NOPERM\r\n", message},
-		{subscribe, message + message + message, ""}, // RESP2
-	} {
-		for _, piece := range []int{1, 3, 1 << 10} {
-			in := io.MultiReader(strings.NewReader(step.replies), strings.NewReader(step.beyond)) // no read is of both
-			g := Guard(discard{&replay{in: in, n: 1 << 10}})
-			for rest := []byte(step.writes); len(rest) > 0; {
-				n := min(piece, len(rest))
-				_, _ = g.Write(rest[:n])
-				rest = rest[n:]
-			}
-			g.subscribed.Store(strings.Contains(step.writes, subscribe)) // rueidis writes that in one piece
-			got, err := io.ReadAll(g)
-			var refused *ProtocolError
-			if string(got) != step.replies || errors.As(err, &refused) != (step.beyond != "") {
-				t.Errorf("after %q in pieces of %d: %q and then %q: %q passes, %v", step.writes, piece, step.replies, step.beyond, got, err)
-			}
-		}
-	}
-}
-
 // What is in a bulk string is not looked at: of a megabyte only the header and the
 // end.
 func TestAGuardPassesBulkStringsByTheirLength(t *testing.T) {
@@ -234,9 +184,30 @@ func BenchmarkGuard(b *testing.B) {
 			stream := bytes.Repeat([]byte(reply), 1+4096/len(reply))
 			g := asking(nil)
 			b.SetBytes(int64(len(reply)))
+			b.ReportAllocs()
 			for i := 0; i < b.N; i += len(stream) / len(reply) {
 				if err := g.look(stream); err != nil {
 					b.Fatal(err)
+				}
+			}
+		})
+	}
+	cached := [][]string{{"CLIENT", "CACHING", "YES"}, {"MULTI"}, {"PTTL", "user:42"}, {"GET", "user:42"}, {"EXEC"}}
+	for name, commands := range map[string][][]string{
+		"write GET": {{"GET", "user:42"}}, "write SET of 1 KB": {{"SET", "user:42", strings.Repeat("x", 1024)}}, "write and read of a cache": cached,
+	} {
+		b.Run(name, func(b *testing.B) {
+			stream := []byte(strings.Repeat(written(commands...), 64))
+			replies := []byte(strings.Repeat("+OK\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:5\r\n$1\r\nx\r\n", 64))
+			g := Guard(discard{&replay{}})
+			b.SetBytes(int64(len(stream) / 64))
+			b.ReportAllocs()
+			for i := 0; i < b.N; i += 64 {
+				_, _ = g.Write(stream)
+				if len(commands) > 1 {
+					if err := g.look(replies); err != nil {
+						b.Fatal(err)
+					}
 				}
 			}
 		})

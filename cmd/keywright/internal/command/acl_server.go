@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/keywright/keywright/connect"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
+	"github.com/keywright/keywright/internal/wire"
 	"github.com/keywright/keywright/topology"
 	"github.com/redis/rueidis"
 )
@@ -94,7 +96,7 @@ func withReplicas(ctx context.Context, config connect.Config, primaries map[stri
 				continue
 			}
 			r, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{replica}, Username: config.User, Password: config.Password.Reveal(), TLSConfig: config.TLS,
-				ForceSingleClient: true, DisableCache: true, DisableRetry: true, ConnWriteTimeout: config.Timeout, Dialer: net.Dialer{Timeout: config.Timeout}})
+				ForceSingleClient: true, DisableCache: true, DisableRetry: true, ConnWriteTimeout: config.Timeout, Dialer: net.Dialer{Timeout: config.Timeout}, DialCtxFn: guarded})
 			if err != nil {
 				return all, closeAll, aclRefused(replica, err, "it is a replica of "+address+", and must be reached too: ACL rules are not replicated")
 			}
@@ -103,6 +105,19 @@ func withReplicas(ctx context.Context, config connect.Config, primaries map[stri
 		}
 	}
 	return all, closeAll, nil
+}
+
+// guarded connects to a replica, whose replies are not believed either.
+func guarded(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (conn net.Conn, err error) {
+	if t != nil {
+		conn, err = (&tls.Dialer{NetDialer: d, Config: t}).DialContext(ctx, "tcp", address)
+	} else {
+		conn, err = d.DialContext(ctx, "tcp", address)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return wire.Guard(conn), nil
 }
 
 func aclRefused(server string, err error, hint string) error {
