@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -55,6 +56,7 @@ var forms = map[string]form{
 	"SUBSCRIBE": confirmation, "PSUBSCRIBE": confirmation, "SSUBSCRIBE": confirmation,
 	"UNSUBSCRIBE": pongAfter, "PUNSUBSCRIBE": pongAfter, "SUNSUBSCRIBE": pongAfter,
 	"MULTI": scalar, "CLIENT CACHING": scalar, "PTTL": scalar, "EXEC": results,
+	"PING": scalar, "AUTH": scalar, // in RESP2, rueidis sends them where it takes lists for messages
 }
 
 // ask is told a command, by its name and the number of its words.
@@ -67,7 +69,10 @@ func (a *answers) ask(name []byte, args int) {
 	if number == 1 {
 		a.resp3 = string(name) == "HELLO 3"
 	}
-	e := expected{number: number, form: forms[string(name)], n: args - 1}
+	e := expected{number: number, n: args - 1}
+	if len(name) > 0 && strings.IndexByte("ACEMPSU", name[0]) >= 0 {
+		e.form = forms[string(name)]
+	}
 	switch e.form {
 	case confirmation, pongAfter:
 		a.unsub = e.form == pongAfter

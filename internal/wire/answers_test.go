@@ -105,6 +105,8 @@ func TestAGuardRefusesAReplyToNothing(t *testing.T) {
 		"PONG as a list after an end":   {old + sent("UNSUBSCRIBE a", "PING"), oldHeard + on("*", "subscribe", "a") + on("*", "unsubscribe", "a") + push("*", "pong", ""), ok},
 		"an empty list among messages":  {old, oldHeard + on("*", "subscribe", "a"), "*0\r\n"},
 		"a null list for a subcription": {old, oldHeard, "*-1\r\n"},
+		"a list for PING":               {sent("SELECT 1", "PING"), ok, on("*", "subscribe", "a")},
+		"a null list for the last PONG": {old + sent("UNSUBSCRIBE a", "PING"), ok + on("*", "subscribe", "a"), "*-1\r\n"},
 		"a second subscription":         {old, oldHeard + on("*", "subscribe", "a"), on("*", "subscribe", "a")},
 		"a transaction":                 {transaction, queued + "*2\r\n+OK\r\n*1\r\n:1\r\n", ok},
 		"a transaction that failed":     {transaction + transaction + transaction, queued + "_\r\n" + queued + "*-1\r\n" + queued + "-EXECABORT\r\n", ok},

@@ -90,7 +90,7 @@ func (g *Guarded) pushed() error {
 	g.naming = false
 	word := g.word[:g.named]
 	if g.push != '>' && string(word) == "pong" { // RESP2: a PONG among messages is an array, too
-		return g.listed()
+		return g.listed(scalar)
 	}
 	if subscribes, ok := kinds[string(word)]; ok && g.open[0].left > 1 && !g.answers.confirm(subscribes) {
 		return g.refused(word, "no confirmation, as nothing was asked")
@@ -103,7 +103,7 @@ func (g *Guarded) pushed() error {
 func (g *Guarded) null() error {
 	g.naming = false
 	if len(g.open) == 0 && g.push != 0 && g.push != '>' {
-		if err := g.listed(); err != nil {
+		if err := g.listed(whatever); err != nil {
 			return err
 		}
 	}
@@ -111,13 +111,13 @@ func (g *Guarded) null() error {
 	return nil
 }
 
-// listed is told that what could have been a message is a reply.
-func (g *Guarded) listed() error {
+// listed is told that what could have been a message is a reply: also to this form.
+func (g *Guarded) listed(also form) error {
 	if err := g.answer(nil); err != nil {
 		return err
 	}
-	if g.now.form != whatever && g.now.form != pongAfter {
-		return g.refuse(wants[g.now.form])
+	if f := g.now.form; f != whatever && f != also && (f != pongAfter || also != scalar) {
+		return g.refuse(wants[f])
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -117,14 +118,14 @@ func TestNoServerEndsAProgram(t *testing.T) {
 }
 
 func tryAdversary(seed int) {
-	dials := 0
+	var dials atomic.Uint64
 	dial := func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
 		client, server := net.Pipe()
-		dials++
-		if dials > 6 {
+		dial := dials.Add(1)
+		if dial > 6 {
 			return nil, io.EOF
 		}
-		go adversary(server, rand.New(rand.NewPCG(uint64(seed), uint64(dials))), seed%4 != 0)
+		go adversary(server, rand.New(rand.NewPCG(uint64(seed), dial)), seed%4 != 0)
 		return Guard(client), nil
 	}
 	client, err := rueidis.NewClient(rueidis.ClientOption{
