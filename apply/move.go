@@ -347,7 +347,7 @@ func (r *changes) remove(ctx context.Context, c rueidis.Client, s *keyChange, ke
 			strconv.FormatInt(was.Expires, 10)).Build()
 	}
 	for attempt := range attempts {
-		if attempt > 0 && !pause(ctx, attempt) {
+		if attempt > 0 && !pause(ctx, attempt, err) {
 			break
 		}
 		if was.sum != "" {

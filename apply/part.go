@@ -227,7 +227,7 @@ func (w *writer) together(ctx context.Context, p *partial, commands []rueidis.Co
 	}
 	for attempt := 0; ; attempt++ {
 		if attempt > 0 {
-			if attempt == attempts || !pause(ctx, attempt) {
+			if attempt == attempts || !pause(ctx, attempt, err) {
 				return cmp.Or(err, ctx.Err())
 			}
 			if _, said := rueidis.IsRedisErr(err); !said && !first {
@@ -336,7 +336,7 @@ func (w *writer) rename(ctx context.Context, p *partial, rec *record) (outcome, 
 	}
 	moved, err := int64(1), error(nil)
 	for attempt := 0; attempt < attempts; attempt++ {
-		if attempt > 0 && !pause(ctx, attempt) {
+		if attempt > 0 && !pause(ctx, attempt, err) {
 			break
 		}
 		if attempt > 0 && !isAnswer(err) { // the reply was lost: has it been renamed?

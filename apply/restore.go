@@ -352,7 +352,7 @@ func (r *restore) target(ctx context.Context, db int) (*target, error) {
 			r.targets[db] = t
 			return t, nil
 		}
-		if what, _ := judged(err); what != unknown || attempt+1 == openings || !pause(ctx, attempt) {
+		if what, _ := judged(err); what != unknown || attempt+1 == openings || !pause(ctx, attempt, err) {
 			return nil, err
 		}
 	}

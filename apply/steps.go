@@ -84,7 +84,7 @@ func (r *changes) unknown(steps []*keyChange) {
 func (r *changes) commands(ctx context.Context, c rueidis.Client, steps []*keyChange) error {
 	var last error
 	for attempt := 0; len(steps) > 0; attempt++ {
-		if attempt > 0 && (attempt == attempts || !pause(ctx, attempt)) {
+		if attempt > 0 && (attempt == attempts || !pause(ctx, attempt, last)) {
 			break
 		}
 		list := make(rueidis.Commands, len(steps))

@@ -93,7 +93,7 @@ func (w *writer) whole(ctx context.Context, t *target, records []*record) error 
 	var err error
 	for attempt := 0; len(records) > 0; attempt++ {
 		if attempt > 0 {
-			if attempt == attempts || !pause(ctx, attempt) {
+			if attempt == attempts || !pause(ctx, attempt, err) {
 				break
 			}
 		}
@@ -111,8 +111,16 @@ func (w *writer) whole(ctx context.Context, t *target, records []*record) error 
 	return nil
 }
 
-// pause waits before another attempt.
-func pause(ctx context.Context, attempt int) bool {
+// nonsense is how often something is sent to what answers by other bytes than a server's:
+// a proxy that starts does so for a moment, anything else will not stop.
+const nonsense = 3
+
+// pause waits before another attempt, if there is to be one after that error.
+func pause(ctx context.Context, attempt int, last error) bool {
+	var garbled interface{ Garbled() } // what came was no reply
+	if attempt >= nonsense && errors.As(last, &garbled) {
+		return false
+	}
 	timer := time.NewTimer(min(50*time.Millisecond<<attempt, 4*time.Second))
 	defer timer.Stop()
 	select {

@@ -64,6 +64,10 @@ func (e *ProtocolError) Error() string {
 	return fmt.Sprintf("the server does not speak RESP as expected: wanted %s, got %s", e.Want, e.Got)
 }
 
+// Garbled tells the error from others where this package is not known: waiting does not
+// mend it.
+func (*ProtocolError) Garbled() {}
+
 // ServerError is an error reply. Code is its first word, as in NOPERM.
 type ServerError struct {
 	Code    string
