@@ -204,3 +204,24 @@ func TestRunScripts(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatMayNotBeToldIsNotWritten: a user that is not allowed the channel leaves nothing.
+func TestWhatMayNotBeToldIsNotWritten(t *testing.T) {
+	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
+		s := keywrighttest.Start(t, brand)
+		s.Do("ACL", "SETUSER", "mute", "on", ">x", "~*", "+@all", "resetchannels")
+		c, err := keywright.Open(t.Context(), strings.Replace(s.URL(), "://", "://mute:x@", 1), keywright.Options{})
+		must(t, err)
+		t.Cleanup(c.Close)
+		keys, ctx, now := poppokeys.New(c), t.Context(), time.Now().UTC()
+		if said, err := keys.ChangeIssue(ctx, 5, now, "task-1", 5, "queued", "task-1", 0, now.Unix()/86400, now, now, 1, "x", 0); err == nil {
+			t.Errorf("an issue is moved: %s", said)
+		}
+		if _, err := keys.FinishRun(ctx, "task-1", "agents", "1-1", `{"ok":true}`, 60_000, "x", "x"); err == nil {
+			t.Error("a run is finished")
+		}
+		if n := s.Do("DBSIZE"); n != int64(0) {
+			t.Errorf("%v keys were written", n)
+		}
+	})
+}

@@ -2018,7 +2018,7 @@ var script_ChangeIssue = keywright.NewScript("change_issue", `-- change_issue: m
 local number, status, task, fence, hour = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[6]
 local ended = status == 'completed' or status == 'failed' or status == 'dead'
 
--- What can fail comes first: a key of another type, a figure that is no number.
+-- What can fail comes first: a key of another type, a figure that is no number, a channel that is not allowed.
 local now = redis.call('TIME')
 local seconds = tonumber(now[1])
 local today = math.floor(seconds / 86400)
@@ -2048,7 +2048,10 @@ if count_it then
   end
   figures.runs, figures.ms = figures.runs + 1, figures.ms + tonumber(ARGV[8])
   if status ~= 'completed' then figures.failed = figures.failed + 1 end
+  figures = cjson.encode(figures)
 end
+local ms = string.format('%d', seconds * 1000 + math.floor(tonumber(now[2]) / 1000))
+redis.call('PUBLISH', ARGV[9], '{"timestamp":' .. ms .. ',"data":{"number":' .. number .. ',"status":"' .. status .. '"},"db":' .. ARGV[10] .. '}')
 
 redis.call('SET', KEYS[1], status)
 redis.call('HSET', KEYS[2], 'task', task, 'status', status, 'changed', now[1])
@@ -2056,7 +2059,7 @@ if status == 'processing' then redis.call('SADD', KEYS[3], number) else redis.ca
 if count_it then
   redis.call('HSET', KEYS[5], status, string.format('%d', tonumber(count) + 1))
   redis.call('PEXPIRE', KEYS[5], 604800000)
-  redis.call('HSET', KEYS[7], hour, cjson.encode(figures))
+  redis.call('HSET', KEYS[7], hour, figures)
   redis.call('PEXPIRE', KEYS[7], 604800000)
   for _, name in ipairs(hours) do
     if name < ARGV[7] then redis.call('HDEL', KEYS[7], name) end
@@ -2072,8 +2075,6 @@ if status == 'completed' then
   redis.call('SADD', KEYS[4], number)
   redis.call('EXPIREAT', KEYS[4], (today + 1) * 86400)
 end
-local ms = string.format('%d', seconds * 1000 + math.floor(tonumber(now[2]) / 1000))
-redis.call('PUBLISH', ARGV[9], '{"timestamp":' .. ms .. ',"data":{"number":' .. number .. ',"status":"' .. status .. '"},"db":' .. ARGV[10] .. '}')
 return 'ok'
 `)
 
@@ -2528,13 +2529,11 @@ var script_FinishRun = keywright.NewScript("finish_run", `-- finish_run: write w
 -- Round trips: 1
 redis.call('XLEN', KEYS[3])
 local first = redis.call('EXISTS', KEYS[1]) == 0
+if first then redis.call('PUBLISH', ARGV[5], ARGV[6]) end -- may be refused: then nothing is written
 redis.call('XACK', KEYS[3], ARGV[1], ARGV[2])
 redis.call('XDEL', KEYS[3], ARGV[2])
 redis.call('DEL', KEYS[2])
-if first then
-  redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
-  redis.call('PUBLISH', ARGV[5], ARGV[6])
-end
+if first then redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4]) end
 return first and 1 or 0
 `)
 

@@ -8,7 +8,7 @@
 local number, status, task, fence, hour = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[6]
 local ended = status == 'completed' or status == 'failed' or status == 'dead'
 
--- What can fail comes first: a key of another type, a figure that is no number.
+-- What can fail comes first: a key of another type, a figure that is no number, a channel that is not allowed.
 local now = redis.call('TIME')
 local seconds = tonumber(now[1])
 local today = math.floor(seconds / 86400)
@@ -38,7 +38,10 @@ if count_it then
   end
   figures.runs, figures.ms = figures.runs + 1, figures.ms + tonumber(ARGV[8])
   if status ~= 'completed' then figures.failed = figures.failed + 1 end
+  figures = cjson.encode(figures)
 end
+local ms = string.format('%d', seconds * 1000 + math.floor(tonumber(now[2]) / 1000))
+redis.call('PUBLISH', ARGV[9], '{"timestamp":' .. ms .. ',"data":{"number":' .. number .. ',"status":"' .. status .. '"},"db":' .. ARGV[10] .. '}')
 
 redis.call('SET', KEYS[1], status)
 redis.call('HSET', KEYS[2], 'task', task, 'status', status, 'changed', now[1])
@@ -46,7 +49,7 @@ if status == 'processing' then redis.call('SADD', KEYS[3], number) else redis.ca
 if count_it then
   redis.call('HSET', KEYS[5], status, string.format('%d', tonumber(count) + 1))
   redis.call('PEXPIRE', KEYS[5], 604800000)
-  redis.call('HSET', KEYS[7], hour, cjson.encode(figures))
+  redis.call('HSET', KEYS[7], hour, figures)
   redis.call('PEXPIRE', KEYS[7], 604800000)
   for _, name in ipairs(hours) do
     if name < ARGV[7] then redis.call('HDEL', KEYS[7], name) end
@@ -62,6 +65,4 @@ if status == 'completed' then
   redis.call('SADD', KEYS[4], number)
   redis.call('EXPIREAT', KEYS[4], (today + 1) * 86400)
 end
-local ms = string.format('%d', seconds * 1000 + math.floor(tonumber(now[2]) / 1000))
-redis.call('PUBLISH', ARGV[9], '{"timestamp":' .. ms .. ',"data":{"number":' .. number .. ',"status":"' .. status .. '"},"db":' .. ARGV[10] .. '}')
 return 'ok'

@@ -5,11 +5,9 @@
 -- Round trips: 1
 redis.call('XLEN', KEYS[3])
 local first = redis.call('EXISTS', KEYS[1]) == 0
+if first then redis.call('PUBLISH', ARGV[5], ARGV[6]) end -- may be refused: then nothing is written
 redis.call('XACK', KEYS[3], ARGV[1], ARGV[2])
 redis.call('XDEL', KEYS[3], ARGV[2])
 redis.call('DEL', KEYS[2])
-if first then
-  redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4])
-  redis.call('PUBLISH', ARGV[5], ARGV[6])
-end
+if first then redis.call('SET', KEYS[1], ARGV[3], 'PX', ARGV[4]) end
 return first and 1 or 0
