@@ -164,11 +164,11 @@ func TestStoreSurvivesAPowerCut(t *testing.T) {
 	if err := seal.Store(path, ringText("new")); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"rename to " + path, "sync " + filepath.Dir(path)}; !slices.Equal(*steps, want) {
+	if want := []string{"sync the text", "rename to " + path, "sync " + filepath.Dir(path)}; !slices.Equal(*steps, want) {
 		t.Errorf("%q, want %q", *steps, want)
 	}
 	failing := seal.WatchDisk(t, errors.New("no power"))
-	if err := seal.Store(path, ringText("old")); err == nil || len(*failing) != 2 {
+	if err := seal.Store(path, ringText("old")); err == nil || len(*failing) != 3 {
 		t.Errorf("%v after %q", err, *failing)
 	}
 }

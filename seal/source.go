@@ -153,7 +153,7 @@ func Store(path string, text []byte) (err error) {
 		}
 	}()
 	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
+	err = errors.Join(err, disk.sync(f), f.Close())
 	if err != nil {
 		return err
 	}
@@ -163,9 +163,10 @@ func Store(path string, text []byte) (err error) {
 	return disk.syncFolder(filepath.Dir(path))
 }
 
-// disk is how a ring gets to its place and stays there: a rename that is not
-// synced with its folder can be lost with the power, and a key with it.
+// disk is how a ring gets to its place and stays there: a text that is not synced, or a
+// rename that is not synced with its folder, can be lost with the power, and a key with it.
 var disk = struct {
+	sync       func(*os.File) error
 	rename     func(from, to string) error
 	syncFolder func(folder string) error
-}{os.Rename, syncFolder}
+}{(*os.File).Sync, os.Rename, syncFolder}
