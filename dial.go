@@ -22,7 +22,7 @@ type dialGate struct {
 	timeout time.Duration
 	now     func() time.Time
 	life    context.Context // of the client: no dial outlives it
-	tell    func(Notice)    // of connections that are lost, tried again and made again
+	tell    func(Notice)    // of connections that are lost, tried again and made again; called with mu held, for their order
 
 	// unrest counts why a caller may have to wait longer than its context: dials
 	// under way, servers that are down, connections that do not answer. 0: none.
@@ -56,6 +56,9 @@ type outage struct {
 const (
 	firstDialDelay = 10 * time.Millisecond
 	maxDialDelay   = time.Second
+
+	// maxLost is how long a client that sends nothing knows that it has lost a connection.
+	maxLost = time.Hour
 )
 
 func newDialGate(network string, timeout time.Duration) *dialGate {
@@ -234,7 +237,7 @@ func (g *dialGate) isDown(addr string, lost error) {
 	}
 }
 
-// forget drops what none has asked for in a while: addresses come and go. The
+// forget drops what no caller has asked for in a while: addresses come and go. The
 // caller holds mu.
 func (g *dialGate) forget() {
 	now := g.now()
@@ -246,7 +249,11 @@ func (g *dialGate) forget() {
 			o.counted = false
 			g.unrest.Add(-1)
 		}
-		if now.Sub(o.until) > time.Minute {
+		kept := time.Minute
+		if o.lost {
+			kept = maxLost
+		}
+		if now.Sub(o.until) > kept {
 			delete(g.down, addr)
 		}
 	}

@@ -136,19 +136,15 @@ func (l *link) failed(err error) error {
 func (g *dialGate) loggedIn(l *link) {
 	g.unrest.Add(-1)
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	delete(g.failed, l.addr)
 	o := g.down[l.addr]
-	var again bool
-	var elapsed time.Duration
-	if o != nil {
-		g.reached(o)
-		if again = o.lost; again {
-			elapsed, o.lost, o.back = g.now().Sub(o.since), false, g.now()
-		}
+	if o == nil {
+		return
 	}
-	g.mu.Unlock()
-	if again {
-		g.tell(Notice{Kind: Reconnected, Elapsed: elapsed})
+	if g.reached(o); o.lost {
+		o.lost, o.back = false, g.now()
+		g.tell(Notice{Kind: Reconnected, Elapsed: o.back.Sub(o.since)})
 	}
 }
 

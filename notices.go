@@ -28,26 +28,30 @@ const (
 	JobRetried NoticeKind = "job_retried" // a failed job waits for its next attempt; Elapsed is how long it waits
 	JobDead    NoticeKind = "job_dead"    // a job is dead: its attempts are used up, or its workers died too often
 
-	MessageDone   NoticeKind = "message_done"   // a consumer has handled a message of a durable channel; Elapsed is how long it took
+	MessageDone   NoticeKind = "message_done"   // a consumer has handled a message; Elapsed is how long it took
 	MessageFailed NoticeKind = "message_failed" // its handler returned an error or panicked; Elapsed is how long it ran
 	DeadLetter    NoticeKind = "dead_letter"    // a message was put among the dead letters
 
 	LockAcquired NoticeKind = "lock_acquired" // Elapsed is how long the caller waited
 	LockReleased NoticeKind = "lock_released" // Elapsed is how long it was held
-	LockLost     NoticeKind = "lock_lost"     // a holder was told that its lease is over; Elapsed is how long it was held
+	LockLost     NoticeKind = "lock_lost"     // a holder was told that its lease is over; Elapsed as for LockReleased
 
-	LeaseLost NoticeKind = "lease_lost" // the process that swept, relieved a full server or executed a plan is not the one that may any more; Elapsed is how long it was
+	// LeaseLost is of the process that swept, relieved a full server or executed a plan:
+	// it is not the one that may any more. Elapsed is how long it was.
+	LeaseLost NoticeKind = "lease_lost"
 
 	CacheHit   NoticeKind = "cache_hit"   // a value was there
 	CacheMiss  NoticeKind = "cache_miss"  // no value was there, and this caller did not load it
 	CacheLoad  NoticeKind = "cache_load"  // a loader ran; Elapsed is how long
-	CacheStale NoticeKind = "cache_stale" // an old value was returned while a new one is loaded, or because loading failed
+	CacheStale NoticeKind = "cache_stale" // an old value was returned: a new one is loaded, or loading failed
 
 	Disconnected NoticeKind = "disconnected" // connections to a server are lost; Err is why
 	Reconnecting NoticeKind = "reconnecting" // a lost connection is tried again; Elapsed is how long there is none
 	Reconnected  NoticeKind = "reconnected"  // a lost connection was made again; Elapsed is how long there was none
 
-	ChannelRefused NoticeKind = "channel_refused" // the login may not hear a channel any more that it has heard: waiters and workers ask once a second
+	// ChannelRefused is of a channel that the login has heard and may not hear any more:
+	// waiters and workers ask once a second.
+	ChannelRefused NoticeKind = "channel_refused"
 )
 
 // heard says which notices a logger writes down, as a warning. The rest is for
@@ -96,7 +100,8 @@ func (c *Client) Notice(ctx context.Context, n Notice) {
 }
 
 // maxWaiting is how many notices of connections may wait for a slow hook. Attempts beyond
-// are not told; the next one has its number.
+// that are not told; a later one still has its true number. Losses and returns are not told
+// beyond twice as many: the log says how many.
 const maxWaiting = 100
 
 // connections tells of connections in the order in which it happened. It is called by the
@@ -107,6 +112,7 @@ type connections struct {
 	mu      sync.Mutex
 	waiting []Notice
 	telling bool
+	dropped int // losses and returns
 }
 
 func (x *connections) tell(n Notice) {
@@ -115,7 +121,11 @@ func (x *connections) tell(n Notice) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if n.Kind == Reconnecting && len(x.waiting) >= maxWaiting {
+	switch {
+	case n.Kind == Reconnecting && len(x.waiting) >= maxWaiting:
+		return
+	case len(x.waiting) >= 2*maxWaiting:
+		x.dropped++
 		return
 	}
 	x.waiting = append(x.waiting, n)
@@ -130,8 +140,12 @@ func (x *connections) drain() {
 	for {
 		x.mu.Lock()
 		if len(x.waiting) == 0 {
-			x.telling = false
+			dropped := x.dropped
+			x.telling, x.dropped = false, 0
 			x.mu.Unlock()
+			if log := x.client.log; dropped > 0 && log != nil {
+				log.Warn("hooks were too slow: lost connections, or their return, were not told", "notices", dropped)
+			}
 			return
 		}
 		n := x.waiting[0]

@@ -219,6 +219,10 @@ func TestOneLossIsToldOnce(t *testing.T) {
 	g.now = func() time.Time { return clock }
 	told := 0
 	g.tell = func(n Notice) {
+		if g.mu.TryLock() {
+			g.mu.Unlock()
+			t.Errorf("%s is told out of order: another one may be told before it", n.Kind)
+		}
 		if n.Kind == Reconnected {
 			told++
 		}
