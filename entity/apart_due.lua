@@ -1,10 +1,16 @@
 #!lua flags=allow-oom
--- apart_due: takes or renews the lease of the sweep, and opens intents for items that are past their expiry, and for those whose intents are due: it takes these over.
+-- apart_due: takes or renews the lease of the sweep, and opens intents for items that are past their expiry, and for
+-- those whose intents are due: it takes these over.
 --
--- KEYS[1] the zset of when ids are due, KEYS[2] the ledger, KEYS[3] the lease of the sweep (absent if items never expire)
--- ARGV[1] ms after which an intent may be taken over, ARGV[2] the sweeper that asks, ARGV[3] the token of the intents, ARGV[4] lease in ms, ARGV[5] items, at most, ARGV[6] how many of those that are due are passed over
--- Returns {{'' or ms until the lease of another ends, ms until an item is due ('' none)}, {id, token, kind, ms, stamp, state, record, ends, segments}, …}; {id} alone is passed over: it is of a form that this script does not know
---   kind: 't' no process was about to change the item; 's' the intent of such a process was taken over, 'x' one that was about to delete it
+-- KEYS[1] the zset of when ids are due, KEYS[2] the ledger, KEYS[3] the lease of the sweep (absent if items never
+-- expire)
+-- ARGV[1] ms after which an intent may be taken over, ARGV[2] the sweeper that asks, ARGV[3] the token of the intents,
+-- ARGV[4] lease in ms, ARGV[5] items, at most, ARGV[6] how many of those that are due are passed over
+-- Returns {{'' or ms until the lease of another ends, ms until an item is due ('' none)},
+--   {id, token, kind, ms, stamp, state, record, ends, segments}, …}; {id} alone is passed over: it is of a form that
+--   this script does not know
+--   kind: 't' no process was about to change the item; 's' the intent of such a process was taken over, 'x' one that
+--   was about to delete it
 -- Round trips: 1
 local grace, lease = tonumber(ARGV[1]), true
 --include apart_entry.lua

@@ -30,6 +30,9 @@ var guards = []mutation.Row{
 	{"a removal that died is forgotten", "apart_due.lua", "elseif over.k ~= 't' and", "elseif over.k == 'w' and", "TestVersionsApart"},
 	{"an intent that was taken over is a new one", "index_build.go", "all.taken = all.taken || text == taken || text == takenDeleting", "all.taken = text == mending+mending", "TestVersionsApart"},
 	{"what dead processes have begun is not ended", "index_build.go", "if swept || !b.lasts(ctx) {", "if swept || round > 0 {", "TestVersionsApart"},
+	{"a clock that was put back holds up a build", "index_build.go", "min(i.first, now)+b", "i.first+b", "TestABuildThatWaits"},
+	{"what was settled meanwhile is left", "index_build.go", "if !written && b.settled(r.record, lacking) {", "if !written && b == nil {", "TestABuildThatWaits"},
+	{"an intent may be in an intent", "moved.go", `name == "!" && depth == 0`, `name == "!"`, "TestMovedEntries"},
 	{"a stream by a field is taken", "pieces.go", "if e.Mode == Append && !e.fixed() {", `if e.Mode == "" && !e.fixed() {`, "TestEventsCarryThePartsOfTheKey"},
 }
 

@@ -2,7 +2,6 @@ package entity
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +37,10 @@ func (b *indexing[I, T]) wait(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.Join(b.giveUp(ctx), ctx.Err())
+	if err := b.giveUp(ctx); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // lookAgain looks at the items that wait.
@@ -58,18 +60,28 @@ func (b *indexing[I, T]) lookAgain(ctx context.Context) error {
 	return nil
 }
 
-// giveUp counts the items that wait still.
+// giveUp looks once more at the items that wait, and counts those that are not settled.
 func (b *indexing[I, T]) giveUp(ctx context.Context) error {
 	page, err := b.store.entries(ctx, b.waiting)
+	if err != nil {
+		return err
+	}
+	b.report.Items -= len(b.waiting) - len(page) // those are gone
+	b.waiting = nil
 	for _, r := range page {
+		written, lacking := b.isWritten(r.record), b.store.lacking(r.record)
+		if !written && b.settled(r.record, lacking) {
+			b.count(r, lacking)
+			continue
+		}
+		b.left++
 		for i, tag := range b.store.tags {
-			if b.isWritten(r.record) || slices.Contains(b.store.lacking(r.record), i) {
+			if written || slices.Contains(lacking, i) {
 				b.row(tag).Missing++
 			}
 		}
 	}
-	b.left, b.waiting = b.left+len(b.waiting), nil
-	return err
+	return nil
 }
 
 // lasts is whether the building may still end well: no program has taken it back.
@@ -92,7 +104,8 @@ func (b *indexing[I, T]) sweep(ctx context.Context) error {
 	page, err := b.store.entries(ctx, b.waiting)
 	for _, r := range page {
 		if i := intentsOf(r.record); i.open {
-			due = max(due, i.first+b.store.windows.due.Milliseconds()+1)
+			// The clock was put back, or the ledger failed over, where it was opened later than now.
+			due = max(due, min(i.first, now)+b.store.windows.due.Milliseconds()+1)
 		}
 	}
 	if err == nil {
@@ -134,21 +147,37 @@ func (b *indexing[I, T]) look(r registration) (lacks, removes bool) {
 		return false, false
 	}
 	lacking := s.lacking(r.record)
-	for t := range s.traces(r.record) {
-		removes = removes || b.removes(t.tag)
+	if !s.apart || b.settled(r.record, lacking) {
+		b.count(r, lacking)
 	}
-	if s.apart && (b.options.Apply && len(lacking) > 0 || removes) {
-		return len(lacking) > 0, removes
+	return len(lacking) > 0, b.removing(r.record)
+}
+
+// settled is whether there is nothing to do with an item.
+func (b *indexing[I, T]) settled(record string, lacking []int) bool {
+	return !b.removing(record) && (!b.options.Apply || len(lacking) == 0)
+}
+
+// removing is whether an item is in an index that is to be removed.
+func (b *indexing[I, T]) removing(record string) bool {
+	for t := range b.store.traces(record) {
+		if b.removes(t.tag) {
+			return true
+		}
 	}
-	for t := range s.traces(r.record) {
+	return false
+}
+
+// count counts an item in the indexes that it is in, and in those that it may be missing in.
+func (b *indexing[I, T]) count(r registration, lacking []int) {
+	for t := range b.store.traces(r.record) {
 		if row := b.row(t.tag); row != nil && (t.index < 0 || !t.doubted) {
 			row.Items++
 		}
 	}
 	for _, i := range lacking {
-		b.row(s.tags[i]).Missing++
+		b.row(b.store.tags[i]).Missing++
 	}
-	return len(lacking) > 0, removes
 }
 
 // intents is what an entry of the ledger says of those that are open.

@@ -7,10 +7,11 @@ import (
 
 var errEntry = errors.New("an entry of the ledger cannot be read: `keywright entities repair` puts it right")
 
-// Moved is an entry of a ledger for items whose index keys have other names: to says
+// Moved returns an entry of a ledger for items whose index keys have other names: to says
 // where the keys of a place are now (its Value does not count). What is said of a place
 // that to does not know is left out: a program that knows that index finds no promise
-// about it, and fills it by Indexes. The error is ErrForm for an entry of a newer form.
+// about it, and fills it by Indexes. An entry of a newer form is ErrForm; one that cannot
+// be read is an error that says how to repair it.
 func Moved(id, entry string, to func(Place) (Place, bool)) (string, error) {
 	if id != "" {
 		if !formed(entry) {
@@ -19,7 +20,7 @@ func Moved(id, entry string, to func(Place) (Place, bool)) (string, error) {
 		if entry == "" {
 			return "", nil
 		}
-		text, ok := movedSegments(entry[1:], to)
+		text, ok := movedSegments(entry[1:], to, 0)
 		if !ok {
 			return "", errEntry
 		}
@@ -49,8 +50,9 @@ func movedTag(tag string, to func(Place) (Place, bool)) (string, bool) {
 }
 
 // movedSegments are the segments of an entry, with those of open intents in them; false
-// if not all of it is segments.
-func movedSegments(text string, to func(Place) (Place, bool)) (string, bool) {
+// if not all of it is segments. Only an entry itself (depth 0) has intents, and only an
+// intent has segments in it: deeper ones name no place, and stay as they are.
+func movedSegments(text string, to func(Place) (Place, bool), depth int) (string, bool) {
 	var out []byte
 	rest := len(text)
 	for name, value := range pairs(text) {
@@ -66,8 +68,8 @@ func movedSegments(text string, to func(Place) (Place, bool)) (string, bool) {
 				moved = doubt + moved
 			}
 			out = appendRecord(out, moved, value)
-		case name == "!", name == "m":
-			inner, ok := movedSegments(value, to)
+		case name == "!" && depth == 0, name == "m" && depth == 1:
+			inner, ok := movedSegments(value, to, depth+1)
 			if !ok {
 				return "", false
 			}

@@ -27,6 +27,13 @@ func TestMovedEntries(t *testing.T) {
 		return string(entity.Record(places...))
 	}
 	doubted := func(record string) string { return "=?" + record[1:] }
+	nested := func(name string, depth int) string { // of segments in each other: text of any size is copied once
+		text := string(entity.Record(kind))[1:]
+		for range depth {
+			text = name + "=" + strconv.Itoa(len(text)) + ":" + text
+		}
+		return "=" + text
+	}
 	inner := func(record string) string {
 		m := "m=" + strconv.Itoa(len(record)-1) + ":" + record[1:]
 		intent := "t=1:t" + "o=1:1" + "k=1:w" + m
@@ -38,6 +45,8 @@ func TestMovedEntries(t *testing.T) {
 		"an unknown index":       {"1", string(entity.Record(gone, all)), moved(all)},
 		"no index":               {"1", "=", "="},
 		"an open intent":         {"1", inner(string(entity.Record(kind))), inner(moved(kind))},
+		"an intent in an intent": {"1", nested("!", 2_000), nested("!", 2_000)},
+		"no intent has it":       {"1", nested("m", 2_000), nested("m", 2_000)},
 		"what is said of all":    {"", string(entity.Complete(kind, gone, all)), string(entity.Complete(must1(to(kind)), must1(to(all))))},
 		"an index that is built": {"", "0000000000000000~12345678all|a:all\n-kind|z:|\n", "0000000000000000~12345678all|b-long:all\n"},
 	} {

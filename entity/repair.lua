@@ -1,12 +1,16 @@
 -- repair: compares one item with its entries, in one step, and puts them right if it is told to.
 --
--- KEYS[1] the item's hash, KEYS[2] the expiry zset (any key again if items never expire), KEYS[3] the ledger, then index keys
+-- KEYS[1] the item's hash, KEYS[2] the expiry zset (any key again if items never expire), KEYS[3] the ledger, then
+-- index keys
 -- ARGV[1] id, ARGV[2] '1' to put right, ARGV[3] TTL of the index keys in ms ('0' none)
--- ARGV[4] '1' if the caller found the item, ARGV[5] the record it should have, ARGV[6] fields, ARGV[7] TTL in ms of an item that has none ('' it may live for ever), ARGV[8] what the ledger said to the caller ('' nothing)
+-- ARGV[4] '1' if the caller found the item, ARGV[5] the record it should have, ARGV[6] fields, ARGV[7] TTL in ms of an
+-- item that has none ('' it may live for ever), ARGV[8] what the ledger said to the caller ('' nothing)
 -- then the fields and their texts as the caller found them ('=' and the text, '' if the field is missing)
 -- then per index key 'in' or 'out', and its score
--- Returns {'changed'} if the item is another one by now, {'expired'} if it waits to be swept, else {'', what is wrong, …}:
---   'ledger', 'expiry', 'ttl' (an item that would live for ever), and per index key its number with 'missing', 'stale', 'score' or 'ttl'
+-- Returns {'changed'} if the item is another one by now, {'expired'} if it waits to be swept, else {'', what is
+-- wrong, …}:
+--   'ledger', 'expiry', 'ttl' (an item that would live for ever), and per index key its number with 'missing',
+--   'stale', 'score' or 'ttl'
 -- Round trips: 1
 local call, fmt = redis.call, string.format
 --include marks.lua
@@ -45,7 +49,9 @@ if there and left == -1 and ARGV[7] ~= '' then
 end
 if expires ~= ledger then
   local off = ends and left >= 0 and math.abs(tonumber(ends) - ms - left)
-  if there and left >= 0 and (not off or off > 1000) then fault('expiry', 'ZADD', expires, fmt('%.0f', ms + left), id) end
+  if there and left >= 0 and (not off or off > 1000) then
+    fault('expiry', 'ZADD', expires, fmt('%.0f', ms + left), id)
+  end
   if not there and ends then fault('expiry', 'ZREM', expires, id) end
 end
 for k = 4, #KEYS do

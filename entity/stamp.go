@@ -12,7 +12,8 @@ import (
 // Stamp writes the server's time into a field, and moves what is sorted by it. It is for what is
 // no change of the item, such as its last use: the item keeps its version and the stamp of its
 // update, and no event is sent. The options choose a TTL, as with UpdateWith. A missing item is
-// keywright.ErrNotFound. 1 round trip; one more if the field chooses an index.
+// keywright.ErrNotFound. 1 round trip; one more if the field chooses an index, and now and then
+// one more where its TTL begins again.
 func (s *Store[I, T]) Stamp(ctx context.Context, id I, field Field[T, time.Time], options ...keywright.WriteOption) error {
 	quiet, err := s.stamper(field)
 	if err != nil {

@@ -48,16 +48,15 @@ func (s *Store[I, T]) Stats(ctx context.Context) (st Stats, err error) {
 }
 
 // clockScript has a key, so that the time is that of the server which has it.
-var clockScript = keywright.NewReadOnlyScript("entity clock", "return redis.call('TIME')")
+var clockScript = keywright.NewReadOnlyScript("entity clock",
+	"local t = redis.call('TIME') return string.format('%.0f', t[1] * 1000 + math.floor(t[2] / 1000))")
 
 // now is the time in ms by the clock of the ledger.
 func (s *Store[I, T]) now(ctx context.Context) (int64, error) {
-	parts, err := s.run(ctx, "look at", clockScript, keywright.Reads, []string{s.spec.Ledger})
-	if err != nil || len(parts) != 2 {
-		return 0, err
-	}
-	seconds, err := strconv.ParseInt(parts[0], 10, 64)
-	return seconds*1000 + millis(parts[1]).Milliseconds()/1000, err
+	return keywright.NewOp(keywright.Spec[int64]{
+		Action: s.action("look at", keywright.Reads, s.spec.Ledger, nil),
+		Script: clockScript, Keys: []string{s.spec.Ledger}, Decode: integer,
+	}).Do(ctx)
 }
 
 func integer(r rueidis.RedisResult) (int64, error) { return r.AsInt64() }

@@ -15,7 +15,9 @@ import (
 
 // SweepOptions say how hard a sweep works. The zero value is sensible.
 type SweepOptions struct {
-	Batch int           // items per script, which holds up the server while it runs; 0: 200, at most 250, and 1,500 entries of indexes; of an entity in several slots at most 32
+	// Batch is how many items a script takes, which holds up the server while it runs. 0: 200; at
+	// most 250, and 1,500 entries of indexes; of an entity in several slots at most 32.
+	Batch int
 	Rate  int           // items per second, at most; 0: 20,000
 	Every time.Duration // how long a sweeper that finds nothing waits at most; 0: 1 s
 	Lease time.Duration // how long after a sweeper died another takes over; 0: 5 s

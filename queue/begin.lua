@@ -17,7 +17,8 @@ for n = 1, #ids do
   end
 end
 if #begun > 0 then
-  redis.call('HDEL', KEYS[1], '') -- of nothing, and first: a server whose memory is full refuses HSET, unless a script has written already
+  -- Of nothing, and first: a server whose memory is full refuses HSET, unless a script has written already.
+  redis.call('HDEL', KEYS[1], '')
   redis.call('HSET', KEYS[1], unpack(begun))
 end
 return lost

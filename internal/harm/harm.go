@@ -39,11 +39,15 @@ const (
 
 // Suite is how a construct is tried.
 type Suite struct {
-	Process string                                   // the test that is a process: see Work
-	Key     string                                   // one of the slot that moves
-	Full    float64                                  // how full the memory gets under each harm, of 1; 0: no write that grows passes, where the harm says so
-	Begin   func(t *testing.T, s *Side, backlog int) // makes what is there before
-	Wrong   func(t *testing.T, s *Side) []string     // looks for what was lost, when no process works any more
+	Process string // the test that is a process: see Work
+	Key     string // one of the slot that moves
+
+	// Full is the share of maxmemory that is used while the memory counts as full, which it is under
+	// each harm. 0: only where the harm says so; maxmemory is 100,000 bytes, so no write that grows passes.
+	Full float64
+
+	Begin func(t *testing.T, s *Side, backlog int) // makes what is there before
+	Wrong func(t *testing.T, s *Side) []string     // looks for what was lost, when no process works any more
 }
 
 // Side is one database with processes that work on it.
