@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// begins says that the handler of a job begins, of which leases have ended without
-// such a word: only then is it a crash when this one does. Where that cannot be
-// said, the handler does not begin. Runners that say it at the same time share a call.
+// begins tells the server that the handler of j begins. It is for jobs of which earlier
+// leases ended and it is not known whether a handler had begun: a later death counts as a
+// crash only after this. Where the server cannot be told, the handler does not begin.
+// Runners that tell it at the same time share a call.
 func (c *crew[T]) begins(j *Job[T]) bool {
 	ctx, cancel := context.WithDeadline(j.ctx, j.Deadline())
 	defer cancel()
@@ -22,7 +23,7 @@ func (c *crew[T]) begins(j *Job[T]) bool {
 	return err == nil
 }
 
-// beginTogether is what runners have said at the same time, in one call.
+// beginTogether tells in one call what runners tell at the same time.
 func (c *crew[T]) beginTogether(_ context.Context, jobs []*Job[T]) []error {
 	said := make([]string, 0, 2*len(jobs))
 	for _, j := range jobs {
@@ -40,24 +41,28 @@ func (c *crew[T]) beginTogether(_ context.Context, jobs []*Job[T]) []error {
 	return out
 }
 
-// beginFirst says of what a call has claimed that the first job of each runner
-// begins: many jobs of a worker that is gone cost two calls for each runner's turn
-// else. A job of which it could not be said is still doubtful, and its runner says so.
+// beginFirst tells the server of what a call has claimed that the first job of each
+// runner begins: else many jobs of a worker that is gone cost two calls for each runner's
+// turn. A job of which the server could not be told is still doubtful, and its runner
+// tells it. So is one whose lease is over: its handler does not begin.
 func (c *crew[T]) beginFirst(answers []answer) {
 	var said []string
 	var first []*claimed
+	sent, limit := time.Now(), c.q.lease()/4 // no lease is renewed meanwhile
 	for _, a := range answers {
-		if len(a.jobs) > 0 && a.jobs[0].doubtful {
+		if len(a.jobs) == 0 || !a.jobs[0].doubtful {
+			continue
+		}
+		if left := a.jobs[0].deadline(c.q.lease()).Sub(sent); left > 0 {
 			said = append(said, a.jobs[0].id, a.jobs[0].token)
-			first = append(first, &a.jobs[0])
+			first, limit = append(first, &a.jobs[0]), min(limit, left)
 		}
 	}
 	if len(first) == 0 || c.ctx.Err() != nil || c.paused.Load() {
 		return
 	}
-	ctx, cancel := c.call(c.q.lease() / 4) // no lease is renewed meanwhile
+	ctx, cancel := c.call(limit)
 	defer cancel()
-	sent := time.Now()
 	lost, err := c.q.begins(ctx, said)
 	for i, j := range first {
 		j.doubtful = err != nil || lost[i]

@@ -1,4 +1,5 @@
--- begin: says that the handlers of jobs begin, of which leases have ended without such a word.
+-- begin: notes that the handlers of jobs begin. It is for jobs of which earlier leases ended and it is not known whether
+-- a handler had begun.
 -- KEYS[1] runs
 -- ARGV per job: id, token
 -- Returns the numbers of the jobs that are not their worker's any more

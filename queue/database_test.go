@@ -19,7 +19,7 @@ import (
 func watched(t *testing.T, url string) (c *keywright.Client, begun func(op string) int64) {
 	t.Helper()
 	counts := map[string]*atomic.Int64{}
-	for _, op := range []string{"beat", "fetch", "cancel", "look", "enqueue"} {
+	for _, op := range []string{"beat", "fetch", "cancel", "look", "enqueue", "begin"} {
 		counts[op] = new(atomic.Int64)
 	}
 	hook := keywright.Hook{Start: func(ctx context.Context, call keywright.Call) context.Context {

@@ -103,10 +103,18 @@ if #asked > 0 then
   end
 end
 local first = lengths[delayed] and look(redis.pcall('ZRANGE', delayed, 0, 0, 'WITHSCORES'), delayed)[2]
-may(ARGV[3])
+local sooner, waking = false, false
+for _, j in ipairs(jobs) do
+  if j.due then
+    sooner = sooner or not first or j.due < tonumber(first)
+  else
+    waking = waking or lengths[KEYS[4 + j.lane]] == 0 -- a sleeper has found all lanes empty
+  end
+end
+if sooner or waking then may(ARGV[3]) end
 
 -- From here on everything is written. A server whose memory is full refuses the first one, and so all of them.
-local pushed, later, sooner = {}, {}, false
+local pushed, later = {}, {}
 for _, j in ipairs(jobs) do
   redis.call('SET', j.key, j.text)
   if ttl > 0 then redis.call('PEXPIRE', j.key, ttl) end
@@ -114,7 +122,6 @@ for _, j in ipairs(jobs) do
   if j.due then
     later[#later + 1] = string.format('%.0f', j.due)
     later[#later + 1] = j.id
-    sooner = sooner or not first or j.due < tonumber(first)
   else
     local ids = pushed[j.lane]
     if ids then ids[#ids + 1] = j.id else pushed[j.lane] = { j.id } end
@@ -132,12 +139,10 @@ if #later > 0 then
   if ttl > 0 then redis.call('PEXPIRE', delayed, ttl) end
   if sooner then redis.call('PUBLISH', ARGV[3], 'due ' .. ARGV[4]) end
 end
-local waking = false
 for lane, ids in pairs(pushed) do
   local key = KEYS[4 + lane]
   redis.call('RPUSH', key, unpack(ids))
   if ttl > 0 then redis.call('PEXPIRE', key, ttl) end
-  waking = waking or lengths[key] == 0 -- a sleeper has found all lanes empty
 end
 if waking then redis.call('PUBLISH', ARGV[3], 'ready ' .. ARGV[4]) end
 return out

@@ -75,6 +75,7 @@ var scripts = []struct {
 	{&enqueueScript, &enqueueText, knownText}, {&plainScript, &plainText, ""}, {&fetchScript, &fetchText,
 		""}, {&beatScript, &beatText, ""},
 	{&jobScript, &jobText, knownText}, {&beginScript, &beginText, ""}, {&pauseScript, &pauseText, ""},
+	{&reconcileScript, &reconcileText, knownText},
 }
 
 // MutateMargin makes workers end a lease so much earlier than the server does, or

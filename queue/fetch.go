@@ -37,6 +37,11 @@ type claimed struct {
 	sent                    time.Time // when it was asked for: its lease began no earlier
 }
 
+// deadline is when its lease ends by the local clock.
+func (c *claimed) deadline(lease time.Duration) time.Time {
+	return c.sent.Add(lease - margin(lease))
+}
+
 // fetched is what one call brings.
 type fetched struct {
 	jobs   []claimed

@@ -28,6 +28,7 @@ var goGuards = []mutation.Row{
 	{"each runner says for itself that its job begins", "worker.go", "	c.beginFirst(out)\n", "", "TestDrains"},
 	{"a job that is another worker's by now begins", "begin.go", "j.doubtful = err != nil || lost[i]",
 		"j.doubtful = false && (err != nil || lost[i])", "TestDoubtfulJobThatIsLost"},
+	{"the server is told of a job that is over", "begin.go", "left > 0 {", "left != 0 {", "TestNoWordOfAJobThatIsOver"},
 	{"a goroutine that has ended", "runner.go", "defer r.runners.Go(r.work)", "", "TestGoexit"},
 	{"a panic in OnError", "tell.go", "defer func() { _ = recover() }()", "", "TestGoexit"},
 	{"calls are waited for at the end", "worker.go", "calls := time.AfterFunc(grace, c.hangUp)",

@@ -56,9 +56,9 @@ func (a alive) Err() error {
 }
 
 func (c *crew[T]) begin(one claimed) *Job[T] {
-	lease := c.q.lease()
 	j := &Job[T]{ID: one.id, Attempt: one.attempt, Crashes: one.crashes, Fence: one.fence,
-		Enqueued: time.UnixMilli(one.enqueued), queue: c.q, raw: one.payload, alien: one.alien, unique: one.unique, doubtful: one.doubtful, token: one.token, deadline: one.sent.Add(lease - margin(lease))}
+		Enqueued: time.UnixMilli(one.enqueued), queue: c.q, raw: one.payload, alien: one.alien, unique: one.unique, doubtful: one.doubtful,
+		token: one.token, deadline: one.deadline(c.q.lease())}
 	inner, cancel := context.WithCancelCause(c.jobs)
 	j.ctx, j.cancel = alive{inner, j.expired}, cancel
 	c.mu.Lock()

@@ -28,7 +28,7 @@ local function place(id, text)
   if not r or newer(text) then return 'a place' end -- which a newer program knows
   return r.owner ~= '-' and 'leases' or names[text:match('^q1 %d+ (%S+) ')] or 1
 end
-local out, leased, pushed, waking = {}, {}, {}, false
+local out, leased, pushed = {}, {}, {}
 for i = 7, #ARGV do
   local id, job = ARGV[i], KEYS[4 + lanes + i - 6]
   local text = mind(redis.pcall('GETRANGE', job, 0, 255), job)
@@ -44,12 +44,11 @@ for i = 7, #ARGV do
   end
 end
 if ARGV[6] == 'dry' then return out end
+local waking = false
+for _, p in ipairs(pushed) do waking = waking or lengths[p[1]] == 0 end
+if waking then may(ARGV[2]) end
 -- WRITES
-if #pushed > 0 then may(ARGV[2]) end
 if #leased > 0 then redis.call('ZADD', KEYS[1], unpack(leased)) end
-for _, p in ipairs(pushed) do
-  redis.call('RPUSH', KEYS[4 + p[1]], p[2])
-  waking = waking or lengths[p[1]] == 0
-end
+for _, p in ipairs(pushed) do redis.call('RPUSH', KEYS[4 + p[1]], p[2]) end
 if waking then redis.call('PUBLISH', ARGV[2], 'ready ' .. ARGV[3]) end
 return out
