@@ -47,7 +47,7 @@ local function first_waiter()
   return known(read('ZRANGE', KEYS[3], 0, 0)[1])
 end
 
--- The last waiter, after whom others join: to be looked at before the first write.
+-- The last waiter, after which others join: to be looked at before the first write.
 local function last_waiter()
   local last = read('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
   known(last[1])

@@ -10,7 +10,8 @@ import (
 // Detach ends the lease in this process without giving the lock back, and returns the
 // token by which Resume takes it up, here or in another process, within what is left of
 // the lease. The context of the lease ends, and Release does nothing any more. ErrLost if
-// the lease is over; a lease that is held together with others cannot be detached.
+// the lease is over, or is being released; a lease that is held together with others
+// cannot be detached.
 func (lease *Lease) Detach() (token string, err error) {
 	if lease.kind != alone {
 		return "", lease.lock.refuse("a lease that is held together with others was detached", "release it, and acquire it again elsewhere")
@@ -19,10 +20,7 @@ func (lease *Lease) Detach() (token string, err error) {
 	if lf.done() {
 		return "", lease.lost()
 	}
-	lf.mu.Lock()
-	lf.detached = true
-	lf.mu.Unlock()
-	if !lf.finish(context.Canceled) { // it ended in this moment
+	if !lf.detach() { // it ended in this moment
 		return "", lease.lost()
 	}
 	lf.room.next().told(reply{}, ErrLost) // the next of this process asks for itself

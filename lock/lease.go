@@ -372,11 +372,32 @@ func (lf *life) timeUp() {
 
 // finish ends the lease, once.
 func (lf *life) finish(cause error) bool {
-	if lf.parent.Err() != nil { // not under the lock: it may be the context of another lease
-		cause = context.Cause(lf.parent)
-	}
+	cause = lf.causeOr(cause)
 	lf.mu.Lock()
 	defer lf.mu.Unlock()
+	return lf.ends(cause)
+}
+
+// detach ends the lease without giving the lock back, unless it is being given back.
+func (lf *life) detach() bool {
+	cause := lf.causeOr(context.Canceled)
+	lf.mu.Lock()
+	defer lf.mu.Unlock()
+	lf.detached = lf.holders > 0 && lf.ends(cause)
+	return lf.detached
+}
+
+// causeOr is why the parent has ended, if it has. It is not asked with mu held: it may be
+// the context of another lease.
+func (lf *life) causeOr(cause error) error {
+	if lf.parent.Err() != nil {
+		return context.Cause(lf.parent)
+	}
+	return cause
+}
+
+// ends is finish for a caller that holds mu.
+func (lf *life) ends(cause error) bool {
 	if lf.over {
 		return false
 	}

@@ -1,40 +1,49 @@
 package lock
 
-import (
-	"testing"
-	"time"
-)
+import "testing"
 
-// TestALineTakesNoSteps: to join, to leave from the middle and to be served takes as long
-// in a line of 100,000 as in one of 1,000. What is compared is the fastest of many rounds
-// of the same number of steps, which a busy machine does not change.
+// TestALineTakesNoSteps: to join, to leave from the middle and to be served touches the
+// waiters next to it. All other links are cut here: one that is followed leads nowhere.
 func TestALineTakesNoSteps(t *testing.T) {
-	const rounds, steps = 30, 300
-	fastest := func(n int) time.Duration {
+	const n = 9
+	for what, c := range map[string]struct {
+		do      func(l *line, all []*waiter)
+		touched []int
+		n       int
+	}{
+		"from the middle": {func(l *line, all []*waiter) { l.remove(all[4]) }, []int{3, 4, 5}, n - 1},
+		"served":          {func(l *line, _ []*waiter) { l.pop() }, []int{0, 1}, n - 1},
+		"the last leaves": {func(l *line, all []*waiter) { l.remove(all[n-1]) }, []int{n - 2, n - 1}, n - 1},
+		"joins":           {func(l *line, _ []*waiter) { l.push(&waiter{}) }, []int{n - 1}, n + 1},
+		"put back":        {func(l *line, _ []*waiter) { l.putBack(&waiter{}) }, []int{0}, n + 1},
+	} {
 		var l line
 		all := make([]*waiter, n)
 		for i := range all {
 			all[i] = &waiter{}
 			l.push(all[i])
 		}
-		least := time.Hour
-		for range rounds {
-			began := time.Now()
-			for i := range steps {
-				w := all[(n/2+i)%n]
-				l.remove(w)
-				l.push(w)
-				l.putBack(l.pop())
+		near := map[int]bool{}
+		for _, i := range c.touched {
+			near[i] = true
+		}
+		for i := range all {
+			if !near[i] {
+				all[i].link = link{in: true}
 			}
-			least = min(least, time.Since(began))
 		}
-		if l.n != n {
-			t.Errorf("%d are in the line", l.n)
+		before := make([]link, n)
+		for i := range all {
+			before[i] = all[i].link
 		}
-		return least
-	}
-	few, many := fastest(1_000), fastest(100_000)
-	if many > 20*max(few, steps*50*time.Nanosecond) {
-		t.Errorf("%d steps take %v in a line of 1,000, and %v in one of 100,000", steps, few, many)
+		c.do(&l, all)
+		for i := range all {
+			if all[i].link != before[i] != near[i] {
+				t.Errorf("%s: waiter %d was touched: %t", what, i, !near[i])
+			}
+		}
+		if l.n != c.n {
+			t.Errorf("%s: %d are in the line", what, l.n)
+		}
 	}
 }
