@@ -248,3 +248,15 @@ func TestCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestABaselineThatIsTooLarge: what would not be read is not written.
+func TestABaselineThatIsTooLarge(t *testing.T) {
+	var file bytes.Buffer
+	if err := (Baseline{Findings: make([]BaselineEntry, maxAccepted)}).Write(&file); err == nil || file.Len() > 0 {
+		_, read := ReadBaseline(&file)
+		t.Errorf("it is written, and reading it says %v", read)
+	}
+	if bounded(make([]byte, maxBaseline+1)) == nil {
+		t.Error("a baseline has no bound in bytes")
+	}
+}

@@ -200,17 +200,20 @@ func NewBaseline(findings []Finding) Baseline {
 	return b
 }
 
-// maxAccepted bounds the findings of a baseline.
-const maxAccepted = 300_000
+// maxAccepted bounds the findings of a baseline, and maxBaseline its bytes.
+const (
+	maxAccepted = 300_000
+	maxBaseline = 64 << 20
+)
 
 // ReadBaseline reads what Write wrote.
 func ReadBaseline(r io.Reader) (Baseline, error) {
 	var b Baseline
-	text, err := io.ReadAll(io.LimitReader(r, 64<<20))
+	text, err := io.ReadAll(io.LimitReader(r, maxBaseline+1))
 	if err != nil {
 		return b, err
 	}
-	if err := jsonbound.Check(text, maxAccepted, 10*maxAccepted); err != nil {
+	if err := bounded(text); err != nil {
 		return b, fmt.Errorf("not a baseline: %w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -221,9 +224,25 @@ func ReadBaseline(r io.Reader) (Baseline, error) {
 	return b, nil
 }
 
-// Write prints the baseline.
+// Write prints the baseline. One that ReadBaseline would not read is an error.
 func (b Baseline) Write(w io.Writer) error {
-	return encode(w, b)
+	var text bytes.Buffer
+	if err := encode(&text, b); err != nil {
+		return err
+	}
+	if err := bounded(text.Bytes()); err != nil {
+		return fmt.Errorf("%d findings are too many for a baseline: %w", len(b.Findings), err)
+	}
+	_, err := w.Write(text.Bytes())
+	return err
+}
+
+// bounded returns an error if a baseline is larger than any that is read.
+func bounded(text []byte) error {
+	if len(text) > maxBaseline {
+		return fmt.Errorf("it is longer than %d bytes", maxBaseline)
+	}
+	return jsonbound.Check(text, maxAccepted, 10*maxAccepted)
 }
 
 // Settled are findings held against a baseline.

@@ -182,10 +182,14 @@ type question struct {
 // find takes a key to its target, nil for an undeclared one.
 func (g *Guard) find(key string) *keyspace.Target {
 	i := g.matcher.Match(unsafe.Slice(unsafe.StringData(key), len(key)), nil)
-	if i == match.None || g.targets[i].Owned != nil {
+	if i == match.None {
 		return nil
 	}
-	return &g.targets[i]
+	t := &g.targets[i]
+	if t.Owned != nil || t.Foreign != nil && t.Foreign.Sibling { // another tenant's keys are not this program's
+		return nil
+	}
+	return t
 }
 
 // check looks at one command.

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/keywright/keywright/infer/software"
-	"github.com/keywright/keywright/keyspace/match"
 	"github.com/keywright/keywright/source"
 )
 
@@ -109,8 +108,7 @@ func (d *Draft) ofKept(k *kept, values []sample) {
 		more := &Draft{Package: d.Package, All: d.All, options: d.options}
 		ks, _, _ := d.load()
 		more.options.Known = d.within(ks)
-		items, _ := more.options.Known.Items()
-		m, _, err := match.Compile(items)
+		m, err := declared(more.options.Known)
 		if err != nil {
 			return
 		}

@@ -52,13 +52,26 @@ func (c *Count) add(o Count) { c.Keys, c.Bytes = c.Keys+o.Keys, c.Bytes+o.Bytes 
 func New(options Options) (*Infer, error) {
 	in := &Infer{options: options}
 	if options.Known != nil {
-		items, _ := options.Known.Items()
 		var err error
-		if in.known, _, err = match.Compile(items); err != nil {
+		if in.known, err = declared(options.Known); err != nil {
 			return nil, err
 		}
 	}
 	return in, nil
+}
+
+// declared matches the keys that a declaration says something of. Those that are only in
+// a namespace, or in a glob of owns, are ours and not declared yet.
+func declared(ks *keyspace.Keyspace) (*match.Matcher, error) {
+	all, targets := ks.Items()
+	var items []match.Item
+	for i, t := range targets {
+		if t.Owned == nil {
+			items = append(items, all[i])
+		}
+	}
+	m, _, err := match.Compile(items)
+	return m, err
 }
 
 // Run feeds everything src yields, and drafts. When src fails or ctx ends the

@@ -100,7 +100,6 @@ func (d *Draft) within(ks *keyspace.Keyspace) *keyspace.Keyspace {
 	all.Keys = slices.Concat(known.Keys, ks.Keys)
 	all.Foreign = slices.Concat(known.Foreign, ks.Foreign)
 	all.Channels = slices.Concat(known.Channels, ks.Channels)
-	all.Foreign = slices.Concat(known.Foreign, ks.Foreign)
 	return &all
 }
 

@@ -48,8 +48,8 @@ func (ks *Keyspace) Items() ([]match.Item, []Target) {
 		g := &ks.inside[i]
 		items, targets = append(items, match.Item{Pattern: g.Pattern, Rank: RankInside}), append(targets, Target{Owned: g})
 	}
-	for i := range ks.siblings {
-		g := &ks.siblings[i]
+	for i := range ks.spaces {
+		g := &ks.spaces[i]
 		items, targets = append(items, match.Item{Pattern: g.Pattern, Rank: RankOtherNamespace}), append(targets, Target{Foreign: g})
 	}
 	return items, targets

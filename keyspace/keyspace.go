@@ -20,11 +20,11 @@ import (
 // Keyspace is one resolved declaration, imports included. Slices are in the
 // order of the files.
 type Keyspace struct {
-	Package  string
-	Doc      string
-	Owner    string // default owner
-	inside   []Glob // the namespaces in effect: they are ours as a whole
-	siblings []Glob // other ones, where they are told by a type of their names
+	Package string
+	Doc     string
+	Owner   string // default owner
+	inside  []Glob // the namespaces in effect: they are ours as a whole
+	spaces  []Glob // other ones, where they are told by a type of their names
 
 	Spaces     []*Namespace // each once: of the first file, and of imported files with one of their own
 	Cluster    bool         // the team runs Redis Cluster: slot rules are errors
@@ -60,6 +60,7 @@ type Glob struct {
 	Text    string
 	Pattern *pattern.Pattern
 	Pos     Pos
+	Sibling bool // of another namespace that a program may choose; foreign does not say so
 }
 
 // Var gives one meaning to a placeholder name, file-wide.

@@ -35,7 +35,8 @@ func Load(fsys fs.FS, name string) (*Keyspace, []finding.Finding) {
 }
 
 // LoadIn is Load with other names for namespaces: by the declared name, the one
-// that patterns, channels and globs are to have. Choose says which names may be.
+// that patterns, channels and globs are to have; "" is the declared one, and
+// BeforeNamespaces none at all. Choose says which names may be.
 func LoadIn(fsys fs.FS, name string, names map[string]string) (*Keyspace, []finding.Finding) {
 	l := &loader{fsys: fsys, chosen: names, ks: &Keyspace{}, pending: map[string]pendingVar{}, vars: map[string]*Var{}, ttls: map[string]*NamedTTL{}, places: map[string]Pos{}}
 	l.read(path.Clean(name), nil, Pos{})
@@ -300,7 +301,7 @@ func (l *loader) resolve() {
 	for _, d := range l.docs {
 		l.sectionMigrations(d)
 	}
-	l.siblings()
+	l.spaces()
 	l.references()
 	for _, name := range sortedKeys(l.vars) {
 		l.ks.Vars = append(l.ks.Vars, *l.vars[name])

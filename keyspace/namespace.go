@@ -21,6 +21,10 @@ type Namespace struct {
 	Pos     Pos
 }
 
+// BeforeNamespaces chooses no name for a namespace: what LoadIn loads then has fixed names,
+// as before the declaration had that namespace.
+const BeforeNamespaces = "-"
+
 // name is the one in effect, "" without a namespace.
 func (n *Namespace) name() string {
 	if n == nil {
@@ -142,8 +146,8 @@ func (l *loader) namespace(d *document, first bool) {
 		return
 	}
 	l.enumOfNames(d, n)
-	name, chosen := l.chosen[n.Default]
-	if chosen && name == "" {
+	name := l.chosen[n.Default]
+	if name == BeforeNamespaces {
 		return
 	}
 	n.Name = cmp.Or(name, n.Default)
@@ -237,9 +241,10 @@ func (d *document) globIn(n *yaml.Node, text, section string) (string, bool) {
 	return pattern.Moved(text, d.space.Default, d.space.Name), true
 }
 
-// siblings are the namespaces that a program may choose and that are not in effect: other
-// software's keys to this one. Those that the declaration names are globs of foreign.
-func (l *loader) siblings() {
+// spaces adds the globs of namespaces: of those in effect, and of those that a program may
+// choose and that are not, whose keys are other software's to this one. Those of an enum
+// become globs of foreign.
+func (l *loader) spaces() {
 	for _, n := range l.ks.Spaces {
 		if p, err := pattern.Glob(n.Glob()); err == nil {
 			l.ks.inside = append(l.ks.inside, Glob{Text: n.Name + ":*", Pattern: p, Pos: n.Pos})
@@ -250,7 +255,7 @@ func (l *loader) siblings() {
 		for _, other := range n.Others() {
 			text := other + ":*"
 			if p, err := pattern.Glob(text); err == nil && !slices.ContainsFunc(l.ks.Foreign, func(g Glob) bool { return g.Text == text }) {
-				l.ks.Foreign = append(l.ks.Foreign, Glob{Text: text, Pattern: p, Pos: n.Pos})
+				l.ks.Foreign = append(l.ks.Foreign, Glob{Text: text, Pattern: p, Pos: n.Pos, Sibling: true})
 			}
 		}
 	}
@@ -262,7 +267,7 @@ func (l *loader) typedSiblings(n *Namespace) {
 	if err != nil { // too complex: the keys of other namespaces are undeclared
 		return
 	}
-	l.ks.siblings = append(l.ks.siblings, Glob{Text: "other namespaces of " + n.Default, Pattern: others, Pos: n.Pos})
+	l.ks.spaces = append(l.ks.spaces, Glob{Text: "other namespaces of " + n.Default, Pattern: others, Pos: n.Pos, Sibling: true})
 }
 
 // Generated is the namespace of code that is generated, nil if keys have fixed names.

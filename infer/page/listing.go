@@ -13,6 +13,7 @@ var isLog = lazy(`(?i)\b(throw|raise)\b|Exception\(|\b(log(ger|ging)?|console|pr
 
 // codeBlock reads a code block: keys with comments, Redis commands, or a program.
 func (c *collector) codeBlock(b block) {
+	c.inside = ""
 	c.lifetimes(b)
 	c.constants(b)
 	c.makers(b)

@@ -22,9 +22,11 @@ func goList(t *testing.T, folder string, off bool, args ...string) string {
 	if off {
 		cmd.Env = append(cmd.Env, "GOWORK=off")
 	}
-	out, err := cmd.CombinedOutput()
+	var said bytes.Buffer // where go also says what it downloads
+	cmd.Stderr = &said
+	out, err := cmd.Output()
 	if err != nil {
-		t.Errorf("%s: go list %s: %v\n%s", folder, strings.Join(args, " "), err, out)
+		t.Errorf("%s: go list %s: %v\n%s", folder, strings.Join(args, " "), err, said.String())
 	}
 	return string(out)
 }

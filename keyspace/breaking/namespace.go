@@ -1,8 +1,6 @@
 package breaking
 
 import (
-	"slices"
-
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keyspace/scalar"
 )
@@ -10,12 +8,11 @@ import (
 // namespaceRefused reports names that could be chosen and cannot be now.
 func (c *context) namespaceRefused() {
 	for _, old := range c.old.Spaces {
-		i := slices.IndexFunc(c.new.Spaces, func(n *keyspace.Namespace) bool { return n.Default == old.Default })
-		if i < 0 {
+		now := find(c.new.Spaces, old.Default)
+		if now == nil {
 			c.report(keyspace.Pos{}, old.Pos, "", "", "the namespace %s is gone: its keys have fixed names now", old.Default)
 			continue
 		}
-		now := c.new.Spaces[i]
 		for _, name := range names(old) {
 			if reason := now.Refuse(name); reason != "" {
 				c.report(now.Pos, old.Pos, "", "", "the namespace %s could be chosen; now it %s", name, reason)
@@ -25,8 +22,18 @@ func (c *context) namespaceRefused() {
 	}
 }
 
-// names are examples of what could be chosen: all words of an enum, one of any other
-// type, one that few types allow where any name could be.
+// find returns the namespace of a declared name, nil if there is none.
+func find(all []*keyspace.Namespace, name string) *keyspace.Namespace {
+	for _, n := range all {
+		if n.Default == name {
+			return n
+		}
+	}
+	return nil
+}
+
+// names returns examples of what could be chosen: all words of an enum, one of any other
+// type; where any name could be chosen, names that few types allow.
 func names(n *keyspace.Namespace) []string {
 	switch {
 	case n.Names == nil:
@@ -41,12 +48,12 @@ func names(n *keyspace.Namespace) []string {
 // have other names by it.
 func (c *context) namespaceChanged() {
 	for _, now := range c.new.Spaces {
-		if slices.ContainsFunc(c.old.Spaces, func(n *keyspace.Namespace) bool { return n.Default == now.Default }) {
+		if find(c.old.Spaces, now.Default) != nil {
 			continue
 		}
 		moved, example := 0, ""
 		c.keys(func(old, new *keyspace.Key) {
-			if new.Entry.Namespace == now && old.Entry.Namespace != now && old.Pattern.String() != new.Pattern.String() {
+			if new.Entry.Namespace == now && old.Pattern.String() != new.Pattern.String() {
 				if moved++; example == "" {
 					example = old.Pattern.String() + " is " + new.Pattern.String() + " now"
 				}
@@ -57,8 +64,7 @@ func (c *context) namespaceChanged() {
 		}
 		var was keyspace.Pos
 		fix, what := "", "is new"
-		if len(c.old.Spaces) == 1 {
-			old := c.old.Spaces[0]
+		if old := c.old.Namespace(); old != nil && find(c.new.Spaces, old.Default) == nil {
 			was, what = old.Pos, "was "+old.Default
 			fix = "stop the programs, allow " + old.Default + " under names, run keywright rename --from-namespace " + old.Default +
 				" --apply, start the new programs"

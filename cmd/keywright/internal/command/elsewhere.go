@@ -45,7 +45,7 @@ func (a *app) mapped(s *selecting, o *mapping) (*mapped, error) {
 	if err != nil || o.from == "" {
 		return &mapped{Selection: sel, ks: ks}, err
 	}
-	if o.from == beforeNamespaces {
+	if o.from == keyspace.BeforeNamespaces {
 		return nil, usage("use rename, where the keys are", "--from-namespace - is for rename")
 	}
 	if s.anywhere {

@@ -15,18 +15,15 @@ func (a *app) namespaceFlag(c *cobra.Command) {
 	c.Flags().StringVar(&a.namespace, "namespace", "", "the namespace of keys and channels, or DECLARED=NAME (default: as declared)")
 }
 
-// beforeNamespaces is what --from-namespace calls the time before the declaration had one.
-const beforeNamespaces = "-"
-
 // chosen are the names of namespaces that the flag says, nil for the declared ones.
 func (a *app) chosen(ks *keyspace.Keyspace) (map[string]string, error) {
 	if a.namespace == "" {
 		return nil, nil
 	}
-	if a.namespace == beforeNamespaces && a.namedBy != "" {
+	if a.namespace == keyspace.BeforeNamespaces && a.namedBy != "" {
 		before := map[string]string{}
 		for _, n := range ks.Spaces {
-			before[n.Default] = ""
+			before[n.Default] = keyspace.BeforeNamespaces
 		}
 		return before, nil
 	}

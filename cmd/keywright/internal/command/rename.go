@@ -206,7 +206,7 @@ func (a *app) declaredIn(namespace string) (*keyspace.Keyspace, error) {
 	inner := *a
 	inner.namespace, inner.namedBy = namespace, "--from-namespace"
 	ks, err := inner.declaredOrNot()
-	if err == nil && len(ks.Spaces) == 0 && namespace != beforeNamespaces {
+	if err == nil && len(ks.Spaces) == 0 && namespace != keyspace.BeforeNamespaces {
 		err = usage("see namespace in docs/language.md", "--from-namespace: the declaration has no namespace")
 	}
 	return ks, err

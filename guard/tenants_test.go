@@ -1,0 +1,40 @@
+package guard_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/keywright/keywright/finding"
+	"github.com/keywright/keywright/guard"
+	"github.com/keywright/keywright/keyspace"
+)
+
+// TestOtherTenants: keys of a namespace that the program has not chosen are not its own,
+// however the declaration says which there are. What foreign names is.
+func TestOtherTenants(t *testing.T) {
+	for _, names := range []string{"slug", "app|other", ""} {
+		text := "keywright: 1\nnamespace: {default: app, names: " + names + "}\nforeign: [\"bull:*\"]\nkeys:\n  a: {key: \"app:a:{i}\", type: string, ttl: none}\nvars: {i: int}\n"
+		if names == "" {
+			text = strings.Replace(text, ", names: ", "", 1)
+		}
+		ks, found := keyspace.Load(fstest.MapFS{"k.yaml": {Data: []byte(text)}}, "k.yaml")
+		if finding.Count(found).Errors > 0 {
+			t.Fatal(found)
+		}
+		g, err := guard.New(ks, guard.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		undeclared := map[string]bool{"app:a:1": false, "bull:x": false, "app:b": true, "other:a:1": true, "other:nothing": true}
+		for key, want := range undeclared {
+			got := false
+			for _, v := range g.Check("SET", key, "x") {
+				got = got || v.Problem == guard.Undeclared
+			}
+			if got != want {
+				t.Errorf("names: %q: SET %s: undeclared %t", names, key, got)
+			}
+		}
+	}
+}
