@@ -47,8 +47,9 @@ type Options struct {
 	// The declared jitter is added to it.
 	TTL time.Duration
 	// ByCost chooses the TTL of a value that was loaded by how long its loader ran, in
-	// place of TTL. What it gives is brought within the declared bounds. nil: TTL. Not
-	// with Fresh, which counts from a TTL that is known.
+	// place of TTL. What it gives is brought within the declared bounds. Of values that a
+	// loader loads together each has an equal share of that time. nil: TTL. Not with Fresh,
+	// which counts from a TTL that is known.
 	ByCost func(spent time.Duration) time.Duration
 	// Fresh is how long a value is fresh. For the rest of its TTL it is served
 	// stale while one process loads it again. 0: all of its TTL. With jitter it

@@ -2,7 +2,7 @@ package cache_test
 
 import (
 	"context"
-	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,11 +62,19 @@ func TestByCostOfMany(t *testing.T) {
 	})
 }
 
-// TestByCostNotWithFresh: a value is stale after a share of a TTL that is known.
+// TestByCostNotWithFresh: a value is stale after a share of a TTL that is known; and one
+// that lives for ever, or slides, has no TTL to choose.
 func TestByCostNotWithFresh(t *testing.T) {
 	w := alone(t, keywrighttest.Redis, keywright.Options{})
 	by := func(time.Duration) time.Duration { return time.Minute }
-	if _, err := w.cache(cache.Options{ByCost: by, Fresh: time.Second}).Key("page:1", nil).Get(t.Context()); err == nil || errors.Is(err, keywright.ErrNotFound) {
-		t.Errorf("with Fresh: %v", err)
+	forever := page
+	forever.TTL = keywright.TTL{Policy: keywright.Forever}
+	for what, c := range map[string]*cache.Cache[string]{
+		"with Fresh":    w.cache(cache.Options{ByCost: by, Fresh: time.Second}),
+		"without a TTL": cache.New(w.c, &forever, &text, cache.Options{ByCost: by}),
+	} {
+		if _, err := c.Key("page:1", nil).Get(t.Context()); err == nil || !strings.Contains(err.Error(), "ByCost needs") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }

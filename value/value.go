@@ -164,7 +164,10 @@ func Float() Codec[float64] {
 				return dst, Bad("is not a number")
 			}
 			if math.IsInf(v, 0) {
-				return append(dst, infinity[v < 0]...), nil
+				if v < 0 {
+					dst = append(dst, '-')
+				}
+				return append(dst, "inf"...), nil
 			}
 			return key.AppendFloat(dst, v), nil
 		},
@@ -177,8 +180,6 @@ func Float() Codec[float64] {
 		},
 	}
 }
-
-var infinity = map[bool]string{true: "-inf", false: "inf"}
 
 // Bool is true or false.
 func Bool() Codec[bool] {

@@ -216,7 +216,12 @@ func (b *builder) answers(c *keyspace.Channel, reader string) {
 // scripted reports whether a channel is published on by a script, which puts the
 // server's time into the envelope. It is for channels that the declaration lists.
 func (b *builder) scripted(c *keyspace.Channel) bool {
-	return !c.Plain && c.Answers == nil && !slices.ContainsFunc(b.ks.Entries, func(e *keyspace.Entry) bool { return e.Notify == c })
+	return !c.Plain && c.Answers == nil && !inner(b.ks, c)
+}
+
+// inner reports whether a channel is one of a construct, which uses it by itself.
+func inner(ks *keyspace.Keyspace, c *keyspace.Channel) bool {
+	return slices.ContainsFunc(ks.Entries, func(e *keyspace.Entry) bool { return e.Notify == c })
 }
 
 func (b *builder) scripts(name, entry string) {
@@ -251,12 +256,12 @@ func (b *builder) channel(c *keyspace.Channel, name string, r role) {
 // listens lets a reader hear all channels of a pattern at once. A server compares the
 // glob of PSUBSCRIBE with its rules byte by byte, so the rule is the glob that generated
 // code subscribes with, in place of the tighter ones. A rule for all channels would be the
-// only one of its user: a pattern without a literal is heard channel by channel.
+// only one of its user: a pattern without a literal is heard channel by channel. So is one
+// with bytes that a rule cannot carry: no rule is the same as its glob.
 func (b *builder) listens(c *keyspace.Channel, name string) {
 	u := b.user(name, c.Name)
 	glob, _ := c.Pattern.ACLGlob()
-	own := slices.ContainsFunc(b.ks.Entries, func(e *keyspace.Entry) bool { return e.Notify == c })
-	if u == nil || c.Sharded || len(c.Pattern.Placeholders()) == 0 || own || c.Answers != nil || glob == "*" {
+	if u == nil || c.Sharded || len(c.Pattern.Placeholders()) == 0 || inner(b.ks, c) || c.Answers != nil || glob == "*" || glob != c.Pattern.ScanGlob() {
 		return
 	}
 	for _, tight := range Globs(c.Pattern) {

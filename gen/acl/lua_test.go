@@ -88,6 +88,9 @@ type luaEnd struct {
 	alive bool
 }
 
+// meet joins two ways. What one of them has looked at counts as looked at: a loop may have no
+// rounds, and what it looks at is in most scripts what it goes on with. So a key that only one
+// branch has looked at is not found.
 func meet(a, b luaEnd) luaEnd {
 	switch {
 	case !a.alive:

@@ -166,7 +166,9 @@ func play(t *testing.T, batch []*declaration) {
 			reader.run(t, "read of "+writer.name, server.Addr(), batch)
 		}
 		if i == 0 {
-			first = spellings(server, batch)
+			if first = spellings(server, batch); len(first) == 0 {
+				t.Error("no member was compared")
+			}
 			writer.run(t, "work", server.Addr(), batch)
 		} else if diff := cmp.Diff(first, spellings(server, batch)); diff != "" {
 			t.Errorf("%s writes in another way than Go, so that a member is there twice:\n%s", writer.name, diff)

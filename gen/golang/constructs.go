@@ -328,12 +328,16 @@ func (g *generator) fillOf(c, fill *keyCode) {
 
 func (g *generator) rateLimit(c *keyCode, k *keyspace.Key) {
 	pkg := g.use(module + "/limit")
-	rule := parts.Of(k.Entry).Options // a word and its arguments
+	var rule string // a word; the others are its arguments
 	var arguments_ []string
-	for _, o := range rule[1:] {
-		arguments_ = append(arguments_, g.literal(pkg, o.Value))
+	for _, o := range parts.Of(k.Entry).Options {
+		if text := g.literal(pkg, o.Value); o.Name == "Rule" {
+			rule = text
+		} else {
+			arguments_ = append(arguments_, text)
+		}
 	}
-	g.hold("limit_"+c.name, "*"+pkg+".Limits", fmt.Sprintf("%s.New(c, &entry_%s, %s(%s))", pkg, c.name, g.literal(pkg, rule[0].Value), strings.Join(arguments_, ", ")))
+	g.hold("limit_"+c.name, "*"+pkg+".Limits", fmt.Sprintf("%s.New(c, &entry_%s, %s(%s))", pkg, c.name, rule, strings.Join(arguments_, ", ")))
 	g.about(c.name, k)
 	g.printf("func (k *Keyspace) %s(%s) %s.Limiter { return k.limit_%s.Of(%sKey(%s)) }\n\n", c.name, signature(c.params), pkg, c.name, g.call(c.name), arguments(c.params))
 }

@@ -40,7 +40,7 @@ var rules = []rule{
 		"first the programs, then the keys of the namespace, then the declaration", (*context).namespaceRefused},
 
 	{finding.Rule{Code: "KW608", Name: "namespace-changed", Severity: warning, Summary: "The namespace is new, or has another name",
-		Explain: "The keys that constructs derive begin with the namespace: the fencing tokens of a lock `poppo:lock:{n}` are under `poppo:{#poppo:lock:{n}}:fence` where there is a namespace `poppo`, and under `{#poppo:lock:{n}}:fence` where there is none. What is stored keeps its names. So queues lose sight of jobs, fencing tokens begin again, and lists of entities lack items, until the keys are renamed.",
+		Explain: "The keys that constructs derive begin with the namespace: the fencing tokens of a lock `poppo:lock:{n}` are under `poppo:{#poppo:lock:{n}}:fence` where there is a namespace `poppo`, and under `{#poppo:lock:{n}}:fence` where there is none. What is stored keeps its names. Until the keys are renamed queues do not find their jobs, fencing tokens begin again, and lists of entities lack items.",
 		Fix:     "stop the programs, run keywright rename --from-namespace - --apply (with another name: --from-namespace OLD), start the new programs"}, Key,
 		"stop the programs, then the declaration, then rename what is there, then the new programs", (*context).namespaceChanged},
 

@@ -173,6 +173,7 @@ var words = map[string]string{
 	"Glob.Text":    "KW604 KW630",
 	"Glob.Pattern": "KW604 KW630",
 	"Glob.Pos":     "- a place in a file",
+	"Glob.Sibling": "- of a namespace: KW607",
 
 	"Var.Name": "- what it is called in the file; a placeholder that is called so counts: KW642",
 	"Var.Type": "KW601 KW613",

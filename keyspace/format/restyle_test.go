@@ -98,8 +98,8 @@ func TestEveryStyleHasOneForm(t *testing.T) {
 	}
 }
 
-// sequence and broken are what a change of the indentation would take apart: a list on
-// lines of its own, and a flow that goes on in the next line. They stay as they are written.
+// A change of the indentation would take apart a sequence, a list on lines of its own, and
+// what is broken, a flow that goes on in the next line. They stay as they are written.
 var (
 	sequence = regexp.MustCompile(`(?m)^ *- `)
 	ends     = regexp.MustCompile(`\r?\n`)

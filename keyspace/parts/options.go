@@ -95,7 +95,7 @@ func rateLimit(l *list, e *keyspace.Entry) {
 var ties = map[keyspace.Ties]Word{keyspace.ByMember: "ByMember", keyspace.FirstToReach: "FirstToReach"}
 
 func ranking(l *list, e *keyspace.Entry) {
-	if name := Date(e.Keys[0].Pattern); name != "" {
+	if name := date(e.Keys[0].Pattern); name != "" {
 		l.add("Step", step(layout(e.Keys[0].Pattern, name)))
 	}
 	l.add("Ties", ties[e.Ties])

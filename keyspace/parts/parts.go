@@ -176,15 +176,15 @@ func part(e *keyspace.Entry, r row, k *keyspace.Key) Part {
 		}
 		p.Own, p.Words = []string{e.Order}, places[i].Type.Values
 	case e.Construct == keyspace.Ranking:
-		if d := Date(k.Pattern); d != "" {
+		if d := date(k.Pattern); d != "" {
 			p.Own = []string{d}
 		}
 	}
 	return p
 }
 
-// Date is the placeholder that is the period of a ranking, "" if there is none.
-func Date(p *pattern.Pattern) string {
+// date is the placeholder that is the period of a ranking, "" if there is none.
+func date(p *pattern.Pattern) string {
 	for _, place := range p.Placeholders() {
 		if place.Type.Kind == scalar.Date {
 			return place.Name

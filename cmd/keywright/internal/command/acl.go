@@ -144,7 +144,7 @@ func (a *app) aclWithin(rules, from string) (string, error) {
 		return "", err
 	}
 	keys, spaces := "~keywright:*", d.Spaces
-	if from == beforeNamespaces {
+	if from == keyspace.BeforeNamespaces {
 		return "", usage("leave --namespace and --from-namespace out", "names from before there was a namespace may begin with anything: the user needs ~*")
 	}
 	if from != "" {

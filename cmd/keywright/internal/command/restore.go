@@ -47,9 +47,9 @@ writes them: value and expiry in one step each, a large value under a temporary
 name in its slot first. Running it again changes nothing more, so a run that was
 killed is simply run again.
 
-What is there with its value and expiry already is the same, and stays. Of another one
---existing says what becomes: fail (an error, nothing of that key is changed), skip,
-replace (also what is the same), or different (replace what is not).
+What is there with its value and expiry is the same, and stays (replace writes it
+again). Of another one --existing says what becomes: fail (an error, nothing of that
+key is changed), skip, replace or different (both replace it).
 
 When keys expire: --ttl absolute (when they would have; what has expired since is
 left out), remaining (what was left when the archive was made), or declared (the

@@ -62,8 +62,8 @@ which consumers were seen. A key that differs is read again, up to three times,
 before it counts: what is written, or expires, while it is compared is no
 difference. A key that is written to each time it is read is named as changing.
 
-` + mappingHelp + ` So A is compared with B as a restore or a copy
-of A would be; keys that get no name there are not compared.
+` + mappingHelp + ` A is compared with
+what a restore or a copy of A would make in B; keys that get no name in B are not compared.
 
 ` + selectionHelp + `
 
