@@ -22,14 +22,14 @@ func Instances(ctx context.Context, c *keywright.Client, e *keyspace.Entry) (fou
 	if len(parts.Values(e)) == 0 {
 		return []Values{{}}, false, nil
 	}
-	s := search{client: c, leave: parts.Of(e).Own(), seen: map[string]Values{}, most: MaxInstances}
+	s := search{leave: parts.Of(e).Own(), seen: map[string]Values{}, most: MaxInstances}
 	primaries, err := c.Primaries(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	for _, k := range e.Keys {
 		for _, node := range primaries {
-			if err := s.scan(ctx, node, k); err != nil {
+			if err := scan(ctx, c, node, k, func(key string) bool { return s.read(k, key) }); err != nil {
 				return nil, false, err
 			}
 		}
@@ -43,11 +43,10 @@ func Instances(ctx context.Context, c *keywright.Client, e *keyspace.Entry) (fou
 
 // search is a scan of servers for the keys of an entry.
 type search struct {
-	client *keywright.Client
-	leave  []string
-	seen   map[string]Values
-	most   int
-	more   bool // than most
+	leave []string
+	seen  map[string]Values
+	most  int
+	more  bool // than most
 }
 
 // add holds what was found, if there is room.
@@ -60,20 +59,28 @@ func (s *search) add(v Values) {
 	s.seen[id] = v
 }
 
-func (s *search) scan(ctx context.Context, node rueidis.Client, k *keyspace.Key) error {
-	for cursor := uint64(0); !s.more; {
+// read holds what a key of k says, and reports whether more may be held.
+func (s *search) read(k *keyspace.Key, key string) bool {
+	if v, ok := Read(k.Pattern, key, s.leave...); ok {
+		s.add(v)
+	}
+	return !s.more
+}
+
+// scan gives the keys of a server that may be those of k, until one is not wanted.
+func scan(ctx context.Context, c *keywright.Client, node rueidis.Client, k *keyspace.Key, found func(key string) (more bool)) error {
+	for cursor := uint64(0); ; {
 		page, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(k.Pattern.ScanGlob()).Count(500).Type(string(k.Kind)).Build()).AsScanEntry()
 		if err != nil {
-			return &keywright.Error{Class: keywright.Refused, Op: "scan", Server: s.client.Server(), Err: err, Hint: "the login needs +scan"}
+			return &keywright.Error{Class: keywright.Refused, Op: "scan", Server: c.Server(), Err: err, Hint: "the login needs +scan"}
 		}
 		for _, key := range page.Elements {
-			if v, ok := Read(k.Pattern, key, s.leave...); ok {
-				s.add(v)
+			if !found(key) {
+				return nil
 			}
 		}
 		if cursor = page.Cursor; cursor == 0 {
-			break
+			return nil
 		}
 	}
-	return nil
 }

@@ -79,18 +79,20 @@ var interruptions = map[string]interruption{
 	"infer": {server: []string{"infer -u URL"},
 		stdin: []string{"infer -", "infer --from-doc -"},
 		fifo:  []string{"infer --from-doc FIFO"}},
-	"init":           {brief: "writes two small files"},
-	"lint":           {stdin: []string{"lint -"}, unread: []string{"lint -f large.yaml -o json"}},
-	"locks":          {server: []string{"locks -u URL"}},
-	"locks break":    {server: []string{"locks break lock:1 -u URL --apply"}},
-	"ls":             {server: []string{"ls -u URL"}, stdin: []string{"ls -"}, unread: []string{"ls a.kwa"}},
-	"match":          {stdin: []string{"match"}},
-	"queues":         {server: []string{"queues -u URL"}},
-	"queues discard": {server: []string{"queues discard jobs --all -u URL --apply"}},
-	"queues pause":   {server: []string{"queues pause jobs -u URL --apply"}},
-	"queues repair":  {server: []string{"queues repair jobs -u URL --apply"}},
-	"queues resume":  {server: []string{"queues resume jobs -u URL --apply"}},
-	"queues retry":   {server: []string{"queues retry jobs --all -u URL --apply"}},
+	"init":            {brief: "writes two small files"},
+	"lint":            {stdin: []string{"lint -"}, unread: []string{"lint -f large.yaml -o json"}},
+	"locks":           {server: []string{"locks -u URL"}},
+	"locks break":     {server: []string{"locks break lock:1 -u URL --apply"}},
+	"ls":              {server: []string{"ls -u URL"}, stdin: []string{"ls -"}, unread: []string{"ls a.kwa"}},
+	"match":           {stdin: []string{"match"}},
+	"queues":          {server: []string{"queues -u URL"}},
+	"rankings around": {server: []string{"rankings around board:2025-01-15 a -u URL"}},
+	"rankings top":    {server: []string{"rankings top board:2025-01-15 -u URL", "rankings -u URL"}},
+	"queues discard":  {server: []string{"queues discard jobs --all -u URL --apply"}},
+	"queues pause":    {server: []string{"queues pause jobs -u URL --apply"}},
+	"queues repair":   {server: []string{"queues repair jobs -u URL --apply"}},
+	"queues resume":   {server: []string{"queues resume jobs -u URL --apply"}},
+	"queues retry":    {server: []string{"queues retry jobs --all -u URL --apply"}},
 	"rename": {server: []string{
 		"rename -u URL --map user:{x}=person:{x} --apply",
 		"rename -u URL --map user:{x}=person:{x} --plan y.plan"}},
@@ -116,9 +118,11 @@ owner: o
 keys:
   jobs: {key: jobs, type: queue, ttl: none}
   hold: {key: "lock:{n}", type: lock, ttl: 30s}
+  board: {key: "board:{day}", type: ranking, member: text, ttl: 7d}
   note: {key: "note:{id}", type: entity, ttl: 1d, fields: {kind: slug}, index: {kind: "notes:kind:{kind}"}}
   token: {key: "t:{id}", type: string, value: text encrypted, ttl: none}
   user: {key: "user:{x}", type: string, ttl: 1h}
+vars: {day: date YYYY-MM-DD}
 cleanup:
   - {match: "user:*", keep: 1}
 `
@@ -136,6 +140,7 @@ for i = 1, 40 do
 	redis.call('PEXPIRE', 'note:'..i, 80000000)
 	redis.call('ZADD', 'notes:kind:b', 0, i)
 end
+redis.call('ZADD', 'board:2025-01-15', 1, 'a')
 redis.call('SET', 'lock:1', 'w/1', 'PX', 30000)`
 
 // halting is between the program and a server: it passes requests on until there were

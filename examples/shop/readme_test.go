@@ -89,6 +89,10 @@ func TestOperations(t *testing.T) {
 	must(t, err)
 	_, err = shopkeys.New(c).CouponIssue(7).Try(t.Context())
 	must(t, err)
+	for product := range 12 {
+		s.Do("ZADD", "ranking:product:sales:2025-01-15", fmt.Sprint(product/2), fmt.Sprint(120+product))
+	}
+	s.Do("PEXPIRE", "ranking:product:sales:2025-01-15", "600000")
 	s.Do("ZADD", "temp:ranking:sales:1704067200000:a1b2c3d4", "1", "123")
 	s.Do("PEXPIRE", "temp:ranking:sales:1704067200000:a1b2c3d4", "60000")
 	ran := map[string]bool{}
@@ -131,12 +135,15 @@ func TestOperations(t *testing.T) {
 
 // shows are what commands say, or with a ! do not say.
 var shows = map[string][]string{
-	"ls --match cache:*":                      {"cache:product:detail:123 ", "cache:product:options:1234", "!lock:"},
-	"ls --where productId=123":                {"cache:product:detail:123 ", "cache:product:option:123:456", "!1234"},
-	"ls --match lock:*":                       {"lock:coupon:issue:7", "!cache:"},
-	"locks":                                   {"lock:coupon:issue:7", "coupon_issue"},
-	"explain --key cache:product:detail:123":  {"product_detail (cache)"},
-	"delete --match cache:product:detail:123": {"Nothing was changed"},
+	"ls --match cache:*":       {"cache:product:detail:123 ", "cache:product:options:1234", "!lock:"},
+	"ls --where productId=123": {"cache:product:detail:123 ", "cache:product:option:123:456", "!1234"},
+	"ls --match lock:*":        {"lock:coupon:issue:7", "!cache:"},
+	"locks":                    {"lock:coupon:issue:7", "coupon_issue"},
+	"rankings":                 {"ranking:product:sales:2025-01-15 ", " 12  130 "},
+	"rankings top ranking:product:sales:2025-01-15":        {"   1  130 ", "   2  131 ", "  10  123 ", "and 2 more members", "!120"},
+	"rankings around ranking:product:sales:2025-01-15 123": {"  10  123 ", "   9  122 ", "  12  121 "},
+	"explain --key cache:product:detail:123":               {"product_detail (cache)"},
+	"delete --match cache:product:detail:123":              {"Nothing was changed"},
 }
 
 // gone are the keys that commands delete.

@@ -67,15 +67,16 @@ func Users(ks *keyspace.Keyspace) ([]User, error) {
 	return users, nil
 }
 
-// Repairable reports whether a keyspace has what can be repaired: a queue, an entity or a lock.
-func Repairable(ks *keyspace.Keyspace) bool { return slices.ContainsFunc(ks.Entries, repairable) }
+// repairs are the constructs that the user for repairs looks at, and what it does to them.
+var repairs = map[keyspace.Construct]role{keyspace.Queue: write, keyspace.Entity: write, keyspace.Lock: write, keyspace.Ranking: read}
 
-func repairable(e *keyspace.Entry) bool {
-	return e.Construct == keyspace.Queue || e.Construct == keyspace.Entity || e.Construct == keyspace.Lock
+// Repairs reports whether a keyspace has what the user for repairs looks at.
+func Repairs(ks *keyspace.Keyspace) bool {
+	return slices.ContainsFunc(ks.Entries, func(e *keyspace.Entry) bool { return repairs[e.Construct] != 0 })
 }
 
-// Repair makes the user that looks at queues, entities and locks and repairs them. It may SCAN, which shows
-// the names of all keys of a server, so no component has that by itself.
+// Repair makes the user that looks at queues, entities, locks and rankings and repairs them. It may SCAN, which
+// shows the names of all keys of a server, so no component has that by itself.
 func Repair(ks *keyspace.Keyspace, name string) (User, error) {
 	b := &builder{ks: ks, reach: newReach(ks), users: map[string]*user{}}
 	b.repairer(name)

@@ -292,7 +292,8 @@ func (b *builder) pressure() {
 }
 
 // repairer is the one user that may find keys: it looks for lost jobs and wrong
-// entries of indexes, and may do all with the queues, entities and locks that it mends.
+// entries of indexes, and may do all with the queues, entities and locks that it mends. Rankings
+// it reads.
 func (b *builder) repairer(name string) {
 	u := b.user(name, "the user for repairs")
 	if u == nil {
@@ -303,8 +304,11 @@ func (b *builder) repairer(name string) {
 	u.may(runs)
 	u.keys[actingKey] = Grant{Glob: actingKey, Write: true, Name: "the right to execute a plan"}
 	for _, e := range b.ks.Entries {
-		if repairable(e) {
-			b.keys(e, name, write)
+		does := repairs[e.Construct]
+		if does != 0 {
+			b.keys(e, name, does)
+		}
+		if does == write {
 			b.emitsAs(e, name)
 		}
 	}

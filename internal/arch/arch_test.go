@@ -180,7 +180,7 @@ func TestLayers(t *testing.T) {
 		"pressure":                    {"slot", "topology", "internal/lease"},
 		"event":                       {"value"},
 		"keyspace/parts":              declared,
-		"bind":                        append([]string{"entity", "keyspace/parts", "lock", "queue", "value"}, declared...),
+		"bind":                        append([]string{"entity", "keyspace/parts", "lock", "queue", "ranking", "typed", "value"}, declared...),
 		"seal/reseal":                 append([]string{"bind", "seal", "source"}, declared...),
 		"internal/everykeys":          {"cache", "counter", "entity", "event", "key", "limit", "lock", "pressure", "queue", "ranking", "typed", "value"},
 		"internal/tenants":            {"cache", "counter", "entity", "event", "key", "limit", "lock", "pressure", "queue", "ranking", "typed", "value"},

@@ -55,8 +55,8 @@ a channel from subscribing. Where a user can do more than is declared because of
 that, a warning says so with such a key or channel and the command.
 
 With --self it prints the user that audit, doctor and explain need, with --repair
-the one that queues, entities and locks need: it may SCAN, which shows the names of
-all keys. With --self and --namespace it may touch the keys of that namespace only:
+the one that queues, entities, locks and rankings need: it may SCAN, which shows the
+names of all keys. With --self and --namespace it may touch the keys of that namespace only:
 that is enough for what lists, saves and changes keys of one namespace.`,
 		Example: `  keywright acl print > users.acl
   keywright acl print --user chat-api -o commands
@@ -76,7 +76,7 @@ that is enough for what lists, saves and changes keys of one namespace.`,
 	a.namespaceFlag(c)
 	f := c.Flags()
 	f.BoolVar(&o.self, "self", false, "the user keywright itself needs")
-	f.BoolVar(&o.repair, "repair", false, "the user that looks at queues, entities and locks, and repairs them")
+	f.BoolVar(&o.repair, "repair", false, "the user that looks at queues, entities, locks and rankings, and repairs them")
 	f.BoolVar(&o.choose, "select", false, selectUsage)
 	f.BoolVar(&o.snapshot, "snapshot", false, "with --self: what --snapshot needs instead of a scan")
 	f.BoolVar(&o.backup, "backup", false, "with --self: what backup needs, too")
@@ -216,8 +216,8 @@ func (a *app) aclPrinted(o *aclPrinting) (*declaration, []acl.User, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if !acl.Repairable(d.Keyspace) {
-		return nil, nil, usage("leave out --repair: acl print prints the users of the components", "%s declares no queue, no entity and no lock, so there is nothing to repair", path)
+	if !acl.Repairs(d.Keyspace) {
+		return nil, nil, usage("leave out --repair: acl print prints the users of the components", "%s declares no queue, no entity, no lock and no ranking, so there is nothing to look at", path)
 	}
 	u, err := acl.Repair(d.Keyspace, cmp.Or(o.user, "keywright-repair"))
 	if err != nil {

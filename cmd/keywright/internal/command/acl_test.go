@@ -49,10 +49,11 @@ func TestACLReachesReplicas(t *testing.T) {
 }
 
 // TestTheRepairUserRepairs: the user of `acl print --repair` may do what queues,
-// entities and locks need.
+// entities and locks need, and read rankings.
 func TestTheRepairUserRepairs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keyspace.yaml")
-	text := "keywright: 1\npackage: p\nkeys:\n  jobs: {key: jobs, type: queue, ttl: none}\n  item: {key: \"item:{id}\", type: entity, ttl: 1h, fields: {n: int}, index: {n: \"items:n\"}}\n  held: {key: \"held:{id}\", type: lock, ttl: 1m}\n"
+	text := "keywright: 1\npackage: p\nkeys:\n  jobs: {key: jobs, type: queue, ttl: none}\n  item: {key: \"item:{id}\", type: entity, ttl: 1h, fields: {n: int}, index: {n: \"items:n\"}}\n  held: {key: \"held:{id}\", type: lock, ttl: 1m}\n" +
+		"  board: {key: \"board:{day}\", type: ranking, member: text, ttl: 7d, cached: 1m}\nvars: {day: date YYYY-MM-DD}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -81,6 +82,15 @@ func TestTheRepairUserRepairs(t *testing.T) {
 		run(0, "queues", "jobs", "--dead", "-u", url)
 		if got := run(0, "locks", "-u", url); !strings.Contains(got, "host-1") {
 			t.Errorf("%s: %s", brand, got)
+		}
+		s.Do("ZADD", "board:2025-01-15", "3", "first", "2", "second")
+		for _, args := range [][]string{{"rankings"}, {"rankings", "top", "board:2025-01-15"}, {"rankings", "around", "board:2025-01-15", "second"}} {
+			if got := run(0, append(args, "-u", url)...); !strings.Contains(got, "first") {
+				t.Errorf("%s: %s", brand, got)
+			}
+		}
+		if got := s.Do("ACL", "DRYRUN", "keywright-repair", "ZADD", "board:2025-01-15", "1", "x"); got == "OK" {
+			t.Errorf("%s: it may write to a ranking", brand)
 		}
 		run(0, "locks", "break", "held:1", "--apply", "-u", url)
 		run(0, "entities", "-u", url)

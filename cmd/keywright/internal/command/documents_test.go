@@ -67,7 +67,7 @@ package: p
 owner: shop
 owns: ["app:*"]
 foreign: ["bull:*"]
-vars: {n: int, prio: high|low}
+vars: {n: int, prio: high|low, day: date YYYY-MM-DD}
 keys:
   # keywright:ignore KW510 until 2020-01-01 long ago
   album: {doc: An album., key: "app:album:{n}", type: hash, ttl: 1h, fields: {title: text, year: int}, was: ["app:alb:{n}"], readers: [site]}
@@ -75,6 +75,7 @@ keys:
   jobs: {key: "jobs:{prio}", type: queue, order: prio, ttl: none, value: {n: int}}
   item: {key: "item:{id}", type: entity, ttl: 1h, fields: {n: int}, index: {n: "items:n"}}
   secret: {key: "secret:{id}", type: string, ttl: none, value: text encrypted}
+  sales: {key: "sales:{day}", type: ranking, member: text, ttl: 7d, cached: 1m}
 cleanup:
   - {match: "user:*", idle: 1d}
 channels:
@@ -158,6 +159,9 @@ var documentRuns = []documentRun{
 	{"queues resume", 0, "queues resume jobs -o json -u URL --apply", ""},
 	{"queues pause", 0, "queues pause jobs -o json -u URL --apply", ""},
 	{"queues", 0, "queues -o json -u URL", ""},
+	{"rankings", 0, "rankings -o json -u URL", ""},
+	{"rankings top", 0, "rankings top -o json -u URL sales:2025-01-15 --limit 2", ""},
+	{"rankings around", 0, "rankings around -o json -u URL sales:2025-01-15 a", ""},
 	{"rules", 0, "rules -o json", ""},
 	{"seal status", 1, "seal status -o json -u URL --keys-file ring.json --progress none", ""},
 	{"seal rotate", 1, "seal rotate -o json -u URL --keys-file ring.json --progress none", ""},
@@ -174,7 +178,7 @@ func fillForDocuments(s *keywrighttest.Server) {
 		{"SET", "bull:1", "x"}, {"SET", "\xff\xfe\x00", "x"}, {"SET", "::add-mask::x", "x"}, {"SET", "a b\"c\\\u202e\n", "x", "EX", "1000"}, {"SET", "user:1", "x"}, {"SET", "user:2", "x"}, {"SET", "zz", "x"},
 		{"SET", "lock:7", "w\xff/1", "PX", "60000"}, {"ZADD", "{lock:7}:waiters", "1", "x1000 a"}, {"SET", "lock:8", "w/1"}, {"SET", "{lock:8}:waiters", "not a lock's"}, {"ZADD", "{lock:9}:shared", "99999999999999", "r1"}, {"SET", "secret:1", "plain"}, {"HSET", "item:1", "n", "1"}, {"PEXPIRE", "item:1", "600000"}, {"SADD", "secret:2", "wrong type"},
 		{"RPUSH", "jobs:high", "t1", "\xfe"}, {"SET", "{jobs}:job:t1", "q1 1 high 0 - -\n{}"}, {"SET", "{jobs}:job:t2", "q1 1 high 0 - -\n{}"},
-		{"HSET", "{jobs}:runs", "t2", "- 6 5 1 0 0 r1\nno such \x1b host\n"}, {"ZADD", "{jobs}:dead", "1", "t2"}, {"ZADD", "{jobs}:leases", "1", "t9"}, {"ZADD", "{jobs}:workers", "1", "old-1", "99999999999999", "new-\xff"},
+		{"HSET", "{jobs}:runs", "t2", "- 6 5 1 0 0 r1\nno such \x1b host\n"}, {"ZADD", "sales:2025-01-15", "3", "a", "inf", "b\xff", "-inf", "c"}, {"ZADD", "sales:2025-01-16", "0", "a"}, {"ZADD", "{jobs}:dead", "1", "t2"}, {"ZADD", "{jobs}:leases", "1", "t9"}, {"ZADD", "{jobs}:workers", "1", "old-1", "99999999999999", "new-\xff"},
 	} {
 		s.Do(c...)
 	}

@@ -23,7 +23,7 @@ const (
 var ruleOfNamespaces = map[string][]string{
 	inEffect: {"acl apply", "acl diff", "acl print", "clean", "delete", "entities", "entities check", "entities index",
 		"entities indexes", "entities repair", "explain", "locks", "locks break", "match", "queues", "queues discard",
-		"queues pause", "queues repair", "queues resume", "queues retry", "rename", "seal adopt", "seal rotate",
+		"queues pause", "queues repair", "queues resume", "queues retry", "rankings", "rankings around", "rankings top", "rename", "seal adopt", "seal rotate",
 		"seal status", "ttl"},
 	orBeyond:   {"archive diff", "archive export", "archive ls", "backup", "copy", "ls", "restore", "verify"},
 	everything: {"audit", "top"},
