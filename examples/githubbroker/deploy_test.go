@@ -4,25 +4,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
 // TestDeployedUsers: the ACL file has the default user off, and for each program what is
 // printed for it.
 func TestDeployedUsers(t *testing.T) {
-	want := "user default off\n" + keywrightSays(t, "", "acl", "print", "--quiet")
-	if os.Getenv("KEYWRIGHT_UPDATE") != "" {
-		must(t, os.WriteFile("deploy/users.acl", []byte(want), 0o644))
-		return
-	}
-	text, err := os.ReadFile("deploy/users.acl")
-	must(t, err)
-	if string(text) != want {
-		t.Error("deploy/users.acl is not what `keywright acl print` prints now: KEYWRIGHT_UPDATE=1 writes it")
-	}
+	sitetest.DeployedUsers(t, sitetest.Printed(t), os.Getenv("KEYWRIGHT_UPDATE") != "")
 }
 
 // TestEachToItsOwn: what comes from GitHub is written by the poller only, what agents do by
@@ -55,49 +48,11 @@ func TestEachToItsOwn(t *testing.T) {
 	})
 }
 
-// unit is what a file of systemd says.
-type unit struct {
-	run  []string // ExecStart
-	env  []string
-	file string // EnvironmentFile
-}
-
-func readUnit(t *testing.T, name string) (u unit) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("deploy", name))
-	must(t, err)
-	for line := range strings.Lines(string(text)) {
-		switch key, value, _ := strings.Cut(strings.TrimSpace(line), "="); key {
-		case "ExecStart":
-			u.run = strings.Fields(value)
-		case "Environment":
-			u.env = append(u.env, value)
-		case "EnvironmentFile":
-			u.file = value
-		}
-	}
-	if len(u.run) == 0 || u.run[0] != "/usr/local/bin/brokerd" {
-		t.Fatalf("%s runs %v", name, u.run)
-	}
-	return u
-}
-
 // TestDeployed: a server starts with redis.conf and users.acl as they are, but for where it
 // is and the passwords; the programs run as the units say, and work is done.
 func TestDeployed(t *testing.T) {
 	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
-		users, err := os.ReadFile("deploy/users.acl")
-		must(t, err)
-		with := "user test on >" + word + " ~* &* +@all\n"
-		for line := range strings.Lines(string(users)) {
-			if line = strings.TrimSpace(line); line != "user default off" {
-				line += " >" + word
-			}
-			with += line + "\n"
-		}
-		file := filepath.Join(t.TempDir(), "users.acl")
-		must(t, os.WriteFile(file, []byte(with), 0o600))
-		s := keywrighttest.Start(t, brand, append(configuration(t), keywrighttest.Login("test", word), keywrighttest.Config("aclfile", file))...)
+		s := sitetest.Protected(t, brand, sitetest.Deployed(t), sitetest.Configuration(t)...)
 		if s.Info("maxmemory_policy") != "noeviction" || s.Info("aof_enabled") != "1" {
 			t.Error("the server would lose locks")
 		}
@@ -105,53 +60,33 @@ func TestDeployed(t *testing.T) {
 		h.Open("an issue")
 
 		// The addresses are those of the test; all else is as it is written.
-		at, done := address(t), filepath.Join(t.TempDir(), "done")
+		at, done := sitetest.Address(t), filepath.Join(t.TempDir(), "done")
 		secrets := map[string][]string{
-			"/etc/broker/poll.env":  {"BROKER_REDIS=" + urlOf(s, "sync_issues"), "GITHUB_TOKEN=" + token, "BROKER_GITHUB=" + github},
-			"/etc/broker/serve.env": {"BROKER_REDIS=" + urlOf(s, "task_service")},
-			"":                      nil,
+			"/etc/broker/poll.env":  {"BROKER_REDIS=" + sitetest.URL(s, "sync_issues"), "GITHUB_TOKEN=" + token, "BROKER_GITHUB=" + github},
+			"/etc/broker/serve.env": {"BROKER_REDIS=" + sitetest.URL(s, "task_service")},
 		}
-		moved := strings.NewReplacer("owner/name", repo, "127.0.0.1:8090", at, "%i", "agent-7")
-		var running []*process
-		for _, name := range []string{"brokerd-poll.service", "brokerd-serve.service", "brokerd-agent@.service"} {
-			u := readUnit(t, name)
-			if _, known := secrets[u.file]; !known {
-				t.Fatalf("%s reads %s", name, u.file)
-			}
-			env := secrets[u.file]
-			for _, e := range u.env {
-				env = append(env, moved.Replace(e))
-			}
-			args := strings.Fields(moved.Replace(strings.Join(u.run[1:], " ")))
-			if strings.HasSuffix(strings.Join(args, " "), "-- claude -p") { // the agent's program
-				args = append(args[:len(args)-2], "sh", "-c", `cat >"`+done+`.new" && mv "`+done+`.new" "`+done+`"`)
-			}
-			running = append(running, start(t, env, program(t, "brokerd"), args...))
+		moved := strings.NewReplacer("owner/name", repo, "127.0.0.1:8090", at)
+		agent := sitetest.ReadUnit(t, "brokerd-agent@.service", "agent-7")
+		command := slices.Index(agent.Run, "--")
+		if command < 0 || strings.Join(agent.Run[command+1:], " ") != "claude -p" {
+			t.Fatalf("the agent runs %v", agent.Run)
+		}
+		// The agent's program is one of the test.
+		agent.Run = append(agent.Run[:command+1], "sh", "-c", `cat >"`+done+`.new" && mv "`+done+`.new" "`+done+`"`)
+		var running []*sitetest.Process
+		for _, u := range []sitetest.Unit{sitetest.ReadUnit(t, "brokerd-poll.service", ""), sitetest.ReadUnit(t, "brokerd-serve.service", ""), agent} {
+			running = append(running, u.Start(t, secrets, moved))
 		}
 		await(t, "the issue is done", func() bool {
 			text, err := os.ReadFile(done)
 			return err == nil && strings.Contains(string(text), `"agent":"agent-7"`) && fmt.Sprint(s.Do("EXISTS", "task_done:1")) == "1"
 		})
 		for _, p := range running {
-			if err := p.stop(); err != nil {
+			if err := p.Stop(); err != nil {
 				t.Errorf("%v", err)
 			}
 		}
-		refusals(t, s)
+		sitetest.Refusals(t, s)
+		sitetest.Survives(t, s)
 	})
-}
-
-// configuration is redis.conf, but for where the server is and listens.
-func configuration(t *testing.T) (options []keywrighttest.Option) {
-	t.Helper()
-	text, err := os.ReadFile("deploy/redis.conf")
-	must(t, err)
-	for line := range strings.Lines(string(text)) {
-		switch words := strings.Fields(line); {
-		case len(words) == 0 || words[0] == "#" || words[0] == "port" || words[0] == "bind" || words[0] == "dir" || words[0] == "aclfile":
-		default:
-			options = append(options, keywrighttest.Config(words...))
-		}
-	}
-	return options
 }

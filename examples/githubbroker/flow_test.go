@@ -16,6 +16,7 @@ import (
 	broker "github.com/keywright/keywright/examples/githubbroker"
 	"github.com/keywright/keywright/examples/githubbroker/brokerkeys"
 	"github.com/keywright/keywright/examples/githubbroker/hub"
+	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/lock"
 )
 
@@ -74,7 +75,7 @@ func (at *bench) nothing(agent string) {
 // TestFlow is the page's flow, step by step: the cache, the delay of reviews, work under a
 // lock in the agent's name, and what becomes of it.
 func TestFlow(t *testing.T) {
-	everywhere(t, func(t *testing.T, url string) {
+	everywhere(t, func(t *testing.T, url string, _ []*keywrighttest.Server) {
 		at, ctx := newBench(t, url), t.Context()
 		at.hub.Open("一つ目")
 		at.hub.Open("二つ目", "bug", "needs-review")
@@ -260,7 +261,7 @@ func TestCurrentTaskEndsWithTheLock(t *testing.T) {
 // TestFixes: review comments become a task: those of others than the author, that no agent
 // has seen to. One that is lost comes back, and one that is done does not.
 func TestFixes(t *testing.T) {
-	everywhere(t, func(t *testing.T, url string) {
+	everywhere(t, func(t *testing.T, url string, _ []*keywrighttest.Server) {
 		at, ctx := newBench(t, url), t.Context()
 		n := at.hub.OpenPull("a change", "agent-1")
 		closed := at.hub.OpenPull("another one", "agent-1")

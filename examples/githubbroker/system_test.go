@@ -17,6 +17,7 @@ import (
 	broker "github.com/keywright/keywright/examples/githubbroker"
 	"github.com/keywright/keywright/examples/githubbroker/brokerkeys"
 	"github.com/keywright/keywright/examples/githubbroker/hub"
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -111,7 +112,7 @@ func TestSystem(t *testing.T) {
 			}
 		}
 
-		at := &programsOf{t: t, s: s, github: github, book: book.URL, http: []string{address(t), address(t)}, running: map[string]*process{}}
+		at := &programsOf{t: t, s: s, github: github, book: book.URL, http: []string{sitetest.Address(t), sitetest.Address(t)}, running: map[string]*sitetest.Process{}}
 		for _, name := range []string{"poll-0", "poll-1", "serve-0", "serve-1", "agent-0", "agent-1", "agent-2"} {
 			at.start(name)
 		}
@@ -132,7 +133,7 @@ func TestSystem(t *testing.T) {
 				}
 			})
 			victim := names[random.IntN(len(names))]
-			at.running[victim].kill()
+			at.running[victim].Kill()
 			at.start(victim)
 		}
 		await(t, "all is done", func() bool { return l.count() == len(want) })
@@ -143,7 +144,7 @@ func TestSystem(t *testing.T) {
 		}
 		t.Logf("%d pieces of work, %d late ones refused", len(want), l.late)
 
-		keys := brokerkeys.New(open(t, urlOf(s, "test")))
+		keys := brokerkeys.New(open(t, sitetest.URL(s, "test")))
 		for _, number := range h.Numbers() {
 			t.Errorf("issue %d is open", number)
 		}
@@ -155,13 +156,13 @@ func TestSystem(t *testing.T) {
 			return issues == 0 && fixes == 0
 		})
 		for name, p := range at.running {
-			if err := p.stop(); err != nil {
+			if err := p.Stop(); err != nil {
 				t.Errorf("%s was asked to stop: %v", name, err)
 			}
 		}
 		leftovers(t, s)
-		keywrightSays(t, urlOf(s, "test"), "audit", "--values=all", "--quiet")
-		refusals(t, s)
+		sitetest.Keywright(t, sitetest.URL(s, "test"), "audit", "--values=all", "--quiet")
+		sitetest.Refusals(t, s)
 	})
 }
 
@@ -171,7 +172,7 @@ type programsOf struct {
 	s            *keywrighttest.Server
 	github, book string
 	http         []string // of the brokers
-	running      map[string]*process
+	running      map[string]*sitetest.Process
 }
 
 // start runs a program, or runs it again under its name.
@@ -182,16 +183,16 @@ func (at *programsOf) start(name string) {
 	var env []string
 	switch kind {
 	case "poll":
-		env = []string{"BROKER_REDIS=" + urlOf(at.s, "sync_issues"), "GITHUB_TOKEN=" + token, "BROKER_REPO=" + repo}
+		env = []string{"BROKER_REDIS=" + sitetest.URL(at.s, "sync_issues"), "GITHUB_TOKEN=" + token, "BROKER_REPO=" + repo}
 		args = append(args, "-github", at.github, "-poll", "200ms", "-lease", "2s")
 	case "serve":
-		env = []string{"BROKER_REDIS=" + urlOf(at.s, "task_service")}
+		env = []string{"BROKER_REDIS=" + sitetest.URL(at.s, "task_service")}
 		args = append(args, "-http", at.http[i], "-review-delay", "1ms", "-lease", "2s", "-rest", "100ms")
 	default: // it knows neither Redis nor GitHub
 		env = []string{ledgerVar + "=" + at.book}
 		args = append(args, "-broker", "http://"+at.http[i%len(at.http)], "-name", name, "-idle", "50ms", "--", os.Args[0])
 	}
-	at.running[name] = start(at.t, env, program(at.t, "brokerd"), args...)
+	at.running[name] = sitetest.Start(at.t, env, sitetest.Program(at.t, "brokerd"), args...)
 }
 
 // leftovers: what is left is declared, and expires, but for when GitHub was read last.
@@ -206,31 +207,20 @@ func leftovers(t *testing.T, s *keywrighttest.Server) {
 	}
 }
 
-// refusals: no program was refused what it needs.
-func refusals(t *testing.T, s *keywrighttest.Server) {
-	t.Helper()
-	newer := regexp.MustCompile(`object client\|(setinfo|no-touch) `) // Redis 7.0 does not know them, so no rule has them
-	for _, refused := range s.Do("ACL", "LOG").([]any) {
-		if text := fmt.Sprint(refused); !newer.MatchString(text) {
-			t.Errorf("a program was refused what it needs: %s", text)
-		}
-	}
-}
-
 // TestStop: a program that is asked to stop, at whatever moment, stops in order, and gives
 // back what it has.
 func TestStop(t *testing.T) {
 	s := protected(t, keywrighttest.Brands()[1])
 	h, github := repository(t)
 	h.Open("an issue")
-	at := &programsOf{t: t, s: s, github: github, http: []string{address(t)}, running: map[string]*process{}}
+	at := &programsOf{t: t, s: s, github: github, http: []string{sitetest.Address(t)}, running: map[string]*sitetest.Process{}}
 	at.start("poll-0")
 	at.start("serve-0")
 	url := "http://" + at.http[0]
 	file := filepath.Join(t.TempDir(), "at-work")
-	agent := start(t, nil, program(t, "brokerd"), "agent", "-broker", url, "-name", "agent-7", "-idle", "20ms", "--", "sh", "-c", `echo "$BROKER_KIND $BROKER_NUMBER" >`+file+`; exec sleep 1000`)
+	agent := sitetest.Start(t, nil, sitetest.Program(t, "brokerd"), "agent", "-broker", url, "-name", "agent-7", "-idle", "20ms", "--", "sh", "-c", `echo "$BROKER_KIND $BROKER_NUMBER" >`+file+`; exec sleep 1000`)
 	await(t, "the agent is at work", func() bool { text, err := os.ReadFile(file); return err == nil && string(text) == "development 1\n" })
-	if err := agent.stop(); err != nil {
+	if err := agent.Stop(); err != nil {
 		t.Errorf("the agent ended with %v", err)
 	}
 	var task broker.Task
@@ -238,11 +228,11 @@ func TestStop(t *testing.T) {
 		t.Errorf("the work of an agent that was stopped: %d %+v", code, task)
 	}
 	for name, p := range at.running {
-		if err := p.stop(); err != nil {
+		if err := p.Stop(); err != nil {
 			t.Errorf("%s ended with %v", name, err)
 		}
 	}
-	refusals(t, s)
+	sitetest.Refusals(t, s)
 }
 
 // TestLostWork: an agent whose work another one has taken ends its command.
@@ -250,11 +240,11 @@ func TestLostWork(t *testing.T) {
 	s := protected(t, keywrighttest.Brands()[0])
 	h, github := repository(t)
 	h.Open("an issue")
-	at := &programsOf{t: t, s: s, github: github, http: []string{address(t)}, running: map[string]*process{}}
+	at := &programsOf{t: t, s: s, github: github, http: []string{sitetest.Address(t)}, running: map[string]*sitetest.Process{}}
 	at.start("poll-0")
 	at.start("serve-0")
 	file := filepath.Join(t.TempDir(), "at-work")
-	agent := start(t, nil, program(t, "brokerd"), "agent", "-broker", "http://"+at.http[0], "-name", "agent-7", "-idle", "20ms", "--", "sh", "-c",
+	agent := sitetest.Start(t, nil, sitetest.Program(t, "brokerd"), "agent", "-broker", "http://"+at.http[0], "-name", "agent-7", "-idle", "20ms", "--", "sh", "-c",
 		`trap 'echo ended >>`+file+`; kill $!; exit 1' TERM; echo began >>`+file+`; sleep 1000 & wait`)
 	says := func(want string) func() bool {
 		return func() bool { text, err := os.ReadFile(file); return err == nil && string(text) == want }
@@ -262,7 +252,7 @@ func TestLostWork(t *testing.T) {
 	await(t, "the agent is at work", says("began\n"))
 	s.Do("SET", "issue_lock_1", "another/one", "PX", "600000") // as after a long freeze
 	await(t, "the command has ended", says("began\nended\n"))
-	if err := agent.stop(); err != nil {
+	if err := agent.Stop(); err != nil {
 		t.Error(err)
 	}
 }
@@ -271,15 +261,15 @@ func TestLostWork(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	const secret = "a-secret"
 	for _, args := range [][]string{{"poll", "-repo", repo, "-redis", "redis://u:" + secret + "@127.0.0.1:1"}, {"serve", "-redis", "redis://:" + secret + "@127.0.0.1:1"}} {
-		p := start(t, nil, program(t, "brokerd"), args...)
-		if err := p.Wait(); err == nil || !regexp.MustCompile("BROKER_REDIS").MatchString(p.said.String()) {
-			t.Errorf("%s: %v, %s", args[0], err, p.said)
+		p := sitetest.Start(t, nil, sitetest.Program(t, "brokerd"), args...)
+		if err := p.Wait(); err == nil || !regexp.MustCompile("BROKER_REDIS").MatchString(p.Said.String()) {
+			t.Errorf("%s: %v, %s", args[0], err, p.Said)
 		}
 	}
 	for _, args := range [][]string{{"poll", "-repo", repo, "-help"}, {"poll", "-repo", "nonsense"}, {"serve", "-http", "nonsense"}, {"agent"}, {"nothing"}, {}} {
-		p := start(t, []string{"BROKER_REDIS=redis://u:" + secret + "@127.0.0.1:1", "GITHUB_TOKEN=" + secret}, program(t, "brokerd"), args...)
-		if err := p.Wait(); err == nil || regexp.MustCompile(secret).MatchString(p.said.String()) {
-			t.Errorf("%v: %v, %s", args, err, p.said)
+		p := sitetest.Start(t, []string{"BROKER_REDIS=redis://u:" + secret + "@127.0.0.1:1", "GITHUB_TOKEN=" + secret}, sitetest.Program(t, "brokerd"), args...)
+		if err := p.Wait(); err == nil || regexp.MustCompile(secret).MatchString(p.Said.String()) {
+			t.Errorf("%v: %v, %s", args, err, p.Said)
 		}
 	}
 }

@@ -9,25 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
 // TestDeployedUsers: the ACL file has the default user off and, for each namespace, what
 // is printed for it; a server takes it, and no user reaches into another namespace.
 func TestDeployedUsers(t *testing.T) {
-	text, err := os.ReadFile("deploy/users.acl")
-	must(t, err)
-	want := "user default off\n"
-	for _, ns := range []string{"poppo", "poppo-test"} {
-		for _, args := range toolUsers(ns) {
-			want += keywrightAt(t, "", append([]string{"acl", "print", "--quiet", "--namespace", ns}, args...)...)
-		}
-	}
-	if os.Getenv("KEYWRIGHT_UPDATE") != "" {
-		must(t, os.WriteFile("deploy/users.acl", []byte(want), 0o644))
-	} else if string(text) != want {
-		t.Error("deploy/users.acl is not what `keywright acl print` prints now: KEYWRIGHT_UPDATE=1 writes it")
-	}
+	sitetest.DeployedUsers(t, printed(t, "poppo", "poppo-test"), os.Getenv("KEYWRIGHT_UPDATE") != "")
 	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
 		s := protected(t, brand, "poppo", "poppo-test")
 		for user, key := range map[string]string{
@@ -53,31 +42,15 @@ func TestDeployedUsers(t *testing.T) {
 	})
 }
 
-// TestDeployedConfiguration: a server starts with redis.conf and takes the users.
+// TestDeployedConfiguration: a server starts with redis.conf and users.acl, but for where it is
+// and the passwords.
 func TestDeployedConfiguration(t *testing.T) {
-	text, err := os.ReadFile("deploy/redis.conf")
-	must(t, err)
-	users, err := filepath.Abs("deploy/users.acl")
-	must(t, err)
-	var options []keywrighttest.Option
-	for line := range strings.Lines(string(text)) {
-		switch words := strings.Fields(line); {
-		case len(words) == 0 || words[0] == "#" || words[0] == "port" || words[0] == "bind" || words[0] == "aclfile":
-		default:
-			options = append(options, keywrighttest.Config(words...))
-		}
-	}
-	for _, brand := range keywrighttest.Brands() {
-		s := keywrighttest.Start(t, brand, options...)
+	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
+		s := sitetest.Protected(t, brand, sitetest.Deployed(t), sitetest.Configuration(t)...)
 		if s.Info("maxmemory_policy") != "noeviction" || s.Info("aof_enabled") != "1" {
-			t.Errorf("%s: the queue would lose tasks", brand)
+			t.Error("the queue would lose tasks")
 		}
-		for line := range strings.Lines(string(must1(os.ReadFile(users)))) {
-			if words := strings.Fields(line)[1:]; words[0] != "default" { // the test itself
-				s.Do(append([]string{"ACL", "SETUSER"}, words...)...)
-			}
-		}
-	}
+	})
 }
 
 // must1 gives what cannot fail here.
@@ -91,9 +64,7 @@ func must1[T any](v T, err error) T {
 // TestDeployedUnits: each variable of the units is a flag of the daemon or known to the
 // agent.
 func TestDeployedUnits(t *testing.T) {
-	dir, err := programs()
-	must(t, err)
-	usage, _ := exec.Command(filepath.Join(dir, "poppobuilderd"), "-help").CombinedOutput()
+	usage, _ := exec.Command(sitetest.Program(t, "poppobuilderd"), "-help").CombinedOutput()
 	flags := regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(string(usage), -1)
 	var known []string
 	for _, f := range flags {

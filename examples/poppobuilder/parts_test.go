@@ -12,6 +12,7 @@ import (
 
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/event"
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	poppo "github.com/keywright/keywright/examples/poppobuilder"
 	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
 	"github.com/keywright/keywright/keywrighttest"
@@ -19,12 +20,12 @@ import (
 
 // daemon runs one in this process until the test ends. log is what it says, with
 // debug lines only where its level is nil.
-func daemon(t *testing.T, s *keywrighttest.Server, o poppo.Options) (d *poppo.Daemon, log *output) {
+func daemon(t *testing.T, s *keywrighttest.Server, o poppo.Options) (d *poppo.Daemon, log *sitetest.Output) {
 	t.Helper()
 	c, err := keywright.Open(t.Context(), s.URL(), keywright.Options{Attempts: 16})
 	must(t, err)
 	o.Look, o.Lease, o.Upkeep = 20*time.Millisecond, 5*time.Second, 50*time.Millisecond
-	log = &output{}
+	log = &sitetest.Output{}
 	level := slog.Leveler(slog.LevelDebug)
 	if o.Level != nil {
 		level = o.Level

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,85 +17,42 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	poppo "github.com/keywright/keywright/examples/poppobuilder"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must, await, onBrands = sitetest.Must, sitetest.Await, sitetest.OnBrands
 
-// await waits for a condition that must come to hold.
-func await(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(time.Minute)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-deadline.C:
-			t.Fatalf("after a minute: %s", what)
-		case <-tick.C:
-		}
+// worker makes the agents' program of its TypeScript, once.
+var worker = sync.OnceValue(func() error {
+	cmd := exec.Command("node", "node_modules/typescript/bin/tsc")
+	cmd.Dir = "worker"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("tsc: %w\n%s(scripts/install-test-deps.sh installs what tests need)", err, out)
 	}
-}
-
-// programs are what the tests run: the daemon, the agents, and keywright.
-var programs = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "poppo")
-	if err != nil {
-		return "", err
-	}
-	for _, c := range [][]string{
-		{".", "go", "build", "-o", filepath.Join(dir, "poppobuilderd"), "./poppobuilderd"},
-		{"../../cmd/keywright", "go", "build", "-o", filepath.Join(dir, "keywright"), "."},
-		{"worker", "node", "node_modules/typescript/bin/tsc"},
-	} {
-		cmd := exec.Command(c[1], c[2:]...)
-		cmd.Dir = c[0]
-		if c[0] != "." {
-			cmd.Env = append(os.Environ(), "GOWORK=")
-		}
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return dir, fmt.Errorf("%s: %w\n%s(scripts/install-test-deps.sh installs what tests need)", strings.Join(c[1:], " "), err, out)
-		}
-	}
-	return dir, nil
+	return nil
 })
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, _ := programs(); dir != "" {
-		_ = os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(sitetest.Main(m, "./poppobuilderd")) }
 
-// word is the password of all users.
-const word = "word"
-
-// protected starts a server with an ACL file: the users that `keywright acl print` prints
-// for the namespaces, and a default user with a password that no program of the tests
-// has. What is written is on the disk at once.
-func protected(t *testing.T, brand keywrighttest.Brand, namespaces ...string) *keywrighttest.Server {
+// printed are the users that `keywright acl print` prints for the namespaces, after a default
+// user that is off.
+func printed(t *testing.T, namespaces ...string) string {
 	t.Helper()
-	users := []string{"user default on >admin ~* &* +@all"}
+	users := sitetest.Off
 	for _, ns := range namespaces {
 		for _, args := range toolUsers(ns) {
-			out := keywrightAt(t, "", append([]string{"acl", "print", "--quiet", "--namespace", ns}, args...)...)
-			for line := range strings.Lines(out) {
-				users = append(users, strings.TrimSpace(line)+" >"+word)
-			}
+			users += sitetest.Keywright(t, "", append([]string{"acl", "print", "--quiet", "--namespace", ns}, args...)...)
 		}
 	}
-	file := filepath.Join(t.TempDir(), "users.acl")
-	must(t, os.WriteFile(file, []byte(strings.Join(users, "\n")+"\n"), 0o600))
-	return keywrighttest.Start(t, brand, keywrighttest.Password("admin"), keywrighttest.Config("aclfile", file),
-		keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+	return users
+}
+
+// protected starts a server with these users. What is written is on the disk at once.
+func protected(t *testing.T, brand keywrighttest.Brand, namespaces ...string) *keywrighttest.Server {
+	t.Helper()
+	return sitetest.Protected(t, brand, printed(t, namespaces...), keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
 }
 
 // toolUsers are the arguments of acl print for the users of a namespace: the programs
@@ -105,30 +61,8 @@ func toolUsers(ns string) [][]string {
 	return [][]string{{}, {"--self", "--backup", "--user", ns + "-backup"}, {"--self", "--change", "--user", ns + "-cleanup"}}
 }
 
-// admin is the URL of the default user of a protected server.
-func admin(s *keywrighttest.Server) string { return "redis://:admin@" + s.Addr() }
-
-// keywrightSays runs keywright as the default user and gives its output.
-func keywrightSays(t *testing.T, s *keywrighttest.Server, args ...string) string {
-	t.Helper()
-	return keywrightAt(t, admin(s), args...)
-}
-
-// keywrightAt runs keywright on a server and gives its output.
-func keywrightAt(t *testing.T, url string, args ...string) string {
-	t.Helper()
-	dir, err := programs()
-	must(t, err)
-	cmd := exec.Command(filepath.Join(dir, "keywright"), args...)
-	cmd.Env = append(os.Environ(), "KEYWRIGHT_URL="+url)
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("keywright %s: %v\n%s%s", strings.Join(args, " "), err, out, said.String())
-	}
-	return string(out)
-}
+// admin is the URL of the tests' own user of a protected server.
+func admin(s *keywrighttest.Server) string { return sitetest.URL(s, "test") }
 
 // site is what runs in one namespace.
 type site struct {
@@ -139,25 +73,7 @@ type site struct {
 	http      string
 	backups   string
 	running   map[string]*exec.Cmd
-	said      map[string]*output
-}
-
-// output is what a program has said, read while it runs.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
+	said      map[string]*sitetest.Output
 }
 
 func open(t *testing.T, s *keywrighttest.Server, namespace string) *site {
@@ -167,10 +83,7 @@ func open(t *testing.T, s *keywrighttest.Server, namespace string) *site {
 	t.Cleanup(c.Close)
 	d, err := poppo.New(c, poppo.Options{Name: "test", Namespace: namespace, Lease: 2 * time.Second})
 	must(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, l.Close())
-	at := &site{t, s, namespace, d, l.Addr().String(), t.TempDir(), map[string]*exec.Cmd{}, map[string]*output{}}
+	at := &site{t, s, namespace, d, sitetest.Address(t), t.TempDir(), map[string]*exec.Cmd{}, map[string]*sitetest.Output{}}
 	t.Cleanup(func() {
 		for name := range at.running {
 			at.signal(name, syscall.SIGCONT)
@@ -189,7 +102,7 @@ func (at *site) url(program string) string {
 	case at.namespace != "poppo":
 		user = at.namespace + "." + program
 	}
-	return fmt.Sprintf("redis://%s:%s@%s", user, word, at.server.Addr())
+	return sitetest.URL(at.server, user)
 }
 
 // script is what the agents of the tests run: it does what the prompt says.
@@ -204,18 +117,17 @@ echo "done: $said"`
 // start runs a daemon or an agent, or runs it again. Names of agents begin with agent.
 func (at *site) start(name string, more ...string) {
 	at.t.Helper()
-	dir, err := programs()
-	must(at.t, err)
 	var cmd *exec.Cmd
 	if strings.HasPrefix(name, "agent") {
+		must(at.t, worker())
 		cmd = exec.Command("node", append(append([]string{"worker/build/worker.js", "--namespace", at.namespace, "--name", name, "--heartbeat", "3000", "--takeover", "1500"}, more...), "--", "sh", "-c", script)...)
 		cmd.Env = append(os.Environ(), "POPPO_REDIS="+at.url("agent"))
 	} else {
-		cmd = exec.Command(filepath.Join(dir, "poppobuilderd"), append([]string{"-namespace", at.namespace, "-name", name, "-heartbeat", "3s", "-lease", "2s", "-look", "100ms", "-upkeep", "300ms",
-			"-mirin-wait", "20s", "-backup", filepath.Join(at.backups, "new"), "-backup-every", "500ms", "-keywright", filepath.Join(dir, "keywright")}, more...)...)
+		cmd = exec.Command(sitetest.Program(at.t, "poppobuilderd"), append([]string{"-namespace", at.namespace, "-name", name, "-heartbeat", "3s", "-lease", "2s", "-look", "100ms", "-upkeep", "300ms",
+			"-mirin-wait", "20s", "-backup", filepath.Join(at.backups, "new"), "-backup-every", "500ms", "-keywright", sitetest.Program(at.t, "keywright")}, more...)...)
 		cmd.Env = append(os.Environ(), "POPPO_REDIS="+at.url("poppo"), "POPPO_MIRIN_REDIS="+at.url("mirin"), "POPPO_BACKUP_REDIS="+at.url("backup"), "POPPO_CLEANUP_REDIS="+at.url("cleanup"))
 	}
-	said := &output{}
+	said := &sitetest.Output{}
 	cmd.Stdout, cmd.Stderr = said, said
 	must(at.t, cmd.Start())
 	at.running[name], at.said[name] = cmd, said

@@ -13,21 +13,11 @@ import (
 	"testing"
 
 	"github.com/keywright/keywright/event"
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	poppo "github.com/keywright/keywright/examples/poppobuilder"
 	"github.com/keywright/keywright/examples/poppobuilder/poppokeys"
 	"github.com/keywright/keywright/keywrighttest"
 )
-
-// onBrands runs a test on a server of each brand.
-func onBrands(t *testing.T, run func(t *testing.T, brand keywrighttest.Brand)) {
-	t.Helper()
-	for _, brand := range keywrighttest.Brands() {
-		t.Run(string(brand), func(t *testing.T) {
-			t.Parallel()
-			run(t, brand)
-		})
-	}
-}
 
 // kills are how many programs TestSystem kills; KEYWRIGHT_KILLS says more.
 func kills(t *testing.T) int {
@@ -116,7 +106,7 @@ func TestSystem(t *testing.T) {
 			for name := range x.running {
 				x.kill(name)
 			}
-			keywrightSays(t, s, "audit", "--namespace", x.namespace, "--values=all", "--quiet")
+			sitetest.Keywright(t, admin(s), "audit", "--namespace", x.namespace, "--values=all", "--quiet")
 		}
 		for _, name := range s.Do("SCAN", "0", "COUNT", "100000").([]any)[1].([]any) {
 			if name := name.(string); !strings.HasPrefix(name, "poppo:") && !strings.HasPrefix(name, "poppo-test:") && !strings.HasPrefix(name, "keywright:") {
@@ -242,7 +232,7 @@ func (at *site) backedUp() {
 	last, err := at.d.Keys().BackupLast().Get(at.t.Context())
 	must(at.t, err)
 	n := 0
-	for line := range strings.Lines(keywrightSays(at.t, at.server, "archive", "ls", "--any-namespace", last.File)) {
+	for line := range strings.Lines(sitetest.Keywright(at.t, admin(at.server), "archive", "ls", "--any-namespace", last.File)) {
 		if strings.Contains(line, ":") {
 			n++
 			if !strings.Contains(line, at.namespace+":") {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	poppo "github.com/keywright/keywright/examples/poppobuilder"
 	"github.com/keywright/keywright/keywrighttest"
 )
@@ -18,9 +19,7 @@ import (
 // tool is the keywright of the tests.
 func tool(t *testing.T) poppo.Tool {
 	t.Helper()
-	dir, err := programs()
-	must(t, err)
-	return poppo.Tool{Keywright: filepath.Join(dir, "keywright"), Declaration: "keyspace.yaml"}
+	return poppo.Tool{Keywright: sitetest.Program(t, "keywright"), Declaration: "keyspace.yaml"}
 }
 
 // TestBackup: one a day by whichever daemon comes first, counted when it was read back;
@@ -58,7 +57,7 @@ func TestBackup(t *testing.T) {
 
 		s.Do("DEL", "poppo:issue:status:1")
 		s.Do("SET", "poppo-test:issue:status:1", "changed")
-		keywrightAt(t, s.URL(), "restore", last.File, "--namespace", "poppo", "--existing", "skip", "--apply", "--quiet")
+		sitetest.Keywright(t, s.URL(), "restore", last.File, "--namespace", "poppo", "--existing", "skip", "--apply", "--quiet")
 		if is, other := s.Do("GET", "poppo:issue:status:1"), s.Do("GET", "poppo-test:issue:status:1"); is != "open" || other != "changed" {
 			t.Errorf("after the restore: %v, and %v in the other namespace", is, other)
 		}
@@ -170,8 +169,7 @@ func TestReadme(t *testing.T) {
 	}
 	dir, here := t.TempDir(), must1(os.Getwd())
 	must(t, os.Symlink(here, filepath.Join(dir, "poppobuilder")))
-	bin, err := programs()
-	must(t, err)
+	bin := filepath.Dir(sitetest.Program(t, "keywright"))
 	run := func(command string) string {
 		c := exec.Command("sh", "-c", command)
 		c.Dir = dir

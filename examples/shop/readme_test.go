@@ -2,31 +2,14 @@ package shop_test
 
 import (
 	"fmt"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/examples/shop"
 	"github.com/keywright/keywright/examples/shop/shopkeys"
 	"github.com/keywright/keywright/keywrighttest"
 )
-
-// block is the console block of README.md after a mark.
-func block(t *testing.T, mark string) []string {
-	t.Helper()
-	text, err := os.ReadFile("README.md")
-	must(t, err)
-	_, rest, found := strings.Cut(string(text), "<!-- not run: "+mark)
-	if !found {
-		t.Fatalf("README.md has no block of %s", mark)
-	}
-	_, rest, _ = strings.Cut(rest, "```console\n")
-	part, _, _ := strings.Cut(rest, "```")
-	return strings.Split(strings.TrimSpace(part), "\n")
-}
-
-var curl = regexp.MustCompile(`^\$ curl (?:-X (\w+) )?(?:-d '([^']*)' )?(\S+)$`)
 
 // TestReadme sends the requests of README.md to the programs that it starts, in their order,
 // and gets the answers that it shows.
@@ -35,39 +18,27 @@ func TestReadme(t *testing.T) {
 	var pairs []string
 	at := map[string]string{}
 	for port, name := range map[string]string{"8091": "products", "8092": "coupons", "8093": "orders", "8094": "catalog"} {
-		at[name] = address(t)
+		at[name] = sitetest.Address(t)
 		pairs = append(pairs, "localhost:"+port, at[name])
 	}
 	moved := strings.NewReplacer(pairs...)
 	start(t, nil, "catalogd", "-http", at["catalog"])
 	for _, name := range []string{"products", "coupons", "orders"} {
 		start(t, nil, "shopd", name, "-redis", s.URL(), "-http", at[name], "-catalog", "http://"+at["catalog"], "-products", "http://"+at["products"])
-		await(t, name+" is up", func() bool { code, _ := ask(t, "GET", "http://"+at[name]+"/health", ""); return code == 200 })
+		await(t, name+" is up", func() bool {
+			code, _ := sitetest.Ask(t, "GET", "http://"+at[name]+"/health", "", nil)
+			return code == 200
+		})
 	}
-	await(t, "the catalog is up", func() bool { code, _ := ask(t, "GET", "http://"+at["catalog"]+"/products/1", ""); return code == 404 })
+	await(t, "the catalog is up", func() bool {
+		code, _ := sitetest.Ask(t, "GET", "http://"+at["catalog"]+"/products/1", "", nil)
+		return code == 404
+	})
 	watch := start(t, nil, "shopd", "watch", "-redis", s.URL())
-	await(t, "the watcher listens", func() bool { return strings.Contains(watch.said.String(), "listening") })
-	lines := block(t, "TestReadme")
-	asked := 0
-	for i := 0; i+1 < len(lines); i += 2 {
-		m := curl.FindStringSubmatch(lines[i])
-		if m == nil {
-			t.Fatalf("README.md asks %s", lines[i])
-		}
-		method := map[bool]string{true: "GET", false: "POST"}[m[2] == ""]
-		if m[1] != "" {
-			method = m[1]
-		}
-		if _, said := ask(t, method, "http://"+moved.Replace(m[3]), m[2]); said != lines[i+1] {
-			t.Errorf("%s says\n%s\nREADME.md says\n%s", lines[i], said, lines[i+1])
-		}
-		asked++
-	}
-	if asked < 18 {
-		t.Errorf("README.md has %d requests", asked)
-	}
+	await(t, "the watcher listens", func() bool { return strings.Contains(watch.Said.String(), "listening") })
+	sitetest.Play(t, sitetest.Exchanges(t, sitetest.Block(t, "README.md", "TestReadme"), 18), moved, nil, false)
 	await(t, "the watcher says what README.md says", func() bool {
-		return strings.Contains(watch.said.String(), "released lock:order:process:1\n")
+		return strings.Contains(watch.Said.String(), "released lock:order:process:1\n")
 	})
 }
 
@@ -96,7 +67,7 @@ func TestOperations(t *testing.T) {
 	s.Do("ZADD", "temp:ranking:sales:1704067200000:a1b2c3d4", "1", "123")
 	s.Do("PEXPIRE", "temp:ranking:sales:1704067200000:a1b2c3d4", "60000")
 	ran := map[string]bool{}
-	for i, line := range block(t, "TestOperations") {
+	for i, line := range sitetest.Block(t, "README.md", "TestOperations") {
 		line, _, _ = strings.Cut(strings.TrimPrefix(line, "$ "), "#")
 		words := strings.Fields(strings.ReplaceAll(line, "'", ""))
 		if i == 0 {
@@ -105,7 +76,7 @@ func TestOperations(t *testing.T) {
 			}
 			continue
 		}
-		said := keywrightSays(t, s.URL(), words[1:]...)
+		said := sitetest.Keywright(t, s.URL(), words[1:]...)
 		for _, want := range shows[strings.Join(words[1:], " ")] {
 			if has := strings.Contains(said, strings.TrimPrefix(want, "!")); has == strings.HasPrefix(want, "!") {
 				t.Errorf("%s: %s\n%s", strings.Join(words, " "), want, said)

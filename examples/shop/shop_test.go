@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright"
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/examples/shop"
 	"github.com/keywright/keywright/examples/shop/shopkeys"
 	"github.com/keywright/keywright/keywrighttest"
@@ -164,7 +165,7 @@ func keysAreDeclared(t *testing.T, servers []*keywrighttest.Server, least int) {
 				t.Errorf("%s has the TTL %d", k, ms)
 			}
 		}
-		for line := range strings.Lines(keywrightSays(t, s.URL(), "ls", "--undeclared", "-o", "jsonl", "--quiet", "--progress", "none")) {
+		for line := range strings.Lines(sitetest.Keywright(t, s.URL(), "ls", "--undeclared", "-o", "jsonl", "--quiet", "--progress", "none")) {
 			t.Errorf("not declared: %s", line)
 		}
 	}

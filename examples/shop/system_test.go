@@ -6,14 +6,13 @@ import (
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/examples/shop"
 	"github.com/keywright/keywright/examples/shop/catalog"
 	"github.com/keywright/keywright/keywrighttest"
@@ -26,7 +25,7 @@ type site struct {
 	catalog string
 	at      map[string]string // where a program listens
 	mu      sync.Mutex
-	running map[string]*process
+	running map[string]*sitetest.Process
 }
 
 // userOf is the user of each program.
@@ -36,10 +35,17 @@ func newSite(t *testing.T, s *keywrighttest.Server, db *catalog.Memory) *site {
 	t.Helper()
 	web := httptest.NewServer(db.Handler())
 	t.Cleanup(web.Close)
-	st := &site{t: t, s: s, catalog: web.URL, at: map[string]string{}, running: map[string]*process{}}
+	st := &site{t: t, s: s, catalog: web.URL, at: map[string]string{}, running: map[string]*sitetest.Process{}}
 	for name := range userOf {
-		st.at[name] = address(t)
+		st.at[name] = sitetest.Address(t)
 	}
+	return st
+}
+
+// running is a site whose programs run.
+func running(t *testing.T, brand keywrighttest.Brand, db *catalog.Memory) *site {
+	t.Helper()
+	st := newSite(t, sitetest.Protected(t, brand, sitetest.Printed(t)), db)
 	for name := range userOf {
 		st.start(name)
 	}
@@ -47,7 +53,7 @@ func newSite(t *testing.T, s *keywrighttest.Server, db *catalog.Memory) *site {
 }
 
 func (st *site) env(name string) []string {
-	return []string{"SHOP_REDIS=" + urlOf(st.s, userOf[name]), "SHOP_HTTP=" + st.at[name], "SHOP_CATALOG=" + st.catalog, "SHOP_PRODUCTS=http://" + st.at["products"]}
+	return []string{"SHOP_REDIS=" + sitetest.URL(st.s, userOf[name]), "SHOP_HTTP=" + st.at[name], "SHOP_CATALOG=" + st.catalog, "SHOP_PRODUCTS=http://" + st.at["products"]}
 }
 
 // start runs a program, or runs it again in its place.
@@ -65,7 +71,7 @@ func (st *site) until(name, method, path, body string, codes ...int) (int, strin
 	st.t.Helper()
 	code, said := 0, ""
 	await(st.t, fmt.Sprint(method, " ", path, " has an answer"), func() bool {
-		code, said = ask(st.t, method, "http://"+st.at[name]+path, body)
+		code, said = sitetest.Ask(st.t, method, "http://"+st.at[name]+path, body, nil)
 		for _, c := range codes {
 			if code == c {
 				return true
@@ -101,8 +107,8 @@ func TestSystem(t *testing.T) {
 		stock := orders * 2 / 3
 		db.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12, Name: "clothes"}, shop.Option{ID: 456, Name: "red", Stock: stock})
 		db.AddCoupons(7, stock)
-		st := newSite(t, protected(t, brand), db)
-		await(t, "the watcher listens", func() bool { return strings.Contains(st.running["watch"].said.String(), "listening") })
+		st := running(t, brand, db)
+		await(t, "the watcher listens", func() bool { return strings.Contains(st.running["watch"].Said.String(), "listening") })
 
 		var done, soldOut, answered atomic.Int64
 		var wg sync.WaitGroup
@@ -135,7 +141,7 @@ func TestSystem(t *testing.T) {
 			before := answered.Load()
 			await(t, "customers are served", func() bool { return answered.Load() > before+2 || answered.Load() == orders })
 			victim := []string{"products", "coupons", "orders"}[random.IntN(3)]
-			st.running[victim].kill()
+			st.running[victim].Kill()
 			st.start(victim)
 		}
 		wg.Wait()
@@ -152,7 +158,7 @@ func TestSystem(t *testing.T) {
 			return strings.Contains(said, fmt.Sprintf(`"sold":%d`, stock+1)) && strings.Contains(said, `"rank":1`)
 		})
 		await(t, "the releases are heard", func() bool {
-			said := st.running["watch"].said.String()
+			said := st.running["watch"].Said.String()
 			return strings.Contains(said, "released lock:coupon:issue:7\n") && strings.Contains(said, "released lock:product:stock:456\n") &&
 				strings.Contains(said, fmt.Sprintf("released lock:order:process:%d\n", orders+1))
 		})
@@ -160,24 +166,13 @@ func TestSystem(t *testing.T) {
 			if name != "watch" {
 				st.until(name, "GET", "/health", "", 200)
 			}
-			if err := st.running[name].stop(); err != nil {
+			if err := st.running[name].Stop(); err != nil {
 				t.Errorf("%s was asked to stop: %v", name, err)
 			}
 		}
-		keywrightSays(t, urlOf(st.s, "test"), "audit", "--values=all", "--quiet")
-		refusals(t, st.s)
+		sitetest.Keywright(t, sitetest.URL(st.s, "test"), "audit", "--values=all", "--quiet")
+		sitetest.Refusals(t, st.s)
 	})
-}
-
-// refusals: no program was refused what it needs.
-func refusals(t *testing.T, s *keywrighttest.Server) {
-	t.Helper()
-	newer := regexp.MustCompile(`object client\|(setinfo|no-touch) `) // Redis 7.0 does not know them, so no rule has them
-	for _, refused := range s.Do("ACL", "LOG").([]any) {
-		if text := fmt.Sprint(refused); !newer.MatchString(text) {
-			t.Errorf("a program was refused what it needs: %s", text)
-		}
-	}
 }
 
 // TestHealth: a program without its server is unhealthy, still answers from the catalog, and
@@ -185,10 +180,13 @@ func refusals(t *testing.T, s *keywrighttest.Server) {
 func TestHealth(t *testing.T) {
 	db := catalog.New()
 	db.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12, Name: "clothes"})
-	st := newSite(t, protected(t, keywrighttest.Brands()[0]), db)
+	st := running(t, keywrighttest.Brands()[0], db)
 	st.until("products", "GET", "/health", "", 200)
 	st.s.Kill()
-	await(t, "it is unhealthy", func() bool { code, _ := ask(t, "GET", "http://"+st.at["products"]+"/health", ""); return code == 503 })
+	await(t, "it is unhealthy", func() bool {
+		code, _ := sitetest.Ask(t, "GET", "http://"+st.at["products"]+"/health", "", nil)
+		return code == 503
+	})
 	if _, said := st.until("products", "GET", "/products/123", "", 200); !strings.Contains(said, "shirt") {
 		t.Errorf("without Redis: %s", said)
 	}
@@ -200,7 +198,7 @@ func TestHealth(t *testing.T) {
 func TestRequests(t *testing.T) {
 	db := catalog.New()
 	db.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12, Name: "clothes"}, shop.Option{ID: 456, Name: "red", Stock: 1})
-	st := newSite(t, protected(t, keywrighttest.Brands()[1]), db)
+	st := running(t, keywrighttest.Brands()[1], db)
 	for _, c := range []struct {
 		program, method, path, body string
 		code                        int
@@ -215,20 +213,20 @@ func TestRequests(t *testing.T) {
 	} {
 		st.until(c.program, c.method, c.path, c.body, c.code)
 	}
-	refusals(t, st.s)
+	sitetest.Refusals(t, st.s)
 }
 
 // TestSecrets: no flag has a password, and none is in what a program says.
 func TestSecrets(t *testing.T) {
 	const secret = "a-secret"
 	p := start(t, nil, "shopd", "products", "-redis", "redis://u:"+secret+"@127.0.0.1:1")
-	if err := p.Wait(); err == nil || !strings.Contains(p.said.String(), "SHOP_REDIS") || strings.Contains(p.said.String(), secret) {
-		t.Errorf("%v, %s", err, p.said)
+	if err := p.Wait(); err == nil || !strings.Contains(p.Said.String(), "SHOP_REDIS") || strings.Contains(p.Said.String(), secret) {
+		t.Errorf("%v, %s", err, p.Said)
 	}
 	for _, args := range [][]string{{"products", "-help"}, {"coupons", "-http", "nonsense"}, {"nothing"}, {}} {
 		p := start(t, []string{"SHOP_REDIS=redis://u:" + secret + "@127.0.0.1:1"}, "shopd", args...)
-		if err := p.Wait(); err == nil || strings.Contains(p.said.String(), secret) {
-			t.Errorf("%v: %v, %s", args, err, p.said)
+		if err := p.Wait(); err == nil || strings.Contains(p.Said.String(), secret) {
+			t.Errorf("%v: %v, %s", args, err, p.Said)
 		}
 	}
 }
@@ -236,65 +234,38 @@ func TestSecrets(t *testing.T) {
 // TestDeployedUsers: the ACL file has the default user off, and for each program what is
 // printed for it.
 func TestDeployedUsers(t *testing.T) {
-	want := "user default off\n" + keywrightSays(t, "", "acl", "print", "--quiet")
-	if os.Getenv("KEYWRIGHT_UPDATE") != "" {
-		must(t, os.WriteFile("deploy/users.acl", []byte(want), 0o644))
-		return
-	}
-	text, err := os.ReadFile("deploy/users.acl")
-	must(t, err)
-	if string(text) != want {
-		t.Error("deploy/users.acl is not what `keywright acl print` prints now: KEYWRIGHT_UPDATE=1 writes it")
-	}
+	sitetest.DeployedUsers(t, sitetest.Printed(t), os.Getenv("KEYWRIGHT_UPDATE") != "")
 }
 
 // TestDeployed: a server starts with redis.conf and users.acl as they are, but for where it is
 // and the passwords; the programs run as the unit says, and an order is processed.
 func TestDeployed(t *testing.T) {
 	onBrands(t, func(t *testing.T, brand keywrighttest.Brand) {
-		users, err := os.ReadFile("deploy/users.acl")
-		must(t, err)
-		options := append(configuration(t), keywrighttest.Login("test", word), keywrighttest.Config("aclfile", withPasswords(t, string(users))))
-		s := keywrighttest.Start(t, brand, options...)
+		s := sitetest.Protected(t, brand, sitetest.Deployed(t), sitetest.Configuration(t)...)
 		if s.Info("maxmemory_policy") != "noeviction" || s.Info("aof_enabled") != "1" {
 			t.Error("the server would lose locks")
-		}
-		unit, err := os.ReadFile(filepath.Join("deploy", "shopd@.service"))
-		must(t, err)
-		if !strings.Contains(string(unit), "\nExecStart=/usr/local/bin/shopd %i\n") || !strings.Contains(string(unit), "\nEnvironmentFile=/etc/shop/%i.env\n") {
-			t.Fatalf("the unit is\n%s", unit)
 		}
 		db := catalog.New()
 		db.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12, Name: "clothes"}, shop.Option{ID: 456, Name: "red", Stock: 10})
 		st := newSite(t, s, db)
+		for name := range userOf {
+			files := map[string][]string{"/etc/shop/" + name + ".env": st.env(name)}
+			st.running[name] = sitetest.ReadUnit(t, "shopd@.service", name).Start(t, files, strings.NewReplacer())
+		}
 		if _, said := st.until("orders", "POST", "/orders/1", `{"product":123,"option":456,"units":2}`, 200); !strings.Contains(said, `"state":"done"`) {
 			t.Errorf("the order: %s", said)
 		}
 		for name, p := range st.running {
 			if name == "watch" {
-				await(t, "it listens", func() bool { return strings.Contains(p.said.String(), "listening") })
+				await(t, "it listens", func() bool { return strings.Contains(p.Said.String(), "listening") })
 			} else {
 				st.until(name, "GET", "/health", "", 200)
 			}
-			if err := p.stop(); err != nil {
+			if err := p.Stop(); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		refusals(t, s)
+		sitetest.Refusals(t, s)
+		sitetest.Survives(t, s)
 	})
-}
-
-// configuration is redis.conf, but for where the server is and listens.
-func configuration(t *testing.T) (options []keywrighttest.Option) {
-	t.Helper()
-	text, err := os.ReadFile("deploy/redis.conf")
-	must(t, err)
-	for line := range strings.Lines(string(text)) {
-		switch words := strings.Fields(line); {
-		case len(words) == 0 || words[0] == "#" || words[0] == "port" || words[0] == "bind" || words[0] == "dir" || words[0] == "aclfile":
-		default:
-			options = append(options, keywrighttest.Config(words...))
-		}
-	}
-	return options
 }

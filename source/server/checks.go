@@ -60,6 +60,11 @@ var checks = []func(*patient) (Advice, bool){
 			p.info["aof_last_write_status"] == "err"
 	},
 	func(p *patient) (Advice, bool) {
+		return Advice{"danger", "a restart may lose what scripts and transactions have written: the default user may not " + p.lost,
+			"At its start a server runs the transactions of its AOF with the rights of the default user, and leaves out those that it may not run. Newer versions do not.",
+			"user default off ~* +@all: no client can log in as it, and the AOF is read whole"}, p.lost != ""
+	},
+	func(p *patient) (Advice, bool) {
 		return Advice{"danger", "the replica has lost its primary", "What it shows is old.", "look at the primary and the network between them"},
 			p.info.Replica() && p.info["master_link_status"] != "up"
 	},

@@ -60,6 +60,7 @@ type patient struct {
 	rtt     time.Duration
 	user    string
 	noDB    string   // the database of the URL that it lacks
+	lost    string   // a command that a restart loses where a script or a transaction has written
 	silent  []string // questions that were answered with an error, and the error
 }
 
@@ -125,7 +126,8 @@ func (p *patient) examine(ctx context.Context, l *link, now func() time.Time) {
 	steps := []struct {
 		what string
 		ask  func(context.Context, *link, func() time.Time) error
-	}{{"INFO", p.read}, {"TIME", p.clock}, {"CONFIG GET", p.settings}, {"ACL WHOAMI", p.whoami}, {"SELECT", p.database}, {"the permissions", p.try}}
+	}{{"INFO", p.read}, {"TIME", p.clock}, {"CONFIG GET", p.settings}, {"ACL WHOAMI", p.whoami}, {"SELECT", p.database},
+		{"the permissions", p.try}, {"ACL DRYRUN", p.replay}}
 	for _, step := range steps {
 		if err := step.ask(ctx, l, now); err != nil && ctx.Err() == nil {
 			p.silent = append(p.silent, step.what+": "+err.Error())
@@ -301,6 +303,30 @@ func (p *patient) whoami(ctx context.Context, l *link, _ func() time.Time) error
 		return err
 	}
 	p.user, _ = reply.(string)
+	return nil
+}
+
+// written are commands that an AOF has between MULTI and EXEC, where a script has written.
+var written = [][]string{{"SET", "k", "v"}, {"HSET", "k", "f", "v"}, {"ZADD", "k", "0", "m"}, {"SADD", "k", "m"}, {"RPUSH", "k", "v"},
+	{"XADD", "k", "*", "f", "v"}, {"DEL", "k"}, {"PEXPIREAT", "k", "0"}}
+
+// replay asks whether the default user may do what is in the AOF. A server that reads it at its
+// start runs each EXEC with the rights of that user, and leaves out one that is refused, without
+// a word in its log (https://github.com/redis/redis/issues/14541, newer versions do not).
+func (p *patient) replay(ctx context.Context, l *link, _ func() time.Time) error {
+	if p.info["aof_enabled"] != "1" {
+		return nil
+	}
+	for _, command := range written {
+		reply, err := l.ask(ctx, append([]string{"ACL", "DRYRUN", "default"}, command...)...)
+		if denied, err := forbidden(err); err != nil || denied { // or the server is older than the command
+			return err
+		}
+		if reply != "OK" {
+			p.lost = command[0]
+			return nil
+		}
+	}
 	return nil
 }
 

@@ -72,6 +72,13 @@ func TestDiagnose(t *testing.T) {
 			_, _ = s.Try("BGREWRITEAOF")
 			s.Await("aof_last_bgrewrite_status", "err")
 		}, "danger: the last rewrite of the AOF failed", ""},
+		{"an AOF that the default user cannot read", []kt.Option{kt.Config("appendonly", "yes")}, func(t *testing.T, s *kt.Server) {
+			s.Do("ACL", "SETUSER", "default", "-zadd")
+		}, "danger: a restart may lose what scripts and transactions have written: the default user may not ZADD", ""},
+		{"a default user without channels", []kt.Option{kt.Config("appendonly", "yes")}, func(t *testing.T, s *kt.Server) {
+			s.Do("ACL", "SETUSER", "default", "resetchannels")
+		}, "note: ", "a restart may lose what"},
+		{"no AOF, no rights", nil, func(t *testing.T, s *kt.Server) { s.Do("ACL", "SETUSER", "default", "-zadd") }, "nothing is written", "a restart may lose what"},
 		{"a lost primary", []kt.Option{kt.Config("replicaof", "127.0.0.1 1")}, nil, "danger: the replica has lost its primary", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -54,8 +54,8 @@ var trialList = []trial{
 	{name: "SUBSCRIBE", args: []string{"SUBSCRIBE", nowhere}, purpose: forPrograms, own: true},
 }
 
-// onlyTried are the commands that are tried and that this package never needs.
-var onlyTried = map[string]bool{"evalsha": true, "script|exists": true, "subscribe": true}
+// onlyTried are the commands that are tried and that this package does without.
+var onlyTried = map[string]bool{"evalsha": true, "script|exists": true, "subscribe": true, "acl|dryrun": true}
 
 // trials are the results.
 type trials struct {

@@ -33,7 +33,7 @@ func TestDeployedUsers(t *testing.T) {
 	}
 	files, err := acl.Generate(ks)
 	must(t, err)
-	want := "user default off\n" + string(files[0].Text)
+	want := "user default off ~* +@all\n" + string(files[0].Text)
 	text, err := os.ReadFile("../deploy/users.acl")
 	must(t, err)
 	have, rest, _ := strings.Cut(string(text), "user replica ")
