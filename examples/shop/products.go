@@ -22,10 +22,10 @@ type Products struct {
 	catalog Catalog
 }
 
-// NewProducts makes the products program on a client. A cache that cannot be reached costs
-// time, not the answer.
-func NewProducts(c *keywright.Client, catalog Catalog) *Products {
-	o := cache.Options{Down: cache.LoadThrough}
+// NewProducts makes the products program on a client. A cache that cannot be reached, or that
+// does not answer within patience (0: a quarter of a second), costs time, not the answer.
+func NewProducts(c *keywright.Client, catalog Catalog, patience time.Duration) *Products {
+	o := cache.Options{Down: cache.LoadThrough, Patience: patience}
 	tuning := shopkeys.Tuning{ProductDetail: o, ProductOptions: o, ProductOption: o, Popular: o, Category: o}
 	return &Products{shopkeys.NewTuned(c, tuning), catalog}
 }

@@ -49,7 +49,7 @@ func TestOperations(t *testing.T) {
 	c, facts := open(t, s.URL()), stocked()
 	facts.Add(shop.Product{ID: 123, Name: "shirt"}, shop.Category{ID: 12}, shop.Option{ID: 456})
 	facts.Add(shop.Product{ID: 1234, Name: "socks"}, shop.Category{ID: 12}, shop.Option{ID: 457})
-	p := shop.NewProducts(c, facts)
+	p := shop.NewProducts(c, facts, 0)
 	for _, id := range []int64{123, 1234} {
 		_, err := p.Product(t.Context(), id)
 		must(t, err)

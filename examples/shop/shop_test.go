@@ -29,7 +29,7 @@ func order(id, product, units int64) shop.Order {
 func TestCaches(t *testing.T) {
 	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
 		facts := stocked()
-		p := shop.NewProducts(open(t, url), facts)
+		p := shop.NewProducts(open(t, url), facts, 0)
 		ctx := t.Context()
 		for range 3 {
 			for id := int64(1); id <= 20; id++ {
@@ -64,7 +64,7 @@ func TestCaches(t *testing.T) {
 func TestInvalidation(t *testing.T) {
 	everywhere(t, func(t *testing.T, url string, _ []*keywrighttest.Server) {
 		facts, ctx := stocked(), t.Context()
-		p := shop.NewProducts(open(t, url), facts)
+		p := shop.NewProducts(open(t, url), facts, 0)
 		reads := map[string]func() error{
 			"detail":  func() error { _, err := p.Product(ctx, 7); return err },
 			"options": func() error { _, err := p.Options(ctx, 7); return err },
@@ -113,7 +113,7 @@ func TestSales(t *testing.T) {
 	everywhere(t, func(t *testing.T, url string, servers []*keywrighttest.Server) {
 		facts, ctx := stocked(), t.Context()
 		c := open(t, url)
-		p := shop.NewProducts(c, facts)
+		p := shop.NewProducts(c, facts, 0)
 		for range 2 { // the second time is after lost replies
 			for day := range int64(3) {
 				for id := int64(1); id <= 9; id++ {
@@ -194,7 +194,7 @@ func TestOrders(t *testing.T) {
 		var all []*shop.Orders
 		for range 3 {
 			c := open(t, url)
-			all = append(all, shop.NewOrders(c, facts, here{shop.NewProducts(c, facts)}))
+			all = append(all, shop.NewOrders(c, facts, here{shop.NewProducts(c, facts, 0)}))
 		}
 		var wg sync.WaitGroup
 		var done, soldOut atomic.Int64
@@ -286,7 +286,7 @@ func TestColdProduct(t *testing.T) {
 		url, facts := keywrighttest.Start(t, brand).URL(), stocked()
 		var all []*shop.Products
 		for range 4 {
-			all = append(all, shop.NewProducts(open(t, url), facts))
+			all = append(all, shop.NewProducts(open(t, url), facts, time.Minute)) // a slow machine is not a server that is away
 		}
 		for _, id := range []int64{1, 5000} {
 			facts.asked.Store(0)
@@ -311,7 +311,7 @@ func TestColdProduct(t *testing.T) {
 func TestFailover(t *testing.T) {
 	s := keywrighttest.StartSentinel(t, keywrighttest.Redis, 2, 3)
 	facts := stocked()
-	p := shop.NewProducts(open(t, s.URL()), facts)
+	p := shop.NewProducts(open(t, s.URL()), facts, 0)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for id := range int64(10) {

@@ -47,7 +47,7 @@ type program struct {
 
 var programs = map[string]program{
 	"products": {"127.0.0.1:8091", func(c *keywright.Client, db shop.Remote, _ shop.RemoteStock) http.Handler {
-		return shop.NewProducts(c, db).Handler()
+		return shop.NewProducts(c, db, 0).Handler()
 	}},
 	"coupons": {"127.0.0.1:8092", func(c *keywright.Client, db shop.Remote, _ shop.RemoteStock) http.Handler {
 		return shop.NewCoupons(c, db).Handler()
