@@ -15,6 +15,7 @@ type Notice struct {
 	Entry   string        // "tasks", "" for what belongs to the client
 	Elapsed time.Duration // what Kind says it is; 0: it says nothing
 	Attempt int           // of Reconnecting: which one since the connection was lost; else 0
+	Dropped int           // of a notice of a connection: how many before it no hook heard, as one was too slow
 	Err     error         // why, without keys and values; nil where there is no reason
 }
 
@@ -86,12 +87,15 @@ func (c *Client) Notice(ctx context.Context, n Notice) {
 	if c.log == nil || message == "" {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 3)
+	attrs := make([]slog.Attr, 0, 4)
 	if n.Entry != "" {
 		attrs = append(attrs, slog.String("entry", n.Entry))
 	}
 	if n.Elapsed > 0 {
 		attrs = append(attrs, slog.Duration("elapsed", n.Elapsed))
+	}
+	if n.Dropped > 0 {
+		attrs = append(attrs, slog.Int("not_told", n.Dropped))
 	}
 	if n.Err != nil {
 		attrs = append(attrs, slog.String("error", loggable(n.Err)))
@@ -99,9 +103,8 @@ func (c *Client) Notice(ctx context.Context, n Notice) {
 	c.log.LogAttrs(ctx, slog.LevelWarn, message, attrs...)
 }
 
-// maxWaiting is how many notices of connections may wait for a slow hook. Attempts beyond
-// that are not told; a later one still has its true number. Losses and returns are not told
-// beyond twice as many: the log says how many.
+// maxWaiting is how many notices of connections may wait for a slow hook. Then the oldest are
+// not told, so that the last one says how it is; the next one that is told has their number.
 const maxWaiting = 100
 
 // connections tells of connections in the order in which it happened. It is called by the
@@ -111,8 +114,8 @@ type connections struct {
 
 	mu      sync.Mutex
 	waiting []Notice
+	dropped int // before the first that waits
 	telling bool
-	dropped int // losses and returns
 }
 
 func (x *connections) tell(n Notice) {
@@ -121,12 +124,9 @@ func (x *connections) tell(n Notice) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	switch {
-	case n.Kind == Reconnecting && len(x.waiting) >= maxWaiting:
-		return
-	case len(x.waiting) >= 2*maxWaiting:
+	if len(x.waiting) >= maxWaiting {
+		x.waiting = x.waiting[1:]
 		x.dropped++
-		return
 	}
 	x.waiting = append(x.waiting, n)
 	if !x.telling {
@@ -140,15 +140,12 @@ func (x *connections) drain() {
 	for {
 		x.mu.Lock()
 		if len(x.waiting) == 0 {
-			dropped := x.dropped
-			x.telling, x.dropped = false, 0
+			x.telling = false
 			x.mu.Unlock()
-			if log := x.client.log; dropped > 0 && log != nil {
-				log.Warn("hooks were too slow: lost connections, or their return, were not told", "notices", dropped)
-			}
 			return
 		}
 		n := x.waiting[0]
+		n.Dropped, x.dropped = x.dropped, 0
 		x.waiting = x.waiting[1:]
 		x.mu.Unlock()
 		x.client.Notice(x.client.life, n)

@@ -40,46 +40,6 @@ func TestAnIdleClientKnowsOfItsLoss(t *testing.T) {
 	}
 }
 
-// TestAHookThatHangs: what waits for it is bounded, and the log says how many were not
-// told.
-func TestAHookThatHangs(t *testing.T) {
-	entered, leave := make(chan struct{}, 1), make(chan struct{})
-	heard := map[NoticeKind]int{}
-	hook := Hook{Notice: func(_ context.Context, n Notice) {
-		if heard[n.Kind]++; n.Attempt == -1 {
-			entered <- struct{}{}
-			<-leave
-		}
-	}}
-	log := make(lines, 9*maxWaiting)
-	c := New(&held{}, Options{Hooks: []Hook{hook}, Logger: slog.New(slog.NewTextHandler(log, nil))})
-	t.Cleanup(func() { c.end(ErrClosed) })
-	x := &connections{client: c}
-	x.tell(Notice{Kind: Disconnected, Attempt: -1})
-	<-entered
-	for range 10 * maxWaiting {
-		for _, kind := range []NoticeKind{Disconnected, Reconnecting, Reconnected} {
-			x.tell(Notice{Kind: kind})
-		}
-	}
-	waiting := len(x.waiting) // nothing takes one out while the hook hangs
-	close(leave)
-	if waiting != 2*maxWaiting {
-		t.Fatalf("%d notices wait", waiting)
-	}
-	said := <-log
-	for !strings.Contains(said, "not told") {
-		said = <-log
-	}
-	sides := heard[Disconnected] + heard[Reconnected]
-	if sides+heard[Reconnecting] != 2*maxWaiting+1 || heard[Reconnecting] > maxWaiting {
-		t.Errorf("told: %v", heard)
-	}
-	if want := fmt.Sprintf("notices=%d", 20*maxWaiting+1-sides); !strings.Contains(said, want) {
-		t.Errorf("the log does not say %s: %s", want, said)
-	}
-}
-
 // lines is a log whose lines can be waited for.
 type lines chan string
 
