@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/keywright/keywright/examples/harca/memory"
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -18,7 +20,8 @@ import (
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	s := keywrighttest.StartSentinel(t, keywrighttest.Redis, 1, 3)
-	_, c := start(t, options(t, s.URL()))
+	users(t, append(s.Replicas, s.Primary)...)
+	_, c := start(t, options(t, asUser(s.URL())))
 	var seen memory.Item
 	known := c.create("fact", "global", 9)
 	c.do(http.StatusOK, "GET", "/items/"+known, "", &seen)
@@ -72,9 +75,9 @@ func copies(t *testing.T, c *client, n int) {
 // written when both are back, and never over newer data.
 func TestAway(t *testing.T) {
 	t.Parallel()
-	s := keywrighttest.Start(t, keywrighttest.Valkey, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
+	s := protected(t, keywrighttest.Valkey, keywrighttest.Config("appendonly", "yes"), keywrighttest.Config("appendfsync", "always"))
 	backup := filepath.Join(t.TempDir(), "harcad.db")
-	p := harcad(t, s.URL(), "-backup", backup)
+	p := harcad(t, sitetest.URL(s, user), "-backup", backup)
 	var contested memory.Item
 	item, other := p.create("fact", "global", 9), p.create("fact", "global", 9)
 	p.do(http.StatusOK, "GET", "/items/"+item, "", nil)
@@ -96,17 +99,21 @@ func TestAway(t *testing.T) {
 	if status, _ := p.try("GET", "/health", "", "", nil); status != http.StatusServiceUnavailable {
 		t.Errorf("health is %d without Redis", status)
 	}
+	for _, line := range []string{"ERROR Redis connection error error=", "WARN reconnecting to Redis attempt=1 ", "WARN reconnecting to Redis attempt=2 ",
+		"Redis does not answer; reads are from the second store"} {
+		eventually(t, "the log says "+line, func() bool { return strings.Contains(p.log.String(), line) })
+	}
 	p.kill()
 	if file, err := os.ReadFile(backup); err != nil || bytes.Contains(file, []byte("青い鳥")) || !bytes.Contains(file, []byte(item)) {
 		t.Errorf("the second store has what is sealed in Redis as plain text, or nothing: %v", err)
 	}
 
 	s.Restart()
-	writer := harcad(t, s.URL()) // changes an item before the other one is back
+	writer := harcad(t, sitetest.URL(s, user)) // changes an item before the other one is back
 	if status, text := writer.try("PATCH", "/items/"+other, `{"content":"newer"}`, fmt.Sprint(contested.Version), nil); status != http.StatusOK {
 		t.Fatal(status, text)
 	}
-	p = harcad(t, s.URL(), "-backup", backup)
+	p = harcad(t, sitetest.URL(s, user), "-backup", backup)
 	eventually(t, "what waited is written", func() bool {
 		_, _ = p.try("GET", "/health", "", "", &h)
 		return h.Status == "healthy" && h.Pending == 0
@@ -120,5 +127,10 @@ func TestAway(t *testing.T) {
 	if h.Conflicts != 1 {
 		t.Errorf("%d conflicts", h.Conflicts)
 	}
-	check(t, s.URL())
+	s.Restart() // of the second one, it is said that it is back
+	eventually(t, "the log says that the connection is ready", func() bool {
+		_, _ = p.try("GET", "/health", "", "", nil)
+		return strings.Count(p.log.String(), "INFO Redis connection ready") == 2 && strings.Contains(p.log.String(), "INFO Redis connection ready away=")
+	})
+	check(t, sitetest.URL(s, "test"))
 }

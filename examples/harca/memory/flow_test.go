@@ -15,6 +15,7 @@ import (
 	"github.com/keywright/keywright"
 	"github.com/keywright/keywright/examples/harca/harcakeys"
 	"github.com/keywright/keywright/examples/harca/memory"
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -23,15 +24,17 @@ func TestFlow(t *testing.T) {
 	for _, brand := range keywrighttest.Brands() {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
-			s := keywrighttest.Start(t, brand)
-			flow(t, options(t, s.URL()), s)
-			check(t, s.URL())
+			s := protected(t, brand)
+			flow(t, options(t, sitetest.URL(s, user)), s)
+			check(t, sitetest.URL(s, "test"))
+			sitetest.Refusals(t, s)
 		})
 	}
 	t.Run("cluster", func(t *testing.T) {
 		t.Parallel()
 		c := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
-		flow(t, options(t, c.URL()), c.Nodes...)
+		users(t, c.Nodes...)
+		flow(t, options(t, asUser(c.URL())), c.Nodes...)
 		check(t, c.URL())
 	})
 }

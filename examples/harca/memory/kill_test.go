@@ -2,7 +2,6 @@ package memory_test
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/examples/harca/memory"
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/keywrighttest"
 )
 
@@ -24,7 +24,7 @@ import (
 type process struct {
 	*client
 	cmd *exec.Cmd
-	log bytes.Buffer
+	log sitetest.Output
 }
 
 // program builds harcad once.
@@ -55,8 +55,8 @@ func harcad(t *testing.T, url string, flags ...string) *process {
 	t.Helper()
 	path, err := program()
 	must(t, err)
-	p := &process{client: &client{t, ""}, cmd: exec.Command(path, append([]string{"-listen", "127.0.0.1:0", "-redis", url, "-sweep", "20ms", "-sweep-lease", "500ms"}, flags...)...)}
-	p.cmd.Env = append(os.Environ(), "HARCA_RING="+string(ringText()))
+	p := &process{client: &client{t, ""}, cmd: exec.Command(path, append([]string{"-listen", "127.0.0.1:0", "-sweep", "20ms", "-sweep-lease", "500ms"}, flags...)...)}
+	p.cmd.Env = append(os.Environ(), "HARCA_RING="+string(ringText()), "KEYWRIGHT_URL="+url)
 	p.cmd.Stderr = &p.log
 	out, err := p.cmd.StdoutPipe()
 	must(t, err)
@@ -112,8 +112,8 @@ func (c *crew) replace(i int) {
 // there, and what has expired was announced, once.
 func TestKilled(t *testing.T) {
 	t.Parallel()
-	s := keywrighttest.Start(t, keywrighttest.Redis, keywrighttest.MovableClock())
-	m, c := start(t, options(t, s.URL()))
+	s := protected(t, keywrighttest.Redis, keywrighttest.MovableClock())
+	m, c := start(t, options(t, sitetest.URL(s, user)))
 	var heard sync.Map
 	stop, err := m.Subscribe(t.Context(), func(e memory.Event) {
 		if e.Name == "item expired" {
@@ -123,9 +123,9 @@ func TestKilled(t *testing.T) {
 	})
 	must(t, err)
 	defer stop()
-	crew := &crew{t: t, url: s.URL(), dir: t.TempDir()}
+	crew := &crew{t: t, url: sitetest.URL(s, user), dir: t.TempDir()}
 	for i := range 3 {
-		crew.all = append(crew.all, harcad(t, s.URL(), "-backup", filepath.Join(crew.dir, fmt.Sprint(i, ".db"))))
+		crew.all = append(crew.all, harcad(t, sitetest.URL(s, user), "-backup", filepath.Join(crew.dir, fmt.Sprint(i, ".db"))))
 	}
 	writers := write(t, crew)
 	for round := range 8 {
@@ -148,7 +148,7 @@ func TestKilled(t *testing.T) {
 	eventually(t, "everything that has expired is swept", func() bool {
 		return s.Do("ZCOUNT", "harca:memory:short:idx:expiry", "-inf", fmt.Sprint(time.Now().Add(30*time.Minute).UnixMilli())) == int64(0)
 	})
-	check(t, s.URL())
+	check(t, sitetest.URL(s, "test"))
 	for _, id := range confirmed {
 		if status, text := c.try("GET", "/items/"+id, "", "", nil); status != http.StatusOK {
 			t.Errorf("a confirmed item of high priority: %d %s", status, text)
@@ -176,7 +176,7 @@ func TestKilled(t *testing.T) {
 // events, and somebody has connected and asked nothing.
 func TestStops(t *testing.T) {
 	t.Parallel()
-	p := harcad(t, keywrighttest.Start(t, keywrighttest.Valkey).URL())
+	p := harcad(t, sitetest.URL(protected(t, keywrighttest.Valkey), user))
 	heard := p.events()
 	heard.await(t, "item created", p.create("fact", memory.Global, 5))
 	silent, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))

@@ -10,13 +10,33 @@ import (
 	"time"
 
 	"github.com/keywright/keywright/examples/harca/memory"
+	"github.com/keywright/keywright/examples/internal/sitetest"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/pressure"
 )
 
-// users makes the ACL users of the declaration, with the password "word".
+// user is that of the one program.
+const user = "short_term_memory"
+
+// asUser is the URL of the program's user.
+func asUser(url string) string {
+	return strings.Replace(url, "://", "://short_term_memory:word@", 1)
+}
+
+// protected starts a server with the users that are printed for the declaration, the default
+// user off.
+func protected(t *testing.T, brand keywrighttest.Brand, options ...keywrighttest.Option) *keywrighttest.Server {
+	t.Helper()
+	ks, _ := keyspace.Load(os.DirFS(".."), "keyspace.yaml")
+	files, err := acl.Generate(ks)
+	must(t, err)
+	return sitetest.Protected(t, brand, sitetest.Off+string(files[0].Text), options...)
+}
+
+// users makes the ACL users of the declaration, with the password "word", on servers of which
+// others log in as the default user: nodes of a cluster, and sentinels.
 func users(t *testing.T, servers ...*keywrighttest.Server) {
 	t.Helper()
 	ks, _ := keyspace.Load(os.DirFS(".."), "keyspace.yaml")
@@ -36,12 +56,12 @@ func TestSecure(t *testing.T) {
 		t.Run(string(brand), func(t *testing.T) {
 			t.Parallel()
 			certificates := keywrighttest.NewCertificates(t)
-			s := keywrighttest.Start(t, brand, keywrighttest.TLS(certificates))
-			users(t, s)
+			s := protected(t, brand, keywrighttest.TLS(certificates))
 			o := options(t, "rediss://short_term_memory:word@"+s.Addr())
 			o.Client.CAFile, o.Client.CertFile, o.Client.KeyFile = certificates.CA, certificates.ClientCert, certificates.ClientKey
 			flow(t, o, s)
 			pressed(t, o, s)
+			sitetest.Refusals(t, s)
 			o.Client.CAFile = certificates.OtherCA
 			if m, err := memory.Open(t.Context(), o); err == nil {
 				_ = m.Close()
@@ -53,7 +73,7 @@ func TestSecure(t *testing.T) {
 		t.Parallel()
 		c := keywrighttest.StartCluster(t, keywrighttest.Valkey, 3, 0)
 		users(t, c.Nodes...)
-		flow(t, options(t, strings.Replace(c.URL(), "://", "://short_term_memory:word@", 1)), c.Nodes...)
+		flow(t, options(t, asUser(c.URL())), c.Nodes...)
 		check(t, c.URL())
 	})
 }

@@ -19,7 +19,8 @@ import (
 func TestSlotsMove(t *testing.T) {
 	t.Parallel()
 	cluster := keywrighttest.StartCluster(t, keywrighttest.Redis, 3, 0)
-	_, c := start(t, options(t, cluster.URL()))
+	users(t, cluster.Nodes...)
+	_, c := start(t, options(t, asUser(cluster.URL())))
 	heard := c.events()
 	client, err := keywright.Open(t.Context(), cluster.URL(), keywright.Options{})
 	must(t, err)
