@@ -1,12 +1,8 @@
 package keywright
 
 import (
-	"context"
-	"fmt"
 	"io"
-	"log/slog"
 	"net"
-	"strings"
 	"testing"
 	"time"
 )
