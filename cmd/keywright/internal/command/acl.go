@@ -2,14 +2,15 @@ package command
 
 import (
 	"cmp"
-	"github.com/keywright/keywright/apply"
 	"slices"
 	"strings"
 
+	"github.com/keywright/keywright/apply"
 	"github.com/keywright/keywright/cmd/keywright/internal/terminal"
 	"github.com/keywright/keywright/finding"
 	"github.com/keywright/keywright/gen/acl"
 	"github.com/keywright/keywright/internal/typo"
+	"github.com/keywright/keywright/keyspace"
 	"github.com/keywright/keywright/source/server"
 	"github.com/spf13/cobra"
 )
