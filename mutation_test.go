@@ -44,10 +44,6 @@ var mutations = map[string][]mutation.Row{
 		{"pressure goes on without its client", "pressure/pressure.go", "ctx, end := w.client.While(ctx)", "end := func() {}", "TestCloseEndsWhatRuns"},
 		{"a sweeper goes on without its client", "entity/sweep.go", "ctx, end := s.client.While(ctx)", "end := func() {}", "TestCloseEndsWhatRuns"},
 	},
-	"./internal/wire": {
-		{"a refused PING is given as it is", "internal/wire/guard.go", "copy(line, \"-LOADING\")", "", "TestARefusedPing"},
-		{"an error that answers no PING is changed", "internal/wire/guard.go", "len(g.open) == 0 && g.pings.Load() > 0", "len(g.open) == 0", "TestARefusedPing"},
-	},
 	"./internal/gather": {
 		{"a question stays without its caller", "internal/gather/gather.go", "g.pending.take(q)\n\t\treturn answer, nil, &NotAsked{why}", "return answer, nil, &NotAsked{why}", "TestCallersThatLeave"},
 		{"a call that all have left is sent", "internal/gather/flight.go", "if state == calledOff {", "if false {", "TestACallThatWaits"},

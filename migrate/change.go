@@ -17,7 +17,7 @@ import (
 type ChangeOptions struct {
 	Limits *phase.Limits // nil: as declared
 	Force  bool          // also where a gate is closed
-	By     string        // who changes it, for the history
+	By     string        // the person or program that changes it, for the history
 }
 
 // Changed is a change of phase that was done.

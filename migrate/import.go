@@ -164,9 +164,9 @@ func (m *Migration) comesBack(file string, edits []record.Edit) error {
 
 // ImportOptions bound an import.
 type ImportOptions struct {
-	PerSecond int // records; 0: as fast as it goes
-	Batch     int // records in one round trip; 0: 500
-	Progress  func(ImportReport)
+	PerSecond int                // records; 0: as fast as it goes
+	Batch     int                // records in one round trip; 0: 500
+	Progress  func(ImportReport) // called after each batch; nil: it is not asked for
 }
 
 // ImportReport is what an import did.

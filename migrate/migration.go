@@ -21,16 +21,16 @@ import (
 
 // Config is a migration that a process takes part in.
 type Config struct {
-	Name   string // of the migration; "" : that of Map
+	Name   string // of the migration; "": that of Map
 	Root   string // the folder of the sources
-	Map    *record.Map
-	Client *keywright.Client
+	Map    *record.Map // which record of the files is which key
+	Client *keywright.Client // to a single server, no cluster
 
 	Lease time.Duration // after which a process that says nothing is not waited for; 0: 10 s
 	Wait  time.Duration // how long a call waits for a change of phase; 0: 10 s
 	Marks int           // how many records of this process may differ at a time; 0: 100000
 
-	Shadow ShadowConfig
+	Shadow ShadowConfig // of the comparisons in the phases shadow and live
 
 	documents Documents
 	at        func(point string) error

@@ -18,7 +18,7 @@ type RepairOptions struct {
 	// Accept that records with a mark, of which Redis may have had a later one, are those of the
 	// files. Without it a part with marks is not repaired from the files while Redis decides.
 	Accept bool
-	By     string
+	By     string // the person or program that repairs, for the history
 }
 
 // Repaired is what Repair did.

@@ -19,8 +19,8 @@ import (
 
 // ShadowConfig bounds the comparisons that reads cause. The zero value is a good choice.
 type ShadowConfig struct {
-	Off      bool
-	Workers  int           // 0: 2
+	Off      bool          // nothing is compared
+	Workers  int           // that compare at a time; 0: 2
 	Queue    int           // records that wait to be compared; more are dropped and counted; 0: 256
 	Deadline time.Duration // of one comparison; 0: 2 s
 	Settle   time.Duration // after which a difference is looked at again; 0: 250 ms

@@ -13,10 +13,10 @@ func (m *Migration) now() time.Time { return time.Now() }
 
 // VerifyOptions are how a part is verified.
 type VerifyOptions struct {
-	PerSecond int  // records; 0: as fast as it goes
-	Repair    bool // bring the side that follows to the one that decides, for each difference
-	Move      string
-	Path      string          // inside the record, with Kind: repair the differences of one class alone
+	PerSecond int             // records; 0: as fast as it goes
+	Repair    bool            // bring the side that follows to the one that decides, for each difference
+	Move      string          // repair the differences of one move alone; "": of all
+	Path      string          // inside the record, with Kind: repair the differences of one class alone; "": all
 	Kind      record.DiffKind // "": all
 }
 

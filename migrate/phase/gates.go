@@ -30,11 +30,11 @@ func (g Gate) String() string { return gateNames[g] }
 // Limits are the declared limits of the gates of a part. The zero value of Compared,
 // For and Backup asks for nothing.
 type Limits struct {
-	Compared int64
-	Unequal  int64
-	For      time.Duration
-	Marks    int64
-	Backup   time.Duration
+	Compared int64         // at least so many comparisons; 0: none are asked for
+	Unequal  int64         // at most so many of them unequal; 0: none
+	For      time.Duration // the phase has lasted for so long; 0: it is not asked for
+	Marks    int64         // at most so many records that may differ; 0: none
+	Backup   time.Duration // a verified backup is at most so old; 0: none is asked for
 }
 
 // Facts are what is known of a part when it is to change its phase.
