@@ -21,9 +21,9 @@ import (
 
 // Config is a migration that a process takes part in.
 type Config struct {
-	Name   string // of the migration; "": that of Map
-	Root   string // the folder of the sources
-	Map    *record.Map // which record of the files is which key
+	Name   string            // of the migration; "": that of Map
+	Root   string            // the folder of the sources
+	Map    *record.Map       // which record of the files is which key
 	Client *keywright.Client // to a single server, no cluster
 
 	Lease time.Duration // after which a process that says nothing is not waited for; 0: 10 s

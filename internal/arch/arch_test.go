@@ -126,7 +126,9 @@ func TestWhoMayImportWhom(t *testing.T) {
 			first, _, _ := strings.Cut(p, "/")
 			return strings.Contains(first, ".") && !strings.HasPrefix(p, module) && p != "go.yaml.in/yaml/v4" && p != "github.com/redis/rueidis"
 		}},
-		{"testing is for tests", "it registers flags in every program", func(dir string) bool { return !within(dir, "keywrighttest", "internal/mutation", "internal/harm", "examples/internal/sitetest") }, func(p string) bool { return p == "testing" }},
+		{"testing is for tests", "it registers flags in every program", func(dir string) bool {
+			return !within(dir, "keywrighttest", "internal/mutation", "internal/harm", "examples/internal/sitetest")
+		}, func(p string) bool { return p == "testing" }},
 		{"programs do not start test servers", "they would inherit testing's flags", func(dir string) bool { return dir != "internal/harm" && dir != "examples/internal/sitetest" }, func(p string) bool { return p == module+"/keywrighttest" }},
 	}
 	for _, f := range load(t) {
