@@ -35,11 +35,3 @@ func TestAnIdleClientKnowsOfItsLoss(t *testing.T) {
 		t.Errorf("%d servers are known for ever", len(g.down))
 	}
 }
-
-// lines is a log whose lines can be waited for.
-type lines chan string
-
-func (l lines) Write(b []byte) (int, error) {
-	l <- string(b)
-	return len(b), nil
-}

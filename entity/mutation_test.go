@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/keywright/keywright/internal/mutation"
 )
 
 // mutant is guards that are taken out, and the test that must miss them.
@@ -193,6 +195,9 @@ func TestMutations(t *testing.T) {
 	results := map[string]chan result{}
 	room := make(chan struct{}, 6)
 	for name, m := range mutants {
+		if !mutation.All() {
+			break
+		}
 		out := make(chan result, 1)
 		results[name] = out
 		go func() {
@@ -207,7 +212,6 @@ func TestMutations(t *testing.T) {
 	all := writeText + versionsText + sameText + marksText + markText + unindexText + sendText + touchText + listText + countText + include(dueText) + sweepText + repairText
 	for name, m := range mutants {
 		t.Run(name, func(t *testing.T) {
-			r := <-results[name]
 			for i := 0; i < len(m.edits); i += 2 {
 				text := all
 				switch {
@@ -220,6 +224,10 @@ func TestMutations(t *testing.T) {
 					t.Errorf("the scripts have %q %d times: the mutation tests nothing", m.edits[i], n)
 				}
 			}
+			if !mutation.All() {
+				return
+			}
+			r := <-results[name]
 			if r.err == nil {
 				t.Errorf("Test%s stays green without this guard", m.test)
 			}

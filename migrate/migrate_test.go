@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -312,10 +313,10 @@ func flush(t testing.TB, c *keywright.Client) {
 // A full disk refuses the write, changes nothing, and is no harm for the next.
 func TestDiskIsFull(t *testing.T) {
 	server := kt.Start(t, kt.Redis)
-	full := map[string]bool{}
+	var full sync.Map
 	root := t.TempDir()
 	m := open(t, root, server.URL(), oneOfEach, func(point string) error {
-		if full[point] {
+		if _, is := full.Load(point); is {
 			return errFull
 		}
 		return nil
@@ -327,9 +328,9 @@ func TestDiskIsFull(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, point := range []string{"mark", "temp", "synced", "rename"} {
-			full[point] = true
+			full.Store(point, true)
 			err := m.Write(t.Context(), change(i, "during "+point))
-			full[point] = false
+			full.Delete(point)
 			if left, _ := filepath.Glob(filepath.Join(root, ".*.tmp")); len(left) > 0 {
 				t.Errorf("%s, %s: left: %v", at, point, left)
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keywright/keywright/internal/mutation"
 	"github.com/keywright/keywright/keywrighttest"
 	"github.com/keywright/keywright/queue"
 )
@@ -210,6 +211,8 @@ func TestQuickMutations(t *testing.T) {
 	} {
 		if !strings.Contains(quick, m[0]) {
 			t.Errorf("%s: the script has no %q any more", name, m[0])
+		} else if !mutation.All() {
+			continue
 		} else if difference, _ := differ(s, strings.Replace(quick, m[0], m[1], 1), slow, 3000); difference == "" {
 			t.Errorf("%s: no difference", name)
 		}

@@ -15,6 +15,10 @@ import (
 // test that must show it.
 type Row = struct{ Name, File, Guard, Instead, Test string }
 
+// All reports whether guards are to be taken out. Tests without it hold only that each is
+// there, and that what it guards is kept.
+func All() bool { return os.Getenv("KEYWRIGHT_MUTATIONS") == "all" }
+
 // Run holds that each guard of the package in this folder is written once, and with
 // KEYWRIGHT_MUTATIONS=all (make mutations) takes them out one at a time: a mutant takes
 // up to half a minute to build and to be shown.
@@ -33,7 +37,7 @@ func RunIn(t *testing.T, pkg string, rows []Row) {
 		text, err := os.ReadFile(file)
 		if n := strings.Count(string(text), r.Guard); err != nil || n != 1 {
 			t.Errorf("%s has %q %d times: the mutation tests nothing (%v)", r.File, r.Guard, n, err)
-		} else if os.Getenv("KEYWRIGHT_MUTATIONS") == "all" {
+		} else if All() {
 			t.Run(r.Name, func(t *testing.T) { run(t, pkg, file, strings.Replace(string(text), r.Guard, r.Instead, 1), r.Test) })
 		}
 	}
