@@ -387,7 +387,7 @@ func (c *client) events() *events {
 // await waits for an event of an item or a context.
 func (e *events) await(t *testing.T, name, id string) memory.Event {
 	t.Helper()
-	for timeout := time.After(30 * time.Second); ; {
+	for timeout := time.After(2 * time.Minute); ; {
 		select {
 		case one := <-e.all:
 			if one.Name == name && one.ID == id {
@@ -397,7 +397,7 @@ func (e *events) await(t *testing.T, name, id string) memory.Event {
 				return one
 			}
 		case <-timeout:
-			t.Fatalf("no event %q of %s in half a minute", name, id)
+			t.Fatalf("no event %q of %s in two minutes", name, id)
 		}
 	}
 }
@@ -405,7 +405,7 @@ func (e *events) await(t *testing.T, name, id string) memory.Event {
 // until waits for an event of the last one, and says how many of id came before.
 func (e *events) until(t *testing.T, name, id, last string) (n int) {
 	t.Helper()
-	for timeout := time.After(30 * time.Second); ; {
+	for timeout := time.After(2 * time.Minute); ; {
 		select {
 		case one := <-e.all:
 			switch {
@@ -415,7 +415,7 @@ func (e *events) until(t *testing.T, name, id, last string) (n int) {
 				return n
 			}
 		case <-timeout:
-			t.Fatalf("no event %q of %s in half a minute", name, last)
+			t.Fatalf("no event %q of %s in two minutes", name, last)
 		}
 	}
 }
